@@ -1,6 +1,6 @@
-// Package ledger runs the host's ledger (events/capacity) as an actor: what is on offer and
-// what sales have of it. It alone writes the stream, takes commands and answers questions,
-// and tells the queue what became free.
+// Package ledger runs the host's ledger (events/capacity) as an actor: what is on offer, and
+// what sales hold of it. The actor is the only writer of the stream; it takes commands, answers
+// questions, and tells the queue what became free.
 package ledger
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 )
 
-// Ledger is the single writer of the ledger: all availabilities and all
-// reservations of the host.
+// Ledger is the single writer of the ledger, which has all availabilities and reservations of
+// the host.
 type Ledger struct {
 	Deps
 	journal *shell.Journal[capacity.State, capacity.Command, capacity.Event]
@@ -26,39 +26,39 @@ type Ledger struct {
 // Deps are what the ledger needs.
 type Deps struct {
 	*shell.Base
-	// Repo is told how much it may hold.
+	// Repo is told how much it may store.
 	Repo interface{ Limit(quota events.Bytes) }
-	// Quota is the host's; 0: whatever the ledger says.
+	// Quota is the host's quota; 0: whatever the ledger says.
 	Quota       events.Bytes
 	Quarantined *quarantine.List
 	// Queue is told what became free.
 	Queue *shell.Part
-	// Decide are the rules: capacity.Decide.
+	// Decide is the rules: capacity.Decide.
 	Decide func(capacity.State, capacity.Command) ([]capacity.Event, error)
-	// Broken is told that the record cannot be read.
+	// Broken is called when the record cannot be read.
 	Broken func(error)
 }
 
 // Messages to the ledger, and from it.
 type (
-	// Command asks the ledger to do something; the answer is its capacity.Book once
-	// what follows is durable.
+	// Command is a command for the ledger; the answer is its capacity.Book, once the resulting
+	// events are durable.
 	Command struct {
 		Cmd   capacity.Command
 		Cause string
 		By    events.EventID // the event of the record that led to it; zero: none
 	}
-	// ReservationOf asks for a reservation; the answer is a Found.
+	// ReservationOf asks for one reservation; the answer is a Found.
 	ReservationOf struct{ ID events.ReservationID }
-	// All asks for all reservations; the answer is a slice of them.
+	// All asks for all reservations; the answer is a slice.
 	All struct{}
-	// Match asks what is on offer for a slot; the answer is a *capacity.Refusal, nil: it
-	// fits.
+	// Match asks whether an availability fits a slot; the answer is a *capacity.Refusal, nil:
+	// one fits.
 	Match struct{ Ask capacity.Ask }
-	// Show asks for all that the ledger knows, as a capacity.Snapshot.
+	// Show asks for the whole ledger, as a capacity.Snapshot.
 	Show struct{}
-	// Freed tells the queue of criteria that slots may meet now; SaleEnded: a sale gave
-	// back what it had.
+	// Freed tells the queue which criteria slots may meet now; SaleEnded: because a sale gave
+	// back what it held.
 	Freed struct {
 		Reason    string
 		Criteria  []capacity.Criterion
@@ -69,7 +69,7 @@ type (
 // Name is the name of the ledger's actor.
 const Name = "Reservations"
 
-// OperatorCause is the cause of what operators command.
+// OperatorCause is the cause of operators' commands.
 const OperatorCause = "operator"
 
 // Found is the answer to ReservationOf.
@@ -85,7 +85,7 @@ func Do(ctx context.Context, ledger *shell.Part, c Command) error {
 	return err
 }
 
-// New is the actor of a ledger.
+// New returns the actor of a ledger.
 func New(e Deps) *Ledger {
 	r := &Ledger{Deps: e}
 	r.keeper = NewKeeper(e.Base)
@@ -109,8 +109,8 @@ func New(e Deps) *Ledger {
 	return r
 }
 
-// Once gives the ledger an operator's command in a process without actors, and returns when
-// what follows is durable.
+// Once submits an operator's command in a process without actors, and returns when the
+// resulting events are durable.
 func (r *Ledger) Once(ctx context.Context, cmd capacity.Command) error {
 	return r.journal.Once(ctx, cmd, OperatorCause)
 }
@@ -126,7 +126,7 @@ func NewKeeper(b *shell.Base) *shell.Keeper[capacity.State] {
 	}
 }
 
-// requestOf is the request that a ledger event belongs to, for correlation.
+// requestOf is the request that an event belongs to, for correlation.
 func requestOf(ev capacity.Event) string {
 	if m, ok := ev.(interface{ GetRequestId() string }); ok {
 		return m.GetRequestId()
@@ -161,8 +161,8 @@ func (r *Ledger) Receive(a *shell.Turn, msg any) {
 	}
 }
 
-// query answers from the durable ledger. A look that panics is the failure of whoever asks:
-// it changes nothing of the ledger.
+// query answers from the durable ledger. If look panics, only the question fails: the ledger is
+// unchanged.
 func (r *Ledger) query(answer shell.Answer, look func(capacity.State) any) {
 	r.journal.Query(func(l capacity.State) {
 		var v any
@@ -174,7 +174,7 @@ func (r *Ledger) query(answer shell.Answer, look func(capacity.State) any) {
 	})
 }
 
-// submit decides a command, unless that one made the ledger fail twice.
+// submit decides a command, unless that command is quarantined.
 func (r *Ledger) submit(a *shell.Turn, m Command, answer shell.Answer) {
 	if q, ok := r.Quarantined.Has(aboutLedger(m.Cause)); ok {
 		answer(nil, fmt.Errorf("%w since %s: the ledger fails on it: %s; `hostnode quarantine retry %s` tries it again",
@@ -186,8 +186,8 @@ func (r *Ledger) submit(a *shell.Turn, m Command, answer shell.Answer) {
 	})
 }
 
-// aboutLedger is a command as something to quarantine. Those of operators are not: one is
-// given once, and the next may be another.
+// aboutLedger is the subject under which a command may be quarantined. Operators' commands have
+// none: all have the same cause.
 func aboutLedger(cause string) shell.Subject {
 	if cause == OperatorCause {
 		return shell.Subject{}
@@ -205,18 +205,18 @@ func (r *Ledger) onDurable(a *shell.Turn, fresh []capacity.Event) {
 	r.followQuota(a, len(fresh) > 0)
 }
 
-// followQuota lets the disk hold what the ledger has promised, which may be more than the
-// quota of this host. When something of it became free, the ledger takes that back.
+// followQuota lets the disk store what the ledger has promised, which may exceed the host's
+// quota. When some of that is freed, the ledger's quota is lowered.
 func (r *Ledger) followQuota(a *shell.Turn, changed bool) {
 	book := r.journal.Durable.Book()
 	if r.Quota == 0 {
 		return
 	}
-	r.Repo.Limit(max(book.Allocated()-book.Sectors, r.Quota-min(r.Quota, book.Sectors), 1)) // 0 is no limit.
+	r.Repo.Limit(max(book.Allocated()-book.Sectors, r.Quota-min(r.Quota, book.Sectors), 1)) // 0 would mean no limit.
 	if !changed || book.Quota <= r.Quota || book.Unallocated == 0 {
 		return
 	}
-	// It is asked again with the next event if this does not get through.
+	// If this fails, it is repeated with the next event.
 	cmd := capacity.SetQuota{At: r.Clock.Now(), Bytes: r.Quota, Near: true}
 	r.submit(a, Command{Cmd: cmd, Cause: "quota"}, func(any, error) {})
 }

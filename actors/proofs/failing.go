@@ -12,18 +12,18 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// This file keeps a slot on which the proof scheduler panics from the others: what is done
-// for one slot touches nothing of another, so the panic ends there. It is tried again with
-// every block, because another period may be computed; meanwhile what is open already is
-// proven, and a person is told.
+// This file isolates a slot on which the proof scheduler panics: the work for one slot touches
+// no other, so the panic ends there. The slot is tried again with every block, because another
+// period may not panic. Meanwhile duties that are open already are proven, and an alert is
+// raised.
 
-// failing is a slot whose duties could not be computed.
+// failing is a slot whose duties cannot be computed.
 type failing struct {
 	times  int
-	period uint64 // the last in which it failed
+	period uint64 // the last period in which it failed
 }
 
-// ofSlot does what concerns one slot alone.
+// ofSlot does work for one slot, and keeps a panic to that slot.
 func (p *Scheduler) ofSlot(slot events.SlotID, work func()) {
 	err := p.RT.Guarded(health.PartScheduler, func() error {
 		work()
@@ -55,7 +55,7 @@ func aboutDuties(slot events.SlotID) shell.Subject {
 	return shell.Subject{Kind: shell.SubjectDuties, Key: slot.String()}
 }
 
-// lookAtFailing ends the quarantine of slots that did not fail for a whole period.
+// lookAtFailing ends the quarantine of slots that have not failed for a whole period.
 func (p *Scheduler) lookAtFailing(head events.Head) {
 	now := duty.Period(p.Terms.Proofs, head.Time)
 	for _, slot := range slices.SortedFunc(maps.Keys(p.failing), events.SlotID.Compare) {
@@ -73,7 +73,7 @@ func (p *Scheduler) recovers(slot events.SlotID, why string) {
 	}
 }
 
-// learnFailing begins with what is quarantined by the record.
+// learnFailing takes over the quarantined slots from the record.
 func (p *Scheduler) learnFailing() {
 	for _, q := range p.Quarantined.All() {
 		if slot, err := events.ParseSlotID(q.Subject.Key); err == nil && q.Subject.Kind == shell.SubjectDuties {

@@ -11,20 +11,20 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file closes duties whose periods ended without a proof. What is owed is said
-// before anybody knows which blocks will come, and where the pace of blocks is not known,
-// more is said than the contract demands in the end. So such a duty is missed as soon as
-// the next block may mark it, and excused when the marking is over and none could. The
-// same goes for a duty that is open when the hosting ends (actors/selling/closing.go): then the marking
-// is over with the end.
+// This file closes duties whose periods ended without a proof. A duty is opened before the
+// blocks that decide about it are known, so more duties are opened than the contract demands in
+// the end, above all while the block time is unknown. A duty is missed as soon as the next
+// block may mark it, and excused when the marking is over and no block could mark it. The same
+// holds for a duty that is open when the hosting ends (actors/selling/closing.go): the end of
+// the hosting ends the marking.
 
-// closes tells a sale of an open duty that is past its deadline what became of it, when
-// that is certain.
+// closes tells a sale what became of an open duty that is past its deadline, once that is
+// certain.
 func (p *Scheduler) closes(s *scheduled, period uint64, head events.Head) {
 	demanded, judged := s.closed[period]
 	if !judged {
 		if !p.marksNext(s, period, head) {
-			return // The next block, or the judgement of the period says more.
+			return // The next block, or the judgement of the period, will tell.
 		}
 		demanded = true
 		s.verdict(period, demanded)
@@ -49,8 +49,8 @@ func (s *scheduled) verdict(period uint64, demanded bool) {
 	s.closed[period] = demanded
 }
 
-// unclosed is the first period up to a last one that has an open duty and no verdict; the
-// one after it when there is none.
+// unclosed is the first period, up to last, that has an open duty and no verdict; last+1 when
+// there is none.
 func (s *scheduled) unclosed(last uint64) uint64 {
 	first := last + 1
 	for _, d := range s.state.Duties {
@@ -61,8 +61,8 @@ func (s *scheduled) unclosed(last uint64) uint64 {
 	return first
 }
 
-// judgeOpen says of the open duties of a sale whose marking is over whether a miss could
-// be marked, up to a period. last: what is not at hand now is not to be had.
+// judgeOpen judges the open duties of a sale, up to a period, whose marking is over: could a
+// miss be marked? last: hashes that are missing now cannot be had.
 func (p *Scheduler) judgeOpen(
 	s *scheduled, past *duty.Past, upTo uint64, challenges duty.Challenges, last bool,
 ) {
@@ -78,7 +78,7 @@ func (p *Scheduler) judgeOpen(
 	}
 }
 
-// tellJudged tells a sale what was found out about its open duties.
+// tellJudged tells a sale the verdicts on its open duties.
 func (p *Scheduler) tellJudged(s *scheduled, head events.Head) {
 	for _, d := range s.state.Duties {
 		if _, judged := s.closed[d.Period]; judged && head.Time.After(d.Deadline) {
@@ -87,7 +87,7 @@ func (p *Scheduler) tellJudged(s *scheduled, head events.Head) {
 	}
 }
 
-// forgetVerdicts drops what was found out on a branch that is gone.
+// forgetVerdicts drops verdicts that rest on a branch that is gone.
 func (p *Scheduler) forgetVerdicts() {
 	if n := p.View.Rewound(); n != p.rewinds {
 		p.rewinds = n
@@ -97,7 +97,7 @@ func (p *Scheduler) forgetVerdicts() {
 	}
 }
 
-// keepVerdicts drops the verdicts on duties that are not open any more.
+// keepVerdicts drops the verdicts on duties that are no longer open.
 func (s *scheduled) keepVerdicts() {
 	maps.DeleteFunc(s.closed, func(period uint64, _ bool) bool {
 		return !slices.ContainsFunc(s.state.Duties, func(d sale.Duty) bool { return d.Period == period })

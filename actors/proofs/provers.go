@@ -11,15 +11,15 @@ import (
 	"github.com/hostnode/hostnode/actors/admission"
 )
 
-// Provers bounds how many proofs are made at once, by cores and memory: a proof uses
-// all cores and some gigabytes. Proofs that are owed come first, the earliest deadline
-// before all others; then proofs for a fill, which cost nothing but time when they
-// wait; and last what, as long as proofs take, comes too late anyhow: it is still tried
-// when nobody else wants the place, because how long a proof takes is an estimate.
+// Provers bounds how many proofs are made at once, because a proof uses all cores and some
+// gigabytes of memory. Owed proofs come first, earliest deadline first; then proofs for a fill,
+// which lose nothing but time by waiting; and last those that are expected to be too late. They
+// are still tried when nobody else wants the place, because how long a proof takes is an
+// estimate.
 //
-// A proof that runs gives its place up when it can no longer be in time and one that
-// can is waiting, and one for a fill when an owed one would come too late behind
-// it. Deadlines are chain time. Safe for concurrent use.
+// A running proof gives up its place when it can no longer be in time and one that can is
+// waiting; a proof for a fill also when an owed one would otherwise be too late. Deadlines are
+// in chain time. Safe for concurrent use.
 type Provers struct {
 	load *admission.Load
 	// inclusion is the time between a proof and the block that holds it.
@@ -46,18 +46,18 @@ type proofJob struct {
 var (
 	// errTooLate ends a proof that can no longer be in time.
 	errTooLate = errors.New("it can no longer be in time, and the prover is needed for proofs that can")
-	// ErrYields ends the proof for a fill, because one that is owed needs the prover.
+	// ErrYields ends a proof for a fill because an owed one needs the prover.
 	ErrYields = errors.New("a proof that is owed needs the prover")
 )
 
-// NewProvers are as many as proofs may be made at once; inclusion is the time between a proof
-// and the block that holds it.
+// NewProvers lets size proofs be made at once; inclusion is the time between a proof and the
+// block that holds it.
 func NewProvers(size int, inclusion func() time.Duration, load *admission.Load) *Provers {
 	return &Provers{load: load, inclusion: inclusion, size: max(1, size)}
 }
 
-// Run makes a proof when it is its turn. The context that the call gets ends when the
-// proof has to give up its place; then the error is errTooLate or ErrYields.
+// Run runs call when the prover has a place for it. The context of the call ends when the proof
+// has to give up its place; then the error is errTooLate or ErrYields.
 func (p *Provers) Run(ctx context.Context, initial bool, deadline time.Time, call func(context.Context) error) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -84,7 +84,7 @@ func (p *Provers) Run(ctx context.Context, initial bool, deadline time.Time, cal
 	return err
 }
 
-// leave gives a place back, or gives up waiting for one.
+// leave gives a place back, or stops waiting for one.
 func (p *Provers) leave(j *proofJob) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,20 +94,20 @@ func (p *Provers) leave(j *proofJob) {
 	p.arrange()
 }
 
-// tick tells the time of the newest block.
+// tick takes the time of the newest block.
 func (p *Provers) tick(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now = now
 	for _, j := range p.running {
-		if !j.initial && now.Add(time.Second).After(j.deadline) { // No block can hold it any more.
+		if !j.initial && now.Add(time.Second).After(j.deadline) { // No block can include it any more.
 			p.end(j, errTooLate)
 		}
 	}
 	p.arrange()
 }
 
-// arrange hands out free places, and frees one for who needs it.
+// arrange hands out free places, and frees one for a proof that needs it.
 func (p *Provers) arrange() {
 	for len(p.running) < p.size && len(p.waiting) > 0 {
 		next := slices.MinFunc(p.waiting, p.compare)
@@ -120,7 +120,7 @@ func (p *Provers) arrange() {
 	}
 	for _, j := range p.running {
 		if j.stopped {
-			return // Its place is on the way.
+			return // A place is being freed already.
 		}
 	}
 	next := slices.MinFunc(p.waiting, p.compare)
@@ -152,7 +152,7 @@ func (p *Provers) end(j *proofJob, why error) {
 	}
 }
 
-// late reports whether a proof that is begun now comes too late, as long as proofs take.
+// late reports whether a proof that begins now is expected to be too late.
 func (p *Provers) late(j *proofJob) bool {
 	took, _ := p.load.ProofTime()
 	return !j.initial && p.now.Add(p.inclusion()+took).After(j.deadline)
@@ -171,7 +171,7 @@ func (p *Provers) compare(a, b *proofJob) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.deadline.Compare(b.deadline), cmp.Compare(a.ticket, b.ticket))
 }
 
-// Busy is how many proofs are made, how many wait, and how many can be made at once.
+// Busy is how many proofs run, how many wait, and how many may run at once.
 func (p *Provers) Busy() (running, waiting, size int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

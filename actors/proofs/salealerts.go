@@ -10,9 +10,9 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file tells operators what went wrong with a sale, when it is in the record.
+// This file raises alerts about sales, once what went wrong is recorded.
 
-// alertSale tells of what became of a sale.
+// alertSale raises alerts about a sale's new events.
 func (p *Scheduler) alertSale(slot events.SlotID, fresh []sale.Event) {
 	look := fmt.Sprintf("read what happened with `hostnode sale %s`", slot)
 	for _, ev := range fresh {
@@ -20,7 +20,7 @@ func (p *Scheduler) alertSale(slot events.SlotID, fresh []sale.Event) {
 		case *messages.ProofMissed:
 			p.Raise(health.AlertProofMissed, slot, ev.GetPeriod(),
 				fmt.Sprintf("the proof of period %d was missed: %s", ev.GetPeriod(), ev.GetReason()), look)
-		case sale.Reading: // Either of its events: one that found nothing taken says so.
+		case sale.Reading: // Either event; if nothing was taken, Slashed is 0.
 			if ev.GetSlashed() != "0" {
 				p.Raise(health.AlertSlashed, slot, ev.GetPeriod(), fmt.Sprintf(
 					"the contract took %s of the collateral and holds %s", ev.GetSlashed(), ev.GetCollateral()), look)
@@ -34,7 +34,7 @@ func (p *Scheduler) alertSale(slot events.SlotID, fresh []sale.Event) {
 	}
 }
 
-// alertDamaged tells that data which is needed is damaged, once until all of it is sound.
+// alertDamaged raises one alert when needed data is damaged, until all of it is sound again.
 func (p *Scheduler) alertDamaged(told *health.Incident, slot events.SlotID, st sale.State) {
 	was := told.Told
 	told.Is(st.Damaged(), func() {

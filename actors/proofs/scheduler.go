@@ -1,9 +1,9 @@
-// Package proofs says which proofs are owed, and in which order they are made. The scheduler
-// looks at each block for all hosted slots together and tells each sale what it owes, what it
-// does not owe any more, and what became of periods that passed while nobody looked. The
-// rules are those of events/duty; Provers bounds how many proofs are made at once.
+// Package proofs decides which proofs are owed, by the rules of events/duty, and in which order
+// they are made. With each block the Scheduler tells the sales of all hosted slots what they
+// owe, what they no longer owe, and what became of periods that passed while nobody looked.
+// Provers bounds how many proofs are made at once.
 //
-// Not for: making a proof and handing it in. A sale does that, and records it.
+// Not for: making and submitting proofs. A sale does that, and records it.
 package proofs
 
 import (
@@ -24,14 +24,14 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// lookEvery is how often a hosted sale is compared with the chain, in chain time,
-// when nothing else gives reason to: so a slash that nobody heard of is noticed.
+// lookEvery is how often, in chain time, a hosted sale is compared with the chain without
+// another reason, so that no slashing stays unnoticed.
 const lookEvery = 24 * time.Hour
 
-// Scheduler tells every hosted sale what it owes, in one pass over all
-// slots per block and without asking the chain (events/duty); it finds out which
-// periods were owed while nobody looked (silent.go), keeps the order of the proofs
-// in line with the chain's time, and wakes sales whose state changes by time alone.
+// Scheduler tells every hosted sale what it owes, in one pass over all slots per block and
+// without asking the chain. It finds out which periods owed a proof while nobody looked
+// (silent.go), tells Provers the chain's time, and wakes sales whose state changes by time
+// alone.
 type Scheduler struct {
 	Deps
 	sales map[events.SlotID]*scheduled
@@ -39,14 +39,14 @@ type Scheduler struct {
 	unproven map[events.SlotID]*unproven
 	// failing are slots whose duties could not be computed lately.
 	failing map[events.SlotID]*failing
-	order   []*scheduled // those of sales, by slot
+	order   []*scheduled // the slots that have a sale, by id
 	pace    chainview.Pacer
 	since   time.Time // chain time of the first block that was looked at
-	// fetching: block hashes are being read; everything is looked at again then.
+	// fetching: block hashes are being read, after which everything is looked at again.
 	fetching bool
 	// judging: periods that are over are being judged.
 	judging bool
-	rewinds uint64 // of the view, when closed was last true
+	rewinds uint64 // the view's rewinds for which closed holds
 	// cause names the block causedBy in what sales are told.
 	cause    string
 	causedBy uint64
@@ -57,17 +57,17 @@ type Deps struct {
 	*admission.Rules
 	*health.Alerts
 	Quarantined *quarantine.List
-	// Provers make the proofs; the scheduler tells them the time.
+	// Provers schedule the proofs; the scheduler tells them the time.
 	Provers *Provers
-	// Verdict is the rule of what a slot owes: (*duty.Pass).Verdict.
+	// Verdict is the rule for what a slot owes: (*duty.Pass).Verdict.
 	Verdict func(*duty.Pass, *duty.Slot) duty.Verdict
-	// Since is the chain time of the first block that the host looked at, if it has; Recent
-	// are the blocks before it as far as they are at hand, for the pace of blocks.
+	// Since is the chain time of the first block that the host looked at, if there was one.
+	// Recent are the blocks before the start, as far as known, to measure the block time.
 	Since  time.Time
 	Recent []events.Head
 }
 
-// New is a scheduler that knows no sale yet.
+// New returns a scheduler that knows no sale yet.
 func New(deps Deps) *Scheduler {
 	p := &Scheduler{
 		Deps: deps, sales: map[events.SlotID]*scheduled{}, unproven: map[events.SlotID]*unproven{},
@@ -77,31 +77,31 @@ func New(deps Deps) *Scheduler {
 	return p
 }
 
-// scheduled is a living sale as the scheduler knows it. What every block asks of
-// every slot is kept ready, because states are large.
+// scheduled is what the scheduler knows of a living sale. What is needed at every block is kept
+// beside the state, because states are large.
 type scheduled struct {
 	duty.Slot
 	proves bool
 	wake   time.Time
-	look   time.Time // when it is compared with the chain next
+	look   time.Time // when it is next compared with the chain
 	began  time.Time // chain time at which it was ready to prove
-	// known and knownFrom are the last and the first period of which it is known in
-	// time what is owed.
+	// known and knownFrom are the last and the first period for which it was known in time what
+	// is owed.
 	known, knownFrom uint64
-	// paused are the first and the last period in which the sale was not run, and why:
-	// its end was recorded and taken back, or it was quarantined.
+	// paused are the periods in which the sale was not run, and why: its end was recorded and
+	// taken back, or it was quarantined.
 	paused pause
 	// judged: all periods up to this one were judged, or lie before the fill.
 	judged uint64
-	silent []sale.ReportSilentPeriod // what was found; told until it is recorded
-	// closed says of open duties that are past their deadline whether a miss can be marked.
+	silent []sale.ReportSilentPeriod // found silent; told until recorded
+	// closed says for open duties past their deadline whether a miss can be marked.
 	closed map[uint64]bool
 	damage health.Incident // its data is damaged
 	agent  shell.Ref
 	state  sale.State // with what is decided and not in the record yet
 }
 
-// hashesFetched says that missing block hashes were read, or that it failed.
+// hashesFetched says that missing block hashes were read, or that reading them failed.
 type hashesFetched struct{ more bool }
 
 // Receive handles a message.
@@ -139,7 +139,7 @@ func (p *Scheduler) onSale(a *shell.Turn, m sales.Changed) {
 		p.drop(m.Slot)
 		return
 	}
-	st := m.Ahead // What is due does not wait for the record.
+	st := m.Ahead // Proofs that are due do not wait for the record.
 	s := p.sales[m.Slot]
 	if s == nil {
 		s = &scheduled{Slot: duty.Slot{ID: m.Slot, Probability: new(big.Int)}}
@@ -150,28 +150,28 @@ func (p *Scheduler) onSale(a *shell.Turn, m sales.Changed) {
 		s.Probability = duty.Probability(p.Terms.Proofs, st.Request.Ask.ProofProbability)
 	}
 	began := st.Proves() && !s.proves
-	if s.proves && !st.Hosting() { // Unless that is taken back, nobody will read this.
+	if s.proves && !st.Hosting() { // This matters only if the end is taken back.
 		s.paused = p.pauseFrom("its end was on the chain, which a reorganisation took back")
 	}
 	p.alertDamaged(&s.damage, m.Slot, st)
 	s.agent, s.state, s.proves, s.wake, s.FilledAt = p.RT.At(m.Agent), st, st.Proves(), st.WakeAt(), st.FilledAt
 	s.keepVerdicts()
-	if began { // It may owe a proof in this very block, the last of a period.
+	if began { // It may owe a proof in this very block, the last one of a period.
 		p.begins(s)
 		p.look(a, []*scheduled{s}, p.View.Now())
 	}
 }
 
-// begins notes from where on the periods of a sale that comes to prove are judged.
+// begins notes from which period on a sale is judged that has just come to prove.
 func (p *Scheduler) begins(s *scheduled) {
 	s.judged = sales.FirstUnjudged(p.Terms.Proofs, &s.state) - 1
 	s.knownFrom, s.known, s.silent, s.began = 0, 0, nil, p.View.Now().Time
 	s.paused.to = duty.Period(p.Terms.Proofs, p.View.Now().Time)
-	// Not all at once: they are spread by their ids.
+	// Looks are spread by id, so that they do not come all at once.
 	s.look = p.View.Now().Time.Add(lookEvery / 256 * time.Duration(int(s.ID[0])+1))
 }
 
-// place is where a slot is in the order, or belongs.
+// place is the slot's index in order, or where it would be inserted.
 func (p *Scheduler) place(slot events.SlotID) int {
 	at, _ := slices.BinarySearchFunc(p.order, slot, func(s *scheduled, slot events.SlotID) int {
 		return s.ID.Compare(slot)
@@ -190,7 +190,7 @@ func (p *Scheduler) drop(slot events.SlotID) {
 
 func (p *Scheduler) onHead(a *shell.Turn, head events.Head) {
 	if head.Number < p.View.Now().Number {
-		return // A newer one is on its way; it covers this one.
+		return // A newer block is on its way and covers this one.
 	}
 	if p.since.IsZero() {
 		p.since = head.Time
@@ -207,8 +207,8 @@ func (p *Scheduler) onHead(a *shell.Turn, head events.Head) {
 	p.judge(a, head)
 }
 
-// look tells the sales of these slots what a block means for them. It returns the
-// deadline of the earliest duty that is open or about to be.
+// look tells the sales of these slots what a block means for them. It returns the earliest
+// deadline of a duty that is open or about to be.
 func (p *Scheduler) look(a *shell.Turn, slots []*scheduled, head events.Head) (next time.Time) {
 	margin := p.Margin()
 	pass := duty.NewPass(p.Terms.Proofs, head, duty.Pace{
@@ -252,16 +252,16 @@ func (p *Scheduler) fetch(a *shell.Turn) {
 	a.Do(func(ctx context.Context) {
 		p.Yield(ctx, "block hashes")
 		more, err := chainview.Patiently(ctx, p.Base, p.Patience(), p.View.Fetch)
-		if err != nil { // The next head asks again.
+		if err != nil { // It is asked again at the next block.
 			p.Log.Warnf("read block hashes for proof duties: %v", err)
 		}
 		self.Tell(hashesFetched{more})
 	})
 }
 
-// duties tells one sale what it owes now, what it no longer owes, and which
-// periods are over. Known is false when a block hash was not at hand; due is the
-// earliest deadline that the sale has to meet.
+// duties tells one sale what it owes, what it no longer owes, and which periods are over. known
+// is false when a block hash is missing; due is the earliest deadline that the sale has to
+// meet.
 func (p *Scheduler) duties(pass *duty.Pass, s *scheduled, head events.Head) (due time.Time, known bool) {
 	for _, d := range s.state.Duties {
 		switch {
@@ -301,9 +301,8 @@ func (p *Scheduler) duties(pass *duty.Pass, s *scheduled, head events.Head) (due
 	return due, true
 }
 
-// knows reports whether the sale has this duty, open or closed.
-// Until it does the sale is told at every block; a command that comes twice
-// changes nothing.
+// knows reports whether the sale has this duty, open or closed. Until then it is told at every
+// block; a repeated command changes nothing.
 func knows(s *sale.State, v duty.Verdict) bool {
 	for _, d := range s.Duties {
 		if d.Period == v.Period {

@@ -13,21 +13,21 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file judges periods that are over. When nobody can mark a period any more it
-// is settled whether it was owed: the blocks of its marking window say so. A
-// period that was owed and of which the sale knows nothing was silent: the host was
-// down, or did not hear of the chain, or blocks came in another way than was to be
-// expected. It is recorded as due and missed, with the reason, unless the contract
-// took a proof after all (actors/selling/takenproofs.go asks before anything is recorded).
+// This file judges periods that are over. Once a period can no longer be marked, the blocks of
+// its marking window say whether a proof was owed. A period that owed a proof and of which the
+// sale knows nothing is called silent: the host was down, or did not reach the chain, or the
+// blocks did not come as expected. It is recorded as due and missed, with the reason, unless
+// the contract took a proof after all (actors/selling/takenproofs.go asks before anything is
+// recorded).
 
-// pastRead is what decides about periods that are over, or why it is not at hand.
+// pastRead is what decides about periods that are over, or why it could not be read.
 type pastRead struct {
 	past    *duty.Past
-	missing map[uint64]bool // what was looked for in vain before
+	missing map[uint64]bool // what could not be found before
 	err     error
 }
 
-// judge reads what decides about the periods that are over and were not judged.
+// judge begins to judge the periods that are over and not judged yet.
 func (p *Scheduler) judge(a *shell.Turn, head events.Head) {
 	to := p.ClosedPeriod(head)
 	from := to + 1
@@ -58,10 +58,10 @@ func (p *Scheduler) readPast(a *shell.Turn, from, to uint64) {
 	})
 }
 
-// onPast judges all sales, once everything that decides is at hand.
+// onPast judges all sales once everything that decides was read.
 func (p *Scheduler) onPast(a *shell.Turn, m pastRead) {
 	p.judging = false
-	if m.err != nil { // The next head asks again.
+	if m.err != nil { // It is asked again at the next block.
 		p.Log.Warnf("find out which proofs were owed in periods that are over: %v", m.err)
 		return
 	}
@@ -104,7 +104,7 @@ func (p *Scheduler) onPast(a *shell.Turn, m pastRead) {
 	}
 }
 
-// readMissing reads hashes that lie before the blocks that were read.
+// readMissing reads hashes from before the blocks that were read.
 func (p *Scheduler) readMissing(a *shell.Turn, past *duty.Past, missing map[uint64]bool) {
 	p.judging = true
 	self := a.Self
@@ -118,7 +118,7 @@ func (p *Scheduler) readMissing(a *shell.Turn, past *duty.Past, missing map[uint
 	})
 }
 
-// silentPeriods are the periods of a sale that were owed and that it knows nothing of.
+// silentPeriods returns the periods that owed a proof and that the sale knows nothing of.
 func (p *Scheduler) silentPeriods(s *scheduled, past *duty.Past, upTo uint64, challenges duty.Challenges,
 	head events.Head,
 ) []sale.ReportSilentPeriod {
@@ -127,15 +127,15 @@ func (p *Scheduler) silentPeriods(s *scheduled, past *duty.Past, upTo uint64, ch
 		func(period uint64) string { return p.whySilent(s, period) })
 }
 
-// judge says what became of the periods of a slot in a past.
+// judge returns the judge of a slot's periods in a past.
 func (s *scheduled) judge(past *duty.Past, challenges duty.Challenges) duty.Judge {
 	return duty.Judge{
 		Past: past, Slot: &s.Slot, Filled: s.state.FilledBlock, Until: s.state.HostedUntil(), Challenges: challenges,
 	}
 }
 
-// unjudged is the first period up to a last one that a sale is to be judged for; the one
-// after the last when there is none.
+// unjudged is the first period, up to to, for which a sale is still to be judged; to+1 when
+// there is none.
 func (p *Scheduler) unjudged(s *scheduled, to uint64) uint64 {
 	last := min(to, p.certainUpTo(s))
 	if first := min(s.judged+1, s.unclosed(last)); first <= last {
@@ -144,10 +144,10 @@ func (p *Scheduler) unjudged(s *scheduled, to uint64) uint64 {
 	return to + 1
 }
 
-// certainUpTo is the last period of which the record says until when its miss could be
-// marked. As long as it does not know that the request has started, it does not know
-// whether the slot owes anything after the expiry: the look at the slot, which is due
-// then, says so, and until then nothing is judged that the expiry would cut short.
+// certainUpTo is the last period for which it is certain until when its miss could be marked.
+// Before the record knows that the request has started, it does not know whether the slot owes
+// anything after the expiry. The look at the slot, which is due then, will tell; until then no
+// period is judged that the expiry would cut short.
 func (p *Scheduler) certainUpTo(s *scheduled) uint64 {
 	if s.state.Started {
 		return math.MaxUint64
@@ -155,7 +155,7 @@ func (p *Scheduler) certainUpTo(s *scheduled) uint64 {
 	return max(duty.Period(p.Terms.Proofs, s.state.ExpiresAt.Add(-p.Terms.Proofs.Timeout)), 1) - 1
 }
 
-// pause are periods in which a sale was not run.
+// pause is a range of periods in which a sale was not run.
 type pause struct {
 	from, to uint64
 	why      string
@@ -163,12 +163,12 @@ type pause struct {
 
 func (p pause) holds(period uint64) bool { return p.why != "" && p.from <= period && period <= p.to }
 
-// pauseFrom is a pause that begins now.
+// pauseFrom returns a pause that begins now.
 func (p *Scheduler) pauseFrom(why string) pause {
 	return pause{from: duty.Period(p.Terms.Proofs, p.View.Now().Time), why: why}
 }
 
-// whySilent says why nothing was told of a period in time.
+// whySilent says why a sale was not told of a period in time.
 func (p *Scheduler) whySilent(s *scheduled, period uint64) string {
 	switch {
 	case !duty.End(p.Terms.Proofs, period).After(p.since):
@@ -185,7 +185,7 @@ func (p *Scheduler) whySilent(s *scheduled, period uint64) string {
 		"pointer can leave its %d blocks of downtime before the marking ends", p.Terms.Proofs.Downtime)
 }
 
-// tellSilent tells a sale of silent periods until it knows them.
+// tellSilent tells a sale of its silent periods until it knows them.
 func (p *Scheduler) tellSilent(s *scheduled, head events.Head) {
 	s.silent = slices.DeleteFunc(s.silent, func(c sale.ReportSilentPeriod) bool { return s.state.Settles(c.Period) })
 	for _, c := range s.silent {

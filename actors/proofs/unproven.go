@@ -14,18 +14,18 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// This file watches slots of sales that are quarantined: nobody proves them, and while such
-// a slot is ours on chain, each period that owes a proof is an alert.
+// This file watches the slots of quarantined sales. Nobody proves them, and while such a slot
+// is ours on chain, each period that owes a proof raises an alert.
 
 // Messages about slots whose sales are quarantined.
 type (
-	// quarantinedTerms are what a quarantined slot's request says of proofs.
+	// quarantinedTerms is what the request of a quarantined slot says about proofs.
 	quarantinedTerms struct {
 		slot events.SlotID
 		ask  events.Ask
 		err  error
 	}
-	// quarantinedOwes: whether the slot of a quarantined sale is ours and owes a proof.
+	// quarantinedOwes says whether the slot of a quarantined sale is ours and owes a proof.
 	quarantinedOwes struct {
 		slot   events.SlotID
 		period uint64
@@ -38,11 +38,11 @@ type (
 type unproven struct {
 	sales.Quarantined
 	duty.Slot
-	known bool   // what its request says
-	told  uint64 // the last period that an alert was told or asked for
+	known bool   // what its request says is known
+	told  uint64 // the last period for which an alert was raised or is being prepared
 }
 
-// onQuarantined begins to watch what a slot owes that nobody proves.
+// onQuarantined begins to watch what the slot of a quarantined sale owes.
 func (p *Scheduler) onQuarantined(a *shell.Turn, m sales.Quarantined) {
 	u := &unproven{Quarantined: m, Slot: duty.Slot{ID: m.Slot}}
 	if old := p.unproven[m.Slot]; old != nil {
@@ -75,14 +75,14 @@ func (p *Scheduler) onTerms(m quarantinedTerms) {
 	u := p.unproven[m.slot]
 	switch {
 	case u == nil:
-	case m.err != nil: // Asked again with the next try of the sale.
+	case m.err != nil: // It is asked again with the next try of the sale.
 		p.Log.WithField("slot", m.slot.String()).Warnf("what does the quarantined slot owe: %v", m.err)
 	default:
 		u.known, u.Probability = true, duty.Probability(p.Terms.Proofs, m.ask.ProofProbability)
 	}
 }
 
-// lookAtUnproven asks of each quarantined slot that owes a proof whether it is ours.
+// lookAtUnproven asks the chain about each quarantined slot that owes a proof: is it ours?
 func (p *Scheduler) lookAtUnproven(a *shell.Turn, head events.Head) {
 	if len(p.unproven) == 0 {
 		return
@@ -123,7 +123,7 @@ func (p *Scheduler) onOwes(m quarantinedOwes) {
 	switch {
 	case u == nil:
 	case m.err != nil:
-		u.told = min(u.told, m.period-1) // The next block asks again.
+		u.told = min(u.told, m.period-1) // It is asked again at the next block.
 	case m.ours:
 		p.Raise(health.AlertNotProving, m.slot, m.period,
 			fmt.Sprintf("NOT PROVING: a proof of period %d is owed, and the sale is quarantined: %s", m.period, u.Why),

@@ -1,8 +1,8 @@
-// Package quarantine remembers what a host leaves alone: pieces of work that panicked twice,
-// and sales that cannot be run. Beginning and end are in the host's stream, so that a
-// restart knows of them, and an auditor.
+// Package quarantine keeps the list of work that a host leaves alone: pieces of work that
+// panicked twice, and sales that cannot be run. The beginning and the end of each quarantine
+// are in the host's stream, so that a restart and an auditor know of them.
 //
-// Not for: what is done about such a piece of work; that is with whoever works on it.
+// Not for: what to do about such work. That is up to whoever does it.
 package quarantine
 
 import (
@@ -22,20 +22,20 @@ import (
 )
 
 const (
-	// MostPanics is how often something may panic on a piece of work before that is left
-	// alone: the first time may be chance.
+	// MostPanics is how many panics quarantine a piece of work: one may be chance.
 	MostPanics = 2
-	// maxWork is how many pieces of work are left alone at a time. More are a bug that meets
-	// everything; they are in the log alone.
+	// maxWork is how many pieces of work are quarantined at once. More mean a bug that affects
+	// everything; they are only logged.
 	maxWork = 10_000
-	// maxReason is how many characters of a reason are stored: a panic may say anything.
+	// maxReason is how many characters of a reason are stored, because a panic may say
+	// anything.
 	maxReason = 500
 )
 
-// ErrQuarantined: what was asked made a part of the host fail before, and is refused.
+// ErrQuarantined: the work made a part of the host fail before, and is refused.
 var ErrQuarantined = errors.New("quarantined")
 
-// Work is a piece of work that is left alone.
+// Work is a quarantined piece of work.
 type Work struct {
 	Subject shell.Subject
 	// Since is by the machine's clock.
@@ -43,13 +43,13 @@ type Work struct {
 	Reason string
 }
 
-// Event is an event of the host's stream; all of them say when they were said.
+// Event is an event of the host's stream; each has a time.
 type Event interface {
 	messages.HostEvent
 	GetAt() *timestamppb.Timestamp
 }
 
-// List is all that is left alone. Safe for concurrent use.
+// List holds all quarantined work. Safe for concurrent use.
 type List struct {
 	base   *shell.Base
 	record func(e Event, stored func())
@@ -63,8 +63,8 @@ type item struct {
 	stored chan struct{} // closed when it is in the record
 }
 
-// New is an empty list. say writes into the host's stream in the background, and calls
-// stored when that is durable.
+// New returns an empty list. record writes an event into the host's stream in the background,
+// and calls stored when it is durable.
 func New(base *shell.Base, record func(e Event, stored func())) *List {
 	return &List{base: base, record: record, items: map[shell.Subject]item{}}
 }
@@ -92,7 +92,7 @@ func (q *List) Fold(e messages.HostEvent) {
 	}
 }
 
-// Has says whether a piece of work is left alone, and why.
+// Has says whether a piece of work is quarantined, and why.
 func (q *List) Has(s shell.Subject) (Work, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -100,8 +100,8 @@ func (q *List) Has(s shell.Subject) (Work, bool) {
 	return it.Work, ok
 }
 
-// Recorded waits until the record has it that a piece of work is quarantined; false when
-// it is not.
+// Recorded waits until the quarantine of a piece of work is recorded; false: it is not
+// quarantined.
 func (q *List) Recorded(ctx context.Context, s shell.Subject) (bool, error) {
 	q.mu.Lock()
 	it, ok := q.items[s]
@@ -117,7 +117,7 @@ func (q *List) Recorded(ctx context.Context, s shell.Subject) (bool, error) {
 	}
 }
 
-// All are in the order of their beginning.
+// All returns the quarantined work in the order in which it was quarantined.
 func (q *List) All() []Work {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -134,7 +134,7 @@ func (q *List) All() []Work {
 	return out
 }
 
-// Begin leaves a piece of work alone from now on; false when it was so already.
+// Begin quarantines a piece of work; false: it was quarantined already.
 func (q *List) Begin(s shell.Subject, reason string) bool {
 	now := q.base.Clock.Now()
 	reason = fmt.Sprintf("%.*s", maxReason, reason)
@@ -155,8 +155,7 @@ func (q *List) Begin(s shell.Subject, reason string) bool {
 	return true
 }
 
-// End ends it; stored is called when that is in the record. False: it was not
-// quarantined.
+// End ends a quarantine; stored is called when that is recorded. False: there was none.
 func (q *List) End(s shell.Subject, reason string, stored func()) bool {
 	q.mu.Lock()
 	_, known := q.items[s]

@@ -1,3 +1,3 @@
-// Package sales is what a sale tells the rooms of a host, and what they tell it. The messages
-// are plain data: an actor is named by its address.
+// Package sales holds the messages between a sale and the other rooms of a host. They are plain
+// data: an actor is named by its address.
 package sales

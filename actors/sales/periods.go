@@ -8,17 +8,16 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// What a judge finds out about periods that are over, as a sale is told it: by the proof
-// scheduler while the slot is hosted, and by the sale itself when the hosting ends.
+// This file turns a judge's verdicts on periods that are over into commands for the sale: for
+// the proof scheduler while the slot is hosted, and for the sale itself when the hosting ends.
 
-// FirstUnjudged is the first period of a sale of which it may not be known what was
-// owed in it.
+// FirstUnjudged is the first period of a sale that may not be judged yet.
 func FirstUnjudged(cfg events.ProofConfig, st *sale.State) uint64 {
-	return max(duty.Period(cfg, st.FilledAt)+1, st.Unjudged()) // The fill proves its own period.
+	return max(duty.Period(cfg, st.FilledAt)+1, st.Unjudged()) // The fill is the proof of its own period.
 }
 
-// SilentPeriods are the periods from one to another that owed a proof and of which the
-// sale knows nothing; why says of a period why nobody told it.
+// SilentPeriods returns reports of the periods, from the first to the last given, that owed a proof and that the
+// sale knows nothing of; why says why the sale was not told of a period.
 func SilentPeriods(j *duty.Judge, cfg events.ProofConfig, st *sale.State, from, upTo uint64, at events.Head,
 	why func(uint64) string,
 ) (silent []sale.ReportSilentPeriod) {
@@ -44,8 +43,8 @@ func knows(st *sale.State, period uint64) bool {
 	return open
 }
 
-// DutyClosed says what became of an open duty that is past its deadline without a proof;
-// why it was missed, when it was.
+// DutyClosed reports what became of an open duty that is past its deadline without a proof; why
+// is the reason if it was missed.
 func DutyClosed(cfg events.ProofConfig, at events.Head, period uint64, missed bool, why string) sale.Command {
 	if missed {
 		return sale.ReportPeriodClosed{At: at.Time, Period: period, Reason: why}

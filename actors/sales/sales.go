@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// Command tells a sale what to decide.
+// Command is a command for a sale to decide.
 type Command struct {
 	Cmd   sale.Command
 	Cause string
@@ -19,8 +19,8 @@ type Command struct {
 // Look makes a sale compare its record with the chain.
 type Look struct{}
 
-// Changed tells observers of a sale. The states are theirs to keep: states
-// of sales share nothing that changes.
+// Changed tells observers the state of a sale. They may keep the states: states of sales share
+// nothing that changes.
 type Changed struct {
 	Agent shell.Address
 	Slot  events.SlotID
@@ -32,7 +32,7 @@ type Changed struct {
 	Trouble Trouble
 }
 
-// Trouble is the last failure of a call that is being tried again.
+// Trouble is the last failure of a call that is tried again.
 type Trouble struct {
 	Effect string
 	Error  string
@@ -54,11 +54,11 @@ type Begin struct {
 	Worker shell.Address
 }
 
-// LetGo asks for the end of a sale that is not filled yet.
+// LetGo asks a sale to end that is not filled yet.
 type LetGo struct {
 	Work   slotqueue.Work
 	Reason string
 }
 
-// RecordMoved says that the event store went away, or came back.
+// RecordMoved says that the event store went away or came back.
 type RecordMoved struct{}
