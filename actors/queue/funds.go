@@ -10,36 +10,34 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// fundsEvery is how much chain time passes between two looks at the account:
-// often enough that a deposit is noticed while one waits for it, one call to the
-// chain a minute.
+// fundsEvery is the chain time between two looks at the account: short enough that an operator
+// who waits for a deposit sees it noticed, and just one call to the chain a minute.
 const fundsEvery = time.Minute
 
-// fundsWatch looks at the account now and then: it wakes slots that waited for
-// money or for the prover, and tells a person when the account runs dry. It
-// belongs to the queue's actor.
+// fundsWatch looks at the account now and then. It wakes slots that wait for money or for the
+// prover, and alerts when the account runs dry. It belongs to the queue's actor.
 type fundsWatch struct {
 	looking bool
 	lookAt  time.Time // chain time of the next look
-	known   bool      // there is a look before
+	known   bool      // there was a look before
 	free    events.Amount
 	balance events.Balance
 	busy    float64
-	noRoom  bool   // for proofs in a period
-	low     string // the cause that was told
-	unknown bool   // it was said that the price of gas is not known
+	noRoom  bool   // there is no time for a proof in a period
+	low     string // the cause of the last alert
+	unknown bool   // it was logged that the price of gas is not known
 }
 
 // fundsSeen is what a look at the account found.
 type fundsSeen struct {
 	balance events.Balance
-	// free is what of the tokens sales in work will not pay.
+	// free are the tokens that sales in work will not need.
 	free events.Amount
 	err  error
 }
 
-// watchFunds looks at the account when it is time. Nothing is asked while the
-// record is away: nothing is taken then.
+// watchFunds looks at the account when it is time, but not while the event store is away:
+// nothing is taken then.
 func (q *Queue) watchFunds(head events.Head) {
 	if q.funds.looking || head.Time.Before(q.funds.lookAt) || q.Record.Away() {
 		return
@@ -65,7 +63,7 @@ func (q *Queue) watchFunds(head events.Head) {
 func (q *Queue) onFunds(a *shell.Turn, m fundsSeen) {
 	w := &q.funds
 	w.looking = false
-	if m.err != nil { // The next look comes soon; whoever needs the balance asks himself.
+	if m.err != nil { // The next look comes soon; whoever needs the balance asks for it.
 		return
 	}
 	took, _ := q.Load.ProofTime()
@@ -94,7 +92,7 @@ func (q *Queue) onFunds(a *shell.Turn, m fundsSeen) {
 	q.tellFunds(m.balance, expected)
 }
 
-// waitFor keeps the criteria that some slot waits for.
+// waitFor returns those of the criteria that some slot waits for.
 func (q *Queue) waitFor(criteria []string) (out []string) {
 	waiting := q.journal.Ahead.Waiting()
 	for _, c := range criteria {
@@ -105,8 +103,9 @@ func (q *Queue) waitFor(criteria []string) (out []string) {
 	return out
 }
 
-// tellFunds alerts once when the account's coins do not last for what is hosted already,
-// or for another slot, until they do again; and again when not even a proof can be paid.
+// tellFunds raises one alert when the account's coins do not last for the hosted slots, or for
+// one more, and another when not even a proof can be paid; both may come again once the coins
+// have lasted.
 func (q *Queue) tellFunds(balance events.Balance, expected uint64) {
 	w := &q.funds
 	n := health.Funds{Known: true, Balance: balance, MinWei: q.MinWei, Days: q.WalletDays}
@@ -124,7 +123,7 @@ func (q *Queue) tellFunds(balance events.Balance, expected uint64) {
 			low = code
 		}
 	}
-	if low != "" && low != w.low && w.low != "no-gas" { // From the worse to the better is no news.
+	if low != "" && low != w.low && w.low != "no-gas" { // An improvement raises no alert.
 		q.RaiseCause(low, events.SlotID{}, f)
 	}
 	if low == "" && w.low != "" {

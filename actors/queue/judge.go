@@ -16,11 +16,11 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file judges what the market offers: what of it enters the queue, and by
-// which criterion the rest is refused.
+// This file judges what the market offers: which slots enter the queue, and by which criterion
+// the others are refused.
 
-// judge says what an event of the market means for the queue. It waits until
-// ledger and chain answer; only the end of the host makes it fail.
+// judge turns an event of the market into commands for the queue. It waits until the ledger and
+// the chain answer, and fails only when the host ends.
 func (q *Queue) judge(ctx context.Context, n MarketNews) ([]slotqueue.Command, error) {
 	at := q.ChainTime()
 	remove := func(id string, reason string, indices ...uint64) ([]slotqueue.Command, error) {
@@ -76,9 +76,9 @@ func (q *Queue) judgeFreed(
 	return q.judgeSlots(ctx, n, r, []uint64{e.GetSlotIndex()}, true, facts.RequestEnd)
 }
 
-// judgeFull removes a slot that takes no further reservation, unless one of them is ours:
-// then it is for us as it was, whoever came last. Who holds them is as it is once all are
-// taken, until the slot is freed; so a node that has the block of the last one knows.
+// judgeFull removes a slot whose slot reservations are all taken, unless one of them is ours:
+// then nothing changes for us. Once all are taken their holders stay the same until the slot is
+// freed, so any node that has the block of the last reservation can answer.
 func (q *Queue) judgeFull(
 	ctx context.Context, n MarketNews, e *messages.ChainSlotReservationsFull,
 ) ([]slotqueue.Command, error) {
@@ -111,8 +111,8 @@ func (q *Queue) judgeFull(
 	return []slotqueue.Command{cmd}, nil
 }
 
-// judgeSlots filters by soundness and by what is on offer: slots that match no
-// availability do not enter the queue.
+// judgeSlots filters slots by soundness and by what is on offer: slots that fit no availability
+// do not enter the queue.
 func (q *Queue) judgeSlots(ctx context.Context, n MarketNews, r events.Request, indices []uint64,
 	repair bool, expiry time.Time,
 ) ([]slotqueue.Command, error) {
@@ -121,7 +121,7 @@ func (q *Queue) judgeSlots(ctx context.Context, n MarketNews, r events.Request, 
 		Terms: slotqueue.Terms{SlotSize: r.Ask.SlotSize, Expiry: expiry, Repair: repair},
 	}
 	if err := events.CheckRequest(r); err != nil {
-		// Nothing of such a request is kept but its id: its numbers may be anything.
+		// Only the id of such a request is kept, because its numbers may be anything.
 		cmd.SlotIndices, cmd.Terms = []uint64{0}, slotqueue.Terms{}
 		cmd.Refusal = &slotqueue.Refusal{Criterion: slotqueue.CriterionUnsound, Reason: err.Error()}
 		return []slotqueue.Command{cmd}, nil
@@ -139,7 +139,7 @@ func (q *Queue) judgeSlots(ctx context.Context, n MarketNews, r events.Request, 
 	price, _ := r.Ask.PricePerSecond()
 	cmd.Terms.Profitability = price.MulSaturating(uint64(r.Ask.Duration / time.Second))
 	cmd.Terms.Collateral, _ = r.Ask.CollateralPerSlot()
-	if repair { // The contract asks less for a slot in repair, and holds the full amount.
+	if repair { // The contract takes less for a slot in repair, but holds the full amount.
 		discount := cmd.Terms.Collateral.Div(100).MulSaturating(uint64(q.Terms.RepairRewardPercentage))
 		cmd.Terms.Collateral = cmd.Terms.Collateral.Sub(discount)
 	}
@@ -163,9 +163,8 @@ func (q *Queue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal
 	return &slotqueue.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason}, nil
 }
 
-// shuffled draws the order of a request's slots for this host, so that hosts
-// do not all try the same slot first. The draw follows from host and request;
-// what came out is recorded.
+// shuffled draws the order of a request's slots for this host, so that hosts do not all try the
+// same slot first. The order follows from host and request, and is recorded.
 func shuffled(me events.Address, r events.Request) []uint64 {
 	indices := make([]uint64, min(r.Ask.Slots, events.MaxSlots))
 	for i := range indices {

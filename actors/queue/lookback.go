@@ -16,32 +16,32 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// This file looks at refused requests again when something improved. One of which
-// nothing could be learned, because the chain did not answer or the queue's record moved,
-// is owed a look: it is asked about again, with growing pauses, until it is judged or
-// its refusal is forgotten (MaxRefused of the queue bounds that).
+// This file judges refused requests again when something improved. If that fails, because the
+// chain did not answer or the queue's record moved, the request is owed a look: it is tried
+// again, with growing pauses, until it is judged or its refusal is forgotten (MaxRefused bounds
+// the refusals).
 
 const (
-	// maxLookedAgain is how many refused requests are looked at in one pass, the
-	// newest last. Each costs two calls to the chain.
+	// maxLookedAgain is how many refused requests one pass judges, the newest last. Each costs
+	// two calls to the chain.
 	maxLookedAgain = 1_000
-	// maxUnanswered is how many requests in a row may find no answer before a pass
-	// leaves the others for the next one: then the chain does not answer anybody.
+	// maxUnanswered is how many requests in a row may get no answer before a pass leaves the
+	// others for the next one: then the chain is not answering at all.
 	maxUnanswered = 3
-	// maxUnknown is how often the chain is asked about a request that it does not know
-	// any more: a node that lags behind has it by then.
+	// maxUnknown is how often the chain is asked about a request that it does not know: a node
+	// that lags behind will know it by then.
 	maxUnknown = 8
 )
 
-// lookBack is the one pass over refused requests that runs at a time. What wakes
-// the queue meanwhile is looked at after it.
+// lookBack is the pass over refused requests; only one runs at a time. What wakes the queue
+// during a pass waits for the next one.
 type lookBack struct {
-	started bool // what waits since before the start was woken
+	started bool // what waited since before the start was woken
 	running bool
 	waiting map[string]bool // criteria that woke the queue
 	reason  string
-	// owed are the requests that are owed a look, with how often that was tried; due
-	// says that it is time for it, pauses counts the passes in a row that left some.
+	// owed are the requests that are owed a look, with the number of tries. due: it is time to
+	// look. pauses counts the passes in a row that left some.
 	owed    map[events.RequestID]int
 	due     bool
 	pauses  int
@@ -49,8 +49,8 @@ type lookBack struct {
 }
 
 type (
-	// lookedBack is what came of a pass, besides commands: requests that are refused as
-	// they were, those of which nothing was learned, and those that were not asked about.
+	// lookedBack is the result of a pass, besides commands: requests that stay refused, those
+	// about which nothing could be learned, and those that were not asked about.
 	lookedBack struct {
 		same, unanswered, left []events.RequestID
 		reason                 string
@@ -59,7 +59,7 @@ type (
 	lookAtOwed struct{}
 )
 
-// wake notes what the next pass is about.
+// wake notes criteria for the next pass.
 func (l *lookBack) wake(m Wake) {
 	if l.waiting == nil {
 		l.waiting = map[string]bool{}
@@ -70,7 +70,7 @@ func (l *lookBack) wake(m Wake) {
 	l.reason = m.Reason
 }
 
-// owe notes a request that is owed a look, after so many more tries.
+// owe notes a request that is owed a look, and adds to its tries.
 func (l *lookBack) owe(id events.RequestID, tries int) {
 	if l.owed == nil {
 		l.owed = map[events.RequestID]int{}
@@ -78,8 +78,8 @@ func (l *lookBack) owe(id events.RequestID, tries int) {
 	l.owed[id] += tries
 }
 
-// lookAgain looks at requests that were refused by the criteria that wait for it, and
-// at those that are owed a look when it is time.
+// lookAgain begins a pass over the requests that were refused by the waiting criteria and, when
+// it is time, those that are owed a look.
 func (q *Queue) lookAgain() {
 	l := &q.lookBack
 	if l.running || len(l.waiting) == 0 && !l.due {
@@ -100,14 +100,14 @@ func (q *Queue) lookAgain() {
 	})
 }
 
-// withOwed adds the requests that are owed a look, and forgets those that are not
-// refused any more.
+// withOwed adds the requests that are owed a look, and forgets those that are no longer
+// refused.
 func (l *lookBack) withOwed(s slotqueue.State, again []slotqueue.RefusedRequest) []slotqueue.RefusedRequest {
 	listed := make(map[events.RequestID]bool, len(again))
 	for _, r := range again {
 		listed[r.RequestID] = true
 	}
-	// What found no answer often waits behind the others.
+	// Requests that often got no answer come last.
 	byTries := func(a, b events.RequestID) int {
 		return cmp.Or(cmp.Compare(l.owed[a], l.owed[b]), bytes.Compare(a[:], b[:]))
 	}
@@ -123,7 +123,7 @@ func (l *lookBack) withOwed(s slotqueue.State, again []slotqueue.RefusedRequest)
 	return again
 }
 
-// judgeAll looks at refused requests, one after the other.
+// judgeAll judges refused requests, one after the other.
 func (q *Queue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 	tried := maps.Clone(q.lookBack.owed)
 	q.self.Do(func(ctx context.Context) {
@@ -136,7 +136,7 @@ func (q *Queue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 				continue
 			}
 			var decided slotqueue.Command
-			err := q.RT.Guarded("look back", func() (err error) { // The others have their look.
+			err := q.RT.Guarded("look back", func() (err error) { // A panic does not stop the others.
 				decided, err = q.judgeAgain(ctx, r)
 				return err
 			})
@@ -160,7 +160,8 @@ func (q *Queue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 	})
 }
 
-// onJudgedAgain is called in the queue's turn when a verdict is in the record, or is not.
+// onJudgedAgain returns what is called, in a turn of the queue, when a verdict is recorded or
+// was refused.
 func (q *Queue) onJudgedAgain(id events.RequestID) func(shell.Result[slotqueue.State, slotqueue.Event]) {
 	return func(r shell.Result[slotqueue.State, slotqueue.Event]) {
 		if !undecided(r.Err) {
@@ -193,7 +194,7 @@ func (q *Queue) onLookedBack(m lookedBack) {
 	q.lookAgain()
 }
 
-// pauseLookBack looks at what is owed after a pause.
+// pauseLookBack schedules a look at what is owed, after a pause.
 func (q *Queue) pauseLookBack() {
 	l := &q.lookBack
 	if l.resting {
@@ -214,8 +215,8 @@ func (q *Queue) onPauseOver() {
 	q.lookAgain()
 }
 
-// refill looks at what a full queue let go, when there is room for it. New blocks set
-// its pace, so that a chain that does not answer is not asked without a pause.
+// refill judges again what a full queue dropped, when there is room. It runs with new blocks,
+// so that a chain that does not answer is not asked incessantly.
 func (q *Queue) refill() {
 	if q.lookBack.running || q.Record.Away() {
 		return
@@ -226,9 +227,9 @@ func (q *Queue) refill() {
 	}
 }
 
-// judgeAgain looks at a refused request; nil when it is refused still, an error when
-// that could not be found out. A refusal by another criterion than before is
-// recorded: what wakes it is another.
+// judgeAgain judges a refused request; it returns no command when the refusal stands, an error
+// when that could not be found out. A refusal by another criterion than before is recorded,
+// because it is woken by something else.
 func (q *Queue) judgeAgain(
 	ctx context.Context, refused slotqueue.RefusedRequest,
 ) (slotqueue.Command, error) {
@@ -236,7 +237,7 @@ func (q *Queue) judgeAgain(
 		return nil, nil
 	}
 	q.Yield(ctx, "look back")
-	// Nothing is decided while the record is away.
+	// Nothing is decided while the event store is away.
 	if err := q.Record.Wait(ctx, "look back"); err != nil {
 		return nil, err
 	}

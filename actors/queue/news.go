@@ -13,42 +13,40 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file holds what the market said until the queue has judged it, in the order
-// of the market's stream.
+// This file holds the market's events until the queue has judged them, in the order of the
+// market's stream.
 //
-// However much is said at once, few of it are in memory. What finds no room here is left
-// in the market's stream, from which every event came that the queue is told, and is
-// read from there when what is here was judged. The same is done at a start with what the
-// process before did not come to. So nothing is lost, whatever is passed over.
+// Only a bounded number of events is in memory. Those that find no room are read from the
+// market's stream later, when the ones in memory are judged; and so are, after a start, those
+// that the last process did not get to. So nothing is lost.
 
 const (
-	// maxNews is how many events of the market wait here to be judged: some 20 MB of
-	// requests.
+	// maxNews is how many events wait in memory: some 20 MB of requests.
 	maxNews = 10_000
-	// maxVerdicts is how many commands may wait for the queue's record before no more
-	// events of the market are judged: far fewer than a journal refuses (maxWaiting).
+	// maxVerdicts is how many commands may wait to be recorded before judging pauses: far fewer
+	// than the journal's own limit (maxWaiting).
 	maxVerdicts = 1_000
 )
 
-// newsList is what the market said and the queue has not judged.
+// newsList holds the market's events that the queue has not judged.
 type newsList struct {
 	most    int
 	waiting []MarketNews // in the order of the market's stream
-	last    uint64       // revision of the newest event that is here, or was
-	// behind: the market's stream holds more than is here, at least up to left.
+	last    uint64       // revision of the newest event that is or was here
+	// behind: the stream holds more events than are here, at least up to left.
 	behind  bool
 	left    uint64
 	reading bool // the stream is being read on
-	again   bool // what is being read is not wanted any more
+	again   bool // what is being read is no longer wanted
 }
 
-// newNewsList is a list that is behind: the stream is still to be read.
+// newNewsList returns a list that is behind: the stream is still to be read.
 func newNewsList(most int) newsList { return newsList{most: most, behind: true} }
 
-// add takes an event, or remembers that it is left in the stream.
+// add takes an event, or notes that it is left in the stream.
 func (l *newsList) add(n MarketNews) {
 	switch {
-	case n.Revision <= l.last: // Known.
+	case n.Revision <= l.last: // Known already.
 	case l.behind || len(l.waiting) >= l.most:
 		l.behind, l.left = true, max(l.left, n.Revision)
 	default:
@@ -59,7 +57,7 @@ func (l *newsList) add(n MarketNews) {
 	}
 }
 
-// first is the oldest event that was not consumed.
+// first is the oldest event that the queue has not consumed.
 func (l *newsList) first(consumed uint64) (MarketNews, bool) {
 	for len(l.waiting) > 0 && l.waiting[0].Revision <= consumed {
 		l.drop()
@@ -73,30 +71,30 @@ func (l *newsList) first(consumed uint64) (MarketNews, bool) {
 func (l *newsList) drop() {
 	l.waiting[0] = MarketNews{}
 	if l.waiting = l.waiting[1:]; len(l.waiting) == 0 {
-		l.waiting = nil // So that what was here is not held.
+		l.waiting = nil // Frees the memory.
 	}
 }
 
-// startOver forgets what is here; the stream is read anew.
+// startOver forgets all events; the stream is read again.
 func (l *newsList) startOver() {
 	*l = newsList{most: l.most, behind: true, left: max(l.left, l.last), reading: l.reading, again: l.reading}
 }
 
-// errLagging: whoever answers does not show yet what is known to have happened.
+// errLagging: the answer does not show yet what is known to have happened.
 var errLagging = errors.New("the answer lags behind")
 
-// newsRead is the next part of the market's stream.
+// newsRead is a part of the market's stream.
 type newsRead struct {
 	news []MarketNews
-	last uint64 // the newest revision that was looked at
-	end  bool   // there is no more
+	last uint64 // the newest revision that was read
+	end  bool   // the stream ends there
 	err  error
 }
 
 // take adds what was read.
 func (l *newsList) take(m newsRead) {
 	l.reading = false
-	if l.again { // It began before what startOver wants.
+	if l.again { // It was begun before startOver.
 		l.again = false
 		return
 	}
@@ -105,7 +103,7 @@ func (l *newsList) take(m newsRead) {
 	l.behind = !m.end || l.left > l.last
 }
 
-// concernsQueue says whether an event of the market means anything to the queue.
+// concernsQueue reports whether an event means anything to the queue.
 func concernsQueue(e messages.MarketEvent) bool {
 	switch e.(type) {
 	case *messages.ChainProofSubmitted, *messages.BlocksScanned, *messages.ChainReorganized:
@@ -114,7 +112,7 @@ func concernsQueue(e messages.MarketEvent) bool {
 	return true
 }
 
-// readOn reads the next part of the market's stream when nothing else is left to judge.
+// readOn reads the next part of the market's stream when nothing is left to judge.
 func (q *Queue) readOn(a *shell.Turn) {
 	if !q.news.behind || q.news.reading {
 		return
@@ -141,8 +139,7 @@ func (q *Queue) readOn(a *shell.Turn) {
 	})
 }
 
-// readNews reads the market's stream behind a revision: what concerns the queue of it, as
-// much as it holds at most.
+// readNews reads up to most events after a revision that concern the queue.
 func (q *Queue) readNews(ctx context.Context, after uint64, most int) (newsRead, error) {
 	m := newsRead{last: after}
 	stream := events.MarketStream(q.ChainID, q.Contract)
@@ -178,8 +175,8 @@ func (q *Queue) onNewsRead(a *shell.Turn, m newsRead) {
 	q.judgeNext(a)
 }
 
-// judgeNext looks at the oldest news; one at a time, so that they reach the
-// queue in the order of the market.
+// judgeNext judges the oldest event; one at a time, so that they reach the queue in the
+// market's order.
 func (q *Queue) judgeNext(a *shell.Turn) {
 	if q.judging || !q.journal.Loaded || len(q.journal.Waiting) >= maxVerdicts {
 		return
@@ -201,8 +198,8 @@ func (q *Queue) judgeNext(a *shell.Turn) {
 	})
 }
 
-// judgeUnlessQuarantined passes over what made the queue fail twice, once that is in the
-// record: behind it nothing says that it was not judged.
+// judgeUnlessQuarantined skips an event that is quarantined, once the quarantine is recorded:
+// nothing else says later that the event was not judged.
 func (q *Queue) judgeUnlessQuarantined(
 	ctx context.Context, n MarketNews,
 ) (commands []slotqueue.Command, err error) {
@@ -213,19 +210,19 @@ func (q *Queue) judgeUnlessQuarantined(
 	shell.During(about, func() {
 		commands, err = q.judge(ctx, n)
 		if p, ok := errors.AsType[*shell.Panicked](err); ok {
-			panic(p) // A call panicked: nothing else would come of asking again.
+			panic(p) // A call panicked, and would panic again.
 		}
 	})
 	return commands, err
 }
 
-// aboutMarket is an event of the market as something to quarantine.
+// aboutMarket is the subject under which an event of the market is quarantined.
 func aboutMarket(revision uint64) shell.Subject {
 	return shell.Subject{Kind: shell.SubjectMarket, Key: strconv.FormatUint(revision, 10)}
 }
 
-// marketCause is the cause of what the queue decides about an event of the market, and
-// aboutCause the way back.
+// marketCause is the cause of the queue's decisions about an event of the market; aboutCause is
+// its inverse.
 func marketCause(revision uint64) string { return fmt.Sprintf("market@%d", revision) }
 
 func aboutCause(cause string) shell.Subject {
@@ -235,11 +232,11 @@ func aboutCause(cause string) shell.Subject {
 	return shell.Subject{}
 }
 
-// lookedAgain begins the cause of what is decided long after the market said it.
+// lookedAgain is the prefix of causes of what is decided long after the market's event.
 const lookedAgain = "look back: "
 
-// judgeQuarantined judges an event of the market that an operator wants to be tried again.
-// The queue's record is behind it, so its commands do not name its revision.
+// judgeQuarantined judges an event that an operator wants tried again. The queue has consumed
+// later events already, so the commands do not name the event's revision.
 func (q *Queue) judgeQuarantined(a *shell.Turn, revision uint64) {
 	a.Do(func(ctx context.Context) {
 		var news newsRead
@@ -296,12 +293,12 @@ func (q *Queue) onJudged(a *shell.Turn, m judged) {
 	q.judgeNext(a)
 }
 
-// onVerdict: what was decided about an event of the market is in the record, or is not.
+// onVerdict: the verdict on an event of the market is recorded, or was refused.
 func (q *Queue) onVerdict(a *shell.Turn, revision uint64, err error) {
 	switch {
 	case err == nil:
 	case undecided(err):
-		q.news.startOver() // Nothing was decided; what is in the record already is passed over.
+		q.news.startOver() // Nothing was decided; what is recorded already will be skipped.
 	default:
 		q.Log.WithField("market", revision).Warnf("the queue did not take what the market said: %v", err)
 	}

@@ -1,9 +1,10 @@
-// Package queue runs the slot queue (events/slotqueue) as an actor: it judges what the market
-// says, in the market's order, asks the ledger what is on offer, and gives the best slots to a
-// bounded number of workers, one for each slot that is worked on and not stored yet. What is
-// refused is looked at again when something changed.
+// Package queue runs the slot queue (events/slotqueue) as an actor. It judges the market's
+// events in their order, asks the ledger what is on offer, and gives the best slots to a
+// bounded number of workers, one per slot whose data is not stored yet. Refused slots are
+// judged again when something changed.
 //
-// Not for: running a sale. A worker asks the supervisor to begin it and watches how it goes.
+// Not for: running a sale. A worker asks the supervisor to begin the sale, and watches its
+// progress.
 package queue
 
 import (
@@ -25,21 +26,19 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Queue decides which slot is worked on next. It consumes the market
-// stream in its order, filters it by what the ledger has on offer, and gives
-// the best slots to at most MaxWorkers children.
+// Queue decides which slot is worked on next.
 type Queue struct {
 	Deps
 	self     shell.Ref
 	journal  *shell.Journal[slotqueue.State, slotqueue.Command, slotqueue.Event]
 	keeper   *shell.Keeper[slotqueue.State]
 	workers  map[string]shell.Ref // by the key of their Work
-	stumbles map[string]int       // how often one failed, by the same key
+	stumbles map[string]int       // how often a worker failed, by the same key
 	taking   bool
 	woken    bool // what waits was looked at after a restart
 
 	news    newsList
-	judging bool // the first of news is with the ledger or the chain
+	judging bool // the first of news is being judged
 
 	lookBack lookBack
 	funds    fundsWatch
@@ -50,7 +49,7 @@ type Deps struct {
 	*admission.Rules
 	*health.Alerts
 	Quarantined *quarantine.List
-	// Part is the queue's own address, Ledger that of the ledger, and Supervisor begins sales.
+	// Part is the queue's own address, Ledger that of the ledger; Supervisor begins sales.
 	Part, Ledger *shell.Part
 	Supervisor   shell.Ref
 	// Reads bounds the calls on the chain that run at once.
@@ -61,17 +60,17 @@ type Deps struct {
 	// MaxQueued, MaxWorkers, WorkerPatience and AvoidClient are the host's settings.
 	MaxQueued, MaxWorkers       int
 	WorkerPatience, AvoidClient time.Duration
-	// Decide are the rules: slotqueue.Decide.
+	// Decide is the rules: slotqueue.Decide.
 	Decide func(slotqueue.State, slotqueue.Command) ([]slotqueue.Event, error)
-	// Held says that nothing is taken now, whatever the queue's record says.
+	// Held says that no slot may be taken now, whatever the queue's record says.
 	Held func() bool
 	// Life counts the starts of the queue in this process, from 1.
 	Life int
-	// Broken is told that the record cannot be read.
+	// Broken is called when the record cannot be read.
 	Broken func(error)
 }
 
-// MarketNews is an event of the market stream.
+// MarketNews is an event of the market's stream.
 type MarketNews struct {
 	Revision uint64 // counted from 1
 	ID       events.EventID
@@ -80,58 +79,58 @@ type MarketNews struct {
 
 // Messages to the slot queue.
 type (
-	// Command asks the queue to do something; the answer is an empty struct once what
-	// follows is durable.
+	// Command is a command for the queue; the answer is an empty struct, once the resulting
+	// events are durable.
 	Command struct {
 		Cmd   slotqueue.Command
 		Cause string
 	}
-	// queueHolds asks whether a slot is in the queue, or with a worker.
+	// queueHolds asks whether a slot is queued or with a worker.
 	queueHolds struct {
 		request events.RequestID
 		index   uint64
 	}
-	// AvoidedClient asks about a client; the answer is a *slotqueue.AvoidedClient, nil: it is
-	// not avoided at that chain time.
+	// AvoidedClient asks about a client; the answer is a *slotqueue.AvoidedClient, nil: the
+	// client is not avoided at that chain time.
 	AvoidedClient struct {
 		Client events.Address
 		At     time.Time
 	}
-	// Show asks for all that the queue knows, as a slotqueue.Snapshot.
+	// Show asks for the whole queue, as a slotqueue.Snapshot.
 	Show struct{}
-	// judgedLater is a command about what was judged outside of the order of the market.
+	// judgedLater is a command about something judged outside the market's order.
 	judgedLater struct {
 		cmd   slotqueue.Command
 		cause string
 		by    events.EventID // zero: no event led to it
 		done  func(shell.Result[slotqueue.State, slotqueue.Event])
 	}
-	// Wake says that slots may fit now that failed one of the criteria.
+	// Wake says that slots may fit now that failed one of these criteria.
 	Wake struct {
 		Reason   string
 		Criteria []string
 	}
-	// avoidClient says that a client's data could not be had, or was wrong.
+	// avoidClient says that a client's data could not be fetched, or was wrong.
 	avoidClient struct {
 		work   slotqueue.Work
 		client events.Address
 		reason string
 		by     events.EventID // of the sale
 	}
-	// TryMarket: an operator wants an event of the market judged that was quarantined.
+	// TryMarket: an operator wants a quarantined event of the market judged.
 	TryMarket struct{ Revision uint64 }
-	// Unpaid asks the supervisor for what of their collateral, an events.Amount,
-	// sales in work have yet to pay.
+	// Unpaid asks the supervisor for the collateral, an events.Amount, that sales in work have
+	// yet to pay.
 	Unpaid    struct{}
 	workerDue struct{ key string }
-	// judged is the verdict on the first of news: what to do with it.
+	// judged is the verdict on the first of news.
 	judged struct {
 		revision uint64
 		commands []slotqueue.Command
 	}
 )
 
-// New is the actor of a queue.
+// New returns the actor of a queue.
 func New(e Deps) *Queue {
 	q := &Queue{
 		Deps: e, workers: map[string]shell.Ref{}, stumbles: map[string]int{}, news: newNewsList(maxNews),
@@ -163,8 +162,8 @@ func New(e Deps) *Queue {
 	return q
 }
 
-// Once gives the queue an operator's command in a process without actors, and returns when
-// what follows is durable.
+// Once submits an operator's command in a process without actors, and returns when the
+// resulting events are durable.
 func (q *Queue) Once(ctx context.Context, cmd slotqueue.Command) error {
 	return q.journal.Once(ctx, cmd, ledger.OperatorCause)
 }
@@ -246,7 +245,7 @@ func (q *Queue) query(answer shell.Answer, look func(slotqueue.State) any) {
 	q.journal.Query(func(s slotqueue.State) { answer(look(s), nil) })
 }
 
-// onWorkerFailed starts another worker after a pause; until then its place is taken.
+// onWorkerFailed starts another worker after a pause, and keeps the place for it.
 func (q *Queue) onWorkerFailed(a *shell.Turn, m shell.ChildFailed) {
 	for key, w := range q.workers {
 		if !w.Is(m.Child) {
@@ -262,7 +261,7 @@ func (q *Queue) onWorkerFailed(a *shell.Turn, m shell.ChildFailed) {
 
 func (q *Queue) onDurable(a *shell.Turn, fresh []slotqueue.Event) {
 	q.keeper.Consider(a)
-	if len(fresh) == 0 && q.Life > 1 && !q.woken { // What it was told meanwhile is lost.
+	if len(fresh) == 0 && q.Life > 1 && !q.woken { // What it was told while it was down is lost.
 		q.woken = true
 		q.onWake(a, Wake{"the queue was started again", slices.Sorted(maps.Keys(q.journal.Durable.Waiting()))})
 	}
@@ -270,8 +269,7 @@ func (q *Queue) onDurable(a *shell.Turn, fresh []slotqueue.Event) {
 	q.judgeNext(a)
 }
 
-// employ gives every taken slot a worker and takes another slot if there is
-// room for one.
+// employ gives every taken slot a worker, and takes more slots while there is room.
 func (q *Queue) employ(a *shell.Turn) {
 	if !q.journal.Loaded {
 		return
@@ -300,13 +298,13 @@ func (q *Queue) onWorkerDone(a *shell.Turn, m workerDone) {
 		Outcome: m.outcome, Requeue: m.requeue, Criterion: m.criterion, RetryAt: m.retryAt,
 	}, key, m.by, func(shell.Result[slotqueue.State, slotqueue.Event]) {
 		delete(q.stumbles, key)
-		delete(q.workers, key) // When the release did not happen, the slot gets a new worker.
+		delete(q.workers, key) // If the release was refused, the slot gets a new worker.
 		q.employ(a)
 	})
 }
 
-// again gives this actor a message once more after a pause when what followed from it
-// was not decided.
+// again sends a message to this actor once more, after a pause, if nothing was decided about
+// it.
 func (q *Queue) again(err error, msg any) {
 	if undecided(err) {
 		self := q.self
@@ -314,13 +312,13 @@ func (q *Queue) again(err error, msg any) {
 	}
 }
 
-// undecided says that a command was not decided, and wants to be given again.
+// undecided reports whether a command was not decided and must be submitted again.
 func undecided(err error) bool {
 	return errors.Is(err, shell.ErrReloading) || errors.Is(err, shell.ErrOverloaded) ||
 		errors.Is(err, shell.ErrRecordAway)
 }
 
-// onAvoid remembers a client whose data could not be had.
+// onAvoid remembers a client whose data could not be fetched, or was wrong.
 func (q *Queue) onAvoid(a *shell.Turn, m avoidClient) {
 	if q.AvoidClient <= 0 {
 		return

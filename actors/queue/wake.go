@@ -10,16 +10,16 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// This file wakes the queue by what changed: the slots that failed that
-// criterion are looked at again, and so are refused requests.
+// This file wakes slots and refused requests when a criterion changed that they failed: they
+// are judged again.
 
-// saleEnded are the criteria besides the ledger's that may be met when a sale gave
-// back what it had.
+// saleEnded are the criteria, besides those of the ledger, that may be met when a sale gave
+// back what it held.
 var saleEnded = []string{
 	slotqueue.CriterionRequestCap, slotqueue.CriterionProofs, slotqueue.CriterionTokens, slotqueue.CriterionGas,
 }
 
-// onFreed wakes what waited for something of the ledger.
+// onFreed wakes what waits for something of the ledger.
 func (q *Queue) onFreed(a *shell.Turn, m ledger.Freed) {
 	var criteria []string
 	for _, c := range m.Criteria {
@@ -31,8 +31,7 @@ func (q *Queue) onFreed(a *shell.Turn, m ledger.Freed) {
 	q.onWake(a, Wake{m.Reason, criteria})
 }
 
-// onWake makes slots that failed one of the criteria worth another look, those of
-// refused requests included.
+// onWake has slots that failed one of the criteria judged again, and refused requests as well.
 func (q *Queue) onWake(a *shell.Turn, m Wake) {
 	q.journal.Submit(a, slotqueue.Wake{At: q.ChainTime(), Reason: m.Reason, Criteria: m.Criteria}, "wake",
 		func(r shell.Result[slotqueue.State, slotqueue.Event]) { q.again(r.Err, m) })
@@ -40,8 +39,8 @@ func (q *Queue) onWake(a *shell.Turn, m Wake) {
 	q.lookAgain()
 }
 
-// wakeAtStart wakes what waits for the ledger: what changed just before the process
-// before ended may not have come to the queue, and settings may be others than they were.
+// wakeAtStart wakes what waits for the ledger: the last change before the last process ended
+// may not have reached the queue, and settings may have changed.
 func (q *Queue) wakeAtStart(a *shell.Turn) {
 	if q.lookBack.started {
 		return
@@ -56,8 +55,8 @@ func (q *Queue) wakeAtStart(a *shell.Turn) {
 	}
 }
 
-// onHead wakes what waited for a point in chain time, fills the queue again, and
-// looks at the account now and then.
+// onHead wakes what waits for a point in chain time, refills the queue, and looks at the
+// account now and then.
 func (q *Queue) onHead(a *shell.Turn, head events.Head) {
 	if !q.journal.Loaded {
 		return

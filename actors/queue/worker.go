@@ -11,15 +11,14 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// slotWorker stays with one slot from its taking until the sale needs no
-// worker any more: its data is stored and it waits for the chain, or it is
-// over. The supervisor runs the sale; the worker is the bound on how many are
-// worked on at once.
+// slotWorker stays with one slot until its sale needs no worker any more, because the data is
+// stored and the sale waits for the chain, or because it is over. The supervisor runs the sale;
+// the number of workers bounds how many slots are worked on at once.
 type slotWorker struct {
 	*Deps
 	work     slotqueue.Work
 	patience func() // stops the timer
-	// downloading: the download itself knows when nothing comes any more.
+	// downloading: the download itself notices when nothing comes any more.
 	downloading bool
 	avoids      bool // the client was reported
 	done        bool
@@ -33,12 +32,12 @@ type (
 		verdict
 		by events.EventID // the last event of the sale; zero: there was none
 	}
-	// verdict is what became of a slot, and when it is worth another look.
+	// verdict is what became of a slot, and when to judge it again.
 	verdict struct {
 		outcome   string
 		requeue   bool
 		criterion string
-		retryAt   time.Time // zero: when something changes
+		retryAt   time.Time // zero: when a criterion changes
 	}
 	patienceEnded struct{}
 )
@@ -82,12 +81,12 @@ func (w *slotWorker) onSale(a *shell.Turn, m sales.Changed) {
 		w.Finish(a, verdict{s.Phase.String() + ": " + s.Reason, s.Reprocess, s.Criterion, w.retryAt(s)})
 	case s.Fetched():
 		w.Finish(a, verdict{outcome: s.Phase.String()})
-	case len(m.Fresh) > 0: // A call that failed once more is no progress.
+	case len(m.Fresh) > 0: // A call that failed again is no progress.
 		w.wait(a)
 	}
 }
 
-// retryAt is when a slot that is put back is worth another look by time alone.
+// retryAt is when a slot that is put back is judged again by time alone.
 func (w *slotWorker) retryAt(s sale.State) time.Time {
 	now := w.ChainTime()
 	switch s.Criterion {
@@ -98,17 +97,17 @@ func (w *slotWorker) retryAt(s sale.State) time.Time {
 		if s.Repair {
 			last = s.EndsAt
 		}
-		// While it can still be filled, and not only when it is too late.
+		// While it can still be filled, not when it is too late.
 		return now.Add(min(LookAgainAfter, max(0, last.Add(-w.TimeToFill()).Sub(now))/2))
 	}
 	return time.Time{}
 }
 
-// LookAgainAfter is for how long a slot is left alone whose sale came to nothing
-// for a reason that may pass and of which nobody is told that it has; chain time.
+// LookAgainAfter is how long, in chain time, a slot is left alone after its sale failed for a
+// temporary reason whose end nobody reports.
 const LookAgainAfter = 10 * time.Minute
 
-// wait starts the worker's patience anew.
+// wait restarts the worker's patience.
 func (w *slotWorker) wait(a *shell.Turn) {
 	if w.patience != nil {
 		w.patience()

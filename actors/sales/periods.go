@@ -16,8 +16,8 @@ func FirstUnjudged(cfg events.ProofConfig, st *sale.State) uint64 {
 	return max(duty.Period(cfg, st.FilledAt)+1, st.Unjudged()) // The fill is the proof of its own period.
 }
 
-// SilentPeriods returns reports of the periods, from the first to the last given, that owed a proof and that the
-// sale knows nothing of; why says why the sale was not told of a period.
+// SilentPeriods returns a report of each period from the first to the last given that owed a
+// proof and that the sale knows nothing of; why says why the sale was not told of a period.
 func SilentPeriods(j *duty.Judge, cfg events.ProofConfig, st *sale.State, from, upTo uint64, at events.Head,
 	why func(uint64) string,
 ) (silent []sale.ReportSilentPeriod) {

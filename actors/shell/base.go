@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Base is what all actors of a host share, whatever machine they run.
+// Base is what all actors of a host share.
 type Base struct {
 	RT     *Runtime
 	Log    *logrus.Entry
@@ -23,24 +23,24 @@ type Base struct {
 	Me     events.Address
 	Epoch  uint64 // of this process, for the metadata of what it writes
 	Node   string // the same
-	// RetryAfter and RetryMost are the first and the longest pause between two tries of a
-	// call that failed for a reason that may pass.
+	// RetryAfter and RetryMost are the first and the longest pause between two tries of a call
+	// with a temporary failure.
 	RetryAfter, RetryMost time.Duration
-	// SnapshotEvery is how many events are stored between two snapshots of a state;
-	// negative: none are written.
+	// SnapshotEvery is how many events lie between two snapshots of a state; negative: none are
+	// written.
 	SnapshotEvery int
-	// Yield is called by every task when it begins, and when it goes on after a pause or a
-	// new block; a simulation lets them go on one after the other there.
+	// Yield is called by every task when it begins, and when it goes on after a pause or a new
+	// block; a simulation uses it to run one task at a time.
 	Yield func(ctx context.Context, task string)
-	// Shown is how many events of streams of this host the start has seen; set before the
-	// actors that read it exist.
+	// Shown is how many events the start has seen in each of this host's streams. It is set
+	// before the actors exist that read it.
 	Shown map[string]uint64
-	// Savers save what is not saved at a stop, by the name of whose state it is. They are
-	// added by the actor at the root, and read when it has stopped.
+	// Savers save unsaved states at a stop, by the name of their owner. The root actor adds
+	// them; they are read when it has stopped.
 	Savers map[string]Saver
 }
 
-// Metadata is that of an event of this process.
+// Metadata returns the metadata of an event of this process.
 func (b *Base) Metadata(correlation string) events.Metadata {
 	return events.Metadata{Correlation: correlation, Epoch: b.Epoch, Node: b.Node}
 }
@@ -56,9 +56,9 @@ func In[T any](ctx context.Context, p *Pool, deadline time.Time, call func() (T,
 	return call()
 }
 
-// Backoff is the pause before the nth try again, n from 1: doubled each time,
-// bounded, and spread by up to a half so that many sales do not knock at once.
-// The spread follows from the key, so that a run can be repeated.
+// Backoff is the pause before the nth retry, n from 1: doubled each time, bounded, and spread
+// by up to a half so that many sales do not retry at once. The spread follows from the key, so
+// that a run can be repeated.
 func (b *Base) Backoff(key string, n int) time.Duration {
 	pause := b.RetryAfter << min(n-1, 20)
 	if pause <= 0 || pause > b.RetryMost {
@@ -69,8 +69,8 @@ func (b *Base) Backoff(key string, n int) time.Duration {
 	return pause/2 + time.Duration(h.Sum64()%uint64(pause/2+1))
 }
 
-// Retry repeats a call until it succeeds or fails for good. It tells each
-// passing failure to note.
+// Retry repeats a call until it succeeds or fails for good. It calls note for each temporary
+// failure.
 func (b *Base) Retry(ctx context.Context, key string, note func(error), final func(error) bool,
 	call func(context.Context) error,
 ) error {
@@ -90,7 +90,7 @@ func (b *Base) Retry(ctx context.Context, key string, note func(error), final fu
 	}
 }
 
-// WhenUp asks a part until it answers, with a pause while it is down.
+// WhenUp asks a part until it answers, and pauses while it is down.
 func WhenUp[T any](ctx context.Context, b *Base, task string, ask func() Question[T]) (T, error) {
 	for n := 1; ; n++ {
 		v, err := ask().Wait(ctx)

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Clock is the machine's time: for logs, back-off and timeouts of our own
-// calls, never for a decision about the market.
+// Clock is the machine's time: for logs, back-off and the timeouts of our own calls, never for
+// a decision about the market.
 type Clock interface {
 	Now() time.Time
 	// After calls f once, on its own goroutine, after d; stop prevents it.
 	After(d time.Duration, f func()) (stop func())
 }
 
-// guardedClock is a clock whose callbacks end no process.
+// guardedClock is a clock whose callbacks may panic without ending the process.
 type guardedClock struct {
 	Clock
 	rt *Runtime
 }
 
-// GuardClock is a clock whose callbacks end no process when they panic.
+// GuardClock returns a clock whose callbacks may panic without ending the process.
 func GuardClock(clock Clock, rt *Runtime) Clock { return guardedClock{clock, rt} }
 
 func (c guardedClock) After(d time.Duration, f func()) func() {

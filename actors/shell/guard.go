@@ -6,36 +6,35 @@ import (
 	"runtime/debug"
 )
 
-// This file makes failures of panics. A panic is a bug of ours, or of a library, that one
-// input met; it must cost what it met and nothing else. In a mailbox or in a task of an
-// actor it is the failure of that actor, which is started again from its record. A call
-// on the world, and work beside the actors that begins anew by itself, fails as it does
-// for any other reason.
+// This file turns panics into failures. A panic is a bug, ours or a library's, that some input
+// met; it must cost that input and nothing else. In the mailbox or in a task of an actor, the
+// actor fails and is started again from its record. A call on the world fails as for any other
+// reason, and so does work outside the actors that restarts by itself.
 
-// maxStacks is how many different panics are logged with their stacks; what panics again
-// and again would fill the log.
+// maxStacks is how many different panics are logged with their stacks, so that repeated panics
+// do not fill the log.
 const maxStacks = 100
 
 // Panicked is a panic that was recovered.
 type Panicked struct {
 	value any
 	stack []byte
-	// about is what was being worked on; zero where that is not known.
+	// about is what was being worked on; zero: not known.
 	about Subject
 	told  bool // it was logged
 }
 
 func (p *Panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
-// recovered makes a failure of what recover returned, which is not nil.
+// recovered makes a Panicked of the value, not nil, that recover returned.
 func recovered(value any) *Panicked {
-	if p, ok := value.(*Panicked); ok { // It came through during.
+	if p, ok := value.(*Panicked); ok { // It passed through During.
 		return p
 	}
 	return &Panicked{value: value, stack: debug.Stack()}
 }
 
-// During does a piece of work and names it in case that it panics.
+// During does a piece of work, and names it if it panics.
 func During(about Subject, work func()) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -49,7 +48,7 @@ func During(about Subject, work func()) {
 	work()
 }
 
-// Caught makes an error of a panic in a call.
+// Caught turns a panic in a call into an error.
 func Caught(call func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -59,8 +58,8 @@ func Caught(call func() error) (err error) {
 	return call()
 }
 
-// Guarded makes an error of a panic in a call, and logs its stack. The name says in the
-// log who called.
+// Guarded turns a panic in a call into an error, and logs its stack; who names the caller in
+// the log.
 func (rt *Runtime) Guarded(who string, call func() error) error {
 	err := Caught(call)
 	if p, ok := errors.AsType[*Panicked](err); ok {

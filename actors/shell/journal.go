@@ -18,19 +18,19 @@ type Machine[S, C any, E proto.Message] struct {
 	Decide func(S, C) ([]E, error)
 	// Evolve may change the given state; only its result is used afterwards.
 	Evolve func(S, E) S
-	// Keeps names the commands that must not be lost when somebody else wrote to
-	// the stream: they are decided again on what it holds then. Nil: none.
+	// Keeps selects the commands that must not be lost when somebody else wrote to the stream:
+	// they are decided again on the reloaded state. Nil: none.
 	Keeps func(C) bool
-	// About names what a command with a cause is part of, for the case that it makes the
-	// machine panic. Nil: nothing is quarantined for it.
+	// About names what to quarantine if the command with this cause makes the machine panic.
+	// Nil: nothing.
 	About func(cause string) Subject
-	// Restore gives the newest state that was saved, as one from which replaying
-	// goes on. Nil: replaying begins at the beginning.
+	// Restore returns the newest saved state, from which the replay goes on. Nil: the replay
+	// begins with the first event.
 	Restore func(context.Context) (Saved[S], error)
 }
 
-// Saved is a state that was folded before: twice, because the two share no
-// memory, with how many events of the stream are in it and the last one's id.
+// Saved is a saved state, in two copies that share no memory, with the number of events that
+// are in it and the last one's id.
 type Saved[S any] struct {
 	Durable, Ahead S
 	Events         uint64
@@ -39,36 +39,35 @@ type Saved[S any] struct {
 
 // Limits of a journal.
 const (
-	// maxWaiting is how many commands may wait for the stream to be loaded or
-	// for an append in flight; more are refused. It bounds memory, and nobody
-	// who asks so much at once is better served by a longer queue.
+	// maxWaiting is how many commands may wait for the stream to be loaded, or for an append in
+	// flight; more are refused. It bounds memory, and a longer queue would help nobody.
 	maxWaiting = 100_000
-	// maxWaitingAway is the same while the record is away, for all commands but
-	// those that a machine keeps. Nothing begins then, so few are on their way.
+	// maxWaitingAway is the same while the event store is away, for all commands but those that
+	// a machine keeps. Nothing begins then, so there are few.
 	maxWaitingAway = 1_000
-	// appendRetry and appendRetryMost are the pauses between two tries of a call
-	// on the store that failed for a reason that may pass. Nothing is sold before the
-	// last of them is answered, so a host sells again within 5 s after its store is back.
+	// appendRetry and appendRetryMost are the first and the longest pause between two tries of
+	// a call on the store with a temporary failure. Nothing is sold before the last such call
+	// is answered, so a host sells again within 5 s after its store is back.
 	appendRetry     = 100 * time.Millisecond
 	appendRetryMost = 3 * time.Second
 )
 
 // Errors of a journal.
 var (
-	// ErrReloading: somebody else wrote to the stream, so what was decided
-	// meanwhile is void and nothing of it happened. Ask again.
+	// ErrReloading: somebody else wrote to the stream, so what was decided meanwhile is void
+	// and nothing of it happened. Ask again.
 	ErrReloading = errors.New("the record moved under the decision; ask again")
 	// ErrOverloaded: too many commands wait for one actor.
 	ErrOverloaded = errors.New("too many commands are waiting")
 )
 
-// Journal is the only way in which an actor changes its machine: decide on the
-// state as it will be, append, and answer what is durable. While an append is
-// in flight further commands are decided on the speculative state; what they
-// bring goes out as one batch when the append is back (spec/eventstore.md §8).
+// Journal is the only way in which an actor changes its machine: it decides on the speculative
+// state, appends, and answers what is durable. While an append is in flight, further commands
+// are decided on the speculative state; their events go out as one batch after that append
+// (spec/eventstore.md §8).
 //
-// It lives inside one actor and is not safe for concurrent use. The actor
-// hands it the messages that it sends to itself.
+// It lives inside one actor, which passes it the messages that it sends to itself. Not safe for
+// concurrent use.
 type Journal[S, C any, E proto.Message] struct {
 	Machine[S, C, E]
 	Stream string
@@ -77,36 +76,34 @@ type Journal[S, C any, E proto.Message] struct {
 	Record *Record
 	Meta   func(S, E) events.Metadata
 	self   Ref
-	// Shown is how many events of the stream the store has shown to others: reading
-	// fewer means that it is behind.
+	// Shown is how many events of the stream the store has shown before: if it shows fewer, it
+	// is behind.
 	Shown uint64
 
-	incarnation uint64 // counts loads; answers to an older one are dropped
+	incarnation uint64 // counts loads; answers to older ones are dropped
 	Loaded      bool
 	Durable     S              // the fold of what is stored
-	Ahead       S              // the same, with what is in flight and waiting
+	Ahead       S              // the speculative state: the same, with events in flight and waiting
 	Stored      uint64         // number of stored events
 	Last        events.EventID // of the last of them
-	decided     uint64         // number of events with those in flight and waiting
+	decided     uint64         // number of events, including those in flight and waiting
 
 	backlog  []command[S, C, E] // commands that came before the stream was loaded
-	queries  []func(S)          // the same for those who only look
+	queries  []func(S)          // queries that came before the stream was loaded
 	inflight []entry[S, C, E]
 	Waiting  []entry[S, C, E]
 
-	// Each is called for each event that became durable, oldest first, when the durable
-	// state is that after it and nothing later. Nil: nobody looks at one at a time.
+	// Each is called for each event that became durable, oldest first, while the durable state
+	// is that right after the event. May be nil.
 	Each func(E)
-	// OnDurable is called after events became durable, oldest first, and once
-	// without events when the stream is loaded.
+	// OnDurable is called with events that became durable, oldest first, and once without
+	// events when the stream is loaded.
 	OnDurable func(a *Turn, fresh []E)
-	// OnBroken is called when the record cannot be read or folded: the actor is
-	// of no use.
+	// OnBroken is called when the record cannot be read or folded: the actor cannot go on.
 	OnBroken func(a *Turn, err error)
 }
 
-// Result answers a command: the events that it brought, all durable, and the
-// durable state at that moment.
+// Result answers a command: its events, all durable, and the durable state at that time.
 type Result[S any, E proto.Message] struct {
 	State  S
 	Events []E
@@ -128,12 +125,12 @@ type entry[S, C any, E proto.Message] struct {
 	stored []events.NewEvent
 }
 
-// Loaded is what was read of a stream: a saved state, if there is one, and the events behind it.
+// Loaded is what was read of a stream: a saved state, if there is one, and the events after it.
 type Loaded[S any, E proto.Message] struct {
 	incarnation uint64
 	From        Saved[S]
-	Events      []E            // behind it
-	Last        events.EventID // of all
+	Events      []E            // after the saved state
+	Last        events.EventID // of the last event
 	err         error
 }
 
@@ -142,7 +139,7 @@ type journalAppended struct {
 	err         error
 }
 
-// Handle takes the journal's own messages; false for all others.
+// Handle handles the journal's own messages, and returns false for all others.
 func (j *Journal[S, C, E]) Handle(a *Turn, msg any) bool {
 	switch m := msg.(type) {
 	case Loaded[S, E]:
@@ -182,8 +179,7 @@ func (j *Journal[S, C, E]) onLoaded(a *Turn, m Loaded[S, E]) {
 	}
 }
 
-// Query shows the durable state, as soon as there is one. The function must
-// not keep it.
+// Query shows the durable state, once it is loaded. The function must not keep it.
 func (j *Journal[S, C, E]) Query(look func(S)) {
 	if !j.Loaded {
 		j.queries = append(j.queries, look)
@@ -192,8 +188,8 @@ func (j *Journal[S, C, E]) Query(look func(S)) {
 	look(j.Durable)
 }
 
-// Submit decides a command. The reply is called exactly once, inside a turn of
-// this actor, when everything that the answer rests on is durable.
+// Submit decides a command. reply is called exactly once, in a turn of this actor, when
+// everything that the answer rests on is durable.
 func (j *Journal[S, C, E]) Submit(a *Turn, cmd C, cause string, reply func(Result[S, E])) {
 	j.SubmitBy(a, cmd, cause, events.EventID{}, reply)
 }
@@ -218,7 +214,7 @@ func (j *Journal[S, C, E]) SubmitBy(
 		about = j.About(cause)
 	}
 	During(about, func() { en = j.decideOn(asked) })
-	if len(en.events) == 0 && j.inflight == nil { // Rests on nothing that is not durable.
+	if len(en.events) == 0 && j.inflight == nil { // The answer rests on durable events alone.
 		reply(Result[S, E]{State: j.Durable, Err: en.err})
 		return
 	}
@@ -226,7 +222,7 @@ func (j *Journal[S, C, E]) SubmitBy(
 	j.flush(a)
 }
 
-// decideOn decides a command on the state ahead.
+// decideOn decides a command on the speculative state.
 func (j *Journal[S, C, E]) decideOn(asked command[S, C, E]) entry[S, C, E] {
 	decided, err := j.Decide(j.Ahead, asked.cmd)
 	en := entry[S, C, E]{command: asked, events: decided, err: err}
@@ -243,7 +239,7 @@ func (j *Journal[S, C, E]) decideOn(asked command[S, C, E]) entry[S, C, E] {
 	return en
 }
 
-// room is an error when too many commands wait for another one.
+// room returns an error when too many commands are waiting already.
 func (j *Journal[S, C, E]) room(cmd C) error {
 	waiting := len(j.backlog) + len(j.Waiting)
 	if waiting >= maxWaiting {
@@ -294,7 +290,7 @@ func (j *Journal[S, C, E]) flush(a *Turn) {
 		for _, e := range next {
 			bytes += e.Size()
 		}
-		// One command's events are never parted, however many they are.
+		// The events of one command are never split.
 		if n > 0 && (len(batch)+len(next) > events.PreferredAppendEvents || bytes > events.PreferredAppendBytes) {
 			break
 		}
@@ -302,7 +298,7 @@ func (j *Journal[S, C, E]) flush(a *Turn) {
 		n++
 	}
 	j.inflight, j.Waiting = j.Waiting[:n:n], j.Waiting[n:]
-	if len(batch) == 0 { // Only answers that waited for the append before.
+	if len(batch) == 0 { // Only answers that waited for the last append.
 		j.onAppended(a, nil)
 		return
 	}
@@ -344,8 +340,8 @@ func (j *Journal[S, C, E]) onAppended(a *Turn, err error) {
 	j.flush(a)
 }
 
-// rejectAll refuses everything that is not durable and starts from the record.
-// Commands that the machine keeps are decided again when it is read.
+// rejectAll refuses everything that is not durable, and reloads the stream. Commands that the
+// machine keeps are decided again then.
 func (j *Journal[S, C, E]) rejectAll(a *Turn, batch []entry[S, C, E], err error) {
 	moved := errors.Is(err, events.ErrWrongRevision)
 	reason := fmt.Errorf("append to %s: %w", j.Stream, err)
@@ -364,8 +360,8 @@ func (j *Journal[S, C, E]) rejectAll(a *Turn, batch []entry[S, C, E], err error)
 	}
 }
 
-// DurableState is the durable state, how many events are in it and the last one's id; false
-// while it is not loaded. The state is the journal's: keep nothing of it.
+// DurableState returns the durable state, the number of events in it and the last one's id;
+// false while it is not loaded. The state belongs to the journal: keep nothing of it.
 func (j *Journal[S, C, E]) DurableState() (S, uint64, events.EventID, bool) {
 	return j.Durable, j.Stored, j.Last, j.Loaded
 }

@@ -10,10 +10,9 @@ import (
 	"github.com/hostnode/hostnode/events/snapshot"
 )
 
-// How a journal reads its stream and makes its state of it.
+// This file loads a journal: it reads the stream and folds it.
 
-// Load reads the stream; commands that come meanwhile wait. A store that does
-// not answer is asked again.
+// Load reads the stream; commands wait meanwhile. A store that does not answer is asked again.
 func (j *Journal[S, C, E]) Load(a *Turn) {
 	j.incarnation++
 	j.self, j.Loaded = a.Self, false
@@ -35,13 +34,13 @@ func (j *Journal[S, C, E]) Load(a *Turn) {
 		if err != nil {
 			m.err = fmt.Errorf("read %s: %w", j.Stream, err)
 		}
-		if ctx.Err() == nil { // Nobody is told of a record that could not be read because the host stops.
+		if ctx.Err() == nil { // It is no failure if the host is stopping.
 			j.self.Tell(m)
 		}
 	})
 }
 
-// Read reads the stream, behind the newest saved state if there is one.
+// Read reads the stream, from the newest saved state if there is one.
 func (j *Journal[S, C, E]) Read(ctx context.Context) (m Loaded[S, E], err error) {
 	m.From = Saved[S]{Durable: j.Empty(), Ahead: j.Empty()}
 	if j.Restore != nil {
@@ -63,8 +62,8 @@ func (j *Journal[S, C, E]) Read(ctx context.Context) (m Loaded[S, E], err error)
 	return m, nil
 }
 
-// DecodeAs is an event of one kind. ErrUnknownEvent: it is of another one, which does not
-// belong into its stream.
+// DecodeAs decodes an event of one machine. ErrUnknownEvent: it belongs to another machine, and
+// not into this stream.
 func DecodeAs[E proto.Message](codec *events.Codec, r events.Recorded) (E, error) {
 	var none E
 	m, err := codec.Decode(r)
@@ -79,8 +78,8 @@ func DecodeAs[E proto.Message](codec *events.Codec, r events.Recorded) (E, error
 	return e, nil
 }
 
-// fold makes the state of what was read. What is stored is never passed over, so a rule
-// that panics on it makes the record one that cannot be read by this build.
+// fold folds what was read. Stored events are never skipped, so if a rule panics on one, this
+// build cannot read the record.
 func (j *Journal[S, C, E]) fold(m Loaded[S, E]) error {
 	at := 0
 	err := j.self.rt.Guarded("fold of "+j.Stream, func() error {

@@ -8,12 +8,12 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// maxConflicts is how often a command is decided again because somebody else wrote
-// meanwhile, when no actor has the stream: only a store that several share lets that be.
+// maxConflicts is how often a command is decided again because somebody else wrote to the
+// stream, which only a shared event store allows.
 const maxConflicts = 3
 
-// Once reads the stream, decides a command on it and appends what follows, for a process
-// that runs no actor. When it returns nil, that is durable. It is a Journal of its own.
+// Once reads the stream, decides a command and appends the resulting events, in a process
+// without actors. When it returns nil, they are durable. Use a new Journal for each call.
 func (j *Journal[S, C, E]) Once(ctx context.Context, cmd C, cause string) error {
 	for n := 1; ; n++ {
 		err := j.once(ctx, cmd, cause)

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Pool bounds how many calls of one kind run at once. Those that wait
-// are served by deadline, earliest first, then in the order of their coming;
-// calls without a deadline come last.
+// Pool bounds how many calls of one kind run at once. Waiting calls are served earliest
+// deadline first, then in the order of arrival; calls without a deadline come last.
 type Pool struct {
 	Name string
 
@@ -27,12 +26,12 @@ type waiter struct {
 	ready    chan struct{}
 }
 
-// NewPool is a pool with so many places; the name is for the status.
+// NewPool returns a pool with size places; the name is for the status.
 func NewPool(name string, size int) *Pool {
 	return &Pool{Name: name, free: size, Size: size}
 }
 
-// Enter waits for a place. The caller leaves it by calling leave once.
+// Enter waits for a place. The caller must call leave once.
 func (p *Pool) Enter(ctx context.Context, deadline time.Time) (leave func(), err error) {
 	p.mu.Lock()
 	if p.free > 0 {
@@ -79,8 +78,7 @@ func (p *Pool) leave() {
 	close(next.ready)
 }
 
-// giveUp takes a waiter out; if its place came at the same moment, it is
-// passed on.
+// giveUp removes a waiter. If it got a place at the same time, the place is passed on.
 func (p *Pool) giveUp(w *waiter) {
 	p.mu.Lock()
 	at := slices.Index(p.waiters, w)

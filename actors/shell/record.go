@@ -14,40 +14,37 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file is what the host does when its event store does not answer.
+// This file knows whether the event store answers, and says what a host does when it does not.
 //
-// Every call on the store that is repeated until it is answered says here that
-// it fails, or has had no answer for a while, and says so again when it is
-// over. While one of them fails the record is away, and
+// Calls on the store are repeated until they are answered. Each reports here when it fails, or
+// has had no answer for a while, and again when it is over. While one of them fails, the event
+// store is away (an outage), and
 //
-//   - what was decided waits in the journals, in memory, and is appended in its
-//     order when the store is back;
-//   - sales do what they owe (sale.IsDuty) as soon as it is decided. What makes
-//     that safe is the outbox of the transaction manager, which is written and
-//     synced before anything is sent: a host that dies in the outage finds its
-//     transactions there, and a sale asks for them before it closes a period
-//     (selling/takenproofs.go);
-//   - nothing else begins. A call that runs may end and report; it is not
-//     tried again;
-//   - the chain is followed without a record (actors/follower.go), because the
-//     scheduler must know which proofs are due;
-//   - operators are answered ErrRecordAway.
+//   - decided events wait in the journals, in memory, and are appended in their order when the
+//     store is back;
+//   - sales perform what they owe (sale.IsDuty) as soon as it is decided. The outbox of the
+//     transaction manager makes that safe: it is written and synced before anything is sent, so
+//     a host that dies in the outage finds its transactions there, and a sale asks for them
+//     before it closes a period (selling/takenproofs.go);
+//   - nothing else begins. A running call may end and report, but is not tried again;
+//   - the chain is followed without recording it (actors/follower.go), because the scheduler
+//     must know which proofs are due;
+//   - operators' commands are answered with ErrRecordAway.
 //
-// When the last failing call is answered, everybody looks at what there is to
-// do. The calls themselves find out that the store is back: each is repeated,
-// and a probe asks when nobody else does.
+// When the last failing call is answered, every actor looks at what there is to do. The
+// repeated calls notice that the store is back; when there are none, a probe does.
 
 // Limits of an outage.
 const (
-	// answerPatience is how long a call on the store may be without an answer
-	// before the record counts as away. A period has at least some tens of seconds,
-	// a proof takes some; a disk that is busy answers sooner.
+	// answerPatience is how long a call on the store may go without an answer before the store
+	// counts as away. A busy disk answers sooner, and periods last at least tens of seconds, of
+	// which a proof takes some.
 	answerPatience = 3 * time.Second
-	// probeEvery is how often the store is asked for its head, so that an idle
-	// host knows as well, and says so.
+	// probeEvery is how often the store is asked for its head, so that an idle host notices an
+	// outage too.
 	probeEvery = 5 * time.Second
-	// OperatorPatience is how long an operator's command may wait for a store
-	// that went away meanwhile.
+	// OperatorPatience is how long an operator's command waits for a store that went away after
+	// the command was submitted.
 	OperatorPatience = 10 * time.Second
 	// StopPatience is how long a stop waits for a store that is away.
 	StopPatience = 2 * time.Second
@@ -55,17 +52,15 @@ const (
 	MaxNamedStreams = 5
 )
 
-// ErrRecordAway: the event store does not answer, so nothing can be decided. A
-// command that was on its way may still take effect when the store is back;
-// repeating it is harmless.
+// ErrRecordAway: the event store does not answer, so nothing can be decided. A submitted
+// command may still take effect when the store is back; repeating it is harmless.
 var ErrRecordAway = errors.New("the event store does not answer")
 
-// ErrBehind: the store shows less of the record than it has shown before, or has
-// acknowledged. It is behind, or it is an older copy; nothing is decided by it.
+// ErrBehind: the store shows less of the record than it has shown or acknowledged before. It
+// lags behind, or is an older copy; nothing is decided by it.
 var ErrBehind = errors.New("the event store shows less than it has shown before")
 
-// ErrTakenOver: another process began to run this host. This one ends, and sends
-// nothing more.
+// ErrTakenOver: another process runs this host now. This one ends, and sends nothing more.
 var ErrTakenOver = errors.New("another process runs this host")
 
 // ErrUnreadable: the store answers, and what it holds cannot be read.
@@ -77,19 +72,19 @@ var errNoAnswer = fmt.Errorf("no answer for %s", answerPatience)
 // RecordStatus says whether the event store answers. Zero: it does.
 type RecordStatus struct {
 	Away bool
-	// Since is when the first of the calls failed that fail now, by the machine's
-	// clock, and Reason why the last one did.
+	// Since is when the first of the failing calls failed, by the machine's clock; Reason is
+	// why the last one did.
 	Since  time.Time
 	Reason string
-	// Damaged: what is stored is not what was written, so it does not come back by
+	// Damaged: what is stored is not what was written, so the store does not come back by
 	// itself.
 	Damaged bool
 	// WentBack: the store lacks events that it had acknowledged.
 	WentBack bool
 }
 
-// NeverPasses reports whether asking the store again cannot help. A store that has
-// stopped is away, also when damage was the reason: what is owed is done without it.
+// NeverPasses reports whether asking the store again cannot help. A store that has stopped
+// counts as away, even if because of damage: proofs go out without it.
 func NeverPasses(err error) bool {
 	if errors.Is(err, events.ErrStoreFailed) {
 		return false
@@ -110,27 +105,27 @@ func NeverPasses(err error) bool {
 type Record struct {
 	clock Clock
 	log   *logrus.Entry
-	// yield is Config.Yield: it comes before everything that moves the record, so
-	// that a simulated run can be repeated.
+	// yield is Config.Yield. It is called before everything that changes whether the store is
+	// away, so that a simulated run can be repeated.
 	yield func(ctx context.Context, task string)
 
 	mu      sync.Mutex
 	failing map[*RecordCall]bool
 	status  RecordStatus
-	back    chan struct{} // closed when the record is back; nil while it is here
-	moved   func()        // told when it went away or came back; it must not block
+	back    chan struct{} // closed when the store is back; nil while it is not away
+	moved   func()        // called when the store went away or came back; must not block
 
-	// Conflict is told when somebody else wrote to a stream of this host. It is set
-	// before anybody writes, and must not block.
+	// Conflict is called when somebody else wrote to a stream of this host. It is set before
+	// anything is written, and must not block.
 	Conflict func()
 	// Asked is how many calls have no answer yet.
 	Asked atomic.Int64
-	// Stopping says that calls end because the host does, not because they are answered.
+	// Stopping says that calls end because the host stops, not because they are answered.
 	Stopping atomic.Bool
 }
 
-// NewRecord is the record of a host whose event store answers. Yield comes before whatever
-// moves it (a simulation orders tasks there).
+// NewRecord returns a Record whose event store answers. yield is called before anything changes
+// that.
 func NewRecord(clock Clock, log *logrus.Entry, yield func(context.Context, string)) *Record {
 	return &Record{
 		clock: clock, log: log, yield: yield, failing: map[*RecordCall]bool{},
@@ -138,7 +133,7 @@ func NewRecord(clock Clock, log *logrus.Entry, yield func(context.Context, strin
 	}
 }
 
-// Notify sets who is told when the record goes away or comes back.
+// Notify sets what is called when the store goes away or comes back.
 func (r *Record) Notify(moved func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,8 +150,8 @@ func (r *Record) Now() RecordStatus {
 // Away reports whether the event store does not answer.
 func (r *Record) Away() bool { return r.Now().Away }
 
-// Wait returns when the record is here, or with the context's error. The task
-// that waits has a name for its turn.
+// Wait waits until the store is not away, or returns the context's error. task names the
+// waiting task.
 func (r *Record) Wait(ctx context.Context, task string) error {
 	for {
 		r.mu.Lock()
@@ -198,14 +193,14 @@ type RecordCall struct {
 	once    sync.Once
 }
 
-// Call begins a piece of work of a task. It must be ended with end, after whoever
-// waits for it was told: who hears that the record is back then hears it later.
+// Call begins a piece of work. Call End when it is over, but after telling those who wait for
+// it, so that they hear of their work before they hear that the store is back.
 func (r *Record) Call(ctx context.Context, stream string) *RecordCall {
 	return &RecordCall{record: r, stream: stream, ctx: ctx, Trouble: make(chan struct{})}
 }
 
-// Append appends until the store says yes or no. Ids and expectation stay the
-// same, so that an append whose answer was lost is recognised.
+// Append repeats an append until the store accepts or refuses it. Ids and expected revision
+// stay the same, so that an append whose answer was lost is recognised.
 func (c *RecordCall) Append(store events.Store, expected events.Expected, batch []events.NewEvent) error {
 	c.writes = true
 	err := c.Repeat(func() error {
@@ -218,7 +213,7 @@ func (c *RecordCall) Append(store events.Store, expected events.Expected, batch 
 	return err
 }
 
-// Repeat asks until the store answers, or the answer can never be another one.
+// Repeat asks until the store answers, or the error never passes.
 func (c *RecordCall) Repeat(ask func() error) error {
 	for pause := appendRetry; ; pause = min(2*pause, appendRetryMost) {
 		err := c.try(ask)
@@ -236,8 +231,7 @@ func (c *RecordCall) Repeat(ask func() error) error {
 	}
 }
 
-// try asks once; while there is no answer for too long, the call counts as
-// failing.
+// try asks once. While there is no answer for too long, the call counts as failing.
 func (c *RecordCall) try(ask func() error) error {
 	var mu sync.Mutex
 	answered := false
@@ -261,7 +255,7 @@ func (c *RecordCall) try(ask func() error) error {
 
 func (c *RecordCall) yield() { c.record.yield(c.ctx, "record "+c.stream) }
 
-// Failed says that the call failed, and is tried again.
+// Failed notes that the call failed and is tried again.
 func (c *RecordCall) Failed(err error) {
 	r := c.record
 	r.mu.Lock()
@@ -282,7 +276,7 @@ func (c *RecordCall) Failed(err error) {
 	c.once.Do(func() { close(c.Trouble) })
 }
 
-// End says that the call is over, whatever came of it.
+// End notes that the call is over, however it ended.
 func (c *RecordCall) End() {
 	r := c.record
 	r.mu.Lock()
@@ -319,7 +313,7 @@ func (r *Record) Probe(ctx context.Context, store events.Store) {
 func (r *Record) probeOnce(ctx context.Context, store events.Store) {
 	c := r.Call(ctx, "")
 	defer c.End()
-	_ = c.Repeat(func() error { // What never passes is met by whoever needs the store.
+	_ = c.Repeat(func() error { // Whoever needs the store meets an error that never passes.
 		_, err := store.Head(ctx)
 		return err
 	})

@@ -13,34 +13,34 @@ import (
 
 // This is the only file that knows the actor library.
 //
-// Used of it: spawning and the tree of parents and children, sending, requests with their
-// sender, the process registry, the unbounded mailbox, poison, and stopping a tree.
+// We use spawning and the tree of parents and children, sending, requests with their sender,
+// the process registry, the unbounded mailbox, poison, and stopping a tree.
 //
-// Requests: a question is a process of the library that takes one answer and then is
-// forgotten, as its futures are, and the deadline is the context of who waits. A future ends
-// by a timer of its own: to give one up with a context takes a goroutine for each, and a late
-// answer may write it while it is read.
+// Requests: like the library's futures, a question is a process that takes one answer and is
+// then forgotten, but its deadline is the context of whoever waits. A future has a timer of its
+// own: to cancel it with a context takes a goroutine, and a late answer may write it while it
+// is read.
 //
-// Not used, and why:
+// What we do not use, and why:
 //
-//   - Supervision strategies. The library asks one after it has recovered from the panic: the
-//     stack and what the actor was working on are gone, so it is recovered here in any case, and
-//     then there is all that a parent needs (ChildFailed). A strategy would only pass that
-//     on. What a parent does about it differs by child and takes time and the record: a sale
-//     is quarantined, a part is started again with growing pauses. The strategies that the
-//     library has restart at once with the same mailbox, although the state is to be loaded
-//     from the record first; the default gives up after ten times in ten seconds without a
-//     word, and the one with a backoff never does.
-//   - Watching. A parent is told that a child has ended without it, but not why; ChildFailed
-//     says that. Nobody else waits for the end of an actor: who asked a part that failed is
+//   - Supervision strategies. The library asks one after it has recovered from a panic, when
+//     the stack, and what the actor was working on, are lost. So we recover ourselves, and then
+//     know all that a parent needs (ChildFailed); a strategy could only pass that on. What a
+//     parent does differs by child and takes time and the record: a sale is quarantined, a part
+//     is started again with growing pauses. The library's strategies restart at once with the
+//     same mailbox, although the state must first be loaded from the record; the default
+//     silently gives up after ten restarts in ten seconds, and the one with a backoff never
+//     does.
+//   - Watching. It would tell a parent that a child has ended, but not why; ChildFailed says
+//     both. Nobody else waits for the end of an actor: whoever asked a part that failed is
 //     answered by its Part.
-//   - Bounded mailboxes: a full one blocks its sender or spins. What may wait is bounded
-//     where it is let in (Pool, the queue's limits, admission).
-//   - Stash, which loses the senders; ReenterAfter, which runs against an actor that was
-//     started again meanwhile; receive timeouts, which race. Timers are messages to oneself.
+//   - Bounded mailboxes: a full one blocks its sender, or makes it spin. What may wait is
+//     bounded where it comes in (Pool, the queue's limits, admission).
+//   - Stash, which loses the senders; ReenterAfter, which may run on an actor that was
+//     restarted meanwhile; receive timeouts, which race. Our timers are messages to oneself.
 //   - Persistence: docs/adr/0001-one-journal.md.
 
-// Ref addresses an actor. The zero ref swallows what it is told.
+// Ref addresses an actor. The zero Ref drops what it is told.
 type Ref struct {
 	rt   *Runtime
 	pid  *actor.PID
@@ -54,14 +54,13 @@ func (r Ref) Tell(msg any) {
 	}
 }
 
-// Nobody reports whether it is the zero ref.
+// Nobody reports whether it is the zero Ref.
 func (r Ref) Nobody() bool { return r.pid == nil }
 
-// Is reports whether two refs are of the same actor, and not of nobody.
+// Is reports whether two refs address the same actor; false for zero refs.
 func (r Ref) Is(other Ref) bool { return r.pid != nil && other.pid != nil && r.pid.Equal(other.pid) }
 
-// asked is where the answer to one question arrives. It is a process of the library, as its
-// futures are.
+// asked receives the answer to one question. Like the library's futures, it is a process.
 type asked struct {
 	rt   *Runtime
 	pid  *actor.PID
@@ -74,7 +73,7 @@ type answer struct {
 	err   error
 }
 
-// ask sends a message to which an answer is expected.
+// ask sends a message that expects an answer.
 func (r Ref) ask(msg any) *asked {
 	q := &asked{rt: r.rt, done: make(chan answer, 1)}
 	if r.pid == nil || r.rt.dead.Load() {
@@ -86,7 +85,7 @@ func (r Ref) ask(msg any) *asked {
 	return q
 }
 
-// SendUserMessage takes the answer; of several the first counts.
+// SendUserMessage takes the answer; only the first counts.
 func (q *asked) SendUserMessage(_ *actor.PID, msg any) {
 	_, msg, _ = actor.UnwrapEnvelope(msg)
 	if a, ok := msg.(answer); ok {
@@ -98,24 +97,25 @@ func (q *asked) SendUserMessage(_ *actor.PID, msg any) {
 	}
 }
 
-// SendSystemMessage is for the library; nobody watches a question.
+// SendSystemMessage implements actor.Process; nobody watches a question.
 func (q *asked) SendSystemMessage(*actor.PID, any) {}
 
-// Stop is for the library.
+// Stop implements actor.Process.
 func (q *asked) Stop(*actor.PID) { q.forget() }
 
-// forget takes no answer any more.
+// forget stops taking answers.
 func (q *asked) forget() {
 	if q.pid != nil {
 		q.rt.system.ProcessRegistry.Remove(q.pid)
 	}
 }
 
-// Answer answers a question, with a value of the type that was asked for or an error. It
-// may be kept, and is to be called once.
+// Answer answers a question with a value of the type that was asked for, or with an error. It
+// may be kept, and must be called once.
 type Answer func(value any, err error)
 
-// Asker is how to answer whoever asked what this turn is about. Nobody did: nothing happens.
+// Asker returns how to answer the message of this turn. If it was no question, the answer is
+// dropped.
 func (a *Turn) Asker() Answer {
 	system, asker := a.RT.system, a.ctx.Sender()
 	return func(value any, err error) {
@@ -125,11 +125,11 @@ func (a *Turn) Asker() Answer {
 	}
 }
 
-// Address is the name of an actor in a message, where a Ref is out of place: what a message
-// holds could be sent to another process. The zero address is nobody's.
+// Address names an actor in a message. Messages hold no Ref, so that they could be sent to
+// another process. The zero Address is nobody's.
 type Address string
 
-// Address is the name of the actor.
+// Address returns the name of the actor.
 func (r Ref) Address() Address {
 	if r.pid == nil {
 		return ""
@@ -137,7 +137,7 @@ func (r Ref) Address() Address {
 	return Address(r.pid.GetId())
 }
 
-// At is the actor of an address.
+// At returns the actor at an address.
 func (rt *Runtime) At(a Address) Ref {
 	if a == "" {
 		return Ref{}
@@ -151,8 +151,8 @@ type Behavior interface {
 	Receive(a *Turn, msg any)
 }
 
-// A behavior that has a method Panicked is told when it panicked, to end what it
-// has begun; another one goes on from the record.
+// A behavior with a method Panicked has it called after a panic, to end what it has begun; its
+// successor goes on from the record.
 
 // Turn is what an actor may do while it handles a message.
 type Turn struct {
@@ -165,15 +165,15 @@ type Turn struct {
 // Started is the first message of every actor.
 type Started struct{}
 
-// ChildFailed tells a parent that a child panicked. The child is stopped; what
-// it did not say is lost, so the parent starts another from the record.
+// ChildFailed tells a parent that a child panicked. The child is stopped and its state is lost,
+// so the parent starts another one from the record.
 type ChildFailed struct {
 	Child Ref
 	Err   error
 	About Subject // what it was working on, if that is known
 }
 
-// taskPanicked tells an actor that a task of its own panicked, which is its failure.
+// taskPanicked tells an actor that one of its tasks panicked; then the actor fails.
 type taskPanicked struct{ panic *Panicked }
 
 // Runtime is one actor system: one host in one process.
@@ -184,12 +184,11 @@ type Runtime struct {
 	cancel context.CancelFunc
 	dead   atomic.Bool
 	tasks  sync.WaitGroup
-	// ending guards tasks: once it is set no task begins, so that waiting for
-	// those that run is waiting for all.
+	// Once ending is set no task begins, so that waiting for those that run is waiting for all.
 	mu     sync.Mutex
 	ending bool
 	stacks map[string]bool // panics that were logged
-	// RootFailed is told that the actor without a parent panicked: nobody starts it again.
+	// RootFailed is called when the actor without a parent panicked: nobody starts it again.
 	RootFailed func(error)
 	// Met is Config.Met.
 	Met func(actor string, msg any)
@@ -197,7 +196,8 @@ type Runtime struct {
 	shutdown func()
 }
 
-// NewRuntime is a runtime without actors; its tasks end with ctx. Kill or Halt ends it.
+// NewRuntime returns a runtime without actors. Its tasks end with ctx; end it with Kill or
+// Halt.
 func NewRuntime(ctx context.Context, log *logrus.Entry) *Runtime {
 	ctx, cancel := context.WithCancel(ctx)
 	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
@@ -272,24 +272,23 @@ func (rt *Runtime) failed(c actor.Context, b Behavior, self, parent Ref, p *Pani
 	c.Stop(c.Self())
 }
 
-// Context ends with the runtime.
+// Context returns a context that ends with the runtime.
 func (rt *Runtime) Context() context.Context { return rt.ctx }
 
-// Do runs a blocking task of the actor whose turn it is; see ref.do.
+// Do runs a blocking task of the actor whose turn it is; see Ref.Do.
 func (a *Turn) Do(task func(ctx context.Context)) { a.Self.Do(task) }
 
-// Do runs a blocking task of an actor outside of its mailbox; its context ends with
-// the runtime. While the runtime ends nothing begins any more. A task that panics is
-// the failure of its actor.
+// Do runs a blocking task of an actor outside its mailbox. The task's context ends with the
+// runtime; while the runtime ends, no task begins. If a task panics, its actor fails.
 func (r Ref) Do(task func(ctx context.Context)) {
 	r.rt.begin(task, func(p *Panicked) {
-		r.rt.tellPanic(r.Name, p) // Also of an actor that is gone.
+		r.rt.tellPanic(r.Name, p) // Also for an actor that is gone.
 		r.Tell(taskPanicked{p})
 	})
 }
 
-// Do runs a blocking task of no actor, as ref.do does. One that panics is over: what must
-// go on makes an error of it by itself (guarded).
+// Do runs a blocking task of no actor, like Ref.Do. A task that panics is over; one that must
+// go on uses Guarded.
 func (rt *Runtime) Do(who string, task func(ctx context.Context)) {
 	rt.begin(task, func(p *Panicked) { rt.tellPanic(who, p) })
 }
@@ -319,24 +318,24 @@ func (rt *Runtime) endTasks() {
 	rt.tasks.Wait()
 }
 
-// Kill ends everything at once, as a crash does: nothing is delivered any
-// more, and the contexts of all calls end. It returns when no task runs.
+// Kill ends everything at once, like a crash: no message is delivered any more, and the
+// contexts of all calls end. It returns when no task runs.
 func (rt *Runtime) Kill() {
 	rt.dead.Store(true)
 	rt.endTasks()
 	rt.shutdown()
 }
 
-// Abandon lets nothing begin any more, and ends the contexts of what runs; kill or halt
+// Abandon lets no task begin any more, and ends the contexts of those that run; Kill or Halt
 // frees the rest.
 func (rt *Runtime) Abandon() {
 	rt.dead.Store(true)
 	rt.cancel()
 }
 
-// Halt stops the tree from the top and then kills what is left. No message is handled from
-// here on, so that what a state is saved as does not depend on which ones still were: what
-// is durable is in the record, and nothing else could become so.
+// Halt stops the tree from the top, and then kills what is left. No further message is handled,
+// so that the saved states do not depend on which messages still were: all that is durable is
+// in the record.
 func (rt *Runtime) Halt(root Ref) {
 	rt.dead.Store(true)
 	rt.endTasks()
@@ -346,8 +345,8 @@ func (rt *Runtime) Halt(root Ref) {
 	rt.Kill()
 }
 
-// quietHandler hands the library's log to ours: its warnings and errors, and
-// never a whole message, because messages may hold anything.
+// quietHandler passes the library's warnings and errors to our log, but never the logged
+// values, because messages may hold anything.
 type quietHandler struct{ log *logrus.Entry }
 
 func (h quietHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }

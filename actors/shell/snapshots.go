@@ -11,25 +11,25 @@ import (
 	"github.com/hostnode/hostnode/events/snapshot"
 )
 
-// The queue, the ledger and the list of living sales are saved now and then
-// beside the record (package snapshot), so that a start reads the newest of
-// each and the tail behind it. A host works the same without any of them.
+// This file saves the queue, the ledger and the list of living sales now and then (package
+// snapshot), so that a start reads the newest snapshot of each and the events after it. A host
+// works the same without any of them.
 
-// DefaultSnapshotEvery is how many events pass between two snapshots: folding
-// so many takes a start less than a second.
+// DefaultSnapshotEvery is how many events lie between two snapshots: a start folds so many in
+// less than a second.
 const DefaultSnapshotEvery = 10_000
 
-// stopSaving is how long a stop in good order may take to save all states.
+// stopSaving is how long a stop may take to save all states.
 const stopSaving = 20 * time.Second
 
-// Saver is whoever saves a state when the host has stopped.
+// Saver saves a state when the host has stopped.
 type Saver interface {
 	// Finish saves what is not saved yet. No actor and no task runs any more.
 	Finish(ctx context.Context) error
 }
 
-// SaveAll saves all states once the tree has stopped.
-// What fails only makes the next start slower.
+// SaveAll saves all states once the tree has stopped. A failure only makes the next start
+// slower.
 func (b *Base) SaveAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopSaving)
 	defer cancel()
@@ -41,7 +41,7 @@ func (b *Base) SaveAll(ctx context.Context) {
 	}
 }
 
-// Saves says whether states are saved at all.
+// Saves reports whether states are saved at all.
 func (b *Base) Saves() bool { return b.SnapshotEvery > 0 }
 
 // Write saves one state and returns the last event of the snapshot before it.
@@ -54,7 +54,7 @@ func (b *Base) Write(
 	return w.Save(ctx, snapshot.Snapshot{Schema: schema, Last: last, Pieces: pieces}, b.Clock.Now())
 }
 
-// ReadSnapshot takes the newest usable snapshot and tells why others were not.
+// ReadSnapshot takes the newest usable snapshot, and logs why newer ones were not used.
 func (b *Base) ReadSnapshot(ctx context.Context, r snapshot.Reader, take func([][]byte) error) (snapshot.Found, error) {
 	r.Store, r.Codec = b.Store, b.Codec
 	found, err := r.Load(ctx, take)
@@ -64,32 +64,31 @@ func (b *Base) ReadSnapshot(ctx context.Context, r snapshot.Reader, take func([]
 	return found, err
 }
 
-// Keeper saves and loads the state of one machine. It belongs to the machine's
-// actor.
+// Keeper saves and loads the state of one machine. It belongs to the machine's actor.
 type Keeper[S any] struct {
 	*Base
-	Stream string // of the machine; it is truncated behind its snapshots if it may be
+	Stream string // of the machine; truncated before its snapshots if it may be
 	Schema string
 	Size   func(S) int // how many entries the state has
 	Pieces func(S) [][]byte
 	Parse  func([][]byte) (S, error)
-	// Now is the durable state with how many events are in it and the last one's
-	// id; false while it is not loaded.
+	// Now returns the durable state with the number of events in it and the last one's id;
+	// false while it is not loaded.
 	Now func() (S, uint64, events.EventID, bool)
 
-	// begun and written are how many events are in the newest snapshot that was
-	// loaded or begun, and loaded or written.
+	// begun is how many events are in the newest snapshot that was loaded or begun; written, in
+	// the newest that was loaded or written.
 	begun, written atomic.Uint64
 	saving         bool
 }
 
-// snapshotWritten is the outcome of a snapshot that was begun.
+// snapshotWritten is the outcome of writing a snapshot.
 type snapshotWritten struct {
 	events uint64
 	err    error
 }
 
-// Load is the restore of a machine.
+// Load implements Machine.Restore.
 func (k *Keeper[S]) Load(ctx context.Context, empty func() S) (Saved[S], error) {
 	var from Saved[S]
 	found, err := k.ReadSnapshot(ctx, snapshot.Reader{
@@ -109,9 +108,9 @@ func (k *Keeper[S]) Load(ctx context.Context, empty func() S) (Saved[S], error) 
 	return from, nil
 }
 
-// Consider begins a snapshot when enough happened since the last one: as many
-// events as are set, and not fewer than the state has entries, so that writing
-// it costs each event about what storing the event cost.
+// Consider begins a snapshot when enough events came since the last one: as many as configured,
+// and not fewer than the state has entries, so that per event a snapshot costs about as much as
+// storing the event did.
 func (k *Keeper[S]) Consider(a *Turn) {
 	state, stored, last, loaded := k.Now()
 	if !k.Saves() || !loaded || k.saving || k.Record.Away() ||
@@ -119,7 +118,7 @@ func (k *Keeper[S]) Consider(a *Turn) {
 		return
 	}
 	k.saving = true
-	k.begun.Store(stored) // Also when it fails: the next try is as far away.
+	k.begun.Store(stored) // Also if it fails: then the next try comes just as late.
 	pieces, self := k.Pieces(state), a.Self
 	a.Do(func(ctx context.Context) {
 		k.Yield(ctx, "snapshot "+k.Stream)
@@ -129,19 +128,19 @@ func (k *Keeper[S]) Consider(a *Turn) {
 	})
 }
 
-// Save saves a state that holds so many events, of which last is the newest.
+// Save saves a state that holds stored events, of which last is the newest.
 func (k *Keeper[S]) Save(ctx context.Context, stored uint64, last events.EventID, pieces [][]byte) error {
 	before, err := k.Write(ctx, k.Stream, k.Schema,
 		snapshot.Event{Stream: k.Stream, Revision: stored - 1, ID: last}, pieces)
 	if err != nil || before == nil || !events.MayTruncate(k.Stream) {
 		return err
 	}
-	// Behind the older one, so that one bad snapshot loses nothing; its last event
-	// stays, because a reader looks for it.
+	// Only events before the older snapshot go, so that one bad snapshot loses nothing. The
+	// older one's last event stays, because a reader looks for it.
 	return snapshot.Truncate(ctx, k.Store, k.Stream, before.Revision)
 }
 
-// Handle takes the keeper's own message; false for all others.
+// Handle handles the keeper's own message, and returns false for all others.
 func (k *Keeper[S]) Handle(msg any) bool {
 	m, ok := msg.(snapshotWritten)
 	if !ok {
@@ -156,7 +155,7 @@ func (k *Keeper[S]) Handle(msg any) bool {
 	return true
 }
 
-// Finish is for saver.
+// Finish implements Saver.
 func (k *Keeper[S]) Finish(ctx context.Context) error {
 	state, stored, last, loaded := k.Now()
 	if !k.Saves() || !loaded || stored == k.written.Load() {

@@ -18,7 +18,7 @@ const (
 	SubjectMarket SubjectKind = "market"
 	// SubjectLedger is a command that the ledger cannot decide; the key is its cause.
 	SubjectLedger SubjectKind = "ledger"
-	// SubjectDuties are what a slot owes, when that cannot be computed; the key is the slot.
+	// SubjectDuties is the computing of what a slot owes; the key is the slot.
 	SubjectDuties SubjectKind = "duties"
 	// SubjectSlot is a slot on offer that cannot be looked at; the key is the slot.
 	SubjectSlot SubjectKind = "slot"
@@ -35,7 +35,7 @@ func (s Subject) String() string { return string(s.Kind) + ":" + s.Key }
 // ErrNotQuarantined: no such piece of work is quarantined.
 var ErrNotQuarantined = errors.New("that is not quarantined")
 
-// ParseSubject reads what String wrote.
+// ParseSubject parses what String returned.
 func ParseSubject(text string) (Subject, error) {
 	kind, key, ok := strings.Cut(text, ":")
 	if !ok || key == "" {
