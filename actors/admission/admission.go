@@ -1,10 +1,10 @@
-// Package admission decides what a host takes: by its settings, by the chain, and by what it
-// has to do already. It judges values and starts nothing.
+// Package admission decides which slots a host takes, by its settings, by the chain, and by the
+// work that it has already. It judges values and starts nothing.
 //
-// Rules say whether a slot can be filled and proven in time, and what it asks of the ledger;
-// Affordable whether the host can pay it, and prove it besides all others; a Load is how many
-// proofs are to be expected and how long one takes; DiskRoom is what the disk has left; and a
-// dispersal policy says when this host may reserve. docs/admission.md describes every
+// Rules say whether a slot can be filled and proven in time, and what it asks of the ledger.
+// Affordable says whether the host can pay for the slot and prove it besides all others. A Load
+// holds how many proofs to expect and how long one takes, DiskRoom how much room the disk has,
+// and a dispersal policy says when this host may reserve. docs/admission.md describes every
 // criterion for operators.
 package admission
 
@@ -15,29 +15,27 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// This file decides whether the host can afford another slot besides those that
-// it has: in proofs, in tokens and in gas. It is decided in the supervisor's
-// turn, one slot after the other, so that no two slots rest on the same token.
-// docs/admission.md describes every criterion for operators.
+// This file decides whether the host can afford another slot: in proofs, in tokens and in gas.
+// The supervisor asks for one slot at a time, so that no two slots count on the same token.
 
-// Affordable are the numbers that decide.
+// Affordable holds the numbers that decide.
 type Affordable struct {
-	// SameRequest is how many slots of the request are in work or hosted here, at
-	// most MaxSame.
+	// SameRequest is how many slots of the request are in work or hosted here; MaxSame is its
+	// limit.
 	SameRequest, MaxSame int
-	// ProofLoad is the percentage of the time that proofs would keep the prover
-	// busy, at most MaxProofLoad; ProofDetail is where it comes from.
+	// ProofLoad is the percentage of the time for which proofs would keep the prover busy, and
+	// MaxProofLoad its limit; ProofDetail explains it.
 	ProofLoad, MaxProofLoad uint64
 	ProofDetail             string
-	// Balance is what the account holds and what work costs now.
+	// Balance is what the account holds, and what work costs now.
 	Balance events.Balance
-	// Collateral is what the slot needs; Unpaid what sales in work have not paid yet.
+	// Collateral is what the slot needs; Unpaid is what sales in work have not paid yet.
 	Collateral, Unpaid events.Amount
-	// InWork is how many sales are in work, without this one.
+	// InWork is how many other sales are in work.
 	InWork uint64
-	// Proofs is how many are expected within Days of all slots and this one.
+	// Proofs is how many proofs are expected within Days, of all slots and this one.
 	Days, Proofs uint64
-	// MinWei is the least that must be in the account.
+	// MinWei is the least that the account must hold.
 	MinWei events.Amount
 }
 
@@ -67,9 +65,8 @@ func (n Affordable) Judge() *Refusal {
 	return nil
 }
 
-// gas is what the account needs for the next days. Where the chain does not say
-// what work costs nothing is needed: that is not known, which is no reason to
-// refuse.
+// gas is what the account needs for the next days. If the chain does not say what work costs,
+// nothing is needed: not to know the cost is no reason to refuse.
 func (n Affordable) gas() (wei events.Amount, detail string) {
 	if n.Days == 0 || n.Balance.ProofWei.IsZero() && n.Balance.SaleWei.IsZero() {
 		return events.Amount{}, ""

@@ -10,31 +10,32 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file is about the room that the file system really has, which is another thing than
-// the quota. Without it nothing is taken, and nobody else is blamed for that; proofs, which
-// need none, go on. It resumes by itself.
+// This file keeps track of the room that the file system really has, which may be less than the
+// quota. Without room no slot is taken, and no client is blamed for it. Proofs need no room and
+// go on. Selling resumes by itself.
 
 const (
-	// roomStep is how much more room there must be before slots that did not fit are looked
-	// at again, so that what comes and goes on every disk does not wake them.
+	// roomStep is how much more room there must be before slots that did not fit are judged
+	// again, so that the usual ups and downs of a disk do not wake them.
 	roomStep = 64 << 20
 )
 
-// DiskRoom is what is known of the disk. Safe for concurrent use.
+// DiskRoom is what is known of the room on the disk. Safe for concurrent use.
 type DiskRoom struct {
 	mu sync.Mutex
 	health.DiskStatus
-	wokenAt events.Bytes // the room at which slots that did not fit were looked at last
+	wokenAt events.Bytes // the room when slots that did not fit were last woken
 }
 
-// Now is what was found out last.
+// Now is the last measurement.
 func (d *DiskRoom) Now() health.DiskStatus {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.DiskStatus
 }
 
-// Set notes whether the disk is full; wakes: there is more room for what did not fit.
+// Set notes a measurement, and whether the disk is full; wakes: there is more room for slots
+// that did not fit.
 func (d *DiskRoom) Set(now time.Time, free events.Bytes, err error) (wakes bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -43,7 +44,7 @@ func (d *DiskRoom) Set(now time.Time, free events.Bytes, err error) (wakes bool)
 	case errors.Is(err, events.ErrDiskFull):
 		d.Full, d.Reason = true, err.Error()
 	case err != nil:
-		return false // It is not known.
+		return false // Not known.
 	default:
 		d.Known, d.Free, d.Full, d.Reason = true, free, free < d.Keep, ""
 		if d.Full {
@@ -62,8 +63,8 @@ func (d *DiskRoom) Set(now time.Time, free events.Bytes, err error) (wakes bool)
 	return true
 }
 
-// Fits says whether so many bytes fit besides what others were promised; the reason is empty
-// when they do, or when it is not known.
+// Fits says why so many bytes do not fit besides what is promised to others; the reason is
+// empty when they do, or when that is not known.
 func (d *DiskRoom) Fits(bytes, promised events.Bytes) (reason string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

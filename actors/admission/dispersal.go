@@ -8,8 +8,8 @@ import (
 	"github.com/hostnode/hostnode/events/dispersal"
 )
 
-// MayReserve is what a dispersal policy is asked: may this host reserve that
-// slot now? All points in time are chain time.
+// MayReserve is the question to a dispersal policy: may this host reserve that slot now? All
+// times are chain time.
 type MayReserve struct {
 	Host    events.Address
 	Slot    events.SlotID
@@ -17,29 +17,29 @@ type MayReserve struct {
 	// Repair says that the slot was freed: it can be filled until the request ends.
 	Repair            bool
 	ExpiresAt, EndsAt time.Time
-	// MinFill is how much time a fill needs; a permission that comes later is of no use.
+	// MinFill is how much time a fill needs; a later permission is useless.
 	MinFill time.Duration
 	Now     time.Time
 }
 
 // Permission is the answer of a dispersal policy.
 type Permission struct {
-	// Opens is when the host may reserve; at or before Now: it may. A policy never
-	// moves it to a later time.
+	// Opens is when the host may reserve; it may if that is not after Now. A policy never moves
+	// it to a later time.
 	Opens  time.Time
 	Reason string // why not yet
 }
 
-// Open says whether the host may reserve now.
+// Open reports whether the host may reserve now.
 func (p Permission) Open(now time.Time) bool { return !p.Opens.After(now) }
 
-// ReserveAlways is the policy of the contract: who comes first.
+// ReserveAlways is the contract's own policy: first come, first served.
 func ReserveAlways(MayReserve) Permission { return Permission{} }
 
-// ReserveInWindow lets a host reserve when the window of package dispersal has
-// reached it. The window of a new request is open to all when a fill just fits
-// before the expiry; that of a slot in repair, before the end of the request. It
-// began when the request was made, so a slot that is freed late is open to most.
+// ReserveInWindow lets a host reserve once the window of package dispersal has reached it. The
+// window opens with the request and is open to all when there is just enough time left to fill:
+// before the expiry for a new request, before the end of the request for a slot in repair. So a
+// slot that is freed late is open to most hosts.
 func ReserveInWindow(q MayReserve) Permission {
 	w := dispersal.Window{From: q.ExpiresAt.Add(-q.Request.Expiry), Until: q.ExpiresAt}
 	if q.Repair {

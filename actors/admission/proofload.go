@@ -12,25 +12,25 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file knows how long a proof takes and how many are to be expected. The
-// scheduler orders by it what cannot be done in time, and no slot is taken
-// whose proofs the prover could not make besides those of all others.
+// This file measures how long a proof takes and how many proofs to expect. From that, proofs
+// that will be too late are put last, and no slot is taken whose proofs the prover could not
+// make besides those of all others.
 
 const (
-	// guessedProofTime is what a proof is taken to cost before the first one was
-	// made: what the network's circuit takes on a small machine (docs/performance.md).
+	// guessedProofTime is the assumed time of a proof before the first one was made: that of
+	// the network's circuit on a small machine (docs/performance.md).
 	guessedProofTime = 2 * time.Second
-	// proofTimeWeight is how much the newest proof counts in the moving estimate:
-	// one in so many. A slow one in between changes little, a slower machine is
-	// noticed within some ten proofs.
+	// proofTimeWeight is the weight of the newest proof in the moving estimate: one part in so
+	// many. A single slow proof changes little; a slower machine is noticed within some ten
+	// proofs.
 	proofTimeWeight = 8
-	// perProof is the unit in which expected proofs are summed up. Integers, so that
-	// what is added for a slot is taken away again to the last digit.
+	// perProof is the unit in which expected proofs are added up. Integers, so that exactly
+	// what was added for a slot is taken away again.
 	perProof = 1_000_000
 )
 
-// Load is how long a proof takes, and how many proofs all slots that are
-// in work or hosted need in a period, on average. Safe for concurrent use.
+// Load is how long a proof takes, and how many proofs all slots in work or hosted need in a
+// period, on average. Safe for concurrent use.
 type Load struct {
 	mu       sync.Mutex
 	took     time.Duration // moving estimate; zero before the first proof
@@ -38,12 +38,12 @@ type Load struct {
 	expected uint64 // sum over slots, in parts of a proof per period
 }
 
-// NewLoad is that of a host without slots.
+// NewLoad returns the load of a host without slots.
 func NewLoad() *Load {
 	return &Load{slots: map[events.SlotID]uint64{}}
 }
 
-// Measured takes into account how long a proof took.
+// Measured adds the time that a proof took to the estimate.
 func (l *Load) Measured(took time.Duration) {
 	if took <= 0 {
 		return
@@ -57,8 +57,8 @@ func (l *Load) Measured(took time.Duration) {
 	l.took += (took - l.took) / proofTimeWeight
 }
 
-// ProofTime is how long a proof takes, by the machine's clock, and whether that
-// was measured or is a guess.
+// ProofTime is how long a proof takes, by the machine's clock, and whether that is measured or
+// a guess.
 func (l *Load) ProofTime() (took time.Duration, measured bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +68,8 @@ func (l *Load) ProofTime() (took time.Duration, measured bool) {
 	return l.took, true
 }
 
-// Set says how many proofs a slot needs in a period; zero takes it out.
+// Set sets how many proofs a slot needs in a period, in parts of perProof; zero removes the
+// slot.
 func (l *Load) Set(slot events.SlotID, expected uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,21 +81,23 @@ func (l *Load) Set(slot events.SlotID, expected uint64) {
 	}
 }
 
-// Total is how many slots there are and how many proofs they need in a period.
+// Total is how many slots there are, and how many proofs they need in a period, in parts of
+// perProof.
 func (l *Load) Total() (slots int, expected uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.slots), l.expected
 }
 
-// ExpectedProofs is how many proofs a slot of a request needs in a period.
+// ExpectedProofs is how many proofs a slot of a request needs in a period, in parts of
+// perProof.
 func (u *Rules) ExpectedProofs(r events.Request) uint64 {
 	most := duty.ExpectedProofs(u.Terms.Proofs, r.Ask.ProofProbability, u.BlockTime())
 	return uint64(math.Ceil(most * perProof))
 }
 
-// NoteLoad keeps the load in line with a sale: it counts from its start until
-// its slot is no longer hosted.
+// NoteLoad updates the load for a sale, which counts from its start until its slot is no longer
+// hosted.
 func (u *Rules) NoteLoad(slot events.SlotID, st sale.State) {
 	if st.BeforeFill() || st.Hosting() {
 		u.Load.Set(slot, u.ExpectedProofs(st.Request))
@@ -103,9 +106,9 @@ func (u *Rules) NoteLoad(slot events.SlotID, st sale.State) {
 	u.Load.Set(slot, 0)
 }
 
-// BusyWith is which part of the time, in percent, rounded up, proofs would keep
-// the prover busy if a slot of that request came to all slots that are in work
-// or hosted; detail says the numbers behind it in words.
+// BusyWith is the percentage of the time, rounded up, for which proofs would keep the prover
+// busy with one slot of that request more than all in work or hosted; detail explains the
+// numbers.
 func (u *Rules) BusyWith(extra events.Request) (percent uint64, detail string) {
 	took, measured := u.Load.ProofTime()
 	slots, expected := u.Load.Total()
@@ -123,7 +126,7 @@ func (u *Rules) BusyWith(extra events.Request) (percent uint64, detail string) {
 		slots, perPeriod, period, took.Round(time.Millisecond), how, size, percent)
 }
 
-// ProverFacts is how busy proofs keep the prover without another slot.
+// ProverFacts is how busy proofs keep the prover now.
 func (u *Rules) ProverFacts() health.ProverFacts {
 	took, _ := u.Load.ProofTime()
 	slots, expected := u.Load.Total()
@@ -132,8 +135,8 @@ func (u *Rules) ProverFacts() health.ProverFacts {
 	return health.ProverFacts{Busy: uint64(min(busy, math.MaxUint32)), Most: u.ProofLoad, Slots: slots}
 }
 
-// NoRoom says why on this chain no slot could ever be filled by this host, nor be proven
-// in time; empty: it can, or that is not known.
+// NoRoom says why no slot could ever be filled or proven in time by this host on this chain;
+// empty: slots can, or that is not known.
 func (u *Rules) NoRoom() string {
 	each := u.KnownBlockTime().Usual
 	if each == 0 {

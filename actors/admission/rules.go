@@ -14,7 +14,8 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// Limits are the settings of what a host takes; Config of package actors describes each.
+// Limits are the settings that decide what a host takes; Config of package actors describes
+// each.
 type Limits struct {
 	MaxSlotsPerRequest  int
 	MinFill             time.Duration
@@ -22,33 +23,34 @@ type Limits struct {
 	WalletDays          uint64
 	MaxCollateralAtRisk *events.Amount
 	ProofLoad           uint64
-	Proofs              int // that are made at once
+	Proofs              int // made at once
 	Quota               events.Bytes
 	Overhead            func(slotSize events.Bytes) events.Bytes
 	MayReserve          func(MayReserve) Permission
 }
 
-// Rules say what a host takes, by its settings, the chain, and what it has to do already.
+// Rules say which slots a host takes, by its settings, the chain, and the work that it has
+// already.
 type Rules struct {
 	*chainview.Chain
 	Limits
-	Load *Load     // what proofs cost and how many are to be expected
+	Load *Load     // how long proofs take and how many to expect
 	Room *DiskRoom // what the disk has left
 }
 
-// New are those of a host that has nothing to do; keep is what stays free on the disk.
+// New returns the rules of a host without work; keep is how much of the disk must stay free.
 func New(c *chainview.Chain, l Limits, keep events.Bytes) *Rules {
 	return &Rules{c, l, NewLoad(), &DiskRoom{DiskStatus: health.DiskStatus{Keep: keep}}}
 }
 
-// Refusal says that a sale of a slot does not begin, and when that is worth another look.
+// Refusal says why a sale of a slot does not begin, and when to judge the slot again.
 type Refusal struct {
 	Criterion, Reason string
 	Requeue           bool
-	RetryAt           time.Time // zero: when something changes
+	RetryAt           time.Time // zero: when a criterion changes
 }
 
-// JudgeFacts is what the chain's answer about the slot alone decides.
+// JudgeFacts judges a slot by the chain's answer alone.
 func (u *Rules) JudgeFacts(facts events.SlotFacts, start sale.Start) *Refusal {
 	switch {
 	case facts.SlotState != events.SlotFree && facts.SlotState != events.SlotRepair:
@@ -80,7 +82,7 @@ func (u *Rules) JudgeFacts(facts events.SlotFacts, start sale.Start) *Refusal {
 	return nil
 }
 
-// Permits is what the dispersal policy says of a slot.
+// Permits asks the dispersal policy about a slot.
 func (u *Rules) Permits(r events.Request, index uint64, repair bool, expires, ends, now time.Time) Permission {
 	return u.MayReserve(MayReserve{
 		Host: u.Me, Slot: events.SlotIDOf(r.ID, index), Request: r, Repair: repair,
@@ -88,7 +90,7 @@ func (u *Rules) Permits(r events.Request, index uint64, repair bool, expires, en
 	})
 }
 
-// TimeToFill is how much chain time must be left before the expiry when a slot is taken.
+// TimeToFill is the chain time that must be left until the expiry for a slot to be taken.
 func (u *Rules) TimeToFill() time.Duration {
 	if u.MinFill > 0 {
 		return u.MinFill
@@ -96,8 +98,8 @@ func (u *Rules) TimeToFill() time.Duration {
 	return 2 * u.Terms.Proofs.Period
 }
 
-// AskOf is what a slot asks of the ledger; it may add to what all sales have at
-// stake together only within the host's bound.
+// AskOf is what a slot asks of the ledger; MaxAtRisk keeps the collateral of all sales together
+// within the host's bound.
 func (u *Rules) AskOf(r events.Request, end time.Time) capacity.Ask {
 	return capacity.Ask{
 		SlotSize:              r.Ask.SlotSize,
@@ -111,8 +113,8 @@ func (u *Rules) AskOf(r events.Request, end time.Time) capacity.Ask {
 	}
 }
 
-// ProofsWithin is how many proofs are to be expected in so many days, when so
-// many are expected in a period (in parts of perProof); rounded up.
+// ProofsWithin is how many proofs to expect in so many days, rounded up, if expected are due in
+// a period (in parts of perProof).
 func (u *Rules) ProofsWithin(days, expected uint64) uint64 {
 	period := uint64(max(1, u.Terms.Proofs.Period/time.Second))
 	hi, lo := bits.Mul64(expected, days*uint64(24*time.Hour/time.Second))

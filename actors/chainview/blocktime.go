@@ -6,17 +6,17 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// guessedBlockTime is what blocks are taken to be apart until it is known: Ethereum's.
+// guessedBlockTime is the assumed block time until it is known: Ethereum's.
 const guessedBlockTime = 12 * time.Second
 
-// BlockTime is how far apart blocks usually are, in chain time.
+// BlockTime is the usual time between two blocks, in chain time.
 type BlockTime struct {
 	Usual time.Duration // 0: not known yet
-	// Set says that it was configured, and not measured.
+	// Set says that it was configured, not measured.
 	Set bool
 }
 
-// KnownBlockTime is how far apart blocks are, as far as it is known.
+// KnownBlockTime is the configured or measured block time, if there is one.
 func (c *Chain) KnownBlockTime() BlockTime {
 	if c.ProofMargin.BlockTime > 0 {
 		return BlockTime{c.ProofMargin.BlockTime, true}
@@ -29,7 +29,7 @@ func (c *Chain) KnownBlockTime() BlockTime {
 	return BlockTime{Usual: usual}
 }
 
-// BlockTime is what is reckoned with: what is known, or else a guess.
+// BlockTime is the known block time, or else a guess.
 func (c *Chain) BlockTime() time.Duration {
 	if b := c.KnownBlockTime(); b.Usual > 0 {
 		return b.Usual
@@ -37,13 +37,13 @@ func (c *Chain) BlockTime() time.Duration {
 	return guessedBlockTime
 }
 
-// Margin is what a proof needs before it is on chain.
+// Margin is the time between a proof and its block.
 func (c *Chain) Margin() duty.Margin {
 	return duty.Margin{Blocks: c.ProofMargin.Blocks, BlockTime: c.BlockTime()}
 }
 
-// StalledAfter is how long, by the machine's clock, the chain may be silent before the host
-// says that it does not sell: a minute, or where blocks are far apart some of them.
+// StalledAfter is how long, by the machine's clock, no block may come before the host reports
+// that it does not sell: a minute, or several block times if those are long.
 func (c *Chain) StalledAfter() time.Duration {
 	const blocks = 5
 	return max(time.Minute, blocks*c.BlockTime())

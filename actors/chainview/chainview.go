@@ -11,28 +11,28 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// hashesKept is how many block hashes the view keeps: more than the 256 that a
-// challenge can reach back, so that a period that began earlier is covered.
+// hashesKept is how many block hashes the view keeps: more than the 256 that a challenge can
+// reach back, so that a period that began earlier is covered.
 const hashesKept = 1024
 
-// View is the newest block and the hashes behind it, shared by the
-// actors and the calls that wait for chain time. Safe for concurrent use.
+// View is the newest block and the hashes before it, shared by the actors and the calls that
+// wait for chain time. Safe for concurrent use.
 type View struct {
 	market port.Market
 
 	mu      sync.Mutex
 	head    events.Head
 	hashes  map[uint64]events.Hash
-	blocks  map[uint64]events.Head // those that were the newest once
-	moved   chan struct{}          // closed and replaced at each new head, and by wake
+	blocks  map[uint64]events.Head // blocks that have been the newest
+	moved   chan struct{}          // closed and replaced at each new head, and by Wake
 	missing map[uint64]bool
 	rewinds uint64 // counts reorganisations
-	// least is the lowest block that can be the newest: the chain was seen to go
-	// so far, and nothing said since that it was taken back.
+	// least is the lowest number that the newest block can have: the chain was seen to reach
+	// it, and no reorganisation since took that back.
 	least uint64
 }
 
-// NewView is a view of a chain of which no block is known yet.
+// NewView returns a view that knows no block yet.
 func NewView(market port.Market) *View {
 	return &View{
 		market: market, hashes: map[uint64]events.Hash{}, blocks: map[uint64]events.Head{},
@@ -40,9 +40,9 @@ func NewView(market port.Market) *View {
 	}
 }
 
-// Advance takes a new head and wakes all that wait. One that was passed before,
-// because the chain is read again from where the record ends, brings its hash
-// only; then it reports false.
+// Advance takes a new head and wakes all who wait. A block that the view has passed already,
+// because the chain is read again from where the record ends, only adds its hash; then Advance
+// reports false.
 func (v *View) Advance(head events.Head) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -63,14 +63,14 @@ func (v *View) Advance(head events.Head) bool {
 	return newest
 }
 
-// Cursor is where the view stands, for who follows the chain without a record.
+// Cursor is the view's position, for following the chain without a record.
 func (v *View) Cursor() events.Cursor {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return events.Cursor{Number: v.head.Number, Hash: v.head.Hash, Time: v.head.Time, Recent: maps.Clone(v.hashes)}
 }
 
-// Rewind forgets what is above the ancestor.
+// Rewind forgets the blocks above the ancestor.
 func (v *View) Rewind(ancestor uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -91,7 +91,7 @@ func (v *View) Forget(head events.Head) {
 	}
 }
 
-// between are blocks without a gap, if all of them were the newest once.
+// between returns the blocks from first to last, if all of them are kept.
 func (v *View) between(first, last uint64) ([]events.Head, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -106,8 +106,8 @@ func (v *View) between(first, last uint64) ([]events.Head, bool) {
 	return heads, true
 }
 
-// Keep takes blocks that were read, unless the chain was reorganised since the count
-// of rewinds was taken. Those far behind are dropped with the next new block.
+// Keep keeps blocks that were read, unless the chain was reorganised since rewinds was read.
+// Blocks that are too old are dropped with the next new block.
 func (v *View) Keep(heads []events.Head, rewinds uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -126,7 +126,7 @@ func (v *View) Rewound() uint64 {
 	return v.rewinds
 }
 
-// At is a block's hash if it is at hand; nothing is noted.
+// At returns a block's hash if it is known, and does not note a missing one.
 func (v *View) At(number uint64) (events.Hash, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -141,8 +141,8 @@ func (v *View) Now() events.Head {
 	return v.head
 }
 
-// Hash is a block's hash if it is at hand; otherwise it is noted as missing
-// and fetched by the next call of fetch.
+// Hash returns a block's hash if it is known; otherwise the hash is noted as missing, and read
+// by the next call of Fetch.
 func (v *View) Hash(number uint64) (events.Hash, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -153,8 +153,7 @@ func (v *View) Hash(number uint64) (events.Hash, bool) {
 	return h, ok
 }
 
-// Fetch reads the missing hashes from the chain and reports whether there
-// were any.
+// Fetch reads the missing hashes from the chain, and reports whether there were any.
 func (v *View) Fetch(ctx context.Context) (bool, error) {
 	v.mu.Lock()
 	wanted := v.missing
@@ -168,9 +167,8 @@ func (v *View) Fetch(ctx context.Context) (bool, error) {
 	return len(wanted) > 0, nil
 }
 
-// LookUp is a block's hash, from the chain if it is not at hand. An answer
-// that a reorganisation overtook is not kept: it may be of the branch that is
-// gone.
+// LookUp returns a block's hash, from the chain if it is not known. An answer that a
+// reorganisation overtook is not kept: it may be of the branch that is gone.
 func (v *View) LookUp(ctx context.Context, number uint64) (events.Hash, error) {
 	v.mu.Lock()
 	h, ok := v.hashes[number]
@@ -195,7 +193,7 @@ func (v *View) LookUp(ctx context.Context, number uint64) (events.Hash, error) {
 // ErrOvertaken: the chain was reorganised while it was asked. Ask again.
 var ErrOvertaken = errors.New("the chain was reorganised while it was asked")
 
-// Wake has all who wait look again: what they wait for is not of the head alone.
+// Wake makes all who wait check again, because they may wait for more than a new head.
 func (v *View) Wake() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -203,7 +201,7 @@ func (v *View) Wake() {
 	v.moved = make(chan struct{})
 }
 
-// Wait returns the first head, from now on, that satisfies the condition.
+// Wait returns the first head, from now on, that satisfies ok.
 func (v *View) Wait(ctx context.Context, ok func(events.Head) bool) (events.Head, error) {
 	for {
 		v.mu.Lock()

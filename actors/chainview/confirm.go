@@ -7,22 +7,22 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file asks a second node of the chain, if the market has one (chain.fallbacks), before
-// something follows that cannot be taken back: one node alone may say what is not so.
+// This file asks a second node, if the market has one (chain.fallbacks), before something
+// irrevocable follows from an answer, because a single node may be wrong.
 
-// confirmer is a market with a second endpoint. An error says that the two differ, or that
-// it is not known yet.
+// confirmer is a market with a second endpoint. An error means that the two differ, or that the
+// answer is not known yet.
 type confirmer interface {
 	Confirm(ctx context.Context, request events.RequestID, index uint64, facts events.SlotFacts) error
 	ConfirmNotOurs(ctx context.Context, slot events.SlotID) error
 }
 
-// Confirm is for what is said of a slot.
+// Confirm confirms what the first node said of a slot.
 func (c *Chain) Confirm(ctx context.Context, request events.RequestID, index uint64, facts events.SlotFacts) error {
 	return c.beside(ctx, func(ctx context.Context, m confirmer) error { return m.Confirm(ctx, request, index, facts) })
 }
 
-// ConfirmNotOurs is for a slot that is not among ours, and of which only the id is known.
+// ConfirmNotOurs confirms that a slot, of which only the id is known, is not ours.
 func (c *Chain) ConfirmNotOurs(ctx context.Context, slot events.SlotID) error {
 	return c.beside(ctx, func(ctx context.Context, m confirmer) error { return m.ConfirmNotOurs(ctx, slot) })
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file compares what the chain answers with the question, with what types and contract
-// allow, and with the newest block that is known. An answer that cannot be true is no answer:
-// it is asked for again, and nothing is decided or recorded by it.
+// This file checks the chain's answers against the question, against what types and contract
+// allow, and against the newest known block. An impossible answer counts as none: the question
+// is repeated, and nothing is decided or recorded by the answer.
 
-// doubtful is a market whose answers are looked at.
+// doubtful is a market whose answers are checked.
 type doubtful struct {
 	port.Market
 	view *View
 }
 
-// Optional is what a market may do besides.
+// Optional returns an additional interface of a market, if it has that.
 func Optional[T any](m port.Market) (T, bool) {
 	if d, ok := m.(*doubtful); ok {
 		m = d.Market
@@ -27,7 +27,8 @@ func Optional[T any](m port.Market) (T, bool) {
 	return t, ok
 }
 
-// blockReader is a market that reads many blocks in one call; each is looked at.
+// blockReader returns the market's way to read many blocks in one call, with each block
+// checked.
 func (c *Chain) blockReader() (headReader, bool) {
 	r, ok := Optional[headReader](c.Market)
 	return doubtfulReader{r, c.View}, ok
@@ -38,7 +39,7 @@ type doubtfulReader struct {
 	view *View
 }
 
-// Possible is a block that can be on the chain of the newest one.
+// Possible returns an error if a block cannot be on one chain with the newest block.
 func (v *View) Possible(h events.Head) error {
 	if err := events.CheckHead(h); err != nil {
 		return err
@@ -49,8 +50,8 @@ func (v *View) Possible(h events.Head) error {
 	return nil
 }
 
-// Beside says whether two blocks can be of one chain by number and time. Those of the same
-// number may be of two branches, and how they are linked is for whoever follows the chain.
+// Beside checks by number and time whether two blocks can be of one chain. Blocks with the same
+// number may be of two branches; hashes are checked by whoever follows the chain.
 func Beside(a, b events.Head) error {
 	if a.Number == b.Number {
 		return nil
@@ -59,7 +60,7 @@ func Beside(a, b events.Head) error {
 	return events.CheckOrder(a, b)
 }
 
-// asked is a block that is to have a number.
+// asked checks that a block has the number that was asked for.
 func (v *View) asked(h events.Head, number uint64) error {
 	if h.Number != number {
 		return fmt.Errorf("%w: block %d, when block %d was asked for", events.ErrImpossible, h.Number, number)
@@ -67,7 +68,7 @@ func (v *View) asked(h events.Head, number uint64) error {
 	return v.Possible(h)
 }
 
-// checked is an answer, unless it cannot be true.
+// checked returns an answer, or an error if the answer is impossible.
 func checked[T any](answer T, err error, check func(T) error) (T, error) {
 	if err == nil {
 		err = check(answer)
@@ -168,7 +169,7 @@ func (d *doubtful) TakenProofs(ctx context.Context, slot events.SlotID, from uin
 	})
 }
 
-// mined is a receipt of a block that can be on the chain.
+// mined checks that the block of a receipt can be on the chain.
 func (d *doubtful) mined(r events.Receipt) error {
 	if r.Block == (events.Head{}) {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// WaitFinal waits until the chain itself calls a block permanent, if the market asks it
+// WaitFinal waits until the chain itself calls a block final, if the market asks for that
 // (chain.finality); otherwise FinalBlocks decides.
 func (c *Chain) WaitFinal(ctx context.Context, number uint64) error {
 	m, ok := Optional[interface {

@@ -9,21 +9,20 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// paceSpan is over how many blocks a pace is measured.
+// paceSpan is how many blocks a pace is measured over.
 const paceSpan = 64
 
-// Pacer measures how fast blocks come. What a slot owes depends on how far its
-// pointer can move until a miss is marked, so the fastest pace counts.
+// Pacer measures how fast blocks come. What a slot owes depends on how far its pointer can move
+// until a miss is marked, so the fastest pace counts.
 type Pacer struct {
 	heads []events.Head // the newest last
 }
 
-// See takes a new newest block. The same one may come again, when there is something
-// else to say of it. What a reorganisation took away is forgotten, by what the chain is
-// now, and the rest is kept: hash is what is known of the chain behind the new block.
+// See takes a new newest block; the same one may come again. Blocks that a reorganisation took
+// away are forgotten and the others kept; hash knows the chain before the new block.
 func (p *Pacer) See(head events.Head, hash func(uint64) (events.Hash, bool)) {
 	n := len(p.heads)
-	// Numbers rise, also when a node says otherwise: they are divided by.
+	// Numbers must rise, whatever a node says, because differences are divided by.
 	follows := n > 0 && p.heads[n-1].Hash == head.Parent && p.heads[n-1].Number < head.Number
 	if n > 0 && !follows && p.heads[n-1].Hash != head.Hash {
 		p.heads = slices.DeleteFunc(p.heads, func(h events.Head) bool {
@@ -41,22 +40,22 @@ func (p *Pacer) See(head events.Head, hash func(uint64) (events.Hash, bool)) {
 	p.heads = append(p.heads, head)
 }
 
-// Learn begins with blocks that were read: those up to the newest one, in their order.
+// Learn takes blocks that were read: those up to the newest one, in order.
 func (p *Pacer) Learn(heads []events.Head) {
 	p.heads = slices.Clone(heads[max(0, len(heads)-paceSpan):])
 }
 
-// Shortest is the least time between two blocks that is to be expected.
+// Shortest is the least time to expect between two blocks.
 func (p *Pacer) Shortest(usual time.Duration) time.Duration { return duty.Shortest(p.heads, usual) }
 
-// Lately are the newest blocks, up to head: as many as a challenge reaches back. They say
-// at what pace blocks come, without which proofs are owed that nobody demands, and what the
-// first proofs are for. A start does not wait for them any longer than for its other
-// questions; without them the pace is found out from the blocks that follow.
+// Lately reads the newest blocks up to head, as many as a challenge reaches back. They give the
+// pace of blocks, without which more proofs are made than demanded, and the first challenges. A
+// start waits for them no longer than for its other questions; without them the pace is
+// measured on the blocks that follow.
 func (c *Chain) Lately(ctx context.Context, head events.Head) []events.Head {
 	m, ok := c.blockReader()
 	if !ok || head.Number == 0 {
-		return nil // One call for each block is too much before anything is done.
+		return nil // One call per block would delay the start too much.
 	}
 	first := head.Number - min(head.Number-1, BlocksPerRead-1)
 	heads, err := Patiently(ctx, c.Base, LookPatience, func(ctx context.Context) ([]events.Head, error) {
@@ -74,7 +73,7 @@ func (c *Chain) Lately(ctx context.Context, head events.Head) []events.Head {
 	return heads
 }
 
-// linked reports whether blocks are of one chain, without a gap, up to a last one.
+// linked reports whether blocks form one chain, without a gap, up to last.
 func linked(heads []events.Head, last events.Head) bool {
 	for i, h := range heads {
 		if i > 0 && (h.Parent != heads[i-1].Hash || h.Number != heads[i-1].Number+1) {

@@ -11,19 +11,17 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// This file reads what the chain was when nobody looked: which blocks lay in the
-// marking windows of periods that are over, and the hashes that made their
-// challenges. As long as the host runs all of it is at hand; after a gap it is
-// read, once for all sales, in batches.
+// This file reads the past of the chain: the blocks in the marking windows of periods that are
+// over, and the hashes of their challenges. While the host runs all of that is known; after a
+// gap it is read, once for all sales, in batches.
 
 const (
-	// BlocksPerRead is how many blocks are asked for at once, and blocksOneByOne how
-	// many are looked at in a step when each has to be asked for.
+	// BlocksPerRead is how many blocks are read at once; blocksOneByOne, how many per step when
+	// each takes a call of its own.
 	BlocksPerRead, blocksOneByOne = 256, 16
 )
 
-// headReader is a market that reads many blocks in one call. The blocks come in
-// their order, from the first to the last.
+// headReader is a market that reads many blocks in one call, in their order from first to last.
 type headReader interface {
 	HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error)
 }
@@ -31,8 +29,8 @@ type headReader interface {
 // ClosedPeriod is the last period whose marking is over when head is the newest block.
 func (c *Chain) ClosedPeriod(head events.Head) uint64 { return duty.LastClosed(c.Terms.Proofs, head) }
 
-// ReadPast reads what decides about the periods from and to and those in between,
-// which must be over: the blocks from newest back to the first of them.
+// ReadPast reads what decides about the periods from from to to, which must be over: the blocks
+// from newest back to the first of those periods.
 func (c *Chain) ReadPast(ctx context.Context, from, to, newest uint64) (*duty.Past, error) {
 	short, reached := false, from
 	begins := duty.Start(c.Terms.Proofs, from)
@@ -69,7 +67,7 @@ func (c *Chain) ReadPast(ctx context.Context, from, to, newest uint64) (*duty.Pa
 	return past, nil
 }
 
-// headsBetween are blocks of the current chain, from the view when they are at hand.
+// headsBetween returns blocks of the current chain, from the view if it has them.
 func (c *Chain) headsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
 	if heads, ok := c.View.between(first, last); ok {
 		return heads, nil
@@ -102,7 +100,7 @@ func (c *Chain) headsBetween(ctx context.Context, first, last uint64) ([]events.
 	return heads, nil
 }
 
-// FillPast reads the hashes of blocks that a past lacks.
+// FillPast reads the block hashes that a past lacks.
 func (c *Chain) FillPast(ctx context.Context, p *duty.Past, missing map[uint64]bool) error {
 	for _, number := range slices.Sorted(maps.Keys(missing)) {
 		h, err := c.View.LookUp(ctx, number)
@@ -114,7 +112,7 @@ func (c *Chain) FillPast(ctx context.Context, p *duty.Past, missing map[uint64]b
 	return nil
 }
 
-// Earliest is the one of two points of time that comes first.
+// Earliest is the earlier of two times.
 func Earliest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a

@@ -9,24 +9,24 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 )
 
-// This file bounds how long a reading of the chain is waited for. Adapters have
-// timeouts of their own, but a port promises none, and behind a question that is never
-// answered nothing else would be asked, while proofs fall due.
+// This file bounds how long a call on the chain may take. Adapters have timeouts of their own,
+// but a port promises none, and a call that is never answered would hold up all later ones
+// while proofs fall due.
 
-// callPatience is the longest that a reading of the chain is waited for, by the
-// machine's clock, or two thirds of a period if that is shorter: the next try must
-// still be in time for what falls due in it. Then it is asked anew.
+// callPatience is how long a call on the chain may take, by the machine's clock, or two thirds
+// of a period if that is shorter: the next try must still be in time for proofs that fall due
+// in that period.
 const callPatience = time.Minute
 
-// LookPatience is how long the first look at a sale waits, by the machine's clock, for
-// what the market says of its proofs, or a third of a period if that is shorter:
-// no effect begins before it.
+// LookPatience is how long the first look at a sale waits, by the machine's clock, for the
+// market's answer about proofs, or a third of a period if that is shorter: no effect begins
+// before.
 const LookPatience = 10 * time.Second
 
-// errImpatient: a call took longer than it is waited for.
+// errImpatient: a call took too long.
 var errImpatient = errors.New("no answer")
 
-// Patience is how long a reading of the chain is waited for.
+// Patience is how long a call on the chain may take.
 func (c *Chain) Patience() time.Duration {
 	if period := c.Terms.Proofs.Period; period > 0 {
 		return min(callPatience, period*2/3)
@@ -34,7 +34,7 @@ func (c *Chain) Patience() time.Duration {
 	return callPatience
 }
 
-// Patiently makes a call and abandons it after a while; then errImpatient.
+// Patiently makes a call and abandons it after a while, with errImpatient.
 func Patiently[T any](
 	ctx context.Context, b *shell.Base, most time.Duration, call func(context.Context) (T, error),
 ) (T, error) {

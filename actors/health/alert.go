@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// AlertKind says what an alert is about. The names are stable: operators write
-// rules by them.
+// AlertKind says what an alert is about. The names are stable, because operators write rules
+// with them.
 type AlertKind string
 
 // The kinds of alerts.
@@ -20,7 +20,7 @@ const (
 	AlertQuarantined AlertKind = "sale-quarantined"
 	// AlertPartDown: the ledger, the queue or the proof scheduler does not run.
 	AlertPartDown AlertKind = "part-down"
-	// AlertWorkQuarantined: a piece of work made a part fail twice, and is left alone.
+	// AlertWorkQuarantined: a piece of work panicked twice and is left alone.
 	AlertWorkQuarantined AlertKind = "work-quarantined"
 	// AlertNotProving: a slot of ours owes a proof, and its sale is quarantined.
 	AlertNotProving AlertKind = "not-proving"
@@ -30,37 +30,38 @@ const (
 	AlertTakenOver AlertKind = "account-taken-over"
 	// AlertUsedElsewhere: somebody else sends transactions with this host's key.
 	AlertUsedElsewhere AlertKind = "account-used-elsewhere"
-	// AlertNotBelieved: a node of the chain said what cannot be, or two say different things.
+	// AlertNotBelieved: a node gave an impossible answer, or two nodes contradict each other.
 	AlertNotBelieved AlertKind = "node-not-believed"
 	// AlertFeeLimit: the configured limit on fees holds up transactions.
 	AlertFeeLimit AlertKind = "fee-limit"
-	// AlertFunds: too little money for the work of the next days.
+	// AlertFunds: the account has too little money for the work of the next days.
 	AlertFunds AlertKind = "funds-low"
-	// AlertQuota: the quota is less than availabilities and sales have already.
+	// AlertQuota: the quota is smaller than what availabilities and sales already use.
 	AlertQuota AlertKind = "quota-too-small"
-	// AlertViews: what people look at follows the record no more.
+	// AlertViews: the views no longer follow the record.
 	AlertViews AlertKind = "views-stopped"
-	// AlertDisk: the file system has no room, or takes nothing.
+	// AlertDisk: the file system has no room, or cannot be written.
 	AlertDisk AlertKind = "disk-full"
-	// AlertChain: the chain has not moved for long.
+	// AlertChain: no block has come for long.
 	AlertChain AlertKind = "chain-silent"
 	// AlertRecord: the event store has not answered for long.
 	AlertRecord AlertKind = "record-away"
-	// AlertWentBack: the event store lacks what it had; nothing is sold until a person wants it.
+	// AlertWentBack: the event store has lost events; nothing is sold until an operator wants
+	// it.
 	AlertWentBack AlertKind = "record-went-back"
 )
 
-// Alert is something that a person should know at once. Its JSON form is what a
-// command or a webhook gets.
+// Alert is something that an operator should know at once. A command or a webhook gets its JSON
+// form.
 type Alert struct {
 	Kind AlertKind `json:"kind"`
 	// At is when it was noticed, by the machine's clock.
 	At   time.Time `json:"at"`
 	Host string    `json:"host"`
-	// Slot and Period say what it is about, when it is about a slot.
+	// Slot and Period say what it is about, if it is about a slot.
 	Slot   string `json:"slot,omitempty"`
 	Period uint64 `json:"period,omitempty"`
-	// Text says in one sentence what is so, and Hint what to do.
+	// Text says in one sentence what happened; Hint says what to do.
 	Text string `json:"text"`
 	Hint string `json:"hint,omitempty"`
 }

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// cause is a row of the table of causes: what it does to each word, and how it is seen.
+// cause is a row of the table of causes: its effect on selling and proving, and how to
+// recognise it.
 type cause struct {
 	code             string
 	selling, proving Answer
 	alert            AlertKind
-	// look says in words what is so and what to do; empty: it is not so.
+	// look says what is wrong and what to do; empty: the cause is absent.
 	look func(Facts) (reason, hint string)
 }
 
-// causes is the table, in the order in which they would have to be put right. A new one
-// needs its cells in TestEveryCauseHasItsWords, and a word about it in docs/alerts.md if
-// a person is called.
+// causes is the table, in the order in which causes must be removed. A new one needs its cells
+// in TestEveryCauseHasItsWords, and a line in docs/alerts.md if it raises an alert.
 var causes = []cause{
 	{"not-running", No, No, "", notRunning},
 	{"never-run", No, Yes, "", neverRun},
@@ -26,7 +26,7 @@ var causes = []cause{
 	{"chain-away", No, No, AlertChain, chainAway},
 	{"chain-silent", No, No, AlertChain, chainSilent},
 	{"record-away", No, Yes, AlertRecord, recordAway},
-	{"starting", No, No, "", startingUp}, // What it waits for comes first.
+	{"starting", No, No, "", startingUp}, // What the start waits for comes first.
 	{"scheduler-down", No, No, AlertPartDown, schedulerDown},
 	{"part-down", No, Yes, AlertPartDown, partDown},
 	{"fee-limit", No, No, AlertFeeLimit, feeLimit},
@@ -50,7 +50,7 @@ var causes = []cause{
 	{"periods-too-short", No, Yes, "", periodsTooShort},
 }
 
-// SinceFormat is how times are written in sentences.
+// SinceFormat is the format of times in sentences.
 const SinceFormat = "2006-01-02 15:04:05Z"
 
 // since says when something began, if that is known.
@@ -84,7 +84,7 @@ func notAnswering(f Facts) (reason, hint string) {
 		id = fmt.Sprint(f.Process)
 		who = "process " + id
 	}
-	if f.Listens { // One that starts or stops answers, too.
+	if f.Listens { // A host that starts or stops answers as well.
 		return fmt.Sprintf("%s has %s%s, takes questions and is slow to answer", who, f.DataDir, since(f.StageSince)),
 			"the machine may be overloaded: ask again. When it stays so, the process may be stopped (SIGSTOP, " +
 				"a debugger): kill -CONT " + id + " lets it go on"
@@ -96,7 +96,7 @@ func notAnswering(f Facts) (reason, hint string) {
 }
 
 func startingUp(f Facts) (reason, hint string) {
-	if f.Stage != Starting || f.Record.Away && f.Outage.Proves { // Then recordAway says all of it.
+	if f.Stage != Starting || f.Record.Away && f.Outage.Proves { // Then recordAway says everything.
 		return "", ""
 	}
 	reason = "the host is starting" + since(f.StageSince)
@@ -123,7 +123,7 @@ func chainAway(f Facts) (reason, hint string) {
 		"check the Ethereum node and the network; work goes on by itself when a node answers"
 }
 
-// chainSilent is said only where the chain does answer: else that is the trouble.
+// chainSilent applies only if the chain answers: otherwise chainAway is the cause.
 func chainSilent(f Facts) (reason, hint string) {
 	if f.Chain.SilentSince.IsZero() || f.Chain.Away {
 		return "", ""
@@ -180,12 +180,12 @@ func (o OutageFacts) sentence(since string) string {
 	return ""
 }
 
-// schedulerDown: nobody says which proofs are due.
+// schedulerDown: nobody knows which proofs are due.
 func schedulerDown(f Facts) (reason, hint string) {
 	return down(f, func(part string) bool { return part == PartScheduler })
 }
 
-// partDown: nothing new is taken, and what is hosted is proven.
+// partDown: no slot is taken; hosted slots are proven.
 func partDown(f Facts) (reason, hint string) {
 	return down(f, func(part string) bool { return part != PartScheduler })
 }
@@ -236,7 +236,7 @@ func proofsFail(f Facts) (reason, hint string) {
 		"it is tried again until its period is over")
 }
 
-// slotsIn speaks of the first of some slots, and of how many more there are.
+// slotsIn names the first of some slots, and how many more there are.
 func slotsIn(slots []SlotTrouble, what, then string) (reason, hint string) {
 	if len(slots) == 0 {
 		return "", ""
@@ -281,7 +281,7 @@ func quotaTooSmall(f Facts) (reason, hint string) {
 		"raise `quota` and start again, or make availabilities smaller: hostnode availability list"
 }
 
-// collateralAtRisk: everything that may be lost at once is committed already.
+// collateralAtRisk: all collateral that may be at risk is committed already.
 func collateralAtRisk(f Facts) (reason, hint string) {
 	if f.Supply.MaxAtRisk == nil || f.Supply.AtRisk.Less(*f.Supply.MaxAtRisk) {
 		return "", ""
@@ -290,11 +290,11 @@ func collateralAtRisk(f Facts) (reason, hint string) {
 		"raise sales.maxCollateralAtRisk and start again, or wait until sales end"
 }
 
-// gasLow: what is hosted can be proven, and nothing more is taken.
+// gasLow: hosted slots can be proven, and no more are taken.
 func gasLow(f Facts) (reason, hint string) {
 	n, b := f.Funds, f.Funds.Balance
 	if !n.Known || b.Wei.IsZero() || b.Wei.Less(b.ProofWei) {
-		return "", "" // Worse: noGas.
+		return "", "" // noGas is worse, and reported instead.
 	}
 	hint = "send coins for gas to the account " + f.Account + "; nothing new is taken until then"
 	if b.Wei.Less(n.MinWei) {
@@ -329,8 +329,8 @@ func proofCapacity(f Facts) (reason, hint string) {
 		"wait until sales end, use a faster machine, or raise sales.proofLoad"
 }
 
-// The offers are looked at in this order: those that are enabled, of these those that are
-// not over, of these those with space, of these those with collateral.
+// The following functions narrow down the offers: the enabled ones, of these the ones not over,
+// of these the ones with space, of these the ones with collateral.
 
 func nothingOffered(f Facts) (reason, hint string) {
 	if len(f.Supply.Offers) > 0 || f.Supply.Unknown {
@@ -379,7 +379,7 @@ func collateralCommitted(f Facts) (reason, hint string) {
 		"raise it: hostnode availability set ID --collateral AMOUNT"
 }
 
-// periodsTooShort: what is hosted may be proven all the same, if all goes well.
+// periodsTooShort: hosted slots may be proven all the same, if all goes well.
 func periodsTooShort(f Facts) (reason, hint string) {
 	if f.Chain.NoRoom == "" {
 		return "", ""

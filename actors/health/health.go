@@ -1,8 +1,8 @@
-// Package health says in words how a host stands.
+// Package health judges whether a host sells and proves, and says in sentences why not.
 //
-// There is one function from what is known of a host to what it is called, Judge, so that
-// the status, its readiness and the alerts cannot contradict each other. It is pure. Each
-// cause is a row of the table in causes.go, and docs/alerts.md describes each alert.
+// One pure function, Judge, turns what is known of a host into the answers, so that the status,
+// the readiness and the alerts cannot contradict each other. Each cause is a row of the table
+// in causes.go, and docs/alerts.md describes each alert.
 package health
 
 import (
@@ -12,41 +12,39 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Stage is how far a host is between its start and its end.
+// Stage is where a host is between its start and its end.
 type Stage uint8
 
-// The stages. The zero one is that no host runs.
+// The stages. Zero: no host runs.
 const (
 	NotRunning Stage = iota
 	Starting
 	Running
 	Stopping
-	// NeverRun is that no host has run there, Silent that there is a process and nobody
-	// hears from it.
+	// NeverRun: no host has ever run there. Silent: there is a process, and it does not answer.
 	NeverRun
 	Silent
 )
 
-// Facts are what is known of a host, as far as it decides what the host is called. What
-// is not known is zero, which is no cause.
+// Facts are what Judge needs to know of a host. What is not known is zero, which is no cause.
 type Facts struct {
-	// Stage is how far the host is, since StageSince; WaitsFor is what a start does that
-	// takes its time, as a sentence.
+	// Stage is where the host is, since StageSince; WaitsFor says in a sentence what a start is
+	// waiting for.
 	Stage      Stage
 	StageSince time.Time
 	WaitsFor   string
-	// Process is the one that is silent; 0: unknown. Listens: it takes questions, so it
-	// neither starts nor stops.
+	// Process is the process that does not answer; 0: unknown. Listens: it accepts connections,
+	// so it is neither starting nor stopping.
 	Process int
 	Listens bool
 	// Account, DataDir and Endpoint are for the hints.
 	Account, DataDir, Endpoint string
 	// Hosting is how many slots are hosted: each of them may owe a proof.
 	Hosting int
-	// Quarantined are hosted slots, or slots in work, whose sale cannot be run, and
-	// ProofTrouble hosted ones whose proofs do not get through.
+	// Quarantined are slots, hosted or in work, whose sale cannot be run. ProofTrouble are
+	// hosted slots whose proofs do not get through.
 	Quarantined, ProofTrouble []SlotTrouble
-	// Views says why the views follow the record no more; empty: they do.
+	// Views says why the views no longer follow the record; empty: they do.
 	Views string
 
 	Chain  ChainFacts
@@ -67,30 +65,30 @@ type SlotTrouble struct {
 	Reason string
 }
 
-// ChainFacts are what is known of the chain.
+// ChainFacts is what is known of the chain.
 type ChainFacts struct {
 	// Away says that no endpoint answers, since AwaySince if that is known.
 	Away       bool
 	AwaySince  time.Time
 	AwayReason string
-	// SilentSince is when the newest block came, by the machine's clock, if none has
-	// come for longer than it should; Head is that block.
+	// SilentSince is when the newest block came, by the machine's clock, if the next is
+	// overdue; Head is that block.
 	SilentSince time.Time
 	Head        events.Head
-	// Behind says that the host reads what the chain said before.
+	// Behind says that the host is still reading what the chain said while it was down.
 	Behind bool
 	// FeeLimit says how the limit on fees holds up transactions.
 	FeeLimit string
-	// NoRoom says why blocks are too far apart for a proof in a period; empty: they are not.
+	// NoRoom says why there is no time for a proof in a period; empty: there is.
 	NoRoom string
 }
 
-// OutageFacts are what a host proves whose start waits for its event store.
+// OutageFacts is what a host proves while its start waits for the event store.
 type OutageFacts struct {
-	// Proves says that it does, Nothing why it does not; neither: it has not come so far.
+	// Proves: it proves. Nothing says why it does not. Neither: it has not got that far.
 	Proves  bool
 	Nothing string
-	// Slots are those that it proves, Proofs how many proofs of them it has handed in.
+	// Slots is how many slots it proves; Proofs is how many of their proofs it has submitted.
 	Slots, Proofs int
 	// Trouble are slots whose proofs cannot be made, or do not get through.
 	Trouble []SlotTrouble
@@ -98,14 +96,14 @@ type OutageFacts struct {
 
 // Supply is what the host has to sell.
 type Supply struct {
-	// Unknown says that it is not known what there is.
+	// Unknown says that the supply is not known.
 	Unknown bool
-	// Now is the time of the market, by which offers end.
+	// Now is chain time, by which offers end.
 	Now    time.Time
 	Offers []Offered
-	// Quota is what the host was given, Allocated what availabilities and sales have.
+	// Quota is how much the host may use; Allocated is what availabilities and sales use.
 	Quota, Allocated events.Bytes
-	// Paused says that the operator sells nothing, and PausedFor why.
+	// Paused: the operator has paused selling; PausedFor says why.
 	Paused    bool
 	PausedFor string
 	// AtRisk is the collateral of all sales, MaxAtRisk its bound; nil: none.
@@ -121,20 +119,19 @@ type Offered struct {
 	Remaining events.Amount // of its collateral
 }
 
-// Funds are what the account holds and what must be in it.
+// Funds is what the account holds and what it must hold.
 type Funds struct {
 	Known   bool
 	Balance events.Balance
-	// MinWei is the least that must be there for gas when a slot is taken, and Proofs
-	// how many proofs are to be paid within Days.
+	// MinWei is the least that must be left for gas when a slot is taken; Proofs is how many
+	// proofs must be paid within Days.
 	MinWei       events.Amount
 	Days, Proofs uint64
 	// Unpaid is the collateral that sales in work have not paid yet.
 	Unpaid events.Amount
 }
 
-// ProverFacts are how busy the prover is, and may be, in percent of the time; rounded
-// down.
+// ProverFacts is how busy the prover is and may be, in percent of the time, rounded down.
 type ProverFacts struct {
 	Busy, Most uint64
 	Slots      int
@@ -143,7 +140,7 @@ type ProverFacts struct {
 // Answer to a question about a host.
 type Answer uint8
 
-// The answers. That something is not known is an answer of its own.
+// The answers. NotKnown is an answer of its own.
 const (
 	Yes Answer = iota
 	No
@@ -152,30 +149,28 @@ const (
 
 func (a Answer) String() string { return [...]string{"yes", "no", "unknown"}[a] }
 
-// Cause is why a host does not do what it is there for.
+// Cause is why a host does not sell or prove.
 type Cause struct {
 	// Code never changes; programs may compare it.
 	Code string
-	// Selling and Proving are what the host does because of it: Yes where it does not
-	// touch that.
+	// Selling and Proving say what the host still does: Yes if the cause does not affect it.
 	Selling, Proving Answer
-	// Alert is how a person is told of it when it lasts; empty: nobody is called.
+	// Alert is the alert that is raised when the cause lasts; empty: none.
 	Alert AlertKind
-	// Reason says what is so, and since when if that is known; Hint what to do.
+	// Reason says what is wrong, and since when if that is known; Hint says what to do.
 	Reason, Hint string
 }
 
-// Words are what a host is called.
+// Words say whether a host sells and proves.
 type Words struct {
-	// Selling says whether it takes slots that are offered and match, Proving whether
-	// the proofs that it owes are made and sent; a host without slots owes none.
+	// Selling: it takes matching slots that are offered. Proving: the proofs that it owes are
+	// made and sent; a host without slots owes none.
 	Selling, Proving Answer
-	// Causes are all that is in the way, in the order in which they would have to be
-	// put right.
+	// Causes are all causes found, in the order in which they must be removed.
 	Causes []Cause
 }
 
-// Judge says how a host stands.
+// Judge judges a host.
 func Judge(f Facts) Words {
 	var w Words
 	for _, row := range causes {
@@ -196,12 +191,12 @@ func Judge(f Facts) Words {
 	return w
 }
 
-// owesNothing: there is no slot that may owe a proof. Without a record nobody knows.
+// owesNothing: no slot can owe a proof. During an outage that is not known.
 func (f Facts) owesNothing() bool {
 	return f.Hosting == 0 && len(f.Quarantined) == 0 && f.Outage.Nothing == ""
 }
 
-// worse is the answer when there are two causes: who surely does not is not unknown.
+// worse combines the answers of two causes: No outweighs NotKnown.
 func worse(a, b Answer) Answer {
 	if a == No || b == No {
 		return No
@@ -209,7 +204,7 @@ func worse(a, b Answer) Answer {
 	return max(a, b)
 }
 
-// CauseCodes are the codes of all causes, in the order of the table.
+// CauseCodes returns the codes of all causes, in the order of the table.
 func CauseCodes() []string {
 	var codes []string
 	for _, row := range causes {
@@ -218,7 +213,7 @@ func CauseCodes() []string {
 	return codes
 }
 
-// CauseOf says one cause in the words that the status has for it; false: it is not so.
+// CauseOf returns one cause as the status shows it; false: the cause is absent.
 func CauseOf(code string, f Facts) (Cause, bool) {
 	for _, row := range causes {
 		if row.code == code {
@@ -231,13 +226,12 @@ func CauseOf(code string, f Facts) (Cause, bool) {
 
 // DiskStatus is how much room the host's disk has.
 type DiskStatus struct {
-	// Full says that nothing is taken for want of room, since when by the machine's
-	// clock, and why.
+	// Full: no slot is taken for lack of room, since when by the machine's clock, and why.
 	Full   bool
 	Since  time.Time
 	Reason string
-	// Free is what the file system has left, Keep how much of it stays free. Known: it
-	// was looked at.
+	// Free is what the file system has left; Keep is how much must stay free. Known: it was
+	// measured.
 	Known      bool
 	Free, Keep events.Bytes
 }
@@ -245,20 +239,19 @@ type DiskStatus struct {
 // PartStatus is a part of the host that does not run.
 type PartStatus struct {
 	Name string
-	// Since is when it failed, by the machine's clock, and Reason how.
+	// Since is when it failed, by the machine's clock; Reason is why.
 	Since  time.Time
 	Reason string
 }
 
-// PartScheduler is the name of the part that says which proofs are due.
+// PartScheduler is the name of the proof scheduler.
 const PartScheduler = "ProofScheduler"
 
 func (s Supply) enabled() []Offered {
 	return only(s.Offers, func(o Offered) bool { return o.Enabled })
 }
 
-// current are those that can still be sold by time: a request must end by then, and has
-// to begin first.
+// current returns the offers whose time is not over: a request has to begin and end before.
 func (s Supply) current() []Offered {
 	return only(s.enabled(), func(o Offered) bool { return o.Until.IsZero() || s.Now.Before(o.Until) })
 }
@@ -267,7 +260,7 @@ func (s Supply) free() []Offered {
 	return only(s.current(), func(o Offered) bool { return o.Free > 0 })
 }
 
-// OnSale are the offers of which something can be sold.
+// OnSale returns the offers of which something can be sold.
 func (s Supply) OnSale() []Offered {
 	return only(s.free(), func(o Offered) bool { return !o.Remaining.IsZero() })
 }
@@ -284,7 +277,7 @@ func only(all []Offered, keep func(Offered) bool) (out []Offered) {
 // FreeOnSale is how many bytes can be sold.
 func (s Supply) FreeOnSale() (free events.Bytes) {
 	for _, o := range s.OnSale() {
-		free = max(free, free+o.Free) // Saturates at what was there before an overflow.
+		free = max(free, free+o.Free) // On overflow it keeps the sum so far.
 	}
 	return free
 }

@@ -5,16 +5,17 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Alerts calls operators. Safe for concurrent use.
+// Alerts tells operators of trouble. Safe for concurrent use.
 type Alerts struct {
 	base *shell.Base
 	send func(Alert)
 }
 
-// NewAlerts sends alerts, besides the log; nil: they go into the log only. It must not block.
+// NewAlerts returns Alerts that log, and call send for each alert. send must not block; nil:
+// alerts are only logged.
 func NewAlerts(base *shell.Base, send func(Alert)) *Alerts { return &Alerts{base, send} }
 
-// Raise tells an operator, and the log; slot may be zero.
+// Raise raises an alert; slot may be zero.
 func (a *Alerts) Raise(kind AlertKind, slot events.SlotID, period uint64, text, hint string) {
 	alert := Alert{
 		Kind: kind, At: a.base.Clock.Now(), Host: a.base.Me.String(), Period: period, Text: text, Hint: hint,
@@ -33,7 +34,7 @@ func (a *Alerts) Raise(kind AlertKind, slot events.SlotID, period uint64, text, 
 	}
 }
 
-// RaiseCause tells an operator of a cause, if the facts show it.
+// RaiseCause raises the alert of a cause, if the facts show the cause.
 func (a *Alerts) RaiseCause(code string, slot events.SlotID, f Facts) {
 	if c, so := CauseOf(code, f); so {
 		a.Raise(c.Alert, slot, 0, c.Reason, c.Hint)
@@ -43,7 +44,7 @@ func (a *Alerts) RaiseCause(code string, slot events.SlotID, f Facts) {
 // Incident is told once until it is over.
 type Incident struct{ Told bool }
 
-// Is says whether the incident lasts; tell is called when it begins.
+// Is notes whether the incident lasts; it calls tell when the incident begins.
 func (i *Incident) Is(so bool, tell func()) {
 	if so && !i.Told {
 		tell()

@@ -12,15 +12,15 @@ import (
 const (
 	// blocksKept is how many blocks a challenge can reach back from the next one.
 	blocksKept = 256
-	// paceSpan is over how many blocks their pace is measured.
+	// paceSpan is how many blocks their pace is measured over.
 	paceSpan = 64
 )
 
-// blocks are the newest blocks of the chain without a gap, in their order.
+// blocks are the newest blocks of the chain, without a gap and in order.
 type blocks []events.Head
 
-// learn takes a new newest block and reads those that are missing before it. What a
-// reorganisation replaced is read anew.
+// learn takes a new newest block and reads the missing ones before it. Blocks that a
+// reorganisation replaced are read again.
 func (b *blocks) learn(ctx context.Context, m Market, head events.Head) error {
 	if n := len(*b); n > 0 {
 		switch last := (*b)[n-1]; {
@@ -46,7 +46,7 @@ func (b *blocks) learn(ctx context.Context, m Market, head events.Head) error {
 	return nil
 }
 
-// read reads the blocks from one up to head.
+// read reads the blocks from first up to head.
 func read(ctx context.Context, m Market, first uint64, head events.Head) (blocks, error) {
 	if first == head.Number {
 		return blocks{head}, nil
@@ -66,7 +66,7 @@ func read(ctx context.Context, m Market, first uint64, head events.Head) (blocks
 	return heads, nil
 }
 
-// hash is a block's hash, if it is at hand.
+// hash returns a block's hash, if it is known.
 func (b blocks) hash(number uint64) (events.Hash, bool) {
 	if len(b) == 0 || number < b[0].Number || number > b[len(b)-1].Number {
 		return events.Hash{}, false
@@ -74,7 +74,7 @@ func (b blocks) hash(number uint64) (events.Hash, bool) {
 	return b[number-b[0].Number].Hash, true
 }
 
-// shortest is the least time between two blocks that is to be expected.
+// shortest is the least time to expect between two blocks.
 func (b blocks) shortest(usual time.Duration) time.Duration {
 	return duty.Shortest(b[max(0, len(b)-paceSpan):], usual)
 }

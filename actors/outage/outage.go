@@ -15,15 +15,15 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// Market is what may be done with the marketplace without a record: port.Market has the
-// rules of its methods.
+// Market is the part of the marketplace that may be used without a record; port.Market
+// describes its methods.
 type Market interface {
 	Account() events.Address
 	Config(ctx context.Context) (events.MarketConfig, error)
 	Head(ctx context.Context) (events.Head, error)
-	// HeadsBetween are the blocks from first to last on the current chain, in their order.
+	// HeadsBetween returns the blocks of the current chain from first to last, in their order.
 	HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error)
-	// BlockTime is how far apart blocks usually are, if that is known.
+	// BlockTime is the usual time between blocks, if that is known.
 	BlockTime() (usual time.Duration, known bool)
 	MySlots(ctx context.Context) ([]events.OwnedSlot, error)
 	Slot(ctx context.Context, request events.RequestID, index uint64) (events.SlotFacts, error)
@@ -31,21 +31,22 @@ type Market interface {
 	SubmitProof(ctx context.Context, call events.SlotCall, period uint64, proof events.Proof) (events.Receipt, error)
 }
 
-// Ports are what the world gives.
+// Ports are the interfaces to the world.
 type Ports struct {
 	Market Market
 	Feed   port.ChainFeed
 	Prover port.Prover
 }
 
-// Config says how it is proven. All of it is required.
+// Config holds the settings. All of them are required.
 type Config struct {
-	// Margin is what a proof needs before it is on chain. With no BlockTime the market's counts.
+	// Margin is the time between a proof and its block. Without a BlockTime the market's is
+	// used.
 	Margin duty.Margin
 	// Proofs is how many proofs are made at once.
 	Proofs int
-	// Tell is told how it stands, each time that this may have changed, and Alert what a
-	// person should know at once. They must not block.
+	// Tell is called whenever the facts may have changed, and Alert for alerts. They must not
+	// block.
 	Tell  func(health.OutageFacts)
 	Alert func(health.Alert)
 	Log   *logrus.Entry
@@ -54,15 +55,15 @@ type Config struct {
 const (
 	// retryAfter is the pause before the node is asked again.
 	retryAfter = 2 * time.Second
-	// longestAnswer is how long a reading of the chain is waited for, or two thirds of a
-	// period if that is shorter: the next try must still be in time.
+	// longestAnswer is how long a call on the chain may take, or two thirds of a period if that
+	// is shorter: the next try must still be in time.
 	longestAnswer = time.Minute
-	// guessedBlockTime is what blocks are taken to be apart until it is known: Ethereum's.
+	// guessedBlockTime is the assumed block time until it is known: Ethereum's.
 	guessedBlockTime = 12 * time.Second
 )
 
-// keeper proves. The fields behind mu are shared with the tasks of the slots; everything
-// else but constants belongs to Run.
+// keeper proves. The fields after mu are shared with the tasks of the slots; all others,
+// constants aside, belong to Run.
 type keeper struct {
 	Config
 	Ports
@@ -70,19 +71,20 @@ type keeper struct {
 	places *shell.Pool
 	tasks  sync.WaitGroup
 	known  blocks
-	asked  uint64 // the period in which the slots were asked for
+	asked  uint64 // the period in which the slots were last asked for
 
 	mu     sync.Mutex
-	waits  string // why what is owed is not known; empty: it is
+	waits  string // why it is not known what is owed; empty: it is
 	head   events.Head
 	pass   *duty.Pass
 	slots  map[events.SlotID]*slot
-	proofs int // handed in
+	proofs int // submitted
 }
 
-// Run proves until ctx ends, and returns when all that it began has ended. What was sent
-// goes on by itself. It fails when the contract wants proofs of other keys, and when the
-// node turns out to follow another chain; what else a node does is waited for.
+// Run proves until ctx ends, and returns when all that it began has ended; transactions that
+// were sent go on by themselves. It fails when the contract wants proofs of other keys, or when
+// the node turns out to follow another chain. It waits for any other trouble of the node to
+// pass.
 func Run(ctx context.Context, cfg Config, ports Ports) error {
 	k := &keeper{
 		Config: cfg, Ports: ports, places: shell.NewPool("proofs", max(1, cfg.Proofs)),
@@ -115,8 +117,8 @@ func Run(ctx context.Context, cfg Config, ports Ports) error {
 	}
 }
 
-// wait says why what is owed is not known, or that it is; the log hears of it once,
-// however long it lasts.
+// wait notes why it is not known what is owed, or that it is; that is logged once, however long
+// it lasts.
 func (k *keeper) wait(why error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -155,7 +157,7 @@ func (k *keeper) begin(ctx context.Context) (head events.Head, err error) {
 	}
 }
 
-// follow brings the newest block, and drops those that nobody has looked at yet.
+// follow delivers the newest block, and drops an older one that was not looked at yet.
 func (k *keeper) follow(ctx context.Context, from events.Head, heads chan events.Head) error {
 	at := events.Cursor{Number: from.Number, Hash: from.Hash, Time: from.Time}
 	return k.Feed.Follow(ctx, at, func(_ context.Context, u events.ChainUpdate) error {
@@ -166,20 +168,19 @@ func (k *keeper) follow(ctx context.Context, from events.Head, heads chan events
 		case <-heads:
 		default:
 		}
-		heads <- u.Head // Nobody else sends.
+		heads <- u.Head // There is no other sender.
 		return nil
 	})
 }
 
-// patiently makes a call that reads the chain, and gives it up after a while.
+// patiently makes a call on the chain, and gives it up after a while.
 func patiently[T any](ctx context.Context, k *keeper, call func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(longestAnswer, k.terms.Period*2/3))
 	defer cancel()
 	return call(ctx)
 }
 
-// onHead looks at all slots at a new block. When something could not be read it is to be
-// called again.
+// onHead looks at all slots at a new block. After an error it must be called again.
 func (k *keeper) onHead(ctx context.Context, head events.Head) error {
 	_, err := patiently(ctx, k, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, k.known.learn(ctx, k.Market, head)
@@ -215,8 +216,8 @@ func (k *keeper) margin() duty.Margin {
 	return m
 }
 
-// askSlots asks which slots are the account's now. Those that were known before stay until
-// there is an answer: each is asked about before it is proven.
+// askSlots asks which slots are the account's now. The slots known before are kept until there
+// is an answer: each is asked about before it is proven.
 func (k *keeper) askSlots(ctx context.Context) error {
 	owned, err := patiently(ctx, k, k.Market.MySlots)
 	if err == nil {
@@ -240,7 +241,7 @@ func (k *keeper) askSlots(ctx context.Context) error {
 	return nil
 }
 
-// look begins with each slot that owes a proof, and says how it stands.
+// look begins a task for each slot that owes a proof, and tells the facts.
 func (k *keeper) look(ctx context.Context) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

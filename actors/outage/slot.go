@@ -17,36 +17,36 @@ import (
 type slot struct {
 	duty.Slot
 	ref events.OwnedSlot
-	// over: it was looked at, and does not owe proofs; until the slots are asked for again.
+	// over: it owes no proofs, as far as known until the slots are asked for again.
 	over bool
-	busy bool // there is a task
-	// tried is the challenge of the last task, and triedAt the block at which it began.
+	busy bool // a task runs
+	// tried is the challenge of the last task; triedAt is the block at which the task began.
 	tried   events.Challenge
 	triedAt uint64
-	// settled is the period whose proof is handed in; vain is the challenge that cannot be
-	// answered from what is stored.
+	// settled is the period whose proof is submitted; vain is the challenge that the stored
+	// data cannot answer.
 	settled uint64
 	vain    events.Challenge
 	made    events.ProofResult // the last proof
 	trouble string             // of the last task; empty: none
 }
 
-// newSlot is a slot of which nothing is known but what the contract says. When it was filled
-// the record knows. The fill proves its own period, which is found out when it is asked
-// what the contract took.
+// newSlot returns a slot of which only the contract's answer is known. Only the record knows
+// when it was filled; that the fill is the proof of its own period comes out when the market is
+// asked which proofs the contract took.
 func newSlot(terms events.ProofConfig, o events.OwnedSlot) *slot {
 	return &slot{ref: o, Slot: duty.Slot{
 		ID: o.Slot, FilledAt: events.Unix(0), Probability: duty.Probability(terms, o.Request.Ask.ProofProbability),
 	}}
 }
 
-// begins reports whether a task must begin. What failed is tried again with the next block.
+// begins reports whether a task must begin. A failed one is tried again with the next block.
 func (s *slot) begins(v duty.Verdict, head events.Head) bool {
 	return v.Known && v.Owed && !s.over && !s.busy && s.settled != v.Period && s.vain != v.Challenge &&
 		(s.tried != v.Challenge || s.triedAt < head.Number)
 }
 
-// What may come of a task besides a proof.
+// Outcomes of a task besides a proof.
 var (
 	errOver  = errors.New("it is not ours, or owes nothing")
 	errMoved = errors.New("another proof is owed than the one that was made, or none")
@@ -61,11 +61,11 @@ func (k *keeper) task(ctx context.Context, s *slot, v duty.Verdict) {
 	})
 	if ctx.Err() == nil {
 		k.end(s, v, sent, err)
-		k.look(ctx) // Something else may be owed by now.
+		k.look(ctx) // Another proof may be owed by now.
 	}
 }
 
-// end takes note of what came of a task.
+// end notes the outcome of a task.
 func (k *keeper) end(s *slot, v duty.Verdict, sent bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -105,7 +105,7 @@ func (k *keeper) alert(s *slot, period uint64) {
 	k.Alert(a)
 }
 
-// prove hands in what is owed; sent says that it did, and that it was not there already.
+// prove submits the proof that is owed; sent: it did, and the contract did not have it already.
 func (k *keeper) prove(ctx context.Context, s *slot, v duty.Verdict) (sent bool, err error) {
 	facts, err := patiently(ctx, k, func(ctx context.Context) (events.SlotFacts, error) {
 		return k.Market.Slot(ctx, s.ref.Request.ID, s.ref.Index)
@@ -116,7 +116,7 @@ func (k *keeper) prove(ctx context.Context, s *slot, v duty.Verdict) (sent bool,
 	if err != nil {
 		return false, fmt.Errorf("ask the chain about the slot: %w", err)
 	}
-	// It waits for what is on its way.
+	// It waits for transactions in flight.
 	taken, err := k.Market.TakenProofs(ctx, s.ID, v.Period)
 	if err != nil {
 		return false, fmt.Errorf("ask which proofs the contract took: %w", err)
@@ -145,7 +145,7 @@ func (k *keeper) prove(ctx context.Context, s *slot, v duty.Verdict) (sent bool,
 	return true, nil
 }
 
-// hosted is an error that says why the contract wants no proofs of this account for a slot.
+// hosted returns an error if the contract wants no proofs of this account for a slot.
 func hosted(f events.SlotFacts, me events.Address) error {
 	switch {
 	case f.SlotState != events.SlotFilled:
@@ -179,7 +179,7 @@ func (k *keeper) make(ctx context.Context, s *slot, v duty.Verdict, deadline tim
 	return nil
 }
 
-// owes reports whether a slot still owes what it owed.
+// owes reports whether a slot still owes the same proof.
 func (k *keeper) owes(s *slot, v duty.Verdict) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -187,7 +187,7 @@ func (k *keeper) owes(s *slot, v duty.Verdict) bool {
 	return now.Owed && now.Period == v.Period && now.Challenge == v.Challenge
 }
 
-// facts are how it stands.
+// facts returns what is proven now.
 func (k *keeper) facts() health.OutageFacts {
 	f := health.OutageFacts{Proves: k.waits == "", Nothing: k.waits, Proofs: k.proofs}
 	for _, s := range k.slots {

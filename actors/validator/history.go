@@ -15,22 +15,22 @@ import (
 const (
 	// marketPiece is how many events of the market's stream are read at once.
 	marketPiece = 1_000
-	// historyMargin is how much farther back than the longest request the history is
-	// read: the times of logs are in order but for reorganisations.
+	// historyMargin is how much farther back than the longest request the history is read,
+	// because reorganisations disturb the order of times.
 	historyMargin = time.Hour
-	// timeless is how many events in a row are looked at for one that has a time.
+	// timeless is how many events in a row are searched for one with a time.
 	timeless = 8
 )
 
-// marketHistory reads the market's stream for the validator, from as far back as a
-// request can run, and then on behind what it has read. History and news come the
-// same way, so that nothing falls between them.
+// marketHistory reads the market's stream for the validator, from as far back as a request can
+// run, and then follows it. History and news come the same way, so that nothing is missed
+// between them.
 type marketHistory struct {
 	*chainview.Chain
 	stream string
 	next   uint64 // the revision to read next
 	begun  bool   // next is known
-	done   bool   // the end was reached once
+	done   bool   // the end of the stream was reached once
 	// reading: a piece is being read; more: news came meanwhile.
 	reading, more bool
 }
@@ -40,7 +40,7 @@ type marketRead struct {
 	events []messages.MarketEvent
 	next   uint64
 	end    bool
-	err    error // which never passes
+	err    error // an error that never passes
 }
 
 // readOn reads the next piece, unless one is being read.
@@ -73,7 +73,7 @@ func (h *marketHistory) readOn(a *shell.Turn) {
 	})
 }
 
-// piece reads some events; end says that there are no more now.
+// piece reads some events; end: there are no more at present.
 func (h *marketHistory) piece(ctx context.Context, from uint64) (list []messages.MarketEvent, end bool, err error) {
 	for r, err := range h.Store.ReadStream(ctx, h.stream, events.ReadStream{From: from, Limit: marketPiece}) {
 		if errors.Is(err, events.ErrStreamNotFound) {
@@ -91,8 +91,8 @@ func (h *marketHistory) piece(ctx context.Context, from uint64) (list []messages
 	return list, len(list) < marketPiece, nil
 }
 
-// start is the revision from which the history matters: what is older is of requests
-// that are over. It is searched for by halves.
+// start finds, by bisection, the revision from which the history matters: older events are of
+// requests that are over.
 func (h *marketHistory) start(ctx context.Context) (uint64, error) {
 	var high uint64
 	newest := events.ReadStream{From: events.End, Backward: true, Limit: 1}
@@ -107,7 +107,7 @@ func (h *marketHistory) start(ctx context.Context) (uint64, error) {
 	}
 	since := h.View.Now().Time.Add(-h.Terms.RequestDurationLimit - historyMargin)
 	low := uint64(0)
-	for low < high { // All before low are older than since.
+	for low < high { // All events before low are older than since.
 		middle := low + (high-low)/2
 		when, err := h.timeAt(ctx, middle)
 		if err != nil {
@@ -122,8 +122,8 @@ func (h *marketHistory) start(ctx context.Context) (uint64, error) {
 	return low, nil
 }
 
-// timeAt is the chain time of an event, or of one soon behind it; zero when none of
-// them has one.
+// timeAt is the chain time of an event, or of one of the next few; zero when none of them has a
+// time.
 func (h *marketHistory) timeAt(ctx context.Context, revision uint64) (time.Time, error) {
 	for r, err := range h.Store.ReadStream(ctx, h.stream, events.ReadStream{From: revision, Limit: timeless}) {
 		if err != nil {

@@ -5,26 +5,26 @@ import (
 	"github.com/hostnode/hostnode/events/validation"
 )
 
-// Status is what a validator does at a moment.
+// Status is what a validator is doing.
 type Status struct {
 	Settings validation.Settings
-	// Ready says that the history of the market is read, so that slots are marked.
+	// Ready: the market's history is read, so missing proofs are marked.
 	Ready bool
-	// Watching counts the slots that are watched, Skipped those beyond the limit, and
-	// Marking the missing proofs that are being marked. Asking says that the contract
-	// is being asked which are.
+	// Watching counts the slots that are watched, Skipped those beyond the limit, and Marking
+	// the missing proofs that are being marked. Asking: the contract is being asked which
+	// proofs are missing.
 	Watching, Skipped, Marking uint64
 	Asking                     bool
-	// Marked and Failed count proofs, Rewards are tokens, FeesWei the gas of the
-	// markings that brought them; all of the whole record.
+	// Marked and Failed count proofs, Rewards is in tokens, and FeesWei is the gas of the
+	// successful markings; all over the whole record.
 	Marked, Failed   uint64
 	Rewards, FeesWei events.Amount
-	// Trouble says why nothing is validated any more; empty: it is.
+	// Trouble says why the validator has stopped; empty: it has not.
 	Trouble string
 }
 
-// show publishes what the validator does, and says when slots are skipped. It returns
-// the slots that are watched.
+// show publishes the status, logs when slots are skipped, and returns the slots that are
+// watched.
 func (v *Validator) show(head events.Head) []validation.Slot {
 	watched, skipped := v.watch.Slots(head.Time, func(s events.SlotID) bool { return v.ours[s] })
 	if skips := skipped > 0; skips != v.skipping && v.history.done {
@@ -41,7 +41,7 @@ func (v *Validator) show(head events.Head) []validation.Slot {
 	return watched
 }
 
-// publish sets what everybody may see.
+// publish publishes the status.
 func (v *Validator) publish() {
 	st := v.journal.Durable
 	v.Publish(Status{

@@ -1,5 +1,5 @@
-// Package validator runs the validator (events/validation) as an actor: it marks the proofs
-// that other hosts owed and did not hand in, for the rewards. Nothing of the host waits for it.
+// Package validator runs the validator (events/validation) as an actor: for the rewards, it
+// marks proofs that other hosts owed and did not submit. Nothing of the host waits for it.
 package validator
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Validator marks the proofs that other hosts owed and did not hand in. It runs
-// beside the host, for the same account, and nothing of the host waits for it.
+// Validator marks proofs that other hosts owed and did not submit. It runs beside the host, for
+// the same account.
 //
-// Which slots may owe a proof it folds from the market's stream. With each new
-// block, while the window of a period is open, it computes which of them owed one
-// in that period and were not seen to hand it in, asks the contract about these in
-// one question, and marks all that are missing at once. What a marking brought, or
-// why it failed, is recorded; what was sent before a crash is asked for at the start.
+// It folds from the market's stream which slots may owe a proof. With each new block, while the
+// marking window of a period is open, it computes which of them owed a proof in that period and
+// were not seen to submit it. It asks the contract about all of these at once, and marks those
+// that are missing. The outcome of each marking is recorded; at the start the market is asked
+// for markings sent before a crash.
 type Validator struct {
 	Deps
 	journal *shell.Journal[validation.State, validation.Command, validation.Event]
@@ -35,15 +35,15 @@ type Validator struct {
 	ours    map[events.SlotID]bool
 	// received are the proofs that the contract was seen to take, with their blocks.
 	received map[proofKey]uint64
-	// open are the proofs that the contract said are missing, until what became of
-	// them is recorded.
+	// open are the proofs that the contract called missing, until the outcome of their markings
+	// is recorded.
 	open   map[proofKey]*marking
 	asking map[uint64]bool // periods about which the contract is being asked
 	pool   *shell.Pool
 	// resumed: what was sent before a crash is known.
 	begun, resumed bool
 	skipping       bool
-	// watching and skipped are how many slots are, by the last look.
+	// watching and skipped are the numbers of such slots at the last look.
 	watching, skipped uint64
 }
 
@@ -52,19 +52,19 @@ type Deps struct {
 	*chainview.Chain
 	Validation port.Validation
 	Settings   validation.Settings
-	// Stream is that of the market's record.
+	// Stream is the market's stream.
 	Stream string
 	// Reads bounds the calls on the chain that run at once.
 	Reads *shell.Pool
 	// Ours are the slots of this host; they are not watched.
 	Ours []events.SlotID
-	// Publish is told what the validator does, each time that it may have changed.
+	// Publish is called whenever the status may have changed.
 	Publish func(Status)
-	// Broken is told that the validator's record, or the market's, cannot be read.
+	// Broken is called when the validator's record, or the market's, cannot be read.
 	Broken func(error)
 }
 
-// proofKey names a proof.
+// proofKey identifies a proof.
 type proofKey struct {
 	slot   events.SlotID
 	period uint64
@@ -73,8 +73,8 @@ type proofKey struct {
 // marking is a missing proof that is to be marked.
 type marking struct {
 	proof   events.MissingProof
-	running bool // with the chain
-	told    bool // what became of it is with the journal
+	running bool // being sent
+	told    bool // the outcome is being recorded
 	tries   int
 	last    error
 }
@@ -84,18 +84,18 @@ const (
 	// maxMarkings is how many markings run at once: half of what the transaction
 	// manager lets wait, so that the host's own transactions always find room.
 	maxMarkings = 512
-	// maxReverts is how often a marking is sent that the contract refuses although
-	// it says that it would not: each costs gas.
+	// maxReverts is how often a marking is sent that the contract reverts although it said that
+	// the proof is missing: each costs gas.
 	maxReverts = 3
-	// maxReceived is how many proofs of others are remembered, some 100 MB; about
-	// those beyond it the contract is asked.
+	// maxReceived is how many proofs of others are remembered, some 100 MB; about others the
+	// contract is asked.
 	maxReceived = 1_000_000
 )
 
 // Messages to the validator.
 type (
-	// News is what the chain says: that its record grew, that it was reorganised down
-	// to an ancestor, or that it has a new block, with the proofs in it.
+	// News is what the chain says: that the market's record grew, that the chain was
+	// reorganised down to an ancestor, or that there is a new block, with the proofs in it.
 	News struct {
 		Grew     bool
 		Rewound  bool
@@ -115,11 +115,11 @@ type (
 		marking events.Marking
 		err     error
 	}
-	// sentTold are the markings that were begun before this process.
+	// sentTold are the markings that earlier processes sent.
 	sentTold struct{ proofs []events.MissingProof }
 )
 
-// New is the actor of a validator.
+// New returns the actor of a validator.
 func New(e Deps) *Validator {
 	v := &Validator{
 		Deps: e, watch: validation.NewWatch(e.Settings), ours: map[events.SlotID]bool{},
@@ -134,7 +134,7 @@ func New(e Deps) *Validator {
 		Machine: shell.Machine[validation.State, validation.Command, validation.Event]{
 			Empty:  func() validation.State { return validation.State{} },
 			Decide: validation.Decide, Evolve: validation.Evolve,
-			Keeps: func(validation.Command) bool { return true }, // What the chain did is so, whoever wrote meanwhile.
+			Keeps: func(validation.Command) bool { return true }, // What happened on chain stays true, whoever else wrote to the stream.
 		},
 		Stream: events.ValidatorStream(e.Me), Store: e.Store, Codec: e.Codec, Record: e.Record,
 		Meta: func(_ validation.State, ev validation.Event) events.Metadata {
@@ -182,7 +182,7 @@ func (v *Validator) Receive(a *shell.Turn, msg any) {
 	}
 }
 
-// onDurable begins when the record is loaded.
+// onDurable begins the work when the record is loaded.
 func (v *Validator) onDurable(a *shell.Turn, _ []validation.Event) {
 	if !v.begun {
 		v.begun = true
@@ -194,7 +194,7 @@ func (v *Validator) onDurable(a *shell.Turn, _ []validation.Event) {
 	v.publish()
 }
 
-// resume asks what was sent before: a process may have died between sending and
+// resume asks which markings were sent before: a process may have died between sending and
 // recording.
 func (v *Validator) resume(a *shell.Turn) {
 	self := a.Self
@@ -229,7 +229,7 @@ func (v *Validator) onNews(a *shell.Turn, m News) {
 	for _, p := range m.Proofs {
 		v.onProof(p)
 	}
-	if m.Live && m.Head.Number >= v.View.Now().Number { // A newer one is on its way otherwise.
+	if m.Live && m.Head.Number >= v.View.Now().Number { // Otherwise a newer block is on its way.
 		v.look(a, m.Head)
 	}
 }
@@ -247,12 +247,12 @@ func (v *Validator) onProof(p *messages.ChainProofSubmitted) {
 func (v *Validator) look(a *shell.Turn, head events.Head) {
 	v.closeWindows(head)
 	watched := v.show(head)
-	if !v.resumed || !v.history.done || v.Record.Away() { // Nothing begins while the record is away.
+	if !v.resumed || !v.history.done || v.Record.Away() { // Nothing begins while the event store is away.
 		return
 	}
-	// What failed may have been mined all the same: then the contract says no more
-	// that the proof is missing, and only the market knows what the marking brought.
-	// It also says when a window is closed.
+	// A failed marking may have been mined all the same. Then the contract no longer says that
+	// the proof is missing, and only the market knows the reward. It also says when a window is
+	// closed.
 	for _, k := range v.openKeys() {
 		v.mark(a, v.open[k].proof)
 	}
@@ -261,7 +261,7 @@ func (v *Validator) look(a *shell.Turn, head events.Head) {
 	}
 }
 
-// closeWindows forgets what only a window needs.
+// closeWindows forgets what only open windows need.
 func (v *Validator) closeWindows(head events.Head) {
 	closed := func(period uint64) bool { return duty.LastMarking(v.Terms.Proofs, period).Before(head.Time) }
 	for k := range v.received {
@@ -272,7 +272,7 @@ func (v *Validator) closeWindows(head events.Head) {
 	v.watch.Prune(head.Time)
 }
 
-// openKeys are the keys of open in a fixed order, so that a simulated run repeats.
+// openKeys returns the keys of open in a fixed order, so that a simulated run can be repeated.
 func (v *Validator) openKeys() []proofKey {
 	keys := make([]proofKey, 0, len(v.open))
 	for k := range v.open {
@@ -287,8 +287,8 @@ func (v *Validator) openKeys() []proofKey {
 	return keys
 }
 
-// ask asks the contract about the slots that may be missing the proof of a period.
-// Of those whose challenge cannot be computed it may be so.
+// ask asks the contract about the slots that may miss the proof of a period, including those
+// whose challenge cannot be computed.
 func (v *Validator) ask(a *shell.Turn, head events.Head, period uint64, watched []validation.Slot) {
 	if v.asking[period] {
 		return
@@ -329,7 +329,7 @@ func (v *Validator) busy(k proofKey) bool {
 
 func (v *Validator) onMissing(a *shell.Turn, m missingTold) {
 	delete(v.asking, m.period)
-	if m.err != nil { // The next block asks again.
+	if m.err != nil { // It is asked again at the next block.
 		v.Log.WithField("period", m.period).Warnf("ask the contract for missing proofs: %v", m.err)
 		return
 	}
@@ -377,7 +377,7 @@ func (v *Validator) onDone(a *shell.Turn, m markingDone) {
 	case errors.Is(m.err, events.ErrNotMissing), errors.Is(m.err, events.ErrDeadlinePassed),
 		errors.Is(m.err, events.ErrReverted) && of.tries >= maxReverts:
 		v.fail(a, of)
-	default: // The next block tries again, until the window is closed.
+	default: // It is tried again at the next block, until the window is closed.
 		log.Warnf("mark a missing proof: %v", m.err)
 	}
 }
@@ -387,7 +387,7 @@ func (v *Validator) fail(a *shell.Turn, m *marking) {
 	v.settle(a, m, validation.ReportFailed{At: v.ChainTime(), Proof: m.proof, Reason: m.last.Error()})
 }
 
-// settle records what became of a marking, and only then forgets it.
+// settle records the outcome of a marking, and only then forgets the marking.
 func (v *Validator) settle(a *shell.Turn, m *marking, cmd validation.Command) {
 	m.told = true
 	v.journal.Submit(a, cmd, markingCause(m.proof), func(r shell.Result[validation.State, validation.Event]) {
@@ -395,10 +395,10 @@ func (v *Validator) settle(a *shell.Turn, m *marking, cmd validation.Command) {
 			delete(v.open, proofKey{m.proof.Slot, m.proof.Period})
 			return
 		}
-		m.told = false // The next block settles it again.
+		m.told = false // It is settled again at the next block.
 		v.Log.WithField("slot", m.proof.Slot.String()).Warnf("a marking could not be recorded yet: %v", r.Err)
 	})
 }
 
-// markingCause names a marking as the cause of what is recorded of it.
+// markingCause names a marking as the cause of the events about it.
 func markingCause(p events.MissingProof) string { return events.MarkCause(p.Slot, p.Period) }
