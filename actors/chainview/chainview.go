@@ -80,7 +80,7 @@ func (v *View) Rewind(ancestor uint64) {
 	maps.DeleteFunc(v.blocks, func(n uint64, _ events.Head) bool { return n > ancestor })
 }
 
-// Forget takes it back that a block is the newest one.
+// Forget takes back that a block is the newest one.
 func (v *View) Forget(head events.Head) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

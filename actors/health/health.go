@@ -161,8 +161,8 @@ type Cause struct {
 	Reason, Hint string
 }
 
-// Words say whether a host sells and proves.
-type Words struct {
+// Judgement says whether a host sells and proves.
+type Judgement struct {
 	// Selling: it takes matching slots that are offered. Proving: the proofs that it owes are
 	// made and sent; a host without slots owes none.
 	Selling, Proving Answer
@@ -171,8 +171,8 @@ type Words struct {
 }
 
 // Judge judges a host.
-func Judge(f Facts) Words {
-	var w Words
+func Judge(f Facts) Judgement {
+	var j Judgement
 	for _, row := range causes {
 		reason, hint := row.look(f)
 		if reason == "" {
@@ -185,10 +185,10 @@ func Judge(f Facts) Words {
 		if c.Selling == Yes && c.Proving == Yes {
 			continue
 		}
-		w.Causes = append(w.Causes, c)
-		w.Selling, w.Proving = worse(w.Selling, c.Selling), worse(w.Proving, c.Proving)
+		j.Causes = append(j.Causes, c)
+		j.Selling, j.Proving = worse(j.Selling, c.Selling), worse(j.Proving, c.Proving)
 	}
-	return w
+	return j
 }
 
 // owesNothing: no slot can owe a proof. During an outage that is not known.
