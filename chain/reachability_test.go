@@ -14,13 +14,13 @@ func TestTheStandingNamesTheEndpointInUseAndWhyTheFirstIsNot(t *testing.T) {
 		cfg.ReturnAfter = time.Hour
 		cfg.LongestRedialWait = 20 * time.Millisecond
 	})
-	at := m.Standing()
+	at := m.Reachability()
 	if !strings.Contains(at.Endpoint, "me:***@") || at.Since.IsZero() || at.First != "" || !at.Away.IsZero() {
 		t.Fatalf("at the first endpoint: %+v", at)
 	}
 	w.gate.set(true, false)
 	w.answers(m)
-	fallback := m.Standing()
+	fallback := m.Reachability()
 	if !strings.HasSuffix(fallback.Endpoint, "/?***") || !fallback.Since.After(at.Since) || !fallback.Away.IsZero() ||
 		fallback.First != at.Endpoint || !strings.Contains(fallback.WhyNotFirst, "503 Service") {
 		t.Fatalf("at the fallback: %+v", fallback)
@@ -32,18 +32,18 @@ func TestTheStandingNamesTheEndpointInUseAndWhyTheFirstIsNot(t *testing.T) {
 	if _, err := m.Head(t.Context()); err == nil {
 		t.Fatal("closed gates answer")
 	}
-	none := m.Standing()
+	none := m.Reachability()
 	if none.Away.IsZero() || strings.Count(none.AwayReason, "503 Service") != 2 ||
 		!strings.Contains(none.AwayReason, at.Endpoint) || !strings.Contains(none.AwayReason, fallback.Endpoint) {
 		t.Fatalf("with none: %+v", none)
 	}
 	_, _ = m.Head(t.Context())
-	if again := m.Standing(); again.Away != none.Away {
+	if again := m.Reachability(); again.Away != none.Away {
 		t.Fatalf("away since %s, then since %s", none.Away, again.Away)
 	}
 	second.set(false, false)
 	w.answers(m)
-	if back := m.Standing(); back != fallback && (back.Endpoint != fallback.Endpoint || back.Since != fallback.Since) ||
+	if back := m.Reachability(); back != fallback && (back.Endpoint != fallback.Endpoint || back.Since != fallback.Since) ||
 		!back.Away.IsZero() || back.AwayReason != "" {
 		t.Fatalf("at the fallback again: %+v, before: %+v", back, fallback)
 	}
@@ -61,7 +61,7 @@ func TestTheStandingForgetsTheFallbackWhenTheFirstIsBack(t *testing.T) {
 		w.answers(m)
 		return said.says("another endpoint", "me:***@")
 	})
-	if at := m.Standing(); at.First != "" || at.WhyNotFirst != "" || !strings.Contains(at.Endpoint, "me:***@") {
+	if at := m.Reachability(); at.First != "" || at.WhyNotFirst != "" || !strings.Contains(at.Endpoint, "me:***@") {
 		t.Fatalf("%+v", at)
 	}
 }

@@ -253,8 +253,8 @@ func balanceOf(
 	return events.Balance{Tokens: held, Wei: gas}, nil
 }
 
-// Standing says which endpoint is in use, as of the last call. It does not block and asks no node.
-func (m *Market) Standing() rpc.Standing { return m.conn.Standing() }
+// Reachability says which endpoint is in use, as of the last call. It does not block and asks no node.
+func (m *Market) Reachability() rpc.Reachability { return m.conn.Reachability() }
 
 // Requests counts the calls that were sent since Dial, by JSON-RPC method, and under
 // RequestMessages the messages that they were sent in. Repeated calls count again; what a

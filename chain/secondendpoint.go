@@ -49,7 +49,7 @@ func (m *Market) ConfirmNotOurs(ctx context.Context, slot events.SlotID) error {
 
 // beside asks the other endpoints; the first that answers decides. A difference is reported.
 func (m *Market) beside(ctx context.Context, question string, ask func(*Market) (different, err error)) error {
-	first := m.Standing().Endpoint
+	first := m.Reachability().Endpoint
 	for other := range m.conn.Others(m.identity) {
 		different, err := ask(m.by(other))
 		switch {

@@ -337,7 +337,7 @@ func (f *Follower[E]) walk(
 		return err
 	}
 	for i, block := range blocks {
-		if why := unfitBeside(block, blocks[:i], head); why != nil {
+		if why := conflict(block, blocks[:i], head); why != nil {
 			return f.conn.Disbelieve(ctx, fmt.Sprintf("for block %d", uint64(block.Number)), why)
 		}
 		if block.Parent != at.hash {
@@ -372,17 +372,17 @@ func gap(block *rpc.Header, at *cursor) error {
 	return fmt.Errorf("%w: block %d on block %d", errGap, uint64(block.Number), at.number)
 }
 
-// unfitBeside says why a block cannot exist beside those before it, or beside the newest one.
-func unfitBeside(block *rpc.Header, before []*rpc.Header, newest *rpc.Header) error {
+// conflict says why a block cannot exist beside those before it, or beside the newest one.
+func conflict(block *rpc.Header, before []*rpc.Header, newest *rpc.Header) error {
 	if block.Hash == newest.Hash {
-		if why := block.Unfit(newest); why != nil {
+		if why := block.Conflict(newest); why != nil {
 			return why
 		}
 	}
 	if len(before) == 0 {
 		return nil
 	}
-	return block.Unfit(before[len(before)-1])
+	return block.Conflict(before[len(before)-1])
 }
 
 // headers reads the blocks from first to last, as far as the chain goes.

@@ -99,7 +99,7 @@ func (c *Conn) disbelieve(l *Session, question string, why error) error {
 	if first && c.cfg.Doubted != nil && !c.closed {
 		c.tasks.Go(func() { c.cfg.Doubted(c.background) })
 	}
-	c.standing.fails(l.at, errors.New(strings.TrimPrefix(found.Error(), found.Endpoint+" ")))
+	c.reachable.fails(l.at, errors.New(strings.TrimPrefix(found.Error(), found.Endpoint+" ")))
 	c.release()
 	if first { // Logged once for each time of doubt.
 		c.cfg.Log.WithField("endpoint", l.at.name).
@@ -165,8 +165,8 @@ func (b *blockAnswer) impossible() error {
 	return nil
 }
 
-// Unfit is the reason why a block cannot exist beside one that was seen before; nil: it can.
-func (h *Header) Unfit(before *Header) error {
+// Conflict is the reason why a block cannot exist beside one that was seen before; nil: it can.
+func (h *Header) Conflict(before *Header) error {
 	switch {
 	case before == nil:
 		return nil

@@ -50,11 +50,11 @@ func (h *Header) LeastPrice() *big.Int {
 // show that block.
 const farAhead = 16
 
-// hollowLooks is how often a node may fail to show the block that it names as its newest, and
-// hollowPause the pause in between: behind one address there may be several nodes, and some lag.
+// headLooks is how often a node may fail to show the block that it names as its newest, and
+// headPause the pause in between: behind one address there may be several nodes, and some lag.
 const (
-	hollowLooks = 5
-	hollowPause = 200 * time.Millisecond
+	headLooks = 5
+	headPause = 200 * time.Millisecond
 )
 
 // Latest is the newest block.
@@ -85,12 +85,12 @@ func (c *Conn) noteNewest(ctx context.Context, h *Header) error {
 
 // mustKnow asks a node for the block that it named as its newest.
 func (c *Conn) mustKnow(ctx context.Context, number uint64) error {
-	for range hollowLooks {
+	for range headLooks {
 		_, err := c.ByNumber(ctx, number)
 		if !errors.Is(err, ethereum.NotFound) {
 			return err
 		}
-		Sleep(ctx, hollowPause)
+		Sleep(ctx, headPause)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

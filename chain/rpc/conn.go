@@ -47,9 +47,9 @@ type Conn struct {
 	contract  common.Address
 	count     *requestCount
 	// top is the newest block that any endpoint has named; nil before the first.
-	top      atomic.Pointer[Header]
-	span     span
-	standing *standing
+	top       atomic.Pointer[Header]
+	span      span
+	reachable *reachability
 
 	// Background work, until Close.
 	background context.Context
@@ -72,7 +72,7 @@ func New(cfg Config, contract common.Address) *Conn {
 	for _, at := range cfg.Endpoints {
 		c.endpoints = append(c.endpoints, newEndpoint(at))
 	}
-	c.standing = newStanding(c.endpoints)
+	c.reachable = newReachability(c.endpoints)
 	c.background, c.stop = context.WithCancel(context.Background())
 	return c
 }
@@ -144,7 +144,7 @@ func (c *Conn) drop(broken *Session, why error) {
 	broken.client.Close()
 	c.session = nil
 	broken.at.notBefore = time.Now().Add(broken.at.wait)
-	c.standing.fails(broken.at, why)
+	c.reachable.fails(broken.at, why)
 	if len(c.endpoints) > 1 {
 		c.cfg.Log.WithField("endpoint", broken.at.name).Warnf("the Ethereum node is left: %v", broken.at.hide(why))
 	}
@@ -178,8 +178,8 @@ func (c *Conn) Identity(ctx context.Context) (Identity, error) {
 // NumberOfEndpoints counts all endpoints, reachable or not.
 func (c *Conn) NumberOfEndpoints() int { return len(c.endpoints) }
 
-// Standing says which endpoint is in use, as of the last call. It does not block and asks no node.
-func (c *Conn) Standing() Standing { return c.standing.now() }
+// Reachability says which endpoint is in use, as of the last call. It does not block and asks no node.
+func (c *Conn) Reachability() Reachability { return c.reachable.now() }
 
 // Requests counts the calls that were sent since the beginning, by JSON-RPC method, and under
 // RequestMessages the messages that they were sent in.
@@ -188,7 +188,7 @@ func (c *Conn) Requests() map[string]uint64 { return c.count.all() }
 // Others are separate connections to each endpoint that is not in use, for a chain with this
 // identity. Each is closed when the next one is asked for.
 func (c *Conn) Others(chain Identity) iter.Seq[*Conn] {
-	inUse := c.Standing().Endpoint
+	inUse := c.Reachability().Endpoint
 	return func(yield func(*Conn) bool) {
 		for _, e := range c.endpoints {
 			if e.name == inUse {
@@ -226,7 +226,7 @@ func (c *Conn) call(ctx context.Context, result any, method string, args ...any)
 	case undecodable(err):
 		return c.disbelieve(l, question(method, args), err)
 	}
-	return c.judge(ctx, l, method, err)
+	return c.classify(ctx, l, method, err)
 }
 
 // batch sends many requests; each element has the error of its own request. An impossible answer to
@@ -236,7 +236,7 @@ func (c *Conn) batch(ctx context.Context, elements []rpc.BatchElem) error {
 	if err != nil {
 		return err
 	}
-	if err := c.judge(ctx, l, "batch", l.batch(ctx, elements)); err != nil {
+	if err := c.classify(ctx, l, "batch", l.batch(ctx, elements)); err != nil {
 		return err
 	}
 	for i := range elements {
@@ -255,7 +255,7 @@ func (c *Conn) batch(ctx context.Context, elements []rpc.BatchElem) error {
 	return nil
 }
 
-func (c *Conn) judge(ctx context.Context, l *Session, method string, err error) error {
+func (c *Conn) classify(ctx context.Context, l *Session, method string, err error) error {
 	if err == nil || errors.Is(err, ethereum.NotFound) {
 		return err
 	}

@@ -30,7 +30,7 @@ func (c *Conn) connect(ctx context.Context) error {
 		}
 		failed = append(failed, c.blame(e, err))
 	}
-	c.standing.noneLeft(time.Now())
+	c.reachable.noneLeft(time.Now())
 	for _, e := range c.endpoints {
 		if e.refused == nil { // One is left that may be the right one.
 			return errors.Join(failed...)
@@ -101,14 +101,14 @@ func (c *Conn) use(l *Session) {
 	c.session, c.lastIndex = l, l.index
 	c.checked, c.returning = time.Now(), time.Now().Add(c.cfg.ReturnAfter)
 	l.at.wait, l.at.notBefore, l.at.refused = firstRedialWait, time.Time{}, nil
-	c.standing.uses(l.index, time.Now())
+	c.reachable.uses(l.index, time.Now())
 }
 
 // blame notes what is wrong with an endpoint and when it is tried again. It needs the lock.
 func (c *Conn) blame(e *endpoint, err error) error {
 	e.notBefore = time.Now().Add(e.wait)
 	e.wait = min(2*e.wait, c.cfg.LongestWait)
-	c.standing.fails(e, err)
+	c.reachable.fails(e, err)
 	if wrong, ok := errors.AsType[*IdentityError](err); ok {
 		if e.refused == nil && len(c.endpoints) > 1 { // Logged once.
 			c.cfg.Log.WithField("endpoint", e.name).Errorf("the endpoint is left out: %v; %s", wrong, wrong.Hint())
@@ -160,12 +160,12 @@ func (c *Conn) tryOne(from *Session, index int) bool {
 	}
 	l, err := c.dial(c.background, index)
 	if err != nil {
-		c.standing.fails(c.endpoints[index], err)
+		c.reachable.fails(c.endpoints[index], err)
 		return false
 	}
 	if err := c.keepsUp(l); err != nil {
 		l.client.Close()
-		c.standing.fails(l.at, err)
+		c.reachable.fails(l.at, err)
 		return false
 	}
 	found, deployed, err := readIdentity(c.background, l, c.contract)
@@ -221,5 +221,5 @@ func (c *Conn) LeaveSilent(l *Session) {
 	l.client.Close()
 	c.session = nil
 	l.at.lastUntil = time.Now().Add(c.cfg.ReturnAfter)
-	c.standing.fails(l.at, errors.New("it answers and knows no new block"))
+	c.reachable.fails(l.at, errors.New("it answers and knows no new block"))
 }

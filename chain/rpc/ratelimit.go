@@ -58,9 +58,9 @@ func (r *rateLimit) left() error {
 	return nil
 }
 
-// judge notes what a message came back with. Without a demand of the node, the pause is longest at
+// observe notes what a message came back with. Without a demand of the node, the pause is longest at
 // most.
-func (r *rateLimit) judge(e *endpoint, err error, longest time.Duration, log logrus.FieldLogger) error {
+func (r *rateLimit) observe(e *endpoint, err error, longest time.Duration, log logrus.FieldLogger) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()

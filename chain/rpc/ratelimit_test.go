@@ -30,7 +30,7 @@ func limits(t *testing.T, complaints int, header string) (r *rateLimit, left tim
 			t.Fatalf("not asked again: %v", err)
 		}
 		r.note(http.Header{"Retry-After": {header}})
-		if err := r.judge(newEndpoint("http://node"), errTooMany, 15*time.Second, quiet()); !IsTooOften(err) || IsAnswer(err) {
+		if err := r.observe(newEndpoint("http://node"), errTooMany, 15*time.Second, quiet()); !IsTooOften(err) || IsAnswer(err) {
 			t.Fatalf("said %v", err)
 		}
 	}
@@ -59,7 +59,7 @@ func TestNodeThatIsAskedTooOftenIsLeftAloneAsLongAsItDemands(t *testing.T) {
 					t.Fatalf("left alone for %s, want %s", left, tc.want)
 				}
 				// Complaints about requests that were under way do not make it longer.
-				_ = r.judge(newEndpoint("http://node"), errTooMany, 15*time.Second, quiet())
+				_ = r.observe(newEndpoint("http://node"), errTooMany, 15*time.Second, quiet())
 				if again, _ := errors.AsType[*limitedError](r.left()); again.left != left {
 					t.Fatalf("left alone for %s, then for %s", left, again.left)
 				}
@@ -76,8 +76,8 @@ func TestPauseGrowsShorterWhenTheNodeAnswersInBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, left := limits(t, 5, "")
 		time.Sleep(left)
-		_ = r.judge(newEndpoint("http://node"), nil, 15*time.Second, quiet())
-		_ = r.judge(newEndpoint("http://node"), errTooMany, 15*time.Second, quiet())
+		_ = r.observe(newEndpoint("http://node"), nil, 15*time.Second, quiet())
+		_ = r.observe(newEndpoint("http://node"), errTooMany, 15*time.Second, quiet())
 		if again, _ := errors.AsType[*limitedError](r.left()); again.left != left/2 {
 			t.Fatalf("the next pause is %s, after one of %s", again.left, left)
 		}

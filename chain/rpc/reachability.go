@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Standing says how the chain is reached. It contains no secrets.
-type Standing struct {
+// Reachability says how the chain is reached. It contains no secrets.
+type Reachability struct {
 	// Endpoint is the one in use, or while there is none the last one; empty before the first
 	// connection. Since is when its use began.
 	Endpoint string
@@ -22,9 +22,9 @@ type Standing struct {
 	AwayReason string
 }
 
-// standing collects what Conn.Standing returns. It has a lock of its own, because Conn's is held
+// reachability collects what Conn.Reachability returns. It has a lock of its own, because Conn's is held
 // while connecting. It is safe for concurrent use.
-type standing struct {
+type reachability struct {
 	endpoints []*endpoint // only what never changes is read here
 
 	mu      sync.Mutex
@@ -34,12 +34,12 @@ type standing struct {
 	away    time.Time
 }
 
-func newStanding(endpoints []*endpoint) *standing {
-	return &standing{endpoints: endpoints, inUse: -1, reasons: make([]string, len(endpoints))}
+func newReachability(endpoints []*endpoint) *reachability {
+	return &reachability{endpoints: endpoints, inUse: -1, reasons: make([]string, len(endpoints))}
 }
 
 // uses notes which endpoint is in use.
-func (s *standing) uses(index int, now time.Time) {
+func (s *reachability) uses(index int, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.inUse != index {
@@ -49,7 +49,7 @@ func (s *standing) uses(index int, now time.Time) {
 }
 
 // fails notes what is wrong with an endpoint.
-func (s *standing) fails(e *endpoint, why error) {
+func (s *reachability) fails(e *endpoint, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := slices.Index(s.endpoints, e); i >= 0 {
@@ -64,7 +64,7 @@ func reasonOf(e *endpoint, why error) string {
 }
 
 // noneLeft notes that no endpoint can be used.
-func (s *standing) noneLeft(now time.Time) {
+func (s *reachability) noneLeft(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.away.IsZero() {
@@ -72,10 +72,10 @@ func (s *standing) noneLeft(now time.Time) {
 	}
 }
 
-func (s *standing) now() Standing {
+func (s *reachability) now() Reachability {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var st Standing
+	var st Reachability
 	if s.inUse >= 0 {
 		st.Endpoint, st.Since = s.endpoints[s.inUse].name, s.since
 	}

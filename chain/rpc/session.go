@@ -80,7 +80,7 @@ func (l *Session) call(ctx context.Context, result any, method string, args ...a
 		return err
 	}
 	l.count.message(rpc.BatchElem{Method: method})
-	return l.at.limit.judge(l.at, l.client.CallContext(timed, result, method, args...), l.maxWait, l.log)
+	return l.at.limit.observe(l.at, l.client.CallContext(timed, result, method, args...), l.maxWait, l.log)
 }
 
 // batch sends calls in as few messages as the node takes. Each element has the error of its own
@@ -135,7 +135,7 @@ func (l *Session) send(ctx context.Context, some []rpc.BatchElem) error {
 	if i := slices.IndexFunc(some, func(e rpc.BatchElem) bool { return rateLimited(e.Error) }); err == nil && i >= 0 {
 		err = some[i].Error
 	}
-	return l.at.limit.judge(l.at, err, l.maxWait, l.log)
+	return l.at.limit.observe(l.at, err, l.maxWait, l.log)
 }
 
 // complete asks again for the calls that an answered batch left out.

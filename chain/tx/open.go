@@ -39,7 +39,7 @@ func Open(
 		Stream: stream, ChainID: cfg.Chain.ChainID, Genesis: cfg.Chain.Genesis.String(),
 	})
 	if errors.Is(err, ErrForeignOutbox) {
-		return nil, fmt.Errorf("%w; %s is on chain %d with genesis %s", err, c.Standing().Endpoint,
+		return nil, fmt.Errorf("%w; %s is on chain %d with genesis %s", err, c.Reachability().Endpoint,
 			cfg.Chain.ChainID, cfg.Chain.Genesis)
 	}
 	if err != nil {

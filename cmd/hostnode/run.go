@@ -87,7 +87,7 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 	}
 	server.Answer(api.NewLive(api.LiveConfig{
 		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Account: p.Account, Balance: p.Market.Balance,
-		Standing: p.Market.Standing, DataDir: p.Dir.Root, Endpoint: p.Endpoint, Development: p.Development,
+		Standing: p.Market.Reachability, DataDir: p.Dir.Root, Endpoint: p.Endpoint, Development: p.Development,
 		Fallbacks: c.Chain.Fallbacks, FeeLimit: p.Market.FeeLimit,
 		Outage: func() health.OutageFacts { return p.Facts().Outage },
 	}))

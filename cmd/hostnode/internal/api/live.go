@@ -29,7 +29,7 @@ type LiveConfig struct {
 	// Balance asks the chain what the account holds; nil: unknown.
 	Balance func(context.Context) (events.Balance, error)
 	// Standing says which endpoint of the chain is in use; nil: Endpoint is.
-	Standing func() rpc.Standing
+	Standing func() rpc.Reachability
 	// Outage says what is proven while the event store is away from a host that has not read
 	// its record yet; nil: nothing is.
 	Outage  func() health.OutageFacts

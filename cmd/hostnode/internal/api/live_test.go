@@ -219,15 +219,15 @@ func TestTheReasonIsTheFirstThingThatIsInTheWay(t *testing.T) {
 
 func TestTheStatusSaysWhichEndpointIsInUseAndWhenNoneIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var at rpc.Standing
+		var at rpc.Reachability
 		live, _, _ := runningOn(t, events.NewMemory(), func(cfg *api.LiveConfig) {
 			cfg.Endpoint = "ws://node/?key=secret"
-			cfg.Standing = func() rpc.Standing { return at }
+			cfg.Standing = func() rpc.Reachability { return at }
 		})
 		if c := ask(t, live.Status).Chain; c.Endpoint != "ws://node/?***" || c.Away || c.FirstEndpoint != "" {
 			t.Fatalf("before the first connection: %+v", c)
 		}
-		at = rpc.Standing{
+		at = rpc.Reachability{
 			Endpoint: "http://other", Since: events.Unix(1_750_000_000), First: "ws://node/?***", WhyNotFirst: "refused",
 		}
 		c := ask(t, live.Status).Chain

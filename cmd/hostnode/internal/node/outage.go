@@ -156,7 +156,7 @@ func (n *Node) prove(ctx context.Context, o Options, told *start) (err error) {
 	if err := n.dial(ctx, o); err != nil {
 		return err
 	}
-	told.reaches(n.Market.Standing)
+	told.reaches(n.Market.Reachability)
 	defer told.reaches(nil)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

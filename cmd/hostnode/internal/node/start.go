@@ -27,7 +27,7 @@ type start struct {
 	f    health.Facts
 	told map[string]bool // causes
 	// standing says how the chain is reached, while what is hosted is proven.
-	standing func() rpc.Standing
+	standing func() rpc.Reachability
 }
 
 func newStart(now time.Time, dataDir string, to *alerts.Sender, log *logrus.Entry) *start {
@@ -112,7 +112,7 @@ func (s *start) proves(o health.OutageFacts) {
 }
 
 // reaches is told what says how the chain is reached, and nil when nothing does any more.
-func (s *start) reaches(standing func() rpc.Standing) {
+func (s *start) reaches(standing func() rpc.Reachability) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.standing, s.f.Chain = standing, health.ChainFacts{}
