@@ -207,7 +207,7 @@ func (m *Market) markingFrom(ctx context.Context, r *types.Receipt) (events.Mark
 // goes: it outlives a crash, and an outage of the event store. MarkMissing says what became of
 // each.
 func (m *Market) Sent(ctx context.Context) ([]events.MissingProof, error) {
-	all, err := m.tx.Intended(ctx, markPrefix)
+	all, err := m.tx.Intents(ctx, markPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("look for markings: %w", err)
 	}
@@ -222,7 +222,7 @@ func (m *Market) Sent(ctx context.Context) ([]events.MissingProof, error) {
 
 // markedBy reads from a transaction's key and correlation what it marks. The slot's index is in
 // neither; it follows from request and slot.
-func markedBy(in tx.Intention) (events.MissingProof, bool) {
+func markedBy(in tx.Intent) (events.MissingProof, bool) {
 	rest, ok := strings.CutPrefix(in.Key, markPrefix)
 	if !ok {
 		return events.MissingProof{}, false

@@ -32,7 +32,7 @@ func joined(contracts []Contract) (Contract, error) {
 	all := Contract{Kinds: map[string]Kind{}}
 	for _, c := range contracts {
 		for kind := range c.Kinds {
-			if _, taken := all.Kinds[kind]; taken || kind == gapKind {
+			if _, twice := all.Kinds[kind]; twice || kind == gapKind {
 				return all, fmt.Errorf("two contracts have calls of kind %q: their keys must begin otherwise", kind)
 			}
 		}

@@ -65,7 +65,7 @@ type copier struct {
 	wake   chan struct{}
 	copied chan struct{} // buffered, one; filled when something was copied
 
-	down *breakdown
+	down *firstFailure
 
 	// out is the append whose outcome is not known: the first of the pending entries. outAt is the
 	// revision of its first event. Only run uses them.
@@ -84,7 +84,7 @@ func startCopier(cfg Config, store events.Store, stream string, pending []entry)
 		store: store, stream: stream, epoch: cfg.Epoch, node: cfg.Node,
 		codec: events.NewCodec(events.TxTable()), log: cfg.Log,
 		stop: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1), copied: make(chan struct{}, 1),
-		down: newBreakdown(), pending: pending,
+		down: newFirstFailure(), pending: pending,
 	}
 	if store == nil {
 		c.note(errNoStore)

@@ -2,18 +2,18 @@ package tx
 
 import "sync"
 
-// breakdown is the reason why no transaction is sent any more. The first reason stays. It is safe
+// firstFailure is the reason why no transaction is sent any more. The first reason stays. It is safe
 // for concurrent use.
-type breakdown struct {
+type firstFailure struct {
 	done chan struct{} // closed when there is a reason
 
 	mu  sync.Mutex
 	why error
 }
 
-func newBreakdown() *breakdown { return &breakdown{done: make(chan struct{})} }
+func newFirstFailure() *firstFailure { return &firstFailure{done: make(chan struct{})} }
 
-func (b *breakdown) set(why error) {
+func (b *firstFailure) set(why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.why == nil {
@@ -22,7 +22,7 @@ func (b *breakdown) set(why error) {
 	}
 }
 
-func (b *breakdown) reason() error {
+func (b *firstFailure) reason() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.why

@@ -25,14 +25,14 @@ func (m *Manager) tip(ctx context.Context, head *rpc.Header) (*big.Int, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.tipPrice = tipPrice{head.Hash, soberTip(tip, m.cfg.MinTipWei, m.cfg.MaxTipWei)}
+		m.tipPrice = tipPrice{head.Hash, clampTip(tip, m.cfg.MinTipWei, m.cfg.MaxTipWei)}
 	}
 	return m.tipPrice.wei, nil
 }
 
-// soberTip keeps a node's suggestion within the limits: a node may suggest anything, and whoever
+// clampTip keeps a node's suggestion within the limits: a node may suggest anything, and whoever
 // makes blocks profits from high tips.
-func soberTip(suggested *big.Int, least, most uint64) *big.Int {
+func clampTip(suggested *big.Int, least, most uint64) *big.Int {
 	return maxBig(minBig(suggested, newBig(most)), newBig(least))
 }
 

@@ -22,8 +22,8 @@ const (
 	foreignBlocks = 64
 	// foreignBatch is the number of blocks in one request; they come with all their transactions.
 	foreignBatch = 8
-	// tellEvery is the least time between two reports of the same sort of use to the operator.
-	tellEvery = time.Hour
+	// reportPause is the least time between two reports of the same sort of use to the operator.
+	reportPause = time.Hour
 	// lastLookTime is how long a stop may wait for the chain.
 	lastLookTime = 2 * time.Second
 )
@@ -33,8 +33,8 @@ type foreignWatch struct {
 	alone   bool   // there is only the outbox, and any other user ends this process
 	atStart uint64 // mined transactions at the start
 
-	empty int                // blocks in which the foreign transaction was not found
-	told  map[bool]time.Time // when the operator was last told of another host (true), or of anything else (false)
+	empty    int                // blocks in which the foreign transaction was not found
+	reported map[bool]time.Time // when the operator was last told of another host (true), or of anything else (false)
 }
 
 // watchNonces checks whether more of the account's transactions were mined than we know of, and
@@ -51,12 +51,12 @@ func (m *Manager) watchNonces(ctx context.Context, now observation) {
 		m.log.WithError(err).Debug("transactions: look who else used the account")
 		return
 	}
-	if m.others.empty++; len(found) == 0 && m.others.empty < displacedBlocks {
+	if m.others.empty++; len(found) == 0 && m.others.empty < usedElsewhereBlocks {
 		return
 	}
 	m.others.empty = 0
-	use := m.judgeUse(found, known, now.count)
-	if m.tell(use) && (use.Host || use.Transaction.Zero()) {
+	use := m.foreignUse(found, known, now.count)
+	if m.report(use) && (use.Host || use.Transaction.Zero()) {
 		return
 	}
 	err = m.write(&messages.TxCountObserved{
@@ -78,7 +78,7 @@ func (m *Manager) lostNonces(ctx context.Context, used []uint64, now observation
 		m.log.WithError(err).Debug("transactions: who used the nonce was not found")
 		return
 	}
-	m.tell(m.judgeUse(found, lowest, now.count))
+	m.report(m.foreignUse(found, lowest, now.count))
 }
 
 // foreign are the account's transactions in the newest blocks that are not ours, from a nonce on,
@@ -112,8 +112,8 @@ func (m *Manager) foreign(ctx context.Context, nonce uint64) (found []rpc.Transa
 	return found, nil
 }
 
-// judgeUse says what somebody else's transactions mean.
-func (m *Manager) judgeUse(found []rpc.Transaction, nonce, mined uint64) ForeignUse {
+// foreignUse says what somebody else's transactions mean.
+func (m *Manager) foreignUse(found []rpc.Transaction, nonce, mined uint64) ForeignUse {
 	u := ForeignUse{Nonce: nonce, Mined: mined}
 	for _, tx := range found {
 		host := tx.To != nil && m.cfg.contract.IsHostCall(*tx.To, tx.Input)
@@ -126,26 +126,26 @@ func (m *Manager) judgeUse(found []rpc.Transaction, nonce, mined uint64) Foreign
 	return u
 }
 
-// doubts says that somebody else may have used the account: more was mined than is known, or
+// foreignSuspected says that somebody else may have used the account: more was mined than is known, or
 // something else than what we sent. Without a store, nothing is sent for the first time until that
 // is clear.
-func (m *Manager) doubts(now observation) bool {
+func (m *Manager) foreignSuspected(now observation) bool {
 	if !m.others.alone {
 		return false
 	}
-	displaced := func(in *intent) bool { return in.displaced > 0 }
-	return now.count > max(m.book.known, m.others.atStart) || slices.ContainsFunc(m.book.open, displaced)
+	lost := func(in *intent) bool { return in.usedElsewhere > 0 }
+	return now.count > max(m.book.known, m.others.atStart) || slices.ContainsFunc(m.book.open, lost)
 }
 
-// tell reports a use by somebody else. It returns true when this host must end: it has just begun,
+// report reports a use by somebody else. It returns true when this host must end: it has just begun,
 // and the other one is a host.
-func (m *Manager) tell(u ForeignUse) (ends bool) {
+func (m *Manager) report(u ForeignUse) (ends bool) {
 	m.log.Warnf("transactions: %s; the account's key must be used by this host alone", u)
 	o := &m.others
-	if last, told := o.told[u.Host]; !u.Ends && told && time.Since(last) < tellEvery {
+	if last, before := o.reported[u.Host]; !u.Ends && before && time.Since(last) < reportPause {
 		return false
 	}
-	o.told[u.Host] = time.Now()
+	o.reported[u.Host] = time.Now()
 	if m.cfg.UsedElsewhere != nil {
 		m.cfg.UsedElsewhere(u)
 	}

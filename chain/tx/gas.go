@@ -40,6 +40,6 @@ func (m *Manager) GasPrice(ctx context.Context) (*big.Int, error) {
 	if err != nil {
 		return nil, fmt.Errorf("price of gas: %w", err)
 	}
-	price := soberTip(tip, m.cfg.MinTipWei, m.cfg.MaxTipWei)
+	price := clampTip(tip, m.cfg.MinTipWei, m.cfg.MaxTipWei)
 	return minBig(new(big.Int).Add(head.LeastPrice(), price), newBig(m.cfg.MaxFeeCapWei)), nil
 }

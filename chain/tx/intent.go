@@ -43,18 +43,18 @@ type intent struct {
 	receipt   *messages.Receipt // when mined
 
 	// What follows is not recorded.
-	gas       uint64
-	waiters   []chan result
-	lastBlock uint64 // the last block in which it may be mined; zero: any
-	sentAt    uint64 // the newest block when the attempt was made or sent last
-	warnedAt  uint64 // the newest block at the last warning about its fee
-	outgoing  bool   // the last attempt is still to be sent
-	published bool   // a node took the last attempt
-	outpriced bool   // a node demands more for the replacement
-	doubtful  bool   // the contract must be asked whether the call is still right before it is sent
-	lapsed    error  // why the call can no longer succeed
-	displaced int    // blocks in which the nonce counted as used, but not by us
-	gap       bool   // it only fills a nonce gap
+	gas           uint64
+	waiters       []chan result
+	lastBlock     uint64 // the last block in which it may be mined; zero: any
+	sentAt        uint64 // the newest block when the attempt was made or sent last
+	warnedAt      uint64 // the newest block at the last warning about its fee
+	outgoing      bool   // the last attempt is still to be sent
+	published     bool   // a node took the last attempt
+	outpriced     bool   // a node demands more for the replacement
+	unchecked     bool   // the contract must be asked whether the call is still right before it is sent
+	hopeless      error  // why the call can no longer succeed
+	usedElsewhere int    // blocks in which the nonce counted as used, but not by us
+	gap           bool   // it only fills a nonce gap
 }
 
 // attempt is one signed version of an intent.

@@ -28,9 +28,9 @@ const (
 	maxOpenIntents = 1024
 	// maxDoneIntents is the number of finished intents that are remembered.
 	maxDoneIntents = 4096
-	// displacedBlocks is in how many blocks a nonce must be used without a receipt of ours before
+	// usedElsewhereBlocks is in how many blocks a nonce must be used without a receipt of ours before
 	// we conclude that somebody else used it: of several nodes behind one address, some lag.
-	displacedBlocks = 3
+	usedElsewhereBlocks = 3
 	// gapKind is the kind of empty transactions that fill a nonce gap.
 	gapKind   = "gap"
 	gapPrefix = gapKind + ":"
@@ -180,7 +180,7 @@ func (m *Manager) DutiesDue(kind string, next time.Time) { m.due.set(kind, next)
 
 func (m *Manager) run(ctx context.Context) {
 	defer close(m.stopped)
-	defer m.leave()
+	defer m.releaseWaiters()
 	m.dropUnsent()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -214,8 +214,8 @@ func (m *Manager) busy() bool {
 	return time.Since(m.lookedAt) >= pause
 }
 
-// leave answers everybody who waits, at the end.
-func (m *Manager) leave() {
+// releaseWaiters answers everybody who waits, at the end.
+func (m *Manager) releaseWaiters() {
 	for _, in := range m.book.open {
 		m.answer(in, result{err: ErrStopped})
 	}
@@ -231,7 +231,7 @@ func (m *Manager) dropUnsent() {
 		if !in.sent() {
 			m.abandon(in, "the process ended before it was sent", ErrStopped)
 		}
-		in.doubtful = true
+		in.unchecked = true
 	}
 }
 

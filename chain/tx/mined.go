@@ -50,7 +50,7 @@ func (m *Manager) followUsed(ctx context.Context, used []*intent, now observatio
 			lost = append(lost, in)
 			continue
 		}
-		in.displaced = 0
+		in.usedElsewhere = 0
 		r := own[i]
 		block := blocks[r.BlockNumber.Uint64()]
 		depth := r.BlockNumber.Uint64() + m.confirmationsOf(in, r)
@@ -95,10 +95,10 @@ func (m *Manager) followLost(ctx context.Context, lost []*intent, now observatio
 	var again []*intent
 	var used []uint64 // nonces
 	for _, in := range lost {
-		if in.displaced++; in.displaced < displacedBlocks {
+		if in.usedElsewhere++; in.usedElsewhere < usedElsewhereBlocks {
 			continue
 		}
-		in.displaced, used = 0, append(used, in.last().nonce)
+		in.usedElsewhere, used = 0, append(used, in.last().nonce)
 		switch {
 		case in.gap:
 			m.abandon(in, "the nonce is used", events.ErrReverted)
@@ -111,12 +111,12 @@ func (m *Manager) followLost(ctx context.Context, lost []*intent, now observatio
 		}
 	}
 	m.lostNonces(ctx, used, now)
-	if err := m.doubt(ctx, again, now.head); err != nil {
+	if err := m.revalidate(ctx, again, now.head); err != nil {
 		return err
 	}
 	for _, in := range again {
-		if in.lapsed != nil {
-			m.abandon(in, "the nonce was used by another transaction, and meanwhile "+in.lapsed.Error(),
+		if in.hopeless != nil {
+			m.abandon(in, "the nonce was used by another transaction, and meanwhile "+in.hopeless.Error(),
 				events.ErrDeadlinePassed)
 			continue
 		}
@@ -131,8 +131,8 @@ func (m *Manager) followLost(ctx context.Context, lost []*intent, now observatio
 func (m *Manager) settle(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
 	if a.isNoop {
 		reason := "replaced by an empty transaction"
-		if in.lapsed != nil {
-			reason += ": " + in.lapsed.Error()
+		if in.hopeless != nil {
+			reason += ": " + in.hopeless.Error()
 		}
 		m.abandon(in, reason, events.ErrDeadlinePassed)
 		return nil
@@ -175,16 +175,16 @@ func (m *Manager) whyFailed(ctx context.Context, in *intent, a attempt, r *types
 	return outcomes[0].Refusal
 }
 
-// doubt asks the contract whether calls are still right before they are sent again: after a
-// reorganisation, with another nonce, or for a higher fee. Those that can no longer succeed have
-// lapsed. A call stays as it is when the node does not answer, or while it waits for another
+// revalidate asks the contract whether calls are still right before they are sent again: after a
+// reorganisation, with another nonce, or for a higher fee. Those that can no longer succeed are
+// hopeless. A call stays as it is when the node does not answer, or while it waits for another
 // transaction about the same subject.
-func (m *Manager) doubt(ctx context.Context, asked []*intent, head *rpc.Header) error {
+func (m *Manager) revalidate(ctx context.Context, asked []*intent, head *rpc.Header) error {
 	var some []*intent
 	var trials []rpc.Trial
 	for _, in := range asked {
 		if in.kind.Hopeless == nil || m.waitsForOther(in) {
-			in.doubtful = false
+			in.unchecked = false
 			continue
 		}
 		some = append(some, in)
@@ -198,9 +198,9 @@ func (m *Manager) doubt(ctx context.Context, asked []*intent, head *rpc.Header) 
 		return err
 	}
 	for i, in := range some {
-		in.doubtful = false
+		in.unchecked = false
 		if in.kind.Hopeless(outcomes[i].Refusal) {
-			in.lapsed = outcomes[i].Refusal
+			in.hopeless = outcomes[i].Refusal
 		}
 	}
 	return nil
@@ -242,7 +242,7 @@ func (m *Manager) reopen(ctx context.Context, now observation) error {
 // cannot succeed any more would only cost gas.
 func (m *Manager) takeUp(in *intent) {
 	m.book.reopen(in)
-	in.sentAt, in.doubtful = 0, true
+	in.sentAt, in.unchecked = 0, true
 }
 
 // recheck checks whether earlier receipts still hold. If a reorganisation undid one, its intent is

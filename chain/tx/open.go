@@ -76,7 +76,7 @@ func (cfg *Config) openWith(
 			pending = append(pending, r)
 		}
 	}
-	others := foreignWatch{atStart: mined, alone: store == nil, told: map[bool]time.Time{}}
+	others := foreignWatch{atStart: mined, alone: store == nil, reported: map[bool]time.Time{}}
 	return start(*cfg, c, blocks, others, box, entries, startCopier(*cfg, store, box.owner.Stream, pending)), nil
 }
 

@@ -55,7 +55,7 @@ func (m *Manager) launch(ctx context.Context, now observation) error {
 		}
 	}
 	slices.SortStableFunc(waiting, byUrgency)
-	flying, doubts := len(m.inFlight(now.count)), m.doubts(now)
+	flying, suspected := len(m.inFlight(now.count)), m.foreignSuspected(now)
 	for _, in := range waiting {
 		most := m.cfg.MaxInFlight
 		if !in.kind.Duty {
@@ -65,7 +65,7 @@ func (m *Manager) launch(ctx context.Context, now observation) error {
 		case m.late(in, now.head):
 			m.abandon(in, fmt.Sprintf("the block after %d of %s is too late for %s", now.head.Number,
 				now.head.Head().Time.Format(time.TimeOnly), lastChance(in)), events.ErrDeadlinePassed)
-		case doubts || flying >= most || m.held(in, now.head):
+		case suspected || flying >= most || m.held(in, now.head):
 		default:
 			err := m.attempt(ctx, in, now.head, attempt{nonce: m.nextNonce(now.count), gas: in.gas})
 			if err != nil {
@@ -123,10 +123,10 @@ func (m *Manager) nextDuty(head *rpc.Header) (due time.Time, found bool) {
 		}
 	}
 	now := head.Head().Time
-	told := m.due.after(now)
+	announced := m.due.after(now)
 	window := time.Duration(m.cfg.DutyHold) * m.blocks.Pace()
-	if !told.IsZero() && told.Sub(now) <= window && (!found || due.IsZero() || told.Before(due)) {
-		return told, true
+	if !announced.IsZero() && announced.Sub(now) <= window && (!found || due.IsZero() || announced.Before(due)) {
+		return announced, true
 	}
 	return due, found
 }

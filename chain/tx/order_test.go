@@ -94,31 +94,31 @@ func TestOthersMakeRoomForProofsThatWaitOrAreDue(t *testing.T) {
 	const now = 1000
 	head := &rpc.Header{Time: now}
 	for name, tc := range map[string]struct {
-		told    int64 // by when a proof is due; zero: nothing was announced
+		due     int64 // by when a proof is due; zero: nothing was announced
 		unsent  []*intent
 		in      *intent
 		is      bool
 		comment string
 	}{
-		"nothing is due":                 {in: intentAt("fill:a:1:x", 0)},
-		"a proof is due far off":         {told: now + 200, in: intentAt("fill:a:1:x", 0)},
-		"a proof is due soon":            {told: now + 90, in: intentAt("fill:a:1:x", 0), is: true},
-		"it was due":                     {told: now, in: intentAt("fill:a:1:x", 0)},
-		"the fill is due before":         {told: now + 90, in: intentAt("fill:a:1:x", now+80)},
-		"the fill is due right after":    {told: now + 90, in: intentAt("fill:a:1:x", now+110)},
-		"the fill can wait for it":       {told: now + 90, in: intentAt("fill:a:1:x", now+200), is: true},
-		"proofs are never held":          {told: now + 90, in: intentAt("proof:a:1:x", 0)},
-		"a proof waits to be sent":       {unsent: []*intent{intentAt("proof:b:1:x", now+900)}, in: intentAt("free:a:1", 0), is: true},
-		"it waits, and is due later":     {unsent: []*intent{intentAt("proof:b:1:x", now+900)}, in: intentAt("fill:a:1:x", now+300)},
-		"it waits without a deadline":    {unsent: []*intent{intentAt("proof:b:1:x", 0)}, in: intentAt("fill:a:1:x", now+300), is: true},
-		"the one that is told is sooner": {told: now + 60, unsent: []*intent{intentAt("proof:b:1:x", now+900)}, in: intentAt("fill:a:1:x", now+300), is: true},
-		"only a fill waits to be sent":   {unsent: []*intent{intentAt("fill:b:1:x", now+10)}, in: intentAt("fill:a:1:x", 0)},
+		"nothing is due":                {in: intentAt("fill:a:1:x", 0)},
+		"a proof is due far off":        {due: now + 200, in: intentAt("fill:a:1:x", 0)},
+		"a proof is due soon":           {due: now + 90, in: intentAt("fill:a:1:x", 0), is: true},
+		"it was due":                    {due: now, in: intentAt("fill:a:1:x", 0)},
+		"the fill is due before":        {due: now + 90, in: intentAt("fill:a:1:x", now+80)},
+		"the fill is due right after":   {due: now + 90, in: intentAt("fill:a:1:x", now+110)},
+		"the fill can wait for it":      {due: now + 90, in: intentAt("fill:a:1:x", now+200), is: true},
+		"proofs are never held":         {due: now + 90, in: intentAt("proof:a:1:x", 0)},
+		"a proof waits to be sent":      {unsent: []*intent{intentAt("proof:b:1:x", now+900)}, in: intentAt("free:a:1", 0), is: true},
+		"it waits, and is due later":    {unsent: []*intent{intentAt("proof:b:1:x", now+900)}, in: intentAt("fill:a:1:x", now+300)},
+		"it waits without a deadline":   {unsent: []*intent{intentAt("proof:b:1:x", 0)}, in: intentAt("fill:a:1:x", now+300), is: true},
+		"the one that is due is sooner": {due: now + 60, unsent: []*intent{intentAt("proof:b:1:x", now+900)}, in: intentAt("fill:a:1:x", now+300), is: true},
+		"only a fill waits to be sent":  {unsent: []*intent{intentAt("fill:b:1:x", now+10)}, in: intentAt("fill:a:1:x", 0)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &Manager{cfg: Config{DutyHold: 8}, book: newBook(nil)}
 			m.blocks = rpc.NewBlockTime(12*time.Second, 0, quietLog())
-			if tc.told > 0 {
-				m.due.set("proof", events.Unix(uint64(tc.told)))
+			if tc.due > 0 {
+				m.due.set("proof", events.Unix(uint64(tc.due)))
 			}
 			m.book.open = append(tc.unsent, tc.in)
 			if got := m.held(tc.in, head); got != tc.is {

@@ -111,7 +111,7 @@ func (o *outbox) load() ([]entry, error) {
 	}
 	payloads, good, err := splitFrames(raw)
 	if err == nil && len(payloads) == 0 {
-		err = o.begun(raw)
+		err = o.checkStart(raw)
 	}
 	if err != nil {
 		return nil, err
@@ -159,9 +159,9 @@ func (o *outbox) begin() error {
 	return durable.Sync(filepath.Dir(o.path))
 }
 
-// begun returns an error for a file without a whole frame, unless its content is the beginning of a
+// checkStart returns an error for a file without a whole frame, unless its content is the beginning of a
 // first frame: anything else means that something was lost.
-func (o *outbox) begun(raw []byte) error {
+func (o *outbox) checkStart(raw []byte) error {
 	payload, err := json.Marshal(o.owner)
 	if err == nil && !bytes.HasPrefix(frame(payload), bytes.TrimRight(raw, "\x00")) {
 		err = fmt.Errorf("%w: none of its %d bytes are those of an outbox", ErrOutboxDamaged, len(raw))

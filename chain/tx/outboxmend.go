@@ -69,7 +69,7 @@ func (d *OutboxDamage) examine() {
 			d.Lost++
 			continue
 		}
-		d.take(o, payload, at == 0)
+		d.add(o, payload, at == 0)
 		at += frameHeaderBytes + len(payload)
 	}
 	if d.Problem == nil && d.owner == nil && d.Lost > 0 {
@@ -77,8 +77,8 @@ func (d *OutboxDamage) examine() {
 	}
 }
 
-// take takes over the content of a frame.
-func (d *OutboxDamage) take(o *outbox, payload []byte, first bool) {
+// add takes over the content of a frame.
+func (d *OutboxDamage) add(o *outbox, payload []byte, first bool) {
 	var err error
 	var r entry
 	if first {

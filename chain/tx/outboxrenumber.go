@@ -38,7 +38,7 @@ func (cfg *Config) renumber(
 	cfg.Log.Warnf("transactions: the event store has %d events of account %s and had at least %d: it is an older "+
 		"copy, or another one. They are completed from the outbox with the %d that it still has; the outbox of "+
 		"before is kept as %s", length, events.Address(cfg.account()), box.copied,
-		len(all)-shownBefore(all, length)-1, aside)
+		len(all)-countBelow(all, length)-1, aside)
 	return all, nil
 }
 
@@ -53,7 +53,7 @@ func completed(entries []entry, length, had uint64, now time.Time) []entry {
 			intended[e.GetKey()] = true
 		}
 	}
-	all := entries[:shownBefore(entries, length):shownBefore(entries, length)]
+	all := entries[:countBelow(entries, length):countBelow(entries, length)]
 	next := length
 	add := func(r entry) {
 		r.Revision = next
@@ -72,8 +72,8 @@ func completed(entries []entry, length, had uint64, now time.Time) []entry {
 	return all
 }
 
-// shownBefore is the number of entries below a revision.
-func shownBefore(entries []entry, revision uint64) (n int) {
+// countBelow is the number of entries below a revision.
+func countBelow(entries []entry, revision uint64) (n int) {
 	for n < len(entries) && entries[n].Revision < revision {
 		n++
 	}

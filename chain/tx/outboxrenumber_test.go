@@ -43,7 +43,7 @@ func TestWhatAnOlderStreamLacksFollowsItsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, r := range completed(outbox, tc.length, 8, time.Now()) {
-				got = append(got, told(r))
+				got = append(got, short(r))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Fatal(diff)
@@ -75,7 +75,7 @@ func TestARenumberedOutboxIsReadAsItWasWritten(t *testing.T) {
 	again, entries := openBox(t, path)
 	var got []string
 	for _, r := range entries {
-		got = append(got, told(r))
+		got = append(got, short(r))
 	}
 	want := []string{"a#1 0", "count 1 1", "a#1 2", "b#1 3", "c#1 4"}
 	if diff := cmp.Diff(want, got); diff != "" || again.copied != 1 || again.next != 5 {
@@ -86,8 +86,8 @@ func TestARenumberedOutboxIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// told is a short form of an entry.
-func told(r entry) string {
+// short is a short form of an entry.
+func short(r entry) string {
 	key := ""
 	switch e := r.Event.(type) {
 	case *messages.TxCountObserved:

@@ -75,21 +75,21 @@ func (m *Manager) Earlier(ctx context.Context, prefix string) (hash common.Hash,
 	return common.HexToHash(mined.GetTxHash()), true, nil
 }
 
-// Intention is a call that was wanted, whatever became of it.
-type Intention struct {
+// Intent is a call that was wanted, whatever became of it.
+type Intent struct {
 	Key         string // without the try
 	Correlation string
 }
 
-// Intended are the calls whose keys begin with a prefix, as far back as the outbox goes, each key
+// Intents are the calls whose keys begin with a prefix, as far back as the outbox goes, each key
 // once: finished ones first, then by age.
-func (m *Manager) Intended(ctx context.Context, prefix string) ([]Intention, error) {
-	return ask(ctx, m, func(context.Context) (all []Intention) {
+func (m *Manager) Intents(ctx context.Context, prefix string) ([]Intent, error) {
+	return ask(ctx, m, func(context.Context) (all []Intent) {
 		seen := map[string]bool{}
 		for _, in := range slices.Concat(m.book.doneLog, m.book.open) {
 			if strings.HasPrefix(in.base, prefix) && !seen[in.base] {
 				seen[in.base] = true
-				all = append(all, Intention{in.base, in.correlation})
+				all = append(all, Intent{in.base, in.correlation})
 			}
 		}
 		return all

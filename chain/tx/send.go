@@ -23,7 +23,7 @@ func (m *Manager) followWaiting(ctx context.Context, active []*intent, now obser
 		return nil
 	}
 	urgent := mostUrgent(flying)
-	var more, doubtful []*intent
+	var more, unchecked []*intent
 	for i, in := range flying {
 		if !slices.Contains(active, in) {
 			continue
@@ -33,16 +33,16 @@ func (m *Manager) followWaiting(ctx context.Context, active []*intent, now obser
 		if wants {
 			more = append(more, in)
 		}
-		if (wants || in.doubtful) && !in.last().isNoop && !m.late(in, now.head) {
-			doubtful = append(doubtful, in)
+		if (wants || in.unchecked) && !in.last().isNoop && !m.late(in, now.head) {
+			unchecked = append(unchecked, in)
 		}
 	}
-	if err := m.doubt(ctx, doubtful, now.head); err != nil {
+	if err := m.revalidate(ctx, unchecked, now.head); err != nil {
 		return err
 	}
 	for i, in := range flying {
 		noop := in.last().isNoop
-		dead := !noop && (in.lapsed != nil || m.late(in, now.head))
+		dead := !noop && (in.hopeless != nil || m.late(in, now.head))
 		if !slices.Contains(active, in) || !dead && !slices.Contains(more, in) {
 			continue
 		}
@@ -129,7 +129,7 @@ func (m *Manager) answered(in *intent, err error) error {
 		in.outpriced = true
 	case strings.Contains(refusal, "insufficient funds"):
 		m.refuse(in, fmt.Errorf("%w: %w", events.ErrInsufficientFunds, err))
-	case slices.ContainsFunc(neverTaken(), func(words string) bool { return strings.Contains(refusal, words) }):
+	case slices.ContainsFunc(neverMined(), func(words string) bool { return strings.Contains(refusal, words) }):
 		m.refuse(in, fmt.Errorf("%w: %w", events.ErrReverted, err))
 	default:
 		return err
@@ -137,8 +137,8 @@ func (m *Manager) answered(in *intent, err error) error {
 	return nil
 }
 
-// neverTaken are nodes' words for a transaction that no block can ever hold.
-func neverTaken() []string {
+// neverMined are nodes' words for a transaction that no block can ever hold.
+func neverMined() []string {
 	return []string{
 		"exceeds the configured cap", "intrinsic gas too low", "exceeds block gas limit", "gas limit too high",
 		"invalid sender", "invalid chain id",

@@ -22,7 +22,7 @@ type observation struct {
 // questions go out in one request, and so do all transactions.
 func (m *Manager) step(ctx context.Context) error {
 	if err := m.Failure(); err != nil {
-		m.turnAway(err)
+		m.failWaiters(err)
 		return err
 	}
 	now, err := m.look(ctx)
@@ -32,7 +32,7 @@ func (m *Manager) step(ctx context.Context) error {
 	m.watchFees(now.head)
 	m.watchNonces(ctx, now)
 	if err := m.Failure(); err != nil {
-		m.turnAway(err)
+		m.failWaiters(err)
 		return err
 	}
 	if err := m.follow(ctx, now); err != nil {
@@ -86,8 +86,8 @@ func (m *Manager) follow(ctx context.Context, now observation) error {
 	return nil
 }
 
-// turnAway answers everybody who waits that nothing is sent any more.
-func (m *Manager) turnAway(why error) {
+// failWaiters answers everybody who waits that nothing is sent any more.
+func (m *Manager) failWaiters(why error) {
 	for _, in := range m.book.open {
 		m.answer(in, result{err: why})
 	}
