@@ -10,32 +10,32 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// promise and keep add and subtract what a fill under way will take from our tokens, so that an
+// earmark and release add and subtract what a fill under way will take from our tokens, so that an
 // allowance is not counted twice.
-func (m *Market) promise(price events.Amount) {
+func (m *Market) earmark(price events.Amount) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if events.MaxAmount().Sub(m.promised).Less(price) {
-		m.promised = events.MaxAmount()
+	if events.MaxAmount().Sub(m.earmarked).Less(price) {
+		m.earmarked = events.MaxAmount()
 		return
 	}
-	m.promised = m.promised.Add(price)
+	m.earmarked = m.earmarked.Add(price)
 }
 
-func (m *Market) keep(price events.Amount) {
+func (m *Market) release(price events.Amount) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.promised = m.promised.SubFloor(price)
+	m.earmarked = m.earmarked.SubFloor(price)
 }
 
 func (m *Market) allPromised() events.Amount {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.promised
+	return m.earmarked
 }
 
-// enter waits until no other fill approves tokens.
-func (m *Market) enter(ctx context.Context) error {
+// lockApproval waits until no other fill approves tokens.
+func (m *Market) lockApproval(ctx context.Context) error {
 	select {
 	case m.approve <- struct{}{}:
 		return nil
@@ -44,17 +44,17 @@ func (m *Market) enter(ctx context.Context) error {
 	}
 }
 
-func (m *Market) leave() { <-m.approve }
+func (m *Market) unlockApproval() { <-m.approve }
 
 // provideOnce gives the marketplace an allowance that lasts for long. One fill asks at a time, so
 // that two do not ask for the same allowance.
 func (m *Market) provideOnce(
 	ctx context.Context, price events.Amount, deadline time.Time, request events.RequestID,
 ) error {
-	if err := m.enter(ctx); err != nil {
+	if err := m.lockApproval(ctx); err != nil {
 		return err
 	}
-	defer m.leave()
+	defer m.unlockApproval()
 	return m.provide(ctx, price, m.cfg.Allowance, deadline, request)
 }
 
@@ -67,7 +67,7 @@ func (m *Market) provide(
 	if err := m.tx.Idle(ctx, "approve:"); err != nil {
 		return err
 	}
-	held, allowed, err := m.purse(ctx)
+	held, allowed, err := m.funds(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,8 +99,8 @@ func (m *Market) provide(
 	return nil
 }
 
-// purse is our balance of tokens, and what the marketplace may take of it.
-func (m *Market) purse(ctx context.Context) (held, allowed events.Amount, err error) {
+// funds are our balance of tokens, and what the marketplace may take of it.
+func (m *Market) funds(ctx context.Context) (held, allowed events.Amount, err error) {
 	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return held, allowed, err

@@ -29,7 +29,7 @@ func DialAuditor(ctx context.Context, cfg Config) (*Auditor, error) {
 	}
 	m := &Market{cfg: cfg, abis: newABIs(), contract: common.Address(cfg.Marketplace)}
 	m.conn = rpc.New(cfg.connection(nil), m.contract)
-	if err := m.meet(ctx); err != nil {
+	if err := m.readConstants(ctx); err != nil {
 		m.conn.Close()
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func TestBlockTimeIsMeasuredAtTheStartAndWhileTheHostRuns(t *testing.T) {
 			w.t = t
 			w.gate.has(timesOf(tc.at))
 			defer w.gate.has(nil)
-			said := &journal{}
+			said := &logLines{}
 			cfg := w.config("host")
 			cfg.Log = said.log()
 			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
@@ -80,7 +80,7 @@ func TestBlockTimeIsMeasuredAtTheStartAndWhileTheHostRuns(t *testing.T) {
 
 func TestBlockTimeThatIsSetIsNotMeasured(t *testing.T) {
 	w := newWorld(t)
-	said := &journal{}
+	said := &logLines{}
 	cfg := w.config("host")
 	cfg.Log, cfg.BlockTime = said.log(), 3*time.Second
 	w.gate.has(timesOf(everySeconds(12)))

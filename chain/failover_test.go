@@ -21,15 +21,15 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// journal collects log lines.
-type journal struct {
+// logLines collects log lines.
+type logLines struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-func (j *journal) Levels() []logrus.Level { return logrus.AllLevels }
+func (j *logLines) Levels() []logrus.Level { return logrus.AllLevels }
 
-func (j *journal) Fire(e *logrus.Entry) error {
+func (j *logLines) Fire(e *logrus.Entry) error {
 	text, err := e.String()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -37,7 +37,7 @@ func (j *journal) Fire(e *logrus.Entry) error {
 	return err
 }
 
-func (j *journal) says(parts ...string) bool {
+func (j *logLines) says(parts ...string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, line := range j.lines {
@@ -52,7 +52,7 @@ func (j *journal) says(parts ...string) bool {
 	return false
 }
 
-func (j *journal) log() logrus.FieldLogger {
+func (j *logLines) log() logrus.FieldLogger {
 	l := logrus.New()
 	l.SetOutput(discard{})
 	l.AddHook(j)
@@ -64,11 +64,11 @@ type discard struct{}
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
 // twoGates is a host with two endpoints of one chain.
-func twoGates(t *testing.T, change func(*chain.Config)) (*world, *gate, *chain.Market, *journal) {
+func twoGates(t *testing.T, change func(*chain.Config)) (*world, *gate, *chain.Market, *logLines) {
 	t.Helper()
 	w := newWorld(t)
 	second := newGate(t, w.chain.Attach())
-	said := &journal{}
+	said := &logLines{}
 	cfg := w.config("host")
 	cfg.Endpoint = strings.Replace(cfg.Endpoint, "http://", "http://me:secret0@", 1)
 	cfg.Fallbacks = []string{second.server.URL + "/?key=secret1"}

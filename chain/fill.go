@@ -28,7 +28,7 @@ func (m *Market) FillSlot(
 ) (events.Fill, error) {
 	fill, err := m.fill(ctx, call, proof)
 	if errors.Is(err, events.ErrSlotNotFree) {
-		fill, err = m.perhapsOurs(ctx, call, err)
+		fill, err = m.recheckOurs(ctx, call, err)
 	}
 	if err != nil {
 		return events.Fill{}, fmt.Errorf("fill slot %s: %w", call.Slot.Short(), err)
@@ -36,9 +36,9 @@ func (m *Market) FillSlot(
 	return fill, nil
 }
 
-// perhapsOurs checks again whether a slot that is not free is ours: a fill that a reorganisation
+// recheckOurs checks again whether a slot that is not free is ours: a fill that a reorganisation
 // undid may have been mined again in the meantime.
-func (m *Market) perhapsOurs(ctx context.Context, call events.SlotCall, taken error) (events.Fill, error) {
+func (m *Market) recheckOurs(ctx context.Context, call events.SlotCall, taken error) (events.Fill, error) {
 	if err := m.tx.Idle(ctx, fmt.Sprintf("fill:%s:", call.Slot)); err != nil {
 		return events.Fill{}, err
 	}
@@ -74,7 +74,7 @@ func (m *Market) fill(
 	if facts.Host == m.Account() {
 		return m.ownFill(ctx, call, request)
 	}
-	if fill, found, err := m.unheardFill(ctx, call, request); found || err != nil {
+	if fill, found, err := m.unreportedFill(ctx, call, request); found || err != nil {
 		return fill, err
 	}
 	if facts.SlotState != events.SlotFree && facts.SlotState != events.SlotRepair {
@@ -99,13 +99,13 @@ func (m *Market) fill(
 	if err != nil {
 		return events.Fill{}, err
 	}
-	m.promise(price)
-	defer m.keep(price)
+	m.earmark(price)
+	defer m.release(price)
 	if m.cfg.ExactAllowance { // One fill at a time, or two would count on the same allowance.
-		if err := m.enter(ctx); err != nil {
+		if err := m.lockApproval(ctx); err != nil {
 			return events.Fill{}, err
 		}
-		defer m.leave()
+		defer m.unlockApproval()
 		err = m.provide(ctx, price, price, last, request.ID)
 	} else {
 		err = m.provideOnce(ctx, price, last, request.ID)
@@ -143,15 +143,15 @@ func (m *Market) sendFill(
 		Correlation: call.Request.String(),
 	})
 	if err != nil {
-		return nil, m.judgeMined(ctx, call, data, m.cfg.Gas.Fill, receipt, err)
+		return nil, m.whyRefusedMined(ctx, call, data, m.cfg.Gas.Fill, receipt, err)
 	}
 	return receipt, nil
 }
 
-// unheardFill reports a fill of this attempt that was mined although the slot is no longer ours: we
+// unreportedFill reports a fill of this attempt that was mined although the slot is no longer ours: we
 // never heard of it, and the contract has taken the slot away since. A fill that a reorganisation
 // undid has no receipt.
-func (m *Market) unheardFill(
+func (m *Market) unreportedFill(
 	ctx context.Context, call events.SlotCall, request events.Request,
 ) (fill events.Fill, found bool, err error) {
 	hash, ok, err := m.tx.Earlier(ctx, fmt.Sprintf("fill:%s:%d:", call.Slot, call.Attempt))

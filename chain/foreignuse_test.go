@@ -25,19 +25,19 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// place is where a host keeps its record: a directory with an event store in it, as far as this
+// hostDir is where a host keeps its record: a directory with an event store in it, as far as this
 // package is concerned.
-type place struct {
+type hostDir struct {
 	dir   string
 	store *events.Memory
 }
 
-func newPlace(t *testing.T) place { return place{t.TempDir(), events.NewMemory()} }
+func newHostDir(t *testing.T) hostDir { return hostDir{t.TempDir(), events.NewMemory()} }
 
-// copied is a copy of a place: a backup, or the directory on another machine.
-func (p place) copied(t *testing.T) place {
+// copied is a copy of the directory: a backup, or the directory on another machine.
+func (p hostDir) copied(t *testing.T) hostDir {
 	t.Helper()
-	c := newPlace(t)
+	c := newHostDir(t)
 	if err := os.CopyFS(c.dir, os.DirFS(p.dir)); err != nil && !errors.Is(err, fs.ErrExist) {
 		t.Fatal(err)
 	}
@@ -69,8 +69,8 @@ func (g *guarded) told() []tx.ForeignUse {
 	return slices.Clone(g.uses)
 }
 
-// begins dials from a place; the caller closes the market, or the end of the test does.
-func (w *world) begins(p place, changes ...func(*chain.Config)) (*guarded, error) {
+// begins dials from a directory; the caller closes the market, or the end of the test does.
+func (w *world) begins(p hostDir, changes ...func(*chain.Config)) (*guarded, error) {
 	w.t.Helper()
 	return w.beginsWith(p.store, p.dir, changes...)
 }
@@ -168,8 +168,8 @@ func (w *world) otherHost() {
 	w.byHand(common.Address(w.at.Marketplace), bindings.NewMarketplace().PackReserveSlot(call.Request, call.Index))
 }
 
-// observed are the counts of others' transactions in a place's record.
-func (w *world) observed(p place) (counts []uint64) {
+// observed are the counts of others' transactions in the directory's record.
+func (w *world) observed(p hostDir) (counts []uint64) {
 	w.t.Helper()
 	codec := events.NewCodec(events.TxTable())
 	for e, err := range p.store.ReadStream(w.t.Context(), events.TxStream(w.account("host")), events.ReadStream{}) {
@@ -191,7 +191,7 @@ func (w *world) observed(p place) (counts []uint64) {
 }
 
 // recorded waits until the record has this many events of transactions.
-func (w *world) recorded(p place, want int) {
+func (w *world) recorded(p hostDir, want int) {
 	w.t.Helper()
 	w.await("the record is complete", func() bool {
 		return len(historyOf(w.t, p.store, w.account("host"))) == want
@@ -201,7 +201,7 @@ func (w *world) recorded(p place, want int) {
 func TestAnOlderRecordOfAnAccountDoesNotBeginUnasked(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	r, p := w.request(), newPlace(t)
+	r, p := w.request(), newHostDir(t)
 	g := w.must(w.begins(p))
 	w.reserve(g.Market, "host", callFor(r, 0))
 	w.recorded(p, 3)
@@ -228,13 +228,13 @@ func TestANewRecordDoesNotBeginUnaskedWhereTheAccountHostsSlots(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
 	w.mint("host", 10_000_000)
-	r, p := w.request(), newPlace(t)
+	r, p := w.request(), newHostDir(t)
 	g := w.must(w.begins(p))
 	w.reserve(g.Market, "host", callFor(r, 0))
 	w.fill(g.Market, "host", callFor(r, 0))
 	w.end(g)
 
-	fresh := newPlace(t)
+	fresh := newHostDir(t)
 	_, err := w.begins(fresh)
 	w.refused(err, "hosts 1 slots")
 	w.end(w.must(w.begins(fresh, takeOver)))
@@ -245,7 +245,7 @@ func TestANewRecordBeginsWhereTheAccountWasAWalletOnly(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
 	w.wallet()
-	p := newPlace(t)
+	p := newHostDir(t)
 	g := w.must(w.begins(p))
 	w.reserve(g.Market, "host", callFor(w.request(), 0))
 	if told := g.told(); len(told) != 0 {
@@ -258,7 +258,7 @@ func TestANewRecordBeginsWhereTheAccountWasAWalletOnly(t *testing.T) {
 func TestAWalletsTransactionIsToldAndRecordedAndEndsNobody(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	p := newPlace(t)
+	p := newHostDir(t)
 	g := w.must(w.begins(p))
 	r := w.request()
 	w.reserve(g.Market, "host", callFor(r, 0))
@@ -281,7 +281,7 @@ func TestAWalletsTransactionIsToldAndRecordedAndEndsNobody(t *testing.T) {
 func TestAWalletsTransactionRightBeforeAStopIsRecorded(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	p := newPlace(t)
+	p := newHostDir(t)
 	g := w.must(w.begins(p, func(cfg *chain.Config) { cfg.PollInterval = time.Hour })) // It looks only when it must.
 	call := callFor(w.request(), 0)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -19,7 +19,7 @@ import (
 func TestOfTwoHostsWithACopyTheNewerEndsAndTheOlderGoesOn(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	p := newPlace(t)
+	p := newHostDir(t)
 	old := w.must(w.begins(p, ranLong))
 	r := w.request()
 	w.reserve(old.Market, "host", callFor(r, 0))
@@ -51,7 +51,7 @@ func TestAHostThatRanLongGoesOnBesideAnotherAndTells(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.fund("host")
-			p := newPlace(t)
+			p := newHostDir(t)
 			g := w.must(w.begins(p, change))
 			r := w.request()
 			w.reserve(g.Market, "host", callFor(r, 0))
@@ -71,7 +71,7 @@ func TestANonceTakenByAnotherHostWhileOursWasOutEndsTheNewer(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
 	w.seal(1)
-	p := newPlace(t)
+	p := newHostDir(t)
 	g := w.must(w.begins(p))
 	r := w.request()
 	w.gate.set(false, true) // Our transaction is acknowledged and lost.
@@ -104,7 +104,7 @@ func TestACountThatFellWithAReorganisationIsNoReason(t *testing.T) {
 	t.Cleanup(func() { _ = c.Close() })
 	w := newWorldOn(t, c)
 	w.fund("host")
-	p, r := newPlace(t), w.request()
+	p, r := newHostDir(t), w.request()
 	g := w.must(w.begins(p))
 	w.reserve(g.Market, "host", callFor(r, 0))
 	w.end(g)
@@ -124,7 +124,7 @@ func TestACountThatFellWithAReorganisationIsNoReason(t *testing.T) {
 func TestAnOutboxThatLacksTransactionsWaitsForTheEventStore(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	r, store, dir := w.request(), newMoodyStore(), t.TempDir()
+	r, store, dir := w.request(), newFlakyStore(), t.TempDir()
 	m := w.host("host", dir, store)
 	w.reserve(m, "host", callFor(r, 0))
 	old := filepath.Join(t.TempDir(), "old")

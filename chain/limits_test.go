@@ -113,7 +113,7 @@ func TestProviderWithLimitsAndWithoutFinalBlocksServesAWholeSale(t *testing.T) {
 			provider := &limiting{next: w.gate, refuse: refuse}
 			server := httptest.NewServer(provider)
 			defer server.Close()
-			said := &journal{}
+			said := &logLines{}
 			cfg := w.config("host")
 			cfg.Endpoint, cfg.Finalized, cfg.Log = server.URL, true, said.log()
 			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
@@ -162,7 +162,7 @@ func TestProviderWithLimitsAndWithoutFinalBlocksServesAWholeSale(t *testing.T) {
 }
 
 // count is the number of lines that contain a text.
-func (j *journal) count(what string) (n int) {
+func (j *logLines) count(what string) (n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, line := range j.lines {

@@ -26,9 +26,9 @@ func rangeOf(r rpcRequest) (from, to uint64, ok bool) {
 	return uint64(*filter.FromBlock), uint64(*filter.ToBlock), true
 }
 
-// toldWith is what a feed delivers from the deployment on, of two requests with many blocks in
+// deliveredWith is what a feed delivers from the deployment on, of two requests with many blocks in
 // between, from a node with a fault.
-func toldWith(t *testing.T, f nodetest.Fault) []string {
+func deliveredWith(t *testing.T, f nodetest.Fault) []string {
 	t.Helper()
 	w := newWorld(t)
 	m := w.newHost("host")
@@ -54,7 +54,7 @@ func TestRangeThatIsTooMuchIsReadInPieces(t *testing.T) {
 	} {
 		t.Run(words, func(t *testing.T) {
 			var most, refused atomic.Uint64
-			got := toldWith(t, func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
+			got := deliveredWith(t, func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 				from, to, ok := rangeOf(r)
 				if ok && to-from >= 7 {
 					refused.Add(1)
@@ -80,7 +80,7 @@ func TestRangeIsNotSplitBecauseOfARateLimit(t *testing.T) {
 	smallest.Store(1 << 40)
 	var left atomic.Int64
 	left.Store(3)
-	got := toldWith(t, func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
+	got := deliveredWith(t, func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 		from, to, ok := rangeOf(r)
 		if ok && to-from+1 < smallest.Load() && to > from {
 			smallest.Store(to - from + 1)
@@ -101,7 +101,7 @@ func TestRangeIsNotSplitBecauseOfARateLimit(t *testing.T) {
 // When one piece fails after another one succeeded, neither may be lost.
 func TestPiecesCountOnlyWhenAllAreThere(t *testing.T) {
 	var failures atomic.Int64
-	got := toldWith(t, func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
+	got := deliveredWith(t, func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 		from, to, ok := rangeOf(r)
 		switch {
 		case ok && to-from >= 64:
@@ -198,7 +198,7 @@ func TestDeploymentIsSearchedWhenItIsNotKnown(t *testing.T) {
 }
 
 func TestLogIsToldOnceHoweverOftenTheNodeGivesIt(t *testing.T) {
-	got := toldWith(t, func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
+	got := deliveredWith(t, func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 		a := node(r)
 		if r.Method == "eth_getLogs" {
 			var logs []json.RawMessage

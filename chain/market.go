@@ -34,7 +34,7 @@ type Market struct {
 
 	mu        sync.Mutex
 	config    *events.MarketConfig // nil until it is read
-	promised  events.Amount        // collateral of the fills under way
+	earmarked events.Amount        // collateral of the fills under way
 	disagreed time.Time            // when a disagreement of two endpoints was last reported
 }
 
@@ -64,7 +64,7 @@ func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string)
 		approve:  make(chan struct{}, 1),
 		blocks:   rpc.NewBlockTime(cfg.BlockTime, cfg.PollInterval, cfg.Log),
 	}
-	m.conn = rpc.New(cfg.connection(m.meetAgain), m.contract)
+	m.conn = rpc.New(cfg.connection(m.rereadConstants), m.contract)
 	m.finality = feed.NewFinality(m.conn, cfg.Confirmations, cfg.Finalized, cfg.Log)
 	err := m.begin(ctx, store, outboxDir)
 	for tried := 1; errors.Is(err, rpc.ErrUnavailable) && ctx.Err() == nil; tried++ {
@@ -88,7 +88,7 @@ func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string)
 const dialPause = 2 * time.Second
 
 func (m *Market) begin(ctx context.Context, store events.Store, outboxDir string) error {
-	if err := errors.Join(m.meet(ctx), m.checkRecipient()); err != nil {
+	if err := errors.Join(m.readConstants(ctx), m.checkRecipient()); err != nil {
 		return err
 	}
 	m.blocks.Begin(ctx, m.conn)

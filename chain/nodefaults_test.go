@@ -184,7 +184,7 @@ func TestReorganisationDeeperThanWhatIsRememberedIsReadAgainFromBeforeIt(t *test
 func TestFinalIsWhatTheChainCallsSoIfItIsAsked(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	said := &journal{}
+	said := &logLines{}
 	cfg := w.config("host")
 	cfg.Finalized, cfg.Confirmations, cfg.Log = true, 3, said.log()
 	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())

@@ -13,16 +13,16 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// moodyStore is a store that can be away, or lose its answers after it has written.
-type moodyStore struct {
+// flakyStore is a store that can be away, or lose its answers after it has written.
+type flakyStore struct {
 	events.Store
 	away, loses atomic.Bool
 	lost        atomic.Int32
 }
 
-func newMoodyStore() *moodyStore { return &moodyStore{Store: events.NewMemory()} }
+func newFlakyStore() *flakyStore { return &flakyStore{Store: events.NewMemory()} }
 
-func (s *moodyStore) Append(
+func (s *flakyStore) Append(
 	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
 ) (events.AppendResult, error) {
 	if s.away.Load() {
@@ -36,7 +36,7 @@ func (s *moodyStore) Append(
 	return r, err
 }
 
-func (s *moodyStore) ReadStream(
+func (s *flakyStore) ReadStream(
 	ctx context.Context, stream string, q events.ReadStream,
 ) iter.Seq2[events.Recorded, error] {
 	if s.away.Load() {
@@ -51,7 +51,7 @@ func wholeTransaction() []string { return []string{"TxIntended", "TxSent", "TxMi
 func TestTransactionsGoOutWhileTheStoreIsAwayAndAreRecordedLater(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	dir, store := t.TempDir(), newMoodyStore()
+	dir, store := t.TempDir(), newFlakyStore()
 	m := w.host("host", dir, store)
 	r := w.request()
 	w.reserve(m, "host", callFor(r, 0)) // From here on the outbox knows where the stream ends.
@@ -83,7 +83,7 @@ func TestTransactionsGoOutWhileTheStoreIsAwayAndAreRecordedLater(t *testing.T) {
 func TestAnOutboxThatWasNeverUsedWaitsForTheStore(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	dir, store := t.TempDir(), newMoodyStore()
+	dir, store := t.TempDir(), newFlakyStore()
 	store.away.Store(true)
 	if _, err := chain.Dial(t.Context(), w.config("host"), store, dir); !errors.Is(err, events.ErrAway) {
 		t.Fatalf("without the store: %v", err)
@@ -96,7 +96,7 @@ func TestAnOutboxThatWasNeverUsedWaitsForTheStore(t *testing.T) {
 func TestAnswersThatAreLostLeaveTheRecordWholeAndNobodyIsTakenForARival(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	dir, store := t.TempDir(), newMoodyStore()
+	dir, store := t.TempDir(), newFlakyStore()
 	m := w.host("host", dir, store)
 	r := w.request()
 	store.loses.Store(true)
@@ -121,7 +121,7 @@ func TestAProofOfBeforeACrashInAnOutageIsFoundAndNotSentAgain(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
 	w.mint("host", 10_000_000)
-	dir, store := t.TempDir(), newMoodyStore()
+	dir, store := t.TempDir(), newFlakyStore()
 	m := w.host("host", dir, store)
 	call := callFor(w.request(), 0)
 	w.reserve(m, "host", call)
@@ -164,7 +164,7 @@ func TestTwoProofsOfOnePeriodAreNeverUnderWayAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
 	w.mint("host", 10_000_000)
-	m := w.host("host", t.TempDir(), newMoodyStore())
+	m := w.host("host", t.TempDir(), newFlakyStore())
 	call := callFor(w.request(), 0)
 	w.reserve(m, "host", call)
 	w.fill(m, "host", call)

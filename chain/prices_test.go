@@ -125,32 +125,32 @@ func TestBalanceSaysWhatWorkReallyCosts(t *testing.T) {
 	}
 }
 
-// log collects log lines.
-type log struct {
+// logText collects what is logged, as text.
+type logText struct {
 	logger *logrus.Logger
 	mu     sync.Mutex
 	text   bytes.Buffer
 }
 
-func newLog() *log {
-	l := &log{logger: logrus.New()}
+func newLog() *logText {
+	l := &logText{logger: logrus.New()}
 	l.logger.SetOutput(l)
 	return l
 }
 
-func (l *log) Write(b []byte) (int, error) {
+func (l *logText) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(b)
 }
 
-func (l *log) count(words string) int {
+func (l *logText) count(words string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Count(l.text.String(), words)
 }
 
-func (l *log) has(words string) bool { return l.count(words) > 0 }
+func (l *logText) has(words string) bool { return l.count(words) > 0 }
 
 // allowance is what the marketplace may take of a host's tokens.
 func (w *world) allowance(name string) events.Amount {

@@ -44,7 +44,7 @@ func DialRequester(ctx context.Context, cfg Config) (*Requester, error) {
 		account: crypto.PubkeyToAddress(cfg.Key.PublicKey),
 	}
 	m.conn = rpc.New(cfg.connection(nil), m.contract)
-	if err := m.meet(ctx); err != nil {
+	if err := m.readConstants(ctx); err != nil {
 		m.conn.Close()
 		return nil, err
 	}

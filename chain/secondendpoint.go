@@ -20,11 +20,11 @@ import (
 // NotBelieved is told, because nobody knows which of them is right.
 func (m *Market) Confirm(ctx context.Context, request events.RequestID, index uint64, facts events.SlotFacts) error {
 	question := fmt.Sprintf("for slot %d of %s at block %d", index, request, facts.At.Number)
-	return m.beside(ctx, question, func(other *Market) (different, err error) {
+	return m.askOthers(ctx, question, func(other *Market) (different, err error) {
 		head, err := other.conn.ByHash(ctx, common.Hash(facts.At.Hash))
 		switch {
 		case errors.Is(err, ethereum.NotFound):
-			return other.lacks(ctx, facts.At.Number)
+			return other.missingBlock(ctx, facts.At.Number)
 		case err != nil:
 			return nil, err
 		}
@@ -38,7 +38,7 @@ func (m *Market) Confirm(ctx context.Context, request events.RequestID, index ui
 
 // ConfirmNotOurs is Confirm for a slot that is not among ours, and of which only the id is known.
 func (m *Market) ConfirmNotOurs(ctx context.Context, slot events.SlotID) error {
-	return m.beside(ctx, fmt.Sprintf("whether slot %s is ours", slot), func(other *Market) (different, err error) {
+	return m.askOthers(ctx, fmt.Sprintf("whether slot %s is ours", slot), func(other *Market) (different, err error) {
 		owned, err := other.MySlots(ctx)
 		if slices.ContainsFunc(owned, func(o events.OwnedSlot) bool { return o.Slot == slot }) {
 			different = errors.New("the one says no, the other yes")
@@ -47,11 +47,11 @@ func (m *Market) ConfirmNotOurs(ctx context.Context, slot events.SlotID) error {
 	})
 }
 
-// beside asks the other endpoints; the first that answers decides. A difference is reported.
-func (m *Market) beside(ctx context.Context, question string, ask func(*Market) (different, err error)) error {
+// askOthers asks the other endpoints; the first that answers decides. A difference is reported.
+func (m *Market) askOthers(ctx context.Context, question string, ask func(*Market) (different, err error)) error {
 	first := m.Reachability().Endpoint
 	for other := range m.conn.Others(m.identity) {
-		different, err := ask(m.by(other))
+		different, err := ask(m.via(other))
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -69,8 +69,8 @@ func (m *Market) beside(ctx context.Context, question string, ask func(*Market) 
 	return nil
 }
 
-// by is the market over another connection to the same chain, for reading only.
-func (m *Market) by(other *rpc.Conn) *Market {
+// via is the market over another connection to the same chain, for reading only.
+func (m *Market) via(other *rpc.Conn) *Market {
 	return &Market{
 		cfg: m.cfg, abis: m.abis, contract: m.contract, account: m.account, identity: m.identity, conn: other,
 	}
@@ -82,8 +82,8 @@ const farBehind = 64
 // errBehind: a second endpoint does not have the block yet, and soon will.
 var errBehind = fmt.Errorf("%w: it has not got as far yet", rpc.ErrUnavailable)
 
-// lacks says what it means that an endpoint has no block of that number.
-func (m *Market) lacks(ctx context.Context, number uint64) (different, err error) {
+// missingBlock says what it means that an endpoint has no block of that number.
+func (m *Market) missingBlock(ctx context.Context, number uint64) (different, err error) {
 	newest, err := m.conn.Latest(ctx)
 	if err != nil {
 		return nil, err

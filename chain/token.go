@@ -10,8 +10,8 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 )
 
-// meet checks which chain this is, and reads what never changes in the contract.
-func (m *Market) meet(ctx context.Context) error {
+// readConstants checks which chain this is, and reads what never changes in the contract.
+func (m *Market) readConstants(ctx context.Context) error {
 	found, err := m.conn.Identity(ctx)
 	if err != nil {
 		return err
@@ -48,17 +48,17 @@ func (m *Market) meetToken(ctx context.Context) error {
 	return nil
 }
 
-// meetPause is the pause between two tries of meetAgain.
-const meetPause = 250 * time.Millisecond
+// rereadPause is the pause between two tries of rereadConstants.
+const rereadPause = 250 * time.Millisecond
 
-// meetAgain reads what never changes in the contract once more, because the node that it came from
+// rereadConstants reads what never changes in the contract once more, because the node that it came from
 // gave an impossible answer.
-func (m *Market) meetAgain(ctx context.Context) {
+func (m *Market) rereadConstants(ctx context.Context) {
 	m.mu.Lock()
 	m.config = nil
 	m.mu.Unlock()
 	for ctx.Err() == nil && m.meetToken(ctx) != nil {
-		rpc.Sleep(ctx, meetPause)
+		rpc.Sleep(ctx, rereadPause)
 	}
 }
 

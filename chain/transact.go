@@ -32,7 +32,7 @@ func known(state, ends *rpc.View) (bool, error) {
 func (m *Market) ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
 	receipt, err := m.reserve(ctx, call)
 	if errors.Is(err, events.ErrReservationNotAllowed) {
-		receipt, err = m.perhapsReserved(ctx, call, err)
+		receipt, err = m.recheckReserved(ctx, call, err)
 	}
 	if err != nil {
 		return events.Receipt{}, fmt.Errorf("reserve slot %s: %w", call.Slot.Short(), err)
@@ -40,9 +40,9 @@ func (m *Market) ReserveSlot(ctx context.Context, call events.SlotCall) (events.
 	return receipt, nil
 }
 
-// perhapsReserved checks again whether we hold a reservation that was refused: one that a
+// recheckReserved checks again whether we hold a reservation that was refused: one that a
 // reorganisation undid may have been mined again in the meantime.
-func (m *Market) perhapsReserved(
+func (m *Market) recheckReserved(
 	ctx context.Context, call events.SlotCall, refused error,
 ) (events.Receipt, error) {
 	prefix := fmt.Sprintf("reserve:%s:", call.Slot)
@@ -220,13 +220,13 @@ func (m *Market) submitProof(
 		Correlation: call.Request.String(),
 	})
 	if err != nil {
-		return events.Receipt{}, m.judgeMined(ctx, call, data, m.cfg.Gas.Proof, r, err)
+		return events.Receipt{}, m.whyRefusedMined(ctx, call, data, m.cfg.Gas.Proof, r, err)
 	}
 	return m.conn.InBlock(ctx, r)
 }
 
-// judgeMined is judge for a transaction that was mined and reverted.
-func (m *Market) judgeMined(
+// whyRefusedMined is whyRefused for a transaction that was mined and reverted.
+func (m *Market) whyRefusedMined(
 	ctx context.Context, call events.SlotCall, data []byte, gas uint64, r *types.Receipt, refusal error,
 ) error {
 	if r == nil || !errors.Is(refusal, events.ErrInvalidProof) {
@@ -236,7 +236,7 @@ func (m *Market) judgeMined(
 	if err != nil {
 		return fmt.Errorf("the contract refused the proof, and why is not known: %w", err)
 	}
-	return m.judge(ctx, call, rpc.Trial{
+	return m.whyRefused(ctx, call, rpc.Trial{
 		To: m.contract, Data: data, Gas: gas, On: block.Parent,
 		Number: uint64(block.Number), Time: uint64(block.Time),
 	}, refusal)

@@ -34,13 +34,13 @@ func (m *Market) preflight(ctx context.Context, head *rpc.Header, call events.Sl
 	if !found.Known {
 		found = m.conn.TryPending(ctx, m.account, t, refusalOf)
 	}
-	return m.judge(ctx, call, t, found.Refusal)
+	return m.whyRefused(ctx, call, t, found.Refusal)
 }
 
-// judge says what the refusal of a proof means, in a trial or in a block: a proof counts as wrong
+// whyRefused says what the refusal of a proof means, in a trial or in a block: a proof counts as wrong
 // only if it answered the challenge that was asked and had gas enough (spec/ethereum.md §3). Other
 // refusals stay what they are.
-func (m *Market) judge(ctx context.Context, call events.SlotCall, t rpc.Trial, refusal error) error {
+func (m *Market) whyRefused(ctx context.Context, call events.SlotCall, t rpc.Trial, refusal error) error {
 	if !errors.Is(refusal, events.ErrInvalidProof) {
 		return refusal
 	}

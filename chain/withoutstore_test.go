@@ -16,12 +16,12 @@ import (
 
 // withoutStore is a host that has used its outbox before and now waits for its event store. It
 // hosts a slot.
-func withoutStore(t *testing.T) (w *world, p place, g *guarded, call events.SlotCall) {
+func withoutStore(t *testing.T) (w *world, p hostDir, g *guarded, call events.SlotCall) {
 	t.Helper()
 	w = newWorld(t)
 	w.fund("host")
 	w.mint("host", 10_000_000)
-	p = newPlace(t)
+	p = newHostDir(t)
 	before := w.must(w.begins(p))
 	call = callFor(w.request(), 0)
 	w.reserve(before.Market, "host", call)

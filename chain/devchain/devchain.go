@@ -95,7 +95,7 @@ func Open(ctx context.Context, cfg Config) (c *Chain, err error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	tellLastWords()
+	reportFatalErrors()
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make directory of the chain: %w", err)
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestWhatEndsTheProcessIsSaidAndNothingElse(t *testing.T) {
 	var said bytes.Buffer
-	l := log.NewLogger(lastWords{&said})
+	l := log.NewLogger(fatalLog{&said})
 	l.Error("Something that passes")
 	if said.Len() > 0 {
 		t.Fatalf("it said %q", said.String())
