@@ -35,29 +35,29 @@ func checkRequest(job events.DownloadJob) (dataset.CID, error) {
 // checkManifest compares a valid manifest with the request, and returns what the slot will be.
 func checkManifest(
 	job events.DownloadJob, name dataset.CID, m dataset.Manifest,
-) (record, error) {
+) (slotMeta, error) {
 	if m.Erasure == nil || m.Erasure.Verification == nil {
-		return record{}, mismatch("manifest", "one with slot roots", "one without")
+		return slotMeta{}, mismatch("manifest", "one with slot roots", "one without")
 	}
 	layout, err := m.Layout()
 	if err != nil {
-		return record{}, err
+		return slotMeta{}, err
 	}
 	v, ask := m.Erasure.Verification, job.Request.Ask
 	if got, want := v.VerifyRoot.Root(), job.Request.Content.MerkleRoot; got != want {
-		return record{}, mismatch("root of the manifest", want, got)
+		return slotMeta{}, mismatch("root of the manifest", want, got)
 	}
 	if uint64(layout.Slots()) != ask.Slots {
-		return record{}, mismatch("number of slots of the manifest", ask.Slots, layout.Slots())
+		return slotMeta{}, mismatch("number of slots of the manifest", ask.Slots, layout.Slots())
 	}
 	if layout.SlotSize() != ask.SlotSize {
-		return record{}, mismatch("slot size of the manifest", ask.SlotSize, layout.SlotSize())
+		return slotMeta{}, mismatch("slot size of the manifest", ask.SlotSize, layout.SlotSize())
 	}
 	if uint64(layout.M) < ask.MaxSlotLoss { // The data would be lost before the request fails.
-		return record{}, mismatch("parity slots of the manifest",
+		return slotMeta{}, mismatch("parity slots of the manifest",
 			fmt.Sprintf("at least %d, the loss that the request allows", ask.MaxSlotLoss), layout.M)
 	}
-	return record{
+	return slotMeta{
 		Slot: job.Slot, Request: job.Request.ID, Index: job.Index, Slots: ask.Slots,
 		Blocks: layout.Steps, SlotSize: ask.SlotSize, Manifest: name,
 		DataSetRoot: job.Request.Content.MerkleRoot,

@@ -57,8 +57,8 @@ func TestDamagedFilesAreRepairedAndReported(t *testing.T) {
 		{"tree rotten", treeFile, flipAt(40), "", false},
 		{"roots cut", rootsFile, cutTo(100), "made again", false},
 		{"root rotten", rootsFile, flipAt(36*7 + 3), "", false},
-		{"record cut", recordName, cutTo(20), "download the slot again", true},
-		{"record of another slot", recordName, flipAt(20), "download the slot again", true},
+		{"metadata cut", slotMetaName, cutTo(20), "download the slot again", true},
+		{"metadata of another slot", slotMetaName, flipAt(20), "download the slot again", true},
 		{"roots and blocks cut", blocksFile, cutTo(5 << 16), "cannot be made again", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestRepairOfTheWholeFetchesWhatIsLost(t *testing.T) {
 		{"the manifest", func(t *testing.T, slot string) { remove(t, filepath.Join(slot, manifestName)) }, true, 1},
 		{"the manifest, while it runs", func(t *testing.T, slot string) { remove(t, filepath.Join(slot, manifestName)) }, false, 1},
 		{"the tree", func(t *testing.T, slot string) { damage(t, filepath.Join(slot, treeFile), flipAt(3)) }, false, 0},
-		{"the record", func(t *testing.T, slot string) { remove(t, filepath.Join(slot, recordName)) }, true, 1},
+		{"the metadata", func(t *testing.T, slot string) { remove(t, filepath.Join(slot, slotMetaName)) }, true, 1},
 		{"all of it", func(t *testing.T, slot string) { remove(t, slot) }, true, 20},
 	} {
 		t.Run(test.name, func(t *testing.T) {

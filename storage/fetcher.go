@@ -91,11 +91,11 @@ func (f *Fetcher) Download(
 	ctx context.Context, job events.DownloadJob,
 ) (_ events.SlotContent, err error) {
 	defer func() { err = FullDisk(err) }()
-	rec, block, manifest, err := f.agree(ctx, job)
+	meta, block, manifest, err := f.agree(ctx, job)
 	if err != nil {
 		return events.SlotContent{}, fmt.Errorf("download slot %s: %w", job.Slot, err)
 	}
-	e, leave, err := f.repo.acquire(ctx, rec, block)
+	e, leave, err := f.repo.acquire(ctx, meta, block)
 	if err != nil {
 		return events.SlotContent{}, fmt.Errorf("download slot %s: %w", job.Slot, err)
 	}
@@ -105,15 +105,15 @@ func (f *Fetcher) Download(
 		return events.SlotContent{}, fmt.Errorf("download slot %s: %w", job.Slot, err)
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
-	if stored, err := f.repo.recordOf(e); err != nil || !stored.Complete {
+	if stored, err := f.repo.metaOf(e); err != nil || !stored.Complete {
 		if err == nil {
-			err = f.complete(ctx, job, w, rec, manifest)
+			err = f.complete(ctx, job, w, meta, manifest)
 		}
 		if err != nil {
 			return events.SlotContent{}, fmt.Errorf("download slot %s: %w", job.Slot, err)
 		}
 	}
-	return events.SlotContent{Root: rec.SlotRoot, Bytes: w.occupied}, nil
+	return events.SlotContent{Root: meta.SlotRoot, Bytes: w.occupied}, nil
 }
 
 // Inspect fetches the manifest of a slot, or reads it from disk, and compares it with the request.
@@ -128,22 +128,22 @@ func (f *Fetcher) Inspect(ctx context.Context, job events.DownloadJob) error {
 // agree fetches the manifest, or reads it from disk, and checks it against the request.
 func (f *Fetcher) agree(
 	ctx context.Context, job events.DownloadJob,
-) (rec record, block []byte, m dataset.Manifest, err error) {
+) (meta slotMeta, block []byte, m dataset.Manifest, err error) {
 	name, err := checkRequest(job)
 	if err != nil {
-		return record{}, nil, m, err
+		return slotMeta{}, nil, m, err
 	}
 	m, block, err = f.storedManifest(job.Slot, name)
 	if err != nil {
 		if block, err = f.sources.fetch(ctx, name); err != nil {
-			return record{}, nil, m, fmt.Errorf("manifest: %w", err)
+			return slotMeta{}, nil, m, fmt.Errorf("manifest: %w", err)
 		}
 		if m, err = dataset.DecodeManifest(block); err != nil {
-			return record{}, nil, m, mismatch("manifest", "a manifest of this network", err)
+			return slotMeta{}, nil, m, mismatch("manifest", "a manifest of this network", err)
 		}
 	}
-	rec, err = checkManifest(job, name, m)
-	return rec, block, m, err
+	meta, err = checkManifest(job, name, m)
+	return meta, block, m, err
 }
 
 func (f *Fetcher) storedManifest(
@@ -158,12 +158,12 @@ func (f *Fetcher) storedManifest(
 
 // complete fetches the missing blocks and completes the slot.
 func (f *Fetcher) complete(
-	ctx context.Context, job events.DownloadJob, w *slotWriter, rec record, m dataset.Manifest,
+	ctx context.Context, job events.DownloadJob, w *slotWriter, meta slotMeta, m dataset.Manifest,
 ) error {
 	if len(w.missing) == 0 {
 		return w.finish(ctx, nil)
 	}
-	fill, err := f.filling(ctx, rec, m)
+	fill, err := f.filling(ctx, meta, m)
 	if err != nil {
 		return err
 	}
@@ -175,19 +175,19 @@ func (f *Fetcher) complete(
 }
 
 // filling fetches the list of a slot's blocks, which is needed to fetch them.
-func (f *Fetcher) filling(ctx context.Context, rec record, m dataset.Manifest) (*filling, error) {
+func (f *Fetcher) filling(ctx context.Context, meta slotMeta, m dataset.Manifest) (*filling, error) {
 	layout, err := m.Layout()
 	if err != nil {
 		return nil, err
 	}
-	first := rec.Blocks * rec.Index
-	digests, err := f.sources.digests(ctx, m.Tree, rec.Blocks*rec.Slots, first, first+rec.Blocks)
+	first := meta.Blocks * meta.Index
+	digests, err := f.sources.digests(ctx, m.Tree, meta.Blocks*meta.Slots, first, first+meta.Blocks)
 	if err != nil {
 		return nil, fmt.Errorf("list of blocks: %w", err)
 	}
 	return &filling{
-		fetcher: f, digests: digests, blocks: rec.Blocks,
-		others: &codewords{sources: f.sources, tree: m.Tree, layout: layout, slot: rec.Index},
+		fetcher: f, digests: digests, blocks: meta.Blocks,
+		others: &codewords{sources: f.sources, tree: m.Tree, layout: layout, slot: meta.Index},
 	}, nil
 }
 

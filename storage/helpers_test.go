@@ -181,5 +181,5 @@ func checkSlot(r *Repo, d *dataset.Dataset, job events.DownloadJob) error {
 
 // Cells is the number of cells that proofs sample from, padding included.
 func (s *SlotReader) Cells() uint64 {
-	return paddedBlocks(s.record.Blocks) * merkle.CellsPerBlock
+	return paddedBlocks(s.meta.Blocks) * merkle.CellsPerBlock
 }

@@ -175,7 +175,7 @@ func FuzzManifestsAreComparedWithTheRequest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		rec, err := checkManifest(job, dataset.CID{}, m)
+		meta, err := checkManifest(job, dataset.CID{}, m)
 		if err != nil {
 			if !errors.Is(err, events.ErrContentMismatch) && !errors.Is(err, dataset.ErrManifest) {
 				t.Fatalf("another error than a mismatch: %v", err)
@@ -183,10 +183,10 @@ func FuzzManifestsAreComparedWithTheRequest(f *testing.F) {
 			return
 		}
 		l, err := m.Layout()
-		if err != nil || rec.DataSetRoot != job.Request.Content.MerkleRoot ||
-			m.Erasure.Verification.VerifyRoot.Root() != rec.DataSetRoot ||
+		if err != nil || meta.DataSetRoot != job.Request.Content.MerkleRoot ||
+			m.Erasure.Verification.VerifyRoot.Root() != meta.DataSetRoot ||
 			uint64(l.Slots()) != job.Request.Ask.Slots || l.SlotSize() != job.Request.Ask.SlotSize ||
-			m.Erasure.Verification.SlotRoots[job.Index].Root() != rec.SlotRoot ||
+			m.Erasure.Verification.SlotRoots[job.Index].Root() != meta.SlotRoot ||
 			l.CodedSize() != m.Size {
 			t.Fatalf("it fits, and is something else: %+v (%v)", m, err)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// load reads the records of all slots.
+// load reads the metadata of all slots.
 func (r *Repo) load() error {
 	slots := filepath.Join(r.dir, slotsDir)
 	names, err := r.disk.List(slots)
@@ -31,32 +31,32 @@ func (r *Repo) load() error {
 
 func (r *Repo) newEntry(id events.SlotID) *entry {
 	return &entry{
-		id: id, dir: filepath.Join(r.dir, slotsDir, slotName(id)), turn: make(chan struct{}, 1),
+		id: id, dir: filepath.Join(r.dir, slotsDir, slotName(id)), filler: make(chan struct{}, 1),
 	}
 }
 
 func (r *Repo) loadSlot(id events.SlotID) error {
 	e := r.newEntry(id)
 	r.slots[id] = e
-	fresh := filepath.Join(e.dir, recordName+".new")
+	fresh := filepath.Join(e.dir, slotMetaName+".new")
 	if err := r.disk.RemoveAll(fresh); err != nil {
 		return err
 	}
-	b, err := readWhole(r.disk, filepath.Join(e.dir, recordName), maxRecordSize)
+	b, err := readWhole(r.disk, filepath.Join(e.dir, slotMetaName), maxSlotMetaSize)
 	if err == nil {
-		e.record, err = decodeRecord(b)
+		e.meta, err = decodeSlotMeta(b)
 	}
-	if err == nil && e.record.Slot != id {
-		err = fmt.Errorf("%s is of slot %s", recordName, e.record.Slot)
+	if err == nil && e.meta.Slot != id {
+		err = fmt.Errorf("%s is of slot %s", slotMetaName, e.meta.Slot)
 	}
 	if err != nil {
 		// The blocks may be fine; a download of the same slot takes them over.
-		e.record = record{}
+		e.meta = slotMeta{}
 		r.find(id, "%v; download the slot again to use its blocks, or delete it", err)
 		return r.measure(e)
 	}
 	e.known = true
-	if e.record.Complete {
+	if e.meta.Complete {
 		err = r.checkComplete(e)
 	} else {
 		err = r.checkJournal(e)
@@ -97,7 +97,7 @@ func (r *Repo) findTorn(e *entry) (torn []uint64, cut int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	err = readMarks(f, 0, e.record.Blocks, func(index uint64, m mark) {
+	err = readMarks(f, 0, e.meta.Blocks, func(index uint64, m mark) {
 		switch {
 		case m.state == markTorn:
 			torn = append(torn, index)
@@ -112,8 +112,8 @@ func (r *Repo) findTorn(e *entry) (torn []uint64, cut int, err error) {
 // checkComplete checks the sizes of a complete slot's files. Reading all bytes is left to Scrub.
 func (r *Repo) checkComplete(e *entry) error {
 	want := map[string]int64{
-		rootsFile: int64(e.record.Blocks * markSize),
-		treeFile:  treeSize(paddedBlocks(e.record.Blocks)),
+		rootsFile: int64(e.meta.Blocks * markSize),
+		treeFile:  treeSize(paddedBlocks(e.meta.Blocks)),
 	}
 	if err := r.checkBlocks(e); err != nil {
 		return err
@@ -133,9 +133,9 @@ func (r *Repo) checkComplete(e *entry) error {
 	if errors.Is(err, events.ErrBitRot) {
 		r.find(e.id, "trees are damaged and cannot be made again: %v; "+
 			"download the slot again", err)
-		rec := e.record
-		rec.Complete = false
-		if err := r.writeRecord(e, rec); err != nil {
+		meta := e.meta
+		meta.Complete = false
+		if err := r.writeMeta(e, meta); err != nil {
 			return err
 		}
 		return r.checkJournal(e)
@@ -160,7 +160,7 @@ func (r *Repo) checkBlocks(e *entry) error {
 		gone = "the file " + blocksFile + " is missing"
 	case err != nil:
 		return err
-	case length < int64(blockOffset(e.record.Blocks)):
+	case length < int64(blockOffset(e.meta.Blocks)):
 		_, cut, err := r.findTorn(e) // The last ones may be holes.
 		if err != nil {
 			return err

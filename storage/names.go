@@ -72,11 +72,11 @@ func (r *Repo) serving(c dataset.CID) []*entry {
 	for _, e := range r.slots {
 		switch c.Codec() {
 		case dataset.CodecManifest:
-			if e.known && e.record.Manifest == c {
+			if e.known && e.meta.Manifest == c {
 				list = append(list, e)
 			}
 		case dataset.CodecBlock:
-			if e.known && e.record.Complete {
+			if e.known && e.meta.Complete {
 				list = append(list, e)
 			}
 		case dataset.CodecTree, dataset.CodecSlotRoot, dataset.CodecProvingRoot, dataset.CodecSlotCell:

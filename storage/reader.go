@@ -20,7 +20,7 @@ import (
 type SlotReader struct {
 	repo   *Repo
 	entry  *entry
-	record record
+	meta   slotMeta
 	root   fr.Element
 	verify fr.Element
 	path   []fr.Element
@@ -33,14 +33,14 @@ func (r *Repo) Reader(slot events.SlotID) (*SlotReader, error) {
 	if e == nil {
 		return nil, fmt.Errorf("read slot %s: %w", slot, events.ErrNoSuchSlot)
 	}
-	rec, err := r.recordOf(e)
+	meta, err := r.metaOf(e)
 	if err != nil {
 		return nil, fmt.Errorf("read slot %s: %w", slot, err)
 	}
-	if !rec.Complete {
+	if !meta.Complete {
 		return nil, fmt.Errorf("read slot %s: %w", slot, ErrIncomplete)
 	}
-	m, _, err := r.readManifest(e, rec.Manifest)
+	m, _, err := r.readManifest(e, meta.Manifest)
 	if err != nil {
 		return nil, fmt.Errorf("read slot %s: %w", slot, err)
 	}
@@ -48,11 +48,11 @@ func (r *Repo) Reader(slot events.SlotID) (*SlotReader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read slot %s: %w", slot, err)
 	}
-	s := &SlotReader{repo: r, entry: e, record: rec, verify: tree.Root()}
-	if s.root, err = tree.Leaf(int(rec.Index)); err != nil {
+	s := &SlotReader{repo: r, entry: e, meta: meta, verify: tree.Root()}
+	if s.root, err = tree.Leaf(int(meta.Index)); err != nil {
 		return nil, fmt.Errorf("read slot %s: %w", slot, err)
 	}
-	if s.path, err = tree.Path(int(rec.Index)); err != nil {
+	if s.path, err = tree.Path(int(meta.Index)); err != nil {
 		return nil, fmt.Errorf("read slot %s: %w", slot, err)
 	}
 	return s, nil
@@ -74,16 +74,16 @@ func (r *Repo) readManifest(e *entry, name dataset.CID) (dataset.Manifest, []byt
 }
 
 // Index is the place of the slot in the dataset, from 0.
-func (s *SlotReader) Index() uint64 { return s.record.Index }
+func (s *SlotReader) Index() uint64 { return s.meta.Index }
 
 // Slots is the number of slots of the dataset.
-func (s *SlotReader) Slots() uint64 { return s.record.Slots }
+func (s *SlotReader) Slots() uint64 { return s.meta.Slots }
 
 // Blocks is the number of real blocks, without padding.
-func (s *SlotReader) Blocks() uint64 { return s.record.Blocks }
+func (s *SlotReader) Blocks() uint64 { return s.meta.Blocks }
 
 // Request is the request that the slot belongs to.
-func (s *SlotReader) Request() events.RequestID { return s.record.Request }
+func (s *SlotReader) Request() events.RequestID { return s.meta.Request }
 
 // SlotRoot is the root of the slot tree.
 func (s *SlotReader) SlotRoot() fr.Element { return s.root }
@@ -99,13 +99,13 @@ func (s *SlotReader) SlotProof() []fr.Element { return s.path }
 // zeros. It does not check the bytes: the prover hashes them anyway and compares the result with
 // the root from BlockPath.
 func (s *SlotReader) ReadBlock(_ context.Context, index uint64, block []byte) error {
-	if len(block) != int(events.BlockSize) || index >= paddedBlocks(s.record.Blocks) {
+	if len(block) != int(events.BlockSize) || index >= paddedBlocks(s.meta.Blocks) {
 		return fmt.Errorf("read block %d into %d bytes: %w", index, len(block), merkle.ErrIndex)
 	}
 	if err := s.alive(); err != nil {
 		return err
 	}
-	if index >= s.record.Blocks {
+	if index >= s.meta.Blocks {
 		clear(block)
 		return nil
 	}
@@ -118,7 +118,7 @@ func (s *SlotReader) ReadBlock(_ context.Context, index uint64, block []byte) er
 func (s *SlotReader) BlockPath(
 	_ context.Context, index uint64,
 ) (root fr.Element, path []fr.Element, err error) {
-	padded := paddedBlocks(s.record.Blocks)
+	padded := paddedBlocks(s.meta.Blocks)
 	if index >= padded {
 		return root, nil, fmt.Errorf("path of block %d of %d: %w", index, padded, merkle.ErrIndex)
 	}
@@ -146,7 +146,7 @@ func (s *SlotReader) BlockPath(
 }
 
 func (s *SlotReader) alive() error {
-	_, err := s.repo.recordOf(s.entry)
+	_, err := s.repo.metaOf(s.entry)
 	return err
 }
 
@@ -199,7 +199,7 @@ func (s *SlotReader) groupRoots(first, count uint64) (_ []fr.Element, err error)
 		return nil, fmt.Errorf("read roots: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	last := min(first+count, s.record.Blocks)
+	last := min(first+count, s.meta.Blocks)
 	if first >= last {
 		return group, nil
 	}

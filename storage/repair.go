@@ -24,46 +24,46 @@ func (f *Fetcher) Repair(ctx context.Context, job events.DownloadJob, blocks []u
 }
 
 func (f *Fetcher) repair(ctx context.Context, job events.DownloadJob, blocks []uint64) (mended []uint64, err error) {
-	e, rec := f.repo.complete(job.Slot)
+	e, meta := f.repo.complete(job.Slot)
 	if e == nil { // What is left of it is taken over unseen.
 		if _, err := f.Download(ctx, job); err != nil {
 			return nil, err
 		}
-		if e, rec = f.repo.complete(job.Slot); e == nil {
+		if e, meta = f.repo.complete(job.Slot); e == nil {
 			return nil, events.ErrNoSuchSlot
 		}
 	}
 	if len(blocks) == 0 {
-		return nil, f.repairWhole(ctx, e, rec)
+		return nil, f.repairWhole(ctx, e, meta)
 	}
-	return f.newRepair(e, rec).blocks(ctx, blocks)
+	return f.newRepair(e, meta).blocks(ctx, blocks)
 }
 
 // complete is a slot that was complete before; nil if there is none.
-func (r *Repo) complete(slot events.SlotID) (*entry, record) {
+func (r *Repo) complete(slot events.SlotID) (*entry, slotMeta) {
 	e := r.entry(slot)
 	if e == nil {
-		return nil, record{}
+		return nil, slotMeta{}
 	}
-	rec, err := r.recordOf(e)
-	if err != nil || !rec.Complete {
-		return nil, record{}
+	meta, err := r.metaOf(e)
+	if err != nil || !meta.Complete {
+		return nil, slotMeta{}
 	}
-	return e, rec
+	return e, meta
 }
 
 // repairWhole checks everything of a complete slot and repairs what is damaged.
-func (f *Fetcher) repairWhole(ctx context.Context, e *entry, rec record) error {
-	if err := f.repairManifest(ctx, e, rec); err != nil {
+func (f *Fetcher) repairWhole(ctx context.Context, e *entry, meta slotMeta) error {
+	if err := f.repairManifest(ctx, e, meta); err != nil {
 		return err
 	}
-	r := f.newRepair(e, rec)
+	r := f.newRepair(e, meta)
 	var failed error
-	for first := uint64(0); first < rec.Blocks; first += scrubBatch {
+	for first := uint64(0); first < meta.Blocks; first += scrubBatch {
 		if err := ctx.Err(); err != nil {
 			return errors.Join(failed, context.Cause(ctx))
 		}
-		found, err := f.repo.scrubSlot(ctx, e, first, min(first+scrubBatch, rec.Blocks))
+		found, err := f.repo.scrubSlot(ctx, e, first, min(first+scrubBatch, meta.Blocks))
 		if err != nil {
 			return errors.Join(failed, err)
 		}
@@ -72,7 +72,7 @@ func (f *Fetcher) repairWhole(ctx context.Context, e *entry, rec record) error {
 		}
 		bad := found.Blocks
 		if found.Whole { // A file is gone: each block is checked separately.
-			for index := first; index < min(first+scrubBatch, rec.Blocks); index++ {
+			for index := first; index < min(first+scrubBatch, meta.Blocks); index++ {
 				bad = append(bad, index)
 			}
 		}
@@ -92,17 +92,17 @@ func (f *Fetcher) repairWhole(ctx context.Context, e *entry, rec record) error {
 }
 
 // repairManifest fetches the manifest again when it is damaged.
-func (f *Fetcher) repairManifest(ctx context.Context, e *entry, rec record) error {
-	if _, _, err := f.repo.readManifest(e, rec.Manifest); !errors.Is(err, events.ErrBitRot) {
+func (f *Fetcher) repairManifest(ctx context.Context, e *entry, meta slotMeta) error {
+	if _, _, err := f.repo.readManifest(e, meta.Manifest); !errors.Is(err, events.ErrBitRot) {
 		return err
 	}
-	block, err := f.sources.fetch(ctx, rec.Manifest)
+	block, err := f.sources.fetch(ctx, meta.Manifest)
 	if err != nil {
 		return fmt.Errorf("manifest: %w", err)
 	}
 	e.files.Lock()
 	defer e.files.Unlock()
-	if _, err := f.repo.recordOf(e); err != nil {
+	if _, err := f.repo.metaOf(e); err != nil {
 		return err
 	}
 	if err := writeWhole(f.repo.disk, filepath.Join(e.dir, manifestName), block); err != nil {
@@ -115,7 +115,7 @@ func (f *Fetcher) repairManifest(ctx context.Context, e *entry, rec record) erro
 func (r *Repo) finishRepair(e *entry) error {
 	e.files.Lock()
 	defer e.files.Unlock()
-	if _, err := r.recordOf(e); err != nil {
+	if _, err := r.metaOf(e); err != nil {
 		return err
 	}
 	if _, err := r.rebuild(e); err != nil {
@@ -131,12 +131,12 @@ func (r *Repo) finishRepair(e *entry) error {
 type repair struct {
 	fetcher *Fetcher
 	entry   *entry
-	record  record
+	meta    slotMeta
 	source  *filling // nil until the list of blocks is needed
 }
 
-func (f *Fetcher) newRepair(e *entry, rec record) *repair {
-	return &repair{fetcher: f, entry: e, record: rec}
+func (f *Fetcher) newRepair(e *entry, meta slotMeta) *repair {
+	return &repair{fetcher: f, entry: e, meta: meta}
 }
 
 // blocks repairs those blocks that are damaged, and returns those that are sound now.
@@ -157,11 +157,11 @@ func (r *repair) blocks(ctx context.Context, blocks []uint64) (mended []uint64, 
 }
 
 func (r *repair) block(ctx context.Context, index uint64) error {
-	if index >= r.record.Blocks {
-		if index < paddedBlocks(r.record.Blocks) {
+	if index >= r.meta.Blocks {
+		if index < paddedBlocks(r.meta.Blocks) {
 			return nil // It is not stored.
 		}
-		return fmt.Errorf("block %d of %d: %w", index, r.record.Blocks, merkle.ErrIndex)
+		return fmt.Errorf("block %d of %d: %w", index, r.meta.Blocks, merkle.ErrIndex)
 	}
 	if found, err := r.fetcher.repo.scrubSlot(ctx, r.entry, index, index+1); err != nil || found == nil {
 		return err
@@ -184,13 +184,13 @@ func (r *repair) open(ctx context.Context) error {
 	if r.source != nil {
 		return nil
 	}
-	if err := r.fetcher.repairManifest(ctx, r.entry, r.record); err != nil {
+	if err := r.fetcher.repairManifest(ctx, r.entry, r.meta); err != nil {
 		return err
 	}
-	m, _, err := r.fetcher.repo.readManifest(r.entry, r.record.Manifest)
+	m, _, err := r.fetcher.repo.readManifest(r.entry, r.meta.Manifest)
 	if err != nil {
 		return err
 	}
-	r.source, err = r.fetcher.filling(ctx, r.record, m)
+	r.source, err = r.fetcher.filling(ctx, r.meta, m)
 	return err
 }

@@ -29,7 +29,7 @@ const (
 	newDir     = "new"
 	trashDir   = "trash"
 
-	recordName   = "slot.json"
+	slotMetaName = "slot.json"
 	manifestName = "manifest"
 	blocksFile   = "blocks"
 	rootsFile    = "roots"
@@ -83,14 +83,14 @@ type Repo struct {
 type entry struct {
 	id  events.SlotID
 	dir string
-	// turn is held by the download that is filling the slot.
-	turn chan struct{}
+	// filler is held by the download that is filling the slot.
+	filler chan struct{}
 	// files is held while files of the slot are written, replaced or removed.
 	files sync.Mutex
 
-	// Repo.mu guards the rest; record changes only while files is held, too.
-	record         record
-	known          bool // whether record was readable
+	// Repo.mu guards the rest; meta changes only while files is held, too.
+	meta           slotMeta
+	known          bool // whether meta was readable
 	gone           bool
 	data, overhead events.Bytes // as measured
 	// damage was found at the start and is not repaired yet.
@@ -162,7 +162,7 @@ func openOn(d disk, dir string, cfg Config) (*Repo, error) {
 // written again: there has been only one, and the slots are verified anyway.
 func (r *Repo) checkFormat() error {
 	path := filepath.Join(r.dir, formatName)
-	b, err := readWhole(r.disk, path, maxRecordSize)
+	b, err := readWhole(r.disk, path, maxSlotMetaSize)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -223,7 +223,7 @@ func (r *Repo) Stored(context.Context) ([]events.StoredSlot, error) {
 	list := make([]events.StoredSlot, 0, len(r.slots))
 	for _, e := range r.slots {
 		list = append(list, events.StoredSlot{
-			Slot: e.id, Complete: e.known && e.record.Complete, Until: e.record.Until,
+			Slot: e.id, Complete: e.known && e.meta.Complete, Until: e.meta.Until,
 			Data: e.data, Overhead: e.overhead, Damage: e.damage,
 		})
 	}
@@ -242,15 +242,15 @@ func (r *Repo) Extend(_ context.Context, slot events.SlotID, until time.Time) er
 	}
 	e.files.Lock()
 	defer e.files.Unlock()
-	rec, err := r.recordOf(e)
+	meta, err := r.metaOf(e)
 	if err != nil {
 		return fmt.Errorf("extend slot %s: %w", slot, err)
 	}
-	if !until.After(rec.Until) {
+	if !until.After(meta.Until) {
 		return nil
 	}
-	rec.Until = until
-	return r.writeRecord(e, rec)
+	meta.Until = until
+	return r.writeMeta(e, meta)
 }
 
 // Delete removes everything of a slot, even while it is being downloaded; that nothing is there is
@@ -356,28 +356,28 @@ func (r *Repo) entry(slot events.SlotID) *entry {
 	return r.slots[slot]
 }
 
-// recordOf returns events.ErrNoSuchSlot for a slot that is gone or unreadable.
-func (r *Repo) recordOf(e *entry) (record, error) {
+// metaOf returns events.ErrNoSuchSlot for a slot that is gone or unreadable.
+func (r *Repo) metaOf(e *entry) (slotMeta, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e.gone || !e.known {
-		return record{}, events.ErrNoSuchSlot
+		return slotMeta{}, events.ErrNoSuchSlot
 	}
-	return e.record, nil
+	return e.meta, nil
 }
 
-// writeRecord replaces slot.json; e.files is held.
-func (r *Repo) writeRecord(e *entry, rec record) error {
-	b, err := rec.encode()
+// writeMeta replaces slot.json; e.files is held.
+func (r *Repo) writeMeta(e *entry, meta slotMeta) error {
+	b, err := meta.encode()
 	if err == nil {
-		err = writeWhole(r.disk, filepath.Join(e.dir, recordName), b)
+		err = writeWhole(r.disk, filepath.Join(e.dir, slotMetaName), b)
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", recordName, err)
+		return fmt.Errorf("write %s: %w", slotMetaName, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e.record, e.known = rec, true
+	e.meta, e.known = meta, true
 	return nil
 }
 

@@ -62,12 +62,12 @@ func TestOverheadIsAnUpperBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec := record{
+		meta := slotMeta{
 			Slot: events.SlotID{1}, Slots: 256, Blocks: blocks, Until: someday,
 			SlotSize: events.Bytes(paddedBlocks(blocks)) * events.BlockSize,
 			Manifest: dataset.ManifestCID(nil), SlotRoot: events.Root(poseidon2.Encode(root)),
 		}
-		e, leave, err := r.acquire(t.Context(), rec, make([]byte, dataset.MaxManifestSize))
+		e, leave, err := r.acquire(t.Context(), meta, make([]byte, dataset.MaxManifestSize))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestOverheadIsAnUpperBound(t *testing.T) {
 		if err != nil || stored[0].Overhead != used {
 			t.Fatalf("overhead %d, used %d (%v)", stored[0].Overhead, used, err)
 		}
-		if limit := Overhead(rec.SlotSize); used > limit {
+		if limit := Overhead(meta.SlotSize); used > limit {
 			t.Fatalf("%d blocks: overhead %d, the bound is %d", blocks, used, limit)
 		}
 	}
@@ -185,31 +185,31 @@ func TestAFormatThatIsDamagedIsWrittenAgain(t *testing.T) {
 	}
 }
 
-func FuzzDecodeRecord(f *testing.F) {
-	rec := record{
+func FuzzDecodeSlotMeta(f *testing.F) {
+	meta := slotMeta{
 		Slots: 3, Blocks: 3, SlotSize: 4 << 16, Manifest: dataset.ManifestCID(nil), Until: someday,
 	}
-	b, err := rec.encode()
+	b, err := meta.encode()
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b)
 	f.Add([]byte(`{"slots":1}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		rec, err := decodeRecord(b)
+		meta, err := decodeSlotMeta(b)
 		if err != nil {
 			if !errors.Is(err, events.ErrMalformed) {
 				t.Fatalf("error %v, want ErrMalformed", err)
 			}
 			return
 		}
-		b, err = rec.encode()
+		b, err = meta.encode()
 		if err != nil {
-			t.Fatalf("record %+v: %v", rec, err)
+			t.Fatalf("metadata %+v: %v", meta, err)
 		}
-		again, err := decodeRecord(b)
-		if err != nil || !again.sameSlot(rec) || !again.Until.Equal(rec.Until) {
-			t.Fatalf("record %+v reads as %+v (%v)", rec, again, err)
+		again, err := decodeSlotMeta(b)
+		if err != nil || !again.sameSlot(meta) || !again.Until.Equal(meta.Until) {
+			t.Fatalf("metadata %+v reads as %+v (%v)", meta, again, err)
 		}
 	})
 }

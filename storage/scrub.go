@@ -105,7 +105,7 @@ func (r *Repo) Scrub(ctx context.Context, now time.Time, most events.Bytes) (eve
 	if p.Began.IsZero() {
 		p.Began, p.Slot, p.Block = now, events.SlotID{}, 0
 	}
-	e, rec := r.scrubNext(*p)
+	e, meta := r.scrubNext(*p)
 	if e == nil {
 		p.LastBegan, p.LastEnded = p.Began, now
 		p.Began, p.Slot, p.Block = time.Time{}, events.SlotID{}, 0
@@ -114,13 +114,13 @@ func (r *Repo) Scrub(ctx context.Context, now time.Time, most events.Bytes) (eve
 	if p.Slot != e.id {
 		p.Slot, p.Block = e.id, 0
 	}
-	last := min(p.Block+max(1, uint64(most/events.BlockSize)), rec.Blocks)
+	last := min(p.Block+max(1, uint64(most/events.BlockSize)), meta.Blocks)
 	found, err := r.scrubSlot(ctx, e, p.Block, last)
 	if err != nil && !errors.Is(err, events.ErrNoSuchSlot) { // It is gone by now: on to the next one.
 		return events.Scrubbed{Progress: *p}, fmt.Errorf("scrub slot %s: %w", e.id, err)
 	}
 	piece := events.Scrubbed{Slot: e.id, Bytes: events.Bytes(last-p.Block) * events.BlockSize, Damage: found}
-	save := last == rec.Blocks || last/scrubSave != p.Block/scrubSave
+	save := last == meta.Blocks || last/scrubSave != p.Block/scrubSave
 	p.Block = last
 	piece.Progress = *p
 	if save {
@@ -130,19 +130,19 @@ func (r *Repo) Scrub(ctx context.Context, now time.Time, most events.Bytes) (eve
 }
 
 // scrubNext is the slot that a pass is at, or the next one; nil: that was the last.
-func (r *Repo) scrubNext(p events.ScrubProgress) (next *entry, rec record) {
+func (r *Repo) scrubNext(p events.ScrubProgress) (next *entry, meta slotMeta) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.slots {
 		at := slices.Compare(e.id[:], p.Slot[:])
-		if !e.known || !e.record.Complete || at < 0 || at == 0 && p.Block >= e.record.Blocks {
+		if !e.known || !e.meta.Complete || at < 0 || at == 0 && p.Block >= e.meta.Blocks {
 			continue
 		}
 		if next == nil || slices.Compare(e.id[:], next.id[:]) < 0 {
-			next, rec = e, e.record
+			next, meta = e, e.meta
 		}
 	}
-	return next, rec
+	return next, meta
 }
 
 // scrubSlot hashes the blocks first to last-1 of a slot and returns what is damaged; nil: nothing.
@@ -154,7 +154,7 @@ func (r *Repo) scrubSlot(ctx context.Context, e *entry, first, last uint64) (fou
 	defer func() { err = errors.Join(err, roots.Close()) }()
 	var damaged []uint64
 	for ; first < last; first += scrubBatch {
-		if _, err := r.recordOf(e); err != nil {
+		if _, err := r.metaOf(e); err != nil {
 			return nil, err
 		}
 		var marks []mark
@@ -230,7 +230,7 @@ func (r *Repo) replace(e *entry, index uint64, data []byte) (err error) {
 	}
 	e.files.Lock()
 	defer e.files.Unlock()
-	if _, err := r.recordOf(e); err != nil {
+	if _, err := r.metaOf(e); err != nil {
 		return err
 	}
 	blocks, err := r.disk.Edit(filepath.Join(e.dir, blocksFile))

@@ -105,7 +105,7 @@ func (r *Repo) readRoots(e *entry, blocks uint64) (roots []fr.Element, missing u
 // when what is left does not lead to the slot root. It returns the tree even if it could not be
 // written. e.files is held, or nobody else has the repo yet.
 func (r *Repo) rebuild(e *entry) (*merkle.FieldTree, error) {
-	roots, _, err := r.readRoots(e, e.record.Blocks)
+	roots, _, err := r.readRoots(e, e.meta.Blocks)
 	if err != nil {
 		return nil, lost(err)
 	}
@@ -113,9 +113,9 @@ func (r *Repo) rebuild(e *entry) (*merkle.FieldTree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build slot tree: %w", err)
 	}
-	if got := events.Root(poseidon2.Encode(tree.Root())); got != e.record.SlotRoot {
+	if got := events.Root(poseidon2.Encode(tree.Root())); got != e.meta.SlotRoot {
 		return nil, &events.DamageError{
-			Whole: true, Reason: fmt.Sprintf("blocks lead to root %s, want %s", got, e.record.SlotRoot),
+			Whole: true, Reason: fmt.Sprintf("blocks lead to root %s, want %s", got, e.meta.SlotRoot),
 		}
 	}
 	return tree, r.writeRebuilt(e, roots, tree)

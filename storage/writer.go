@@ -45,11 +45,11 @@ func (r *Repo) enter(ctx context.Context, slot events.SlotID) (e *entry, leave f
 			return nil, func() {}, nil
 		}
 		select {
-		case e.turn <- struct{}{}:
+		case e.filler <- struct{}{}:
 		case <-ctx.Done():
 			return nil, nil, fmt.Errorf("wait for another download of the slot: %w", ctx.Err())
 		}
-		leave = func() { <-e.turn }
+		leave = func() { <-e.filler }
 		r.mu.Lock()
 		gone := e.gone
 		r.mu.Unlock()
@@ -63,15 +63,15 @@ func (r *Repo) enter(ctx context.Context, slot events.SlotID) (e *entry, leave f
 // acquire waits for the right to fill a slot whose content is known to be wanted, and creates its
 // directory if there is none.
 func (r *Repo) acquire(
-	ctx context.Context, rec record, manifest []byte,
+	ctx context.Context, meta slotMeta, manifest []byte,
 ) (e *entry, leave func(), err error) {
 	for e == nil && err == nil {
-		e, leave, err = r.create(ctx, rec, manifest)
+		e, leave, err = r.create(ctx, meta, manifest)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := r.adopt(e, rec, manifest); err != nil {
+	if err := r.adopt(e, meta, manifest); err != nil {
 		leave()
 		return nil, nil, err
 	}
@@ -82,36 +82,36 @@ func (r *Repo) acquire(
 // directory already it waits for that right, and returns nil when the slot was deleted in the
 // meantime.
 func (r *Repo) create(
-	ctx context.Context, rec record, manifest []byte,
+	ctx context.Context, meta slotMeta, manifest []byte,
 ) (e *entry, leave func(), err error) {
 	r.mu.Lock()
-	if r.slots[rec.Slot] != nil {
+	if r.slots[meta.Slot] != nil {
 		r.mu.Unlock()
-		return r.enter(ctx, rec.Slot)
+		return r.enter(ctx, meta.Slot)
 	}
-	e = r.newEntry(rec.Slot)
-	e.turn <- struct{}{}
+	e = r.newEntry(meta.Slot)
+	e.filler <- struct{}{}
 	e.files.Lock()
-	r.slots[rec.Slot] = e
+	r.slots[meta.Slot] = e
 	r.mu.Unlock()
 	defer e.files.Unlock()
-	if err := r.createFiles(e, rec, manifest); err != nil {
+	if err := r.createFiles(e, meta, manifest); err != nil {
 		r.mu.Lock()
 		e.gone = true
-		delete(r.slots, rec.Slot)
+		delete(r.slots, meta.Slot)
 		r.mu.Unlock()
-		<-e.turn
+		<-e.filler
 		return nil, nil, fmt.Errorf("make the slot's directory: %w", err)
 	}
 	if err := r.measure(e); err != nil {
-		<-e.turn
+		<-e.filler
 		return nil, nil, err
 	}
-	return e, func() { <-e.turn }, nil
+	return e, func() { <-e.filler }, nil
 }
 
-func (r *Repo) createFiles(e *entry, rec record, manifest []byte) error {
-	need := Overhead(rec.SlotSize)
+func (r *Repo) createFiles(e *entry, meta slotMeta, manifest []byte) error {
+	need := Overhead(meta.SlotSize)
 	if err := r.claim(need); err != nil {
 		return err
 	}
@@ -120,14 +120,14 @@ func (r *Repo) createFiles(e *entry, rec record, manifest []byte) error {
 	if err := errors.Join(r.disk.RemoveAll(made), r.disk.MkdirAll(made)); err != nil {
 		return err
 	}
-	b, err := rec.encode()
+	b, err := meta.encode()
 	if err != nil {
 		return err
 	}
 	for _, f := range []struct {
 		name string
 		data []byte
-	}{{manifestName, manifest}, {blocksFile, nil}, {rootsFile, nil}, {recordName, b}} {
+	}{{manifestName, manifest}, {blocksFile, nil}, {rootsFile, nil}, {slotMetaName, b}} {
 		if err := writeWhole(r.disk, filepath.Join(made, f.name), f.data); err != nil {
 			return err
 		}
@@ -136,18 +136,18 @@ func (r *Repo) createFiles(e *entry, rec record, manifest []byte) error {
 		return err
 	}
 	r.mu.Lock()
-	e.record, e.known = rec, true
+	e.meta, e.known = meta, true
 	r.mu.Unlock()
 	return r.disk.SyncDir(filepath.Join(r.dir, slotsDir))
 }
 
 // adopt makes an existing slot fit a download: the same content is continued and kept at least as
-// long, and blocks without a readable record are taken over. Another content under the same id is
+// long, and blocks without readable metadata are taken over. Another content under the same id is
 // an events.ErrContentMismatch.
-func (r *Repo) adopt(e *entry, want record, manifest []byte) error {
+func (r *Repo) adopt(e *entry, want slotMeta, manifest []byte) error {
 	e.files.Lock()
 	defer e.files.Unlock()
-	have, err := r.recordOf(e)
+	have, err := r.metaOf(e)
 	if err == nil && !have.sameSlot(want) {
 		return mismatch("content of the slot on disk", want.Manifest, have.Manifest)
 	}
@@ -159,7 +159,7 @@ func (r *Repo) adopt(e *entry, want record, manifest []byte) error {
 			return fmt.Errorf("write manifest: %w", err)
 		}
 		r.mu.Lock()
-		e.record = want
+		e.meta = want
 		r.mu.Unlock()
 		if err := r.checkJournal(e); err != nil {
 			return err
@@ -167,7 +167,7 @@ func (r *Repo) adopt(e *entry, want record, manifest []byte) error {
 	}
 	want.Complete = have.Complete
 	want.Until = later(want.Until, have.Until)
-	return r.writeRecord(e, want)
+	return r.writeMeta(e, want)
 }
 
 func later(a, b time.Time) time.Time {
@@ -179,7 +179,7 @@ func later(a, b time.Time) time.Time {
 
 // openWriter opens the files of a slot; the caller has the right to fill it.
 func (r *Repo) openWriter(e *entry) (*slotWriter, error) {
-	rec, err := r.recordOf(e)
+	meta, err := r.metaOf(e)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (r *Repo) openWriter(e *entry) (*slotWriter, error) {
 	if w.roots, err = r.disk.Edit(filepath.Join(e.dir, rootsFile)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open roots: %w", err), w.blocks.Close())
 	}
-	err = readMarks(w.roots, 0, rec.Blocks, func(index uint64, m mark) {
+	err = readMarks(w.roots, 0, meta.Blocks, func(index uint64, m mark) {
 		if m.state != markStored {
 			w.missing = append(w.missing, index)
 		} else if !m.zeros() {
@@ -221,7 +221,7 @@ func (w *slotWriter) grow(batch []newBlock) events.Bytes {
 func (w *slotWriter) write(batch []newBlock) error {
 	w.entry.files.Lock()
 	defer w.entry.files.Unlock()
-	if _, err := w.repo.recordOf(w.entry); err != nil {
+	if _, err := w.repo.metaOf(w.entry); err != nil {
 		return fmt.Errorf("write blocks: %w", err)
 	}
 	need := w.grow(batch) - w.occupied
@@ -260,11 +260,11 @@ func (w *slotWriter) write(batch []newBlock) error {
 func (w *slotWriter) finish(ctx context.Context, digests [][32]byte) error {
 	w.entry.files.Lock()
 	defer w.entry.files.Unlock()
-	rec, err := w.repo.recordOf(w.entry)
+	meta, err := w.repo.metaOf(w.entry)
 	if err != nil {
 		return fmt.Errorf("finish slot: %w", err)
 	}
-	roots, missing, err := w.repo.readRoots(w.entry, rec.Blocks)
+	roots, missing, err := w.repo.readRoots(w.entry, meta.Blocks)
 	if err != nil || missing > 0 {
 		return fmt.Errorf("finish slot with %d blocks missing: %w",
 			missing, cmp.Or(err, ErrIncomplete))
@@ -273,8 +273,8 @@ func (w *slotWriter) finish(ctx context.Context, digests [][32]byte) error {
 	if err != nil {
 		return fmt.Errorf("finish slot: %w", err)
 	}
-	if got := events.Root(poseidon2.Encode(tree.Root())); got != rec.SlotRoot {
-		return mismatch("slot root", rec.SlotRoot, got)
+	if got := events.Root(poseidon2.Encode(tree.Root())); got != meta.SlotRoot {
+		return mismatch("slot root", meta.SlotRoot, got)
 	}
 	if digests == nil {
 		if digests, err = w.readDigests(ctx, roots); err != nil {
@@ -284,8 +284,8 @@ func (w *slotWriter) finish(ctx context.Context, digests [][32]byte) error {
 	if err := w.writeTrees(encodeTree(tree), encodeNames(digests)); err != nil {
 		return err
 	}
-	rec.Complete = true
-	if err := w.repo.writeRecord(w.entry, rec); err != nil {
+	meta.Complete = true
+	if err := w.repo.writeMeta(w.entry, meta); err != nil {
 		return err
 	}
 	return w.repo.measure(w.entry)

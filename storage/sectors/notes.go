@@ -78,40 +78,40 @@ func readSmall(path string, most int64) (b []byte, err error) {
 	return b, err
 }
 
-// maxRecord limits sector.json, in bytes; it has about 100.
-const maxRecord = 4 << 10
+// maxMeta limits sector.json, in bytes; it has about 100.
+const maxMeta = 4 << 10
 
-// recordFile is the content of sector.json.
-type recordFile struct {
+// metaFile is the content of sector.json.
+type metaFile struct {
 	Provider string `json:"provider"`
 	Number   uint64 `json:"number"`
 	Size     uint64 `json:"size"`
 }
 
-func writeRecord(path string, sector events.SectorRef) error {
-	b, err := json.MarshalIndent(recordFile{sector.Provider.String(), sector.Number, uint64(sector.Size)}, "", "  ")
+func writeMeta(path string, sector events.SectorRef) error {
+	b, err := json.MarshalIndent(metaFile{sector.Provider.String(), sector.Number, uint64(sector.Size)}, "", "  ")
 	if err != nil {
 		return err
 	}
 	return durable.Replace(path, b, []byte("\n"))
 }
 
-func readRecord(path string) (events.SectorRef, error) {
-	b, err := readSmall(path, maxRecord)
+func readMeta(path string) (events.SectorRef, error) {
+	b, err := readSmall(path, maxMeta)
 	if err != nil {
 		return events.SectorRef{}, err
 	}
-	return decodeRecord(b)
+	return decodeMeta(b)
 }
 
-func decodeRecord(b []byte) (events.SectorRef, error) {
-	var f recordFile
+func decodeMeta(b []byte) (events.SectorRef, error) {
+	var f metaFile
 	if err := json.Unmarshal(b, &f); err != nil {
-		return events.SectorRef{}, fmt.Errorf("%s: %w: %w", recordName, err, events.ErrSectorDamaged)
+		return events.SectorRef{}, fmt.Errorf("%s: %w: %w", metaName, err, events.ErrSectorDamaged)
 	}
 	provider, err := events.ParseAddress(f.Provider)
 	if err != nil {
-		return events.SectorRef{}, fmt.Errorf("%s: %w: %w", recordName, err, events.ErrSectorDamaged)
+		return events.SectorRef{}, fmt.Errorf("%s: %w: %w", metaName, err, events.ErrSectorDamaged)
 	}
 	return events.SectorRef{Provider: provider, Number: f.Number, Size: events.Bytes(f.Size)}, nil
 }

@@ -23,7 +23,7 @@ const (
 	trashDir   = "trash"
 	freshEnd   = ".new"
 	noteEnd    = ".note"
-	recordName = "sector.json"
+	metaName   = "sector.json"
 	// diskPage is the unit of the space that small files and directories take.
 	diskPage = 4096
 	// maxFindings limits how many findings are kept.
@@ -129,13 +129,13 @@ func (s *Store) loadSector(n name) error {
 	}
 	for _, e := range entries {
 		title, _, _ := strings.Cut(e.Name(), ".")
-		if err := s.clear(dir, e.Name(), title, title+noteEnd, recordName); err != nil {
+		if err := s.clear(dir, e.Name(), title, title+noteEnd, metaName); err != nil {
 			return err
 		}
 	}
-	ref, err := readRecord(filepath.Join(dir, recordName))
+	ref, err := readMeta(filepath.Join(dir, metaName))
 	if err == nil && nameOf(ref) != n {
-		err = fmt.Errorf("%s is that of %s: %w", recordName, ref, events.ErrSectorDamaged)
+		err = fmt.Errorf("%s is that of %s: %w", metaName, ref, events.ErrSectorDamaged)
 	}
 	if err != nil {
 		s.find("%s: %v; its files are left alone until the sector is opened with its size, or removed", n, err)
@@ -215,7 +215,7 @@ func (s *Store) enter(sector events.SectorRef) error {
 		err = nil
 	}
 	if err == nil {
-		err = writeRecord(filepath.Join(dir, recordName), sector)
+		err = writeMeta(filepath.Join(dir, metaName), sector)
 	}
 	if err != nil {
 		return fmt.Errorf("make a place for %s: %w", sector, storage.FullDisk(err))

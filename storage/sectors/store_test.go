@@ -159,13 +159,13 @@ func TestWhatCannotBeReadAtAStartIsNamedAndLeftAlone(t *testing.T) {
 		damage func(t *testing.T, s *Store)
 		says   string
 	}{
-		"no sector.json": {func(t *testing.T, s *Store) { remove(t, s.path(sector, recordName)) }, "no such file"},
-		"a damaged one":  {func(t *testing.T, s *Store) { flip(t, s.path(sector, recordName), 0) }, "damaged on disk"},
+		"no sector.json": {func(t *testing.T, s *Store) { remove(t, s.path(sector, metaName)) }, "no such file"},
+		"a damaged one":  {func(t *testing.T, s *Store) { flip(t, s.path(sector, metaName), 0) }, "damaged on disk"},
 		"that of another one": {func(t *testing.T, s *Store) {
-			put(t, s.path(sector, recordName), `{"provider":"0x0200000000000000000000000000000000000000","number":7}`)
+			put(t, s.path(sector, metaName), `{"provider":"0x0200000000000000000000000000000000000000","number":7}`)
 		}, "is that of sector 7 of 0x02"},
-		"one without provider":  {func(t *testing.T, s *Store) { put(t, s.path(sector, recordName), `{}`) }, "malformed"},
-		"one without end":       {func(t *testing.T, s *Store) { put(t, s.path(sector, recordName), strings.Repeat(" ", maxRecord+1)) }, "more than"},
+		"one without provider":  {func(t *testing.T, s *Store) { put(t, s.path(sector, metaName), `{}`) }, "malformed"},
+		"one without end":       {func(t *testing.T, s *Store) { put(t, s.path(sector, metaName), strings.Repeat(" ", maxMeta+1)) }, "more than"},
 		"a foreign directory":   {func(t *testing.T, s *Store) { mkdir(t, filepath.Join(s.dir, "lost+found")) }, "lost+found is no sector"},
 		"another spelling":      {func(t *testing.T, s *Store) { mkdir(t, s.path(sector)[:len(s.path(sector))-1]+"07") }, "is no sector"},
 		"a number too large":    {func(t *testing.T, s *Store) { mkdir(t, s.path(sector)+"99999999999999999999") }, "is no sector"},
@@ -245,10 +245,10 @@ func TestHolesOccupyNothing(t *testing.T) {
 	}
 }
 
-func FuzzDecodeRecord(f *testing.F) {
+func FuzzDecodeMeta(f *testing.F) {
 	f.Add([]byte(`{"provider":"0x0100000000000000000000000000000000000000","number":7,"size":2048}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if _, err := decodeRecord(b); err != nil && !errors.Is(err, events.ErrSectorDamaged) {
+		if _, err := decodeMeta(b); err != nil && !errors.Is(err, events.ErrSectorDamaged) {
 			t.Fatal(err)
 		}
 	})

@@ -11,12 +11,12 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// maxRecordSize limits slot.json, in bytes; it has about 700.
-const maxRecordSize = 16 << 10
+// maxSlotMetaSize limits slot.json, in bytes; it has about 700.
+const maxSlotMetaSize = 16 << 10
 
-// record is the content of slot.json: everything that is needed to prove the slot from its
+// slotMeta is the content of slot.json: everything that is needed to prove the slot from its
 // directory alone.
-type record struct {
+type slotMeta struct {
 	Slot        events.SlotID
 	Request     events.RequestID
 	Index       uint64
@@ -30,8 +30,8 @@ type record struct {
 	Complete    bool
 }
 
-// recordFile is a record as it is stored.
-type recordFile struct {
+// slotMetaFile is a slotMeta as it is stored.
+type slotMetaFile struct {
 	Slot        string    `json:"slot"`
 	Request     string    `json:"request"`
 	Index       uint64    `json:"index"`
@@ -45,8 +45,8 @@ type recordFile struct {
 	Complete    bool      `json:"complete"`
 }
 
-func (r record) encode() ([]byte, error) {
-	b, err := json.MarshalIndent(recordFile{
+func (r slotMeta) encode() ([]byte, error) {
+	b, err := json.MarshalIndent(slotMetaFile{
 		Slot: r.Slot.String(), Request: r.Request.String(), Index: r.Index, Slots: r.Slots,
 		Blocks: r.Blocks, SlotSize: uint64(r.SlotSize), Manifest: r.Manifest.String(),
 		DataSetRoot: r.DataSetRoot.String(), SlotRoot: r.SlotRoot.String(),
@@ -55,12 +55,12 @@ func (r record) encode() ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-func decodeRecord(b []byte) (record, error) {
-	var f recordFile
+func decodeSlotMeta(b []byte) (slotMeta, error) {
+	var f slotMetaFile
 	if err := json.Unmarshal(b, &f); err != nil {
-		return record{}, fmt.Errorf("%s: %w: %w", recordName, err, events.ErrMalformed)
+		return slotMeta{}, fmt.Errorf("%s: %w: %w", slotMetaName, err, events.ErrMalformed)
 	}
-	r := record{
+	r := slotMeta{
 		Index: f.Index, Slots: f.Slots, Blocks: f.Blocks, SlotSize: events.Bytes(f.SlotSize),
 		Until: f.Until, Complete: f.Complete,
 	}
@@ -71,19 +71,19 @@ func decodeRecord(b []byte) (record, error) {
 	r.DataSetRoot, errs[3] = events.ParseRoot(f.DataSetRoot)
 	r.SlotRoot, errs[4] = events.ParseRoot(f.SlotRoot)
 	if err := errors.Join(errs[:]...); err != nil {
-		return record{}, fmt.Errorf("%s: %w: %w", recordName, err, events.ErrMalformed)
+		return slotMeta{}, fmt.Errorf("%s: %w: %w", slotMetaName, err, events.ErrMalformed)
 	}
 	padded, err := merkle.PaddedBlocks(r.Blocks)
 	if err != nil || r.SlotSize != events.Bytes(padded)*events.BlockSize ||
 		r.Slots == 0 || r.Slots > dataset.MaxSlots || r.Index >= r.Slots {
-		return record{}, fmt.Errorf("%s: %d blocks in %d bytes, slot %d of %d: %w",
-			recordName, r.Blocks, r.SlotSize, r.Index, r.Slots, events.ErrMalformed)
+		return slotMeta{}, fmt.Errorf("%s: %d blocks in %d bytes, slot %d of %d: %w",
+			slotMetaName, r.Blocks, r.SlotSize, r.Index, r.Slots, events.ErrMalformed)
 	}
 	return r, nil
 }
 
-// sameSlot reports whether two records describe the same content.
-func (r record) sameSlot(o record) bool {
+// sameSlot reports whether two slots have the same content.
+func (r slotMeta) sameSlot(o slotMeta) bool {
 	r.Until, r.Complete, o.Until, o.Complete = time.Time{}, false, time.Time{}, false
 	return r == o
 }
