@@ -22,16 +22,17 @@ import (
 type write struct {
 	stream   string
 	expected events.Expected
-	// events have bytes of their own: an attempt that was abandoned may still
-	// read them when the caller has gone on.
+	// events have their own copies of the bytes: an abandoned attempt may still
+	// read them after the caller has gone on.
 	events []esdb.EventData
 }
 
-// Append implements events.Store. When an attempt fails in a way that leaves
-// open whether it was written, an append at an exact revision is repeated with
-// the same ids, until the server has answered or Config.Patience is over: the
-// rules of Append make that safe. Any and StreamExists are repeated only when
-// nothing was sent. What counts as done, and as refused, is in judge.go.
+// Append implements events.Store. When an attempt fails and it is not known
+// whether the events were written, an append at an exact revision is repeated
+// with the same ids until the server answers or Config.Patience is over, which
+// the rules of Append make safe. Any and StreamExists are repeated only when
+// nothing was sent. judge.go decides which answers mean done, and which
+// refused.
 func (s *Store) Append(
 	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
 ) (events.AppendResult, error) {
@@ -75,8 +76,9 @@ func (s *Store) Append(
 	return result, nil
 }
 
-// aloneBytes is from where on an append goes by itself: it would hold up those
-// behind it, and when it is more than the server takes, end the stream for all.
+// aloneBytes is the size from which an append is sent by itself: on the shared
+// stream it would delay those after it, and if the server finds it too large,
+// end the stream for all.
 const aloneBytes = 4 << 20
 
 func size(batch []events.NewEvent) (n int) {
@@ -86,7 +88,7 @@ func size(batch []events.NewEvent) (n int) {
 	return n
 }
 
-// wrapWrite says what was being done, where the error does not.
+// wrapWrite adds to an error what was being done, unless it says so.
 func wrapWrite(what, stream string, err error) error {
 	if errors.Is(err, events.ErrWrongRevision) || errors.Is(err, events.ErrClosed) {
 		return err
@@ -109,8 +111,8 @@ func proposed(batch []events.NewEvent) []esdb.EventData {
 }
 
 // try makes attempts until the server has answered. safe says that an attempt
-// may be made again although the one before may have been done; judge, what an
-// answer is worth.
+// may be made again although the one before may have been written; judge
+// decides what an answer means.
 func (s *Store) try(
 	ctx context.Context, safe bool, do func(context.Context, *held) error,
 	judge func(error) error,
@@ -138,7 +140,7 @@ func (s *Store) try(
 	}
 }
 
-// attempt makes one, and learns from its outcome whether the server answers.
+// attempt makes one attempt, and learns from its outcome whether the server answers.
 func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(context.Context, *held) error) error {
 	h, err := s.acquireWithin(ctx, patience)
 	if err != nil {
@@ -162,8 +164,8 @@ func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(con
 	return err
 }
 
-// appendOne is an append by itself. When it has no events, the server only checks
-// the expectation. The client has such a call, and it takes an answer that says
+// appendOne sends an append by itself. Without events, the server only checks the
+// expectation. The client has a call for that, too, but takes an answer that is
 // neither yes nor no for a yes.
 func (h *held) appendOne(ctx context.Context, w write) (events.AppendResult, error) {
 	var trailers metadata.MD
@@ -206,7 +208,7 @@ func proposal(e esdb.EventData) *streams.AppendReq_ProposedMessage {
 	}
 }
 
-// Delete implements events.Store. It is repeated only when nothing was sent.
+// Delete implements events.Store. It is repeated only if nothing was sent.
 func (s *Store) Delete(
 	ctx context.Context, stream string, expected events.Expected, forever bool,
 ) (events.Position, error) {
@@ -257,8 +259,8 @@ func identifier(stream string) *shared.StreamIdentifier {
 	return &shared.StreamIdentifier{StreamName: []byte(stream)}
 }
 
-// expect puts what is expected of a stream into the options of a request. The requests
-// have a type of their own for each case of it, and the same names of fields.
+// expect puts the expectation of a stream into the options of a request. Each request
+// has its own types for the cases, with the same field names.
 func expect[M proto.Message](options M, expected events.Expected) M {
 	m := options.ProtoReflect()
 	field := m.Descriptor().Fields().ByName

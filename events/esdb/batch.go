@@ -21,13 +21,12 @@ import (
 )
 
 // chunkBytes is about the most bytes of one request, so that a large append
-// does not keep small ones behind it waiting for long. A single event may be
-// larger.
+// does not delay small ones after it for long. A single event may be larger.
 const chunkBytes = 256 << 10
 
-// batcher sends appends on one stream of the protocol, many at a time, and
-// hands their answers out: one goroutine sends, because a stream takes one
-// sender, and one receives. It lives until the stream ends.
+// batcher sends many appends at a time on one BatchAppend stream, and
+// distributes the answers. One goroutine sends, because a stream allows one
+// sender, and one receives. It lives as long as the stream.
 type batcher struct {
 	ctx    context.Context // of the stream, which belongs to no single call
 	cancel context.CancelFunc
@@ -48,8 +47,8 @@ type parcel struct {
 	timeout time.Duration
 	answer  chan answer // takes one
 
-	// Guarded by the batcher's mutex: who looks first, the sender or the caller
-	// that goes away, decides whether it is sent.
+	// Guarded by the batcher's mutex: either the sender or the caller that
+	// gives up comes first, and that decides whether it is sent.
 	number  uint64 // its correlation id, once it is sent
 	sent    bool
 	dropped bool
@@ -60,7 +59,7 @@ type answer struct {
 	err    error
 }
 
-// batcher is the one that runs, or a new one.
+// batcher returns the running batcher, or starts one.
 func (l *session) batcher() *batcher {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,8 +77,8 @@ func (l *session) batcher() *batcher {
 	return b
 }
 
-// run opens the stream and serves it until it ends, after a batcher before it
-// has.
+// run opens the stream when the batcher before has ended, and serves it until
+// it ends.
 func (b *batcher) run(l *session, before *batcher) {
 	defer close(b.over)
 	if before != nil {
@@ -106,7 +105,7 @@ func (b *batcher) ended() bool {
 	}
 }
 
-// end ends the stream once, and gives all who wait the reason.
+// end ends the stream once, and gives the reason to all who wait.
 func (b *batcher) end(reason error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,7 +143,7 @@ func (b *batcher) append(ctx context.Context, w write, timeout time.Duration) (e
 	}
 }
 
-// drop forgets an append, and says whether it was sent.
+// drop forgets an append, and reports whether it was sent.
 func (b *batcher) drop(p *parcel) (sent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -153,8 +152,8 @@ func (b *batcher) drop(p *parcel) (sent bool) {
 	return p.sent
 }
 
-// silent ends a stream on which nothing was heard since an append that was
-// waited for in vain: the next attempt gets a new one.
+// silent ends a stream that has been silent since an append that got no answer:
+// the next attempt gets a new stream.
 func (b *batcher) silent(began time.Time, err error) error {
 	b.mu.Lock()
 	heard := b.heard
@@ -165,7 +164,7 @@ func (b *batcher) silent(began time.Time, err error) error {
 	return err
 }
 
-// claim gives an append its number, unless its caller has gone.
+// claim gives an append its number, unless its caller has given up.
 func (b *batcher) claim(p *parcel) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -246,8 +245,9 @@ func (b *batcher) receive(stream streams.Streams_BatchAppendClient) {
 	}
 }
 
-// explainStream is the end of the stream for those who wait for answers. Unless
-// the server refuses all of it, they cannot know what became of theirs.
+// explainStream translates the end of the stream for those who wait for
+// answers. Unless the server refuses the whole stream, they cannot know whether
+// their appends were written.
 func explainStream(err error) error {
 	_, elsewhere := errors.AsType[*errNotLeader](err)
 	if elsewhere || errors.Is(err, events.ErrDenied) || errors.Is(err, events.ErrAway) {
@@ -277,10 +277,10 @@ type failure interface {
 	GetDetails() []*anypb.Any
 }
 
-// explainBatch is the error of one append. Its first detail says what it is,
-// its code what it is like. It is never nil: what a server calls an error is one,
-// whatever its code, which is 0 for a node that cannot write. What is not known to
-// be a refusal leaves open whether the append was done.
+// explainBatch translates the error of one append. Its first detail tells which
+// error it is, its code only the kind. It never returns nil: what a server calls
+// an error is one, whatever its code, which is 0 for a node that cannot write.
+// Unless it is known to be a refusal, the append may have been written.
 func explainBatch(f failure) error {
 	for _, detail := range f.GetDetails() {
 		switch detail.MessageName() {
@@ -314,18 +314,18 @@ func explainBatch(f failure) error {
 	return away(fmt.Errorf("the server answered an append with an error of code %d: %q", f.GetCode(), f.GetMessage()))
 }
 
-// numbered is a correlation id; they are unique on one stream.
+// numbered makes a correlation id from a number. Ids are unique on one stream.
 func numbered(n uint64) *shared.UUID {
 	return &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{
 		MostSignificantBits: correlationMark, LeastSignificantBits: int64(n), //nolint:gosec // only bits
 	}}}
 }
 
-// correlationMark fills the other half of a correlation id: version 8, of our
-// own making.
+// correlationMark fills the other half of a correlation id: UUID version 8, for
+// free use.
 const correlationMark = 0x686f73746e6f8465
 
-// numberOf is the number in a correlation id, 0 if it is none of ours.
+// numberOf returns the number in a correlation id, 0 if the id is not ours.
 func numberOf(id *shared.UUID) uint64 {
 	if s := id.GetStructured(); s != nil {
 		return uint64(s.GetLeastSignificantBits()) //nolint:gosec // only bits

@@ -21,27 +21,27 @@ import (
 	_ "github.com/hostnode/hostnode/events/protoconflict" // the client registers gossip.proto
 )
 
-// Config says which server, and how long to wait for it. Only URL is required.
+// Config says which server to use, and how long to wait for it. Only URL is required.
 type Config struct {
 	// URL is a connection string as EventStoreDB's clients have it:
-	// esdb://user:password@host:2113?tlsCaFile=ca.crt, several hosts separated
-	// by commas, or esdb+discover://host. Its maxDiscoverAttempts and
-	// discoveryInterval are not used: the store looks for a node for ever, with
+	// esdb://user:password@host:2113?tlsCaFile=ca.crt, several hosts separated by
+	// commas, or esdb+discover://host. Its maxDiscoverAttempts and
+	// discoveryInterval have no effect: the store looks for a node for ever, with
 	// pauses from MinPause to MaxPause. Only the leader of a cluster is used, for
-	// reads too, so another nodePreference is refused.
+	// reads too; any other nodePreference is refused.
 	URL string
-	// Renew gives the connection string anew after the server has refused the user,
-	// because the password may have changed since; nil: it stays as it is. It is called
-	// by one goroutine.
+	// Renew returns the connection string again after the server has refused the user,
+	// because the password may have changed; nil: the string stays. It is called by one
+	// goroutine.
 	Renew func() (string, error)
 	// Log takes what an operator may want to know; nil drops it.
 	Log *logrus.Entry
 	// CallTimeout is how long one attempt of a call may take, and how long a
-	// read may go without an answer. 0: the URL's defaultDeadline, or 10 s.
+	// read may wait for an answer. 0: the URL's defaultDeadline, or 10 s.
 	CallTimeout time.Duration
-	// Patience is how long a call goes on trying while the server is away,
-	// before it gives up with events.ErrAway. Subscriptions do not give up. 0:
-	// 30 s.
+	// Patience is how long a call keeps trying while the server does not
+	// answer, before it fails with events.ErrAway. Subscriptions never give up.
+	// 0: 30 s.
 	Patience time.Duration
 	// OpenTimeout is how long Open waits for the first answer. 0: 15 s.
 	OpenTimeout time.Duration
@@ -49,12 +49,12 @@ type Config struct {
 	// answers. 0: 10 s.
 	ProbeEvery time.Duration
 	// MinPause and MaxPause bound the pauses between attempts to reach the
-	// server, which grow with the time that it is away. 0: 10 ms and 5 s.
+	// server, which grow with the length of the outage. 0: 10 ms and 5 s.
 	MinPause, MaxPause time.Duration
-	// MaxCalls is the most calls, reads and subscriptions at a time, abandoned
-	// ones included until they end; further ones wait. 0: 4096.
+	// MaxCalls is the most calls, reads and subscriptions at a time, including
+	// abandoned ones until they end; further ones wait. 0: 4096.
 	MaxCalls int
-	// NoBatch does without BatchAppend, as with a server that does not have it.
+	// NoBatch does without BatchAppend, as for a server that lacks it.
 	NoBatch bool
 }
 
@@ -67,7 +67,7 @@ const (
 	defaultMinPause    = 10 * time.Millisecond
 	defaultMaxPause    = 5 * time.Second
 	defaultMaxCalls    = 4096
-	// minKeepAlive is the least interval of pings that gRPC takes.
+	// minKeepAlive is the shortest interval of pings that gRPC accepts.
 	minKeepAlive = 10 * time.Second
 )
 
@@ -105,7 +105,7 @@ func (c Config) log() *logrus.Entry {
 }
 
 // ErrURL means that the connection string, or a file that it names, cannot be
-// used. The error that wraps it says what to write instead.
+// used. The error that wraps it says what to write.
 var ErrURL = errors.New("connection string of the event store")
 
 func refuse(format string, args ...any) error {
@@ -126,7 +126,7 @@ var settings = map[string]bool{
 }
 
 // parse reads the connection string as the client does, but refuses what the
-// client would drop without a word, and never shows the password.
+// client would silently ignore, and never shows the password.
 func (c Config) parse() (*esdb.Configuration, error) {
 	scheme, rest, ok := strings.Cut(c.URL, "://")
 	switch {
@@ -157,7 +157,7 @@ func (c Config) parse() (*esdb.Configuration, error) {
 }
 
 // checkHosts refuses what the client would take for another host or port: it
-// reads a missing name as this machine, and cuts large numbers off.
+// takes a missing name for this machine, and truncates large numbers.
 func checkHosts(scheme, hosts string) error {
 	if strings.Trim(hosts, "/") == "" {
 		return refuse("names no host; write for example %s://host:2113", scheme)
@@ -178,8 +178,8 @@ func checkHosts(scheme, hosts string) error {
 	return nil
 }
 
-// parseError is the client's error without anything of a password: what cannot
-// be parsed may be quoted from anywhere in the string.
+// parseError returns the client's error without any part of a password: the
+// error may quote any part of a string that cannot be parsed.
 func (c Config) parseError(err error) error {
 	if strings.Contains(c.URL, "@") {
 		return refuse("cannot be read; special characters in a user's name or password are written "+
@@ -192,7 +192,7 @@ func (c Config) parseError(err error) error {
 	return refuse("%s: %w", clip(c.URL), err)
 }
 
-// checkSettings is the query without what the client does not know.
+// checkSettings returns the query without the settings that the client does not know.
 func (c Config) checkSettings(query string) (string, error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -221,8 +221,8 @@ func (c Config) checkSettings(query string) (string, error) {
 // maxMillis keeps a number of milliseconds from overflowing as a Duration.
 const maxMillis = math.MaxInt64 / int64(time.Millisecond)
 
-// checkSetting reads the settings that the client takes although they are
-// wrong, or refuses without saying what would be right.
+// checkSetting refuses settings that the client would accept although they are
+// wrong, or would refuse without saying what is right.
 func (c Config) checkSetting(key, value string) (string, error) {
 	switch key {
 	case "tlscafile":
@@ -293,8 +293,8 @@ func checkCredentials(conf *esdb.Configuration) error {
 	return nil
 }
 
-// plainKey is a key for people, unless it could be a part of a password with a
-// question mark.
+// plainKey returns a key to be shown, unless it could be a part of a password
+// that contains a question mark.
 func plainKey(key string) string {
 	for _, r := range key {
 		if r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' {
@@ -304,7 +304,7 @@ func plainKey(key string) string {
 	return clip(key)
 }
 
-// clip shortens what somebody else wrote for an error.
+// clip shortens foreign text for an error.
 func clip(s string) string {
 	const most = 60
 	if len(s) <= most {
@@ -313,14 +313,14 @@ func clip(s string) string {
 	return s[:most] + "…"
 }
 
-// Redact is a connection string for people: without the password, and when it
-// is malformed without anything that could be a part of it.
+// Redact returns a connection string to be shown: without the password and, if
+// it is malformed, without anything that could be a part of it.
 func Redact(connection string) string {
 	name, _ := RedactSecrets(connection)
 	return name
 }
 
-// RedactSecrets is Redact, and returns besides what was left out.
+// RedactSecrets is Redact, and also returns what was left out.
 func RedactSecrets(connection string) (name string, secrets []string) {
 	return events.RedactURL(connection, slices.Collect(maps.Keys(settings))...)
 }

@@ -35,20 +35,20 @@ const (
 	messageGuarded = "read-only over the wire"
 )
 
-// errNotSent means that a call ended before anything of it went out, so that it
-// can be repeated whatever it was.
+// errNotSent means that a call ended before any part of it was sent, so that
+// any call can be repeated.
 var errNotSent = errors.New("nothing was sent")
 
-// errNotReady means that a node cannot write now (it starts, has lost its
-// followers, or is busy) and has written nothing. It may go on serving reads, so
-// nothing else tells.
+// errNotReady means that a node cannot write now (it is starting, has lost its
+// followers, or is busy) and has written nothing. It may still serve reads, so
+// reads do not reveal it.
 var errNotReady = errors.New("the node takes no appends now")
 
-// notReadyTexts are how servers say it. The code beside them is no help: a batch
-// append has it with code 0, which is OK to gRPC's helpers.
+// notReadyTexts are the servers' texts for it. The code beside them does not
+// help: in a batch append it is 0, which gRPC's helpers take for OK.
 var notReadyTexts = []string{"Server Is Not Ready", "Server Is Busy", "No leader info available"}
 
-// notReady is the error of such a node; nil for any other text.
+// notReady returns errNotReady for such a text, and nil for any other.
 func notReady(text string) error {
 	for _, known := range notReadyTexts {
 		if strings.Contains(text, known) {
@@ -58,11 +58,11 @@ func notReady(text string) error {
 	return nil
 }
 
-// errBroken is an answer that breaks the server's promises: what it says was done
-// cannot be what was asked for.
+// errBroken is an answer that cannot be true: what it reports is not what was
+// asked for.
 var errBroken = errors.New("the answer of the event store cannot be")
 
-// broken leaves open what became of the call.
+// broken makes an errBroken, which leaves open whether the call took effect.
 func broken(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", errBroken, away(fmt.Errorf(format, args...)))
 }
@@ -79,16 +79,16 @@ func (e *errNotLeader) Error() string {
 	return "the node is not the leader of its cluster, " + e.leader + " is"
 }
 
-// missing is a stream that a deletion did not find.
+// errMissing: a deletion did not find the stream.
 var errMissing = errors.New("the server does not know it")
 
-// away is an error of a server that does not answer. What was asked may have
-// happened.
+// away marks an error of a server that does not answer. The call may have taken
+// effect.
 func away(cause error) error { return fmt.Errorf("%w: %w", events.ErrAway, cause) }
 
-// Explain is an error of the client, or of gRPC, as one of the port, with a hint
-// where an operator can do something about it. Errors of contexts and of the
-// port come back as they are.
+// Explain translates an error of the client, or of gRPC, to one of the port,
+// with a hint where an operator can do something about it. Errors of contexts
+// and of the port are returned as they are.
 func Explain(err error) error {
 	return explain(err, nil)
 }
@@ -123,8 +123,8 @@ func ofThePort(err error) bool {
 	return leader
 }
 
-// explainCode maps what the client itself found out; nil for what is in the
-// status that it wraps.
+// explainCode translates the errors that the client itself finds; nil for those
+// of the status that it wraps.
 func explainCode(e *esdb.Error) error {
 	switch e.Code() { //nolint:exhaustive // the others say no more than the status inside
 	case esdb.ErrorCodeNotLeader:
@@ -160,7 +160,7 @@ func explainStatus(err error, trailers metadata.MD) error {
 		return denied(s.Code(), text)
 	case codes.Unavailable:
 		return away(errors.New(withHint(text)))
-	// The server gave up on a call, or the connection ended under it.
+	// The server gave up on the call, or the connection ended during it.
 	case codes.DeadlineExceeded, codes.Aborted, codes.Canceled:
 		return away(errors.New(withHint(text)))
 	case codes.ResourceExhausted:
@@ -185,8 +185,8 @@ func tooLarge(text string) error {
 	return fmt.Errorf("%w: %s (older releases of EventStoreDB take 1 MiB an append)", events.ErrTooLarge, text)
 }
 
-// connectionEnded recognises what grpc calls internal although it says only
-// that the connection ended under the call.
+// connectionEnded recognises errors that grpc calls internal although only the
+// connection ended during the call.
 func connectionEnded(text string) bool {
 	for _, part := range []string{"RST_STREAM", "unexpected EOF", "server closed the stream", "transport"} {
 		if strings.Contains(text, part) {
@@ -196,7 +196,7 @@ func connectionEnded(text string) bool {
 	return false
 }
 
-// denied says which of the two it is: nobody believes who we are, or we may not.
+// denied tells the two cases apart: the server does not know who we are, or we lack the right.
 func denied(code codes.Code, text string) error {
 	if code == codes.Unauthenticated {
 		return fmt.Errorf("%w: %s; check user and password of eventStore.url (or the user certificate)",
@@ -209,7 +209,7 @@ func denied(code codes.Code, text string) error {
 		"($admins have it; others by an $acl)", events.ErrDenied, text)
 }
 
-// explainException maps what a server says in the trailers of a call.
+// explainException translates what a server says in the trailers of a call.
 func explainException(err error, trailers metadata.MD) error {
 	switch first(trailers, exception) {
 	case exceptionLeader:
@@ -241,16 +241,17 @@ func first(trailers metadata.MD, key string) string {
 	return ""
 }
 
-// revisionOf reads a revision as servers write it: a number, or a word or a
-// negative number for a stream that has no events.
+// revisionOf parses a revision as servers write it: a number; or, for a stream
+// without events, a word or a negative number.
 func revisionOf(text string) (revision uint64, exists bool) {
 	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
 	return n, err == nil && n <= math.MaxInt64
 }
 
-// ofAppend is the error of an append. It misses no stream: "not found" is the
-// code of a node that does not lead and does not say who does. And what is not
-// known to be a refusal leaves open whether the append was done.
+// ofAppend translates the error of an append. It never means that a stream is
+// missing: "not found" is the code of a node that does not lead and does not
+// say who does. And unless it is known to be a refusal, the append may have
+// been written.
 func ofAppend(err error) error {
 	switch {
 	case errors.Is(err, events.ErrStreamNotFound):
@@ -261,8 +262,8 @@ func ofAppend(err error) error {
 	return away(err)
 }
 
-// explainRead is explain for reads and subscriptions. That a stream is not there
-// is said in a message of the answer; the status "not found" is said by a node
+// explainRead is explain for reads and subscriptions. A missing stream is
+// reported by a message of the answer; the status "not found" comes from a node
 // that does not lead, and proves nothing about the stream.
 func explainRead(err error) error {
 	if status.Code(err) == codes.NotFound {
@@ -271,7 +272,7 @@ func explainRead(err error) error {
 	return explain(err, nil)
 }
 
-// completed fills in what only the caller knows.
+// completed adds what only the caller knows.
 func completed(err error, stream string, expected events.Expected) error {
 	if wrong, ok := errors.AsType[*events.WrongRevisionError](err); ok {
 		wrong.Stream, wrong.Expected = stream, expected

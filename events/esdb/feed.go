@@ -9,7 +9,7 @@ import (
 )
 
 // ahead is how many events a reader takes from the client before its consumer
-// asks for them: enough to keep both busy, few enough when each has 16 MiB.
+// asks for them: enough to keep both busy, and not too many if each has 16 MiB.
 const ahead = 16
 
 // source is an open read or subscription of the client.
@@ -24,8 +24,8 @@ type message struct {
 	err   error
 }
 
-// feed opens a source and pumps what it says into a channel, on a goroutine
-// that holds the link and ends soon after ctx does.
+// feed opens a source and sends what it yields to a channel, on a goroutine
+// that holds the session and ends soon after ctx does.
 func (h *held) feed(ctx context.Context, open func(context.Context, *esdb.Client) (source, error)) <-chan message {
 	out := make(chan message, ahead)
 	h.share()

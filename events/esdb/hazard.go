@@ -9,11 +9,11 @@ import (
 )
 
 // harmless refuses an event whose metadata would stop a system projection of an
-// EventStoreDB for good, for everybody who uses it: $by_category and
-// $by_event_type fault at an object that ends early, $by_correlation_id at a
-// correlation that is no plain value. Only a scavenge behind a tombstone heals
-// that (spec/eventstore.md §11). Hostnode never writes such metadata, but what others
-// wrote may be on its way here.
+// EventStoreDB, for all its users: $by_category and $by_event_type fail at a JSON
+// object that ends early, $by_correlation_id at a correlation id that is not a plain
+// value. Only a tombstone and a scavenge repair that (spec/eventstore.md §11).
+// Hostnode never writes such metadata, but events of other programs may be copied
+// here.
 func harmless(stream string, e events.NewEvent) error {
 	meta := bytes.TrimSpace(e.Foreign)
 	if e.Binary || len(meta) == 0 || meta[0] != '{' {

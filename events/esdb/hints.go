@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// hints say what to check when a connection cannot be made, by what the
-// libraries write into their errors. Those that are about the settings and not
-// about the server end Open at once.
+// hints say what to check when a connection cannot be made, by the texts of the
+// libraries' errors. Those about settings, rather than the server, make Open
+// fail at once.
 var hints = []struct {
 	part  string
 	hint  string
@@ -56,8 +56,8 @@ var hints = []struct {
 	},
 }
 
-// ErrSettings marks an error of Open that goes away only when somebody changes
-// the settings, or the server's. It comes with events.ErrAway.
+// ErrSettings marks an error of Open that goes away only when the settings, or
+// the server's, are changed. It comes with events.ErrAway.
 var ErrSettings = errors.New("the connection cannot be made like this")
 
 // withHint adds what to check.
@@ -70,7 +70,7 @@ func withHint(text string) string {
 	return text
 }
 
-// markSettings wraps an error that waiting does not help against.
+// markSettings wraps an error that waiting does not cure.
 func markSettings(err error) error {
 	text := err.Error()
 	for _, h := range hints {

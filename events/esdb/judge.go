@@ -8,16 +8,16 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file decides what an answer to an append is worth. An append has been
-// done, has not been done, or nobody knows yet; the third is repeated unchanged
-// until it is one of the others.
+// This file decides what an answer to an append means. An append has been
+// written, or not, or it is not known; in the third case it is repeated
+// unchanged until it is.
 
-// check compares a success with what was asked for: at an exact revision the
-// last event stands where the expectation puts it. Only NoStream may find a
-// stream that was deleted, whose numbering goes on (confirm).
+// check compares a success with the request: after an append at an exact
+// revision, the last event must have the revision that follows from it. Only
+// NoStream may succeed on a deleted stream, whose numbering goes on (confirm).
 func (w write) check(r events.AppendResult) error {
 	count, exact := w.expected.Count()
-	last := count + uint64(len(w.events)) // one more than the revision that is wanted
+	last := count + uint64(len(w.events)) // one more than the revision that the last event should have
 	switch {
 	case len(w.events) == 0 && !exact, last == 0:
 		return nil
@@ -32,19 +32,19 @@ func (w write) check(r events.AppendResult) error {
 		w.stream, r.Revision, r.Exists, last-1)
 }
 
-// deleted says that a success makes sense only for a stream that was deleted.
+// deleted reports whether a success makes sense only for a deleted stream.
 func (w write) deleted(r events.AppendResult) bool {
 	count, exact := w.expected.Count()
 	return exact && count == 0 && len(w.events) > 0 && r.Revision+1 > uint64(len(w.events))
 }
 
-// confirmations is how often a stream is read that takes events again after it was
-// deleted: the metadata that shows them is written after them, within some
-// milliseconds.
+// confirmations is how often a stream is read that accepts events again after a
+// deletion: the metadata that makes them readable is written after them, within
+// some milliseconds.
 const confirmations = 5
 
-// confirm looks whether the last event stands where a success says; the stream's
-// metadata may hide those before it.
+// confirm checks that the last event has the revision that the success reports;
+// the stream's metadata may hide those before it.
 func (s *Store) confirm(ctx context.Context, w write, r events.AppendResult) error {
 	last := write{stream: w.stream, events: w.events[len(w.events)-1:]}
 	for range confirmations {
@@ -58,16 +58,16 @@ func (s *Store) confirm(ctx context.Context, w write, r events.AppendResult) err
 		w.stream, r.Revision)
 }
 
-// judge says what a refusal for the revision is worth. A leader that is cut off
-// from the others keeps what it was sent in its log, without a word, and judges
-// what comes next by it: at a revision that no read shows. Such an event may
-// become part of the stream, or vanish; until then nothing is known. The refusal
-// stands when the events that it rests on can be read from the leader, or are
-// hidden by the stream's metadata.
+// judge decides what a wrong revision means. A leader that is cut off from the
+// other nodes keeps the appends that it receives in its log, without answering,
+// and judges later ones by them: by a revision that no read shows. These events
+// may become part of the stream, or vanish; until then nothing is known. The
+// refusal is believed when the events that it rests on can be read from the
+// leader, or are hidden by the stream's metadata.
 func (s *Store) judge(ctx context.Context, w write, wrong *events.WrongRevisionError) error {
 	count, exact := w.expected.Count()
 	if !exact || len(w.events) == 0 || !wrong.Exists || wrong.Actual < count {
-		return wrong // Whoever expected more than there is asks the reader of the stream.
+		return wrong // A writer that expects more than there is reads the stream and decides.
 	}
 	same, other, err := s.compare(ctx, w, count)
 	switch {
@@ -92,8 +92,8 @@ func (s *Store) judge(ctx context.Context, w write, wrong *events.WrongRevisionE
 		w.stream, wrong.Actual, count))
 }
 
-// compare counts how many of the events stand in the stream already, from the
-// first on, and says whether another one does.
+// compare counts the events that are in the stream already, from the first on,
+// and reports whether a different one is.
 func (s *Store) compare(ctx context.Context, w write, from uint64) (same int, other bool, err error) {
 	q := events.ReadStream{From: from, Limit: len(w.events)}
 	for r, err := range s.ReadStream(ctx, w.stream, q) {
@@ -113,13 +113,13 @@ func (s *Store) compare(ctx context.Context, w write, from uint64) (same int, ot
 }
 
 // hidden reports whether the metadata of a stream may hide the event at a
-// revision from readers.
+// revision.
 func (s *Store) hidden(ctx context.Context, stream string, revision uint64) (bool, error) {
 	r, found, err := events.Last(ctx, s, events.MetadataStream(stream))
 	if err != nil || !found {
 		return false, err
 	}
 	m, err := events.ParseStreamMetadata(r.Data)
-	// Nobody knows what a server makes of metadata that cannot be read.
+	// What a server does with unreadable metadata is not known.
 	return err != nil || m.MaxAge != 0 || m.TruncateBefore > revision, nil
 }

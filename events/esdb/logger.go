@@ -14,10 +14,10 @@ func discard() *logrus.Entry {
 	return logrus.NewEntry(log)
 }
 
-// bridge hands the client's log lines to logrus, all at debug level: the client
-// calls every failed call an error, also what is expected (a wrong revision, a
-// reader that was closed). What an operator must know is said by the store.
-// hook, unless nil, sees each line first, on the goroutine that says it.
+// bridge passes the client's log lines to logrus, all at debug level: the
+// client reports every failed call as an error, even an expected one (a wrong
+// revision, a closed reader). The store itself says what an operator must know.
+// hook, unless nil, gets each line first, on the goroutine that logs it.
 func bridge(log *logrus.Entry, hook func(format string, args []any)) esdb.LoggingFunc {
 	return func(level esdb.LogLevel, format string, args ...any) {
 		if len(args) == 1 { // Some calls hand over all arguments as one slice.

@@ -26,8 +26,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxMessage is the largest answer that is taken, as in the client: an event of
-// 16 MiB and what is around it.
+// maxMessage is the largest answer that is accepted, the same as the client's:
+// an event of 16 MiB and what is around it.
 const maxMessage = 17 << 20
 
 // node is a server that has answered.
@@ -38,8 +38,7 @@ type node struct {
 	batch bool
 }
 
-// finder looks for nodes as the client does, but gives up when its context
-// does.
+// finder looks for nodes as the client does, but stops when its context ends.
 type finder struct {
 	conf    *esdb.Configuration
 	options []grpc.DialOption
@@ -67,7 +66,7 @@ func newFinder(conf *esdb.Configuration, debugf func(string, ...any)) (*finder, 
 	f := &finder{conf: conf, debugf: debugf, options: []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
-		// What was not sent is repeated here, where it is known what may be.
+		// We repeat calls ourselves, because we know which may be repeated.
 		grpc.WithDisableRetry(),
 	}}
 	if conf.KeepAliveInterval >= 0 {
@@ -78,11 +77,10 @@ func newFinder(conf *esdb.Configuration, debugf func(string, ...any)) (*finder, 
 	return f, nil
 }
 
-// find is a node that answers: the leader that was heard of last, or the one that
-// a node of the connection string leads to, whichever comes first. All are asked
-// at once, because one that is gone may take long to say nothing. A node that was
-// named alone is asked for its cluster when it said that it does not lead
-// (elsewhere).
+// find returns a node that answers: the last known leader, or one that a node of
+// the connection string leads to, whichever comes first. All are asked at once,
+// because a missing node may take long to fail. A node that was configured alone
+// is asked for its cluster if it said that it does not lead (elsewhere).
 func (f *finder) find(ctx context.Context, leader string, elsewhere bool) (node, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -129,8 +127,8 @@ func (f *finder) find(ctx context.Context, leader string, elsewhere bool) (node,
 	return *first, nil
 }
 
-// candidates are the nodes of the connection string, and whether they are to be
-// asked for the leader of their cluster.
+// candidates returns the nodes of the connection string, and whether they are
+// to be asked for the leader of their cluster.
 func (f *finder) candidates() (all []string, cluster bool) {
 	if len(f.conf.GossipSeeds) == 0 || f.conf.DnsDiscover {
 		return []string{f.conf.Address}, f.conf.DnsDiscover
@@ -141,8 +139,8 @@ func (f *finder) candidates() (all []string, cluster bool) {
 	return all, true
 }
 
-// ask connects to a node, follows its gossip to the leader, and asks that for its
-// features.
+// ask connects to a node, follows its gossip to the leader, and asks the leader
+// for its features.
 func (f *finder) ask(ctx context.Context, address string, byGossip bool) (node, error) {
 	conn, err := grpc.NewClient(address, f.options...)
 	if err != nil {
@@ -169,10 +167,10 @@ func (f *finder) ask(ctx context.Context, address string, byGossip bool) (node, 
 
 func (f *finder) timeout() time.Duration { return time.Duration(f.conf.GossipTimeout) * time.Second }
 
-// errNoLeader means that a cluster is electing one, or has lost too many nodes to.
+// errNoLeader means that a cluster is electing a leader, or has lost too many nodes to elect one.
 var errNoLeader = errors.New("the cluster has no leader now")
 
-// leader asks a node for its cluster, and picks.
+// leader asks a node for its cluster, and picks the leader.
 func (f *finder) leader(ctx context.Context, conn *grpc.ClientConn) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout())
 	defer cancel()
@@ -188,9 +186,10 @@ func (f *finder) leader(ctx context.Context, conn *grpc.ClientConn) (string, err
 	return net.JoinHostPort(at.GetAddress(), strconv.FormatUint(uint64(at.GetPort()), 10)), nil
 }
 
-// pick is the leader that a cluster's gossip names, nil when it names none: an
-// election is under way, and any other node may be behind. Of several (one that
-// was cut off does not know yet) chance picks; the next try may pick another.
+// pick returns the leader that a cluster's gossip names; nil when it names
+// none: then an election is under way, and any node may lag. Of several
+// leaders, one of which was cut off and does not know yet, one is picked by
+// chance; the next try may pick another.
 func pick(members []*gossip.MemberInfo) *gossip.MemberInfo {
 	leaders := slices.DeleteFunc(slices.Clone(members), func(m *gossip.MemberInfo) bool {
 		return !m.GetIsAlive() || m.GetHttpEndPoint() == nil || m.GetState() != gossip.MemberInfo_Leader
@@ -202,7 +201,7 @@ func pick(members []*gossip.MemberInfo) *gossip.MemberInfo {
 }
 
 // features asks a node what it offers, which also shows that it answers. A
-// server that does not know the question is an old one.
+// server that does not know this call is an old one.
 func features(ctx context.Context, conn *grpc.ClientConn, timeout time.Duration) (batch bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -221,7 +220,7 @@ func features(ctx context.Context, conn *grpc.ClientConn, timeout time.Duration)
 	return false, nil
 }
 
-// basic is the client's authentication for the own connection.
+// basic is the client's authentication, for our own connection.
 type basic string
 
 func newBasic(conf *esdb.Configuration) credentials.PerRPCCredentials {

@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// steady is how long a link lives whose server is not about to be lost at once.
+	// steady is how long a session must last to count as stable.
 	steady = time.Second
-	// restShare is which part of the time that it has tried already a search, or a call,
-	// rests before it tries again: so little is lost when the server is back, whether
-	// an election took a second or an outage an hour.
+	// restShare is the share of the time tried so far that a search, or a call, pauses
+	// before the next try: so little time is lost when the server is back, whether an
+	// election took a second or an outage an hour.
 	restShare = 50
 )
 
-// rest pauses before another try, longer the longer there have been tries.
+// rest pauses before the next try; the longer the tries have lasted, the longer the pause.
 func (s *Store) rest(ctx context.Context, since time.Time) {
 	s.pause(ctx, min(max(time.Since(since)/restShare, s.cfg.MinPause), s.cfg.MaxPause))
 }
 
-// pause waits for about d, or until ctx ends or the store is closed. Chance
-// keeps many hosts from coming back at the same moment.
+// pause waits for about d, or until ctx ends or the store is closed. The random
+// part keeps many hosts from coming back at the same time.
 func (s *Store) pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d/2 + rand.N(d/2+1))
 	defer timer.Stop()

@@ -10,14 +10,14 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// searchWindow is how many events a server looks at between two checkpoints, each of which
+// searchWindow is how many events a server checks between two checkpoints, each of which
 // is a message.
 const searchWindow = 4096
 
-// ReadPrefixed implements events.PrefixReader: the server chooses, so that links, projections
-// and other hosts do not travel. The client's reads of $all have no filter and its
-// subscriptions have; so this is one that ends where the log did when it began, or as soon
-// as it has caught up.
+// ReadPrefixed implements events.PrefixReader: the server filters, so that links, projections
+// and other hosts' events are not sent. The client has filters for subscriptions, but not for
+// reads of $all. So this is a subscription that ends where the log ended when it began, or as
+// soon as it has caught up.
 func (s *Store) ReadPrefixed(
 	ctx context.Context, after events.Position, prefixes []string,
 ) iter.Seq2[events.Recorded, error] {
@@ -59,8 +59,8 @@ func prefixReading(after, head events.Position, prefixes []string) reading {
 	}
 }
 
-// nextUntil is the next event of a filtered subscription, a checkpoint as none, or io.EOF when all that was there is
-// told: it has caught up, or a checkpoint is behind that. Older servers do not say the first.
+// nextUntil returns the next event of a filtered subscription, an empty one for a checkpoint, or io.EOF at the end:
+// it has caught up, or a checkpoint is after head. Older servers do not say that it has caught up.
 func nextUntil(sub *esdb.Subscription, head events.Position) (*esdb.ResolvedEvent, error) {
 	for {
 		switch e := sub.Recv(); {
@@ -71,7 +71,7 @@ func nextUntil(sub *esdb.Subscription, head events.Position) (*esdb.ResolvedEven
 		case e.CaughtUp != nil, e.CheckPointReached != nil && events.Position(e.CheckPointReached.Commit) >= head:
 			return nil, io.EOF
 		case e.CheckPointReached != nil:
-			return &esdb.ResolvedEvent{}, nil // No event, and a sign of life: much may be passed over.
+			return &esdb.ResolvedEvent{}, nil // Not an event, but a sign of life while many are filtered out.
 		}
 	}
 }

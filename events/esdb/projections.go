@@ -6,14 +6,13 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// NewProjectionClient is the client's access to the server's projections, for
-// the settings that Open takes: the URL is checked in the same way, and what
-// the client logs goes to the same log. It connects with the first call. Give
-// each call a context that ends, and do not wait for a call longer than for its
-// context: while no node answers, the client does not look at it, until its
-// maxDiscoverAttempts (10) are used up; after that it stays dead, and a new one
-// is needed. Explain makes errors of the port of its errors. The caller closes
-// it, when no call is under way.
+// NewProjectionClient makes the client's access to the server's projections,
+// with the settings of Open: the URL is checked in the same way, and the client
+// logs to the same log. It connects with the first call. Give each call a
+// context that ends, and do not wait for a call any longer: while no node
+// answers, the client ignores the context until its maxDiscoverAttempts (10)
+// are used up; after that it stays dead, and a new one is needed. Explain
+// translates its errors. The caller closes it, when no call is running.
 func NewProjectionClient(cfg Config) (*esdb.ProjectionClient, error) {
 	conf, err := cfg.parse()
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// reading is a read under way: how to go on with it, and how far it is.
+// reading is a running read: how to go on with it, and how far it has come.
 type reading struct {
-	// open reads on, at most count events.
+	// open goes on with the read, for at most count events.
 	open func(ctx context.Context, c *esdb.Client, count uint64) (source, error)
-	// take looks at an event, moves on behind it, and says whether it belongs to
+	// take checks an event, moves on past it, and reports whether it belongs to
 	// the answer.
 	take func(e *esdb.ResolvedEvent) (r events.Recorded, ok bool)
-	// spare is how many events take will pass over at first; nil: none.
+	// spare is how many events take will skip at first; nil: none.
 	spare func() uint64
 	// limit is how many events are still wanted; 0: all.
 	limit int
@@ -29,7 +29,7 @@ type reading struct {
 	extra uint64
 }
 
-// sourceOf is a read that was opened, as a source.
+// sourceOf makes a source of an opened read.
 func sourceOf(from *esdb.ReadStream, err error) (source, error) {
 	if err != nil {
 		return source{}, err
@@ -37,7 +37,7 @@ func sourceOf(from *esdb.ReadStream, err error) (source, error) {
 	return source{from.Recv, from.Close}, nil
 }
 
-// everything is the count that means no limit, as other clients send it.
+// everything is the count that other clients send for no limit.
 const everything = math.MaxInt64
 
 // count is how many events to ask for.
@@ -52,8 +52,9 @@ func (r *reading) count() uint64 {
 	return n
 }
 
-// read yields what a reading brings. When the server goes away in between, it
-// waits for it as long as Config.Patience since the last event, and goes on.
+// read yields the events of a reading. When the server does not answer in
+// between, it waits for at most Config.Patience since the last event, and goes
+// on.
 func (s *Store) read(ctx context.Context, start func() reading) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		r := start()
@@ -83,7 +84,7 @@ func (s *Store) read(ctx context.Context, start func() reading) iter.Seq2[events
 	}
 }
 
-// repeatable says whether a read or subscription may go on after an error.
+// repeatable reports whether a read or subscription may go on after an error.
 func repeatable(err error) bool {
 	if _, ok := errors.AsType[*errNotLeader](err); ok {
 		return true
@@ -91,10 +92,10 @@ func repeatable(err error) bool {
 	return errors.Is(err, events.ErrAway) || errors.Is(err, errNotSent)
 }
 
-// readOnce reads until the answer ends, the connection does, or nobody wants
-// more. moved says that there was an event. more says that the reading is not
-// at its end: there is an error, or the server counted events that take passed
-// over.
+// readOnce reads until the answer or the connection ends, or the consumer
+// stops. moved says that there was an event. more says that the reading is not
+// at its end: there is an error, or the server counted events that take
+// skipped.
 func (s *Store) readOnce(
 	ctx context.Context, r *reading, began time.Time, yield func(events.Recorded, error) bool,
 ) (moved, more bool, err error) {
@@ -108,7 +109,7 @@ func (s *Store) readOnce(
 	in := h.feed(ctx, func(ctx context.Context, c *esdb.Client) (source, error) {
 		return r.open(ctx, c, asked)
 	})
-	h.release() // The feed holds on by itself, and Close need not wait for our consumer.
+	h.release() // The feed holds the session itself, and Close need not wait for our consumer.
 	idle := time.NewTimer(s.cfg.CallTimeout)
 	defer idle.Stop()
 	for {
@@ -123,7 +124,7 @@ func (s *Store) readOnce(
 			if answered < asked {
 				return moved, false, nil
 			}
-			// All that was asked for came, but take passed over some.
+			// As many events came as were asked for, but take skipped some.
 			if r.extra = 0; !moved {
 				r.extra = asked
 			}
@@ -145,8 +146,8 @@ func (s *Store) readOnce(
 	}
 }
 
-// receive is the next message of a feed, none at its end. A nil idle waits for
-// ever, but not longer than the link is good.
+// receive returns the next message of a feed, none at its end. Without idle it
+// waits for ever, but not longer than the session lasts.
 func (s *Store) receive(ctx context.Context, h *held, in <-chan message, idle *time.Timer) (message, error) {
 	var timeout <-chan time.Time
 	lost := h.lost
@@ -240,7 +241,7 @@ func streamReading(stream string, q events.ReadStream) reading {
 	}
 }
 
-// revisionAt is a revision as the server takes it: as a signed number.
+// revisionAt converts a revision to the signed number that the server expects.
 func revisionAt(revision uint64, backward bool) esdb.StreamPosition {
 	switch {
 	case revision > math.MaxInt64 && backward:
@@ -260,7 +261,7 @@ func (s *Store) ReadAll(ctx context.Context, after events.Position, limit int) i
 			open: func(ctx context.Context, c *esdb.Client, count uint64) (source, error) {
 				return sourceOf(c.ReadAll(ctx, esdb.ReadAllOptions{From: positionAt(after)}, count))
 			},
-			// The server begins with the event at the position.
+			// The server begins with the event at the position, which is skipped.
 			spare: func() uint64 { return uint64(min(after, 1)) },
 			take: func(e *esdb.ResolvedEvent) (events.Recorded, bool) {
 				if e.Event == nil || events.Position(e.Event.Position.Commit) <= after {
@@ -295,7 +296,7 @@ func (s *Store) ReadBack(ctx context.Context, before events.Position, limit int)
 				}
 				return sourceOf(c.ReadAll(ctx, o, count))
 			},
-			// Some servers begin with the event at the position, some before it.
+			// Some servers begin with the event at the position, others with the one before it.
 			spare: func() uint64 {
 				if before <= math.MaxInt64 {
 					return 1
@@ -321,8 +322,9 @@ func (s *Store) Head(ctx context.Context) (events.Position, error) {
 	return 0, nil
 }
 
-// answers reads the last event of $all, for the keeper: the node answers, lets
-// us read, and leads, because every call asks for that (session.enter).
+// answers reads the last event of $all, for the keeper. Success shows that the
+// node answers, lets us read, and leads, because every call demands the leader
+// (session.enter).
 func (l *session) answers(ctx context.Context) error {
 	if !l.hold() {
 		return l.why()

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// link is a connection to one node, from its first answer until somebody finds
-// that it is lost. Whoever uses it holds it; it is closed when it is lost and
+// session is a connection to one node, from its first answer until somebody
+// notices that it is lost. Its users hold it; it is closed once it is lost and
 // nobody holds it.
 type session struct {
 	node    node
@@ -27,7 +27,7 @@ type session struct {
 	creds   credentials.PerRPCCredentials
 
 	// entry is held for reading while a call asks the client for its
-	// connection, and for writing to keep further ones from asking.
+	// connection, and for writing to prevent further calls from asking.
 	entry sync.RWMutex
 	shut  atomic.Bool
 
@@ -36,19 +36,19 @@ type session struct {
 	reason error         // why it is lost
 	lost   chan struct{} // closed when it is lost
 	batch  *batcher
-	// suspect asks the keeper to look whether the node still answers.
+	// suspect asks the keeper to check whether the node still answers.
 	suspect chan struct{}
 	closed  func() // is told when all is released
 }
 
-// newSession begins with the hold of its maker.
+// newSession makes a session that its maker holds.
 func newSession(n node, s *Store) (*session, error) {
 	l := &session{
 		node: n, streams: streams.NewStreamsClient(n.conn), creds: s.creds,
 		holds: 1, lost: make(chan struct{}), suspect: make(chan struct{}, 1), closed: s.sessions.Done,
 	}
 	conf := *s.finder.conf
-	// The node is known and answers: the client has nothing to look for.
+	// The node is known and answers, so the client need not search.
 	conf.Address, conf.DnsDiscover, conf.GossipSeeds = n.address, false, nil
 	conf.MaxDiscoverAttempts = 1
 	conf.GossipTimeout = max(1, min(conf.GossipTimeout, int(s.cfg.CallTimeout/time.Second)))
@@ -62,16 +62,17 @@ func newSession(n node, s *Store) (*session, error) {
 	return l, nil
 }
 
-// unavailableLine is what the client says before it sends itself the order to
-// look for a node, as handleError in its impl.go does.
+// unavailableLine is what the client logs just before it starts a search for a
+// node (handleError in its impl.go).
 const unavailableLine = "unexpected exception: %v"
 
-// notLeaderLine is what the client says when a node is not the leader, after it
-// has sent itself the order to go to the leader, and before the call returns.
+// notLeaderLine is what the client logs when a node is not the leader, after it
+// has decided to go to the leader, and before the call returns.
 const notLeaderLine = "not leader exception, reconnecting to %v"
 
-// overhear hears the client say that its connection is lost, before anything
-// follows from it, and where the leader is, which its error does not say.
+// overhear learns from the client's log lines that its connection is lost,
+// before anything follows from that, and who the leader is, which the error
+// does not say.
 func (l *session) overhear(format string, args []any) {
 	if len(args) != 1 {
 		return
@@ -83,8 +84,8 @@ func (l *session) overhear(format string, args []any) {
 			return
 		}
 		l.lose(explain(err, nil))
-		// Whoever is asking for the connection gets it at once, because the client
-		// has not begun to look for another. Nobody asks after this.
+		// A call that is asking for the connection gets it at once, because the
+		// client has not begun to search. After this, no call asks.
 		l.entry.Lock()
 		l.entry.Unlock()
 	case notLeaderLine:
@@ -94,7 +95,7 @@ func (l *session) overhear(format string, args []any) {
 	}
 }
 
-// lose ends the link for all further calls.
+// lose ends the session for all further calls.
 func (l *session) lose(reason error) {
 	if l.shut.Swap(true) {
 		return
@@ -105,7 +106,7 @@ func (l *session) lose(reason error) {
 	close(l.lost)
 }
 
-// hold keeps the link open; false when it is lost.
+// hold keeps the session open; false when it is lost.
 func (l *session) hold() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +117,7 @@ func (l *session) hold() bool {
 	return true
 }
 
-// drop is the end of a hold. The last one closes the link.
+// drop ends a hold. The last one closes the session.
 func (l *session) drop() {
 	l.mu.Lock()
 	l.holds--
@@ -135,8 +136,9 @@ func (l *session) drop() {
 	l.closed()
 }
 
-// entering is a context that tells when the client has got its connection:
-// right after that the client asks it for its deadline (configureGrpcCall).
+// entering is a context that notices when the client has got its connection:
+// right after that, the client asks the context for its deadline
+// (configureGrpcCall).
 type entering struct {
 	context.Context
 	passed func()
@@ -147,10 +149,10 @@ func (e entering) Deadline() (deadline time.Time, ok bool) {
 	return e.Context.Deadline()
 }
 
-// enter is the way into each call of the client. The client's search for a
-// connection is what hangs (package comment); this makes sure that none begins:
-// the link is shut before the client learns that its connection is lost, and
-// not while a call is asking for it. The caller calls left when the call has
+// enter must come before each call of the client. It makes sure that the client
+// never begins the search that hangs (package comment): the session is shut
+// before the client learns that its connection is lost, and never while a call
+// is asking for the connection. The caller calls left when the call has
 // returned.
 func (l *session) enter(ctx context.Context) (entered context.Context, left func(), err error) {
 	l.entry.RLock()
@@ -162,9 +164,9 @@ func (l *session) enter(ctx context.Context) (entered context.Context, left func
 	return entering{asLeader(ctx), passed}, passed, nil
 }
 
-// asLeader asks that only the leader answers. Any other node may be behind,
-// without a word, and what is decided by a read must not rest on that. The
-// client's own option is put on the wrong side of the call, and has no effect.
+// asLeader demands that the leader answers. Any other node may lag without
+// saying so, and no decision may rest on its answers. The client's own option
+// for this is attached to the wrong side of the call, and has no effect.
 func asLeader(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "requires-leader", "true")
 }
@@ -181,8 +183,8 @@ func (l *session) why() error {
 
 var (
 	errLost = errors.New("the connection was lost")
-	// errPanic is a call under which the client panicked: it does with messages
-	// and trailers that it does not expect.
+	// errPanic: the client panicked during the call, as it does at messages and
+	// trailers that it does not expect.
 	errPanic = errors.New("the client of the event store panicked")
 )
 
@@ -194,7 +196,7 @@ func guarded(err *error) {
 }
 
 // call runs one call of the client on a goroutine of its own, and returns when
-// that or the context ends. after runs at the end of the goroutine.
+// the call or the context ends. after runs at the end of the goroutine.
 func (l *session) call(ctx context.Context, do func(context.Context, *esdb.Client) error, after func()) error {
 	done := make(chan error, 1)
 	go func() {
@@ -219,7 +221,7 @@ func (l *session) inside(ctx context.Context, do func(context.Context, *esdb.Cli
 	return do(entered, l.client)
 }
 
-// own prepares a call on the own connection: its context and its options.
+// own prepares a call on our own connection: its context and its options.
 func (l *session) own(ctx context.Context, trailers *metadata.MD) (context.Context, []grpc.CallOption) {
 	ctx = asLeader(ctx)
 	var options []grpc.CallOption
@@ -232,7 +234,7 @@ func (l *session) own(ctx context.Context, trailers *metadata.MD) (context.Conte
 	return ctx, options
 }
 
-// doubt asks the keeper to see whether the node still answers.
+// doubt asks the keeper to check whether the node still answers.
 func (l *session) doubt() {
 	select {
 	case l.suspect <- struct{}{}:
@@ -240,7 +242,7 @@ func (l *session) doubt() {
 	}
 }
 
-// look sees whether the node still answers on both connections.
+// look checks whether the node still answers on both connections.
 func (l *session) look(ctx context.Context, s *Store) error {
 	if _, err := features(ctx, l.node.conn, s.cfg.CallTimeout); err != nil {
 		return err

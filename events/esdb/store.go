@@ -15,8 +15,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Store is an events.Store over a server. All methods are safe for concurrent
-// use. While the server is away, calls wait for it as long as Config.Patience,
+// Store is an events.Store on a server. All methods are safe for concurrent
+// use. While the server does not answer, calls wait for Config.Patience,
 // subscriptions for ever.
 type Store struct {
 	cfg    Config
@@ -45,14 +45,14 @@ type state struct {
 
 var _ events.Store = (*Store)(nil)
 
-// closeTimeout is how long Close waits for calls that it has told to end. They
+// closeTimeout is how long Close waits for calls that it has cancelled. They
 // end at once, unless the client hangs.
 const closeTimeout = 5 * time.Second
 
 // Open connects to a server, and returns when it has answered a read of $all.
-// It is ErrURL when the connection string cannot be used, events.ErrDenied when
-// the server refuses the user, events.ErrAway when it has not answered within
-// Config.OpenTimeout, or cannot be reached with these certificates.
+// Errors: ErrURL when the connection string cannot be used, events.ErrDenied
+// when the server refuses the user, events.ErrAway when it has not answered
+// within Config.OpenTimeout, or cannot be reached with these certificates.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	conf, err := cfg.parse()
 	if err != nil {
@@ -61,7 +61,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{
 		cfg: cfg.withDefaults(conf), log: cfg.log(), creds: newBasic(conf),
 		kept: make(chan struct{}), changed: make(chan struct{}),
-		// Until the first answer the server counts as away.
+		// Until its first answer the server counts as away.
 		state: state{time.Now(), away(errNoAnswer)},
 	}
 	if s.finder, err = newFinder(conf, s.log.Debugf); err != nil {
@@ -104,7 +104,7 @@ func (s *Store) opened(ctx context.Context) error {
 	}
 }
 
-// keep makes one link after the other until the store is closed.
+// keep makes one session after the other until the store is closed.
 func (s *Store) keep() {
 	defer close(s.kept)
 	since := time.Now()
@@ -130,12 +130,12 @@ func (s *Store) keep() {
 			since = time.Now()
 			continue
 		}
-		// A server that answers and is lost at once is not asked in a tight loop.
+		// This avoids a tight loop when a server answers and is lost again at once.
 		s.rest(s.ctx, since)
 	}
 }
 
-// renew takes what Config.Renew says from now on; false when that is nothing new.
+// renew uses the string that Config.Renew returns from now on; false when it has not changed.
 func (s *Store) renew() bool {
 	if s.cfg.Renew == nil {
 		return false
@@ -164,8 +164,9 @@ func (s *Store) renew() bool {
 	return true
 }
 
-// heard is who leads, after an error. A leader that was heard of is kept until
-// another is named: one that cannot be reached now may be back.
+// heard returns who leads, as far as is known after an error. A known leader is
+// kept until another one is named: if it cannot be reached now, it may come
+// back.
 func heard(before *errNotLeader, err error) *errNotLeader {
 	now, ok := errors.AsType[*errNotLeader](err)
 	if !ok || now.leader == "" && before != nil {
@@ -174,8 +175,8 @@ func heard(before *errNotLeader, err error) *errNotLeader {
 	return now
 }
 
-// connect makes a link to a node that answers, says that it leads, and lets us
-// read.
+// connect makes a session with a node that answers, says that it leads, and
+// lets us read.
 func (s *Store) connect(hint *errNotLeader) (*session, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.CallTimeout)
 	defer cancel()
@@ -195,12 +196,12 @@ func (s *Store) connect(hint *errNotLeader) (*session, error) {
 	if err := l.answers(ctx); err != nil {
 		l.lose(err)
 		l.drop()
-		return nil, fmt.Errorf("%s: %w", n.address, l.why()) // The client may have heard who leads.
+		return nil, fmt.Errorf("%s: %w", n.address, l.why()) // The client may have learned who leads.
 	}
 	return l, nil
 }
 
-// watch returns why a link is lost.
+// watch returns why a session is lost.
 func (s *Store) watch(l *session) error {
 	probe := time.NewTicker(s.cfg.ProbeEvery)
 	defer probe.Stop()
@@ -222,7 +223,7 @@ func (s *Store) watch(l *session) error {
 	}
 }
 
-// publish lets everybody use a link.
+// publish lets everybody use a session.
 func (s *Store) publish(l *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +234,7 @@ func (s *Store) publish(l *session) {
 		WithField("after", time.Since(since).Round(time.Millisecond)).Info("the event store answers")
 }
 
-// lost says that there is no link, and why.
+// lost notes that there is no session, and why.
 func (s *Store) lost(reason error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,8 +256,8 @@ func (s *Store) signal() {
 	s.changed = make(chan struct{})
 }
 
-// Away reports whether the server does not answer, since when and why. It
-// follows the outcome of calls, and a check every Config.ProbeEvery.
+// Away reports whether the server does not answer, since when, and why. It
+// follows from the outcome of calls, and from a check every Config.ProbeEvery.
 func (s *Store) Away() (since time.Time, reason string, away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,27 +267,27 @@ func (s *Store) Away() (since time.Time, reason string, away bool) {
 	return s.state.since, s.state.reason.Error(), true
 }
 
-// Changed is closed when what Away says has changed. Take it before asking
-// Away, and take a new one each time.
+// Changed returns a channel that is closed when the answer of Away changes.
+// Take it before calling Away, and a new one each time.
 func (s *Store) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changed
 }
 
-// errPatience is the cause of a context that ended because the server was away
-// for too long.
+// errPatience is the cause of a context that ended because the server has not
+// answered for too long.
 var errPatience = errors.New("no answer in time")
 
-// held is a link that a call may use, and the slot of the call. It is released
-// as often as it is shared, and once more.
+// held is a session that a call may use, and the call's slot. It is released
+// once, and once more for each share.
 type held struct {
 	*session
 	slots chan struct{}
 	users atomic.Int32 // besides the first
 }
 
-// share lets a goroutine hold on when its caller has abandoned it.
+// share lets a goroutine keep the hold after its caller has abandoned it.
 func (h *held) share() { h.users.Add(1) }
 
 func (h *held) release() {
@@ -296,7 +297,7 @@ func (h *held) release() {
 	}
 }
 
-// acquire waits for a link and a slot for a call. The caller releases.
+// acquire waits for a session and for a slot. The caller releases both.
 func (s *Store) acquire(ctx context.Context) (*held, error) {
 	for {
 		s.mu.Lock()
@@ -327,7 +328,7 @@ func (s *Store) acquire(ctx context.Context) (*held, error) {
 	}
 }
 
-// patience is why a wait has ended: the caller's context, or ours.
+// patience returns why a wait has ended: because of the caller's context, or of ours.
 func (s *Store) patience(ctx context.Context, reason error) error {
 	switch {
 	case s.ctx.Err() != nil:
@@ -342,14 +343,14 @@ func (s *Store) patience(ctx context.Context, reason error) error {
 	return away(reason)
 }
 
-// scope is a context that also ends with the store.
+// scope returns a context that also ends with the store.
 func (s *Store) scope(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.ctx, func() { cancel(events.ErrClosed) })
 	return ctx, func() { stop(); cancel(context.Canceled) }
 }
 
-// ended is why a call must not go on: the context of its caller has ended, or
+// ended returns why a call must not go on: its caller's context has ended, or
 // the store is closed.
 func (s *Store) ended(ctx context.Context) error {
 	s.mu.Lock()
@@ -362,7 +363,7 @@ func (s *Store) ended(ctx context.Context) error {
 }
 
 // Close implements events.Store. It returns when all calls and goroutines have
-// ended; those that hang in the client are left behind after some seconds.
+// ended; those that hang in the client are abandoned after some seconds.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	before := s.closed

@@ -11,9 +11,10 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Subscribe implements events.Store. It outlives every drop: it subscribes
+// Subscribe implements events.Store. When the subscription drops, it subscribes
 // again after the last event that it has yielded, for ever, with growing
-// pauses. Besides the ends that the port names it ends with events.ErrDenied.
+// pauses. Besides the errors that the port names it can end with
+// events.ErrDenied.
 func (s *Store) Subscribe(ctx context.Context, after events.Position) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		after, began := after, time.Now()
@@ -39,8 +40,8 @@ func (s *Store) Subscribe(ctx context.Context, after events.Position) iter.Seq2[
 	}
 }
 
-// follow is one subscription, until it drops, moves on to another link, or is
-// not wanted any more.
+// follow is one subscription, until it drops, must change to another session,
+// or is no longer wanted.
 func (s *Store) follow(
 	ctx context.Context, after *events.Position, yield func(events.Recorded, error) bool,
 ) (wanted bool, err error) {
@@ -65,7 +66,7 @@ func (s *Store) follow(
 			return true, err
 		}
 		if m.event.Event == nil || events.Position(m.event.Event.Position.Commit) <= *after {
-			continue // A server may repeat itself around the change from old to new events.
+			continue // A server may repeat events where old ones end and new ones begin.
 		}
 		if err := s.ended(ctx); err != nil {
 			return true, err
@@ -77,8 +78,8 @@ func (s *Store) follow(
 	}
 }
 
-// nextOf is the next event of a subscription. Checkpoints and the news that it
-// has caught up are of no use to a subscription without a filter.
+// nextOf returns the next event of a subscription. An unfiltered one does not
+// need checkpoints, nor to know that it has caught up.
 func nextOf(sub *esdb.Subscription) (*esdb.ResolvedEvent, error) {
 	for {
 		switch e := sub.Recv(); {

@@ -21,7 +21,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Append is a single append. A node that cannot write says so by a code of its own there.
+// Append is a single append. There, a node that cannot write answers with a code of its own.
 func (n *node) Append(s streams.Streams_AppendServer) error {
 	if trailers, err := n.refusal(wantsLeader(s.Context())); err != nil {
 		s.SetTrailer(trailers)
@@ -80,12 +80,12 @@ func (n *node) Append(s streams.Streams_AppendServer) error {
 	return s.Context().Err()
 }
 
-// silently loses the answer.
+// silently is a stream whose answer is lost.
 type silently struct{ streams.Streams_AppendServer }
 
 func (silently) SendAndClose(*streams.AppendResp) error { return nil }
 
-// hand gives an append to the server behind, and its answer to the client.
+// hand passes an append to the server behind, and its answer to the client.
 func (n *node) hand(s streams.Streams_AppendServer, parts []*streams.AppendReq) error {
 	call, err := n.c.backend.streams.Append(s.Context())
 	if err != nil {
@@ -104,18 +104,18 @@ func (n *node) hand(s streams.Streams_AppendServer, parts []*streams.AppendReq) 
 	return s.SendAndClose(answer)
 }
 
-// commitTimeout is after how long a leader that is cut off says that it could not
-// commit. A real one takes 2 s or more.
+// commitTimeout is after how long a leader that is cut off answers that it could
+// not commit. A real one takes 2 s or more.
 const commitTimeout = 200 * time.Millisecond
 
-// oddRevision is one that no stream of a test comes to.
+// oddRevision is higher than any that a test's streams reach.
 const oddRevision = 1 << 40
 
-// notReady is what a node says that takes no appends. In a batch it comes with
-// code 0.
+// notReady is the text of a node that accepts no appends. In a batch it comes
+// with code 0.
 const notReady = "Server Is Not Ready"
 
-// BatchAppend answers each append by its fate, the others by the server behind.
+// BatchAppend answers each append by its fate; those that are to be done go to the server behind.
 func (n *node) BatchAppend(s streams.Streams_BatchAppendServer) error {
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()
@@ -176,7 +176,7 @@ type batches struct {
 	silent map[string]bool // appends whose answers are lost
 }
 
-// answer tells the client, unless the answer is lost.
+// answer sends an answer to the client, unless it is to be lost.
 func (b *batches) answer(m *streams.BatchAppendResp) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -196,7 +196,7 @@ func (b *batches) fail(id *shared.UUID, code codes.Code, message string, detail 
 	}})
 }
 
-// deliver says whether an append goes to the server behind, and answers it if not.
+// deliver reports whether an append goes to the server behind, and answers it if not.
 func (b *batches) deliver(id string, parts []*streams.BatchAppendReq) bool {
 	correlation := parts[0].GetCorrelationId()
 	fate, wrong := b.n.c.rule(proposalOf(parts))
@@ -235,7 +235,7 @@ func (b *batches) deliver(id string, parts []*streams.BatchAppendReq) bool {
 	return false
 }
 
-// proposalOf is an append as the store takes it.
+// proposalOf converts an append for the store.
 func proposalOf(parts []*streams.BatchAppendReq) proposal {
 	p := proposal{stream: string(parts[0].GetOptions().GetStreamIdentifier().GetStreamName())}
 	switch e := parts[0].GetOptions().GetExpectedStreamPosition().(type) {
@@ -254,7 +254,7 @@ func proposalOf(parts []*streams.BatchAppendReq) proposal {
 	return p
 }
 
-// proposalOfOne is a single append as the store takes it.
+// proposalOfOne converts a single append for the store.
 func proposalOfOne(parts []*streams.AppendReq) proposal {
 	options := parts[0].GetOptions()
 	p := proposal{stream: string(options.GetStreamIdentifier().GetStreamName())}
@@ -288,7 +288,7 @@ func (p *proposal) add(m proposed) {
 	})
 }
 
-// idOf is an event's id, in either of its forms.
+// idOf parses an event's id, in either of its forms.
 func idOf(id *shared.UUID) events.EventID {
 	if s := id.GetStructured(); s != nil {
 		text := fmt.Sprintf("%016x%016x", uint64(s.GetMostSignificantBits()), uint64(s.GetLeastSignificantBits()))

@@ -19,8 +19,8 @@ import (
 	"github.com/hostnode/hostnode/events/wire"
 )
 
-// Cluster is some nodes over one store of what is committed. Its methods are safe
-// for concurrent use.
+// Cluster is some nodes over one store, which holds what is committed. Its
+// methods are safe for concurrent use.
 type Cluster struct {
 	// Store is what is committed.
 	Store events.Store
@@ -34,10 +34,10 @@ type Cluster struct {
 	deaf   bool
 	// fate decides what becomes of each append to the leader; nil: it is done.
 	fate func(stream string) Fate
-	// tail is what a leader that is cut off has not committed, in its order.
+	// tail is what a leader that is cut off has not committed, in order.
 	cut  bool
 	tail []proposal
-	// heals is after how many more appends the cut is over by itself; 0: never.
+	// heals is the number of further appends after which the cut ends by itself; 0: never.
 	heals  int
 	commit bool
 }
@@ -54,15 +54,15 @@ const (
 	Lost
 	// Unanswered is written and not answered.
 	Unanswered
-	// OddError is answered with an error that says nothing, and not written.
+	// OddError: answered with an error that says nothing, and not written.
 	OddError
-	// NoResult is answered with neither error nor success, and not written.
+	// NoResult: answered with neither error nor success, and not written.
 	NoResult
-	// OddSuccess is answered with success at a revision that cannot be, and not written.
+	// OddSuccess: answered with success at an impossible revision, and not written.
 	OddSuccess
 
-	// At a leader that is cut off, kept is in its log and not committed, and refused is judged
-	// by that. What it has in its log already is Lost.
+	// At a leader that is cut off, a kept append is in its log and not committed, and a
+	// refused one was judged by that log. What is in the log already is Lost.
 	kept
 	refused
 )
@@ -80,8 +80,8 @@ type backend struct {
 	features serverfeatures.ServerFeaturesClient
 }
 
-// New starts a cluster of n nodes over a store, the first of which leads. The test
-// ends it, and closes the store.
+// New starts a cluster of n nodes over a store; the first node leads. The cluster
+// ends with the test, which closes the store.
 func New(t testing.TB, store events.Store, n int) *Cluster {
 	t.Helper()
 	c := &Cluster{Store: store, t: t, backend: serve(t, store)}
@@ -131,7 +131,7 @@ func serve(t testing.TB, store events.Store) backend {
 	return backend{streams.NewStreamsClient(conn), serverfeatures.NewServerFeaturesClient(conn)}
 }
 
-// maxMessage is the largest message, as the client takes it.
+// maxMessage is the largest message, the same as the client's.
 const maxMessage = 17 << 20
 
 // URL is the connection string of all nodes.
@@ -143,24 +143,24 @@ func (c *Cluster) URL() string {
 	return "esdb://" + strings.Join(all, ",") + "?tls=false"
 }
 
-// Decide lets a function decide what becomes of each append to the leader; nil lets
-// all be done. It is called by many goroutines.
+// Decide sets the function that decides the fate of each append to the leader; nil:
+// all are done. It is called by many goroutines.
 func (c *Cluster) Decide(fate func(stream string) Fate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fate = fate
 }
 
-// Elect lets nobody lead until Lead: each node refuses what asks for a leader.
-// Nodes that are deaf also serve reads that ask for one, as when only something in
-// between them and the client is wrong.
+// Elect leaves the cluster without a leader until Lead: each node refuses calls
+// that demand the leader. Deaf nodes ignore that demand for reads, as if something
+// between the client and them removed it.
 func (c *Cluster) Elect(deaf bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leader, c.deaf = -1, deaf
 }
 
-// Lead makes a node the leader. What another one had not committed is truncated.
+// Lead makes a node the leader. What another leader had not committed is truncated.
 func (c *Cluster) Lead(i int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,18 +170,19 @@ func (c *Cluster) Lead(i int) {
 	c.leader, c.deaf = i, false
 }
 
-// CutOff separates the leader from the other nodes, while clients reach it, until Heal.
+// CutOff separates the leader from the other nodes until Heal; clients still reach it.
 func (c *Cluster) CutOff() { c.CutOffFor(0, false) }
 
-// CutOffFor is CutOff that heals by itself when the leader got so many appends.
+// CutOffFor is CutOff that ends by itself after this many appends to the leader.
 func (c *Cluster) CutOffFor(appends int, commit bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.cut, c.heals, c.commit = true, appends, commit
 }
 
-// Heal joins the leader with the others again: its tail is committed, or truncated
-// because they had chosen another leader meanwhile. It says how many appends it was.
+// Heal joins the leader with the other nodes again. Its tail is committed, or
+// truncated because they had elected another leader meanwhile. It returns the number
+// of appends in the tail.
 func (c *Cluster) Heal(commit bool) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,8 +204,8 @@ func (c *Cluster) heal(commit bool) int {
 	return len(tail)
 }
 
-// StandStill keeps a node at what is committed now: it serves that to whoever does
-// not ask for the leader.
+// StandStill keeps a node at what is committed now; it serves that to calls that
+// do not demand the leader.
 func (c *Cluster) StandStill(i int) {
 	old := events.NewMemory()
 	for r, err := range c.Store.ReadAll(c.t.Context(), 0, 0) {
@@ -223,20 +224,20 @@ func (c *Cluster) StandStill(i int) {
 	c.nodes[i].still = &still
 }
 
-// Kill ends a node's process. Who leads is not changed by it.
+// Kill ends a node's process. It does not change who leads.
 func (c *Cluster) Kill(i int) { c.nodes[i].kill() }
 
-// Start starts a node again that was killed, at its address.
+// Start starts a killed node again, at its address.
 func (c *Cluster) Start(i int) { c.nodes[i].listen(c.nodes[i].address) }
 
-// now is what a node is at this moment.
+// now returns the state of a node.
 func (c *Cluster) now(n *node) (leads, election, deaf bool, still *backend) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.leader == n.index, c.leader < 0, c.deaf, n.still
 }
 
-// members is what gossip says.
+// members returns what gossip says.
 func (c *Cluster) members() (all []*gossip.MemberInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -253,7 +254,7 @@ func (c *Cluster) members() (all []*gossip.MemberInfo) {
 	return all
 }
 
-// rule is what becomes of an append, and for one that is refused why.
+// rule decides the fate of an append, and why it is refused if it is.
 func (c *Cluster) rule(p proposal) (Fate, *events.WrongRevisionError) {
 	c.mu.Lock()
 	fate, election := c.fate, c.leader < 0
@@ -277,8 +278,8 @@ func (c *Cluster) rule(p proposal) (Fate, *events.WrongRevisionError) {
 	return Done, nil
 }
 
-// judge is what a leader that is cut off makes of an append: no error when it keeps it
-// in its log, or knows it already.
+// judge decides as a leader that is cut off: no error when it keeps the append in its
+// log, or has it already.
 func (c *Cluster) judge(p proposal) (wrong *events.WrongRevisionError, repeated bool) {
 	if c.heals--; c.heals == 0 {
 		defer c.heal(c.commit)

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	// Before the client's protocol files, which clash with the actor library's.
+	// Imported before the client's protocol files, which clash with the actor library's.
 	_ "github.com/hostnode/hostnode/events/protoconflict"
 )
 
@@ -30,7 +30,7 @@ type node struct {
 	c       *Cluster
 	index   int
 	address string
-	still   *backend // what it serves to whoever does not ask for the leader; guarded by the cluster
+	still   *backend // what it serves to calls that do not demand the leader; guarded by the cluster
 
 	mu     sync.Mutex
 	server *grpc.Server
@@ -99,7 +99,7 @@ func (n *node) GetSupportedMethods(
 	return n.c.backend.features.GetSupportedMethods(ctx, r)
 }
 
-// refusal is why a node does not answer a call that asks for the leader, with its
+// refusal returns why a node does not answer a call that demands the leader, with
 // trailers; nil when it leads.
 func (n *node) refusal(wantsLeader bool) (metadata.MD, error) {
 	leads, election, deaf, _ := n.c.now(n)
@@ -123,8 +123,8 @@ func wantsLeader(ctx context.Context) bool {
 	return len(md.Get("requires-leader")) > 0 && md.Get("requires-leader")[0] == "true"
 }
 
-// Read hands on what the server behind says, or the old log of a node that stands
-// still.
+// Read passes on the answer of the server behind, or the old log of a node that
+// stands still.
 func (n *node) Read(r *streams.ReadReq, s streams.Streams_ReadServer) error {
 	wants := wantsLeader(s.Context())
 	if trailers, err := n.refusal(wants); err != nil {
