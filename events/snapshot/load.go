@@ -11,16 +11,16 @@ import (
 
 // Errors that say why a snapshot was passed over.
 var (
-	// ErrTorn: parts of the snapshot are missing: it was being written when its
-	// writer ended.
+	// ErrTorn: parts of the snapshot are missing, because its writer ended
+	// while writing it.
 	ErrTorn = errors.New("the snapshot has not all its parts")
-	// ErrChecksum: the snapshot does not have its checksum.
+	// ErrChecksum: the snapshot does not match its checksum.
 	ErrChecksum = errors.New("the snapshot does not have its checksum")
 	// ErrSchema: another build wrote the snapshot in a form that this one does
 	// not read.
 	ErrSchema = errors.New("the snapshot has another schema")
-	// ErrOtherRecord: the last event of the snapshot is not in this record: it
-	// was copied from another store, or the record lost its end.
+	// ErrOtherRecord: the last event of the snapshot is not in this store: the
+	// snapshot was copied from another store, or the store has lost its end.
 	ErrOtherRecord = errors.New("the snapshot is not of this record")
 )
 
@@ -39,13 +39,13 @@ type Found struct {
 	// Last is the last event that is in the state; meaningful only when Usable.
 	Last   Event
 	Usable bool
-	// Ignored says of each snapshot that was passed over why, the newest first.
+	// Ignored says for each skipped snapshot why, the newest first.
 	Ignored []error
 }
 
 // Load hands the newest usable snapshot's pieces to take. When take refuses
-// them, the next older one is tried. Finding none is no error: then the whole
-// record is to be read. The error is the store's: it did not answer.
+// them, the next older one is tried. Finding none is not an error: then all
+// events must be read. An error means that the store did not answer.
 func (r Reader) Load(ctx context.Context, take func(pieces [][]byte) error) (found Found, err error) {
 	ignore := func(why error) { found.Ignored = append(found.Ignored, fmt.Errorf("%s: %w", r.Stream, why)) }
 	var open *run
@@ -93,7 +93,7 @@ func (r Reader) Load(ctx context.Context, take func(pieces [][]byte) error) (fou
 	return found, nil
 }
 
-// unreadable tells a snapshot stream that is useless from a store that is.
+// unreadable tells a useless snapshot stream from a store that does not answer.
 func (r Reader) unreadable(err error, ignore func(error)) error {
 	switch {
 	case errors.Is(err, events.ErrStreamNotFound):
@@ -105,7 +105,7 @@ func (r Reader) unreadable(err error, ignore func(error)) error {
 	return nil
 }
 
-// judge says why a complete run of parts is not usable. Its error is the store's.
+// judge returns why a complete sequence of parts is not usable. Its error is the store's.
 func (r Reader) judge(ctx context.Context, parts *run, take func([][]byte) error) (Event, error, error) {
 	s := parts.snapshot()
 	switch {
@@ -122,7 +122,7 @@ func (r Reader) judge(ctx context.Context, parts *run, take func([][]byte) error
 	return s.Last, take(s.Pieces), nil
 }
 
-// fits looks for the snapshot's last event in the record.
+// fits looks for the snapshot's last event in the store.
 func (r Reader) fits(ctx context.Context, last Event) (why, err error) {
 	why = fmt.Errorf("%w: revision %d of %s is not there", ErrOtherRecord, last.Revision, last.Stream)
 	for e, err := range r.Store.ReadStream(ctx, last.Stream, events.ReadStream{From: last.Revision, Limit: 1}) {
@@ -139,18 +139,18 @@ func (r Reader) fits(ctx context.Context, last Event) (why, err error) {
 	return why, nil
 }
 
-// placed reports whether an event that was read from its stream says where it
-// stands in the log. Some servers say that only when the log is read; then the
-// id alone must do.
+// placed reports whether an event that was read from its stream has its
+// position in the log. Some servers give the position only when the log is
+// read; then the id alone must do.
 func placed(e events.Recorded) bool { return e.Position != 0 && e.Position != events.EndPosition }
 
-// run is the parts of one snapshot as they are met going backward.
+// run collects the parts of one snapshot, going backward.
 type run struct {
 	parts    []*messages.SnapshotPart // the last one first
 	checksum string
 }
 
-// begin starts a run with its last part; nil when this is another part.
+// begin starts a run with the last part; nil when this part is not a last one.
 func begin(p *messages.SnapshotPart) *run {
 	if p.GetPart() != p.GetParts()-1 {
 		return nil
@@ -158,7 +158,7 @@ func begin(p *messages.SnapshotPart) *run {
 	return &run{[]*messages.SnapshotPart{p}, p.GetChecksum()}
 }
 
-// add takes the part before the ones at hand; false when this is no such part.
+// add adds the part before those collected; false when this is not that part.
 func (u *run) add(p *messages.SnapshotPart) bool {
 	if u == nil {
 		return false
@@ -171,8 +171,8 @@ func (u *run) add(p *messages.SnapshotPart) bool {
 	return true
 }
 
-// snapshot joins the parts. What it names is taken from the first part; the
-// checksum says whether that and the payloads are what was written.
+// snapshot joins the parts. Schema and last event are taken from the first
+// part; the checksum covers them and the payloads.
 func (u *run) snapshot() Snapshot {
 	n := len(u.parts)
 	first := u.parts[n-1]

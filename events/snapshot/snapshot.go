@@ -18,7 +18,7 @@ import (
 
 // Snapshot is a state and what is in it.
 type Snapshot struct {
-	// Schema says which state this is and how its pieces are to be read.
+	// Schema names the state and the form of its pieces.
 	Schema string
 	// Last is the last event that is in the state.
 	Last Event
@@ -36,7 +36,7 @@ type Event struct {
 	Position events.Position
 }
 
-// maxParts bounds what one snapshot may be; a million queued slots of as many
+// maxParts is the most parts of one snapshot; a million queued slots of as many
 // requests take about three hundred.
 const maxParts = 100_000
 
@@ -66,7 +66,7 @@ func check(m proto.Message) error {
 	return err
 }
 
-// sum is the checksum of everything that a snapshot says, in one fixed form.
+// sum is the checksum of all contents of a snapshot, in one fixed form.
 func (s Snapshot) sum() string {
 	h := sha256.New()
 	text(h, []byte(s.Schema))
@@ -88,21 +88,21 @@ func text(h hash.Hash, b []byte) {
 	h.Write(b)
 }
 
-// Writer writes snapshots of one machine. It is not safe for concurrent use;
-// of two writers on one stream one fails and leaves no harm.
+// Writer writes snapshots of one machine. It is not safe for concurrent use; if
+// two write to one stream, one of them fails and does no harm.
 type Writer struct {
 	Store events.Store
 	Codec *events.Codec
 	// Stream is where the snapshots go (events.SnapshotStream).
 	Stream string
-	// Meta is put beside each part; its version and causes are set here.
+	// Meta is the metadata of each part; version and causes are set here.
 	Meta events.Metadata
 }
 
 // Save writes a snapshot and returns when it is durable, with the last event of
-// the one before it: behind that the stream may be truncated. It is nil when
-// there is no other whole snapshot. Whatever fails, the snapshots that were
-// there still are; Save does not try again. Errors are the store's.
+// the snapshot before it: up to there the stream may be truncated. It is nil
+// when there is no other complete snapshot. After an error the older snapshots
+// are still there; Save does not try again. Errors are the store's.
 func (w Writer) Save(ctx context.Context, s Snapshot, at time.Time) (before *Event, err error) {
 	if len(s.Pieces) == 0 || len(s.Pieces) > maxParts {
 		return nil, fmt.Errorf("%w: snapshot of %d pieces, want 1 to %d", events.ErrMalformed, len(s.Pieces), maxParts)
@@ -116,7 +116,7 @@ func (w Writer) Save(ctx context.Context, s Snapshot, at time.Time) (before *Eve
 		before = &last.event
 		keep = next + keep - last.first
 	}
-	// Before the parts, so that they never push out the snapshot before them.
+	// This comes before the parts, so that they never displace the snapshot before them.
 	err = changeMetadata(ctx, w.Store, w.Stream, func(m *events.StreamMetadata) bool {
 		changed := m.MaxCount != keep
 		m.MaxCount = keep
@@ -131,7 +131,7 @@ func (w Writer) Save(ctx context.Context, s Snapshot, at time.Time) (before *Eve
 	return before, nil
 }
 
-// append writes the parts in as few appends as they fit in.
+// append writes the parts in as few appends as possible.
 func (w Writer) append(ctx context.Context, s Snapshot, at time.Time, first uint64) error {
 	part := &messages.SnapshotPart{
 		At: events.TimeToMessage(at), Schema: s.Schema, Stream: s.Last.Stream, Revision: s.Last.Revision,
@@ -155,7 +155,7 @@ func (w Writer) append(ctx context.Context, s Snapshot, at time.Time, first uint
 		meta := w.Meta
 		meta.Version, meta.Causation = version, part.GetEventId()
 		e := events.NewEvent{
-			// The place is part of the id: the same state may be written twice.
+			// The id contains the revision, because the same state may be written twice.
 			ID:   events.NewEventID(w.Stream, fmt.Sprintf("%s@%d", part.GetEventId(), first), i),
 			Type: name, Data: data, Meta: meta,
 		}
@@ -169,14 +169,14 @@ func (w Writer) append(ctx context.Context, s Snapshot, at time.Time, first uint
 	return flush()
 }
 
-// whole is a snapshot that is in a stream from its first part to its last.
+// whole is a snapshot of which all parts are in the stream.
 type whole struct {
 	event Event
 	first uint64 // revision of its first part
 }
 
-// last finds where the stream ends and the newest snapshot that is whole. It
-// looks at the ends of snapshots only; whether one is sound a reader finds out.
+// last finds the end of the stream and the newest complete snapshot. It reads
+// only the last parts of snapshots; the reader checks whether one is sound.
 func (w Writer) last(ctx context.Context) (next uint64, found *whole, err error) {
 	at, known := events.End, false
 	for {
@@ -190,7 +190,7 @@ func (w Writer) last(ctx context.Context) (next uint64, found *whole, err error)
 		if !known {
 			next, known = revision+1, true
 		}
-		// A part that cannot be read stands for itself.
+		// An unreadable part counts as a snapshot of its own.
 		first := revision - min(uint64(p.GetPart()), revision)
 		if p != nil && p.GetPart() == p.GetParts()-1 && first+uint64(p.GetPart()) == revision {
 			q, at, err := w.part(ctx, events.ReadStream{From: first, Limit: 1})
@@ -208,7 +208,7 @@ func (w Writer) last(ctx context.Context) (next uint64, found *whole, err error)
 	}
 }
 
-// part reads one part; nil when what is there is none.
+// part reads one part; nil when the event is not a part.
 func (w Writer) part(ctx context.Context, q events.ReadStream) (*messages.SnapshotPart, uint64, error) {
 	for r, err := range w.Store.ReadStream(ctx, w.Stream, q) {
 		if err != nil {
@@ -224,7 +224,7 @@ func (w Writer) part(ctx context.Context, q events.ReadStream) (*messages.Snapsh
 	return nil, 0, events.ErrStreamNotFound
 }
 
-// lastOf is the event that a checked part names.
+// lastOf returns the event that a checked part names.
 func lastOf(p *messages.SnapshotPart) Event {
 	return Event{
 		Stream: p.GetStream(), Revision: p.GetRevision(), Position: events.Position(p.GetPosition()),

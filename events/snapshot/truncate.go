@@ -11,16 +11,16 @@ import (
 
 // Errors of truncation.
 var (
-	// ErrNeverTruncated: an audit rests on the stream, so all of it stays.
+	// ErrNeverTruncated: an audit needs the stream, so all of it stays.
 	ErrNeverTruncated = errors.New("an audit rests on this stream: it is never truncated")
-	// ErrTruncated: the beginning of a stream is gone, and no snapshot stands
-	// for it.
+	// ErrTruncated: the beginning of a stream is gone, and no snapshot replaces
+	// it.
 	ErrTruncated = fmt.Errorf("%w: the beginning of the stream was truncated, and no snapshot of it can be used; "+
 		"restore the event store from a backup", events.ErrDamaged)
 )
 
-// Truncate hides what a stream has before a revision. It never shows again
-// what was hidden. Streams that an audit rests on are refused with
+// Truncate hides the events of a stream before a revision. It never makes
+// hidden events readable again. Streams that an audit needs are refused with
 // ErrNeverTruncated.
 func Truncate(ctx context.Context, store events.Store, stream string, before uint64) error {
 	if !events.MayTruncate(stream) {
@@ -39,8 +39,8 @@ func Truncate(ctx context.Context, store events.Store, stream string, before uin
 	return nil
 }
 
-// changeMetadata changes the metadata of a stream and leaves what others set
-// there. It writes nothing when change says that nothing is to be changed.
+// changeMetadata changes the metadata of a stream and keeps what others set
+// there. It writes nothing when change returns false.
 func changeMetadata(
 	ctx context.Context, store events.Store, stream string, change func(*events.StreamMetadata) bool,
 ) error {
@@ -60,7 +60,7 @@ func changeMetadata(
 	}
 	data := meta.Marshal()
 	_, err = store.Append(ctx, of, events.ExpectNext(count), []events.NewEvent{{
-		// The content is part of the id: another one must not pass for a repetition.
+		// The id contains the contents, because other contents must not pass for a repeat.
 		ID:   events.NewEventID(of, fmt.Sprintf("snapshot@%d/%s", count, data), 0),
 		Type: events.TypeMetadata, Data: data,
 	}})
@@ -70,10 +70,10 @@ func changeMetadata(
 	return nil
 }
 
-// Tail yields the events of a stream from a revision on, without a gap. What a
-// truncation hides is read from the log, which takes as long as reading the
-// whole store; when the store does not have it any more the error is
-// ErrTruncated. A stream that does not exist yields nothing.
+// Tail yields the events of a stream from a revision on, without a gap.
+// Truncated events are read from the log, which takes as long as reading the
+// whole store; when the store no longer has them the error is ErrTruncated. A
+// stream that does not exist yields nothing.
 func Tail(ctx context.Context, store events.Store, stream string, from uint64) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		next := from
@@ -99,7 +99,7 @@ func Tail(ctx context.Context, store events.Store, stream string, from uint64) i
 	}
 }
 
-// fromLog finds the revisions of a stream from one to before another in the log.
+// fromLog finds the revisions of a stream from one up to, but not including, another in the log.
 func fromLog(
 	ctx context.Context, store events.Store, stream string, from, to uint64,
 ) iter.Seq2[events.Recorded, error] {
