@@ -11,8 +11,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// line is what the file says of an append: the last event of it, and what of the ledger
-// began or ended with it.
+// line is one append as the file has it: its last event, and the offers and
+// reservations that began or ended with it.
 type line struct {
 	Stream   string    `json:"stream"`
 	Revision uint64    `json:"revision"`
@@ -21,7 +21,7 @@ type line struct {
 	Terms    []terms   `json:"terms,omitempty"`
 }
 
-// terms are of an offer or a reservation; Text is empty when it has ended.
+// terms describe an offer or a reservation; Text is empty when it has ended.
 type terms struct {
 	Kind string `json:"kind"`
 	Key  string `json:"key"`
@@ -34,8 +34,9 @@ const (
 	kindReservation = "reservation"
 )
 
-// maxStreams is how many streams are remembered; beyond, those are forgotten that were
-// not written for longest. A host has four, and one for each slot it ever took.
+// maxStreams is how many streams are remembered; beyond that, those that were not
+// written for the longest time are forgotten. A host has four, and one for each slot
+// it ever took.
 const maxStreams = 10_000
 
 // book is the fold of the lines.
@@ -79,7 +80,7 @@ func (b *book) fold(l line) {
 	}
 }
 
-// set lets a stream end elsewhere than it did.
+// set notes that a stream ends elsewhere than before.
 func (b *book) set(of seen, end ending) {
 	if end.has == 0 {
 		delete(b.streams, of.Stream)
@@ -89,12 +90,12 @@ func (b *book) set(of seen, end ending) {
 	b.streams[of.Stream] = of
 }
 
-// newest are the streams, the one that was written last first.
+// newest returns the streams, the most recently written first.
 func (b *book) newest() []seen {
 	return slices.SortedFunc(maps.Values(b.streams), func(x, y seen) int { return cmp.Compare(y.order, x.order) })
 }
 
-// since are the terms of a kind that began at a revision or behind it, in their order.
+// since returns the terms of a kind that began at or after a revision, in order.
 func (b *book) since(kind string, revision uint64) (texts []string) {
 	var all []opened
 	for key, o := range b.open {
@@ -117,7 +118,7 @@ func (b *book) lines() []line {
 	for i, s := range all {
 		out[i] = s.line
 	}
-	// What is open stands before the ledger's own line, with the revision where it began.
+	// Open terms come before the ledger's own line, with the revision where they began.
 	ledger := slices.IndexFunc(out, func(l line) bool { return events.Category(l.Stream) == events.CategoryCapacity })
 	if ledger < 0 {
 		return out
@@ -145,7 +146,8 @@ type ledgerJSON struct {
 	Enabled        bool   `json:"enabled"`
 }
 
-// termsOf is what an event of the ledger begins or ends. What cannot be read says nothing.
+// termsOf returns what an event of the ledger begins or ends; nothing for an event that cannot be
+// read.
 func termsOf(e events.NewEvent) (t terms, ok bool) {
 	var j ledgerJSON
 	if json.Unmarshal(e.Data, &j) != nil {

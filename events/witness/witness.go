@@ -19,8 +19,8 @@ import (
 const (
 	// compactBytes is the size at which the file is rewritten.
 	compactBytes = 8 << 20
-	// enough is how many of the streams that were written last must be as they were: of
-	// appends under way at once, the last to be acknowledged need not be the last in the log.
+	// enough is how many of the most recently written streams must be unchanged: of several
+	// appends in flight, the last one acknowledged need not be the last in the log.
 	enough = 16
 )
 
@@ -40,8 +40,9 @@ type Store struct {
 	back    *seen // what the store lacks since it went back under us
 }
 
-// New watches a store and compares it with what the file says. A store that does not
-// answer is an error of the store's; unread is how many lines of the file are no lines.
+// New compares a store with the file, and watches it from then on. An error is the
+// store's, which did not answer; unread is how many lines of the file could not be
+// read.
 func New(ctx context.Context, store events.Store, path string) (s *Store, unread int, err error) {
 	s = &Store{Store: store, path: path, book: newBook()}
 	if unread, err = s.load(); err != nil {
@@ -74,7 +75,7 @@ func (s *Store) load() (unread int, err error) {
 	return unread, lines.Err()
 }
 
-// compare finds out what the store lacks, and takes it for what is so from now on.
+// compare finds out what the store lacks, and from then on expects the store as it is.
 func (s *Store) compare(ctx context.Context) (lost events.WentBack, err error) {
 	all := s.book.newest()
 	for i, of := range all {
@@ -123,7 +124,7 @@ type ending struct {
 	id  string
 }
 
-// stands says whether an event is where it was, and how its stream ends if not.
+// stands reports whether an event is where it was, and how its stream ends if not.
 func (s *Store) stands(ctx context.Context, of seen) (there bool, end ending, err error) {
 	for r, err := range s.ReadStream(ctx, of.Stream, events.ReadStream{From: of.Revision, Limit: 1}) {
 		if errors.Is(err, events.ErrStreamNotFound) {
@@ -146,7 +147,7 @@ func (s *Store) stands(ctx context.Context, of seen) (there bool, end ending, er
 // Lost is what the store lacked at the start.
 func (s *Store) Lost() events.WentBack { return s.lost }
 
-// Settle takes what is there for all there is: what was lost is recorded.
+// Settle accepts the store as it is, once the loss is recorded.
 func (s *Store) Settle() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +157,7 @@ func (s *Store) Settle() error {
 	return s.rewrite()
 }
 
-// Append appends, and remembers it. ErrAway while the store lacks what it had.
+// Append appends, and remembers it. It returns ErrAway while the store lacks events.
 func (s *Store) Append(
 	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
 ) (events.AppendResult, error) {
@@ -179,7 +180,7 @@ func (s *Store) Append(
 	if err != nil || len(batch) == 0 || events.IsSystem(stream) || events.IsSnapshot(stream) {
 		return r, err
 	}
-	if r.Position < highest && s.doubt == nil { // A repeated append, or the log begins again before what it had.
+	if r.Position < highest && s.doubt == nil { // A repeated append, or the log now ends before events that it had.
 		s.doubt = s.book.last
 	}
 	s.highest = max(s.highest, r.Position)
@@ -187,7 +188,7 @@ func (s *Store) Append(
 	return r, nil
 }
 
-// Head is the store's, and an error while the store lacks what it had.
+// Head returns the store's head, or an error while the store lacks events.
 func (s *Store) Head(ctx context.Context) (events.Position, error) {
 	head, err := s.Store.Head(ctx)
 	if err != nil {
@@ -211,7 +212,7 @@ func (s *Store) Head(ctx context.Context) (events.Position, error) {
 	return head, s.gone()
 }
 
-// gone is an error while the store lacks what it had.
+// gone returns an error while the store lacks events.
 func (s *Store) gone() error {
 	if s.back == nil {
 		return nil
@@ -245,10 +246,10 @@ func (s *Store) note(stream string, r events.AppendResult, batch []events.NewEve
 	if err == nil && s.size > compactBytes {
 		err = s.rewrite()
 	}
-	s.trouble = err // What is not remembered is not known; the record itself is not touched.
+	s.trouble = err // What cannot be written here will not be noticed later; the store itself is not affected.
 }
 
-// rewrite writes the file anew with what is needed, and goes on in it.
+// rewrite writes a new file with only what is needed, and continues in it.
 func (s *Store) rewrite() error {
 	var all bytes.Buffer
 	for _, l := range s.book.lines() {
