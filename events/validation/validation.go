@@ -1,19 +1,20 @@
 // Package validation is the pure core of a validator: an account that marks the
-// proofs that other hosts owed and did not hand in, for a part of what the
-// contract slashes (spec/marketplace.md §5.5, §6.4).
+// missing proofs of other hosts, for a part of what the contract slashes
+// (spec/marketplace.md §5.5, §6.4).
 //
-// It has two parts. Watch folds what the market said into the slots that may owe
+// It has two parts. Watch folds the market's events into the slots that may owe
 // proofs; it is not recorded, because the market's stream is. State folds the
-// validator's own stream: what it marked, what it could not mark, and what that
-// brought. The rules of State:
+// validator's own stream: what it marked, what it could not mark, and the
+// rewards. The rules of State:
 //
 //  1. A proof, that is a slot and a period, is marked once. Marking it again
-//     brings no second event, so that what is reported after a crash counts once.
+//     brings no second event, so that a report that is repeated after a crash
+//     counts once.
 //  2. A failure is recorded once, and never after the proof was marked. A marking
-//     after a failure is recorded: the reward came.
-//  3. Settings are recorded when they are others than before.
+//     after a failure is recorded, because the reward was paid.
+//  3. Settings are recorded when they have changed.
 //
-// The package has no clock and asks nobody.
+// The package has no clock and does no I/O.
 package validation
 
 import (
@@ -29,29 +30,29 @@ import (
 // Event is an event of a validator.
 type Event = messages.ValidatorEvent
 
-// ErrNotStarted: nobody marks anything before the validator has begun.
+// ErrNotStarted: a command that comes before the validator's start.
 var ErrNotStarted = errors.New("the validator has not started")
 
-// maxRemembered is how many proofs are remembered one by one, the newest. More
-// than the account's transactions of a day can mark, and some 2 MB.
+// maxRemembered is how many proofs, the newest, are remembered one by one. It
+// is more than an account can mark in a day, and some 2 MB.
 const maxRemembered = 16_384
 
 // Settings say which slots a validator watches.
 type Settings struct {
 	// MaxSlots is the most slots; 0: no limit.
 	MaxSlots uint64
-	// Groups divides all slots among that many validators; 0: no division.
-	// GroupIndex is which group is watched, from 0.
+	// Groups is the number of validators among which all slots are divided; 0:
+	// they are not divided. GroupIndex is the group of this one, from 0.
 	Groups, GroupIndex uint32
 }
 
-// Mine reports whether a slot is in the group that is watched: the first eight
+// Mine reports whether a slot is in this validator's group: the first eight
 // bytes of its id, as a big-endian number, modulo the number of groups.
 func (s Settings) Mine(slot events.SlotID) bool {
 	return s.Groups == 0 || binary.BigEndian.Uint64(slot[:8])%uint64(s.Groups) == uint64(s.GroupIndex)
 }
 
-// Command is what a validator may be told.
+// Command is a command to a validator.
 //
 //sumtype:decl
 type Command interface{ command() }
@@ -69,7 +70,7 @@ type (
 		Proof   events.MissingProof
 		Marking events.Marking
 	}
-	// ReportFailed says that a proof was missing, and was not marked by us.
+	// ReportFailed says that a missing proof was not marked by us.
 	ReportFailed struct {
 		At     time.Time
 		Proof  events.MissingProof
@@ -93,20 +94,20 @@ type State struct {
 	Started  bool
 	Since    time.Time // of the settings
 	Settings Settings
-	// Marked and Failed count proofs, Rewards are tokens, FeesWei the gas of
-	// the markings that brought them.
+	// Marked and Failed count proofs, Rewards are tokens, FeesWei is the gas of
+	// the markings.
 	Marked, Failed   uint64
 	Rewards, FeesWei events.Amount
 
 	settled map[key]bool // true: marked
 	order   []key        // of settled, the oldest first
-	// forgotten is the highest period of which something is not remembered any
-	// more; everything up to it counts as settled.
+	// forgotten is the highest period that is not remembered completely; all
+	// periods up to it count as settled.
 	forgotten uint64
 }
 
-// Settled reports whether something was recorded of a proof, or it is so old
-// that it is not remembered.
+// Settled reports whether something is recorded about a proof, or the proof is
+// too old to be remembered.
 func (s State) Settled(slot events.SlotID, period uint64) bool {
 	_, known := s.settled[key{slot, period}]
 	return known || period <= s.forgotten
@@ -119,7 +120,7 @@ func (s State) marked(slot events.SlotID, period uint64) bool {
 }
 
 // Decide returns the events that follow from c. It returns none when c is
-// already true, because reports can arrive twice.
+// already true, because reports can come twice.
 func Decide(s State, c Command) ([]Event, error) {
 	switch c := c.(type) {
 	case Start:
@@ -175,7 +176,7 @@ func Evolve(s State, e Event) State {
 	return s
 }
 
-// settle remembers what became of a proof, and forgets the oldest.
+// settle remembers the outcome for a proof, and forgets the oldest.
 func (s State) settle(slot events.SlotID, period uint64, marked bool) State {
 	if s.settled == nil {
 		s.settled = map[key]bool{}
@@ -196,7 +197,7 @@ func (s State) settle(slot events.SlotID, period uint64, marked bool) State {
 
 func slotOf(text string) events.SlotID { return events.Must(events.ParseSlotID(text)) }
 
-// amount reads one that the codec has checked; a message without a receipt has none.
+// amount parses an amount that the codec has checked; empty, as without a receipt, is zero.
 func amount(text string) events.Amount {
 	if text == "" {
 		return events.Amount{}

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// maxLiving is how many filled slots of the market are known at most: some
+	// maxLiving is the most filled slots of the market that are tracked: some
 	// 300 MB, and far more than one account can mark.
 	maxLiving = 1_000_000
-	// undoBlocks is how deep a reorganisation may be that is followed exactly.
-	// After a deeper one some slots are watched that are not filled any more, which
+	// undoBlocks is the depth up to which a reorganisation is followed exactly.
+	// After a deeper one, some slots are watched that are no longer filled, which
 	// the contract says when it is asked, and some are not watched until they are
 	// filled again.
 	undoBlocks = 1_024
-	// keepEnded is how long a request is kept after its end, in case that the chain
+	// keepEnded is how long a request is kept after its end, in case the chain
 	// takes the end back.
 	keepEnded = time.Hour
 )
@@ -33,8 +33,8 @@ type Slot struct {
 	ProofProbability events.Amount
 }
 
-// Watch is the fold of what the market said into the slots of one group that are
-// filled and whose requests run. It is mutable, and not safe for concurrent use.
+// Watch is the fold of the market's events into the filled slots of one group
+// whose requests run. It is mutable, and not safe for concurrent use.
 type Watch struct {
 	settings Settings
 	requests map[events.RequestID]*request
@@ -53,12 +53,12 @@ type request struct {
 	over          bool // failed or cancelled
 }
 
-// runs reports whether the slots of a request can owe proofs.
+// runs reports whether the slots of a request may owe proofs.
 func (r *request) runs(now time.Time) bool {
 	return !r.over && now.Before(r.ends) && (r.fulfilled || !now.After(r.expires))
 }
 
-// ended is when the request ends by time alone.
+// ended is when the request ends by the passing of time alone.
 func (r *request) ended() time.Time {
 	if r.fulfilled {
 		return r.ends
@@ -73,20 +73,20 @@ type filled struct {
 	number  uint64
 }
 
-// step is how to take back one log, which a reorganisation may drop.
+// step undoes one log, which a reorganisation may drop.
 type step struct {
 	block uint64
 	back  func()
 }
 
-// NewWatch is the watch over a market that has said nothing yet.
+// NewWatch returns the Watch of a market without events.
 func NewWatch(s Settings) *Watch {
 	return &Watch{settings: s, requests: map[events.RequestID]*request{}, slots: map[events.SlotID]*filled{}}
 }
 
-// Apply folds the next event of the market's stream. What is said of requests
-// whose beginning was not seen is passed over: they ended before the fold began,
-// or make no sense.
+// Apply folds the next event of the market's stream. Events of requests whose
+// beginning was not seen are skipped: such a request ended before the fold
+// began, or is unsound.
 func (w *Watch) Apply(e messages.MarketEvent) {
 	switch e := e.(type) {
 	case *messages.ChainStorageRequested:
@@ -141,7 +141,7 @@ func (w *Watch) fill(e *messages.ChainSlotFilled) {
 	slot := events.SlotIDOf(id, e.GetSlotIndex())
 	r := w.requests[id]
 	switch {
-	case r == nil || !w.settings.Mine(slot) || e.GetSlotIndex() >= events.MaxSlots: // No sound request has more.
+	case r == nil || !w.settings.Mine(slot) || e.GetSlotIndex() >= events.MaxSlots: // No sound request has more slots.
 		return
 	case len(w.slots) >= maxLiving:
 		w.ignored++
@@ -181,9 +181,9 @@ func (w *Watch) end(id string, log *messages.ChainLog) {
 	}
 }
 
-// Slots are the slots that are watched at a moment of chain time, in the order in
-// which they were filled, without those that except names. When they are more
-// than the settings allow, the ones that were filled last are skipped.
+// Slots returns the slots that are watched at a point of chain time, in the order
+// in which they were filled, without those that except reports. If there are more
+// than the settings allow, those filled last are left out.
 func (w *Watch) Slots(now time.Time, except func(events.SlotID) bool) (watched []Slot, skipped uint64) {
 	if w.stale {
 		byFill := func(a, b *filled) int { return cmp.Compare(a.number, b.number) }
@@ -203,7 +203,7 @@ func (w *Watch) Slots(now time.Time, except func(events.SlotID) bool) (watched [
 	return watched, skipped
 }
 
-// Prune forgets the requests that are over for so long that it is final, with
+// Prune forgets the requests that ended so long ago that it is final, with
 // their slots.
 func (w *Watch) Prune(now time.Time) {
 	gone := func(r *request) bool { return now.Sub(r.ended()) > keepEnded }
