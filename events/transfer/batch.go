@@ -8,10 +8,10 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// batch are events that wait to be appended: events of one stream that follow
-// each other in the source's log. It is written before an event of another
-// stream is taken, because the order between streams has a meaning: a cause
-// stands before what follows from it.
+// batch collects events that wait to be appended: events of one stream that
+// follow each other in the source's log. It is written before an event of
+// another stream is added, because the order between streams matters: a cause
+// comes before its consequences.
 type batch struct {
 	to     events.Store
 	stream string
@@ -20,7 +20,7 @@ type batch struct {
 	bytes  int
 }
 
-// add takes an event, and writes what waits if that is necessary first. have is
+// add adds an event, and first writes the batch if that is necessary. have is
 // how many events the target has of the event's stream, waiting ones included.
 func (b *batch) add(ctx context.Context, stream string, have uint64, e events.NewEvent) error {
 	full := len(b.all) >= events.PreferredAppendEvents || b.bytes+e.Size() > events.PreferredAppendBytes

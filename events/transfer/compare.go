@@ -9,11 +9,11 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// MaxDifferences is the most streams of which Compare looks for the first event
-// that differs: it keeps the digest of each of their events in memory.
+// MaxDifferences is the most streams in which Compare looks for the first event
+// that differs: for that, it keeps a digest of each of their events in memory.
 const MaxDifferences = 16
 
-// Difference is a stream that two stores do not hold alike.
+// Difference is a stream in which two stores differ.
 type Difference struct {
 	Stream string
 	// What differs, as a sentence.
@@ -22,10 +22,9 @@ type Difference struct {
 
 func (d Difference) String() string { return d.Stream + ": " + d.What }
 
-// Compare looks for streams that two stores do not hold alike: a as its digest says,
-// which was made before, and only up to where that stands. With subset, streams that only
-// b has are no difference. When there are more than MaxDifferences, the rest is not
-// located.
+// Compare looks for streams in which two stores differ. first is the digest of a, made
+// earlier, and only events up to its position count. With subset, streams that only b has
+// are no difference. Beyond MaxDifferences, the first differing event is not looked for.
 func Compare(ctx context.Context, first Digest, a, b events.Store, subset bool) ([]Difference, error) {
 	second, err := DigestOf(ctx, b)
 	if err != nil {
@@ -104,8 +103,8 @@ func differ(a, b Digest, subset bool) (all []Difference, located []string) {
 	return all, located
 }
 
-// hiding is what metadata says of what can be read, without rights and keys of
-// others.
+// hiding returns the part of metadata that hides events, without rights and the
+// keys of other programs.
 func hiding(metadata []byte) []byte {
 	m, err := events.ParseStreamMetadata(metadata)
 	if err != nil {

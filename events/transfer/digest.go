@@ -10,25 +10,25 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Digest says what a store holds of everything that is transferred. Two stores
-// with the same Sum hold the same, whatever their positions, recording times
-// and the order between streams are.
+// Digest describes everything in a store that is transferred. Two stores with
+// the same Sum have the same contents, whatever their positions, recording
+// times and the order between streams.
 type Digest struct {
 	Sum    Sum
 	Events uint64
 	// Streams are sorted by name.
 	Streams []StreamDigest
-	// Position is the last position of the log that was looked at.
+	// Position is the last position of the log that was read.
 	Position events.Position
 }
 
 // StreamDigest says what a stream holds.
 type StreamDigest struct {
 	Stream string
-	// Events is how many events the log has of it, hidden ones included.
+	// Events is how many events of it are in the log, hidden ones included.
 	Events uint64
-	// Missing is how many of the revisions are not in the log any more: the
-	// store was scavenged. The rest is counted as if they had never been.
+	// Missing is how many revisions are no longer in the log, because the store
+	// was scavenged. The others are counted as if these had never been.
 	Missing uint64
 	// Ended says that the stream was deleted for good.
 	Ended bool
@@ -62,7 +62,7 @@ func digestUpTo(ctx context.Context, store events.Store, last events.Position) (
 	return d, nil
 }
 
-// tally is what is known of each stream while its events pass by.
+// tally is what is known of each stream while its events are read.
 type tally map[string]*tallied
 
 type tallied struct {
@@ -83,8 +83,8 @@ func (t tally) of(stream string) *tallied {
 	return s
 }
 
-// add takes the next item into account. Revisions may be missing, as after
-// scavenging, but not come twice.
+// add adds the next item. Revisions may be missing, as after scavenging, but
+// must not come twice.
 func (t tally) add(i item) error {
 	s := t.of(i.stream)
 	switch i.about {
@@ -106,8 +106,9 @@ func (t tally) add(i item) error {
 	return nil
 }
 
-// target is the metadata that a copy of the stream must have: numbered as the
-// copy is, and without what the queue's snapshots, which stay behind, make up for.
+// target is the metadata that a copy of the stream must have: with the copy's
+// revisions, and without the truncation of the queue, because the snapshots that
+// make up for it are not copied.
 func (s *tallied) target(stream string) events.StreamMetadata {
 	m := s.metadata
 	switch missing := s.next - s.events; {
@@ -120,7 +121,7 @@ func (s *tallied) target(stream string) events.StreamMetadata {
 	return m
 }
 
-// said is metadata as it is compared: nil when it says nothing.
+// said normalises metadata for a comparison: nil when it is empty.
 func said(m events.StreamMetadata) []byte {
 	text := canonical(m.Marshal())
 	if string(text) == "{}" {
@@ -129,7 +130,7 @@ func said(m events.StreamMetadata) []byte {
 	return text
 }
 
-// digest sums up. Streams without anything to say are left out.
+// digest sums up. Streams without any contents are left out.
 func (t tally) digest() Digest {
 	var d Digest
 	total := newHashing("hostnode digest 1")

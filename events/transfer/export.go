@@ -10,8 +10,8 @@ import (
 )
 
 // Export writes all streams of a store to a file, up to the present end of the
-// store. The file is whole only if there is no error: it ends with a line that
-// says how much it holds. Streams of which a part was thrown away are
+// store. The file is complete only if there is no error: it ends with a line
+// that says how much it holds. Streams of which a part was scavenged are
 // ErrScavenged unless they are accepted; the file then has what is left.
 func Export(ctx context.Context, from events.Store, w io.Writer, o Options) (Report, error) {
 	var report Report

@@ -14,11 +14,11 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// A file is lines of JSON: a header, then one line per event, in which data and
-// metadata stand as they are if they are JSON; then one line for each stream
-// about which there is more to say; then the end, with the number of events and
-// the digest. Each line of an event has the first bytes of the event's digest,
-// so that damage is found where it is.
+// A file consists of lines of JSON: a header; one line per event, in which data
+// and metadata stay as they are if they are JSON; one line for each stream with
+// metadata or a tombstone; and the end, with the number of events and the
+// digest. The line of an event has the first bytes of the event's digest, so
+// that damage is located.
 const (
 	fileFormat = "hostnode-events"
 	// FileVersion is the version of the format that is written.
@@ -30,7 +30,7 @@ const (
 	markBytes = 8
 )
 
-// line is every kind of line; which one it is follows from what is set.
+// line is any line of the file; which kind it is follows from the fields that are set.
 type line struct {
 	// The header.
 	Format  string `json:"format,omitempty"`
@@ -49,7 +49,7 @@ type line struct {
 	MetaB64  []byte          `json:"metaBase64,omitempty"`
 	Mark     string          `json:"mark,omitempty"`
 
-	// More about a stream.
+	// Metadata or end of a stream.
 	StreamMetadata json.RawMessage `json:"streamMetadata,omitempty"`
 	Deleted        bool            `json:"deletedForGood,omitempty"`
 
@@ -77,7 +77,7 @@ func (e *FileError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e
 // Unwrap gives the reason, and ErrBadFile.
 func (e *FileError) Unwrap() []error { return []error{ErrBadFile, e.Err} }
 
-// mark is the beginning of the digest of a line.
+// mark returns the first bytes of the digest of a line.
 func mark(i item, recorded time.Time) string {
 	h := newHashing("line")
 	h.text(i.stream)
@@ -95,7 +95,7 @@ type writer struct {
 }
 
 // eventLine writes an event. The bytes of data and metadata are put into the
-// line as they are: an encoder would change their spaces.
+// line as they are, because an encoder would change their spaces.
 func (w *writer) eventLine(i item, recorded time.Time) error {
 	recorded = recorded.UTC()
 	head, err := json.Marshal(line{
@@ -129,8 +129,8 @@ func (w *writer) field(name string, value []byte) {
 	}
 }
 
-// embeds reports whether a line can have these bytes as a value and a decoder
-// gives them back as they are.
+// embeds reports whether these bytes can be put into a line as a value, so that
+// a decoder returns them unchanged.
 func embeds(b []byte) bool {
 	return json.Valid(b) && utf8.Valid(b) && !bytes.ContainsAny(b, "\n\r") &&
 		len(bytes.TrimSpace(b)) == len(b) && string(b) != "null"

@@ -19,7 +19,7 @@ type Sum [sha256.Size]byte
 
 func (s Sum) String() string { return hex.EncodeToString(s[:]) }
 
-// hashing writes fields so that no two lists of fields give the same bytes.
+// hashing writes fields in such a way that different lists of fields give different bytes.
 type hashing struct{ hash.Hash }
 
 func newHashing(what string) hashing {
@@ -42,7 +42,7 @@ func (h hashing) sum() (s Sum) {
 	return s
 }
 
-// eventSum is the digest of what an event says, wherever it stands.
+// eventSum is the digest of an event's contents, independent of its position.
 func eventSum(e events.NewEvent) Sum {
 	h := newHashing("event")
 	h.Write(e.ID[:])
@@ -58,7 +58,7 @@ func eventSum(e events.NewEvent) Sum {
 	return h.sum()
 }
 
-// chain is the digest of a stream that goes on with one more event.
+// chain returns the digest of a stream with one more event.
 func chain(before, event Sum) Sum {
 	h := newHashing("next")
 	h.Write(before[:])
@@ -66,9 +66,9 @@ func chain(before, event Sum) Sum {
 	return h.sum()
 }
 
-// canonical is JSON without what has no meaning: spaces, the order of keys, the
-// way a character is written. Numbers stay as they are written. What is no JSON
-// stays as it is.
+// canonical returns JSON without meaningless differences: spaces, the order of
+// keys, the spelling of characters. Numbers stay as they are written. What is
+// not JSON stays as it is.
 func canonical(data []byte) []byte {
 	if len(data) == 0 || !utf8.Valid(data) {
 		return data

@@ -12,14 +12,15 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Import writes what a file holds to a store, as Copy does. When r is an
-// io.Seeker at its start, the whole file is read and compared with the target
-// first, so that a damaged file changes nothing. From a pipe, what stands before
-// the damage has been written; the import of a whole file goes on from there.
+// Import writes the contents of a file to a store, as Copy does. When r is an
+// io.Seeker at its start, the whole file is first read and compared with the
+// target, so that a damaged file changes nothing. From a pipe, everything before
+// the damage has been written; importing an undamaged file later goes on from
+// there.
 func Import(ctx context.Context, r io.Reader, to events.Store, o Options) (Report, error) {
 	src := &fileSource{r: r}
 	if seeker, ok := r.(io.Seeker); ok {
-		// A pipe has the method, too, but it fails.
+		// A pipe has the method as well, but it fails.
 		if _, err := seeker.Seek(0, io.SeekStart); err == nil {
 			src.seeker = seeker
 		}
@@ -32,7 +33,7 @@ func Import(ctx context.Context, r io.Reader, to events.Store, o Options) (Repor
 	return do.report, nil
 }
 
-// ReadFile reads a file to its end, and says what it holds.
+// ReadFile reads a file to its end, and returns its digest.
 func ReadFile(ctx context.Context, r io.Reader) (Digest, error) {
 	t := tally{}
 	if err := (&fileSource{r: r}).each(ctx, t.add); err != nil {
@@ -83,7 +84,7 @@ var (
 	errBehind    = errors.New("there is more behind the last line")
 )
 
-// readLine gives the next line without its end; io.EOF when there is none.
+// readLine returns the next line without its end; io.EOF when there is none.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var whole []byte
 	for {
@@ -108,7 +109,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// decoder makes items of lines, and checks all that can be checked of them.
+// decoder makes items of lines, and checks everything that can be checked in them.
 type decoder struct {
 	number int // of the line
 	begun  bool
@@ -118,7 +119,7 @@ type decoder struct {
 	do     func(item) error
 }
 
-// passedOn is an error of whoever takes the items; the file is not to blame.
+// passedOn is an error of the consumer of the items; the file is not to blame.
 type passedOn struct{ error }
 
 func (d *decoder) at(err error) error {
@@ -226,7 +227,7 @@ func (d *decoder) event(l line) error {
 	return d.pass(i)
 }
 
-// pass checks what the store would refuse, and hands the item on.
+// pass checks for what the store would refuse, and passes the item on.
 func (d *decoder) pass(i item) error {
 	if !transferred(i.stream) {
 		return fmt.Errorf("%w: an export has nothing of stream %.80q", events.ErrMalformed, i.stream)

@@ -8,8 +8,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// item is one thing that a source says: an event, or, when about is set, what
-// holds for a stream.
+// item is one entry of a source: an event, or, when about is set, the metadata
+// or end of a stream.
 type item struct {
 	stream   string
 	revision uint64
@@ -17,7 +17,7 @@ type item struct {
 	sum      Sum // of the event
 	about    about
 	metadata events.StreamMetadata
-	// position is where the source has it in its log, since recorded; zero in a file.
+	// position is where the source's log has it, since when it was recorded; both zero in a file.
 	position events.Position
 	recorded time.Time
 }
@@ -30,8 +30,8 @@ const (
 	hasEnded          // by a tombstone
 )
 
-// source gives its items, those of a stream in order. It can be read again from
-// the start unless it is a pipe.
+// source yields its items, those of a stream in order. It can be read again
+// from the start unless it is a pipe.
 type source interface {
 	each(ctx context.Context, do func(item) error) error
 	rewinds() bool
@@ -72,14 +72,14 @@ func (l *logSource) each(ctx context.Context, do func(item) error) error {
 	return nil
 }
 
-// itemOf says what an event of the log means; false when it is not transferred.
+// itemOf makes an item of an event of the log; false when it is not transferred.
 func itemOf(r events.Recorded) (item, bool) {
 	i := item{stream: r.Stream, revision: r.Revision, position: r.Position, recorded: r.Recorded}
 	if of, ok := events.MetadataOf(r.Stream); ok {
 		if r.Type != events.TypeMetadata || !transferred(of) {
 			return i, false
 		}
-		// Metadata that nobody understands hides nothing.
+		// Metadata that cannot be parsed hides nothing.
 		metadata, err := events.ParseStreamMetadata(r.Data)
 		if err != nil {
 			metadata = events.StreamMetadata{}
@@ -101,5 +101,5 @@ func itemOf(r events.Recorded) (item, bool) {
 	return i, true
 }
 
-// transferred reports whether a stream is moved at all.
+// transferred reports whether a stream is copied at all.
 func transferred(stream string) bool { return !events.IsSystem(stream) && !events.IsSnapshot(stream) }

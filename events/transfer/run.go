@@ -67,8 +67,8 @@ func (r *run) readTarget(ctx context.Context) error {
 	return nil
 }
 
-// compare reads the source once without writing: so that nothing is written
-// when something is in the way.
+// compare reads the source once without writing, so that nothing is written
+// when there is a conflict.
 func (r *run) compare(ctx context.Context) error {
 	r.seen = tally{}
 	r.report.Conflicts = nil
@@ -86,7 +86,7 @@ func (r *run) compare(ctx context.Context) error {
 	return r.refuse(r.judge())
 }
 
-// meet compares a stream with the target's, where the target's ends.
+// meet compares a stream with the target's where the target's ends.
 func (r *run) meet(i item) {
 	s, t := r.seen[i.stream], r.there[i.stream]
 	if i.about == isEvent && t != nil && s.events == t.events && s.chain != t.chain {
@@ -98,7 +98,7 @@ func (r *run) conflict(stream, what string) {
 	r.report.Conflicts = append(r.report.Conflicts, Difference{Stream: stream, What: what})
 }
 
-// judge looks for what can be said only at the end of the source.
+// judge collects what is known only at the end of the source.
 func (r *run) judge() (scavenged []string) {
 	for _, name := range slices.Sorted(maps.Keys(r.seen)) {
 		s, t := r.seen[name], r.there.of(name)
@@ -117,7 +117,7 @@ func (r *run) judge() (scavenged []string) {
 	return scavenged
 }
 
-// refuse ends the run when something is in the way.
+// refuse ends the run when there is a conflict.
 func (r *run) refuse(scavenged []string) error {
 	r.report.Scavenged = scavenged
 	if len(scavenged) > 0 && !r.options.AcceptScavenged {
@@ -134,7 +134,7 @@ func (r *run) refuse(scavenged []string) error {
 	return nil
 }
 
-// copy takes the next item, and writes when the window is full.
+// copy handles the next item, and writes when the batch is full.
 func (r *run) copy(ctx context.Context, i item) error {
 	r.tell(StepCopy, i.position, r.last)
 	s := r.seen.of(i.stream)
@@ -156,13 +156,13 @@ func (r *run) copy(ctx context.Context, i item) error {
 		r.meet(i)
 		return r.refuse(nil)
 	}
-	t.events++ // As soon as the batch is written, which comes before anything else.
+	t.events++ // As soon as the batch is written, which comes before anything else of the stream.
 	r.report.Copied++
 	r.report.Bytes += uint64(i.event.Size())
 	return r.batch.add(ctx, i.stream, number, i.event)
 }
 
-// finish sets what holds for streams, after all their events.
+// finish sets metadata and ends of streams, after all their events.
 func (r *run) finish(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.seen)) {
 		s, t := r.seen[name], r.there.of(name)
@@ -185,9 +185,9 @@ func (r *run) finish(ctx context.Context) error {
 	return nil
 }
 
-// setMetadata makes the metadata of the target's stream say what the source's
-// does. When the source has never said anything, nothing is hidden, but rights
-// and keys of others that the target has stay. What the target says is read
+// setMetadata makes the metadata of the target's stream agree with the
+// source's. When the source has none, nothing is hidden; but rights and the
+// keys of other programs in the target stay. The target's metadata is read
 // again, because an append to a deleted stream changes it.
 func (r *run) setMetadata(ctx context.Context, name string, s *tallied) error {
 	stream := events.MetadataStream(name)
@@ -210,14 +210,14 @@ func (r *run) setMetadata(ctx context.Context, name string, s *tallied) error {
 		return nil
 	}
 	data := want.Marshal()
-	e := events.NewEvent{ // The content is part of the id: another one must not pass for a repetition.
+	e := events.NewEvent{ // The id contains the contents, because other contents must not pass for a repeat.
 		ID:   events.NewEventID(stream, fmt.Sprintf("transfer/%s", data), int(next)),
 		Type: events.TypeMetadata, Data: data,
 	}
 	if _, err := r.to.Append(ctx, stream, events.ExpectNext(next), []events.NewEvent{e}); err != nil {
 		return fmt.Errorf("set the metadata of %s: %w", name, err)
 	}
-	if have.Deleted() { // It came back by that, with metadata that the store wrote behind ours.
+	if have.Deleted() { // That made it readable again, with metadata that the store wrote after ours.
 		if err := r.until(ctx, stream, next+1); err != nil {
 			return err
 		}
@@ -227,7 +227,7 @@ func (r *run) setMetadata(ctx context.Context, name string, s *tallied) error {
 	return nil
 }
 
-// progressEvery is how many events pass by between two reports of progress.
+// progressEvery is how many events there are between two reports of progress.
 const progressEvery = 10_000
 
 func (r *run) tell(step Step, position, last events.Position) {
@@ -238,7 +238,7 @@ func (r *run) tell(step Step, position, last events.Position) {
 }
 
 // until waits for a revision of a metadata stream that the target writes itself,
-// which may be after its answer.
+// perhaps after its answer.
 func (r *run) until(ctx context.Context, stream string, revision uint64) error {
 	for {
 		head, err := r.to.Head(ctx)

@@ -11,11 +11,10 @@ import (
 
 // Options for Copy and Import.
 type Options struct {
-	// AcceptScavenged takes what is left of streams whose beginning the source
-	// has thrown away. Their events get new revisions, beginning with 0.
+	// AcceptScavenged accepts streams whose beginning the source has scavenged.
+	// Their remaining events get new revisions, from 0.
 	AcceptScavenged bool
-	// Progress is told from time to time how far it is; nil: nobody asks. It is
-	// called from one goroutine.
+	// Progress is called from time to time, from one goroutine; it may be nil.
 	Progress func(Progress)
 }
 
@@ -23,7 +22,7 @@ type Options struct {
 type Progress struct {
 	// Step is what is being done.
 	Step Step
-	// Position of Last in the source's log; both 0 while a file is read.
+	// Position and Last are positions of the source's log; both 0 while a file is read.
 	Position, Last events.Position
 	// Events passed by in this step.
 	Events uint64
@@ -40,23 +39,23 @@ const (
 	StepCheck   Step = "checking the copy"
 )
 
-// Report is what a run did. It is also returned beside an error.
+// Report is the result of a run. It is also returned beside an error.
 type Report struct {
-	// Copied events were appended by this run, Present ones were there before.
+	// Copied events were appended by this run; Present ones were there before.
 	Copied, Present uint64
 	// Bytes are the bytes of the events copied.
 	Bytes uint64
 	// Streams is how many streams have events.
 	Streams int
-	// Metadata and Ended count the streams whose metadata was set, and that were
-	// deleted for good, by this run.
+	// Metadata counts the streams whose metadata this run has set, Ended those
+	// that it has deleted for good.
 	Metadata, Ended int
 	// Others are events that are not transferred: the system's own and snapshots.
 	Others uint64
-	// Scavenged are the streams of which the source has not everything. They
-	// have other revisions in the target than in the source.
+	// Scavenged are the streams of which the source no longer has everything.
+	// Their revisions in the target differ from the source's.
 	Scavenged []string
-	// Conflicts are streams in which the target has something else. Then nothing
+	// Conflicts are streams in which the target has other events. Then nothing
 	// was written, unless the source is a pipe.
 	Conflicts []Difference
 	// Digest is what the source holds, up to where its log ended.
@@ -65,19 +64,18 @@ type Report struct {
 
 // Errors of this package.
 var (
-	// ErrConflict: the target has other events in a stream that is to be moved.
+	// ErrConflict: the target has other events in a stream that is to be copied.
 	ErrConflict = errors.New("the target has other events in these streams")
-	// ErrScavenged: the source has thrown away the beginning of a stream.
+	// ErrScavenged: the source has scavenged the beginning of a stream.
 	ErrScavenged = errors.New("the source has thrown away a part of these streams")
-	// ErrDiffers: target and source do not hold the same after all.
+	// ErrDiffers: the finished copy is not the same as the source.
 	ErrDiffers = errors.New("the copy is not what the source has")
 )
 
-// Copy moves all streams of a store to another one, up to the present end of
-// the source. It may be run again at any time, also after it was interrupted,
-// and while the source is written to; the target must not be written to
-// meanwhile, as far as the same streams go. Streams that only the target has
-// stay as they are.
+// Copy copies all streams of a store to another one, up to the present end of
+// the source. It may be run again at any time, even after an interruption, and
+// while the source is in use; in the target, nobody else may write to the same
+// streams meanwhile. Streams that only the target has stay as they are.
 //
 // Errors besides those of the stores: ErrConflict, ErrScavenged; the report then
 // names the streams.
@@ -120,7 +118,7 @@ func Check(ctx context.Context, copied Digest, from, to events.Store) error {
 	return nil
 }
 
-// listed is an error that names the first few streams.
+// listed returns an error that names the first few streams.
 func listed(err error, all []Difference) error {
 	const most = 3
 	text := make([]string, 0, most)
