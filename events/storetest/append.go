@@ -111,8 +111,8 @@ func expectations(t *testing.T, s events.Store) {
 	}
 }
 
-// repeats appends twice, in all the ways in which the second can agree or
-// disagree with what is there.
+// repeats appends twice, in all the ways in which the second append can agree
+// or disagree with the first.
 func repeats(t *testing.T, b bench) {
 	s := b.open(t)
 	mustAppend(t, s, "other-1", events.NoStream(), 90)
@@ -157,7 +157,7 @@ func repeats(t *testing.T, b bench) {
 	wantHead(t, s, 7)
 }
 
-// anyRepeats holds Any to what it promises about recent events.
+// anyRepeats checks what Any promises about recent events.
 func anyRepeats(t *testing.T, b bench) {
 	s := b.open(t)
 	mustAppend(t, s, "b-1", events.Any(), 50)
@@ -182,7 +182,7 @@ func anyRepeats(t *testing.T, b bench) {
 	wantHead(t, s, 6)
 }
 
-// emptyAppends checks that no events means: only look.
+// emptyAppends checks that an append without events only checks.
 func emptyAppends(t *testing.T, s events.Store) {
 	mustAppend(t, s, "two-1", events.NoStream(), 1, 2)
 	two := events.AppendResult{Revision: 1, Exists: true}
@@ -265,11 +265,11 @@ func refusals(t *testing.T, b bench) {
 func largest(t *testing.T, b bench, s events.Store, longest string) {
 	bytesMost, eventsMost := events.MaxEventBytes, events.MaxAppendEvents
 	if b.AppendBytes > 0 {
-		const encoded = 512 // bytes of a small event on its way, with all that belongs to it
+		const encoded = 512 // bytes of a small event in transit, with everything around it
 		bytesMost, eventsMost = min(bytesMost, b.AppendBytes), min(eventsMost, b.AppendBytes/encoded)
 	}
 	large := event(1)
-	// What is left of the limit is for type and metadata.
+	// The rest of the limit is for type and metadata.
 	large.Data, large.Meta = bytes.Repeat([]byte{'x'}, bytesMost-512), events.Metadata{}
 	large.Binary = true
 	if _, err := s.Append(t.Context(), longest, events.Any(), []events.NewEvent{large}); err != nil {

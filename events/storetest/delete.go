@@ -10,8 +10,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// deletes holds a store to the rules of Delete. In these tests the event with
-// the number n stands at revision n.
+// deletes checks the rules of Delete. In these tests event number n has
+// revision n.
 func deletes(t *testing.T, b bench) {
 	t.Run("a stream that is deleted softly is found no more", func(t *testing.T) { softly(t, b.open(t)) })
 	t.Run("a stream that is deleted softly begins again behind its old events", func(t *testing.T) {
@@ -133,7 +133,7 @@ func deletes(t *testing.T, b bench) {
 	t.Run("deletions beside appends leave no gap in a stream", func(t *testing.T) { besideDeletes(t, b.open(t)) })
 }
 
-// deletedStream is a store with a stream of three events that was deleted.
+// deletedStream returns a store with a deleted stream of three events.
 func deletedStream(t *testing.T, b bench) events.Store {
 	t.Helper()
 	s := b.open(t)
@@ -154,7 +154,7 @@ func (b bench) wantRevived(t *testing.T, s events.Store, next int) {
 	wantLog(t, s, "a-1", 0, 1, 2, next)
 }
 
-// twice deletes a stream that is deleted, with every expectation.
+// twice deletes a deleted stream again, with every expectation.
 func twice(t *testing.T, b bench) {
 	for _, expected := range []events.Expected{events.Any(), events.NoStream(), events.Exact(2)} {
 		for _, forever := range []bool{false, true} {
@@ -192,7 +192,7 @@ func mustDelete(t testing.TB, s events.Store, stream string, expected events.Exp
 	return position
 }
 
-// wantRevisions demands that a read gives these revisions, each with the event
+// wantRevisions demands that a read yields these revisions, each with the event
 // of that number.
 func wantRevisions(t testing.TB, s events.Store, stream string, q events.ReadStream, want ...uint64) {
 	t.Helper()
@@ -262,7 +262,7 @@ func softly(t *testing.T, s events.Store) {
 	}
 }
 
-// again begins deleted streams anew, with every expectation.
+// again appends to deleted streams, with every expectation.
 func again(t *testing.T, b bench) {
 	for _, c := range []struct {
 		name     string
@@ -372,7 +372,7 @@ func wrongDeletes(t *testing.T, s events.Store) {
 	wantRevisions(t, s, "a-1", events.ReadStream{}, 0, 1, 2)
 }
 
-// besideDeletes deletes a stream again and again while others append to it.
+// besideDeletes deletes a stream repeatedly while others append to it.
 func besideDeletes(t *testing.T, s events.Store) {
 	const writers, each, deletions = 4, 25, 15
 	var wg sync.WaitGroup

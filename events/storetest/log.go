@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// logs holds a store to the rules of ReadBack and Wait.
+// logs checks the rules of ReadBack and Wait.
 func logs(t *testing.T, b bench) {
 	t.Run("the log is read backward from any event", func(t *testing.T) { back(t, b.open(t)) })
 	t.Run("a part of the log is read by how its streams begin", func(t *testing.T) { prefixed(t, b.open(t)) })
@@ -107,7 +107,7 @@ func prefixed(t *testing.T, s events.Store) {
 			mustAppend(t, s, stream, events.Any(), batch...)
 		}
 	}
-	mustDelete(t, s, "a-12", events.Any(), false) // Its metadata is of the system, its events stay.
+	mustDelete(t, s, "a-12", events.Any(), false) // Its metadata is the system's, its events stay.
 	log := mustRead(t, s.ReadAll(t.Context(), 0, 0))
 	middle, head := log[len(log)/2].Position, log[len(log)-1].Position
 	for _, c := range []struct {

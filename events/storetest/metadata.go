@@ -11,8 +11,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// metadata holds a store to what the metadata of streams says. In these tests
-// the event with the number n stands at revision n.
+// metadata checks the effects of stream metadata. In these tests event number n
+// has revision n.
 func metadata(t *testing.T, b bench) {
 	t.Run("metadata hides the beginning of a stream, in every read", func(t *testing.T) { hides(t, b.open(t)) })
 	t.Run("the last metadata counts", func(t *testing.T) { changes(t, b.open(t)) })
@@ -77,7 +77,7 @@ func metadata(t *testing.T, b bench) {
 // setMetadata sets the metadata of a stream.
 func setMetadata(t testing.TB, s events.Store, stream, text string) events.AppendResult {
 	t.Helper()
-	// The id follows from the place, so that each append is a new one.
+	// The id contains the revision, so that each append is a new one.
 	there, err := collect(s.ReadStream(t.Context(), events.MetadataStream(stream), events.ReadStream{}))
 	if err != nil && !errors.Is(err, events.ErrStreamNotFound) {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func setMetadata(t testing.TB, s events.Store, stream, text string) events.Appen
 	return result
 }
 
-// hides tries each kind of metadata, and each way of reading what it leaves.
+// hides tries each kind of metadata, and each way of reading what it leaves readable.
 func hides(t *testing.T, s events.Store) {
 	const count = 6
 	for i, c := range []struct {
@@ -127,7 +127,7 @@ func hides(t *testing.T, s events.Store) {
 	}
 }
 
-// everyRead are all ways to read a stream of so many events.
+// everyRead returns all ways to read a stream of this many events.
 func everyRead(count uint64) []events.ReadStream {
 	var all []events.ReadStream
 	for from := range count + 2 {
@@ -139,7 +139,7 @@ func everyRead(count uint64) []events.ReadStream {
 	return append(all, events.ReadStream{From: events.End}, events.ReadStream{From: events.End, Backward: true})
 }
 
-// part are the revisions that a read gives of those from first to count.
+// part returns the revisions that a read yields of those from first to count.
 func part(first, count uint64, q events.ReadStream) []uint64 {
 	var all []uint64
 	for r := first; r < count; r++ {
@@ -175,7 +175,7 @@ func changes(t *testing.T, s events.Store) {
 	wantRevisions(t, s, "a-1", events.ReadStream{}, 3, 4, 5)
 }
 
-// exists is the table of StreamExists against what there is.
+// exists is the table of StreamExists against the state of the stream.
 func exists(t *testing.T, b bench) {
 	s := b.open(t)
 	mustAppend(t, s, "there-1", events.NoStream(), 0)
@@ -239,8 +239,8 @@ func onlyLast(t *testing.T, s events.Store) {
 	}
 }
 
-// RunAged holds a store whose clock the test sets to the rules of $maxAge. now
-// is what the store must take as the time.
+// RunAged checks the rules of $maxAge on a store whose clock the test sets: the
+// store must use now as the time.
 func RunAged(t *testing.T, open func(t *testing.T, now func() time.Time) events.Store) {
 	now := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
 	s := open(t, func() time.Time { return now })

@@ -168,7 +168,7 @@ func (m *trial) metadata(t *rapid.T) {
 	m.settle(t, name)
 }
 
-// settle waits until the store has written what brings a deleted stream back.
+// settle waits until the store has written the metadata that makes a deleted stream readable again.
 func (m *trial) settle(t *rapid.T, name string) {
 	about := m.oracle.told(name)
 	if !m.Late || about.ended || about.writes == 0 {
@@ -189,7 +189,7 @@ func (m *trial) read(t *rapid.T) {
 	m.same(t, name, q, want, failure)
 }
 
-// same demands that a read gives the same, at the positions of the log.
+// same demands that a read yields the same from both, at the positions of the log.
 func (m *trial) same(t *rapid.T, name string, q events.ReadStream, want []events.Recorded, failure error) {
 	got, err := collect(m.store.ReadStream(t.Context(), name, q))
 	if !errors.Is(err, failure) {
@@ -257,7 +257,7 @@ func (m *trial) logged(t *rapid.T) {
 		case meta:
 			m.heard(t, about, of, r)
 			continue
-		case r.Type == events.TypeTombstone: // Its number is its store's own business.
+		case r.Type == events.TypeTombstone: // How a tombstone is numbered is up to the store.
 			r = events.Recorded{Stream: r.Stream, Type: r.Type}
 		}
 		got = append(got, r)
@@ -277,7 +277,7 @@ func (m *trial) logged(t *rapid.T) {
 	}
 }
 
-// heard takes an event of a metadata stream from the log.
+// heard handles an event of a metadata stream in the log.
 func (m *trial) heard(t *rapid.T, about map[string]*told, of string, r events.Recorded) {
 	if about[of] == nil {
 		about[of] = &told{}

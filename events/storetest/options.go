@@ -7,7 +7,8 @@ import (
 )
 
 // Options say what a store behind a network cannot promise. The zero value is
-// for a server of the test's own, empty at each open, with positions 1, 2, 3.
+// for a server of the test's own that is empty at each open and has positions
+// 1, 2, 3.
 type Options struct {
 	// Shared: the server is not the test's own. It holds other events, others
 	// may write to it meanwhile, and its positions are not dense. Each test then
@@ -18,14 +19,14 @@ type Options struct {
 	// NoVirtual: there are no virtual streams.
 	NoVirtual bool
 	// Late: what the server writes by itself follows after a while, as in an
-	// EventStoreDB: links of virtual streams, which its system projections make,
-	// and the metadata that brings a deleted stream back.
+	// EventStoreDB: the links of virtual streams, which its system projections
+	// make, and the metadata that makes a deleted stream readable again.
 	Late bool
-	// DeleteForgets: deleting a stream softly forgets what else its metadata
-	// said, as EventStoreDB does.
+	// DeleteForgets: deleting a stream softly removes the rest of its metadata,
+	// as EventStoreDB does.
 	DeleteForgets bool
-	// AppendBytes is the most bytes of an append that the server takes, if that
-	// is less than events.MaxAppendBytes; 0: it is not.
+	// AppendBytes is the most bytes of an append that the server accepts, if
+	// less than events.MaxAppendBytes; 0: it is not.
 	AppendBytes int
 }
 

@@ -6,13 +6,13 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// oracle is the port in a few lines: the whole log, searched from the start.
-// It knows no positions; those that the store gives must agree.
+// oracle is the port in a few lines: the whole log, searched from the start. It
+// has no positions; those that the store returns must be consistent.
 type oracle struct {
 	log     []events.Recorded // without metadata
 	streams map[string]*told
 	forgets bool // Options.DeleteForgets
-	// members are what a category has of the streams, in order: their events and
+	// members are what a category lists, in order: events of its streams, and
 	// what deleted them.
 	members []member
 }
@@ -48,8 +48,8 @@ func (o *oracle) told(name string) *told {
 	return o.streams[name]
 }
 
-// check says whether a stream is where a writer expects it, and whether it has
-// the events already.
+// check reports whether a stream is where a writer expects it, and whether it
+// has the events already.
 func (o *oracle) check(name string, expected events.Expected, batch []events.NewEvent) (repeated bool, err error) {
 	there, about := o.stream(name), o.told(name)
 	count := uint64(len(there))
@@ -101,7 +101,7 @@ func (o *oracle) append(
 	return events.AppendResult{Revision: max(count, 1) - 1, Exists: count > 0}, nil
 }
 
-// revive makes a deleted stream readable again, behind what it had.
+// revive makes a deleted stream readable again, after its old events.
 func (a *told) revive(count uint64) {
 	if a.meta.Deleted() {
 		a.meta.TruncateBefore = count
@@ -166,8 +166,8 @@ func (o *oracle) read(name string, q events.ReadStream) ([]events.Recorded, erro
 	return want, nil
 }
 
-// category is what a read of the category's virtual stream gives: links, and the
-// ids of the events that can be read.
+// category returns what a read of the category's virtual stream yields: links,
+// and the ids of the readable events.
 func (o *oracle) category(q events.ReadStream) (links []link, ids []events.EventID, err error) {
 	if len(o.members) == 0 {
 		return nil, nil, events.ErrStreamNotFound

@@ -17,18 +17,18 @@ import (
 // own is the part of a shared store that one test writes: it looks like a store
 // of its own, empty at first, with positions 1, 2, 3. Names, event types and
 // conversations get a prefix on the way in and lose it on the way out. A
-// position is replaced by the number of the event among the test's own in the
-// log, which shows on the way that answer, stream and log agree on it.
+// position is replaced by the event's number among the test's own in the log,
+// which also checks that answer, stream and log agree on it.
 type own struct {
 	store  events.Store
 	prefix string
-	// mask makes a test's ids its own: a server remembers ids for a while, and
-	// finds a stranger's there.
+	// mask makes a test's ids unique: a server remembers ids for a while, and
+	// would find those of other tests.
 	mask events.EventID
 	base events.Position // the last of others before the test's first
 
 	mu sync.Mutex
-	// log are the test's events up to the position scanned, in order.
+	// log has the test's events up to the position scanned, in order.
 	log     []place
 	scanned events.Position
 }
@@ -53,7 +53,7 @@ func newOwn(ctx context.Context, store events.Store) (*own, error) {
 	return &own{store: store, prefix: prefix, mask: events.EventID(uuid.New()), base: head, scanned: head}, nil
 }
 
-// id is an id in the shared store, and back; none stays none.
+// id converts an id to that of the shared store, and back; none stays none.
 func (o *own) id(id events.EventID) events.EventID {
 	if id == (events.EventID{}) {
 		return id
@@ -64,7 +64,7 @@ func (o *own) id(id events.EventID) events.EventID {
 	return id
 }
 
-// in is the name of a stream in the shared store.
+// in converts a stream's name to that in the shared store.
 func (o *own) in(stream string) string {
 	if stream == "" || stream == events.VirtualStreams {
 		return stream
@@ -83,7 +83,7 @@ func (o *own) in(stream string) string {
 	return o.prefix + stream
 }
 
-// indexes are the virtual streams that can be made a test's own.
+// indexes are the virtual streams that can be restricted to a test.
 var indexes = []string{events.VirtualCategory, events.VirtualType, events.VirtualCorrelated}
 
 // out is the reverse of in; false for streams of others.
@@ -105,8 +105,8 @@ func (o *own) out(stream string) (string, bool) {
 	return strings.CutPrefix(stream, o.prefix)
 }
 
-// logged is out for the stream of an event in the log. What a server itself
-// writes there, as the links of its virtual streams, is not the test's.
+// logged is out for the stream of an event in the log. What the server writes
+// there itself, such as links, is not the test's.
 func (o *own) logged(stream string) (string, bool) {
 	about := stream
 	if of, ok := events.MetadataOf(stream); ok {
@@ -132,7 +132,7 @@ func (o *own) event(e events.NewEvent) events.NewEvent {
 	return e
 }
 
-// recorded translates an event; false for events of others.
+// recorded converts an event; false for events of others.
 func (o *own) recorded(ctx context.Context, r events.Recorded) (events.Recorded, bool, error) {
 	name, mine := o.logged(r.Stream)
 	if !mine {
@@ -179,7 +179,7 @@ func (o *own) scan(ctx context.Context) error {
 	return nil
 }
 
-// number is the number of an event among the test's own. The log must have it
+// number returns an event's number among the test's own. The log must have it
 // at its position.
 func (o *own) number(ctx context.Context, p place) (events.Position, error) {
 	o.mu.Lock()
@@ -208,8 +208,8 @@ func (o *own) upTo(position events.Position) int {
 	return n
 }
 
-// position is where the event with a number stands; with a higher number than
-// there are, the last.
+// position returns the position of an event with a number; beyond the last
+// number, the last position.
 func (o *own) position(ctx context.Context, number events.Position) (events.Position, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -238,7 +238,7 @@ func (o *own) Append(
 	return result, o.error(err)
 }
 
-// error has the test's own name of the stream.
+// error replaces the stream's name in an error by the test's own name.
 func (o *own) error(err error) error {
 	var wrong *events.WrongRevisionError
 	if !errors.As(err, &wrong) {
@@ -312,7 +312,7 @@ func (o *own) ReadBack(ctx context.Context, before events.Position, limit int) i
 			if !yield(r, err) || err != nil {
 				return
 			}
-			// What is before the first is no business of the test, and may be long.
+			// The log before the test's first event does not concern it, and may be long.
 			if seen++; seen == limit || r.Position == 1 {
 				return
 			}

@@ -108,8 +108,9 @@ func roundTrip(t *testing.T, s events.Store) {
 	}
 }
 
-// foreign writes what other programs write beside their events. An object that
-// ends early would stop the system projections of somebody's server for good.
+// foreign appends what other programs may write as metadata. An object that
+// ends early is left out: it would stop the system projections of a shared
+// server for good.
 func foreign(t *testing.T, b bench) {
 	s := b.open(t)
 	var want []events.Recorded

@@ -15,8 +15,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Run holds a store to the port. open gives an empty store each time; the
-// suite closes it.
+// Run checks a store against the port. open returns an empty store each time;
+// the suite closes it.
 func Run(t *testing.T, open func(t *testing.T) events.Store) { run(t, bench{start: open}) }
 
 // bench is a kind of store under test.
@@ -26,7 +26,7 @@ type bench struct {
 	Options
 }
 
-// open starts an empty store that the end of the test closes.
+// open opens an empty store that is closed at the end of the test.
 func (b bench) open(t *testing.T) events.Store {
 	t.Helper()
 	s := b.start(t)
@@ -45,8 +45,7 @@ func (b bench) open(t *testing.T) events.Store {
 	return mine
 }
 
-// repeated is the result of an append that wrote nothing, where it had been
-// written before.
+// repeated returns the expected result of an append that is a repeat.
 func (b bench) repeated(r events.AppendResult) events.AppendResult {
 	r.Repeated = !b.remote
 	return r
@@ -80,9 +79,8 @@ func run(t *testing.T, b bench) {
 	}
 }
 
-// RunDurable is Run for a store that lives in a directory, and holds it to the
-// rules that must outlive the process: open is called again on the same
-// directory after Close.
+// RunDurable is Run for a store in a directory, and also checks what must
+// outlive the process: open is called again on the same directory after Close.
 func RunDurable(t *testing.T, open func(t *testing.T, dir string) events.Store) {
 	Run(t, func(t *testing.T) events.Store { return open(t, t.TempDir()) })
 	t.Run("reopened", func(t *testing.T) { reopened(t, open) })

@@ -115,8 +115,8 @@ func wantNext(
 	}
 }
 
-// liveUnderLoad has writers and subscribers at the same time, some of which
-// start late, so that they change from old to new events in the middle.
+// liveUnderLoad has writers and subscribers at the same time. Some subscribers
+// start late, and so change from old to new events meanwhile.
 func liveUnderLoad(t *testing.T, s events.Store) {
 	const (
 		writers     = 8
@@ -163,8 +163,8 @@ func liveUnderLoad(t *testing.T, s events.Store) {
 	}
 }
 
-// follow subscribes from the start until the given position and demands every
-// position once and every stream in order.
+// follow subscribes from the start up to a position, and demands every position
+// once and every stream in order.
 func follow(ctx context.Context, s events.Store, last events.Position) error {
 	revisions := map[string]uint64{}
 	at := events.Position(0)

@@ -11,7 +11,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// together holds a store to its rules when many use it at once.
+// together checks the rules when many use the store at once.
 func together(t *testing.T, b bench) {
 	t.Run("exactly one writer wins each revision", func(t *testing.T) { races(t, b.open(t)) })
 	t.Run("writers of the same append write it once", func(t *testing.T) { twins(t, b) })
@@ -76,8 +76,8 @@ func races(t *testing.T, s events.Store) {
 	wantHead(t, s, rounds)
 }
 
-// twins lets several goroutines make the same append, as a client does that
-// repeats one whose answer is late.
+// twins has several goroutines make the same append, like a client that repeats
+// one whose answer is late.
 func twins(t *testing.T, b bench) {
 	s := b.open(t)
 	const copies, rounds = 6, 15
@@ -111,7 +111,7 @@ func twins(t *testing.T, b bench) {
 	wantHead(t, s, 2*rounds)
 }
 
-// whole reads while batches of three are written: no reader may see a part.
+// whole reads while batches of three are written: no reader may see a part of one.
 func whole(t *testing.T, s events.Store) {
 	const batches = 60
 	ctx, cancel := context.WithCancel(t.Context())

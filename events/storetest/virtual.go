@@ -148,8 +148,8 @@ func to(stream string, revision, place uint64) link { return link{stream, revisi
 
 func gone(stream string, revision, place uint64) link { return link{stream, revision, place, true} }
 
-// wantLinks demands that a read of a virtual stream gives these events. Event n
-// stands at revision n, or at a revision that differs by a multiple of 3.
+// wantLinks demands that a read of a virtual stream yields these events. Event
+// n has revision n, or one that differs from it by a multiple of 3.
 func wantLinks(t testing.TB, s events.Store, virtual string, q events.ReadStream, want ...link) {
 	t.Helper()
 	got, err := collect(s.ReadStream(t.Context(), virtual, q))
@@ -171,8 +171,8 @@ func wantLinks(t testing.TB, s events.Store, virtual string, q events.ReadStream
 	}
 }
 
-// patience is how long a server may take to write what it writes by itself: it
-// only turns what would hang into a failure.
+// patience is how long a server may take for what it writes by itself. It only
+// turns a hang into a failure.
 const patience = 2 * time.Minute
 
 // tester is what a test and a run of rapid have in common.
@@ -182,8 +182,8 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-// await returns when something is there that the server writes by itself, which
-// its log tells.
+// await waits for something that the server writes by itself, and that appears
+// in its log.
 func await(t tester, s events.Store, what string, there func() bool) {
 	t.Helper()
 	if mine, ok := s.(*own); ok {
@@ -205,7 +205,7 @@ func await(t tester, s events.Store, what string, there func() bool) {
 	}
 }
 
-// awaitLinks returns when a virtual stream has so many events.
+// awaitLinks returns when a virtual stream has this many events.
 func awaitLinks(t testing.TB, s events.Store, virtual string, count int) {
 	t.Helper()
 	await(t, s, fmt.Sprintf("%d events in %s", count, virtual), func() bool {
@@ -217,8 +217,8 @@ func awaitLinks(t testing.TB, s events.Store, virtual string, count int) {
 	})
 }
 
-// await is awaitLinks for a server that makes virtual streams later; the others
-// must have them at once.
+// await is awaitLinks for a server that makes virtual streams later; other
+// stores must have them at once.
 func (b bench) await(t testing.TB, s events.Store, virtual string, count int) {
 	if b.Late {
 		t.Helper()
@@ -226,8 +226,8 @@ func (b bench) await(t testing.TB, s events.Store, virtual string, count int) {
 	}
 }
 
-// awaitRevived returns when a stream that was deleted can be read again: some
-// servers write the metadata that does it after their answer.
+// awaitRevived returns when a deleted stream can be read again: some servers
+// write the metadata for that after their answer.
 func (b bench) awaitRevived(t testing.TB, s events.Store, stream string) {
 	t.Helper()
 	if !b.Late {
