@@ -1,25 +1,23 @@
-// Package dispersal says from when on a host may reserve a slot, so that the
-// slots of a dataset come to many hosts instead of to the fastest one. It is
-// pure: addresses, ids and points in chain time come in, a point in time comes
-// out.
+// Package dispersal computes when a host may reserve a slot, so that the slots of a
+// dataset are spread over many hosts instead of going to the fastest one. It is pure:
+// from addresses, ids and points in chain time it computes a point in time.
 //
-// Every host has a distance to every slot, which nobody can choose: the XOR of
-// the host's hashed address with the slot's id, as a part of all distances. A
+// Every host has a distance to every slot, which nobody can choose: the XOR of the
+// host's hashed address with the slot's id, as a fraction of the largest distance. A
 // window opens at the request and widens:
 //
 //	distance(host, slot) = (sha256(host) XOR slot)[0:8] / 2^64      0 <= distance < 1
 //	reach(t) = 1/8 + 7/8 * (t - from) / (until - from)              from <= t <= until
 //	the host may reserve when distance <= reach(t)
 //
-// At the beginning an eighth of all hosts may reserve a slot, for each slot
-// others; at the end of the window everybody may. It only ever widens, so a
-// permission is never taken back. Distances of one slot are spread evenly over
-// hosts, and those of one host evenly over slots: no host is favoured.
+// At first an eighth of all hosts may reserve a slot, a different eighth for each
+// slot; at the end of the window everybody may. It only ever widens, so a permission
+// is never taken back. Distances of one slot are spread evenly over hosts, and those
+// of one host evenly over slots: no host is favoured.
 //
-// The contract does not know of this (spec/marketplace.md §5.2): whoever keeps to it
-// does so of his own will, and waits where others do not. So a host's default is
-// not to. Not for: the bound on how many slots of a request one host takes,
-// which is a cap of its own.
+// The contract does not enforce this (spec/marketplace.md §5.2): a host that follows
+// it waits where others do not. So it is off by default. How many slots of one
+// request a host takes is bounded elsewhere.
 package dispersal
 
 import (
@@ -52,8 +50,9 @@ func Between(host events.Address, slot events.SlotID) Distance {
 // has whole seconds.
 type Window struct{ From, Until time.Time }
 
-// Opens is the first whole second from which on that distance may reserve. It is
-// never before From and never after Until, unless the window has no length.
+// Opens is the first whole second from which a host at this distance may
+// reserve. It is never before From and never after Until, unless the window has
+// no length.
 func (w Window) Opens(d Distance) time.Time {
 	total := w.seconds(w.Until)
 	if d <= firstReach || total == 0 {
