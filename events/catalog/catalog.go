@@ -1,6 +1,6 @@
 // Package catalog joins the codec tables of all machines into the one codec
-// with which every event of a host is written and read. Whoever reads streams
-// of several machines (actors, projections, the auditor) takes it from here.
+// that encodes and decodes every event of a host. Code that reads streams of
+// several machines (actors, projections, the auditor) uses it.
 package catalog
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/hostnode/hostnode/events/snapshot"
 )
 
-// Codec knows every event that a host stores. It is put together once: its tables hold
-// an example of every event, which is too much work for each event that is read.
+// Codec knows every event that a host stores. It is made once, because its tables hold
+// an example of every event, which would be too much work for each event that is read.
 func Codec() *events.Codec { return codec() }
 
 var codec = sync.OnceValue(func() *events.Codec {
