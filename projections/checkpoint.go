@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// checkpointFile is the name of the checkpoint in the caller's directory. It was JSON
-	// as a whole once; the name stays, so that an older one is replaced.
+	// checkpointFile is the name of the checkpoint in the caller's directory. The file
+	// was once plain JSON; it keeps its name, so that an older one is replaced.
 	checkpointFile = "views.json"
-	// checkpointFormat says what the file is, and in which form the cores' states are.
+	// checkpointFormat names the kind of file, and the form of the cores' states in it.
 	checkpointFormat = "hostnode-views " + capacity.StateSchema + " " + slotqueue.StateSchema
-	// checkpointSchema is the version of the payload. A file of any other is
-	// ignored and the views are built again, so there is no upgrade path and
-	// needs none. Every change of a view or of a core's state raises it; for what can
-	// be seen in the types a test demands that (testdata/shape.golden).
+	// checkpointSchema is the version of the payload. A file of another version is
+	// ignored and the views are built again, so no upgrade is needed. Every change of
+	// a view or of a core's state needs a new version; where the types show the
+	// change, a test demands it (testdata/shape.golden).
 	checkpointSchema = 9
-	// maxCheckpointBytes is the largest file that is read: beyond it, building
-	// the views again is the lesser evil.
+	// maxCheckpointBytes is the largest file that is read: with a larger one it
+	// is better to build the views again.
 	maxCheckpointBytes = 2 << 30
 )
 
-// HasCheckpoint reports whether views were saved in a directory; whether they can be used is
-// seen when they are loaded.
+// HasCheckpoint reports whether views were saved in a directory. Loading them shows whether
+// they can be used.
 func HasCheckpoint(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, checkpointFile))
 	return err == nil
@@ -40,8 +40,8 @@ func HasCheckpoint(dir string) bool {
 type checkpoint struct {
 	Format string `json:"format"`
 	Schema int    `json:"schema"`
-	// The anchor of the views: a store in which another event is there is
-	// another store.
+	// The anchor of the views: a store with a different event at this place is
+	// a different store.
 	Stream     string          `json:"stream"`
 	Revision   uint64          `json:"revision"`
 	Position   events.Position `json:"position"`
@@ -49,9 +49,9 @@ type checkpoint struct {
 	RecordedAt time.Time       `json:"recordedAt"`
 }
 
-// encodeCheckpoint makes the bytes of the file. Views that are loaded again are
-// as of the anchor: what the system wrote behind it is read once more, because
-// nothing proves that the store still has it.
+// encodeCheckpoint returns the contents of the file. Loaded views are as of the
+// anchor: later events of the system are read again, because nothing proves
+// that the store still has them.
 func encodeCheckpoint(v *Views) ([]byte, error) {
 	file, err := saved.Encode(checkpoint{
 		Format: checkpointFormat, Schema: checkpointSchema,
@@ -116,12 +116,12 @@ func saveCheckpoint(dir string, file []byte) error {
 	return nil
 }
 
-// Save is all that the views hold, for a file of the caller's: a fold of another package
-// that is kept as the views are. LoadViews is the reverse.
+// Save returns everything that the views hold, for a file of a caller that has its own
+// folds to save with them. LoadViews is the reverse.
 func (v *Views) Save() ([]byte, error) { return encodeCheckpoint(v) }
 
-// LoadViews are saved views. asOf is the position up to which the caller knows
-// that only the system wrote behind what the views saw last.
+// LoadViews restores saved views. The caller knows that up to asOf only the
+// system wrote after the last event that the views saw.
 func LoadViews(file []byte, asOf events.Position) (*Views, error) {
 	v, err := decodeCheckpoint(file)
 	if err != nil {

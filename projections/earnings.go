@@ -12,7 +12,7 @@ type EarningsView struct {
 	Earnings []Earnings      `json:"earnings"`
 }
 
-// Earnings are the totals of one host. Amounts are token base units, but for
+// Earnings are the totals of one host. Amounts are token base units, except for
 // the fees, which are wei.
 type Earnings struct {
 	Host    string `json:"host"`
@@ -20,19 +20,20 @@ type Earnings struct {
 	// RewardsElsewhere is the part of the rewards that went to another address, by
 	// account.rewardRecipient.
 	RewardsElsewhere string `json:"rewardsElsewhere"`
-	// RepairRewards is how much less than the collateral was taken for fills of slots in
-	// repair; ValidatorRewards what marking missing proofs of other hosts brought.
+	// RepairRewards is the discount on the collateral of slots in repair;
+	// ValidatorRewards is what marking missing proofs of other hosts brought.
 	RepairRewards    string `json:"repairRewards"`
 	ValidatorRewards string `json:"validatorRewards"`
-	// CollateralLost and CollateralReturned are of settled sales; CollateralSlashed
-	// is what readings of the contract showed, and is part of what is lost.
+	// CollateralLost and CollateralReturned are those of settled sales.
+	// CollateralSlashed is what readings of the contract showed; it is part of what
+	// is lost in the end.
 	CollateralLost     string `json:"collateralLost"`
 	CollateralReturned string `json:"collateralReturned"`
 	CollateralSlashed  string `json:"collateralSlashed"`
-	// Net is all rewards without the collateral lost; it may be negative.
+	// Net is all rewards minus the collateral lost; it may be negative.
 	Net string `json:"net"`
-	// FeesWei is what all mined transactions cost, also those that failed;
-	// SaleFeesWei the part that receipts of sales account for.
+	// FeesWei is what all mined transactions cost, including failed ones;
+	// SaleFeesWei is the part with receipts of sales.
 	FeesWei      string `json:"feesWei"`
 	SaleFeesWei  string `json:"saleFeesWei"`
 	Transactions uint64 `json:"transactions"`
@@ -78,7 +79,7 @@ func (t *earnings) foldSale(before, after sale.State, e sale.Event, fee events.A
 		if e.RewardRecipient != nil {
 			t.Elsewhere = t.Elsewhere.AddSaturating(amount(e.GetReward()))
 		}
-	case *messages.CollateralChecked: // Of a record of before CollateralSlashed.
+	case *messages.CollateralChecked: // From before there was CollateralSlashed.
 		t.Slashed = t.Slashed.AddSaturating(amount(e.GetSlashed()))
 	case *messages.CollateralSlashed:
 		t.Slashed = t.Slashed.AddSaturating(amount(e.GetSlashed()))
@@ -106,8 +107,8 @@ func (t *earnings) settled(as sale.Phase) {
 	}
 }
 
-// foldTx counts a mined transaction. One that is mined again in another block,
-// after a reorganisation, costs what it cost there.
+// foldTx counts a mined transaction. If a reorganisation moves it to another
+// block, its cost there counts.
 func (t *earnings) foldTx(before events.Amount, now Transaction) {
 	if before.IsZero() {
 		t.Mined++

@@ -10,30 +10,30 @@ import (
 )
 
 const (
-	// firstPause is how long a projector leaves a store alone that does not
-	// answer; each further pause is twice as long, up to longestPause, which is
-	// how late the views may be when the store is back.
+	// firstPause is how long a projector waits before it asks a store again
+	// that does not answer; each further pause is twice as long, up to
+	// longestPause, which is how late the views may be when the store is back.
 	firstPause   = 100 * time.Millisecond
 	longestPause = 10 * time.Second
-	// probeEvery is how often a following projector asks a store whether it is
-	// there: a subscription resumes by itself after an outage and is only silent
+	// probeEvery is how often a following projector asks whether the store
+	// answers: a subscription resumes by itself after an outage, but is silent
 	// during it.
 	probeEvery = 5 * time.Second
 )
 
-// watchful is a store that knows itself whether its server answers, and tells
-// it at once.
+// watchful is a store that notices outages of its server itself, and reports
+// them at once.
 type watchful interface {
-	// Away says since when the server does not answer, and why.
+	// Away reports whether the server does not answer, since when, and why.
 	Away() (since time.Time, reason string, away bool)
-	// Changed is closed when that changes; it is taken before Away is asked.
+	// Changed is closed when that changes; take it before calling Away.
 	Changed() <-chan struct{}
 }
 
 var errEnded = errors.New("the subscription ended for no reason")
 
 // Follow reads new events as they become durable, until Close. While the store
-// is away it waits; Status says since when. It may be called once.
+// does not answer it waits; Status says since when. It may be called once.
 func (p *Projector) Follow(ctx context.Context) {
 	ctx, p.follow = context.WithCancel(ctx)
 	stop := p.follow
@@ -57,7 +57,7 @@ func (p *Projector) Follow(ctx context.Context) {
 	})
 }
 
-// subscribe follows the store until something is wrong; it always returns an error.
+// subscribe follows the store until an error, which it always returns.
 func (p *Projector) subscribe(ctx context.Context) error {
 	for r, err := range p.store.Subscribe(ctx, p.AsOf()) {
 		if err != nil {
@@ -69,7 +69,7 @@ func (p *Projector) subscribe(ctx context.Context) error {
 	return errEnded
 }
 
-// probe learns whether the store is there: it is told, or it asks now and then.
+// probe finds out whether the store answers: it is told, or it asks now and then.
 func (p *Projector) probe(ctx context.Context) {
 	if store, ok := p.store.(watchful); ok {
 		p.watch(ctx, store)
@@ -98,8 +98,8 @@ func (p *Projector) watch(ctx context.Context, store watchful) {
 	}
 }
 
-// insist calls read again for as long as the store is away, with growing
-// pauses, until ctx ends.
+// insist repeats read while the store does not answer, with growing pauses,
+// until ctx ends.
 func (p *Projector) insist(ctx context.Context, read func(context.Context) error) error {
 	pause := firstPause
 	for {
@@ -123,7 +123,7 @@ func (p *Projector) insist(ctx context.Context, read func(context.Context) error
 	}
 }
 
-// noteAway remembers that the store is away, or with nil that it is not.
+// noteAway notes that the store does not answer, or with nil that it does.
 func (p *Projector) noteAway(why error) { p.note(p.cfg.Now(), why) }
 
 func (p *Projector) note(since time.Time, why error) {
@@ -140,7 +140,7 @@ func (p *Projector) note(since time.Time, why error) {
 	}
 }
 
-// sleep returns nil after a pause, or why ctx ended before.
+// sleep returns nil after a pause, or ctx's error.
 func sleep(ctx context.Context, pause time.Duration) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

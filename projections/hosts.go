@@ -16,12 +16,12 @@ type HostsView struct {
 // Host is an identity and its runs.
 type Host struct {
 	Host string `json:"host"`
-	// Epoch counts the starts; Stops are those that ended in good order.
+	// Epoch counts the starts, Stops the proper shutdowns.
 	Epoch  uint64 `json:"epoch"`
 	Starts uint64 `json:"starts"`
 	Stops  uint64 `json:"stops"`
-	// Stopped says that the last run ended in good order. One that did not is
-	// running, or crashed.
+	// Stopped says that the last run was shut down properly. Otherwise it is
+	// running, or has crashed.
 	Stopped bool  `json:"stopped"`
 	Runs    []Run `json:"runs"` // the newest last
 }
@@ -31,8 +31,8 @@ type Run struct {
 	Epoch     uint64    `json:"epoch"`
 	StartedAt time.Time `json:"startedAt"`
 	StoppedAt time.Time `json:"stoppedAt,omitzero"`
-	// HeardAt is when the process last said that it lives: a heartbeat, its start or
-	// its stop.
+	// HeardAt is the last sign of life of the process: a heartbeat, its start or its
+	// stop.
 	HeardAt  time.Time `json:"heardAt"`
 	Version  string    `json:"version"`
 	Node     string    `json:"node"`

@@ -15,13 +15,13 @@ import (
 // timed is a message that says when it happened.
 type timed interface{ GetAt() *timestamppb.Timestamp }
 
-// LedgersView shows the availabilities of each host and its whole ledger.
+// LedgersView shows each host's availabilities and its whole ledger.
 type LedgersView struct {
 	AsOf    events.Position `json:"asOf"`
 	Ledgers []Ledger        `json:"ledgers"`
 }
 
-// Ledger says where the bytes of a host's quota are. The six places add up to
+// Ledger says how the bytes of a host's quota are used. The six parts add up to
 // the quota.
 type Ledger struct {
 	Host           string         `json:"host"`
@@ -43,7 +43,7 @@ type Deposits struct {
 	Lost     string `json:"lost"`
 }
 
-// Availability is an offer and what of it is sold.
+// Availability is an offer, and how much of it is sold.
 type Availability struct {
 	ID              string       `json:"id"`
 	Enabled         bool         `json:"enabled"`
@@ -69,7 +69,7 @@ type ReservationsView struct {
 	Closed []ClosedReservation `json:"closed"`
 }
 
-// Reservation is what belongs to one attempt at one slot.
+// Reservation is the space and the collateral of one attempt at one slot.
 type Reservation struct {
 	Host         string       `json:"host"`
 	ID           string       `json:"id"`
@@ -87,7 +87,7 @@ type Reservation struct {
 	Phase string `json:"phase,omitempty"`
 }
 
-// ClosedReservation is one that was released, with what became of its sale.
+// ClosedReservation is a released one, with the outcome of its sale.
 type ClosedReservation struct {
 	Reservation
 	ReleasedAt time.Time `json:"releasedAt"` // by the machine's clock
@@ -97,7 +97,7 @@ type ClosedReservation struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// ledger is the core's fold with what the core forgets.
+// ledger is the core's fold, with what the core does not keep.
 type ledger struct {
 	state  capacity.State
 	known  bool // the host has a ledger at all

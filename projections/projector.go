@@ -13,19 +13,19 @@ import (
 )
 
 // DefaultCheckpointEvery is after how many events a projector saves its views:
-// reading so many takes about a second, which is what a crash costs.
+// a crash costs reading at most so many again, about a second.
 const DefaultCheckpointEvery = 100_000
 
 // Config is what a projector may be told.
 type Config struct {
 	Scope Scope
-	// Dir holds the checkpoint. Empty: there is none, and every start reads all.
+	// Dir holds the checkpoint. Empty: there is none, and every start reads all events.
 	Dir string
 	// CheckpointEvery is after how many events the views are saved; 0 means
 	// DefaultCheckpointEvery. They are also saved by Close.
 	CheckpointEvery int
-	// OnStopped is told why the views follow the record no more, at most once. Nil: nobody
-	// is told.
+	// OnStopped is called, at most once, with the reason why the views have stopped
+	// following. It may be nil.
 	OnStopped func(why string)
 	// Now is the machine's clock; nil: time.Now.
 	Now func() time.Time
@@ -51,31 +51,31 @@ type Projector struct {
 // Status says how a projector is doing.
 type Status struct {
 	AsOf events.Position `json:"asOf"`
-	// Following says that new events arrive by themselves.
+	// Following says that new events are folded as they come.
 	Following bool `json:"following"`
 	// Error is why the views stopped following, empty while they do.
 	Error string `json:"error,omitempty"`
-	// AwaySince is when the store was found not to answer, by the machine's
-	// clock, and Away what was the matter last. Both are zero while it answers.
-	// The views stay as they are, and go on by themselves.
+	// AwaySince is since when the store does not answer, by the machine's
+	// clock, and Away the last error. Both are zero while it answers. The views
+	// stay as they are, and go on by themselves.
 	AwaySince time.Time `json:"awaySince,omitzero"`
 	Away      string    `json:"away,omitempty"`
-	// StartedFrom is the position of the checkpoint that was loaded, 0 for none,
-	// and Ignored why one that was there was not.
+	// StartedFrom is the position of the checkpoint that was loaded, 0 for none;
+	// Ignored says why an existing one was not.
 	StartedFrom events.Position `json:"startedFrom"`
 	Ignored     string          `json:"checkpointIgnored,omitempty"`
-	// SavedAt is the position of the last checkpoint; SaveError is why the last
-	// try failed. The views are none the worse for it.
+	// SavedAt is the position of the last checkpoint; SaveError says why the
+	// last try failed, which does not affect the views.
 	SavedAt   events.Position `json:"savedAt"`
 	SaveError string          `json:"saveError,omitempty"`
-	// Skipped counts the events that could not be read, Problems names the first.
+	// Skipped counts the events that could not be read; Problems names the first ones.
 	Skipped  uint64    `json:"skipped"`
 	Problems []Problem `json:"problems"`
 }
 
 // Open loads the checkpoint, if there is a usable one, and reads on to the end
-// of the store. It does not follow yet. A store that is away is waited for
-// until ctx ends, and Status.Away says so.
+// of the store. It does not follow yet. It waits for a store that does not
+// answer until ctx ends, and Status.Away says so.
 func Open(ctx context.Context, store events.Store, cfg Config) (*Projector, error) {
 	if cfg.CheckpointEvery <= 0 {
 		cfg.CheckpointEvery = DefaultCheckpointEvery
@@ -93,7 +93,7 @@ func Open(ctx context.Context, store events.Store, cfg Config) (*Projector, erro
 	return p, nil
 }
 
-// load takes the views from the checkpoint, if there is one that fits.
+// load restores the views from the checkpoint, if there is one that fits.
 func (p *Projector) load(ctx context.Context) error {
 	if p.cfg.Dir == "" {
 		return nil
@@ -117,8 +117,8 @@ func (p *Projector) load(ctx context.Context) error {
 	return nil
 }
 
-// fits says whether a checkpoint is of this store and of what is asked for:
-// whether the last event that it knows is where it was.
+// fits reports whether a checkpoint is of this store and this scope: whether
+// the last event that it has seen is still in the same place.
 func (p *Projector) fits(ctx context.Context, loaded *Views) error {
 	if loaded.scope != p.views.scope {
 		return fmt.Errorf("%w: it was made for another host or other limits", saved.ErrUnusable)
@@ -140,8 +140,8 @@ func (p *Projector) fits(ctx context.Context, loaded *Views) error {
 	return fmt.Errorf("%w: it belongs to another store", saved.ErrUnusable)
 }
 
-// CatchUp reads to the end of the store. A store that is away is waited for
-// until ctx ends.
+// CatchUp reads to the end of the store. It waits for a store that does not
+// answer until ctx ends.
 func (p *Projector) CatchUp(ctx context.Context) error {
 	return p.insist(ctx, func(ctx context.Context) error {
 		head, err := p.store.Head(ctx)
@@ -156,7 +156,7 @@ func (p *Projector) CatchUp(ctx context.Context) error {
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.views.asOf = max(p.views.asOf, head) // What was left out is not about them.
+		p.views.asOf = max(p.views.asOf, head) // The events that were left out are of no concern to the views.
 		return nil
 	})
 }
@@ -179,7 +179,7 @@ func (p *Projector) apply(r events.Recorded) {
 	p.changed = make(chan struct{})
 	p.mu.Unlock()
 	if due {
-		// Save notes its error; a projector without a disk still projects.
+		// Save notes its error; views that cannot be saved still work.
 		_ = p.Save()
 	}
 }
@@ -224,8 +224,8 @@ func (p *Projector) AsOf() events.Position {
 	return p.views.asOf
 }
 
-// WaitFor returns when the views have seen the event at a position: so that
-// whoever appended it can read what followed.
+// WaitFor returns when the views have seen the event at a position, so that
+// whoever appended it can read the effect.
 func (p *Projector) WaitFor(ctx context.Context, position events.Position) error {
 	for {
 		p.mu.RLock()
@@ -242,7 +242,7 @@ func (p *Projector) WaitFor(ctx context.Context, position events.Position) error
 	}
 }
 
-// Status says how the projector is doing.
+// Status describes the state of the projector.
 func (p *Projector) Status() Status {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

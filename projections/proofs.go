@@ -10,9 +10,9 @@ import (
 )
 
 // ProofsView is the proof ledger: which proofs each slot owed, period by
-// period, and what became of each. First come the attempts that are settled, in
-// the order in which they were, then the open ones in order of their slots. An
-// attempt that never owed a proof is not here.
+// period, and the outcome of each. First come the settled attempts, in the
+// order in which they were settled, then the open ones in order of their slots.
+// An attempt that never owed a proof is not listed.
 type ProofsView struct {
 	AsOf  events.Position `json:"asOf"`
 	Slots []ProofLedger   `json:"slots"`
@@ -27,10 +27,10 @@ type ProofLedger struct {
 	Attempt   uint32 `json:"attempt"`
 	Over      bool   `json:"over"`
 	Totals    Proofs `json:"totals"`
-	// Periods are first those that are closed, in the order in which they were,
-	// then the open ones, oldest first. Forgotten counts the closed ones that
-	// are no longer listed (Limits.ClosedPeriods); the totals have them all, and
-	// so has the sale's stream.
+	// Periods lists first the closed periods, in the order in which they were
+	// closed, then the open ones, oldest first. Forgotten counts closed ones
+	// that are no longer listed (Limits.ClosedPeriods); the totals include them,
+	// and the sale's stream still has them.
 	Periods   []ProofPeriod `json:"periods"`
 	Forgotten uint64        `json:"forgotten"`
 }
@@ -45,16 +45,16 @@ type ProofPeriod struct {
 	ClosedAt time.Time    `json:"closedAt,omitzero"`
 	// Reason is why the proof was missed, excused or lapsed.
 	Reason string `json:"reason,omitempty"`
-	// TxHash is of the transaction that submitted the proof; empty when that was
-	// learned from the chain.
+	// TxHash is that of the transaction with the proof; empty when the proof was
+	// found on chain.
 	TxHash string `json:"txHash,omitempty"`
-	// TookMilliseconds is how long the proof was in the making, by the wall clock.
+	// TookMilliseconds is how long it took to make the proof, by the wall clock.
 	TookMilliseconds uint64 `json:"tookMilliseconds,omitempty"`
 	// Slashed is what the miss cost, as it was read afterwards, in token base units.
 	Slashed string `json:"slashed,omitempty"`
 }
 
-// ProofOutcome is what became of a proof that was owed.
+// ProofOutcome is the outcome of a proof that was owed.
 type ProofOutcome string
 
 // The outcomes of a period.
@@ -80,7 +80,7 @@ type owed struct {
 	Checked                   bool // the cost of the miss was read
 }
 
-// owing is the part of an open sale that the proof ledger shows.
+// owing is what the proof ledger shows of an open sale.
 type owing struct {
 	Open      []owed // one for each of the core's duties
 	Closed    []owed
@@ -119,7 +119,7 @@ func (o *owing) find(period uint64) int {
 	return slices.IndexFunc(o.Open, func(p owed) bool { return p.Period == period })
 }
 
-// due opens a period. When it is open already, its challenge moved.
+// due opens a period. If it is open already, its challenge moved.
 func (o *owing) due(e *messages.ProofDue) {
 	deadline := events.TimeFromMessage(e.GetDeadline())
 	if i := o.find(e.GetPeriod()); i >= 0 {
@@ -158,8 +158,8 @@ func (o *owing) close(p owed, at time.Time, limit int) {
 	}
 }
 
-// check notes what a miss cost. The newest period of that number is meant: one
-// that was opened by a fill which the chain took back may have had it before.
+// check notes what a miss cost, in the newest period of that number: an earlier
+// fill, which the chain took back, may have had the same period.
 func (o *owing) check(e sale.Reading) {
 	for i := len(o.Closed) - 1; i >= 0; i-- {
 		if p := &o.Closed[i]; p.Period == e.GetPeriod() && p.Outcome == ProofMissed {

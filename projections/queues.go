@@ -25,17 +25,18 @@ type Queue struct {
 	Length int         `json:"length"`
 	Taken  []TakenSlot `json:"taken"` // in the order of taking
 	// Paused says that nothing is taken, PausedFor why, ByOperator that only
-	// the operator can end that.
+	// the operator can end the pause.
 	Paused     bool   `json:"paused"`
 	PausedFor  string `json:"pausedFor,omitempty"`
 	ByOperator bool   `json:"byOperator,omitempty"`
-	// Waiting is what is queued and was looked at, by the criterion that it failed,
-	// in order of the criteria.
+	// Waiting counts the queued slots that were considered, by the criterion that
+	// they failed, in order of the criteria.
 	Waiting []WaitingSlots `json:"waiting,omitempty"`
-	// Avoided are clients whose requests are refused, in order of their addresses.
-	// One whose time is over may be among them until the queue is next woken.
+	// Avoided are the clients whose requests are refused, in order of their
+	// addresses. One whose time is over may be among them until the queue is next
+	// woken.
 	Avoided []AvoidedClient `json:"avoided,omitempty"`
-	// Refusals are all that ever were, by criterion.
+	// Refusals counts all refusals there ever were, by criterion.
 	Refusals       []Refusals `json:"refusals"`
 	MarketRevision uint64     `json:"marketRevision"`
 }
@@ -47,7 +48,7 @@ type WaitingSlots struct {
 	Slots     int    `json:"slots"`
 }
 
-// AvoidedClient is one whose data could not be had, or was wrong.
+// AvoidedClient is one whose data could not be fetched, or was wrong.
 type AvoidedClient struct {
 	Client string    `json:"client"`
 	Since  time.Time `json:"since"`
@@ -75,8 +76,8 @@ type Refusals struct {
 // otherCriteria is where refusals are counted once there are too many criteria.
 const otherCriteria = "other"
 
-// queueLimits lets the fold hold what the queue held: its bound is a setting of
-// the host and was kept when the events were decided.
+// queueLimits sets no bounds: a host's bound is a setting, and was applied when
+// the events were decided.
 var queueLimits = slotqueue.Limits{MaxItems: math.MaxInt, MaxRefused: 1}
 
 type queue struct {

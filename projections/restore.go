@@ -62,11 +62,11 @@ func (h *host) save() savedHost {
 	return s
 }
 
-// errForm: the state is none that views can have.
+// errForm: views cannot have this state.
 var errForm = errors.New("not the form of the views")
 
-// restore makes views of a state. It has passed its checksum and is looked at all the
-// same, because a state that cannot be is worse than none.
+// restore makes views of a state. The checksum has been verified; the state is
+// checked all the same, because an impossible one is worse than none.
 func (s savedViews) restore() (*Views, error) {
 	v := NewViews(s.Scope)
 	v.problems, v.skipped = s.Problems, s.Skipped

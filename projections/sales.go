@@ -11,8 +11,8 @@ import (
 )
 
 // SalesView shows the sales of each host, one row for each attempt at a slot:
-// first those that are settled, in the order in which they were, then the open
-// ones in order of their slots.
+// first the settled ones, in the order in which they were settled, then the
+// open ones in order of their slots.
 type SalesView struct {
 	AsOf  events.Position `json:"asOf"`
 	Sales []Sale          `json:"sales"`
@@ -45,18 +45,18 @@ type Sale struct {
 	Stored       events.Bytes `json:"storedBytes"`
 
 	Proofs Proofs `json:"proofs"`
-	// Damaged is what of its data is damaged on disk and fetched again; nil: nothing.
+	// Damaged describes data that is damaged on disk and being fetched again; nil: none is.
 	Damaged    *Damaged   `json:"damaged,omitempty"`
 	Collateral Collateral `json:"collateral"`
 	Reward     string     `json:"reward"`
 	// RewardRecipient is who got the reward; empty: the host's account.
 	RewardRecipient string `json:"rewardRecipient,omitempty"`
-	// RepairReward is how much less than the collateral was taken for the fill of a
-	// slot in repair; empty: nothing less.
+	// RepairReward is the discount on the collateral of a slot in repair; empty:
+	// none.
 	RepairReward string `json:"repairReward,omitempty"`
-	// NetEarning is both rewards without the collateral that was lost, in token
-	// base units; it may be negative. Fees are paid in another coin and are not
-	// in it.
+	// NetEarning is both rewards minus the lost collateral, in token base
+	// units; it may be negative. It does not include fees, which are paid in
+	// another coin.
 	NetEarning string `json:"netEarning"`
 	// FeesWei and GasUsed are the sums of all receipts of the attempt.
 	FeesWei      string `json:"feesWei"`
@@ -66,7 +66,7 @@ type Sale struct {
 	LastEvent Place `json:"lastEvent"`
 }
 
-// Damaged are blocks of a slot that are damaged on disk.
+// Damaged are the blocks of a slot that are damaged on disk.
 type Damaged struct {
 	Blocks []uint64 `json:"blocks"`
 	Whole  bool     `json:"whole"` // it is not known which: all are looked at
@@ -83,7 +83,7 @@ type Proofs struct {
 	Lapsed uint64 `json:"lapsed"`
 }
 
-// Collateral is what became of a sale's collateral, in token base units.
+// Collateral says what became of a sale's collateral, in token base units.
 type Collateral struct {
 	Committed string `json:"committed"` // by the ledger
 	OnChain   string `json:"onChain"`   // what the contract holds now
@@ -108,7 +108,7 @@ type sales struct {
 
 func newSales() sales { return sales{open: map[events.SlotID]*openSale{}} }
 
-// openSale is the core's fold of an attempt with what the core does not keep.
+// openSale is the core's fold of an attempt, with what the core does not keep.
 type openSale struct {
 	State     sale.State
 	StartedAt time.Time
@@ -122,7 +122,7 @@ type openSale struct {
 	Gas       uint64
 	Receipts  int
 	// FillTx is the transaction of the last fill: after a reorganisation the
-	// same one is mined again, and was still paid for once.
+	// same transaction is mined again, but was paid for once.
 	FillTx string
 	// Returned and Lost are what the settlement says.
 	Returned, Lost events.Amount
@@ -171,19 +171,19 @@ func (h *host) closeSale(slot events.SlotID, s *openSale) {
 	delete(h.sales.open, slot)
 }
 
-// count keeps the books that the core does not need, and returns what the
-// event's transaction cost.
+// count updates what the core does not keep, and returns the cost of the
+// event's transaction.
 func (s *openSale) count(before sale.State, e sale.Event) (fee events.Amount) {
 	if m, ok := e.(interface{ GetReceipt() *messages.Receipt }); ok {
 		fee = s.pay(e, m.GetReceipt())
 	}
 	switch e := e.(type) {
-	case *messages.CollateralChecked: // Of a record of before CollateralSlashed.
+	case *messages.CollateralChecked: // From before there was CollateralSlashed.
 		s.Slashed = s.Slashed.AddSaturating(amount(e.GetSlashed()))
 	case *messages.CollateralSlashed:
 		s.Slashed = s.Slashed.AddSaturating(amount(e.GetSlashed()))
 	case *messages.SlotFilled:
-		if e.RepairReward != nil { // A fill that moved to another block took what it took.
+		if e.RepairReward != nil { // A fill that moved to another block took the same collateral.
 			s.RepairReward = amount(e.GetRepairReward())
 		}
 	case *messages.FillReverted:
@@ -198,21 +198,21 @@ func (s *openSale) count(before sale.State, e sale.Event) (fee events.Amount) {
 	return fee
 }
 
-// dutyCounts is by how many an event changed the periods that a sale owed, beside what
-// the core counts itself.
+// dutyCounts is by how much an event changed the counts of a sale's periods that the
+// core does not keep.
 type dutyCounts struct{ due, excused, lapsed uint64 }
 
-// to adds them up.
+// to adds the counts up.
 func (c dutyCounts) to(due, excused, lapsed uint64) (uint64, uint64, uint64) {
 	return due + c.due, excused + c.excused, lapsed + c.lapsed
 }
 
-// less is one fewer: sums of counts are those of whole numbers, in which this is -1.
+// less is -1 in unsigned arithmetic.
 const less = ^uint64(0)
 
-// duties says what an event did to the duties of a sale. A period that is owed again,
-// after it was excused or has lapsed, is the same one: it counts once, for what became
-// of it last.
+// duties says how an event changed the duties of a sale. A period that is owed again,
+// after it was excused or lapsed, is the same period: it counts once, by its last
+// outcome.
 func duties(before, after sale.State, e sale.Event) (c dutyCounts) {
 	was, is := uint64(len(before.Duties)), uint64(len(after.Duties))
 	switch e := e.(type) {

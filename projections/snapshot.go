@@ -7,7 +7,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Snapshot is all views at one position, as they print, to compare.
+// Snapshot is all views at one position, printed, for comparison.
 type Snapshot struct {
 	AsOf   events.Position
 	Scope  Scope

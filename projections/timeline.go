@@ -31,18 +31,18 @@ type Moment struct {
 	Position events.Position `json:"position"`
 }
 
-// ReadTimeline reads a sale's stream. Timelines are not kept: a sale has one
-// event per proof, and somebody looks at few of them. An unknown sale is
-// events.ErrStreamNotFound. An event that cannot be read has its error for a
-// sentence.
+// ReadTimeline reads a sale's stream. Timelines are not kept as views: they
+// have one entry per proof, and few are ever read. An unknown sale is
+// events.ErrStreamNotFound. An event that cannot be read has its error in place
+// of a sentence.
 func ReadTimeline(
 	ctx context.Context, store events.Store, host events.Address, slot events.SlotID,
 ) (Timeline, error) {
 	return ReadTimelineAt(ctx, store, host, slot, nil)
 }
 
-// ReadTimelineAt is ReadTimeline as it was; a nil until means as it is. A sale
-// that began later has no moments.
+// ReadTimelineAt is ReadTimeline as of until; nil: as it is now. A sale that
+// began later has no moments.
 func ReadTimelineAt(
 	ctx context.Context, store events.Store, host events.Address, slot events.SlotID, until Until,
 ) (Timeline, error) {

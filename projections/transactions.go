@@ -9,8 +9,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// TransactionsView shows the transactions of each account: first those that
-// are done, in the order in which they were, then the open ones, oldest first.
+// TransactionsView shows the transactions of each account: first the finished
+// ones, in the order in which they ended, then the open ones, oldest first.
 type TransactionsView struct {
 	AsOf         events.Position `json:"asOf"`
 	Transactions []Transaction   `json:"transactions"`
@@ -48,7 +48,7 @@ type Transaction struct {
 	FeeWei     string    `json:"feeWei"`
 }
 
-// openTx is a row with its place in the order of intents.
+// openTx is a row with its number in the order of intents.
 type openTx struct {
 	Order uint64
 	Row   Transaction
@@ -97,9 +97,8 @@ func (h *host) foldTx(e messages.TxEvent) {
 	}
 }
 
-// tx is the row of a key. One that was done is open again: its block was
-// dropped by the chain. One that was done so long ago that it is forgotten
-// starts anew.
+// tx returns the row of a key. If it was finished, it is open again: the chain
+// has dropped its block. If it is no longer remembered, it is new.
 func (h *host) tx(key string) *Transaction {
 	if t := h.txs.open[key]; t != nil {
 		return &t.Row

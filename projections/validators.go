@@ -8,7 +8,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// keptMarkings is how many settled markings of an account are shown, the newest.
+// keptMarkings is how many settled markings of an account, the newest, are shown.
 const keptMarkings = 100
 
 // ValidatorsView shows what each account that validates did.
@@ -26,12 +26,12 @@ type Validator struct {
 	Groups     uint32    `json:"groups"`   // 0: all slots
 	GroupIndex uint32    `json:"groupIndex"`
 	// Marked counts the proofs that were marked, Failed those that were missing and
-	// could not be.
+	// could not be marked.
 	Marked  uint64 `json:"marked"`
 	Failed  uint64 `json:"failed"`
 	Rewards string `json:"rewards"`
-	// FeesWei is what all mined transactions of markings cost, also those that the
-	// contract refused.
+	// FeesWei is what all mined transactions of markings cost, including those
+	// that the contract refused.
 	FeesWei string    `json:"feesWei"`
 	Newest  []Marking `json:"newest"` // oldest first
 }
@@ -41,7 +41,7 @@ type Marking struct {
 	Slot   string    `json:"slotId"`
 	Period uint64    `json:"period"`
 	At     time.Time `json:"at"` // chain time
-	// Reward and TxHash are of a proof that was marked, Reason of one that was not.
+	// Reward and TxHash are those of a marked proof; Reason is why a proof was not marked.
 	Reward string `json:"reward,omitempty"`
 	TxHash string `json:"txHash,omitempty"`
 	Reason string `json:"reason,omitempty"`
@@ -78,7 +78,7 @@ func (v *validating) fold(e messages.ValidatorEvent) {
 
 func (v *validating) show(m Marking) { v.Newest, _ = recent(v.Newest, m, keptMarkings) }
 
-// foldTx counts what a mined marking cost; before is what its row said before.
+// foldTx counts what a mined marking cost; before is what its row had before.
 func (v *validating) foldTx(before events.Amount, now Transaction) {
 	if strings.HasPrefix(now.Key, "mark:") {
 		v.Fees = v.Fees.SubFloor(before).AddSaturating(amount(now.FeeWei))

@@ -17,8 +17,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Limits bound what the views remember of what is over, for each host. What is
-// open is always there. A zero field stands for its default.
+// Limits bound what the views keep of what is over, for each host. What is open
+// is always kept. A zero field stands for its default.
 type Limits struct {
 	// ClosedReservations is the most released reservations, default 1,000.
 	ClosedReservations int `json:"closedReservations"`
@@ -31,10 +31,10 @@ type Limits struct {
 	ClosedPeriods int `json:"closedPeriods"`
 	// ClosedTransactions is the most mined or abandoned intents, default 1,000.
 	ClosedTransactions int `json:"closedTransactions"`
-	// Starts is the most starts of the host, default 100.
+	// Starts is the most starts of a host, default 100.
 	Starts int `json:"starts"`
-	// Criteria is the most criteria of refusals that are counted apart, default
-	// 100; the rest is counted under "other".
+	// Criteria is the most criteria by which refusals are counted separately,
+	// default 100; the others are counted under "other".
 	Criteria int `json:"criteria"`
 }
 
@@ -49,14 +49,14 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// addressLength is that of an address as it stands in a stream's name.
+// addressLength is the length of an address in a stream's name.
 const addressLength = 42
 
-// MaxProblems is the most events that the views could not read and remember;
-// all of them are counted.
+// MaxProblems is the most unreadable events that are remembered; all of them
+// are counted.
 const MaxProblems = 100
 
-// Problem is an event that the views passed over, because it cannot be read.
+// Problem is an event that the views skipped because it cannot be read.
 type Problem struct {
 	Stream   string          `json:"stream"`
 	Revision uint64          `json:"revision"`
@@ -65,15 +65,15 @@ type Problem struct {
 	Reason   string          `json:"reason"`
 }
 
-// Scope says what views are about. Two sets of views over the same events are
-// equal only when their scopes are.
+// Scope says what the views cover. Two sets of views over the same events are
+// equal only if their scopes are.
 type Scope struct {
 	// Host is the only host whose streams are read; the zero address: all hosts.
 	Host   events.Address
 	Limits Limits
 }
 
-// Prefixes are how the names of the streams begin that the views are made from.
+// Prefixes returns the beginnings of the names of all streams that the views are made from.
 func (s Scope) Prefixes() []string {
 	if s.Host.Zero() {
 		categories := []string{
@@ -101,8 +101,8 @@ func (s Scope) Prefixes() []string {
 //	host-<host>          Hosts
 //	validator-<account>  Validators; what its transactions cost is in tx-<account>
 //
-// Other streams are passed over. Views is not safe for concurrent use; the
-// Projector is.
+// Other streams are skipped. Views is not safe for concurrent use; the Projector
+// is.
 type Views struct {
 	scope    Scope
 	only     string // the host's address, "" for all
@@ -115,9 +115,9 @@ type Views struct {
 	skipped  uint64
 }
 
-// anchor is the last event that is not the system's. The system's own events
-// may go away; an anchor that is still in the store proves that it is the store
-// that the views were made from.
+// anchor is the last event that is not the system's, whose own events may be
+// removed. A store that still has the anchor is the one that the views were
+// made from.
 type anchor struct {
 	stream   string
 	revision uint64
@@ -160,12 +160,12 @@ func (v *Views) AsOf() events.Position { return v.asOf }
 // of the store's machine; zero when they saw none.
 func (v *Views) RecordedAt() time.Time { return v.recorded }
 
-// Problems are the first events that could not be read, and how many there were.
+// Problems returns the first events that could not be read, and the number of all.
 func (v *Views) Problems() ([]Problem, uint64) { return slices.Clone(v.problems), v.skipped }
 
-// Apply folds the next event. One that the views have seen changes nothing. One
-// that cannot be read is passed over and remembered as a problem: the views go
-// on, because everything else on them is still so.
+// Apply folds the next event. An event that the views have seen changes
+// nothing. An unreadable one is skipped and noted as a problem: the rest of the
+// views is still right.
 func (v *Views) Apply(r events.Recorded) {
 	address, wanted := v.see(r)
 	if !wanted {
@@ -182,15 +182,15 @@ func (v *Views) Apply(r events.Recorded) {
 	}
 }
 
-// ApplyDecoded is Apply for a caller who has decoded the event.
+// ApplyDecoded is Apply for an event that the caller has decoded.
 func (v *Views) ApplyDecoded(r events.Recorded, m proto.Message) {
 	if address, wanted := v.see(r); wanted {
 		v.fold(r, address, m)
 	}
 }
 
-// see moves the views on to an event. It says whether it is new and belongs to
-// the views, and to which host.
+// see moves the views on to an event. It reports whether the event is new and
+// belongs to the views, and to which host.
 func (v *Views) see(r events.Recorded) (address string, wanted bool) {
 	if r.Position <= v.asOf {
 		return "", false
@@ -203,13 +203,13 @@ func (v *Views) see(r events.Recorded) (address string, wanted bool) {
 	return v.wants(r.Stream)
 }
 
-// wants says whether a stream belongs to the views, and to which host.
+// wants reports whether a stream belongs to the views, and to which host.
 func (v *Views) wants(stream string) (address string, wanted bool) {
 	category, rest, _ := strings.Cut(stream, "-")
 	switch category {
 	case events.CategoryCapacity, events.CategorySale, events.CategorySlotQueue,
 		events.CategoryTx, events.CategoryHost, events.CategoryValidator:
-	default: // Streams of the market, and those of machines that have no view.
+	default: // Streams of the market, and of machines without a view.
 		return "", false
 	}
 	address, _, _ = strings.Cut(rest, "-")
@@ -304,7 +304,7 @@ func (v *Views) Tables() []Table {
 	}
 }
 
-// recent keeps the newest of what is over, up to a limit, and says what it let go.
+// recent keeps the newest finished entries, up to a limit, and returns the one it drops.
 func recent[T any](list []T, next T, limit int) (kept []T, dropped *T) {
 	list = append(list, next)
 	if len(list) > limit {
@@ -313,10 +313,10 @@ func recent[T any](list []T, next T, limit int) (kept []T, dropped *T) {
 	return list, nil
 }
 
-// amount reads an amount that the codec has checked.
+// amount parses an amount that the codec has checked.
 func amount(s string) events.Amount { return events.Must(events.ParseAmount(s)) }
 
-// at is when an event happened, by the clock that its message names.
+// at is when an event happened, by the clock that its message's comment names.
 func at(m proto.Message) time.Time {
 	if e, ok := m.(timed); ok {
 		return events.TimeFromMessage(e.GetAt())

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// DefaultMaxFindings is the most findings of a report: more help nobody.
+	// DefaultMaxFindings is the most findings of a report: more would help nobody.
 	DefaultMaxFindings = 10_000
-	// maxDamaged is how many damaged events are passed over before the audit
-	// gives up on a store: by then it is not the record that is in question.
+	// maxDamaged is how many damaged events are skipped before the audit gives
+	// up: with more, the problem is the store, not the events.
 	maxDamaged = 1_000
 )
 
@@ -37,7 +37,7 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	Rule     Rule     `json:"rule"`
 	// Stream and Revision name the event at which the breach shows. Stream is
-	// empty when no event can be named.
+	// empty when there is no such event.
 	Stream   string          `json:"stream,omitempty"`
 	Revision uint64          `json:"revision"`
 	Position events.Position `json:"position"`
@@ -63,34 +63,33 @@ type Report struct {
 	Warnings      uint64    `json:"warnings"`
 	// ChainCompared says that the tokens on chain were compared with the record.
 	ChainCompared bool `json:"chainCompared,omitempty"`
-	// ContinuedFrom is the position at which a checkpoint let the audit continue;
-	// CheckpointIgnored says why one that was there was of no use.
+	// ContinuedFrom is the position of the checkpoint from which the audit
+	// continued; CheckpointIgnored says why an existing one could not be used.
 	ContinuedFrom     events.Position `json:"continuedFrom,omitempty"`
 	CheckpointIgnored string          `json:"checkpointIgnored,omitempty"`
 }
 
-// Clean reports whether no rule was broken; warnings are none.
+// Clean reports whether no rule was broken; warnings do not count.
 func (r Report) Clean() bool { return r.Errors == 0 }
 
 // Options are what an audit may be told.
 type Options struct {
-	// From leaves out findings at positions up to this one, because they were
-	// reported before. All events are read even so: every rule needs what came
-	// before.
+	// From leaves out findings up to this position, because they were reported
+	// before. All events are read all the same, because the rules need them.
 	From events.Position
 	// Views are compared with views that are built from the events up to the
-	// same position; nil: there are none to compare.
+	// same position; nil: they are not compared.
 	Views *projections.Snapshot
-	// MaxFindings is the most findings of the report; all are counted. 0 means
-	// DefaultMaxFindings.
+	// MaxFindings is the most findings in the report; further ones are only
+	// counted. 0 means DefaultMaxFindings.
 	MaxFindings int
-	// Chain reaches a contract, to compare the tokens there with the record; nil:
-	// they are not compared. It is called once for each contract that the record
-	// names. An error of it, or of the chain, ends the audit.
+	// Chain connects to a contract, whose tokens are then compared with the
+	// events; nil: they are not compared. It is called once for each contract
+	// that the events name. Its error, or one of the chain, ends the audit.
 	Chain func(context.Context, Market) (Chain, error)
-	// Checkpoint is a file that holds what the audit knows: it is written now and
-	// then, at an interrupt, and when everything is read; and an audit that finds
-	// it continues from there. Empty: none.
+	// Checkpoint is a file for the state of the audit. It is written now and
+	// then, at an interrupt, and when everything is read; an audit that finds it
+	// continues from there. Empty: none.
 	Checkpoint string
 	// CheckpointEvery is after how many events it is written; 0 means
 	// DefaultCheckpointEvery.
@@ -100,9 +99,9 @@ type Options struct {
 }
 
 // Run audits a store, up to what is durable while it reads. Everything that is
-// wrong with the record is in the report; the error is about the reading
-// itself: the context's, the store's, the chain's, or that of a checkpoint that
-// cannot be written.
+// wrong with the events is in the report. The error is about reading them: the
+// context's, the store's, the chain's, or that of a checkpoint that cannot be
+// written.
 func Run(ctx context.Context, store events.Store, o Options) (Report, error) {
 	a := newAuditor(o)
 	if o.Checkpoint != "" {
@@ -133,7 +132,7 @@ func (a *auditor) run(ctx context.Context, store events.Store) (Report, error) {
 	return a.report, nil
 }
 
-// readOn reads all events behind the last one, and keeps the checkpoint.
+// readOn reads all further events, and writes checkpoints.
 func (a *auditor) readOn(ctx context.Context, store events.Store) error {
 	since := uint64(0)
 	err := a.read(ctx, store, a.last.position, func(r events.Recorded) error {
@@ -160,7 +159,7 @@ type auditor struct {
 	codec   *events.Codec
 	// versions are the current schema versions by stored names.
 	versions map[string]uint32
-	// metadata reads that of a stream as it is now.
+	// metadata reads the present metadata of a stream.
 	metadata func(stream string) (events.StreamMetadata, error)
 	report   Report
 	streams  map[string]*stream // that are not at rest
@@ -171,12 +170,12 @@ type auditor struct {
 	chains   map[Market]Chain
 	claims   int // that wait for the chain, of all hosts
 	views    *projections.Views
-	// rebuilt are the views as of the position of the given ones, unprinted why
-	// they could not be printed.
+	// rebuilt are the views as of the position of the given ones; unprinted
+	// says why they could not be printed.
 	rebuilt   *projections.Snapshot
 	unprinted error
-	// damage is where something could not be read. When there is any, one stream
-	// may seem to contradict another.
+	// damage lists the positions that could not be read. If there are any,
+	// streams may only seem to contradict each other.
 	damage map[events.Position]bool
 	// now is the newest block's time in the market streams.
 	now time.Time
@@ -227,7 +226,7 @@ func newAuditor(o Options) *auditor {
 	return a
 }
 
-// read hands out all events behind a position. Damaged ones are passed over.
+// read yields all events after a position. Damaged ones are skipped.
 func (a *auditor) read(
 	ctx context.Context, store events.Store, after events.Position, take func(events.Recorded) error,
 ) error {
@@ -236,8 +235,8 @@ func (a *auditor) read(
 		if !errors.Is(err, events.ErrDamaged) {
 			return err
 		}
-		// Only our own stores find damage. They number without gaps and read event
-		// by event: the next one is damaged.
+		// Only our own stores report damage. Their positions have no gaps and they
+		// read event by event, so the next one is the damaged one.
 		after++
 		if !a.damage[after] {
 			a.damage[after] = true
@@ -263,7 +262,7 @@ func readUntil(
 	return nil
 }
 
-// event looks at one event: first at its form, then at what it says.
+// event checks one event: first its form, then its contents.
 func (a *auditor) event(r events.Recorded) {
 	if r.Position <= a.report.AsOf {
 		a.find(PositionOrder, placeOf(r), "it follows position %d", a.report.AsOf)
@@ -275,7 +274,7 @@ func (a *auditor) event(r events.Recorded) {
 		a.system(r)
 		return
 	}
-	a.report.Events++ // What a server writes for itself is no part of a record.
+	a.report.Events++ // What a server writes for itself is not audited.
 	s := a.stream(r.Stream)
 	if r.Type == events.TypeTombstone {
 		a.keepViews(r, func(v *projections.Views) { v.Apply(r) })
@@ -286,7 +285,7 @@ func (a *auditor) event(r events.Recorded) {
 	}
 	a.checkOrder(s, r)
 	a.checkEpoch(s, r)
-	if s.kind != kindUnknown { // A store takes one append with an id twice, and that is its writer's business.
+	if s.kind != kindUnknown { // In streams of other programs an append may have an id twice.
 		a.ids.add(s.hash, r)
 	}
 	m, err := a.decode(s, r)
@@ -308,8 +307,8 @@ func (a *auditor) find(rule Rule, at place, format string, args ...any) {
 	a.add(rule, warnings[rule], at, fmt.Sprintf(format, args...))
 }
 
-// cross adds a finding about two streams that contradict each other. When a
-// part of the store cannot be read, that may be all there is to it.
+// cross adds a finding about two streams that contradict each other. If a part
+// of the store cannot be read, that may be the only reason.
 func (a *auditor) cross(rule Rule, at place, format string, args ...any) {
 	a.add(rule, warnings[rule] || len(a.damage) > 0, at, fmt.Sprintf(format, args...))
 }
@@ -330,7 +329,7 @@ func (a *auditor) add(rule Rule, warning bool, at place, sentence string) {
 	}
 }
 
-// atTheEnd looks at what only the end can show.
+// atTheEnd checks what can be checked only at the end.
 func (a *auditor) atTheEnd() {
 	for _, name := range sortedKeys(a.hosts) {
 		h := a.hosts[name]
@@ -375,7 +374,7 @@ func (a *auditor) endOfViews() {
 	}
 }
 
-// judge looks at where an event comes from and at what it says.
+// judge checks where an event comes from and what it says.
 func (a *auditor) judge(s *stream, r events.Recorded, m proto.Message) {
 	if s.judge == nil {
 		return

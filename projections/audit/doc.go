@@ -1,29 +1,28 @@
-// Package audit replays all streams of a store and says whether the record is
-// in order: whether every event can be read and stands where it should, comes
-// from where it says, every step of every sale was allowed, and every byte,
-// token and proof is accounted for. Start with audit.go; rules.go lists what is
-// checked, with a stable code for each rule.
+// Package audit replays all streams of a store and checks them: whether every event
+// can be read, is in the right place and has the cause that it names, whether every
+// step of every sale was allowed, and whether every byte, token and proof is accounted
+// for. Start with audit.go; rules.go lists what is checked, with a stable code for
+// each rule.
 //
-// It is an auditor, so it trusts nobody: what a sale may do next is a table of
-// its own (table.go, written from docs/architecture.md and not from the core), ids and
-// causes are computed again (origin.go), and every event of the ledger and the
-// queue is compared with what the audit knows before the core's fold sees it.
-// The cores' own checks of their whole state come on top. With a chain at hand
-// the tokens that moved there are compared, too (money.go).
+// An auditor trusts nobody. So the audit has its own table of the steps of a sale
+// (table.go, written from docs/architecture.md and not from the core), computes ids
+// and causes again (origin.go), and compares every event of the ledger and the queue
+// with what it knows, before the core's fold sees it. In addition it runs the cores'
+// own checks of their whole state. If it can reach the chain, it also compares the
+// tokens that moved there (money.go).
 //
-// One pass over all events in their global order, with memory for what lives:
-// the open sales, reservations, queued slots and transactions, some 500 bytes
-// for each stream, some 100 for each settled sale (rest.go), and two filters of
-// a fixed size. Only when these filters cannot say something for sure is there
-// a second pass (recheck.go). What is known can be kept in a file, so that an
-// audit that was interrupted continues, and the next one begins where the last
-// one ended (save.go, memory.go).
+// It reads all events once, in their global order. Memory holds what is open: sales,
+// reservations, queued slots and transactions, some 500 bytes for each stream; some
+// 100 bytes for each settled sale (rest.go); and two filters of a fixed size. Only if
+// these filters leave a doubt, all events are read a second time (recheck.go). The
+// state can be saved in a file, so that an interrupted audit continues, and the next
+// one begins where the last one ended (save.go, memory.go).
 //
-// After an event that cannot be read, or is missing, the rest of its stream is
-// checked for its form only: everything else would be consequences. Streams of
-// the system are passed over; only metadata that lets something of ours be
-// removed is of interest (truncate.go).
+// After an event that cannot be read, or is missing, only the form of the rest of its
+// stream is checked: other findings would only be consequences. Streams of the system
+// are skipped, except for metadata that lets something of ours be removed
+// (truncate.go).
 //
-// Not for: mending anything, or judging a host that is merely busy. What may be
-// so because the host runs at this moment is a warning, never an error.
+// The audit repairs nothing, and does not blame a host for being busy: what may be so
+// only because the host is running is a warning, never an error.
 package audit

@@ -9,18 +9,18 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file holds what a sale owed to what became of it: each duty that was due ends once.
+// This file compares what a sale owed with what became of it: each duty must end exactly once.
 
-// lapse ends all duties, and the readings that would follow from misses. What
-// they would have shown stays unknown.
+// lapse ends all duties, and the readings that misses would lead to. What they
+// would have shown stays unknown.
 func (l *account) lapse() {
 	l.Doubt = l.Doubt || len(l.Duties)+len(l.Unchecked) > 0
 	l.Lapsed = sortedKeys(l.Duties)
 	l.Duties, l.Unchecked = nil, nil
 }
 
-// closeAll lets all duties lapse because the request is over. One whose
-// deadline was over before should have been closed.
+// closeAll lets all duties lapse because the request is over. A duty whose
+// deadline had passed by then should have been closed before.
 func (a *auditor) closeAll(l *life, at time.Time) {
 	for _, period := range sortedKeys(l.Duties) {
 		if d := l.Duties[period]; !d.Deadline.IsZero() && d.Deadline.Before(at) {
@@ -75,11 +75,11 @@ func (a *auditor) followProof(l *life, p place, e sale.Event) {
 	}
 }
 
-// followReading compares what the contract was seen to hold with what it held before.
+// followReading compares what the contract holds now with what it held before.
 func (a *auditor) followReading(l *life, p place, e sale.Reading) {
 	now := amount(e.GetCollateral())
 	slashed := l.Held.SubFloor(now)
-	// Period 0: no miss of the record explains what was slashed.
+	// Period 0: no recorded miss explains what was slashed.
 	explained := l.Unchecked[e.GetPeriod()] || e.GetPeriod() == 0 && !slashed.IsZero()
 	if !explained || slashed.String() != e.GetSlashed() {
 		a.find(CollateralCheck, p, "after period %d the contract held %s, it says slashed by %s; "+
@@ -94,7 +94,7 @@ func (a *auditor) followReading(l *life, p place, e sale.Reading) {
 }
 
 // closed reports whether a period owes nothing any more: it was closed for good, or
-// lies so far back that nobody remembers.
+// is too long ago to be remembered.
 func (l *account) closed(period uint64) bool {
 	return l.Periods.Told(period) && (l.Excused == 0 || period != l.Excused)
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// smallState is up to how many entries a core's whole state is checked after
-// every event. A larger one is checked after as many events as it has entries,
-// which costs the same for each event whatever its size, and at the end; the
-// comparisons of each event with the state before it are always made.
+// smallState is the number of entries up to which a core's whole state is
+// checked after every event. A larger state is checked after as many events as
+// it has entries, which costs the same per event for any size, and at the end.
+// Each event is always compared with the state before it.
 const smallState = 64
 
-// ledger is the core's fold of a host's ledger, which sees only events that
-// fit what was before them.
+// ledger is the core's fold of a host's ledger. It sees only events that fit
+// the state before them.
 type ledger struct {
 	state   capacity.State
 	Broken  bool
@@ -62,7 +62,7 @@ func (l *ledger) countSector(e capacity.Event, number uint64) {
 	}
 }
 
-// closed is the auditor's own addition of the six places.
+// closed adds up the six parts of the quota independently of the core.
 func closed(b capacity.Book) bool {
 	var total, carry, over uint64
 	for _, n := range []events.Bytes{b.Unallocated, b.Free, b.Reserved, b.Stored, b.Overhead, b.Sectors} {
@@ -86,7 +86,7 @@ func (a *auditor) endOfLedger(h *host) {
 	}
 }
 
-// fitsLedger compares an event with what was before it.
+// fitsLedger compares an event with the state before it.
 func (a *auditor) fitsLedger(h *host, p place, e capacity.Event) bool {
 	switch e := e.(type) {
 	case *messages.QuotaSet:
@@ -115,8 +115,8 @@ func (a *auditor) fitsLedger(h *host, p place, e capacity.Event) bool {
 	return false
 }
 
-// fitsSector holds a sector to what it was given: each part comes back once, as a whole, and
-// what a deposit has lost stays lost.
+// fitsSector compares an event with what the sector was given: each part comes back once, as
+// a whole, and what a deposit has lost stays lost.
 func (a *auditor) fitsSector(h *host, p place, e capacity.Event) bool {
 	switch e := e.(type) {
 	case *messages.SectorSpaceHeld:
@@ -167,8 +167,8 @@ func (a *auditor) fitsReservation(h *host, p place, e *messages.ReservationCreat
 	switch {
 	case l != nil && l.Broken:
 	case l != nil && l.account != nil && l.Forfeited && l.Attempt+1 == e.GetAttempt():
-		// The next attempt at a slot that was lost goes on with its data; the sale says
-		// so when the ledger has.
+		// The next attempt at a lost slot goes on with its data; the ledger records
+		// that before the sale.
 	case l == nil || l.account == nil || l.Attempt != e.GetAttempt():
 		a.cross(ReservationOwner, p, "no running sale of slot %s has attempt %d", slot, e.GetAttempt())
 	case l.Request != e.GetRequestId() || l.Index != e.GetSlotIndex() || l.SlotSize != e.GetBytes():

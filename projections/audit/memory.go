@@ -12,8 +12,9 @@ import (
 	"github.com/hostnode/hostnode/projections"
 )
 
-// memory is all that an audit knows, as a checkpoint holds it. Of the audit's
-// own types it has the fields with exported names, because gob sees no others.
+// memory is the whole state of an audit, as a checkpoint holds it. Fields of
+// the audit's own types that belong to it have exported names, because gob sees
+// no others.
 type memory struct {
 	Report  Report
 	Streams []savedStream
@@ -42,7 +43,7 @@ type savedLife struct {
 	Account *account
 }
 
-// remember is what a checkpoint holds of this audit.
+// remember returns the state of this audit for a checkpoint.
 func (a *auditor) remember() (memory, error) {
 	m := memory{
 		Report: a.report, Resting: a.resting, IDs: a.ids, Txs: a.txs, Damage: a.damage, Now: a.now,
@@ -66,10 +67,10 @@ func (a *auditor) remember() (memory, error) {
 	return m, err
 }
 
-// errForm: a checkpoint has a part that no audit writes.
+// errForm: the checkpoint has a part that no audit writes.
 var errForm = errors.New("not the form of a checkpoint")
 
-// recall makes the audit know what a checkpoint holds.
+// recall restores the state of a checkpoint.
 func (a *auditor) recall(m memory) error {
 	if m.IDs == nil || len(m.IDs.Bits) != len(a.ids.Bits) {
 		return fmt.Errorf("%w: its filter has another size", errForm)
@@ -112,7 +113,7 @@ func (a *auditor) recall(m memory) error {
 	return err
 }
 
-// recallStreams makes the streams of what their hosts know already.
+// recallStreams restores the streams from what their hosts have.
 func (a *auditor) recallStreams(m memory) error {
 	sales := map[*host]map[events.SlotID]*life{}
 	for _, h := range a.hosts {

@@ -12,15 +12,15 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Chain is what an audit asks of the chain about one contract: the tokens that
-// moved, and what the contract holds. The chain is believed; the record is held
-// to it. Not safe for concurrent use.
+// Chain is what an audit asks the chain about one contract: which tokens moved,
+// and what the contract holds. The chain is believed, and the events are
+// compared with it. Not safe for concurrent use.
 type Chain interface {
-	// Moves says what transactions moved of the market's token between an account
-	// and the contract, one answer for each hash, in their order.
+	// Moves returns how much of the market's token each transaction moved between
+	// an account and the contract, in the order of the hashes.
 	Moves(ctx context.Context, account events.Address, txs []events.Hash) ([]events.TokenMove, error)
-	// Held says what the contract holds for slots in the newest block, one answer
-	// for each slot, in their order.
+	// Held returns what the contract holds for each slot in the newest block, in
+	// the order of the slots.
 	Held(ctx context.Context, slots []events.SlotID) ([]events.SlotHolding, error)
 	// Moved adds up all tokens that moved between an account and the contract in
 	// blocks from first to last.
@@ -33,10 +33,10 @@ type Market struct {
 	Contract events.Address
 }
 
-// chainBatch is how many transactions or slots the chain is asked about at once.
+// chainBatch is for how many transactions or slots the chain is asked at once.
 const chainBatch = 100
 
-// money is what a host's events say of tokens, to be compared with the chain.
+// money is what a host's events say of tokens, for comparison with the chain.
 type money struct {
 	Claims []claim
 	// in and out are all payouts and fills that were claimed.
@@ -46,22 +46,23 @@ type money struct {
 	Seen        bool
 }
 
-// claim is what an event says that a transaction moved.
+// claim is what an event says that a transaction has moved.
 type claim struct {
 	At      place
 	Tx      events.Hash
 	In, Out events.Amount
-	// atMost says that less may have gone out: the contract asks less for a slot
-	// in repair.
+	// atMost says that less may have been paid: the contract takes less for a
+	// slot in repair.
 	AtMost bool
-	// who it was moved to, when it was not the host's account.
+	// who it was moved to, if not to the host's account.
 	Who events.Address
-	// block has the transaction; 0: unknown. Another program's is in no stream of ours.
+	// block is that of the transaction; 0: not known. The transaction of another program is in no
+	// stream of ours.
 	Block uint64
 }
 
 // pledge is what the events of an attempt say of tokens until it is settled.
-// Only then is a fill sure not to be taken back.
+// Only then a fill can no longer be taken back.
 type pledge struct {
 	Fill, Payout claim
 	Filled, Paid bool
@@ -77,11 +78,11 @@ func (m *money) sawBlock(n uint64) {
 	m.First, m.Last = min(m.First, n), max(m.Last, n)
 }
 
-// noteMoney takes down what an event says of tokens.
+// noteMoney notes what an event says of tokens.
 func (l *account) noteMoney(p place, e any) {
 	switch e := e.(type) {
 	case *messages.SlotFilled:
-		if l.Pledge.Filled && e.GetReceipt() == nil { // The fill of before, found once more.
+		if l.Pledge.Filled && e.GetReceipt() == nil { // The earlier fill, found again.
 			break
 		}
 		l.Pledge.Filled = true
@@ -111,14 +112,14 @@ func (l *account) noteMoney(p place, e any) {
 			l.Pledge.Gift.Tx = l.Pledge.Payout.Tx
 		}
 	case *messages.SlotDropped:
-		if r := e.GetReceipt(); r != nil { // It moves nothing, and that is the claim.
+		if r := e.GetReceipt(); r != nil { // It moves nothing, and that is what is claimed.
 			l.Pledge.Paid = true
 			l.Pledge.Payout = claim{At: p, Tx: events.Must(events.ParseHash(r.GetTxHash()))}
 		}
 	}
 }
 
-// claim hands in what an attempt says of tokens.
+// claim adds the claims of an attempt.
 func (a *auditor) claim(h *host, l *life) {
 	if a.options.Chain == nil || l.account == nil {
 		return
@@ -147,8 +148,8 @@ func (a *auditor) claim(h *host, l *life) {
 	}
 }
 
-// compare asks the chain about the claims that have piled up, once they are
-// worth a call, or all of them.
+// compare asks the chain about the collected claims, when there are enough for
+// a call, or about all.
 func (a *auditor) compare(ctx context.Context, all bool) error {
 	if a.claims == 0 || a.claims < chainBatch && !all {
 		return nil
@@ -174,8 +175,8 @@ func (a *auditor) compare(ctx context.Context, all bool) error {
 	return nil
 }
 
-// compareSome compares claims about what moved to or from somebody; the zero address
-// is the host's own account.
+// compareSome compares the claims about one recipient; the zero address is the
+// host's own account.
 func (a *auditor) compareSome(ctx context.Context, h *host, who events.Address, claims []claim) error {
 	chain, address, err := a.chainOf(ctx, h)
 	if chain == nil || err != nil {
@@ -208,17 +209,17 @@ func (a *auditor) compareSome(ctx context.Context, h *host, who events.Address, 
 	return nil
 }
 
-// errShort: the chain answered for less than was asked.
+// errShort: the chain's answer lacks some of what was asked.
 var errShort = fmt.Errorf("%w: an answer is missing", events.ErrMalformed)
 
-// chainOf is the chain on which a host's contract is; nil when no start says which.
+// chainOf returns the chain of a host's contract; nil when no start names one.
 func (a *auditor) chainOf(ctx context.Context, h *host) (Chain, events.Address, error) {
 	if h.Market == "" {
 		return nil, events.Address{}, nil
 	}
 	address, err := events.ParseAddress(h.Address)
 	if err != nil {
-		return nil, events.Address{}, nil // A stream with such a name was found before.
+		return nil, events.Address{}, nil // A finding about such a stream's name was made before.
 	}
 	m := Market{h.ChainID, h.Contract}
 	if chain, known := a.chains[m]; known {
@@ -232,7 +233,7 @@ func (a *auditor) chainOf(ctx context.Context, h *host) (Chain, events.Address, 
 	return chain, address, nil
 }
 
-// endOfMoney compares what is open, and the sums.
+// endOfMoney compares what is open, and the totals.
 func (a *auditor) endOfMoney(ctx context.Context) error {
 	if a.options.Chain == nil {
 		return nil
@@ -263,8 +264,8 @@ func (a *auditor) endOfMoney(ctx context.Context) error {
 	return nil
 }
 
-// openPledges hands in the claims of sales that are not settled, and returns
-// those for which the contract holds something.
+// openPledges adds the claims of sales that are not settled, and returns those
+// for which the contract holds something.
 func (a *auditor) openPledges(h *host) []*life {
 	var held []*life
 	for _, l := range h.sales {
@@ -308,8 +309,8 @@ func (a *auditor) compareHeld(ctx context.Context, chain Chain, h *host, some []
 	return nil
 }
 
-// compareSums holds all that moved to all that is in the record, between the
-// first and the last transaction of the account.
+// compareSums compares the total of what moved with the total of the events,
+// between the first and the last transaction of the account.
 func (a *auditor) compareSums(ctx context.Context, chain Chain, h *host, address events.Address) error {
 	if !h.Money.Seen {
 		return nil

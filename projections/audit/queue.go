@@ -9,14 +9,14 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// queue is the core's fold of a host's queue, and beside it where each slot is
-// by the audit's own account.
+// queue is the core's fold of a host's queue, and the audit's own account of
+// where each slot is.
 type queue struct {
 	state  slotqueue.State
 	Slots  map[slotKey]slotPlace
 	Broken bool
-	// part says that what was in the queue at the beginning is not known. Then a
-	// slot that is not known may well be in it.
+	// part says that the beginning of the queue's stream is missing. Then a slot
+	// that the audit does not know may be in the queue.
 	Part  bool
 	Since int
 	Last  place
@@ -27,22 +27,22 @@ type slotKey struct {
 	Index   uint64
 }
 
-// slotPlace says where a slot is that the queue knows.
+// slotPlace says where a slot of the queue is.
 type slotPlace struct {
 	Taken bool
 	Gone  bool // it left the market while it was taken
 	Again bool // and came back
 }
 
-// The bound of a queue is a setting of its host, so the audit has none. What
-// was refused decides nothing and need not be remembered.
+// The bound of a queue is a setting of its host, so the audit sets none.
+// Refused slots decide nothing and need not be remembered.
 var queueLimits = slotqueue.Limits{MaxItems: math.MaxInt, MaxRefused: 1}
 
 func newQueue() *queue {
 	return &queue{state: slotqueue.New(queueLimits), Slots: map[slotKey]slotPlace{}}
 }
 
-// partly makes the queue one of which the beginning is not known.
+// partly marks the queue as one whose beginning is missing.
 func (q *queue) partly() {
 	*q = *newQueue()
 	q.Part = true
@@ -134,9 +134,9 @@ func (a *auditor) fitsQueue(q *queue, p place, e slotqueue.Event) bool {
 	return true
 }
 
-// checkCriterion demands that a slot was refused by a rule that is written down
-// (docs/admission.md). A release that says none is of a slot that is in work, or
-// of a time before releases named one.
+// checkCriterion demands that a slot was refused by a documented rule
+// (docs/admission.md). A release without one is that of a slot in work, or from
+// before releases named one.
 func (a *auditor) checkCriterion(p place, criterion string) {
 	if criterion == "" || slices.Contains(slotqueue.Criteria(), criterion) ||
 		slices.Contains(capacity.Criteria(), capacity.Criterion(criterion)) {

@@ -14,20 +14,20 @@ import (
 
 const (
 	// defaultFilterBits is the size of the filter of event ids: 32 MiB. With ten
-	// million events it suspects one in two thousand for no reason.
+	// million events it suspects one in two thousand without reason.
 	defaultFilterBits = 1 << 28
 	// filterProbes is how many bits one id sets.
 	filterProbes = 4
-	// maxSuspects is the most ids that are looked at again.
+	// maxSuspects is the most ids that are checked again.
 	maxSuspects = 1 << 20
 )
 
 // idFilter is a Bloom filter over (stream, event id). It never misses a
-// repeated id, and sometimes suspects one that is not; those that it suspects
-// are looked at again, exactly.
+// repeated id, but sometimes suspects one that is not repeated; suspects are
+// checked again, exactly.
 type idFilter struct {
-	// key is drawn for each audit, so that nobody can write ids that all set the
-	// same bits.
+	// key is random for each audit, so that nobody can choose ids that all set
+	// the same bits.
 	Key      [2]uint64
 	Bits     []uint64
 	Suspects map[suspect]bool // true once it was seen in the second pass
@@ -48,7 +48,7 @@ func newIDFilter(size uint64, most int) *idFilter {
 	return f
 }
 
-// hashOf is a number that stands for a name.
+// hashOf hashes a name to a number.
 func (f *idFilter) hashOf(name string) uint64 {
 	keyed := make([]byte, 16, 16+len(name))
 	binary.LittleEndian.PutUint64(keyed, f.Key[0])
@@ -95,16 +95,15 @@ func (f *idFilter) add(stream uint64, r events.Recorded) {
 	}
 }
 
-// mixed folds the product of two numbers, so that each bit of it depends on all
-// bits of both.
+// mixed folds the product of two numbers, so that each of its bits depends on
+// all bits of both.
 func mixed(a, b uint64) uint64 {
 	high, low := bits.Mul64(a|1<<63, b|1<<62)
 	return high ^ low
 }
 
-// recheck reads the events once more when the first pass left a doubt: an id
-// that may have been there before, or a receipt whose transaction may have been
-// forgotten.
+// recheck reads the events once more if the first pass left a doubt: an id that
+// may be repeated, or a receipt whose transaction may have been forgotten.
 func (a *auditor) recheck(ctx context.Context, store events.Store) error {
 	doubt := len(a.txs.Awaited) > 0 && a.txs.Forgotten > 0
 	if len(a.ids.Suspects) == 0 && !doubt {
@@ -116,7 +115,7 @@ func (a *auditor) recheck(ctx context.Context, store events.Store) error {
 	}
 	return a.read(ctx, store, 0, func(r events.Recorded) error {
 		if r.Position > a.report.AsOf || events.IsSystem(r.Stream) {
-			return nil // It came meanwhile, and the next audit looks at it; or nobody does.
+			return nil // It was written meanwhile; the next audit checks it, if there is one.
 		}
 		k := suspect{r.Stream, r.ID}
 		if seen, suspected := a.ids.Suspects[k]; seen {

@@ -2,9 +2,9 @@ package audit
 
 import "github.com/hostnode/hostnode/events"
 
-// A sale that is settled is seldom heard of again: only another attempt at the
-// slot, or a late transaction. Until then a few numbers stand for its stream,
-// so that memory grows with the open sales, and hardly with the record.
+// A settled sale seldom gets another event: only another attempt at the slot,
+// or a late transaction. Until then its stream is replaced by a few numbers, so
+// that memory grows with the open sales and hardly with the number of events.
 
 // restKey is a settled sale.
 type restKey struct {
@@ -12,7 +12,7 @@ type restKey struct {
 	Slot events.SlotID
 }
 
-// rest is what stays of it: some 100 bytes with its place in the map.
+// rest is what is kept of such a stream: some 100 bytes with its map entry.
 type rest struct {
 	Next, Epoch uint64
 	Settled     events.Position
@@ -23,7 +23,7 @@ type rest struct {
 // phases numbers the phases in which a sale can end.
 var phases = []phase{finished, ignored, cancelled, failed, errored}
 
-// layToRest puts away the stream of a sale that was just settled.
+// layToRest replaces the stream of a sale that was just settled.
 func (a *auditor) layToRest(s *stream) {
 	l := s.life
 	if s.kind != kindSale || s.judge == nil || !l.Settled || l.Kept { // Kept: the next attempt begins at once.
@@ -39,7 +39,7 @@ func (a *auditor) layToRest(s *stream) {
 	}
 }
 
-// wake takes a stream back from its rest; false when it was not there.
+// wake restores a stream; false when it was not replaced.
 func (a *auditor) wake(s *stream) bool {
 	if s.kind != kindSale {
 		return false
@@ -65,9 +65,9 @@ func (a *auditor) attemptOf(h *host, slot events.SlotID) (attempt uint32, known 
 	return was.Attempt, known
 }
 
-// settledAt is where an attempt at a slot was settled, as far as the record
-// says; 0 when it was not. Of an attempt before the newest one only that is
-// known: it was settled before the newest began.
+// settledAt is the position at which an attempt at a slot was settled; 0 when
+// it was not. An attempt before the newest one was certainly settled before the
+// newest began, but its position is not kept.
 func (a *auditor) settledAt(h *host, slot events.SlotID, attempt uint32) events.Position {
 	if l := h.sales[slot]; l != nil {
 		switch {

@@ -3,7 +3,7 @@ package audit
 // Rule is the stable code of something that must be so.
 type Rule string
 
-// The rules; the table below says of each what it demands and how bad a breach is.
+// The rules. The table below says what each demands, and how serious a breach is.
 const (
 	StoreDamaged        Rule = "store-damaged"
 	RecordLost          Rule = "record-lost"
@@ -76,12 +76,13 @@ const (
 type RuleInfo struct {
 	Rule     Rule     `json:"rule"`
 	Severity Severity `json:"severity"`
-	// Demands is a sentence: what is so when the rule is kept.
+	// Demands is a sentence that is true when the rule is kept.
 	Demands string `json:"demands"`
 }
 
-// table of all rules. A breach of one that is a warning may be there for a
-// while because a host runs, or tells that the audit could not look at all.
+// ruleTable has all rules. A breach that is only a warning may exist for a
+// while because a host is running, or shows that the audit could not check
+// everything.
 var ruleTable = []RuleInfo{
 	{StoreDamaged, Error, "Stored bytes have their checksum."},
 	{

@@ -11,21 +11,21 @@ import (
 )
 
 // life is what the audit knows of a slot at a host. Between attempts only the
-// number of the last one stays.
+// number of the last one is kept.
 type life struct {
 	Slot    events.SlotID
 	Broken  bool // events are missing: nothing can be said of it
 	Phase   phase
 	Attempt uint32
 	Settled bool
-	// kept: the attempt that was settled left its data to the next one.
+	// kept: the settled attempt left its data to the next one.
 	Kept bool
 	// began is where the newest attempt began, settledAt where it was settled.
 	Began, SettledAt events.Position
 	*account
 }
 
-// account is what an attempt has to account for; nil when none runs.
+// account is what an attempt must account for; nil when none runs.
 type account struct {
 	Request   string
 	Index     uint64
@@ -53,8 +53,8 @@ type account struct {
 	Periods   sale.Periods // that opened a duty
 	Excused   uint64       // the period that may be due again
 	Unchecked map[uint64]bool
-	Lapsed    []uint64 // open when the hosting ended: owed again when that is taken back
-	// doubt says that collateral may be gone of which no reading tells.
+	Lapsed    []uint64 // open when the hosting ended: owed again if that end is taken back
+	// doubt says that collateral may have been lost without a reading that shows it.
 	Doubt bool
 
 	Released                 bool // by the ledger
@@ -72,7 +72,7 @@ func (l *life) ended() bool {
 	return slices.Contains([]phase{finished, ignored, cancelled, failed, errored}, l.Phase)
 }
 
-// judgeSale holds an event to the table, then follows it.
+// judgeSale checks an event against the table, then follows it.
 func (a *auditor) judgeSale(s *stream, p place, e sale.Event) {
 	h, l := s.host, s.life
 	name := string(e.ProtoReflect().Descriptor().Name())
@@ -103,8 +103,8 @@ func (a *auditor) judgeSale(s *stream, p place, e sale.Event) {
 	}
 }
 
-// forbids says what an event needs beside its phase and does not have; empty
-// when it has all.
+// forbids returns which further condition of an event is not met; empty when
+// all are.
 func (l *life) forbids(e sale.Event) string {
 	_, start := e.(*messages.SaleStarted)
 	switch {
@@ -127,8 +127,8 @@ func (l *life) forbids(e sale.Event) string {
 	case *messages.SaleErrored:
 		return unless(!l.Adopted, "an adopted slot is ended by the chain alone")
 	case *messages.SlotFilled:
-		// What was forfeited comes back when what took it is reorganised, and what has
-		// ended runs again when its end is.
+		// A forfeited slot comes back when its loss is reorganised away, and a sale
+		// that ended runs again when its end is.
 		gone := l.Paid || !l.OnChain && !l.Forfeited && (l.Filled || !l.Lost.IsZero())
 		return unless(!late || !gone, "the slot was filled and is over")
 	case *messages.SlotRepaired:
@@ -146,8 +146,8 @@ func (l *life) forbids(e sale.Event) string {
 	return ""
 }
 
-// again is the phase to which a fill that is taken back leads: what is not here
-// comes first.
+// again is the phase after a fill is taken back: the first step whose result is
+// missing.
 func (l *life) again() phase {
 	if l.Deleted {
 		l.Deleted, l.Stored, l.Proved = false, false, false
@@ -170,7 +170,7 @@ func unless(ok bool, reason string) string {
 	return reason
 }
 
-// follow takes over what an allowed event says.
+// follow updates the account by an allowed event.
 func (a *auditor) follow(h *host, l *life, p place, e sale.Event) {
 	switch e := e.(type) {
 	case *messages.SaleStarted:
@@ -241,25 +241,25 @@ func (a *auditor) followStart(l *life, p place, e *messages.SaleStarted) {
 		Demanded: amount(ask.GetCollateralPerByte()).MulSaturating(ask.GetSlotSize()),
 		Adopted:  e.GetAdopted(), Repair: e.GetRepair(), Simulated: e.GetFailEveryNProofs() > 0,
 	}}
-	if l.Adopted { // What it was slashed before is explained by misses, or found with the fill.
+	if l.Adopted { // What it was slashed before is explained by misses, or was found with the fill.
 		l.Held, l.Doubt = l.Demanded, true
 	}
 }
 
 // followFill begins the account of the collateral on chain: what the contract
-// holds is returned, or slashed, or lost in the end.
+// holds must be returned, slashed, or lost in the end.
 func (a *auditor) followFill(l *life, p place, e *messages.SlotFilled) {
 	moved := l.OnChain // Into another block, by a reorganisation.
 	l.OnChain, l.Filled, l.Held = true, true, amount(e.GetCollateral())
 	l.Forfeited, l.Lost = false, events.Amount{}
-	for _, period := range l.Lapsed { // They lapsed with an end that is gone.
+	for _, period := range l.Lapsed { // They lapsed with an end that was taken back.
 		l.Periods = l.Periods.Reopen(period)
 	}
 	l.Lapsed = nil
 	if moved {
 		return
 	}
-	l.Doubt = e.GetReceipt() == nil // Found on chain, it may have been slashed before.
+	l.Doubt = e.GetReceipt() == nil // If it was found on chain, the slot may have been slashed before.
 	switch {
 	case l.Demanded.Less(l.Held):
 		a.find(CollateralExcess, p, "the contract holds %s, the request demands %s", l.Held, l.Demanded)
@@ -268,7 +268,7 @@ func (a *auditor) followFill(l *life, p place, e *messages.SlotFilled) {
 	}
 }
 
-// followPayout ends it.
+// followPayout ends that account.
 func (a *auditor) followPayout(l *life, p place, e *messages.PayoutReceived) {
 	back := amount(e.GetCollateral())
 	switch {
@@ -282,7 +282,7 @@ func (a *auditor) followPayout(l *life, p place, e *messages.PayoutReceived) {
 	l.Lost = l.Committed.SubFloor(back)
 }
 
-// checkCapacity compares what a sale was told with the ledger.
+// checkCapacity compares what the sale recorded with the ledger.
 func (a *auditor) checkCapacity(h *host, l *life, p place, e *messages.CapacityReserved) {
 	if h.Ledger.Broken {
 		return
@@ -324,7 +324,7 @@ func (a *auditor) followSettled(h *host, l *life, p place, e *messages.SaleSettl
 	}
 }
 
-// endOfSales warns of proofs that are owed and late by the chain's own time.
+// endOfSales warns of proofs that are overdue by chain time.
 func (a *auditor) endOfSales(h *host) {
 	for _, l := range h.sales {
 		if l.account == nil {

@@ -16,22 +16,21 @@ import (
 	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
-// A checkpoint is all that an audit knows at a position, in a file: a line of
-// JSON that says what it is, and the state as gob. It is disposable. One that
-// is damaged, of another build, of another store or made with other options is
-// ignored, and the audit begins at the first event.
+// A checkpoint is the state of an audit at a position, in a file: a line of
+// JSON that describes it, and the state as gob. It may be deleted. If it is
+// damaged, or of another build, another store or other options, it is ignored,
+// and the audit begins at the first event.
 const (
 	// DefaultCheckpointEvery is after how many events a checkpoint is written:
-	// reading so many takes some seconds, writing what is known of them less
-	// than one.
+	// reading so many takes some seconds, writing the state less than one.
 	DefaultCheckpointEvery = 1_000_000
 	checkpointFormat       = "hostnode-audit " + capacity.StateSchema + " " + slotqueue.StateSchema
-	// checkpointSchema is the version of the state. Every change of what an audit
-	// remembers raises it, and a test holds it to that (testdata/shape.golden); a change of
-	// the rules makes a checkpoint useless by itself.
+	// checkpointSchema is the version of the state. Every change of the state's form needs
+	// a new version, and a test demands it (testdata/shape.golden). A change of the rules
+	// makes a checkpoint useless in any case.
 	checkpointSchema = 7
-	// maxCheckpointBytes is the largest file that is read: beyond it, to begin
-	// again is the lesser evil.
+	// maxCheckpointBytes is the largest file that is read: with a larger one it
+	// is better to begin again.
 	maxCheckpointBytes = 4 << 30
 )
 
@@ -39,12 +38,12 @@ const (
 type header struct {
 	Format string `json:"format"`
 	Schema int    `json:"schema"`
-	// Rules is a digest of the rules that were kept up to here, of the life of a sale
-	// among them: so the numbers of phases in the state are those of this build.
+	// Rules is a digest of the rules that were applied, including the table of
+	// phases: so the numbers of phases in the state are those of this build.
 	Rules string `json:"rules"`
-	// Position and EventID are of the last event that was read, After is the
-	// position of the one before: a store in which the next event behind After is
-	// another one is another store.
+	// Position and EventID are those of the last event that was read, After is
+	// the position of the one before. A store in which a different event follows
+	// After is a different store.
 	Position events.Position `json:"position"`
 	EventID  string          `json:"eventId"`
 	After    events.Position `json:"after"`
@@ -55,7 +54,7 @@ type header struct {
 	Scope       string          `json:"scope,omitempty"`
 }
 
-// header is that of a checkpoint of this audit.
+// header describes a checkpoint of this audit.
 func (a *auditor) header() header {
 	h := header{
 		Format: checkpointFormat, Schema: checkpointSchema, Rules: rulesDigest(),
@@ -74,8 +73,8 @@ func rulesDigest() string {
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
-// save writes the checkpoint. After a crash at any moment there is the old file
-// or the new one.
+// save writes the checkpoint. After a crash there is either the old file or the
+// new one.
 func (a *auditor) save() error {
 	var file []byte
 	known, err := a.remember()
@@ -91,8 +90,8 @@ func (a *auditor) save() error {
 	return nil
 }
 
-// resume is the audit that a checkpoint holds; nil and the reason when there is
-// none that can be used. No file is no reason.
+// resume returns the audit of a checkpoint; or nil, with the reason if there is
+// one that cannot be used.
 func resume(ctx context.Context, store events.Store, o Options) (a *auditor, ignored string) {
 	file, err := saved.Read(o.Checkpoint, maxCheckpointBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +110,7 @@ func resume(ctx context.Context, store events.Store, o Options) (a *auditor, ign
 	return a, ""
 }
 
-// decodeCheckpoint makes the audit that a checkpoint holds.
+// decodeCheckpoint restores the audit of a checkpoint.
 func decodeCheckpoint(file []byte, o Options) (*auditor, error) {
 	a := newAuditor(o)
 	var known memory
@@ -130,7 +129,7 @@ func decodeCheckpoint(file []byte, o Options) (*auditor, error) {
 	return a, nil
 }
 
-// fit refuses a checkpoint with which this audit cannot continue.
+// fit refuses a checkpoint from which this audit cannot continue.
 func (h header) fit(other header) error {
 	if other.Format != h.Format || other.Schema != h.Schema || other.Rules != h.Rules {
 		return errors.New("another build of hostnode made it")
@@ -141,7 +140,7 @@ func (h header) fit(other header) error {
 	return nil
 }
 
-// fits says whether a checkpoint is of this store.
+// fits reports whether a checkpoint is of this store.
 func fits(ctx context.Context, store events.Store, a *auditor) error {
 	if a.last.position == 0 {
 		return nil
@@ -157,9 +156,9 @@ func fits(ctx context.Context, store events.Store, a *auditor) error {
 	return fmt.Errorf("%w: it belongs to another store", saved.ErrUnusable)
 }
 
-// keepViews folds an event into the views, and prints them when they are where
-// the given ones are. With a checkpoint they go on: the next audit compares
-// later ones.
+// keepViews folds an event into the views, and prints them at the position of
+// the given ones. With a checkpoint they are folded further, for the next audit
+// to compare.
 func (a *auditor) keepViews(r events.Recorded, fold func(*projections.Views)) {
 	if a.views == nil {
 		return

@@ -17,7 +17,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// stream is what is known of a stream, whatever it is about.
+// stream is what is known of a stream of any kind.
 type stream struct {
 	Name  string
 	kind  kind
@@ -25,16 +25,16 @@ type stream struct {
 	Next  uint64 // the revision that must come next
 	Epoch uint64 // of its last event
 	Told  bool   // that its machine is unknown
-	// decision is the revision at which the decision of its last event began.
+	// decision is the revision at which the decision with its last event began.
 	Decision uint64
-	// partial says that the beginning of its next decision may have been removed.
+	// partial says that the beginning of the next decision may have been removed.
 	Partial bool
 	host    *host // nil: the stream belongs to none
 	life    *life // of a sale
 	Recent  *recent
 	Scanned uint64 // of a market: its newest block
-	// judge looks at an event; false says that it is of another machine. It is
-	// nil once the stream can only be checked for its form.
+	// judge checks an event; it returns false for one of another machine. It is
+	// nil once only the form of the stream can be checked.
 	judge func(place, proto.Message) bool
 	// abandon tells the machine that events are missing.
 	abandon func()
@@ -59,8 +59,8 @@ const (
 	kindSale
 	kindTx
 	kindValidator
-	// kindDisposable are snapshots: a start is faster with them, and nothing is
-	// lost without. They are checked for their form only.
+	// kindDisposable are snapshots: they only make a start faster. Only their
+	// form is checked.
 	kindDisposable
 )
 
@@ -78,13 +78,13 @@ func kindOf(name string) kind {
 	return kinds[events.Category(name)]
 }
 
-// host is what is known of one address, over all its streams.
+// host is what is known of one address, from all its streams.
 type host struct {
 	Address string
 	number  uint32 // in the order of appearance
 	Started uint64 // the last epoch of its own stream
-	// market is the stream of its market, and account the contract and its chain;
-	// empty before the first start.
+	// market is the stream of the host's market, account the contract and its
+	// chain; empty before the first start.
 	Market   string
 	ChainID  uint64
 	Contract events.Address
@@ -108,7 +108,7 @@ func (a *auditor) host(address string) *host {
 	return h
 }
 
-// stream is that of a name, made if it was never seen or is at rest.
+// stream returns the stream of a name; a new one if it was not seen before, or a restored one.
 func (a *auditor) stream(name string) *stream {
 	if s := a.streams[name]; s != nil {
 		return s
@@ -180,7 +180,7 @@ func judgeAs[E proto.Message](judge func(place, E)) func(place, proto.Message) b
 	}
 }
 
-// checkOrder holds an event to its place in its stream.
+// checkOrder checks the position and revision of an event.
 func (a *auditor) checkOrder(s *stream, r events.Recorded) {
 	switch {
 	case r.Revision > s.Next:
@@ -192,9 +192,9 @@ func (a *auditor) checkOrder(s *stream, r events.Recorded) {
 	s.Next = max(s.Next, r.Revision+1)
 }
 
-// checkEpoch holds the processes of a host to their order. What the market said
-// is written by whichever host comes first, each with epochs of its own; what
-// the epochs of others mean, they know.
+// checkEpoch checks the order of a host's processes. The market's events are
+// written by whichever host comes first, with its own epochs, which cannot be
+// compared with those of others.
 func (a *auditor) checkEpoch(s *stream, r events.Recorded) {
 	if s.kind != kindMarket && s.kind != kindUnknown && r.Meta.Epoch < s.Epoch {
 		a.find(EpochDecreased, placeOf(r), "written in epoch %d of the host, after an event of epoch %d",
@@ -233,7 +233,7 @@ func (a *auditor) decode(s *stream, r events.Recorded) (proto.Message, error) {
 	return nil, err
 }
 
-// lost tells of a loss that an operator has accepted.
+// lost reports a loss that an operator has accepted.
 func (a *auditor) lost(r events.Recorded) {
 	l, err := events.ParseRecordLost(r.Data)
 	if err != nil {
@@ -245,7 +245,7 @@ func (a *auditor) lost(r events.Recorded) {
 		"it is kept in %s: %s", l.Lost(), l.Kept+1, l.Last, l.At.Format(time.RFC3339), clip(l.Aside), clip(l.Problem))
 }
 
-// judgeHost holds the starts of a host to their numbers.
+// judgeHost checks the numbers of a host's starts.
 func (a *auditor) judgeHost(h *host, p place, m proto.Message) bool {
 	switch e := m.(type) {
 	case *messages.HostStarted:
@@ -312,8 +312,8 @@ func (a *auditor) judgeMarket(s *stream, p place, e messages.MarketEvent) {
 	}
 }
 
-// deepestReorg is how many blocks may be replaced before it is remarkable: nodes keep the
-// state of so many.
+// deepestReorg is how many blocks may be replaced without a finding: nodes keep the state
+// of that many.
 const deepestReorg = 128
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -2,7 +2,7 @@ package audit
 
 import "maps"
 
-// phase is where a sale stands, by the names of docs/architecture.md.
+// phase is the phase of a sale, by its name in docs/architecture.md.
 type phase string
 
 const (
@@ -26,34 +26,34 @@ const (
 // stays says that an event leaves the phase as it is.
 const stays phase = ""
 
-// steps are the events that a phase allows, by their stored names, and the
-// phases they lead to. What else an event needs is in forbids (sale.go).
+// steps maps the events that a phase allows, by their stored names, to the
+// phases they lead to. Further conditions are in forbids (sale.go).
 type steps map[string]phase
 
-// table is the life of a sale as docs/architecture.md draws it ("The life of a
-// sale"). It is written down here once more on purpose and does not use the core.
+// table is the life of a sale as in docs/architecture.md ("The life of a sale").
+// It repeats that on purpose and does not use the core.
 var table = map[phase]steps{
 	unknown: {"SaleStarted": preparing},
 
-	// Before the fill a sale may be given up, the request may end, and the fill
-	// may be learned from the chain.
+	// Before the fill a sale may be given up, the request may end, and a fill
+	// may be found on chain.
 	preparing:      beforeFill(steps{"CapacityReserved": slotReserving}),
 	slotReserving:  beforeFill(steps{"SlotReserved": downloading}),
 	downloading:    beforeFill(steps{"SlotStored": initialProving}),
 	initialProving: beforeFill(with(keeping(), steps{"InitialProofMade": filling})),
 	filling:        beforeFill(with(keeping(), steps{"InitialProofOutdated": initialProving})),
 
-	// From the fill on only the chain ends a sale.
+	// After the fill only the chain ends a sale.
 	filled:           hosting(with(duties(), steps{"DataLifetimeExtended": proving})),
 	proving:          hosting(duties()),
 	provingSimulated: hosting(duties()),
 
-	// The chain may take the fill, the slot, or the end back until its last word was collected.
+	// The chain may take the fill, the slot, or the end back until the payout was collected.
 	payout: {
 		"PayoutReceived": finished, "FillReverted": filling, "SlotForfeited": errored, "SlotFilled": filled,
 	},
 	finished: over(steps{}),
-	// An end that was decided without knowing of our fill is taken back by it.
+	// An end that was decided without knowing of our fill is undone by it.
 	ignored: over(steps{"SlotFilled": filled}),
 	cancelled: over(steps{
 		"SlotFilled": filled, "PayoutReceived": stays, "FillReverted": filling, "SlotForfeited": errored,
@@ -65,7 +65,7 @@ var table = map[phase]steps{
 }
 
 func beforeFill(more steps) steps {
-	return with(with(more, duties()), steps{ // Duties, when the slot was adopted.
+	return with(with(more, duties()), steps{ // An adopted slot has duties.
 		"SlotFilled": filled, "SaleIgnored": ignored, "SaleErrored": errored,
 		"SaleCancelled": cancelled, "SaleFailed": failed, "SlotForfeited": errored,
 	})
@@ -86,7 +86,7 @@ func duties() steps {
 	}
 }
 
-// keeping are what becomes of data that is here and needed.
+// keeping is what may happen to data that is here and needed.
 func keeping() steps { return steps{"SlotDamaged": stays, "SlotRepaired": stays} }
 
 func over(more steps) steps {

@@ -6,11 +6,11 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// What is removed from a record cannot be audited, so a record must be whole.
-// Only the queue may be cut off behind a snapshot (docs/architecture.md, "Schema
-// evolution and snapshots"); what our own stores hide stays in the log, but a scavenge of EventStoreDB removes it.
+// What was removed cannot be audited, so all events must be there. Only the queue may be truncated behind a
+// snapshot (docs/architecture.md, "Schema evolution and snapshots"). Our own stores keep truncated events in the
+// log; a scavenge of an EventStoreDB removes them.
 
-// gap is called when revisions before an event are not there.
+// gap is called when revisions before an event are missing.
 func (a *auditor) gap(s *stream, r events.Recorded) {
 	p := placeOf(r)
 	first := s.Next
@@ -30,9 +30,9 @@ func (a *auditor) gap(s *stream, r events.Recorded) {
 	}
 }
 
-// truncatedBefore is the revision before which a stream may be removed, by the
-// stream's metadata as it is now: what was removed is no longer there when the
-// metadata that allowed it comes by.
+// truncatedBefore is the revision before which a stream may have been removed,
+// by its present metadata: the audit cannot wait for the metadata in the log,
+// because it comes after what was removed.
 func (a *auditor) truncatedBefore(stream string) uint64 {
 	meta, err := a.metadata(stream)
 	if err != nil || meta.Deleted() {
@@ -50,8 +50,8 @@ func readMetadata(ctx context.Context, store events.Store, stream string) (event
 	return events.ParseStreamMetadata(r.Data)
 }
 
-// system looks at an event of the store's own streams. Only metadata that lets
-// something of ours be removed is of interest.
+// system checks an event of the store's own streams. Only metadata that lets
+// something of ours be removed matters.
 func (a *auditor) system(r events.Recorded) {
 	name, ok := events.MetadataOf(r.Stream)
 	if !ok || r.Type != events.TypeMetadata {
@@ -85,7 +85,7 @@ func (a *auditor) system(r events.Recorded) {
 	}
 }
 
-// queueMayEnd says why a queue may not be cut off before a revision.
+// queueMayEnd returns why a queue may not be truncated before a revision; empty when it may.
 func (a *auditor) queueMayEnd(name string, before uint64) string {
 	snapshot := a.streams[events.SnapshotStream(name)]
 	switch s := a.streams[name]; {

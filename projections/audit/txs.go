@@ -9,22 +9,23 @@ import (
 )
 
 const (
-	// keptMined is how many mined transactions are remembered for the sale that
-	// shows their receipts, the newest: about 15 MB. Others are found again by a
+	// keptMined is how many mined transactions, the newest, are remembered for
+	// the sale that shows their receipts: about 15 MB. Others are found by a
 	// second pass.
 	keptMined = 1 << 16
-	// maxAwaited is the most receipts that wait for their transaction. Copies of
-	// transactions are seconds behind, so more than a few mean that there are none.
+	// maxAwaited is the most receipts that wait for their transaction. Transactions
+	// are copied within seconds, so more than a few mean that they are not copied
+	// at all.
 	maxAwaited = 1 << 16
 )
 
-// txAccount is the record of an account's transactions.
+// txAccount is what is known of an account's transactions.
 type txAccount struct {
 	Kept    bool              // there is one
 	Intents map[string]intent // open, by key
 	Last    events.Position   // of its newest event
-	// passed is the highest nonce that was mined, when any was: the chain takes
-	// no lower one any more.
+	// passed is the highest nonce that was mined, if any: the chain accepts no
+	// lower one after it.
 	Passed uint64
 	Mined  bool
 }
@@ -40,7 +41,7 @@ type intent struct {
 // txKey is a transaction of an account.
 type txKey struct{ Account, Hash string }
 
-// awaited is a receipt whose transaction was not seen yet.
+// awaited is a receipt whose transaction has not been seen yet.
 type awaited struct {
 	At      place
 	Proof   bool
@@ -49,7 +50,7 @@ type awaited struct {
 }
 
 // receipts matches the receipts of sales with mined transactions. Either may
-// come first: transactions are copied to their stream a little later.
+// come first, because transactions are copied to their stream a little later.
 type receipts struct {
 	Mined     map[txKey]string // the correlation
 	Order     []txKey          // of mined, the oldest first
@@ -65,7 +66,7 @@ func newReceipts(kept, most int) receipts {
 	return receipts{Mined: map[txKey]string{}, Awaited: map[txKey][]awaited{}, kept: kept, most: most}
 }
 
-// expectTx says that a sale shows the receipt of a transaction.
+// expectTx notes that a sale shows the receipt of a transaction.
 func (a *auditor) expectTx(h *host, hash string, w awaited) {
 	k := txKey{h.Address, hash}
 	correlation, mined := a.txs.Mined[k]
@@ -87,7 +88,7 @@ func (a *auditor) sameRequest(w awaited, correlation string) {
 	}
 }
 
-// arrived answers those who wait for a transaction.
+// arrived matches a transaction with the receipts that wait for it.
 func (a *auditor) arrived(k txKey, correlation string) {
 	for _, w := range a.txs.Awaited[k] {
 		a.sameRequest(w, correlation)
@@ -120,7 +121,7 @@ func (a *auditor) judgeTx(s *stream, p place, e messages.TxEvent) {
 				a.mine(txKey{h.Address, r.GetTxHash()})
 			}
 		}
-	case *messages.TxCountObserved: // Transactions of others: nothing in this record follows from them.
+	case *messages.TxCountObserved: // Transactions of other programs: no event of ours follows from them.
 	}
 }
 
@@ -139,10 +140,10 @@ func (a *auditor) mine(k txKey) {
 	}
 }
 
-// endOfTransactions reports the intents that wait. The host may be at work; but
-// when their sale is settled, the copy of the account's transactions has come
-// further than that, and the chain has passed their nonce by, something became
-// of them and the record does not say what.
+// endOfTransactions reports the intents without an outcome. The host may still
+// be at work. But if the intent's sale is settled, later transactions of the
+// account were copied, and the chain has passed its nonce, then it had an
+// outcome that is not recorded.
 func (a *auditor) endOfTransactions(h *host) {
 	for _, key := range sortedKeys(h.Tx.Intents) {
 		in := h.Tx.Intents[key]
@@ -157,9 +158,9 @@ func (a *auditor) endOfTransactions(h *host) {
 	}
 }
 
-// settlementOf is where the sale that a transaction's key names was settled; 0
-// when it was not, or the key names none. Keys of sales are, up to the number
-// of the try behind "#":
+// settlementOf is the position at which the sale that a transaction's key names was
+// settled; 0 when it was not, or the key names none. The keys of sales are, up to the "#"
+// before the number of the try:
 //
 //	reserve:SLOT:ATTEMPT, fill:SLOT:ATTEMPT:PROOF, free:SLOT:ATTEMPT, proof:SLOT:PERIOD:...
 func (a *auditor) settlementOf(h *host, key string) events.Position {
@@ -179,7 +180,7 @@ func (a *auditor) settlementOf(h *host, key string) events.Position {
 			return 0
 		}
 		return a.settledAt(h, slot, uint32(attempt))
-	case "proof": // A proof belongs to whichever attempt was hosting; only the newest is sure.
+	case "proof": // A proof belongs to whichever attempt was hosting; only for the newest is that certain.
 		if attempt, known := a.attemptOf(h, slot); known {
 			return a.settledAt(h, slot, attempt)
 		}
@@ -187,8 +188,8 @@ func (a *auditor) settlementOf(h *host, key string) events.Position {
 	return 0
 }
 
-// endOfReceipts reports the receipts whose transactions never came, for the
-// hosts that keep a record of transactions.
+// endOfReceipts reports the receipts whose transactions never came, for hosts
+// whose transactions are copied at all.
 func (a *auditor) endOfReceipts() {
 	for k, list := range a.txs.Awaited {
 		if !a.hosts[k.Account].Tx.Kept {

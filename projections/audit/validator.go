@@ -5,8 +5,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// keptMarks is how many marked and failed proofs of an account are remembered, the
-// newest: some 5 MB.
+// keptMarks is how many marked and failed proofs of an account, the newest, are
+// remembered: some 5 MB.
 const keptMarks = 1 << 16
 
 // marks is what is known of an account's markings, as a checkpoint holds it.
@@ -36,7 +36,7 @@ func (m *marks) note(k mark, marked bool) {
 	}
 }
 
-// marked is what ProofMarked and MarkingFailed say alike.
+// marked is what ProofMarked and MarkingFailed have in common.
 type marked interface {
 	GetRequestId() string
 	GetSlotId() string
@@ -44,8 +44,8 @@ type marked interface {
 	GetPeriod() uint64
 }
 
-// judgeValidator holds a validator to its own record, to its host's and to the
-// transactions of their account.
+// judgeValidator compares a validator's events with each other, with its host's
+// and with the transactions of their account.
 func (a *auditor) judgeValidator(h *host, p place, e messages.ValidatorEvent) {
 	switch e := e.(type) {
 	case *messages.ValidationStarted:
@@ -72,7 +72,7 @@ func (a *auditor) judgeValidator(h *host, p place, e messages.ValidatorEvent) {
 	}
 }
 
-// judgeMark looks at which proof an event names.
+// judgeMark checks which proof an event names.
 func (a *auditor) judgeMark(h *host, p place, e marked) mark {
 	if !h.Marks.Started {
 		a.find(MarkingContradiction, p, "the validator has not started")
@@ -85,7 +85,7 @@ func (a *auditor) judgeMark(h *host, p place, e marked) mark {
 	return mark{e.GetSlotId(), e.GetPeriod()}
 }
 
-// judgeReward holds a marking to its transaction, and hands in what it says of tokens.
+// judgeReward compares a marking with its transaction, and adds its claim about tokens.
 func (a *auditor) judgeReward(h *host, p place, e *messages.ProofMarked) {
 	r := e.GetReceipt()
 	if r == nil {
@@ -102,8 +102,8 @@ func (a *auditor) judgeReward(h *host, p place, e *messages.ProofMarked) {
 	a.claims++
 }
 
-// causeOfMarking holds the cause of what a validator recorded to the proof that it
-// names.
+// causeOfMarking compares the cause of a validator's event with the proof that the
+// event names.
 func causeOfMarking(c events.Cause, m any) string {
 	if _, start := m.(*messages.ValidationStarted); start {
 		return unless(c.Kind == events.CauseCommand && c.What == "start", causeOfOthers)

@@ -1,12 +1,12 @@
 // Package js holds the projections that run inside an EventStoreDB: the views
 // of availabilities, reservations and slots for people who look at a host with
 // the tools of their event store and not with hostnode. They are JavaScript, as
-// the server's own engine wants it, and each file tells what it is about in its
-// first lines; start with availability.js.
+// the server's own engine wants it, and each file explains itself in its first
+// lines; start with availability.js.
 //
-// They say the same as the views of package projections, which the tests here
-// compare with them event by event. Nothing in hostnode reads them: they can be
-// removed at any time, and installed again, by hostnode projections.
+// They show the same as the views of package projections; the tests here
+// compare both event by event. Nothing in hostnode reads them: the command
+// hostnode projections can remove them at any time, and install them again.
 package js
 
 import (
@@ -23,8 +23,8 @@ var files embed.FS
 type Projection struct {
 	// Name is what it is called on the server.
 	Name string
-	// Version counts its changes. One of another version has states of another
-	// form, and must begin anew.
+	// Version counts the changes of a projection. The state of another version
+	// has another form and cannot be continued.
 	Version int
 	// About is its first sentence.
 	About string

@@ -1,6 +1,6 @@
-// Package history writes records as a host would, with the real cores and
+// Package history writes events as a host would, with the real cores and
 // without a host: decide, append, evolve. The tests of the views and of the
-// auditor read what it wrote.
+// auditor read them.
 package history
 
 import (
@@ -65,8 +65,8 @@ func New(t T, store events.Store, me events.Address) *Writer {
 }
 
 // Append writes events to a stream of this host, with metadata and ids as a
-// host gives them. An empty correlation is what the event itself says, or the
-// request of the stream's sale.
+// host makes them. An empty correlation stands for the one that the event
+// itself names, or the request of the stream's sale.
 func (w *Writer) Append(stream, correlation string, list ...proto.Message) {
 	w.T.Helper()
 	if len(list) == 0 {
@@ -94,8 +94,8 @@ func (w *Writer) Append(stream, correlation string, list ...proto.Message) {
 	w.count[stream] = n + uint64(len(list))
 }
 
-// IDOf is the id that a host gives to an event: the i-th of a decision that
-// begins at a revision.
+// IDOf is the id that a host gives an event: the i-th of a decision that begins
+// at a revision.
 func IDOf(stream string, m proto.Message, meta events.Metadata, first uint64, i int) events.EventID {
 	switch events.Category(stream) {
 	case events.CategoryHost:
@@ -119,8 +119,7 @@ func CauseOf(m proto.Message) string {
 	return "chain"
 }
 
-// cause is one that can be: what the tests do is the operator's doing, or
-// follows from a block.
+// cause returns a possible cause: a command of the operator, or a block.
 func (w *Writer) cause(stream string, m proto.Message) string {
 	switch events.Category(stream) {
 	case events.CategoryHost, events.CategoryTx:
@@ -167,7 +166,7 @@ func (w *Writer) Stop() {
 	})
 }
 
-// AskLedger decides a command of the ledger; a refusal is returned.
+// AskLedger decides a command of the ledger, and returns the refusal if there is one.
 func (w *Writer) AskLedger(c capacity.Command) error {
 	w.T.Helper()
 	list, err := capacity.Decide(w.Ledger, c)
@@ -206,7 +205,7 @@ func (w *Writer) AskQueue(commands ...slotqueue.Command) {
 	}
 }
 
-// AskSale decides a command of a sale; a mistake is returned.
+// AskSale decides a command of a sale, and returns its error.
 func (w *Writer) AskSale(slot events.SlotID, c sale.Command) error {
 	w.T.Helper()
 	s := w.Sales[slot]
@@ -240,8 +239,8 @@ func plain[E proto.Message](list []E) []proto.Message {
 	return out
 }
 
-// Receipt is of a transaction in the next block; it is written to the stream
-// of transactions under a key.
+// Receipt is the receipt of a transaction in the next block; the transaction is
+// written to its stream under a key.
 func (w *Writer) Receipt(key string) events.Receipt {
 	w.T.Helper()
 	w.block++

@@ -44,7 +44,7 @@ func (w *Writer) Begin(r events.Request) events.SlotID {
 	return slot
 }
 
-// Claim asks the ledger for what a sale needs, and does not tell the sale.
+// Claim asks the ledger for what a sale needs, without telling the sale.
 func (w *Writer) Claim(slot events.SlotID) error {
 	w.T.Helper()
 	s := w.Sales[slot]
@@ -151,7 +151,7 @@ func (w *Writer) Finish(slot events.SlotID, collateral uint64) {
 	w.FinishTo(slot, collateral, events.Address{})
 }
 
-// FinishTo is Finish with the reward for another address; zero: the account.
+// FinishTo is Finish with the reward paid to another address; zero: to the account.
 func (w *Writer) FinishTo(slot events.SlotID, collateral uint64, recipient events.Address) {
 	w.T.Helper()
 	w.MustSale(slot, w.Facts(slot, true, events.SlotFinished, events.RequestFinished))

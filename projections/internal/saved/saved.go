@@ -1,7 +1,6 @@
-// Package saved is the form of a checkpoint: a line of JSON that says what it is and which
-// record it is of, with a checksum, and behind it the state as gob. A checkpoint is
-// disposable: one that is of no use is ignored, and what it held is folded from the record
-// again.
+// Package saved is the form of a checkpoint file: a line of JSON that describes it, with a
+// checksum, and then the state as gob. A checkpoint may be deleted: one that cannot be
+// used is ignored, and its contents are folded from the events again.
 package saved
 
 import (
@@ -33,8 +32,8 @@ func (l line[H]) sum(state []byte) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Encode makes a checkpoint of a state, whose fields have exported names; equal states
-// without maps make equal checkpoints.
+// Encode makes a checkpoint of a state, whose fields must have exported names. Equal
+// states without maps give equal checkpoints.
 func Encode[H any](header H, state any) ([]byte, error) {
 	var body bytes.Buffer
 	if err := gob.NewEncoder(&body).Encode(state); err != nil {
@@ -63,8 +62,8 @@ func Read(path string, most int64) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// Decode is the reverse of Encode. fit refuses a header, before anything behind it is
-// looked at. All errors are ErrUnusable.
+// Decode is the reverse of Encode. fit may refuse the header before the rest is read.
+// All errors are ErrUnusable.
 func Decode[H any](file []byte, fit func(H) error, state any) (H, error) {
 	var l line[H]
 	text, body, _ := bytes.Cut(file, []byte("\n"))
