@@ -46,8 +46,8 @@ type starts struct {
 	Runs          []Run
 }
 
-// hostWord is an event of the host's stream that a running process wrote.
-type hostWord interface{ GetEpoch() uint64 }
+// hostEvent is an event of the host's stream that a running process wrote.
+type hostEvent interface{ GetEpoch() uint64 }
 
 func (s *starts) fold(e messages.HostEvent, l Limits) {
 	switch e := e.(type) {
@@ -63,7 +63,7 @@ func (s *starts) fold(e messages.HostEvent, l Limits) {
 			s.Runs[n-1].StoppedAt, s.Runs[n-1].HeardAt = at(e), at(e)
 		}
 	case *messages.HostHeartbeat, *messages.WorkQuarantined, *messages.QuarantineEnded, *messages.RecordWentBack:
-		if n := len(s.Runs); n > 0 && s.Runs[n-1].Epoch == e.(hostWord).GetEpoch() {
+		if n := len(s.Runs); n > 0 && s.Runs[n-1].Epoch == e.(hostEvent).GetEpoch() {
 			s.Runs[n-1].HeardAt = at(e)
 		}
 	}
