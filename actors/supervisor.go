@@ -49,7 +49,8 @@ type agent struct {
 	request     events.RequestID
 	index       uint64
 	state       sale.State
-	ahead       sale.State // with what is decided and not recorded yet
+	last        events.EventID // the last event of that
+	ahead       sale.State     // with what is decided and not recorded yet
 	trouble     sales.Trouble
 	watchers    []shell.Ref // workers
 	failures    int
@@ -182,7 +183,7 @@ func (s *supervisor) onBegin(a *shell.Turn, m sales.Begin) {
 			return
 		}
 		ag.watchers = append(ag.watchers, worker)
-		worker.Tell(sales.Changed{Agent: ag.ref.Address(), Slot: slot, State: ag.state, Trouble: ag.trouble})
+		worker.Tell(sales.Changed{Agent: ag.ref.Address(), Slot: slot, State: ag.state, Last: ag.last, Trouble: ag.trouble})
 		return
 	}
 	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: slot.String()}); ok {
@@ -256,7 +257,7 @@ func (s *supervisor) onSale(_ *shell.Turn, m sales.Changed) {
 	ag.starting = false
 	s.scheduler.Tell(m)
 	s.validator.ref.Tell(m)
-	ag.state, ag.ahead, ag.trouble = m.State, m.Ahead, m.Trouble
+	ag.state, ag.last, ag.ahead, ag.trouble = m.State, m.Last, m.Ahead, m.Trouble
 	if len(m.Fresh) > 0 {
 		ag.failures, ag.quarantines = 0, 0
 	}
