@@ -15,6 +15,7 @@ type CauseKind uint8
 //	operator, start, begin, worker, look, take, wake,
 //	  chain, quota, scrub                              CauseCommand
 //	look back: REASON                                  CauseCommand
+//	orphan:SLOT                                        CauseCommand
 //	block:NUMBER                                       CauseBlock
 //	log:BLOCKHASH:INDEX                                CauseLog
 //	market@N                                           CauseMarket
@@ -137,6 +138,10 @@ var causeForms = map[string]causeForm{
 			return err
 		}
 		c.Number, err = causeNumber(p[1])
+		return err
+	}},
+	"orphan": {CauseCommand, 2, func(c *Cause, p []string) (err error) { // A reservation without a sale is given back.
+		c.Slot, err = ParseSlotID(p[0])
 		return err
 	}},
 	"work": {CauseWork, 3, func(c *Cause, p []string) (err error) {

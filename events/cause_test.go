@@ -31,6 +31,7 @@ func TestCausesAreTakenApart(t *testing.T) {
 		"repair:2:3":              {Kind: CauseEffect, What: "repair", Attempt: 2, Number: 3},
 		"repair-whole:2":          {Kind: CauseEffect, What: "repair-whole", Attempt: 2},
 		"scrub":                   {What: "scrub"},
+		"orphan:" + id:            {What: "orphan", Slot: five},
 		"submit-proof:9:" + id:    {Kind: CauseEffect, What: "submit-proof", Period: 9, Challenge: five},
 	} {
 		got, err := ParseCause(text)
@@ -49,7 +50,7 @@ func TestWhatIsNoCauseIsRefused(t *testing.T) {
 		"", "nobody", "block", "block:", "block:-1", "block:01", "block:1:2", "market@", "market@1x", "market",
 		"sale:" + id + ":0:store", "sale:" + id + ":1:burn", "sale:1:1:store", "work:" + id, "download:0",
 		"download:4294967296", "fill:1", "fill:1:2", "submit-proof:1:2", "operator ", "log:" + id,
-		"look back", "read-collateral:+1", "repair:1", "repair:0:1", "repair:1:x",
+		"look back", "read-collateral:+1", "repair:1", "repair:0:1", "repair:1:x", "orphan", "orphan:1",
 	} {
 		if c, err := ParseCause(text); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%q is %+v, error %v", text, c, err)

@@ -129,10 +129,13 @@ func causeOfMarket(cause string, m proto.Message) string {
 	return unless(cause == want, "the event itself says "+want)
 }
 
+// causesOfLedger are the commands that a ledger knows.
+var causesOfLedger = []string{"operator", "start", "quota", "orphan"}
+
 func causeOfLedger(h *host, c events.Cause, m proto.Message, a *auditor) string {
 	switch c.Kind {
 	case events.CauseCommand:
-		return unless(c.What == "operator" || c.What == "start" || c.What == "quota", causeOfOthers)
+		return unless(slices.Contains(causesOfLedger, c.What), causeOfOthers)
 	case events.CauseSale:
 	case events.CauseBlock, events.CauseLog, events.CauseMarket, events.CauseWork, events.CauseEffect:
 		return causeOfOthers

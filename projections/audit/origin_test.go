@@ -164,6 +164,7 @@ func TestCausesThatResolveAreInOrder(t *testing.T) {
 	} {
 		r.list[r.at(name, 0)].Meta.Causation = idOf(by, 0)(r)
 	}
+	causes("ReservationDeleted", 1, because("orphan:"+slot))(r)
 	report := audited(t, r, Options{})
 	if len(report.Findings) > 0 {
 		t.Fatalf("findings %v", report.Findings)
