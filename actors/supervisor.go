@@ -61,12 +61,14 @@ type agent struct {
 	// about the attempt before.
 	starting bool
 	start    sale.Start
+	by       events.EventID // that of the candidate
 }
 
 // candidate is a slot whose sale is about to begin.
 type candidate struct {
 	request events.RequestID
 	index   uint64
+	by      events.EventID // what took the slot; zero: it is adopted, or not known
 	workers []shell.Ref
 	held    bool // it begins when the leftovers of an earlier sale are deleted
 }
@@ -169,7 +171,7 @@ func (s *supervisor) spawnAgent(a *shell.Turn, slot events.SlotID, request event
 func (s *supervisor) runAgent(a *shell.Turn, slot events.SlotID, ag *agent) {
 	ag.ref = s.spawnAgent(a, slot, ag.request, ag.index)
 	if ag.starting {
-		ag.ref.Tell(sales.Command{Cmd: ag.start, Cause: "begin"})
+		ag.ref.Tell(sales.Command{Cmd: ag.start, Cause: "begin", By: ag.by})
 	}
 }
 
@@ -192,20 +194,21 @@ func (s *supervisor) onBegin(a *shell.Turn, m sales.Begin) {
 		})
 		return
 	}
-	s.candidate(a, slot, m.Work.RequestID, m.Work.SlotIndex, worker)
+	s.candidate(a, slot, m.Work.RequestID, m.Work.SlotIndex, worker, m.By)
 }
 
 // candidate asks the chain about a slot before its sale begins. The zero worker means that the
 // slot is to be adopted.
 func (s *supervisor) candidate(
 	a *shell.Turn, slot events.SlotID, request events.RequestID, index uint64, worker shell.Ref,
+	by events.EventID,
 ) {
 	if c := s.beginning[slot]; c != nil {
-		c.request, c.index = request, index
+		c.request, c.index, c.by = request, index, by
 		c.workers = append(c.workers, worker)
 		return
 	}
-	s.beginning[slot] = &candidate{request: request, index: index, workers: []shell.Ref{worker}}
+	s.beginning[slot] = &candidate{request: request, index: index, by: by, workers: []shell.Ref{worker}}
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		var ready saleReady
@@ -240,12 +243,12 @@ func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 		}
 		return
 	}
-	ag := &agent{request: c.request, index: m.start.Index, watchers: c.workers, starting: true, start: m.start}
+	ag := &agent{request: c.request, index: m.start.Index, watchers: c.workers, starting: true, start: m.start, by: c.by}
 	s.agents[m.slot] = ag
 	s.Load.Set(m.slot, s.ExpectedProofs(m.start.Request)) // The next slot is judged with this one included.
 	s.tellTerms(m.start, m.balance)
 	ag.ref = s.spawnAgent(a, m.slot, c.request, m.start.Index)
-	ag.ref.Tell(sales.Command{Cmd: m.start, Cause: "begin"})
+	ag.ref.Tell(sales.Command{Cmd: ag.start, Cause: "begin", By: ag.by})
 }
 
 func (s *supervisor) onSale(_ *shell.Turn, m sales.Changed) {

@@ -32,8 +32,9 @@ type Queue struct {
 	self     shell.Ref
 	journal  *shell.Journal[slotqueue.State, slotqueue.Command, slotqueue.Event]
 	keeper   *shell.Keeper[slotqueue.State]
-	workers  map[string]shell.Ref // by the key of their Work
-	stumbles map[string]int       // how often a worker failed, by the same key
+	workers  map[string]shell.Ref      // by the key of their Work
+	stumbles map[string]int            // how often one failed, by the same key
+	takings  map[string]events.EventID // by the same key; of what this process took
 	taking   bool
 	woken    bool // what waits was looked at after a restart
 
@@ -133,7 +134,8 @@ type (
 // New returns the actor of a queue.
 func New(e Deps) *Queue {
 	q := &Queue{
-		Deps: e, workers: map[string]shell.Ref{}, stumbles: map[string]int{}, news: newNewsList(maxNews),
+		Deps: e, workers: map[string]shell.Ref{}, stumbles: map[string]int{}, takings: map[string]events.EventID{},
+		news: newNewsList(maxNews),
 	}
 	limits := slotqueue.Limits{MaxItems: e.MaxQueued}
 	empty := func() slotqueue.State { return slotqueue.New(limits) }
@@ -278,7 +280,7 @@ func (q *Queue) employ(a *shell.Turn) {
 		w := effect.(slotqueue.Work)
 		if _, busy := q.workers[w.Key()]; !busy {
 			q.workers[w.Key()] = a.Spawn("SlotWorker "+events.SlotIDOf(w.RequestID, w.SlotIndex).Short(),
-				&slotWorker{Deps: &q.Deps, work: w})
+				&slotWorker{Deps: &q.Deps, work: w, last: q.takings[w.Key()]})
 		}
 	}
 	_, _, paused := q.journal.Durable.Paused()
@@ -288,7 +290,21 @@ func (q *Queue) employ(a *shell.Turn) {
 	}
 	q.taking = true
 	q.journal.Submit(a, slotqueue.Take{At: q.ChainTime(), MaxWorkers: q.MaxWorkers}, "take",
-		func(shell.Result[slotqueue.State, slotqueue.Event]) { q.taking = false })
+		func(r shell.Result[slotqueue.State, slotqueue.Event]) {
+			q.taking = false
+			q.rememberTaking(r)
+		})
+}
+
+// rememberTaking keeps the event that took a slot: it leads to what the slot's worker does.
+func (q *Queue) rememberTaking(r shell.Result[slotqueue.State, slotqueue.Event]) {
+	if len(r.Events) == 0 {
+		return
+	}
+	if e, ok := r.Events[len(r.Events)-1].(*messages.SlotTaken); ok {
+		w := slotqueue.Work{RequestID: events.Must(events.ParseRequestID(e.GetRequestId())), SlotIndex: e.GetSlotIndex()}
+		q.takings[w.Key()] = r.Last
+	}
 }
 
 func (q *Queue) onWorkerDone(a *shell.Turn, m workerDone) {
@@ -298,7 +314,8 @@ func (q *Queue) onWorkerDone(a *shell.Turn, m workerDone) {
 		Outcome: m.outcome, Requeue: m.requeue, Criterion: m.criterion, RetryAt: m.retryAt,
 	}, key, m.by, func(shell.Result[slotqueue.State, slotqueue.Event]) {
 		delete(q.stumbles, key)
-		delete(q.workers, key) // If the release was refused, the slot gets a new worker.
+		delete(q.takings, key)
+		delete(q.workers, key) // When the release did not happen, the slot gets a new worker.
 		q.employ(a)
 	})
 }

@@ -22,7 +22,7 @@ type slotWorker struct {
 	downloading bool
 	avoids      bool // the client was reported
 	done        bool
-	last        events.EventID // of the sale
+	last        events.EventID // of the sale, or what took the slot; zero: not known
 }
 
 type (
@@ -30,7 +30,7 @@ type (
 	workerDone struct {
 		work slotqueue.Work
 		verdict
-		by events.EventID // the last event of the sale; zero: there was none
+		by events.EventID // the last event of the sale, or what took the slot; zero: not known
 	}
 	// verdict is what became of a slot, and when to judge it again.
 	verdict struct {
@@ -48,7 +48,7 @@ func (w *slotWorker) Receive(a *shell.Turn, msg any) {
 	}
 	switch m := msg.(type) {
 	case shell.Started:
-		w.Supervisor.Tell(sales.Begin{Work: w.work, Worker: a.Self.Address()})
+		w.Supervisor.Tell(sales.Begin{Work: w.work, Worker: a.Self.Address(), By: w.last})
 		w.wait(a)
 	case admission.Refusal:
 		w.Finish(a, verdict{"not begun: " + m.Reason, m.Requeue, m.Criterion, m.RetryAt})
@@ -68,7 +68,9 @@ func (w *slotWorker) Receive(a *shell.Turn, msg any) {
 
 func (w *slotWorker) onSale(a *shell.Turn, m sales.Changed) {
 	s := m.State
-	w.last = m.Last
+	if m.Last != (events.EventID{}) {
+		w.last = m.Last
+	}
 	w.downloading = s.Phase == sale.Downloading
 	blamed := s.Criterion == slotqueue.CriterionWithheld || s.Criterion == slotqueue.CriterionWrong ||
 		s.Criterion == slotqueue.CriterionSlow

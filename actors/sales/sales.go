@@ -52,6 +52,7 @@ type Quarantined struct {
 type Begin struct {
 	Work   slotqueue.Work
 	Worker shell.Address
+	By     events.EventID // what took the slot; zero: not known
 }
 
 // LetGo asks a sale to end that is not filled yet.

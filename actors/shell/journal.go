@@ -107,6 +107,7 @@ type Journal[S, C any, E proto.Message] struct {
 type Result[S any, E proto.Message] struct {
 	State  S
 	Events []E
+	Last   events.EventID // of the last of them; zero: there are none
 	Err    error
 }
 
@@ -125,7 +126,15 @@ type entry[S, C any, E proto.Message] struct {
 	stored []events.NewEvent
 }
 
-// Loaded is what was read of a stream: a saved state, if there is one, and the events after it.
+// last is the id of the last event that the command brought.
+func (en *entry[S, C, E]) last() (id events.EventID) {
+	if n := len(en.stored); n > 0 {
+		id = en.stored[n-1].ID
+	}
+	return id
+}
+
+// Loaded is what was read of a stream: a saved state, if there is one, and the events behind it.
 type Loaded[S any, E proto.Message] struct {
 	incarnation uint64
 	From        Saved[S]
@@ -326,13 +335,13 @@ func (j *Journal[S, C, E]) onAppended(a *Turn, err error) {
 				j.Each(e)
 			}
 		}
-		if n := len(en.stored); n > 0 {
-			j.Last = en.stored[n-1].ID
+		if last := en.last(); last != (events.EventID{}) {
+			j.Last = last
 		}
 	}
 	j.Stored += uint64(len(fresh))
 	for _, en := range batch {
-		en.reply(Result[S, E]{State: j.Durable, Events: en.events, Err: en.err})
+		en.reply(Result[S, E]{State: j.Durable, Events: en.events, Last: en.last(), Err: en.err})
 	}
 	if len(fresh) > 0 {
 		j.OnDurable(a, fresh)

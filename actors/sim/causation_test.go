@@ -22,7 +22,8 @@ var leadsTo = map[string][]string{
 	"settle":           {"DataDeleted"}, // Also in the ledger.
 	"reserve":          {"SaleStarted"},
 	"store":            {"SlotReserved"},
-	"work":             {"SlotStored", "SaleSettled"},
+	"work":             {"SlotStored", "SaleSettled", "SlotTaken"},
+	"begin":            {"SlotTaken"},
 	"market":           {"ChainStorageRequested", "ChainSlotFreed", "ChainSlotFilled", "ChainRequestFailed"},
 }
 

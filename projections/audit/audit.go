@@ -159,7 +159,9 @@ type auditor struct {
 	codec   *events.Codec
 	// versions are the current schema versions by stored names.
 	versions map[string]uint32
-	// metadata reads the present metadata of a stream.
+	// cut are the queues whose beginning may be removed, as far as it was asked.
+	cut map[string]bool
+	// metadata reads that of a stream as it is now.
 	metadata func(stream string) (events.StreamMetadata, error)
 	report   Report
 	streams  map[string]*stream // that are not at rest
@@ -214,7 +216,7 @@ func newAuditor(o Options) *auditor {
 		options: o, codec: catalog.Codec(), versions: map[string]uint32{}, report: Report{Findings: []Finding{}},
 		streams: map[string]*stream{}, resting: map[restKey]rest{}, hosts: map[string]*host{},
 		ids: newIDFilter(o.filterBits, maxSuspects), txs: newReceipts(keptMined, maxAwaited),
-		chains: map[Market]Chain{}, damage: map[events.Position]bool{},
+		chains: map[Market]Chain{}, damage: map[events.Position]bool{}, cut: map[string]bool{},
 		metadata: func(string) (events.StreamMetadata, error) { return events.StreamMetadata{}, nil },
 	}
 	for e := range a.codec.Entries() {

@@ -1,6 +1,10 @@
 package audit
 
-import "github.com/hostnode/hostnode/events"
+import (
+	"strings"
+
+	"github.com/hostnode/hostnode/events"
+)
 
 // checkCausation looks for the event that an event names as the one that caused it. It
 // comes before, in a stream that the cause's key says. Older records have the key in its place.
@@ -14,45 +18,68 @@ func (a *auditor) checkCausation(s *stream, r events.Recorded, c events.Cause) {
 		a.find(CauseUnresolved, placeOf(r), "$causationId is %q, and no event has such an id", clip(named))
 		return
 	}
-	from, known := causedIn(s, c)
-	if !known {
+	from := causedIn(s, c)
+	if len(from) == 0 {
 		a.find(CauseUnresolved, placeOf(r), "it names the event %s, and no event leads to what the cause %q says",
 			named, clip(r.Meta.Cause))
 		return
 	}
-	if from == "" {
-		return
-	}
-	hash := s.hash
-	if from != s.Name {
-		if of := a.streams[from]; of != nil && of.judge == nil {
-			return // A part of that stream is missing, which was found.
+	for _, name := range from {
+		if a.mayHave(s, name, id) && id != r.ID {
+			return
 		}
-		hash = a.ids.hashOf(from)
 	}
-	if id == r.ID || !a.ids.has(hash, id) {
-		a.cross(CauseUnresolved, placeOf(r), "it names the event %s, and %s has none with that id up to here",
-			named, from)
-	}
+	a.cross(CauseUnresolved, placeOf(r), "it names the event %s, and %s has none with that id up to here",
+		named, strings.Join(from, " or "))
 }
 
-// causedIn is the stream of the events that lead to a cause, empty if the record does
-// not say which; false: no event leads to it.
-func causedIn(s *stream, c events.Cause) (stream string, known bool) {
+// mayHave says whether a stream has an event up to here, or may have had it.
+func (a *auditor) mayHave(s *stream, name string, id events.EventID) bool {
+	if name == s.Name {
+		return a.ids.has(s.hash, id) || a.cutOff(name)
+	}
+	if of := a.streams[name]; name == "" || of != nil && of.judge == nil {
+		return true // It is not known which stream it is, or a part of it is missing, which was found.
+	}
+	return a.ids.has(a.ids.hashOf(name), id) || a.cutOff(name)
+}
+
+// cutOff says whether the beginning of a queue may have been removed. That it was is found
+// only where the queue goes on, behind what names its events.
+func (a *auditor) cutOff(name string) bool {
+	if !events.MayTruncate(name) {
+		return false
+	}
+	cut, known := a.cut[name]
+	if !known {
+		cut = a.truncatedBefore(name) > 0
+		a.cut[name] = cut
+	}
+	return cut
+}
+
+// causedIn are the streams of the events that may lead to a cause, "" for one of which the
+// record does not say the name; none: no event leads to it.
+func causedIn(s *stream, c events.Cause) []string {
 	switch c.Kind {
 	case events.CauseEffect: // Of the machine itself.
-		return s.Name, true
+		return []string{s.Name}
 	case events.CauseMarket:
-		return s.market(), true
+		return []string{s.market()}
 	case events.CauseCommand:
-		return s.market(), c.What == events.LookBack
+		switch c.What {
+		case events.LookBack:
+			return []string{s.market()}
+		case "begin":
+			return []string{s.queue()}
+		}
 	case events.CauseSale:
-		return s.saleOf(c.Slot), true
-	case events.CauseWork:
-		return s.saleOf(events.SlotIDOf(c.Request, c.Number)), true
+		return []string{s.saleOf(c.Slot)}
+	case events.CauseWork: // A sale that was not begun says nothing.
+		return []string{s.saleOf(events.SlotIDOf(c.Request, c.Number)), s.queue()}
 	case events.CauseBlock, events.CauseLog:
 	}
-	return "", false
+	return nil
 }
 
 // market is the stream of the market that the stream's host is in.
@@ -61,6 +88,18 @@ func (s *stream) market() string {
 		return ""
 	}
 	return s.host.Market
+}
+
+// queue is the stream of its host's queue.
+func (s *stream) queue() string {
+	if s.host == nil {
+		return ""
+	}
+	owner, err := events.ParseAddress(s.host.Address)
+	if err != nil {
+		return ""
+	}
+	return events.SlotQueueStream(owner)
 }
 
 // saleOf is the stream of its host's sale of a slot.

@@ -81,6 +81,25 @@ func TestAQueueThatIsCutOffBehindASnapshotIsInOrder(t *testing.T) {
 	}
 }
 
+func TestASaleThatNamesWhatWasRemovedOfTheQueueIsInOrder(t *testing.T) {
+	r := aYear(t)
+	caused("SaleStarted", "begin", idOf("SlotTaken", 0))(r)
+	if report := audited(t, r, Options{}); len(report.Findings) > 0 {
+		t.Fatalf("findings %v", report.Findings)
+	}
+	r.scavenge(queueStream, 2)
+	if report := audited(t, r, Options{}); !slices.ContainsFunc(report.Findings, func(f Finding) bool {
+		return f.Rule == CauseUnresolved
+	}) {
+		t.Fatalf("what is removed without leave leads to a sale; findings %v", report.Findings)
+	}
+	r.snapshot()
+	r.setMetadata(queueStream, events.StreamMetadata{TruncateBefore: 2})
+	if report := audited(t, r, Options{}); len(report.Findings) != 1 || report.Findings[0].Rule != QueueTruncated {
+		t.Fatalf("findings %v", report.Findings)
+	}
+}
+
 func TestAQueueWithoutItsBeginningIsAuditedFromThereOn(t *testing.T) {
 	r := aYear(t)
 	i := r.at("SlotReleased", 0)
