@@ -67,7 +67,7 @@ func (s *supervisor) adopt(a *shell.Turn, owned []events.OwnedSlot) {
 		}
 		if ag == nil {
 			s.Log.WithField("slot", o.Slot.String()).
-				Warn("the chain says this slot is ours, the record does not know it: adopting it")
+				Warn("the chain says that this slot is ours, and the record has no sale of it: adopting it")
 			s.candidate(a, o.Slot, o.Request.ID, o.Index, shell.Ref{}, events.EventID{})
 		}
 	}
