@@ -32,12 +32,12 @@ const (
 	NothingImpossible  = "nothing is recorded that cannot be"
 	PolicyIsKept       = "the host keeps to what its operator allows"
 	// Of a record that is older than its host.
-	LossIsNamed   = "what an older record lacks is named"
-	HeldUntilTold = "on an older record nothing is sold until somebody wants it"
+	LossIsNamed     = "what an older record lacks is named"
+	PausedAfterLoss = "on an older record nothing is sold until somebody wants it"
 	// The promises of an event store, with all that is between it and the host.
 	AcknowledgedIsStored = "what is acknowledged is stored"
 	AcknowledgedIsShown  = "a read shows what was acknowledged"
-	OwnWordStands        = "no process is refused for what it wrote itself"
+	OwnWritesStand       = "no process is refused for what it wrote itself"
 )
 
 // Invariants are all of them.
@@ -47,8 +47,8 @@ func Invariants() []string {
 		ProofsAccounted, NothingMissed, ViewIsRebuilt, TokensAccounted, TokensConserved, FillAtExpiry,
 		FreedWhileFilled, HostedDataIsKept, DiskIsLedger, StartFindsSales, QueueIsInOrder, HistoryMakesSense,
 		NothingQuarantined, HostLives, NothingImpossible,
-		PolicyIsKept, AcknowledgedIsStored, AcknowledgedIsShown, OwnWordStands,
-		LossIsNamed, HeldUntilTold,
+		PolicyIsKept, AcknowledgedIsStored, AcknowledgedIsShown, OwnWritesStand,
+		LossIsNamed, PausedAfterLoss,
 	}
 }
 

@@ -24,15 +24,15 @@ var errNoSpace = fmt.Errorf("no space left on device: %w", events.ErrDiskFull)
 type verdict int
 
 const (
-	proceed   verdict = iota // it happens, and its answer arrives
-	fail                     // it does not happen
-	lostMind                 // it happens, and its answer is lost
-	twice                    // it happens twice, and the second answer arrives
-	full                     // it does not happen, because the disk is full
-	away                     // it does not happen, because the store is away
-	dieAfter                 // it happens, and then the host dies
-	dieBefore                // the host dies, and it never happens
-	lied                     // it happens, and an answer arrives that cannot be true
+	proceed    verdict = iota // it happens, and its answer arrives
+	fail                      // it does not happen
+	lostAnswer                // it happens, and its answer is lost
+	twice                     // it happens twice, and the second answer arrives
+	full                      // it does not happen, because the disk is full
+	away                      // it does not happen, because the store is away
+	dieAfter                  // it happens, and then the host dies
+	dieBefore                 // the host dies, and it never happens
+	lied                      // it happens, and an answer arrives that cannot be true
 )
 
 func (v verdict) String() string {
@@ -48,7 +48,7 @@ func (v verdict) err() error {
 		return errNoSpace
 	case away:
 		return events.ErrAway
-	case proceed, lostMind, twice, dieAfter, lied:
+	case proceed, lostAnswer, twice, dieAfter, lied:
 	}
 	return nil
 }
@@ -75,10 +75,10 @@ type bus struct {
 	mu      sync.Mutex
 	arrived int
 	pending []*call
-	// turns are tasks of the host that are ready to go on. They are let go one
+	// tasks are tasks of the host that are ready to go on. They are let go one
 	// after the other, in the order of their names, so that what they do to each
 	// other does not depend on how the machine schedules goroutines.
-	turns []*call
+	tasks []*call
 	// open lets every call through at once: there is no simulator.
 	open bool
 }
@@ -107,7 +107,7 @@ func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)
 	}
 	r, err := effect()
 	switch v {
-	case lostMind:
+	case lostAnswer:
 		return none, errWorld
 	case dieAfter:
 		<-ctx.Done()
@@ -123,7 +123,7 @@ func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)
 
 // yield is actors.Config.Yield.
 func (b *bus) yield(ctx context.Context, task string) {
-	_, _ = b.park(ctx, &b.turns, &call{key: task, gate: make(chan verdict, 1)})
+	_, _ = b.park(ctx, &b.tasks, &call{key: task, gate: make(chan verdict, 1)})
 }
 
 func (b *bus) park(ctx context.Context, list *[]*call, c *call) (verdict, error) {
@@ -146,16 +146,16 @@ func (b *bus) park(ctx context.Context, list *[]*call, c *call) (verdict, error)
 
 func byKey(a, b *call) int { return strings.Compare(a.key, b.key) }
 
-// nextTurn lets the first task go on; false when none is ready.
-func (b *bus) nextTurn() bool {
+// nextTask lets the first task go on; false when none is ready.
+func (b *bus) nextTask() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.turns) == 0 {
+	if len(b.tasks) == 0 {
 		return false
 	}
-	slices.SortStableFunc(b.turns, byKey)
-	b.turns[0].gate <- proceed
-	b.turns = slices.Delete(b.turns, 0, 1)
+	slices.SortStableFunc(b.tasks, byKey)
+	b.tasks[0].gate <- proceed
+	b.tasks = slices.Delete(b.tasks, 0, 1)
 	return true
 }
 

@@ -106,7 +106,7 @@ func (f fakeRepo) Delete(ctx context.Context, id events.SlotID) error {
 			f.offend(HostedDataIsKept, "the data of slot %s was deleted while the contract counts it as ours", id.Short())
 		}
 		delete(f.repo, id)
-		f.did(deed{kind: "delete", slot: id})
+		f.did(action{kind: "delete", slot: id})
 		return struct{}{}, nil
 	}))
 	return err
@@ -118,7 +118,7 @@ func (f fakeRepo) Extend(ctx context.Context, id events.SlotID, until time.Time)
 		if s == nil {
 			return struct{}{}, events.ErrNoSuchSlot
 		}
-		f.did(deed{kind: "extend", slot: id})
+		f.did(action{kind: "extend", slot: id})
 		if s.until.Before(until) {
 			s.until = until
 		}
@@ -179,7 +179,7 @@ func (f fakeContent) Download(ctx context.Context, job events.DownloadJob) (even
 				if !f.fits(job.Slot, total) {
 					return struct{}{}, events.ErrQuotaExceeded
 				}
-				f.did(deed{kind: "piece", slot: job.Slot})
+				f.did(action{kind: "piece", slot: job.Slot})
 				f.repo[job.Slot] = &stored{bytes: total, size: job.Request.Ask.SlotSize, until: job.Until}
 				return struct{}{}, nil
 			}))
@@ -193,7 +193,7 @@ func (f fakeContent) Download(ctx context.Context, job events.DownloadJob) (even
 // Repair takes the whole slot from its client, or the blocks named.
 func (f fakeContent) Repair(ctx context.Context, job events.DownloadJob, blocks []uint64) ([]uint64, error) {
 	return do(ctx, f.bus, "content.repair "+job.Slot.Short(), locked(f.world, func() ([]uint64, error) {
-		f.did(deed{kind: "repair", slot: job.Slot})
+		f.did(action{kind: "repair", slot: job.Slot})
 		size := job.Request.Ask.SlotSize
 		s := f.repo[job.Slot]
 		switch {

@@ -21,9 +21,9 @@ func (w *world) late(c events.SlotCall) bool {
 }
 
 // did notes what the host did; the lock is held.
-func (w *world) did(d deed) {
+func (w *world) did(d action) {
 	d.unanswered = w.trying[events.SaleStream(w.me, d.slot)]
-	w.deeds = append(w.deeds, d)
+	w.actions = append(w.actions, d)
 }
 
 // fakeMarket is the Market port over the world. It reads at the newest block
@@ -169,7 +169,7 @@ func (f fakeMarket) ReserveSlot(ctx context.Context, call events.SlotCall) (even
 		if s == nil {
 			return events.Receipt{}, events.ErrReservationNotAllowed
 		}
-		f.did(deed{kind: "reserve", slot: call.Slot})
+		f.did(action{kind: "reserve", slot: call.Slot})
 		head, err := f.send(ctx, name, &transaction{
 			apply: func(c *contract, m blockContext) ([]messages.MarketEvent, error) {
 				return c.reserve(m, call.Slot, f.me)
@@ -195,7 +195,7 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 		if f.faithless && !f.untilExpiry(call.Request) {
 			return events.Fill{}, events.ErrDeadlinePassed
 		}
-		f.did(deed{kind: "fill", slot: call.Slot, proof: p})
+		f.did(action{kind: "fill", slot: call.Slot, proof: p})
 		repair, late := false, false
 		_, err := f.send(ctx, name, &transaction{
 			apply: func(c *contract, m blockContext) ([]messages.MarketEvent, error) {
@@ -280,7 +280,7 @@ func (f fakeMarket) SubmitProof(
 		if f.late(call) {
 			return events.Receipt{}, events.ErrDeadlinePassed
 		}
-		f.did(deed{kind: "proof", slot: call.Slot, period: period, proof: p})
+		f.did(action{kind: "proof", slot: call.Slot, period: period, proof: p})
 		head, err := f.send(ctx, name, &transaction{
 			apply: func(c *contract, m blockContext) ([]messages.MarketEvent, error) {
 				return c.prove(m, call.Slot, f.me, p)
@@ -357,7 +357,7 @@ func (f fakeMarket) freeOnce(
 		return events.PayoutReceipt{}, reverted("before sending: the slot runs, freeing it would burn the collateral")
 	}
 	var p events.PayoutReceipt
-	f.did(deed{kind: "free", slot: call.Slot})
+	f.did(action{kind: "free", slot: call.Slot})
 	_, err := f.send(ctx, name, &transaction{
 		apply: func(c *contract, m blockContext) ([]messages.MarketEvent, error) {
 			got, out, err := c.free(m, call.Slot, f.me)

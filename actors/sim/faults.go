@@ -88,7 +88,7 @@ func (s *simulator) answer(ctx context.Context, ready []*call) {
 		s.crash()
 		s.reorganizeAtRestart()
 		s.start(ctx)
-	case proceed, fail, lostMind, twice, full, away, lied:
+	case proceed, fail, lostAnswer, twice, full, away, lied:
 		s.bus.release(c, v)
 	}
 }
@@ -106,7 +106,7 @@ func (s *simulator) troubled(port string) verdict {
 	case s.in(storeDown) && port == "store.append":
 		return fail
 	case s.in(storeAway) && isStore(port):
-		return []verdict{away, lostMind}[s.rng.IntN(2)]
+		return []verdict{away, lostAnswer}[s.rng.IntN(2)]
 	case s.in(chainDown) && isChain(port):
 		return fail
 	case s.in(diskFull) && isWrite(port):
@@ -129,7 +129,7 @@ func (s *simulator) fault(c *call) verdict {
 		return fail
 	case s.chance(s.Lose):
 		s.faults[Fault{faultLost, port}]++
-		return lostMind
+		return lostAnswer
 	case s.chance(s.Twice):
 		s.faults[Fault{faultDuplicate, port}]++
 		return twice

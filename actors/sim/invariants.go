@@ -18,8 +18,8 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// deed is something that the host did to the world.
-type deed struct {
+// action is something that the host did to the world.
+type action struct {
 	kind   string
 	slot   events.SlotID
 	period uint64
@@ -28,10 +28,10 @@ type deed struct {
 	unanswered bool
 }
 
-// permitted reports whether the record had decided a deed before it was done:
+// permitted reports whether the record had decided a action before it was done:
 // nothing is sent before its event is stored. What is owed is an exception as
 // long as the store gives no answer.
-func (d deed) permitted(st sale.State) bool {
+func (d action) permitted(st sale.State) bool {
 	if d.unanswered && (d.kind == "extend" || d.kind == "proof" || d.kind == "repair") {
 		return true
 	}
@@ -61,8 +61,8 @@ func (d deed) permitted(st sale.State) bool {
 // check looks at what must hold after every step. All goroutines are parked.
 func (s *simulator) check(ctx context.Context) error {
 	s.world.mu.Lock()
-	deeds, wrong := s.world.deeds, s.world.wrong
-	s.world.deeds = nil
+	actions, wrong := s.world.actions, s.world.wrong
+	s.world.actions = nil
 	conserved := s.world.tip().state.conserved()
 	s.world.mu.Unlock()
 	if wrong = errors.Join(wrong, s.rules.broken()); wrong != nil {
@@ -71,11 +71,11 @@ func (s *simulator) check(ctx context.Context) error {
 	if !conserved {
 		return broken(TokensConserved, "the accounts do not add up to what was minted")
 	}
-	for _, d := range deeds { // Of this step: the record is still as it was before it.
+	for _, d := range actions { // Of this step: the record is still as it was before it.
 		if !s.acknowledged(events.SaleStream(me, d.slot)) {
 			continue // The host acts by what it knows to be stored.
 		}
-		if st := s.audit.sales[d.slot]; !d.permitted(st) && !s.isStray(d, st) {
+		if st := s.audit.sales[d.slot]; !d.permitted(st) && !s.isLeftover(d, st) {
 			return broken(StoredBeforeSent, "%s of slot %s while its sale is %s, attempt %d",
 				d.kind, d.slot.Short(), st.Phase, st.Attempt)
 		}
@@ -88,7 +88,7 @@ func (s *simulator) check(ctx context.Context) error {
 	if err := s.audit.readOn(ctx, s.view); err != nil {
 		return err
 	}
-	if err := s.checkPolicy(deeds); err != nil {
+	if err := s.checkPolicy(actions); err != nil {
 		return err
 	}
 	if s.audit.after != before {

@@ -128,13 +128,13 @@ func (s *simulator) holds(e slotqueue.Event) error {
 	case *messages.QueueResumed:
 		s.older.held = !s.older.asked
 	case *messages.SlotTaken:
-		return broken(HeldUntilTold, "a slot was taken: %v", e)
+		return broken(PausedAfterLoss, "a slot was taken: %v", e)
 	}
 	return nil
 }
 
-// isStray: data of which an older record knows no sale is deleted as that.
-func (s *simulator) isStray(d deed, st sale.State) bool {
+// isLeftover: data of which an older record knows no sale is deleted as that.
+func (s *simulator) isLeftover(d action, st sale.State) bool {
 	return d.kind == "delete" && st.Phase == sale.Unknown && s.older != nil && s.older.leftovers[d.slot]
 }
 

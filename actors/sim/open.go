@@ -143,7 +143,7 @@ func (w *World) Taken(slot events.SlotID) (periods []uint64) {
 func (w *World) Sent() (n int) {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
-	for _, d := range w.w.deeds {
+	for _, d := range w.w.actions {
 		if d.kind == "proof" {
 			n++
 		}

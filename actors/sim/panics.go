@@ -327,8 +327,8 @@ func (p *panics) forget() {
 	p.fell, p.down = false, map[string]life{}
 }
 
-// rise starts a host again whose supervisor panicked, as whoever runs the process does.
-func (s *simulator) rise(ctx context.Context) {
+// restartHost starts a host again whose supervisor panicked, as whoever runs the process does.
+func (s *simulator) restartHost(ctx context.Context) {
 	if h := s.running(); h == nil || s.stopping || h.Err() == nil {
 		return
 	}

@@ -131,7 +131,7 @@ func plants() map[string]planted {
 			breaks: AcknowledgedIsStored, sc: Scenario{Cluster: 10, Plant: Plant{Credulous: true}},
 		},
 		"a repeated append has grown": {
-			breaks: OwnWordStands, sc: Scenario{Cluster: 10, Lose: 20, Plant: Plant{Growing: true}},
+			breaks: OwnWritesStand, sc: Scenario{Cluster: 10, Lose: 20, Plant: Plant{Growing: true}},
 		},
 		"a follower that stands still is read": {
 			breaks: AcknowledgedIsShown, sc: Scenario{Cluster: 10, Crash: 4, Plant: Plant{Follower: true}},
@@ -140,7 +140,7 @@ func plants() map[string]planted {
 			breaks: LossIsNamed, sc: Scenario{Older: 10, Plant: Plant{Vague: true}},
 		},
 		"an older record is sold on at once": {
-			breaks: HeldUntilTold, sc: Scenario{Older: 10, Requests: 4, Plant: Plant{Eager: true}},
+			breaks: PausedAfterLoss, sc: Scenario{Older: 10, Requests: 4, Plant: Plant{Eager: true}},
 		},
 		"a sale cannot go on": {
 			breaks: NothingQuarantined, cores: actors.Cores{DecideSale: stumbles},

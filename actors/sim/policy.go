@@ -59,7 +59,7 @@ func (a *audit) inQuota(epoch uint64, m *messages.ReservationCreated, kept bool)
 
 // checkPolicy: the host keeps to what its operator allows, by what is recorded and
 // by what it did since the last look.
-func (s *simulator) checkPolicy(deeds []deed) error {
+func (s *simulator) checkPolicy(actions []action) error {
 	if most := events.NewAmount(s.Policy.MaxAtRisk); s.Policy.MaxAtRisk > 0 && most.Less(s.audit.ledger.AtRisk()) {
 		return broken(PolicyIsKept, "the sales have %s of collateral at stake, the most is %s",
 			s.audit.ledger.AtRisk(), most)
@@ -67,7 +67,7 @@ func (s *simulator) checkPolicy(deeds []deed) error {
 	if !s.Policy.Dispersal {
 		return nil
 	}
-	for _, d := range slices.DeleteFunc(slices.Clone(deeds), func(d deed) bool { return d.kind != "reserve" }) {
+	for _, d := range slices.DeleteFunc(slices.Clone(actions), func(d action) bool { return d.kind != "reserve" }) {
 		s.world.mu.Lock()
 		tip := s.world.tip()
 		r := tip.state.requestOf(tip.state.slots[d.slot])

@@ -66,7 +66,7 @@ func (s hostStore) otherWrote(ctx context.Context, stream string, at uint64) err
 	ctx = context.WithoutCancel(ctx)
 	for e, err := range s.committed.ReadStream(ctx, stream, events.ReadStream{From: at, Limit: 1}) {
 		if err == nil && e.Revision == at && s.mine.has(e.ID) && !s.panics {
-			return broken(OwnWordStands, "the host was refused at event %d of %s, which it wrote itself", at, stream)
+			return broken(OwnWritesStand, "the host was refused at event %d of %s, which it wrote itself", at, stream)
 		}
 	}
 	return nil

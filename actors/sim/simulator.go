@@ -292,7 +292,7 @@ func (s *simulator) crash() {
 // settle returns when every goroutine waits for the simulator or for time.
 func (s *simulator) settle() {
 	synctest.Wait()
-	for s.bus.nextTurn() {
+	for s.bus.nextTask() {
 		synctest.Wait()
 	}
 }

@@ -31,7 +31,7 @@ func (s *simulator) step(ctx context.Context) {
 	}
 	if s.Panic > 0 || s.Poison > 0 {
 		s.panicSome()
-		s.rise(ctx)
+		s.restartHost(ctx)
 		if s.steps%512 == 0 || s.calm() && s.steps%64 == 0 {
 			s.retryQuarantined(ctx)
 		}

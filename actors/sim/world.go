@@ -30,7 +30,7 @@ type world struct {
 	// confirmations is how deep a payout must be before FreeSlot reports it.
 	confirmations uint64
 
-	deeds      []deed            // what the host did since the simulator looked
+	actions    []action          // what the host did since the simulator looked
 	unanswered map[string]bool   // streams with events that the host was not told are stored
 	trying     map[string]bool   // streams to which the host appends and has no answer yet
 	told       map[string]uint64 // how many events of its streams were acknowledged to the host
