@@ -15,7 +15,7 @@ import (
 // or a piece that cannot be, and ErrSectorStep when it comes out of order or with other
 // values than those before it. ErrSealerAway is no failure: it is tried again.
 type Sealer interface {
-	// Proves names honestly what its proofs show: "possession", "simulated", "replication".
+	// Proves names what its proofs really show: "possession", "simulated" or "replication".
 	Proves() string
 	// AddPiece writes a piece at an offset of the sector, a multiple of its size, and compares
 	// it with its commitment: ErrPieceMismatch, ErrPieceRefused. One that is there already is

@@ -1,8 +1,8 @@
-// Package porttest is the suite of each port of the host (package actors/port): it
-// checks what the comments there promise, above all that a call may be made
-// again after its answer was lost. The fakes of package sim and the real
-// adapters run the same suites, so that a fake that lies is found out.
+// Package porttest has a test suite for each port of the host (package actors/port). It checks
+// what the comments there promise, above all that a call may be repeated after its answer was
+// lost. The fakes of package sim and the real adapters run the same suites, so that a fake
+// cannot differ from the real thing unnoticed.
 //
-// An adapter calls the suite from an external test and gives it a world that it
-// can move: blocks, other hosts, slots on disk.
+// An adapter calls the suite from an external test, and gives it a world in which it can act:
+// seal blocks, move other hosts, put slots on disk.
 package porttest

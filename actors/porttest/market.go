@@ -12,9 +12,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// MarketWorld is a chain with a marketplace in which a test can let things
-// happen. Each belongs to one test. A hook that cannot do what it is asked for
-// fails the test by itself.
+// MarketWorld is a chain with a marketplace in which a test can make things happen. Each
+// belongs to one test. A hook that cannot do what it should fails the test by itself.
 type MarketWorld struct {
 	// Market is the port, of a host with gas and with tokens for two slots.
 	Market port.Market
@@ -22,24 +21,24 @@ type MarketWorld struct {
 	Post func() events.Request
 	// Drive runs a call and seals the blocks that it waits for.
 	Drive func(call func(context.Context) error) error
-	// Proof is a proof that the contract takes for a slot in the next block.
+	// Proof returns a proof that the contract takes for a slot in the next block.
 	Proof func(events.SlotID) events.Proof
-	// WrongProof is one that it never takes.
+	// WrongProof is a proof that it never takes.
 	WrongProof events.Proof
-	// Warp seals blocks until the newest is not before a point of chain time.
+	// Warp seals blocks until the newest is not before a time of the chain.
 	Warp func(to time.Time)
-	// Rival lets another host reserve and fill a slot.
+	// Rival makes another host reserve and fill a slot.
 	Rival func(events.SlotCall)
-	// Compete lets one of several other hosts, by its number from 1, reserve a slot.
+	// Compete makes one of several other hosts, numbered from 1, reserve a slot.
 	Compete func(c events.SlotCall, n int)
-	// Mark lets somebody mark the missing proof of a period. It reports what the
-	// contract says: ErrNotMissing, ErrTooEarly, or nil.
+	// Mark makes somebody mark the missing proof of a period. It returns what the contract
+	// says: ErrNotMissing, ErrTooEarly, or nil.
 	Mark func(c events.SlotCall, period uint64) error
-	// Withdraw lets the client of a request collect what is left of it: an error
-	// when the contract refuses.
+	// Withdraw makes the client of a request collect what is left of it; an error when the
+	// contract refuses.
 	Withdraw func(events.Request) error
-	// TryPost puts a request on the market, which gets an id of its own if the
-	// contract computes it, or says why the contract refuses it.
+	// TryPost puts a request on the market, or returns why the contract refuses it. The request
+	// gets another id if the contract computes ids.
 	TryPost func(events.Request) (events.Request, error)
 }
 
@@ -89,7 +88,7 @@ func call(r events.Request, index uint64) events.SlotCall {
 	return events.SlotCall{Request: r.ID, Slot: events.SlotIDOf(r.ID, index), Index: index, Attempt: 1}
 }
 
-// try runs a call that may fail in a driven world.
+// try runs a call that may fail, and drives the world meanwhile.
 func try[T any](w MarketWorld, f func(context.Context) (T, error)) (v T, err error) {
 	err = w.Drive(func(ctx context.Context) (err error) {
 		v, err = f(ctx)
@@ -285,5 +284,5 @@ func wrongProof(t *testing.T, w MarketWorld) {
 	if f := facts(t, w, c); !f.Host.Zero() {
 		t.Fatalf("the slot is filled: %+v", f)
 	}
-	must(t, w, fill(w, c)) // A right one is taken all the same.
+	must(t, w, fill(w, c)) // A right proof is taken all the same.
 }

@@ -44,7 +44,7 @@ func proveTwice(t *testing.T, w MarketWorld) {
 	if !errors.Is(err, events.ErrInvalidProof) {
 		t.Fatalf("a wrong proof: %v", err)
 	}
-	must(t, w, prove(w, c, number)) // A right one is taken all the same.
+	must(t, w, prove(w, c, number)) // A right proof is taken all the same.
 	_, number = nextPeriod(t, w)
 	c.Deadline = head(t, w).Time.Add(-time.Second)
 	if _, err := try(w, prove(w, c, number)); !errors.Is(err, events.ErrDeadlinePassed) {
@@ -134,7 +134,7 @@ func mySlots(t *testing.T, w MarketWorld) {
 	}
 }
 
-// paysOnce frees a slot twice and checks what it brought.
+// paysOnce frees a slot twice and checks the payout.
 func paysOnce(t *testing.T, w MarketWorld, c events.SlotCall, earned, collateral events.Amount) {
 	t.Helper()
 	before := tokens(t, w)
@@ -168,7 +168,7 @@ func payout(t *testing.T, w MarketWorld) {
 	r := w.Post()
 	c := call(r, 0)
 	filled := host(t, w, c)
-	for index := uint64(1); index < r.Ask.Slots; index++ { // All slots: the request starts.
+	for index := uint64(1); index < r.Ask.Slots; index++ { // With all slots filled the request starts.
 		w.Rival(call(r, index))
 	}
 	f := facts(t, w, c)
@@ -186,7 +186,7 @@ func payout(t *testing.T, w MarketWorld) {
 	}
 }
 
-// proveUntil keeps a slot proven, in case somebody marks what is missed.
+// proveUntil keeps proving a slot, in case somebody marks missing proofs.
 func proveUntil(t *testing.T, w MarketWorld, c events.SlotCall, end time.Time) (periods int) {
 	t.Helper()
 	for {

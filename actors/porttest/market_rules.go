@@ -9,9 +9,9 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// This file holds the contract's rules that a host rests on (spec/marketplace.md §4
-// to §6), as far as its port shows them. The real contract has more tests of its
-// own; these are here so that no fake can be kinder than it is.
+// This file tests the contract's rules that a host relies on (spec/marketplace.md §4 to §6), as
+// far as the port shows them. The real contract has more tests of its own; these make sure that
+// no fake is kinder than the contract.
 
 func terms(t *testing.T, w MarketWorld) events.MarketConfig {
 	t.Helper()
@@ -143,10 +143,10 @@ func expiryIsStrict(t *testing.T, w MarketWorld) {
 	if f.RequestState != events.RequestCancelled || !f.RequestEnd.Equal(expiry) {
 		t.Fatalf("a second later: %+v", f)
 	}
-	if f.SlotState != events.SlotFree { // Nobody ever filled it.
+	if f.SlotState != events.SlotFree { // Nobody ever filled the slot.
 		t.Fatalf("a slot that was never filled is %s", f.SlotState)
 	}
-	if _, err := try(w, reserve(w, c)); err == nil { // The contract does not mind.
+	if _, err := try(w, reserve(w, c)); err == nil { // The contract allows that.
 		if _, err := try(w, fill(w, c)); !errors.Is(err, events.ErrSlotNotFree) {
 			t.Fatalf("filling a cancelled request: %v", err)
 		}
@@ -171,12 +171,12 @@ func endIsStrict(t *testing.T, w MarketWorld) {
 	}
 }
 
-// fillAtExpiry: in that second the contract would take a fill, and never pay it nor
-// give its collateral back. So no market sends one, whatever deadline it is told.
+// fillAtExpiry: in that second the contract would take a fill, but never pay it or give its
+// collateral back. So no market sends one, whatever its deadline.
 func fillAtExpiry(t *testing.T, w MarketWorld) {
 	c := call(w.Post(), 0)
 	must(t, w, reserve(w, c))
-	w.Warp(facts(t, w, c).RequestExpiry.Add(-time.Second)) // It would be mined a second later.
+	w.Warp(facts(t, w, c).RequestExpiry.Add(-time.Second)) // A fill would be mined a second later.
 	before := tokens(t, w)
 	if _, err := try(w, fill(w, c)); !errors.Is(err, events.ErrDeadlinePassed) {
 		t.Fatalf("filling in the second of the expiry: %v", err)
@@ -186,7 +186,7 @@ func fillAtExpiry(t *testing.T, w MarketWorld) {
 	}
 }
 
-// missOne warps into the window after a period that demanded a proof, and has it
+// missOne warps into the window after a period that demanded a proof, and has the missing proof
 // marked.
 func missOne(t *testing.T, w MarketWorld, c events.SlotCall) (period uint64) {
 	t.Helper()
@@ -211,7 +211,7 @@ func missOne(t *testing.T, w MarketWorld, c events.SlotCall) (period uint64) {
 	return 0
 }
 
-// posted is a request that outlives a few misses, also while it is new.
+// posted posts a request that outlives a few misses, even while it is new.
 func posted(t *testing.T, w MarketWorld, maxSlotLoss uint64) events.Request {
 	t.Helper()
 	r := w.Post()
@@ -224,7 +224,7 @@ func posted(t *testing.T, w MarketWorld, maxSlotLoss uint64) events.Request {
 	return r
 }
 
-// long is one whose other slots are filled by a rival, who proves nothing.
+// long posts such a request; a rival fills the other slots and proves nothing.
 func long(t *testing.T, w MarketWorld, maxSlotLoss uint64) events.Request {
 	t.Helper()
 	r := posted(t, w, maxSlotLoss)

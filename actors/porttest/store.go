@@ -10,12 +10,12 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// RepoWorld is a repo that a test can put slots into. Each belongs to one test.
+// RepoWorld is a repo into which a test can put slots. Each belongs to one test.
 type RepoWorld struct {
 	Repo port.Repo
-	// Put stores a complete slot, another one at each call, until a point of time.
+	// Put stores a new complete slot at each call, with a lifetime until the given time.
 	Put func(until time.Time) events.SlotID
-	// Download fetches a slot that was not put, by the content's port.
+	// Download fetches another slot through the Content port.
 	Download func() error
 }
 
@@ -158,7 +158,7 @@ func limits(t *testing.T, w RepoWorld) {
 type ProverWorld struct {
 	Prover port.Prover
 	Job    events.ProofJob
-	// Accepts says whether the contract would take the proof.
+	// Accepts reports whether the contract would take the proof.
 	Accepts func(events.ProofJob, events.Proof) bool
 }
 

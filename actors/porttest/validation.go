@@ -14,33 +14,33 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// ValidationWorld is a chain on which hosts do not prove what they should. Each
-// belongs to one test.
+// ValidationWorld is a chain on which hosts do not prove what they owe. Each belongs to one
+// test.
 type ValidationWorld struct {
 	// Validation is the port, of an account with gas.
 	Validation port.Validation
-	// Again is a port of the same account, as after a crash of the process.
+	// Again opens a port of the same account, as after a crash of the process.
 	Again func() port.Validation
 	// Neglected are at least three slots of one request, filled by another host that
 	// proves nothing, in the same period. Their request asks for a proof in each.
 	Neglected []events.SlotRef
-	// Own is one that the account fills itself and does not prove, in that period.
+	// Own is a slot that the account fills in the same period, and does not prove.
 	Own events.SlotRef
-	// Proofs is the contract's timing, Slashes how many misses free a slot, and Reward
-	// what a marking of one of the slots brings.
+	// Proofs is the contract's timing, Slashes is how many misses free a slot, and Reward is
+	// what the marking of one of the slots pays.
 	Proofs  events.ProofConfig
 	Slashes int
 	Reward  events.Amount
 	// Drive runs a call and seals the blocks that it waits for.
 	Drive func(call func(context.Context) error) error
-	// Head is the newest block; Warp seals blocks until it is not before a point of
-	// chain time, and Mine some more.
+	// Head is the newest block; Warp seals blocks until it is not before a time of the chain;
+	// Mine seals some more.
 	Head func() events.Head
 	Warp func(to time.Time)
 	Mine func(n int)
 	// Tokens are what the account holds.
 	Tokens func() events.Amount
-	// Rival lets another validator mark.
+	// Rival makes another validator mark.
 	Rival func(slot events.SlotRef, period uint64)
 }
 
@@ -65,13 +65,13 @@ func Validation(t *testing.T, newWorld func(t *testing.T) ValidationWorld) {
 	}
 }
 
-// open goes to the beginning of the next window in which the proofs of some slots
-// can be marked for a while, and returns the period that is over then.
+// open warps to the beginning of the next window in which the proofs of the slots can be marked
+// for a while, and returns the period that is over then.
 func (w ValidationWorld) open(t *testing.T, slots ...events.SlotRef) uint64 {
 	t.Helper()
 	const enough = 6 // blocks without a wrap of the pointer
 	for range 100 {
-		period := duty.Period(w.Proofs, w.Head().Time) + 1 // Behind that of the fill.
+		period := duty.Period(w.Proofs, w.Head().Time) + 1 // After that of the fill.
 		w.Warp(duty.End(w.Proofs, period))
 		fits := func(s events.SlotRef) bool {
 			pointer := duty.Pointer(w.Proofs, s.Slot, w.Head().Number+1, period)
@@ -103,7 +103,7 @@ func (w ValidationWorld) mark(v port.Validation, slot events.SlotRef, period uin
 	return m, err
 }
 
-// gained is what the account has more than before.
+// gained is how much more the account has than before.
 func (w ValidationWorld) gained(before events.Amount) events.Amount { return w.Tokens().Sub(before) }
 
 func nothingIsMissingYet(t *testing.T, w ValidationWorld) {

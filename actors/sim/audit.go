@@ -12,10 +12,9 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// audit is the fold of everything that is stored, by the cores alone and
-// independent of the actors. It reads on from where it stands, so that it can
-// look after every step, and complains about the first event that no good host
-// would have written.
+// audit folds everything that is stored, with the cores alone and independent of the actors. It
+// reads on from its last position, so that it can check after every step, and reports the first
+// event that no correct host would have written.
 type audit struct {
 	store  events.Store
 	codec  *events.Codec
@@ -25,33 +24,33 @@ type audit struct {
 	sales  map[events.SlotID]sale.State
 
 	created, released map[events.ReservationID]int
-	// renewing is the reservation that must be made next: the bytes of the one
-	// before it were given back although the data is still there.
+	// renewing is the reservation that must be made next: the bytes of the one before it were
+	// released although the data is still there.
 	renewing events.ReservationID
 	closed   map[period]string      // the event that closed a duty
-	proved   map[events.SlotID]bool // sales that came to prove
+	proved   map[events.SlotID]bool // sales that have begun to prove
 	// Sums over all attempts, settled or not.
 	reward, lost, discount events.Amount
-	// marking is what the validator got, marked for how many missing proofs.
+	// marking is what the validator earned; marked is for how many missing proofs.
 	marking events.Amount
 	marked  int
 	cfg     events.MarketConfig
-	// repairs are the fills at a discount, as the contract has it: a slot may be lost and
-	// in repair before the host, who found it free, fills it.
+	// repairs are the fills at a discount, as the contract counts them: a slot that the host
+	// found free may be lost, and in repair, before the host fills it.
 	repairs map[fillKey]bool
-	// quotas are those that the starts of the host were given, by epoch, where they change.
+	// quotas are the quotas given to the starts of the host, by the epoch from which they hold.
 	quotas map[uint64]events.Bytes
-	// quarantined is what is left alone, by its subject.
+	// quarantined is the work that is left alone, by subject.
 	quarantined map[string]bool
-	// wentBack looks at what the host says of a record that is older than it, and holds at each
-	// event of its queue.
+	// wentBack checks what the host records about lost events; holds checks each event of its
+	// queue.
 	wentBack func(*messages.RecordWentBack) error
 	holds    func(slotqueue.Event) error
-	// bounds are what can be in the record; nil: any of it.
+	// bounds are what is possible in the record; nil: anything.
 	bounds *bounds
 }
 
-// period is one slot's period.
+// period is a period of one slot.
 type period struct {
 	slot   events.SlotID
 	number uint64
@@ -80,7 +79,7 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 		if view != nil {
 			view.Apply(e)
 		}
-		if events.IsSystem(e.Stream) || events.IsSnapshot(e.Stream) { // No part of the record.
+		if events.IsSystem(e.Stream) || events.IsSnapshot(e.Stream) { // Not part of the record.
 			continue
 		}
 		m, err := a.codec.Decode(e)
@@ -114,7 +113,7 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 			return as(HistoryMakesSense, fmt.Errorf("%s at position %d: %w", e.Type, e.Position, err))
 		}
 	}
-	return as(QueueIsInOrder, a.queue.Check()) // Between a queueing and its evictions it may be too full.
+	return as(QueueIsInOrder, a.queue.Check()) // Between an event that queues slots and the evictions that follow, it may be too full.
 }
 
 func (a *audit) onLedger(epoch uint64, m capacity.Event) error {
@@ -147,8 +146,8 @@ func (a *audit) onLedger(epoch uint64, m capacity.Event) error {
 	return as(LedgerBalances, a.ledger.Check())
 }
 
-// onReleased: bytes and collateral go back once, after the data is gone, and
-// as the sale accounts for them.
+// onReleased: bytes and collateral go back once, after the data is gone, as the sale accounts
+// for them.
 func (a *audit) onReleased(m *messages.ReservationDeleted) error {
 	id := events.Must(events.ParseReservationID(m.GetReservationId()))
 	r, open := a.ledger.Reservation(id)

@@ -12,26 +12,25 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// keptStates is how many blocks keep the contract's state: more than any
-// reorganisation drops and any node lags behind.
+// keptStates is for how many blocks the contract's state is kept: more than any reorganisation
+// drops or any node lags behind.
 const keptStates = 100
 
-// blockchain is a chain with one marketplace on it. Its lock guards also what
-// each host's world holds.
+// blockchain is a chain with one marketplace on it. Its lock also guards each host's world.
 type blockchain struct {
 	mu     sync.Mutex
 	every  time.Duration // between two blocks
 	blocks []block
 	salt   uint64 // makes the hashes of a new branch differ
 	moved  chan struct{}
-	waits  chan struct{} // told, if anybody listens, when a call waits for a block
+	waits  chan struct{} // receives, if anybody listens, when a call waits for a block
 	reorgs int
-	// marked is told of each miss that the attentive validator marks, if anybody listens.
+	// marked is called for each miss that the attentive validator marks; may be nil.
 	marked func(p period, host events.Address, demands events.Challenge)
-	// unwatched: nobody marks missing proofs but the host's own validator.
+	// unwatched: only the host's own validator marks missing proofs.
 	unwatched bool
-	// pool holds what waits for a block, by what it does; nil: each transaction has a
-	// block of its own, at once.
+	// pool holds the transactions that wait for a block, by what they do; nil: each transaction
+	// gets a block of its own at once.
 	pool map[string]*sent
 }
 
@@ -48,9 +47,9 @@ type block struct {
 // another branch.
 type transaction struct {
 	apply func(*contract, blockContext) ([]messages.MarketEvent, error)
-	// mined is told of each block that takes it; nil: nobody wants to know.
+	// mined is called for each block that includes it; may be nil.
 	mined func(events.Head, *contract)
-	err   error // of the last block that had it
+	err   error // from the last block that included it
 }
 
 func newBlockchain(cfg events.MarketConfig, every time.Duration) *blockchain {
@@ -60,7 +59,7 @@ func newBlockchain(cfg events.MarketConfig, every time.Duration) *blockchain {
 		state: newContract(cfg),
 	}}
 	for range 300 {
-		_ = b.seal() // Empty blocks take no transaction that could fail.
+		_ = b.seal() // An empty block has no transaction that could fail.
 	}
 	return b
 }
@@ -86,12 +85,11 @@ func (b *blockchain) canonical(head events.Head) bool {
 	return head.Number <= b.tip().head.Number && b.blocks[head.Number].head.Hash == head.Hash
 }
 
-// seal adds a block with these transactions, and the validator's. One that
-// fails leaves no trace but its error, which is that of the last one here. The
-// lock is held.
+// seal adds a block with these transactions and the validator's. A failed transaction leaves no
+// trace but its error; seal returns that of the last one. The lock must be held.
 func (b *blockchain) seal(txs ...*transaction) (err error) { return b.sealAfter(b.every, txs...) }
 
-// sealAfter is seal with a block some time after the newest.
+// sealAfter is seal with a block some time after the newest one.
 func (b *blockchain) sealAfter(pause time.Duration, txs ...*transaction) (err error) {
 	m, tip := b.next(), b.tip()
 	m.time = tip.head.Time.Add(pause)
@@ -109,7 +107,7 @@ func (b *blockchain) sealAfter(pause time.Duration, txs ...*transaction) (err er
 		state = state.clone()
 		for _, id := range slots {
 			host := state.slots[id].host
-			_, out, err := state.mark(m, id, number, validator) // An earlier one may have ended the request.
+			_, out, err := state.mark(m, id, number, validator) // An earlier marking may have ended the request.
 			logs = append(logs, out...)
 			if err == nil && b.marked != nil {
 				b.marked(period{id, number}, host, state.challengeFor(m, id, number))
@@ -149,9 +147,9 @@ func (b *blockchain) mine() {
 	_ = b.seal()
 }
 
-// reorganize drops the newest n blocks; another branch grows in their place, as
-// long and one more. The transactions of the dropped blocks are lost, or mined
-// again one block later than they were, in which they may fail.
+// reorganize drops the newest n blocks, and grows a branch of one block more in their place.
+// The transactions of the dropped blocks are lost, or mined again one block later, where they
+// may fail.
 func (b *blockchain) reorganize(n int, again bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,8 +166,8 @@ func (b *blockchain) reorganize(n int, again bool) {
 	}
 }
 
-// depthOf is how many blocks must be dropped to lose the newest one that has a
-// transaction and is not deeper than most; 0 when there is none.
+// depthOf is how many blocks must be dropped, at most most, to lose the newest one with a
+// transaction; 0 when there is none.
 func (b *blockchain) depthOf(most int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -204,18 +202,18 @@ func (b *blockchain) post(requests ...events.Request) error {
 	})
 }
 
-// withdraw lets the client collect what a request did not spend.
+// withdraw makes the client collect what a request did not spend.
 func (b *blockchain) withdraw(r events.Request) error {
 	return b.submit(func(c *contract, m blockContext) ([]messages.MarketEvent, error) {
 		return c.withdraw(m, r.ID, r.Client)
 	})
 }
 
-// rivalAddress is another host than those of a simulation. It never proves what
-// it fills, so its slots are slashed and need repair.
+// rivalAddress is a host that is not simulated. It never proves what it fills, so its slots are
+// slashed and need repair.
 func rivalAddress(n int) events.Address { return events.Address{1, 2, 3, byte(n)} }
 
-// outbid lets a rival reserve a slot, and fill it if fill is set.
+// outbid makes a rival reserve a slot, and fill it if fill is set.
 func (b *blockchain) outbid(id events.SlotID, rival events.Address, fill bool) error {
 	return b.submit(func(c *contract, m blockContext) ([]messages.MarketEvent, error) {
 		s := c.slots[id]
@@ -240,7 +238,7 @@ func (b *blockchain) outbid(id events.SlotID, rival events.Address, fill bool) e
 	})
 }
 
-// wait returns when the chain has moved past a block, or differs from it.
+// wait returns when the chain has moved past a block, or no longer has it.
 func (b *blockchain) wait(ctx context.Context, past events.Head) error {
 	for {
 		b.mu.Lock()

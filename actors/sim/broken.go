@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The invariants. Each is looked at after every step unless it says otherwise,
-// and for each there is a planted error that breaks it (planted_test.go).
+// The invariants. Each is checked after every step unless it says otherwise, and for each a
+// planted error breaks it (planted_test.go).
 const (
 	ReplayIsLive       = "replay gives the live state"
 	EvolveAccepts      = "every event that Decide emits is accepted by Evolve"
@@ -31,16 +31,16 @@ const (
 	HostLives          = "a panic ends no host but one of the supervisor"
 	NothingImpossible  = "nothing is recorded that cannot be"
 	PolicyIsKept       = "the host keeps to what its operator allows"
-	// Of a record that is older than its host.
+	// For a record that is older than its host.
 	LossIsNamed     = "what an older record lacks is named"
 	PausedAfterLoss = "on an older record nothing is sold until somebody wants it"
-	// The promises of an event store, with all that is between it and the host.
+	// The promises of an event store, including everything between it and the host.
 	AcknowledgedIsStored = "what is acknowledged is stored"
 	AcknowledgedIsShown  = "a read shows what was acknowledged"
 	OwnWritesStand       = "no process is refused for what it wrote itself"
 )
 
-// Invariants are all of them.
+// Invariants returns all invariants.
 func Invariants() []string {
 	return []string{
 		ReplayIsLive, EvolveAccepts, TwiceIsOnce, FinishedRests, LedgerBalances, ReleasedOnce, StoredBeforeSent,
@@ -66,7 +66,7 @@ func broken(invariant, format string, args ...any) error {
 	return &Broken{invariant, fmt.Errorf(format, args...)}
 }
 
-// as gives an error the name of an invariant; nil stays nil.
+// as wraps an error as the violation of an invariant; nil stays nil.
 func as(invariant string, err error) error {
 	if err == nil {
 		return nil

@@ -13,14 +13,13 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// errWorld is a failure that passes: a node that does not answer, a lost
-// connection.
+// errWorld is a temporary failure: a node that does not answer, a lost connection.
 var errWorld = errors.New("the world did not answer")
 
-// errNoSpace is a disk that is full, for a while.
+// errNoSpace is a disk that is full for a while.
 var errNoSpace = fmt.Errorf("no space left on device: %w", events.ErrDiskFull)
 
-// verdict is what becomes of a parked call.
+// verdict is what happens to a parked call.
 type verdict int
 
 const (
@@ -32,14 +31,14 @@ const (
 	away                      // it does not happen, because the store is away
 	dieAfter                  // it happens, and then the host dies
 	dieBefore                 // the host dies, and it never happens
-	lied                      // it happens, and an answer arrives that cannot be true
+	lied                      // it happens, and an impossible answer arrives
 )
 
 func (v verdict) String() string {
 	return [...]string{"ok", "fail", "lost", "twice", "full", "away", "die after", "die before", "lie"}[v]
 }
 
-// err is what the caller of a failed call is told; nil when it did not fail.
+// err is the error that a failed call returns; nil when it did not fail.
 func (v verdict) err() error {
 	switch v {
 	case fail, dieBefore:
@@ -56,15 +55,15 @@ func (v verdict) err() error {
 type call struct {
 	key  string
 	gate chan verdict
-	// number says in which order calls arrived; asked by reorder only.
+	// number is the order in which calls arrived; used only when calls are reordered.
 	number int
-	// until is the block before which the call is not let go.
+	// until is the block before which the call is not released.
 	until uint64
-	// lie chooses what the caller is told instead of the truth.
+	// lie chooses the false answer.
 	lie uint64
 }
 
-// port is the method that a call is of: the first word of its key.
+// port is the port and method of a call: the first word of its key.
 func (c *call) port() string {
 	name, _, _ := strings.Cut(c.key, " ")
 	return name
@@ -75,17 +74,17 @@ type bus struct {
 	mu      sync.Mutex
 	arrived int
 	pending []*call
-	// tasks are tasks of the host that are ready to go on. They are let go one
-	// after the other, in the order of their names, so that what they do to each
-	// other does not depend on how the machine schedules goroutines.
+	// tasks are the host's tasks that are ready to go on. They are released one by one, in the
+	// order of their names, so that their interplay does not depend on how the machine
+	// schedules goroutines.
 	tasks []*call
-	// open lets every call through at once: there is no simulator.
+	// open lets every call through at once, because there is no simulator.
 	open bool
 }
 
-// do parks, and then runs the effect if the verdict says so. A caller whose
-// context ended while it was parked never sees an answer; the effect may
-// happen all the same, as a transaction does that was sent before a crash.
+// do parks, and then runs the effect if the verdict says so. A caller whose context ended while
+// it was parked never sees an answer; the effect may happen all the same, like a transaction
+// that was sent before a crash.
 func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)) (T, error) {
 	var none T
 	if ctx.Err() != nil {
@@ -103,7 +102,7 @@ func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)
 		return none, err
 	}
 	if v == twice {
-		_, _ = effect() // Whatever it says, the call is made again.
+		_, _ = effect() // Whatever it returns, the call is made again.
 	}
 	r, err := effect()
 	switch v {
@@ -132,7 +131,7 @@ func (b *bus) park(ctx context.Context, list *[]*call, c *call) (verdict, error)
 	b.mu.Unlock()
 	select {
 	case v := <-c.gate:
-		if err := ctx.Err(); err != nil { // Both came at once: always the same one counts.
+		if err := ctx.Err(); err != nil { // Both came at once: always choose the same one.
 			return fail, err
 		}
 		return v, nil
@@ -159,8 +158,8 @@ func (b *bus) nextTask() bool {
 	return true
 }
 
-// ready are the parked calls that may be let go at a block, in a fixed order.
-// Calls that arrived since the last look are numbered in that order too.
+// ready returns the parked calls that may be released at a block, in a fixed order. Calls that
+// arrived since the last time are numbered in that order too.
 func (b *bus) ready(height uint64) []*call {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -186,7 +185,7 @@ func (b *bus) release(c *call, v verdict) {
 	c.gate <- v
 }
 
-// oldest is the call of these that waits the longest.
+// oldest is the call that has waited longest.
 func oldest(list []*call) *call {
 	return slices.MinFunc(list, func(a, b *call) int { return cmp.Compare(a.number, b.number) })
 }

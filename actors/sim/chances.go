@@ -7,12 +7,11 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// chances are the proofs that hosts could hand in. Whether they did is not asked of what
-// hosts say or of the rules they go by, but of the contract: a host that was slashed for
-// a challenge that it could have answered has missed a proof that it had the chance to send.
-// It is good for a chain without reorganisations.
+// chances are the proofs that hosts could submit. Whether they did is judged by the contract,
+// not by what hosts say or by their rules: a host that was slashed for a challenge that it
+// could have answered has missed its chance. It works only on a chain without reorganisations.
 type chances struct {
-	// open are the challenges that were drawn and that no proof answered.
+	// open are the challenges that were drawn and not answered by a proof.
 	open map[period]map[events.Challenge]*opening
 	// lost are the misses that were marked.
 	lost map[period]loss
@@ -20,11 +19,11 @@ type chances struct {
 
 // opening is a challenge that a host could answer.
 type opening struct {
-	since uint64 // the block behind which it was seen first, by a host that runs since
-	had   bool   // it was there for long enough
+	since uint64 // the block after which it was first seen, by a host that has run since
+	had   bool   // it was open for long enough
 }
 
-// loss is a miss that was marked: whose, and by which challenge the proof was demanded.
+// loss is a miss that was marked: whose it was, and which challenge demanded the proof.
 type loss struct {
 	host    events.Address
 	demands events.Challenge
@@ -37,13 +36,13 @@ func newChances(b *blockchain) *chances {
 	return c
 }
 
-// note looks at what a running host could answer in the next block. It has its chance when
-// a challenge was there for some blocks. The chain's lock is held.
+// note notes which challenges a running host could answer in the next block. It has its chance
+// when a challenge was open for some blocks. The chain's lock must be held.
 func (c *chances) note(b *blockchain, host events.Address, blocks uint64) {
 	tip, next := b.tip(), b.next()
 	state, number := tip.state, next.period(tip.state)
 	if number != duty.Period(state.cfg.Proofs, tip.head.Time.Add(time.Second)) {
-		return // Nobody knows before it is there that the next block is of another period.
+		return // Nobody can know in advance that the next block is of another period.
 	}
 	for _, id := range state.mine[host] {
 		p, s := period{id, number}, state.slots[id]
@@ -68,7 +67,7 @@ func (c *chances) note(b *blockchain, host events.Address, blocks uint64) {
 	}
 }
 
-// interrupt ends the chances that were not there for long enough: the host crashed.
+// interrupt ends the chances that were not open for long enough, because the host crashed.
 func (c *chances) interrupt() {
 	for _, challenges := range c.open {
 		for challenge, o := range challenges {
@@ -79,7 +78,7 @@ func (c *chances) interrupt() {
 	}
 }
 
-// judge says what is wrong with a loss, if the host had its chance.
+// judge returns an error for a loss that the host had the chance to avert.
 func (c *chances) judge(p period, l loss) error {
 	if o := c.open[p][l.demands]; o != nil && o.had {
 		return broken(NothingMissed,
@@ -89,8 +88,8 @@ func (c *chances) judge(p period, l loss) error {
 	return nil
 }
 
-// first is the first loss that a host had the chance to avert. A slot that is excused
-// cannot be proven.
+// first returns an error for the first loss that a host had the chance to avert. Excused slots
+// could not be proven.
 func (c *chances) first(excused func(events.SlotID) bool) error {
 	for p, l := range c.lost {
 		if err := c.judge(p, l); err != nil && !excused(p.slot) {

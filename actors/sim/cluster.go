@@ -11,23 +11,24 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file is an event store of three nodes that now and then are not of one mind, as it
-// looks through an adapter that knows what their answers are worth (events/esdb): what nobody
-// knows the outcome of is events.ErrAway, and may be done at once, later, or never.
+// This file simulates an event store of three nodes that now and then do not agree, as seen
+// through an adapter that knows what their answers are worth (events/esdb): a call with an
+// unknown outcome is events.ErrAway, and may be done at once, later, or never.
 
-// The troubles of a cluster, each for a while, by a chance of its own.
+// The troubles of a cluster, each for a while, drawn with random numbers of their own.
 const (
-	// leaderless takes no appends, and nothing that asks for the leader is answered; of deaf
-	// nodes reads go on, so that nothing but the refusals tells.
+	// leaderless: no append is taken, and no read from the leader is answered. deaf: reads go
+	// on, so that only the refused appends show the trouble.
 	leaderless = "no leader"
 	deaf       = "not ready, and reads go on"
-	// cutOff is a leader without its followers: it keeps what it is sent, says nothing, and
-	// judges what comes next by it. In the end all of that is committed, or none.
+	// cutOff: a leader without its followers keeps the appends that it is sent, does not answer
+	// them, and judges later ones by them. In the end all of them are committed, or none.
 	cutOff = "leader cut off"
-	// mute nodes drop an append, or write it and lose the answer, or know it and say nothing.
+	// mute: the nodes drop an append, or write it and lose the answer, or recognise it and do
+	// not answer.
 	mute = "appends without an answer"
-	// nodeStands is a follower that does not follow: it serves an old log to whoever reads
-	// from it. It comes beside the others.
+	// nodeStands: a follower stands still, and serves an old log to whoever reads from it. It
+	// may come together with the others.
 	nodeStands = "a follower stands still"
 )
 
@@ -42,7 +43,7 @@ const (
 	faultCommitted  = "append committed later"
 )
 
-// cluster is the store of a host. Its state moves between steps; appends come one at a time.
+// cluster is the store of a host. Its state changes between steps; appends come one at a time.
 type cluster struct {
 	*events.Memory // what is committed
 	rng            *rand.Rand
@@ -50,13 +51,14 @@ type cluster struct {
 	world          *world
 
 	mu      sync.Mutex
-	failure string // empty: all is well
+	failure string // empty: none
 	until   int    // the step at which it is over
 	tail    []proposal
-	// stands is where the log of the follower ends that stands still, until a step; 0: none.
+	// stands is where the log of the follower ends that stands still, until standsUntil; 0:
+	// none does.
 	stands      events.Position
 	standsUntil int
-	struck      []Fault        // since the simulator looked
+	struck      []Fault        // since the simulator last looked
 	begun       events.EventID // of the append that is to grow
 }
 
@@ -67,7 +69,7 @@ type proposal struct {
 	batch    []events.NewEvent
 }
 
-// moveCluster lets the nodes of the event store fall out, or agree again.
+// moveCluster lets the nodes of the event store disagree, or agree again.
 func (s *simulator) moveCluster() {
 	c := s.cluster
 	c.mu.Lock()
@@ -76,7 +78,7 @@ func (s *simulator) moveCluster() {
 		s.note("the event store is well again")
 		again := c.failure == cutOff && c.rng.IntN(2) == 0
 		c.heal()
-		if again && !s.calm() { // The old leader is gone, and the others elect.
+		if again && !s.calm() { // The old leader is gone, and the others elect a new one.
 			c.failure, c.until = leaderless, s.steps+20+c.rng.IntN(80)
 		}
 	}
@@ -96,13 +98,14 @@ func (s *simulator) moveCluster() {
 		s.trouble(c.failure, "world", "the event store: %s until step %d", c.failure, c.until)
 	}
 	if c.rng.IntN(1000) < s.Cluster && c.stands == 0 {
-		c.stands, _ = c.Memory.Head(context.Background()) // It has no errors.
+		c.stands, _ = c.Memory.Head(context.Background()) // Memory returns no errors here.
 		c.standsUntil = s.steps + 50 + c.rng.IntN(550)
 		s.trouble(nodeStands, "world", "a follower of the event store stands still at %d", c.stands)
 	}
 }
 
-// heal joins the nodes again: the tail of a leader that was cut off is committed, or truncated.
+// heal joins the nodes again: the tail of the leader that was cut off is committed or
+// truncated.
 func (c *cluster) heal() {
 	commit := c.rng.IntN(2) == 0
 	for _, p := range c.tail {
@@ -112,9 +115,9 @@ func (c *cluster) heal() {
 		}
 		c.strike(faultCommitted, p.stream)
 		if _, err := c.Memory.Append(context.Background(), p.stream, p.expected, p.batch); err != nil {
-			panic(err) // It was judged by all that is before it.
+			panic(err) // It was judged by all that comes before it.
 		}
-		busStore{c, c.world}.acknowledge(p.stream, false) // A host that died since knows nothing of it.
+		busStore{c, c.world}.acknowledge(p.stream, false) // A host that died since does not know of it.
 	}
 	c.failure, c.tail = "", nil
 }
@@ -123,7 +126,7 @@ func (c *cluster) strike(kind, stream string) {
 	c.struck = append(c.struck, Fault{kind, events.Category(stream)})
 }
 
-// noOutcome is what an adapter says of an append of which nobody knows whether it was done.
+// noOutcome is the error for an append whose outcome is unknown.
 func noOutcome(why string) error { return fmt.Errorf("%w: %s", events.ErrAway, why) }
 
 func (c *cluster) Append(
@@ -135,7 +138,7 @@ func (c *cluster) Append(
 	if !c.plant.Growing || !exact || len(batch) < 2 || c.begun == batch[0].ID {
 		return c.append(ctx, stream, expected, batch)
 	}
-	c.begun = batch[0].ID // It is appended alone, and with the others when that has no answer.
+	c.begun = batch[0].ID // It is appended alone, and together with the others if that gets no answer.
 	if r, err := c.append(ctx, stream, expected, batch[:1]); err != nil {
 		return r, err
 	}
@@ -172,8 +175,8 @@ func (c *cluster) append(
 	return r, err
 }
 
-// keep is what a leader without its followers does with an append, and what an adapter makes
-// of its answer: a refusal by what nobody can read is none.
+// keep is what a leader without followers does with an append, and what an adapter makes of its
+// answer: a refusal because of uncommitted events does not count.
 func (c *cluster) keep(
 	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
 ) (events.AppendResult, error) {
@@ -212,8 +215,8 @@ func (c *cluster) keep(
 	return events.AppendResult{}, noOutcome("not committed")
 }
 
-// view is how far reads see, or an error when nobody answers them: the leader shows all that
-// is committed.
+// view is the position up to which reads see, or an error when nobody answers: the leader shows
+// all that is committed.
 func (c *cluster) view() (events.Position, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

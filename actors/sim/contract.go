@@ -10,12 +10,11 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// contract is the marketplace after one block, with the token (spec/marketplace.md §3
-// to §7). What happens in a block is done to a clone, so that the states before
-// it stay as they were. A clone shares the requests and slots with its origin:
-// writeRequest and writeSlot copy one before it changes.
+// contract is the marketplace after one block, with the token (spec/marketplace.md §3 to §7). A
+// block changes a clone, so that earlier states stay as they were. A clone shares requests and
+// slots with its origin; writeRequest and writeSlot copy one before it changes.
 //
-// What no port of the host can see is left out: myRequests and the totals.
+// What no port of the host shows is left out: myRequests and the totals.
 type contract struct {
 	cfg      events.MarketConfig
 	requests map[events.RequestID]*request
@@ -27,10 +26,10 @@ type contract struct {
 
 	tokens map[events.Address]events.Amount
 	held   events.Amount // by the contract itself
-	minted events.Amount // all there are
-	leaky  bool          // a planted error: what is paid out is gone
+	minted events.Amount // all tokens
+	leaky  bool          // a planted error: payouts vanish
 
-	// fresh are the requests and slots that this clone owns.
+	// freshRequests and the like are those that this clone owns.
 	freshRequests map[events.RequestID]bool
 	freshSlots    map[events.SlotID]bool
 }
@@ -49,7 +48,7 @@ type slot struct {
 	id         events.SlotID
 	index      uint64
 	state      events.SlotState // stored: Free, Filled, Repair, Paid
-	touched    bool             // somebody filled it once
+	touched    bool             // somebody has filled it
 	host       events.Address
 	filledAt   time.Time
 	collateral events.Amount
@@ -95,7 +94,7 @@ func (c *contract) writeSlot(id events.SlotID) *slot {
 
 func (c *contract) requestOf(s *slot) *request { return c.requests[s.request] }
 
-// blockContext is the block that a transaction or a view is evaluated in.
+// blockContext is the block in which a transaction or a view is evaluated.
 type blockContext struct {
 	number uint64
 	time   time.Time
@@ -105,8 +104,8 @@ type blockContext struct {
 // period is the period that the block lies in.
 func (m blockContext) period(c *contract) uint64 { return duty.Period(c.cfg.Proofs, m.time) }
 
-// requestState is §4.1. The comparisons are strict: in the second of its expiry
-// a request can still be filled.
+// requestState is §4.1. The comparisons are strict: in the second of its expiry a request can
+// still be filled.
 func (c *contract) requestState(r *request, now time.Time) events.RequestState {
 	switch {
 	case r.state == events.RequestNew && now.After(r.expiresAt):
@@ -117,8 +116,7 @@ func (c *contract) requestState(r *request, now time.Time) events.RequestState {
 	return r.state
 }
 
-// slotState is §4.2. A slot that nobody ever filled is free, whatever became of
-// its request.
+// slotState is §4.2. A slot that nobody ever filled is free, whatever the state of its request.
 func (c *contract) slotState(s *slot, now time.Time) events.SlotState {
 	switch {
 	case !s.touched:
@@ -163,7 +161,7 @@ func (c *contract) challenge(m blockContext, s events.SlotID) (period uint64, ch
 	return period, c.challengeFor(m, s, period)
 }
 
-// challengeFor is what decides in a block about a period, maybe an earlier one.
+// challengeFor is the challenge that decides in a block about a period, maybe an earlier one.
 func (c *contract) challengeFor(m blockContext, s events.SlotID, period uint64) events.Challenge {
 	n, _ := duty.ChallengeBlock(m.number, duty.Pointer(c.cfg.Proofs, s, m.number, period))
 	return duty.Challenge(m.hash(n))
@@ -182,7 +180,7 @@ func (c *contract) required(m blockContext, s *slot, period uint64) bool {
 	return duty.Drawn(c.requestOf(s).probability, duty.Challenge(m.hash(n)))
 }
 
-// owned are the slots that the contract lists for a host.
+// owned returns the slots that the contract lists for a host.
 func (c *contract) owned(host events.Address) (out []events.OwnedSlot) {
 	for _, id := range c.mine[host] {
 		s := c.slots[id]
@@ -195,7 +193,7 @@ func (c *contract) lists(host events.Address, id events.SlotID) bool {
 	return slices.Contains(c.mine[host], id)
 }
 
-// unlist takes a slot from a host's list: the last one takes its place.
+// unlist removes a slot from a host's list: the last one takes its place.
 func (c *contract) unlist(host events.Address, id events.SlotID) {
 	list := slices.Clone(c.mine[host])
 	if i := slices.Index(list, id); i >= 0 {
@@ -216,7 +214,7 @@ func (c *contract) deactivate(id events.SlotID) {
 	}
 }
 
-// mint makes tokens out of nothing.
+// mint creates tokens.
 func (c *contract) mint(to events.Address, amount events.Amount) {
 	c.tokens[to] = c.tokens[to].Add(amount)
 	c.minted = c.minted.Add(amount)
@@ -239,7 +237,7 @@ func (c *contract) pay(to events.Address, amount events.Amount) {
 	c.held, c.tokens[to] = c.held.Sub(amount), c.tokens[to].Add(amount)
 }
 
-// conserved reports whether no token came out of nowhere or went there.
+// conserved reports whether no token has appeared or vanished.
 func (c *contract) conserved() bool {
 	sum := c.held
 	for _, amount := range c.tokens {
@@ -248,13 +246,13 @@ func (c *contract) conserved() bool {
 	return sum == c.minted
 }
 
-// percent is a part of an amount as the contract computes it: multiplied first,
+// percent is a percentage of an amount as the contract computes it: multiplied first, then
 // rounded down.
 func percent(of events.Amount, part uint8) events.Amount {
 	return of.MulSaturating(uint64(part)).Div(100)
 }
 
-// discount is how much less whoever fills a slot in repair pays.
+// discount is how much less a host pays that fills a slot in repair.
 func discount(cfg events.MarketConfig, ask events.Ask) events.Amount {
 	full, _ := ask.CollateralPerSlot()
 	return percent(full, cfg.RepairRewardPercentage)

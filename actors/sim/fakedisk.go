@@ -36,7 +36,7 @@ func (f fakeProver) Prove(ctx context.Context, job events.ProofJob) (events.Proo
 	}))
 }
 
-// Stored does not wait for the simulator, as the repo keeps that in memory.
+// Stored does not park, because the real repo keeps that in memory.
 func (f fakeRepo) Stored(context.Context) ([]events.StoredSlot, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -52,7 +52,7 @@ func (f fakeRepo) Stored(context.Context) ([]events.StoredSlot, error) {
 	return out, nil
 }
 
-// Room does not wait for the simulator: it is asked all the time, and costs nothing.
+// Room does not park: it is called all the time, and costs nothing.
 func (f fakeRepo) Room() (events.Bytes, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,7 +62,7 @@ func (f fakeRepo) Room() (events.Bytes, error) {
 	return 1 << 40, nil
 }
 
-// Scrub looks at one slot at a time.
+// Scrub checks one slot at a time.
 func (f fakeRepo) Scrub(ctx context.Context, now time.Time, _ events.Bytes) (events.Scrubbed, error) {
 	return do(ctx, f.bus, "repo.scrub", locked(f.world, func() (events.Scrubbed, error) {
 		p := &f.scrubbing
@@ -133,7 +133,7 @@ func (f fakeRepo) Limit(total events.Bytes) {
 	f.limit = total
 }
 
-// fits says whether a slot may have so many bytes; the lock is held.
+// fits reports whether a slot may have so many bytes; the lock must be held.
 func (w *world) fits(slot events.SlotID, total events.Bytes) bool {
 	for id, s := range w.repo {
 		if id != slot {
@@ -143,14 +143,14 @@ func (w *world) fits(slot events.SlotID, total events.Bytes) bool {
 	return w.limit == 0 || total <= w.limit
 }
 
-// The first byte of a request's nonce says what its client is like.
+// The first byte of a request's nonce says how its client behaves.
 const (
-	liar   = 0xbd // its data is not what it says
+	liar   = 0xbd // its data is wrong
 	silent = 0xde // it never serves its data
-	forger = 0xf0 // its manifest is of something else
+	forger = 0xf0 // its manifest describes something else
 )
 
-// Inspect finds out the forger; the others lie by their blocks.
+// Inspect finds the forger; the others are found by their blocks.
 func (f fakeContent) Inspect(ctx context.Context, job events.DownloadJob) error {
 	_, err := do(ctx, f.bus, "content.inspect "+job.Slot.Short(), locked(f.world, func() (struct{}, error) {
 		if job.Request.Nonce[0] == forger {
@@ -190,7 +190,7 @@ func (f fakeContent) Download(ctx context.Context, job events.DownloadJob) (even
 	return events.SlotContent{Root: events.Root{1}, Bytes: job.Request.Ask.SlotSize}, nil
 }
 
-// Repair takes the whole slot from its client, or the blocks named.
+// Repair fetches the whole slot from its client, or the named blocks.
 func (f fakeContent) Repair(ctx context.Context, job events.DownloadJob, blocks []uint64) ([]uint64, error) {
 	return do(ctx, f.bus, "content.repair "+job.Slot.Short(), locked(f.world, func() ([]uint64, error) {
 		f.did(action{kind: "repair", slot: job.Slot})
@@ -238,14 +238,14 @@ func (s busStore) Append(
 		s.acknowledge(stream, false)
 		return s.Store.Append(context.WithoutCancel(ctx), stream, e, b)
 	})
-	if err == nil || errors.Is(err, events.ErrWrongRevision) { // Then it reads the stream anew.
+	if err == nil || errors.Is(err, events.ErrWrongRevision) { // Then it reads the stream again.
 		s.acknowledge(stream, true)
 		s.tries(stream, false)
 	}
 	return r, err
 }
 
-// altered moves the deadline of each proof that is due by a nanosecond.
+// altered moves the deadline in each ProofDue by a nanosecond.
 func altered(batch []events.NewEvent) []events.NewEvent {
 	batch = slices.Clone(batch)
 	for i, e := range batch {
@@ -269,7 +269,7 @@ func (s busStore) tries(stream string, tries bool) {
 	s.world.trying[stream] = tries
 }
 
-// ReadStream spoils the half of the snapshots when the world is rotten.
+// ReadStream spoils half of the snapshots while stored data rots.
 func (s busStore) ReadStream(
 	ctx context.Context, stream string, q events.ReadStream,
 ) iter.Seq2[events.Recorded, error] {
@@ -288,7 +288,7 @@ func (s busStore) ReadStream(
 	}
 }
 
-// spoil changes a byte of a part's payload; what is no part is left alone.
+// spoil changes a byte of the payload of a snapshot's part; other data is left alone.
 func spoil(data []byte) []byte {
 	var part map[string]json.RawMessage
 	var payload []byte

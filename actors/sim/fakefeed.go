@@ -21,7 +21,7 @@ func (f fakeFeed) Follow(
 	}
 	delivered[at.Number] = at.Hash
 	told := false
-	passed := events.Head{} // the newest block of which it is known that there is nothing to tell
+	passed := events.Head{} // the newest block that is known to hold nothing to deliver
 	for {
 		if err := f.wait(ctx, passed); err != nil {
 			return err
@@ -61,7 +61,7 @@ func (f fakeFeed) Follow(
 	}
 }
 
-// repeats says whether the feed delivers the next update twice.
+// repeats reports whether the feed delivers the next update twice.
 func (w *world) repeats() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,7 +74,7 @@ func (w *world) took(head events.Head) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen, w.fresh = head, true
-	if w.bus.open { // Nobody asks what the host knows.
+	if w.bus.open { // Without a simulator nobody asks what the host knows.
 		return
 	}
 	w.hashes[head.Number] = true
@@ -83,8 +83,8 @@ func (w *world) took(head events.Head) {
 	}
 }
 
-// after is the next update behind a block: the reorganisation that removed it,
-// or the blocks up to the newest that the node knows.
+// after returns the next update after a block: the reorganisation that removed it, or the
+// blocks up to the newest that the node knows.
 func (f fakeFeed) after(at events.Head, delivered map[uint64]events.Hash) events.ChainUpdate {
 	tip, sight := f.tip().head, f.sight().head
 	if at.Number > tip.Number || f.blocks[at.Number].head.Hash != at.Hash && !at.Hash.Zero() {

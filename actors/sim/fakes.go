@@ -20,14 +20,14 @@ func (w *world) late(c events.SlotCall) bool {
 	return !w.faithless && !c.Deadline.IsZero() && w.next().time.After(c.Deadline)
 }
 
-// did notes what the host did; the lock is held.
+// did notes an action of the host; the lock must be held.
 func (w *world) did(d action) {
 	d.unanswered = w.trying[events.SaleStream(w.me, d.slot)]
 	w.actions = append(w.actions, d)
 }
 
-// fakeMarket is the Market port over the world. It reads at the newest block
-// that its node knows, and sends to the newest there is.
+// fakeMarket is the Market port over the world. It reads at the newest block that its node
+// knows, and sends to the newest block of the chain.
 type fakeMarket struct{ *world }
 
 func locked[T any](w *world, effect func() (T, error)) func() (T, error) {
@@ -82,7 +82,7 @@ func (f fakeMarket) HeadsBetween(ctx context.Context, first, last uint64) ([]eve
 	}))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.bus.open { // Otherwise nobody asks what the host knows.
+	if !f.bus.open { // Without a simulator nobody asks what the host knows.
 		for _, h := range heads {
 			f.hashes[h.Number] = true
 		}
@@ -141,12 +141,12 @@ func receiptIn(head events.Head) events.Receipt {
 	return events.Receipt{TxHash: head.Hash, Block: head, Fee: events.NewAmount(21_000), GasUsed: 21_000}
 }
 
-// sends names a transaction of the host's.
+// sends names a transaction of the host.
 func (w *world) sends(what string, slot events.SlotID) string {
 	return fmt.Sprintf("%s %s %s", w.me, what, slot)
 }
 
-// sending is locked, when nothing of the name waits for a block any more.
+// sending is locked, but waits first until no transaction of that name waits for a block.
 func sending[T any](ctx context.Context, w *world, name string, effect func() (T, error)) func() (T, error) {
 	return locked(w, func() (none T, err error) {
 		if err := w.settled(ctx, name); err != nil {
@@ -184,7 +184,7 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 	return do(ctx, f.bus, "market.fill "+call.Slot.Short(), sending(ctx, f.world, name, func() (events.Fill, error) {
 		key := fillKey{call.Slot, call.Attempt}
 		if mined, ok := f.fills[key]; ok && f.canonical(mined.Receipt.Block) {
-			return mined, nil // Whatever became of the slot since.
+			return mined, nil // Whatever happened to the slot since.
 		}
 		if s := f.tip().state.slots[call.Slot]; s != nil && s.host == f.me && s.state == events.SlotFilled {
 			return events.Fill{FilledAt: s.filledAt, Block: f.tip().head.Number, Collateral: s.collateral}, nil
@@ -223,8 +223,8 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 	}))
 }
 
-// untilExpiry is the planted market, which takes its time: it seals blocks until
-// a request is about to expire, if that is in this period. False if it is not.
+// untilExpiry is for a planted market that takes its time: it seals blocks until a request is
+// about to expire, and returns false if that is not in this period.
 func (w *world) untilExpiry(id events.RequestID) bool {
 	r := w.tip().state.requests[id]
 	if r == nil || w.next().time.After(r.expiresAt) {
@@ -239,8 +239,8 @@ func (w *world) untilExpiry(id events.RequestID) bool {
 	return true
 }
 
-// tooLateToFill reports whether a fill would be mined in the second in which the
-// request expires or ends, or later: it would lock the collateral for ever.
+// tooLateToFill reports whether a fill would be mined in the second in which the request
+// expires or ends, where it would lock the collateral for ever.
 func (w *world) tooLateToFill(id events.RequestID) bool {
 	r := w.tip().state.requests[id]
 	if r == nil || w.faithless {
@@ -250,16 +250,16 @@ func (w *world) tooLateToFill(id events.RequestID) bool {
 	if r.state == events.RequestNew {
 		last = r.expiresAt
 	}
-	return w.next().time.Equal(last) // Later ones the contract refuses.
+	return w.next().time.Equal(last) // The contract refuses later fills.
 }
 
-// fillsLate: a fill in the second of the expiry, or of the end, locks the collateral for
-// ever. It is asked before the fill; what is marked in the same block may end the request.
+// fillsLate: a fill in the second of the expiry, or of the end, locks the collateral for ever.
+// It is called before the fill, because a marking in the same block may end the request.
 func fillsLate(r *request, m blockContext) bool {
 	return r != nil && (r.state == events.RequestNew && !m.time.Before(r.expiresAt) || !m.time.Before(r.endsAt))
 }
 
-// offend notes what never may happen, whatever the record says.
+// offend notes something that must never happen, whatever the record says.
 func (w *world) offend(invariant, format string, args ...any) {
 	if w.wrong == nil {
 		w.wrong = broken(invariant, format, args...)
@@ -309,8 +309,8 @@ func (f fakeMarket) TakenProofs(
 	}))
 }
 
-// confirmations is how deep a payout must be before FreeSlot reports it; more
-// than any reorganisation of a simulation that does not say otherwise.
+// confirmations is how deep a payout must be before FreeSlot reports it: deeper than any
+// reorganisation, unless the scenario says otherwise.
 const confirmations = 8
 
 func (f fakeMarket) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
@@ -326,7 +326,7 @@ func (f fakeMarket) FreeSlot(ctx context.Context, call events.SlotCall) (events.
 		f.mu.Unlock()
 		switch {
 		case gone:
-			return p, errWorld // Asking again finds the slot unpaid.
+			return p, errWorld // The next call finds the slot unpaid.
 		case tip.Number >= p.Block.Number+f.confirmations:
 			return p, nil
 		}

@@ -7,21 +7,20 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// hostStore is the store as the host sees it: while it is away, reads fail at
-// once, and appends as the simulator says. With parks set reads are calls like
-// all others: they are late, fail, or break off in the middle.
+// hostStore is the store as the host sees it. While it is away, reads fail at once, and appends
+// as the simulator decides. With parks set, reads are calls like all others: they are late,
+// fail, or break off in the middle.
 type hostStore struct {
 	busStore
 	parks bool
-	// committed is what the store holds, for whoever looks whether it keeps its promises, and
-	// mine what this process tried to write. An actor that panics begins again beside its own
-	// last append.
+	// committed is what the store holds, to check whether it keeps its promises. mine is what
+	// this process tried to write: a restarted actor may meet its predecessor's last append.
 	committed *events.Memory
 	mine      *writtenIDs
 	panics    bool
 }
 
-// reading parks a read; breaks says that it breaks off after its first event.
+// reading parks a read; breaks: it breaks off after its first event.
 func (s hostStore) reading(ctx context.Context, key string) (breaks bool, err error) {
 	if !s.parks {
 		return false, nil

@@ -11,9 +11,9 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// This file is what goes wrong: with a single call, and with the world for a
-// while. Every fault is counted, so that a test can say that each occurred at
-// each method of each port.
+// This file decides what goes wrong, with a single call or with the world for a while. Every
+// fault is counted, so that a test can check that each kind occurred at each method of each
+// port.
 
 // The kinds of faults of a call.
 const (
@@ -40,11 +40,11 @@ const (
 	lies       = "market lies"
 )
 
-// maxDelay is for how many blocks a call is delayed at most, about: half a
-// period. Adapters give up calls that take longer.
+// maxDelay is about how many blocks a call is delayed at most: half a period. Adapters give up
+// calls that take longer.
 const maxDelay = 10
 
-// isChain, isWrite: what stops working when the chain is down or the disk full.
+// isChain and isWrite select the calls that fail when the chain is down or the disk is full.
 func isChain(port string) bool { return strings.HasPrefix(port, "market.") || port == "feed" }
 
 func isWrite(port string) bool {
@@ -53,8 +53,7 @@ func isWrite(port string) bool {
 
 func isStore(port string) bool { return strings.HasPrefix(port, "store.") }
 
-// calm says that nothing goes wrong any more: what is left must come to an end
-// by itself.
+// calm says that nothing goes wrong any more: the rest must come to an end by itself.
 func (s *simulator) calm() bool { return s.hurried || s.steps > s.MaxSteps*2/3 }
 
 // answer releases one of the parked calls.
@@ -64,7 +63,7 @@ func (s *simulator) answer(ctx context.Context, ready []*call) {
 	v := s.troubled(port)
 	if v == proceed && !s.calm() {
 		if v = s.fault(c); v != proceed && c.until > s.height() {
-			return // It waits.
+			return // The call stays parked.
 		}
 	}
 	if v == proceed && s.in(lies) && isChain(port) && s.liar.IntN(3) == 0 {
@@ -100,7 +99,7 @@ func (s *simulator) height() uint64 {
 	return s.world.tip().head.Number
 }
 
-// troubled is what the troubles of the world make of a call.
+// troubled is the verdict that the troubles of the world give a call.
 func (s *simulator) troubled(port string) verdict {
 	switch {
 	case s.in(storeDown) && port == "store.append":
@@ -115,7 +114,7 @@ func (s *simulator) troubled(port string) verdict {
 	return proceed
 }
 
-// fault decides what goes wrong with a call. A delayed one is not released.
+// fault decides what goes wrong with a call. A delayed call is not released.
 func (s *simulator) fault(c *call) verdict {
 	port := c.port()
 	slow := s.in(slowProofs) && strings.HasPrefix(port, "prover.")
@@ -147,13 +146,13 @@ func (s *simulator) fault(c *call) verdict {
 // in reports whether a trouble of the world lasts.
 func (s *simulator) in(trouble string) bool { return s.until[trouble] > s.steps }
 
-// begin lets a trouble of the world begin, or go on, for some steps.
+// begin starts or prolongs a trouble of the world for some steps.
 func (s *simulator) begin(trouble string, least, most int) {
 	s.until[trouble] = s.steps + least + s.rng.IntN(most-least)
 	s.trouble(trouble, "world", "%s until step %d", trouble, s.until[trouble])
 }
 
-// lieSome lets the market begin to lie, or not; by a chance of its own.
+// lieSome may make the market lie for a while, drawn with random numbers of its own.
 func (s *simulator) lieSome() {
 	if !s.in(lies) && s.liar.IntN(1000) < s.Lies {
 		s.until[lies] = s.steps + 50 + s.liar.IntN(550)
@@ -161,7 +160,7 @@ func (s *simulator) lieSome() {
 	}
 }
 
-// follow brings the world in line with its troubles.
+// follow applies the troubles to the world.
 func (s *simulator) follow() {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
@@ -179,11 +178,11 @@ func (s *simulator) follow() {
 	}
 }
 
-// loopCrashes is how many times in a row a host in a loop crashes.
+// loopCrashes is how many times in a row a host in a crash loop crashes.
 const loopCrashes = 6
 
-// crashAgain is the next crash of a loop, also of a host that is only starting: between two
-// calls, or when one of them is made and nobody hears its answer.
+// crashAgain makes the next crash of a loop, even of a host that is still starting: between two
+// calls, or after a call whose answer nobody receives.
 func (s *simulator) crashAgain(ctx context.Context) {
 	s.loop.left--
 	s.loop.next = s.height() + 2 + uint64(s.rng.IntN(8))
@@ -200,7 +199,7 @@ func (s *simulator) crashAgain(ctx context.Context) {
 	s.start(ctx)
 }
 
-// disturb lets something go wrong with the world, or not.
+// disturb may let something go wrong with the world.
 func (s *simulator) disturb(ctx context.Context) bool {
 	up := s.running() != nil && !s.stopping
 	switch {
@@ -273,8 +272,8 @@ func (s *simulator) disturbForAWhile() bool {
 	return false
 }
 
-// reorganize drops blocks: any number up to the scenario's depth, or just so
-// many that the newest block with a fill, a proof or a request is gone.
+// reorganize drops blocks: any number up to the scenario's depth, or just enough to drop the
+// newest block with a transaction.
 func (s *simulator) reorganize() {
 	n := 1 + s.rng.IntN(s.Depth)
 	if s.chance(300) {
@@ -288,9 +287,8 @@ func (s *simulator) reorganize() {
 	s.unsettle(uint64(n))
 }
 
-// unsettle drops the duties that may have been marked, or proven, in blocks that
-// are gone; what was closed before the branches parted is as it was. n blocks were
-// dropped, and one more grew.
+// unsettle forgets the duties that may have been marked or proven in blocks that are gone; what
+// was closed before the fork stays. n blocks were dropped, and n+1 grew.
 func (s *simulator) unsettle(n uint64) {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
@@ -309,7 +307,7 @@ func (s *simulator) unsettle(n uint64) {
 	})
 }
 
-// reorganizeAtRestart sometimes lets the chain change while the host is down.
+// reorganizeAtRestart sometimes reorganises the chain while the host is down.
 func (s *simulator) reorganizeAtRestart() {
 	if s.Reorganize > 0 && s.chance(300) {
 		s.reorganize()
@@ -324,8 +322,8 @@ func (s *simulator) jump() {
 	s.trouble("clock jumps", "world", "the clock is off by %s", s.world.skew)
 }
 
-// rot lets stored data go bad: the bytes of a block change, or the file of all blocks, or
-// the whole slot, is gone.
+// rot damages stored data: a block changes, or the file of all blocks or the whole slot is
+// gone.
 func (s *simulator) rot() {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
@@ -353,8 +351,8 @@ func (s *simulator) rot() {
 	}
 }
 
-// withdraw lets the client of some request collect what is left of it; the
-// contract refuses while it runs.
+// withdraw makes the client of some request collect what is left of it; the contract refuses
+// while the request runs.
 func (s *simulator) withdraw() {
 	if len(s.posted) == 0 {
 		return

@@ -24,13 +24,12 @@ type action struct {
 	slot   events.SlotID
 	period uint64
 	proof  events.Proof
-	// unanswered: an append to the sale's stream had no answer when it was done.
+	// unanswered: at that time an append to the sale's stream had no answer yet.
 	unanswered bool
 }
 
-// permitted reports whether the record had decided a action before it was done:
-// nothing is sent before its event is stored. What is owed is an exception as
-// long as the store gives no answer.
+// permitted reports whether the record had decided an action before it was done: nothing is
+// sent before its event is stored. Duties are an exception while the store does not answer.
 func (d action) permitted(st sale.State) bool {
 	if d.unanswered && (d.kind == "extend" || d.kind == "proof" || d.kind == "repair") {
 		return true
@@ -44,7 +43,7 @@ func (d action) permitted(st sale.State) bool {
 		return st.Phase == sale.Filling && st.Proof == d.proof
 	case "repair":
 		return st.Damaged()
-	case "extend": // Where the fill was reorganised away and back, twice.
+	case "extend": // When the fill was reorganised away and back, twice.
 		return st.Hosting()
 	case "proof":
 		return slices.ContainsFunc(st.Duties, func(o sale.Duty) bool {
@@ -58,7 +57,7 @@ func (d action) permitted(st sale.State) bool {
 	return false
 }
 
-// check looks at what must hold after every step. All goroutines are parked.
+// check checks what must hold after every step. All goroutines are parked.
 func (s *simulator) check(ctx context.Context) error {
 	s.world.mu.Lock()
 	actions, wrong := s.world.actions, s.world.wrong
@@ -71,7 +70,7 @@ func (s *simulator) check(ctx context.Context) error {
 	if !conserved {
 		return broken(TokensConserved, "the accounts do not add up to what was minted")
 	}
-	for _, d := range actions { // Of this step: the record is still as it was before it.
+	for _, d := range actions { // They are of this step: the record is still as it was before them.
 		if !s.acknowledged(events.SaleStream(me, d.slot)) {
 			continue // The host acts by what it knows to be stored.
 		}
@@ -114,7 +113,7 @@ func (s *simulator) check(ctx context.Context) error {
 	return nil
 }
 
-// compareView: the live view is what a rebuild from zero shows.
+// compareView: the live view equals one rebuilt from zero.
 func (s *simulator) compareView(ctx context.Context) error {
 	if s.view == nil || s.compared == s.audit.after {
 		return nil
@@ -123,8 +122,8 @@ func (s *simulator) compareView(ctx context.Context) error {
 	return as(ViewIsRebuilt, s.view.Compare(ctx, s.store))
 }
 
-// checkLivingSales: a host that starts at this moment finds, by the newest snapshot
-// and what is behind it, just the sales that the whole record says are not over.
+// checkLivingSales: a host that started now would find, from the newest snapshot and the events
+// after it, exactly the sales that the whole record says are not over.
 func (s *simulator) checkLivingSales(ctx context.Context) error {
 	found, err := actors.LivingSales(ctx, busStore{s.store, s.world}, me)
 	if err != nil {
@@ -151,15 +150,15 @@ func (s *simulator) checkLivingSales(ctx context.Context) error {
 	return nil
 }
 
-// checkDisk: what is on disk belongs to a living sale, and the ledger was
-// debited before it was written.
+// checkDisk: what is on disk belongs to a living sale, and the ledger was debited before it was
+// written.
 func (s *simulator) checkDisk() error {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
 	for _, slot := range sortedSlots(s.world.repo) {
 		st, known := s.audit.sales[slot]
 		r, open := s.audit.ledger.Reservation(capacity.ReservationIDOf(slot, st.Attempt))
-		if !open { // The slot was lost and is to be filled again, with the data that is here.
+		if !open { // The slot was lost, and is to be filled again with the data on disk.
 			r, open = s.audit.ledger.Reservation(capacity.ReservationIDOf(slot, st.Attempt+1))
 		}
 		onDisk := s.world.repo[slot].bytes
@@ -174,13 +173,13 @@ func (s *simulator) checkDisk() error {
 
 func compareSlots(a, b events.SlotID) int { return slices.Compare(a[:], b[:]) }
 
-// sameAmounts compares what has unexported fields.
+// sameAmounts compares amounts, which have unexported fields.
 var sameAmounts = cmp.Options{
 	cmp.Comparer(func(a, b events.Amount) bool { return a == b }), cmpopts.EquateEmpty(),
 }
 
-// difference is what two values differ in, empty when they are the same. What
-// is equal to the last pointer needs no closer, slower look.
+// difference says how two values differ; empty: they are equal. DeepEqual is tried first
+// because the diff is slow.
 func difference(replayed, live any) string {
 	if reflect.DeepEqual(replayed, live) {
 		return ""
@@ -214,7 +213,7 @@ func (s *simulator) over() (bool, error) {
 			return false, nil
 		}
 	}
-	if owned := tip.state.owned(me); len(owned) > 0 { // An adopted slot may not be in the record yet.
+	if owned := tip.state.owned(me); len(owned) > 0 { // An adopted slot may not be recorded yet.
 		s.waits = "slot " + owned[0].Slot.Short() + " is ours on chain"
 		return false, nil
 	}
@@ -237,7 +236,7 @@ func (s *simulator) over() (bool, error) {
 	return true, s.atTheEnd(tip)
 }
 
-// atTheEnd checks the whole account: bytes, collateral, tokens, proofs.
+// atTheEnd checks the whole account: bytes, collateral, tokens and proofs.
 func (s *simulator) atTheEnd(tip block) error {
 	var errs []error
 	complain := func(format string, args ...any) { errs = append(errs, broken(ReleasedOnce, format, args...)) }
@@ -257,10 +256,10 @@ func (s *simulator) atTheEnd(tip block) error {
 	if err := s.audit.allReleased(); err != nil {
 		errs = append(errs, as(ReleasedOnce, err))
 	}
-	// What the account holds is what it held, with what was earned and without
-	// what was lost, to the last token.
+	// The account holds what it held at the beginning, plus what was earned, minus what was
+	// lost, to the last token.
 	want := s.tokens.Add(s.audit.reward).Add(s.audit.discount).Add(s.audit.marking)
-	if have := tip.state.tokens[me].Add(s.audit.lost); have != want && s.older == nil { // Otherwise it lacks some.
+	if have := tip.state.tokens[me].Add(s.audit.lost); have != want && s.older == nil { // An older record lacks some.
 		errs = append(errs, broken(TokensAccounted,
 			"the account began with %s, earned %s, %s of repair and %s of marking, lost %s, and holds %s",
 			s.tokens, s.audit.reward, s.audit.discount, s.audit.marking, s.audit.lost, tip.state.tokens[me]))
@@ -268,9 +267,9 @@ func (s *simulator) atTheEnd(tip block) error {
 	return errors.Join(append(errs, s.proofsAccountedFor(), s.proofsRecorded())...)
 }
 
-// proofsRecorded: what the contract took is in the record as submitted, unless
-// the duty lapsed before; and a host that had the time missed nothing. A sale
-// whose fill was not in the record either, when the request ended, has no duties.
+// proofsRecorded: each proof that the contract took is recorded as submitted, unless the duty
+// lapsed before; and a host that had enough time missed nothing. A sale whose fill was not
+// recorded when the request ended has no duties.
 func (s *simulator) proofsRecorded() error {
 	var errs []error
 	whole := !s.forgot && s.older == nil
@@ -293,10 +292,9 @@ func (s *simulator) proofsRecorded() error {
 	return errors.Join(errs...)
 }
 
-// proofsAccountedFor: every period of which the host saw that it owed a proof is
-// closed in the record, by a proof or a miss, or because the demand passed by
-// itself (the contract asks again when the miss is marked); and a period that
-// cost a slash is closed by a miss.
+// proofsAccountedFor: every period in which the host saw that it owed a proof is closed in the
+// record: by a proof, by a miss, or because the demand lapsed (the contract checks again when a
+// miss is marked). A period for which the slot was slashed is closed by a miss.
 func (s *simulator) proofsAccountedFor() error {
 	var errs []error
 	for p := range s.owed {
@@ -305,10 +303,10 @@ func (s *simulator) proofsAccountedFor() error {
 		slashed := tip.slots[p.slot].missing[p.number]
 		if end := tip.requestOf(tip.slots[p.slot]).endsAt; !slashed && how == "" &&
 			end.Before(duty.End(tip.cfg.Proofs, p.number).Add(tip.cfg.Proofs.Timeout)) {
-			continue // It ran out with the request, before anybody could mark it.
+			continue // It ended with the request, before anybody could mark it.
 		}
 		if s.spoils(p.slot) && !slashed && how == "" {
-			continue // It passed by itself, and nobody could compute it meanwhile.
+			continue // It lapsed, and nobody could compute it while it was open.
 		}
 		if how == "" || slashed && how != "missed" && how != "lapsed" {
 			errs = append(errs, broken(ProofsAccounted,

@@ -10,12 +10,12 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file is a market that lies for a while: what its node answers cannot be true, by the
-// types of the contract, by its rules, by what was asked, or by what it answered before. A lie
-// that may be true nobody can find out who has one node only.
+// This file simulates a node that lies for a while: its answers are impossible by the
+// contract's types, by its rules, by the question, or by earlier answers. With a single node,
+// nobody can detect a lie that is possible.
 
-// falsified is an answer that cannot be true, one of several by a number that was drawn; of
-// what has none it is the answer itself.
+// falsified returns an impossible answer, chosen by a random number; the true answer if there
+// is no impossible one.
 func falsified(answer any, n uint64) any {
 	switch a := answer.(type) {
 	case events.Head:
@@ -34,7 +34,7 @@ func falsified(answer any, n uint64) any {
 	case []events.OwnedSlot:
 		return falseOwned(a, n)
 	case events.Receipt:
-		if a.Block.Number > 0 { // Not of what was done before.
+		if a.Block.Number > 0 { // Zero if it was done before.
 			a.Block = falseHead(a.Block, n)
 		}
 		return a
@@ -50,13 +50,14 @@ func falsified(answer any, n uint64) any {
 	return answer
 }
 
-// falseHead is no block of this chain, and none of the number that was asked for.
+// falseHead returns a block that is not on this chain and does not have the number that was
+// asked for.
 func falseHead(h events.Head, n uint64) events.Head {
 	switch n % 5 {
 	case 0:
 		h.Number = math.MaxUint64 - n%3
 	case 1:
-		h.Number += 1 << 40 // In no time.
+		h.Number += 1 << 40 // Impossible so soon.
 	case 2:
 		h.Time = time.Unix(-1, 0)
 	case 3:
@@ -75,11 +76,11 @@ func falseHeads(heads []events.Head, n uint64) []events.Head {
 	at := int(n / 8 % uint64(len(heads)))
 	switch n % 8 {
 	case 0:
-		return heads[:at] // A part is not there.
+		return heads[:at] // A part is missing.
 	case 1:
 		slices.Reverse(heads)
 	case 2:
-		heads[at] = heads[(at+1)%len(heads)] // Another one than was asked for.
+		heads[at] = heads[(at+1)%len(heads)] // Not the block that was asked for.
 	default:
 		heads[at] = falseHead(heads[at], n)
 	}
@@ -100,7 +101,7 @@ func falseConfig(c events.MarketConfig, n uint64) events.MarketConfig {
 	return c
 }
 
-// falseRequest is another request, or one that the contract has never taken in.
+// falseRequest returns another request, or one that the contract would never take.
 func falseRequest(r events.Request, n uint64) events.Request {
 	switch n % 8 {
 	case 0:
@@ -144,7 +145,7 @@ func falseFacts(f events.SlotFacts, n uint64) events.SlotFacts {
 	return f
 }
 
-// falseOwned names slots that are none, or not ours.
+// falseOwned names slots that do not exist or are not ours.
 func falseOwned(owned []events.OwnedSlot, n uint64) []events.OwnedSlot {
 	owned = slices.Clone(owned)
 	if len(owned) == 0 {
@@ -211,7 +212,7 @@ func falsePayout(p events.PayoutReceipt, n uint64) events.PayoutReceipt {
 	return p
 }
 
-// falseUpdate cannot follow what was delivered.
+// falseUpdate returns an update that cannot follow the last one.
 func falseUpdate(u events.ChainUpdate, n uint64) events.ChainUpdate {
 	switch {
 	case u.Reorganized != nil:
@@ -219,7 +220,7 @@ func falseUpdate(u events.ChainUpdate, n uint64) events.ChainUpdate {
 			Ancestor: math.MaxUint64 - 1, AncestorHash: u.Reorganized.GetAncestorHash(),
 		}}
 	case n%4 == 0:
-		u.Head.Number-- // It goes back, and nothing is said of a reorganisation.
+		u.Head.Number-- // It goes back without a reorganisation.
 		u.Logs, u.Head.Number = nil, u.Head.Number-min(u.Head.Number, n/4%64)
 	case n%4 == 1:
 		u.Head.Time = u.Head.Time.Add(-time.Hour)

@@ -14,7 +14,7 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// live is what a running host holds.
+// live is the state of a running host.
 type live struct {
 	status actors.Status
 	// ledger and queue are nil while that part is down.
@@ -22,8 +22,8 @@ type live struct {
 	queue  *slotqueue.Snapshot
 }
 
-// checkLive: the replay of the record is the state of the running host. It
-// looks only while no append is stored of which the host has not heard yet.
+// checkLive: the replay of the record equals the state of the running host. It checks only
+// streams whose stored appends have all been acknowledged to the host.
 func (s *simulator) checkLive(ctx context.Context) error {
 	h := s.running()
 	if h == nil || s.stopping || h.Err() != nil {
@@ -31,7 +31,7 @@ func (s *simulator) checkLive(ctx context.Context) error {
 	}
 	now, err := s.look(ctx, h)
 	if now == nil || err != nil {
-		if h.Err() != nil { // It ended by this very question.
+		if h.Err() != nil { // The question itself ended it.
 			return nil
 		}
 		return err
@@ -51,8 +51,8 @@ func (s *simulator) checkLive(ctx context.Context) error {
 	return s.checkLiveSales(now.status)
 }
 
-// look asks a host for its state; nil while it is loading, because then the
-// answer waits for the simulator.
+// look asks a host for its state; nil while the host is loading, because then the answer waits
+// for the simulator.
 func (s *simulator) look(ctx context.Context, h *actors.Host) (*live, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

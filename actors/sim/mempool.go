@@ -13,25 +13,25 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file brings transactions to the chain. On a chain of one host each has a block
-// of its own, at once: the simulator says when a call is answered. On a chain of many
-// hosts that would make time pass by what they send, while some of them have not been
-// told of the block before: there they wait together for the next block, which somebody
-// seals when nobody has anything left to do.
+// This file brings transactions into blocks. On a chain with one host each transaction gets a
+// block of its own at once, because the simulator decides when a call is answered. With many
+// hosts time would pass with every transaction, before some hosts know the last block. There
+// transactions wait together for the next block, which is sealed when nobody has anything left
+// to do.
 
-// sent is a transaction that waits for a block, or has one.
+// sent is a transaction that waits for a block or is in one.
 type sent struct {
 	tx    *transaction
-	mined chan struct{} // closed when a block has it
+	mined chan struct{} // closed when a block includes it
 	block events.Head   // that block
 }
 
 // pooled makes transactions wait for sealPool.
 func (b *blockchain) pooled() { b.pool = map[string]*sent{} }
 
-// send brings a transaction into a block, and returns that block. Where it waits for
-// one, what the contract refuses already is not sent at all. The lock is held, and free
-// while it waits.
+// send brings a transaction into a block, and returns that block. If there is a pool, a
+// transaction that the contract would refuse now is not sent. The lock must be held; it is
+// released while send waits.
 func (b *blockchain) send(ctx context.Context, key string, tx *transaction) (events.Head, error) {
 	if b.pool == nil {
 		err := b.seal(tx)
@@ -48,8 +48,8 @@ func (b *blockchain) send(ctx context.Context, key string, tx *transaction) (eve
 	return s.block, s.tx.err
 }
 
-// settled returns when nothing waits for a block whose key begins so, maybe of who
-// crashed meanwhile. The lock is held, and free while it waits.
+// settled returns when no transaction whose key has this prefix waits for a block, not even one
+// of a host that crashed. The lock must be held; it is released while settled waits.
 func (b *blockchain) settled(ctx context.Context, key string) error {
 	for {
 		var found *sent
@@ -78,8 +78,8 @@ func (b *blockchain) await(ctx context.Context, s *sent) error {
 	}
 }
 
-// sealPool adds a block with everything that waits, in an order that favours nobody.
-// The lock is held.
+// sealPool adds a block with everything that waits, in an order that favours nobody. The lock
+// must be held.
 func (b *blockchain) sealPool(pause time.Duration) {
 	place := func(key string) []byte {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", len(b.blocks), key))
@@ -92,7 +92,7 @@ func (b *blockchain) sealPool(pause time.Duration) {
 	for i, key := range keys {
 		txs[i] = waiting[key].tx
 	}
-	_ = b.sealAfter(pause, txs...) // Each has its own.
+	_ = b.sealAfter(pause, txs...) // Each transaction has its own error.
 	for _, s := range waiting {
 		s.block = b.tip().head
 		close(s.mined)

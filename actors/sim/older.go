@@ -14,27 +14,27 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file is an event store that was restored from an older backup: the record ends where
-// it ended once, and the host, whose disk and outbox are as they were, is started on it.
+// This file restores the event store from an older backup: the record loses its newest events,
+// and the host is started on it with its disk and outbox unchanged.
 
 const olderRecord = "older record"
 
-// holdFor is after how many steps, about, somebody has looked at a record that is older than
-// the host, and lets it sell again.
+// holdFor is about how many steps it takes until the operator lets the host sell again after a
+// loss.
 const holdFor = 300
 
-// older is what is known of a record that went back.
+// older is what is known of a record that lost events.
 type older struct {
-	// lacks are the streams that lack what was acknowledged, and named what the host said.
+	// lacks are the streams that lack acknowledged events.
 	lacks map[string]bool
 	named bool
-	// held: it has not begun to sell again; asked: somebody wants it to.
+	// held: the host has not begun to sell again; asked: the operator wants it to.
 	held, asked bool
 	// leftovers are the slots that were on disk then.
 	leftovers map[events.SlotID]bool
 }
 
-// watch lets a witness stand before the store, as hosts have it.
+// watch puts a witness before the store, as in a real host.
 func (s *simulator) watch(ctx context.Context, ports *actors.Ports) error {
 	if s.Older == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (w oneWitness) Lost() events.WentBack {
 // Close leaves the store to the next process of the host.
 func (hostStore) Close() error { return nil }
 
-// goBack restores an older copy of the record beneath the host and starts it again.
+// goBack restores an older copy of the record and starts the host again.
 func (s *simulator) goBack(ctx context.Context) {
 	s.crashes++
 	s.crash()
@@ -85,7 +85,7 @@ func (s *simulator) goBack(ctx context.Context) {
 			}})
 		}
 		if err != nil {
-			panic(err) // The simulation's own mistake.
+			panic(err) // A mistake of the simulation.
 		}
 		has[e.Stream] = e.Revision + 1
 		offered = offered || e.Type == "AvailabilityCreated"
@@ -111,7 +111,7 @@ func (s *simulator) goBack(ctx context.Context) {
 	s.start(ctx)
 }
 
-// goOn lets the host sell again when somebody has looked at what is lost.
+// goOn lets the host sell again when the operator has looked at what is lost.
 func (s *simulator) goOn(ctx context.Context) {
 	if o := s.older; o != nil && o.held && o.named && !o.asked && (s.calm() || s.nodes.IntN(holdFor) == 0) {
 		o.asked, s.paused = true, true
@@ -119,7 +119,7 @@ func (s *simulator) goOn(ctx context.Context) {
 	}
 }
 
-// holds: nothing is sold on an older record before somebody says so.
+// holds: nothing is sold on an older record before the operator wants it.
 func (s *simulator) holds(e slotqueue.Event) error {
 	if s.older == nil || !s.older.held {
 		return nil
@@ -133,12 +133,12 @@ func (s *simulator) holds(e slotqueue.Event) error {
 	return nil
 }
 
-// isLeftover: data of which an older record knows no sale is deleted as that.
+// isLeftover: data without a sale in an older record may be deleted.
 func (s *simulator) isLeftover(d action, st sale.State) bool {
 	return d.kind == "delete" && st.Phase == sale.Unknown && s.older != nil && s.older.leftovers[d.slot]
 }
 
-// onWentBack: what the host says is lost is what the record lacks of what was acknowledged.
+// onWentBack: the host names as lost exactly the acknowledged events that the record lacks.
 func (s *simulator) onWentBack(m *messages.RecordWentBack) error {
 	named := map[string]bool{}
 	for _, short := range m.GetStreams() {

@@ -11,17 +11,16 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// World is a simulated world without a simulator: every call is answered at
-// once, and whoever has it says what else happens. It is safe for concurrent
-// use.
+// World is a simulated world without a simulator: every call is answered at once, and its owner
+// decides what else happens. Safe for concurrent use.
 type World struct{ w *world }
 
-// NewWorld is a marketplace of 300 empty blocks, of a host with these tokens.
+// NewWorld returns a marketplace after 300 empty blocks, with a host that has these tokens.
 func NewWorld(tokens events.Amount) *World {
 	return &World{newWorld(&bus{open: true}, me, market, tokens)}
 }
 
-// Ports are the host's ports into this world, over a store.
+// Ports returns the host's ports into this world, over a store.
 func (w *World) Ports(store events.Store) actors.Ports {
 	return actors.Ports{
 		Market: fakeMarket{w.w}, Feed: fakeFeed{w.w}, Prover: fakeProver{w.w},
@@ -29,7 +28,7 @@ func (w *World) Ports(store events.Store) actors.Ports {
 	}
 }
 
-// Offer is a request that a host with the defaults takes: slots of four blocks.
+// Offer returns a request that a host with default settings takes: slots of four blocks.
 func Offer(number byte, slots uint64) events.Request {
 	return events.Request{
 		ID: events.RequestID{number, 0x51}, Client: events.Address{7},
@@ -43,8 +42,8 @@ func Offer(number byte, slots uint64) events.Request {
 	}
 }
 
-// Post puts a request on the market, of a client who can pay for it. One that
-// the contract refuses is a mistake of the caller's: it panics.
+// Post puts a request on the market, from a client who can pay for it. It panics if the
+// contract refuses the request, which is a mistake of the caller.
 func (w *World) Post(r events.Request) {
 	if err := w.w.post(r); err != nil {
 		panic(err)
@@ -54,10 +53,10 @@ func (w *World) Post(r events.Request) {
 // TryPost is Post for a request that the contract may refuse.
 func (w *World) TryPost(r events.Request) error { return w.w.post(r) }
 
-// Withdraw lets the client of a request collect what it did not spend.
+// Withdraw makes the client of a request collect what it did not spend.
 func (w *World) Withdraw(r events.Request) error { return w.w.withdraw(r) }
 
-// PostAll puts many requests on the market, all in one block, as Post does.
+// PostAll puts many requests on the market, all in one block, like Post.
 func (w *World) PostAll(requests []events.Request) {
 	if err := w.w.post(requests...); err != nil {
 		panic(err)
@@ -71,7 +70,7 @@ func (w *World) Mine(n int) {
 	}
 }
 
-// Warp seals blocks until the newest is not before a point of chain time.
+// Warp seals blocks until the newest is not before a time of the chain.
 func (w *World) Warp(to time.Time) {
 	for w.Head().Time.Before(to) {
 		w.w.mine()
@@ -89,7 +88,7 @@ func (w *World) Head() events.Head {
 // transactions.
 func (w *World) Reorganize(n int) { w.w.reorganize(n, false) }
 
-// Proof is the proof that the contract takes for a slot in the next block.
+// Proof returns the proof that the contract takes for a slot in the next block.
 func (w *World) Proof(slot events.SlotID) events.Proof {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
@@ -97,19 +96,18 @@ func (w *World) Proof(slot events.SlotID) events.Proof {
 	return ProofFor(slot, challenge)
 }
 
-// ProofFor is the proof that this world takes for a slot and a challenge.
+// ProofFor returns the proof that this world takes for a slot and a challenge.
 func ProofFor(slot events.SlotID, c events.Challenge) events.Proof { return proofFor(slot, c) }
 
-// Rival lets another host reserve and fill a slot. It never proves it.
+// Rival makes another host reserve and fill a slot, which it never proves.
 func (w *World) Rival(slot events.SlotID) error { return w.w.outbid(slot, rivalAddress(0), true) }
 
-// Compete lets one of several other hosts, by its number, reserve a slot.
+// Compete makes one of several other hosts, by number, reserve a slot.
 func (w *World) Compete(slot events.SlotID, n int) error {
 	return w.w.outbid(slot, rivalAddress(n), false)
 }
 
-// TakeBack lets the contract take a slot from its host, as after too many missed
-// proofs.
+// TakeBack makes the contract take a slot from its host, as after too many missed proofs.
 func (w *World) TakeBack(slot events.SlotID) error {
 	return w.w.submit(func(c *contract, m blockContext) ([]messages.MarketEvent, error) { return c.forfeit(m, slot), nil })
 }
@@ -121,15 +119,14 @@ func (w *World) Put(slot events.SlotID, bytes events.Bytes, until time.Time) {
 	w.w.repo[slot] = &stored{bytes: bytes, until: until}
 }
 
-// Fill lets the disk take nothing, or take what it is given again.
+// Fill makes the disk full, or no longer full.
 func (w *World) Fill(full bool) {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
 	w.w.noRoom = full
 }
 
-// Taken are the periods for which the contract took a proof of the host, the
-// oldest first.
+// Taken returns the periods for which the contract took a proof of the host, the oldest first.
 func (w *World) Taken(slot events.SlotID) (periods []uint64) {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
@@ -139,7 +136,7 @@ func (w *World) Taken(slot events.SlotID) (periods []uint64) {
 	return periods
 }
 
-// Sent is how many transactions with proofs the host sent, taken or not.
+// Sent is how many proof transactions the host sent, taken or not.
 func (w *World) Sent() (n int) {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
@@ -158,7 +155,7 @@ func (w *World) Slashed(slot events.SlotID) int {
 	return len(w.w.tip().state.slots[slot].missing)
 }
 
-// Stored are the slots on disk.
+// Stored returns the slots on disk.
 func (w *World) Stored() []events.SlotID {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
@@ -170,7 +167,7 @@ func (w *World) Stored() []events.SlotID {
 	return ids
 }
 
-// Drive runs a call and seals a block whenever it waits for one.
+// Drive runs a call and seals a block whenever the call waits for one.
 func (w *World) Drive(ctx context.Context, call func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- call(ctx) }()
@@ -184,7 +181,7 @@ func (w *World) Drive(ctx context.Context, call func(context.Context) error) err
 	}
 }
 
-// State is what the contract calls a slot.
+// State is the state of a slot on the contract.
 func (w *World) State(slot events.SlotID) events.SlotState {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
@@ -192,8 +189,8 @@ func (w *World) State(slot events.SlotID) events.SlotState {
 	return tip.state.slotState(tip.state.slots[slot], tip.head.Time)
 }
 
-// MissedPeriods are the periods for which the contract marked a slot as missing a
-// proof, the oldest first.
+// MissedPeriods returns the periods for which the contract marked a slot as missing a proof,
+// the oldest first.
 func (w *World) MissedPeriods(slot events.SlotID) []uint64 {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()

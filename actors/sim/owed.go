@@ -6,9 +6,9 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// noteDuties notes which periods demand a proof, by the contract's own rule, at
-// a block that the host has just taken from the feed, when it had the hash that
-// makes the challenge and its record said that it proves.
+// noteDuties notes which periods demand a proof, by the contract's own rule, at a block that
+// the host has just taken from the feed, if it had the hash of the challenge and its record
+// said that the sale proves.
 func (s *simulator) noteDuties() {
 	up := s.running() != nil
 	s.world.mu.Lock()
@@ -21,19 +21,19 @@ func (s *simulator) noteDuties() {
 	m, c := s.world.next(), tip.state
 	number := m.period(c)
 	if number <= s.unsettled {
-		return // What was recorded of it is of a branch that is gone.
+		return // What was recorded about it is of a branch that is gone.
 	}
 	for id, st := range s.audit.sales {
 		pointer := duty.Pointer(c.cfg.Proofs, id, m.number, number)
 		known, _ := duty.ChallengeBlock(m.number, pointer)
-		if c.slots[id] == nil { // A reorganisation has it, and the record does not know yet.
+		if c.slots[id] == nil { // A reorganisation removed it, and the record does not know yet.
 			continue
 		}
 		if st.Phase != sale.Proving || s.world.unanswered[events.SaleStream(me, id)] || !s.world.hashes[known] {
 			continue
 		}
 		if pointer > 255-hostMargin {
-			continue // No proof gets there before the pointer wraps to where none is demanded.
+			continue // No proof can be mined before the pointer wraps to where none is demanded.
 		}
 		if c.required(m, c.slots[id], number) && !c.slots[id].received[number] {
 			s.owed[period{id, number}] = true
@@ -41,8 +41,8 @@ func (s *simulator) noteDuties() {
 	}
 }
 
-// checkChances: the host was slashed for nothing that it could have averted. It looks once
-// at each block, at a host that runs.
+// checkChances: the host was not slashed for a proof that it could have sent. It checks once
+// per block, while the host runs.
 func (s *simulator) checkChances() error {
 	if s.chances == nil {
 		return nil

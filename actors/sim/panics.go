@@ -21,8 +21,8 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// This file lets parts of the host panic, by a chance of its own: an actor that meets a
-// message, once; or a rule that meets an input, each time until nothing goes wrong any more.
+// This file makes parts of the host panic, drawn with random numbers of its own: an actor at
+// one message, once; or a rule at one input, each time, until the run is calm.
 
 // The kinds of panics. The first is counted by actor and message, the second by rule.
 const (
@@ -38,7 +38,7 @@ const (
 	poisonedDuties = "duties"
 )
 
-// life is how far an actor is that panicked.
+// life is how far an actor has recovered that panicked.
 type life int
 
 const (
@@ -48,13 +48,13 @@ const (
 
 const supervisorName = "Supervisor"
 
-// metLately is for how many steps an actor that met something may meet it again.
+// metLately is for how many steps a message counts as likely to come again.
 const metLately = 400
 
-// encounter is a kind of message that an actor meets.
+// encounter is a kind of message that an actor receives.
 type encounter struct{ actor, message string }
 
-// kind is the encounter without the one sale that it is of.
+// kind is the encounter without the particular sale.
 func (e encounter) kind() encounter {
 	e.actor, _, _ = strings.Cut(e.actor, " ")
 	return e
@@ -62,35 +62,35 @@ func (e encounter) kind() encounter {
 
 func (e encounter) String() string { return e.actor + " " + e.message }
 
-// poison is what a rule panics on: the commands of a type about one thing. That is the
-// first one which comes, or the slot that was chosen.
+// poison is what a rule panics on: the commands of one type about one thing, which is the first
+// that comes or a chosen slot.
 type poison struct {
 	rule, command, input string
 	struck               bool
 }
 
-// panics are those of a host. The host's actors call it beside each other.
+// panics makes parts of one host panic. The host's actors call it concurrently.
 type panics struct {
 	rng *rand.Rand
 
 	mu    sync.Mutex
 	step  int
-	met   map[encounter]int // the step in which it was met last
-	kinds map[encounter]int // how often each was met
+	met   map[encounter]int // the step in which it last came
+	kinds map[encounter]int // how often each came
 	armed *encounter
 	aim   *encounter // a kind at which a test wants one panic
-	// commands are the types that each rule decided.
+	// commands are the command types that each rule has decided.
 	commands map[string]map[string]bool
 	poisons  []*poison
-	spoilt   map[events.SlotID]bool // what their sales are, or owe, cannot be computed
-	// down says of actors that panicked whether they have read their record again. What was
-	// on its way into it then may be stored later.
+	spoilt   map[events.SlotID]bool // their sales, or their duties, cannot be computed
+	// down says of actors that panicked whether they have read their record again. Appends that
+	// were in flight then may be stored later.
 	down map[string]life
-	// fell says that the supervisor panicked: then the host ends, and is to be started again.
+	// fell: the supervisor panicked, so the host ends and must be started again.
 	fell bool
-	// brittle is an error planted in the supervisor: it falls with every child.
+	// brittle is an error planted in the supervisor: it panics with every child.
 	brittle bool
-	struck  []Fault // since the simulator looked
+	struck  []Fault // since the simulator last looked
 }
 
 func newPanics(seed uint64, brittle bool) *panics {
@@ -106,7 +106,7 @@ func (p *panics) meets(actor string, msg any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	message, _, _ := strings.Cut(fmt.Sprintf("%T", msg), "[")
-	message = message[strings.LastIndex(message, ".")+1:] // Whichever package it is of.
+	message = message[strings.LastIndex(message, ".")+1:] // Without the package.
 	e := encounter{actor, message}
 	if message == "Loaded" && p.down[actor] == panicked {
 		p.down[actor] = loaded
@@ -129,7 +129,7 @@ func (p *panics) meets(actor string, msg any) {
 	panic("simulated, at " + e.String())
 }
 
-// arm chooses what panics next: first which kind of actor, then what it meets.
+// arm chooses what panics next: first the kind of actor, then the message.
 func (p *panics) arm() *encounter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,7 +149,7 @@ func (p *panics) arm() *encounter {
 	return p.armed
 }
 
-// spoil chooses what is poisoned from now on: nil where there is nothing to choose from.
+// spoil chooses what is poisoned from now on; nil if there is nothing to choose from.
 func (p *panics) spoil(living []events.SlotID) *poison {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -171,14 +171,14 @@ func (p *panics) spoil(living []events.SlotID) *poison {
 	return n
 }
 
-// cure ends all that was poisoned.
+// cure ends all poisoning.
 func (p *panics) cure() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.armed, p.aim, p.poisons = nil, nil, nil
 }
 
-// taste panics when a rule is given what is poisoned.
+// taste panics when a rule is given poisoned input.
 func (p *panics) taste(rule string, command any, input string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,7 +202,7 @@ func (p *panics) taste(rule string, command any, input string) {
 	}
 }
 
-// inputOf says what a command is about, by the fields that name it.
+// inputOf says what a command is about, by its identifying fields.
 func inputOf(command any) string {
 	v := reflect.ValueOf(command)
 	input := ""
@@ -214,7 +214,7 @@ func inputOf(command any) string {
 	return strings.TrimSpace(input)
 }
 
-// poisoned are rules that panic.
+// poisoned returns rules that panic on poisoned input.
 func (p *panics) poisoned(c actors.Cores) actors.Cores {
 	decideSale, decideCapacity, decideQueue := c.DecideSale, c.DecideCapacity, c.DecideQueue
 	c.DecideSale = func(s sale.State, c sale.Command) ([]sale.Event, error) {
@@ -236,7 +236,7 @@ func (p *panics) poisoned(c actors.Cores) actors.Cores {
 	return c
 }
 
-// panicSome lets something panic from now on, or not, and counts what did.
+// panicSome may choose something to panic from now on, and counts what did.
 func (s *simulator) panicSome() {
 	p := s.panics
 	p.mu.Lock()
@@ -266,7 +266,7 @@ func (s *simulator) panicSome() {
 	}
 }
 
-// living are the slots whose sales are not over, in a fixed order.
+// living returns the slots whose sales are not over, in a fixed order.
 func (s *simulator) living() (slots []events.SlotID) {
 	for _, slot := range slices.SortedFunc(maps.Keys(s.audit.sales), compareSlots) {
 		if !s.audit.sales[slot].Over() {
@@ -276,16 +276,15 @@ func (s *simulator) living() (slots []events.SlotID) {
 	return slots
 }
 
-// spoils reports whether the sale of a slot, or what it owes, was poisoned.
+// spoils reports whether the sale of a slot, or its duties, were poisoned.
 func (s *simulator) spoils(slot events.SlotID) bool {
 	s.panics.mu.Lock()
 	defer s.panics.mu.Unlock()
 	return s.panics.spoilt[slot]
 }
 
-// lags judges a comparison of what an actor of a running host holds with the record of
-// its stream. One that panicked holds what it knew, until it has read the record and nothing
-// that it wrote before is on its way into it.
+// lags reports whether the state of an actor may differ from its record. After a panic it may,
+// until the actor has read the record again and none of its earlier appends is in flight.
 func (s *simulator) lags(actor, stream, diff string) (excused bool) {
 	s.world.mu.Lock()
 	trying := s.world.trying[stream]
@@ -298,7 +297,8 @@ func (s *simulator) lags(actor, stream, diff string) (excused bool) {
 	return s.panics.down[actor] != 0
 }
 
-// checkLives: a panic ends no host, but one of the supervisor does, and says so.
+// checkLives: no panic ends the host, except one of the supervisor, which ends it with an
+// error.
 func (s *simulator) checkLives() error {
 	h := s.running()
 	if h == nil || s.stopping {
@@ -327,7 +327,7 @@ func (p *panics) forget() {
 	p.fell, p.down = false, map[string]life{}
 }
 
-// restartHost starts a host again whose supervisor panicked, as whoever runs the process does.
+// restartHost starts a host again whose supervisor panicked, as an init system would.
 func (s *simulator) restartHost(ctx context.Context) {
 	if h := s.running(); h == nil || s.stopping || h.Err() == nil {
 		return
@@ -338,7 +338,7 @@ func (s *simulator) restartHost(ctx context.Context) {
 	s.start(ctx)
 }
 
-// retryQuarantined is the operator, who wants all that is left alone tried again.
+// retryQuarantined plays the operator who wants all quarantined work tried again.
 func (s *simulator) retryQuarantined(ctx context.Context) {
 	h := s.running()
 	if h == nil || s.retrying || len(s.audit.quarantined) == 0 {
@@ -349,7 +349,7 @@ func (s *simulator) retryQuarantined(ctx context.Context) {
 	again := slices.Sorted(maps.Keys(s.audit.quarantined))
 	go func() {
 		for _, subject := range again {
-			_ = h.TryAgain(ctx, events.Must(shell.ParseSubject(subject))) // It is asked for again while it is there.
+			_ = h.TryAgain(ctx, events.Must(shell.ParseSubject(subject))) // It is repeated while the quarantine lasts.
 			s.bus.yield(ctx, "operator tries again")
 		}
 		s.world.mu.Lock()

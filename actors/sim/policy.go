@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// apply sets what a policy says in a host's configuration.
+// apply sets a policy in a host's configuration.
 func (p Policy) apply(cfg *actors.Config) {
 	cfg.AvoidClient, cfg.WalletDays = p.AvoidClient, p.WalletDays
 	if p.MaxAtRisk > 0 {
@@ -22,8 +22,8 @@ func (p Policy) apply(cfg *actors.Config) {
 	}
 }
 
-// drawQuota is what the host is given at its next start. Before it has anything on offer
-// that is enough.
+// drawQuota draws the quota for the next start. Before anything is on offer, the quota is large
+// enough.
 func (s *simulator) drawQuota() events.Bytes {
 	given := quota
 	if _, offered := s.audit.ledger.Availability(offer); offered {
@@ -33,7 +33,7 @@ func (s *simulator) drawQuota() events.Bytes {
 	return given
 }
 
-// versionWithQuota is how a host tells its record which quota it was given.
+// versionWithQuota is how the record tells which quota a start was given.
 const versionWithQuota = "sim with a quota of %d"
 
 // onStart notes which quota a start was given.
@@ -44,9 +44,8 @@ func (a *audit) onStart(m *messages.HostStarted) {
 	}
 }
 
-// inQuota: nothing new is taken beyond the quota that the writing host was given. A slot
-// that is ours already is taken in wherever there is room, and so is one that is kept
-// to be filled again.
+// inQuota: no new slot is taken beyond the quota of the host that wrote the event. A slot that
+// is ours already, or is kept to be filled again, is taken wherever there is room.
 func (a *audit) inQuota(epoch uint64, m *messages.ReservationCreated, kept bool) error {
 	given, known := a.quotas[epoch]
 	slot := events.Must(events.ParseSlotID(m.GetSlotId()))
@@ -57,8 +56,8 @@ func (a *audit) inQuota(epoch uint64, m *messages.ReservationCreated, kept bool)
 	return nil
 }
 
-// checkPolicy: the host keeps to what its operator allows, by what is recorded and
-// by what it did since the last look.
+// checkPolicy: the host keeps to what its operator allows, by the record and by its actions
+// since the last check.
 func (s *simulator) checkPolicy(actions []action) error {
 	if most := events.NewAmount(s.Policy.MaxAtRisk); s.Policy.MaxAtRisk > 0 && most.Less(s.audit.ledger.AtRisk()) {
 		return broken(PolicyIsKept, "the sales have %s of collateral at stake, the most is %s",

@@ -11,22 +11,22 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file looks for what cannot be in any record: blocks that no chain has had, amounts
-// that do not exist, times that are not of this chain. One such number is there for ever.
+// This file looks for impossible values in the record: blocks that the chain never had, amounts
+// that do not exist, times outside this run. A recorded value stays for ever.
 
 // mostTokens is more than all accounts of a run hold together.
 const mostTokens = 1 << 50
 
-// bounds are what can be, so far.
+// bounds are the possible values so far.
 type bounds struct {
-	block  uint64 // the highest that there was
+	block  uint64 // the highest so far
 	tokens events.Amount
 	from   time.Time
 	to     time.Time
 }
 
-// possible are the bounds of this world. A run takes less than a day of the chain's time, and
-// its clock, which is of another year, is off by a day at most.
+// possible returns the bounds of this world. A run takes less than a day of chain time, and the
+// machine's clock, which shows another year, is off by at most a day.
 func (s *simulator) possible() *bounds {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
@@ -37,7 +37,7 @@ func (s *simulator) possible() *bounds {
 	}
 }
 
-// check looks at every field of an event.
+// check checks every field of an event.
 func (b *bounds) check(m proto.Message) error {
 	if b == nil {
 		return nil

@@ -9,16 +9,16 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file holds an event store, with whatever stands between it and the host, to what the
-// host may believe: what is acknowledged is stored, and shown; and nobody is refused for what
-// the same process wrote.
+// This file checks the promises of an event store, including everything between it and the
+// host: what is acknowledged is stored and shown, and no process is refused because of its own
+// events.
 
 func (s hostStore) Append(
 	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
 ) (events.AppendResult, error) {
 	s.mine.add(batch)
 	r, err := s.busStore.Append(ctx, stream, expected, batch)
-	if len(batch) == 0 || events.IsSystem(stream) || events.IsSnapshot(stream) { // These decide nothing.
+	if len(batch) == 0 || events.IsSystem(stream) || events.IsSnapshot(stream) { // Nothing is decided by these.
 		return r, err
 	}
 	first, exact := expected.Count()
@@ -32,8 +32,7 @@ func (s hostStore) Append(
 	return r, err
 }
 
-// promise notes what the host was told: how many events a stream has, or that a promise was
-// broken.
+// promise notes how many events of a stream were acknowledged, or that a promise was broken.
 func (w *world) promise(wrong error, stream string, count uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -43,7 +42,7 @@ func (w *world) promise(wrong error, stream string, count uint64) {
 	}
 }
 
-// holds looks whether what was acknowledged stands where it was put.
+// holds checks that acknowledged events are stored where they were appended.
 func (s hostStore) holds(ctx context.Context, stream string, from uint64, batch []events.NewEvent) error {
 	n := 0
 	for e, err := range s.committed.ReadStream(context.WithoutCancel(ctx), stream, events.ReadStream{
@@ -61,7 +60,7 @@ func (s hostStore) holds(ctx context.Context, stream string, from uint64, batch 
 	return nil
 }
 
-// otherWrote looks who stands where an append was to go that was refused.
+// otherWrote checks, after a refused append, that somebody else wrote the event at its place.
 func (s hostStore) otherWrote(ctx context.Context, stream string, at uint64) error {
 	ctx = context.WithoutCancel(ctx)
 	for e, err := range s.committed.ReadStream(ctx, stream, events.ReadStream{From: at, Limit: 1}) {
@@ -72,7 +71,7 @@ func (s hostStore) otherWrote(ctx context.Context, stream string, at uint64) err
 	return nil
 }
 
-// writtenIDs are the events that one process of the host appended, or tried to.
+// writtenIDs are the ids of events that one process of the host appended, or tried to.
 type writtenIDs struct {
 	mu  sync.Mutex
 	ids map[events.EventID]bool
@@ -92,7 +91,7 @@ func (w *writtenIDs) has(id events.EventID) bool {
 	return w.ids[id]
 }
 
-// whole hands a read on, and looks whether it showed what the host was told of the stream.
+// whole passes a read on, and checks that it showed all events acknowledged to the host.
 func (s hostStore) whole(
 	stream string, q events.ReadStream, of iter.Seq2[events.Recorded, error],
 ) iter.Seq2[events.Recorded, error] {
@@ -106,7 +105,7 @@ func (s hostStore) whole(
 				n, next = n+1, e.Revision+1
 			}
 			if !yield(e, err) || err != nil && !errors.Is(err, events.ErrStreamNotFound) {
-				return // It need not have come to the end.
+				return // The reader stopped before the end.
 			}
 		}
 		if !q.Backward && next < want && (q.Limit == 0 || n < q.Limit) {

@@ -14,7 +14,7 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// rules are the host's cores, watched: every decision is looked at when it is
+// rules are the host's cores with a check around them: every decision is checked when it is
 // made, with the state that it was made on.
 type rules struct {
 	under actors.Cores
@@ -43,7 +43,7 @@ func newRules(planted actors.Cores, queued int) *rules {
 	return r
 }
 
-// cores are the rules that the host is given.
+// cores returns the rules for the host.
 func (r *rules) cores() actors.Cores {
 	watched := r.under
 	watched.DecideSale = func(s sale.State, c sale.Command) ([]sale.Event, error) {
@@ -104,7 +104,7 @@ func (r *rules) note(err error) {
 	}
 }
 
-// broken is the first thing that was not as it must be.
+// broken is the first violation.
 func (r *rules) broken() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,9 +122,8 @@ type decision[S any, E proto.Message] struct {
 	again   func(S) ([]E, error)
 }
 
-// watch judges a decision: it brings events or an error, the events can be
-// stored and read again, the fold takes them, and the same command brings
-// nothing on the state that follows.
+// watch checks a decision: it brings events or an error, not both; the events can be stored and
+// read back; Evolve takes them; and the same command brings nothing on the following state.
 func watch[S any, E proto.Message](codec *events.Codec, d decision[S, E]) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -170,11 +169,10 @@ func names[E proto.Message](list []E) (names []string) {
 	return names
 }
 
-// patience is how many times a command may bring something. Nearly all do so
-// once. What the chain says of a slot is compared with the record, one
-// difference at a time: a fill that the record did not know, then that the
-// request has started. And taking from the queue gives another slot until as
-// many are taken as there are workers.
+// patience is how many times a command may bring events: nearly always once. But the chain's
+// report on a slot is compared with the record one difference at a time: first an unknown fill,
+// then the start of the request. And taking from the queue gives another slot until every
+// worker has one.
 func patience(command any) int {
 	switch c := command.(type) {
 	case sale.ReportChain:

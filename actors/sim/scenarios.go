@@ -6,18 +6,17 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Hosts that crash in loops, with blocks that come slowly enough: from a start to the last
-// proof of six slots there are some seventy calls, which are answered one by one, ten to a
-// block.
+// For hosts in crash loops blocks must be slow enough: from a start to the last proof of six
+// slots there are some seventy calls, answered one by one, about ten per block.
 const (
 	chanceInLoops = 8  // blocks that give such a host its chance
 	blockInLoops  = 30 // in a thousand steps
-	// chanceWithOld is for a host whose record has lost that it had stored what it hosts.
+	// chanceWithOld is for a host whose record has lost that the data of its slots was stored.
 	chanceWithOld = 40
 )
 
-// Scenarios are all that hosts must come through, by name. The simulation's own tests run
-// them, and so does the test of all that reads the record of a host (projections/js).
+// Scenarios returns all scenarios that hosts must survive, by name. The simulation's own tests
+// run them, and so does the test of the projections (projections/js).
 func Scenarios() map[string]Scenario {
 	return map[string]Scenario{
 		"quiet":        {},

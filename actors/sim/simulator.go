@@ -26,9 +26,9 @@ const hostMargin = 4
 type simulator struct {
 	Scenario
 	rng    *rand.Rand
-	decay  *rand.Rand // of stored data, so that it moves nothing else
-	liar   *rand.Rand // of lies, likewise
-	nodes  *rand.Rand // of the nodes of the event store, likewise
+	decay  *rand.Rand // for rotting data, so that other draws stay the same
+	liar   *rand.Rand // for lies, likewise
+	nodes  *rand.Rand // for the nodes of the event store, likewise
 	panics *panics
 	bus    *bus
 	world  *world
@@ -38,17 +38,18 @@ type simulator struct {
 	audit   *audit
 	rules   *rules
 	view    View
-	owed    map[period]bool // periods that demand a proof, as the host saw
-	// chances are the proofs that the host could hand in, in scenarios that look.
+	owed    map[period]bool // periods that demanded a proof, as the host saw
+	// chances are the proofs that the host could submit, in scenarios that check that.
 	chances *chances
-	noted   uint64 // the newest block that was looked at for them
+	noted   uint64 // the newest block that was checked for them
 	loop    struct {
-		left int    // crashes that follow
+		left int    // crashes still to come
 		next uint64 // the block of the next one
 	}
-	// unsettled is the last period of which the chain has told two stories.
+	// unsettled is the last period about which a reorganisation changed the story.
 	unsettled uint64
-	// older is the record that went back; nil: it did not. A witness keeps its file in dir.
+	// older describes a record that lost events; nil: it did not. A witness keeps its file in
+	// dir.
 	older   *older
 	dir     string
 	unwatch func() error
@@ -63,9 +64,10 @@ type simulator struct {
 	crashes int
 
 	offered, paused, stopping, forgot bool
-	// retrying: the operator has what is quarantined tried again. The world's lock is held.
+	// retrying: the operator is having quarantined work tried again. Guarded by the world's
+	// lock.
 	retrying bool
-	// hurried: nothing goes wrong any more, because there is nothing left to go wrong.
+	// hurried: nothing goes wrong any more, because there is nothing left to disturb.
 	hurried  bool
 	away     int            // steps until a stopped host is started again
 	until    map[string]int // steps at which a trouble of the world is over
@@ -92,7 +94,7 @@ const (
 	minFill   = 30 * time.Second
 )
 
-// overhead is what trees and manifest of a slot take on disk.
+// overhead is what a slot's trees and manifest take on disk.
 func overhead(slotSize events.Bytes) events.Bytes { return slotSize / 1024 }
 
 // Run runs one seed of a scenario inside a bubble of fake time.
@@ -128,7 +130,7 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		cancel()
 		s.settle()
 		s.crash()
-		time.Sleep(time.Minute) // Fake time: the actor library's last timers run out.
+		time.Sleep(time.Minute) // Fake time, in which the actor library's last timers end.
 		out = Outcome{
 			Trace: sum.Sum64(), Steps: s.steps, Crashes: s.crashes,
 			Blocks: s.world.tip().head.Number, Events: map[string]int{}, Faults: s.faults, Problem: problem,
@@ -144,7 +146,7 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 	return out
 }
 
-// newRecord begins with a record; tokens is what the account is accountable for.
+// newRecord begins a record; tokens is what the account must account for.
 func (s *simulator) newRecord(store *events.Memory, tokens events.Amount) {
 	s.store = store
 	s.cluster = &cluster{Memory: store, rng: s.nodes, plant: s.Plant, world: s.world}
@@ -181,7 +183,7 @@ func (s *simulator) config() actors.Config {
 		MaxQueued: s.MaxQueued, SnapshotEvery: s.SnapshotEvery, FailEveryNProofs: s.FailEveryNProofs,
 		Cores: s.panics.poisoned(s.rules.cores()), Yield: s.bus.yield,
 	}
-	if s.Panic > 0 || s.Poison > 0 || s.Plant.Brittle || s.aim != nil { // Its lock moves what runs side by side.
+	if s.Panic > 0 || s.Poison > 0 || s.Plant.Brittle || s.aim != nil { // Its lock changes the interleaving, so only if needed.
 		cfg.Met = s.panics.meets
 	}
 	if s.BitRot > 0 {
@@ -198,7 +200,7 @@ func (s *simulator) config() actors.Config {
 	return cfg
 }
 
-// start starts the host in the background: its first append parks on the bus.
+// start starts the host in the background, because its first append parks on the bus.
 func (s *simulator) start(ctx context.Context) {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
@@ -222,7 +224,7 @@ func (s *simulator) start(ctx context.Context) {
 	cfg := s.config()
 	ctx, s.endLife = context.WithCancel(ctx)
 	go func() {
-		for ctx.Err() == nil { // Whoever runs the host starts it again until it starts.
+		for ctx.Err() == nil { // Like an init system, it retries until the host starts.
 			var host *actors.Host
 			own := ports
 			err := s.watch(ctx, &own)
@@ -242,7 +244,7 @@ func (s *simulator) start(ctx context.Context) {
 	}()
 }
 
-// wallClock is the bubble's fake time, as far off as the machine's clock is.
+// wallClock is the bubble's fake time plus the error of the machine's clock.
 type wallClock struct{ *world }
 
 func (c wallClock) Now() time.Time {
@@ -268,10 +270,10 @@ func (s *simulator) running() *actors.Host {
 	return s.host
 }
 
-// crash ends the host, also one that is only starting.
+// crash ends the host, even one that is still starting.
 func (s *simulator) crash() {
 	s.endLife()
-	synctest.Wait() // A start that had just succeeded hears of it.
+	synctest.Wait() // So a start that has just succeeded notices.
 	if h := s.running(); h != nil {
 		h.Kill()
 		s.setHost(nil)
@@ -280,7 +282,7 @@ func (s *simulator) crash() {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
 	if s.unwatch != nil {
-		_ = s.unwatch() // What it did not write is not known.
+		_ = s.unwatch() // What it did not write is lost.
 		s.unwatch = nil
 	}
 	s.world.forgetHost()
@@ -297,7 +299,7 @@ func (s *simulator) settle() {
 	}
 }
 
-// run lets things happen until every request is over and settled.
+// run runs steps until every request is over and settled.
 func (s *simulator) run(ctx context.Context) error {
 	s.start(ctx)
 	for s.steps = 0; s.steps < s.MaxSteps; s.steps++ {
@@ -324,7 +326,7 @@ func (s *simulator) run(ctx context.Context) error {
 		s.MaxSteps, s.waits, s.world, s.bus))
 }
 
-// makeOffer puts capacity up for sale, as an operator does.
+// makeOffer puts space on offer, as an operator does.
 func (s *simulator) makeOffer(ctx context.Context, h *actors.Host) {
 	go func() {
 		for ctx.Err() == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// crowd is with how many parked calls the world begins to slow down: one call is
-// answered per step, and nodes and disks do not fall behind the chain for ever.
+// crowd is how many parked calls slow down the blocks: only one call is answered per step, and
+// real nodes and disks do not fall behind the chain for ever.
 const crowd = 6
 
 // step lets one thing happen.
@@ -76,19 +76,19 @@ func (s *simulator) stop(ctx context.Context) {
 	s.setHost(nil)
 	s.forgive()
 	go func() {
-		_ = h.Stop(ctx) // The record may miss that it stopped; the next start says so by its epoch.
+		_ = h.Stop(ctx) // The record may lack the stop; the next start shows it by its epoch.
 		s.world.mu.Lock()
 		defer s.world.mu.Unlock()
 		s.world.forgetHost()
 	}()
 }
 
-// forgive drops the duties that a host which does not run cannot record.
+// forgive drops the duties that a host cannot record while it is down.
 func (s *simulator) forgive() {
 	maps.DeleteFunc(s.owed, func(p period, _ bool) bool { return s.audit.closed[p] == "" })
 }
 
-// pause lets the operator pause the queue, or resume it.
+// pause makes the operator pause or resume the queue.
 func (s *simulator) pause(ctx context.Context) {
 	h := s.running()
 	if h == nil {
@@ -102,7 +102,7 @@ func (s *simulator) pause(ctx context.Context) {
 	}
 	go func() {
 		err := h.Queue(ctx, cmd)
-		for errors.Is(err, shell.ErrRecordAway) { // It may take effect; asking again is harmless.
+		for errors.Is(err, shell.ErrRecordAway) { // It may take effect; repeating it is harmless.
 			time.Sleep(time.Second)
 			s.bus.yield(ctx, "operator pauses")
 			err = h.Queue(ctx, cmd)
@@ -110,7 +110,7 @@ func (s *simulator) pause(ctx context.Context) {
 		if err != nil {
 			s.world.mu.Lock()
 			defer s.world.mu.Unlock()
-			s.paused = !s.paused // It did not happen; the operator sees that.
+			s.paused = !s.paused // It did not happen, and the operator sees that.
 		}
 	}()
 }
@@ -163,6 +163,6 @@ func (s *simulator) post() {
 	}
 	s.note("post %s", r.ID.Short())
 	if err := s.world.post(r); err != nil {
-		panic(err) // The simulation's own mistake.
+		panic(err) // A mistake of the simulation.
 	}
 }

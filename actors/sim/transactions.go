@@ -10,11 +10,11 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file holds the contract's transactions, each with its checks in the
-// contract's order (spec/marketplace.md §5). A transaction that fails may leave half
-// of its work behind: whoever calls it throws the clone away.
+// This file holds the contract's transactions, each with its checks in the contract's order
+// (spec/marketplace.md §5). A failed transaction may leave half of its work behind: the caller
+// discards the clone.
 
-// validator is who marks every miss that can be marked.
+// validator is the account that marks every miss that can be marked.
 var validator = events.Address{0x7a}
 
 func reverted(name string) error { return fmt.Errorf("%w: %s", events.ErrReverted, name) }
@@ -86,7 +86,7 @@ func proofFor(s events.SlotID, ch events.Challenge) events.Proof {
 	return events.Proof{0: s, 1: ch, 7: {31: 1}}
 }
 
-// keptPeriods bounds how many old periods a slot remembers its proofs of.
+// keptPeriods bounds for how many old periods a slot remembers its proofs.
 const keptPeriods = 64
 
 // takeProof is the part of submitProof that fillSlot shares (§5.4).
@@ -109,8 +109,8 @@ func (c *contract) takeProof(m blockContext, s *slot, p events.Proof) ([]message
 	return []messages.MarketEvent{&messages.ChainProofSubmitted{SlotId: s.id.String()}}, nil
 }
 
-// prove is submitProof. It does not ask whether a proof is demanded, nor whether
-// the slot is filled.
+// prove is submitProof. It checks neither whether a proof is demanded nor whether the slot is
+// filled.
 func (c *contract) prove(
 	m blockContext, id events.SlotID, host events.Address, p events.Proof,
 ) ([]messages.MarketEvent, error) {
@@ -132,7 +132,7 @@ func (c *contract) fill(
 	}
 	s := c.writeSlot(id)
 	st := c.slotState(s, m.time)
-	// A request that is over shows in the slot only once somebody filled it.
+	// The end of a request shows in a slot's state only once somebody has filled it.
 	over := c.requestState(c.requestOf(s), m.time) > events.RequestStarted
 	switch {
 	case !s.reserved[host]:
@@ -170,7 +170,7 @@ func (c *contract) fill(
 	return out, nil
 }
 
-// rewardFor is the validator's part of what a miss costs.
+// rewardFor is the validator's share of what a miss costs.
 func rewardFor(cfg events.MarketConfig, ask events.Ask) events.Amount {
 	return percent(slashFor(cfg, ask), cfg.ValidatorRewardPercentage)
 }
@@ -181,8 +181,8 @@ func slashFor(cfg events.MarketConfig, ask events.Ask) events.Amount {
 	return percent(full, cfg.SlashPercentage)
 }
 
-// markable are the slots whose proof of the period that just ended an attentive
-// validator can mark as missing in this block, in the order of their filling.
+// markable returns the slots, in the order of their filling, whose proof of the period that
+// just ended can be marked as missing in this block.
 func (c *contract) markable(m blockContext) (period uint64, slots []events.SlotID) {
 	period = m.period(c) - 1
 	end := duty.End(c.cfg.Proofs, period)
