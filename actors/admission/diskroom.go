@@ -48,7 +48,7 @@ func (d *DiskRoom) Set(now time.Time, free events.Bytes, err error) (wakes bool)
 	default:
 		d.Known, d.Free, d.Full, d.Reason = true, free, free < d.Keep, ""
 		if d.Full {
-			d.Reason = fmt.Sprintf("the file system has %d bytes left, and %d stay free (storage.keepFree)",
+			d.Reason = fmt.Sprintf("the file system has %d bytes left, and %d must stay free (storage.keepFree)",
 				free, d.Keep)
 		}
 	}
@@ -72,8 +72,8 @@ func (d *DiskRoom) Fits(bytes, promised events.Bytes) (reason string) {
 	case d.Full:
 		return d.Reason
 	case d.Known && d.Free-min(d.Free, d.Keep) < promised+bytes:
-		return fmt.Sprintf("the slot needs %d bytes and downloads that run %d more; "+
-			"the file system has %d left, and %d stay free",
+		return fmt.Sprintf("the slot needs %d bytes and running downloads %d more; "+
+			"the file system has %d left, and %d must stay free",
 			bytes, promised, d.Free, d.Keep)
 	}
 	return ""

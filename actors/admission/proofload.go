@@ -150,7 +150,7 @@ func (u *Rules) NoRoom() string {
 		return fmt.Sprintf("a proof period of the contract is %s; blocks are %s apart, so that the %d blocks in which "+
 			"a proof is made and mined (sales.proofBlocks) take %s", proofs.Period, each, blocks, needs)
 	case measured && took+each >= proofs.Period:
-		return fmt.Sprintf("a proof period of the contract is %s; to make a proof takes %s, and a block %s more",
+		return fmt.Sprintf("a proof period of the contract is %s; a proof takes %s to make, and a block %s more",
 			proofs.Period, took.Round(time.Millisecond), each)
 	case uint64(proofs.Downtime)+blocks > 255:
 		return fmt.Sprintf("the contract's downtime is %d of 256 blocks, which leaves less than the %d in which a "+

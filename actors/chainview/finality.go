@@ -22,7 +22,7 @@ func (c *Chain) WaitFinal(ctx context.Context, number uint64) error {
 			return m.Final(ctx, number)
 		})
 		if err != nil {
-			return fmt.Errorf("is what ended the sale final: %w", err)
+			return fmt.Errorf("ask whether the end of the sale is final: %w", err)
 		}
 		if final {
 			return nil

@@ -66,7 +66,7 @@ func (c *Chain) Lately(ctx context.Context, head events.Head) []events.Head {
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			c.Log.Warnf("at what pace blocks come is not known yet: read blocks %d to %d: %v", first, head.Number, err)
+			c.Log.Warnf("the block time is not known yet: read blocks %d to %d: %v", first, head.Number, err)
 		}
 		return nil
 	}

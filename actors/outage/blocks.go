@@ -57,7 +57,7 @@ func read(ctx context.Context, m Market, first uint64, head events.Head) (blocks
 	}
 	for i, h := range heads {
 		if h.Number != first+uint64(i) || i > 0 && h.Parent != heads[i-1].Hash {
-			return nil, fmt.Errorf("block %d does not follow on the one before it", first+uint64(i))
+			return nil, fmt.Errorf("block %d does not follow the one before it", first+uint64(i))
 		}
 	}
 	if len(heads) == 0 || heads[len(heads)-1].Hash != head.Hash {

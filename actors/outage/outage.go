@@ -127,7 +127,7 @@ func (k *keeper) wait(why error) {
 		k.waits = why.Error()
 	}
 	if k.waits != "" && k.waits != before {
-		k.Log.Warnf("without the event store: what is owed is not known, and asked again: %s", k.waits)
+		k.Log.Warnf("without the event store: find out what is owed, will try again: %s", k.waits)
 	}
 	k.Tell(k.facts())
 }
@@ -139,7 +139,7 @@ func (k *keeper) begin(ctx context.Context) (head events.Head, err error) {
 		if market, err = k.Market.Config(ctx); err == nil {
 			k.terms = market.Proofs
 			if have, want := k.Prover.KeyHash(), k.terms.KeyHash; have != want {
-				return head, fmt.Errorf("the contract wants proofs of other keys: %s, at hand is %s", want, have)
+				return head, fmt.Errorf("the contract wants proofs of other keys: %s, the prover has %s", want, have)
 			}
 			head, err = k.Market.Head(ctx)
 		}

@@ -49,7 +49,7 @@ func (s *slot) begins(v duty.Verdict, head events.Head) bool {
 // Outcomes of a task besides a proof.
 var (
 	errOver  = errors.New("it is not ours, or owes nothing")
-	errMoved = errors.New("another proof is owed than the one that was made, or none")
+	errMoved = errors.New("the proof that was made is no longer owed")
 )
 
 // task proves one slot for one challenge.
@@ -76,7 +76,7 @@ func (k *keeper) end(s *slot, v duty.Verdict, sent bool, err error) {
 		s.settled = v.Period
 		if sent {
 			k.proofs++
-			log.Infof("without the event store: the proof of period %d is handed in", v.Period)
+			log.Infof("without the event store: the proof of period %d is submitted", v.Period)
 		}
 	case errors.Is(err, errOver):
 		s.over = true
@@ -88,7 +88,7 @@ func (k *keeper) end(s *slot, v duty.Verdict, sent bool, err error) {
 		k.alert(s, v.Period)
 	default:
 		s.trouble = err.Error()
-		log.Warnf("without the event store: the proof of period %d is tried again: %v", v.Period, err)
+		log.Warnf("without the event store: the proof of period %d failed, will try again: %v", v.Period, err)
 	}
 	k.Tell(k.facts())
 }
@@ -140,7 +140,7 @@ func (k *keeper) prove(ctx context.Context, s *slot, v duty.Verdict) (sent bool,
 	case errors.Is(err, events.ErrNotOurSlot):
 		return false, fmt.Errorf("%w: %w", errOver, err)
 	case err != nil:
-		return false, fmt.Errorf("hand in the proof: %w", err)
+		return false, fmt.Errorf("submit the proof: %w", err)
 	}
 	return true, nil
 }

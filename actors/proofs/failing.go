@@ -46,8 +46,8 @@ func (p *Scheduler) failedOn(slot events.SlotID, err error) {
 	if f.times >= quarantine.MostPanics && p.Quarantined.Begin(about, err.Error()) {
 		p.Raise(health.AlertNotProving, slot, f.period,
 			"NOT PROVING: what the slot owes cannot be computed: "+err.Error(),
-			fmt.Sprintf("find the cause in the log; it is tried again with every block, and what was found before "+
-				"is proven; `hostnode quarantine` says whether it has passed (%s)", about))
+			fmt.Sprintf("find the cause in the log; the host tries again with every block, and duties found before "+
+				"are proven; `hostnode quarantine` says whether it is over (%s)", about))
 	}
 }
 

@@ -47,7 +47,7 @@ var (
 	// errTooLate ends a proof that can no longer be in time.
 	errTooLate = errors.New("it can no longer be in time, and the prover is needed for proofs that can")
 	// ErrYields ends a proof for a fill because an owed one needs the prover.
-	ErrYields = errors.New("a proof that is owed needs the prover")
+	ErrYields = errors.New("an owed proof needs the prover")
 )
 
 // NewProvers lets size proofs be made at once; inclusion is the time between a proof and the

@@ -42,8 +42,8 @@ func (p *Scheduler) alertDamaged(told *health.Incident, slot events.SlotID, st s
 			st.Damage.Since.UTC().Format(time.RFC3339), sale.Sentence(&messages.SlotDamaged{
 				Blocks: st.Damage.Blocks, Whole: st.Damage.Whole, FoundBy: st.Damage.FoundBy,
 			})),
-			fmt.Sprintf("it is repaired by itself from content.sources; how that goes: `hostnode sale %s`; "+
-				"look at the disk", slot))
+			fmt.Sprintf("the host repairs it from content.sources: follow it with `hostnode sale %s`, "+
+				"and check the disk", slot))
 	})
 	if was && !told.Told && st.KeepsData() {
 		p.Log.WithField("slot", slot.String()).Info("the data of the slot is sound again")

@@ -62,7 +62,7 @@ func (p *Scheduler) readPast(a *shell.Turn, from, to uint64) {
 func (p *Scheduler) onPast(a *shell.Turn, m pastRead) {
 	p.judging = false
 	if m.err != nil { // It is asked again at the next block.
-		p.Log.Warnf("find out which proofs were owed in periods that are over: %v", m.err)
+		p.Log.Warnf("find out which proofs were owed in past periods, will try again: %v", m.err)
 		return
 	}
 	missing := map[uint64]bool{}
@@ -176,12 +176,12 @@ func (p *Scheduler) whySilent(s *scheduled, period uint64) string {
 	case s.paused.holds(period):
 		return "nothing was done for the sale in the period: " + s.paused.why
 	case !duty.End(p.Terms.Proofs, period).After(s.began):
-		return "the host ran, and the sale was not ready to prove until the period was over: its record could not be " +
-			"read yet, or its data not be kept"
+		return "the host ran, but the sale was not ready to prove before the period was over: its record could not be " +
+			"read yet, or the lifetime of its data not be extended"
 	case s.knownFrom == 0 || period < s.knownFrom || period > s.known:
 		return "the blocks that decide about it could not be read while the period ran"
 	}
-	return fmt.Sprintf("no block of the period came after which it was to be seen: a proof is owed when the "+
+	return fmt.Sprintf("no block of the period showed it in time: a proof is owed when the "+
 		"pointer can leave its %d blocks of downtime before the marking ends", p.Terms.Proofs.Downtime)
 }
 

@@ -197,7 +197,7 @@ func TestAMissWhileTheSalesRecordWasNotReadIsNotBlamedOnTheChain(t *testing.T) {
 		}
 		g.publish()
 		silent, reasons := silentOnes(g.after(300))
-		if len(silent) < 3 || strings.Count(reasons, "not ready to prove until the period was over") < 3 {
+		if len(silent) < 3 || strings.Count(reasons, "not ready to prove before the period was over") < 3 {
 			t.Errorf("%d: the reasons: %s", silent, reasons)
 		}
 	})

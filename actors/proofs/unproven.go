@@ -76,7 +76,7 @@ func (p *Scheduler) onTerms(m quarantinedTerms) {
 	switch {
 	case u == nil:
 	case m.err != nil: // It is asked again with the next try of the sale.
-		p.Log.WithField("slot", m.slot.String()).Warnf("what does the quarantined slot owe: %v", m.err)
+		p.Log.WithField("slot", m.slot.String()).Warnf("find out what the quarantined slot owes: %v", m.err)
 	default:
 		u.known, u.Probability = true, duty.Probability(p.Terms.Proofs, m.ask.ProofProbability)
 	}
@@ -127,7 +127,7 @@ func (p *Scheduler) onOwes(m quarantinedOwes) {
 	case m.ours:
 		p.Raise(health.AlertNotProving, m.slot, m.period,
 			fmt.Sprintf("NOT PROVING: a proof of period %d is owed, and the sale is quarantined: %s", m.period, u.Why),
-			fmt.Sprintf("find the cause in the log and with `hostnode sale %s`; the sale is tried again by itself, "+
+			fmt.Sprintf("find the cause in the log and with `hostnode sale %s`; the host tries the sale again by itself, "+
 				"at once after a restart", m.slot))
 	}
 }

@@ -113,7 +113,7 @@ func (q *Queue) tellFunds(balance events.Balance, expected uint64) {
 		n.Proofs = q.ProofsWithin(n.Days, expected)
 		if balance.ProofWei.IsZero() && !w.unknown {
 			w.unknown = true
-			q.Log.Warn("the chain does not say what a proof costs in gas: for how long the account lasts is not known")
+			q.Log.Warn("the chain does not say what gas a proof costs, so it is not known how long the account lasts")
 		}
 	}
 	f := health.Facts{Account: q.Me.String(), Funds: n}
@@ -127,7 +127,7 @@ func (q *Queue) tellFunds(balance events.Balance, expected uint64) {
 		q.RaiseCause(low, events.SlotID{}, f)
 	}
 	if low == "" && w.low != "" {
-		q.Log.Infof("the account holds %s wei and lasts again", balance.Wei)
+		q.Log.Infof("the account holds %s wei, which is enough again", balance.Wei)
 	}
 	w.low = low
 }

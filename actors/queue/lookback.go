@@ -145,7 +145,7 @@ func (q *Queue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 			case unknown && tried[id] >= maxUnknown, err == nil && decided == nil:
 				m.same = append(m.same, id)
 			case err != nil:
-				q.Log.WithField("request", id.String()).Debugf("a refused request is looked at again later: %v", err)
+				q.Log.WithField("request", id.String()).Debugf("a refused request could not be judged again, will try later: %v", err)
 				m.unanswered = append(m.unanswered, id)
 			default:
 				q.self.Tell(judgedLater{cmd: decided, cause: lookedAgain + reason, done: q.onJudgedAgain(id)})
@@ -202,8 +202,8 @@ func (q *Queue) pauseLookBack() {
 	}
 	l.resting = true
 	if l.pauses++; l.pauses == 1 {
-		q.Log.Warnf("refused requests that may fit now could not be looked at, because the chain or the record did "+
-			"not answer: %d; they are tried again", len(l.owed))
+		q.Log.Warnf("refused requests that may fit now could not be judged, because the chain or the event store did "+
+			"not answer: %d; will try again", len(l.owed))
 	}
 	self := q.self
 	q.Clock.After(q.Backoff("look back", l.pauses), func() { self.Tell(lookAtOwed{}) })

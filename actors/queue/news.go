@@ -248,7 +248,7 @@ func (q *Queue) judgeQuarantined(a *shell.Turn, revision uint64) {
 			})
 		if err != nil || len(news.news) == 0 || news.news[0].Revision != revision {
 			q.Log.WithField("market", revision).Warnf(
-				"the event of the market was not judged: it was not found (%v)", err)
+				"the event of the market was not found, so it was not judged (%v)", err)
 			return
 		}
 		commands, err := q.judgeUnlessQuarantined(ctx, news.news[0])
@@ -300,7 +300,7 @@ func (q *Queue) onVerdict(a *shell.Turn, revision uint64, err error) {
 	case undecided(err):
 		q.news.startOver() // Nothing was decided; what is recorded already will be skipped.
 	default:
-		q.Log.WithField("market", revision).Warnf("the queue did not take what the market said: %v", err)
+		q.Log.WithField("market", revision).Warnf("the queue did not take an event of the market: %v", err)
 	}
 	q.judgeNext(a)
 }

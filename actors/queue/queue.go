@@ -255,7 +255,7 @@ func (q *Queue) onWorkerFailed(a *shell.Turn, m shell.ChildFailed) {
 		}
 		q.stumbles[key]++
 		pause := q.Backoff(key, q.stumbles[key])
-		q.Log.WithField("actor", m.Child.Name).Errorf("a worker failed and is started again in %s: %v", pause, m.Err)
+		q.Log.WithField("actor", m.Child.Name).Errorf("a worker failed and will be restarted in %s: %v", pause, m.Err)
 		self := a.Self
 		q.Clock.After(pause, func() { self.Tell(workerDue{key}) })
 	}

@@ -39,7 +39,7 @@ func (s *Agent) judgeAdopted(a *shell.Turn, next uint64) {
 			})
 		}
 		if err != nil && ctx.Err() == nil { // It is asked again after the next period, and at the end.
-			s.Log.WithField("slot", s.slot.String()).Warnf("what the slot owes is not known yet: %v", err)
+			s.Log.WithField("slot", s.slot.String()).Warnf("find out what the adopted slot owes, will try again: %v", err)
 			m.next = s.ClosedPeriod(s.View.Now()) + 1
 		}
 		if ctx.Err() == nil {
@@ -77,7 +77,7 @@ func (s *Agent) owedByAdopted(ctx context.Context, st sale.State) (m adoptedJudg
 		until = report.Facts.RequestExpiry
 	}
 	owed, err := s.owedUntil(ctx, known, report.Facts.At, ending{until: until, last: closed},
-		"the slot was adopted, and its data was not here, until the period was over")
+		"the slot was adopted, and its data was not here before the period was over")
 	m.told = slices.Concat(m.told, owed.silent)
 	return m, err
 }

@@ -380,9 +380,9 @@ func (s *Agent) onTrouble(a *shell.Turn, m effectTrouble) {
 	s.trouble.Error = m.err.Error()
 	entry := s.fields().WithField("effect", m.key).WithField("tries", s.trouble.Tries)
 	if s.journal.Durable.OnChain {
-		entry.Errorf("a call of a hosted slot failed and is tried again: %v", m.err)
+		entry.Errorf("a call for a hosted slot failed, will try again: %v", m.err)
 	} else {
-		entry.Warnf("a call failed and is tried again: %v", m.err)
+		entry.Warnf("a call failed, will try again: %v", m.err)
 	}
 	s.tellObservers(a, nil)
 }

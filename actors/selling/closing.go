@@ -124,8 +124,8 @@ func (s *Agent) closeAccount(ctx context.Context, st sale.State, report sale.Rep
 	if first := sales.FirstUnjudged(s.Terms.Proofs, &st); !st.FilledAt.IsZero() {
 		from = strconv.FormatUint(first, 10)
 	}
-	c.unjudged = fmt.Sprintf("the periods from %s on, up to the end: %v", from, err)
-	s.Log.WithField("slot", s.slot.String()).Errorf("what the slot owed is not known of %s", c.unjudged)
+	c.unjudged = fmt.Sprintf("the periods from %s to the end: %v", from, err)
+	s.Log.WithField("slot", s.slot.String()).Errorf("the record does not say what the slot owed in %s", c.unjudged)
 	return c, nil
 }
 
@@ -143,7 +143,7 @@ func (s *Agent) account(ctx context.Context, st sale.State, facts events.SlotFac
 	}
 	c.until = end.until
 	why := "nobody saw in time that it was owed: the blocks that decide about it could not be read, or came in " +
-		"another way than was to be expected"
+		"an unexpected way"
 	if loaded {
 		why = "the host did not run, or did not reach the chain, until " + end.what
 	}
@@ -196,7 +196,7 @@ func (s *Agent) ending(ctx context.Context, st sale.State, facts events.SlotFact
 // those still on the chain, that says so.
 func (s *Agent) lossOf(ctx context.Context, st sale.State, facts events.SlotFacts) (lost events.Head, err error) {
 	if s.Record.Away() {
-		return lost, fmt.Errorf("%w: the record of the market does not answer", errLossUnknown)
+		return lost, fmt.Errorf("%w: the event store is away", errLossUnknown)
 	}
 	// The log is being read, from far back if the host was down for long.
 	if _, err := s.View.Wait(ctx, func(events.Head) bool { return s.Told.Load() >= facts.At.Number }); err != nil {
@@ -249,7 +249,7 @@ func (s *Agent) marketBackward(ctx context.Context) iter.Seq2[messages.MarketEve
 // before the attempt began.
 func (s *Agent) ourFill(ctx context.Context, st sale.State, facts events.SlotFacts) (fill events.Head, err error) {
 	if s.Record.Away() {
-		return fill, fmt.Errorf("%w: the record of the market does not answer", errFillUnknown)
+		return fill, fmt.Errorf("%w: the event store is away", errFillUnknown)
 	}
 	if _, err := s.View.Wait(ctx, func(events.Head) bool { return s.Told.Load() >= facts.At.Number }); err != nil {
 		return fill, fmt.Errorf("%w: it was read up to block %d: %w", errFillUnknown, s.Told.Load(), err)

@@ -55,7 +55,7 @@ func (s *Agent) look(a *shell.Turn) {
 		}
 		if m.cmd = cmd; err != nil {
 			m.cmd = nil
-			s.Log.WithField("slot", s.slot.String()).Warnf("a look at the slot failed and is tried again: %v", err)
+			s.Log.WithField("slot", s.slot.String()).Warnf("compare the sale with the chain, will try again: %v", err)
 			_ = shell.Sleep(ctx, s.Clock, s.Backoff(s.slot.String()+"/look", max(1, tries)))
 		}
 		if ctx.Err() == nil {

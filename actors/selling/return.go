@@ -119,7 +119,7 @@ func (s *Agent) refill(
 	}
 	r, err := s.reserved(ctx, next.Attempt)
 	if err != nil {
-		return nil, fmt.Errorf("look what was reserved for filling the slot again: %w", err)
+		return nil, fmt.Errorf("read the reservation for filling the slot again: %w", err)
 	}
 	return sale.Refill{
 		At: f.At.Time, ExpiresAt: f.RequestExpiry, EndsAt: f.RequestEnd,

@@ -161,7 +161,7 @@ func (s *Agent) takenAtFirst(ctx context.Context, st sale.State) (taken []proofR
 	taken, err := chainview.Patiently(ctx, s.Base, min(chainview.LookPatience, s.Patience()/2),
 		func(ctx context.Context) ([]proofReport, error) { return s.takenProofs(ctx, st) })
 	if err != nil && ctx.Err() == nil {
-		s.Log.WithField("slot", s.slot.String()).Warnf("the sale goes on without: %v", err)
+		s.Log.WithField("slot", s.slot.String()).Warnf("the sale goes on before it is known which proofs the contract took: %v", err)
 	}
 	return taken, err == nil
 }
@@ -252,7 +252,7 @@ func (s *Agent) onTakenAnswer(a *shell.Turn, m takenAnswer) {
 	s.asked = nil
 	defer s.whileAway(a)
 	if m.err != nil { // What is due goes on; what closes a duty is told again.
-		s.fields().Warnf("what closes duties waits until the next block: %v", m.err)
+		s.fields().Warnf("open duties are closed after the next block at the earliest: %v", m.err)
 		for _, h := range slices.Concat(held, s.held) {
 			if s.mayGoAhead(h.Cmd) {
 				s.decide(a, h, nil)

@@ -56,7 +56,7 @@ const (
 var (
 	// ErrReloading: somebody else wrote to the stream, so what was decided meanwhile is void
 	// and nothing of it happened. Ask again.
-	ErrReloading = errors.New("the record moved under the decision; ask again")
+	ErrReloading = errors.New("somebody else wrote to the record meanwhile; ask again")
 	// ErrOverloaded: too many commands wait for one actor.
 	ErrOverloaded = errors.New("too many commands are waiting")
 )

@@ -72,7 +72,7 @@ func DecodeAs[E proto.Message](codec *events.Codec, r events.Recorded) (E, error
 	}
 	e, ok := m.(E)
 	if !ok {
-		return none, fmt.Errorf("%s revision %d: %s does not belong into this stream: %w",
+		return none, fmt.Errorf("%s revision %d: %s does not belong in this stream: %w",
 			r.Stream, r.Revision, r.Type, events.ErrUnknownEvent)
 	}
 	return e, nil
@@ -91,7 +91,7 @@ func (j *Journal[S, C, E]) fold(m Loaded[S, E]) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %s: the rules fail on revision %d: %w",
+		return fmt.Errorf("%w: %s: the rules panic on revision %d: %w",
 			ErrUnreadable, j.Stream, m.From.Events+uint64(at), err)
 	}
 	return nil

@@ -36,7 +36,7 @@ func (b *Base) SaveAll(ctx context.Context) {
 	for _, name := range slices.Sorted(maps.Keys(b.Savers)) {
 		err := b.RT.Guarded("snapshot", func() error { return b.Savers[name].Finish(ctx) })
 		if err != nil {
-			b.Log.Warnf("a state was not saved at the stop; the next start reads more of the record: %v", err)
+			b.Log.Warnf("a state was not saved at the stop, so the next start reads more of the record: %v", err)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (k *Keeper[S]) Handle(msg any) bool {
 	}
 	k.saving = false
 	if m.err != nil {
-		k.Log.Warnf("a snapshot of %s was not written; it is tried again later: %v", k.Stream, m.err)
+		k.Log.Warnf("a snapshot of %s was not written, will try later: %v", k.Stream, m.err)
 		return true
 	}
 	k.written.Store(m.events)

@@ -30,8 +30,8 @@ func (v *Validator) show(head events.Head) []validation.Slot {
 	if skips := skipped > 0; skips != v.skipping && v.history.done {
 		v.skipping = skips
 		if skips {
-			v.Log.Infof("validating: %d slots are watched, and the %d that were filled last are not; "+
-				"validator.maxSlots says how many", len(watched), skipped)
+			v.Log.Infof("validating: %d slots are watched, and the %d filled last are not; "+
+				"raise validator.maxSlots to watch more", len(watched), skipped)
 		} else {
 			v.Log.Infof("validating: all %d slots are watched again", len(watched))
 		}

@@ -201,7 +201,7 @@ func (v *Validator) resume(a *shell.Turn) {
 	a.Do(func(ctx context.Context) {
 		var sent []events.MissingProof
 		err := v.Retry(ctx, "validator resumes",
-			func(err error) { v.Log.Warnf("look for markings of before: %v", err) },
+			func(err error) { v.Log.Warnf("look for earlier markings, will try again: %v", err) },
 			func(error) bool { return false },
 			func(ctx context.Context) (err error) {
 				sent, err = v.Validation.Sent(ctx)
