@@ -123,8 +123,8 @@ func (s *simulator) hosts() bool {
 	return !locked.IsZero()
 }
 
-// forget loses record and disk. The slots that the chain counts as ours are
-// all that is left; the new record accounts for their collateral as well.
+// forget loses record and disk. Only the slots that the chain counts as ours are left; the new
+// record accounts for their collateral too.
 func (s *simulator) forget(ctx context.Context) {
 	s.trouble("record lost", "world", "forget")
 	s.forgot = true

@@ -213,7 +213,7 @@ func (c *contract) mayMark(m blockContext, s *slot, period uint64) error {
 	return nil
 }
 
-// mark is markProofAsMissing; the reward is for who marks.
+// mark is markProofAsMissing; whoever marks gets the reward.
 func (c *contract) mark(
 	m blockContext, id events.SlotID, period uint64, by events.Address,
 ) (reward events.Amount, logs []messages.MarketEvent, err error) {
@@ -233,8 +233,7 @@ func (c *contract) mark(
 	return reward, logs, nil
 }
 
-// forfeit frees a slot by force (§5.7). The proofs received and missed are not
-// forgotten.
+// forfeit frees a slot by force (§5.7). Received and missed proofs stay.
 func (c *contract) forfeit(m blockContext, id events.SlotID) []messages.MarketEvent {
 	s := c.writeSlot(id)
 	r := c.writeRequest(s.request)
@@ -254,10 +253,10 @@ func (c *contract) forfeit(m blockContext, id events.SlotID) []messages.MarketEv
 	return out
 }
 
-// paid is what a freeSlot moved to the host.
+// paid is what freeSlot pays to the host.
 type paid struct {
 	reward, collateral events.Amount
-	burnt              bool // the slot ran: its collateral is gone
+	burnt              bool // the slot was running: its collateral is burnt
 }
 
 // free is freeSlot by its host, with the host as both recipients (§5.6).

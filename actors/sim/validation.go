@@ -15,8 +15,8 @@ import (
 // fakeValidation is the Validation port of the host's account over the world.
 type fakeValidation struct{ *world }
 
-// Validation is the validator's port of the host's account. From then on nobody else
-// marks missing proofs in this world.
+// Validation returns the validator's port of the host's account. From then on nobody else marks
+// missing proofs in this world.
 func (w *World) Validation() port.Validation {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
@@ -24,7 +24,7 @@ func (w *World) Validation() port.Validation {
 	return fakeValidation{w.w}
 }
 
-// Mark lets another validator mark a missing proof in the next block.
+// Mark makes another validator mark a missing proof in the next block.
 func (w *World) Mark(slot events.SlotID, period uint64) error {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
@@ -34,7 +34,7 @@ func (w *World) Mark(slot events.SlotID, period uint64) error {
 	}})
 }
 
-// Own lets the host's account fill a slot, without a host. It never proves it.
+// Own makes the host's account fill a slot, without a host. The slot is never proven.
 func (w *World) Own(slot events.SlotID) error {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
@@ -47,19 +47,19 @@ func (w *World) Own(slot events.SlotID) error {
 	}})
 }
 
-// Tokens are what the host's account holds.
+// Tokens is what the host's account holds.
 func (w *World) Tokens() events.Amount {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
 	return w.w.tip().state.tokens[me]
 }
 
-// Reward is what marking a missing proof of a request's slot brings.
+// Reward is what the marking of a missing proof of a request's slot pays.
 func (w *World) Reward(r events.Request) events.Amount {
 	return rewardFor(market, r.Ask)
 }
 
-// Terms are the contract's configuration.
+// Terms is the contract's configuration.
 func (w *World) Terms() events.MarketConfig { return market }
 
 func (f fakeValidation) Missing(

@@ -18,9 +18,9 @@ type world struct {
 
 	repo map[events.SlotID]*stored
 	paid map[events.SlotID]events.PayoutReceipt
-	// fills and proofs are mined ones of ours, as an outbox remembers them.
+	// fills and proofs are our mined ones, as an outbox remembers them.
 	fills map[fillKey]events.Fill
-	// repairs says which of the fills were of a slot in repair, and so paid less.
+	// repairs says which fills were of a slot in repair, and so paid less.
 	repairs map[fillKey]bool
 	proofs  map[events.SlotID][]events.TakenProof
 	// intended and marked are markings of the host's own validator, as an outbox
@@ -30,19 +30,19 @@ type world struct {
 	// confirmations is how deep a payout must be before FreeSlot reports it.
 	confirmations uint64
 
-	actions    []action          // what the host did since the simulator looked
-	unanswered map[string]bool   // streams with events that the host was not told are stored
-	trying     map[string]bool   // streams to which the host appends and has no answer yet
+	actions    []action          // what the host did since the simulator last looked
+	unanswered map[string]bool   // streams with events that are stored and not acknowledged to the host
+	trying     map[string]bool   // streams with an append of the host that is not answered yet
 	told       map[string]uint64 // how many events of its streams were acknowledged to the host
 	seen       events.Head       // the last block that the host has taken from the feed
 	fresh      bool              // the simulator has not looked at it yet
-	hashes     map[uint64]bool   // of blocks that the host knows
+	hashes     map[uint64]bool   // hashes that the host knows, by block
 	rot        bool              // half of the snapshots are spoilt
 	again      bool              // the feed delivers its next update twice
 	// storeAway: the event store answers nothing.
 	storeAway bool
 	scrubbing events.ScrubProgress
-	// noRoom says that the disk takes nothing.
+	// noRoom: nothing can be written to the disk.
 	noRoom bool
 	// limit is how much may be on disk; 0: no limit.
 	limit events.Bytes
@@ -50,17 +50,16 @@ type world struct {
 	behind uint64
 	// purse is what the account holds for gas, and what a proof costs.
 	purse events.Balance
-	// skew is how far the machine's clock is from the right time.
+	// skew is the error of the machine's clock.
 	skew time.Duration
-	// faithless and reckless are errors planted in the market's adapter: it sends
-	// after a deadline, and it frees slots that run.
+	// faithless and reckless are errors planted in the market's adapter: it sends after a
+	// deadline, and it frees slots that run.
 	faithless, reckless bool
-	// altering is one planted in the store: it keeps something else than it is given.
+	// altering is an error planted in the store: it stores something other than it was given.
 	altering bool
-	// lying is one planted in the repair: it says that blocks are sound, and does nothing.
+	// lying is an error planted in the repair: it calls blocks sound and does nothing.
 	lying bool
-	// wrong is the first thing that the host did and never may, whatever its
-	// record says.
+	// wrong is the first thing that the host did and must never do, whatever its record says.
 	wrong error
 }
 
@@ -69,17 +68,16 @@ type fillKey struct {
 	attempt uint32
 }
 
-// stored is what is on disk of a slot, of size when it is complete.
+// stored is what is on disk of a slot, which has size bytes when complete.
 type stored struct {
 	bytes, size events.Bytes
 	until       time.Time
-	// rotten are blocks whose bytes have changed; lost says that the file of the blocks
-	// is gone.
+	// rotten are blocks whose bytes have changed; lost: the file of all blocks is gone.
 	rotten map[uint64]bool
 	lost   bool
 }
 
-// damage is what somebody meets who reads these blocks; nil: they are sound.
+// damage is the error of a read of these blocks; nil: they are sound.
 func (s *stored) damage(blocks ...uint64) error {
 	if s.lost {
 		return &events.DamageError{Blocks: blocks[:1], Whole: true, Reason: "the file blocks is missing"}
@@ -91,7 +89,7 @@ func (s *stored) damage(blocks ...uint64) error {
 	return &events.DamageError{Blocks: blocks, Reason: fmt.Sprintf("block %d has other bytes", blocks[0])}
 }
 
-// newWorld is a host's world, on a chain of its own.
+// newWorld returns a host's world, on a chain of its own.
 func newWorld(b *bus, me events.Address, cfg events.MarketConfig, tokens events.Amount) *world {
 	w := worldOn(newBlockchain(cfg, time.Second), b, me)
 	w.tip().state.mint(me, tokens)
@@ -109,8 +107,7 @@ func worldOn(chain *blockchain, b *bus, me events.Address) *world {
 	}
 }
 
-// forgetHost forgets what the host knew: the next one reads everything. The
-// lock is held.
+// forgetHost forgets what the host knew: the next one reads everything. The lock must be held.
 func (w *world) forgetHost() {
 	w.unanswered, w.trying, w.hashes = map[string]bool{}, map[string]bool{}, map[uint64]bool{}
 }
@@ -120,7 +117,7 @@ func (w *world) sight() block {
 	return w.blocks[uint64(len(w.blocks))-1-min(w.behind, uint64(len(w.blocks))-1)]
 }
 
-// rival lets another host reserve a free slot, if there is one, and fill it.
+// rival makes another host reserve a free slot, if there is one, and maybe fill it.
 func (w *world) rival(pick int, fill bool) {
 	w.mu.Lock()
 	var free []events.SlotID
@@ -157,8 +154,8 @@ func (w *world) facts(id events.RequestID, index uint64) events.SlotFacts {
 	return f
 }
 
-// ours is what the account holds, and the full collateral of the slots that
-// the contract counts as ours. The lock is held.
+// ours is what the account holds, and the full collateral of the slots that the contract counts
+// as ours. The lock must be held.
 func (w *world) ours() (here, full events.Amount) {
 	c := w.tip().state
 	for _, o := range c.owned(w.me) {
@@ -168,7 +165,7 @@ func (w *world) ours() (here, full events.Amount) {
 	return c.tokens[w.me], full
 }
 
-// hosted reports whether the contract counts a slot as ours, and it runs.
+// hosted reports whether the contract counts a slot as ours and running.
 func (w *world) hosted(id events.SlotID) bool {
 	tip := w.tip()
 	s := tip.state.slots[id]
