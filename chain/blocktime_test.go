@@ -62,7 +62,7 @@ func TestBlockTimeIsMeasuredAtTheStartAndWhileTheHostRuns(t *testing.T) {
 			if got, known := m.BlockTime(); got != tc.want || known != (tc.want > 0) {
 				t.Fatalf("blocks are %s apart, known: %v; want %s", got, known, tc.want)
 			}
-			if told := said.says("blocks are", "measured"); told != (tc.want > 0) {
+			if told := said.says("the block time is", "measured"); told != (tc.want > 0) {
 				t.Fatalf("the log says what is used: %v", told)
 			}
 		})
@@ -89,7 +89,7 @@ func TestBlockTimeThatIsSetIsNotMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = m.Close() }()
-	if got, known := m.BlockTime(); got != 3*time.Second || !known || !said.says("3s apart", "chain.blockTime") {
+	if got, known := m.BlockTime(); got != 3*time.Second || !known || !said.says("is 3s", "chain.blockTime") {
 		t.Fatalf("blocks are %s apart, known: %v; or nobody was told that it was set", got, known)
 	}
 }

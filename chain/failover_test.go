@@ -169,7 +169,7 @@ func TestEndpointOfAnotherChainIsLeftOutAndNamed(t *testing.T) {
 	})
 	w.gate.set(true, false)
 	w.answers(m)
-	if !said.says("left out", third.server.URL, "another chain") {
+	if !said.says("not used", third.server.URL, "another chain") {
 		t.Fatalf("nobody was told:\n%s", said.lines)
 	}
 }

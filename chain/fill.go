@@ -184,7 +184,7 @@ func (m *Market) lastFill(head *rpc.Header, facts events.SlotFacts, deadline tim
 	}
 	last := earliest(deadline, over.Add(-time.Second))
 	if next := head.Head().Time.Add(m.blocks.Pace()); next.After(last) {
-		return last, fmt.Errorf("%w: next block is of %s, the last good one of %s",
+		return last, fmt.Errorf("%w: the next block has time %s, the last possible one %s",
 			events.ErrDeadlinePassed, next.Format(time.DateTime), last.Format(time.DateTime))
 	}
 	return last, nil

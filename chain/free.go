@@ -126,7 +126,7 @@ func (m *Market) checkRecipient() error {
 	}
 	for name, contract := range map[string]common.Address{"marketplace": m.contract, "token": m.tokenAddress()} {
 		if common.Address(m.cfg.RewardRecipient) == contract {
-			return fmt.Errorf("%w: rewards would go to the %s contract %s, where nobody gets them out; "+
+			return fmt.Errorf("%w: rewards would go to the %s contract %s, which cannot pay them out; "+
 				"name an account", ErrConfig, name, contract)
 		}
 	}

@@ -309,7 +309,7 @@ func TestTwoEndpointsThatDifferAreToldAndNothingIsConfirmed(t *testing.T) {
 	}
 	ahead := facts
 	ahead.At.Hash, ahead.At.Number = events.Hash{1}, facts.At.Number+10
-	if err := confirmed(ahead); !errors.Is(err, rpc.ErrUnavailable) || !strings.Contains(err.Error(), "not got as far") {
+	if err := confirmed(ahead); !errors.Is(err, rpc.ErrUnavailable) || !strings.Contains(err.Error(), "lags behind") {
 		t.Fatalf("a second endpoint that lags: %v", err)
 	}
 	ahead.At.Number += 1000

@@ -149,7 +149,7 @@ func TestProviderWithLimitsAndWithoutFinalBlocksServesAWholeSale(t *testing.T) {
 			if _, tries := provider.state(); tries > 16 { // Those that were under way when it began.
 				t.Fatalf("it was asked %d times in the second in which it refused", tries)
 			}
-			for _, once := range []string{"asked too often", "names no final block"} {
+			for _, once := range []string{"limits our requests", "names no final block"} {
 				if n := said.count(once); n != 1 {
 					t.Fatalf("%q was said %d times:\n%s", once, n, said.lines)
 				}

@@ -84,7 +84,7 @@ func readRequest(
 	v := viewOf(contract, a.market.PackGetRequest(id), a.market.UnpackGetRequest, &raw).Must(func() error {
 		found, err := requestID(a, raw)
 		if err == nil && found != id {
-			err = fmt.Errorf("it speaks of request %s", found)
+			err = fmt.Errorf("it names request %s", found)
 		}
 		return err
 	})
@@ -196,7 +196,7 @@ func (m *Market) isSlot(id events.SlotID, said bindings.ActiveSlot) error {
 		return err
 	}
 	if found := SlotIDOf(of, said.SlotIndex); found != id {
-		return fmt.Errorf("asked for slot %s, it speaks of slot %s", id, found)
+		return fmt.Errorf("asked for slot %s, it names slot %s", id, found)
 	}
 	return nil
 }

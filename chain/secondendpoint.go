@@ -41,7 +41,7 @@ func (m *Market) ConfirmNotOurs(ctx context.Context, slot events.SlotID) error {
 	return m.askOthers(ctx, fmt.Sprintf("whether slot %s is ours", slot), func(other *Market) (different, err error) {
 		owned, err := other.MySlots(ctx)
 		if slices.ContainsFunc(owned, func(o events.OwnedSlot) bool { return o.Slot == slot }) {
-			different = errors.New("the one says no, the other yes")
+			different = errors.New("one says no, the other yes")
 		}
 		return different, err
 	})
@@ -80,7 +80,7 @@ func (m *Market) via(other *rpc.Conn) *Market {
 const farBehind = 64
 
 // errBehind: a second endpoint does not have the block yet, and soon will.
-var errBehind = fmt.Errorf("%w: it has not got as far yet", rpc.ErrUnavailable)
+var errBehind = fmt.Errorf("%w: it lags behind", rpc.ErrUnavailable)
 
 // missingBlock says what it means that an endpoint has no block of that number.
 func (m *Market) missingBlock(ctx context.Context, number uint64) (different, err error) {
@@ -90,7 +90,7 @@ func (m *Market) missingBlock(ctx context.Context, number uint64) (different, er
 	}
 	switch at := uint64(newest.Number); {
 	case at >= number:
-		return errors.New("the other does not know that block"), nil
+		return errors.New("the other does not have that block"), nil
 	case at+farBehind >= number:
 		return nil, errBehind
 	default:
@@ -106,7 +106,7 @@ func difference(here, there events.SlotFacts) error {
 		return fmt.Sprintf("in block %d the request is %s, the slot is %s, its host %s, its collateral %s",
 			f.At.Number, f.RequestState, f.SlotState, f.Host, f.Collateral)
 	}
-	return fmt.Errorf("the one says: %s; the other: %s", told(here), told(there))
+	return fmt.Errorf("one says: %s; the other: %s", told(here), told(there))
 }
 
 // disagreePause is the least time between two reports that endpoints disagree.
@@ -122,7 +122,7 @@ func (m *Market) disagree(endpoints, question string, why error) error {
 	}
 	m.mu.Unlock()
 	if due {
-		m.cfg.Log.Errorf("two endpoints say different things, and nothing is settled until they agree: %v", found)
+		m.cfg.Log.Errorf("two endpoints disagree, and nothing is settled until they agree: %v", found)
 		if m.cfg.NotBelieved != nil {
 			m.cfg.NotBelieved(*found)
 		}

@@ -41,7 +41,7 @@ func (m *Market) meetToken(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known := m.token; known != address && known != (common.Address{}) {
-		m.cfg.Log.Warnf("the market pays in the token %s; a node that is not believed any more had said %s",
+		m.cfg.Log.Warnf("the market pays in the token %s; a node that is no longer believed had named %s",
 			address, known)
 	}
 	m.token = address

@@ -203,7 +203,7 @@ func (m *Market) submitProof(
 	}
 	last := earliest(call.Deadline, events.Unix((period+1)*seconds-1))
 	if next.After(last) {
-		return events.Receipt{}, fmt.Errorf("%w: next block is of %s", events.ErrDeadlinePassed,
+		return events.Receipt{}, fmt.Errorf("%w: the next block has time %s", events.ErrDeadlinePassed,
 			next.Format(time.TimeOnly))
 	}
 	data, err := m.abis.market.TryPackSubmitProof(call.Slot, proofTo(proof))
@@ -234,7 +234,7 @@ func (m *Market) whyRefusedMined(
 	}
 	block, err := m.conn.ByHash(ctx, r.BlockHash)
 	if err != nil {
-		return fmt.Errorf("the contract refused the proof, and why is not known: %w", err)
+		return fmt.Errorf("the contract refused the proof, for an unknown reason: %w", err)
 	}
 	return m.whyRefused(ctx, call, rpc.Trial{
 		To: m.contract, Data: data, Gas: gas, On: block.Parent,

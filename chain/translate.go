@@ -80,7 +80,7 @@ func (m *Market) readRequested(
 			return nil, errHead
 		}
 		if uint64(head.Number) < l.BlockNumber {
-			return nil, fmt.Errorf("read request %x: %w: it has not got as far as its block",
+			return nil, fmt.Errorf("read request %x: %w: it has not reached its block",
 				e.RequestId, feed.ErrNotYet)
 		}
 		request, err = readRequest(ctx, m.conn, m.abis, m.contract, head.Hash, e.RequestId)
@@ -95,7 +95,7 @@ func (m *Market) readRequested(
 		return nil, feed.Skip(fmt.Errorf("request %x: content id of %d bytes, the limit is %d",
 			e.RequestId, len(request.Content.CID), maxCIDBytes))
 	case e.Expiry > events.MaxUnix:
-		return nil, feed.Skip(fmt.Errorf("request %x: expires at %d, which no calendar has",
+		return nil, feed.Skip(fmt.Errorf("request %x: expires at the impossible time %d",
 			e.RequestId, e.Expiry))
 	}
 	return &messages.ChainStorageRequested{

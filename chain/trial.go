@@ -46,16 +46,16 @@ func (m *Market) whyRefused(ctx context.Context, call events.SlotCall, t rpc.Tri
 	}
 	asked, err := m.challengeIn(ctx, call.Slot, t.Number, t.Time)
 	if err != nil {
-		return fmt.Errorf("the contract refused the proof, and why is not known: %w", err)
+		return fmt.Errorf("the contract refused the proof, for an unknown reason: %w", err)
 	}
 	if call.Challenge != (events.Challenge{}) && call.Challenge != asked {
-		return fmt.Errorf("%w: it answers %s, block %d asks %s", ErrChallengeMoved, call.Challenge, t.Number, asked)
+		return fmt.Errorf("%w: it answers %s, block %d asks for %s", ErrChallengeMoved, call.Challenge, t.Number, asked)
 	}
 	limit := t.Gas
 	t.Gas = plentyGas
 	outcomes, err := m.conn.Try(ctx, m.account, []rpc.Trial{t}, refusalOf)
 	if err != nil {
-		return fmt.Errorf("the contract refused the proof, and why is not known: %w", err)
+		return fmt.Errorf("the contract refused the proof, for an unknown reason: %w", err)
 	}
 	if found := outcomes[0]; found.Known && !errors.Is(found.Refusal, events.ErrInvalidProof) {
 		return fmt.Errorf("%w: %d is too little for this proof", ErrGasLimit, limit)

@@ -130,7 +130,7 @@ func (m *Market) markMissing(
 	}
 	last := earliest(deadline, end.Add(config.Proofs.Timeout-time.Second))
 	if next := now.Add(m.blocks.Pace()); next.After(last) {
-		return events.Marking{}, fmt.Errorf("%w: next block is of %s, the last good one of %s",
+		return events.Marking{}, fmt.Errorf("%w: the next block has time %s, the last possible one %s",
 			events.ErrDeadlinePassed, next.Format(time.TimeOnly), last.Format(time.TimeOnly))
 	}
 	if err := m.mayMark(ctx, head, slot, period); err != nil {

@@ -35,7 +35,7 @@ func NewFinality(c *rpc.Conn, confirmations uint64, tagged bool, log logrus.Fiel
 func (f *Finality) Final(ctx context.Context, number uint64) (bool, error) {
 	head, err := f.conn.Latest(ctx)
 	if err != nil {
-		return false, fmt.Errorf("is block %d final: %w", number, err)
+		return false, fmt.Errorf("whether block %d is final: %w", number, err)
 	}
 	if uint64(head.Number)+1 < number+f.confirmations {
 		return false, nil
@@ -43,7 +43,7 @@ func (f *Finality) Final(ctx context.Context, number uint64) (bool, error) {
 	// What follows from finality cannot be undone, so the block of that depth must really be there;
 	// the number of the newest block is not enough.
 	if _, err := f.conn.ByNumber(ctx, number+f.confirmations-1); err != nil {
-		return false, fmt.Errorf("is block %d final: %w", number, err)
+		return false, fmt.Errorf("whether block %d is final: %w", number, err)
 	}
 	if !f.tagged {
 		return true, nil
@@ -54,7 +54,7 @@ func (f *Finality) Final(ctx context.Context, number uint64) (bool, error) {
 		f.found()
 		return uint64(tagged.Number) >= number, nil
 	case !rpc.IsAnswer(err) && !errors.Is(err, ethereum.NotFound):
-		return false, fmt.Errorf("is block %d final: %w", number, err)
+		return false, fmt.Errorf("whether block %d is final: %w", number, err)
 	}
 	byConfirmations, first := f.missing()
 	if first {
@@ -63,7 +63,7 @@ func (f *Finality) Final(ctx context.Context, number uint64) (bool, error) {
 	}
 	if !byConfirmations {
 		// It had one before: a node that has just started does not know it yet.
-		return false, fmt.Errorf("is block %d final: %w: the node does not say which block is final now: %w",
+		return false, fmt.Errorf("whether block %d is final: %w: the node does not say which block is final now: %w",
 			number, rpc.ErrUnavailable, err)
 	}
 	return true, nil

@@ -33,7 +33,7 @@ const (
 )
 
 // errGap: on this node, the next block does not follow the one that was delivered last.
-var errGap = fmt.Errorf("%w: its blocks do not follow on each other", ErrNotYet)
+var errGap = fmt.Errorf("%w: its blocks do not follow each other", ErrNotYet)
 
 // ErrNotYet: the node's answers do not fit together now, or end before the cursor. The node lags,
 // or a reorganisation is going on; both pass.
@@ -147,7 +147,7 @@ func (f *Follower[E]) silence(ctx context.Context, w *watchdog) {
 	}
 	if first {
 		f.cfg.Log.WithField("endpoint", l.Endpoint()).Warnf(
-			"no new block for %s, where one comes every %s: connecting anew",
+			"no new block for %s, where one usually comes every %s: reconnecting",
 			now.Sub(w.news).Round(time.Second), w.blockTime.Round(time.Millisecond))
 	}
 	f.conn.LeaveSilent(l)

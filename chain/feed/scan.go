@@ -72,7 +72,7 @@ func (f *Follower[E]) blocksOf(ctx context.Context, logs []types.Log) (map[commo
 	blocks := map[common.Hash]*rpc.Header{}
 	for i, hash := range hashes {
 		if found[i] == nil {
-			return nil, fmt.Errorf("%w: it gave a log of block %s and does not know that block", ErrNotYet, hash)
+			return nil, fmt.Errorf("%w: it gave a log of block %s and does not have that block", ErrNotYet, hash)
 		}
 		blocks[hash] = found[i]
 	}

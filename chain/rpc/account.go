@@ -146,7 +146,7 @@ func (c *Conn) TransactionsOf(ctx context.Context, who common.Address, upTo, som
 		case batch[i].Error != nil:
 			return nil, fmt.Errorf("block %d: %w", number, batch[i].Error)
 		case b == nil:
-			return nil, fmt.Errorf("%w: it does not know block %d", ErrUnavailable, number)
+			return nil, fmt.Errorf("%w: it does not have block %d", ErrUnavailable, number)
 		}
 		for j := len(b.Transactions) - 1; j >= 0; j-- {
 			if tx := b.Transactions[j]; tx.From == who {

@@ -103,7 +103,7 @@ func (c *Conn) disbelieve(l *Session, question string, why error) error {
 	c.release()
 	if first { // Logged once for each time of doubt.
 		c.cfg.Log.WithField("endpoint", l.at.name).
-			Errorf("the Ethereum node says what cannot be, and is asked last for %v: %v", l.at.doubt, found)
+			Errorf("the Ethereum node gave an impossible answer; for %v other endpoints are tried first: %v", l.at.doubt, found)
 		c.tellDoubt(found)
 	}
 	return found
@@ -154,13 +154,13 @@ func (b *blockAnswer) impossible() error {
 	case h.Hash == common.Hash{}:
 		return fmt.Errorf("it names block %d without a hash", uint64(h.Number))
 	case h.Number > 0 && h.Parent == common.Hash{}:
-		return fmt.Errorf("it names block %d without the block before it", uint64(h.Number))
+		return fmt.Errorf("it names block %d without a parent", uint64(h.Number))
 	case h.Hash == h.Parent:
-		return fmt.Errorf("it names block %d, which is to follow on itself", uint64(h.Number))
+		return fmt.Errorf("it names block %d, whose parent is itself", uint64(h.Number))
 	case h.Number > events.MaxBlock:
 		return fmt.Errorf("it names block %d, and no chain is that long", uint64(h.Number))
 	case h.Time > events.MaxUnix:
-		return fmt.Errorf("it names block %d of the second %d, which no calendar has", uint64(h.Number), uint64(h.Time))
+		return fmt.Errorf("it names block %d with the impossible timestamp %d", uint64(h.Number), uint64(h.Time))
 	}
 	return nil
 }
@@ -171,13 +171,13 @@ func (h *Header) Conflict(before *Header) error {
 	case before == nil:
 		return nil
 	case h.Hash == before.Hash && (h.Number != before.Number || h.Time != before.Time || h.Parent != before.Parent):
-		return fmt.Errorf("it says of block %s another thing than before", h.Hash)
+		return fmt.Errorf("it describes block %s differently than before", h.Hash)
 	case h.Parent != before.Hash:
 		return nil // On another branch, or further on.
 	case h.Number != before.Number+1:
-		return fmt.Errorf("it has block %d follow on block %d", uint64(h.Number), uint64(before.Number))
+		return fmt.Errorf("it gives block %d the parent block %d", uint64(h.Number), uint64(before.Number))
 	case h.Time < before.Time:
-		return fmt.Errorf("it has block %d, of second %d, follow on one of second %d", uint64(h.Number),
+		return fmt.Errorf("it gives block %d the timestamp %d, and its parent %d", uint64(h.Number),
 			uint64(h.Time), uint64(before.Time))
 	}
 	return nil

@@ -95,7 +95,7 @@ func (c *Conn) mustKnow(ctx context.Context, number uint64) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return c.Disbelieve(ctx, "for its newest block", fmt.Errorf("it names block %d, and does not know it", number))
+	return c.Disbelieve(ctx, "for its newest block", fmt.Errorf("it names block %d, and does not have it", number))
 }
 
 // Tagged is the block with a tag, such as latest or finalized, or ethereum.NotFound.

@@ -44,7 +44,7 @@ type BlockTime struct {
 func NewBlockTime(set, pollEvery time.Duration, log logrus.FieldLogger) *BlockTime {
 	b := &BlockTime{set: set, pollEvery: pollEvery, log: log}
 	if b.set > 0 {
-		b.log.Infof("blocks are taken to be %s apart, as chain.blockTime says", b.set)
+		b.log.Infof("the block time is %s, as set by chain.blockTime", b.set)
 	}
 	return b
 }
@@ -85,7 +85,7 @@ func (b *BlockTime) Begin(ctx context.Context, c *Conn) {
 		err = b.Measure(ctx, c, head)
 	}
 	if err != nil {
-		b.log.Warnf("how far apart blocks are is not known yet: %v", err)
+		b.log.Warnf("the block time is not known yet: %v", err)
 	}
 }
 
@@ -112,7 +112,7 @@ func (b *BlockTime) Measure(ctx context.Context, c *Conn, head *Header) error {
 	before := time.Duration(b.measured.Swap(int64(usual)))
 	b.at.Store(top)
 	if changed := (usual - before).Abs(); changed > before/4 { // Also the first time.
-		b.log.WithField("block", top).Infof("blocks are %s apart, as measured over the last %d",
+		b.log.WithField("block", top).Infof("the block time is %s, measured over the last %d blocks",
 			usual.Round(time.Millisecond), top-numbers[0])
 	}
 	return nil

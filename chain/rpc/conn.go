@@ -130,7 +130,7 @@ func (c *Conn) recheck(ctx context.Context) error {
 	if len(c.endpoints) == 1 {
 		return err
 	}
-	c.cfg.Log.WithField("endpoint", e.name).Warnf("the Ethereum node is left: %v", err)
+	c.cfg.Log.WithField("endpoint", e.name).Warnf("leaving this endpoint: %v", err)
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (c *Conn) drop(broken *Session, why error) {
 	broken.at.notBefore = time.Now().Add(broken.at.wait)
 	c.reachable.fails(broken.at, why)
 	if len(c.endpoints) > 1 {
-		c.cfg.Log.WithField("endpoint", broken.at.name).Warnf("the Ethereum node is left: %v", broken.at.hide(why))
+		c.cfg.Log.WithField("endpoint", broken.at.name).Warnf("leaving this endpoint: %v", broken.at.hide(why))
 	}
 }
 

@@ -96,7 +96,7 @@ func (c *Conn) dial(ctx context.Context, index int) (*Session, error) {
 // use makes a session the current one. It needs the lock.
 func (c *Conn) use(l *Session) {
 	if l.index != c.lastIndex {
-		c.cfg.Log.WithField("endpoint", l.at.name).Warn("the chain is read at another endpoint now")
+		c.cfg.Log.WithField("endpoint", l.at.name).Warn("the chain is now read from another endpoint")
 	}
 	c.session, c.lastIndex = l, l.index
 	c.checked, c.returning = time.Now(), time.Now().Add(c.cfg.ReturnAfter)
@@ -111,7 +111,7 @@ func (c *Conn) blame(e *endpoint, err error) error {
 	c.reachable.fails(e, err)
 	if wrong, ok := errors.AsType[*IdentityError](err); ok {
 		if e.refused == nil && len(c.endpoints) > 1 { // Logged once.
-			c.cfg.Log.WithField("endpoint", e.name).Errorf("the endpoint is left out: %v; %s", wrong, wrong.Hint())
+			c.cfg.Log.WithField("endpoint", e.name).Errorf("the endpoint is not used: %v; %s", wrong, wrong.Hint())
 		}
 		e.refused = wrong
 		return err
@@ -203,9 +203,9 @@ func (c *Conn) keepsUp(l *Session) error {
 	case err != nil:
 		return err
 	case head == nil:
-		return errors.New("it knows no block")
+		return errors.New("it has no block")
 	case top != nil && head.Number+1 < top.Number && !head.Head().Displaces(top.Head()):
-		return fmt.Errorf("it has got to block %d, and block %d is known", uint64(head.Number), uint64(top.Number))
+		return fmt.Errorf("it is at block %d, and block %d is known", uint64(head.Number), uint64(top.Number))
 	}
 	return nil
 }
@@ -221,5 +221,5 @@ func (c *Conn) LeaveSilent(l *Session) {
 	l.client.Close()
 	c.session = nil
 	l.at.lastUntil = time.Now().Add(c.cfg.ReturnAfter)
-	c.reachable.fails(l.at, errors.New("it answers and knows no new block"))
+	c.reachable.fails(l.at, errors.New("it answers, but has no new block"))
 }

@@ -76,7 +76,7 @@ func readIdentity(ctx context.Context, l *Session, contract common.Address) (id 
 		return Identity{}, false, fmt.Errorf("%w: asked for its genesis block, %w", ErrUnavailable, err)
 	}
 	if genesis.Header == nil {
-		return Identity{}, false, fmt.Errorf("%w: it does not know its genesis block", ErrUnavailable)
+		return Identity{}, false, fmt.Errorf("%w: it does not have its genesis block", ErrUnavailable)
 	}
 	return Identity{ChainID: uint64(number), Genesis: events.Hash(genesis.Hash)}, len(code) > 0, nil
 }
@@ -104,7 +104,7 @@ func (c *Conn) compare(found Identity, deployed bool) error {
 		return &IdentityError{Reason: ErrWrongChain, Want: want.String(), Got: found.String()}
 	case !deployed && c.identity != nil:
 		// It is the same chain, and the contract was there before: this node lags.
-		return fmt.Errorf("%w: it has not got as far as the contract at %s", ErrUnavailable, c.contract.Hex())
+		return fmt.Errorf("%w: it has not reached the block of the contract at %s", ErrUnavailable, c.contract.Hex())
 	case !deployed:
 		return &IdentityError{Reason: ErrNoContract, Want: "code at " + c.contract.Hex(), Got: "none"}
 	}

@@ -28,7 +28,7 @@ type limitedError struct {
 }
 
 func (e *limitedError) Error() string {
-	return fmt.Sprintf("it is asked too often, and is asked again in %s: %s", e.left.Round(time.Millisecond), e.said)
+	return fmt.Sprintf("it limits our requests, and is asked again in %s: %s", e.left.Round(time.Millisecond), e.said)
 }
 
 // IsTooOften says that nothing was asked, or answered, because the node limits our requests.
@@ -79,7 +79,7 @@ func (r *rateLimit) observe(e *endpoint, err error, longest time.Duration, log l
 	}
 	r.said, r.demanded = e.hide(err).Error(), 0
 	if r.last.IsZero() || now.Sub(r.last) > limitOver {
-		log.WithField("endpoint", e.name).Warnf("the Ethereum node says that it is asked too often; it is left alone "+
+		log.WithField("endpoint", e.name).Warnf("the Ethereum node limits our requests; nothing is sent to it "+
 			"for a while each time that it does: %s", r.said)
 	}
 	r.last = now

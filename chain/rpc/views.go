@@ -185,7 +185,7 @@ func (c *Conn) batchAt(ctx context.Context, at common.Hash, batch []rpc.BatchEle
 	for _, i := range doubted {
 		if answers(batch[i]) && !l.at.byNumber.Swap(true) {
 			c.cfg.Log.WithField("endpoint", l.at.name).Warn("the Ethereum node does not take blocks by hash in " +
-				"calls; it is asked by number, and which block that is")
+				"calls; they name it by number, and check that it is the same")
 		}
 	}
 	return nil

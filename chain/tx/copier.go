@@ -130,7 +130,7 @@ func (c *copier) room() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.pending) >= maxUncopied {
-		return fmt.Errorf("%d transaction events wait for the event store, the limit", maxUncopied)
+		return fmt.Errorf("%d transaction events wait for the event store, which is the limit", maxUncopied)
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func (c *copier) compare(ctx context.Context, wrong *events.WrongRevisionError) 
 	case same > 0:
 		return same, nil
 	case wrong.Exists && wrong.Actual+1 > c.outAt:
-		return 0, fmt.Errorf("%w: it judges by events that it does not show yet: %w", events.ErrAway, wrong)
+		return 0, fmt.Errorf("%w: it checks against events that it does not show yet: %w", events.ErrAway, wrong)
 	}
 	return 0, fmt.Errorf("%w: %w", ErrStreamShort, wrong)
 }
@@ -346,7 +346,7 @@ func sameEntry(stream string, known []entry, e events.Recorded) error {
 		}
 		id, err := entryID(stream, r)
 		if err == nil && id != e.ID {
-			err = fmt.Errorf("%w: revision %d of %s is not what the outbox says", ErrTakenOver, e.Revision, stream)
+			err = fmt.Errorf("%w: revision %d of %s differs from the outbox", ErrTakenOver, e.Revision, stream)
 		}
 		return err
 	}

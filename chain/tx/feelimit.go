@@ -24,10 +24,10 @@ type FeeLimit struct {
 func (f FeeLimit) String() string {
 	what := "no transaction goes through"
 	if f.BaseFee.Cmp(f.Most) < 0 {
-		what = "transactions are not mined at the most that they may offer"
+		what = "transactions are not mined although they offer the most that they may"
 	}
-	return fmt.Sprintf("%s since %s: one gas costs %s gwei without a tip, and of the limit of %s gwei a transaction "+
-		"offers %s at most; %d wait", what, f.Since.UTC().Format("2006-01-02 15:04:05Z"),
+	return fmt.Sprintf("%s since %s: the base fee is %s gwei, and within the limit of %s gwei a transaction "+
+		"can offer %s at most; %d wait", what, f.Since.UTC().Format("2006-01-02 15:04:05Z"),
 		gwei(f.BaseFee), gwei(f.Limit), gwei(f.Most), f.Waiting)
 }
 

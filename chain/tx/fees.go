@@ -106,9 +106,9 @@ func (m *Manager) warnOfLimit(in *intent, head *rpc.Header) {
 	}
 	in.warnedAt = uint64(head.Number)
 	a := in.last()
-	m.log.WithField("tx", in.key).Warnf("transactions: nonce %d is not mined, and its fee of %s wei for one gas "+
+	m.log.WithField("tx", in.key).Warnf("transactions: nonce %d is not mined, and its price of %s wei per gas "+
 		"cannot be raised any more (base fee %s wei, limit %d wei); it is sent again with each block. "+
-		"If it must go through, raise fees.maxFeeGwei and start again",
+		"If it must go through, raise fees.maxFeeGwei and restart",
 		a.nonce, a.feeCap, head.LeastPrice(), m.cfg.MaxFeeCapWei)
 }
 

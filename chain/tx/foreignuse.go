@@ -36,7 +36,7 @@ type ForeignUse struct {
 }
 
 func (u ForeignUse) String() string {
-	what := "is not ours; which one it is was not found"
+	what := "is not ours, and was not found"
 	switch {
 	case u.Host:
 		what = fmt.Sprintf("is a call of another host: %s in block %d", u.Transaction, u.Block)
@@ -90,9 +90,9 @@ func (cfg *Config) notElsewhere(
 	case why == "":
 		return mined, nil, nil
 	case cfg.TakeOver:
-		cfg.Log.Warnf("transactions: beginning all the same: %s", why)
+		cfg.Log.Warnf("transactions: starting all the same: %s", why)
 		return mined, &messages.TxCountObserved{
-			At: timestamppb.Now(), Count: mined, Reason: "begun with leave to take over: " + why,
+			At: timestamppb.Now(), Count: mined, Reason: "the take-over was confirmed at the start: " + why,
 		}, nil
 	case away != nil:
 		return 0, nil, fmt.Errorf("%s; the event store may know more: %w", why, away)

@@ -39,7 +39,7 @@ type foreignWatch struct {
 
 // watchNonces checks whether more of the account's transactions were mined than we know of, and
 // records the number, so that what was reported once does not stop the next start. If it was
-// another host and this one has just begun, this one ends and records nothing. Without a store this
+// another host and this one has just started, this one ends and records nothing. Without a store this
 // one ends in any case, and records only what was certainly no host's.
 func (m *Manager) watchNonces(ctx context.Context, now observation) {
 	known := max(m.book.known, m.others.atStart)
@@ -75,7 +75,7 @@ func (m *Manager) lostNonces(ctx context.Context, used []uint64, now observation
 	lowest := slices.Min(used)
 	found, err := m.foreign(ctx, lowest)
 	if err != nil || len(found) == 0 {
-		m.log.WithError(err).Debug("transactions: who used the nonce was not found")
+		m.log.WithError(err).Debug("transactions: find out who used the nonce")
 		return
 	}
 	m.report(m.foreignUse(found, lowest, now.count))
@@ -150,7 +150,7 @@ func (m *Manager) report(u ForeignUse) (ends bool) {
 		m.cfg.UsedElsewhere(u)
 	}
 	if u.Ends {
-		why := "and this one has just begun"
+		why := "and this one has just started"
 		if o.alone {
 			why = "and without the event store nobody knows more"
 		}

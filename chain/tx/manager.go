@@ -322,7 +322,7 @@ func (m *Manager) begin(c Call, try int, wait chan result) {
 		return
 	}
 	if len(m.book.open) >= maxOpenIntents {
-		wait <- result{err: fmt.Errorf("%d transactions are waiting, the limit", maxOpenIntents)}
+		wait <- result{err: fmt.Errorf("%d transactions are waiting, which is the limit", maxOpenIntents)}
 		return
 	}
 	if err := m.copier.room(); err != nil {

@@ -72,9 +72,9 @@ func (m *Manager) followUsed(ctx context.Context, used []*intent, now observatio
 func (a attempt) cannotHave(r *types.Receipt) error {
 	switch price := r.EffectiveGasPrice; {
 	case r.GasUsed > a.gas:
-		return fmt.Errorf("it took %d gas, and the limit was %d", r.GasUsed, a.gas)
+		return fmt.Errorf("it used %d gas, and the limit was %d", r.GasUsed, a.gas)
 	case price != nil && price.Cmp(a.feeCap) > 0:
-		return fmt.Errorf("it paid %s wei for one gas, and offered at most %s", price, a.feeCap)
+		return fmt.Errorf("it paid %s wei per gas, and offered at most %s", price, a.feeCap)
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func (m *Manager) reopen(ctx context.Context, now observation) error {
 			continue
 		}
 		m.log.WithField("tx", in.key).Warnf("transactions: a reorganisation of the chain dropped block %d, in which "+
-			"it was mined; it is looked after again", in.receipt.GetBlock())
+			"it was mined; it is followed again", in.receipt.GetBlock())
 		m.takeUp(in)
 	}
 	return nil

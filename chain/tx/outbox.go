@@ -164,7 +164,7 @@ func (o *outbox) begin() error {
 func (o *outbox) checkStart(raw []byte) error {
 	payload, err := json.Marshal(o.owner)
 	if err == nil && !bytes.HasPrefix(frame(payload), bytes.TrimRight(raw, "\x00")) {
-		err = fmt.Errorf("%w: none of its %d bytes are those of an outbox", ErrOutboxDamaged, len(raw))
+		err = fmt.Errorf("%w: its %d bytes are not the beginning of an outbox", ErrOutboxDamaged, len(raw))
 	}
 	return err
 }
@@ -175,7 +175,7 @@ func (o *outbox) checkOwner(payload []byte) error {
 		return fmt.Errorf("%w: first frame: %w", ErrOutboxDamaged, err)
 	}
 	if found != o.owner {
-		return fmt.Errorf("%w: it is of %s in format %d",
+		return fmt.Errorf("%w: it belongs to %s and has format %d",
 			ErrForeignOutbox, found, found.Format)
 	}
 	return nil
@@ -194,7 +194,7 @@ func splitFrames(raw []byte) (payloads [][]byte, good int, err error) {
 		good += frameHeaderBytes + len(payload)
 	}
 	if !torn(raw[good:]) {
-		return payloads, good, fmt.Errorf("%w: what stands at byte %d of %d is no frame and no torn end of one",
+		return payloads, good, fmt.Errorf("%w: at byte %d of %d is neither a frame nor the torn end of one",
 			ErrOutboxDamaged, good, len(raw))
 	}
 	return payloads, good, nil
@@ -314,7 +314,7 @@ func (o *outbox) write(payloads ...[]byte) error {
 	var b []byte
 	for _, payload := range payloads {
 		if len(payload) > maxFrameBytes {
-			return fmt.Errorf("outbox: record of %d bytes, the limit is %d", len(payload), maxFrameBytes)
+			return fmt.Errorf("outbox: entry of %d bytes, the limit is %d", len(payload), maxFrameBytes)
 		}
 		b = append(b, frame(payload)...)
 	}

@@ -36,8 +36,8 @@ func (cfg *Config) renumber(
 		return nil, err
 	}
 	cfg.Log.Warnf("transactions: the event store has %d events of account %s and had at least %d: it is an older "+
-		"copy, or another one. They are completed from the outbox with the %d that it still has; the outbox of "+
-		"before is kept as %s", length, events.Address(cfg.account()), box.copied,
+		"copy, or another one. They are completed from the outbox with the %d that it still has; the former outbox "+
+		"is kept as %s", length, events.Address(cfg.account()), box.copied,
 		len(all)-countBelow(all, length)-1, aside)
 	return all, nil
 }
@@ -85,7 +85,7 @@ func countBelow(entries []entry, revision uint64) (n int) {
 func (o *outbox) renumber(entries []entry, length uint64, now time.Time) (aside string, err error) {
 	aside = o.path + asideSuffix + now.UTC().Format("20060102T150405.000Z")
 	if err := errors.Join(os.Link(o.path, aside), durable.Sync(filepath.Dir(o.path))); err != nil {
-		return "", fmt.Errorf("keep the outbox of before: %w", err)
+		return "", fmt.Errorf("keep the former outbox: %w", err)
 	}
 	o.next = length
 	if err := o.compact(entries); err != nil {
