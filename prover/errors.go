@@ -42,7 +42,7 @@ func (e *DamagedBlockError) Error() string {
 	if e.Tree {
 		return fmt.Sprintf("block %d: the stored tree does not lead to the slot root", e.Block)
 	}
-	return fmt.Sprintf("block %d: bytes have root %s, stored was %s",
+	return fmt.Sprintf("block %d: the bytes have root %s, the stored root is %s",
 		e.Block, e.Computed.String(), e.Stored.String())
 }
 

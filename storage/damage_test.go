@@ -53,13 +53,13 @@ func TestDamagedFilesAreRepairedAndReported(t *testing.T) {
 		finding string
 		again   bool // whether the slot must be downloaded again
 	}{
-		{"tree cut", treeFile, cutTo(10), "made again", false},
+		{"tree cut", treeFile, cutTo(10), "rebuilt", false},
 		{"tree rotten", treeFile, flipAt(40), "", false},
-		{"roots cut", rootsFile, cutTo(100), "made again", false},
+		{"roots cut", rootsFile, cutTo(100), "rebuilt", false},
 		{"root rotten", rootsFile, flipAt(36*7 + 3), "", false},
 		{"metadata cut", slotMetaName, cutTo(20), "download the slot again", true},
 		{"metadata of another slot", slotMetaName, flipAt(20), "download the slot again", true},
-		{"roots and blocks cut", blocksFile, cutTo(5 << 16), "cannot be made again", true},
+		{"roots and blocks cut", blocksFile, cutTo(5 << 16), "cannot be rebuilt", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -24,7 +24,7 @@ func Occupied(info fs.FileInfo) int64 {
 func freeBytes(path string) (uint64, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {
-		return 0, fmt.Errorf("ask the file system of %s for its room: %w", path, err)
+		return 0, fmt.Errorf("find out the free space at %s: %w", path, err)
 	}
 	return s.Bavail * uint64(s.Bsize), nil //nolint:gosec // a size
 }

@@ -47,7 +47,7 @@ func (r *Repo) loadSlot(id events.SlotID) error {
 		e.meta, err = decodeSlotMeta(b)
 	}
 	if err == nil && e.meta.Slot != id {
-		err = fmt.Errorf("%s is of slot %s", slotMetaName, e.meta.Slot)
+		err = fmt.Errorf("%s belongs to slot %s", slotMetaName, e.meta.Slot)
 	}
 	if err != nil {
 		// The blocks may be fine; a download of the same slot takes them over.
@@ -81,7 +81,7 @@ func (r *Repo) checkJournal(e *entry) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	r.find(e.id, "%d blocks were written only in part, %d lie behind the end of the file; "+
+	r.find(e.id, "%d blocks were written only in part, %d are beyond the end of the file; "+
 		"they are fetched again", len(torn)-cut, cut)
 	return nil
 }
@@ -131,7 +131,7 @@ func (r *Repo) checkComplete(e *entry) error {
 	}
 	_, err := r.rebuild(e)
 	if errors.Is(err, events.ErrBitRot) {
-		r.find(e.id, "trees are damaged and cannot be made again: %v; "+
+		r.find(e.id, "trees are damaged and cannot be rebuilt: %v; "+
 			"download the slot again", err)
 		meta := e.meta
 		meta.Complete = false
@@ -143,7 +143,7 @@ func (r *Repo) checkComplete(e *entry) error {
 	if err != nil {
 		return err
 	}
-	r.find(e.id, "trees were damaged and were made again from the blocks")
+	r.find(e.id, "trees were damaged and were rebuilt from the blocks")
 	return nil
 }
 
@@ -166,7 +166,7 @@ func (r *Repo) checkBlocks(e *entry) error {
 			return err
 		}
 		if cut > 0 {
-			gone = fmt.Sprintf("%d blocks lie behind the end of the file %s", cut, blocksFile)
+			gone = fmt.Sprintf("%d blocks are beyond the end of the file %s", cut, blocksFile)
 		}
 	}
 	if gone != "" {

@@ -19,7 +19,7 @@ func (r *Repo) Room() (events.Bytes, error) {
 		err = writeWhole(r.disk, filepath.Join(r.dir, probeName), make([]byte, diskPage))
 	}
 	if err != nil {
-		return 0, fmt.Errorf("look for room on the disk: %w", FullDisk(err))
+		return 0, fmt.Errorf("find out the free space on the disk: %w", FullDisk(err))
 	}
 	return events.Bytes(free), nil
 }

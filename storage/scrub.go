@@ -63,7 +63,7 @@ func (r *Repo) loadScrub() error {
 		p.Slot, err = events.ParseSlotID(f.Slot)
 	}
 	if err != nil {
-		r.find(events.SlotID{}, "%s cannot be read: %v; what is stored is looked through from the beginning",
+		r.find(events.SlotID{}, "%s cannot be read: %v; the scrub starts over",
 			scrubName, err)
 		return nil
 	}
@@ -83,7 +83,7 @@ func (r *Repo) saveScrub() error {
 		err = writeWhole(r.disk, filepath.Join(r.dir, scrubName), append(b, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("note how far %s came: %w", scrubName, FullDisk(err))
+		return fmt.Errorf("save the position of the scrub in %s: %w", scrubName, FullDisk(err))
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func ParseCID(text string) (Node, error) {
 	case !root.valid():
 		return Node{}, cidError(text, "no commitment has its top bits set")
 	case CID(root) != text:
-		return Node{}, cidError(text, "bits are set behind the last byte")
+		return Node{}, cidError(text, "bits are set after the last byte")
 	}
 	return root, nil
 }

@@ -193,7 +193,7 @@ func (s *Store) known(sector events.SectorRef) error {
 	case !ok:
 		return fmt.Errorf("%s: %w", sector, events.ErrNoSectorPart)
 	case ref != sector:
-		return fmt.Errorf("%s has %d bytes, and is stored as one of %d: %w",
+		return fmt.Errorf("%s has %d bytes, and is stored with %d: %w",
 			sector, sector.Size, ref.Size, events.ErrSectorDamaged)
 	}
 	return nil
@@ -218,7 +218,7 @@ func (s *Store) enter(sector events.SectorRef) error {
 		err = writeMeta(filepath.Join(dir, metaName), sector)
 	}
 	if err != nil {
-		return fmt.Errorf("make a place for %s: %w", sector, storage.FullDisk(err))
+		return fmt.Errorf("make the directory of %s: %w", sector, storage.FullDisk(err))
 	}
 	s.sectors[nameOf(sector)] = sector
 	return nil
@@ -266,7 +266,7 @@ func (s *Store) Room() (events.Bytes, error) {
 		err = durable.Replace(filepath.Join(s.dir, probeName), make([]byte, diskPage))
 	}
 	if err != nil {
-		return 0, fmt.Errorf("look for room on the disk: %w", storage.FullDisk(err))
+		return 0, fmt.Errorf("find out the free space on the disk: %w", storage.FullDisk(err))
 	}
 	return free, nil
 }
