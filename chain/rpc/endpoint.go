@@ -29,8 +29,8 @@ type endpoint struct {
 	limit   rateLimit
 	// byNumber: in calls it does not take blocks by hash (EIP-1898).
 	byNumber atomic.Bool
-	// takesHash are the methods with which it was seen to take a hash, so that no more questions
-	// arise.
+	// takesHash are the methods with which it was seen to take a hash; their later refusals are not
+	// blamed on that.
 	takesHash sync.Map
 	// noSubscription: it refused to announce new blocks.
 	noSubscription atomic.Bool

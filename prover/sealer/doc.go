@@ -1,9 +1,9 @@
-// Package sealer seals sectors, in one of three ways behind one port. What a way shows is in its
-// name wherever it is spoken of:
+// Package sealer seals sectors in one of three ways, behind one port. Wherever a way is named, its
+// name says what it shows:
 //
 //	CommD     possession, not replication   real commitments, and Merkle proofs that anybody verifies
 //	Sim       simulated                     real CommD, all else a formula: for tests and demos
-//	Remote    what the outside prover says  HTTP and JSON to a program that can more, or less
+//	Remote    what the outside prover says  HTTP and JSON to a program that can do more, or less
 //
 // None of them makes a proof of replication (PoRep). Only an outside prover could, and then nothing
 // on this host can verify it.
