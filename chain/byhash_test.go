@@ -93,7 +93,7 @@ func TestNodeThatFailsForAnotherReasonIsAskedByHashOn(t *testing.T) {
 	}{
 		"it took a hash before":     {true, namesHash, "Parse error"},
 		"it refuses the number too": {false, always, "Parse error"},
-		"it limits our requests":     {false, namesHash, "Too many requests"},
+		"it limits our requests":    {false, namesHash, "Too many requests"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
