@@ -41,13 +41,13 @@ type app struct {
 	terminal bool
 
 	json bool // --json
-	// began is set when a command begins: whatever fails before is wrong usage.
+	// began is set when a command begins: any earlier failure is wrong usage.
 	began bool
-	// secrets of the settings, once they are read: nothing that is printed has them.
+	// secrets of the settings, once these are read: nothing that is printed contains them.
 	secrets []string
 }
 
-// errQuiet is a failure about which everything was said.
+// errQuiet is a failure that has been reported completely.
 var errQuiet = errors.New("failed")
 
 // errUsage: the command line makes no sense.
@@ -77,7 +77,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return code
 }
 
-// complain says what went wrong and what to do. With --json stderr gets the problem.
+// complain prints what went wrong and what to do. With --json it prints the problem as JSON to
+// stderr.
 func (a *app) complain(err error, code int) {
 	p := api.Explain(err)
 	p.Detail = events.HideSecrets(p.Detail, a.secrets)
@@ -86,10 +87,10 @@ func (a *app) complain(err error, code int) {
 		p.Type, p.Hint = "docs/errors.md", "See hostnode help, or add --help to the command."
 	}
 	if a.json {
-		_ = json.NewEncoder(a.stderr).Encode(p) // There is nowhere else to say it.
+		_ = json.NewEncoder(a.stderr).Encode(p) // There is nowhere else to report it.
 		return
 	}
-	// Several errors are several lines; none of them begins as ours do.
+	// Several errors take several lines; only the first begins with our name.
 	fmt.Fprintf(a.stderr, "hostnode: %s\n", strings.ReplaceAll(harmless(p.Detail), "\n", "\n    "))
 	fmt.Fprintf(a.stderr, "  %s [%s]\n", p.Hint, p.Code)
 }
@@ -118,7 +119,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// watch makes every command say when it begins.
+// watch makes every command note that it begins.
 func (a *app) watch(cmd *cobra.Command) {
 	if do := cmd.RunE; do != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -138,7 +139,7 @@ func (a *app) settings(cmd *cobra.Command) (config.Loaded, error) {
 	return c, err
 }
 
-// access says what a command wants of the data directory when no host runs.
+// access says what a command needs of the data directory when no host runs.
 type access int
 
 const (
@@ -148,12 +149,12 @@ const (
 	lookBack               // as look, and the views of the present are not needed
 )
 
-// errAskTheHost: a store was named, and the views of it would lie in a directory that a
-// running host uses.
+// errAskTheHost: a store was named, but views of it would be saved in a directory that
+// a running host uses.
 var errAskTheHost = errors.New("leave --store out to ask the host that runs here, or name a directory " +
 	"without a host")
 
-// backend connects to the host, or opens its record when it does not run. The caller
+// backend connects to the running host or, if none runs, opens its data. The caller
 // calls the second result at the end.
 func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() error, error) {
 	c, err := a.settings(cmd)
@@ -161,7 +162,7 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 		return nil, nil, err
 	}
 	client := api.NewClient(datadir.At(c.DataDir).Socket())
-	// Who names a store on the command line wants that one, whatever runs here.
+	// --store asks for that store, even while a host runs here.
 	err = client.Ping(cmd.Context())
 	running, named := err == nil, cmd.Flags().Changed("store")
 	if errors.Is(err, api.ErrSilent) && !named {
@@ -179,7 +180,7 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 		node = "hostnode"
 	}
 	quiet := c.Config
-	quiet.Log.Level = logrus.WarnLevel.String() // A command that answers at once tells only what must be seen to.
+	quiet.Log.Level = logrus.WarnLevel.String() // A command that only looks should log nothing but what needs attention.
 	offline, err := api.OpenOffline(cmd.Context(), api.OfflineConfig{
 		Log:     newLog(quiet, a.stderr),
 		DataDir: c.DataDir, Account: account, Quota: events.Bytes(c.Quota),
@@ -202,7 +203,7 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 	return offline, offline.Close, nil
 }
 
-// account is the address of the key file. Who only looks needs none.
+// account is the address of the key file. A command that only looks needs none.
 func (a *app) account(c config.Loaded, want access) (events.Address, error) {
 	key, err := keys.Load(c.Account.KeyFile)
 	if err != nil {
@@ -214,7 +215,7 @@ func (a *app) account(c config.Loaded, want access) (events.Address, error) {
 	return keys.AddressOf(key), nil
 }
 
-// asking runs a function with a backend and prints its answer: as JSON, or for people.
+// asking runs a function with a backend and prints its answer, as JSON or for people.
 func asking[A any](
 	a *app, want access, ask func(ctx context.Context, b api.Backend, args []string) (A, error),
 	write func(*paper, A) error,
@@ -233,8 +234,8 @@ func asking[A any](
 	}
 }
 
-// show prints an answer: as JSON, or for people. What write returns is the outcome of
-// the command either way.
+// show prints an answer, as JSON or for people. The outcome of the command is the
+// error of write in both cases.
 func show[A any](a *app, answer A, write func(*paper, A) error) error {
 	page := &paper{terminal: a.terminal, now: a.now()}
 	outcome := write(page, answer)

@@ -26,7 +26,7 @@ func (a *app) auditCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.From = events.Position(from)
 			if o.Checkpoint != "" {
-				whole, err := filepath.Abs(o.Checkpoint) // A running host is in another directory.
+				whole, err := filepath.Abs(o.Checkpoint) // A running host has another working directory.
 				if err != nil {
 					return fmt.Errorf("%w: --checkpoint: %w", errUsage, err)
 				}
@@ -52,12 +52,12 @@ func (a *app) auditCommand() *cobra.Command {
 	return cmd
 }
 
-// unable is why something could not be looked at, which is not that it is wrong.
+// unable is an error that prevented a check, rather than one that the check found.
 type unable struct{ error }
 
 func (e *unable) Unwrap() error { return e.error }
 
-// maxShown is how many findings people are shown; --json has all.
+// maxShown is how many findings are printed for people; --json prints all.
 const maxShown = 50
 
 func printAudit(p *paper, r api.Audit) error {

@@ -141,7 +141,7 @@ func (a *app) availabilityAdd() *cobra.Command {
 	return cmd
 }
 
-// offering runs a function that answers with an availability, and prints that.
+// offering runs a function that returns an availability, and prints that.
 func (a *app) offering(
 	want access, done string,
 	do func(ctx context.Context, b api.Backend, args []string) (projections.Availability, error),
@@ -215,7 +215,7 @@ func (a *app) availabilitySwitch(name, short string, enabled bool) *cobra.Comman
 	}
 }
 
-// errNothing refuses a size, a duration or an amount of nothing.
+// errNothing refuses a size, duration or amount of zero.
 var errNothing = errors.New("it must be more than zero")
 
 func parseSize(text string) (events.Bytes, error) {
@@ -226,7 +226,7 @@ func parseSize(text string) (events.Bytes, error) {
 	return events.Bytes(n), err
 }
 
-// parseDuration reads a duration in whole seconds; days may be written as d.
+// parseDuration reads a duration in whole seconds; d stands for days.
 func parseDuration(text string) (time.Duration, error) {
 	value, times := strings.TrimSpace(text), int64(1)
 	if days, ok := strings.CutSuffix(value, "d"); ok {
@@ -260,7 +260,7 @@ func parseAmount(text string) (events.Amount, error) {
 	return n, nil
 }
 
-// parseTime reads a moment; zero stands for never.
+// parseTime reads a point in time; zero stands for never.
 func parseTime(text string) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if text == "never" {

@@ -86,7 +86,7 @@ func (a *app) versionCommand() *cobra.Command {
 	}
 }
 
-// versionText is the version in a word, for the record of a host.
+// versionText is the version in one word, for the host's events.
 func versionText() string {
 	v := buildVersion()
 	if v.Revision == "" {
@@ -95,7 +95,7 @@ func versionText() string {
 	return v.Version + " " + v.Revision
 }
 
-// buildVersion reads what the build knows of itself.
+// buildVersion reads the version that is built into the program.
 func buildVersion() versionAnswer {
 	v := versionAnswer{
 		Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Format: datadir.Format,

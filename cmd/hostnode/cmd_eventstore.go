@@ -24,7 +24,7 @@ import (
 	"github.com/hostnode/hostnode/events/wire"
 )
 
-// defaultEventsAddress is where EventStoreDB's clients look.
+// defaultEventsAddress is the default of EventStoreDB's clients.
 const defaultEventsAddress = "127.0.0.1:2113"
 
 // eventstoreFlags are those of hostnode eventstore.
@@ -68,7 +68,7 @@ func (a *app) eventstoreCommand() *cobra.Command {
 	return cmd
 }
 
-// options checks what the flags mean together.
+// options checks the flags against each other.
 func (f eventstoreFlags) options() (eventserver.Options, error) {
 	o := eventserver.Options{
 		Listen: f.listen, CertFile: f.cert, KeyFile: f.key, UsersFile: f.users, Advertise: f.advertise,
@@ -90,13 +90,13 @@ func (f eventstoreFlags) options() (eventserver.Options, error) {
 	return o, nil
 }
 
-// storeBytes is what is on its way to the embedded store's tables, and what
-// everything else needs besides the messages of clients.
+// storeBytes is the memory for data on its way to the embedded store's tables,
+// and for everything else besides the messages of clients.
 const storeBytes = 256 << 20
 
-// limitMemory has the collector work harder when messages fill what they may,
-// instead of letting garbage double it. GOMEMLIMIT goes before. The store's cache
-// is not the collector's.
+// limitMemory makes the garbage collector work harder when messages fill their
+// limit, instead of letting garbage double it. GOMEMLIMIT takes precedence. The
+// store's cache is not under the collector's control.
 func limitMemory(c config.Config) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(c.ServeEvents.MemoryBytes) + storeBytes)
@@ -152,7 +152,7 @@ func (a *app) serve(ctx context.Context, store *stores.Opened, o eventserver.Opt
 	return server.Wait(ctx)
 }
 
-// eventstoreUser is what came of hostnode eventstore user.
+// eventstoreUser is the answer of hostnode eventstore user.
 type eventstoreUser struct {
 	User  string `json:"user"`
 	Role  string `json:"role"`
@@ -193,7 +193,7 @@ func (a *app) eventstoreUserCommand() *cobra.Command {
 // maxPasswordBytes is the most bytes of a password; bcrypt takes 72.
 const maxPasswordBytes = 72
 
-// readPassword reads a line from standard input, unseen when it is a terminal.
+// readPassword reads a line from standard input, without echo from a terminal.
 func (a *app) readPassword(ctx context.Context) (string, error) {
 	if f, ok := a.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return a.askPassword(ctx, int(f.Fd()))
@@ -237,8 +237,8 @@ func (a *app) eventstoreCertificateCommand() *cobra.Command {
 	return cmd
 }
 
-// askPassword reads from a terminal without an echo, which is there again afterwards also
-// when a signal ended it.
+// askPassword reads from a terminal without echo, and restores the echo even when a
+// signal ends it.
 func (a *app) askPassword(ctx context.Context, terminal int) (string, error) {
 	before, err := term.GetState(terminal)
 	if err != nil {

@@ -65,7 +65,7 @@ func (a *app) exportCommand() *cobra.Command {
 	return cmd
 }
 
-// exportStore exports a store that is open here.
+// exportStore exports a store that this process has opened.
 func (a *app) exportStore(
 	ctx context.Context, cmd *cobra.Command, c config.Config, f exportFlags, from end, file string,
 ) error {
@@ -125,9 +125,9 @@ func (a *app) exportRunning(
 	return a.finish(&progressLine{}, a.transferred("the running host", file, report), err)
 }
 
-// writeWhole writes a file that appears under its name when it is whole and
-// durable, and gives the digest that reading it again has found. Only the owner
-// can read it.
+// writeWhole writes a file that appears under its name only when it is complete
+// and durable, and returns the digest of reading it back. Only its owner can
+// read it.
 func writeWhole(ctx context.Context, path string, force bool, write func(io.Writer) error) (transfer.Digest, error) {
 	if _, err := os.Lstat(path); err == nil && !force {
 		return transfer.Digest{}, fmt.Errorf("%w: %s", api.ErrFileExists, path)
@@ -148,7 +148,7 @@ func writeWhole(ctx context.Context, path string, force bool, write func(io.Writ
 	return digest, nil
 }
 
-// fill writes a file, makes it durable, and reads it again.
+// fill writes a file, syncs it, and reads it back.
 func fill(ctx context.Context, f *os.File, write func(io.Writer) error) (digest transfer.Digest, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if err := write(f); err != nil {

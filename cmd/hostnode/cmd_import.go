@@ -61,7 +61,7 @@ func (a *app) importInto(cmd *cobra.Command, f transferFlags, file string) error
 	return into(func(ctx context.Context, to end) error { return a.importFile(ctx, f, in, name, to) })
 }
 
-// importFile reads an export into a store, and looks at what came of it.
+// importFile reads an export into a store, and checks the result.
 func (a *app) importFile(ctx context.Context, f transferFlags, in io.Reader, name string, to end) error {
 	line := a.progressLine()
 	report, err := transfer.Import(ctx, in, to.store, f.options(line))
@@ -72,7 +72,7 @@ func (a *app) importFile(ctx context.Context, f transferFlags, in io.Reader, nam
 	return a.finish(line, a.transferred(name, to.name, report), err)
 }
 
-// copyStore copies one store to another, and looks at what came of it.
+// copyStore copies one store to another, and checks the result.
 func (a *app) copyStore(ctx context.Context, f transferFlags, from, to end) error {
 	line := a.progressLine()
 	report, err := transfer.Copy(ctx, from.store, to.store, f.options(line))

@@ -30,7 +30,7 @@ func (a *app) keyCommand() *cobra.Command {
 		a.withKeyFile(&cobra.Command{
 			Use: "new", Short: "Make a new key; one that is there is never overwritten", Args: cobra.NoArgs,
 		}, func(_ context.Context, c config.Config, _ []string) (events.Address, string, error) {
-			if _, err := os.Lstat(c.Account.KeyFile); err != nil { // One that is there is refused by its own error.
+			if _, err := os.Lstat(c.Account.KeyFile); err != nil { // An existing file is refused with an error of its own.
 				if err := belongs(c, events.Address{}); err != nil {
 					return events.Address{}, "", err
 				}
@@ -62,7 +62,7 @@ func (a *app) importKey(ctx context.Context, c config.Config, args []string) (ev
 	if len(args) == 1 && args[0] != "-" {
 		f, err := os.Open(args[0])
 		if err != nil {
-			// The name is not repeated: it may be a key, given by mistake.
+			// The name is not repeated: it may be a key that was given by mistake.
 			return events.Address{}, "", fmt.Errorf("%w: the FILE to import cannot be opened: %w",
 				errUsage, cause(err))
 		}
@@ -73,11 +73,12 @@ func (a *app) importKey(ctx context.Context, c config.Config, args []string) (ev
 	return address, "imported", err
 }
 
-// belongs refuses a key beside which the data directory could not be used: another one
-// than its own; zero is one that is yet to be made.
+// belongs refuses a key with which the data directory could not be used: that of
+// another account than the directory's. The zero address stands for a key that is to
+// be made.
 func belongs(c config.Config, of events.Address) error {
 	dir := datadir.At(c.DataDir)
-	if c.Account.KeyFile != dir.KeyFile() { // Perhaps it is not for this directory.
+	if c.Account.KeyFile != dir.KeyFile() { // The key may be for another directory.
 		return nil
 	}
 	owner, err := dir.Owner()
@@ -87,7 +88,7 @@ func belongs(c config.Config, of events.Address) error {
 	return errors.Join(err, dir.Belongs(of))
 }
 
-// cause is what the system says, without the path.
+// cause is the system's error without the path.
 func cause(err error) error {
 	if e, ok := err.(*os.PathError); ok { //nolint:errorlint // os.Open returns it bare.
 		return e.Err
@@ -95,7 +96,7 @@ func cause(err error) error {
 	return err
 }
 
-// withKeyFile gives a command the key file of the configuration.
+// withKeyFile runs a command with the key file of the configuration.
 func (a *app) withKeyFile(
 	cmd *cobra.Command, do func(ctx context.Context, c config.Config, args []string) (events.Address, string, error),
 ) *cobra.Command {

@@ -43,8 +43,8 @@ func (a *app) projectionsCommand() *cobra.Command {
 	return cmd
 }
 
-// onServer runs a function on the EventStoreDB that the settings name, and
-// prints its answer.
+// onServer runs a function on the EventStoreDB of the settings, and prints its
+// answer.
 func onServer[A any](
 	a *app, ask func(*serverviews.Server, context.Context) (A, error), write func(*paper, A) error,
 ) func(*cobra.Command, []string) error {

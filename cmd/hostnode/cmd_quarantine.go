@@ -43,7 +43,7 @@ func printQuarantine(p *paper, q api.Quarantine) error {
 	return nil
 }
 
-// are counts things that are something.
+// are counts things, with the verb.
 func are(n uint64, one, many string) string {
 	if n == 1 {
 		return "1 " + one + " is"

@@ -21,17 +21,17 @@ import (
 
 // repaired is what repair answers.
 type repaired struct {
-	// Events is about the event store, left out when it is whole.
+	// Events is about the event store; left out when that is undamaged.
 	Events   *repairedEvents  `json:"events,omitempty"`
 	Outboxes []repairedOutbox `json:"outboxes,omitempty"`
-	// Done: it was mended. Kept are the names of what was damaged.
+	// Done: it was repaired. Kept names the damaged files that were kept.
 	Done bool     `json:"done"`
 	Kept []string `json:"kept,omitempty"`
 }
 
 type repairedEvents struct {
 	Problem string `json:"problem"`
-	// Kept events are taken over, Lost ones are not; Readable is how many can be read.
+	// Kept events are carried over, Lost ones are not; Readable is how many can be read in all.
 	Kept     uint64 `json:"kept"`
 	Lost     uint64 `json:"lost"`
 	Readable uint64 `json:"readable"`
@@ -40,8 +40,9 @@ type repairedEvents struct {
 type repairedOutbox struct {
 	File    string `json:"file"`
 	Problem string `json:"problem"`
-	// Recorded events are in the account's record, Rescued ones legible in the file
-	// alone; Lost ones are legible and cannot be kept, and Bytes are not legible.
+	// Recorded events are in the account's stream, Rescued ones readable only in
+	// the file; Lost ones are readable but cannot be kept, and Bytes are
+	// unreadable.
 	Recorded int `json:"recorded"`
 	Rescued  int `json:"rescued"`
 	Lost     int `json:"lost"`
@@ -108,7 +109,7 @@ func (a *app) repair(ctx context.Context, c config.Config, yes bool) (err error)
 	return show(a, answer, printRepaired)
 }
 
-// agree shows what would be done and asks.
+// agree shows what would be done and asks for consent.
 func (a *app) agree(answer repaired) error {
 	if err := show(a, answer, printRepaired); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 )
 
-// atHelp says what --at takes.
+// atHelp says what --at accepts.
 const atHelp = "as it was then: a time (2026-11-20T08:00:00Z, 2026-11-20, -2h) or a position (@1234)"
 
 func (a *app) replayCommand() *cobra.Command {
@@ -95,7 +95,7 @@ func were(n uint64) string {
 	return fmt.Sprintf("%d events were", n)
 }
 
-// asAt adds --at to a command, and lets it answer from the past when it is given.
+// asAt adds --at to a command, which with that flag answers from the past.
 func asAt[A any](
 	a *app, cmd *cobra.Command, was func(ctx context.Context, p api.Past, args []string) (A, error),
 	write func(*paper, A) error,

@@ -141,7 +141,7 @@ func storyRows(s projections.Sale) [][]string {
 	return rows
 }
 
-// to says who got a reward, when it was not the host's account.
+// to says who received a reward, if not the host's account.
 func to(recipient string) string {
 	if recipient == "" {
 		return ""

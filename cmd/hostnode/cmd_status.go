@@ -39,7 +39,7 @@ func (a *app) statusCommand() *cobra.Command {
 	}, func(ctx context.Context, p api.Past, _ []string) (api.Status, error) { return p.Status(ctx) }, printStatus)
 }
 
-// statusWithout answers where there is no host to ask: that is a status too.
+// statusWithout prints the status when there is no host to ask.
 func (a *app) statusWithout(cmd *cobra.Command, f health.Facts) error {
 	c, err := a.settings(cmd)
 	if err != nil {
@@ -108,7 +108,7 @@ func printStatus(p *paper, s api.Status) error {
 	return nil
 }
 
-// headline is what the host is called.
+// headline is the state of the host in capitals.
 func headline(p *paper, s api.Status) string {
 	switch {
 	case !s.AsOf.Recorded.IsZero():
@@ -171,7 +171,7 @@ func chainRows(s api.Status, now time.Time) [][]string {
 		return rows
 	}
 	head := fmt.Sprintf("block %s, chain time %s", grouped(fmt.Sprint(c.Head)), clock(c.HeadTime))
-	// The clock of a development chain runs as it likes; its age means nothing.
+	// The time of a development chain is independent of ours, so its age means nothing.
 	if age := now.Sub(c.HeadTime); !c.Development && age >= 0 {
 		head += ", " + span(uint64(age/time.Second)) + " ago"
 	}
@@ -212,7 +212,7 @@ func ledgerRows(p *paper, s api.Status) [][]string {
 	return append(rows, []string{"availabilities", fmt.Sprint(len(l.Availabilities))})
 }
 
-// diskRows say how much room there really is.
+// diskRows say how much room the disk has.
 func diskRows(d *api.Disk) [][]string {
 	if d == nil {
 		return nil
@@ -220,7 +220,7 @@ func diskRows(d *api.Disk) [][]string {
 	return [][]string{{"disk", fmt.Sprintf("%s left, of which %s stay free", size(d.Free), size(d.Keep))}}
 }
 
-// scrubRows say when the stored data was looked through last, and where that is now.
+// scrubRows say when the stored data was last checked, and how far the running check is.
 func scrubRows(s *api.Scrub) [][]string {
 	if s == nil {
 		return nil

@@ -54,7 +54,7 @@ Exit code 0 means that the payout arrived and the audit is clean.`,
 			return runDemo(cmd, o)
 		},
 	}
-	// The most used. All others can be set in the environment and in a file.
+	// The most used settings. All others can be set in the environment and in a file.
 	config.AddFlags(cmd.Flags(), "dataDir", "quota", "devchain.period", "account.keyFile",
 		"sales.maxWorkers", "prover.samples", "prover.maxDepth", "prover.maxLog2Slots", "prover.keysDir",
 		"eventStore.url", "eventStore.passwordFile")
@@ -64,8 +64,8 @@ Exit code 0 means that the payout arrived and the audit is clean.`,
 	return cmd
 }
 
-// ownDirectory gives a demonstration for which none was named a new directory,
-// so that it never touches the data of a host that is in earnest.
+// ownDirectory gives a demonstration without a named directory a new one, so
+// that it never touches the data of a real host.
 func ownDirectory(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("data-dir") || os.Getenv("HOSTNODE_DATA_DIR") != "" {
 		return nil
@@ -90,14 +90,14 @@ func runDemo(cmd *cobra.Command, o demo.Options) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = api.ErrDemoStopped
 	}
-	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON { // The flag is the program's own.
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON { // It is the program's own flag.
 		err = errors.Join(err, json.NewEncoder(cmd.OutOrStdout()).Encode(sum))
 	}
 	return err
 }
 
-// dialHost is the demonstration's way to the host: the same socket that every
-// command uses.
+// dialHost connects the demonstration to the host, over the same socket as
+// every command.
 func dialHost(dir datadir.Layout) demo.HostAPI { return hostAPI{api.NewClient(dir.Socket())} }
 
 type hostAPI struct{ client *api.Client }
@@ -117,7 +117,7 @@ func (h hostAPI) Progress(ctx context.Context) (demo.Progress, error) {
 		return demo.Progress{}, errors.New(s.Reason)
 	}
 	p := demo.Progress{Head: s.Chain.Head, Away: s.Record.Away, Working: s.Chain.Head == 0 || !s.Chain.Live}
-	// Until it knows that its record is away, it waits for it before it proves.
+	// Until the host knows that the event store is away, it waits for it before it proves.
 	p.Working = p.Working || s.Record.Unanswered > 0 && !s.Record.Away
 	for _, pool := range s.Pools {
 		p.Working = p.Working || (pool.Name == "proofs" || pool.Name == "downloads") && pool.Running+pool.Waiting > 0
@@ -143,8 +143,8 @@ func (h hostAPI) OpenSales(ctx context.Context) (int, error) {
 	return open, nil
 }
 
-// Offer implements demo.HostAPI. An availability of an earlier demonstration
-// that is large enough is used again.
+// Offer implements demo.HostAPI. A large enough availability of an earlier
+// demonstration is used again.
 func (h hostAPI) Offer(ctx context.Context, size events.Bytes, duration time.Duration, collateral events.Amount) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 // loader reads the configuration for a command whose flags were parsed.
 type loader func(cmd *cobra.Command) (config.Loaded, error)
 
-// extraCommands are those that run something.
+// extraCommands are the commands that run something.
 func extraCommands(load loader) []*cobra.Command {
 	return []*cobra.Command{newRunCommand(load), newDemoCommand(load), newDevchainCommand(load)}
 }

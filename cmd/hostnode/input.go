@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// input is standard input for a command that a signal ends: a read that waits for a person
-// or a pipe does not keep the program.
+// input is standard input for a command that a signal can end: a read that waits for a
+// person or a pipe does not keep the program running.
 func (a *app) input(ctx context.Context) io.Reader {
 	return readFunc(func(into []byte) (int, error) {
 		return untilDone(ctx, func() (int, error) { return a.stdin.Read(into) })
@@ -19,7 +19,7 @@ type readFunc func([]byte) (int, error)
 // Read implements io.Reader. What is read after the context has ended is lost.
 func (f readFunc) Read(into []byte) (int, error) { return f(into) }
 
-// untilDone calls what cannot be interrupted, and does not wait for it any longer when the
+// untilDone makes a call that cannot be interrupted, and stops waiting for it when the
 // context ends. The program ends then.
 func untilDone[A any](ctx context.Context, call func() (A, error)) (answer A, err error) {
 	type result struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// newLog writes what the host tells, one line per fact, without the secrets of its
+// newLog makes the host's log, one line per fact, without the secrets of the
 // settings.
 func newLog(c config.Config, out io.Writer) *logrus.Entry {
 	log := logrus.New()
@@ -27,8 +27,8 @@ func newLog(c config.Config, out io.Writer) *logrus.Entry {
 	return logrus.NewEntry(log)
 }
 
-// discretion keeps secrets out of a log: the last resort, for what an adapter or a library
-// puts into an error.
+// discretion removes secrets from a log: a last resort against adapters and libraries that
+// put them into errors.
 type discretion []string
 
 // Levels implements logrus.Hook.

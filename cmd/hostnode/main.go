@@ -1,5 +1,5 @@
 // Command hostnode sells a machine's free storage on the Codex marketplace. Start with
-// app.go for how commands are put together; the commands are in cmd_*.go.
+// app.go, which puts the commands together; the commands are in cmd_*.go.
 package main
 
 import (

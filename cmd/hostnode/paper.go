@@ -25,8 +25,8 @@ type paper struct {
 
 func (p *paper) text() string { return harmless(p.out.String()) }
 
-// harmless takes out what would command a terminal, besides our own colours:
-// names of streams and events may be written by anybody who may append.
+// harmless escapes what a terminal would obey, apart from our own colours:
+// anybody who may append can choose the names of streams and events.
 func harmless(text string) string {
 	return rewritten(text, commands, func(r rune, _ string) string {
 		if commands(r) {
@@ -36,8 +36,8 @@ func harmless(text string) string {
 	})
 }
 
-// rewritten is a text with another text for each of its characters, but for our own
-// colours. It is the same when it has none that is doubtful.
+// rewritten replaces the doubtful characters of a text, except in our own colours.
+// A text without any is returned as it is.
 func rewritten(text string, doubtful func(rune) bool, write func(r rune, raw string) string) string {
 	if !strings.ContainsFunc(text, doubtful) {
 		return text
@@ -59,12 +59,12 @@ func rewritten(text string, doubtful func(rune) bool, write func(r rune, raw str
 
 var ourColour = regexp.MustCompile("^\x1b\\[(0|" + green + "|" + yellow + "|" + red + ")m")
 
-// commands reports whether a terminal does something else with a character than
-// to show it, as for those that turn the direction of writing.
+// commands reports whether a terminal does anything else with a character than
+// show it, such as change the direction of writing.
 func commands(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' && r != '\t' }
 
-// inLine is a text as a part of one line: what would end the line, or command a
-// terminal, is shown as it is escaped in Go. So nobody's name forges lines of ours.
+// inLine returns a text as a part of one line: what would end the line, or command
+// a terminal, is escaped as in Go. So no name can forge a line of ours.
 func inLine(text string) string {
 	doubtful := func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }
 	return rewritten(text, doubtful, func(r rune, raw string) string {
@@ -76,7 +76,7 @@ func inLine(text string) string {
 	})
 }
 
-// line writes one line, whatever the texts in it are.
+// line writes one line, whatever texts are in it.
 func (p *paper) line(format string, args ...any) {
 	for i, arg := range args {
 		switch text := arg.(type) {
@@ -92,7 +92,7 @@ func (p *paper) line(format string, args ...any) {
 	p.out.WriteByte('\n')
 }
 
-// rows writes aligned columns. A cell is a part of one line, whatever it was.
+// rows writes aligned columns. Each cell is a part of one line, whatever it contains.
 func (p *paper) rows(rows [][]string) {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -116,7 +116,7 @@ const (
 	red    = "31"
 )
 
-// colour marks a text, on a terminal only.
+// colour colours a text, on a terminal only.
 func (p *paper) colour(code, text string) string {
 	if !p.terminal {
 		return text
@@ -135,8 +135,8 @@ func (p *paper) bar(part, whole events.Bytes) string {
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
 }
 
-// asOf says what an answer rests on. A position is the place in the log of all events, which --at
-// takes (@18); EventStoreDB counts the bytes of its log, so it is no number of events.
+// asOf prints what an answer is as of. A position is that of an event in the log, and can be
+// given to --at (@18). EventStoreDB counts the bytes of its log, so it is not a number of events.
 func (p *paper) asOf(a api.AsOf) {
 	if a.Position == 0 {
 		p.line("as of %s", clock(a.Time))
@@ -153,7 +153,7 @@ func (p *paper) asOf(a api.AsOf) {
 	p.line("as of %s, log position %d, %s", clock(a.Time), a.Position, how)
 }
 
-// clock prints a moment to the second, in UTC.
+// clock prints a point in time to the second, in UTC.
 func clock(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -164,13 +164,13 @@ func clock(t time.Time) string {
 // size prints bytes for people.
 func size(b events.Bytes) string { return config.Bytes(b).Human() }
 
-// short is the beginning of an id, which commands take.
+// short is the beginning of an id, which commands accept.
 func short(id string) string {
 	const digits = 10
 	return id[:min(len(id), digits)]
 }
 
-// span prints seconds as days, hours, minutes: the two largest that count.
+// span prints seconds as days, hours and minutes: the two largest units.
 func span(seconds uint64) string {
 	units := []struct {
 		name string

@@ -19,7 +19,7 @@ import (
 	"github.com/hostnode/hostnode/events/wire"
 )
 
-// stopTime is how long a host may take to stop in good order.
+// stopTime is how long a host may take to stop properly.
 const stopTime = 30 * time.Second
 
 func newRunCommand(load loader) *cobra.Command {
@@ -51,12 +51,12 @@ safe, only slower: it goes on from its events at the next start.`,
 
 // run runs a host until ctx ends or it cannot go on.
 func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Entry) (err error) {
-	serving, err := bindEvents(c.ServeEvents) // A port that is taken is known before the host says that it started.
+	serving, err := bindEvents(c.ServeEvents) // Before the host says that it has started.
 	if err != nil {
 		return err
 	}
 	defer func() {
-		for _, l := range serving.Bound { // Closed already where they were served.
+		for _, l := range serving.Bound { // Those that were served are closed already.
 			_ = l.Close()
 		}
 	}()
@@ -116,8 +116,8 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 	}
 }
 
-// listen answers on the host's socket from the beginning, so that one can see what a
-// start waits for.
+// listen answers on the host's socket from the beginning, so that people can see
+// what a start waits for.
 func listen(p *node.Process, c config.Config, log *logrus.Entry) (*api.Server, error) {
 	socket, err := p.Dir.Listen()
 	if err != nil {
@@ -138,8 +138,8 @@ func standby(p *node.Process, c config.Config) *api.Standby {
 	return api.NewStandby(cfg)
 }
 
-// bindEvents takes the address at which the settings say that the host's record can
-// be looked into; no address: no listener.
+// bindEvents listens on the configured address for EventStoreDB's tools; without an
+// address there is no listener.
 func bindEvents(c config.ServeEvents) (o eventserver.Options, err error) {
 	if c.Listen == "" {
 		return o, nil
@@ -148,14 +148,14 @@ func bindEvents(c config.ServeEvents) (o eventserver.Options, err error) {
 		Listen: []string{c.Listen}, CertFile: c.CertFile, KeyFile: c.KeyFile, UsersFile: c.UsersFile,
 		Advertise: c.Advertise, Guarded: eventserver.HostCategories(), Memory: int64(c.MemoryBytes),
 	}
-	if c.UsersFile == "" { // On this machine only; the configuration has checked it.
+	if c.UsersFile == "" { // On this machine only, as the configuration has checked.
 		o.Anonymous = wire.RoleAuditor
 	}
 	o.Bound, err = eventserver.Bind(o)
 	return o, err
 }
 
-// serveEvents lets EventStoreDB's tools look into the host's record.
+// serveEvents serves the host's event store to EventStoreDB's tools.
 func serveEvents(store *stores.Opened, o eventserver.Options, log *logrus.Entry) (*eventserver.Server, error) {
 	if o.Bound == nil {
 		return &eventserver.Server{}, nil

@@ -30,14 +30,14 @@ type transferred struct {
 	Present uint64 `json:"present"`
 	Bytes   uint64 `json:"bytes"`
 	Streams int    `json:"streams"`
-	// Metadata and Deleted count the streams whose metadata was set, and that were
+	// Metadata counts the streams whose metadata was set, Deleted those that were
 	// deleted for good.
 	Metadata int `json:"metadata"`
 	Deleted  int `json:"deletedForGood"`
 	// Others are events that are not moved.
 	Others    uint64   `json:"others"`
 	Scavenged []string `json:"scavenged,omitempty"`
-	// Digest is what both sides have: the target was read again to be sure.
+	// Digest is the same on both sides: the target was read back to make sure.
 	Digest string    `json:"digest"`
 	Time   time.Time `json:"time"`
 }
@@ -70,9 +70,9 @@ type end struct {
 	close func() error
 }
 
-// openEnd opens a store by its connection string, or, without one, the store
-// that the settings name. The embedded one wants the data directory for itself;
-// create makes it.
+// openEnd opens a store by its connection string or, without one, the store of
+// the settings. The embedded one needs the data directory's lock; create makes
+// it.
 func (a *app) openEnd(ctx context.Context, c config.Config, url, passwordFile string, create bool) (end, error) {
 	spec := stores.FromConfig(c)
 	if url != "" {
@@ -116,7 +116,7 @@ func (f *transferFlags) add(flags *pflag.FlagSet, direction, what string) {
 	config.AddFlags(flags, "eventStore.url", "eventStore.passwordFile", "eventStore.cacheBytes")
 }
 
-// file is the one argument, empty when there is a connection string instead.
+// file returns the one argument; it is empty when there is a connection string instead.
 func (f *transferFlags) file(direction string, args []string) (string, error) {
 	switch {
 	case f.url != "" && len(args) > 0:
@@ -137,8 +137,8 @@ func (f *transferFlags) options(line *progressLine) transfer.Options {
 	return transfer.Options{AcceptScavenged: f.acceptScavenged, Progress: line.show}
 }
 
-// progressLine says on a terminal how far a transfer is, in one line that is
-// written again and again.
+// progressLine shows the progress of a transfer on a terminal, in one line that
+// is rewritten.
 type progressLine struct {
 	out   io.Writer // nil: nobody looks
 	shown bool
@@ -159,7 +159,7 @@ func (l *progressLine) show(p transfer.Progress) {
 	fmt.Fprintf(l.out, "\r\x1b[K%s", progressText(p))
 }
 
-// clear removes the line. It may be called when there is none.
+// clear removes the line, if there is one.
 func (l *progressLine) clear() {
 	if l.shown {
 		fmt.Fprint(l.out, "\r\x1b[K")
@@ -174,7 +174,7 @@ func progressText(p transfer.Progress) string {
 	return text
 }
 
-// finish prints what a transfer did, when it did it.
+// finish prints what a transfer did, if it succeeded.
 func (a *app) finish(line *progressLine, answer transferred, err error) error {
 	line.clear()
 	if err != nil {
@@ -183,7 +183,7 @@ func (a *app) finish(line *progressLine, answer transferred, err error) error {
 	return show(a, answer, printTransferred)
 }
 
-// withEnd does something with a store and closes it.
+// withEnd opens a store, calls a function with it and closes it.
 func (a *app) withEnd(cmd *cobra.Command, c config.Config, url, passwordFile string, create bool,
 	do func(context.Context, end) error,
 ) (err error) {

@@ -6,7 +6,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 )
 
-// validatorRows are what the status says of a validator.
+// validatorRows are the rows of the status about a validator.
 func validatorRows(v *api.Validator) [][]string {
 	if v == nil {
 		return nil

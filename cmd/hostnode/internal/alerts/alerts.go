@@ -1,10 +1,9 @@
-// Package alerts takes what a person should know at once out of the process: to a
-// command that gets it on its standard input, and to a webhook that it is posted
-// to, both as JSON (docs/alerts.md).
+// Package alerts delivers what a person should know at once: to a command, on its
+// standard input, and to a webhook, both as JSON (docs/alerts.md).
 //
-// It never holds up the host. Alerts wait in a bounded queue and are delivered one
-// after the other, each within a time limit. What cannot be delivered is in the log,
-// like every alert: the log is the record, this is the bell.
+// It never delays the host. Alerts wait in a bounded queue and are delivered one
+// after the other, each within a time limit. Every alert is also in the log, even
+// one that cannot be delivered.
 package alerts
 
 import (
@@ -25,12 +24,13 @@ import (
 )
 
 const (
-	// maxQueued is how many alerts wait for a slow command. An incident is told once,
-	// so more of them mean that everything is wrong at once, and the first ones say so.
+	// maxQueued is how many alerts wait for a slow command. Each incident alerts once,
+	// so more of them mean that everything is failing at once, and the first ones say
+	// so.
 	maxQueued = 100
-	// maxShown is how much of what a command says, or of an answer, is logged; bytes.
+	// maxShown is how many bytes of a command's output, or of an answer, are logged.
 	maxShown = 1_000
-	// defaultTimeout limits a delivery when nothing else is said.
+	// defaultTimeout limits a delivery if the settings do not.
 	defaultTimeout = 10 * time.Second
 )
 
@@ -43,7 +43,7 @@ type Config struct {
 	Webhook string
 	// Timeout limits each delivery; default 10 s.
 	Timeout time.Duration
-	// Secrets are texts that no alert may take out of the process.
+	// Secrets are texts that no alert may contain.
 	Secrets []string
 	// Log hears of what could not be delivered.
 	Log *logrus.Entry
@@ -76,8 +76,8 @@ func New(cfg Config) *Sender {
 	return s
 }
 
-// Send queues an alert, anything that has a JSON form. It never blocks: when too many
-// wait, it is dropped, and the log says so. A nil Sender delivers nothing.
+// Send queues an alert, any value with a JSON form. It never blocks: when too many
+// wait, the alert is dropped, and the log says so. A nil Sender delivers nothing.
 func (s *Sender) Send(alert any) {
 	if s == nil || s.cfg.Command == "" && s.cfg.Webhook == "" {
 		return
@@ -107,7 +107,7 @@ func (s *Sender) Send(alert any) {
 	}
 }
 
-// Close delivers what waits, for no longer than one delivery may take, and ends.
+// Close delivers the waiting alerts, for at most the time of one delivery.
 func (s *Sender) Close() {
 	s.mu.Lock()
 	if !s.closed {

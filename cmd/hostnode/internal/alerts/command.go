@@ -30,10 +30,10 @@ func (s *Sender) command(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// notRead reports whether a command ended well and only left its input unread.
+// notRead reports whether a command succeeded and only left its input unread.
 func notRead(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
-// head keeps the beginning of what is written to it.
+// head keeps the first bytes that are written to it.
 type head struct{ text []byte }
 
 func (h *head) Write(p []byte) (int, error) {

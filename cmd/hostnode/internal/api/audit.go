@@ -16,15 +16,15 @@ import (
 type AuditOptions struct {
 	// From leaves out findings up to this position.
 	From events.Position
-	// Checkpoint is a file, by its whole path, with which the audit continues;
+	// Checkpoint is the absolute path of a file with which the audit continues;
 	// empty: none.
 	Checkpoint string
-	// Chain is the endpoint of a chain with which tokens are compared; OwnChain is
-	// the one that the host uses, empty none.
+	// Chain is the endpoint of a chain to compare tokens with; OwnChain stands for
+	// the host's own, empty for none.
 	Chain string
 }
 
-// OwnChain as AuditOptions.Chain is the chain that the host uses.
+// OwnChain, as AuditOptions.Chain, stands for the chain that the host uses.
 const OwnChain = "own"
 
 // verifier is a store that can check its own files.
@@ -44,7 +44,7 @@ func (r *reader) Audit(ctx context.Context, o AuditOptions) (answer Audit, err e
 		return Audit{}, fmt.Errorf("%w (read up to log position %d)", err, report.AsOf)
 	}
 	answer = Audit{AsOf: r.asOf(), Report: report, Clean: report.Clean()}
-	// Answers say once what they rest on, and all in the same way.
+	// All answers say what they are as of in the same place, and only there.
 	answer.AsOf.Position, answer.Report.AsOf = report.AsOf, 0
 	if answer.Findings == nil {
 		answer.Findings = []audit.Finding{}
@@ -52,7 +52,7 @@ func (r *reader) Audit(ctx context.Context, o AuditOptions) (answer Audit, err e
 	return answer, r.verify(ctx, &answer)
 }
 
-// auditOptions prepares an audit; what it opens is closed by the second result.
+// auditOptions prepares an audit; the second result closes what it opened.
 func (r *reader) auditOptions(o AuditOptions) (audit.Options, func() error, error) {
 	options := audit.Options{From: o.From, Checkpoint: o.Checkpoint}
 	var open []*chain.Auditor
@@ -95,7 +95,7 @@ func (r *reader) auditOptions(o AuditOptions) (audit.Options, func() error, erro
 	return options, done, nil
 }
 
-// verify lets a store check its own files.
+// verify has a store check its own files.
 func (r *reader) verify(ctx context.Context, answer *Audit) error {
 	v, ok := r.store.(verifier)
 	if !ok {

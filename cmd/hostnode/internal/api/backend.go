@@ -10,24 +10,24 @@ import (
 	"github.com/hostnode/hostnode/projections/audit"
 )
 
-// Backend answers for a host. All methods are safe for concurrent use. Errors are those
-// of the table in problemtable.go; what a method changed is durable when it returns.
+// Backend answers for a host. All methods are safe for concurrent use. Their errors are
+// in the table of problemtable.go; changes are durable when a method returns.
 type Backend interface {
-	// Status says whether the host sells, why not, and how everything stands.
+	// Status says whether the host sells, why not, and how all of its parts are.
 	Status(ctx context.Context) (Status, error)
-	// Ledger says where every byte of the quota is, with all availabilities.
+	// Ledger says how the quota is used, with all availabilities.
 	Ledger(ctx context.Context) (Ledger, error)
-	// AddAvailability puts space on offer. Doing it again with the same id and the
+	// AddAvailability puts space on offer. Repeating it with the same id and the
 	// same offer changes nothing.
 	AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error)
-	// SetAvailability changes an offer. The id may be cut short.
+	// SetAvailability changes an offer. The beginning of its id is enough.
 	SetAvailability(ctx context.Context, id string, changes Changes) (projections.Availability, error)
 	// RemoveAvailability removes an offer of which nothing is sold, and returns its
-	// whole id. The id may be cut short.
+	// full id. The beginning of the id is enough.
 	RemoveAvailability(ctx context.Context, id string) (string, error)
 	// Sales lists the open sales and the newest settled ones.
 	Sales(ctx context.Context, settled int) (Sales, error)
-	// Sale tells the story of a slot. Its id may be cut short.
+	// Sale returns the history of a slot. The beginning of its id is enough.
 	Sale(ctx context.Context, slot string) (Story, error)
 	// Queue says how many slots wait, which are worked on, and what was refused.
 	Queue(ctx context.Context) (Queue, error)
@@ -35,49 +35,48 @@ type Backend interface {
 	PauseQueue(ctx context.Context, reason string) (Queue, error)
 	// ResumeQueue takes slots again.
 	ResumeQueue(ctx context.Context, reason string) (Queue, error)
-	// Quarantine lists the work that is left alone because of a bug or of its record.
+	// Quarantine lists the work that is in quarantine, because of a bug or of its events.
 	Quarantine(ctx context.Context) (Quarantine, error)
-	// TryAgain has a piece of that work tried again, by its name in the list.
+	// TryAgain tries a piece of quarantined work again, by its name in the list.
 	TryAgain(ctx context.Context, work string) (Quarantine, error)
 	Inspector
-	// Backup copies the embedded event store into a directory that is empty or
-	// missing, an absolute path, while the host goes on.
+	// Backup copies the embedded event store into an empty or missing
+	// directory, an absolute path, while the host runs.
 	Backup(ctx context.Context, dir string) (Backup, error)
-	// Export writes all streams as transfer.Export does.
+	// Export writes all streams, as transfer.Export does.
 	Export(ctx context.Context, w io.Writer, acceptScavenged bool) error
 }
 
 // AsOf says what an answer rests on.
 type AsOf struct {
-	// Position is the last event that the answer knows.
+	// Position is that of the last event that the answer includes.
 	Position events.Position `json:"position"`
 	// Time is when the answer was given, by the machine's clock.
 	Time time.Time `json:"time"`
 	// Running says that a host is running.
 	Running bool `json:"running"`
-	// Recorded is when the last event that the answer knows was written, by the
-	// clock of the store's machine; only in answers about the past.
+	// Recorded is when the last event that the answer includes was written, by
+	// the clock of the store's machine; only in answers about the past.
 	Recorded time.Time `json:"recorded,omitzero"`
 }
 
 // Status is how a host stands.
 type Status struct {
 	AsOf AsOf `json:"asOf"`
-	// Selling says that the host takes slots that are offered and match; Reason says
-	// why, or why not, and Hint what to do about it.
+	// Selling says that the host takes slots that match; Reason says why, or why
+	// not, and Hint what to do about it.
 	Selling bool   `json:"selling"`
 	Reason  string `json:"reason"`
 	Hint    string `json:"hint,omitempty"`
-	// SellingUnknown says that whether it sells is not known; Selling is false then.
+	// SellingUnknown says that it is not known whether the host sells; Selling is false then.
 	SellingUnknown bool `json:"sellingUnknown,omitempty"`
-	// NotProving says that slots are hosted of which proofs that are due are not made or
-	// not sent.
+	// NotProving says that due proofs of hosted slots are not made or not sent.
 	NotProving bool `json:"notProving,omitempty"`
-	// Readiness is all that is in the way, in the order in which it would have to be put
-	// right; Reason and Hint are those of the first.
+	// Readiness lists all obstacles, in the order in which they would have to be
+	// removed; Reason and Hint are those of the first.
 	Readiness []Obstacle `json:"readiness"`
-	// Elsewhere says that by the record the host runs on another machine, and so
-	// nothing is known of it but what is in the record.
+	// Elsewhere says that, by its events, the host runs on another machine, so
+	// that only the events are known here.
 	Elsewhere bool `json:"elsewhere,omitempty"`
 
 	Account string `json:"account,omitempty"`
@@ -91,35 +90,34 @@ type Status struct {
 	Balance *Balance  `json:"balance,omitempty"`
 
 	Ledger projections.Ledger `json:"ledger"`
-	// Quota is the one of the configuration, when availabilities and sales have more than
-	// it in the ledger.
+	// Quota is the configured quota, if more than that is allocated in the ledger.
 	Quota    events.Bytes         `json:"quota,omitempty"`
 	Queue    projections.Queue    `json:"queue"`
 	Earnings projections.Earnings `json:"earnings"`
-	// Validator is what this account marks; nil: it never did.
+	// Validator is what this account has marked; nil: it never validated.
 	Validator *Validator `json:"validator,omitempty"`
 	// Phases counts the open sales by phase.
 	Phases map[string]int `json:"phases"`
-	// Down are the parts of the host that do not run. While the ledger or the queue is
-	// among them nothing is sold; while the proof scheduler is, no new proof is begun.
+	// Down are the parts of the host that do not run. Without the ledger or the queue
+	// nothing is sold; without the proof scheduler no new proof is begun.
 	Down []DownPart `json:"down,omitempty"`
-	// Quarantined is the work that is left alone.
+	// Quarantined is the work that is in quarantine.
 	Quarantined []QuarantinedWork `json:"quarantined,omitempty"`
-	// Trouble lists the sales that cannot go on as they should.
+	// Trouble lists the sales that cannot go on.
 	Trouble []Trouble `json:"trouble,omitempty"`
 	Pools   []Pool    `json:"pools,omitempty"`
-	// Disk is the room of the file system; nil: the host does not run.
+	// Disk is the free space of the file system; nil: the host does not run.
 	Disk *Disk `json:"disk,omitempty"`
-	// Scrub is the look through the stored data; nil: the host does not run.
+	// Scrub is the state of the scrub; nil: the host does not run.
 	Scrub *Scrub             `json:"scrub,omitempty"`
 	Views projections.Status `json:"views"`
 }
 
-// Obstacle is something that is in the way of selling or proving.
+// Obstacle is something that prevents selling or proving.
 type Obstacle struct {
 	// Code never changes; programs may compare it.
 	Code string `json:"code"`
-	// Selling and Proving are "yes", "no" or "unknown": what the host does because of it.
+	// Selling and Proving say whether the host still does so: "yes", "no" or "unknown".
 	Selling string `json:"selling"`
 	Proving string `json:"proving"`
 	Reason  string `json:"reason"`
@@ -134,13 +132,13 @@ type DownPart struct {
 	Reason string    `json:"reason"`
 }
 
-// Quarantine is the work that a host leaves alone.
+// Quarantine is the work that a host leaves alone after failures.
 type Quarantine struct {
 	AsOf AsOf              `json:"asOf"`
 	Work []QuarantinedWork `json:"work"`
 }
 
-// QuarantinedWork is a piece of work that a host leaves alone.
+// QuarantinedWork is one piece of such work.
 type QuarantinedWork struct {
 	// Work names it: its kind and which one.
 	Work string `json:"work"`
@@ -153,20 +151,21 @@ type QuarantinedWork struct {
 type Chain struct {
 	ID       uint64 `json:"id,omitempty"`
 	Contract string `json:"contract,omitempty"`
-	// Endpoint is the one in use, or the one that was used last while none is, without
-	// its secrets. EndpointSince is when it began to be used, by the machine's clock.
+	// Endpoint is the endpoint in use or, while there is none, the last one used,
+	// without its secrets. EndpointSince is since when it was in use, by the machine's
+	// clock.
 	Endpoint      string    `json:"endpoint,omitempty"`
 	EndpointSince time.Time `json:"endpointSince,omitzero"`
-	// FirstEndpoint is the one that is configured first when another one is in use, and
-	// WhyNotFirst what was wrong with it when it was asked last.
+	// FirstEndpoint is the first configured endpoint, if another one is in use, and
+	// WhyNotFirst what was wrong with it when last asked.
 	FirstEndpoint string `json:"firstEndpoint,omitempty"`
 	WhyNotFirst   string `json:"whyNotFirst,omitempty"`
-	// Away says that no endpoint answers; AwaySince when that was noticed, if it was
+	// Away says that no endpoint answers; AwaySince since when, if that was noticed
 	// before this answer, and AwayReason what is wrong with each.
 	Away       bool      `json:"away"`
 	AwaySince  time.Time `json:"awaySince,omitzero"`
 	AwayReason string    `json:"awayReason,omitempty"`
-	// FeeLimit says how the configured limit on fees holds up transactions; empty: it does
+	// FeeLimit says how the configured limit on fees delays transactions; empty: it does
 	// not.
 	FeeLimit string `json:"feeLimit,omitempty"`
 	// Development says that it is a development chain, whose tokens are worth nothing.
@@ -175,52 +174,52 @@ type Chain struct {
 	Head     uint64    `json:"head,omitempty"`
 	HeadHash string    `json:"headHash,omitempty"`
 	HeadTime time.Time `json:"headTime,omitzero"`
-	// BlockTime is how far apart blocks are, in seconds of the chain's time; 0: not known
-	// yet. BlockTimeSet says that it was configured, and not measured.
+	// BlockTime is the time between two blocks, in seconds of chain time; 0: not known
+	// yet. BlockTimeSet says that it was configured, not measured.
 	BlockTime    float64 `json:"blockTimeSeconds,omitempty"`
 	BlockTimeSet bool    `json:"blockTimeSet,omitempty"`
-	// Live says that the host has seen the newest block; Stalled that the chain has been
-	// silent for longer than it should.
+	// Live says that the host has seen the newest block; Stalled that no block has come
+	// for longer than it should.
 	Live    bool `json:"live"`
 	Stalled bool `json:"stalled"`
 }
 
-// Validator is what an account marks that validates.
+// Validator is what a validating account marks.
 type Validator struct {
 	projections.Validator
-	// Enabled says that the running host validates now; the rest is of the record.
+	// Enabled says that the running host validates now; the rest comes from its events.
 	Enabled bool `json:"enabled"`
-	// Ready says that the history of the market is read, so that slots are marked.
+	// Ready says that the history of the market is read, so that misses are marked.
 	Ready bool `json:"ready"`
-	// Watching counts the slots of other hosts that are watched, Skipped those beyond
-	// the limit, Marking the missing proofs that are being marked.
+	// Watching counts the watched slots of other hosts, Skipped those beyond the
+	// limit, Marking the missing proofs that are being marked.
 	Watching uint64 `json:"watching"`
 	Skipped  uint64 `json:"skipped"`
 	Marking  uint64 `json:"marking"`
-	// Trouble says why nothing is validated any more.
+	// Trouble says why validating has stopped.
 	Trouble string `json:"trouble,omitempty"`
 }
 
 // Record says whether the event store answers a running host. While it does not,
-// proofs that are due are sent, and nothing else begins.
+// due proofs are sent, and nothing else begins.
 type Record struct {
 	Away bool `json:"away"`
-	// Since is when it was first found away, by the machine's clock, and Reason what
-	// it said last.
+	// Since is when it was first found not to answer, by the machine's clock, and
+	// Reason its last error.
 	Since  time.Time `json:"since,omitzero"`
 	Reason string    `json:"reason,omitempty"`
-	// Unanswered is how many calls on it have no answer yet.
+	// Unanswered is how many calls on it are waiting for an answer.
 	Unanswered int `json:"unanswered,omitempty"`
 }
 
-// Balance is what the account holds, or why that is not known.
+// Balance is the account's balance, or why it is not known.
 type Balance struct {
 	Tokens string `json:"tokens,omitempty"`
 	Wei    string `json:"wei,omitempty"`
 	Error  string `json:"error,omitempty"`
 }
 
-// Trouble is a sale that meets an error, or was set aside because of one.
+// Trouble is a sale that meets an error, or was put into quarantine because of one.
 type Trouble struct {
 	Slot        string    `json:"slotId"`
 	Waiting     string    `json:"waitsFor"`
@@ -230,29 +229,29 @@ type Trouble struct {
 	Tries       int       `json:"tries,omitempty"`
 	Quarantined string    `json:"quarantined,omitempty"`
 	// Damaged says what of the slot's data is damaged on disk, DamagedSince since when, by
-	// the chain's time; empty: nothing is.
+	// chain time; empty: nothing is.
 	Damaged      string    `json:"damaged,omitempty"`
 	DamagedSince time.Time `json:"damagedSince,omitzero"`
 }
 
 // Disk is how much room the file system has, by the machine's clock.
 type Disk struct {
-	// Full says that nothing is taken for want of room, since when, and why.
+	// Full says that no slots are taken for lack of room, since when, and why.
 	Full   bool      `json:"full"`
 	Since  time.Time `json:"since,omitzero"`
 	Reason string    `json:"reason,omitempty"`
-	// Free is what is left, Keep what of it stays free (storage.keepFree).
+	// Free is the free space, Keep how much of it must stay free (storage.keepFree).
 	Free events.Bytes `json:"free"`
 	Keep events.Bytes `json:"keep"`
 }
 
-// Scrub is how far the look through all that is stored has come, by the machine's clock.
+// Scrub is how far the check of all stored data has come, by the machine's clock.
 type Scrub struct {
-	// Began is when the pass that runs began; it is at Block of Slot. Zero: none runs.
+	// Began is when the running pass began; it has come to Block of Slot. Zero: none runs.
 	Began time.Time `json:"began,omitzero"`
 	Slot  string    `json:"slotId,omitempty"`
 	Block uint64    `json:"block,omitempty"`
-	// LastBegan and LastEnded are of the last whole pass; zero: there was none.
+	// LastBegan and LastEnded are those of the last complete pass; zero: there was none.
 	LastBegan time.Time `json:"lastBegan,omitzero"`
 	LastEnded time.Time `json:"lastEnded,omitzero"`
 }
@@ -282,10 +281,10 @@ type Sales struct {
 // Story is all that happened to a slot.
 type Story struct {
 	AsOf AsOf `json:"asOf"`
-	// Attempts are in order; the last one is what is so now.
+	// Attempts are in order; the last one is the present one.
 	Attempts []projections.Sale   `json:"attempts"`
 	Moments  []projections.Moment `json:"moments"`
-	// Trouble is what the sale meets now, if the host runs.
+	// Trouble is the sale's present problem, if the host runs.
 	Trouble *Trouble `json:"trouble,omitempty"`
 }
 
@@ -295,12 +294,12 @@ type Queue struct {
 	projections.Queue
 }
 
-// Audit is what the auditor found in the streams, and the store in its files.
+// Audit is what the auditor found in the streams, and the store in its own files.
 type Audit struct {
 	AsOf  AsOf `json:"asOf"`
 	Clean bool `json:"clean"`
 	audit.Report
-	// Store is the check of the store's own files; nil when the store is another's.
+	// Store is the check of the store's own files; nil when the store is a server.
 	Store *StoreCheck `json:"store,omitempty"`
 }
 
@@ -311,13 +310,13 @@ type StoreCheck struct {
 	Findings []StoreFinding `json:"findings"`
 	// More counts findings that are not listed.
 	More uint64 `json:"more"`
-	// DroppedBytes is how much of an unfinished write was dropped from the end of
-	// the log when the store was opened for this answer; none of it was acknowledged.
+	// DroppedBytes is how much of an unfinished write was dropped from the end of the
+	// log when the store was opened for this answer; none of it had been
+	// acknowledged.
 	DroppedBytes int64 `json:"droppedBytes,omitempty"`
 }
 
-// StoreFinding is something in the store's files that is not as it should be. What is
-// not known is zero.
+// StoreFinding is a fault in the store's files. Fields that are not known are zero.
 type StoreFinding struct {
 	Position events.Position `json:"position,omitempty"`
 	Through  events.Position `json:"through,omitempty"`
@@ -330,7 +329,7 @@ type StoreFinding struct {
 
 // Offer is what is put up for sale.
 type Offer struct {
-	// ID is drawn by whoever asks, so that asking again is safe; empty: the host draws.
+	// ID is chosen by the caller, so that repeating the call is safe; empty: the host chooses.
 	ID              string       `json:"id,omitempty"`
 	Size            events.Bytes `json:"size"`
 	DurationSeconds uint64       `json:"durationSeconds"`

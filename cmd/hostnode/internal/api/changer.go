@@ -12,8 +12,8 @@ import (
 	"github.com/hostnode/hostnode/projections"
 )
 
-// changer changes what is on offer and what is taken, in the same way whether a host runs
-// or not; only who takes the commands differs.
+// changer changes offers and pauses the queue, in the same way whether a host runs or
+// not; only the recipient of the commands differs.
 type changer struct {
 	shows *reader
 	taker taker
@@ -21,12 +21,12 @@ type changer struct {
 
 // taker takes the commands of an operator.
 type taker interface {
-	// ledgerCommand and queueCommand return when what follows from a command is durable.
+	// ledgerCommand and queueCommand return when the events of a command are durable.
 	ledgerCommand(ctx context.Context, cmd capacity.Command) error
 	queueCommand(ctx context.Context, cmd slotqueue.Command) error
-	// marketTime is the chain's time where that is known, else the machine's.
+	// marketTime is the chain's time if known, otherwise the machine's.
 	marketTime(ctx context.Context) (time.Time, error)
-	// room is what the file system has left without what stays free; false: it is not known.
+	// room is the free space of the file system, without what must stay free; false: not known.
 	room() (events.Bytes, bool, error)
 }
 
@@ -46,8 +46,8 @@ func (c changer) SetAvailability(ctx context.Context, id string, to Changes) (pr
 	return c.offer(ctx, whole, cmd.Size, to.end(), cmd, err)
 }
 
-// offer has an availability as a command makes it, if it can be sold: nil and zero are not
-// changed. err is what is wrong with the command itself.
+// offer has an availability as a command makes it, if space can be sold: nil and zero mean
+// no change. err is what is wrong with the command itself.
 func (c changer) offer(
 	ctx context.Context, id events.AvailabilityID, size *events.Bytes, until time.Time, cmd capacity.Command, err error,
 ) (projections.Availability, error) {
@@ -65,8 +65,8 @@ func (c changer) offer(
 	return c.shows.shown(ctx, id)
 }
 
-// toCome refuses an end that is not after the market's time, as far as that is known: such
-// an offer would stand there and never be sold.
+// toCome refuses an end that is not after the market's time, as far as that is known:
+// nothing could ever be sold of such an offer.
 func (c changer) toCome(ctx context.Context, until time.Time) error {
 	if until.IsZero() {
 		return nil

@@ -22,7 +22,7 @@ const (
 	maxAnswer = 256 << 20
 	// dialTime is how long a host may take to accept; it is on the same machine.
 	dialTime = 5 * time.Second
-	// pingTime is how long a host may take to answer at all. It reads nothing for that.
+	// pingTime is how long a host may take to answer a ping, for which it reads nothing.
 	pingTime = 5 * time.Second
 )
 
@@ -33,8 +33,8 @@ type Client struct {
 	patience time.Duration // of Ping
 }
 
-// NewClient talks to the host behind a socket. It connects when something is asked;
-// when nobody answers, the error is ErrNotRunning.
+// NewClient makes a client of the host behind a socket. It connects at each
+// question; when nobody answers, the error is ErrNotRunning.
 func NewClient(socket string) *Client {
 	dialer := &net.Dialer{Timeout: dialTime}
 	return &Client{socket: socket, patience: pingTime, http: &http.Client{Transport: &http.Transport{
@@ -51,7 +51,7 @@ func (c *Client) Close() error {
 }
 
 // Ping reports whether a host answers: ErrNotRunning when nobody listens, ErrSilent when
-// somebody does and has nothing to say, as a process that was stopped.
+// somebody listens and does not answer, like a suspended process.
 func (c *Client) Ping(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
@@ -59,7 +59,7 @@ func (c *Client) Ping(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask the host: %w", err)
 	}
-	answer, err := c.http.Do(r) // That there is no such resource is an answer.
+	answer, err := c.http.Do(r) // "No such resource" is an answer, too.
 	switch {
 	case err == nil:
 		return answer.Body.Close()
@@ -71,8 +71,8 @@ func (c *Client) Ping(ctx context.Context) error {
 	return c.unanswered(ctx, err)
 }
 
-// watch ends a question, with ErrSilent, when the host does not answer anything any more.
-// How long an answer may take is not limited: an audit of a large record takes minutes.
+// watch ends a call, with ErrSilent, when the host stops answering pings. The time for an
+// answer itself is not limited: an audit of many events takes minutes.
 func (c *Client) watch(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -130,7 +130,7 @@ func ask[A any](ctx context.Context, c *Client, method, path string, question an
 	return answer, nil
 }
 
-// unanswered tells a host that is not there from a caller who gave up.
+// unanswered tells a host that does not run from a caller who gave up.
 func (c *Client) unanswered(ctx context.Context, err error) error {
 	var dial *net.OpError
 	switch {
@@ -142,7 +142,7 @@ func (c *Client) unanswered(ctx context.Context, err error) error {
 	return fmt.Errorf("ask the host: %w", err)
 }
 
-// refusal reads a problem. Whatever else answers is quoted in part.
+// refusal decodes a problem. Any other answer is quoted in part.
 func refusal(w *http.Response, text []byte) error {
 	var p Problem
 	if err := json.Unmarshal(text, &p); err != nil || p.Code == "" {

@@ -1,14 +1,14 @@
-// Package api is how people and programs talk to a host: what can be asked
-// (Backend, in backend.go), over HTTP on a unix socket (server.go, client.go).
+// Package api is the interface to a host for people and programs: what can be asked
+// (Backend, in backend.go), and HTTP on a unix socket (server.go, client.go).
 //
-// There are three backends with the same answers. Live asks a running host. Client asks
-// the Live one of another process over its socket. Offline opens the data directory
-// itself, when nobody has its lock: it reads the same views, and writes availabilities
-// and the operator's pause through the same journals as a host's actors (actors.Record).
-// So a command does not care whether the host runs.
+// There are three backends with the same answers. Live answers for a running host.
+// Client asks the Live of another process over its socket. Offline opens the data
+// directory itself, when nobody has its lock: it reads the same views, and writes
+// availabilities and the operator's pause through the same journals as a host's actors
+// (actors.Record). So a command works alike whether the host runs or not.
 //
-// Errors are answered as problem+json with a stable code, a sentence and a hint; the one
-// table of them is in problemtable.go, and docs/errors.md is generated from it.
+// Errors are problem+json with a stable code, a sentence and a hint. They are all in the
+// table of problemtable.go, from which docs/errors.md is generated.
 //
 //	GET    /v1/status
 //	GET    /v1/ledger
@@ -27,9 +27,9 @@
 //	GET    /v1/replay?stream=NAME&at=WHEN&events=true
 //	GET    /v1/past/status?at=WHEN       and so ledger, queue, sales, sales/{slot}
 //
-// An id in a path may be cut short as long as it is the only one that begins so. Sizes
-// are bytes, durations seconds, amounts decimal strings of token base units.
+// Of an id in a path, a beginning is enough if no other id has the same. Sizes are
+// bytes, durations seconds, amounts decimal strings of token base units.
 //
-// Not for: deciding anything, and for other machines; the socket belongs to the user who
-// runs the host.
+// The API decides nothing, and is not for other machines: the socket belongs to the user
+// who runs the host.
 package api

@@ -11,10 +11,10 @@ import (
 	"github.com/hostnode/hostnode/projections"
 )
 
-// This file gathers what is known of a host, so that actors.Judge can say what it is
-// called. There is no judgement here.
+// This file gathers the facts about a host from which package health judges its
+// state. It judges nothing itself.
 
-// judge fills in what the host is called.
+// judge fills in the state that follows from the facts.
 func (s *Status) judge(f health.Facts) {
 	w := health.Judge(f)
 	s.Selling, s.SellingUnknown = w.Selling == health.Yes, w.Selling == health.NotKnown
@@ -41,7 +41,7 @@ func StatusWithout(f health.Facts) Status {
 	return s
 }
 
-// known are the facts that are in the record: what is on offer, and what is hosted.
+// known are the facts in the host's events: what is on offer, and what is hosted.
 func (r *reader) known(s Status) health.Facts {
 	f := health.Facts{Account: s.Account, DataDir: s.DataDir, Views: s.Views.Error}
 	for _, p := range sale.Phases() {
@@ -49,7 +49,7 @@ func (r *reader) known(s Status) health.Facts {
 			f.Hosting += s.Phases[p.String()]
 		}
 	}
-	if f.Supply.Unknown = f.Views != ""; f.Supply.Unknown { // What they show stands still.
+	if f.Supply.Unknown = f.Views != ""; f.Supply.Unknown { // Stopped views show old numbers.
 		return f
 	}
 	f.Supply = supplyOf(s.Ledger)
@@ -61,7 +61,7 @@ func (r *reader) known(s Status) health.Facts {
 func supplyOf(l projections.Ledger) (of health.Supply) {
 	of.Allocated = l.Quota - l.Unallocated
 	for _, a := range l.Availabilities {
-		// The views print the amounts of the ledger, so they can be read.
+		// The views have printed these amounts, so they can be parsed.
 		of.AtRisk = saturating(of.AtRisk, events.Must(events.ParseAmount(a.Committed)))
 		of.Offers = append(of.Offers, health.Offered{
 			Enabled: a.Enabled, Until: a.Until, Free: a.FreeSize,
@@ -78,7 +78,7 @@ func saturating(a, b events.Amount) events.Amount {
 	return a.Add(b)
 }
 
-// facts are what is known of a running host; held is what its account holds, nil: unknown.
+// facts are those of a running host; held is its balance, nil: not known.
 func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.Facts {
 	f := l.known(s)
 	f.Stage, f.Endpoint, f.Record, f.Disk = health.Running, s.Chain.Endpoint, now.Record, now.Disk

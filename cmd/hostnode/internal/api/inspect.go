@@ -12,13 +12,13 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Inspector looks into the record: what is wrong with it, and how it was.
+// Inspector inspects the events: what is wrong with them, and how things were.
 type Inspector interface {
 	// Audit replays all streams.
 	Audit(ctx context.Context, o AuditOptions) (Audit, error)
-	// At answers from the record as it was. Nothing can be changed there.
+	// At answers as of a point in the past, where nothing can be changed.
 	At(ctx context.Context, when When) (Past, error)
-	// Replay is the state of one stream's machine, as it is or was.
+	// Replay returns the state of one stream's machine, now or in the past.
 	Replay(ctx context.Context, q ReplayQuestion) (replay.Result, error)
 }
 
@@ -33,14 +33,14 @@ type Past interface {
 
 // ReplayQuestion names a stream and a point in it.
 type ReplayQuestion struct {
-	// Stream may be cut short; of a sale also the id of the slot.
+	// Stream may be the beginning of a name or, for a sale, of the slot's id.
 	Stream string
 	At     When
 	// Events asks for the events that led there, too.
 	Events bool
 }
 
-// pastTime bounds an answer about the past, which may read the whole record.
+// pastTime bounds an answer about the past, which may have to read all events.
 const pastTime = auditTime
 
 // inspections are the routes of an Inspector.
@@ -90,8 +90,8 @@ func inspections(b Inspector) []route {
 	}
 }
 
-// distant lets a server read times that its client has made absolute: whether
-// they are to come is for the client's clock to say.
+// distant lets a server accept times that the client has made absolute: whether
+// they are in the future is for the client's clock to say.
 var distant = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func auditQuestion(q url.Values) (AuditOptions, error) {
@@ -127,7 +127,7 @@ func (c *Client) Replay(ctx context.Context, q ReplayQuestion) (replay.Result, e
 	return ask[replay.Result](ctx, c, http.MethodGet, "/v1/replay?"+v.Encode(), nil)
 }
 
-// At implements Backend. Each question is answered from the record anew.
+// At implements Backend. Each question reads the events again.
 func (c *Client) At(_ context.Context, when When) (Past, error) { return pastClient{c, when}, nil }
 
 type pastClient struct {

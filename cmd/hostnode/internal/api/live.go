@@ -19,14 +19,14 @@ import (
 	"github.com/hostnode/hostnode/projections"
 )
 
-// LiveConfig are the parts of a running host. All are required but those that say
+// LiveConfig are the parts of a running host. All are required unless they say
 // otherwise.
 type LiveConfig struct {
 	Host      *actors.Host
 	Store     events.Store
 	Projector *projections.Projector // it follows the store
 	Account   events.Address
-	// Balance asks the chain what the account holds; nil: unknown.
+	// Balance asks the chain for the account's balance; nil: not known.
 	Balance func(context.Context) (events.Balance, error)
 	// Standing says which endpoint of the chain is in use; nil: Endpoint is.
 	Standing func() rpc.Reachability
@@ -34,10 +34,10 @@ type LiveConfig struct {
 	// its record yet; nil: nothing is.
 	Outage  func() health.OutageFacts
 	DataDir string
-	// FeeLimit says whether the limit on fees holds up transactions; nil: that is not known.
+	// FeeLimit says whether the limit on fees delays transactions; nil: not known.
 	FeeLimit func() (tx.FeeLimit, bool)
-	// Endpoint is the first way to the chain; Development that its tokens are worth
-	// nothing.
+	// Endpoint is the first endpoint of the chain; Development says that its tokens
+	// are worth nothing.
 	Endpoint    string
 	Development bool
 	// Fallbacks are further endpoints of the same chain, for audits.
@@ -66,8 +66,8 @@ func NewLive(cfg LiveConfig) *Live {
 	return l
 }
 
-// balancePatience is how long the chain may take to say what the account holds, so
-// that a status is there also when the chain is not.
+// balancePatience is how long the chain may take to return the balance, so that
+// there is a status even when the chain does not answer.
 const balancePatience = 3 * time.Second
 
 // Status implements Backend.
@@ -115,7 +115,7 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-// validates adds what a validator does now to what it did.
+// validates adds what a validator is doing to what it has done.
 func validates(did *Validator, now *validator.Status, account string) *Validator {
 	if now == nil {
 		return did
@@ -144,8 +144,8 @@ func (l *Live) balance(ctx context.Context) (*Balance, *events.Balance) {
 	return &Balance{Tokens: b.Tokens.String(), Wei: b.Wei.String()}, &b
 }
 
-// reach says how the chain is reached. The balance was asked just now, so what is known
-// of the endpoints is new, and a question that had no answer says enough by itself.
+// reach says how the chain is reached. The balance was asked just before, so what is
+// known of the endpoints is fresh, and a call without an answer is reported as it is.
 func (l *Live) reach(s *Status) {
 	c := &s.Chain
 	c.Endpoint = rpc.Redact(l.cfg.Endpoint)
@@ -190,7 +190,7 @@ func scrubOf(p events.ScrubProgress) *Scrub {
 	return s
 }
 
-// Sale implements Backend, with the trouble that a sale has now.
+// Sale implements Backend, with the sale's present problem.
 func (l *Live) Sale(ctx context.Context, slot string) (Story, error) {
 	story, err := l.reader.Sale(ctx, slot)
 	if err != nil || len(story.Attempts) == 0 {
@@ -256,7 +256,7 @@ func (l *Live) marketTime(ctx context.Context) (time.Time, error) {
 	return now.Head.Time, err
 }
 
-// room implements taker by what the running host saw last, if it looked.
+// room implements taker with what the running host saw last, if it has looked.
 func (l *Live) room() (events.Bytes, bool, error) {
 	d := l.cfg.Host.Room()
 	return d.Free - min(d.Free, d.Keep), d.Known, nil

@@ -14,7 +14,7 @@ import (
 // maxSeconds is the longest duration in whole seconds that the ledger counts.
 const maxSeconds = uint64(math.MaxInt64 / time.Second)
 
-// DrawID draws the id of a new availability.
+// DrawID returns a random id for a new availability.
 func DrawID() events.AvailabilityID {
 	var id events.AvailabilityID
 	// It never fails (crypto/rand).
@@ -106,10 +106,10 @@ func seconds(n uint64) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// minPrefix is the fewest hex digits that name something.
+// minPrefix is the least number of hex digits that may stand for an id.
 const minPrefix = 4
 
-// resolve finds the one id that begins with a text.
+// resolve returns the only id that begins with a text.
 func resolve(what, text string, unknown error, ids []string) (string, error) {
 	const longest = 66
 	digits := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "0x")

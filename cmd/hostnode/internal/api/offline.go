@@ -18,34 +18,35 @@ import (
 	"github.com/hostnode/hostnode/projections"
 )
 
-// OfflineConfig says where the record is and whose it is.
+// OfflineConfig says where the events are and whose they are.
 type OfflineConfig struct {
 	DataDir string
-	// Account is the host; zero: the one that started last in this directory. What
-	// writes needs it.
+	// Account is the host's; zero: that of the last start in this directory.
+	// Commands that write need it.
 	Account events.Address
-	// Quota is what the ledger is told before space is put on offer, as the host would.
+	// Quota is set in the ledger before space is put on offer, as the host would.
 	Quota events.Bytes
-	// Free is what the file system has left, of which KeepFree stays free; nil: it is not
-	// known.
+	// Free is the free space of the file system, of which KeepFree must stay free; nil:
+	// not known.
 	Free     func() (events.Bytes, error)
 	KeepFree events.Bytes
-	// Store is where the record is. One that is no EventStoreDB is in DataDir. With
-	// an EventStoreDB a data directory is used if there is one, for the views.
+	// Store says where the events are: in an EventStoreDB, or else in DataDir. With
+	// an EventStoreDB the data directory, if there is one, is used for the views.
 	Store stores.Spec
-	// Changes says that something will be changed: only the account that the directory
-	// belongs to may, and it belongs to it from then on. Who looks sees that account.
+	// Changes says that something will be changed. Only the account that the directory
+	// belongs to may do so; if it belongs to nobody, it is this account's from then
+	// on. Without changes, that account is shown.
 	Changes bool
 	// Create makes the directory if no host has used it.
 	Create bool
-	// NoViews opens no views of the present: Audit, At and Replay need none, and to
-	// build them from a distant record takes its time.
+	// NoViews opens no views of the present: Audit, At and Replay need none, and
+	// building them from distant events takes long.
 	NoViews bool
-	// Endpoint is how the chain is reached, for audits; empty: only its host reaches it.
+	// Endpoint is how to reach the chain, for audits; empty: only the running host can reach it.
 	Endpoint string
 	// Fallbacks are further endpoints of the same chain.
 	Fallbacks []string
-	// Log takes what the connection to an EventStoreDB has to say; nil drops it.
+	// Log takes the messages of the connection to an EventStoreDB; nil drops them.
 	Log *logrus.Entry
 	// Node names this machine in the record.
 	Node string
@@ -63,8 +64,8 @@ type Offline struct {
 	store *stores.Opened
 }
 
-// OpenOffline takes the data directory, and others wait for it. Errors besides those of the disk: datadir.ErrInUse,
-// datadir.ErrEmpty without Create, datadir.ErrNewerFormat, and those of the event store.
+// OpenOffline takes the data directory; others must wait for it. Errors besides those of the disk:
+// datadir.ErrInUse, datadir.ErrEmpty without Create, datadir.ErrNewerFormat, and those of the event store.
 func OpenOffline(ctx context.Context, cfg OfflineConfig) (*Offline, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -87,8 +88,8 @@ func OpenOffline(ctx context.Context, cfg OfflineConfig) (*Offline, error) {
 	return o, nil
 }
 
-// own takes the account of the directory for who only looks, and for who changes something
-// refuses another one.
+// own uses the directory's account for a command that only looks, and refuses another
+// account for one that changes something.
 func (o *Offline) own() error {
 	if o.dir == nil {
 		return nil
@@ -111,7 +112,7 @@ func (o *Offline) open(ctx context.Context) error {
 			return err
 		}
 	}
-	var log *logrus.Entry // The embedded store says what matters in its report.
+	var log *logrus.Entry // What matters of the embedded store is in its report.
 	if spec.Remote() {
 		log = o.cfg.Log
 	}
@@ -125,7 +126,7 @@ func (o *Offline) open(ctx context.Context) error {
 		dataDir: o.cfg.DataDir, now: o.cfg.Now, endpoint: o.cfg.Endpoint,
 		fallbacks: o.cfg.Fallbacks, oneHost: o.cfg.Store.Remote(),
 	}
-	// Closed in order, the end of a log is no unfinished write.
+	// After a proper shutdown the end of the log cannot be an unfinished write.
 	if store.Embedded != nil && !store.Report.Clean && !store.Report.Unmarked {
 		o.dropped = store.Report.Tail.Dropped
 	}
@@ -138,8 +139,8 @@ func (o *Offline) open(ctx context.Context) error {
 	}
 	o.views, o.projector = p, p
 	if o.host.Zero() {
-		// Without a key and without a start there is nothing to tell; that is an
-		// empty answer, not an error.
+		// Without a key and without a start there is nothing to show: an empty
+		// answer, not an error.
 		if host, err := hostOf(p); err == nil {
 			o.host = host
 		}
@@ -147,9 +148,9 @@ func (o *Offline) open(ctx context.Context) error {
 	return nil
 }
 
-// viewsConfig is what the views of the present are about. Where nothing was saved they are of the
-// one host that is asked about: a shared server has the events of many, which need not travel, and
-// views of one are not kept, because those of a host that runs here are of all.
+// viewsConfig says which hosts the views of the present cover. If none were saved, they cover only
+// the host in question: a shared server has the events of many hosts, which need not be sent. Such
+// views are not saved, because those of a host that runs here cover all hosts.
 func (o *Offline) viewsConfig() projections.Config {
 	if o.dir != nil && (!o.cfg.Store.Remote() || projections.HasCheckpoint(o.dir.Views())) {
 		return projections.Config{Dir: o.dir.Views()}
@@ -195,12 +196,12 @@ func (o *Offline) Quarantine(ctx context.Context) (Quarantine, error) {
 	return Quarantine{AsOf: o.asOf(), Work: quarantinedWork(all)}, err
 }
 
-// TryAgain implements Backend: only a host that runs can try anything.
+// TryAgain implements Backend: only a running host can try anything.
 func (o *Offline) TryAgain(context.Context, string) (Quarantine, error) {
 	return Quarantine{}, fmt.Errorf("%w in %s", ErrNotRunning, o.dataDir)
 }
 
-// ledgerCommand implements taker. Before space is put on offer the ledger is told the quota.
+// ledgerCommand implements taker. It sets the ledger's quota before space is put on offer.
 func (o *Offline) ledgerCommand(ctx context.Context, cmd capacity.Command) error {
 	if o.cfg.Account.Zero() {
 		return fmt.Errorf("%w: whose availability?", keys.ErrMissing)
@@ -217,7 +218,7 @@ func (o *Offline) ledgerCommand(ctx context.Context, cmd capacity.Command) error
 	return nil
 }
 
-// queueCommand implements taker: the host will not take slots when it starts, or will again.
+// queueCommand implements taker: the host will obey when it starts.
 func (o *Offline) queueCommand(ctx context.Context, cmd slotqueue.Command) error {
 	if o.cfg.Account.Zero() {
 		return fmt.Errorf("%w: whose queue?", keys.ErrMissing)
@@ -225,10 +226,10 @@ func (o *Offline) queueCommand(ctx context.Context, cmd slotqueue.Command) error
 	return o.record().Queue(ctx, cmd)
 }
 
-// marketTime implements taker: nobody asks the chain.
+// marketTime implements taker: the chain is not asked.
 func (o *Offline) marketTime(context.Context) (time.Time, error) { return o.now(), nil }
 
-// room implements taker by what the file system says now, if it does.
+// room implements taker with the present free space, if it is known.
 func (o *Offline) room() (events.Bytes, bool, error) {
 	if o.cfg.Free == nil {
 		return 0, false, nil
@@ -240,12 +241,12 @@ func (o *Offline) room() (events.Bytes, bool, error) {
 	return free - min(free, o.cfg.KeepFree), true, nil
 }
 
-// record is that of the host, which has no other writer now.
+// record is the host's, which has no other writer now.
 func (o *Offline) record() actors.Record {
 	h := mine(&o.reader, o.views.Hosts().Hosts, func(h projections.Host) string { return h.Host })
 	return actors.NewRecord(o.store.Store, o.host, h.Epoch, o.cfg.Node)
 }
 
 // DroppedBytes is how much of an unfinished write was dropped from the end of
-// the log when the record was opened. None of it was acknowledged.
+// the log when the store was opened. None of it had been acknowledged.
 func (o *Offline) DroppedBytes() int64 { return o.dropped }

@@ -10,8 +10,8 @@ import (
 	"github.com/hostnode/hostnode/projections"
 )
 
-// At implements Backend. It builds the views of then from the record, which
-// takes as long as a rebuild.
+// At implements Backend. It builds the views of that time from the events,
+// which takes as long as a rebuild.
 func (r *reader) At(ctx context.Context, when When) (Past, error) {
 	if when.HasRevision {
 		return nil, fmt.Errorf("%w: %d is a revision of a stream; the whole record has positions (@%d) and times",
@@ -42,7 +42,7 @@ func (r *reader) At(ctx context.Context, when When) (Past, error) {
 	return past, nil
 }
 
-// before says when the record begins.
+// before says when the first event was recorded.
 func (r *reader) before(ctx context.Context, when When) error {
 	for first, err := range events.ReadPrefixed(ctx, r.store, 0, r.scope().Prefixes()) {
 		if err != nil {

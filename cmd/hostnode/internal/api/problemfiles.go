@@ -12,8 +12,8 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// fileKinds are about files, the demonstration, backups and transfers, and the last of them about
-// everything else.
+// fileKinds are about files, the demonstration, backups and transfers; the last one is for all
+// other errors.
 var fileKinds = []kind{
 	{
 		"proving-keys-wrong", http.StatusConflict, actors.ErrWrongKeys,

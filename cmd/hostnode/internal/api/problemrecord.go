@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/storage"
 )
 
-// recordKinds are about what is kept: slots, event store, views.
+// recordKinds are about what is stored: slots, event store, views.
 var recordKinds = []kind{
 	{
 		"slots-in-use", http.StatusConflict, storage.ErrInUse, "Another process has the slots open.",

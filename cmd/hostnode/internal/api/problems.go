@@ -14,9 +14,9 @@ import (
 var (
 	// ErrBadRequest: the question makes no sense.
 	ErrBadRequest = errors.New("bad request")
-	// ErrAmbiguous: several ids begin so.
+	// ErrAmbiguous: several ids begin like that.
 	ErrAmbiguous = errors.New("ambiguous id")
-	// ErrOver: an offer would be over before anything could be sold of it.
+	// ErrOver: an offer would end before anything could be sold of it.
 	ErrOver = errors.New("the end of the availability is not to come")
 	// ErrUnknownSale: this host has never had a sale of the slot.
 	ErrUnknownSale = errors.New("no sale of this slot")
@@ -38,11 +38,11 @@ var (
 	errOther     = errors.New("something went wrong")
 )
 
-// Errors of the demonstration; they stand here because their hints do.
+// Errors of the demonstration; they are here because their hints are.
 var (
-	// ErrFile: the file to store cannot be read.
+	// ErrFile: the file to be stored cannot be read.
 	ErrFile = errors.New("the file cannot be read")
-	// ErrDemoOptions: the demonstration cannot be made so.
+	// ErrDemoOptions: the demonstration cannot be run with these options.
 	ErrDemoOptions = errors.New("cannot demonstrate that")
 	// ErrDemoRefused: the host does not take the offer.
 	ErrDemoRefused = errors.New("the host refuses the availability")
@@ -50,21 +50,21 @@ var (
 	ErrDemoNotPaid = errors.New("the payout did not arrive for every slot")
 	// ErrDemoStopped: a signal ended it before the end.
 	ErrDemoStopped = errors.New("stopped before the payout")
-	// ErrNotAgreed: the operator did not want it.
+	// ErrNotAgreed: the operator did not agree.
 	ErrNotAgreed = errors.New("nothing was changed")
-	// ErrDemoHostEnded: its host ended, and the demonstration did not end it.
+	// ErrDemoHostEnded: the host ended by itself.
 	ErrDemoHostEnded = errors.New("the host of the demonstration ended")
-	// ErrUnclean: the audit found something.
+	// ErrUnclean: the audit has findings.
 	ErrUnclean = errors.New("the audit is not clean")
 )
 
-// Problem is an error as the API answers it (RFC 9457) and as commands print it.
+// Problem is an error as the API returns it (RFC 9457) and as commands print it.
 type Problem struct {
 	// Type is the page that explains the code.
 	Type string `json:"type"`
 	// Code never changes; programs may compare it.
 	Code string `json:"code"`
-	// Title is the code in a sentence, Detail what happened this time.
+	// Title is a sentence for the code, Detail for this occurrence.
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
@@ -75,8 +75,8 @@ type Problem struct {
 // Error is what happened.
 func (p *Problem) Error() string { return p.Detail }
 
-// Is makes errors.Is find the sentinel behind the code, as if the error had not
-// travelled.
+// Is makes errors.Is find the sentinel of the code, as if the error had not
+// crossed a process.
 func (p *Problem) Is(target error) bool {
 	for _, k := range kinds {
 		if k.code == p.Code {
@@ -95,7 +95,7 @@ type kind struct {
 	hint   string
 }
 
-// Explain finds the row of the table for an error; it never answers nil.
+// Explain finds the row of the table for an error; it never returns nil.
 func Explain(err error) *Problem {
 	var p *Problem
 	if errors.As(err, &p) {

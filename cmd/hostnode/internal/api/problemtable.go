@@ -22,8 +22,9 @@ import (
 	"github.com/hostnode/hostnode/prover"
 )
 
-// kinds is the table: everything that an operator can see. The first row that matches
-// an error counts, so what wraps another thing stands before it.
+// kinds is the table of all errors that an operator can see. The first row that
+// matches an error counts, so a wrapping error must come before the one that it
+// wraps.
 var kinds = slices.Concat(hostKinds, recordKinds, fileKinds)
 
 // hostKinds are about settings, the host's process, its account and the chain.

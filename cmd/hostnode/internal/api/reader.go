@@ -15,7 +15,7 @@ import (
 // MaxSettled is the most settled sales of an answer.
 const MaxSettled = 10_000
 
-// viewer is what shows the views: a projector as they are, views as they were.
+// viewer shows views: a projector the present ones, projections.Views those of the past.
 type viewer interface {
 	AsOf() events.Position
 	Ledgers() projections.LedgersView
@@ -26,13 +26,13 @@ type viewer interface {
 	Validators() projections.ValidatorsView
 }
 
-// reader answers from views; live and offline answers come from here.
+// reader answers from views; Live and Offline are built on it.
 type reader struct {
 	views viewer
 	// projector keeps the views; nil: they are of the past, or there are none.
 	projector *projections.Projector
-	// past is what belongs to the past that is looked at, and recorded when its
-	// last event was written; nil and zero: it is the present.
+	// past selects the events of the past in question, and recorded is when the
+	// last of them was written; nil and zero: the present.
 	past      projections.Until
 	recorded  time.Time
 	store     events.Store
@@ -43,13 +43,13 @@ type reader struct {
 	dropped   int64    // bytes of an unfinished write, dropped when the store was opened
 	endpoint  string   // of the chain, for audits
 	fallbacks []string // of the same chain
-	// oneHost says that the store may have many hosts and is far away, so that views which are
-	// built for one answer are of this host alone.
+	// oneHost says that the store may have many hosts and be far away, so that views that are
+	// built for one answer cover only this host.
 	oneHost bool
 }
 
-// scope is what views are about that are built for one answer. Without an account they are
-// of all hosts, because they have to say whose record it is.
+// scope is what views that are built for one answer cover. Without an account they cover
+// all hosts, because they must tell whose events these are.
 func (r *reader) scope() projections.Scope {
 	if r.oneHost {
 		return projections.Scope{Host: r.host}
@@ -61,7 +61,7 @@ func (r *reader) asOf() AsOf {
 	return AsOf{Position: r.views.AsOf(), Time: r.now().UTC(), Running: r.running, Recorded: r.recorded}
 }
 
-// mine picks what belongs to this host.
+// mine selects what belongs to this host.
 func mine[T any](r *reader, all []T, host func(T) string) (one T) {
 	want := r.host.String()
 	for _, v := range all {
@@ -97,7 +97,7 @@ func (r *reader) Queue(context.Context) (Queue, error) {
 	return Queue{r.asOf(), r.queue()}, nil
 }
 
-// availability finds one by an id that may be cut short.
+// availability resolves an id of which a beginning is enough.
 func (r *reader) availability(id string) (events.AvailabilityID, error) {
 	var ids []string
 	for _, a := range r.ledger().Availabilities {
@@ -110,7 +110,7 @@ func (r *reader) availability(id string) (events.AvailabilityID, error) {
 	return events.ParseAvailabilityID(whole)
 }
 
-// catchUp waits until the views show what was just made durable.
+// catchUp waits until the views include what was just made durable.
 func (r *reader) catchUp(ctx context.Context) error {
 	head, err := r.store.Head(ctx)
 	if err != nil {
@@ -122,7 +122,7 @@ func (r *reader) catchUp(ctx context.Context) error {
 	return r.projector.WaitFor(ctx, head)
 }
 
-// shown is an availability as it is after a change.
+// shown returns an availability as it is after a change.
 func (r *reader) shown(ctx context.Context, id events.AvailabilityID) (projections.Availability, error) {
 	if err := r.catchUp(ctx); err != nil {
 		return projections.Availability{}, err
@@ -192,7 +192,7 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 	return story, nil
 }
 
-// status fills what the record alone tells.
+// status fills in what the events tell.
 func (r *reader) status() Status {
 	s := Status{
 		AsOf: r.asOf(), DataDir: r.dataDir, Ledger: r.ledger(), Queue: r.queue(),
@@ -225,7 +225,7 @@ func (r *reader) status() Status {
 	return s
 }
 
-// hostOf is the account whose record a store holds: the one that started last.
+// hostOf is the account that started last in a store.
 func hostOf(p viewer) (events.Address, error) {
 	var found string
 	var latest time.Time

@@ -20,7 +20,7 @@ import (
 
 // Errors of taking the record along.
 var (
-	// ErrNotEmbedded: the record is in an EventStoreDB.
+	// ErrNotEmbedded: the events are in an EventStoreDB.
 	ErrNotEmbedded = errors.New("the record is not in the embedded store")
 	// ErrNoBackupDir: the directory for a backup cannot be used.
 	ErrNoBackupDir = errors.New("no directory for a backup")
@@ -44,8 +44,8 @@ type backuper interface {
 	Backup(ctx context.Context, dir string) (embedded.BackupReport, error)
 }
 
-// Backup implements Backend. The directory becomes a data directory with nothing
-// but the record.
+// Backup implements Backend. The directory becomes a data directory that holds
+// only the events.
 func (r *reader) Backup(ctx context.Context, dir string) (Backup, error) {
 	store, ok := r.store.(backuper)
 	if !ok {
@@ -66,7 +66,7 @@ func (r *reader) Backup(ctx context.Context, dir string) (Backup, error) {
 	return Backup{Dir: dir, Position: report.Last, Files: report.Files, Bytes: report.Bytes, Time: began}, nil
 }
 
-// unmake removes what was made for a backup that failed, so that it can be tried
+// unmake removes what was made for a failed backup, so that it can be tried
 // again. The store has removed its part.
 func unmake(made *datadir.Dir) error {
 	for _, name := range []string{"format", filepath.Base(made.LockFile())} {
@@ -74,12 +74,12 @@ func unmake(made *datadir.Dir) error {
 			return fmt.Errorf("clear %s: %w", made.Root, err)
 		}
 	}
-	// It stays when it is somebody's mount point, say.
+	// It stays if it is a mount point, for example.
 	_ = os.Remove(made.Root)
 	return nil
 }
 
-// freeFor refuses a directory that a backup cannot be made in.
+// freeFor refuses a directory in which no backup can be made.
 func (r *reader) freeFor(dir string) error {
 	if !filepath.IsAbs(dir) {
 		return fmt.Errorf("%w: %.200q is no absolute path", ErrNoBackupDir, dir)
@@ -126,8 +126,8 @@ type place struct {
 
 const exportPath = "/v1/export"
 
-// Export implements Backend. What arrives is checked by whoever reads it: an
-// export that was cut off has no last line.
+// Export implements Backend. The reader of the export checks it: one that was
+// cut off has no last line.
 func (c *Client) Export(ctx context.Context, w io.Writer, acceptScavenged bool) error {
 	address := "http://hostnode" + exportPath
 	if acceptScavenged {
@@ -155,8 +155,8 @@ func (c *Client) Export(ctx context.Context, w io.Writer, acceptScavenged bool) 
 	return nil
 }
 
-// exported streams an export. An error before the first bytes is a problem, one
-// behind them ends the connection.
+// exported sends an export. An error before the first bytes is sent as a
+// problem; a later one ends the connection.
 func exported(b Backend, log *logrus.Entry) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {

@@ -11,9 +11,9 @@ import (
 // errDiskSmall: the file system has no room for what would be on offer.
 var errDiskSmall = errors.New("the disk has no room for it")
 
-// fitsDisk says whether the file system has room for what is on offer or reserved and not
-// written yet, when an availability has that size. Room is what is left without what
-// stays free. One that does not grow is not refused.
+// fitsDisk checks that the file system has room for everything that is on offer or
+// reserved and not written yet, if an availability gets this size. Room excludes what
+// must stay free. An availability that does not grow is not refused.
 func fitsDisk(l projections.Ledger, id string, size, room events.Bytes) error {
 	for _, a := range l.Availabilities {
 		if a.ID == id {

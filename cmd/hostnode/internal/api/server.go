@@ -27,15 +27,15 @@ const (
 	maxHeader = 16 << 10
 	// maxReason is the most bytes of an operator's reason; it is stored.
 	maxReason = 500
-	// DefaultSettled is how many settled sales are listed when nothing is said.
+	// DefaultSettled is how many settled sales are listed by default.
 	DefaultSettled = 20
-	// answerTime bounds an answer, auditTime an audit, which reads everything.
+	// answerTime bounds an answer, auditTime an audit, which reads all events.
 	answerTime = 30 * time.Second
 	auditTime  = 30 * time.Minute
-	// readTime bounds the reading of a request, idleTime a connection without one.
+	// readTime bounds the reading of a request, idleTime a connection without requests.
 	readTime = 10 * time.Second
 	idleTime = 2 * time.Minute
-	// stopTime is how long requests may still run when the server stops.
+	// stopTime is how long requests may still take when the server stops.
 	stopTime = 5 * time.Second
 )
 
@@ -47,8 +47,8 @@ type Server struct {
 	answers atomic.Pointer[http.Handler]
 }
 
-// Listen starts to answer on a path where nothing is (datadir.Dir.Listen). Only the
-// user who runs the host can connect.
+// Listen serves on a path that must not exist (datadir.Dir.Listen). Only the user
+// who runs the host can connect.
 func Listen(path string, backend Backend, log *logrus.Entry) (*Server, error) {
 	l, err := net.Listen("unix", path)
 	if err != nil {
@@ -69,14 +69,14 @@ func Listen(path string, backend Backend, log *logrus.Entry) (*Server, error) {
 	return s, nil
 }
 
-// Answer lets another backend answer from now on, as a host that starts becomes one that
-// runs. What is being asked is answered by the one before.
+// Answer replaces the backend, for example when a host that was starting runs. Requests
+// in progress are answered by the old one.
 func (s *Server) Answer(backend Backend) {
 	h := Handler(backend, s.log)
 	s.answers.Store(&h)
 }
 
-// Close answers what is being asked, for a few seconds, and removes the socket.
+// Close finishes requests in progress, for a few seconds, and removes the socket.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
@@ -218,8 +218,8 @@ func bodied[Q, A any](do func(context.Context, Q) (A, error)) answer {
 	}
 }
 
-// decode reads one JSON value and nothing else; unknown names are refused, because a
-// typo must not be taken for the default.
+// decode reads exactly one JSON value; unknown names are refused, because a typo
+// must not silently mean the default.
 func decode(body io.Reader, into any) error {
 	d := json.NewDecoder(body)
 	d.DisallowUnknownFields()
@@ -277,8 +277,8 @@ func writeProblem(w http.ResponseWriter, err error) {
 	write(w, p.Status, "application/problem+json", p)
 }
 
-// write encodes first, so that a value that cannot be encoded is an error and not
-// half an answer.
+// write encodes before it sends, so that a value that cannot be encoded is an
+// error and not half an answer.
 func write(w http.ResponseWriter, status int, kind string, value any) {
 	var body bytes.Buffer
 	e := json.NewEncoder(&body)
@@ -290,6 +290,6 @@ func write(w http.ResponseWriter, status int, kind string, value any) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	// The other side may have gone; there is nobody to tell.
+	// If the client has gone, there is nobody to tell.
 	_, _ = w.Write(body.Bytes())
 }

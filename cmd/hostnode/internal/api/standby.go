@@ -17,8 +17,8 @@ import (
 type StandbyConfig struct {
 	// Facts are what is known of the start or the stop.
 	Facts func() health.Facts
-	// Store and Projector are nil as long as the record is not open; then nothing is
-	// answered but the status.
+	// Store and Projector are nil while the store is not open; then only the status
+	// is answered.
 	Store     events.Store
 	Projector *projections.Projector
 	DataDir   string
@@ -30,13 +30,13 @@ type StandbyConfig struct {
 }
 
 // Standby is the Backend of a host that is starting or stopping: it says why, and lets
-// people look into the record. What changes something is refused with ErrStandby.
+// the events be inspected. Changes are refused with ErrStandby.
 type Standby struct {
 	reader
 	facts func() health.Facts
 }
 
-// NewStandby answers for a host that is starting or stopping.
+// NewStandby makes the Backend of a host that is starting or stopping.
 func NewStandby(cfg StandbyConfig) *Standby {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -47,7 +47,7 @@ func NewStandby(cfg StandbyConfig) *Standby {
 	}}
 	if cfg.Projector != nil {
 		s.store, s.views, s.projector = cfg.Store, cfg.Projector, cfg.Projector
-		// It is known when the record is open: the start says so before.
+		// The account is known by then: the start reports it before the store is open.
 		s.host = events.Must(events.ParseAddress(cfg.Facts().Account))
 	}
 	return s
@@ -94,7 +94,7 @@ func (s *Standby) PauseQueue(context.Context, string) (Queue, error) { return Qu
 // ResumeQueue implements Backend.
 func (s *Standby) ResumeQueue(context.Context, string) (Queue, error) { return Queue{}, s.refuse() }
 
-// Quarantine implements Backend: what is left alone is known when the host runs.
+// Quarantine implements Backend: it is known only while the host runs.
 func (s *Standby) Quarantine(context.Context) (Quarantine, error) { return Quarantine{}, s.refuse() }
 
 // TryAgain implements Backend.
@@ -102,7 +102,7 @@ func (s *Standby) TryAgain(context.Context, string) (Quarantine, error) {
 	return Quarantine{}, s.refuse()
 }
 
-// handler answers what can be answered.
+// handler serves what can be answered.
 func (s *Standby) handler(log *logrus.Entry) http.Handler {
 	if s.store != nil {
 		return handler(s, log)

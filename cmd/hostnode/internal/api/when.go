@@ -11,12 +11,12 @@ import (
 	"github.com/hostnode/hostnode/projections"
 )
 
-// When is a point in the record: a time, a position, or a revision of a stream.
+// When is a point in the log: a time, a position, or a revision of a stream.
 // The zero value is the end.
 //
-// A time is of the clock of the machine that writes the store: what it had
-// written then is what a host could know then. Chain time is another clock, and
-// runs back when the chain is reorganised.
+// A time is by the clock of the store's machine: what it had written by then is
+// what a host could know. Chain time is another clock, and goes back when the
+// chain is reorganised.
 type When struct {
 	Time     time.Time
 	Position events.Position
@@ -25,7 +25,7 @@ type When struct {
 	HasRevision bool
 }
 
-// Zero reports whether the end of the record is meant.
+// Zero reports whether the end of the log is meant.
 func (w When) Zero() bool { return w == When{} }
 
 // ParseWhen reads a point in the record:
@@ -94,7 +94,7 @@ func (w When) String() string {
 	return ""
 }
 
-// until is what belongs to the record up to the point; nil for all of it.
+// until selects the events up to the point; nil for all.
 func (w When) until() projections.Until {
 	switch {
 	case w.HasRevision:

@@ -16,7 +16,7 @@ var ErrBytes = errors.New("not a size")
 // Bytes is a number of bytes as people write it: 512, 4MiB, 20 GB, 1.5GiB.
 type Bytes uint64
 
-// units from large to small; the binary ones first, so that printing prefers them.
+// units from large to small; binary ones first, so that they are preferred for printing.
 var units = []struct {
 	name string
 	size uint64
@@ -41,8 +41,8 @@ var units = []struct {
 const maxSizeText = 40
 
 // ParseBytes reads a size: digits, perhaps a fraction, perhaps a unit (B, kB, MB,
-// GB, TB, PB, EB for powers of 1000, KiB ... EiB for powers of 1024). It answers
-// ErrBytes for anything else, for a fraction of a byte and beyond 64 bits.
+// GB, TB, PB, EB for powers of 1000, KiB ... EiB for powers of 1024). It returns
+// ErrBytes for anything else, for a fraction of a byte and for more than 64 bits.
 func ParseBytes(text string) (Bytes, error) {
 	refuse := func(why string) (Bytes, error) {
 		if len(text) > maxSizeText {

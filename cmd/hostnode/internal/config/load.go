@@ -17,19 +17,19 @@ import (
 const (
 	// prefix of the variables in the environment.
 	prefix = "HOSTNODE_"
-	// testPrefix of variables that belong to tests and are left alone.
+	// testPrefix begins variables that belong to tests and are ignored.
 	testPrefix = prefix + "TEST_"
-	// fileVariable and fileFlag name the file.
+	// fileVariable and fileFlag name the configuration file.
 	fileVariable = prefix + "CONFIG"
 	fileFlag     = "config"
-	// FileName is the file that is read from the data directory when no other is
+	// FileName is the file in the data directory that is read when no other is
 	// named.
 	FileName = "hostnode.yaml"
 	// maxFileBytes is the most bytes of a file; the commented example has 8 KiB.
 	maxFileBytes = 1 << 20
 )
 
-// Sources are where values come from besides defaults.
+// Sources are where values come from, besides the defaults.
 type Sources struct {
 	// Environ are NAME=value pairs, such as os.Environ gives.
 	Environ []string
@@ -66,7 +66,7 @@ func (l Loaded) Settings() []Setting {
 }
 
 // Default is the configuration without any source. Paths that depend on the user are
-// still empty.
+// empty.
 func Default() Config {
 	var c Config
 	for _, s := range settings(&c) {
@@ -79,8 +79,9 @@ func Default() Config {
 	return c
 }
 
-// Environ gives every setting as a variable, so that another process of this program
-// has the same configuration, whatever files it finds. A secret is in clear.
+// Environ returns every setting as a variable, so that another process of this
+// program has the same configuration, whatever files it finds. Secrets are in clear
+// text.
 func (c Config) Environ() []string {
 	var all []string
 	for _, s := range settings(&c) {
@@ -101,7 +102,7 @@ func (c Config) Changed() []string {
 	return keys
 }
 
-// Foreign are the variables of an environment that are no settings of this program.
+// Foreign returns the variables of an environment that are not settings of this program.
 func Foreign(environ []string) []string {
 	var rest []string
 	for _, pair := range environ {
@@ -112,7 +113,7 @@ func Foreign(environ []string) []string {
 	return rest
 }
 
-// AddFlags defines a flag for each of the keys, for all without any, and --config.
+// AddFlags defines flags for the keys, or for all settings if there are none, and --config.
 func AddFlags(flags *pflag.FlagSet, keys ...string) {
 	if flags.Lookup(fileFlag) == nil {
 		flags.String(fileFlag, "", "configuration `file` (default "+FileName+" in the data directory)")
@@ -192,8 +193,8 @@ func Load(from Sources) (Loaded, error) {
 	return l, nil
 }
 
-// ours picks the variables of this program and refuses unknown ones. Two that are
-// needed for defaults are kept under their own names.
+// ours selects the variables of this program and refuses unknown ones. Two that
+// are needed for defaults keep their own names.
 func ours(environ []string) (map[string]string, error) {
 	c := Default()
 	known := map[string]bool{fileVariable: true}
@@ -217,7 +218,7 @@ func ours(environ []string) (map[string]string, error) {
 	return env, nil
 }
 
-// readFile reads the file that is named, or the one in the data directory if any.
+// readFile reads the named file, or the one in the data directory if there is one.
 func (l *Loaded) readFile(env map[string]string, flags *pflag.FlagSet) error {
 	path, named := fileOf(env, flags)
 	dir := ""
@@ -263,8 +264,8 @@ func fileOf(env map[string]string, flags *pflag.FlagSet) (path string, named boo
 	return path, path != ""
 }
 
-// ReadPrivate reads a file of at most so many bytes that only its owner can read; others
-// are ErrInvalid.
+// ReadPrivate reads a file of limited size that only its owner can read; any other is
+// ErrInvalid.
 func ReadPrivate(path string, most int64) ([]byte, error) {
 	return read(path, most, func(m fs.FileMode) error {
 		if m.IsRegular() && m.Perm()&^0o600 == 0 {
@@ -343,7 +344,7 @@ func (l *Loaded) derive(env map[string]string) error {
 	if l.Prover.KeysDir == "" {
 		base, err := userDir(env, "XDG_CACHE_HOME", ".cache")
 		if err != nil {
-			// A service without a home keeps them with the rest.
+			// A service without a home directory keeps them with its data.
 			base = filepath.Join(l.DataDir, "cache")
 		}
 		l.Prover.KeysDir = filepath.Join(base, "hostnode", "keys")

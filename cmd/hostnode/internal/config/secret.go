@@ -7,17 +7,17 @@ import (
 	"github.com/hostnode/hostnode/events/esdb"
 )
 
-// What is secret is said in one place: by the tag secret of a field of Config. It says how
-// much of the value people may see:
+// The tag secret of a field of Config says that a setting is secret, and how much of its
+// value may be shown:
 //
 //	url      a URL; its user, password, query and the keys in its path are hidden
 //	store    a connection string of an EventStoreDB; its password is hidden
 //	webhook  a URL of which nothing but the host is shown
 //	command  a command line of which nothing but the program is shown
 //
-// Everything that shows a setting, or an error that may have one in it, asks here.
+// All code that shows a setting, or an error that may contain one, uses this file.
 
-// redact is a value as people may see it, and what was left out.
+// redact returns a value fit to be shown, and what was left out.
 func redact(kind, text string) (shown string, secrets []string) {
 	switch kind {
 	case "url":
@@ -45,7 +45,7 @@ func redact(kind, text string) (shown string, secrets []string) {
 	return text, nil
 }
 
-// values are the texts of a setting that may each hold secrets.
+// values are the texts of a setting that may contain secrets.
 func (s setting) values() []string {
 	if list, ok := s.value.Interface().([]string); ok {
 		return list
@@ -53,7 +53,7 @@ func (s setting) values() []string {
 	return []string{s.text()}
 }
 
-// shown is the value as people may see it.
+// shown is the value, fit to be shown.
 func (s setting) shown() string { return s.discreet(s.values()) }
 
 func (s setting) discreet(values []string) string {
@@ -65,8 +65,8 @@ func (s setting) discreet(values []string) string {
 	return strings.Join(all, ",")
 }
 
-// Secrets are all texts in the settings that nobody may see in a log, an error or an
-// answer.
+// Secrets returns all texts in the settings that must not appear in a log, an error
+// or an answer.
 func (c Config) Secrets() []string {
 	var all []string
 	for _, s := range settings(&c) {
@@ -78,8 +78,8 @@ func (c Config) Secrets() []string {
 	return all
 }
 
-// discreetly is a value of the setting with this key, [2] for an item of a list, as
-// people may see it.
+// discreetly returns a value of the setting with this key, [2] for an item of a
+// list, fit to be shown.
 func discreetly(key, value string) string {
 	key, _, _ = strings.Cut(key, "[")
 	for _, s := range settings(&Config{}) {

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// ErrInvalid: a setting has a value that it cannot have, or is unknown.
+// ErrInvalid: a setting has a value that is not allowed, or is unknown.
 var ErrInvalid = errors.New("invalid setting")
 
 // ErrNoFile: the configuration file that was named does not exist.
@@ -28,7 +28,7 @@ type setting struct {
 }
 
 // settings lists the leaves of a configuration in the order of the struct. Setting
-// one changes c.
+// one of them changes c.
 func settings(c *Config) []setting {
 	return leaves("", reflect.ValueOf(c).Elem())
 }
@@ -47,7 +47,7 @@ func leaves(prefix string, parent reflect.Value) []setting {
 	return all
 }
 
-// words splits a key at dots and humps: sales.maxWorkers is sales, max, workers.
+// words splits a key at dots and capitals: sales.maxWorkers is sales, max, workers.
 func words(key string) []string {
 	var all []string
 	start := 0
@@ -102,7 +102,7 @@ func (s setting) setList(items []string) error {
 	return nil
 }
 
-// refuse says which setting, which value, and what is allowed.
+// refuse says which setting is wrong, with which value, and what is allowed.
 func (s setting) refuse(text string, err error) error {
 	if s.field.Type.Kind() == reflect.Slice {
 		text = s.discreet(strings.Split(text, ","))
@@ -120,7 +120,7 @@ func (s setting) refuse(text string, err error) error {
 	return fmt.Errorf("%w: %s = %q: %w%s", ErrInvalid, s.key, text, err, allowed)
 }
 
-// errNumber stands for what strconv says in too many words.
+// errNumber replaces the long errors of strconv.
 var errNumber = errors.New("not a whole number")
 
 func parse(t reflect.Type, text string) (reflect.Value, error) {
@@ -224,7 +224,7 @@ func less(a, b reflect.Value) bool {
 	return false
 }
 
-// allowed says in words which values the setting takes; empty when any text does.
+// allowed describes the allowed values; empty when any text is allowed.
 func (s setting) allowed() string {
 	tag := s.field.Tag
 	if choices := strings.Fields(tag.Get("oneOf")); len(choices) > 0 {
@@ -246,7 +246,7 @@ func (s setting) allowed() string {
 	return least + " to " + most
 }
 
-// text is the value as it is written in a file.
+// text is the value in the form of the file.
 func (s setting) text() string {
 	switch v := s.value.Interface().(type) {
 	case []string:

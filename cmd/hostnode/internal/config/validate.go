@@ -12,8 +12,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Validate checks what settings mean together. The limits of each one alone were
-// checked when it was set.
+// Validate checks settings against each other. The limits of each were checked
+// when it was set.
 func (c Config) Validate() error {
 	checks := []func() error{
 		c.checkChain, c.checkDevchain, c.checkContent, c.checkEventStore, c.checkServeEvents, c.checkMoney,
@@ -108,8 +108,8 @@ func (c Config) checkDevchain() error {
 	return nil
 }
 
-// checkEventStore looks at the form only; the rest of a connection string is the
-// client's to read (events/esdb).
+// checkEventStore checks only the form; the client reads the rest of a
+// connection string (events/esdb).
 func (c Config) checkEventStore() error {
 	url := c.EventStore.URL
 	if url == "" {

@@ -12,7 +12,7 @@ import (
 )
 
 // applyYAML lays a file over the configuration. Keys are matched one by one, so
-// that every complaint names its line.
+// that every error names its line.
 func (l *Loaded) applyYAML(path string, text []byte) error {
 	at := func(n *yaml.Node, err error) error {
 		return fmt.Errorf("%s:%d: %w", path, max(n.Line, 1), err)
@@ -50,13 +50,13 @@ func (l *Loaded) applyYAML(path string, text []byte) error {
 	})
 }
 
-// sections are the keys that have keys below them.
+// section reports whether a key has keys below it.
 func section(key string) bool {
 	c := Config{}
 	return slices.ContainsFunc(settings(&c), func(s setting) bool { return strings.HasPrefix(s.key, key+".") })
 }
 
-// walk calls leaf for every key that is no section. lines remembers where a key was.
+// walk calls leaf for every key that is not a section. lines notes where each key is.
 func walk(
 	prefix string, n *yaml.Node, at func(*yaml.Node, error) error, lines map[string]int,
 	leaf func(string, *yaml.Node) error,
@@ -92,7 +92,7 @@ func walk(
 	return nil
 }
 
-// setNode stores a value of the file; nothing keeps the default.
+// setNode stores a value from the file; no value keeps the default.
 func (s setting) setNode(n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
@@ -120,7 +120,7 @@ func suggestKey(key string, byKey map[string]setting) string {
 	return suggest(key, known)
 }
 
-// suggest names the known word that is closest, when it is close.
+// suggest returns the known word that is closest, if it is close.
 func suggest(word string, known map[string]bool) string {
 	const near = 4 // edits; more is another word
 	best, distance := "", near
@@ -136,7 +136,7 @@ func suggest(word string, known map[string]bool) string {
 	return "; did you mean " + best + "?"
 }
 
-// edits is the Levenshtein distance, on words of at most 100 bytes.
+// edits is the Levenshtein distance, of words of at most 100 bytes.
 func edits(a, b string) int {
 	const longest = 100
 	a, b = a[:min(len(a), longest)], b[:min(len(b), longest)]

@@ -17,10 +17,10 @@ import (
 // account, whatever its data directory.
 var ErrAccountInUse = errors.New("another process on this machine runs this account")
 
-// LockAccount takes the lock of an account on this machine, for this user: a copy of a data
-// directory has a lock of its own, but no other account. The name says which account of
-// which market it is. The lock ends with the process, however that ends. Errors:
-// ErrAccountInUse, and those of the file system, with which nothing is known.
+// LockAccount locks an account on this machine, for this user: a copied data directory has
+// its own lock, but the same account. The name says which account of which market it is.
+// The lock ends with the process, however that ends. Errors: ErrAccountInUse, and those of
+// the file system, after which it is not known who uses the account.
 func (d *Dir) LockAccount(name string, now time.Time) (*flock.Flock, error) {
 	if err := makePrivate(privateTemp()); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (d *Dir) LockAccount(name string, now time.Time) (*flock.Flock, error) {
 		return nil, fmt.Errorf("%w: %s", ErrAccountInUse, strings.TrimSpace(string(holder)))
 	}
 	note := fmt.Sprintf("process %d since %s with %s\n", os.Getpid(), now.UTC().Format(time.RFC3339), d.Root)
-	// In place, because the lock hangs on this very file.
+	// In place, because the lock is on this very file.
 	if err := os.WriteFile(path, []byte(note), 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("write the lock of the account: %w", err), lock.Close())
 	}

@@ -23,11 +23,11 @@ var (
 	ErrInUse = errors.New("data directory is in use")
 	// ErrNewerFormat: a newer version of the program made the directory.
 	ErrNewerFormat = errors.New("data directory has a newer format")
-	// ErrFormat: the format file does not say a version.
+	// ErrFormat: the format file has no readable version.
 	ErrFormat = errors.New("data directory has no legible format")
 	// ErrEmpty: no host has ever used the directory.
 	ErrEmpty = errors.New("data directory holds no host")
-	// ErrNoRecord: a host has used the directory, and its record is not there.
+	// ErrNoRecord: a host has used the directory, but its events are not there.
 	ErrNoRecord = errors.New("data directory holds no record")
 )
 
@@ -36,9 +36,9 @@ type InUseError struct {
 	Root string
 	// PID is the process, 0 when it has not said.
 	PID int
-	// Since is when it took the directory; zero when it has not said.
+	// Since is when it took the directory; zero when not known.
 	Since time.Time
-	// Brief: it is a command that gives the directory back when it has looked.
+	// Brief: the holder is a command that will soon give the directory back.
 	Brief bool
 }
 
@@ -68,11 +68,11 @@ type Dir struct {
 
 const (
 	// briefPatience is how long an opening waits for a command that uses the directory:
-	// nobody's look at the status may keep a host from starting.
+	// somebody's look at the status must not keep a host from starting.
 	briefPatience = 10 * time.Second
 	// lockPause is between two tries of a lock.
 	lockPause = 50 * time.Millisecond
-	// briefly is the mark of a command in the note that is in the lock file.
+	// briefly marks a command in the note in the lock file.
 	briefly = "briefly"
 )
 
@@ -85,21 +85,21 @@ type use struct {
 }
 
 // Open makes the directory if needed, takes its lock and checks its format. now is
-// written into the lock for others to read. A command that uses the directory is waited
-// for, for ten seconds at most. Errors: *InUseError, ErrNewerFormat, ErrFormat, and those
-// of the file system.
+// written into the lock file for others to read. Open waits for a command that uses the
+// directory, for ten seconds at most. Errors: *InUseError, ErrNewerFormat, ErrFormat, and
+// those of the file system.
 func Open(root string, now time.Time) (*Dir, error) {
 	return open(root, now, use{create: true, patience: briefPatience})
 }
 
-// OpenExisting is Open for what makes no host: a directory that no host has used is
-// ErrEmpty.
+// OpenExisting is Open for commands that make no host: a directory that no host has
+// used is ErrEmpty.
 func OpenExisting(root string, now time.Time) (*Dir, error) {
 	return open(root, now, use{patience: briefPatience})
 }
 
-// OpenBriefly is Open, with create, or OpenExisting for commands that soon end: others wait
-// for them.
+// OpenBriefly is Open, with create, or else OpenExisting, for commands that end soon:
+// others wait for them.
 func OpenBriefly(root string, now time.Time, create bool) (*Dir, error) {
 	return open(root, now, use{create: create, brief: true, patience: briefPatience})
 }
@@ -118,7 +118,7 @@ func open(root string, now time.Time, u use) (*Dir, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
-	// The format comes first: how a newer version locks is its own affair.
+	// The format comes first, because a newer version may lock in another way.
 	if err := l.checkFormat(u.create); err != nil {
 		return nil, err
 	}
@@ -133,8 +133,8 @@ func open(root string, now time.Time, u use) (*Dir, error) {
 	return d, nil
 }
 
-// take takes the lock, and waits for commands that have it. Whoever has just taken it may
-// not have said yet what for, so it is asked twice at least.
+// take takes the lock, and waits for commands that have it. A new holder may not have
+// written yet what it is, so its note is read at least twice.
 func (l Layout) take(lock *flock.Flock, u use) error {
 	if u.pause == nil {
 		u.pause = func() { time.Sleep(lockPause) }
@@ -156,7 +156,7 @@ func (l Layout) take(lock *flock.Flock, u use) error {
 	}
 }
 
-// settle writes what others may want to know.
+// settle writes the note for others.
 func (d *Dir) settle(now time.Time, brief bool) error {
 	if err := d.writeFormat(); err != nil {
 		return err
@@ -165,16 +165,16 @@ func (d *Dir) settle(now time.Time, brief bool) error {
 	if brief {
 		note += " " + briefly
 	}
-	// In place, because the lock hangs on this very file.
+	// In place, because the lock is on this very file.
 	if err := os.WriteFile(d.LockFile(), []byte(note+"\n"), 0o600); err != nil {
 		return fmt.Errorf("write lock of the data directory: %w", err)
 	}
 	return nil
 }
 
-// Begin makes the directory and writes its format, for who uses a part of it and does not
-// take it: the development chain, beside a host or without one. It refuses a directory of a
-// newer version, and one that is something else: ErrNewerFormat, ErrFormat.
+// Begin makes the directory and writes its format, for a user of only a part of it that
+// does not lock it: the development chain, with a host or without. It refuses a directory
+// of a newer version (ErrNewerFormat), and one that is something else (ErrFormat).
 func (l Layout) Begin() error {
 	if err := l.checkFormat(true); err != nil {
 		return err
@@ -196,8 +196,8 @@ func (l Layout) writeFormat() error {
 	return nil
 }
 
-// checkFormat refuses what this version cannot read. A missing file is a new
-// directory when create is set.
+// checkFormat refuses a directory that this version cannot read. With create, a
+// missing file means a new directory.
 func (l Layout) checkFormat(create bool) error {
 	text, err := os.ReadFile(l.formatFile())
 	if errors.Is(err, fs.ErrNotExist) && create {
@@ -219,8 +219,8 @@ func (l Layout) checkFormat(create bool) error {
 	return nil
 }
 
-// begun refuses, with ErrFormat, a directory without its format file in which a host has
-// left something: the file is the first thing that is made.
+// begun refuses, with ErrFormat, a directory that lacks the format file but has files of
+// a host: a host writes that file first.
 func (l Layout) begun() error {
 	for _, dir := range []string{l.Events(), l.Outbox(), l.Slots(), l.Chain()} {
 		if names, err := os.ReadDir(dir); err == nil && len(names) > 0 {
@@ -230,8 +230,8 @@ func (l Layout) begun() error {
 	return nil
 }
 
-// Holder says who has the lock, as far as the lock file tells. It does not try the
-// lock.
+// Holder returns who has the lock, by the note in the lock file. It does not try
+// the lock.
 func (l Layout) Holder() InUseError {
 	holder := InUseError{Root: l.Root}
 	text, err := os.ReadFile(l.LockFile())
@@ -250,8 +250,8 @@ func (l Layout) Holder() InUseError {
 	return holder
 }
 
-// Listen prepares the place of the socket and returns its path: what a killed process
-// left there is removed, which is safe because this process has the lock.
+// Listen removes the socket that a killed process may have left, and returns its
+// path. That is safe because this process has the lock.
 func (d *Dir) Listen() (string, error) {
 	path, err := d.SocketPath("hostnode.sock")
 	if err != nil {
@@ -268,8 +268,8 @@ func (d *Dir) Listen() (string, error) {
 	return path, nil
 }
 
-// Close gives the directory back. The files stay, the lock file too: removing it
-// could pull it away from under the next holder.
+// Close gives the directory back. The files stay, and so does the lock file:
+// removing it could take it away from the next holder.
 func (d *Dir) Close() error {
 	if err := d.lock.Unlock(); err != nil {
 		return fmt.Errorf("unlock data directory: %w", err)

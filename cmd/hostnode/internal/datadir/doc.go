@@ -13,6 +13,6 @@
 //	outbox/           transactions that were signed and perhaps sent
 //	views/            projections; can be deleted, they are made again
 //
-// Open makes what is missing, checks the format and takes the lock. A Layout alone
-// only knows names; commands beside a running host use it to find the socket.
+// Open makes what is missing, checks the format and takes the lock. A Layout only
+// knows names; commands use it to find the socket of a running host.
 package datadir

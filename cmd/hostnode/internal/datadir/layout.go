@@ -13,7 +13,7 @@ import (
 )
 
 // maxSocketPath is the longest path of a unix socket in bytes: 108 on Linux and 104
-// on macOS, with the closing zero.
+// on macOS include the closing zero.
 const maxSocketPath = 103
 
 // ErrSocketPath: no path that is short enough for a socket was found.
@@ -45,21 +45,21 @@ func (l Layout) Outbox() string { return l.join("outbox") }
 // Views is the directory of the projections.
 func (l Layout) Views() string { return l.join("views") }
 
-// Acknowledged is the file that remembers what the event store has acknowledged.
+// Acknowledged is the file that remembers which events the event store has acknowledged.
 func (l Layout) Acknowledged() string { return l.join("acknowledged") }
 
 // LockFile is the file whose lock means that the directory is in use.
 func (l Layout) LockFile() string { return l.join("hostnode.lock") }
 
-// KeyFile is where the account's key is when the settings name no other place.
+// KeyFile is the file of the account's key, unless the settings name another.
 func (l Layout) KeyFile() string { return l.join("account.key") }
 
 func (l Layout) formatFile() string { return l.join("format") }
 
 func (l Layout) socketFile() string { return l.join("socket.path") }
 
-// Socket is where commands talk to the host: hostnode.sock in the directory, or the
-// path that the file socket.path names.
+// Socket is the path of the host's socket: hostnode.sock in the directory, or the
+// path in the file socket.path.
 func (l Layout) Socket() string {
 	own := l.join("hostnode.sock")
 	if len(own) <= maxSocketPath {
@@ -71,7 +71,7 @@ func (l Layout) Socket() string {
 	return l.short("hostnode.sock")
 }
 
-// short is a path below the temporary directory that follows from the data
+// short returns a path in the temporary directory that is derived from the data
 // directory, so that every process finds the same one.
 func (l Layout) short(name string) string {
 	hash := sha256.Sum256([]byte(l.Root + "\x00" + name))
@@ -82,9 +82,9 @@ func privateTemp() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("hostnode-%d", os.Getuid()))
 }
 
-// SocketPath finds a path that a socket of this name (relative to the directory) may
-// have: its own, or a short one in a directory of the temporary directory that belongs
-// to this user alone, which is made. It answers ErrSocketPath.
+// SocketPath returns a path for a socket of this name (relative to the directory): its
+// own, or a short one in a subdirectory of the temporary directory that is private to
+// this user, and is made. It returns ErrSocketPath if neither is short enough.
 func (l Layout) SocketPath(name string) (string, error) {
 	if own := l.join(name); len(own) <= maxSocketPath {
 		return own, nil
@@ -97,8 +97,8 @@ func (l Layout) SocketPath(name string) (string, error) {
 	return path, makePrivate(filepath.Dir(path))
 }
 
-// makePrivate makes a directory for this user alone, or checks that it is one: in a
-// temporary directory that all share, another user may have been there first.
+// makePrivate makes a private directory, or checks that it is one: in the shared
+// temporary directory another user may have been first.
 func makePrivate(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {

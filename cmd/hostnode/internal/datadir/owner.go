@@ -17,16 +17,16 @@ import (
 var (
 	// ErrOtherAccount: the directory belongs to another account.
 	ErrOtherAccount = errors.New("data directory belongs to another account")
-	// ErrOwner: the file that says whose directory it is says something else.
+	// ErrOwner: the file that names the directory's account is unreadable.
 	ErrOwner = errors.New("data directory does not say legibly whose it is")
 )
 
-// ownerFile says which account the directory belongs to.
+// ownerFile names the account that the directory belongs to.
 func (l Layout) ownerFile() string { return l.join("account") }
 
-// Owner is the account that the directory belongs to; zero: that is not known. It is
-// recorded, and in a directory of before that was done its outbox tells: each account has
-// one of its own, and the one that was used last counts.
+// Owner is the account that the directory belongs to; zero: not known. It is stored; in a
+// directory from before that, the outbox tells: each account has its own, and the last
+// used one counts.
 func (l Layout) Owner() (events.Address, error) {
 	text, err := os.ReadFile(l.ownerFile())
 	switch {
@@ -65,8 +65,7 @@ func (l Layout) lastSender() (owner events.Address, err error) {
 }
 
 // Belongs refuses, with ErrOtherAccount, to use the directory for another account than
-// its own: a host would begin anew there, beside slots that are hosted and proofs that
-// are owed.
+// its own: a host would start from nothing there, beside hosted slots and owed proofs.
 func (l Layout) Belongs(to events.Address) error {
 	owner, err := l.Owner()
 	if err != nil || owner.Zero() || owner == to {
@@ -75,7 +74,7 @@ func (l Layout) Belongs(to events.Address) error {
 	return fmt.Errorf("%w: %s is of %s, the key is that of %s", ErrOtherAccount, l.Root, owner, to)
 }
 
-// Own records that the directory belongs to an account, if it belongs to nobody yet.
+// Own stores that the directory belongs to an account, if it belongs to none yet.
 func (d *Dir) Own(account events.Address) error {
 	if err := d.Belongs(account); err != nil {
 		return err

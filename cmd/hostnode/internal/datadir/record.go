@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Used reports whether a host has run with the directory: each start leaves an
-// outbox, before it writes anything to a record.
+// Used reports whether a host has run with the directory: each start makes an
+// outbox before it appends any event.
 func (l Layout) Used() (bool, error) {
 	files, err := os.ReadDir(l.Outbox())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -21,7 +21,7 @@ func (l Layout) Used() (bool, error) {
 }
 
 // RecordIsHere refuses, with ErrNoRecord, to make an empty embedded store where a
-// host has used another one, whose record no host would see any more, or has lost
+// host has used another store, whose events would be seen no more, or has lost
 // its own.
 func (l Layout) RecordIsHere() error {
 	files, err := os.ReadDir(l.Events())

@@ -23,7 +23,7 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// What the client pays and wants, in token base units (10^18 are one token).
+// What the client wants and pays, in token base units (10^18 are one token).
 const (
 	pricePerBytePerSecond = 1_000_000_000
 	collateralPerByte     = 100_000_000_000
@@ -33,7 +33,7 @@ const (
 )
 
 // madeBytes is the size of the data that is made when no file is given, and
-// madeSeed what it is made from: the same bytes every time.
+// madeSeed its seed: the bytes are the same every time.
 const (
 	madeBytes = 4 << 20
 	madeSeed  = 0x686f73746e6f6465
@@ -53,8 +53,8 @@ func makeData(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// client is the one who wants data stored: its dataset, the server of its
-// blocks, and its account.
+// client wants data stored: it has the dataset, the server of its blocks, and
+// an account.
 type client struct {
 	dataset *dataset.Dataset
 	server  *http.Server
@@ -62,8 +62,8 @@ type client struct {
 	account *chain.Requester
 }
 
-// codeOf is the code for a number of slots, with the most loss that leaves two data slots
-// for each parity slot.
+// codeOf returns the erasure code for a number of slots, with at most one parity slot for
+// two data slots.
 func codeOf(slots int) dataset.Params {
 	m := max(slots/3, 1)
 	return dataset.Params{K: slots - m, M: m}
@@ -79,8 +79,8 @@ func prepare(ctx context.Context, file, dir string, slots int,
 	})
 }
 
-// serve answers GET /ipfs/<cid> on loopback. The port stays the same over
-// restarts of the host; it ends with close.
+// serve serves GET /ipfs/<cid> on loopback, until close. The port stays the
+// same when the host is restarted.
 func (c *client) serve() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -140,7 +140,7 @@ func price(r events.Request) events.Amount {
 	return perSecond.MulSaturating(uint64(r.Ask.Duration / time.Second)).MulSaturating(r.Ask.Slots)
 }
 
-// post puts the request on the market; somebody must seal blocks meanwhile.
+// post sends the request to the market; somebody must seal blocks meanwhile.
 func (c *client) post(ctx context.Context, r events.Request) (events.RequestID, error) {
 	if err := c.account.Approve(ctx, price(r)); err != nil {
 		return events.RequestID{}, fmt.Errorf("post the request: %w", err)

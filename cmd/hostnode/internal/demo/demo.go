@@ -27,21 +27,21 @@ import (
 // Options say what to demonstrate.
 type Options struct {
 	Config config.Config
-	// Given are the settings that were not left as they are.
+	// Given are the settings that have other values than the defaults.
 	Given []config.Setting
 	// File is what the client stores; empty: seeded data is made.
 	File string
-	// Slots is the number of slots, at least 3; Periods how many periods with
-	// proofs there are at least.
+	// Slots is the number of slots, at least 3; Periods is the least number of
+	// periods with proofs.
 	Slots, Periods int
 	// Crash kills the host once in the middle.
 	Crash bool
 	// Kill, for tests, is asked after each line of the host's log whether to kill
-	// it now; it replaces Crash.
+	// the host now; it replaces Crash.
 	Kill func(lines int) bool
-	// Binary is the program that the host is a second process of.
+	// Binary is the program that runs the host in a second process.
 	Binary string
-	// Out takes the story; Terminal says that it can be drawn on.
+	// Out takes the output; Terminal says that it is a terminal.
 	Out      io.Writer
 	Terminal bool
 	// Dial returns the running host's API, once it answers.
@@ -50,21 +50,20 @@ type Options struct {
 
 // HostAPI is what the demonstration asks of the host, as an operator would.
 type HostAPI interface {
-	// Progress says what the host does now; an error means that it does not answer.
+	// Progress says what the host is doing; an error means that it does not answer.
 	Progress(ctx context.Context) (Progress, error)
-	// Offer sees to it that an enabled availability has room for the bytes and
-	// the collateral.
-	// It returns api.ErrDemoRefused when the host says no; other errors mean that it
-	// does not answer yet.
+	// Offer makes sure that an enabled availability has room for the bytes and the
+	// collateral. It returns api.ErrDemoRefused when the host refuses; other errors
+	// mean that it does not answer yet.
 	Offer(ctx context.Context, size events.Bytes, duration time.Duration, collateral events.Amount) error
-	// OpenSales is how many sales are in work or hosted.
+	// OpenSales is how many sales are open.
 	OpenSales(ctx context.Context) (int, error)
 }
 
 // Progress is what the host does now.
 type Progress struct {
 	Head    uint64 // the newest block that it knows
-	Working bool   // it proves, downloads, writes its record, or does not follow the chain yet
+	Working bool   // it proves, downloads, waits for its event store, or does not follow the chain yet
 	Away    bool   // its record is away
 }
 
@@ -72,10 +71,10 @@ type Progress struct {
 const (
 	minSlots, maxSlots     = 3, 32
 	minPeriods, maxPeriods = 1, 50
-	// settleTime is how long time stands still after a start of the host, so that
-	// it has replayed its record and knows what it owes.
+	// settleTime is how long chain time stands still after a start of the host,
+	// so that it has replayed its events and knows what it owes.
 	settleTime = 2 * time.Second
-	// stopPatience is how long the host may take to stop in good order.
+	// stopPatience is how long the host may take to stop properly.
 	stopPatience = 30 * time.Second
 )
 
@@ -108,8 +107,8 @@ type show struct {
 	complaints []string // the last complaints of the host
 }
 
-// Run makes the demonstration and returns what came of it. The error is nil
-// only when the payout arrived and the audit is clean.
+// Run runs the demonstration and returns its result. The error is nil only when
+// the payout arrived and the audit is clean.
 func Run(ctx context.Context, o Options) (Summary, error) {
 	if err := o.check(); err != nil {
 		return Summary{}, err
@@ -183,8 +182,8 @@ func (s *show) prepare(ctx context.Context) error {
 	return s.openAccount(ctx, key)
 }
 
-// begin refuses, before anything is written, a data directory that a host uses or that is
-// of a newer version, and a file that cannot be stored.
+// begin refuses, before anything is written, a data directory that a host uses or a newer
+// version made, and a file that cannot be stored.
 func (o Options) begin() error {
 	if o.File != "" {
 		if err := o.fits(); err != nil {
@@ -198,7 +197,7 @@ func (o Options) begin() error {
 	return dir.Close() // The host takes it.
 }
 
-// fits refuses by its size alone a file whose slots the quota cannot hold, or the disk,
+// fits refuses a file whose slots need more than the quota, or more than the disk,
 // which has to hold them twice: for the client, and for the host.
 func (o Options) fits() error {
 	if err := readable(o.File); err != nil {
@@ -231,7 +230,7 @@ func (o Options) fits() error {
 	return nil
 }
 
-// existing is a directory, or the nearest one above it that is there.
+// existing returns a directory, or the nearest existing one above it.
 func existing(dir string) string {
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
@@ -241,7 +240,8 @@ func existing(dir string) string {
 	}
 }
 
-// readable reports why a file cannot be stored: it is not there, not a plain one, or others'.
+// readable returns why a file cannot be stored: it does not exist, is not a plain file, or may not
+// be read.
 func readable(file string) error {
 	info, err := os.Stat(file) // First: to open a pipe could wait for ever.
 	switch {
@@ -269,7 +269,7 @@ func (s *show) data() (string, error) {
 	return file, nil
 }
 
-// provingKeys makes or loads the keys and says what that cost.
+// provingKeys makes or loads the keys and says how long that took.
 func (s *show) provingKeys(ctx context.Context) (*prover.Keys, error) {
 	began := time.Now()
 	k, err := node.DevelopmentKeys(ctx, s.Config.Prover, func(step string) {
@@ -292,7 +292,7 @@ func (s *show) accountKey() (*ecdsa.PrivateKey, error) {
 	return node.AccountKey(s.Config, s.dir, owner, true, logrus.NewEntry(logrus.New()))
 }
 
-// openAccount gives the host its money.
+// openAccount gives the host its funds.
 func (s *show) openAccount(ctx context.Context, key *ecdsa.PrivateKey) error {
 	s.account = keys.AddressOf(key)
 	if err := node.ProvideDevelopmentFunds(ctx, s.local, s.account); err != nil {

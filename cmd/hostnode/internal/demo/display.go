@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// display shows what happens: on a terminal one line that is drawn again for
-// each slot, below the story; elsewhere plain lines only.
+// display shows what happens: on a terminal, a line for each slot that is
+// redrawn below the messages; elsewhere only the messages.
 type display struct {
 	out      io.Writer
 	terminal bool
@@ -30,7 +30,7 @@ func newDisplay(out io.Writer, terminal bool) *display {
 	return &display{out: out, terminal: terminal, slots: map[uint64]*slotLine{}}
 }
 
-// say tells one thing that happened.
+// say prints a message.
 func (d *display) say(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,7 +54,7 @@ func (d *display) step(what string, done, total uint64) {
 	d.draw()
 }
 
-// slot shows where a sale is.
+// slot shows the phase of a sale.
 func (d *display) slot(index uint64, state string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,7 +66,7 @@ func (d *display) slot(index uint64, state string) {
 	l.state = state
 }
 
-// proof counts a proof that the contract took.
+// proof counts an accepted proof.
 func (d *display) proof(index uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -110,7 +110,8 @@ func (d *display) draw() {
 	}
 }
 
-// stands is how far a sale is, roughly, in each phase but the long middle, proving.
+// stands is roughly how far a sale has come in each phase, except for the long middle part,
+// proving.
 var stands = map[string]float64{
 	"Preparing": 0.02, "SlotReserving": 0.05, "Downloading": 0.1, "InitialProving": 0.2, "Filling": 0.25,
 	"Filled": 0.3, "Payout": 0.95, "Finished": 1, "Ignored": 1, "Cancelled": 1, "Failed": 1, "Errored": 1,

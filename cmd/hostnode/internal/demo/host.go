@@ -66,8 +66,7 @@ func (h *host) start() error {
 	return nil
 }
 
-// read parses the log. What is no JSON is passed on as it is: it is what a
-// person would have read.
+// read parses the log. A line that is not JSON is passed on as it is.
 func (h *host) read(out io.Reader) {
 	scanner := bufio.NewScanner(out)
 	scanner.Buffer(nil, 1<<20)
@@ -91,7 +90,7 @@ func (h *host) pid() int {
 	return h.cmd.Process.Pid
 }
 
-// alive reports whether the process runs; when it does not, why it ended.
+// alive reports whether the process runs; if it does not, why it ended.
 func (h *host) alive() (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,7 +121,7 @@ func (h *host) kill() error {
 	return err
 }
 
-// stop asks the host to end in good order, and insists when it does not.
+// stop asks the host to stop properly, and kills it if it does not.
 func (h *host) stop(ctx context.Context) error {
 	h.mu.Lock()
 	cmd, exited := h.cmd, h.exited

@@ -11,17 +11,18 @@ import (
 
 // The pace of chain time, by the machine's clock.
 const (
-	// pollEvery is how often chain and host are looked at.
+	// pollEvery is how often chain and host are checked.
 	pollEvery = 15 * time.Millisecond
 	// idlePace is the time between two blocks when the host has nothing to do.
 	idlePace = 30 * time.Millisecond
-	// awayPace is the same while the host's record is away and it works from what it has in
-	// memory: a period must be long enough for that.
+	// awayPace is the same during an outage of the event store, in which the host works
+	// from memory: a period must be long enough for that.
 	awayPace = 400 * time.Millisecond
 	// mostBehind is how many blocks the host may be behind while chain time goes on.
 	mostBehind = 3
-	// longestHold is how long time stands still for a host that works or is down.
-	// Beyond it something is wrong, and the demonstration ends with an error.
+	// longestHold is how long chain time stands still for a host that works or is
+	// down. After that something is wrong, and the demonstration ends with an
+	// error.
 	longestHold = 5 * time.Minute
 )
 
@@ -31,10 +32,10 @@ type blocks interface {
 	Head() events.Head
 }
 
-// pacer lets chain time run only when nobody is kept from proving by it: a
-// block is sealed at once for transactions that wait; while the host is down,
-// behind, waits for its record, or works on a proof or a download, time stands still;
-// otherwise blocks come at the idle pace, or slower while the record is away.
+// pacer lets chain time run only while that keeps nobody from proving. A block is
+// sealed at once for waiting transactions. Time stands still while the host is down,
+// behind, waiting for its event store, or working on a proof or a download. Otherwise
+// blocks come at the idle pace, or slower during an outage of the event store.
 func pacer(local blocks, progress func(context.Context) (Progress, error)) func(context.Context) error {
 	last := time.Now()
 	return func(ctx context.Context) error {
@@ -63,7 +64,7 @@ func pacer(local blocks, progress func(context.Context) (Progress, error)) func(
 	}
 }
 
-// paceOf is the time between two blocks for the host as it is, or why time stands still.
+// paceOf is the time between two blocks that suits the state of the host, or why time stands still.
 func paceOf(
 	ctx context.Context, local blocks, progress func(context.Context) (Progress, error),
 ) (time.Duration, error) {

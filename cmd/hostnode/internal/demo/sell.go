@@ -62,7 +62,7 @@ func (s *show) startHost() error {
 	return s.host.start()
 }
 
-// offer waits until the host answers, and puts capacity up for sale.
+// offer waits until the host answers, and puts space on offer.
 func (s *show) offer(ctx context.Context, operator HostAPI) error {
 	size := s.request.Ask.SlotSize * events.Bytes(s.Slots)
 	perSlot, _ := s.request.Ask.CollateralPerSlot()
@@ -89,11 +89,11 @@ func (s *show) offer(ctx context.Context, operator HostAPI) error {
 	}
 }
 
-// maxComplaints is how many of the host's complaints an error repeats: what went
-// wrong and its hint.
+// maxComplaints is how many of the host's last complaints an error repeats: what
+// went wrong and its hint.
 const maxComplaints = 3
 
-// lastComplaints are what the host complained about at last.
+// lastComplaints returns what the host complained about last.
 func (s *show) lastComplaints() string {
 	for {
 		select {
@@ -113,8 +113,8 @@ func (s *show) remember(l line) {
 	s.complaints = s.complaints[max(0, len(s.complaints)-maxComplaints):]
 }
 
-// watch shows the host's story until the request is over and every sale is
-// settled, and kills the host once on the way.
+// watch shows what the host does until the request is over and every sale is
+// settled, and kills the host once meanwhile.
 func (s *show) watch(ctx context.Context, operator HostAPI, pacing <-chan error) error {
 	tick := time.NewTicker(20 * pollEvery)
 	defer tick.Stop()
@@ -140,7 +140,7 @@ func (s *show) watch(ctx context.Context, operator HostAPI, pacing <-chan error)
 	}
 }
 
-// timeToKill is once, when each slot has proven a period or so.
+// timeToKill is true once, when each slot has proven for about a period.
 func (s *show) timeToKill() bool {
 	if s.Kill != nil {
 		return s.Kill(s.lines)
@@ -148,7 +148,7 @@ func (s *show) timeToKill() bool {
 	return s.Crash && s.kills == 0 && s.proofs >= s.Slots
 }
 
-// over reports whether nothing is left to happen.
+// over reports whether nothing more will happen.
 func (s *show) over(ctx context.Context, operator HostAPI) (bool, error) {
 	if alive, died := s.host.alive(); !alive {
 		return false, fmt.Errorf("%w: %w; see %s", api.ErrDemoHostEnded, died, filepath.Join(s.dir.Root, "host.log"))
@@ -161,7 +161,7 @@ func (s *show) over(ctx context.Context, operator HostAPI) (bool, error) {
 		return false, nil
 	}
 	open, err := operator.OpenSales(ctx)
-	return err == nil && open == 0, nil // A host that does not answer is being started.
+	return err == nil && open == 0, nil // A host that does not answer is starting.
 }
 
 // crash kills the host as a power cut would, and starts it again.
@@ -179,7 +179,7 @@ func (s *show) crash() error {
 	return nil
 }
 
-// show tells a line of the host's log. Lines of sales begin with the slot.
+// show prints a line of the host's log. Lines about sales begin with the slot.
 func (s *show) show(l line) {
 	s.remember(l)
 	switch {

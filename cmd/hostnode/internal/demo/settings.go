@@ -9,8 +9,8 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 )
 
-// fixed are the settings that the demonstration chooses itself, and why. Every other one
-// is the host's as well.
+// fixed are the settings that the demonstration chooses itself, and why. All others
+// apply to its host, too.
 var fixed = map[string]string{
 	"chain.endpoint":           "it brings its own chain",
 	"chain.fallbacks":          "it brings its own chain",
@@ -23,7 +23,7 @@ var fixed = map[string]string{
 	"log.format":               "it reads the host's log",
 }
 
-// refuseSettings names the first setting that was given a value and cannot have it.
+// refuseSettings names the first given setting that must not be given.
 func (o Options) refuseSettings() error {
 	for _, key := range o.Config.Changed() {
 		if why, is := fixed[key]; is {
@@ -34,8 +34,8 @@ func (o Options) refuseSettings() error {
 	return nil
 }
 
-// hostConfig is what the host is to be run with: what was given, and what the
-// demonstration chooses.
+// hostConfig is the host's configuration: the given settings, and those that
+// the demonstration chooses.
 func (o Options) hostConfig(endpoint, contract, source string) config.Config {
 	c := o.Config
 	c.Chain.Endpoint, c.Chain.Contract = endpoint, contract
@@ -46,8 +46,8 @@ func (o Options) hostConfig(endpoint, contract, source string) config.Config {
 	return c
 }
 
-// hostEnv is the environment of the host. Settings are no arguments, which every user of
-// the machine can see.
+// hostEnv is the environment of the host. Settings are not passed as arguments, which
+// every user of the machine can see.
 func (s *show) hostEnv() []string {
 	c := s.hostConfig(s.local.IPCPath(), s.local.Marketplace.String(), s.client.url)
 	return append(config.Foreign(os.Environ()), c.Environ()...)

@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/projections/audit"
 )
 
-// Summary is what came of a demonstration. All of it is read from the event
+// Summary is the result of a demonstration. All of it is read from the event
 // store and the chain after the host has stopped.
 type Summary struct {
 	Paid              bool          `json:"paid"`
@@ -41,7 +41,7 @@ type ProofTiming struct {
 	Milliseconds uint64 `json:"milliseconds"`
 }
 
-// summarize reads the record and tells it.
+// summarize reads the events and prints the summary.
 func (s *show) summarize(ctx context.Context) (Summary, error) {
 	s.display.finish()
 	store, err := stores.Open(ctx, stores.FromConfig(s.Config), nil)
@@ -111,7 +111,7 @@ func (s *show) count(rows []projections.Sale, sum *Summary) {
 	sum.Paid = finished == s.Slots
 }
 
-// proofTimes reads from each sale's stream which proofs were taken.
+// proofTimes reads from each sale's stream how long its accepted proofs took.
 func (s *show) proofTimes(ctx context.Context, store events.Store, rows []projections.Sale, sum *Summary) error {
 	periods := map[uint64]bool{}
 	for _, row := range rows {

@@ -73,8 +73,8 @@ func (s *show) tell(ctx context.Context, store events.Store, views *projections.
 		sum.Slots, outcome, sum.ProofsSubmitted, sum.PeriodsProven, sum.ProofsMissed, sum.Seconds)
 }
 
-// commands are what looks at the record and goes on with it, to be pasted into
-// a shell.
+// commands are shell commands that inspect the data directory and go on with
+// it.
 func (s *show) commands(slot string) []string {
 	at := " --data-dir " + quoted(s.dir.Root)
 	if store := s.Config.EventStore; store.URL != "" {

@@ -26,8 +26,8 @@ const (
 	caFile   = "ca.crt"
 	certFile = "server.crt"
 	keyFile  = "server.key"
-	// validFor is how long certificates are good: long enough for a trial, short
-	// enough that nobody forgets who made them.
+	// validFor is how long certificates are valid: long enough for a trial,
+	// short enough that nobody forgets who made them.
 	validFor = 397 * 24 * time.Hour
 )
 
@@ -39,10 +39,10 @@ type Certificates struct {
 	Expires time.Time `json:"expires"`
 }
 
-// MakeCertificates makes an authority of its own and a certificate for these
-// host names and addresses, at least one, for people who have no authority at
-// hand. The authority's key is thrown away: it signs nothing else. Existing
-// files are never overwritten.
+// MakeCertificates makes a certificate authority, and a certificate for these
+// host names and addresses, at least one, for operators without an authority.
+// The authority's key is deleted: it signs nothing else. Existing files are
+// never overwritten.
 func MakeCertificates(dir string, hosts []string, now time.Time) (Certificates, error) {
 	if err := checkHosts(hosts); err != nil {
 		return Certificates{}, err
@@ -69,8 +69,8 @@ func MakeCertificates(dir string, hosts []string, now time.Time) (Certificates, 
 		durable.Replace(made.Key, encodePEM("PRIVATE KEY", key)))
 }
 
-// hostName is a name as certificates have it: labels with dots between, the
-// first of which may be a star.
+// hostName is a host name as certificates have it: labels separated by dots, of
+// which the first may be a star.
 var hostName = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?` +
 	`(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*$`)
 
@@ -91,7 +91,7 @@ func encodePEM(kind string, b []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b})
 }
 
-// sign makes the authority and what it signs, as DER.
+// sign makes the authority and the certificate, as DER.
 func sign(hosts []string, now, expires time.Time) (ca, cert, key []byte, err error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

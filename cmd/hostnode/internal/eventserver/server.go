@@ -1,11 +1,11 @@
-// Package eventserver serves an event store to EventStoreDB's clients as an
-// operator set it up: addresses, certificate, users. The protocol itself is
+// Package eventserver serves an event store to EventStoreDB's clients, with the
+// operator's addresses, certificate and users. The protocol itself is in
 // events/wire.
 //
-// Two commands use it. A host serves its own record while it runs; then nobody
+// It has two uses. A host serves its own event store while it runs; then nobody
 // may write the host's streams, whatever the role, because the host is their
-// only writer. And hostnode eventstore serves a data directory alone, as an
-// event store that hosts and others write to.
+// only writer. And hostnode eventstore serves a data directory on its own, as
+// an event store that hosts and others write to.
 package eventserver
 
 import (
@@ -27,8 +27,7 @@ import (
 	"github.com/hostnode/hostnode/events/wire"
 )
 
-// ErrListen: an address cannot be listened on, mostly because something else
-// does.
+// ErrListen: an address cannot be listened on, mostly because it is in use.
 var ErrListen = errors.New("cannot listen there")
 
 // Options say how to serve.
@@ -37,7 +36,7 @@ type Options struct {
 	Listen []string
 	// CertFile and KeyFile are PEM files; empty: plain text, on loopback only.
 	CertFile, KeyFile string
-	// UsersFile lists who may do what; empty: nobody has a name.
+	// UsersFile lists the users and their roles; empty: there are none.
 	UsersFile string
 	// Anonymous is what a caller without a name may do.
 	Anonymous wire.Role
@@ -46,15 +45,15 @@ type Options struct {
 	// Memory is the most bytes that the messages of all clients hold together; 0:
 	// the protocol server's own default.
 	Memory int64
-	// Advertise is what clients are told as address; empty: where they connected.
+	// Advertise is the address that clients are told; empty: the one they connected to.
 	Advertise string
-	// Bound are listeners of Bind for these addresses; nil: Start makes them.
+	// Bound are listeners from Bind for these addresses; nil: Start makes them.
 	Bound []net.Listener
 	// AcceptPersistentSubscriptions is wire.Config's.
 	AcceptPersistentSubscriptions bool
 }
 
-// HostCategories are those that a host alone writes, and their snapshots.
+// HostCategories are the categories that only a host writes, and those of their snapshots.
 func HostCategories() []string {
 	all := []string{
 		events.CategoryHost, events.CategoryMarket, events.CategoryCapacity,
@@ -123,9 +122,9 @@ func Start(store events.Store, o Options, log *logrus.Entry) (*Server, error) {
 	return s, nil
 }
 
-// Bind takes the addresses without serving yet, so that one that is taken is known
-// before anything else begins. Whoever connects meanwhile waits. The caller closes
-// the listeners, or gives them to Start.
+// Bind listens on the addresses without serving yet, so that an address in use is
+// noticed before anything else begins. Clients that connect meanwhile wait. The
+// caller closes the listeners, or gives them to Start.
 func Bind(o Options) ([]net.Listener, error) {
 	bound := Server{}
 	for _, address := range o.Listen {
@@ -154,9 +153,8 @@ func loopback(address string) bool {
 // maxKeyBytes is the most bytes of a private key's file.
 const maxKeyBytes = 64 << 10
 
-// loadTLS reads a certificate and its key, which only its owner may read. A
-// certificate that is out of its time is told, because clients trust it no more
-// and say little about it.
+// loadTLS reads a certificate and its key, which only its owner may read. An
+// expired certificate is logged, because clients reject it without saying much.
 func loadTLS(cert, key string, log *logrus.Entry) (*tls.Config, error) {
 	public, err := os.ReadFile(cert)
 	if err != nil {
@@ -187,7 +185,7 @@ func (s *Server) Addresses() []string {
 	return all
 }
 
-// ConnectionStrings are what clients connect to.
+// ConnectionStrings are those for clients.
 func (s *Server) ConnectionStrings(withTLS bool) string {
 	options := ""
 	if !withTLS {
@@ -196,7 +194,7 @@ func (s *Server) ConnectionStrings(withTLS bool) string {
 	return "esdb://" + strings.Join(s.Addresses(), ",") + options
 }
 
-// Failed is told when an address can be served no longer.
+// Failed receives the error when an address can no longer be served.
 func (s *Server) Failed() <-chan error { return s.failed }
 
 // Wait serves until ctx ends or an address fails.

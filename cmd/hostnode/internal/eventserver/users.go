@@ -16,9 +16,8 @@ import (
 )
 
 // A users file has a line for each user: name, role and the hash of the
-// password, with colons between. The role of a host has its account behind it:
-// host=0x…. Lines that begin with # are comments. Only its
-// owner may read it.
+// password, separated by colons. The role of a host includes its account:
+// host=0x…. Lines that begin with # are comments. Only its owner may read it.
 const (
 	// maxUsersBytes is the most bytes of a users file, some ten thousand users.
 	maxUsersBytes = 1 << 20
@@ -34,7 +33,7 @@ var roles = map[string]wire.Role{
 // Roles lists the names of the roles, the weakest first.
 func Roles() []string { return []string{"auditor", "host", "operator", "admin"} }
 
-// LoadUsers reads a users file. What is wrong with a line is said with its number.
+// LoadUsers reads a users file. An error names the line.
 func LoadUsers(path string) ([]wire.User, error) {
 	text, err := config.ReadPrivate(path, maxUsersBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,7 +78,7 @@ func parseUsers(text []byte) ([]wire.User, error) {
 	return users, nil
 }
 
-// accountMark stands between the role of a host and its account.
+// accountMark separates the role of a host from its account.
 const accountMark = "="
 
 // newUser is a user without a password yet.
@@ -114,9 +113,9 @@ func checkName(name string) error {
 	return nil
 }
 
-// SetUser adds a user to a users file, or gives the one that is there another
-// role and password. The file is made if needed, and replaced in one step. The
-// account is that of a host, and empty for others.
+// SetUser adds a user to a users file, or changes the role and password of an
+// existing one. The file is made if needed, and replaced atomically. account is
+// that of a host, and empty for other roles.
 func SetUser(path, name, role, account, password string) error {
 	user, err := newUser(name, role, account)
 	if err != nil {

@@ -1,12 +1,11 @@
 // Package keys keeps the account's private key in a file.
 //
-// The file holds 64 hex digits and a newline, and belongs to its owner alone: mode
-// 0600 exactly. Anything else is refused, because a key that others could read is
-// no longer a key. A file is made once (O_EXCL) and never overwritten; tokens that a
-// lost key owns are gone. No error and no output of this package contains any part of
-// a key; what may be shown is the address.
+// The file holds 64 hex digits and a newline, and must have mode 0600 exactly: a key
+// that others could read is no longer a key. A file is made once (O_EXCL) and never
+// overwritten, because the tokens of a lost key are gone. No error and no output of
+// this package contains any part of a key; only the address may be shown.
 //
-// Not for: encrypted keystores, and several accounts.
+// Encrypted keystores and several accounts are not supported.
 package keys
 
 import (
@@ -32,9 +31,9 @@ var (
 	ErrMissing = errors.New("no account key")
 	// ErrExists: there is a key already; it is never overwritten.
 	ErrExists = errors.New("account key exists already")
-	// ErrPermissions: others than the owner may use the file, or it is no plain file.
+	// ErrPermissions: others than the owner may use the file, or it is not a plain file.
 	ErrPermissions = errors.New("account key is not protected")
-	// ErrMalformed: the content is no private key.
+	// ErrMalformed: the content is not a private key.
 	ErrMalformed = errors.New("not a private key")
 )
 
@@ -56,7 +55,7 @@ func Load(path string) (*ecdsa.PrivateKey, error) {
 		return nil, fmt.Errorf("read account key: %w", err)
 	}
 	defer f.Close()
-	// The open file is asked, not its name, which could point elsewhere by now.
+	// The open file is checked, not its name, which could mean another file by now.
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("read account key: %w", err)
@@ -86,7 +85,7 @@ func Create(path string) (events.Address, error) {
 }
 
 // Import reads a key as text, with or without 0x, and makes its file unless fits refuses
-// its address. Errors: ErrMalformed, ErrExists, that of fits, and those of the file system.
+// the address. Errors: ErrMalformed, ErrExists, that of fits, and those of the file system.
 func Import(path string, from io.Reader, fits func(events.Address) error) (events.Address, error) {
 	key, err := parse(from)
 	if err != nil {
@@ -103,7 +102,7 @@ func AddressOf(key *ecdsa.PrivateKey) events.Address {
 	return events.Address(crypto.PubkeyToAddress(key.PublicKey))
 }
 
-// parse reads 64 hex digits. What it answers never quotes what it read.
+// parse reads 64 hex digits. Its errors never quote what it read.
 func parse(from io.Reader) (*ecdsa.PrivateKey, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxText+1))
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package localchain is the embedded chain of a data directory with the
-// marketplace on it: what `hostnode run` uses when no endpoint is configured,
-// what `hostnode devchain` serves, and what the demonstration trades on.
+// Package localchain is the embedded chain of a data directory, with the
+// marketplace deployed: what `hostnode run` uses when no endpoint is
+// configured, what `hostnode devchain` serves, and what the demonstration
+// trades on.
 //
-// Everything on it is worth nothing: whoever opens it can make tokens. The
+// Its tokens are worth nothing: whoever opens the chain can make more. The
 // proving keys are development keys, and the deployed verifier belongs to them.
 package localchain
 
@@ -26,13 +27,13 @@ import (
 	"github.com/hostnode/hostnode/prover"
 )
 
-// Config says where the chain lives and what is deployed on it at first.
+// Config says where the chain is stored and what is deployed on it at first.
 type Config struct {
 	// Dir is the chain's directory, IPCPath its socket.
 	Dir, IPCPath string
-	// HTTPPort and WSPort open JSON-RPC on loopback; 0: not at all.
+	// HTTPPort and WSPort open JSON-RPC on loopback; 0: closed.
 	HTTPPort, WSPort int
-	// Keys are the proving keys that the verifier contract takes.
+	// Keys are the proving keys that belong to the verifier contract.
 	Keys *prover.Keys
 	// Proofs is the timing of a new marketplace; zero: the development default.
 	Proofs events.ProofConfig
@@ -45,7 +46,7 @@ type Chain struct {
 }
 
 // ErrOtherKeys: the marketplace of this directory was deployed with other
-// proving keys than those at hand.
+// proving keys than these.
 var ErrOtherKeys = errors.New("the marketplace was deployed with other proving keys")
 
 // bankKey gives tokens away. It is public, like everything on a development chain.
@@ -78,9 +79,9 @@ func Open(ctx context.Context, cfg Config) (*Chain, error) {
 	return &Chain{c, d}, nil
 }
 
-// deploy makes the marketplace by an account that exists for this alone, so that no two
-// chains have it at one address: its stream in the event store is called after that, and
-// the chains of several demonstrations may share a store.
+// deploy deploys the marketplace from an account that is used for nothing else and
+// differs from chain to chain. So no two chains have it at the same address, which names
+// its stream: the chains of several demonstrations may share an event store.
 func deploy(ctx context.Context, c *devchain.Chain, cfg Config) (devchain.Deployment, error) {
 	deployer, err := crypto.GenerateKey()
 	if err != nil {
@@ -106,8 +107,8 @@ func deploy(ctx context.Context, c *devchain.Chain, cfg Config) (devchain.Deploy
 	return d, sameKeys(ctx, c, d, cfg.Keys.Hash())
 }
 
-// Whole refuses, with devchain.ErrDamaged, a directory of a chain that was used and lacks
-// what only its first start makes.
+// Whole refuses, with devchain.ErrDamaged, a directory of a chain that was used but lacks
+// what its first start makes.
 func Whole(dir string) error {
 	for _, name := range []string{"genesis.json", deploymentFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
@@ -120,11 +121,11 @@ func Whole(dir string) error {
 // deploymentFile says where the marketplace is.
 const deploymentFile = "deployment.json"
 
-// pollPending is how often a waiting transaction is looked for.
+// pollPending is how often waiting transactions are looked for.
 const pollPending = 5 * time.Millisecond
 
-// WhileSealing runs a task that sends transactions, and seals a block for each
-// as it comes. It is for the times when nobody paces the chain.
+// WhileSealing runs a task that sends transactions, and seals a block for each.
+// It is for times when nobody else paces the chain.
 func (c *Chain) WhileSealing(ctx context.Context, task func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -167,8 +168,8 @@ func sameKeys(ctx context.Context, c *devchain.Chain, d devchain.Deployment, has
 	return nil
 }
 
-// Client dials the marketplace as another account, and sees to it that the
-// account has gas and tokens.
+// Client connects to the marketplace with another account, and makes sure that
+// the account has gas and tokens.
 func (c *Chain) Client(ctx context.Context, key *ecdsa.PrivateKey) (*chain.Requester, error) {
 	r, err := chain.DialRequester(ctx, chain.Config{Endpoint: c.IPCPath(), Marketplace: c.Marketplace, Key: key})
 	if err != nil {
@@ -177,7 +178,7 @@ func (c *Chain) Client(ctx context.Context, key *ecdsa.PrivateKey) (*chain.Reque
 	return r, nil
 }
 
-// Provide sees to it that an account has at least that many wei and tokens.
+// Provide makes sure that an account has at least this many wei and tokens.
 func (c *Chain) Provide(ctx context.Context, account events.Address, wei, tokens events.Amount) error {
 	return c.WhileSealing(ctx, func(ctx context.Context) error { return c.provide(ctx, account, wei, tokens) })
 }

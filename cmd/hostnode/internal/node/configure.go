@@ -24,16 +24,16 @@ import (
 	"github.com/hostnode/hostnode/storage"
 )
 
-// ProverParams are the sizes of the circuit that a configuration names.
+// ProverParams are the sizes of the circuit in a configuration.
 func ProverParams(c config.Prover) prover.Params {
 	p := prover.NetworkParams()
 	p.Samples, p.MaxDepth, p.MaxLog2NSlots = c.Samples, c.MaxDepth, c.MaxLog2Slots
 	return p
 }
 
-// DevelopmentKeys makes the proving keys on first use and loads them later. To make them
-// takes minutes and cannot be interrupted, so when ctx ends it is not waited for: the
-// program ends, and nothing of them is there, or all.
+// DevelopmentKeys makes the proving keys on first use and loads them later. Making them
+// takes minutes and cannot be interrupted. So when ctx ends it does not wait; the
+// program then ends, and either all keys are on disk or none.
 func DevelopmentKeys(ctx context.Context, c config.Prover, say prover.Progress) (*prover.Keys, error) {
 	type result struct {
 		keys *prover.Keys
@@ -73,7 +73,7 @@ func LocalChain(ctx context.Context, c config.Config, dir datadir.Layout, keys *
 	})
 }
 
-// What a host gets on a development chain: 10 of the chain's own coins for
+// What a host receives on a development chain: 10 of the chain's own coins for
 // gas, and a million tokens of 10^18 base units for collateral.
 const (
 	developmentWei    = 10_000_000_000_000_000_000
@@ -93,7 +93,7 @@ func ProvideDevelopmentFunds(ctx context.Context, c *localchain.Chain, account e
 type Parts struct {
 	Dir   datadir.Layout
 	Store events.Store
-	// Witness knows what the store had; nil: nobody does.
+	// Witness remembers what the store acknowledged; nil: there is none.
 	Witness    port.Witness
 	Key        *ecdsa.PrivateKey
 	Keys       *prover.Keys
@@ -102,7 +102,7 @@ type Parts struct {
 	DeployedAt uint64 // 0: unknown
 	// Development says that the chain is a development chain.
 	Development bool
-	// TakeOver begins although the chain shows that the account was used elsewhere.
+	// TakeOver starts although, by the chain, the account was used elsewhere.
 	TakeOver bool
 	// Alerts and Waits are as in Options.
 	Alerts  *alerts.Sender
@@ -112,7 +112,7 @@ type Parts struct {
 	Log     *logrus.Entry
 }
 
-// FromConfig translates a configuration into the options of a node.
+// FromConfig makes the options of a node from a configuration.
 func FromConfig(c config.Config, p Parts) (Options, error) {
 	if c.Sales.FailEveryNProofs > 0 && !p.Development {
 		return Options{}, fmt.Errorf("%w: sales.failEveryNProofs is for development chains only", config.ErrInvalid)
@@ -174,8 +174,8 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 // gwei is a billion wei, the unit in which fees are set.
 const gwei = 1_000_000_000
 
-// callTimeout is how long a node may take to answer, and so how long a connection may be
-// severed before that is noticed. A development chain's time runs fast, and it is near.
+// callTimeout is how long a node may take to answer, and so how long a broken connection
+// may go unnoticed. A development chain is near, and its time runs fast.
 func callTimeout(development bool) time.Duration {
 	if development {
 		return 3 * time.Second
@@ -184,7 +184,7 @@ func callTimeout(development bool) time.Duration {
 }
 
 // redialWait is the longest pause between two tries to reach the node: a
-// development chain is on this machine, and is started again at once.
+// development chain is on this machine, and is back soon.
 func redialWait(development bool) time.Duration {
 	if development {
 		return 2 * time.Second
@@ -192,7 +192,7 @@ func redialWait(development bool) time.Duration {
 	return 15 * time.Second
 }
 
-// blockTime is the usual chain time between two blocks; 0: it is to be measured.
+// blockTime is the usual chain time between two blocks; 0: it is measured.
 func blockTime(c config.Config) time.Duration {
 	if c.Embedded() { // The embedded chain, which knows.
 		return time.Second
@@ -200,8 +200,8 @@ func blockTime(c config.Config) time.Duration {
 	return c.Chain.BlockTime
 }
 
-// pollInterval is how often a new block is looked for; 0: as the block time demands. A
-// development chain's time runs as fast as it is told.
+// pollInterval is how often a new block is looked for; 0: by the block time. The time
+// of a development chain runs as fast as configured.
 func pollInterval(c config.Config, development bool) time.Duration {
 	if c.Chain.PollInterval == 0 && development {
 		return min(time.Second, max(c.Devchain.BlockInterval/4, 20*time.Millisecond))
@@ -209,8 +209,8 @@ func pollInterval(c config.Config, development bool) time.Duration {
 	return c.Chain.PollInterval
 }
 
-// dispersalPolicy is what sales.dispersal names. The configuration knows no other
-// names than these two.
+// dispersalPolicy returns the policy of sales.dispersal, which has only these two
+// values.
 func dispersalPolicy(name string) func(admission.MayReserve) admission.Permission {
 	if name == "window" {
 		return admission.ReserveInWindow

@@ -19,7 +19,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// tellUse tells an operator that somebody else used the account.
+// tellUse alerts the operator that another program has used the account.
 func (n *Node) tellUse(u tx.ForeignUse, account events.Address, log *logrus.Entry) {
 	a := health.Alert{
 		Kind: health.AlertUsedElsewhere, At: time.Now(), Host: account.String(),
@@ -37,7 +37,7 @@ func (n *Node) tellUse(u tx.ForeignUse, account events.Address, log *logrus.Entr
 	n.alerts.Send(a)
 }
 
-// tellDoubt tells an operator that a node of the chain is not believed.
+// tellDoubt alerts the operator that a node of the chain is not believed.
 func (n *Node) tellDoubt(e rpc.AnswerError, account events.Address, log *logrus.Entry) {
 	a := health.Alert{
 		Kind: health.AlertNotBelieved, At: time.Now(), Host: account.String(),
@@ -49,14 +49,14 @@ func (n *Node) tellDoubt(e rpc.AnswerError, account events.Address, log *logrus.
 	n.alerts.Send(a)
 }
 
-// tellFees tells an operator that the limit on fees holds up transactions.
+// tellFees alerts the operator that the limit on fees delays transactions.
 func (n *Node) tellFees(f tx.FeeLimit, account events.Address, log *logrus.Entry) {
 	facts := health.Facts{Account: account.String(), Chain: health.ChainFacts{FeeLimit: f.String()}}
 	tellCause(n.alerts, "fee-limit", facts, log)
 }
 
-// tellCause tells an operator of a cause that the actors do not see, in the words that
-// the status has for it.
+// tellCause alerts the operator of a cause that the actors do not see, in the same
+// words as the status.
 func tellCause(to *alerts.Sender, code string, f health.Facts, log *logrus.Entry) {
 	c, so := health.CauseOf(code, f)
 	if !so {
@@ -66,22 +66,22 @@ func tellCause(to *alerts.Sender, code string, f health.Facts, log *logrus.Entry
 	to.Send(health.Alert{Kind: c.Alert, At: time.Now(), Host: f.Account, Text: c.Reason, Hint: c.Hint})
 }
 
-// ErrElsewhere: by the record a host with this account runs in another process.
+// ErrElsewhere: by the events, a host with this account runs in another process.
 var ErrElsewhere = errors.New("this host may be running elsewhere")
 
-// silentFor is after how many heartbeats without a word a process on another machine
-// counts as gone: more than one may be late.
+// silentFor is for how many heartbeats a process on another machine must be silent
+// to count as gone: more than one may be late.
 const silentFor = 3 * actors.DefaultHeartbeat
 
-// notElsewhere refuses to begin while the record, in an event store that others
-// reach too, says that a process was started and has not stopped, unless that was
-// this machine with this data directory: a host that was killed has its outbox here,
-// and goes on. A used data directory that was copied to another machine is told by the
-// name of the machine; one that was copied on the same machine is not, and then the
-// older process ends (actors.ErrTakenOver). A directory that this account has never
-// been used with lacks the slots that proofs are owed for, so it is refused however
-// long nobody was heard. A record in a data directory is nobody else's: its lock
-// says so.
+// notElsewhere refuses to start while, in an event store that others can reach, the
+// events say that a process was started and has not stopped. It makes an exception for
+// this machine with this data directory, because a host that was killed has its outbox
+// here, and goes on. If a used data directory was copied to another machine, the
+// machine's name differs; if it was copied on the same machine, nothing differs here,
+// and the older process ends later (actors.ErrTakenOver). A directory that this
+// account has never used is refused however long the other process was silent, because
+// it lacks the slots that proofs are owed for. If the events are in the data
+// directory, no other process can use them, because of its lock.
 func notElsewhere(
 	ctx context.Context, store events.Store, account events.Address, dir datadir.Layout, node string, now time.Time,
 ) error {
@@ -105,8 +105,8 @@ func notElsewhere(
 		last.GetNode(), heard.Format(time.RFC3339), why)
 }
 
-// lastRun is the newest start that was not followed by a stop, and when that process
-// was last heard; nil when there is none.
+// lastRun returns the newest start without a stop, and the last sign of life of that
+// process; nil when there is none.
 func lastRun(
 	ctx context.Context, store events.Store, account events.Address,
 ) (last *messages.HostStarted, heard time.Time, err error) {

@@ -25,17 +25,17 @@ import (
 	"github.com/hostnode/hostnode/storage"
 )
 
-// Options say what a host is made of. Everything but the defaults of Host is
-// required.
+// Options are the parts of a host. All are required, except for the defaults of
+// Host.
 type Options struct {
-	// Store is the event store; the caller closes it after the node. Nil: the start waits
-	// for it, and the node only proves.
+	// Store is the event store; the caller closes it after the node. Nil: the start is
+	// waiting for it, and the node only proves.
 	Store events.Store
 	// Witness knows what the store had; nil: nobody does.
 	Witness port.Witness
-	// SlotsDir holds the slots, OutboxDir the transactions that are on the way.
+	// SlotsDir holds the slots, OutboxDir the transactions in flight.
 	SlotsDir, OutboxDir string
-	// Quota is the hard limit of the disk; the ledger is told the same.
+	// Quota is the hard limit of the disk; the ledger has the same.
 	Quota events.Bytes
 	Key   *ecdsa.PrivateKey
 	// Chain says how to reach the market; Key, Epoch, Node and Log are filled in.
@@ -47,16 +47,17 @@ type Options struct {
 	// Host are the settings of the actors; identity, overhead and the minimum of
 	// gas are filled in.
 	Host actors.Config
-	// Validates makes the node mark missing proofs of other hosts, as Host.Validator says.
+	// Validates makes the node mark missing proofs of other hosts, with the settings in
+	// Host.Validator.
 	Validates bool
-	// Alerts takes alerts out of the process; the caller closes it after the node. Nil: they
-	// go into the log only.
+	// Alerts delivers alerts; the caller closes it after the node. Nil: they are only
+	// logged.
 	Alerts *alerts.Sender
-	// Waits is told why the start waits for the chain or the event store, each time that it
-	// tried in vain, and nil when it waits no more. Nil: nobody is told.
+	// Waits is called with the reason why the start waits for the chain or the event store,
+	// after each failed try, and with nil when it waits no more. It may be nil.
 	Waits func(why error)
-	// Proves is told what is proven while the event store is away from a host that has not
-	// read its record yet. Nil: nobody is told.
+	// Proves is called with what is proven during an outage of the event store, as long as
+	// the host has not read its events yet. It may be nil.
 	Proves func(health.OutageFacts)
 	Log    *logrus.Entry
 }
@@ -72,7 +73,7 @@ type Node struct {
 	boot   *task // nil: it does not boot
 }
 
-// minGas is how much gas a host must be able to pay before it takes a slot:
+// minGas is how much gas a host must be able to pay for before it takes a slot:
 // reserve, fill and free, and some proofs, at minGasPrice.
 const (
 	minGas      = 5_000_000
@@ -80,8 +81,8 @@ const (
 )
 
 // Start opens everything and starts the host. It waits for a chain that does
-// not answer, with a warning now and then, until ctx ends; a chain that is the
-// wrong one is an error.
+// not answer, with a warning now and then, until ctx ends; the wrong chain is
+// an error.
 func Start(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{}
 	var err error
@@ -98,7 +99,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	return n, nil
 }
 
-// tellRoom warns of a quota that the disk does not have. It is no reason to stop: what is
+// tellRoom warns of a quota that exceeds the disk. That is no reason to stop: what is
 // hosted must be proven, and the host takes nothing that does not fit.
 func (n *Node) tellRoom(o Options) {
 	free, err := n.Repo.Room()
@@ -165,7 +166,7 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 	cfg := o.Chain
 	cfg.Key, cfg.Node, cfg.Log = o.Key, o.Host.Node, o.Log
 	cfg.UsedElsewhere = func(u tx.ForeignUse) {
-		u.Ends = u.Ends && o.Store != nil // Without one only the proving ends, as the status says.
+		u.Ends = u.Ends && o.Store != nil // Without a store only the proving ends, as the status says.
 		n.tellUse(u, keys.AddressOf(o.Key), o.Log)
 	}
 	cfg.NotBelieved = func(e rpc.AnswerError) { n.tellDoubt(e, keys.AddressOf(o.Key), o.Log) }
@@ -193,7 +194,7 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 		case errors.As(err, &wrong), isFinal(err):
 			return fmt.Errorf("connect to the market: %w", err)
 		}
-		cfg.Waits(err) // An outbox that was never used waits for the event store as well.
+		cfg.Waits(err) // With an unused outbox it waits for the event store as well.
 		select {
 		case <-time.After(dialPause):
 		case <-ctx.Done():
@@ -215,7 +216,7 @@ func isFinal(err error) bool {
 	return false
 }
 
-// Stop ends the host in good order and closes what Start opened.
+// Stop stops the host properly and closes what Start opened.
 func (n *Node) Stop(ctx context.Context) error {
 	return errors.Join(n.Host.Stop(ctx), n.close())
 }

@@ -16,18 +16,19 @@ import (
 	"github.com/hostnode/hostnode/storage"
 )
 
-// This file proves what is hosted while a start waits for its event store. All that it
-// opens is closed before the start goes on: there is one outbox, and one disk.
+// This file proves what is hosted while a start waits for its event store. It closes
+// everything that it has opened before the start goes on, because there is only one
+// outbox, and one disk.
 
 // storePatience is how long a start waits for one answer of the event store before it
-// proves without: to connect may take much longer, and a proof may be due.
+// begins to prove: connecting may take much longer, and a proof may be due.
 const storePatience = 3 * time.Second
 
-// errSilentStore: the event store has not answered a question yet.
+// errSilentStore: the event store has not answered yet.
 var errSilentStore = fmt.Errorf("%w: no answer for %s", events.ErrAway, storePatience)
 
-// untilRecordAnswers is untilAnswered, lets others see what is waited for, and what is
-// hosted be proven meanwhile.
+// untilRecordAnswers is untilAnswered, and meanwhile shows what is waited for and lets
+// what is hosted be proven.
 func (p *Process) untilRecordAnswers(ctx context.Context, ask func() error) error {
 	defer p.stopProving()
 	return untilAnswered(ctx, p.log, func() error {
@@ -43,7 +44,7 @@ func (p *Process) untilRecordAnswers(ctx context.Context, ask func() error) erro
 	})
 }
 
-// patiently asks, and begins to prove when that takes long.
+// patiently asks, and begins to prove if the answer takes long.
 func (p *Process) patiently(ctx context.Context, ask func() error) error {
 	answer := make(chan error, 1)
 	go func() { answer <- ask() }()
@@ -81,9 +82,9 @@ func (t *task) end() {
 	}
 }
 
-// startProving begins to prove, if nothing does yet.
+// startProving begins to prove, unless that was begun before.
 func (p *Process) startProving(ctx context.Context) {
-	if p.proving != nil || p.config.Embedded() { // A chain of our own stands still.
+	if p.proving != nil || p.config.Embedded() { // The embedded chain stands still meanwhile.
 		return
 	}
 	p.proving = begin(ctx, func(ctx context.Context) {
@@ -95,8 +96,8 @@ func (p *Process) startProving(ctx context.Context) {
 	})
 }
 
-// stopProving ends that, and returns when all of it is closed. A proof that was being made
-// is dropped; one that was sent is in the outbox.
+// stopProving ends that, and returns when everything is closed. A proof that was being
+// made is dropped; one that was sent is in the outbox.
 func (p *Process) stopProving() {
 	if p.proving == nil {
 		return
@@ -107,15 +108,15 @@ func (p *Process) stopProving() {
 	p.start.waitsMeanwhile(nil)
 }
 
-// prove proves what the contract gives to the account of the data directory. It fails when
-// there is nothing to prove it with, and when somebody else uses the account.
+// prove proves the account's slots. The account is that of the data directory. It fails
+// when it has no means to prove, and when another program uses the account.
 func (p *Process) prove(ctx context.Context) error {
 	owner, err := p.Dir.Owner()
 	if err != nil {
 		return err
 	}
 	used, err := p.Dir.Used()
-	if err != nil || !used || owner.Zero() { // Nothing was ever hosted with it.
+	if err != nil || !used || owner.Zero() { // It never hosted anything.
 		return err
 	}
 	p.start.is(owner)
@@ -143,7 +144,7 @@ func (p *Process) prove(ctx context.Context) error {
 	return errors.Join(n.prove(ctx, o, p.start), n.close())
 }
 
-// prove opens what proves, without a store, and lets it run.
+// prove opens what is needed to prove without a store, and runs it.
 func (n *Node) prove(ctx context.Context, o Options, told *start) (err error) {
 	if n.Repo, err = storage.Open(o.SlotsDir, storage.Config{Quota: o.Quota}); err != nil {
 		return fmt.Errorf("open the slots: %w", err)
@@ -174,7 +175,7 @@ func (n *Node) prove(ctx context.Context, o Options, told *start) (err error) {
 	return err
 }
 
-// keep proves what the contract gives to the account, until ctx ends.
+// keep proves the account's slots until ctx ends.
 func (n *Node) keep(ctx context.Context, o Options, slots port.Prover) error {
 	o.Log.Warn("without the event store: what the contract gives to the account is proven, and nothing else is done")
 	return outage.Run(ctx, outage.Config{
@@ -183,9 +184,9 @@ func (n *Node) keep(ctx context.Context, o Options, slots port.Prover) error {
 	}, outage.Ports{Market: n.Market, Feed: n.Market.Feed(), Prover: slots})
 }
 
-// untilBooted lets what is hosted be proven while the event store is away from a host that
-// has begun and not read its record yet; it proves itself when it has. waits and proves are
-// told how it stands.
+// untilBooted lets what is hosted be proven during an outage of the event store that begins
+// after the host's start was stored and before its events were read; after that, the host
+// proves itself. waits and proves are called with the state.
 func untilBooted(
 	ctx context.Context, booted func(context.Context) bool, ask, keep func(context.Context) error,
 	waits func(error), proves func(health.OutageFacts),
@@ -235,12 +236,13 @@ func (n *Node) prover(o Options) (*prover.SlotProver, error) {
 	}), nil
 }
 
-// errNotBegun: the event store has not taken the start of the host, which asks it for nothing
-// else until then.
+// errNotBegun: the event store has not stored the start of the host, which makes no other
+// call until then.
 var errNotBegun = fmt.Errorf("%w: the start of this host is not in the record yet", events.ErrAway)
 
-// answers says whether the event store answers a host that has begun or not. One that shows
-// what it holds may take nothing, as a leader that is cut off from the others.
+// answers reports whether the event store answers, whether or not the host's start is
+// stored. A store that answers reads may still accept no appends, like a leader that is cut
+// off.
 func answers(ctx context.Context, store events.Store, begun bool) error {
 	if _, err := store.Head(ctx); err != nil {
 		return err
@@ -251,7 +253,7 @@ func answers(ctx context.Context, store events.Store, begun bool) error {
 	return nil
 }
 
-// proveUntilBooted is untilBooted for a host that is told when it has begun.
+// proveUntilBooted is untilBooted for a host that reports when it has begun.
 func (n *Node) proveUntilBooted(
 	ctx context.Context, o Options, slots port.Prover, hosts <-chan *actors.Host,
 ) *task {

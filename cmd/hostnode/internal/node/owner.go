@@ -15,15 +15,16 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file keeps a data directory with one account. With another one a host would begin
-// anew beside the slots that the first hosts, and everything would look well.
+// This file keeps a data directory to one account. With another account a host would
+// start from nothing beside the slots that the first one hosts, and everything would
+// look fine.
 
-// ErrKeyLost: the directory belongs to an account whose key is not there.
+// ErrKeyLost: the key of the account that the directory belongs to is missing.
 var ErrKeyLost = errors.New("the key of the data directory's account is missing")
 
 // AccountKey loads the key of a host whose data directory belongs to owner, zero: to
 // nobody yet. On a chain whose money is worth nothing (makes), a first start makes one.
-// Errors: ErrKeyLost, datadir.ErrOtherAccount, and those of keys.
+// Errors: ErrKeyLost, datadir.ErrOtherAccount, and those of package keys.
 func AccountKey(c config.Config, dir datadir.Layout, owner events.Address, makes bool, log *logrus.Entry) (
 	*ecdsa.PrivateKey, error,
 ) {
@@ -56,8 +57,8 @@ func KeyFile(c config.Config) string {
 	return c.Account.KeyFile
 }
 
-// owner is the account that the data directory belongs to, zero: to nobody yet. A record
-// that was put there without the rest, from a backup, tells as well.
+// owner is the account that the data directory belongs to, zero: to nobody yet. If only
+// the events were put there, from a backup, they tell it.
 func (p *Process) owner(ctx context.Context) (events.Address, error) {
 	owner, err := p.Dir.Owner()
 	if err != nil || !owner.Zero() || p.Store.Embedded == nil {

@@ -26,8 +26,8 @@ import (
 	"github.com/hostnode/hostnode/prover"
 )
 
-// Process is a host with everything around it, in one data directory: lock,
-// event store, chain if it is the embedded one, node, and views.
+// Process is a host with all that it needs, in one data directory: lock, event
+// store, the embedded chain if it is used, node, and views.
 type Process struct {
 	*Node
 	Dir       *datadir.Dir
@@ -54,17 +54,17 @@ type Process struct {
 	sealed chan error
 }
 
-// Begin is what Open needs to know besides the settings.
+// Begin is what Take needs to know besides the settings.
 type Begin struct {
 	// Version of the program, for the record.
 	Version string
-	// TakeOver begins although the record, or the chain, says that the host runs elsewhere.
+	// TakeOver starts although, by the events or the chain, the host runs elsewhere.
 	TakeOver bool
 }
 
-// Take takes the data directory and nothing else, so that the process can answer while
-// it starts. Start goes on, and Close gives the directory back. It fails with what to do
-// when the directory is in use, of a newer version, or no directory of a host.
+// Take only takes the data directory, so that the process can answer while it starts.
+// Start goes on, and Close gives the directory back. The error says what to do when the
+// directory is in use, of a newer version, or not a host's.
 func Take(c config.Config, o Begin, log *logrus.Entry) (*Process, error) {
 	dir, err := datadir.Open(c.DataDir, time.Now())
 	if err != nil {
@@ -79,12 +79,12 @@ func Take(c config.Config, o Begin, log *logrus.Entry) (*Process, error) {
 	return p, nil
 }
 
-// Start opens everything in order, and starts the host. It fails with what to do when
+// Start opens everything in order, and starts the host. The error says what to do when
 // something is damaged, the account has no key, the host runs elsewhere (ErrElsewhere,
-// chain.ErrUsedElsewhere, datadir.ErrAccountInUse), or the chain is the wrong one; a
-// chain or an event store that does not answer is waited for until ctx ends. opened is
-// called when the record and its views can be looked at, long before the host runs.
-// Close is called in any case.
+// chain.ErrUsedElsewhere, datadir.ErrAccountInUse), or it is the wrong chain. It waits
+// for a chain or an event store that does not answer until ctx ends. It calls opened
+// when events and views can be inspected, long before the host runs. Close must be
+// called in any case.
 func (p *Process) Start(ctx context.Context, opened func()) error {
 	c, o := p.config, p.begin
 	if err := p.openStore(ctx, c); err != nil {
@@ -106,7 +106,7 @@ func (p *Process) Start(ctx context.Context, opened func()) error {
 	if err := p.mayBegin(ctx, account, o.TakeOver); err != nil {
 		return err
 	}
-	// To build the views of a long record takes its time, and what is owed does not wait.
+	// Building the views from many events takes long, and proofs do not wait.
 	viewing, cancel := context.WithCancel(ctx)
 	defer cancel()
 	views := make(chan error, 1)
@@ -133,7 +133,7 @@ func (p *Process) startNode(ctx context.Context, key *ecdsa.PrivateKey) error {
 	}
 	parts := Parts{
 		Dir: p.Dir.Layout, Store: p.Store.Store, Key: key, Keys: provingKeys, Endpoint: c.Chain.Endpoint,
-		// A chain of our own, restored or not, is used by nobody else.
+		// Nobody else uses the embedded chain, restored or not.
 		TakeOver: o.TakeOver || c.Embedded(), Alerts: p.alerts, Waits: p.start.waits,
 		Node: nodeName(), Version: o.Version, Log: p.log,
 	}
@@ -167,9 +167,9 @@ func (p *Process) startNode(ctx context.Context, key *ecdsa.PrivateKey) error {
 	return nil
 }
 
-// againWhenLate starts the host once more when it ended because another start is in the
-// record, and that forbids nobody to begin: it is the one of the process before this one,
-// whose word came late, after that was killed. Of two that live the older one ends.
+// againWhenLate starts the host once more if it ended because another start was stored,
+// unless something forbids it to begin. That start is the one of the process before,
+// which was killed, and whose append came late. If both live, the older one ends.
 func againWhenLate(start, mayBegin func() error) error {
 	err := start()
 	if !errors.Is(err, shell.ErrTakenOver) {
@@ -191,7 +191,7 @@ func (p *Process) loadKeys(ctx context.Context) (_ *prover.Keys, err error) {
 	return p.keys, err
 }
 
-// openViews opens the views and lets them follow the record.
+// openViews opens the views and lets them follow the store.
 func (p *Process) openViews(ctx context.Context, account events.Address) (err error) {
 	p.Projector, err = projections.Open(ctx, p.Store.Store, projections.Config{
 		Dir: p.Dir.Views(), OnStopped: func(why string) {
@@ -205,8 +205,8 @@ func (p *Process) openViews(ctx context.Context, account events.Address) (err er
 	return nil
 }
 
-// Facts are what is known while the host starts and when it stops; in between the host
-// itself knows more.
+// Facts are known while the host starts and while it stops; in between the host itself
+// knows more.
 func (p *Process) Facts() health.Facts { return p.start.facts() }
 
 // openStore opens the event store.
@@ -228,8 +228,8 @@ func (p *Process) openStore(ctx context.Context, c config.Config) error {
 	return p.untilRecordAnswers(ctx, func() error { return p.watch(ctx) })
 }
 
-// watch compares the event store with what it has acknowledged, and remembers that from
-// now on. A file that cannot be used keeps no host from proving.
+// watch compares the event store with what it has acknowledged, and notes that from now
+// on. If the file for it cannot be used, the host proves all the same.
 func (p *Process) watch(ctx context.Context) error {
 	watched, unread, err := witness.New(ctx, p.Store.Store, p.Dir.Acknowledged())
 	switch {
@@ -246,10 +246,10 @@ func (p *Process) watch(ctx context.Context) error {
 	return nil
 }
 
-// untilAnswered asks an event store. One that does not answer is asked again, with a
-// warning each time, until ctx ends: it may be on its way up as this host is, and a host
-// that gave up would miss its proofs. Not so one that the settings keep from answering,
-// as a certificate that is not trusted.
+// untilAnswered repeats a call on an event store that does not answer, with a warning
+// each time, until ctx ends: the store may be starting like this host, and a host that
+// gave up would miss its proofs. It does not repeat if settings prevent an answer, such
+// as an untrusted certificate.
 func untilAnswered(ctx context.Context, log *logrus.Entry, ask func() error) error {
 	for {
 		err := ask()
@@ -265,12 +265,12 @@ func untilAnswered(ctx context.Context, log *logrus.Entry, ask func() error) err
 	}
 }
 
-// mayBegin finds out before anything begins that the user of the event store
-// only reads, because a running host waits for a store that takes nothing, as
-// for one that does not answer; and that the host runs elsewhere. Everything
-// else is left to the first real append. A store that does not answer, or takes
-// nothing, as one without a quorum, is waited for here, where what is hosted is
-// proven meanwhile.
+// mayBegin finds out, before anything begins, that the user of the event store
+// may only read, because a running host would wait for such a store as for one
+// that does not answer; and that the host runs elsewhere. Everything else is
+// left to the first append. It waits for a store that does not answer, or
+// accepts nothing, like one without a quorum; what is hosted is proven
+// meanwhile.
 func (p *Process) mayBegin(ctx context.Context, account events.Address, takeOver bool) error {
 	if p.Store.Embedded != nil {
 		return nil
@@ -327,14 +327,14 @@ func nodeName() string {
 	return name
 }
 
-// SealingFailed is told when the embedded chain can make no more blocks; nil
-// when the chain is not ours.
+// SealingFailed receives the error when the embedded chain can make no more
+// blocks; nil when the chain is not ours.
 func (p *Process) SealingFailed() <-chan error { return p.sealed }
 
 // Stopping says from now on that the host stops.
 func (p *Process) Stopping() { p.start.stops(time.Now()) }
 
-// Stop stops the host in good order. The record and its views are there until Close.
+// Stop stops the host properly. Its events and views stay open until Close.
 func (p *Process) Stop(ctx context.Context) error {
 	if p.Node == nil {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file reaches the chain: the embedded one, or the one that the settings name.
+// This file connects to the chain: the embedded one, or the configured one.
 
 func (p *Process) openChain(ctx context.Context, c config.Config, parts *Parts) error {
 	if err := p.chainIsHere(); err != nil {
@@ -40,7 +40,7 @@ func (p *Process) openChain(ctx context.Context, c config.Config, parts *Parts) 
 	return nil
 }
 
-// chainIsHere refuses to make another chain where a host has used one: its record and its
+// chainIsHere refuses to make a new chain where a host has used one: its events and
 // transactions would be of a market that is gone.
 func (p *Process) chainIsHere() error {
 	used, err := p.Dir.Used()
@@ -50,8 +50,8 @@ func (p *Process) chainIsHere() error {
 	return localchain.Whole(p.Dir.Chain())
 }
 
-// pace lets the embedded chain's time run. It begins when the host runs, so
-// that no time passes while nobody could prove.
+// pace lets the embedded chain's time run, from when the host runs, so that no
+// time passes while nobody could prove.
 func (p *Process) pace(ctx context.Context, interval time.Duration) {
 	sealing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.cancel, p.sealed = cancel, make(chan error, 1)
@@ -59,7 +59,7 @@ func (p *Process) pace(ctx context.Context, interval time.Duration) {
 }
 
 // remoteChain asks the configured endpoint which chain it is. Development
-// chains are known by their chain id; everything else is real money.
+// chains are recognised by their chain id; everything else is real money.
 func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts) error {
 	contract, err := events.ParseAddress(c.Chain.Contract)
 	if err != nil {
@@ -114,9 +114,9 @@ func askChain(ctx context.Context, endpoint string) (id uint64, genesis events.H
 	return number.Uint64(), events.Hash(first.Hash()), nil
 }
 
-// lockAccount refuses to begin while another process of this machine's user runs the
-// account in this market: with a copy of the data directory nothing else tells. Where no
-// lock can be made the host begins without. It is taken once.
+// lockAccount refuses to start while another process on this machine, of the same user,
+// runs the account in this market: for a copied data directory nothing else would
+// notice. If no lock can be made, the host starts without it. The lock is taken once.
 func (p *Process) lockAccount(account, contract events.Address, genesis events.Hash) error {
 	if p.account != nil {
 		return nil

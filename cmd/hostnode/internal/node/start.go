@@ -15,9 +15,9 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// start is what is known of a host that is starting, so that it can be seen and somebody
-// is called when the chain or the event store keep it from running for long: who waits
-// for them misses proofs. Safe for concurrent use.
+// start is what is known of a host that is starting. It is shown, and alerts somebody
+// when the chain or the event store prevents the start for long, because proofs are
+// missed meanwhile. Safe for concurrent use.
 type start struct {
 	alerts *alerts.Sender
 	log    *logrus.Entry
@@ -62,7 +62,7 @@ func (s *start) stops(now time.Time) {
 	s.f = health.Facts{Stage: health.Stopping, StageSince: now, DataDir: s.f.DataDir, Account: s.f.Account}
 }
 
-// waits is told why something does not answer, and nil when it does.
+// waits notes why something does not answer; nil: it does.
 func (s *start) waits(why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,8 +89,8 @@ func (s *start) waits(why error) {
 	}
 }
 
-// waitsMeanwhile is waits for what proves while the event store is away, which does not
-// come back because the chain answers.
+// waitsMeanwhile is waits for the proving during an outage of the event store: that the
+// chain answers does not end the outage.
 func (s *start) waitsMeanwhile(why error) {
 	switch {
 	case why == nil:
@@ -104,7 +104,7 @@ func (s *start) waitsMeanwhile(why error) {
 	}
 }
 
-// proves is told how it stands with what is proven while the event store is away.
+// proves notes what is proven during an outage of the event store.
 func (s *start) proves(o health.OutageFacts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

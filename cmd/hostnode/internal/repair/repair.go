@@ -1,10 +1,10 @@
-// Package repair mends the record and the outbox of a data directory whose damage has no
-// better cure: it says what is damaged and what would be lost, and, when that is accepted,
-// puts what is left in the place of what is damaged, which it keeps beside.
+// Package repair repairs the event store and the outbox of a data directory when there is
+// no better way: it says what is damaged and what would be lost and, if that is accepted,
+// replaces the damaged files by what is left of them. It keeps the damaged files.
 //
-// Of an event store everything before the first event that cannot be read is taken over,
-// as if a backup of that moment were restored: what is behind it rests on what is lost.
-// What the host knew besides, it learns again from the chain (docs/restart.md).
+// Of an event store it keeps everything before the first unreadable event, as if a backup
+// from that time were restored, because later events rest on the lost one. The rest the
+// host learns again from the chain (docs/restart.md).
 package repair
 
 import (
@@ -24,10 +24,10 @@ import (
 	"github.com/hostnode/hostnode/events/transfer"
 )
 
-// Plan is what is damaged, and what mending it would do.
+// Plan says what is damaged, and what a repair would do.
 type Plan struct {
-	// Events is what is left of the embedded event store; nil: it is whole, or the record
-	// is elsewhere.
+	// Events is what is left of the embedded event store; nil: it is undamaged, or the
+	// events are elsewhere.
 	Events *embedded.Salvaged
 	// Outboxes are the damaged ones.
 	Outboxes []*tx.OutboxDamage
@@ -37,10 +37,10 @@ type Plan struct {
 	now   time.Time
 }
 
-// Empty reports whether there is nothing to mend.
+// Empty reports whether there is nothing to repair.
 func (p *Plan) Empty() bool { return p.Events == nil && len(p.Outboxes) == 0 }
 
-// Lost is how many events of the record would be lost.
+// Lost is how many events would be lost.
 func (p *Plan) Lost() uint64 {
 	if p.Events == nil {
 		return 0
@@ -48,9 +48,9 @@ func (p *Plan) Lost() uint64 {
 	return uint64(p.Events.Last - min(p.Events.Kept, p.Events.Last))
 }
 
-// Examine looks at a data directory, of which the caller has the lock. The store is where
-// the record is when that is not in the directory. Nothing is changed, but an earlier run
-// that was interrupted is ended. The caller closes the plan.
+// Examine checks a data directory, whose lock the caller has. elsewhere is the store of
+// the events if that is not in the directory. It changes nothing, except that it finishes
+// an earlier run that was interrupted. The caller closes the plan.
 func Examine(ctx context.Context, dir datadir.Layout, elsewhere events.Store, now time.Time) (*Plan, error) {
 	p := &Plan{dir: dir, now: now}
 	record := elsewhere
@@ -78,7 +78,7 @@ func Examine(ctx context.Context, dir datadir.Layout, elsewhere events.Store, no
 	return p, nil
 }
 
-// left is what the record will be.
+// left is the event store as it will be.
 func (p *Plan) left(kept events.Position) events.Store {
 	if p.store == nil {
 		return events.NewMemory()
@@ -86,10 +86,10 @@ func (p *Plan) left(kept events.Position) events.Store {
 	return &beginning{p.store, kept}
 }
 
-// fresh is where the new store is made.
+// fresh is the directory in which the new store is made.
 func (p *Plan) fresh() string { return p.dir.Events() + ".repaired" }
 
-// finish gives a new store its name: it is whole when the damaged one has another.
+// finish gives a new store its name: it is complete if the damaged one was renamed.
 func (p *Plan) finish() error {
 	if _, err := os.Lstat(p.dir.Events()); !errors.Is(err, fs.ErrNotExist) {
 		return nil // Also when it cannot be told; opening it says why.
@@ -110,8 +110,8 @@ func (p *Plan) Close() error {
 	return err
 }
 
-// Mend does it, and returns under which names the damaged ones are kept. When it is
-// interrupted it may be begun again.
+// Mend does the repair, and returns the new names of the damaged files. After an
+// interruption it may be called again.
 func (p *Plan) Mend(ctx context.Context) (kept []string, err error) {
 	if p.Events != nil {
 		aside, err := p.mendEvents(ctx)
@@ -132,7 +132,7 @@ func (p *Plan) Mend(ctx context.Context) (kept []string, err error) {
 
 func (p *Plan) mendEvents(ctx context.Context) (aside string, err error) {
 	aside = p.dir.Events() + ".damaged-" + p.now.UTC().Format("20060102T150405Z")
-	if err := os.RemoveAll(p.fresh()); err != nil { // Of a run that was interrupted.
+	if err := os.RemoveAll(p.fresh()); err != nil { // From a run that was interrupted.
 		return "", err
 	}
 	to, _, err := embedded.Open(p.fresh(), embedded.Config{})
@@ -142,7 +142,7 @@ func (p *Plan) mendEvents(ctx context.Context) (aside string, err error) {
 	if err := errors.Join(p.fill(ctx, to, aside), to.Close(), p.Close()); err != nil {
 		return "", err
 	}
-	if err := os.RemoveAll(p.dir.Views()); err != nil { // They are made again.
+	if err := os.RemoveAll(p.dir.Views()); err != nil { // Views are built again.
 		return "", err
 	}
 	if err := os.Rename(p.dir.Events(), aside); err != nil {
@@ -151,7 +151,7 @@ func (p *Plan) mendEvents(ctx context.Context) (aside string, err error) {
 	return aside, os.Rename(p.fresh(), p.dir.Events())
 }
 
-// fill copies what is kept, and records what is not.
+// fill copies what is kept, and records the loss.
 func (p *Plan) fill(ctx context.Context, to events.Store, aside string) error {
 	from := p.left(p.Events.Kept)
 	report, err := transfer.Copy(ctx, from, to, transfer.Options{})
@@ -184,8 +184,8 @@ type beginning struct {
 // Head is that position.
 func (b *beginning) Head(context.Context) (events.Position, error) { return b.last, nil }
 
-// ReadStream reads a stream from a revision on, or backwards from its end. The indexes may
-// be what is damaged, so the log is read.
+// ReadStream reads a stream from a revision on, or backwards from its end. It reads the
+// log, because the indexes may be damaged.
 func (b *beginning) ReadStream(
 	ctx context.Context, stream string, q events.ReadStream,
 ) iter.Seq2[events.Recorded, error] {

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// State is a machine in words and numbers, the most important first: ids as
-// 0x-hex, amounts and sizes as decimals (token base units, wei, bytes), times as
-// RFC 3339.
+// State describes a machine in words and numbers, the most important first: ids
+// as 0x-hex, amounts and sizes as decimals (token base units, wei, bytes), times
+// as RFC 3339.
 type State struct {
 	Facts Facts  `json:"facts"`
 	Lists []List `json:"lists,omitempty"`
 }
 
-// Facts are names and values in an order that people like. JSON has them as an
-// object.
+// Facts are names and values, ordered for people. In JSON they are an object.
 type Facts []Fact
 
 // Fact is one of them.
@@ -43,7 +42,7 @@ func (f Facts) Get(name string) string {
 	return ""
 }
 
-// add appends a fact, if it says anything.
+// add appends a fact, unless its value is empty.
 func (f *Facts) add(name string, value any) {
 	text := ""
 	switch v := value.(type) {

@@ -13,13 +13,13 @@ import (
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// ErrAmbiguous is what Find answers, wrapped, when several streams are meant.
+// ErrAmbiguous is returned, wrapped, by Find when a text stands for several streams.
 var ErrAmbiguous = errors.New("several streams begin so")
 
-// Find resolves what somebody typed to the name of a stream: the name, its
-// beginning, its category when there is one stream of it, or the beginning of a
-// slot's id. Known are the streams that are known of; a whole name that is not
-// among them comes back as it is. ErrUnknownStream names the nearest ones.
+// Find returns the name of the stream that a text stands for: its name, the
+// beginning of the name, its category if that has one stream only, or the
+// beginning of a slot's id. A complete name that is not known is returned as it
+// is. ErrUnknownStream names the nearest known ones.
 func Find(typed string, known []string) (string, error) {
 	typed = strings.TrimSpace(typed)
 	if typed == "" {
@@ -48,7 +48,7 @@ func Find(typed string, known []string) (string, error) {
 	return "", Unknown(typed, known)
 }
 
-// isSlot reports whether a stream is the sale of a slot whose id begins so.
+// isSlot reports whether a stream is the sale of a slot whose id begins with these digits.
 func isSlot(stream, digits string) bool {
 	_, slot, err := events.ParseSaleStream(stream)
 	digits = strings.TrimPrefix(strings.ToLower(digits), "0x")
@@ -56,7 +56,7 @@ func isSlot(stream, digits string) bool {
 	return err == nil && len(digits) >= least && strings.HasPrefix(slot.String(), "0x"+digits)
 }
 
-// whole reports whether a name has the form of one of ours.
+// whole reports whether a text has the form of a complete stream name of ours.
 func whole(name string) bool {
 	category, rest, _ := strings.Cut(name, "-")
 	switch category {
@@ -72,7 +72,7 @@ func whole(name string) bool {
 	return strings.HasPrefix(name, "$") || rest != ""
 }
 
-// Unknown is ErrUnknownStream with the names that are nearest to what was typed.
+// Unknown is ErrUnknownStream with the names that are closest to the text.
 func Unknown(typed string, known []string) error {
 	if len(known) == 0 {
 		return fmt.Errorf("%w: %q; the record has none", ErrUnknownStream, clip(typed))
@@ -86,8 +86,8 @@ func Unknown(typed string, known []string) error {
 		strings.Join(near[:min(most, len(near))], ", "))
 }
 
-// distance is how many letters must be changed to make the beginning of a name
-// out of what was typed.
+// distance is how many letters must be changed to turn the text into the
+// beginning of a name.
 func distance(typed, name string) int {
 	const most = 120 // Names of ours are shorter; nobody types more.
 	typed = typed[:min(len(typed), most)]

@@ -17,13 +17,12 @@ import (
 
 // machine folds the events of a stream.
 type machine interface {
-	// fold takes an event; false says that it is of another machine.
+	// fold folds an event; false for one of another machine.
 	fold(m proto.Message) bool
 	state() State
 }
 
-// machineOf is the machine of a stream. One that this build does not know folds
-// nothing.
+// machineOf returns the machine of a stream. An unknown one folds nothing.
 func machineOf(stream string) machine {
 	switch events.Category(stream) {
 	case events.CategorySale:
@@ -124,7 +123,7 @@ func (m *saleMachine) state() State {
 	return out.with(duties, effects)
 }
 
-// with appends the lists that have something.
+// with appends those lists that are not empty.
 func (s State) with(lists ...List) State {
 	for _, l := range lists {
 		if len(l.Rows) > 0 {
@@ -226,7 +225,7 @@ type hostMachine struct {
 	start   *messages.HostStarted
 	stopped *messages.HostStopped
 	heard   time.Time
-	// quarantined is what is left alone.
+	// quarantined is the work that is left alone.
 	quarantined []*messages.WorkQuarantined
 }
 
@@ -292,7 +291,7 @@ type txMachine struct {
 	mined, failed, given, n uint64
 	fees                    events.Amount
 	nonce                   uint64
-	observed                uint64 // how many were mined when somebody else had used the account
+	observed                uint64 // how many transactions were mined when another program had used the account
 }
 
 type intent struct {
@@ -330,7 +329,7 @@ func (m *txMachine) fold(e proto.Message) bool {
 	return true
 }
 
-// pay adds a fee. What would be more than exists stays out.
+// pay adds a fee, unless the sum would be impossible.
 func (m *txMachine) pay(wei string) {
 	fee, err := events.ParseAmount(wei)
 	if err == nil && fee.Less(events.MaxAmount().Sub(m.fees)) {

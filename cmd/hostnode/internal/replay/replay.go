@@ -1,9 +1,8 @@
 // Package replay folds one stream with the core of its machine, up to a point,
-// and says what the machine was then: what an operator asks when a view is not
-// enough, and what an auditor asks about a finding. Start with Stream.
+// and describes the machine's state then: for operators when a view is not
+// enough, and for auditors with a finding. Start with Stream.
 //
-// Not for: more than one stream; views of all streams as they were are
-// projections.ViewsAt.
+// It is for one stream; projections.ViewsAt gives past views of all streams.
 package replay
 
 import (
@@ -28,11 +27,11 @@ import (
 
 // Errors of a replay.
 var (
-	// ErrUnknownStream: the record has no such stream.
+	// ErrUnknownStream: there is no such stream.
 	ErrUnknownStream = errors.New("no such stream")
 	// ErrBefore: nothing was recorded yet.
 	ErrBefore = errors.New("nothing was recorded at that point")
-	// ErrBeyond: the record ends before.
+	// ErrBeyond: the last event is before that.
 	ErrBeyond = errors.New("the record ends before that")
 )
 
@@ -41,8 +40,8 @@ type Result struct {
 	Stream string `json:"stream"`
 	// Machine is the category of the stream.
 	Machine string `json:"machine"`
-	// Revision and Position are of the last event that was folded, Recorded is
-	// when it was written, by the clock of the store's machine.
+	// Revision and Position are those of the last event that was folded;
+	// Recorded is when it was written, by the clock of the store's machine.
 	Revision uint64          `json:"revision"`
 	Position events.Position `json:"position"`
 	Recorded time.Time       `json:"recorded"`
@@ -50,9 +49,9 @@ type Result struct {
 	Events uint64 `json:"events"`
 	Last   uint64 `json:"lastRevision"`
 	// Removed is how many events were removed from the beginning of the stream.
-	// The state does not know what they said.
+	// The state does not include them.
 	Removed uint64 `json:"removed,omitempty"`
-	// Unread is how many events could not be read and were passed over.
+	// Unread is how many events could not be read and were skipped.
 	Unread uint64 `json:"unread,omitempty"`
 	// State is one of the structs of state.go, by the machine; nil for others.
 	State State `json:"state"`
@@ -71,7 +70,7 @@ type Event struct {
 	Sentence string `json:"sentence"`
 }
 
-// Stream folds a stream up to a point; a nil until means its end. The error is
+// Stream folds a stream up to a point; a nil until means its end. Errors:
 // ErrUnknownStream, ErrBefore, or the store's.
 func Stream(
 	ctx context.Context, store events.Store, name string, until projections.Until, history bool,
@@ -112,8 +111,8 @@ func Stream(
 	return out, nil
 }
 
-// everything yields the events of a stream. Those that are hidden behind a
-// snapshot are read from the log; where a store has removed them, what is left.
+// everything yields the events of a stream. Truncated ones are read from the
+// log, as far as the store still has them.
 func everything(ctx context.Context, store events.Store, name string) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		for r, err := range snapshot.Tail(ctx, store, name, 0) {
@@ -145,7 +144,7 @@ func told(r events.Recorded, m proto.Message, err error) Event {
 	return e
 }
 
-// compact makes a line of a JSON object whose spaces differ between builds.
+// compact normalises the spaces of a JSON object, which differ between builds.
 func compact(text string) string {
 	const most = 400
 	var dense bytes.Buffer

@@ -19,7 +19,7 @@ type Done string
 const (
 	// Installed: it was not there, and runs now.
 	Installed Done = "installed"
-	// Updated: it had another source. It has begun anew with the first event,
+	// Updated: it had another source. It begins again with the first event,
 	// because its states had another form.
 	Updated Done = "updated"
 	// Started: it was there, and had stopped.
@@ -39,8 +39,8 @@ type Change struct {
 }
 
 // Install brings all projections of this build onto the server, starts them, and
-// watches for a moment whether they run. It may be repeated; what is as it should
-// be is left alone. After an error the changes tell how far it came.
+// checks for some seconds that they run. It may be repeated, and changes only
+// what is not as it should be. After an error the changes show how far it came.
 func (s *Server) Install(ctx context.Context) ([]Change, error) {
 	found, err := s.find(ctx)
 	if err != nil {
@@ -64,10 +64,10 @@ func (s *Server) Install(ctx context.Context) ([]Change, error) {
 
 const (
 	// watchTime is how long new projections are watched: an engine that has run
-	// nothing yet needs longer for the first event than the server gives it.
+	// nothing yet may need longer for the first event than the server allows.
 	watchTime = 5 * time.Second
-	// restarts is how often one that took too long is started again: by then the
-	// engine is warm, or the machine is too slow.
+	// restarts is how often a projection that took too long is started again: by
+	// then the engine is warm, or the machine is too slow.
 	restarts = 3
 )
 
@@ -118,7 +118,7 @@ func (s *Server) install(ctx context.Context, p js.Projection, there *installed)
 		if !errors.Is(err, errExists) {
 			return "", err
 		}
-		there = &installed{} // Somebody else made it meanwhile; which one, is not known.
+		there = &installed{} // Somebody else has created it meanwhile, in an unknown version.
 	}
 	switch {
 	case there.query != p.Query:
@@ -146,8 +146,8 @@ func (s *Server) enable(ctx context.Context, name string) error {
 	})
 }
 
-// replace gives a projection another source and lets it begin anew. It is
-// stopped before, so that the new source never sees a state of the old one.
+// replace gives a projection another source and lets it begin again. It is
+// stopped first, so that the new source never meets a state of the old one.
 func (s *Server) replace(ctx context.Context, p js.Projection) error {
 	if err := s.stop(ctx, p.Name); err != nil {
 		return err
@@ -168,8 +168,8 @@ func (s *Server) replace(ctx context.Context, p js.Projection) error {
 	return s.enable(ctx, p.Name)
 }
 
-// Remove takes all projections of this build off the server, with their states
-// and checkpoints. The events that they were made from are not touched.
+// Remove removes all projections of this build from the server, with their
+// states and checkpoints. Their source events are not touched.
 func (s *Server) Remove(ctx context.Context) ([]Change, error) {
 	found, err := s.find(ctx)
 	if err != nil {
@@ -207,11 +207,11 @@ func (s *Server) remove(ctx context.Context, name string) error {
 	return s.sweep(ctx, name) // Until now the server wrote there itself.
 }
 
-// leftovers are the ends of the names of streams in which a server keeps a projection. It
-// leaves some of them, the definition among them, whatever a deletion asks.
+// leftovers are the suffixes of the streams in which a server keeps a projection. It
+// leaves some of them, the definition included, after any deletion.
 var leftovers = []string{"", "-checkpoint", "-result", "-partitions", "-order"}
 
-// sweep deletes what is left of a projection that is gone. Softly: it may be installed again.
+// sweep deletes what is left of a deleted projection; softly, because it may be installed again.
 func (s *Server) sweep(ctx context.Context, name string) error {
 	for _, end := range leftovers {
 		stream := definitions + name + end

@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	// callTimeout is how long one call may take before the server counts as
-	// away. The client looks for a node ten times first.
+	// callTimeout is how long one call may take before the server counts as not
+	// answering. The client looks for a node ten times first.
 	callTimeout = 20 * time.Second
-	// stopTimeout is how long a projection may take to stop: it writes its
+	// stopTimeout is how long a projection may take to stop; it writes its
 	// checkpoint before.
 	stopTimeout = time.Minute
 	// stopPause is how often it is asked whether it has stopped.
@@ -57,8 +57,8 @@ func Connect(cfg esdb.Config) (*Server, error) {
 	return &Server{projections: c, pause: pause}, nil
 }
 
-// Close ends the connection. A client with a call that was left is left too:
-// closing it may end the process.
+// Close ends the connection. After an abandoned call the client is abandoned
+// too: closing it may end the process.
 func (s *Server) Close() error {
 	if s.abandoned {
 		return nil
@@ -66,9 +66,9 @@ func (s *Server) Close() error {
 	return s.projections.Close()
 }
 
-// call runs one call of the client, and leaves it when it takes too long: while
-// no node answers the client does not look at its context (spec/eventstore.md §2).
-// It also panics then, in places.
+// call runs one call of the client, and abandons it when it takes too long: while
+// no node answers the client ignores its context (spec/eventstore.md §2). In some
+// places it panics then, too.
 func call[T any](
 	ctx context.Context, s *Server, what string, do func(context.Context) (T, error),
 ) (T, error) {
@@ -108,8 +108,8 @@ func (s *Server) do(ctx context.Context, what string, f func(context.Context) er
 	return err
 }
 
-// explain keeps what the steps here look at, and says the rest in the words of
-// the port.
+// explain keeps the errors that callers here check for, and translates the
+// others to the port's.
 func explain(err error) error {
 	if e := (*client.Error)(nil); errors.As(err, &e) && e.Code() == client.ErrorCodeUnsupportedFeature {
 		return ErrNoProjections
@@ -125,20 +125,20 @@ func explain(err error) error {
 
 var errExists = errors.New("a projection of this name exists")
 
-// installed is what the server has of a projection.
+// installed is a projection on the server.
 type installed struct {
 	client.ProjectionStatus
 	// query is its source; empty when the server does not show it.
 	query string
 }
 
-// is says whether the state of a projection names one of the words. States are
-// such as Running, Stopped, Faulted (Enabled) or Preparing/Stopped.
+// is reports whether the state of a projection contains one of the words.
+// States are such as Running, Stopped, Faulted (Enabled) or Preparing/Stopped.
 func (p *installed) is(words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(p.Status, w) })
 }
 
-// find are those of our projections that the server has, with their sources.
+// find returns those of our projections that the server has, with their sources.
 func (s *Server) find(ctx context.Context) (map[string]*installed, error) {
 	found, err := s.list(ctx)
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Server) find(ctx context.Context) (map[string]*installed, error) {
 	return found, nil
 }
 
-// list is what the server says of those of our projections that it has.
+// list returns what the server says of those of our projections that it has.
 func (s *Server) list(ctx context.Context) (map[string]*installed, error) {
 	all, err := call(ctx, s, "list the server's projections",
 		func(ctx context.Context) ([]client.ProjectionStatus, error) {
@@ -185,7 +185,7 @@ func (s *Server) query(ctx context.Context, name string) (string, error) {
 			return "", err
 		}
 		var definition struct {
-			Query string `json:"query"` // package json does not mind the case of the key
+			Query string `json:"query"` // package json ignores the case of the key
 		}
 		if json.Unmarshal(e.Event.Data, &definition) != nil {
 			return "", nil // Another version of the server writes something else.
@@ -199,10 +199,10 @@ func (s *Server) query(ctx context.Context, name string) (string, error) {
 }
 
 // definitions begins the names of the streams in which a server keeps projections; the
-// definition is in the one that ends with the name.
+// one that ends with a projection's name has its definition.
 const definitions = "$projections-"
 
-// last is the last event of a stream.
+// last returns the last event of a stream.
 func (s *Server) last(ctx context.Context, stream string) (*client.ResolvedEvent, error) {
 	r, err := s.projections.Client().ReadStream(ctx, stream, client.ReadStreamOptions{
 		Direction: client.Backwards, From: client.End{},
@@ -214,7 +214,7 @@ func (s *Server) last(ctx context.Context, stream string) (*client.ResolvedEvent
 	return r.Recv() //nolint:wrapcheck // call says what was done.
 }
 
-// absent says whether an error of last means that there is nothing to read.
+// absent reports whether an error of last means that there is no event.
 func absent(err error) bool {
 	return errors.Is(err, events.ErrStreamNotFound) || errors.Is(err, events.ErrStreamDeleted) || errors.Is(err, io.EOF)
 }
@@ -236,7 +236,7 @@ func (s *Server) stop(ctx context.Context, name string) error {
 	return nil
 }
 
-// until waits for a projection; ErrStuck.
+// until waits for a projection; after stopTimeout it returns ErrStuck.
 func (s *Server) until(ctx context.Context, name string, done func(*installed) bool) error {
 	for range stopTimeout / stopPause {
 		found, err := s.list(ctx)

@@ -10,17 +10,17 @@ import (
 // Row says how one projection is doing.
 type Row struct {
 	Name string `json:"name"`
-	// Version is this build's, Installed the server's: 0 when it is not there,
-	// or when the server does not show it.
+	// Version is this build's version, Installed the server's: 0 when it is not
+	// installed, or the server does not show it.
 	Version   int `json:"version"`
 	Installed int `json:"installedVersion"`
-	// State is in the server's words, such as Running, Stopped or Faulted; empty
-	// when the projection is not there.
+	// State is the server's word, such as Running, Stopped or Faulted; empty
+	// when it is not installed.
 	State string `json:"state"`
-	// Current says that the server has the source of this build, and runs it.
+	// Current says that the server runs the source of this build.
 	Current bool `json:"current"`
-	// Position is up to where it has read, in the server's words, and Progress
-	// how much of the log that is, in per cent.
+	// Position is how far it has read, in the server's words, and Progress how
+	// much of the log that is, in per cent.
 	Position string  `json:"position,omitempty"`
 	Progress float32 `json:"progressPercent"`
 	// Reason is why it faulted.
@@ -30,7 +30,7 @@ type Row struct {
 // There reports whether the server has the projection.
 func (r Row) There() bool { return r.State != "" }
 
-// Status says how all projections of this build are doing, in order of their
+// Status returns the state of all projections of this build, in order of their
 // names.
 func (s *Server) Status(ctx context.Context) ([]Row, error) {
 	found, err := s.find(ctx)
@@ -60,7 +60,7 @@ const (
 	maxReason   = 300
 )
 
-// reasonOf is what a reason of the server says before the stack trace, in one line.
+// reasonOf returns the server's reason up to the stack trace, in one line.
 func reasonOf(text string) string {
 	var said []string
 	for line := range strings.Lines(strings.TrimSpace(text)) {

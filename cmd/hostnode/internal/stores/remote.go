@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// patience is how long a call tries again before it says that the server is
-	// away. It is short, because a host sends proofs that are due without its
-	// record as soon as it knows that the record is away, and tries again itself.
+	// patience is how long a call keeps trying before it reports that the server
+	// does not answer. It is short, because a host that knows of the outage sends
+	// due proofs without its event store, and repeats the call itself.
 	patience = time.Second
-	// callTimeout is how long a server may take to answer: far above what a busy
-	// one needs, far below a proof period.
+	// callTimeout is how long a server may take to answer: far longer than a
+	// busy one needs, far shorter than a proof period.
 	callTimeout = 5 * time.Second
 )
 
-// openRemote connects to an EventStoreDB. When it refuses the user, renew is asked for
-// the connection string anew.
+// openRemote connects to an EventStoreDB. If it refuses the user, renew is asked for
+// the connection string again.
 func openRemote(
 	ctx context.Context, connection string, renew func() (string, error), log *logrus.Entry,
 ) (events.Store, error) {

@@ -24,14 +24,14 @@ import (
 type Spec struct {
 	// URL is a connection string of EventStoreDB; empty: the embedded store in Dir.
 	URL string
-	// PasswordFile holds the password of the URL's user; empty: what the URL says.
+	// PasswordFile holds the password of the URL's user; empty: the password in the URL, if any.
 	PasswordFile string
 	// Dir is the directory of the embedded store. Whoever opens it has the lock of
 	// the data directory.
 	Dir string
 	// CacheBytes is the memory of the embedded store's block cache, 0 its default.
 	CacheBytes int64
-	// Now gives events of the embedded store their time; nil: time.Now.
+	// Now gives the time of events in the embedded store; nil: time.Now.
 	Now func() time.Time
 }
 
@@ -50,7 +50,7 @@ func (s Spec) Remote() bool { return s.URL != "" }
 type Opened struct {
 	events.Store
 	// Embedded is the store if it is the embedded one, and Report what opening it
-	// found; nil otherwise.
+	// found.
 	Embedded *embedded.Store
 	Report   embedded.Report
 	// Name says where it is, for people: without a password.
@@ -65,8 +65,8 @@ func (o *Opened) ReadPrefixed(
 }
 
 // Open opens a store; the caller closes it. An EventStoreDB that does not answer
-// is events.ErrAway, one that refuses the user events.ErrDenied. log takes what
-// happens inside; nil drops it.
+// is events.ErrAway, one that refuses the user events.ErrDenied. log takes
+// messages about internals; nil drops them.
 func Open(ctx context.Context, spec Spec, log *logrus.Entry) (*Opened, error) {
 	if !spec.Remote() {
 		cfg := embedded.Config{CacheBytes: spec.CacheBytes, Now: spec.Now}
@@ -108,7 +108,7 @@ func (s Spec) Connection() (string, error) {
 		return "", fmt.Errorf("%w: eventStore.passwordFile needs a user without a password in eventStore.url, "+
 			"as in esdb://user@host:2113", config.ErrInvalid)
 	}
-	// The user stands there already as it is written in a URL.
+	// The string already has the user, as it is written in a URL.
 	secret := strings.TrimPrefix(url.UserPassword("", password).String(), ":")
 	return scheme + "://" + user + ":" + secret + "@" + host, nil
 }
