@@ -17,51 +17,50 @@ import (
 var fileKinds = []kind{
 	{
 		"proving-keys-wrong", http.StatusConflict, actors.ErrWrongKeys,
-		"The contract takes proofs of another proving key.",
+		"The contract accepts proofs of another proving key.",
 		"Set the sizes below `prover` and `prover.keysDir` to those of the contract's verifier.",
 	},
 	{
 		"file-unreadable", http.StatusNotFound, ErrFile, "The file cannot be stored.",
-		"Name a plain file that you may read, or none to use data that is made.",
+		"Name a plain file that you may read, or none, to use generated data.",
 	},
 	{
 		"file-empty", http.StatusBadRequest, dataset.ErrEmpty, "The file is empty.",
-		"Name a file with something in it, or none to use data that is made.",
+		"Name a file with contents, or none, to use generated data.",
 	},
 	{
 		"file-too-small", http.StatusBadRequest, dataset.ErrTooSmall,
 		"The file is too small for this number of slots.",
-		"Each data slot holds at least one block of 65,536 bytes: fewer --slots, or a larger file.",
+		"Each data slot holds at least one block of 65,536 bytes: use fewer --slots, or a larger file.",
 	},
 	{
 		"file-too-large", http.StatusBadRequest, dataset.ErrTooLarge,
 		"The file is too large for this number of slots.", "Use more --slots.",
 	},
 	{
-		"demo-options", http.StatusBadRequest, ErrDemoOptions, "The demonstration cannot be made so.",
+		"demo-options", http.StatusBadRequest, ErrDemoOptions, "The demonstration cannot be run with these options.",
 		"Correct the option that the message names.",
 	},
 	{
 		"demo-refused", http.StatusConflict, ErrDemoRefused,
-		"The host did not take the offer of the demonstration.", "Raise --quota, or use another --data-dir.",
+		"The host refused the availability of the demonstration.", "Raise --quota, or use another --data-dir.",
 	},
 	{
 		"demo-stopped", http.StatusConflict, ErrDemoStopped, "The demonstration was stopped.",
-		"`hostnode run --data-dir DIR` goes on with what is in its directory, or begin again with `hostnode demo`.",
+		"`hostnode run --data-dir DIR` goes on with what is in its directory; `hostnode demo` starts a new one.",
 	},
 	{
 		"demo-host-ended", http.StatusConflict, ErrDemoHostEnded, "The host of the demonstration ended.",
-		"Somebody or the system killed it, or it could not go on: its last words and host.log in the data " +
-			"directory say " +
+		"It was killed, or it could not go on: its last messages and host.log in the data directory say " +
 			"which. `hostnode run --data-dir DIR` goes on with what is there.",
 	},
 	{
 		"demo-not-paid", http.StatusConflict, ErrDemoNotPaid, "The payout did not arrive for every slot.",
-		"The summary says how each sale ended; host.log in the data directory has the whole story.",
+		"The summary says how each sale ended; host.log in the data directory has the details.",
 	},
 	{
-		"audit-unclean", http.StatusConflict, ErrUnclean, "The audit found something.",
-		"The findings name stream and revision; keep the data directory as it is.",
+		"audit-unclean", http.StatusConflict, ErrUnclean, "The audit has findings.",
+		"The findings name stream and revision. Keep the data directory as it is.",
 	},
 	{
 		"not-agreed", http.StatusConflict, ErrNotAgreed, "The question was not answered with yes.",
@@ -77,10 +76,10 @@ var fileKinds = []kind{
 	},
 	{
 		"backup-running", http.StatusConflict, embedded.ErrBackupRunning, "A backup is being made already.",
-		"Try again when it is done.",
+		"Try again when that one is finished.",
 	},
 	{
-		"backup-not-embedded", http.StatusConflict, ErrNotEmbedded, "The record is in an EventStoreDB.",
+		"backup-not-embedded", http.StatusConflict, ErrNotEmbedded, "The events are in an EventStoreDB.",
 		"Back it up as its manual says, or write it to a file with `hostnode export`.",
 	},
 	{
@@ -89,32 +88,32 @@ var fileKinds = []kind{
 	},
 	{
 		"transfer-conflict", http.StatusConflict, transfer.ErrConflict,
-		"The target has other events in streams that were to be moved.",
+		"The target has other events in the streams that are to be copied.",
 		"Use an empty store as the target, or find out who wrote these streams there.",
 	},
 	{
 		"transfer-scavenged", http.StatusConflict, transfer.ErrScavenged,
-		"The source has thrown away a part of its events.",
-		"Take an older backup if there is one; --accept-scavenged moves what is left, with new revisions, and " +
+		"The source has removed a part of its events.",
+		"Use an older backup if there is one. --accept-scavenged copies what is left, with new revisions, and " +
 			"an audit of it cannot be clean.",
 	},
 	{
 		"transfer-differs", http.StatusInternalServerError, transfer.ErrDiffers,
-		"After the transfer the target does not hold what the source does.",
-		"Was something else writing to the target? Run the same command again; if it stays so, use an empty target.",
+		"After the transfer, target and source are not the same.",
+		"Perhaps another program writes to the target. Run the same command again; if that does not help, use an empty target.",
 	},
 	{
-		"export-damaged", http.StatusBadRequest, transfer.ErrBadFile, "The file is no whole export.",
+		"export-damaged", http.StatusBadRequest, transfer.ErrBadFile, "The file is not a complete export.",
 		"Copy or export it again. Nothing of it was written to the store, unless it came through a pipe; then " +
-			"import the whole file, which goes on from there.",
+			"import the complete file, which goes on from there.",
 	},
 	{
 		"not-found", http.StatusNotFound, ErrNoRoute, "There is no such resource.",
-		"The commands and the program that runs may have different versions: `hostnode version`.",
+		"The command and the running host may be of different versions: `hostnode version`.",
 	},
 	{
-		"method-not-allowed", http.StatusMethodNotAllowed, ErrMethod, "The resource does not take this method.",
-		"The header Allow names those that it takes.",
+		"method-not-allowed", http.StatusMethodNotAllowed, ErrMethod, "The resource does not support this method.",
+		"The header Allow lists those that it supports.",
 	},
 	{
 		"too-large", http.StatusRequestEntityTooLarge, ErrTooLarge, "The request is too large.",
@@ -129,13 +128,13 @@ var fileKinds = []kind{
 		"Allow more: `ulimit -n`, or LimitNOFILE= in the unit of the service; a host needs some thousands.",
 	},
 	{
-		"permission-denied", http.StatusForbidden, fs.ErrPermission, "The system does not allow it.",
+		"permission-denied", http.StatusForbidden, fs.ErrPermission, "The operating system does not permit it.",
 		"Run the command as the user who owns the file or directory that the message names, or give that user " +
 			"the right.",
 	},
 	{
 		"timeout", http.StatusGatewayTimeout, ErrTimeout, "The answer took too long.",
-		"Try again; when it stays so, look at the host's log.",
+		"Try again. If that does not help, look at the host's log.",
 	},
 	{
 		"internal", http.StatusInternalServerError, errOther, "Something went wrong.",

@@ -21,7 +21,7 @@ var recordKinds = []kind{
 	{
 		"slots-newer", http.StatusConflict, storage.ErrNewerFormat,
 		"A newer version of hostnode wrote the slots.",
-		"Use that version. If none was ever used here, the file `slots/FORMAT` is damaged: remove it, " +
+		"Use that version. If no newer version was ever used here, the file `slots/FORMAT` is damaged: remove it; " +
 			"it is made again.",
 	},
 	{
@@ -30,17 +30,17 @@ var recordKinds = []kind{
 	},
 	{
 		"store-damaged", http.StatusInternalServerError, events.ErrDamaged,
-		"Stored events are not what was written.",
+		"Stored events do not match their checksums.",
 		"Check the disk. Restore the directory `events` from a backup, or, without one, accept the loss: " +
 			"stop the host and " +
-			"run `hostnode repair`, which shows what would be lost and asks. `hostnode audit` names every place.",
+			"run `hostnode repair`, which shows what would be lost and asks. `hostnode audit` names all damage.",
 	},
 	{
 		"store-newer", http.StatusConflict, embedded.ErrNewerFormat,
 		"A newer version of hostnode wrote the event store.", "Use that version.",
 	},
 	{
-		"store-foreign", http.StatusConflict, embedded.ErrNotAStore, "The directory holds no event store.",
+		"store-foreign", http.StatusConflict, embedded.ErrNotAStore, "The directory is not an event store.",
 		"Check --data-dir; move foreign files out of its directory `events`.",
 	},
 	{
@@ -59,7 +59,7 @@ var recordKinds = []kind{
 	},
 	{
 		"store-denied", http.StatusForbidden, events.ErrDenied, "The event store refuses this user.",
-		"Check the user, its password file and what it may do there.",
+		"Check the user, its password file and its rights there.",
 	},
 	{
 		"event-newer", http.StatusConflict, events.ErrNewerEvent,
@@ -67,25 +67,25 @@ var recordKinds = []kind{
 	},
 	{
 		"event-unknown", http.StatusConflict, events.ErrUnknownEvent,
-		"The record has an event that this version of hostnode does not know.",
-		"Use the version that wrote it. When something else wrote it, `hostnode audit` names the place; " +
-			"nothing but its host may write a host's streams.",
+		"There is an event that this version of hostnode does not know.",
+		"Use the version that wrote it. If another program wrote it, `hostnode audit` says where; " +
+			"only a host may write its streams.",
 	},
 	{
 		"record-moved", http.StatusConflict, events.ErrWrongRevision,
-		"The record moved while this was decided.",
-		"Run the command again. When it stays so, something else writes the streams of this host; find and stop it.",
+		"New events were appended while this was decided.",
+		"Run the command again. If that does not help, another program writes the streams of this host; find and stop it.",
 	},
 	{
 		"record-elsewhere", http.StatusConflict, datadir.ErrNoRecord,
-		"The host of this data directory keeps its record in another event store, or has lost it.",
+		"The host of this data directory keeps its events in another event store, or has lost them.",
 		"Name the store with --store, or as `eventStore.url` in the configuration " +
 			"(hostnode.yaml in the data directory). " +
-			"If the record was in the directory `events`, restore that from a backup.",
+			"If they were in the directory `events`, restore that from a backup.",
 	},
 	{
 		"store-failed", http.StatusInternalServerError, events.ErrStoreFailed,
-		"The event store failed; nothing more is accepted.",
+		"The event store has failed and accepts no more events.",
 		"Check that the disk is neither full nor failing, then start the host again. " +
 			"What was acknowledged is safe.",
 	},
@@ -95,14 +95,14 @@ var recordKinds = []kind{
 	},
 	{
 		"projection-faulted", http.StatusBadGateway, serverviews.ErrFaulted,
-		"A projection was started in the event store and has ended.",
+		"A projection in the event store was started, but has stopped.",
 		"The message has the server's reason. If an event took too long, start the server with a larger " +
 			"--projection-execution-timeout; then run `hostnode projections install` again.",
 	},
 	{
 		"no-projections", http.StatusNotImplemented, serverviews.ErrNoProjections,
 		"There are no projections in this event store.",
-		"None are needed: `hostnode status`, `availability list`, `sales` and `queue` show the views that are " +
-			"built in. Projections are for an EventStoreDB that runs them: start it with RunProjections=All.",
+		"None are needed: `hostnode status`, `availability list`, `sales` and `queue` show hostnode's own " +
+			"views. Projections need an EventStoreDB that runs them: start it with RunProjections=All.",
 	},
 }

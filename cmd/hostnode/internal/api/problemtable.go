@@ -30,12 +30,12 @@ var kinds = slices.Concat(hostKinds, recordKinds, fileKinds)
 // hostKinds are about settings, the host's process, its account and the chain.
 var hostKinds = []kind{
 	{
-		"bad-request", http.StatusBadRequest, ErrBadRequest, "The question makes no sense.",
+		"bad-request", http.StatusBadRequest, ErrBadRequest, "The request makes no sense.",
 		"Correct what the message names.",
 	},
 	{
 		"config-invalid", http.StatusBadRequest, config.ErrInvalid,
-		"A setting is unknown or has a value that it cannot have.",
+		"A setting is unknown, or its value is not allowed.",
 		"Correct it where the message says; `hostnode config example` explains every setting.",
 	},
 	{
@@ -47,99 +47,96 @@ var hostKinds = []kind{
 		"Write a number of bytes, or a number with a unit: 500MB, 20GiB.",
 	},
 	{
-		"availability-invalid", http.StatusBadRequest, capacity.ErrInvalid, "An availability cannot be so.",
+		"availability-invalid", http.StatusBadRequest, capacity.ErrInvalid, "The availability is not valid.",
 		"Size, duration, minimum price and collateral must all be more than zero.",
 	},
 	{
-		"host-silent", http.StatusServiceUnavailable, ErrSilent, "The host's process is there and does not answer.",
-		"Is it stopped (SIGSTOP, a debugger), or is the machine overloaded? `kill -CONT PID` lets a stopped " +
-			"process go on; " +
+		"host-silent", http.StatusServiceUnavailable, ErrSilent, "The host's process runs but does not answer.",
+		"Is it stopped (SIGSTOP, a debugger), or is the machine overloaded? `kill -CONT PID` lets a stopped process go on; " +
 			"the file hostnode.lock in the data directory has the PID.",
 	},
 	{
 		"host-standby", http.StatusServiceUnavailable, ErrStandby, "The host is starting or stopping.",
-		"`hostnode status` says what it waits for. Try again when it runs; the record can be looked at meanwhile.",
+		"`hostnode status` says what it is waiting for. Try again when it runs; its data can be inspected meanwhile.",
 	},
 	{
 		"account-key-lost", http.StatusConflict, node.ErrKeyLost, "The key of the directory's account is missing.",
-		"Bring that key back from its copy: `hostnode key import`. Without it nobody can prove or free " +
+		"Restore the key from your copy: `hostnode key import`. Without it nobody can prove or free " +
 			"what the account " +
-			"hosts; a host with a new account begins in another --data-dir.",
+			"hosts. A host with a new account needs another --data-dir.",
 	},
 	{
 		"account-other", http.StatusConflict, datadir.ErrOtherAccount, "The data directory belongs to another account.",
-		"Use the key of the account that the message names (--account-key-file, or `hostnode key import`), " +
-			"or another " +
+		"Use the key of the account that the message names (--account-key-file, or `hostnode key import`), or another " +
 			"--data-dir for this one. Nothing was changed.",
 	},
 	{
 		"account-illegible", http.StatusConflict, datadir.ErrOwner,
-		"The data directory does not say legibly whose it is.",
-		"Write the account's address (`hostnode key show`) into the file that the message names, if you are sure " +
-			"that " +
-			"the directory is of this account.",
+		"The file that names the data directory's account is unreadable.",
+		"If you are sure which account the directory belongs to, write its address (`hostnode key show`) into " +
+			"the file that the message names.",
 	},
 	{
-		"availability-over", http.StatusBadRequest, ErrOver, "Nothing could be sold of it: its end is not to come.",
-		"Name a time to come, or `never` for no end. To sell nothing more of an availability: `hostnode availability " +
+		"availability-over", http.StatusBadRequest, ErrOver, "Nothing could be sold of it: its end is not in the future.",
+		"Give a time in the future, or `never` for no end. To sell nothing more of an availability: `hostnode availability " +
 			"disable ID`.",
 	},
 	{
 		"quota-exceeded", http.StatusConflict, errNoSpace, "The quota has no room for it.",
 		"Make the availability smaller, raise `quota` in the configuration and start the host again, or " +
-			"remove another availability; `hostnode status` shows where every byte is.",
+			"remove another availability; `hostnode status` shows how the quota is used.",
 	},
 	{
-		"disk-too-small", http.StatusConflict, errDiskSmall, "The file system has no room for what would be on offer.",
-		"Offer less, or make room on the file system of the data directory; `storage.keepFree` is what stays " +
-			"free of it.",
+		"disk-too-small", http.StatusConflict, errDiskSmall, "The file system has no room for everything that would be on offer.",
+		"Offer less, or make room on the file system of the data directory, where `storage.keepFree` must stay " +
+			"free.",
 	},
 	{
 		"availability-exists", http.StatusConflict, capacity.ErrExists, "Another availability has this id.",
-		"Leave the id out; one is drawn.",
+		"Leave the id out; the host chooses one.",
 	},
 	{
 		"availability-unknown", http.StatusNotFound, capacity.ErrUnknownAvailability,
-		"There is no such availability.", "`hostnode availability list` shows all with their ids.",
+		"There is no such availability.", "`hostnode availability list` shows all of them with their ids.",
 	},
 	{
 		"availability-in-use", http.StatusConflict, capacity.ErrInUse,
-		"Sales depend on what the change would take away.",
+		"The change would take away what sales need.",
 		"Disable it with `hostnode availability disable ID`, wait until its sales have ended, then try again.",
 	},
 	{
-		"ledger-full", http.StatusConflict, capacity.ErrLimit, "The ledger holds as many entries as it may.",
-		"Remove availabilities that are not needed; make one large one out of many small ones.",
+		"ledger-full", http.StatusConflict, capacity.ErrLimit, "The ledger has reached its limit of entries.",
+		"Remove availabilities that are not needed, or replace many small ones by a large one.",
 	},
 	{
 		"sale-unknown", http.StatusNotFound, ErrUnknownSale, "This host has never had a sale of that slot.",
-		"`hostnode sales --all` shows all with their slots.",
+		"`hostnode sales --all` shows all sales with their slots.",
 	},
 	{
-		"stream-unknown", http.StatusNotFound, replay.ErrUnknownStream, "The record has no such stream.",
-		"Give the whole name, or its first characters; `hostnode sales --all` shows the slots of all sales.",
+		"stream-unknown", http.StatusNotFound, replay.ErrUnknownStream, "There is no such stream.",
+		"Give the stream's name or the beginning of it; `hostnode sales --all` shows the slots of all sales.",
 	},
 	{
 		"before-record", http.StatusNotFound, replay.ErrBefore, "Nothing was recorded yet at that point.",
-		"Choose a later point; the message says when the record begins.",
+		"Choose a later point; the message says when the first event was recorded.",
 	},
 	{
-		"beyond-record", http.StatusNotFound, replay.ErrBeyond, "The record ends before that point.",
-		"Choose an earlier point, or leave --at out; the message says where the record ends.",
+		"beyond-record", http.StatusNotFound, replay.ErrBeyond, "The last event is before that point.",
+		"Choose an earlier point, or leave --at out; the message names the last event.",
 	},
-	{"id-ambiguous", http.StatusConflict, ErrAmbiguous, "Several ids begin so.", "Give more digits of the id."},
+	{"id-ambiguous", http.StatusConflict, ErrAmbiguous, "Several ids begin like that.", "Give more digits of the id."},
 	{
 		"host-starting", http.StatusServiceUnavailable, actors.ErrStarting,
-		"The host waits for the chain before it can do anything.",
-		"Try again in a moment; when it stays so, check `chain.endpoint` and the host's log.",
+		"The host is waiting for the chain.",
+		"Try again soon. If that does not help, check `chain.endpoint` and the host's log.",
 	},
 	{
 		"host-stopped", http.StatusServiceUnavailable, actors.ErrStopped, "The host is stopping.",
 		"Start it again: `hostnode run`.",
 	},
 	{
-		"host-busy", http.StatusServiceUnavailable, shell.ErrOverloaded, "Too many commands wait for the host.",
-		"Try again in a moment.",
+		"host-busy", http.StatusServiceUnavailable, shell.ErrOverloaded, "Too many commands are waiting for the host.",
+		"Try again soon.",
 	},
 	{
 		"host-not-running", http.StatusServiceUnavailable, ErrNotRunning, "No host answers on the socket.",
@@ -148,29 +145,29 @@ var hostKinds = []kind{
 	{
 		"record-away", http.StatusServiceUnavailable, shell.ErrRecordAway,
 		"The event store does not answer the host, so nothing can be decided.",
-		"`hostnode status` says since when and why; the host goes on by itself when the store is back. " +
-			"Then run the command again. What was on its way may have taken effect, and doing it twice is harmless; " +
-			"but `availability add` adds another one, so look at `hostnode availability list` first.",
+		"`hostnode status` says since when and why. The host goes on by itself when the store is back; " +
+			"then run the command again. It may have taken effect already; repeating it is harmless, " +
+			"except that `availability add` adds another one: look at `hostnode availability list` first.",
 	},
 	{
 		"part-down", http.StatusServiceUnavailable, shell.ErrPartDown,
-		"A part of the host failed and is not started again yet.",
-		"Try again in a moment; the message says which part and why, and the host's log has more. When its record " +
-			"cannot be read, look at it with `hostnode audit`. What is hosted is proven meanwhile.",
+		"A part of the host has failed and not been restarted yet.",
+		"Try again soon. The message says which part and why, and the host's log has more. If its events " +
+			"cannot be read, run `hostnode audit`. What is hosted is proven meanwhile.",
 	},
 	{
 		"quarantined", http.StatusConflict, quarantine.ErrQuarantined,
-		"What was asked made a part of the host fail before, and is refused.",
+		"This command made a part of the host fail before, and is refused.",
 		"Find the cause in the host's log; `hostnode quarantine retry WORK` tries it again.",
 	},
 	{
-		"not-quarantined", http.StatusNotFound, shell.ErrNotQuarantined, "Nothing of that name is quarantined.",
-		"`hostnode quarantine` lists what is.",
+		"not-quarantined", http.StatusNotFound, shell.ErrNotQuarantined, "There is nothing with this name in quarantine.",
+		"`hostnode quarantine` lists what there is.",
 	},
 	{
 		"host-broken", http.StatusInternalServerError, actors.ErrBroken, "A bug ended the host.",
-		"Start it again: it goes on from its record, and what is hosted is not proven until it does. Let a service " +
-			"manager do that. The host's log has the cause; report it.",
+		"Start it again; until then, what is hosted is not proven. It goes on from its events. Let a service " +
+			"manager restart it. The host's log has the cause; please report it.",
 	},
 	{
 		"other-market", http.StatusConflict, actors.ErrOtherMarket,
@@ -185,7 +182,7 @@ var hostKinds = []kind{
 	},
 	{
 		"data-dir-in-use", http.StatusConflict, datadir.ErrInUse, "Another process uses the data directory.",
-		"If that is a host which is just starting or stopping, try again in a moment; otherwise stop that " +
+		"If it is a host that is starting or stopping, try again soon; otherwise stop that " +
 			"process, or choose another directory with --data-dir.",
 	},
 	{
@@ -198,30 +195,30 @@ var hostKinds = []kind{
 		"Check --data-dir, or start a host there: `hostnode run`.",
 	},
 	{
-		"data-dir-format", http.StatusConflict, datadir.ErrFormat, "The data directory has no legible format.",
-		"Check that --data-dir is the one you mean; if it is, write its file anew: `echo 'hostnode 1' > DIR/format`. " +
+		"data-dir-format", http.StatusConflict, datadir.ErrFormat, "The format of the data directory is unreadable.",
+		"Check that you mean this --data-dir. If you do, write the file again: `echo 'hostnode 1' > DIR/format`. " +
 			"Nothing else was changed.",
 	},
 	{
-		"socket-path", http.StatusConflict, datadir.ErrSocketPath, "There is no place for the host's socket.",
+		"socket-path", http.StatusConflict, datadir.ErrSocketPath, "There is no path short enough for the host's socket.",
 		"Use a data directory with a shorter path, or a shorter TMPDIR.",
 	},
 	{
 		"key-missing", http.StatusNotFound, keys.ErrMissing, "There is no account key.",
-		"`hostnode key import FILE` brings yours; `hostnode key new` makes one for a host that had none.",
+		"`hostnode key import FILE` installs yours; `hostnode key new` makes one for a host that never had one.",
 	},
 	{
 		"key-exists", http.StatusConflict, keys.ErrExists, "There is an account key already.",
-		"Keep it, or move the file away first. Tokens of a key that is lost are lost.",
+		"Keep it, or move the file away first. If the key is lost, so are its tokens.",
 	},
 	{
 		"key-unprotected", http.StatusConflict, keys.ErrPermissions, "Others may read the account key.",
-		"Make the file readable by its owner alone (mode 0600); if others may have read it, move to a new key.",
+		"Make the file readable only by its owner (mode 0600). If others may have read it, change to a new key.",
 	},
 	{
-		"key-malformed", http.StatusBadRequest, keys.ErrMalformed, "That is no private key.",
+		"key-malformed", http.StatusBadRequest, keys.ErrMalformed, "That is not a private key.",
 		"A key file holds 64 hex digits, with or without 0x, and nothing else. If it was damaged, move it away and " +
-			"bring your copy of the key: `hostnode key import FILE`.",
+			"install your copy of the key: `hostnode key import FILE`.",
 	},
 	{
 		"proving-keys-other", http.StatusConflict, localchain.ErrOtherKeys,
@@ -229,11 +226,11 @@ var hostKinds = []kind{
 		"Use the `prover.keysDir` and prover sizes of the first start, or a new data directory.",
 	},
 	{
-		"proving-keys-damaged", http.StatusConflict, prover.ErrKeysDamaged, "Proving key files are damaged.",
+		"proving-keys-damaged", http.StatusConflict, prover.ErrKeysDamaged, "Files of the proving keys are damaged.",
 		"Remove the directory that the message names; development keys are made again.",
 	},
 	{
-		"proving-keys-missing", http.StatusNotFound, prover.ErrKeysMissing, "There are no keys for this circuit.",
+		"proving-keys-missing", http.StatusNotFound, prover.ErrKeysMissing, "There are no proving keys for this circuit.",
 		"Check `prover.keysDir` and the sizes of the prover.",
 	},
 	{
@@ -241,12 +238,12 @@ var hostKinds = []kind{
 		"Correct the settings below `prover`.",
 	},
 	{
-		"port-in-use", http.StatusConflict, devchain.ErrPortInUse, "Something else listens on the port.",
-		"Stop it, or set `devchain.httpPort` and `devchain.wsPort` to free ports or 0.",
+		"port-in-use", http.StatusConflict, devchain.ErrPortInUse, "Another program listens on the port.",
+		"Stop that program, or set `devchain.httpPort` and `devchain.wsPort` to free ports or 0.",
 	},
 	{
 		"events-address", http.StatusConflict, eventserver.ErrListen, "Events cannot be served at this address.",
-		"When something else listens there, stop it, or choose another address: `serveEvents.listen` of a host, " +
+		"If another program listens there, stop it, or choose another address: `serveEvents.listen` of a host, " +
 			"--listen of `hostnode eventstore`. The address must be one of this machine.",
 	},
 	{
@@ -255,14 +252,14 @@ var hostKinds = []kind{
 	},
 	{
 		"devchain-damaged", http.StatusConflict, devchain.ErrDamaged, "The embedded development chain is damaged.",
-		"Restore the directory `chain` of the data directory from a copy, or begin again with an empty " +
+		"Restore the directory `chain` of the data directory from a copy, or start again with an empty " +
 			"data directory: " +
-			"the tokens of this chain are worth nothing.",
+			"the tokens of this chain are worth nothing anyway.",
 	},
 	{
 		"chain-settings", http.StatusBadRequest, chain.ErrConfig,
 		"With these settings no connection to the market can be made.",
-		"Correct what the message names; the settings are those below `chain`, `fees` and `account`.",
+		"Correct what the message names, in the sections `chain`, `fees` and `account`.",
 	},
 	{
 		"chain-other", http.StatusConflict, rpc.ErrWrongChain, "The Ethereum node follows another chain.",
@@ -271,7 +268,7 @@ var hostKinds = []kind{
 	{
 		"contract-missing", http.StatusConflict, rpc.ErrNoContract,
 		"There is no marketplace contract at the address.",
-		"Check `chain.contract` and that `chain.endpoint` is a node of the right chain.",
+		"Check `chain.contract`, and that `chain.endpoint` is a node of the right chain.",
 	},
 	{
 		"chain-unavailable", http.StatusServiceUnavailable, rpc.ErrUnavailable,
@@ -281,35 +278,34 @@ var hostKinds = []kind{
 	{
 		"outbox-other", http.StatusConflict, tx.ErrForeignOutbox,
 		"The outbox of transactions belongs to another account or chain.",
-		"Use the account key that this data directory was made with, and see that `chain.endpoint` and all of " +
+		"Use the account key that this data directory was made with, and make sure that `chain.endpoint` and all of " +
 			"`chain.fallbacks` are nodes of its chain; another chain needs another `--data-dir`.",
 	},
 	{
 		"outbox-damaged", http.StatusInternalServerError, tx.ErrOutboxDamaged,
 		"The outbox of transactions is damaged.",
-		"Check the disk, then run `hostnode repair`: it completes the outbox from the event store and from what is " +
-			"legible, shows what would be lost, asks, and keeps the damaged file beside. Do not remove it: " +
-			"it may hold " +
+		"Check the disk, then run `hostnode repair`. It completes the outbox from the event store and from what is " +
+			"readable, shows what would be lost, asks, and keeps the damaged file. Do not remove that: it may hold " +
 			"transactions that were sent.",
 	},
 	{
 		"account-taken-over", http.StatusConflict, errTakenOver,
 		"Another process runs this host or sends transactions for its account, so this one has ended.",
-		"Keep the one that has the data of the slots, and stop every other one that uses this key for good; " +
-			"`hostnode status` says where the host was last heard.",
+		"Keep the process that has the data of the slots, and stop all others that use this key for good; " +
+			"`hostnode status` says where the host last ran.",
 	},
 	{
 		"host-elsewhere", http.StatusConflict, node.ErrElsewhere,
-		"By the record, or by the account's transactions on the chain, this host runs elsewhere with another data " +
+		"By its events, or by the account's transactions on the chain, this host runs elsewhere with another data " +
 			"directory, or did.",
-		"Stop it there; two hosts with one account spoil each other's record and miss proofs. If it is gone for " +
-			"good, if this is a restored backup, or if the transactions were sent by hand, begin once with " +
+		"Stop it there: two hosts with one account disturb each other and miss proofs. If it is gone for " +
+			"good, if this is a restored backup, or if the transactions were sent by hand, start once with " +
 			"`hostnode run --take-over`; slots whose data is gone cannot be proven.",
 	},
 	{
 		"account-in-use", http.StatusConflict, datadir.ErrAccountInUse,
-		"A process that lives on this machine runs this account with another data directory.",
-		"Stop that process, or leave this one stopped: the message names it and its directory. There is no other way " +
-			"to begin.",
+		"Another process on this machine runs this account with another data directory.",
+		"Stop that process, which the message names with its directory, or leave this one stopped. There is no " +
+			"other way.",
 	},
 }
