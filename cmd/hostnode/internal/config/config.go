@@ -11,86 +11,90 @@ import (
 //go:embed config.go
 var source string
 
-// Config is all that an operator can set. Of each field the tag key is its name
-// below its parent, def its default, min and max its limits, oneOf its choices.
+// Config is everything that an operator can set. In the tags of a field, key is
+// its name below its parent, def its default, min and max its limits, oneOf its
+// choices.
 type Config struct {
-	// DataDir is the directory that holds everything the host remembers: events,
-	// slots, the development chain. Empty: $XDG_DATA_HOME/hostnode, or
+	// DataDir is the directory of everything that the host stores: events, slots,
+	// the development chain. Empty: $XDG_DATA_HOME/hostnode, or
 	// ~/.local/share/hostnode.
 	DataDir string `key:"dataDir"`
 	// Quota is the most that the host may keep on disk for others, trees and
 	// manifests included.
 	Quota Bytes `key:"quota" def:"20GiB" min:"1MiB" max:"1EiB"`
 
-	// Log is what the host tells while it runs.
+	// Log is what the host logs while it runs.
 	Log Log `key:"log"`
-	// Chain is where the marketplace lives.
+	// Chain is where the marketplace is.
 	Chain Chain `key:"chain"`
-	// Devchain shapes the embedded development chain. Its terms of the market
-	// count when the chain is made, on the first start.
+	// Devchain describes the embedded development chain. Its market terms apply
+	// when the chain is made, on the first start.
 	Devchain Devchain `key:"devchain"`
-	// Account is whose tokens are at stake.
+	// Account is the account whose tokens are at stake.
 	Account Account `key:"account"`
 	// Fees bound what transactions may cost.
 	Fees Fees `key:"fees"`
 	// Content is where the data of slots is fetched from.
 	Content Content `key:"content"`
-	// Sales is how eagerly the host sells.
+	// Sales is how much the host sells, and what it risks.
 	Sales Sales `key:"sales"`
-	// Pools bound how many calls of a kind run at once.
+	// Pools bound how many calls of a kind run at the same time.
 	Pools Pools `key:"pools"`
 	// Prover is how storage proofs are made.
 	Prover Prover `key:"prover"`
-	// EventStore is where the host's record is kept.
+	// EventStore is where the host's events are stored.
 	EventStore EventStore `key:"eventStore"`
-	// ServeEvents lets tools of EventStoreDB look into the record while the host
+	// ServeEvents lets tools of EventStoreDB read the events while the host
 	// runs.
 	ServeEvents ServeEvents `key:"serveEvents"`
-	// Storage is how slots are fetched and kept.
+	// Storage is how slots are fetched and stored.
 	Storage Storage `key:"storage"`
-	// Alerts reach a person when something needs one.
+	// Alerts tell a person when something needs one.
 	Alerts Alerts `key:"alerts"`
 	// Validator marks missing proofs of other hosts for a reward.
 	Validator Validator `key:"validator"`
 }
 
-// Log is what the host tells while it runs.
+// Log is what the host logs while it runs.
 type Log struct {
-	// Level is the least important line that is written.
+	// Level is the least important level that is logged.
 	Level string `key:"level" def:"info" oneOf:"error warn info debug trace"`
 	// Format is text for people or json for machines.
 	Format string `key:"format" def:"text" oneOf:"text json"`
 }
 
-// Chain is where the marketplace lives.
+// Chain is where the marketplace is.
 type Chain struct {
 	// Endpoint is a JSON-RPC endpoint: ws://, wss://, http://, https:// or the path of
 	// an IPC socket. Empty: the embedded development chain.
 	Endpoint string `key:"endpoint" secret:"url"`
-	// Fallbacks are further endpoints of the same chain, asked in this order when the
+	// Fallbacks are further endpoints of the same chain, tried in this order when the
 	// one before does not answer.
 	Fallbacks []string `key:"fallbacks" max:"8" secret:"url"`
 	// Contract is the address of the marketplace contract. Needed with an endpoint.
 	Contract string `key:"contract"`
-	// Confirmations is how many blocks make a transaction count as final. 0: 3 on a
+	// Confirmations is how many blocks make a transaction final. 0: 3 on a
 	// development chain, 12 on any other.
 	Confirmations uint64 `key:"confirmations" def:"0" max:"10000"`
-	// Finality is what data is deleted and income booked by: confirmations, the number
-	// of blocks above; or finalized, the chain's own tag as well, where it has one.
+	// Finality is what must be reached before data is deleted and income is booked:
+	// confirmations, the number of blocks above; or finalized, also the chain's own
+	// tag, where it has one.
 	Finality string `key:"finality" def:"confirmations" oneOf:"confirmations finalized"`
-	// BlockTime is how far apart blocks are in chain time, where that cannot be measured
-	// because they come on demand. 0: it is measured, at the start and while the host runs.
+	// BlockTime is the chain time between two blocks, for chains that make blocks on
+	// demand. 0: it is measured, at the start and while the host runs.
 	BlockTime time.Duration `key:"blockTime" def:"0s" max:"1h"`
-	// PollInterval is how often a new block is looked for where the node does not announce
-	// them, over HTTP. 0: six times in a block time, a quarter of a second to two apart.
+	// PollInterval is how often to look for a new block when the node does not announce
+	// them, as over HTTP. 0: six times per block time, every quarter of a second to two
+	// seconds.
 	PollInterval time.Duration `key:"pollInterval" def:"0s" max:"1m"`
 	// LogRange is the most blocks in one search for logs; it is halved when a provider
 	// allows less.
 	LogRange uint64 `key:"logRange" def:"1000" min:"1" max:"100000"`
-	// SilentBlocks is after how many block times without a new block the connection is
-	// made anew.
+	// SilentBlocks is after how many block times without a new block the host connects
+	// again.
 	SilentBlocks uint64 `key:"silentBlocks" def:"5" min:"2" max:"1000"`
-	// DeployedAt is the contract's block; no log is older. 0: it is searched for.
+	// DeployedAt is the block in which the contract was deployed; no log is older. 0: the host
+	// searches for it.
 	DeployedAt uint64 `key:"deployedAt" def:"0"`
 }
 
@@ -103,107 +107,112 @@ type Devchain struct {
 	Period time.Duration `key:"period" def:"20s" min:"2s" max:"24h"`
 	// Timeout is how long after a period a missing proof may be marked, whole seconds.
 	Timeout time.Duration `key:"timeout" def:"10s" min:"1s" max:"24h"`
-	// Downtime is for how many of the 256 values of the pointer no proof is owed.
+	// Downtime is for how many of the pointer's 256 values no proof is owed.
 	Downtime uint64 `key:"downtime" def:"64" max:"255"`
 	// DowntimeProduct is how far the pointer moves from one period to the next.
 	DowntimeProduct uint64 `key:"downtimeProduct" def:"67" min:"1" max:"255"`
-	// HTTPPort opens JSON-RPC over HTTP on 127.0.0.1. 0: not at all.
+	// HTTPPort opens JSON-RPC over HTTP on 127.0.0.1. 0: closed.
 	HTTPPort uint64 `key:"httpPort" def:"0" max:"65535"`
-	// WSPort opens JSON-RPC over WebSocket on 127.0.0.1. 0: not at all.
+	// WSPort opens JSON-RPC over WebSocket on 127.0.0.1. 0: closed.
 	WSPort uint64 `key:"wsPort" def:"0" max:"65535"`
 }
 
-// Account is whose tokens are at stake.
+// Account is the account whose tokens are at stake.
 type Account struct {
-	// KeyFile holds the private key, 64 hex digits, readable by its owner alone (mode
+	// KeyFile holds the private key, 64 hex digits, readable only by its owner (mode
 	// 0600). Empty: account.key in the data directory.
 	KeyFile string `key:"keyFile"`
 	// RewardRecipient is the address that gets the rewards of sales. The collateral
-	// always comes back to the account itself. Empty: the account.
+	// always returns to the account. Empty: the account.
 	RewardRecipient string `key:"rewardRecipient"`
 }
 
 // Fees bound what transactions may cost.
 type Fees struct {
-	// MaxFeeGwei is the most for one gas, in billionths of the chain's coin.
+	// MaxFeeGwei is the highest price of one gas, in billionths of the chain's coin.
 	MaxFeeGwei uint64 `key:"maxFeeGwei" def:"500" min:"1" max:"1000000"`
-	// MaxTipGwei is the most of it that a first offer tips, whatever the node suggests. What
-	// waits too long offers more, up to MaxFeeGwei.
+	// MaxTipGwei is the highest tip in a transaction's first offer, whatever the node
+	// suggests. A transaction that waits too long offers more, up to MaxFeeGwei.
 	MaxTipGwei uint64 `key:"maxTipGwei" def:"20" min:"1" max:"1000000"`
-	// StuckBlocks is after how many blocks without being mined a transaction is offered
-	// for more.
+	// StuckBlocks is after how many blocks a transaction that is not mined is sent
+	// again with a higher fee.
 	StuckBlocks uint64 `key:"stuckBlocks" def:"5" min:"1" max:"1000"`
-	// MaxInFlight is the most transactions that are sent and not mined; a quarter is kept
-	// for proofs. docs/transactions.md says how many a host with many slots needs.
+	// MaxInFlight is the most transactions that are sent and not mined yet; a quarter of
+	// them is kept for proofs. docs/transactions.md says how many a host with many slots
+	// needs.
 	MaxInFlight uint64 `key:"maxInFlight" def:"16" min:"1" max:"256"`
-	// FillHold is within how many blocks before a proof is due nothing else is sent first.
+	// FillHold is for how many blocks before a proof is due no other transaction is sent before it.
 	FillHold uint64 `key:"fillHold" def:"8" min:"1" max:"1000"`
-	// ExactAllowance lets the marketplace take only the collateral of the next fill, at
-	// the price of an approval and some blocks for each. Otherwise it is approved once.
+	// ExactAllowance lets the marketplace take only the collateral of the next fill,
+	// which costs an approval and some blocks each time. Otherwise it is approved once
+	// for all.
 	ExactAllowance bool `key:"exactAllowance" def:"false"`
 	// WalletDays is for how many days the account's coins must pay for the proofs of all
-	// hosted slots, at today's price of gas, before another slot is taken. 0: never mind.
+	// hosted slots, at today's price of gas, before another slot is taken. 0: no such
+	// limit.
 	WalletDays uint64 `key:"walletDays" def:"3" max:"3650"`
 }
 
 // Content is where the data of slots is fetched from.
 type Content struct {
-	// Sources are base URLs whose /ipfs/<cid>?format=raw answers with raw blocks.
+	// Sources are base URLs that serve raw blocks at /ipfs/<cid>?format=raw.
 	// Nothing is ever fetched from anywhere else.
 	Sources []string `key:"sources" max:"64" secret:"url"`
 }
 
-// Sales is how eagerly the host sells.
+// Sales is how much the host sells, and what it risks.
 type Sales struct {
-	// MaxWorkers is how many slots are worked on at once before they are filled.
+	// MaxWorkers is how many slots are worked on at the same time until they are filled.
 	MaxWorkers int `key:"maxWorkers" def:"3" min:"1" max:"256"`
-	// MaxSlotsPerRequest is how many slots of one request the host fills. 0: as many
-	// as the request can lose (its maxSlotLoss), so that this host alone cannot fail it.
+	// MaxSlotsPerRequest is how many slots of one request the host fills. 0: as many as
+	// the request can lose (its maxSlotLoss), so that a failure of this host alone does
+	// not fail the request.
 	MaxSlotsPerRequest int `key:"maxSlotsPerRequest" def:"0" max:"256"`
-	// MaxQueued is how many slots wait at most; the worst is dropped beyond that. A
-	// million takes about 1 GiB of memory.
+	// MaxQueued is how many slots can wait in the queue; beyond that the worst are
+	// dropped. A million takes about 1 GiB of memory.
 	MaxQueued int `key:"maxQueued" def:"100000" min:"1" max:"1000000"`
-	// MinFill is how much chain time must be left before a request expires when one
-	// of its slots is taken. 0: two proof periods.
+	// MinFill is how much chain time must be left until a request expires for one
+	// of its slots to be taken. 0: two proof periods.
 	MinFill time.Duration `key:"minFill" def:"0s" max:"720h"`
-	// FailEveryNProofs makes every nth proof invalid, to try what happens. 0: never.
-	// Refused on any chain that is no development chain.
+	// FailEveryNProofs makes every nth proof invalid, to see what happens. 0: never.
+	// Only allowed on a development chain.
 	FailEveryNProofs uint64 `key:"failEveryNProofs" def:"0" max:"1000000"`
 	// ProofBlocks is how many blocks before the end of its window a proof must be
 	// ready to be sent, so that it is on chain in time.
 	ProofBlocks uint64 `key:"proofBlocks" def:"6" min:"1" max:"1000"`
-	// FinalBlocks is how many blocks make a filled slot final, after which data may
-	// be deleted and accounts settled. 0: as many as chain.confirmations.
+	// FinalBlocks is how many blocks make a filled slot final; only then may data
+	// be deleted and accounts be settled. 0: as many as chain.confirmations.
 	FinalBlocks uint64 `key:"finalBlocks" def:"0" max:"10000"`
 	// MaxCollateralAtRisk is the most collateral, in base units of the token, that all
-	// sales together may have at stake. Empty: as much as the availabilities offer.
+	// sales together may have at stake. Empty: only the availabilities limit it.
 	MaxCollateralAtRisk string `key:"maxCollateralAtRisk"`
-	// ProofLoad is the largest part of the time, in percent, that proofs may keep the
-	// prover busy, by what a proof was measured to take, when another slot is taken.
+	// ProofLoad is the largest share of time, in percent, that making proofs may
+	// take, as measured, for another slot to be taken.
 	ProofLoad uint64 `key:"proofLoad" def:"60" min:"1" max:"100"`
-	// Dispersal is when the host may reserve a slot: always; or window, which lets hosts
-	// reserve whose address is near the slot, the farther the closer the expiry.
+	// Dispersal is when the host may reserve a slot: always; or window, which admits
+	// hosts by the distance of their address to the slot, more distant ones closer to
+	// the expiry.
 	Dispersal string `key:"dispersal" def:"always" oneOf:"always window"`
-	// GiveUpDownload is after how long without a new byte a download is given up. It is
-	// time of this machine.
+	// GiveUpDownload is after how long without a new byte a download is given up, by
+	// this machine's clock.
 	GiveUpDownload time.Duration `key:"giveUpDownload" def:"10m" min:"1s" max:"24h"`
-	// JudgePace is over how long the pace of a download is measured, a quarter of the time
-	// that there is at most. One that at this pace is not done when proving and filling must
-	// begin is given up, and its client avoided. 0: its pace does not matter.
+	// JudgePace is over how long the pace of a download is measured, but at most a quarter
+	// of the available time. A download that would not be done in time for proving and
+	// filling is given up, and its client avoided. 0: the pace does not matter.
 	JudgePace time.Duration `key:"judgePace" def:"10m" max:"24h"`
-	// QuarantineRetry is the longest pause after which a sale that could not be run is
-	// tried again. The first one is a minute, each is twice as long as the one before.
+	// QuarantineRetry is the longest pause before a quarantined sale is tried again.
+	// The first pause is a minute, each further one twice as long.
 	QuarantineRetry time.Duration `key:"quarantineRetry" def:"1h" min:"1s" max:"24h"`
 	// AvoidClient is how long requests of a client are refused whose data could not be
-	// had, or was not what the request names; chain time. 0: not at all.
+	// fetched, or was not what the request names; chain time. 0: never.
 	AvoidClient time.Duration `key:"avoidClient" def:"1h" max:"720h"`
 }
 
-// Alerts reach a person when something needs one: a missed proof, a slashed or lost
-// slot, a sale that cannot be run, too little money, a chain that does not answer.
+// Alerts tell a person when something needs one: a missed proof, a slashed or lost
+// slot, a sale that cannot go on, too little money, a chain that does not answer.
 type Alerts struct {
-	// Command is run by the shell for each alert; it gets the alert as JSON on its
-	// standard input. Empty: none.
+	// Command is run by the shell for each alert, which is its standard input, as
+	// JSON. Empty: none.
 	Command string `key:"command" secret:"command"`
 	// Webhook is a URL that each alert is posted to as JSON. Empty: none.
 	Webhook string `key:"webhook" secret:"webhook"`
@@ -213,77 +222,78 @@ type Alerts struct {
 
 // Validator marks missing proofs of other hosts for a reward.
 type Validator struct {
-	// Enabled makes this process watch the slots of other hosts, and mark the proofs
-	// that they owe and did not hand in.
+	// Enabled makes this process watch the slots of other hosts, and mark their
+	// missing proofs.
 	Enabled bool `key:"enabled" def:"false" flag:"validator"`
-	// MaxSlots is how many slots are watched at most. 0: no limit.
+	// MaxSlots is the most slots that are watched. 0: no limit.
 	MaxSlots uint64 `key:"maxSlots" def:"1000" max:"10000000"`
-	// Groups divides all slots among that many validators; 0: this one watches all.
+	// Groups is among how many validators all slots are divided; 0: this one watches all.
 	Groups uint64 `key:"groups" def:"0" max:"65535"`
 	// GroupIndex is which group this validator watches, from 0.
 	GroupIndex uint64 `key:"groupIndex" def:"0" max:"65534"`
 }
 
-// Pools bound how many calls of a kind run at once.
+// Pools bound how many calls of a kind run at the same time.
 type Pools struct {
-	// Downloads is how many slots are fetched at once.
+	// Downloads is how many slots are fetched at the same time.
 	Downloads int `key:"downloads" def:"2" min:"1" max:"64"`
-	// Proofs is how many proofs are made at once. One uses all processors and about
-	// 190 MB, so more only overlap reading from disk.
+	// Proofs is how many proofs are made at the same time. One uses all processors
+	// and about 190 MB, so more only overlap its reading from disk.
 	Proofs int `key:"proofs" def:"1" min:"1" max:"64"`
-	// Transactions is how many calls may wait for the chain at once.
+	// Transactions is how many calls may wait for the chain at the same time.
 	Transactions int `key:"transactions" def:"16" min:"1" max:"1024"`
 }
 
 // Prover is how storage proofs are made. Samples and sizes must be those of the
-// contract's verifier; other sizes are other keys.
+// contract's verifier; other sizes need other keys.
 type Prover struct {
 	// Samples is how many cells of a slot one proof reads.
 	Samples int `key:"samples" def:"5" min:"1" max:"1000"`
-	// MaxDepth is the most levels of a slot's tree of cells.
+	// MaxDepth is the most levels of the tree over a slot's cells.
 	MaxDepth int `key:"maxDepth" def:"32" min:"6" max:"32"`
-	// MaxLog2Slots is the logarithm of the most slots of a dataset.
+	// MaxLog2Slots is the most slots of a dataset, as a power of two.
 	MaxLog2Slots int `key:"maxLog2Slots" def:"8" min:"1" max:"8"`
-	// KeysDir is where proving keys lie. Empty: hostnode/keys in the cache directory of
-	// the user, so that development keys are shared between data directories.
+	// KeysDir is the directory of the proving keys. Empty: hostnode/keys in the user's
+	// cache directory, so that data directories share development keys.
 	KeysDir string `key:"keysDir"`
 }
 
 // EventStore is where the host's record is kept.
 type EventStore struct {
-	// URL is EventStoreDB's connection string: esdb://host:2113 for one node, several
-	// hosts with commas between them or esdb+discover://name for a cluster. Empty: the
+	// URL is EventStoreDB's connection string: esdb://host:2113 for one node; for a
+	// cluster, several hosts separated by commas, or esdb+discover://name. Empty: the
 	// embedded event store in the data directory.
 	URL string `key:"url" flag:"store" secret:"store"`
-	// PasswordFile holds the password of the user that the URL names, readable by its
-	// owner alone (mode 0600). A password in the URL works too, and can be seen by
-	// whoever sees the URL.
+	// PasswordFile holds the password of the user in the URL, readable only by its
+	// owner (mode 0600). The URL may also contain the password, but then everybody
+	// who sees the URL sees that, too.
 	PasswordFile string `key:"passwordFile"`
 	// CacheBytes is the memory of the embedded store's block cache.
 	CacheBytes Bytes `key:"cacheBytes" def:"64MiB" min:"1MiB" max:"64GiB"`
-	// SnapshotEvery is after how many events the states of queue, ledger and living
-	// sales are saved; a start reads about as many behind each.
+	// SnapshotEvery is after how many events the states of the queue, the ledger
+	// and the open sales are saved; a start then reads about as many events of
+	// each.
 	SnapshotEvery int `key:"snapshotEvery" def:"10000" min:"100" max:"10000000"`
 }
 
-// ServeEvents lets tools of EventStoreDB look into the record while the host runs.
-// Nobody can write the host's own streams over it.
+// ServeEvents lets tools of EventStoreDB read the events while the host runs.
+// Nobody can write the host's own streams that way.
 type ServeEvents struct {
-	// Listen is an address such as 127.0.0.1:2113. Empty: not at all.
+	// Listen is an address such as 127.0.0.1:2113. Empty: the events are not served.
 	Listen string `key:"listen" flag:"serve-events"`
-	// CertFile is a certificate with its chain (PEM). Empty: plain text, and only a
-	// loopback address is allowed.
+	// CertFile is a certificate with its chain (PEM). Empty: plain text, which is
+	// only allowed on a loopback address.
 	CertFile string `key:"certFile"`
 	// KeyFile is the private key of the certificate.
 	KeyFile string `key:"keyFile"`
-	// UsersFile lists who may do what; hostnode eventstore user writes it. Empty, on a
-	// loopback address: everybody on this machine may read everything.
+	// UsersFile lists the users and their roles; hostnode eventstore user writes it.
+	// Empty, on a loopback address: everybody on this machine may read everything.
 	UsersFile string `key:"usersFile"`
-	// Advertise is the host:port that clients of a cluster are told. Empty: where they
-	// have connected to.
+	// Advertise is the host:port that clients of a cluster are told. Empty: the
+	// address that they connected to.
 	Advertise string `key:"advertise"`
-	// MemoryBytes is the most memory that the messages of all clients of the event
-	// server hold together. Further requests wait, and are refused when it takes long.
+	// MemoryBytes is the most memory for the messages of all clients of the event
+	// server together. Further requests wait, and are refused when that takes long.
 	MemoryBytes Bytes `key:"memoryBytes" def:"1GiB" min:"64MiB" max:"1TiB"`
 }
 
@@ -291,25 +301,26 @@ type ServeEvents struct {
 type Storage struct {
 	// FetchTimeout limits one request to a content source.
 	FetchTimeout time.Duration `key:"fetchTimeout" def:"30s" min:"100ms" max:"1h"`
-	// FetchRetries is how often a block is asked for before the download pauses.
+	// FetchRetries is how often a block is requested before the download pauses.
 	FetchRetries int `key:"fetchRetries" def:"5" min:"1" max:"100"`
-	// BlocksInFlight is how many blocks of 64 KiB one download has on the way at once.
+	// BlocksInFlight is how many blocks of 64 KiB one download requests at the same time.
 	BlocksInFlight int `key:"blocksInFlight" def:"16" min:"1" max:"1024"`
-	// KeepFree is how much of the file system stays free. With less no slot is taken, and
-	// proofs go on; the record needs room as well.
+	// KeepFree is how much of the file system must stay free. With less, no slot is
+	// taken, but proofs go on; the events need room as well.
 	KeepFree Bytes `key:"keepFree" def:"512MiB" max:"1EiB"`
-	// ScrubEvery is how often all stored data is looked through for damage, which is
-	// repaired then. A proof finds damage as well, but only in what it reads. 0: never.
+	// ScrubEvery is how often all stored data is checked for damage, which is then
+	// repaired. A proof finds damage, too, but only in the part that it reads. 0:
+	// never.
 	ScrubEvery time.Duration `key:"scrubEvery" def:"168h" max:"8760h"`
-	// ScrubBytesPerSecond bounds how much of it is read and hashed in a second. A
-	// processor hashes some 9 MiB.
+	// ScrubBytesPerSecond bounds how many bytes this check reads and hashes in a
+	// second. A processor hashes some 9 MiB.
 	ScrubBytesPerSecond Bytes `key:"scrubBytesPerSecond" def:"1MiB" min:"64KiB" max:"1GiB"`
 }
 
-// Finalized is the choice of chain.finality that asks for the chain's own tag.
+// Finalized is the value of chain.finality for the chain's own tag.
 const Finalized = "finalized"
 
-// Confirmations of chains (marketplace operators use 12 on public ones).
+// Default confirmations of chains (marketplace operators use 12 on public ones).
 const (
 	devConfirmations    = 3
 	publicConfirmations = 12
