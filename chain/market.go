@@ -103,7 +103,7 @@ func (m *Market) transactions() tx.Config {
 	return tx.Config{
 		Key: cfg.Key, Chain: m.identity,
 		Contracts: append([]tx.Contract{
-			{Kinds: kinds(), Refusals: refusalOf, IsHostCall: m.isHostCall(), InUse: m.slotsOfOthers},
+			{Kinds: kinds(), Refusals: m.refusals, IsHostCall: m.isHostCall(), InUse: m.slotsOfOthers},
 		}, cfg.OtherContracts...),
 		Confirmations: cfg.Confirmations, StuckBlocks: cfg.StuckBlocks,
 		MaxFeeCapWei: cfg.MaxFeeCapWei, MinTipWei: cfg.MinTipWei, MaxTipWei: cfg.MaxTipWei,

@@ -65,7 +65,16 @@ func refusalOf(_ common.Address, data []byte) (known bool, refusal error) {
 	return true, revertError(data)
 }
 
-// panicked says that a call failed in one of the language's own checks.
+// refusals is refusalOf for calls of the marketplace and of its token; other contracts of the account
+// say for themselves what theirs mean.
+func (m *Market) refusals(to common.Address, data []byte) (known bool, refusal error) {
+	if to != m.contract && to != m.tokenAddress() {
+		return false, nil
+	}
+	return refusalOf(to, data)
+}
+
+// panicked says that a call ended in one of the language's own checks.
 func panicked(data []byte) bool {
 	name, _ := contracts.DecodeRevert(data)
 	return strings.HasPrefix(name, contracts.PanicPrefix)

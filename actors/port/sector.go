@@ -95,6 +95,9 @@ type ProviderChain interface {
 	Config(ctx context.Context) (events.SectorConfig, error)
 	// Head is the newest block.
 	Head(ctx context.Context) (events.Head, error)
+	// Final says whether a block, and what it holds, can be taken for permanent. Whoever asks makes
+	// sure that the block is on the chain.
+	Final(ctx context.Context, number uint64) (bool, error)
 	// Ticket is the randomness that a sector precommitted now is sealed with. It stays good for
 	// a while (see TicketValid), but for a reorganisation.
 	Ticket(ctx context.Context, number uint64) (value events.Hash, epoch uint64, err error)
@@ -105,10 +108,10 @@ type ProviderChain interface {
 	// Window is the window that is open in the block after the newest, and what is proven in it.
 	Window(ctx context.Context) (events.SectorWindow, error)
 	// PreCommit sends a precommit and its deposit; it approves the tokens when that is needed.
-	// ErrTicketExpired, ErrInsufficientFunds; ErrNumberUsed when the contract has another
-	// precommit of that number.
+	// ErrTicketExpired, ErrInsufficientFunds, ErrMalformed; ErrNumberUsed when the contract has
+	// another sector of that number, and ErrSeedLost when a void precommit must be settled first.
 	PreCommit(ctx context.Context, call events.PreCommitCall) (events.Receipt, error)
-	// Seed is the seed of a precommitted sector. ErrTooEarly until its block is mined,
+	// Seed is the seed of a precommitted sector. ErrTooEarly until a block follows on its own;
 	// ErrNotPreCommitted, ErrSeedLost.
 	Seed(ctx context.Context, number uint64) (value events.Hash, epoch uint64, err error)
 	// PinSeed stores the seed before it is out of reach. ErrTooEarly, ErrNotPreCommitted, ErrSeedLost.
@@ -116,8 +119,9 @@ type ProviderChain interface {
 	// Commit sends the proof. ErrInvalidProof, ErrTooEarly, ErrNotPreCommitted, ErrSeedLost.
 	Commit(ctx context.Context, key string, number uint64, proof []byte) (events.Receipt, error)
 	// ProvePossession proves sectors of one partition in its window. ErrInvalidProof,
-	// ErrSectorNotDue, ErrSectorNotLive, ErrTooEarly; ErrDeadlinePassed (nothing is sent or mined
-	// after the window). Those that are proven in that period already are left out.
+	// ErrSectorNotDue, ErrSectorNotLive, ErrTooEarly until the window's first block is mined;
+	// ErrDeadlinePassed (nothing is sent or mined after the window). Those that are proven in that
+	// period already are left out.
 	ProvePossession(ctx context.Context, call events.PossessionCall) (events.Receipt, error)
 	// DeclareFaults and DeclareRecoveries tell of sectors before their window opens; what is
 	// told too late counts from the next window on. Those of which the contract knows it
@@ -132,4 +136,10 @@ type ProviderChain interface {
 	Settle(ctx context.Context, key string, number uint64) (events.SectorSettlement, error)
 	// Withdraw pays the account what the contract owes it; nothing owed is success.
 	Withdraw(ctx context.Context, key string) (events.Receipt, error)
+}
+
+// SectorFeed delivers what the contract of sectors says about this account, block after block.
+type SectorFeed interface {
+	// Follow is to the contract of sectors what Follow of ChainFeed is to the marketplace.
+	Follow(ctx context.Context, from events.Cursor, deliver func(context.Context, events.SectorUpdate) error) error
 }

@@ -12,20 +12,38 @@ import (
 
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/provider"
 )
 
 // sectorCeilings are the most gas that calls about sectors may use, where it matters by the depth
 // of the tree: 2 KiB, 8 MiB and 32 GiB.
 func sectorCeilings() map[string]uint64 {
+	of := provider.MeasuredGas()
 	return map[string]uint64{
-		"deploy SectorProvider": 4_000_000, "preCommit": 270_000, "pinSeed": 55_000,
-		"commit 6": 530_000, "commit 18": 1_120_000, "commit 30": 1_790_000,
-		"provePossession 6 x1": 150_000, "provePossession 18 x1": 280_000, "provePossession 30 x1": 440_000,
+		"deploy SectorProvider": 4_000_000, "preCommit": of.PreCommit, "pinSeed": of.PinSeed,
+		"commit 6": of.Commit[0], "commit 18": of.Commit[1], "commit 30": of.Commit[2],
+		"provePossession 6 x1": of.Possession[0], "provePossession 18 x1": of.Possession[1], "provePossession 30 x1": of.Possession[2],
 		"provePossession 6 x10": 1_050_000, "provePossession 18 x10": 2_520_000, "provePossession 30 x10": 4_070_000,
-		"declareFaults x1": 50_000, "declareFaults x10": 180_000,
-		"declareRecoveries x1": 50_000, "declareRecoveries x10": 180_000,
-		"markMissed": 90_000, "terminate": 100_000, "expirePreCommit": 90_000, "expire": 80_000,
-		"withdraw": 65_000, "burn": 65_000, "fund": 85_000,
+		"declareFaults x1": of.Declare, "declareFaults x10": 180_000,
+		"declareRecoveries x1": of.Declare, "declareRecoveries x10": 180_000,
+		"markMissed": 90_000, "terminate": of.Terminate, "expirePreCommit": of.ExpirePreCommit, "expire": of.Expire,
+		"withdraw": of.Withdraw, "burn": 65_000, "fund": 85_000,
+	}
+}
+
+// A provider's limits for many sectors are not below what those together may take.
+func TestLimitsOfSectorsAreNotBelowTheCeilings(t *testing.T) {
+	of, ceilings := provider.MeasuredGas(), sectorCeilings()
+	for i, depth := range []int{6, 18, 30} {
+		name := fmt.Sprintf("provePossession %d x10", depth)
+		if all := of.Possession[i] + 9*of.PossessionNext[i]; all < ceilings[name] {
+			t.Errorf("%s: %d, ceiling %d", name, all, ceilings[name])
+		}
+	}
+	for _, name := range []string{"declareFaults x10", "declareRecoveries x10"} {
+		if all := of.Declare + 9*of.DeclareNext; all < ceilings[name] {
+			t.Errorf("%s: %d, ceiling %d", name, all, ceilings[name])
+		}
 	}
 }
 

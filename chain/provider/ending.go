@@ -1,0 +1,165 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+
+	"github.com/hostnode/hostnode/chain/contracts"
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/events"
+)
+
+// Terminate ends a sector before its time. One that the contract does not have, or that is over, is
+// ended already. ErrTooEarly for a precommit: it ends when it is void.
+func (c *Chain) Terminate(ctx context.Context, key string, number uint64) (events.Receipt, error) {
+	r, err := c.act(ctx, about(kindTerminate, number, key),
+		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
+			s, err := c.sectorAt(ctx, head, number)
+			switch {
+			case err != nil:
+				return nil, events.Receipt{}, err
+			case s.PreCommitted:
+				return nil, events.Receipt{}, fmt.Errorf("%w: it is precommitted, and void after block %d",
+					events.ErrTooEarly, s.PreCommitEpoch+c.config.CommitDue)
+			case s.Terminated:
+				_, r, err := c.said(ctx, number, s.Activation, "Terminated")
+				return nil, r, err
+			case !s.Active:
+				return nil, events.Receipt{}, nil
+			}
+			return c.end(number)
+		})
+	if err != nil {
+		return events.Receipt{}, fmt.Errorf("terminate sector %d: %w", number, err)
+	}
+	return r, nil
+}
+
+func (c *Chain) end(number uint64) (*message, events.Receipt, error) {
+	data, err := c.abi.TryPackTerminate(number)
+	return &message{data: data, packed: err, gas: withMargin(c.cfg.Gas.Terminate)}, events.Receipt{}, nil
+}
+
+// Settle lets the contract let go of a sector's deposit, when the sector is over and holds it still, and
+// says what became of it. ErrTooEarly while it is not over.
+func (c *Chain) Settle(ctx context.Context, key string, number uint64) (events.SectorSettlement, error) {
+	s, err := c.settle(ctx, key, number)
+	if err != nil {
+		return events.SectorSettlement{}, fmt.Errorf("settle sector %d: %w", number, err)
+	}
+	return s, nil
+}
+
+func (c *Chain) settle(ctx context.Context, key string, number uint64) (events.SectorSettlement, error) {
+	r, err := c.act(ctx, about(kindSettle, number, key),
+		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
+			return c.letGo(ctx, head, number)
+		})
+	if err != nil {
+		return events.SectorSettlement{}, err
+	}
+	if r.TxHash.Zero() { // It never had one.
+		return events.SectorSettlement{}, nil
+	}
+	return c.settledBy(ctx, r, number)
+}
+
+// ends are the events with which the contract lets go of a deposit.
+func ends() []string { return []string{"PreCommitExpired", "Terminated", "Expired"} }
+
+// letGo is the message that lets the contract let go of a deposit.
+func (c *Chain) letGo(ctx context.Context, head *rpc.Header, number uint64) (*message, events.Receipt, error) {
+	s, err := c.sectorAt(ctx, head, number)
+	none := events.Receipt{}
+	switch {
+	case err != nil:
+		return nil, none, err
+	case s.PreCommitted:
+		return nil, none, fmt.Errorf("%w: it is precommitted", events.ErrTooEarly)
+	case s.Active:
+		return nil, none, fmt.Errorf("%w: it is live", events.ErrTooEarly)
+	case s.Void:
+		data, err := c.abi.TryPackExpirePreCommit(c.account, number)
+		return &message{data: data, packed: err, gas: withMargin(c.cfg.Gas.ExpirePreCommit)}, none, nil
+	case s.Ended:
+		data, err := c.abi.TryPackExpire(number)
+		return &message{data: data, packed: err, gas: withMargin(c.cfg.Gas.Expire)}, none, nil
+	}
+	e, r, err := c.said(ctx, number, s.PreCommitEpoch, ends()...) // Of one that was taken back since ever.
+	if err != nil || e != nil || s.Size == 0 {
+		return nil, r, err
+	}
+	return c.end(number) // Its windows ended it, and nobody has settled them: with that they are.
+}
+
+// settledBy reads what became of a deposit from the message that let it go.
+func (c *Chain) settledBy(ctx context.Context, r events.Receipt, number uint64) (events.SectorSettlement, error) {
+	settlement := events.SectorSettlement{Receipt: r}
+	logs, err := c.conn.LogsBetween(ctx, c.contract, c.topics(number, ends()), r.Block.Number, r.Block.Number)
+	if err != nil {
+		return settlement, err
+	}
+	var e contracts.SectorEvent
+	for i := range logs {
+		if said, err := contracts.UnpackSectorEvent(&logs[i]); err == nil && events.Hash(logs[i].TxHash) == r.TxHash {
+			e = said
+		}
+	}
+	var returned, size *big.Int
+	switch e := e.(type) {
+	case *bindings.SectorProviderPreCommitExpired:
+		returned = e.Returned
+		size = new(big.Int).Add(e.Returned, e.Fee) // All of it was there.
+	case *bindings.SectorProviderTerminated:
+		returned = e.Returned
+	case *bindings.SectorProviderExpired:
+		returned = e.Returned
+	default:
+		return settlement, fmt.Errorf("%w: the log of its end is not there yet", rpc.ErrUnavailable)
+	}
+	if settlement.Returned, err = events.AmountFromBig(returned); err != nil {
+		return settlement, err
+	}
+	whole, err := c.wholeDeposit(ctx, number, size)
+	if err != nil {
+		return settlement, err
+	}
+	if whole.Less(settlement.Returned) {
+		return settlement, c.conn.Disbelieve(ctx, fmt.Sprintf("for the end of sector %d", number),
+			fmt.Errorf("of a deposit of %s it returned %s", whole, settlement.Returned))
+	}
+	settlement.Lost = whole.Sub(settlement.Returned)
+	return settlement, nil
+}
+
+// wholeDeposit is what a sector put down: as given, or by its size.
+func (c *Chain) wholeDeposit(ctx context.Context, number uint64, given *big.Int) (events.Amount, error) {
+	if given != nil {
+		return events.AmountFromBig(given)
+	}
+	s, err := c.Sector(ctx, number)
+	if err != nil {
+		return events.Amount{}, err
+	}
+	return c.config.Deposit(s.Size), nil
+}
+
+// Withdraw pays the account what the contract owes it; nothing owed is success.
+func (c *Chain) Withdraw(ctx context.Context, key string) (events.Receipt, error) {
+	r, err := c.act(ctx, purpose{kindWithdraw, "owed", key},
+		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
+			var owed *big.Int
+			err := c.read(ctx, head.Hash, viewOf(c.contract, c.abi.PackOwed(c.account), c.abi.UnpackOwed, &owed))
+			if err != nil || owed.Sign() == 0 {
+				return nil, events.Receipt{}, err
+			}
+			data, err := c.abi.TryPackWithdraw()
+			return &message{data: data, packed: err, gas: withMargin(c.cfg.Gas.Withdraw)}, events.Receipt{}, nil
+		})
+	if err != nil {
+		return events.Receipt{}, fmt.Errorf("withdraw: %w", err)
+	}
+	return r, nil
+}

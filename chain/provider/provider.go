@@ -1,0 +1,159 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/chain/contracts"
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/feed"
+	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/chain/tx"
+	"github.com/hostnode/hostnode/events"
+)
+
+// Config says which contract it is. Contract is required; zero values of the rest mean the defaults
+// that are named.
+type Config struct {
+	Contract events.Address
+	// DeployedAt is the contract's block, if it is known; no log is older.
+	DeployedAt uint64
+	// LogRange is the most blocks in one search for logs: default 1000.
+	LogRange uint64
+	// Gas is what calls take, before GasMargin is added: default MeasuredGas.
+	Gas Gas
+	// Allowance is what the contract may take from the account's tokens, renewed when it is used up:
+	// default 2^96-1 base units.
+	Allowance events.Amount
+	// Confirmations and Finalized say what is final, as for the market: default 1.
+	Confirmations uint64
+	Finalized     bool
+}
+
+// Account is what the marketplace of the same account shares. Its transaction manager must know
+// the contract, by what Contract says of it.
+type Account struct {
+	Address events.Address
+	Conn    *rpc.Conn
+	Blocks  *rpc.BlockTime
+	Tx      *tx.Manager
+	Log     logrus.FieldLogger // default: silent
+}
+
+// Chain is the contract for one provider. All methods are safe for concurrent use and may be
+// repeated. Errors besides the outcomes named in package events are temporary, except those of
+// the transaction manager. It ends with the market that it shares with.
+type Chain struct {
+	cfg      Config
+	conn     *rpc.Conn
+	blocks   *rpc.BlockTime
+	tx       *tx.Manager
+	log      logrus.FieldLogger
+	account  common.Address
+	contract common.Address
+	token    common.Address
+	abi      *bindings.SectorProvider
+	tokenABI *bindings.TestToken
+	finality *feed.Finality
+	rules    bindings.SectorConfig
+	config   events.SectorConfig
+
+	approve  chan struct{} // one approval at a time
+	mu       sync.Mutex
+	promised events.Amount // deposits of precommits under way
+}
+
+// ErrNoContract: at the address there is no contract of sectors.
+var ErrNoContract = errors.New("no contract of sectors")
+
+// New reads what the contract was made with. It answers ErrNoContract when it is none.
+func New(ctx context.Context, cfg Config, with Account) (*Chain, error) {
+	if cfg.LogRange == 0 {
+		cfg.LogRange = 1000
+	}
+	if cfg.Gas == (Gas{}) {
+		cfg.Gas = MeasuredGas()
+	}
+	if cfg.Allowance.IsZero() {
+		most := new(big.Int).Lsh(common.Big1, 96)
+		cfg.Allowance = events.Must(events.AmountFromBig(most.Sub(most, common.Big1)))
+	}
+	cfg.Confirmations = max(cfg.Confirmations, 1)
+	if with.Log == nil {
+		silent := logrus.New()
+		silent.SetOutput(io.Discard)
+		with.Log = silent
+	}
+	c := &Chain{
+		cfg: cfg, conn: with.Conn, blocks: with.Blocks, tx: with.Tx, log: with.Log,
+		account: common.Address(with.Address), contract: common.Address(cfg.Contract),
+		abi: bindings.NewSectorProvider(), tokenABI: bindings.NewTestToken(),
+		finality: feed.NewFinality(with.Conn, cfg.Confirmations, cfg.Finalized, with.Log),
+		approve:  make(chan struct{}, 1),
+	}
+	head, err := c.conn.Latest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the contract of sectors %s: %w", cfg.Contract, err)
+	}
+	rules := viewOf(c.contract, c.abi.PackConfiguration(), c.abi.UnpackConfiguration, &c.rules)
+	token := viewOf(c.contract, c.abi.PackToken(), c.abi.UnpackToken, &c.token)
+	err = c.read(ctx, head.Hash,
+		rules.Must(func() error { return contracts.CheckSectorConfig(c.rules) }), token.Must(token.IsAddress))
+	switch {
+	case err != nil && errors.Is(err, rpc.ErrUnavailable):
+		return nil, fmt.Errorf("read the contract of sectors %s: %w", cfg.Contract, err)
+	case err != nil:
+		return nil, fmt.Errorf("%w at %s; correct the address: %w", ErrNoContract, cfg.Contract, err)
+	}
+	c.config = configOf(c.rules)
+	return c, nil
+}
+
+func configOf(c bindings.SectorConfig) events.SectorConfig {
+	return events.SectorConfig{
+		TicketLookback: c.Sealing.TicketLookback, TicketValid: contracts.BlockHashReach - 1,
+		ChallengeDelay: c.Sealing.ChallengeDelay, SeedValid: contracts.BlockHashReach, CommitDue: c.Sealing.CommitDue,
+		MinLife: c.Sealing.MinLife, MaxLife: c.Sealing.MaxLife,
+		PeriodBlocks: c.Proving.PeriodBlocks, Deadlines: c.Proving.Deadlines, FaultCutoff: c.Proving.FaultCutoff,
+		PartitionSize: c.Proving.PartitionSectors,
+		SealLeaves:    int(c.Sealing.Leaves), DailyLeaves: int(c.Proving.Leaves),
+		MaxFaultPeriods: uint64(c.Proving.MaxFaultPeriods), DepositPerByte: events.NewAmount(c.Deposits.DepositPerByte),
+	}
+}
+
+// Account is the provider.
+func (c *Chain) Account() events.Address { return events.Address(c.account) }
+
+// Config is the contract's configuration; it was read by New.
+func (c *Chain) Config(context.Context) (events.SectorConfig, error) { return c.config, nil }
+
+// Head is the newest block.
+func (c *Chain) Head(ctx context.Context) (events.Head, error) {
+	h, err := c.conn.Latest(ctx)
+	if err != nil {
+		return events.Head{}, fmt.Errorf("read head: %w", err)
+	}
+	return h.Head(), nil
+}
+
+// Final says whether a block, and what it holds, can be taken for permanent. Whoever asks makes sure
+// that the block is on the chain.
+func (c *Chain) Final(ctx context.Context, number uint64) (bool, error) {
+	return c.finality.Final(ctx, number)
+}
+
+// viewOf is a read of the contract or of its token, decoded into target.
+func viewOf[T any](to common.Address, data []byte, unpack func([]byte) (T, error), target *T) *rpc.View {
+	return rpc.NewView(to, data, revertError, unpack, target)
+}
+
+func (c *Chain) read(ctx context.Context, at common.Hash, views ...*rpc.View) error {
+	return c.conn.Read(ctx, c.account, at, views...)
+}

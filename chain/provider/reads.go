@@ -1,0 +1,240 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/hostnode/hostnode/chain/contracts"
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/commd"
+)
+
+// Ticket is the randomness that a sector precommitted now is sealed with. ErrTooEarly on a chain that is
+// shorter than a ticket must be old.
+func (c *Chain) Ticket(ctx context.Context, number uint64) (value events.Hash, epoch uint64, err error) {
+	head, err := c.conn.Latest(ctx)
+	if err == nil && uint64(head.Number) < c.config.TicketLookback {
+		err = fmt.Errorf("%w: the chain has %d blocks, a ticket is %d blocks old",
+			events.ErrTooEarly, uint64(head.Number), c.config.TicketLookback)
+	}
+	if err == nil {
+		epoch = uint64(head.Number) - c.config.TicketLookback
+		value, err = c.ticketAt(ctx, head, number, epoch)
+	}
+	if err != nil {
+		return events.Hash{}, 0, fmt.Errorf("ticket of sector %d: %w", number, err)
+	}
+	return value, epoch, nil
+}
+
+// ticketAt is the ticket for an epoch, as the contract makes it in a block; zero when it makes none.
+func (c *Chain) ticketAt(ctx context.Context, head *rpc.Header, number, epoch uint64) (events.Hash, error) {
+	var raw [32]byte
+	v := viewOf(c.contract, c.abi.PackTicketFor(c.account, number, epoch), c.abi.UnpackTicketFor, &raw)
+	reachable := epoch+c.config.TicketLookback <= uint64(head.Number) && epoch+contracts.BlockHashReach > uint64(head.Number)
+	err := c.read(ctx, head.Hash, v.Must(func() error {
+		if zero := raw == [32]byte{}; zero == reachable {
+			return fmt.Errorf("it gives ticket %x of epoch %d in block %d", raw, epoch, uint64(head.Number))
+		}
+		return nil
+	}))
+	return raw, err
+}
+
+// Sector is what the contract has of a sector at the newest block.
+func (c *Chain) Sector(ctx context.Context, number uint64) (events.SectorOnChain, error) {
+	all, err := c.Sectors(ctx, []uint64{number})
+	if err != nil {
+		return events.SectorOnChain{}, err
+	}
+	return all[0], nil
+}
+
+// Sectors is Sector of many, all at one block, in the order of the question.
+func (c *Chain) Sectors(ctx context.Context, numbers []uint64) ([]events.SectorOnChain, error) {
+	head, err := c.conn.Latest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read sectors: %w", err)
+	}
+	return c.sectorsAt(ctx, head, numbers)
+}
+
+func (c *Chain) sectorAt(ctx context.Context, head *rpc.Header, number uint64) (events.SectorOnChain, error) {
+	all, err := c.sectorsAt(ctx, head, []uint64{number})
+	if err != nil {
+		return events.SectorOnChain{}, err
+	}
+	return all[0], nil
+}
+
+func (c *Chain) sectorsAt(ctx context.Context, head *rpc.Header, numbers []uint64) ([]events.SectorOnChain, error) {
+	if len(numbers) == 0 {
+		return nil, nil
+	}
+	raw := make([]bindings.SectorInfo, len(numbers))
+	views := make([]*rpc.View, len(numbers))
+	for i, n := range numbers {
+		views[i] = viewOf(c.contract, c.abi.PackSector(c.account, n), c.abi.UnpackSector, &raw[i]).
+			Must(func() error { return c.impossible(n, raw[i], uint64(head.Number)) })
+	}
+	if err := c.read(ctx, head.Hash, views...); err != nil {
+		return nil, fmt.Errorf("read %d sectors: %w", len(numbers), err)
+	}
+	var seeds []uint64 // Blocks that are seeds, and not stored yet.
+	for _, r := range raw {
+		if c.seedIsKnown(r, head) && r.Seed == [32]byte{} {
+			seeds = append(seeds, r.SeedEpoch)
+		}
+	}
+	hashes, err := c.hashesAt(ctx, head, seeds)
+	if err != nil {
+		return nil, fmt.Errorf("read seeds: %w", err)
+	}
+	all := make([]events.SectorOnChain, len(numbers))
+	for i, r := range raw {
+		if r.Seed == [32]byte{} && c.seedIsKnown(r, head) {
+			r.Seed = hashes[r.SeedEpoch]
+		}
+		all[i] = onChain(r, head)
+	}
+	return all, nil
+}
+
+func (c *Chain) seedIsKnown(r bindings.SectorInfo, head *rpc.Header) bool {
+	return contracts.SectorStatus(r.Status) == contracts.SectorPreCommitted && uint64(head.Number) > r.SeedEpoch
+}
+
+func onChain(r bindings.SectorInfo, head *rpc.Header) events.SectorOnChain {
+	status := contracts.SectorStatus(r.Status)
+	s := events.SectorOnChain{
+		SectorFacts: events.SectorFacts{
+			PreCommitted: status == contracts.SectorPreCommitted,
+			Active:       status == contracts.SectorActive || status == contracts.SectorFaulty,
+			Faulty:       status == contracts.SectorFaulty,
+			Terminated: status == contracts.SectorTerminated || status == contracts.SectorEnded ||
+				status == contracts.SectorExpired,
+			Seed: r.Seed, SeedEpoch: r.SeedEpoch,
+		},
+		Block: head.Head(), Void: status == contracts.SectorVoid, Ended: status == contracts.SectorEnded,
+		Size: events.Bytes(r.Size), CommD: r.CommD, CommR: r.CommR, Ticket: r.Ticket,
+		TicketEpoch: r.TicketEpoch, PreCommitEpoch: r.PreCommitEpoch, Activation: r.Activation, Expiration: r.Expiration,
+		Deadline: r.Deadline, Partition: r.Partition,
+		NextPeriod: r.NextPeriod, FaultyFrom: r.FaultyFrom, RecoverAt: r.RecoverAt, FaultPeriods: r.FaultPeriods,
+	}
+	if status == contracts.SectorNone {
+		return events.SectorOnChain{Block: s.Block}
+	}
+	s.Deposit = events.Must(events.AmountFromBig(r.Deposit)) // It was compared with the whole deposit.
+	return s
+}
+
+// impossible is why what is said of a sector cannot be so in a block.
+func (c *Chain) impossible(number uint64, r bindings.SectorInfo, block uint64) error {
+	status := contracts.SectorStatus(r.Status)
+	if status == contracts.SectorNone {
+		if r.Size != 0 || r.PreCommitEpoch != 0 || r.CommD != [32]byte{} || r.Deposit.Sign() != 0 {
+			return fmt.Errorf("it says of sector %d that there is none, and more", number)
+		}
+		return nil
+	}
+	place, partition := number%c.config.Deadlines, number/c.config.Deadlines/c.config.PartitionSize
+	commR := events.Hash(commd.CommR(c.account, number, r.Ticket, commd.Node(r.CommD)))
+	deposit, err := events.AmountFromBig(r.Deposit)
+	switch {
+	case status > contracts.SectorExpired:
+		return fmt.Errorf("it says of sector %d that it is in %s", number, status)
+	case commd.CheckSectorSize(r.Size) != nil:
+		return fmt.Errorf("it says of sector %d that it has %d bytes", number, r.Size)
+	case err != nil || c.config.Deposit(events.Bytes(r.Size)).Less(deposit):
+		return fmt.Errorf("it says that a sector of %d bytes has a deposit of %s", r.Size, r.Deposit)
+	case r.PreCommitEpoch > block || r.Activation > block || r.TicketEpoch >= r.PreCommitEpoch:
+		return fmt.Errorf("it says in block %d of sector %d that it has a ticket of %d, was precommitted in %d and "+
+			"committed in %d", block, number, r.TicketEpoch, r.PreCommitEpoch, r.Activation)
+	case r.SeedEpoch != r.PreCommitEpoch+c.config.ChallengeDelay:
+		return fmt.Errorf("it says that a sector precommitted in %d has a seed of %d", r.PreCommitEpoch, r.SeedEpoch)
+	case r.Deadline != place || r.Partition != partition:
+		return fmt.Errorf("it says that sector %d stands in partition %d of deadline %d", number, r.Partition, r.Deadline)
+	case commR != r.CommR:
+		return fmt.Errorf("it says that CommR of sector %d is %x, by its ticket and CommD it is %s", number, r.CommR, commR)
+	}
+	return nil
+}
+
+// hashesAt are the hashes of blocks on the branch of a head.
+func (c *Chain) hashesAt(ctx context.Context, head *rpc.Header, numbers []uint64) (map[uint64]common.Hash, error) {
+	hashes := map[uint64]common.Hash{}
+	if len(numbers) == 0 {
+		return hashes, nil
+	}
+	// The head is asked for last, in the same request: it shows a branch that changed meanwhile.
+	blocks, err := c.conn.Blocks(ctx, append(append([]uint64{}, numbers...), uint64(head.Number)))
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range blocks {
+		if b == nil {
+			return nil, fmt.Errorf("%w: a block below %d is not known", rpc.ErrUnavailable, uint64(head.Number))
+		}
+		hashes[uint64(b.Number)] = b.Hash
+	}
+	if hashes[uint64(head.Number)] != head.Hash {
+		return nil, fmt.Errorf("%w: block %d changed while it was read", rpc.ErrUnavailable, uint64(head.Number))
+	}
+	return hashes, nil
+}
+
+// Seed is the seed of a precommitted sector, as soon as a block follows on that which makes it.
+// ErrTooEarly, ErrNotPreCommitted, ErrSeedLost.
+func (c *Chain) Seed(ctx context.Context, number uint64) (value events.Hash, epoch uint64, err error) {
+	s, err := c.Sector(ctx, number)
+	switch {
+	case err != nil:
+	case s.Void:
+		err = events.ErrSeedLost
+	case s.Seed.Zero() && s.PreCommitted:
+		err = fmt.Errorf("%w: its block is %d, the newest is %d", events.ErrTooEarly, s.SeedEpoch, s.Block.Number)
+	case !s.PreCommitted && !s.Active:
+		err = events.ErrNotPreCommitted
+	}
+	if err != nil {
+		return events.Hash{}, 0, fmt.Errorf("seed of sector %d: %w", number, err)
+	}
+	return s.Seed, s.SeedEpoch, nil
+}
+
+// Window is the window that is open in the block after the newest, and what is proven in it.
+func (c *Chain) Window(ctx context.Context) (events.SectorWindow, error) {
+	head, err := c.conn.Latest(ctx)
+	if err != nil {
+		return events.SectorWindow{}, fmt.Errorf("read the open window: %w", err)
+	}
+	w := c.windowIn(uint64(head.Number) + 1)
+	if w.Opens > 0 {
+		hashes, err := c.hashesAt(ctx, head, []uint64{w.Opens - 1})
+		if err != nil {
+			return events.SectorWindow{}, fmt.Errorf("read the open window: %w", err)
+		}
+		w.Randomness = events.Hash(hashes[w.Opens-1])
+	}
+	return w, nil
+}
+
+// windowIn is the window that is open in a block.
+func (c *Chain) windowIn(block uint64) events.SectorWindow {
+	blocks := c.config.PeriodBlocks / c.config.Deadlines
+	return c.window(block/c.config.PeriodBlocks, block%c.config.PeriodBlocks/blocks)
+}
+
+func (c *Chain) window(period, deadline uint64) events.SectorWindow {
+	blocks := c.config.PeriodBlocks / c.config.Deadlines
+	opens := period*c.config.PeriodBlocks + deadline*blocks
+	return events.SectorWindow{Period: period, Deadline: deadline, Opens: opens, Closes: opens + blocks}
+}
+
+// depthOf is the depth of the tree of a sector, whose size was compared.
+func depthOf(size events.Bytes) int { return bits.Len64(uint64(size)) - 6 }

@@ -1,0 +1,154 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/hostnode/hostnode/chain/contracts"
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/commd"
+)
+
+// about is the purpose of a message about one sector.
+func about(kind string, number uint64, key string) purpose {
+	return purpose{kind, strconv.FormatUint(number, 10), key}
+}
+
+// PreCommit sends a precommit and its deposit; it approves the tokens when that is needed.
+// ErrTicketExpired, ErrInsufficientFunds, ErrMalformed; ErrNumberUsed when the contract has another
+// sector of that number, and ErrSeedLost when a void precommit must be settled first.
+func (c *Chain) PreCommit(ctx context.Context, call events.PreCommitCall) (events.Receipt, error) {
+	r, err := c.act(ctx, about(kindPreCommit, call.Number, call.Key),
+		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
+			return c.preCommit(ctx, head, call)
+		})
+	if err != nil {
+		return events.Receipt{}, fmt.Errorf("precommit sector %d: %w", call.Number, err)
+	}
+	return r, nil
+}
+
+func (c *Chain) preCommit(
+	ctx context.Context, head *rpc.Header, call events.PreCommitCall,
+) (*message, events.Receipt, error) {
+	none := events.Receipt{}
+	commR := events.Hash(commd.CommR(c.account, call.Number, call.Ticket, commd.Node(call.CommD)))
+	if commR != call.CommR {
+		return nil, none, fmt.Errorf("%w: CommR is %s, by ticket and CommD it is %s", events.ErrMalformed, call.CommR, commR)
+	}
+	s, err := c.sectorAt(ctx, head, call.Number)
+	switch {
+	case err != nil:
+		return nil, none, err
+	case s.Void:
+		return nil, none, fmt.Errorf("%w: settle it first", events.ErrSeedLost)
+	case s.Size != 0 && (s.Size != call.Size || s.CommD != call.CommD || s.Ticket != call.Ticket):
+		return nil, none, fmt.Errorf("%w: by one of %d bytes with CommD %s", events.ErrNumberUsed, s.Size, s.CommD)
+	case s.Terminated:
+		return nil, none, fmt.Errorf("%w: it is over", events.ErrNumberUsed)
+	case s.Size != 0:
+		_, r, err := c.said(ctx, call.Number, s.PreCommitEpoch, "PreCommitted")
+		return nil, r, err
+	}
+	if c.config.Deposit(call.Size).Cmp(call.Deposit) > 0 {
+		return nil, none, fmt.Errorf("%w: the deposit is %s, at most %s may be taken",
+			events.ErrInsufficientFunds, c.config.Deposit(call.Size), call.Deposit)
+	}
+	next := uint64(head.Number) + 1
+	last := call.TicketEpoch + c.config.TicketValid
+	if next > last {
+		return nil, none, fmt.Errorf("%w: it is of epoch %d, and good until %d", events.ErrTicketExpired, call.TicketEpoch, last)
+	}
+	ticket, err := c.ticketAt(ctx, head, call.Number, call.TicketEpoch)
+	if err != nil {
+		return nil, none, err
+	}
+	if ticket != call.Ticket {
+		return nil, none, fmt.Errorf("%w: it is %s, the contract makes %s of epoch %d",
+			events.ErrTicketExpired, call.Ticket, ticket, call.TicketEpoch)
+	}
+	// The expiration must be far enough from the block that takes the message.
+	if least := c.config.CommitDue + c.config.MinLife; call.Expiration < next+least || call.Expiration > next+c.config.MaxLife {
+		return nil, none, fmt.Errorf("%w: an expiration of %d; from block %d on it must be %d to %d later",
+			events.ErrMalformed, call.Expiration, next, least, c.config.MaxLife)
+	}
+	last = min(last, call.Expiration-c.config.CommitDue-c.config.MinLife)
+	data, err := c.abi.TryPackPreCommit(bindings.PreCommitment{
+		Number: call.Number, Size: uint64(call.Size), TicketEpoch: call.TicketEpoch, Expiration: call.Expiration,
+		CommD: call.CommD, CommR: call.CommR,
+	})
+	return &message{
+		data: data, packed: err, gas: withMargin(c.cfg.Gas.PreCommit), lastBlock: last, takes: c.config.Deposit(call.Size),
+	}, none, nil
+}
+
+// waits is why the proof of a sector cannot be taken now, or its seed stored; nil: it can.
+func waits(s events.SectorOnChain) error {
+	switch {
+	case s.Void:
+		return events.ErrSeedLost
+	case !s.PreCommitted:
+		return events.ErrNotPreCommitted
+	case s.Block.Number <= s.SeedEpoch:
+		return fmt.Errorf("%w: the seed is of block %d, the newest is %d", events.ErrTooEarly, s.SeedEpoch, s.Block.Number)
+	}
+	return nil
+}
+
+// PinSeed stores the seed before it is out of reach. ErrTooEarly, ErrNotPreCommitted, ErrSeedLost.
+func (c *Chain) PinSeed(ctx context.Context, key string, number uint64) (events.Receipt, error) {
+	r, err := c.act(ctx, about(kindPinSeed, number, key),
+		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
+			s, err := c.sectorAt(ctx, head, number)
+			if err != nil {
+				return nil, events.Receipt{}, err
+			}
+			if s.PreCommitted || s.Active {
+				e, r, err := c.said(ctx, number, s.PreCommitEpoch, "SeedPinned")
+				if err != nil || e != nil || s.Active {
+					return nil, r, err
+				}
+			}
+			if err := waits(s); err != nil {
+				return nil, events.Receipt{}, err
+			}
+			data, err := c.abi.TryPackPinSeed(c.account, number)
+			return &message{
+				data: data, packed: err, gas: withMargin(c.cfg.Gas.PinSeed), lastBlock: s.SeedEpoch + contracts.BlockHashReach,
+			}, events.Receipt{}, nil
+		})
+	if err != nil {
+		return events.Receipt{}, fmt.Errorf("pin the seed of sector %d: %w", number, err)
+	}
+	return r, nil
+}
+
+// Commit sends the proof. ErrInvalidProof, ErrTooEarly, ErrNotPreCommitted, ErrSeedLost.
+func (c *Chain) Commit(ctx context.Context, key string, number uint64, proof []byte) (events.Receipt, error) {
+	r, err := c.act(ctx, about(kindCommit, number, key),
+		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
+			s, err := c.sectorAt(ctx, head, number)
+			switch {
+			case err != nil:
+				return nil, events.Receipt{}, err
+			case s.Activation > 0:
+				_, r, err := c.said(ctx, number, s.Activation, "Committed")
+				return nil, r, err
+			}
+			if err := waits(s); err != nil {
+				return nil, events.Receipt{}, err
+			}
+			data, err := c.abi.TryPackCommit(number, proof)
+			return &message{
+				data: data, packed: err, gas: c.cfg.Gas.commit(depthOf(s.Size), c.config.SealLeaves),
+				lastBlock: s.PreCommitEpoch + c.config.CommitDue,
+			}, events.Receipt{}, nil
+		})
+	if err != nil {
+		return events.Receipt{}, fmt.Errorf("commit sector %d: %w", number, err)
+	}
+	return r, nil
+}
