@@ -99,7 +99,8 @@ type ProviderChain interface {
 	// sure that the block is on the chain.
 	Final(ctx context.Context, number uint64) (bool, error)
 	// Ticket is the randomness that a sector precommitted now is sealed with. It stays good for
-	// a while (see TicketValid), but for a reorganisation.
+	// a while (see TicketValid), but for a reorganisation. ErrTooEarly on a chain that is shorter
+	// than a ticket is old.
 	Ticket(ctx context.Context, number uint64) (value events.Hash, epoch uint64, err error)
 	// Sector is what the contract has of a sector.
 	Sector(ctx context.Context, number uint64) (events.SectorOnChain, error)

@@ -42,7 +42,8 @@ func (c *Chain) readers() feed.Readers[heard] {
 			}
 			// Both are topics of each of them; of Proven the second one is the period.
 			h := heard{by: common.BytesToAddress(l.Topics[1][:]), said: events.SectorSaid{
-				Numbers: []uint64{l.Topics[2].Big().Uint64()}, Name: name, Block: at.GetBlock(), Tx: events.Hash(l.TxHash),
+				Numbers: []uint64{l.Topics[2].Big().Uint64()}, Name: name,
+				Block: at.GetBlock(), Tx: events.Hash(l.TxHash),
 			}}
 			if p, ok := e.(*bindings.SectorProviderProven); ok {
 				h.said.Numbers = p.Numbers

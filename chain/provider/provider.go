@@ -102,18 +102,29 @@ func New(ctx context.Context, cfg Config, with Account) (*Chain, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the contract of sectors %s: %w", cfg.Contract, err)
 	}
-	rules := viewOf(c.contract, c.abi.PackConfiguration(), c.abi.UnpackConfiguration, &c.rules)
-	token := viewOf(c.contract, c.abi.PackToken(), c.abi.UnpackToken, &c.token)
-	err = c.read(ctx, head.Hash,
-		rules.Must(func() error { return contracts.CheckSectorConfig(c.rules) }), token.Must(token.IsAddress))
+	// A call that other contracts do not have comes first: what they answer to the rest would look like a lie.
+	var perByte *big.Int
+	err = c.read(ctx, head.Hash, viewOf(c.contract, c.abi.PackDepositFor(1), c.abi.UnpackDepositFor, &perByte))
+	if err == nil {
+		err = c.readRules(ctx, head)
+	}
 	switch {
 	case err != nil && errors.Is(err, rpc.ErrUnavailable):
 		return nil, fmt.Errorf("read the contract of sectors %s: %w", cfg.Contract, err)
 	case err != nil:
 		return nil, fmt.Errorf("%w at %s; correct the address: %w", ErrNoContract, cfg.Contract, err)
 	}
-	c.config = configOf(c.rules)
 	return c, nil
+}
+
+// readRules reads what the contract was made with.
+func (c *Chain) readRules(ctx context.Context, head *rpc.Header) error {
+	rules := viewOf(c.contract, c.abi.PackConfiguration(), c.abi.UnpackConfiguration, &c.rules)
+	token := viewOf(c.contract, c.abi.PackToken(), c.abi.UnpackToken, &c.token)
+	err := c.read(ctx, head.Hash,
+		rules.Must(func() error { return contracts.CheckSectorConfig(c.rules) }), token.Must(token.IsAddress))
+	c.config = configOf(c.rules)
+	return err
 }
 
 func configOf(c bindings.SectorConfig) events.SectorConfig {

@@ -36,10 +36,11 @@ func (c *Chain) Ticket(ctx context.Context, number uint64) (value events.Hash, e
 func (c *Chain) ticketAt(ctx context.Context, head *rpc.Header, number, epoch uint64) (events.Hash, error) {
 	var raw [32]byte
 	v := viewOf(c.contract, c.abi.PackTicketFor(c.account, number, epoch), c.abi.UnpackTicketFor, &raw)
-	reachable := epoch+c.config.TicketLookback <= uint64(head.Number) && epoch+contracts.BlockHashReach > uint64(head.Number)
+	block := uint64(head.Number)
+	reachable := epoch+c.config.TicketLookback <= block && epoch+contracts.BlockHashReach > block
 	err := c.read(ctx, head.Hash, v.Must(func() error {
 		if zero := raw == [32]byte{}; zero == reachable {
-			return fmt.Errorf("it gives ticket %x of epoch %d in block %d", raw, epoch, uint64(head.Number))
+			return fmt.Errorf("it gives ticket %x of epoch %d in block %d", raw, epoch, block)
 		}
 		return nil
 	}))
@@ -122,7 +123,8 @@ func onChain(r bindings.SectorInfo, head *rpc.Header) events.SectorOnChain {
 		},
 		Block: head.Head(), Void: status == contracts.SectorVoid, Ended: status == contracts.SectorEnded,
 		Size: events.Bytes(r.Size), CommD: r.CommD, CommR: r.CommR, Ticket: r.Ticket,
-		TicketEpoch: r.TicketEpoch, PreCommitEpoch: r.PreCommitEpoch, Activation: r.Activation, Expiration: r.Expiration,
+		TicketEpoch: r.TicketEpoch, PreCommitEpoch: r.PreCommitEpoch,
+		Activation: r.Activation, Expiration: r.Expiration,
 		Deadline: r.Deadline, Partition: r.Partition,
 		NextPeriod: r.NextPeriod, FaultyFrom: r.FaultyFrom, RecoverAt: r.RecoverAt, FaultPeriods: r.FaultPeriods,
 	}
@@ -158,9 +160,11 @@ func (c *Chain) impossible(number uint64, r bindings.SectorInfo, block uint64) e
 	case r.SeedEpoch != r.PreCommitEpoch+c.config.ChallengeDelay:
 		return fmt.Errorf("it says that a sector precommitted in %d has a seed of %d", r.PreCommitEpoch, r.SeedEpoch)
 	case r.Deadline != place || r.Partition != partition:
-		return fmt.Errorf("it says that sector %d stands in partition %d of deadline %d", number, r.Partition, r.Deadline)
+		return fmt.Errorf("it says that sector %d stands in partition %d of deadline %d",
+			number, r.Partition, r.Deadline)
 	case commR != r.CommR:
-		return fmt.Errorf("it says that CommR of sector %d is %x, by its ticket and CommD it is %s", number, r.CommR, commR)
+		return fmt.Errorf("it says that CommR of sector %d is %x, by its ticket and CommD it is %s",
+			number, r.CommR, commR)
 	}
 	return nil
 }

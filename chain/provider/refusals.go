@@ -57,7 +57,8 @@ func providerCalls() map[string]bool {
 	known := bindings.NewSectorProvider().GetABI()
 	calls := map[string]bool{}
 	for _, name := range []string{
-		"preCommit", "commit", "provePossession", "declareFaults", "declareRecoveries", "terminate", "expire", "withdraw",
+		"preCommit", "commit", "provePossession", "declareFaults", "declareRecoveries",
+		"terminate", "expire", "withdraw",
 	} {
 		calls[string(known.Methods[name].ID)] = true
 	}
@@ -116,9 +117,9 @@ func outcomeOf(name string) error {
 // final are the outcomes after which the same message would not be taken later either.
 func final() []error {
 	return []error{
-		events.ErrNumberUsed, events.ErrTicketExpired, events.ErrNotPreCommitted, events.ErrSeedLost, events.ErrInvalidProof,
-		events.ErrProofAlreadySubmitted, events.ErrSectorNotDue, events.ErrSectorNotLive, events.ErrMalformed,
-		events.ErrDeadlinePassed,
+		events.ErrNumberUsed, events.ErrTicketExpired, events.ErrNotPreCommitted, events.ErrSeedLost,
+		events.ErrInvalidProof, events.ErrProofAlreadySubmitted, events.ErrSectorNotDue, events.ErrSectorNotLive,
+		events.ErrMalformed, events.ErrDeadlinePassed,
 	}
 }
 

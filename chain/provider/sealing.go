@@ -37,7 +37,8 @@ func (c *Chain) preCommit(
 	none := events.Receipt{}
 	commR := events.Hash(commd.CommR(c.account, call.Number, call.Ticket, commd.Node(call.CommD)))
 	if commR != call.CommR {
-		return nil, none, fmt.Errorf("%w: CommR is %s, by ticket and CommD it is %s", events.ErrMalformed, call.CommR, commR)
+		return nil, none, fmt.Errorf("%w: CommR is %s, by ticket and CommD it is %s",
+			events.ErrMalformed, call.CommR, commR)
 	}
 	s, err := c.sectorAt(ctx, head, call.Number)
 	switch {
@@ -60,7 +61,8 @@ func (c *Chain) preCommit(
 	next := uint64(head.Number) + 1
 	last := call.TicketEpoch + c.config.TicketValid
 	if next > last {
-		return nil, none, fmt.Errorf("%w: it is of epoch %d, and good until %d", events.ErrTicketExpired, call.TicketEpoch, last)
+		return nil, none, fmt.Errorf("%w: it is of epoch %d, and good until %d",
+			events.ErrTicketExpired, call.TicketEpoch, last)
 	}
 	ticket, err := c.ticketAt(ctx, head, call.Number, call.TicketEpoch)
 	if err != nil {
@@ -71,17 +73,19 @@ func (c *Chain) preCommit(
 			events.ErrTicketExpired, call.Ticket, ticket, call.TicketEpoch)
 	}
 	// The expiration must be far enough from the block that takes the message.
-	if least := c.config.CommitDue + c.config.MinLife; call.Expiration < next+least || call.Expiration > next+c.config.MaxLife {
+	least := c.config.CommitDue + c.config.MinLife
+	if call.Expiration < next+least || call.Expiration > next+c.config.MaxLife {
 		return nil, none, fmt.Errorf("%w: an expiration of %d; from block %d on it must be %d to %d later",
 			events.ErrMalformed, call.Expiration, next, least, c.config.MaxLife)
 	}
-	last = min(last, call.Expiration-c.config.CommitDue-c.config.MinLife)
+	last = min(last, call.Expiration-least)
 	data, err := c.abi.TryPackPreCommit(bindings.PreCommitment{
 		Number: call.Number, Size: uint64(call.Size), TicketEpoch: call.TicketEpoch, Expiration: call.Expiration,
 		CommD: call.CommD, CommR: call.CommR,
 	})
 	return &message{
-		data: data, packed: err, gas: withMargin(c.cfg.Gas.PreCommit), lastBlock: last, takes: c.config.Deposit(call.Size),
+		data: data, packed: err, gas: withMargin(c.cfg.Gas.PreCommit), lastBlock: last,
+		takes: c.config.Deposit(call.Size),
 	}, none, nil
 }
 
@@ -93,7 +97,8 @@ func waits(s events.SectorOnChain) error {
 	case !s.PreCommitted:
 		return events.ErrNotPreCommitted
 	case s.Block.Number <= s.SeedEpoch:
-		return fmt.Errorf("%w: the seed is of block %d, the newest is %d", events.ErrTooEarly, s.SeedEpoch, s.Block.Number)
+		return fmt.Errorf("%w: the seed is of block %d, the newest is %d",
+			events.ErrTooEarly, s.SeedEpoch, s.Block.Number)
 	}
 	return nil
 }
@@ -117,7 +122,8 @@ func (c *Chain) PinSeed(ctx context.Context, key string, number uint64) (events.
 			}
 			data, err := c.abi.TryPackPinSeed(c.account, number)
 			return &message{
-				data: data, packed: err, gas: withMargin(c.cfg.Gas.PinSeed), lastBlock: s.SeedEpoch + contracts.BlockHashReach,
+				data: data, packed: err, gas: withMargin(c.cfg.Gas.PinSeed),
+				lastBlock: s.SeedEpoch + contracts.BlockHashReach,
 			}, events.Receipt{}, nil
 		})
 	if err != nil {

@@ -162,7 +162,8 @@ func (c *Chain) search(
 	ctx context.Context, number, since uint64, enough func(contracts.SectorEvent, *types.Log) bool, names ...string,
 ) error {
 	s := feed.Search{
-		Contract: c.contract, Topics: c.topics(number, names), First: max(since, c.cfg.DeployedAt), Step: c.cfg.LogRange,
+		Contract: c.contract, Topics: c.topics(number, names),
+		First: max(since, c.cfg.DeployedAt), Step: c.cfg.LogRange,
 	}
 	return s.Back(ctx, c.conn, func(l *types.Log) (bool, error) {
 		e, err := contracts.UnpackSectorEvent(l)
