@@ -82,6 +82,8 @@ func proofsOutOfTime(p *provided) {
 		c.change(&bad)
 		p.refuses(name, c.want, send(bad))
 	}
+	p.mineTo(w.Closes - 1)
+	p.refuses("in its last block, which is mined", events.ErrDeadlinePassed, send(good))
 	p.mineTo(w.Closes)
 	p.refuses("after the window", events.ErrDeadlinePassed, send(good))
 }

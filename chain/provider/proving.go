@@ -62,8 +62,6 @@ func (c *Chain) possession(
 	case len(numbers) == 0:
 		r, err := c.proven(ctx, call, w)
 		return nil, r, err
-	case uint64(head.Number)+1 >= w.Closes:
-		return nil, none, fmt.Errorf("%w: the window closes with block %d", events.ErrDeadlinePassed, w.Closes)
 	case uint64(head.Number) < w.Opens:
 		return nil, none, fmt.Errorf("%w: the window opens with block %d", events.ErrTooEarly, w.Opens)
 	}

@@ -24,27 +24,20 @@ func (c *Chain) Ticket(ctx context.Context, number uint64) (value events.Hash, e
 	}
 	if err == nil {
 		epoch = uint64(head.Number) - c.config.TicketLookback
-		value, err = c.ticketAt(ctx, head, number, epoch)
+		var raw [32]byte
+		v := viewOf(c.contract, c.abi.PackTicketFor(c.account, number, epoch), c.abi.UnpackTicketFor, &raw)
+		err = c.read(ctx, head.Hash, v.Must(func() error {
+			if raw == [32]byte{} {
+				return fmt.Errorf("it gives no ticket of epoch %d in block %d", epoch, uint64(head.Number))
+			}
+			return nil
+		}))
+		value = raw
 	}
 	if err != nil {
 		return events.Hash{}, 0, fmt.Errorf("ticket of sector %d: %w", number, err)
 	}
 	return value, epoch, nil
-}
-
-// ticketAt is the ticket for an epoch, as the contract makes it in a block; zero when it makes none.
-func (c *Chain) ticketAt(ctx context.Context, head *rpc.Header, number, epoch uint64) (events.Hash, error) {
-	var raw [32]byte
-	v := viewOf(c.contract, c.abi.PackTicketFor(c.account, number, epoch), c.abi.UnpackTicketFor, &raw)
-	block := uint64(head.Number)
-	reachable := epoch+c.config.TicketLookback <= block && epoch+contracts.BlockHashReach > block
-	err := c.read(ctx, head.Hash, v.Must(func() error {
-		if zero := raw == [32]byte{}; zero == reachable {
-			return fmt.Errorf("it gives ticket %x of epoch %d in block %d", raw, epoch, block)
-		}
-		return nil
-	}))
-	return raw, err
 }
 
 // Sector is what the contract has of a sector at the newest block.

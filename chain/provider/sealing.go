@@ -64,14 +64,6 @@ func (c *Chain) preCommit(
 		return nil, none, fmt.Errorf("%w: it is of epoch %d, and good until %d",
 			events.ErrTicketExpired, call.TicketEpoch, last)
 	}
-	ticket, err := c.ticketAt(ctx, head, call.Number, call.TicketEpoch)
-	if err != nil {
-		return nil, none, err
-	}
-	if ticket != call.Ticket {
-		return nil, none, fmt.Errorf("%w: it is %s, the contract makes %s of epoch %d",
-			events.ErrTicketExpired, call.Ticket, ticket, call.TicketEpoch)
-	}
 	// The expiration must be far enough from the block that takes the message.
 	least := c.config.CommitDue + c.config.MinLife
 	if call.Expiration < next+least || call.Expiration > next+c.config.MaxLife {
