@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -26,6 +27,7 @@ type CauseKind uint8
 //	  submit-proof:PERIOD:CHALLENGE, read-collateral:PERIOD,
 //	  repair-whole:ATTEMPT, repair:ATTEMPT:FOUND,
 //	  mark:SLOT:PERIOD                                 CauseEffect
+//	sector:STEP:NUMBER:ATTEMPT, sector:Wait:NUMBER:END CauseSector
 //
 // Events of a host's stream and of transactions have none: a start is caused by
 // nobody, and what led to a transaction stands in its key.
@@ -45,18 +47,25 @@ const (
 	CauseWork
 	// CauseEffect is an effect of the sale itself, or of a validator, by its key.
 	CauseEffect
+	// CauseSector is a step of a sector, by its key: in the stream of the sector, and in
+	// the ledger that it asked. END is when a pause is over, in nanoseconds.
+	CauseSector
 )
 
 // Cause is a cause taken apart; which fields are set depends on the kind.
 type Cause struct {
 	Kind CauseKind
-	// What is the word before the first colon, of a CauseSale the last one.
+	// What is the word before the first colon, of a CauseSale the last one, of a
+	// CauseSector the step.
 	What string
 	// Number is the block, the index of the log, the N of the market, the index
-	// of the slot, or how often damage had been found.
+	// of the slot, how often damage had been found, or the sector's.
 	Number uint64
-	// Attempt is that of the sale; 0: the effect belongs to a period.
+	// Attempt is that of the sale, or of the sector's step; 0: the effect belongs to a
+	// period, or the step is a pause.
 	Attempt uint32
+	// End is when a sector's pause is over, in nanoseconds since 1970.
+	End uint64
 	// Period is that of the proof or of the reading.
 	Period uint64
 	// Slot, Request, Hash and Challenge are what is named.
@@ -160,6 +169,19 @@ var causeForms = map[string]causeForm{
 		}
 		return causeAttempt(c, p[1:])
 	}},
+	sectorCause: {CauseSector, 4, func(c *Cause, p []string) (err error) {
+		if c.What = p[0]; !sectorStep.MatchString(c.What) {
+			return ErrMalformed
+		}
+		if c.Number, err = causeNumber(p[1]); err != nil || c.Number == 0 {
+			return ErrMalformed
+		}
+		if c.What == sectorPause {
+			c.End, err = causeNumber(p[2])
+			return err
+		}
+		return causeAttempt(c, p[2:])
+	}},
 	"reserve-capacity": {CauseEffect, 2, causeAttempt},
 	"reserve-slot":     {CauseEffect, 2, causeAttempt},
 	"download":         {CauseEffect, 2, causeAttempt},
@@ -201,6 +223,19 @@ var causeForms = map[string]causeForm{
 
 // MarkCause is the cause of what is recorded of a marking.
 func MarkCause(slot SlotID, period uint64) string { return fmt.Sprintf("mark:%s:%d", slot, period) }
+
+const (
+	sectorCause = "sector"
+	// sectorPause is the step that waits until a pause is over.
+	sectorPause = "Wait"
+)
+
+// sectorStep is the form of the name of a step; which there are, sectors know.
+var sectorStep = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{1,31}$`)
+
+// SectorCause is the cause of what follows from a step of a sector, by the key of that
+// step: in its stream, and in the ledger.
+func SectorCause(key string) string { return sectorCause + ":" + key }
 
 func causeAttempt(c *Cause, p []string) error {
 	n, err := strconv.ParseUint(p[0], 10, 32)

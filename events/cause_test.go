@@ -32,7 +32,13 @@ func TestCausesAreTakenApart(t *testing.T) {
 		"repair-whole:2":          {Kind: CauseEffect, What: "repair-whole", Attempt: 2},
 		"scrub":                   {What: "scrub"},
 		"orphan:" + id:            {What: "orphan", Slot: five},
-		"submit-proof:9:" + id:    {Kind: CauseEffect, What: "submit-proof", Period: 9, Challenge: five},
+		SectorCause("PreCommit1:7:2"): {
+			Kind: CauseSector, What: "PreCommit1", Number: 7, Attempt: 2,
+		},
+		SectorCause("Wait:7:1700000015000000000"): {
+			Kind: CauseSector, What: "Wait", Number: 7, End: 1_700_000_015_000_000_000,
+		},
+		"submit-proof:9:" + id: {Kind: CauseEffect, What: "submit-proof", Period: 9, Challenge: five},
 	} {
 		got, err := ParseCause(text)
 		if err != nil {
@@ -51,6 +57,8 @@ func TestWhatIsNoCauseIsRefused(t *testing.T) {
 		"sale:" + id + ":0:store", "sale:" + id + ":1:burn", "sale:1:1:store", "work:" + id, "download:0",
 		"download:4294967296", "fill:1", "fill:1:2", "submit-proof:1:2", "operator ", "log:" + id,
 		"look back", "read-collateral:+1", "repair:1", "repair:0:1", "repair:1:x", "orphan", "orphan:1",
+		"sector", "sector:Pack:1", "sector:Pack:0:1", "sector:Pack:1:0", "sector:pack:1:1", "sector:Pack:1:4294967296",
+		"sector::1:1", "sector:Pack:01:1", "sector:Wait:1:-1", "sector:Pa-ck:1:1", "sector:Pack:1:1:1",
 	} {
 		if c, err := ParseCause(text); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%q is %+v, error %v", text, c, err)
@@ -59,7 +67,7 @@ func TestWhatIsNoCauseIsRefused(t *testing.T) {
 }
 
 func FuzzParseCause(f *testing.F) {
-	for _, text := range []string{"operator", "block:12", "market@3", "sale:x:1:store", "submit-proof:1:2"} {
+	for _, text := range []string{"operator", "block:12", "market@3", "sale:x:1:store", "submit-proof:1:2", "sector:Pack:1:1"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -9,6 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/events/snapshot"
 )
@@ -19,7 +20,7 @@ func Codec() *events.Codec { return codec() }
 
 var codec = sync.OnceValue(func() *events.Codec {
 	return events.NewCodec(
-		sale.Table(), capacity.Table(), slotqueue.Table(),
+		sale.Table(), capacity.Table(), slotqueue.Table(), sector.Table(),
 		events.MarketTable(), events.HostTable(), events.TxTable(), events.ValidatorTable(), snapshot.Table(),
 	)
 })

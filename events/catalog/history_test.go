@@ -106,6 +106,9 @@ func TestRecordedHistoriesFoldForEver(t *testing.T) {
 				if f.Rule == audit.RecordLost && strings.Contains(file, "went_back") {
 					continue // What it is about.
 				}
+				if f.Rule == audit.SectorOwner && strings.Contains(file, "sector_space") {
+					continue // A ledger alone, of before sectors had a record.
+				}
 				t.Errorf("the audit finds: %s", f)
 			}
 			if head, _ := store.Head(t.Context()); report.Events != uint64(head) {

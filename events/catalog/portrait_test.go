@@ -12,6 +12,7 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -24,7 +25,7 @@ func portrait(t *testing.T, store events.Store) string {
 	t.Helper()
 	p := painter{
 		ledgers: map[string]capacity.State{}, queues: map[string]slotqueue.State{},
-		sales: map[string]sale.State{}, others: map[string]*other{},
+		sales: map[string]sale.State{}, sectors: map[string]sector.Info{}, others: map[string]*other{},
 	}
 	codec := catalog.Codec()
 	for r, err := range store.ReadAll(t.Context(), 0, 0) {
@@ -54,6 +55,7 @@ type painter struct {
 	ledgers map[string]capacity.State
 	queues  map[string]slotqueue.State
 	sales   map[string]sale.State
+	sectors map[string]sector.Info
 	others  map[string]*other
 }
 
@@ -78,6 +80,8 @@ func (p *painter) fold(stream string, m any) {
 		p.queues[stream] = slotqueue.Evolve(p.queues[stream], m)
 	case sale.Event:
 		p.sales[stream] = sale.Evolve(p.sales[stream], m)
+	case sector.Event:
+		p.sectors[stream] = sector.Evolve(p.sectors[stream], m)
 	default:
 		p.count(stream, m)
 	}
@@ -144,6 +148,10 @@ func (p *painter) paint() string {
 	for _, stream := range slices.Sorted(maps.Keys(p.sales)) {
 		say("%s", stream)
 		paintSale(say, p.sales[stream])
+	}
+	for _, stream := range slices.Sorted(maps.Keys(p.sectors)) {
+		say("%s", stream)
+		paintSector(say, p.sectors[stream])
 	}
 	return strings.ReplaceAll(out.String(), " \n", "\n")
 }
@@ -221,6 +229,22 @@ func paintSale(say func(string, ...any), s sale.State) {
 		s.LastPeriod, s.DutyCount, s.Unchecked, s.Submitted, s.Missed)
 	say("  paid %t reward %s returned %s lost %s deleted %t settled %t reprocess %t reason %q",
 		s.Paid, s.Reward, s.Returned, s.Lost, s.Deleted, s.Settled, s.Reprocess, s.Reason)
+}
+
+func paintSector(say func(string, ...any), s sector.Info) {
+	say("  %q sector %d of %s size %d since %s", s.State, s.Number, s.Provider, s.Size, clock(s.BeganAt))
+	say("  pieces %v pending %v pack %t", s.Pieces, s.Pending, s.PackNow)
+	say("  ticket %s of %d out %s", s.TicketValue, s.TicketEpoch, s.PreCommit1Out)
+	say("  commD %s commR %s proof %s", s.CommD, s.CommR, s.Proof)
+	say("  seed %s of %d invalid proofs %d", s.SeedValue, s.SeedEpoch, s.InvalidProofs)
+	say("  messages %s %s %s %s %s",
+		s.PreCommitMessage, s.CommitMessage, s.FaultReportMsg, s.RecoveryMsg, s.TerminateMsg)
+	say("  opened %t space %d scratch %d freed %t released %t", s.Opened, s.Space, s.Scratch, s.ScratchFreed, s.Released)
+	say("  deposit %s settled %t returned %s lost %s", s.Deposit, s.Settled, s.Returned, s.Lost)
+	say("  step %s attempts %v failures %v sending %q", s.Step.Key, s.Attempts, s.Failures, s.Sending)
+	say("  until %s outage %t, %d in a row", clock(s.Until), s.Outage, s.Outages)
+	say("  parked %q actions %v error %q", s.Reason, s.Actions, s.LastErr)
+	say("  forced %q by %q wanted %q over %t", s.Forced, s.ForcedBy, s.Doing, s.Over())
 }
 
 // clock is a point in time, also one that was never set.

@@ -97,6 +97,9 @@ func TestRecordHistory(t *testing.T) {
 	if missing(t, historyFile("sector_space")) {
 		keep(t, "sector_space", sectorSpace(t))
 	}
+	if missing(t, historyFile("sectors")) {
+		keep(t, "sectors", sectors(t))
+	}
 	if missing(t, historyFile("validator")) {
 		keep(t, "validator", validated(t))
 	}
@@ -201,6 +204,9 @@ func clean(t *testing.T, list []events.Recorded) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, f := range report.Findings {
+		t.Log(f)
+	}
 	return len(report.Findings) == 0
 }
 
@@ -277,13 +283,14 @@ type said struct {
 	stream, correlation string
 	message             proto.Message
 	cause               string // empty: that of its log, or none
+	follows             bool   // it is of the same decision as the event before it
 }
 
 // written is a record of these events.
 func written(t *testing.T, all []said) []events.Recorded {
 	t.Helper()
 	codec, store := catalog.Codec(), events.NewMemory()
-	count := map[string]uint64{}
+	count, decision := map[string]uint64{}, map[string]uint64{}
 	for _, e := range all {
 		name, version, data, err := codec.Encode(e.message)
 		if err != nil {
@@ -296,7 +303,11 @@ func written(t *testing.T, all []said) []events.Recorded {
 			meta.Causation = fmt.Sprintf("log:%s:%d", m.GetLog().GetBlockHash(), m.GetLog().GetIndex())
 		}
 		n := count[e.stream]
-		id := events.NewEventID(e.stream, fmt.Sprintf("%s@%d", meta.Causation, n), 0)
+		if !e.follows {
+			decision[e.stream] = n
+		}
+		first := decision[e.stream]
+		id := events.NewEventID(e.stream, fmt.Sprintf("%s@%d", meta.Causation, first), int(n-first))
 		if meta.Causation == "" { // As the transaction manager makes them.
 			content, err := proto.MarshalOptions{Deterministic: true}.Marshal(e.message)
 			if err != nil {

@@ -339,6 +339,7 @@ func (a *auditor) atTheEnd() {
 		a.endOfQueue(h)
 		a.endOfTransactions(h)
 		a.endOfSales(h)
+		a.endOfSectors(h)
 	}
 	a.endOfReceipts()
 	a.endOfViews()

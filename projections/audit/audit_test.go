@@ -76,6 +76,10 @@ func aYear(t testing.TB) *record {
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(10)
+	w.BeginSector(1)
+	w.SealSector(1)
+	w.EndSector(1, 1000)
+	w.BeginSector(2)
 	w.Life(1, 3)
 	slashed := w.Begin(w.Request(2))
 	w.Fill(slashed)
@@ -129,12 +133,19 @@ func (r *record) renumber() {
 }
 
 // derive gives the ids that follow from what the events say, each of them a
-// decision of its own.
+// decision of its own; but what follows from a step of a sector is one.
 func (r *record) derive() {
+	first, cause := map[string]uint64{}, map[string]string{}
 	for i := range r.list {
 		e := &r.list[i]
+		because := e.Meta.Causation
+		if events.Category(e.Stream) != events.CategorySector || because != cause[e.Stream] {
+			first[e.Stream] = e.Revision
+		}
+		cause[e.Stream] = because
 		if m, err := catalog.Codec().Decode(*e); err == nil {
-			e.ID = history.IDOf(e.Stream, m, e.Meta, e.Revision, 0)
+			n := first[e.Stream]
+			e.ID = history.IDOf(e.Stream, m, e.Meta, n, int(e.Revision-n))
 		}
 	}
 }
@@ -150,6 +161,8 @@ func (r *record) insert(i int, stream string, m proto.Message) {
 	switch events.Category(stream) {
 	case events.CategoryCapacity, events.CategorySlotQueue:
 		e.Meta.Cause = "operator"
+	case events.CategorySector:
+		e.Meta.Cause = "look"
 	case events.CategorySale:
 		e.Meta.Cause = "look"
 	case events.CategoryMarket:
@@ -197,7 +210,7 @@ func TestARecordInOrderIsClean(t *testing.T) {
 		t.Fatalf("findings: %v", report.Findings)
 	}
 	want := Report{
-		AsOf: report.AsOf, Events: uint64(report.AsOf), Streams: 7, Sales: 3, SalesFinished: 2,
+		AsOf: report.AsOf, Events: uint64(report.AsOf), Streams: 9, Sales: 3, SalesFinished: 2,
 		Findings: []Finding{},
 	}
 	if diff := cmp.Diff(want, report); diff != "" {
@@ -206,7 +219,8 @@ func TestARecordInOrderIsClean(t *testing.T) {
 }
 
 func breaches() []breach {
-	return slices.Concat(formBreaches(), truncateBreaches(), originBreaches(), saleBreaches(), moneyBreaches(), ledgerBreaches())
+	return slices.Concat(formBreaches(), truncateBreaches(), originBreaches(), saleBreaches(), moneyBreaches(), ledgerBreaches(),
+		sectorBreaches())
 }
 
 func TestEachBreachIsFoundAndNothingElse(t *testing.T) {

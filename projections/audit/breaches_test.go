@@ -68,9 +68,9 @@ func formBreaches() []breach {
 			r.list[r.at("HostStopped", 1)].Meta.Epoch = 1
 			r.derive()
 		}},
-		{"a machine of the future", StreamUnknown, "SectorPledged", func(r *record) {
-			r.insert(len(r.list), "sector-1", &messages.QuotaSet{Bytes: 1})
-			r.list[len(r.list)-1].Type = "SectorPledged"
+		{"a machine of the future", StreamUnknown, "SatellitePledged", func(r *record) {
+			r.insert(len(r.list), "satellite-1", &messages.QuotaSet{Bytes: 1})
+			r.list[len(r.list)-1].Type = "SatellitePledged"
 		}},
 		{"an epoch is left out", HostEpoch, "HostStarted", func(r *record) {
 			change(r, 1, func(m *messages.HostStarted) { m.Epoch = 3 })
@@ -196,19 +196,16 @@ func ledgerBreaches() []breach {
 			change(r, 0, func(m *messages.BytesReleased) { m.Bytes = 65537 })
 		}},
 		{"a sector is given space twice", LedgerContradiction, "SectorSpaceHeld", func(r *record) {
-			for range 2 {
-				r.insert(len(r.list), capacityStream, &messages.SectorSpaceHeld{Sector: 1, Tree: 1, Deposit: "0"})
-			}
+			r.insert(len(r.list), capacityStream, &messages.SectorSpaceHeld{Sector: 2, Tree: 1, Deposit: "0"})
 		}},
 		{"a sector gives back what it never had", LedgerContradiction, "SectorSpaceReleased", func(r *record) {
-			r.insert(len(r.list), capacityStream, &messages.SectorSpaceHeld{Sector: 1, Tree: 1, Deposit: "0"})
-			r.insert(len(r.list), capacityStream, &messages.SectorSpaceReleased{Sector: 1, Part: "tree", Bytes: 2})
+			r.insert(len(r.list), capacityStream, &messages.SectorSpaceReleased{Sector: 2, Part: "tree", Bytes: 2})
 		}},
 		{"a deposit of nobody", LedgerContradiction, "SectorDepositSettled", func(r *record) {
-			r.insert(len(r.list), capacityStream, &messages.SectorDepositSettled{Sector: 1, Held: "0", Lost: "0"})
+			r.insert(len(r.list), capacityStream, &messages.SectorDepositSettled{Sector: 9, Held: "0", Lost: "0"})
 		}},
 		{"more for sectors than there is", LedgerUnbalanced, "SectorSpaceHeld", func(r *record) {
-			r.insert(len(r.list), capacityStream, &messages.SectorSpaceHeld{Sector: 1, Tree: 1 << 40, Deposit: "0"})
+			change(r, 0, func(m *messages.SectorSpaceHeld) { m.Tree = 1 << 40 })
 		}},
 		{"a settlement that is not the commitment", LedgerContradiction, "ReservationDeleted", func(r *record) {
 			change(r, 0, func(m *messages.ReservationDeleted) { m.CollateralReturned = "1" })

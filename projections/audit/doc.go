@@ -4,8 +4,8 @@
 // for. Start with audit.go; rules.go lists what is checked, with a stable code for
 // each rule.
 //
-// An auditor trusts nobody. So the audit has its own table of the steps of a sale
-// (table.go, written from docs/architecture.md and not from the core), computes ids
+// An auditor trusts nobody. So the audit has its own tables of the steps of a sale
+// and of a sector (table.go, sectortable.go, written from docs and not from the cores), computes ids
 // and causes again (origin.go), and compares every event of the ledger and the queue
 // with what it knows, before the core's fold sees it. In addition it runs the cores'
 // own checks of their whole state. If it can reach the chain, it also compares the

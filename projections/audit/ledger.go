@@ -37,6 +37,7 @@ func (a *auditor) judgeLedger(h *host, p place, e capacity.Event) {
 	case *messages.AvailabilityDeleted, *messages.ReservationDeleted:
 		l.Entries--
 	}
+	a.followBooks(h, p, e)
 	l.state = capacity.Evolve(l.state, e)
 	if of, ok := e.(interface{ GetSector() uint64 }); ok {
 		l.countSector(e, of.GetSector())

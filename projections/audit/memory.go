@@ -36,6 +36,7 @@ type savedHost struct {
 	Host          *host
 	Ledger, Queue [][]byte
 	Sales         []savedLife
+	Sectors       []*sectorLife
 }
 
 type savedLife struct {
@@ -56,6 +57,9 @@ func (a *auditor) remember() (memory, error) {
 		saved := savedHost{Host: h, Ledger: h.Ledger.state.Unsettled().Pieces(), Queue: h.Queue.state.Pieces()}
 		for _, l := range h.sales {
 			saved.Sales = append(saved.Sales, savedLife{l, l.account})
+		}
+		for _, l := range h.sectors {
+			saved.Sectors = append(saved.Sectors, l)
 		}
 		m.Hosts[h.number] = saved
 	}
@@ -116,8 +120,9 @@ func (a *auditor) recall(m memory) error {
 // recallStreams restores the streams from what their hosts have.
 func (a *auditor) recallStreams(m memory) error {
 	sales := map[*host]map[events.SlotID]*life{}
+	sectors := map[*host]map[uint64]*sectorLife{}
 	for _, h := range a.hosts {
-		sales[h] = maps.Clone(h.sales)
+		sales[h], sectors[h] = maps.Clone(h.sales), maps.Clone(h.sectors)
 	}
 	for _, saved := range m.Streams {
 		was := saved.Stream
@@ -139,6 +144,13 @@ func (a *auditor) recallStreams(m memory) error {
 			}
 			*s.life = *known
 		}
+		if s.sector != nil {
+			known := sectors[s.host][s.sector.Number]
+			if known == nil {
+				return fmt.Errorf("%w: the stream %s has no sector", errForm, clip(was.Name))
+			}
+			*s.sector = *known
+		}
 		if saved.Form {
 			s.judge = nil
 		}
@@ -149,7 +161,7 @@ func (a *auditor) recallStreams(m memory) error {
 
 func (h *host) recall(s savedHost) (err error) {
 	was := s.Host
-	was.number, was.sales = h.number, h.sales
+	was.number, was.sales, was.sectors = h.number, h.sales, h.sectors
 	was.Tx.Intents, was.Queue.Slots = orEmpty(was.Tx.Intents), orEmpty(was.Queue.Slots)
 	was.Ledger.state, was.Queue.state = h.Ledger.state, h.Queue.state
 	*h = *was
@@ -169,6 +181,13 @@ func (h *host) recall(s savedHost) (err error) {
 		}
 		l.Life.account = l.Account
 		h.sales[l.Life.Slot] = l.Life
+	}
+	for _, l := range s.Sectors {
+		if l == nil {
+			return fmt.Errorf("%w: a sector without a life", errForm)
+		}
+		l.Until = l.Until.UTC()
+		h.sectors[l.Number] = l
 	}
 	return nil
 }

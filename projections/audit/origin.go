@@ -48,7 +48,7 @@ func (a *auditor) checkID(s *stream, r events.Recorded, m proto.Message) {
 		sum := sha256.Sum256(content)
 		a.holdID(r, r.ID == events.NewEventID(r.Stream, hex.EncodeToString(sum[:]), int(r.Revision)))
 		return
-	case kindUnknown, kindDisposable, kindMarket, kindLedger, kindQueue, kindSale, kindValidator:
+	case kindUnknown, kindDisposable, kindMarket, kindLedger, kindQueue, kindSale, kindValidator, kindSector:
 	}
 	begins := func(first uint64) bool {
 		if r.Revision-first >= events.MaxAppendEvents {
@@ -112,6 +112,8 @@ func (a *auditor) checkCause(s *stream, r events.Recorded, m proto.Message) {
 		why = causeOfSale(s.life, c, m)
 	case kindValidator:
 		why = causeOfMarking(c, m)
+	case kindSector:
+		why = causeOfSector(s, r, c, m)
 	case kindUnknown, kindHost, kindTx, kindDisposable:
 	}
 	if why != "" {
@@ -137,6 +139,11 @@ func causeOfLedger(h *host, c events.Cause, m proto.Message, a *auditor) string 
 	case events.CauseCommand:
 		return unless(slices.Contains(causesOfLedger, c.What), causeOfOthers)
 	case events.CauseSale:
+	case events.CauseSector:
+		if of, ok := m.(interface{ GetSector() uint64 }); !ok || of.GetSector() != c.Number {
+			return "the event is about something else"
+		}
+		return h.sectors[c.Number].knows(c)
 	case events.CauseBlock, events.CauseLog, events.CauseMarket, events.CauseWork, events.CauseEffect:
 		return causeOfOthers
 	}
@@ -174,7 +181,7 @@ func (a *auditor) causeOfQueue(s *stream, r events.Recorded, c events.Cause, m p
 		}
 		same := e.GetRequestId() == c.Request.String() && e.GetSlotIndex() == c.Number
 		return unless(same, "that is another slot's work")
-	case events.CauseBlock, events.CauseLog, events.CauseSale, events.CauseEffect:
+	case events.CauseBlock, events.CauseLog, events.CauseSale, events.CauseEffect, events.CauseSector:
 	}
 	return causeOfOthers
 }
@@ -215,7 +222,7 @@ func causeOfSale(l *life, c events.Cause, m proto.Message) string {
 	case events.CauseBlock:
 		return ""
 	case events.CauseEffect:
-	case events.CauseLog, events.CauseMarket, events.CauseSale, events.CauseWork:
+	case events.CauseLog, events.CauseMarket, events.CauseSale, events.CauseWork, events.CauseSector:
 		return causeOfOthers
 	}
 	if c.What == "delete-data" { // Instead of deleting, a slot that was lost is filled again.
@@ -271,7 +278,7 @@ func (a *auditor) checkCorrelation(s *stream, r events.Recorded, m proto.Message
 		if of, ok := m.(interface{ GetKey() string }); ok {
 			want = s.host.Tx.Intents[of.GetKey()].Correlation
 		}
-	case kindUnknown, kindHost, kindDisposable:
+	case kindUnknown, kindHost, kindDisposable, kindSector:
 	}
 	has := r.Meta.Correlation
 	if want == "" || has == want || has == "" && !must {

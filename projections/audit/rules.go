@@ -52,6 +52,14 @@ const (
 	ReservationNotOpen    Rule = "reservation-not-open"
 	ReservationUnreleased Rule = "reservation-unreleased"
 
+	SectorTransition    Rule = "sector-transition"
+	SectorIdentity      Rule = "sector-identity"
+	SectorOwner         Rule = "sector-owner"
+	SectorSpace         Rule = "sector-space"
+	SectorDeposit       Rule = "sector-deposit"
+	SectorReleasedEarly Rule = "sector-released-early"
+	SectorUnreleased    Rule = "sector-unreleased"
+
 	QueueContradiction Rule = "queue-contradiction"
 	QueueInconsistent  Rule = "queue-inconsistent"
 	QueueCriterion     Rule = "queue-criterion"
@@ -135,6 +143,14 @@ var ruleTable = []RuleInfo{
 	{ReservationEarly, Error, "A reservation is released when the sale has ended and its data is deleted, not before."},
 	{ReservationNotOpen, Error, "A reservation is released once."},
 	{ReservationUnreleased, Error, "A settled sale holds nothing."},
+	{SectorTransition, Error, "Each event of a sector is one that its state allows, and each step has the attempt " +
+		"and the key that follow."},
+	{SectorIdentity, Error, "A sector is the one that its stream is named after."},
+	{SectorOwner, Error, "The ledger holds space and deposit for sectors that are in the record and asked for it."},
+	{SectorSpace, Error, "Ledger and sector say the same of its space, and of the deposit that came with it."},
+	{SectorDeposit, Error, "Ledger and sector say the same of what was returned and lost of the deposit."},
+	{SectorReleasedEarly, Error, "Space of a sector is given back when its files are gone, not before."},
+	{SectorUnreleased, Warning, "A sector that is over holds nothing."},
 	{QueueContradiction, Error, "An event of the queue fits what was before it."},
 	{QueueInconsistent, Error, "The queue's indexes agree."},
 	{QueueCriterion, Warning, "A slot is refused by a criterion that is written down."},

@@ -28,7 +28,7 @@ const (
 	// checkpointSchema is the version of the state. Every change of the state's form needs
 	// a new version, and a test demands it (testdata/shape.golden). A change of the rules
 	// makes a checkpoint useless in any case.
-	checkpointSchema = 7
+	checkpointSchema = 8
 	// maxCheckpointBytes is the largest file that is read: with a larger one it
 	// is better to begin again.
 	maxCheckpointBytes = 4 << 30
@@ -69,7 +69,7 @@ func (a *auditor) header() header {
 
 func rulesDigest() string {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%+v %v %v", ruleTable, table, phases)
+	fmt.Fprintf(sum, "%+v %v %v %v %v", ruleTable, table, phases, sectorTable, stepsOfState)
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 

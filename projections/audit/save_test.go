@@ -267,7 +267,7 @@ func TestSettledSalesAreAtRest(t *testing.T) {
 	stream := r.list[r.at("SaleStarted", 0)].Stream
 	r.insert(len(r.list), stream, &messages.DataDeleted{})
 	report := audited(t, r, Options{})
-	if len(report.Findings) != 1 || report.Findings[0].Rule != SaleTransition || report.Streams != 7 {
+	if len(report.Findings) != 1 || report.Findings[0].Rule != SaleTransition || report.Streams != 9 {
 		t.Fatalf("%d streams, findings %v", report.Streams, report.Findings)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -31,6 +32,7 @@ type stream struct {
 	Partial bool
 	host    *host // nil: the stream belongs to none
 	life    *life // of a sale
+	sector  *sectorLife
 	Recent  *recent
 	Scanned uint64 // of a market: its newest block
 	// judge checks an event; it returns false for one of another machine. It is
@@ -59,6 +61,7 @@ const (
 	kindSale
 	kindTx
 	kindValidator
+	kindSector
 	// kindDisposable are snapshots: they only make a start faster. Only their
 	// form is checked.
 	kindDisposable
@@ -68,7 +71,7 @@ const (
 var kinds = map[string]kind{
 	events.CategoryHost: kindHost, events.CategoryMarket: kindMarket, events.CategoryCapacity: kindLedger,
 	events.CategorySlotQueue: kindQueue, events.CategorySale: kindSale, events.CategoryTx: kindTx,
-	events.CategoryValidator: kindValidator,
+	events.CategoryValidator: kindValidator, events.CategorySector: kindSector,
 }
 
 func kindOf(name string) kind {
@@ -91,6 +94,7 @@ type host struct {
 	Ledger   *ledger
 	Queue    *queue
 	sales    map[events.SlotID]*life // that are not at rest
+	sectors  map[uint64]*sectorLife
 	Tx       txAccount
 	Money    money
 	Marks    marks
@@ -101,7 +105,8 @@ func (a *auditor) host(address string) *host {
 	if h == nil {
 		h = &host{
 			Address: address, number: uint32(len(a.hosts)), Ledger: newLedger(), Queue: newQueue(),
-			sales: map[events.SlotID]*life{}, Tx: txAccount{Intents: map[string]intent{}},
+			sales: map[events.SlotID]*life{}, sectors: map[uint64]*sectorLife{},
+			Tx: txAccount{Intents: map[string]intent{}},
 		}
 		a.hosts[address] = h
 	}
@@ -136,6 +141,14 @@ func (a *auditor) makeStream(name string) *stream {
 		}
 		s.host, s.life = a.host(owner.String()), &life{Slot: slot, Phase: unknown}
 		s.host.sales[slot] = s.life
+	case kindSector:
+		owner, number, err := events.ParseSectorStream(name)
+		if err != nil {
+			s.kind = kindUnknown
+			return s
+		}
+		s.host, s.sector = a.host(owner.String()), &sectorLife{Number: number}
+		s.host.sectors[number] = s.sector
 	case kindMarket:
 		s.Recent = &recent{}
 	case kindUnknown, kindDisposable:
@@ -146,7 +159,7 @@ func (a *auditor) makeStream(name string) *stream {
 
 // appoint gives a stream the judge of its machine.
 func (a *auditor) appoint(s *stream) {
-	h, l := s.host, s.life
+	h, l, one := s.host, s.life, s.sector
 	switch s.kind {
 	case kindHost:
 		s.judge = func(p place, m proto.Message) bool { return a.judgeHost(h, p, m) }
@@ -166,6 +179,9 @@ func (a *auditor) appoint(s *stream) {
 	case kindSale:
 		s.judge = judgeAs(func(p place, e sale.Event) { a.judgeSale(s, p, e) })
 		s.abandon = func() { *l = life{Slot: l.Slot, Broken: true} }
+	case kindSector:
+		s.judge = judgeAs(func(p place, e sector.Event) { a.judgeSector(s, p, e) })
+		s.abandon = func() { *one = sectorLife{Number: one.Number, Broken: true} }
 	case kindUnknown, kindDisposable:
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -46,13 +47,16 @@ type Writer struct {
 	Ledger capacity.State
 	Queue  slotqueue.State
 	Sales  map[events.SlotID]sale.State
-	Epoch  uint64
+	// Sectors are by their numbers.
+	Sectors map[uint64]sector.Info
+	Epoch   uint64
 	// RepairReward is how much less than the collateral the next fills take.
 	RepairReward events.Amount
 
-	codec *events.Codec
-	count map[string]uint64
-	block uint64
+	codec   *events.Codec
+	count   map[string]uint64
+	block   uint64
+	because string // what the next events of sectors follow from, and of the ledger that they ask
 }
 
 // New is a host without a record.
@@ -60,7 +64,8 @@ func New(t T, store events.Store, me events.Address) *Writer {
 	return &Writer{
 		T: t, Store: store, Me: me, Now: Begin, Ledger: capacity.New(),
 		Queue: slotqueue.New(slotqueue.Limits{}), Sales: map[events.SlotID]sale.State{},
-		codec: catalog.Codec(), count: map[string]uint64{}, block: 300,
+		Sectors: map[uint64]sector.Info{},
+		codec:   catalog.Codec(), count: map[string]uint64{}, block: 300,
 	}
 }
 
@@ -132,7 +137,7 @@ func (w *Writer) cause(stream string, m proto.Message) string {
 	case events.CategoryMarket:
 		return CauseOf(m)
 	}
-	return "operator"
+	return cmp.Or(w.because, "operator")
 }
 
 func (w *Writer) correlation(stream string, m proto.Message) string {
