@@ -18,7 +18,7 @@ var ErrAmbiguous = errors.New("several streams begin so")
 
 // Find returns the name of the stream that a text stands for: its name, the
 // beginning of the name, its category if that has one stream only, or the
-// beginning of a slot's id. A complete name that is not known is returned as it
+// beginning of a slot's id, or sector-N. A complete name that is not known is returned as it
 // is. ErrUnknownStream names the nearest known ones.
 func Find(typed string, known []string) (string, error) {
 	typed = strings.TrimSpace(typed)
@@ -30,7 +30,7 @@ func Find(typed string, known []string) (string, error) {
 	}
 	var found []string
 	for _, name := range known {
-		if strings.HasPrefix(name, typed) || isSlot(name, typed) {
+		if strings.HasPrefix(name, typed) || isSlot(name, typed) || isSector(name, typed) {
 			found = append(found, name)
 		}
 	}
@@ -56,12 +56,21 @@ func isSlot(stream, digits string) bool {
 	return err == nil && len(digits) >= least && strings.HasPrefix(slot.String(), "0x"+digits)
 }
 
+// isSector reports whether a stream is that of the sector that "sector-N" names.
+func isSector(stream, typed string) bool {
+	_, number, err := events.ParseSectorStream(stream)
+	return err == nil && typed == fmt.Sprintf("%s-%d", events.CategorySector, number)
+}
+
 // whole reports whether a text has the form of a complete stream name of ours.
 func whole(name string) bool {
 	category, rest, _ := strings.Cut(name, "-")
 	switch category {
 	case events.CategorySale:
 		_, _, err := events.ParseSaleStream(name)
+		return err == nil
+	case events.CategorySector:
+		_, _, err := events.ParseSectorStream(name)
 		return err == nil
 	case events.CategoryHost, events.CategoryCapacity, events.CategorySlotQueue, events.CategoryTx:
 		a, err := events.ParseAddress(rest)

@@ -10,6 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/events/validation"
 	"github.com/hostnode/hostnode/messages"
@@ -31,6 +32,8 @@ func machineOf(stream string) machine {
 		return &ledgerMachine{coreOf(capacity.New(), capacity.Evolve)}
 	case events.CategorySlotQueue:
 		return &queueMachine{coreOf(slotqueue.New(slotqueue.Limits{MaxItems: math.MaxInt}), slotqueue.Evolve)}
+	case events.CategorySector:
+		return &sectorMachine{coreOf(sector.New(sector.Policy{}), sector.Evolve)}
 	case events.CategoryHost:
 		return &hostMachine{}
 	case events.CategoryTx:

@@ -31,7 +31,7 @@ func streams() map[string]string {
 		"SaleStarted": events.SaleStream(me, slot), "QuotaSet": events.CapacityStream(me),
 		"SlotsQueued": events.SlotQueueStream(me), "HostStarted": events.HostStream(me),
 		"TxIntended": events.TxStream(me), "BlocksScanned": events.MarketStream(1337, events.Address{2}),
-		"ValidationStarted": events.ValidatorStream(me),
+		"ValidationStarted": events.ValidatorStream(me), "SectorStart": events.SectorStream(me, 1),
 	}
 }
 
@@ -216,10 +216,12 @@ func TestNamesOfStreamsMayBeCutShort(t *testing.T) {
 	sale, other := events.SaleStream(me, slot), events.SaleStream(me, events.SlotID{0x51, 0x08})
 	known := []string{
 		events.HostStream(me), events.CapacityStream(me), sale, other, events.SlotQueueStream(me),
+		events.SectorStream(me, 1), events.SectorStream(me, 12),
 	}
 	foreign := events.TxStream(events.Address{9})
 	for typed, want := range map[string]string{
 		sale: sale, "capacity": events.CapacityStream(me), "host-0xaa": events.HostStream(me),
+		"sector-1": events.SectorStream(me, 1), "sector-12": events.SectorStream(me, 12),
 		"0x5107": sale, "5108": other, " slotq ": events.SlotQueueStream(me), foreign: foreign,
 	} {
 		if got, err := replay.Find(typed, known); err != nil || got != want {
