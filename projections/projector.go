@@ -282,6 +282,9 @@ func (p *Projector) Hosts() HostsView { return look(p, (*Views).Hosts) }
 // Validators is the view of what was marked.
 func (p *Projector) Validators() ValidatorsView { return look(p, (*Views).Validators) }
 
+// Sectors is the view of the sectors.
+func (p *Projector) Sectors() SectorsView { return look(p, (*Views).Sectors) }
+
 func look[T any](p *Projector, view func(*Views) T) T {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

@@ -161,7 +161,7 @@ func TestAFollowingProjectorSeesWhatIsAppended(t *testing.T) {
 	for range 2 {
 		readers.Go(func() {
 			for {
-				if s, err := p.Snapshot(); err != nil || len(s.Tables) != 9 {
+				if s, err := p.Snapshot(); err != nil || len(s.Tables) != 10 {
 					t.Errorf("%d views, error %v", len(s.Tables), err)
 				}
 				select {

@@ -3,11 +3,13 @@ package projections
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
@@ -37,6 +39,56 @@ type savedHost struct {
 	Starts      starts
 	Earnings    earnings
 	Validator   validating
+	Sectors     []savedSector
+	Over        []uint64 // of the sectors
+	Forgotten   uint64
+}
+
+// savedSector is a sector whose maps are lists, in order.
+type savedSector struct {
+	Sector openSector
+	Steps  []savedStep
+	States []savedFailures
+}
+
+type savedStep struct {
+	Step     sector.Step
+	Attempts uint32
+	Time     stepTime
+}
+
+type savedFailures struct {
+	State    sector.State
+	Failures uint32
+}
+
+func (s openSector) save() savedSector {
+	out := savedSector{Sector: s}
+	for _, step := range slices.Sorted(maps.Keys(s.State.Attempts)) {
+		out.Steps = append(out.Steps, savedStep{step, s.State.Attempts[step], s.Times[step]})
+	}
+	for _, state := range slices.Sorted(maps.Keys(s.State.Failures)) {
+		out.States = append(out.States, savedFailures{state, s.State.Failures[state]})
+	}
+	out.Sector.Times, out.Sector.State.Attempts, out.Sector.State.Failures = nil, nil, nil
+	return out
+}
+
+func (s savedSector) restore() (*openSector, error) {
+	one := s.Sector
+	if !one.State.State.Known() {
+		return nil, fmt.Errorf("%w: state %q of a sector", errForm, one.State.State)
+	}
+	one.Times, one.State.Attempts = map[sector.Step]stepTime{}, map[sector.Step]uint32{}
+	one.State.Failures = map[sector.State]uint32{}
+	for _, step := range s.Steps {
+		one.State.Attempts[step.Step] = step.Attempts
+		one.Times[step.Step] = step.Time
+	}
+	for _, f := range s.States {
+		one.State.Failures[f.State] = f.Failures
+	}
+	return &one, nil
 }
 
 func (v *Views) save() savedViews {
@@ -55,9 +107,13 @@ func (h *host) save() savedHost {
 		HasQueue: h.queue.known, Queue: h.queue.state.Pieces(), Refusals: h.queue.refused(),
 		Txs: h.txs.inOrder(), NextTx: h.txs.next, ClosedTxs: h.txs.closed,
 		Starts: h.starts, Earnings: h.earnings, Validator: h.validator,
+		Over: h.sectors.over, Forgotten: h.sectors.forgotten,
 	}
 	for _, slot := range sortedSlots(h.sales.open) {
 		s.Sales = append(s.Sales, *h.sales.open[slot])
+	}
+	for _, number := range slices.Sorted(maps.Keys(h.sectors.all)) {
+		s.Sectors = append(s.Sectors, h.sectors.all[number].save())
 	}
 	return s
 }
@@ -99,6 +155,14 @@ func (s savedHost) restore(l Limits) (*host, error) {
 			return nil, fmt.Errorf("%w: phase %d of a sale", errForm, open.State.Phase)
 		}
 		h.sales.open[open.State.Slot] = &open
+	}
+	h.sectors.over, h.sectors.forgotten = s.Over, s.Forgotten
+	for _, saved := range s.Sectors {
+		one, err := saved.restore()
+		if err != nil {
+			return nil, err
+		}
+		h.sectors.all[one.State.Number] = one
 	}
 	for _, r := range s.Refusals {
 		h.queue.refusals[r.Criterion] = &r

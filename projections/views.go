@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -29,6 +30,8 @@ type Limits struct {
 	// open or settled, default 20: with 100,000 hosted slots some 400 MB.
 	ClosedProofs  int `json:"closedProofs"`
 	ClosedPeriods int `json:"closedPeriods"`
+	// ClosedSectors is the most sectors that are over, default 10,000: about 20 MB.
+	ClosedSectors int `json:"closedSectors"`
 	// ClosedTransactions is the most mined or abandoned intents, default 1,000.
 	ClosedTransactions int `json:"closedTransactions"`
 	// Starts is the most starts of a host, default 100.
@@ -43,6 +46,7 @@ func (l Limits) withDefaults() Limits {
 	l.ClosedSales = cmp.Or(l.ClosedSales, 10_000)
 	l.ClosedProofs = cmp.Or(l.ClosedProofs, 1_000)
 	l.ClosedPeriods = cmp.Or(l.ClosedPeriods, 20)
+	l.ClosedSectors = cmp.Or(l.ClosedSectors, 10_000)
 	l.ClosedTransactions = cmp.Or(l.ClosedTransactions, 1_000)
 	l.Starts = cmp.Or(l.Starts, 100)
 	l.Criteria = cmp.Or(l.Criteria, 100)
@@ -78,7 +82,7 @@ func (s Scope) Prefixes() []string {
 	if s.Host.Zero() {
 		categories := []string{
 			events.CategoryCapacity, events.CategorySale, events.CategorySlotQueue,
-			events.CategoryTx, events.CategoryHost, events.CategoryValidator,
+			events.CategoryTx, events.CategoryHost, events.CategoryValidator, events.CategorySector,
 		}
 		for i, c := range categories {
 			categories[i] = c + "-"
@@ -87,7 +91,7 @@ func (s Scope) Prefixes() []string {
 	}
 	return []string{
 		events.CapacityStream(s.Host), events.CategorySale + "-" + s.Host.String() + "-",
-		events.SlotQueueStream(s.Host),
+		events.SlotQueueStream(s.Host), events.CategorySector + "-" + s.Host.String() + "-",
 		events.TxStream(s.Host), events.HostStream(s.Host), events.ValidatorStream(s.Host),
 	}
 }
@@ -96,6 +100,7 @@ func (s Scope) Prefixes() []string {
 //
 //	capacity-<host>      Ledgers, Reservations
 //	sale-<host>-<slot>   Sales, Proofs, the outcome of reservations, Earnings
+//	sector-<host>-<n>    Sectors; the space and the deposit are those of capacity-<host>
 //	slotqueue-<host>     Queues
 //	tx-<account>         Transactions, Earnings
 //	host-<host>          Hosts
@@ -132,6 +137,7 @@ type host struct {
 	limits   Limits
 	ledger   ledger
 	sales    sales
+	sectors  sectors
 	queue    queue
 	txs      transactions
 	starts   starts
@@ -208,7 +214,7 @@ func (v *Views) wants(stream string) (address string, wanted bool) {
 	category, rest, _ := strings.Cut(stream, "-")
 	switch category {
 	case events.CategoryCapacity, events.CategorySale, events.CategorySlotQueue,
-		events.CategoryTx, events.CategoryHost, events.CategoryValidator:
+		events.CategoryTx, events.CategoryHost, events.CategoryValidator, events.CategorySector:
 	default: // Streams of the market, and of machines without a view.
 		return "", false
 	}
@@ -233,6 +239,11 @@ func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
 		var e sale.Event
 		if e, known = m.(sale.Event); known {
 			h.foldSale(r, e)
+		}
+	case events.CategorySector:
+		var e sector.Event
+		if e, known = m.(sector.Event); known {
+			h.foldSector(r, e)
 		}
 	case events.CategorySlotQueue:
 		var e slotqueue.Event
@@ -263,7 +274,7 @@ func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
 func newHost(address string, l Limits) *host {
 	return &host{
 		address: address, limits: l,
-		ledger: newLedger(), sales: newSales(), queue: newQueue(), txs: newTransactions(),
+		ledger: newLedger(), sales: newSales(), sectors: newSectors(), queue: newQueue(), txs: newTransactions(),
 	}
 }
 
@@ -301,6 +312,7 @@ func (v *Views) Tables() []Table {
 		{"earnings", v.Earnings()},
 		{"hosts", v.Hosts()},
 		{"validators", v.Validators()},
+		{"sectors", v.Sectors()},
 	}
 }
 

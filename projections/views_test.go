@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
@@ -47,6 +48,10 @@ func aDay(t testing.TB) (*events.Memory, *history.Writer) {
 	w.Fill(hosting)
 	w.Due(hosting, 5)
 	w.Enqueue(w.Request(4))
+	w.BeginSector(1)
+	w.SealSector(1)
+	w.BeginSector(2)
+	w.Did(2, &messages.SectorPackingFailed{Reason: "a piece is not what its commitment says"})
 	return store, w
 }
 

@@ -1,0 +1,301 @@
+package projections
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// SectorsView shows the sectors of each host.
+type SectorsView struct {
+	AsOf      events.Position `json:"asOf"`
+	Providers []Provider      `json:"providers"`
+}
+
+// Provider is a host that has, or had, sectors.
+type Provider struct {
+	Host string `json:"host"`
+	// Counts are of the states that some sector is in, in the order of a good life.
+	Counts []StateCount `json:"counts"`
+	Parked uint64       `json:"parked"` // of all: those that wait for somebody
+	Paused uint64       `json:"paused"` // and those that wait until they are tried again
+	// Sectors are first the parked, then the paused ones, then the others, each in order of their
+	// numbers. Forgotten counts those that are over and no longer listed (Limits.ClosedSectors).
+	Sectors   []Sector `json:"sectors"`
+	Forgotten uint64   `json:"forgotten,omitempty"`
+}
+
+// StateCount is how many sectors are in a state.
+type StateCount struct {
+	State   string `json:"state"`
+	Sectors uint64 `json:"sectors"`
+}
+
+// Sector is a sector as it is. Fields that the SectorInfo of storage providers has are named as there, and the
+// others alike; instead of its Log there is the stream, and of what a prover made only the length is here: the
+// stream has it whole. Hashes are empty where there is none. Points in time are of the machine's clock.
+type Sector struct {
+	Host         string
+	SectorNumber uint64
+	State        string
+	Since        time.Time // when it came into this state
+	StartedAt    time.Time
+	Size         events.Bytes // padded
+	Pieces       []SectorPiece
+	Pending      []SectorPiece `json:",omitempty"` // that are to be added
+
+	TicketValue        string `json:",omitempty"`
+	TicketEpoch        uint64 `json:",omitempty"`
+	PreCommit1OutBytes int    `json:",omitempty"`
+	CommD              string `json:",omitempty"`
+	CommR              string `json:",omitempty"`
+	ProofBytes         int    `json:",omitempty"`
+	PreCommitMessage   string `json:",omitempty"`
+	SeedValue          string `json:",omitempty"`
+	SeedEpoch          uint64 `json:",omitempty"`
+	CommitMessage      string `json:",omitempty"`
+	InvalidProofs      uint64 `json:",omitempty"` // in a row
+	FaultReportMsg     string `json:",omitempty"`
+	RecoveryMsg        string `json:",omitempty"`
+	TerminateMsg       string `json:",omitempty"`
+	LastErr            string `json:",omitempty"`
+
+	Over bool // nothing is left to do, and nothing is held
+	// Step is what runs, with its attempt; empty: nothing does.
+	Step    string `json:",omitempty"`
+	Attempt uint32 `json:",omitempty"`
+	// PausedUntil is when what failed is tried again, or what was away is asked again (Outage).
+	PausedUntil time.Time `json:",omitzero"`
+	Outage      bool      `json:",omitempty"`
+	// Parked is why nothing is done until somebody does one of the Actions.
+	Parked   string     `json:",omitempty"`
+	Actions  []string   `json:",omitempty"`
+	ForcedBy string     `json:",omitempty"` // who put it into this state
+	Wanted   string     `json:",omitempty"` // who wanted it terminated or removed, and why
+	Steps    []StepTime // that were begun, in order of their names
+
+	// Space is what the ledger holds for it now, Deposit what is at stake.
+	Space           SectorSpace
+	Deposit         string
+	DepositReturned string
+	DepositLost     string
+
+	LastEvent Place
+}
+
+// SectorPiece is a piece in a sector; one without a payload is zeros.
+type SectorPiece struct {
+	PieceCID string
+	Size     events.Bytes // padded
+	Payload  events.Bytes
+}
+
+// SectorSpace is bytes by part.
+type SectorSpace struct{ Unsealed, Sealed, Tree, Scratch events.Bytes }
+
+// StepTime is how long a step took, in seconds: the last time, and in all its attempts.
+type StepTime struct {
+	Step     string
+	Attempts uint32
+	Last     float64
+	Total    float64
+}
+
+type sectors struct {
+	all map[uint64]*openSector
+	// over are the numbers of those that are, in the order in which they were.
+	over      []uint64
+	forgotten uint64
+}
+
+func newSectors() sectors { return sectors{all: map[uint64]*openSector{}} }
+
+// openSector is the core's fold with what the core does not keep.
+type openSector struct {
+	State sector.Info
+	// OutBytes and ProofBytes are the lengths of what the state has without its content: ten
+	// thousand proofs are hundreds of megabytes.
+	OutBytes, ProofBytes int
+	Since, Began         time.Time
+	Times                map[sector.Step]stepTime
+	Last                 Place
+}
+
+type stepTime struct{ Last, Total time.Duration }
+
+// something stands for hex whose content is not kept.
+const something = "0x"
+
+func (h *host) foldSector(r events.Recorded, e sector.Event) {
+	_, number, err := events.ParseSectorStream(r.Stream)
+	if err != nil {
+		return // A stream that no sector of ours can have.
+	}
+	s := h.sectors.all[number]
+	if s == nil {
+		s = &openSector{State: sector.New(sector.Policy{})}
+		s.State.Number = number
+		h.sectors.all[number] = s
+	}
+	was := s.State
+	s.fold(r, e)
+	if s.State.Over() && !was.Over() {
+		h.sectors.end(number, h.limits.ClosedSectors)
+	}
+}
+
+func (s *openSector) fold(r events.Recorded, e sector.Event) {
+	before := s.State
+	s.State = sector.Evolve(s.State, e)
+	s.Last = Place{r.Type, at(e), r.Revision, r.Position}
+	if out := s.State.PreCommit1Out; out != something {
+		s.OutBytes, s.State.PreCommit1Out = bytesOf(out)
+	}
+	if proof := s.State.Proof; proof != something {
+		s.ProofBytes, s.State.Proof = bytesOf(proof)
+	}
+	if s.State.State != before.State {
+		s.Since = s.Last.At
+	}
+	if before.Step.Key != "" && s.State.Step.Key != before.Step.Key {
+		took := max(0, s.Last.At.Sub(s.Began))
+		if s.Times == nil {
+			s.Times = map[sector.Step]stepTime{}
+		}
+		s.Times[before.Step.Name] = stepTime{took, s.Times[before.Step.Name].Total + took}
+	}
+	if _, begins := e.(*messages.SectorStepScheduled); begins {
+		s.Began = s.Last.At
+	}
+}
+
+// bytesOf is the length of hex, and what is kept of it.
+func bytesOf(hex string) (n int, kept string) {
+	if hex == "" {
+		return 0, ""
+	}
+	return (len(hex) - len(something)) / 2, something
+}
+
+// end lets those go that were over first.
+func (all *sectors) end(number uint64, limit int) {
+	var dropped *uint64
+	all.over = slices.DeleteFunc(all.over, func(n uint64) bool { return n == number }) // It was over once before.
+	if all.over, dropped = recent(all.over, number, limit); dropped != nil {
+		delete(all.all, *dropped)
+		all.forgotten++
+	}
+}
+
+// Sectors is the view of the sectors.
+func (v *Views) Sectors() SectorsView {
+	out := SectorsView{AsOf: v.asOf, Providers: []Provider{}}
+	for _, h := range v.inOrder() {
+		if len(h.sectors.all) > 0 {
+			out.Providers = append(out.Providers, h.provider())
+		}
+	}
+	return out
+}
+
+func (h *host) provider() Provider {
+	p := Provider{
+		Host: h.address, Counts: []StateCount{}, Sectors: make([]Sector, 0, len(h.sectors.all)),
+		Forgotten: h.sectors.forgotten,
+	}
+	counts := map[sector.State]uint64{}
+	inOrder := slices.SortedFunc(maps.Values(h.sectors.all), func(a, b *openSector) int {
+		return cmp.Or(cmp.Compare(a.urgency(), b.urgency()), cmp.Compare(a.State.Number, b.State.Number))
+	})
+	for _, s := range inOrder {
+		counts[s.State.State]++
+		switch s.urgency() {
+		case parked:
+			p.Parked++
+		case paused:
+			p.Paused++
+		}
+		p.Sectors = append(p.Sectors, s.row(h))
+	}
+	for _, state := range sector.States() {
+		if n := counts[state]; n > 0 {
+			p.Counts = append(p.Counts, StateCount{string(state), n})
+		}
+	}
+	return p
+}
+
+// What a sector needs: the first, somebody; the second, time.
+const (
+	parked = iota
+	paused
+	neither
+)
+
+// urgency orders sectors: the least first.
+func (s *openSector) urgency() int {
+	switch {
+	case s.State.Parked():
+		return parked
+	case !s.State.Until.IsZero():
+		return paused
+	}
+	return neither
+}
+
+func (s *openSector) row(h *host) Sector {
+	st := s.State
+	row := Sector{
+		Host: h.address, SectorNumber: st.Number, State: string(st.State), Since: s.Since, StartedAt: st.BeganAt,
+		Size: st.Size, Pieces: piecesOf(st.Pieces), Pending: piecesOf(st.Pending), TicketValue: hashOf(st.TicketValue),
+		TicketEpoch: st.TicketEpoch, PreCommit1OutBytes: s.OutBytes, CommD: hashOf(st.CommD), CommR: hashOf(st.CommR),
+		ProofBytes: s.ProofBytes, PreCommitMessage: hashOf(st.PreCommitMessage), SeedValue: hashOf(st.SeedValue),
+		SeedEpoch: st.SeedEpoch, CommitMessage: hashOf(st.CommitMessage), InvalidProofs: st.InvalidProofs,
+		FaultReportMsg: hashOf(st.FaultReportMsg), RecoveryMsg: hashOf(st.RecoveryMsg),
+		TerminateMsg: hashOf(st.TerminateMsg), LastErr: st.LastErr, Over: st.Over(), Step: string(st.Step.Name),
+		Attempt: st.Step.Attempt, PausedUntil: st.Until, Outage: st.Outage, Parked: st.Reason, Actions: st.Actions,
+		ForcedBy: st.ForcedBy, Wanted: st.Doing, Steps: s.steps(), LastEvent: s.Last,
+	}
+	one, _ := h.ledger.state.Sector(st.Number)
+	row.Space = spaceOf(one)
+	lost := one.Lost
+	if st.Settled {
+		lost = st.Lost
+	}
+	row.Deposit, row.DepositReturned, row.DepositLost = one.Deposit.String(), st.Returned.String(), lost.String()
+	return row
+}
+
+func spaceOf(one capacity.Sector) SectorSpace {
+	return SectorSpace{one.Unsealed, one.Sealed, one.Tree, one.Scratch}
+}
+
+func (s *openSector) steps() []StepTime {
+	out := make([]StepTime, 0, len(s.State.Attempts))
+	for _, step := range slices.Sorted(maps.Keys(s.State.Attempts)) {
+		t := s.Times[step]
+		out = append(out, StepTime{string(step), s.State.Attempts[step], t.Last.Seconds(), t.Total.Seconds()})
+	}
+	return out
+}
+
+func piecesOf(all []sector.Piece) []SectorPiece {
+	out := make([]SectorPiece, 0, len(all))
+	for _, p := range all {
+		out = append(out, SectorPiece{p.CID, p.Size, p.Payload})
+	}
+	return out
+}
+
+func hashOf(h events.Hash) string {
+	if h.Zero() {
+		return ""
+	}
+	return h.String()
+}
