@@ -48,7 +48,7 @@ type Sector struct {
 	StartedAt    time.Time
 	Size         events.Bytes // padded
 	Pieces       []SectorPiece
-	Pending      []SectorPiece `json:",omitempty"` // that are to be added
+	Pending      []SectorPiece // that are to be added
 
 	TicketValue        string `json:",omitempty"`
 	TicketEpoch        uint64 `json:",omitempty"`

@@ -109,10 +109,10 @@ func (a *app) root() *cobra.Command {
 	config.AddFlags(root.PersistentFlags(), "dataDir", "eventStore.url", "eventStore.passwordFile")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for machines")
 	root.AddCommand(
-		a.statusCommand(), a.salesCommand(), a.saleCommand(), a.queueCommand(), a.drainCommand(), a.quarantineCommand(),
-		a.availabilityCommand(), a.keyCommand(), a.auditCommand(), a.replayCommand(), a.configCommand(),
-		a.versionCommand(), a.exportCommand(), a.importCommand(), a.backupCommand(), a.eventstoreCommand(),
-		a.projectionsCommand(), a.repairCommand(),
+		a.statusCommand(), a.salesCommand(), a.saleCommand(), a.sectorsCommand(), a.queueCommand(), a.drainCommand(),
+		a.quarantineCommand(), a.availabilityCommand(), a.keyCommand(), a.auditCommand(), a.replayCommand(),
+		a.configCommand(), a.versionCommand(), a.exportCommand(), a.importCommand(), a.backupCommand(),
+		a.eventstoreCommand(), a.projectionsCommand(), a.repairCommand(),
 	)
 	root.AddCommand(extraCommands(a.settings)...)
 	a.watch(root)

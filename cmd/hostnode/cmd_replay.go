@@ -20,10 +20,10 @@ func (a *app) replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "replay STREAM", Short: "Show the state of one machine, as it is or was, from its stream",
 		Long: "Fold the events of one stream with the core of its machine and show the state that comes out: a\n" +
-			"sale, the ledger (capacity), the queue (slotqueue), the starts of a host, its transactions (tx), or\n" +
-			"what the contract said (market).\n\n" +
-			"STREAM may be cut short: `sale-0xab…-0x51`, the first digits of a slot, or `capacity` when there is\n" +
-			"one of them.\n\n" +
+			"sale, a sector, the ledger (capacity), the queue (slotqueue), the starts of a host, its transactions\n" +
+			"(tx), or what the contract said (market).\n\n" +
+			"STREAM may be cut short: `sale-0xab…-0x51`, the first digits of a slot, `sector-7`, or `capacity` when\n" +
+			"there is one of them.\n\n" +
 			"--at takes a revision of the stream (17), a position in the whole record (@1234) or a time. Times are\n" +
 			"of the clock of the machine that writes the store: 2026-11-20T08:00:00Z, 2026-11-20 for the first\n" +
 			"moment of that day in UTC, -2h for two hours ago. The state is that after the last event up to then.",

@@ -39,6 +39,7 @@ type Backend interface {
 	Quarantine(ctx context.Context) (Quarantine, error)
 	// TryAgain tries a piece of quarantined work again, by its name in the list.
 	TryAgain(ctx context.Context, work string) (Quarantine, error)
+	SectorReader
 	Inspector
 	// Backup copies the embedded event store into an empty or missing
 	// directory, an absolute path, while the host runs.

@@ -29,6 +29,7 @@ type Past interface {
 	Sales(ctx context.Context, settled int) (Sales, error)
 	Sale(ctx context.Context, slot string) (Story, error)
 	Queue(ctx context.Context) (Queue, error)
+	SectorReader
 }
 
 // ReplayQuestion names a stream and a point in it.
@@ -47,18 +48,18 @@ const pastTime = auditTime
 func inspections(b Inspector) []route {
 	past := func(path string, ask func(p Past, r *http.Request) (any, error)) route {
 		return route{path, map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
-			when, err := ParseWhen(r.URL.Query().Get("at"), distant)
-			if err != nil {
-				return nil, err
-			}
-			p, err := b.At(r.Context(), when)
+			p, err := pastOf(b, r)
 			if err != nil {
 				return nil, err
 			}
 			return ask(p, r)
 		}}, pastTime}
 	}
-	return []route{
+	var routes []route
+	for path, ask := range sectorRoutes(func(r *http.Request) (SectorReader, error) { return pastOf(b, r) }) {
+		routes = append(routes, route{"/v1/past/" + path, map[string]answer{http.MethodGet: ask}, pastTime})
+	}
+	return append(routes, []route{
 		{"/v1/audit", map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
 			o, err := auditQuestion(r.URL.Query())
 			if err != nil {
@@ -87,7 +88,16 @@ func inspections(b Inspector) []route {
 		past("/v1/past/sales/{slot}", func(p Past, r *http.Request) (any, error) {
 			return p.Sale(r.Context(), r.PathValue("slot"))
 		}),
+	}...)
+}
+
+// pastOf is the past that a request is about.
+func pastOf(b Inspector, r *http.Request) (Past, error) {
+	when, err := ParseWhen(r.URL.Query().Get("at"), distant)
+	if err != nil {
+		return nil, err
 	}
+	return b.At(r.Context(), when)
 }
 
 // distant lets a server accept times that the client has made absolute: whether

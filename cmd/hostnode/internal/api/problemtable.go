@@ -113,6 +113,10 @@ var hostKinds = []kind{
 		"`hostnode sales --all` shows all sales with their slots.",
 	},
 	{
+		"sector-unknown", http.StatusNotFound, ErrUnknownSector, "This host has never had a sector of that number.",
+		"`hostnode sectors list` shows all with their numbers.",
+	},
+	{
 		"stream-unknown", http.StatusNotFound, replay.ErrUnknownStream, "There is no such stream.",
 		"Give the stream's name or the beginning of it; `hostnode sales --all` shows the slots of all sales.",
 	},

@@ -24,6 +24,7 @@ type viewer interface {
 	Earnings() projections.EarningsView
 	Hosts() projections.HostsView
 	Validators() projections.ValidatorsView
+	Sectors() projections.SectorsView
 }
 
 // reader answers from views; Live and Offline are built on it.

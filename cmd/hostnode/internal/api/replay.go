@@ -78,6 +78,14 @@ func streamsOf(v viewer) []string {
 	for _, l := range v.Ledgers().Ledgers {
 		host(l.Host)
 	}
+	for _, p := range v.Sectors().Providers {
+		a, err := events.ParseAddress(p.Host)
+		for _, s := range p.Sectors {
+			if err == nil {
+				add(events.SectorStream(a, s.SectorNumber))
+			}
+		}
+	}
 	for _, s := range v.Sales().Sales {
 		a, err1 := events.ParseAddress(s.Host)
 		slot, err2 := events.ParseSlotID(s.Slot)

@@ -124,7 +124,11 @@ func routes(b Backend) []route {
 	get := func(ask func(context.Context) (any, error)) map[string]answer {
 		return map[string]answer{http.MethodGet: func(r *http.Request) (any, error) { return ask(r.Context()) }}
 	}
-	return append(inspections(b), []route{
+	routes := inspections(b)
+	for path, ask := range sectorRoutes(func(*http.Request) (SectorReader, error) { return b, nil }) {
+		routes = append(routes, route{"/v1/" + path, map[string]answer{http.MethodGet: ask}, answerTime})
+	}
+	return append(routes, []route{
 		{"/v1/status", get(func(ctx context.Context) (any, error) { return b.Status(ctx) }), answerTime},
 		{"/v1/ledger", get(func(ctx context.Context) (any, error) { return b.Ledger(ctx) }), answerTime},
 		{"/v1/queue", get(func(ctx context.Context) (any, error) { return b.Queue(ctx) }), answerTime},

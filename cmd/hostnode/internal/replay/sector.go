@@ -31,7 +31,8 @@ func (m *sectorMachine) state() State {
 	}{
 		{"ticket", s.TicketValue}, {"commD", s.CommD}, {"commR", s.CommR}, {"seed", s.SeedValue},
 		{"preCommitMessage", s.PreCommitMessage}, {"commitMessage", s.CommitMessage},
-		{"faultReportMessage", s.FaultReportMsg}, {"recoveryMessage", s.RecoveryMsg}, {"terminateMessage", s.TerminateMsg},
+		{"faultReportMessage", s.FaultReportMsg}, {"recoveryMessage", s.RecoveryMsg},
+		{"terminateMessage", s.TerminateMsg},
 	}
 	for _, h := range hashes {
 		if !h.value.Zero() {

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/projections"
+)
+
+func (a *app) sectorsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "sectors", Short: "Look at sectors: which there are, how one stands, what happened to it",
+	}
+	cmd.AddCommand(a.sectorsList(), a.sectorsStatus(), a.sectorsTimeline())
+	return cmd
+}
+
+func (a *app) sectorsList() *cobra.Command {
+	ask := func(ctx context.Context, b api.SectorReader) (api.Sectors, error) { return b.Sectors(ctx) }
+	return asAt(a, &cobra.Command{
+		Use: "list", Short: "List the sectors: the parked ones first, then those that wait", Args: cobra.NoArgs,
+		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Sectors, error) {
+			return ask(ctx, b)
+		}, printSectors),
+	}, func(ctx context.Context, p api.Past, _ []string) (api.Sectors, error) { return ask(ctx, p) }, printSectors)
+}
+
+func printSectors(p *paper, s api.Sectors) error {
+	if len(s.Sectors) == 0 {
+		p.line("no sectors yet")
+		p.asOf(s.AsOf)
+		return nil
+	}
+	var counts []string
+	for _, c := range s.Counts {
+		counts = append(counts, fmt.Sprintf("%d %s", c.Sectors, c.State))
+	}
+	p.line("%s; parked %d, paused %d", strings.Join(counts, ", "), s.Parked, s.Paused)
+	rows := [][]string{{"SECTOR", "STATE", "SINCE", "SIZE", "STEP", "SPACE", "DEPOSIT", "WAITS FOR"}}
+	for _, one := range s.Provider.Sectors {
+		rows = append(rows, []string{
+			fmt.Sprint(one.SectorNumber), one.State, clock(one.Since), size(one.Size), stepOf(one),
+			size(one.Space.Unsealed + one.Space.Sealed + one.Space.Tree + one.Space.Scratch),
+			grouped(one.Deposit), sectorWaits(one),
+		})
+	}
+	p.rows(rows)
+	if s.Forgotten > 0 {
+		p.line("%s not shown; `hostnode sectors timeline N` has what happened to one",
+			count(s.Forgotten, "older sector that is over"))
+	}
+	p.line("deposits in base units; `hostnode sectors status N` says all of one")
+	p.asOf(s.AsOf)
+	return nil
+}
+
+func stepOf(s projections.Sector) string {
+	if s.Attempt < 2 {
+		return s.Step
+	}
+	return fmt.Sprintf("%s (attempt %d)", s.Step, s.Attempt)
+}
+
+// sectorWaits says what a sector waits for.
+func sectorWaits(s projections.Sector) string {
+	switch {
+	case s.Parked != "":
+		return "somebody: " + s.Parked
+	case !s.PausedUntil.IsZero():
+		return fmt.Sprintf("%s: %s", clock(s.PausedUntil), s.LastErr)
+	case s.Over:
+		return "nothing"
+	case s.Step != "":
+		return "the step"
+	}
+	return "nothing it has to do"
+}
+
+func (a *app) sectorsStatus() *cobra.Command {
+	ask := func(ctx context.Context, b api.SectorReader, args []string) (api.Sector, error) {
+		n, err := sectorNumber(args[0])
+		if err != nil {
+			return api.Sector{}, err
+		}
+		return b.Sector(ctx, n)
+	}
+	return asAt(a, &cobra.Command{
+		Use: "status N", Short: "Say how a sector stands, why, and what can be done", Args: cobra.ExactArgs(1),
+		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Sector, error) {
+			return ask(ctx, b, args)
+		}, printSector),
+	}, func(ctx context.Context, p api.Past, args []string) (api.Sector, error) {
+		return ask(ctx, p, args)
+	}, printSector)
+}
+
+func sectorNumber(text string) (uint64, error) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%w: %.40q is no number of a sector; they are counted from 1", errUsage, text)
+	}
+	return n, nil
+}
+
+func printSector(p *paper, answer api.Sector) error {
+	s := answer.Sector
+	p.line("Sector %d of %s", s.SectorNumber, s.Host)
+	p.line("%s since %s; waits for %s.", s.State, clock(s.Since), sectorWaits(s))
+	if len(s.Actions) > 0 {
+		p.line("what can be done: %s", strings.Join(s.Actions, ", "))
+	}
+	p.line("")
+	rows := [][]string{
+		{"size", size(s.Size)},
+		{"pieces", fmt.Sprintf("%d, and %d to be added", len(s.Pieces), len(s.Pending))},
+		{"space", fmt.Sprintf("%s unsealed, %s sealed, %s tree, %s scratch", size(s.Space.Unsealed),
+			size(s.Space.Sealed), size(s.Space.Tree), size(s.Space.Scratch))},
+		{"deposit", fmt.Sprintf("%s at stake, %s returned, %s lost", grouped(s.Deposit), grouped(s.DepositReturned),
+			grouped(s.DepositLost))},
+	}
+	for _, fact := range [][2]string{
+		{"last error", s.LastErr}, {"forced by", s.ForcedBy}, {"wanted by", s.Wanted},
+		{"ticket", s.TicketValue}, {"CommD", s.CommD}, {"CommR", s.CommR}, {"seed", s.SeedValue},
+		{"precommit", s.PreCommitMessage}, {"commit", s.CommitMessage}, {"fault report", s.FaultReportMsg},
+		{"recovery", s.RecoveryMsg}, {"termination", s.TerminateMsg},
+	} {
+		if fact[1] != "" {
+			rows = append(rows, fact[:])
+		}
+	}
+	p.rows(rows)
+	if len(s.Steps) > 0 {
+		p.line("")
+		steps := [][]string{{"STEP", "ATTEMPTS", "LAST TOOK", "IN ALL"}}
+		for _, step := range s.Steps {
+			steps = append(steps, []string{
+				step.Step, fmt.Sprint(step.Attempts), seconds(step.Last), seconds(step.Total),
+			})
+		}
+		p.rows(steps)
+	}
+	p.asOf(answer.AsOf)
+	return nil
+}
+
+func seconds(s float64) string {
+	return time.Duration(s * float64(time.Second)).Round(time.Millisecond).String()
+}
+
+func (a *app) sectorsTimeline() *cobra.Command {
+	page := projections.Page{}
+	ask := func(ctx context.Context, b api.SectorReader, args []string) (api.SectorTimeline, error) {
+		n, err := sectorNumber(args[0])
+		if err != nil {
+			return api.SectorTimeline{}, err
+		}
+		return b.SectorTimeline(ctx, n, page)
+	}
+	cmd := &cobra.Command{
+		Use: "timeline N", Short: "Tell what happened to a sector, in pages", Args: cobra.ExactArgs(1),
+		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.SectorTimeline, error) {
+			return ask(ctx, b, args)
+		}, printSectorTimeline),
+	}
+	cmd.Flags().Uint64Var(&page.From, "from", 0, "begin with this revision")
+	cmd.Flags().IntVar(&page.Most, "most", api.DefaultMoments, "show so many events at most")
+	return asAt(a, cmd, func(ctx context.Context, p api.Past, args []string) (api.SectorTimeline, error) {
+		return ask(ctx, p, args)
+	}, printSectorTimeline)
+}
+
+func printSectorTimeline(p *paper, t api.SectorTimeline) error {
+	rows := [][]string{{"REVISION", "AT", "EVENT", "STATE AFTER", "WHAT IT SAYS"}}
+	for _, m := range t.Page.Moments {
+		rows = append(rows, []string{fmt.Sprint(m.Revision), clock(m.At), m.Type, m.State, m.Sentence})
+	}
+	p.rows(rows)
+	if t.Page.Next > 0 {
+		p.line("it goes on: hostnode sectors timeline %d --from %d", t.Page.SectorNumber, t.Page.Next)
+	}
+	p.asOf(t.AsOf)
+	return nil
+}

@@ -1,0 +1,176 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections"
+)
+
+// ErrUnknownSector: this host has never had a sector of the number.
+var ErrUnknownSector = errors.New("no such sector")
+
+// Bounds of a page of a sector's timeline.
+const (
+	DefaultMoments = 100
+	MaxMoments     = 10_000
+)
+
+// SectorReader tells of sectors.
+type SectorReader interface {
+	// Sectors lists all, those that need somebody first.
+	Sectors(ctx context.Context) (Sectors, error)
+	// Sector is one of them; ErrUnknownSector.
+	Sector(ctx context.Context, number uint64) (Sector, error)
+	// SectorTimeline is a page of its events; ErrUnknownSector.
+	SectorTimeline(ctx context.Context, number uint64, page projections.Page) (SectorTimeline, error)
+}
+
+// Sectors are the sectors of this host.
+type Sectors struct {
+	AsOf AsOf `json:"asOf"`
+	projections.Provider
+}
+
+// Sector is one of them.
+type Sector struct {
+	AsOf   AsOf               `json:"asOf"`
+	Sector projections.Sector `json:"sector"`
+}
+
+// SectorTimeline is a page of the events of a sector.
+type SectorTimeline struct {
+	AsOf AsOf                       `json:"asOf"`
+	Page projections.SectorTimeline `json:"page"`
+}
+
+func (r *reader) provider() projections.Provider {
+	p := mine(r, r.views.Sectors().Providers, func(p projections.Provider) string { return p.Host })
+	if p.Sectors == nil {
+		p = projections.Provider{
+			Host: r.host.String(), Counts: []projections.StateCount{}, Sectors: []projections.Sector{},
+		}
+	}
+	return p
+}
+
+// Sectors implements SectorReader.
+func (r *reader) Sectors(context.Context) (Sectors, error) {
+	return Sectors{r.asOf(), r.provider()}, nil
+}
+
+// Sector implements SectorReader.
+func (r *reader) Sector(_ context.Context, number uint64) (Sector, error) {
+	all := r.provider().Sectors
+	i := slices.IndexFunc(all, func(s projections.Sector) bool { return s.SectorNumber == number })
+	if i < 0 {
+		return Sector{}, fmt.Errorf("%w: number %d", ErrUnknownSector, number)
+	}
+	return Sector{r.asOf(), all[i]}, nil
+}
+
+// SectorTimeline implements SectorReader.
+func (r *reader) SectorTimeline(ctx context.Context, number uint64, page projections.Page) (SectorTimeline, error) {
+	if page.Most < 1 || page.Most > MaxMoments {
+		return SectorTimeline{}, fmt.Errorf("%w: most = %d, allowed: 1 to %d", ErrBadRequest, page.Most, MaxMoments)
+	}
+	out, err := projections.ReadSectorTimeline(ctx, r.store, r.host, number, page, r.past)
+	if errors.Is(err, events.ErrStreamNotFound) {
+		return SectorTimeline{}, fmt.Errorf("%w: number %d", ErrUnknownSector, number)
+	}
+	return SectorTimeline{r.asOf(), out}, err
+}
+
+// sectorRoutes are those of a SectorReader, below a path; reading finds it for a request.
+func sectorRoutes(reading func(*http.Request) (SectorReader, error)) map[string]answer {
+	with := func(ask func(SectorReader, *http.Request) (any, error)) answer {
+		return func(r *http.Request) (any, error) {
+			b, err := reading(r)
+			if err != nil {
+				return nil, err
+			}
+			return ask(b, r)
+		}
+	}
+	one := func(ask func(SectorReader, *http.Request, uint64) (any, error)) answer {
+		return with(func(b SectorReader, r *http.Request) (any, error) {
+			n, err := strconv.ParseUint(r.PathValue("number"), 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("%w: %.40q is no number of a sector", ErrBadRequest, r.PathValue("number"))
+			}
+			return ask(b, r, n)
+		})
+	}
+	return map[string]answer{
+		"sectors": with(func(b SectorReader, r *http.Request) (any, error) { return b.Sectors(r.Context()) }),
+		"sectors/{number}": one(func(b SectorReader, r *http.Request, n uint64) (any, error) {
+			return b.Sector(r.Context(), n)
+		}),
+		"sectors/{number}/timeline": one(func(b SectorReader, r *http.Request, n uint64) (any, error) {
+			page, err := pageOf(r.URL.Query())
+			if err != nil {
+				return nil, err
+			}
+			return b.SectorTimeline(r.Context(), n, page)
+		}),
+	}
+}
+
+func pageOf(q url.Values) (projections.Page, error) {
+	page := projections.Page{Most: DefaultMoments}
+	var err error
+	if from := q.Get("from"); from != "" {
+		if page.From, err = strconv.ParseUint(from, 10, 64); err != nil {
+			return page, fmt.Errorf("%w: from = %.40q is no revision", ErrBadRequest, from)
+		}
+	}
+	if most := q.Get("most"); most != "" {
+		if page.Most, err = strconv.Atoi(most); err != nil {
+			return page, fmt.Errorf("%w: most = %.40q is no number", ErrBadRequest, most)
+		}
+	}
+	return page, nil
+}
+
+func sectorPath(number uint64) string { return "sectors/" + strconv.FormatUint(number, 10) }
+
+func queryOf(page projections.Page) url.Values {
+	return url.Values{"from": {strconv.FormatUint(page.From, 10)}, "most": {strconv.Itoa(page.Most)}}
+}
+
+// Sectors implements SectorReader.
+func (c *Client) Sectors(ctx context.Context) (Sectors, error) {
+	return ask[Sectors](ctx, c, http.MethodGet, "/v1/sectors", nil)
+}
+
+// Sector implements SectorReader.
+func (c *Client) Sector(ctx context.Context, number uint64) (Sector, error) {
+	return ask[Sector](ctx, c, http.MethodGet, "/v1/"+sectorPath(number), nil)
+}
+
+// SectorTimeline implements SectorReader.
+func (c *Client) SectorTimeline(ctx context.Context, number uint64, page projections.Page) (SectorTimeline, error) {
+	path := "/v1/" + sectorPath(number) + "/timeline?" + queryOf(page).Encode()
+	return ask[SectorTimeline](ctx, c, http.MethodGet, path, nil)
+}
+
+// Sectors implements SectorReader.
+func (c pastClient) Sectors(ctx context.Context) (Sectors, error) {
+	return pastAsk[Sectors](ctx, c, "sectors", url.Values{})
+}
+
+// Sector implements SectorReader.
+func (c pastClient) Sector(ctx context.Context, number uint64) (Sector, error) {
+	return pastAsk[Sector](ctx, c, sectorPath(number), url.Values{})
+}
+
+// SectorTimeline implements SectorReader.
+func (c pastClient) SectorTimeline(ctx context.Context, number uint64, page projections.Page) (SectorTimeline, error) {
+	return pastAsk[SectorTimeline](ctx, c, sectorPath(number)+"/timeline", queryOf(page))
+}
