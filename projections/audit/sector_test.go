@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -205,8 +206,15 @@ func TestKeysOfStepsAreCauses(t *testing.T) {
 	}
 }
 
-// Space that the ledger gave after the sector was removed is given back as well.
+// Space that the ledger gave after the sector was removed is given back as well, also when nothing
+// was left to do but to settle.
 func TestSpaceThatComesLateIsInOrder(t *testing.T) {
+	for _, settling := range []bool{false, true} {
+		t.Run(fmt.Sprintf("settling %t", settling), func(t *testing.T) { comesLate(t, settling) })
+	}
+}
+
+func comesLate(t *testing.T, settling bool) {
 	store := events.NewMemory()
 	w := history.New(t, store, me)
 	w.Offer(1)
@@ -215,15 +223,23 @@ func TestSpaceThatComesLateIsInOrder(t *testing.T) {
 	asked := w.Sectors[1].Step.Key
 	w.Says(1, &messages.SectorRemove{By: "operator", Reason: "never mind"})
 	w.Did(1, &messages.SectorRemoved{})
+	if settling {
+		w.ReleaseSector(1, capacity.Parts()...)
+	}
 	w.MustLedger(hold)
 	w.MustSector(1, events.SectorCause(asked), sector.Happened{Event: &messages.SectorOpened{
 		Unsealed: 2048, Sealed: 2048, Tree: 4096, Scratch: 100, Deposit: "5000",
 	}})
-	w.ReleaseSector(1, capacity.Parts()...)
-	if err := w.AskLedgerFor(1, capacity.SettleDeposit{At: w.Now, Sector: 1}); err != nil {
-		t.Fatal(err)
+	for range 2 { // In the order that its steps have.
+		if w.Sectors[1].Step.Name == sector.StepReleaseSpace {
+			w.ReleaseSector(1, capacity.Parts()...)
+			continue
+		}
+		if err := w.AskLedgerFor(1, capacity.SettleDeposit{At: w.Now, Sector: 1}); err != nil {
+			t.Fatal(err)
+		}
+		w.Did(1, &messages.SectorSettled{Returned: "5000", Lost: "0"})
 	}
-	w.Did(1, &messages.SectorSettled{Returned: "5000", Lost: "0"})
 	if !w.Sectors[1].Over() {
 		t.Fatal("it is not over")
 	}
