@@ -161,7 +161,7 @@ func evolveBooks(s Info, e Event) Info {
 		s.Returned = events.Must(events.ParseAmount(e.GetReturned()))
 		s.Lost = events.Must(events.ParseAmount(e.GetLost()))
 	}
-	if due == did || s.Step.Name == did { // Else it is late news, and what the state does goes on.
+	if due == did || s.Step.Name == did { // Otherwise it came late, and the state goes on with its step.
 		s.Step, s.Outages = Scheduled{}, 0
 		s.Failures = without(s.Failures, s.State)
 		return s.wakened()
