@@ -154,11 +154,9 @@ var (
 	needTicket = lacks("it has no ticket: force GetTicket", func(s Info) bool { return s.TicketValue.Zero() })
 	needOut    = lacks("the first half of sealing is missing: force PreCommit1",
 		func(s Info) bool { return s.PreCommit1Out == "" })
-	needComm  = lacks("it has no commitments: force PreCommit1", func(s Info) bool { return s.CommR.Zero() })
-	needSeed  = lacks("it has no seed: force WaitSeed", func(s Info) bool { return s.SeedValue.Zero() })
-	needFault = lacks("no fault was declared: force Faulty", func(s Info) bool { return s.FaultReportMsg.Zero() })
-	needTold  = lacks("no recovery was declared: force Recovering", func(s Info) bool { return s.RecoveryMsg.Zero() })
-	needEnd   = lacks("no termination was sent: force Terminating", func(s Info) bool { return s.TerminateMsg.Zero() })
+	needComm = lacks("it has no commitments: force PreCommit1", func(s Info) bool { return s.CommR.Zero() })
+	needSeed = lacks("it has no seed: force WaitSeed", func(s Info) bool { return s.SeedValue.Zero() })
+	needEnd  = lacks("no termination was sent: force Terminating", func(s Info) bool { return s.TerminateMsg.Zero() })
 )
 
 var needs = map[Step][]need{
@@ -175,9 +173,7 @@ var needs = map[Step][]need{
 	StepWaitCommit:      {needSeed},
 	StepFinalize:        {needSpace},
 	StepDeclareFault:    {needComm},
-	StepWaitFault:       {needFault},
 	StepRestore:         {needSpace, needComm},
 	StepDeclareRecovery: {needSpace, needComm},
-	StepWaitRecovery:    {needTold},
 	StepWaitTermination: {needEnd},
 }
