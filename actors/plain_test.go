@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
+	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/validator"
 )
@@ -33,6 +34,11 @@ func exchanged() map[string]any {
 		"queue.Wake": queue.Wake{}, "queue.TryMarket": queue.TryMarket{}, "queue.Unpaid": queue.Unpaid{},
 		"queue.MarketNews":    queue.MarketNews{},
 		"chainview.HeadMoved": chainview.HeadMoved{}, "validator.News": validator.News{},
+		"sectors.Create": sectors.Create{}, "sectors.AddPiece": sectors.AddPiece{},
+		"sectors.StartPacking": sectors.StartPacking{}, "sectors.Restart": sectors.Restart{},
+		"sectors.ForceState": sectors.ForceState{}, "sectors.Terminate": sectors.Terminate{},
+		"sectors.Remove": sectors.Remove{}, "sectors.TryAgain": sectors.TryAgain{}, "sectors.List": sectors.List{},
+		"sectors.Show": sectors.Show{}, "sectors.Standing": sectors.Standing{},
 	}
 }
 
@@ -80,7 +86,7 @@ func notPlain(t reflect.Type, seen map[reflect.Type]bool) string {
 func TestEachMessageBetweenRoomsIsLookedAt(t *testing.T) {
 	listed := exchanged()
 	found := 0
-	for _, room := range []string{"sales", "ledger", "queue", "validator"} {
+	for _, room := range []string{"sales", "ledger", "queue", "sectors", "validator"} {
 		files, err := filepath.Glob(filepath.Join(room, "*.go"))
 		if err != nil {
 			t.Fatal(err)

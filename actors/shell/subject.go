@@ -22,6 +22,8 @@ const (
 	SubjectDuties SubjectKind = "duties"
 	// SubjectSlot is a slot on offer that cannot be looked at; the key is the slot.
 	SubjectSlot SubjectKind = "slot"
+	// SubjectSector is a sector that cannot be run; the key is its number.
+	SubjectSector SubjectKind = "sector"
 )
 
 // Subject is a piece of work that can be quarantined by itself.

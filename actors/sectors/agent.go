@@ -1,0 +1,301 @@
+package sectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Agent runs one sector. One step runs at a time: another one begins when the call of the one
+// before has returned.
+type Agent struct {
+	*room
+	number uint64
+	parent shell.Ref
+	done   *gauge
+	lane   lane
+
+	journal *shell.Journal[sector.Info, sector.Command, sector.Event]
+	running *work
+	seen    *sighting
+	// from is the block of the newest receipt: what the chain said before it is old news.
+	from atomic.Uint64
+}
+
+// lane lets one call of a sector run at a time, over all lives of its agent.
+type lane chan struct{}
+
+// work is a step that was begun.
+type work struct {
+	effect    sector.Effect
+	cancel    func()
+	idle      bool // no call runs: it waits for a time, or for the chain
+	reporting bool // its answer is on the way into the record
+	seen      *sighting
+	// since is the first block at which the chain was looked at for it.
+	since uint64
+	tries int
+}
+
+// Messages to an agent, from itself and from Sectors.
+type (
+	stepEnded struct {
+		of        *work
+		cmd       sector.Command
+		err       error
+		cancelled bool
+	}
+	due      struct{ of *work }
+	again    struct{ of *work }
+	unproven struct{ reason string }
+	order    struct {
+		id    uint64
+		event sector.Event
+		by    string
+	}
+)
+
+// errWaits ends a step that has nothing to do until the chain says more.
+var errWaits = errors.New("nothing to do until the chain says more")
+
+func newAgent(r *room, number uint64, parent shell.Ref, c *child) *Agent {
+	s := &Agent{room: r, number: number, parent: parent, done: &c.done, lane: c.lane}
+	stream := events.SectorStream(r.Me, number)
+	s.journal = &shell.Journal[sector.Info, sector.Command, sector.Event]{
+		Machine: shell.Machine[sector.Info, sector.Command, sector.Event]{
+			Empty:  func() sector.Info { return sector.New(r.Policy) },
+			Decide: r.Decide, Evolve: sector.Evolve,
+			About: func(string) shell.Subject { return aboutSector(number) },
+		},
+		Stream: stream, Store: r.Store, Codec: r.Codec, Record: r.Record, Shown: r.Shown[stream],
+		Meta: func(sector.Info, sector.Event) events.Metadata { return r.Metadata(aboutSector(number).String()) },
+		Each: func(e sector.Event) { s.fields().Info(sector.NameOf(e)) },
+		OnDurable: func(a *shell.Turn, fresh []sector.Event) {
+			parent.Tell(changed{number, a.Self.Address(), s.journal.Durable, len(fresh) > 0})
+			s.act(a)
+		},
+		OnBroken: func(a *shell.Turn, err error) { parent.Tell(brokenSector{number, a.Self.Address(), err}) },
+	}
+	return s
+}
+
+func aboutSector(number uint64) shell.Subject {
+	return shell.Subject{Kind: shell.SubjectSector, Key: strconv.FormatUint(number, 10)}
+}
+
+func (s *Agent) fields() *logrus.Entry {
+	return s.Log.WithFields(logrus.Fields{"sector": s.number, "state": string(s.journal.Durable.State)})
+}
+
+// Panicked ends the call of an agent that panicked: the next one begins its own.
+func (s *Agent) Panicked() {
+	if s.running != nil {
+		s.running.cancel()
+	}
+}
+
+// Receive handles a message.
+func (s *Agent) Receive(a *shell.Turn, msg any) {
+	if s.journal.Handle(a, msg) {
+		return
+	}
+	switch m := msg.(type) {
+	case shell.Started:
+		s.journal.Load(a)
+	case stepEnded:
+		s.onEnded(a, m)
+	case due:
+		if s.running == m.of {
+			s.report(a, m.of, sector.Due{News: s.news()})
+		}
+	case again:
+		s.rerun(a, m.of)
+	case sighting:
+		s.onSeen(a, m)
+	case unproven: // In a state without such a duty it is late news.
+		s.submit(a, sector.Happened{
+			News: s.news(), Event: &messages.SectorFaulty{At: events.TimeToMessage(s.Clock.Now()), Reason: m.reason},
+		}, "possession", func(error, []sector.Event) {})
+	case order:
+		s.onOrder(a, m)
+	}
+}
+
+// news is the time, and a chance that follows from the record, so that a run can be repeated.
+func (s *Agent) news() sector.News {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%d/%d", s.Me, s.number, s.journal.Stored)
+	return sector.News{At: s.Clock.Now(), Chance: h.Sum64()}
+}
+
+func (s *Agent) submit(a *shell.Turn, cmd sector.Command, cause string, reply func(error, []sector.Event)) {
+	s.journal.Submit(a, cmd, cause, func(r shell.Result[sector.Info, sector.Event]) { reply(r.Err, r.Events) })
+}
+
+// onOrder does what an operator wants, and answers when it is in the record.
+func (s *Agent) onOrder(a *shell.Turn, m order) {
+	s.submit(a, sector.Happened{News: s.news(), Event: m.event, By: m.by}, "operator",
+		func(err error, fresh []sector.Event) {
+			st := s.journal.Durable
+			for _, e := range fresh {
+				if _, refused := e.(*messages.SectorEventRefused); refused {
+					err = &sector.Refused{State: st.State, Event: sector.NameOf(m.event), Allowed: sector.Allowed(st.State)}
+				}
+			}
+			s.parent.Tell(ordered{s.number, m.id, st.State, err})
+		})
+}
+
+// onSeen takes the chain's word, and goes on with a step that waits for it.
+func (s *Agent) onSeen(a *shell.Turn, m sighting) {
+	if m.Block.Number < s.from.Load() || !s.journal.Loaded {
+		return
+	}
+	s.seen = &m
+	s.submit(a, sector.ReportChain{News: s.news(), Facts: m.SectorFacts}, "chain", func(err error, _ []sector.Event) {
+		if err != nil {
+			s.fields().Warnf("what the chain says was not recorded; it is asked again: %v", err)
+		}
+		if w := s.running; w != nil && w.idle && w.effect.Step != sector.StepWait {
+			s.rerun(a, w)
+		}
+	})
+}
+
+// wanted is the step that the durable state waits for; without a key: none.
+func (s *Agent) wanted() (e sector.Effect) {
+	if all := sector.Next(s.journal.Durable); len(all) > 0 {
+		return all[0]
+	}
+	return e
+}
+
+// act brings what runs in line with what the durable state wants.
+func (s *Agent) act(a *shell.Turn) {
+	if !s.journal.Loaded {
+		return
+	}
+	e := s.wanted()
+	if w := s.running; w != nil {
+		if w.effect.Key() == e.Key() || w.reporting {
+			return
+		}
+		w.cancel()
+		if !w.idle { // It is waited for.
+			return
+		}
+		s.running = nil
+	}
+	if e.Key() != "" {
+		s.running = &work{effect: e}
+		s.begin(a, s.running)
+	}
+}
+
+// begin performs a step outside of the mailbox, or sets the clock for its time.
+func (s *Agent) begin(a *shell.Turn, w *work) {
+	self, st := a.Self, s.journal.Durable
+	w.idle, w.seen = false, s.seen
+	if w.since == 0 && s.seen != nil {
+		w.since = s.seen.Block.Number
+	}
+	if w.effect.Step == sector.StepWait {
+		w.idle = true
+		w.cancel = s.Clock.After(max(0, w.effect.Until.Sub(s.Clock.Now())), func() { self.Tell(due{w}) })
+		return
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	w.cancel = cancel
+	s.done.set(0)
+	look := look{s.seen, w.since}
+	a.Do(func(context.Context) {
+		defer cancel()
+		key := w.effect.Key()
+		s.lane <- struct{}{} // What an agent began that panicked ends first.
+		defer func() { <-s.lane }()
+		s.Turn(ctx, key)
+		var cmd sector.Command
+		err := s.Record.Wait(ctx, key)
+		if err == nil {
+			err = s.RT.Guarded("step "+key, func() (err error) {
+				cmd, err = s.perform(ctx, st, w.effect, look)
+				return err
+			})
+		}
+		self.Tell(stepEnded{w, cmd, err, ctx.Err() != nil})
+	})
+}
+
+func (s *Agent) onEnded(a *shell.Turn, m stepEnded) {
+	w := m.of
+	if s.running != w {
+		return
+	}
+	w.idle = true
+	switch {
+	case m.cancelled || s.journal.Loaded && s.wanted().Key() != w.effect.Key():
+		s.running = nil
+		s.act(a)
+		return
+	case errors.Is(m.err, errWaits):
+		if s.seen != w.seen {
+			s.rerun(a, w)
+		}
+		return
+	case m.err != nil:
+		s.fields().Warnf("%s did not succeed: %v", w.effect.Key(), m.err)
+		m.cmd = s.failure(w.effect, m.err)
+	}
+	s.report(a, w, m.cmd)
+}
+
+// report brings the answer of a step into the record. One that cannot be true is a failure.
+func (s *Agent) report(a *shell.Turn, w *work, cmd sector.Command) {
+	w.reporting = true
+	s.submit(a, cmd, w.effect.Key(), func(err error, fresh []sector.Event) {
+		w.reporting = false
+		var refused *sector.Refused
+		switch {
+		case errors.Is(err, sector.ErrImpossible), errors.Is(err, events.ErrMalformed), errors.As(err, &refused):
+			if h, ok := cmd.(sector.Happened); !ok || sector.NameOf(h.Event) != fatal {
+				s.report(a, w, sector.Happened{News: s.news(), Key: w.effect.Key(), Event: fatalError(s.Clock.Now(), err)})
+				return
+			}
+		case err == nil && len(fresh) > 0:
+			s.running = nil
+			s.act(a)
+			return
+		}
+		// Nothing followed. If it is still wanted, it is tried again after a pause.
+		if err != nil {
+			s.fields().Warnf("the answer of %s was not recorded: %v", w.effect.Key(), err)
+		}
+		w.tries++
+		self := a.Self
+		w.cancel = s.Clock.After(s.Backoff(w.effect.Key(), w.tries), func() { self.Tell(again{w}) })
+		s.act(a)
+	})
+}
+
+// rerun performs a step again that is idle, if it is still wanted.
+func (s *Agent) rerun(a *shell.Turn, w *work) {
+	if s.running != w || !w.idle || w.reporting {
+		return
+	}
+	if s.journal.Loaded && s.wanted().Key() == w.effect.Key() {
+		w.cancel()
+		s.begin(a, w)
+		return
+	}
+	s.act(a)
+}

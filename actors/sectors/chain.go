@@ -1,0 +1,228 @@
+package sectors
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// The steps that send messages, and those that wait for the chain. A message is sent by its key,
+// which is the same until it is known what became of it. Whoever waits asks nobody: it is told
+// what the chain has (sighting), and most of that is for sector.ReportChain.
+
+// by is who speaks in the record when the host does something on its own.
+const by = "host"
+
+func (s *Agent) chainStep(ctx context.Context, st sector.Info, e sector.Effect, l look) (sector.Event, error) {
+	switch e.Step { //nolint:exhaustive // The others are steps on files and the ledger.
+	case sector.StepGetTicket:
+		value, epoch, err := s.Chain.Ticket(ctx, st.Number)
+		if err == nil && value.Zero() {
+			err = errors.New("the chain gave a ticket of zeros")
+		}
+		return &messages.SectorTicket{
+			At: events.TimeToMessage(s.Clock.Now()), Value: value.String(), Epoch: epoch,
+		}, asked(err)
+	case sector.StepSendPreCommit:
+		return s.sendPreCommit(ctx, st, e.Key())
+	case sector.StepSendCommit:
+		proof, err := hex.DecodeString(strings.TrimPrefix(st.Proof, "0x"))
+		if err != nil {
+			return nil, fmt.Errorf("the proof, as recorded: %w", err)
+		}
+		r, err := s.Chain.Commit(ctx, e.Key(), st.Number, proof)
+		return &messages.SectorCommitted{At: s.mined(r), Message: r.TxHash.String()}, asked(err)
+	case sector.StepDeclareFault:
+		r, err := s.Chain.DeclareFaults(ctx, e.Key(), []uint64{st.Number})
+		return &messages.SectorFaultReported{At: s.mined(r), Message: r.TxHash.String()}, asked(err)
+	case sector.StepDeclareRecovery:
+		r, err := s.Chain.DeclareRecoveries(ctx, e.Key(), []uint64{st.Number})
+		return &messages.SectorRecoveryDeclared{At: s.mined(r), Message: r.TxHash.String()}, asked(err)
+	case sector.StepTerminate:
+		r, err := s.Chain.Terminate(ctx, e.Key(), st.Number)
+		if err == nil && r.TxHash.Zero() {
+			return &messages.SectorTerminated{At: s.mined(r)}, nil
+		}
+		return &messages.SectorTerminating{At: s.mined(r), Message: r.TxHash.String()}, asked(err)
+	case sector.StepSettle:
+		return s.settle(ctx, st, e.Key())
+	}
+	if l.sighting == nil {
+		return nil, errWaits
+	}
+	return s.waitStep(ctx, st, e, l)
+}
+
+// waitStep looks at what the chain has. What sector.ReportChain says of it is not said here.
+func (s *Agent) waitStep(ctx context.Context, st sector.Info, e sector.Effect, l look) (sector.Event, error) {
+	lacking := func(what string) (sector.Event, error) {
+		if s.final(l) {
+			return nil, fmt.Errorf("block %d: %s", l.Block.Number, what)
+		}
+		return nil, errWaits
+	}
+	switch e.Step { //nolint:exhaustive // The others do not wait for the chain.
+	case sector.StepWaitSeed:
+		return s.waitSeed(ctx, st, l)
+	case sector.StepWaitCommit:
+		if l.Void {
+			return nil, fmt.Errorf("block %d: %w", l.Block.Number, events.ErrSeedLost)
+		}
+		return lacking("the message with the proof did not land")
+	case sector.StepWaitFault:
+		return lacking("the fault was not declared")
+	case sector.StepWaitRecovery:
+		if l.Faulty && l.RecoverAt < l.period {
+			return lacking("the recovery was not proven in its window")
+		}
+	case sector.StepWaitTermination:
+		return lacking("the termination did not land")
+	case sector.StepWaitFinality:
+		if l.PreCommitted || l.Active {
+			return lacking("the chain has the sector again")
+		}
+		if s.final(l) {
+			return &messages.SectorRemove{
+				At: events.TimeToMessage(s.Clock.Now()), By: by, Reason: "its termination is final",
+			}, nil
+		}
+	}
+	return nil, errWaits
+}
+
+// mined is when a receipt came; the chain's word from before it is old news.
+func (s *Agent) mined(r events.Receipt) *timestamppb.Timestamp {
+	if r.Block.Number > s.from.Load() {
+		s.from.Store(r.Block.Number)
+	}
+	return events.TimeToMessage(s.Clock.Now())
+}
+
+func (s *Agent) sendPreCommit(ctx context.Context, st sector.Info, key string) (sector.Event, error) {
+	cfg, err := s.Chain.Config(ctx)
+	if err != nil {
+		return nil, asked(err)
+	}
+	head, err := s.Chain.Head(ctx)
+	if err != nil {
+		return nil, asked(err)
+	}
+	life := max(s.Lifetime, cfg.CommitDue+cfg.MinLife+s.FinalBlocks)
+	if cfg.MaxLife > 0 {
+		life = min(life, cfg.MaxLife)
+	}
+	r, err := s.Chain.PreCommit(ctx, events.PreCommitCall{
+		Key: key, Number: st.Number, Size: st.Size, CommD: st.CommD, CommR: st.CommR,
+		TicketEpoch: st.TicketEpoch, Ticket: st.TicketValue, Expiration: head.Number + life, Deposit: st.Deposit,
+	})
+	return &messages.SectorPreCommitted{At: s.mined(r), Message: r.TxHash.String()}, asked(err)
+}
+
+// waitSeed pins the seed as soon as there is one: the proof may take longer than it can be drawn.
+func (s *Agent) waitSeed(ctx context.Context, st sector.Info, l look) (sector.Event, error) {
+	if l.Void {
+		return nil, fmt.Errorf("block %d: %w", l.Block.Number, events.ErrSeedLost)
+	}
+	return shell.In(ctx, s.transactions, time.Time{}, func() (sector.Event, error) {
+		value, epoch, err := s.Chain.Seed(ctx, st.Number)
+		if err == nil && value.Zero() {
+			err = errors.New("the chain gave a seed of zeros")
+		}
+		if err == nil {
+			_, err = s.Chain.PinSeed(ctx, fmt.Sprintf("PinSeed:%d:%d", st.Number, epoch), st.Number)
+		}
+		if errors.Is(err, events.ErrTooEarly) {
+			return nil, errWaits
+		}
+		return &messages.SectorSeedReady{
+			At: events.TimeToMessage(s.Clock.Now()), Value: value.String(), Epoch: epoch,
+		}, asked(err)
+	})
+}
+
+// settle waits until the contract lets go of the deposit, and tells the ledger what is left.
+func (s *Agent) settle(ctx context.Context, st sector.Info, key string) (sector.Event, error) {
+	got, err := s.Chain.Settle(ctx, key, st.Number)
+	switch {
+	case errors.Is(err, events.ErrTooEarly):
+		return nil, errWaits
+	case err != nil:
+		return nil, asked(err)
+	case st.Deposit.Less(got.Lost):
+		return nil, fmt.Errorf("the chain says that %s are lost, of a deposit of %s", got.Lost, st.Deposit)
+	}
+	err = ledger.Do(ctx, s.Ledger, capacity.SettleDeposit{At: s.Clock.Now(), Sector: st.Number, Lost: got.Lost}, key)
+	return &messages.SectorSettled{
+		At: events.TimeToMessage(s.Clock.Now()), Lost: got.Lost.String(), Returned: st.Deposit.SubFloor(got.Lost).String(),
+	}, err
+}
+
+// diagnose asks the world what became of a message.
+func (s *Agent) diagnose(ctx context.Context, st sector.Info) (f sector.Finding, reason string, err error) {
+	on, err := s.Chain.Sector(ctx, st.Number)
+	if err != nil {
+		return "", "", asked(err)
+	}
+	if (on.PreCommitted || on.Active) && on.CommR != st.CommR {
+		return sector.BadSeal, fmt.Sprintf("the chain has it with CommR %s", on.CommR), nil
+	}
+	switch {
+	case on.Active, st.State == sector.PreCommitFailed && on.PreCommitted && !on.Void:
+		return sector.Landed, "", nil
+	case on.Void:
+		return sector.BadSeal, "its precommit is void", nil
+	case st.State == sector.PreCommitFailed:
+		if reason := s.oldTicket(ctx, st); reason != "" {
+			return sector.BadSeal, reason, nil
+		}
+		c := sealOf(st)
+		c.Seed = events.Hash{}
+		if err := s.Sealer.VerifyCommitments(refOf(st), c); err != nil {
+			return sector.BadSeal, err.Error(), nil //nolint:nilerr // It is the finding.
+		}
+		return sector.NotThere, "", nil
+	case !on.PreCommitted:
+		return sector.PreCommitGone, "the chain has no precommit", nil
+	}
+	value, epoch, err := s.Chain.Seed(ctx, st.Number)
+	switch {
+	case errors.Is(err, events.ErrTooEarly), err == nil && (value != st.SeedValue || epoch != st.SeedEpoch):
+		return sector.SeedChanged, "", nil
+	case errors.Is(err, events.ErrNotPreCommitted), errors.Is(err, events.ErrSeedLost):
+		return sector.PreCommitGone, err.Error(), nil
+	case err != nil:
+		return "", "", asked(err)
+	}
+	return s.doubtProof(st)
+}
+
+// doubtProof judges the proof of a message that did not land. Whether the contract refused it is
+// in the record as the reason alone.
+func (s *Agent) doubtProof(st sector.Info) (sector.Finding, string, error) {
+	if strings.Contains(st.LastErr, events.ErrInvalidProof.Error()) {
+		return sector.InvalidProof, st.LastErr, nil
+	}
+	if st.Proof == "" {
+		return sector.NotThere, "", nil
+	}
+	proof, err := hex.DecodeString(strings.TrimPrefix(st.Proof, "0x"))
+	if err == nil {
+		err = s.Sealer.Verify(refOf(st), sealOf(st), proof)
+	}
+	if err != nil && !errors.Is(err, events.ErrNoVerifier) {
+		return sector.InvalidProof, err.Error(), nil //nolint:nilerr // It is the finding.
+	}
+	return sector.NotThere, "", nil
+}

@@ -1,0 +1,117 @@
+package sectors
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// What follows when a step does not succeed: a wait when something is away, an attempt that
+// failed, or another state.
+
+// away is an error of something that does not answer. What was asked may have begun.
+type away struct{ error }
+
+func (e away) Unwrap() error { return e.error }
+
+// asked tells what a chain answers from a chain that is away: all that is no answer of the port.
+func asked(err error) error {
+	if err == nil || isOneOf(err, events.ErrTicketExpired, events.ErrInsufficientFunds, events.ErrNumberUsed,
+		events.ErrNotPreCommitted, events.ErrSeedLost, events.ErrInvalidProof, events.ErrSectorNotLive,
+		events.ErrSectorNotDue, events.ErrReverted, events.ErrDeadlinePassed) {
+		return err
+	}
+	return away{err}
+}
+
+func isOneOf(err error, of ...error) bool {
+	return slices.ContainsFunc(of, func(one error) bool { return errors.Is(err, one) })
+}
+
+// failure is what to report of a step that did not succeed.
+func (s *Agent) failure(e sector.Effect, err error) sector.Command {
+	if _, ok := errors.AsType[away](err); ok || isOneOf(err, events.ErrSealerAway, shell.ErrPartDown, shell.ErrReloading,
+		shell.ErrOverloaded, shell.ErrRecordAway) {
+		return sector.Away{News: s.news(), Key: e.Key(), Reason: err.Error()}
+	}
+	return sector.Happened{News: s.news(), Key: e.Key(), Event: failed(e.Step, s.Clock.Now(), err)}
+}
+
+// clip makes what the world said fit to be recorded.
+func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), sector.MaxText)], "?") }
+
+var fatal = sector.NameOf(&messages.SectorFatalError{})
+
+// fatalError is an attempt that failed; the state has it once more.
+func fatalError(at time.Time, err error) sector.Event {
+	return &messages.SectorFatalError{At: events.TimeToMessage(at), Reason: clip(err.Error())}
+}
+
+// failed is the event of a failure; see the table of events/sector for where it leads.
+func failed(step sector.Step, now time.Time, err error) sector.Event {
+	lost := isOneOf(err, events.ErrPieceMismatch, events.ErrPieceRefused, events.ErrSectorDamaged)
+	at, why := events.TimeToMessage(now), clip(err.Error())
+	switch {
+	case isOneOf(err, events.ErrDiskFull, events.ErrInsufficientFunds, events.ErrNumberUsed):
+		return fatalError(now, err) // Somebody makes room, or pays: the same step is right then.
+	case lost && (step == sector.StepPack || step == sector.StepPreCommit1 || step == sector.StepPreCommit2):
+		return &messages.SectorPackingFailed{At: at, Reason: why}
+	case step == sector.StepSendPreCommit && isOneOf(err, events.ErrTicketExpired):
+		return &messages.SectorSealPreCommitFailed{At: at, Reason: why}
+	}
+	if event := failures[step]; event != nil {
+		return event(at, why)
+	}
+	return fatalError(now, err)
+}
+
+// failures are the events by which a state is left when its step fails.
+var failures = map[sector.Step]func(at *timestamppb.Timestamp, why string) sector.Event{
+	sector.StepAddPiece: func(at *timestamppb.Timestamp, why string) sector.Event {
+		return &messages.SectorAddPieceFailed{At: at, Reason: why}
+	},
+	sector.StepPreCommit1:      sealFailed,
+	sector.StepPreCommit2:      sealFailed,
+	sector.StepSendPreCommit:   preCommitFailed,
+	sector.StepWaitSeed:        preCommitFailed,
+	sector.StepSendCommit:      commitFailed,
+	sector.StepWaitCommit:      commitFailed,
+	sector.StepTerminate:       terminateFailed,
+	sector.StepWaitTermination: terminateFailed,
+	sector.StepCommit: func(at *timestamppb.Timestamp, why string) sector.Event {
+		return &messages.SectorComputeProofFailed{At: at, Reason: why}
+	},
+	sector.StepFinalize: func(at *timestamppb.Timestamp, why string) sector.Event {
+		return &messages.SectorFinalizeFailed{At: at, Reason: why}
+	},
+	sector.StepWaitRecovery: func(at *timestamppb.Timestamp, why string) sector.Event {
+		return &messages.SectorFaulty{At: at, Reason: why}
+	},
+	sector.StepRemove: func(at *timestamppb.Timestamp, why string) sector.Event {
+		return &messages.SectorRemoveFailed{At: at, Reason: why}
+	},
+}
+
+func sealFailed(at *timestamppb.Timestamp, why string) sector.Event {
+	return &messages.SectorSealPreCommitFailed{At: at, Reason: why}
+}
+
+func preCommitFailed(at *timestamppb.Timestamp, why string) sector.Event {
+	return &messages.SectorChainPreCommitFailed{At: at, Reason: why}
+}
+
+func commitFailed(at *timestamppb.Timestamp, why string) sector.Event {
+	return &messages.SectorCommitFailed{At: at, Reason: why}
+}
+
+func terminateFailed(at *timestamppb.Timestamp, why string) sector.Event {
+	return &messages.SectorTerminateFailed{At: at, Reason: why}
+}

@@ -1,0 +1,133 @@
+package sectors
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hostnode/hostnode/actors/quarantine"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// What operators want of sectors, and see of them.
+
+// onAsked takes what operators want.
+func (s *Sectors) onAsked(a *shell.Turn, msg any) {
+	answer := a.Asker()
+	if !s.booted {
+		s.early = append(s.early, func(a *shell.Turn) { s.ask(a, msg, answer) })
+		return
+	}
+	s.ask(a, msg, answer)
+}
+
+func (s *Sectors) ask(a *shell.Turn, msg any, answer shell.Answer) {
+	at := events.TimeToMessage(s.Clock.Now())
+	switch m := msg.(type) {
+	case Create:
+		s.create(a, m, answer)
+	case AddPiece:
+		s.order(m.Number, &messages.SectorAddPiece{At: at, Piece: pieceMessage(m.Piece), By: m.By}, m.By, answer)
+	case StartPacking:
+		s.order(m.Number, &messages.SectorStartPacking{At: at, By: m.By}, m.By, answer)
+	case Restart:
+		s.order(m.Number, &messages.SectorRestart{At: at, By: m.By}, m.By, answer)
+	case ForceState:
+		s.order(m.Number, &messages.SectorForceState{
+			At: at, State: string(m.State), By: m.By, Reason: clip(m.Reason),
+		}, m.By, answer)
+	case Terminate:
+		s.order(m.Number, &messages.SectorTerminate{At: at, By: m.By, Reason: clip(m.Reason)}, m.By, answer)
+	case Remove:
+		s.order(m.Number, &messages.SectorRemove{At: at, By: m.By, Reason: clip(m.Reason)}, m.By, answer)
+	case List:
+		all := make([]Standing, 0, len(s.children))
+		for _, n := range slices.Sorted(maps.Keys(s.children)) {
+			all = append(all, s.children[n].standing(n))
+		}
+		answer(all, nil)
+	case Show:
+		c := s.children[m.Number]
+		if c == nil {
+			answer(nil, noSector(m.Number))
+			return
+		}
+		answer(c.standing(m.Number), nil)
+	}
+}
+
+func noSector(n uint64) error {
+	return fmt.Errorf("%w: %d has not begun, or is over; its stream tells", ErrNoSector, n)
+}
+
+func (c *child) standing(n uint64) Standing {
+	return Standing{Number: n, Info: c.info, Progress: c.done.get(), Quarantined: c.quarantined}
+}
+
+func pieceMessage(p events.SectorPiece) *messages.SectorPiece {
+	return &messages.SectorPiece{Cid: p.CID, Size: uint64(p.Size), Payload: uint64(p.Payload)}
+}
+
+// create begins a sector under a number that was never given out, which is used when its first
+// event is durable.
+func (s *Sectors) create(a *shell.Turn, m Create, answer shell.Answer) {
+	n, at := s.next, events.TimeToMessage(s.Clock.Now())
+	s.next++
+	var e sector.Event = &messages.SectorStartEmpty{
+		At: at, Sector: n, Provider: s.Me.String(), Size: uint64(m.Size), By: m.By,
+	}
+	if len(m.Pieces) > 0 {
+		with := &messages.SectorStart{At: at, Sector: n, Provider: s.Me.String(), Size: uint64(m.Size), By: m.By}
+		for _, p := range m.Pieces {
+			with.Pieces = append(with.Pieces, pieceMessage(p))
+		}
+		e = with
+	}
+	c := newChild()
+	c.begins = true
+	s.children[n] = c
+	s.spawn(a, n, c)
+	s.order(n, e, m.By, func(_ any, err error) { answer(n, err) })
+}
+
+func (s *Sectors) order(n uint64, e sector.Event, who string, answer shell.Answer) {
+	c := s.children[n]
+	switch {
+	case c == nil:
+		answer(nil, noSector(n))
+	case who == "":
+		answer(nil, fmt.Errorf("%s: say who wants it", sector.NameOf(e)))
+	case c.quarantined != "":
+		answer(nil, fmt.Errorf("%w: sector %d: %s; try it again first", quarantine.ErrQuarantined, n, c.quarantined))
+	case c.ref.Nobody():
+		answer(nil, fmt.Errorf("%w: sector %d is about to be run again", shell.ErrPartDown, n))
+	default:
+		s.asked++
+		c.orders[s.asked] = answer
+		c.ref.Tell(order{s.asked, e, who})
+	}
+}
+
+func (s *Sectors) onOrdered(m ordered) {
+	c := s.children[m.number]
+	if c == nil || c.orders[m.id] == nil {
+		return
+	}
+	answer := c.orders[m.id]
+	delete(c.orders, m.id)
+	if m.err != nil {
+		answer(nil, m.err)
+	} else {
+		answer(m.state, nil)
+	}
+	if m.err != nil && c.begins {
+		c.ref.Stop()
+		if c.loading {
+			s.loading--
+		}
+		delete(s.children, m.number)
+	}
+}

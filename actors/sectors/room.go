@@ -1,0 +1,207 @@
+// Package sectors runs the sectors of a host as actors: one for each, which owns the journal of
+// its stream and performs the one step that events/sector names, asking before it acts; and
+// Sectors, which begins them, hands them the orders of operators and the word of the chain, and
+// sends the proofs of possession of each window.
+//
+// Not for: deciding. What follows from what is in events/sector.
+package sectors
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/quarantine"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sector"
+)
+
+// Name is the name of the actor over all sectors.
+const Name = "Sectors"
+
+// ErrNoSector: no such sector is begun, or it is over.
+var ErrNoSector = errors.New("no such sector")
+
+// Deps are what the sectors of a host need.
+type Deps struct {
+	*shell.Base
+	Settings
+	Sealer      port.Sealer
+	Files       port.SectorStore
+	Pieces      port.PieceSource
+	Chain       port.ProviderChain
+	Ledger      *shell.Part
+	Quarantined *quarantine.List
+	// Space is what a sector of a padded size takes, as its sealer needs it.
+	Space  func(size events.Bytes) capacity.Space
+	Policy sector.Policy
+	// Decide are the rules: sector.Decide.
+	Decide func(sector.Info, sector.Command) ([]sector.Event, error)
+}
+
+// Settings bound what sectors do. A zero field stands for its default.
+type Settings struct {
+	// So many steps of a kind run at once: pieces that are fetched, default 4; packing and
+	// mending 2; the halves of sealing 1 and 1; proofs of seals 1; challenges 4; messages
+	// that are on their way 16; questions to the chain 8; work on files 4.
+	Fetch, Pack, PreCommit1, PreCommit2, Commit, Challenges, Transactions, Reads, Disk int
+	// Batch is how many sectors the chain is asked about at once, and how many begin at once
+	// when the host starts, default 200.
+	Batch int
+	// WatchEvery is how many blocks lie between two looks at the sectors on chain, default 2.
+	WatchEvery uint64
+	// FinalBlocks is after how many blocks the chain's word is final, default 12.
+	FinalBlocks uint64
+	// Lifetime is how many blocks a sector is to live, default 1,000,000, within the
+	// contract's bounds.
+	Lifetime uint64
+	// ProveMargin is how many blocks before the end of a window what is proven by then is
+	// sent, default 3.
+	ProveMargin uint64
+	// QuarantineRetry is how long a sector that cannot be run is left alone, default 1 h.
+	QuarantineRetry time.Duration
+	// Quota is what the host may use in all, and MaxDeposits bounds all deposits together;
+	// nil: nothing does.
+	Quota       events.Bytes
+	MaxDeposits *events.Amount
+}
+
+func (s Settings) withDefaults() Settings {
+	for at, def := range map[*int]int{
+		&s.Fetch: 4, &s.Pack: 2, &s.PreCommit1: 1, &s.PreCommit2: 1, &s.Commit: 1, &s.Challenges: 4,
+		&s.Transactions: 16, &s.Reads: 8, &s.Disk: 4, &s.Batch: 200,
+	} {
+		*at = cmp.Or(*at, def)
+	}
+	for at, def := range map[*uint64]uint64{
+		&s.WatchEvery: 2, &s.FinalBlocks: 12, &s.Lifetime: 1_000_000, &s.ProveMargin: 3,
+	} {
+		*at = cmp.Or(*at, def)
+	}
+	s.QuarantineRetry = cmp.Or(s.QuarantineRetry, time.Hour)
+	return s
+}
+
+// Messages to Sectors. Those that name who says so are orders of operators: they are answered
+// with the state of the sector when what follows is durable, with a *sector.Refused when the
+// state does not allow it, with ErrNoSector, or with shell.ErrPartDown: it may have taken effect.
+type (
+	// Create begins a sector; the answer is its number. Without pieces it is empty.
+	Create struct {
+		Size   events.Bytes // padded
+		Pieces []events.SectorPiece
+		By     string
+	}
+	// AddPiece adds a piece to a sector that is not packed.
+	AddPiece struct {
+		Number uint64
+		Piece  events.SectorPiece
+		By     string
+	}
+	// StartPacking says that no more pieces come.
+	StartPacking struct {
+		Number uint64
+		By     string
+	}
+	// Restart cuts a pause short, or lets a parked sector go on.
+	Restart struct {
+		Number uint64
+		By     string
+	}
+	// ForceState puts a sector into a state.
+	ForceState struct {
+		Number     uint64
+		State      sector.State
+		By, Reason string
+	}
+	// Terminate ends a sector on chain before its time.
+	Terminate struct {
+		Number     uint64
+		By, Reason string
+	}
+	// Remove removes the files of a sector, and gives back what it holds.
+	Remove struct {
+		Number     uint64
+		By, Reason string
+	}
+	// TryAgain runs a sector that is quarantined; it is not answered.
+	TryAgain struct{ Number uint64 }
+	// List asks for all sectors, by number; the answer is a []Standing.
+	List struct{}
+	// Show asks for one; the answer is a Standing.
+	Show struct{ Number uint64 }
+)
+
+// Standing is how a sector stands.
+type Standing struct {
+	Number uint64
+	// Info is what is in the record. The state is the reader's to keep.
+	Info sector.Info
+	// Progress is how much of the step that runs is done, from 0 to 1.
+	Progress float64
+	// Quarantined is why it is left alone; empty: it is not.
+	Quarantined string
+}
+
+// room is what all sectors of a host share.
+type room struct {
+	Deps
+	pools map[sector.Step]*shell.Pool
+	// challenges, transactions and reads are for what is no step.
+	challenges, transactions, reads *shell.Pool
+	// ctx ends with Sectors, whatever ends that: its agents do not outlive it, nor may their calls.
+	ctx context.Context
+	end context.CancelFunc
+}
+
+func newRoom(d Deps) *room {
+	d.Settings = d.withDefaults()
+	ctx, end := context.WithCancel(d.RT.Context())
+	r := &room{
+		ctx: ctx, end: end,
+		Deps: d, challenges: shell.NewPool("sector challenges", d.Challenges),
+		transactions: shell.NewPool("sector transactions", d.Transactions),
+		reads:        shell.NewPool("sector reads", d.Reads),
+	}
+	pack, disk := shell.NewPool("sector packing", d.Pack), shell.NewPool("sector files", d.Disk)
+	r.pools = map[sector.Step]*shell.Pool{
+		sector.StepAddPiece: shell.NewPool("sector pieces", d.Fetch), sector.StepPack: pack, sector.StepRestore: pack,
+		sector.StepPreCommit1: shell.NewPool("sector PC1", d.PreCommit1),
+		sector.StepPreCommit2: shell.NewPool("sector PC2", d.PreCommit2),
+		sector.StepCommit:     shell.NewPool("sector commit", d.Commit),
+		sector.StepFinalize:   disk, sector.StepReleaseScratch: disk, sector.StepRemove: disk, sector.StepReleaseSpace: disk,
+		sector.StepGetTicket: r.reads, sector.StepDiagnose: r.reads,
+		sector.StepSendPreCommit: r.transactions, sector.StepSendCommit: r.transactions,
+		sector.StepDeclareFault: r.transactions, sector.StepDeclareRecovery: r.transactions,
+		sector.StepTerminate: r.transactions, sector.StepSettle: r.transactions,
+	}
+	return r
+}
+
+// gauge is how much of a step is done. Safe for concurrent use.
+type gauge struct{ bits atomic.Uint64 }
+
+func (g *gauge) set(done float64) { g.bits.Store(math.Float64bits(done)) }
+func (g *gauge) get() float64     { return math.Float64frombits(g.bits.Load()) }
+
+// sighting is what the chain has of a sector at a block, and which proving period that is in.
+type sighting struct {
+	events.SectorOnChain
+	period uint64
+}
+
+func refOf(st sector.Info) events.SectorRef {
+	return events.SectorRef{Provider: st.Provider, Number: st.Number, Size: st.Size}
+}
+
+func sealOf(st sector.Info) events.SealContext {
+	return events.SealContext{
+		Ticket: st.TicketValue, Seed: st.SeedValue, CommD: st.CommD, CommR: st.CommR, Pieces: st.Pieces,
+	}
+}

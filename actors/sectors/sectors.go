@@ -1,0 +1,297 @@
+package sectors
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/quarantine"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sector"
+)
+
+// Sectors is the supervisor of all sectors of a host. It is told each new block by
+// chainview.HeadMoved.
+type Sectors struct {
+	*room
+	booted   bool
+	early    []func(*shell.Turn) // orders that came before the record was read
+	children map[uint64]*child
+	next     uint64 // the number of the next sector
+	asked    uint64 // orders so far
+	waiting  []uint64
+	loading  int
+
+	head     events.Head
+	watched  uint64 // the block of the last look at the chain
+	watching bool
+	windows  windows
+}
+
+// child is a sector that is not over.
+type child struct {
+	ref     shell.Ref
+	info    sector.Info
+	seen    *sighting
+	done    gauge
+	lane    lane
+	orders  map[uint64]shell.Answer
+	begins  bool // nothing of it is in the record yet
+	loading bool // its agent reads the record
+	// failures is how often it failed in a row; quarantined is why nothing is done for it.
+	failures    int
+	quarantined string
+}
+
+func newChild() *child {
+	return &child{lane: make(lane, 1), orders: map[uint64]shell.Answer{}}
+}
+
+// Messages to Sectors from itself and its agents.
+type (
+	found struct {
+		sectors map[uint64]sector.Info
+		next    uint64
+	}
+	changed struct {
+		number uint64
+		agent  shell.Address
+		info   sector.Info
+		fresh  bool
+	}
+	brokenSector struct {
+		number uint64
+		agent  shell.Address
+		err    error
+	}
+	ordered struct {
+		number, id uint64
+		state      sector.State
+		err        error
+	}
+	runAgain struct{ number uint64 }
+	sighted  struct {
+		numbers []uint64
+		got     []sighting
+	}
+	watchEnded struct{ err error }
+)
+
+// New is the actor over the sectors of a host.
+func New(d Deps) *Sectors {
+	return &Sectors{room: newRoom(d), children: map[uint64]*child{}, windows: newWindows()}
+}
+
+// Panicked ends the calls of all agents, which end with it.
+func (s *Sectors) Panicked() { s.end() }
+
+// Receive implements shell.Behavior.
+func (s *Sectors) Receive(a *shell.Turn, msg any) {
+	switch m := msg.(type) {
+	case shell.Started:
+		s.boot(a)
+	case found:
+		s.onFound(a, m)
+	case changed:
+		s.onChanged(a, m)
+	case ordered:
+		s.onOrdered(m)
+	case shell.ChildFailed:
+		for n, c := range s.children {
+			if c.ref.Is(m.Child) {
+				s.onFailed(a, n, c, m.Err)
+			}
+		}
+	case brokenSector:
+		if c := s.children[m.number]; c != nil && c.ref.Address() == m.agent {
+			c.ref.Stop()
+			c.failures = quarantine.MostPanics
+			s.onFailed(a, m.number, c, m.err)
+		}
+	case runAgain:
+		if c := s.children[m.number]; c != nil && c.ref.Nobody() {
+			s.spawn(a, m.number, c)
+		}
+	case TryAgain:
+		if c := s.children[m.Number]; c != nil && c.quarantined != "" && c.ref.Nobody() {
+			s.spawn(a, m.Number, c)
+		}
+	case chainview.HeadMoved:
+		s.head = m.Head
+		s.onHead(a)
+	case sighted:
+		s.onSighted(m)
+	case watchEnded:
+		s.onWatchEnded(m)
+	case planned:
+		s.onPlanned(a, m)
+	case partitionDone:
+		s.onPartitionDone(m)
+	default:
+		s.onAsked(a, msg)
+	}
+}
+
+// boot reads which sectors there are. Until then orders wait.
+func (s *Sectors) boot(a *shell.Turn) {
+	self := a.Self
+	a.Do(func(ctx context.Context) {
+		m := found{next: 1}
+		call := s.Record.Call(ctx, "")
+		err := call.Repeat(func() (err error) {
+			m.sectors, m.next, err = scan(ctx, s.room)
+			return err
+		})
+		call.End()
+		if err == nil {
+			var book capacity.Snapshot // A number that the ledger knows is used, whatever the streams say.
+			book, err = shell.WhenUp(ctx, s.Base, "sectors", func() shell.Question[capacity.Snapshot] {
+				return shell.Ask[capacity.Snapshot](s.Ledger, ledger.Show{})
+			})
+			for _, one := range book.Sectors {
+				m.next = max(m.next, one.Number+1)
+			}
+			for _, n := range book.Ended {
+				m.next = max(m.next, n+1)
+			}
+		}
+		switch {
+		case err == nil:
+			self.Tell(m)
+		case ctx.Err() == nil:
+			panic(fmt.Errorf("read which sectors there are: %w", err)) // Whoever supervises tries again, and tells.
+		}
+	})
+}
+
+// scan folds the streams of all sectors of the host. One that cannot be folded is on the list
+// all the same: its agent finds out, and says so.
+func scan(ctx context.Context, r *room) (map[uint64]sector.Info, uint64, error) {
+	sectors, next := map[uint64]sector.Info{}, uint64(1)
+	prefix := events.CategorySector + "-" + r.Me.String() + "-"
+	for rec, err := range events.ReadPrefixed(ctx, r.Store, 0, []string{prefix}) {
+		if err != nil {
+			return nil, 0, err
+		}
+		_, n, err := events.ParseSectorStream(rec.Stream)
+		if err != nil {
+			continue // What others keep there is no sector.
+		}
+		st, ok := sectors[n]
+		if !ok {
+			st, next = sector.New(r.Policy), max(next, n+1)
+		}
+		if e, err := shell.DecodeAs[sector.Event](r.Codec, rec); err == nil {
+			_ = shell.Caught(func() error {
+				st = sector.Evolve(st, e)
+				return nil
+			})
+		}
+		sectors[n] = st
+	}
+	return sectors, next, nil
+}
+
+func (s *Sectors) onFound(a *shell.Turn, m found) {
+	s.booted, s.next = true, m.next
+	for n, st := range m.sectors {
+		if st.Over() {
+			continue
+		}
+		c := newChild()
+		c.info = st
+		if q, ok := s.Quarantined.Has(aboutSector(n)); ok {
+			c.quarantined, c.failures = q.Reason, quarantine.MostPanics-1
+		}
+		s.children[n] = c
+		s.waiting = append(s.waiting, n)
+	}
+	slices.Sort(s.waiting)
+	s.spawnNext(a)
+	for _, order := range s.early {
+		order(a)
+	}
+	s.early = nil
+}
+
+// spawnNext begins the sectors of the record, not all at once.
+func (s *Sectors) spawnNext(a *shell.Turn) {
+	for s.loading < s.Batch && len(s.waiting) > 0 {
+		n := s.waiting[0]
+		s.waiting = s.waiting[1:]
+		if c := s.children[n]; c != nil && c.ref.Nobody() {
+			s.spawn(a, n, c)
+		}
+	}
+	if len(s.waiting) == 0 && s.loading == 0 && s.watched == 0 && s.head.Number > 0 {
+		s.watch(a)
+	}
+}
+
+func (s *Sectors) spawn(a *shell.Turn, n uint64, c *child) {
+	c.loading = true
+	s.loading++
+	c.ref = a.Spawn(fmt.Sprintf("Sector %d", n), newAgent(s.room, n, a.Self, c))
+}
+
+func (s *Sectors) loaded(a *shell.Turn, c *child) {
+	if c.loading {
+		c.loading = false
+		s.loading--
+		s.spawnNext(a)
+	}
+}
+
+func (s *Sectors) onChanged(a *shell.Turn, m changed) {
+	c := s.children[m.number]
+	if c == nil || c.ref.Address() != m.agent {
+		return
+	}
+	c.info = m.info
+	if m.fresh {
+		c.failures, c.begins = 0, false
+	}
+	if c.quarantined != "" {
+		c.quarantined = ""
+		s.Quarantined.End(aboutSector(m.number), "it can be run again", func() {})
+	}
+	s.loaded(a, c)
+	if m.info.Over() {
+		c.ref.Stop()
+		s.answerAll(c, fmt.Errorf("%w: %d is over", ErrNoSector, m.number))
+		delete(s.children, m.number)
+	}
+}
+
+// onFailed runs a sector again that panicked; what fails again is left alone for a while.
+func (s *Sectors) onFailed(a *shell.Turn, n uint64, c *child, err error) {
+	c.ref = shell.Ref{}
+	c.failures++
+	s.answerAll(c, fmt.Errorf("%w: sector %d: %w", shell.ErrPartDown, n, err))
+	s.loaded(a, c)
+	if c.begins {
+		delete(s.children, n) // Its number is not given out again.
+		return
+	}
+	pause := s.Backoff(aboutSector(n).String(), c.failures)
+	if c.failures >= quarantine.MostPanics {
+		c.failures, pause = quarantine.MostPanics-1, s.QuarantineRetry
+		c.quarantined = err.Error()
+		s.Quarantined.Begin(aboutSector(n), err.Error())
+		s.Log.WithField("sector", n).Errorf("the sector is quarantined and nothing is done for it until it is tried "+
+			"again in %s: %v", pause, err)
+	}
+	self := a.Self
+	s.Clock.After(pause, func() { self.Tell(runAgain{n}) })
+}
+
+func (s *Sectors) answerAll(c *child, err error) {
+	for _, answer := range c.orders {
+		answer(nil, err)
+	}
+	clear(c.orders)
+}

@@ -1,0 +1,257 @@
+package sectors
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// The steps on pieces, files and the ledger. They run outside of the mailbox and touch nothing
+// of the agent but its constants.
+
+// maxOut is how many bytes of the first half of sealing are recorded.
+const maxOut = 64 << 10
+
+// look is what the chain said last, nil: nothing yet, and since which block the step looks.
+type look struct {
+	*sighting
+	since uint64
+}
+
+// final reports whether what is seen stays so: the step has looked for long enough.
+func (s *Agent) final(l look) bool {
+	return l.sighting != nil && l.Block.Number >= l.since+s.FinalBlocks
+}
+
+// perform makes the calls of one step and says what to report; see failure for errors.
+func (s *Agent) perform(ctx context.Context, st sector.Info, e sector.Effect, l look) (sector.Command, error) {
+	call := func() (sector.Command, error) {
+		if e.Step == sector.StepDiagnose {
+			finding, reason, err := s.diagnose(ctx, st)
+			return sector.ReportDiagnosis{News: s.said(), Key: e.Key(), Finding: finding, Reason: reason}, err
+		}
+		event, err := s.step(ctx, st, e, l)
+		return sector.Happened{News: s.said(), Key: e.Key(), Event: event}, err
+	}
+	if pool := s.pools[e.Step]; pool != nil {
+		return shell.In(ctx, pool, time.Time{}, call)
+	}
+	return call()
+}
+
+// said is when a step was answered. What it leads to without a pause takes no chance.
+func (s *Agent) said() sector.News {
+	return sector.News{At: s.Clock.Now(), Chance: uint64(s.Clock.Now().UnixNano())}
+}
+
+func (s *Agent) step(ctx context.Context, st sector.Info, e sector.Effect, l look) (sector.Event, error) {
+	at := events.TimeToMessage(s.Clock.Now())
+	switch e.Step { //nolint:exhaustive // The others are messages to the chain, and what waits for it.
+	case sector.StepOpenSpace:
+		return s.openSpace(ctx, st, e.Key())
+	case sector.StepAddPiece:
+		return &messages.SectorPieceAdded{At: at}, s.addPiece(ctx, st, st.Pending[0], st.Offset())
+	case sector.StepPack:
+		return s.pack(ctx, st)
+	case sector.StepPreCommit1:
+		return s.preCommit1(ctx, st)
+	case sector.StepPreCommit2:
+		return s.preCommit2(ctx, st)
+	case sector.StepCommit:
+		return s.prove(ctx, st)
+	case sector.StepFinalize:
+		return &messages.SectorFinalized{At: at}, s.Sealer.Finalize(ctx, refOf(st))
+	case sector.StepRestore:
+		return &messages.SectorRestored{At: at}, s.restore(ctx, st)
+	case sector.StepRemove:
+		err := s.Sealer.Remove(ctx, refOf(st))
+		if err == nil {
+			err = s.Files.RemoveSector(refOf(st))
+		}
+		return &messages.SectorRemoved{At: at}, err
+	case sector.StepReleaseScratch:
+		return s.release(ctx, st, e.Key(), events.SectorScratch)
+	case sector.StepReleaseSpace:
+		parts := events.SectorParts()
+		return s.release(ctx, st, e.Key(), parts[:]...)
+	}
+	return s.chainStep(ctx, st, e, l)
+}
+
+func (s *Agent) openSpace(ctx context.Context, st sector.Info, cause string) (sector.Event, error) {
+	cfg, err := s.Chain.Config(ctx)
+	if err != nil {
+		return nil, asked(err)
+	}
+	space, deposit := s.Space(st.Size), cfg.Deposit(st.Size)
+	err = ledger.Do(ctx, s.Ledger, capacity.Hold{
+		At: s.Clock.Now(), Sector: st.Number, Space: space, Deposit: deposit, MaxDeposits: s.MaxDeposits, Quota: s.Quota,
+	}, cause)
+	return &messages.SectorOpened{
+		At: events.TimeToMessage(s.Clock.Now()), Unsealed: uint64(space.Unsealed), Sealed: uint64(space.Sealed),
+		Tree: uint64(space.Tree), Scratch: uint64(space.Scratch), Deposit: deposit.String(),
+	}, err
+}
+
+func (s *Agent) addPiece(ctx context.Context, st sector.Info, p sector.Piece, offset events.Bytes) error {
+	data, err := s.Pieces.Open(ctx, p)
+	if err != nil {
+		return fmt.Errorf("open piece %s: %w", p.CID, err)
+	}
+	defer func() { _ = data.Close() }()
+	if err := s.Sealer.AddPiece(ctx, refOf(st), offset, p, io.Reader(data)); err != nil {
+		return fmt.Errorf("add piece %s: %w", p.CID, err)
+	}
+	return nil
+}
+
+// eachPiece calls with each piece of data and its place. Pieces are aligned to their sizes.
+func eachPiece(st sector.Info, call func(p sector.Piece, offset events.Bytes) error) error {
+	at := sector.Info{Size: st.Size, Pending: slices.Concat(st.Pieces, st.Pending)}
+	for len(at.Pending) > 0 {
+		p := at.Pending[0]
+		if p.Payload > 0 {
+			if err := call(p, at.Offset()); err != nil {
+				return err
+			}
+		}
+		at.Pieces, at.Pending = append(at.Pieces, p), at.Pending[1:]
+	}
+	return nil
+}
+
+// pack adds what is pending, and fills the rest. Pieces that are there are not written again.
+func (s *Agent) pack(ctx context.Context, st sector.Info) (sector.Event, error) {
+	pending := sector.Info{Size: st.Size, Pieces: st.Pieces, Pending: st.Pending}
+	for len(pending.Pending) > 0 {
+		p := pending.Pending[0]
+		if err := s.addPiece(ctx, st, p, pending.Offset()); err != nil {
+			return nil, err
+		}
+		pending.Pieces, pending.Pending = append(slices.Clone(pending.Pieces), p), pending.Pending[1:]
+	}
+	fillers, err := s.Sealer.Pack(ctx, refOf(st), pending.Pieces)
+	packed := &messages.SectorPacked{At: events.TimeToMessage(s.Clock.Now())}
+	for _, f := range fillers {
+		packed.Fillers = append(packed.Fillers, &messages.SectorPiece{
+			Cid: f.CID, Size: uint64(f.Size), Payload: uint64(f.Payload),
+		})
+	}
+	return packed, err
+}
+
+func (s *Agent) preCommit1(ctx context.Context, st sector.Info) (sector.Event, error) {
+	at := events.TimeToMessage(s.Clock.Now())
+	if reason := s.oldTicket(ctx, st); reason != "" {
+		return &messages.SectorOldTicket{At: at, Reason: reason}, nil
+	}
+	out, err := s.Sealer.PreCommit1(ctx, refOf(st), st.TicketValue, st.Pieces, s.done.set)
+	if err == nil && (len(out) == 0 || len(out) > maxOut) {
+		err = fmt.Errorf("%w: its first half gave %d bytes, want 1 to %d", events.ErrSealerLies, len(out), maxOut)
+	}
+	return &messages.SectorPreCommit1{At: events.TimeToMessage(s.Clock.Now()), Out: hexOf(out)}, err
+}
+
+// oldTicket says why a seal with this ticket could not be precommitted; empty: it could, as far
+// as is known. A chain that is away does not stop sealing.
+func (s *Agent) oldTicket(ctx context.Context, st sector.Info) string {
+	cfg, err := s.Chain.Config(ctx)
+	if err != nil {
+		return ""
+	}
+	head, err := s.Chain.Head(ctx)
+	if err != nil || head.Number+1 <= st.TicketEpoch+cfg.TicketValid {
+		return ""
+	}
+	return fmt.Sprintf("the ticket is of block %d, the newest is %d, and it is good for %d",
+		st.TicketEpoch, head.Number, cfg.TicketValid)
+}
+
+func (s *Agent) preCommit2(ctx context.Context, st sector.Info) (sector.Event, error) {
+	out, err := hex.DecodeString(strings.TrimPrefix(st.PreCommit1Out, "0x"))
+	if err != nil {
+		return nil, fmt.Errorf("the first half of sealing, as recorded: %w", err)
+	}
+	commD, commR, err := s.Sealer.PreCommit2(ctx, refOf(st), out, s.done.set)
+	if err == nil {
+		c := sealOf(st)
+		c.Seed, c.CommD, c.CommR = events.Hash{}, commD, commR
+		if err = s.Sealer.VerifyCommitments(refOf(st), c); err == nil && commR.Zero() {
+			err = fmt.Errorf("%w: CommR is zero", events.ErrSealerLies)
+		}
+	}
+	return &messages.SectorPreCommit2{
+		At: events.TimeToMessage(s.Clock.Now()), CommD: commD.String(), CommR: commR.String(),
+	}, err
+}
+
+// prove makes the proof of the seal and verifies it, if anything here can.
+func (s *Agent) prove(ctx context.Context, st sector.Info) (sector.Event, error) {
+	proof, err := s.Sealer.Commit(ctx, refOf(st), sealOf(st), s.done.set)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(proof) == 0:
+		return nil, fmt.Errorf("%w: an empty proof", events.ErrSealerLies)
+	}
+	if err := s.Sealer.Verify(refOf(st), sealOf(st), proof); err != nil && !errors.Is(err, events.ErrNoVerifier) {
+		return nil, err
+	}
+	return &messages.SectorProofReady{At: events.TimeToMessage(s.Clock.Now()), Proof: hexOf(proof)}, nil
+}
+
+// restore mends what is stored, with its pieces from their source where they are lost too.
+func (s *Agent) restore(ctx context.Context, st sector.Info) error {
+	err := s.Sealer.Restore(ctx, refOf(st), sealOf(st), s.done.set)
+	if !errors.Is(err, events.ErrSectorDamaged) {
+		return err
+	}
+	if err := eachPiece(st, func(p sector.Piece, offset events.Bytes) error {
+		return s.addPiece(ctx, st, p, offset)
+	}); err != nil {
+		return err
+	}
+	return s.Sealer.Restore(ctx, refOf(st), sealOf(st), s.done.set)
+}
+
+// release gives bytes back to the ledger whose files are gone, as the store says.
+func (s *Agent) release(ctx context.Context, st sector.Info, cause string, parts ...events.SectorPart) (sector.Event, error) {
+	ref, released := refOf(st), &messages.SectorReleased{}
+	for _, part := range parts {
+		if err := s.Files.Remove(ref, part); err != nil {
+			return nil, fmt.Errorf("remove its %s files: %w", part, err)
+		}
+	}
+	usage, err := s.Files.Usage(ref)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range parts {
+		if n := usage.Parts[part]; n > 0 {
+			return nil, fmt.Errorf("its %s files are still there, with %d bytes", part, n)
+		}
+	}
+	for _, part := range parts {
+		cmd := capacity.ReleasePart{At: s.Clock.Now(), Sector: st.Number, Part: capacity.Part(part.String())}
+		if err := ledger.Do(ctx, s.Ledger, cmd, cause+":"+part.String()); err != nil {
+			return nil, err
+		}
+		released.Parts = append(released.Parts, part.String())
+	}
+	released.At = events.TimeToMessage(s.Clock.Now())
+	return released, nil
+}
+
+func hexOf(b []byte) string { return "0x" + hex.EncodeToString(b) }

@@ -1,0 +1,352 @@
+package sectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sector"
+)
+
+// What Sectors asks of the chain at new blocks: what it has of the sectors, a batch at a time, and
+// the proofs of possession that the open window wants. Nothing of this is in the record: the chain
+// says what is proven, and a host that starts again begins with that. Proofs do not wait for the
+// event store.
+
+// windowKey is one message: the proofs of a partition in the window of a period.
+type windowKey struct{ period, deadline, partition uint64 }
+
+// windows is what is under way for the window that is open.
+type windows struct {
+	planning bool
+	proving  map[windowKey]*proving
+	// attempts counts the messages of a partition: what the first one left out needs another.
+	attempts map[windowKey]int
+	mined    map[windowKey]uint64 // the block of the last one
+}
+
+type proving struct {
+	closes uint64
+	cut    context.CancelFunc // ends what is not proven yet
+}
+
+func newWindows() windows {
+	return windows{
+		proving: map[windowKey]*proving{}, attempts: map[windowKey]int{}, mined: map[windowKey]uint64{},
+	}
+}
+
+// Messages to Sectors about windows.
+type (
+	planned struct {
+		window events.SectorWindow
+		block  uint64
+		parts  map[uint64][]uint64 // numbers by partition
+		err    error
+	}
+	partitionDone struct {
+		key   windowKey
+		left  map[uint64]string // why a sector was left out
+		block uint64
+		ended bool // the message was mined, or cannot be
+		err   error
+	}
+)
+
+// planWindow says which sectors of which partitions have to be proven in a window, by what the
+// chain has of them.
+func planWindow(w events.SectorWindow, all []events.SectorOnChain, numbers []uint64) map[uint64][]uint64 {
+	parts := map[uint64][]uint64{}
+	for i, on := range all {
+		faulty := on.Faulty && w.Period >= on.FaultyFrom && on.RecoverAt != w.Period
+		if !on.Active || on.Terminated || on.Deadline != w.Deadline || on.NextPeriod > w.Period || faulty {
+			continue
+		}
+		parts[on.Partition] = append(parts[on.Partition], numbers[i])
+	}
+	return parts
+}
+
+// cares reports whether the chain has a say in a state, or is waited for.
+func cares(st sector.Info) bool {
+	switch st.State { //nolint:exhaustive // In the others it has none.
+	case sector.WaitSeed, sector.Committing, sector.CommitWait, sector.FinalizeSector, sector.Proving, sector.Faulty,
+		sector.FaultReported, sector.FaultedFinal, sector.Recovering, sector.RecoveryReported, sector.Terminating,
+		sector.TerminateWait, sector.TerminateFinality, sector.Removed:
+		return true
+	}
+	return false
+}
+
+// proves reports whether the data of a sector may be thought sound.
+func proves(st sector.Info) bool {
+	switch st.State { //nolint:exhaustive // In the others there is nothing that is due.
+	case sector.CommitWait, sector.FinalizeSector, sector.FinalizeFailed, sector.CommitFailed, sector.Proving,
+		sector.RecoveryReported, sector.Terminating, sector.TerminateWait, sector.TerminateFailed:
+		return true
+	}
+	return false
+}
+
+func (s *Sectors) onHead(a *shell.Turn) {
+	if s.watched == 0 || s.head.Number >= s.watched+s.WatchEvery || s.head.Number < s.watched {
+		s.watch(a)
+	}
+	for _, p := range s.windows.proving {
+		if s.head.Number+1+s.ProveMargin >= p.closes {
+			p.cut()
+		}
+	}
+	s.plan(a)
+}
+
+// numbersOf are the sectors that are run and of a kind, in order.
+func (s *Sectors) numbersOf(kind func(*child) bool) (numbers []uint64) {
+	for _, n := range slices.Sorted(maps.Keys(s.children)) {
+		if kind(s.children[n]) {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+// inBatches asks the chain about sectors, so many at once.
+func (r *room) inBatches(ctx context.Context, numbers []uint64, take func([]uint64, []events.SectorOnChain)) error {
+	for batch := range slices.Chunk(numbers, r.Batch) {
+		got, err := shell.In(ctx, r.reads, time.Time{}, func() ([]events.SectorOnChain, error) {
+			return r.Chain.Sectors(ctx, batch)
+		})
+		if err == nil && len(got) != len(batch) {
+			err = fmt.Errorf("the chain was asked for %d sectors and answered %d", len(batch), len(got))
+		}
+		if err != nil {
+			return err
+		}
+		take(batch, got)
+	}
+	return nil
+}
+
+// watch looks at what the chain has of all sectors that care.
+func (s *Sectors) watch(a *shell.Turn) {
+	if s.watching || !s.booted || len(s.waiting) > 0 {
+		return
+	}
+	numbers := s.numbersOf(func(c *child) bool { return !c.loading && !c.ref.Nobody() && cares(c.info) })
+	if len(numbers) == 0 {
+		return
+	}
+	s.watching, s.watched = true, s.head.Number
+	self := a.Self
+	a.Do(func(ctx context.Context) {
+		s.Turn(ctx, "look at the sectors on chain")
+		err := s.RT.Guarded("look at the sectors on chain", func() error {
+			w, err := s.Chain.Window(ctx)
+			if err != nil {
+				return err
+			}
+			return s.inBatches(ctx, numbers, func(batch []uint64, got []events.SectorOnChain) {
+				all := make([]sighting, len(got))
+				for i, on := range got {
+					all[i] = sighting{on, w.Period}
+				}
+				self.Tell(sighted{batch, all})
+			})
+		})
+		self.Tell(watchEnded{err})
+	})
+}
+
+func (s *Sectors) onSighted(m sighted) {
+	for i, n := range m.numbers {
+		if c := s.children[n]; c != nil {
+			c.seen = &m.got[i]
+			c.ref.Tell(m.got[i])
+		}
+	}
+}
+
+func (s *Sectors) onWatchEnded(m watchEnded) {
+	s.watching = false
+	if m.err != nil {
+		s.watched = 0 // At the next block.
+		s.Log.Warnf("the sectors on chain could not be looked at; it is tried again at the next block: %v", m.err)
+	}
+}
+
+// plan asks which window is open and what it wants.
+func (s *Sectors) plan(a *shell.Turn) {
+	if s.windows.planning || !s.booted {
+		return
+	}
+	deadlines := map[uint64]uint64{}
+	numbers := s.numbersOf(func(c *child) bool { return c.seen != nil && c.seen.Active && proves(c.info) })
+	for _, n := range numbers {
+		deadlines[n] = s.children[n].seen.Deadline
+	}
+	if len(numbers) == 0 {
+		return
+	}
+	s.windows.planning = true
+	self := a.Self
+	a.Do(func(ctx context.Context) {
+		s.Turn(ctx, "plan a window")
+		m := planned{parts: map[uint64][]uint64{}}
+		m.err = s.RT.Guarded("plan a window", func() (err error) {
+			if m.window, err = s.Chain.Window(ctx); err != nil {
+				return err
+			}
+			numbers = slices.DeleteFunc(numbers, func(n uint64) bool { return deadlines[n] != m.window.Deadline })
+			return s.inBatches(ctx, numbers, func(batch []uint64, got []events.SectorOnChain) {
+				m.block = got[0].Block.Number
+				for partition, of := range planWindow(m.window, got, batch) {
+					m.parts[partition] = append(m.parts[partition], of...)
+				}
+			})
+		})
+		self.Tell(m)
+	})
+}
+
+func (s *Sectors) onPlanned(a *shell.Turn, m planned) {
+	w := &s.windows
+	w.planning = false
+	if m.err != nil {
+		s.Log.Warnf("what the open window wants is not known; it is asked again at the next block: %v", m.err)
+		return
+	}
+	over := func(k windowKey) bool { return k.period != m.window.Period || k.deadline != m.window.Deadline }
+	maps.DeleteFunc(w.attempts, func(k windowKey, _ int) bool { return over(k) })
+	maps.DeleteFunc(w.mined, func(k windowKey, _ uint64) bool { return over(k) })
+	for _, partition := range slices.Sorted(maps.Keys(m.parts)) {
+		key := windowKey{m.window.Period, m.window.Deadline, partition}
+		if w.proving[key] != nil || m.block < w.mined[key] || s.head.Number+1+s.ProveMargin >= m.window.Closes {
+			continue
+		}
+		infos := map[uint64]sector.Info{}
+		for _, n := range m.parts[partition] {
+			if c := s.children[n]; c != nil && proves(c.info) {
+				infos[n] = c.info
+			}
+		}
+		if len(infos) > 0 {
+			s.provePartition(a, key, m.window, infos)
+		}
+	}
+}
+
+// provePartition challenges the sectors of a partition, and sends the proofs in one message.
+func (s *Sectors) provePartition(a *shell.Turn, key windowKey, w events.SectorWindow, infos map[uint64]sector.Info) {
+	until, cut := context.WithCancel(s.ctx)
+	s.windows.proving[key] = &proving{w.Closes, cut}
+	call := events.PossessionCall{
+		Key:    fmt.Sprintf("Possession:%d:%d:%d:%d", key.period, key.deadline, key.partition, s.windows.attempts[key]+1),
+		Period: key.period, Deadline: key.deadline, Partition: key.partition,
+	}
+	self := a.Self
+	a.Do(func(ctx context.Context) {
+		defer cut()
+		s.Turn(ctx, call.Key)
+		m := partitionDone{key: key}
+		m.err = s.RT.Guarded(call.Key, func() error {
+			cfg, err := s.Chain.Config(ctx)
+			if err != nil {
+				return err
+			}
+			proofs, left := s.challengeAll(ctx, until, w, cfg.DailyLeaves, infos)
+			if m.left = left; ctx.Err() != nil || len(proofs) == 0 {
+				return ctx.Err()
+			}
+			for _, n := range slices.Sorted(maps.Keys(proofs)) {
+				call.Numbers, call.Proofs = append(call.Numbers, n), append(call.Proofs, proofs[n])
+			}
+			r, err := shell.In(ctx, s.transactions, windowTime(w), func() (events.Receipt, error) {
+				return s.Chain.ProvePossession(ctx, call)
+			})
+			m.block, m.ended = r.Block.Number, err == nil || !errors.As(asked(err), new(away))
+			return err
+		})
+		self.Tell(m)
+	})
+}
+
+// windowTime puts windows in the order of their ends, before everything that has none.
+func windowTime(w events.SectorWindow) time.Time { return time.Unix(int64(w.Closes), 0) }
+
+// challengeAll proves each sector until a time, and says of the others why they are not proven.
+func (r *room) challengeAll(ctx, until context.Context, w events.SectorWindow, leaves int, infos map[uint64]sector.Info,
+) (proofs map[uint64][]byte, left map[uint64]string) {
+	proofs, left = map[uint64][]byte{}, map[uint64]string{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, n := range slices.Sorted(maps.Keys(infos)) {
+		all.Go(func() {
+			var proof []byte
+			name := fmt.Sprintf("challenge of sector %d", n)
+			err := r.RT.Guarded(name, func() (err error) {
+				proof, err = r.challenge(until, name, w, leaves, infos[n])
+				return err
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				proofs[n] = proof
+			case ctx.Err() == nil: // Else the host stops, and nobody knows.
+				left[n] = clip(err.Error())
+			}
+		})
+	}
+	all.Wait()
+	return proofs, left
+}
+
+// challenge asks a sealer for a proof, again while it is away, and verifies it.
+func (r *room) challenge(until context.Context, name string, w events.SectorWindow, leaves int, st sector.Info) (
+	proof []byte, err error,
+) {
+	var last error
+	err = r.Retry(until, name, func(err error) { last = err },
+		func(err error) bool { return !errors.Is(err, events.ErrSealerAway) },
+		func(ctx context.Context) error {
+			proof, err = shell.In(ctx, r.challenges, windowTime(w), func() ([]byte, error) {
+				return r.Sealer.Challenge(ctx, refOf(st), w.Randomness, leaves)
+			})
+			return err
+		})
+	if err == nil {
+		err = r.Sealer.VerifyChallenge(refOf(st), sealOf(st), w.Randomness, leaves, proof)
+		if errors.Is(err, events.ErrNoVerifier) {
+			return proof, nil
+		}
+	}
+	if err != nil && until.Err() != nil {
+		return nil, fmt.Errorf("it was not proven before its window ended: %w", errors.Join(last, err))
+	}
+	return proof, err
+}
+
+func (s *Sectors) onPartitionDone(m partitionDone) {
+	w := &s.windows
+	delete(w.proving, m.key)
+	if m.ended {
+		w.attempts[m.key]++
+		w.mined[m.key] = m.block
+	}
+	if m.err != nil {
+		s.Log.Warnf("the proofs of deadline %d, partition %d, period %d were not sent; that is tried again while the "+
+			"window is open: %v", m.key.deadline, m.key.partition, m.key.period, m.err)
+	}
+	for _, n := range slices.Sorted(maps.Keys(m.left)) {
+		if c := s.children[n]; c != nil {
+			s.Log.WithField("sector", n).Errorf("the sector cannot be proven and is reported faulty: %s", m.left[n])
+			c.ref.Tell(unproven{m.left[n]})
+		}
+	}
+}

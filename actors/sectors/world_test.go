@@ -1,0 +1,352 @@
+package sectors_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// world is what outlives a host: a chain, a sealer with its files, and what both were asked. Each
+// call is a point at which a test may end the host.
+type world struct {
+	mu      sync.Mutex
+	head    uint64
+	cfg     events.SectorConfig
+	onchain map[uint64]*events.SectorOnChain
+	mined   map[string]events.Receipt
+	effects map[string]int // what changed the chain, by kind and sector
+	missed  int            // windows that a sector owed and nobody proved
+	asked   []int          // sizes of the batches that the chain was asked for
+	forked  uint64         // changes the hashes of blocks
+
+	files   map[uint64]map[string][]byte // by sector: what each step left
+	made    map[string]int               // work of the sealer, by step and sector
+	damaged map[uint64]bool
+	lies    map[string]bool // steps that answer wrongly
+	hang    map[string]chan struct{}
+	gone    map[string]error // what is away: "chain", or a step of the sealer
+
+	// point is told each call before and after it has its effect; an error ends the call.
+	point func(name string) error
+	calls []string
+}
+
+func newWorld() *world {
+	return &world{
+		head: 100,
+		cfg: events.SectorConfig{
+			TicketLookback: 1, TicketValid: 60, ChallengeDelay: 3, SeedValid: 50, CommitDue: 80, MinLife: 10,
+			MaxLife: 2_000_000, PeriodBlocks: 40, Deadlines: 2, FaultCutoff: 2, PartitionSize: 1000,
+			SealLeaves: 4, DailyLeaves: 2, MaxFaultPeriods: 10, DepositPerByte: events.NewAmount(1),
+		},
+		onchain: map[uint64]*events.SectorOnChain{}, mined: map[string]events.Receipt{}, effects: map[string]int{},
+		files: map[uint64]map[string][]byte{}, made: map[string]int{}, damaged: map[uint64]bool{},
+		lies: map[string]bool{}, hang: map[string]chan struct{}{}, gone: map[string]error{},
+		point: func(string) error { return nil },
+	}
+}
+
+func (w *world) block(n uint64) events.Head {
+	return events.Head{Number: n, Hash: hashOf("block", n, w.forked), Time: time.Unix(int64(n*12), 0)}
+}
+
+func hashOf(parts ...any) (h events.Hash) {
+	copy(h[:], fmt.Appendf(nil, "%032x", fnv64(fmt.Sprint(parts...))))
+	return h
+}
+
+func fnv64(s string) (h uint64) {
+	h = 14695981039346656037
+	for _, b := range []byte(s) {
+		h = (h ^ uint64(b)) * 1099511628211
+	}
+	return h
+}
+
+// mine makes a block, and marks what was owed in a window that ends with it.
+func (w *world) mine() events.Head {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.window()
+	w.head++
+	if after := w.window(); after.Deadline != before.Deadline {
+		for _, on := range w.onchain {
+			if on.Active && on.Deadline == before.Deadline && on.NextPeriod <= before.Period {
+				if !on.Faulty {
+					w.missed++
+					on.Faulty, on.FaultyFrom = true, before.Period
+				}
+				on.NextPeriod = before.Period + 1
+			}
+		}
+	}
+	return w.block(w.head)
+}
+
+func (w *world) window() events.SectorWindow {
+	next, length := w.head+1, w.cfg.PeriodBlocks/w.cfg.Deadlines
+	opens := next / length * length
+	return events.SectorWindow{
+		Period: next / w.cfg.PeriodBlocks, Deadline: next % w.cfg.PeriodBlocks / length,
+		Opens: opens, Closes: opens + length, Randomness: hashOf("window", opens),
+	}
+}
+
+// call is one call: it may be held, refused, or end the host, before and after its effect.
+func (w *world) call(ctx context.Context, name string, effect func() error) error {
+	w.mu.Lock()
+	w.calls = append(w.calls, name)
+	hang, gone, point := w.hang[name], w.gone[name], w.point
+	w.mu.Unlock()
+	if err := point("before " + name); err != nil {
+		return err
+	}
+	if hang != nil {
+		select {
+		case <-hang:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if gone != nil {
+		return gone
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	err := effect()
+	w.mu.Unlock()
+	return errors.Join(err, point("after "+name))
+}
+
+// chain is the provider's contract.
+type chain struct{ *world }
+
+var errNoNode = errors.New("no node answers")
+
+func (c chain) ask(ctx context.Context, name string, effect func() error) error {
+	c.mu.Lock()
+	gone := c.gone["chain"]
+	c.mu.Unlock()
+	if gone != nil {
+		return gone
+	}
+	return c.call(ctx, name, effect)
+}
+
+func (c chain) Account() events.Address { return me }
+
+func (c chain) Config(ctx context.Context) (events.SectorConfig, error) {
+	return c.cfg, c.ask(ctx, "Config", func() error { return nil })
+}
+
+func (c chain) Head(ctx context.Context) (h events.Head, err error) {
+	return h, c.ask(ctx, "Head", func() error { h = c.block(c.head); return nil })
+}
+
+func (c chain) Ticket(ctx context.Context, n uint64) (v events.Hash, epoch uint64, err error) {
+	err = c.ask(ctx, "Ticket", func() error {
+		epoch = c.head - c.cfg.TicketLookback
+		v = hashOf("ticket", epoch, n)
+		return nil
+	})
+	return v, epoch, err
+}
+
+func (c chain) Sector(ctx context.Context, n uint64) (events.SectorOnChain, error) {
+	var on events.SectorOnChain
+	err := c.ask(ctx, "Sector", func() error { on = c.see(n); return nil })
+	return on, err
+}
+
+func (c chain) see(n uint64) (on events.SectorOnChain) {
+	if known := c.onchain[n]; known != nil {
+		on = *known
+	}
+	on.Block = c.block(c.head)
+	return on
+}
+
+func (c chain) Sectors(ctx context.Context, numbers []uint64) (all []events.SectorOnChain, err error) {
+	return all, c.ask(ctx, "Sectors", func() error {
+		c.world.asked = append(c.world.asked, len(numbers))
+		for _, n := range numbers {
+			all = append(all, c.see(n))
+		}
+		return nil
+	})
+}
+
+func (c chain) Window(ctx context.Context) (win events.SectorWindow, err error) {
+	return win, c.ask(ctx, "Window", func() error { win = c.window(); return nil })
+}
+
+// send has the effect of a message once for each key.
+func (c chain) send(ctx context.Context, kind, key string, n uint64, effect func() error) (r events.Receipt, err error) {
+	return r, c.ask(ctx, kind, func() error {
+		if known, ok := c.mined[key]; ok {
+			r = known
+			return nil
+		}
+		if err := effect(); err != nil {
+			return err
+		}
+		c.effects[fmt.Sprintf("%s %d", kind, n)]++
+		r = events.Receipt{TxHash: hashOf(key), Block: c.block(c.head)}
+		c.mined[key] = r
+		return nil
+	})
+}
+
+func (c chain) PreCommit(ctx context.Context, call events.PreCommitCall) (events.Receipt, error) {
+	return c.send(ctx, "PreCommit", call.Key, call.Number, func() error {
+		switch {
+		case c.head > call.TicketEpoch+c.cfg.TicketValid:
+			return events.ErrTicketExpired
+		case c.onchain[call.Number] != nil:
+			return events.ErrNumberUsed
+		}
+		c.onchain[call.Number] = &events.SectorOnChain{
+			SectorFacts: events.SectorFacts{PreCommitted: true}, Size: call.Size, CommD: call.CommD, CommR: call.CommR,
+			Ticket: call.Ticket, PreCommitEpoch: c.head, Expiration: call.Expiration, Deposit: call.Deposit,
+			Deadline: call.Number % c.cfg.Deadlines, Partition: call.Number / c.cfg.Deadlines / c.cfg.PartitionSize,
+		}
+		return nil
+	})
+}
+
+func (c chain) seed(n uint64) (v events.Hash, epoch uint64, err error) {
+	on := c.onchain[n]
+	if on == nil || !on.PreCommitted {
+		return v, 0, events.ErrNotPreCommitted
+	}
+	if epoch = on.PreCommitEpoch + c.cfg.ChallengeDelay; epoch > c.head {
+		return v, 0, events.ErrTooEarly
+	}
+	return hashOf("seed", epoch, c.forked), epoch, nil
+}
+
+func (c chain) Seed(ctx context.Context, n uint64) (v events.Hash, epoch uint64, err error) {
+	err = c.ask(ctx, "Seed", func() (err error) { v, epoch, err = c.seed(n); return err })
+	return v, epoch, err
+}
+
+func (c chain) PinSeed(ctx context.Context, key string, n uint64) (events.Receipt, error) {
+	return c.send(ctx, "PinSeed", key, n, func() (err error) {
+		on := c.onchain[n]
+		v, epoch, err := c.seed(n)
+		if err == nil {
+			on.Seed, on.SeedEpoch = v, epoch
+		}
+		return err
+	})
+}
+
+func (c chain) Commit(ctx context.Context, key string, n uint64, proof []byte) (events.Receipt, error) {
+	return c.send(ctx, "Commit", key, n, func() error {
+		on := c.onchain[n]
+		v, _, err := c.seed(n)
+		if err != nil {
+			return err
+		}
+		if string(proof) != proofOf(n, v) {
+			return events.ErrInvalidProof
+		}
+		on.PreCommitted, on.Active, on.Activation = false, true, c.head
+		win := c.window()
+		on.NextPeriod = win.Period
+		if win.Deadline >= on.Deadline {
+			on.NextPeriod++
+		}
+		return nil
+	})
+}
+
+func (c chain) ProvePossession(ctx context.Context, call events.PossessionCall) (events.Receipt, error) {
+	return c.send(ctx, "Possession", call.Key, call.Period, func() error {
+		win := c.window()
+		if win.Period != call.Period || win.Deadline != call.Deadline {
+			return events.ErrDeadlinePassed
+		}
+		for i, n := range call.Numbers {
+			on := c.onchain[n]
+			if on == nil || !on.Active || on.NextPeriod > win.Period {
+				return events.ErrSectorNotDue
+			}
+			if string(call.Proofs[i]) != proofOf(n, win.Randomness) {
+				return events.ErrInvalidProof
+			}
+			on.NextPeriod = win.Period + 1
+			if on.Faulty && on.RecoverAt == win.Period {
+				on.Faulty, on.FaultyFrom, on.RecoverAt = false, 0, 0
+			}
+			c.effects[fmt.Sprintf("proven %d", n)]++
+		}
+		return nil
+	})
+}
+
+func (c chain) DeclareFaults(ctx context.Context, key string, numbers []uint64) (events.Receipt, error) {
+	if on := c.onchain[numbers[0]]; on != nil && on.Faulty && c.mined[key].TxHash.Zero() {
+		return events.Receipt{}, nil
+	}
+	return c.send(ctx, "DeclareFaults", key, numbers[0], func() error {
+		on := c.onchain[numbers[0]]
+		if on == nil || !on.Active {
+			return events.ErrSectorNotLive
+		}
+		on.Faulty, on.FaultyFrom = true, on.NextPeriod
+		return nil
+	})
+}
+
+func (c chain) DeclareRecoveries(ctx context.Context, key string, numbers []uint64) (events.Receipt, error) {
+	return c.send(ctx, "DeclareRecoveries", key, numbers[0], func() error {
+		on := c.onchain[numbers[0]]
+		if on == nil || !on.Active {
+			return events.ErrSectorNotLive
+		}
+		on.RecoverAt = max(on.NextPeriod, c.window().Period+1)
+		return nil
+	})
+}
+
+func (c chain) Terminate(ctx context.Context, key string, n uint64) (events.Receipt, error) {
+	c.mu.Lock()
+	on := c.onchain[n]
+	c.mu.Unlock()
+	if on == nil {
+		return events.Receipt{}, nil
+	}
+	return c.send(ctx, "Terminate", key, n, func() error {
+		on.Active, on.Terminated = false, true
+		return nil
+	})
+}
+
+func (c chain) Settle(ctx context.Context, key string, n uint64) (s events.SectorSettlement, err error) {
+	return s, c.ask(ctx, "Settle", func() error {
+		switch on := c.onchain[n]; {
+		case on == nil:
+		case !on.Terminated:
+			return events.ErrTooEarly
+		default:
+			s.Lost = events.NewAmount(5)
+			s.Returned = on.Deposit.Sub(s.Lost)
+		}
+		return nil
+	})
+}
+
+func (c chain) Withdraw(context.Context, string) (events.Receipt, error) {
+	return events.Receipt{}, nil
+}
+
+func proofOf(n uint64, about events.Hash) string {
+	return fmt.Sprintf("proof of %d about %s", n, about)
+}
