@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,7 +40,7 @@ type host struct {
 	room    *shell.Part
 	ledger  *shell.Part
 	epoch   uint64
-	crashed bool
+	crashed atomic.Bool
 	words   []quarantine.Word
 }
 
@@ -80,7 +81,7 @@ func (s crashing) Append(ctx context.Context, stream string, e events.Expected, 
 
 func (h *host) start() {
 	h.epoch++
-	h.crashed = false
+	h.crashed.Store(false)
 	h.rt = shell.NewRuntime(context.Background(), shelltest.QuietLog())
 	base := &shell.Base{
 		RT: h.rt, Log: shelltest.QuietLog(), Clock: shell.GuardClock(shelltest.Clock{}, h.rt),
@@ -132,7 +133,7 @@ func (h *host) mine(blocks int) {
 }
 
 func (h *host) revive() {
-	for h.crashed {
+	for h.crashed.Load() {
 		h.kill()
 		h.start()
 	}
@@ -193,9 +194,13 @@ func ask[T any](h *host, msg any) (T, error) {
 	return shell.Ask[T](h.room, msg).Wait(ctx)
 }
 
+func create(pieces ...events.SectorPiece) sectors.Create {
+	return sectors.Create{Size: size, Pieces: pieces, By: "anna"}
+}
+
 func (h *host) create(pieces ...events.SectorPiece) uint64 {
 	h.t.Helper()
-	n, err := ask[uint64](h, sectors.Create{Size: size, Pieces: pieces, By: "anna"})
+	n, err := ask[uint64](h, create(pieces...))
 	if err != nil {
 		h.t.Fatalf("create a sector: %v", err)
 	}

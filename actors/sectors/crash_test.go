@@ -1,0 +1,79 @@
+package sectors_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/hostnode/hostnode/events/sector"
+)
+
+// The host ends before and after each call and each append of a sector's way to its second
+// proof: no message has its effect twice, and no work of a step is done twice.
+func TestASectorGoesOnAfterACrashAtEachPoint(t *testing.T) {
+	points := crashAt(t, 0)
+	if points < 60 {
+		t.Fatalf("only %d points", points)
+	}
+	for at := 1; at <= points; at++ {
+		crashAt(t, at)
+	}
+}
+
+// crashAt runs the story with the end of the host at one of its points, 0: none, and says how
+// many there are.
+func crashAt(t *testing.T, at int) (points int) {
+	inTime(t, func(h *host) {
+		var n, seen atomic.Int64
+		var where atomic.Value
+		where.Store("")
+		h.world.point = func(name string) error {
+			seen.Add(1)
+			if h.crashed.Load() {
+				return errCrash
+			}
+			if n.Add(1) == int64(at) {
+				where.Store(name)
+				h.crashed.Store(true)
+				h.rt.Abandon()
+				return errCrash
+			}
+			return nil
+		}
+		for len(h.events(1)) == 0 {
+			_, _ = ask[uint64](h, create(piece("a"), piece("b")))
+			h.revive()
+		}
+		h.until("two windows", func() bool { return h.world.effects["proven 1"] == 2 && h.info(1).State == sector.Proving })
+		h.world.point = func(string) error { return nil }
+		h.mine(3)
+		points = int(n.Load())
+		h.once(1, "PreCommit", "PinSeed", "Commit")
+		for _, step := range []string{"Pack", "PreCommit1", "PreCommit2", "Commit", "Finalize"} {
+			if made := h.world.made[step+" 1"]; made != 1 {
+				t.Errorf("the work of %s was done %d times", step, made)
+			}
+		}
+		for _, name := range []string{"SectorPacked", "SectorPreCommit1", "SectorPreCommitted", "SectorProofReady", "SectorCommitted"} {
+			if got := h.count(1, name); got != 1 {
+				t.Errorf("%s is in the record %d times", name, got)
+			}
+		}
+		for kind, times := range h.world.effects {
+			if strings.HasPrefix(kind, "Possession") && times != 1 {
+				t.Errorf("%s was sent %d times", kind, times)
+			}
+		}
+		if h.world.missed > 0 {
+			t.Errorf("%d windows were missed", h.world.missed)
+		}
+		if one, ok := h.book(1); !ok || one.Scratch != 0 || one.Unsealed != size {
+			t.Errorf("the ledger has %+v", one)
+		}
+		if t.Failed() {
+			t.Fatal(fmt.Sprintf("crash %d, %s", at, where.Load()))
+		}
+	})
+	return points
+}
