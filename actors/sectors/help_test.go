@@ -187,10 +187,11 @@ func (h *host) count(n uint64, name string) (count int) {
 	return count
 }
 
-// ask asks the room and waits a minute at most.
+// ask asks the room, waits a minute at most, and then until everything rests.
 func ask[T any](h *host, msg any) (T, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	defer synctest.Wait()
 	return shell.Ask[T](h.room, msg).Wait(ctx)
 }
 

@@ -1,0 +1,123 @@
+package sectors_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sector"
+)
+
+func TestASealerThatLies(t *testing.T) {
+	for step, failed := range map[string]string{
+		"PreCommit2": "SectorSealPreCommitFailed", "Commit": "SectorComputeProofFailed",
+	} {
+		t.Run(step, func(t *testing.T) {
+			inTime(t, func(h *host) {
+				h.world.lies[step] = true
+				n := h.create(piece("a"))
+				h.until("found out", func() bool { return h.count(n, failed) > 1 })
+				if !strings.Contains(h.info(n).LastErr, events.ErrSealerLies.Error()) {
+					t.Errorf("the reason is %q", h.info(n).LastErr)
+				}
+				if step == "PreCommit2" && h.world.effects["PreCommit 1"] > 0 || h.world.effects["Commit 1"] > 0 {
+					t.Error("a lie was sent")
+				}
+				h.world.lies[step] = false
+				h.until("proving", h.in(n, sector.Proving))
+			})
+		})
+	}
+}
+
+func TestWhatIsAwayIsWaitedFor(t *testing.T) {
+	for what, err := range map[string]error{
+		"chain": errNoNode, "Pack 1": events.ErrSealerAway, "PreCommit1 1": events.ErrSealerAway,
+	} {
+		t.Run(what, func(t *testing.T) {
+			inTime(t, func(h *host) {
+				h.world.gone[what] = fmt.Errorf("%w today", err)
+				n := h.create(piece("a"))
+				h.until("a pause", func() bool { return h.info(n).Outages > 2 })
+				st := h.info(n)
+				if !st.Outage || len(st.Failures) > 0 || st.Parked() || !strings.Contains(st.LastErr, "today") {
+					t.Errorf("it stands so: %+v", st)
+				}
+				// The pause is in the record: a restart cuts none short.
+				calls := count(h.world.calls, what)
+				h.kill()
+				h.start()
+				if count(h.world.calls, what) != calls {
+					t.Error("a restart did not keep the pause")
+				}
+				delete(h.world.gone, what)
+				if wait := time.Until(h.info(n).Until); wait > time.Second {
+					time.Sleep(wait - time.Second)
+					synctest.Wait()
+					if h.info(n).Until.IsZero() {
+						t.Error("the pause ended early")
+					}
+				}
+				h.until("proving", h.in(n, sector.Proving))
+				h.once(n, "PreCommit", "Commit")
+			})
+		})
+	}
+}
+
+func TestDamageIsDeclaredMendedAndRecovered(t *testing.T) {
+	for name, begin := range map[string]func(h *host){
+		"found by a challenge": func(h *host) { h.world.damaged[1] = true },
+		"a challenge that lies": func(h *host) {
+			h.world.lies["Challenge"] = true
+			h.until("found out", func() bool { return h.count(1, "SectorFaulty") > 0 })
+			delete(h.world.lies, "Challenge")
+		},
+		// The contract knows it already: no message of ours declares it.
+		"marked by the chain": func(h *host) {
+			h.world.mu.Lock()
+			on := h.world.onchain[1]
+			on.Faulty, on.FaultyFrom = true, on.NextPeriod
+			h.world.mu.Unlock()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(h *host) {
+				n, sound := h.create(piece("a")), h.create(piece("b"))
+				h.until("proving", func() bool { return h.in(n, sector.Proving)() && h.in(sound, sector.Proving)() })
+				begin(h)
+				h.until("a fault", func() bool { return h.count(n, "SectorFaulty") > 0 })
+				h.until("recovered", func() bool { return h.count(n, "SectorRecovered") == 1 && h.in(n, sector.Proving)() })
+				if h.world.damaged[n] {
+					t.Error("it is still damaged")
+				}
+				if name != "a challenge that lies" && h.count(sound, "SectorFaulty") > 0 {
+					t.Error("the other one was reported faulty")
+				}
+				before := h.world.effects["proven 1"]
+				h.until("proven again", func() bool { return h.world.effects["proven 1"] > before })
+			})
+		})
+	}
+}
+
+// One that cannot be proven in time is left out, and the others of its partition are proven.
+func TestASlowChallengeDoesNotCostItsPartition(t *testing.T) {
+	inTime(t, func(h *host) {
+		h.create(piece("a"))
+		h.create(piece("b"))
+		h.create(piece("c")) // 1 and 3 have one deadline and one partition.
+		h.until("proving", func() bool { return h.in(1, sector.Proving)() && h.in(3, sector.Proving)() })
+		h.until("proven once", func() bool { return h.world.effects["proven 3"] > 0 })
+		h.world.hang["Challenge 1"] = make(chan struct{})
+		before := h.world.effects["proven 3"]
+		h.until("left out", func() bool { return h.count(1, "SectorFaulty") > 0 })
+		h.mine(2)
+		if h.world.effects["proven 3"] != before+1 || h.world.effects["Possession"] > 0 {
+			t.Errorf("the other one was proven %d times, before %d", h.world.effects["proven 3"], before)
+		}
+	})
+}
