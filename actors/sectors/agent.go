@@ -16,8 +16,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Agent runs one sector. One step runs at a time: another one begins when the call of the one
-// before has returned.
+// Agent runs one sector. One step runs at a time: what another one wants of the world waits until
+// the call of the one before has returned.
 type Agent struct {
 	*room
 	number uint64
@@ -190,10 +190,7 @@ func (s *Agent) act(a *shell.Turn) {
 		if w.effect.Key() == e.Key() || w.reporting {
 			return
 		}
-		w.cancel()
-		if !w.idle { // It is waited for.
-			return
-		}
+		w.cancel() // The lane waits for its end.
 		s.running = nil
 	}
 	if e.Key() != "" {
@@ -221,7 +218,7 @@ func (s *Agent) begin(a *shell.Turn, w *work) {
 	a.Do(func(context.Context) {
 		defer cancel()
 		key := w.effect.Key()
-		s.lane <- struct{}{} // What an agent began that panicked ends first.
+		s.lane <- struct{}{} // What was begun before ends first, also what an agent began that panicked.
 		defer func() { <-s.lane }()
 		s.Turn(ctx, key)
 		var cmd sector.Command
@@ -243,9 +240,7 @@ func (s *Agent) onEnded(a *shell.Turn, m stepEnded) {
 	}
 	w.idle = true
 	switch {
-	case m.cancelled || s.journal.Loaded && s.wanted().Key() != w.effect.Key():
-		s.running = nil
-		s.act(a)
+	case m.cancelled: // The host stops.
 		return
 	case errors.Is(m.err, errWaits):
 		if s.seen != w.seen {

@@ -57,7 +57,7 @@ func (s *Agent) chainStep(ctx context.Context, st sector.Info, e sector.Effect, 
 		}
 		return &messages.SectorTerminating{At: s.mined(r), Message: r.TxHash.String()}, asked(err)
 	case sector.StepSettle:
-		return s.settle(ctx, st, e.Key())
+		return s.settle(ctx, st, e.Key(), l)
 	}
 	if l.sighting == nil {
 		return nil, errWaits
@@ -135,6 +135,13 @@ func (s *Agent) waitSeed(ctx context.Context, st sector.Info, l look) (sector.Ev
 	if l.Void {
 		return nil, fmt.Errorf("block %d: %w", l.Block.Number, events.ErrSeedLost)
 	}
+	cfg, err := s.Chain.Config(ctx)
+	switch {
+	case err != nil:
+		return nil, asked(err)
+	case l.Block.Number < l.PreCommitEpoch+cfg.ChallengeDelay:
+		return nil, errWaits
+	}
 	return shell.In(ctx, s.transactions, time.Time{}, func() (sector.Event, error) {
 		value, epoch, err := s.Chain.Seed(ctx, st.Number)
 		if err == nil && value.Zero() {
@@ -153,7 +160,10 @@ func (s *Agent) waitSeed(ctx context.Context, st sector.Info, l look) (sector.Ev
 }
 
 // settle waits until the contract lets go of the deposit, and tells the ledger what is left.
-func (s *Agent) settle(ctx context.Context, st sector.Info, key string) (sector.Event, error) {
+func (s *Agent) settle(ctx context.Context, st sector.Info, key string, l look) (sector.Event, error) {
+	if l.sighting != nil && !l.Void && !l.Ended && (l.PreCommitted || l.Active) {
+		return nil, errWaits
+	}
 	got, err := s.Chain.Settle(ctx, key, st.Number)
 	switch {
 	case errors.Is(err, events.ErrTooEarly):

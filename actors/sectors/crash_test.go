@@ -65,6 +65,11 @@ func crashAt(t *testing.T, at int) (points int) {
 		if got := h.count(1, "SectorCommitted") + h.count(1, "SectorRetryCommitWait"); got != 1 {
 			t.Errorf("the proof was sent %d times, by the record", got)
 		}
+		for kind, keys := range h.world.keys {
+			if !strings.HasPrefix(kind, "Possession") && len(keys) != 1 {
+				t.Errorf("%s was asked for under the keys %v", kind, keys)
+			}
+		}
 		for kind, times := range h.world.effects {
 			if strings.HasPrefix(kind, "Possession") && times != 1 {
 				t.Errorf("%s was sent %d times", kind, times)

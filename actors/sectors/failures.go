@@ -32,14 +32,20 @@ func asked(err error) error {
 	return away{err}
 }
 
+// isAway reports whether something did not answer; nil is an answer.
+func isAway(err error) bool {
+	_, ok := errors.AsType[away](err)
+	return ok || isOneOf(err, events.ErrSealerAway, shell.ErrPartDown, shell.ErrReloading, shell.ErrOverloaded,
+		shell.ErrRecordAway)
+}
+
 func isOneOf(err error, of ...error) bool {
 	return slices.ContainsFunc(of, func(one error) bool { return errors.Is(err, one) })
 }
 
 // failure is what to report of a step that did not succeed.
 func (s *Agent) failure(e sector.Effect, err error) sector.Command {
-	if _, ok := errors.AsType[away](err); ok || isOneOf(err, events.ErrSealerAway, shell.ErrPartDown, shell.ErrReloading,
-		shell.ErrOverloaded, shell.ErrRecordAway) {
+	if isAway(err) {
 		return sector.Away{News: s.news(), Key: e.Key(), Reason: err.Error()}
 	}
 	return sector.Happened{News: s.news(), Key: e.Key(), Event: failed(e.Step, s.Clock.Now(), err)}

@@ -91,6 +91,9 @@ func TestDamageIsDeclaredMendedAndRecovered(t *testing.T) {
 				begin(h)
 				h.until("a fault", func() bool { return h.count(n, "SectorFaulty") > 0 })
 				h.until("recovered", func() bool { return h.count(n, "SectorRecovered") == 1 && h.in(n, sector.Proving)() })
+				if name == "a challenge that lies" && h.world.missed > 0 {
+					t.Error("a lie was sent")
+				}
 				if h.world.damaged[n] {
 					t.Error("it is still damaged")
 				}
@@ -118,6 +121,38 @@ func TestASlowChallengeDoesNotCostItsPartition(t *testing.T) {
 		h.mine(2)
 		if h.world.effects["proven 3"] != before+1 || h.world.effects["Possession"] > 0 {
 			t.Errorf("the other one was proven %d times, before %d", h.world.effects["proven 3"], before)
+		}
+	})
+}
+
+// A node that lags does not know yet what was mined: its word is old news.
+func TestANodeThatLagsIsNotBelieved(t *testing.T) {
+	inTime(t, func(h *host) {
+		h.mine(5)
+		h.world.stale = 100
+		n := h.create(piece("a"))
+		h.until("precommitted", h.in(n, sector.WaitSeed))
+		h.mine(4)
+		h.world.stale = 0
+		h.until("proving", h.in(n, sector.Proving))
+		if h.count(n, "SectorChainPreCommitFailed") > 0 {
+			t.Error("it was believed")
+		}
+	})
+}
+
+// A reorganisation takes proofs back while their window is open: they are sent again.
+func TestProofsThatAreTakenBackAreSentAgain(t *testing.T) {
+	inTime(t, func(h *host) {
+		n := h.create(piece("a"))
+		h.until("proving", h.in(n, sector.Proving))
+		h.until("proven", func() bool { return h.world.effects["proven 1"] == 1 })
+		h.world.mu.Lock()
+		h.world.onchain[n].NextPeriod--
+		h.world.mu.Unlock()
+		h.mine(2)
+		if h.world.effects["proven 1"] != 2 || h.world.missed > 0 {
+			t.Errorf("proven %d times, missed %d", h.world.effects["proven 1"], h.world.missed)
 		}
 	})
 }

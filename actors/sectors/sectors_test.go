@@ -10,6 +10,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
@@ -58,6 +59,7 @@ func TestNumbersAreGivenOutOnce(t *testing.T) {
 		if !errors.Is(err, sector.ErrSize) {
 			t.Errorf("a sector of 3000 bytes: %v", err)
 		}
+		h.world.gone["chain"] = errNoNode // So the ledger never hears of it.
 		second := h.create()
 		h.kill()
 		h.start()
@@ -108,8 +110,8 @@ func TestARunningStepIsWaitedFor(t *testing.T) {
 		h.world.hang["PreCommit1 1"], h.world.deaf = gate, true
 		n := h.create(piece("a"))
 		h.until("it hangs", func() bool { return slices.Contains(h.world.calls, "PreCommit1 1") })
-		h.do(sectors.ForceState{Number: n, State: sector.Packing, By: "anna", Reason: "again"})
 		packed := count(h.world.calls, "Pack 1")
+		h.do(sectors.ForceState{Number: n, State: sector.Packing, By: "anna", Reason: "again"})
 		h.mine(2)
 		if count(h.world.calls, "Pack 1") != packed {
 			t.Error("packed beside a call that has not returned")
@@ -242,6 +244,28 @@ func TestASectorThatPanicsIsLeftAloneAndTheOthersGoOn(t *testing.T) {
 			t.Errorf("said of quarantine: %v", h.words)
 		}
 		h.once(1, "PreCommit", "Commit")
+	})
+}
+
+func TestAnOrderThatMakesASectorPanicIsAnswered(t *testing.T) {
+	inTime(t, func(h *host) {
+		h.kill()
+		h.change = func(d *sectors.Deps) {
+			d.Decide = func(st sector.Info, c sector.Command) ([]sector.Event, error) {
+				if e, ok := c.(sector.Happened); ok && sector.NameOf(e.Event) == "SectorTerminate" {
+					panic("a bug")
+				}
+				return sector.Decide(st, c)
+			}
+		}
+		h.start()
+		n := h.create(piece("a"))
+		began := time.Now()
+		_, err := ask[sector.State](h, sectors.Terminate{Number: n, By: "anna"})
+		if !errors.Is(err, shell.ErrPartDown) || time.Since(began) > time.Second {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		h.until("it goes on", h.in(n, sector.Proving))
 	})
 }
 

@@ -28,7 +28,6 @@ type windows struct {
 	proving  map[windowKey]*proving
 	// attempts counts the messages of a partition: what the first one left out needs another.
 	attempts map[windowKey]int
-	mined    map[windowKey]uint64 // the block of the last one
 }
 
 type proving struct {
@@ -37,24 +36,20 @@ type proving struct {
 }
 
 func newWindows() windows {
-	return windows{
-		proving: map[windowKey]*proving{}, attempts: map[windowKey]int{}, mined: map[windowKey]uint64{},
-	}
+	return windows{proving: map[windowKey]*proving{}, attempts: map[windowKey]int{}}
 }
 
 // Messages to Sectors about windows.
 type (
 	planned struct {
 		window events.SectorWindow
-		block  uint64
 		parts  map[uint64][]uint64 // numbers by partition
 		err    error
 	}
 	partitionDone struct {
 		key   windowKey
 		left  map[uint64]string // why a sector was left out
-		block uint64
-		ended bool // the message was mined, or cannot be
+		ended bool              // the message was mined, or cannot be
 		err   error
 	}
 )
@@ -204,7 +199,6 @@ func (s *Sectors) plan(a *shell.Turn) {
 			}
 			numbers = slices.DeleteFunc(numbers, func(n uint64) bool { return deadlines[n] != m.window.Deadline })
 			return s.inBatches(ctx, numbers, func(batch []uint64, got []events.SectorOnChain) {
-				m.block = got[0].Block.Number
 				for partition, of := range planWindow(m.window, got, batch) {
 					m.parts[partition] = append(m.parts[partition], of...)
 				}
@@ -221,12 +215,12 @@ func (s *Sectors) onPlanned(a *shell.Turn, m planned) {
 		s.Log.Warnf("what the open window wants is not known; it is asked again at the next block: %v", m.err)
 		return
 	}
-	over := func(k windowKey) bool { return k.period != m.window.Period || k.deadline != m.window.Deadline }
-	maps.DeleteFunc(w.attempts, func(k windowKey, _ int) bool { return over(k) })
-	maps.DeleteFunc(w.mined, func(k windowKey, _ uint64) bool { return over(k) })
+	maps.DeleteFunc(w.attempts, func(k windowKey, _ int) bool {
+		return k.period != m.window.Period || k.deadline != m.window.Deadline
+	})
 	for _, partition := range slices.Sorted(maps.Keys(m.parts)) {
 		key := windowKey{m.window.Period, m.window.Deadline, partition}
-		if w.proving[key] != nil || m.block < w.mined[key] || s.head.Number+1+s.ProveMargin >= m.window.Closes {
+		if w.proving[key] != nil || s.head.Number+1+s.ProveMargin >= m.window.Closes {
 			continue
 		}
 		infos := map[uint64]sector.Info{}
@@ -266,10 +260,10 @@ func (s *Sectors) provePartition(a *shell.Turn, key windowKey, w events.SectorWi
 			for _, n := range slices.Sorted(maps.Keys(proofs)) {
 				call.Numbers, call.Proofs = append(call.Numbers, n), append(call.Proofs, proofs[n])
 			}
-			r, err := shell.In(ctx, s.transactions, windowTime(w), func() (events.Receipt, error) {
+			_, err = shell.In(ctx, s.transactions, windowTime(w), func() (events.Receipt, error) {
 				return s.Chain.ProvePossession(ctx, call)
 			})
-			m.block, m.ended = r.Block.Number, err == nil || !errors.As(asked(err), new(away))
+			m.ended = !isAway(asked(err))
 			return err
 		})
 		self.Tell(m)
@@ -337,7 +331,6 @@ func (s *Sectors) onPartitionDone(m partitionDone) {
 	delete(w.proving, m.key)
 	if m.ended {
 		w.attempts[m.key]++
-		w.mined[m.key] = m.block
 	}
 	if m.err != nil {
 		s.Log.Warnf("the proofs of deadline %d, partition %d, period %d were not sent; that is tried again while the "+

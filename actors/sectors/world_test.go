@@ -18,10 +18,12 @@ type world struct {
 	cfg     events.SectorConfig
 	onchain map[uint64]*events.SectorOnChain
 	mined   map[string]events.Receipt
-	effects map[string]int // what changed the chain, by kind and sector
-	missed  int            // windows that a sector owed and nobody proved
-	asked   []int          // sizes of the batches that the chain was asked for
-	forked  uint64         // changes the hashes of blocks
+	effects map[string]int             // what changed the chain, by kind and sector
+	keys    map[string]map[string]bool // under which they were asked for
+	stale   uint64                     // nodes know nothing, and are at this block
+	missed  int                        // windows that a sector owed and nobody proved
+	asked   []int                      // sizes of the batches that the chain was asked for
+	forked  uint64                     // changes the hashes of blocks
 
 	files   map[uint64]map[string][]byte // by sector: what each step left
 	made    map[string]int               // work of the sealer, by step and sector
@@ -45,6 +47,7 @@ func newWorld() *world {
 			SealLeaves: 4, DailyLeaves: 2, MaxFaultPeriods: 10, DepositPerByte: events.NewAmount(1),
 		},
 		onchain: map[uint64]*events.SectorOnChain{}, mined: map[string]events.Receipt{}, effects: map[string]int{},
+		keys:  map[string]map[string]bool{},
 		files: map[uint64]map[string][]byte{}, made: map[string]int{}, damaged: map[uint64]bool{},
 		lies: map[string]bool{}, hang: map[string]chan struct{}{}, gone: map[string]error{},
 		point: func(string) error { return nil },
@@ -180,7 +183,11 @@ func (c chain) Sectors(ctx context.Context, numbers []uint64) (all []events.Sect
 	return all, c.ask(ctx, "Sectors", func() error {
 		c.world.asked = append(c.world.asked, len(numbers))
 		for _, n := range numbers {
-			all = append(all, c.see(n))
+			on := c.see(n)
+			if c.stale > 0 {
+				on = events.SectorOnChain{Block: c.block(c.stale)}
+			}
+			all = append(all, on)
 		}
 		return nil
 	})
@@ -190,9 +197,18 @@ func (c chain) Window(ctx context.Context) (win events.SectorWindow, err error) 
 	return win, c.ask(ctx, "Window", func() error { win = c.window(); return nil })
 }
 
+func (w *world) note(what, key string) {
+	if w.keys[what] == nil {
+		w.keys[what] = map[string]bool{}
+	}
+	w.keys[what][key] = true
+}
+
 // send has the effect of a message once for each key.
 func (c chain) send(ctx context.Context, kind, key string, n uint64, effect func() error) (r events.Receipt, err error) {
 	return r, c.ask(ctx, kind, func() error {
+		what := fmt.Sprintf("%s %d", kind, n)
+		c.note(what, key)
 		if known, ok := c.mined[key]; ok {
 			r = known
 			return nil
@@ -200,7 +216,7 @@ func (c chain) send(ctx context.Context, kind, key string, n uint64, effect func
 		if err := effect(); err != nil {
 			return err
 		}
-		c.effects[fmt.Sprintf("%s %d", kind, n)]++
+		c.effects[what]++
 		r = events.Receipt{TxHash: hashOf(key), Block: c.block(c.head)}
 		c.mined[key] = r
 		return nil
@@ -208,6 +224,13 @@ func (c chain) send(ctx context.Context, kind, key string, n uint64, effect func
 }
 
 func (c chain) PreCommit(ctx context.Context, call events.PreCommitCall) (events.Receipt, error) {
+	c.mu.Lock()
+	c.note(fmt.Sprintf("PreCommit %d", call.Number), call.Key)
+	on, sent := c.onchain[call.Number], !c.mined[call.Key].TxHash.Zero()
+	c.mu.Unlock()
+	if !sent && on != nil && on.PreCommitted && on.CommR == call.CommR {
+		return events.Receipt{}, nil
+	}
 	return c.send(ctx, "PreCommit", call.Key, call.Number, func() error {
 		switch {
 		case c.head > call.TicketEpoch+c.cfg.TicketValid:
