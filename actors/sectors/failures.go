@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/actors/shell"
@@ -74,50 +75,33 @@ func failed(step sector.Step, now time.Time, err error) sector.Event {
 		return &messages.SectorSealPreCommitFailed{At: at, Reason: why}
 	}
 	if event := failures[step]; event != nil {
-		return event(at, why)
+		return told(event, at, why)
 	}
 	return fatalError(now, err)
 }
 
 // failures are the events by which a state is left when its step fails.
-var failures = map[sector.Step]func(at *timestamppb.Timestamp, why string) sector.Event{
-	sector.StepAddPiece: func(at *timestamppb.Timestamp, why string) sector.Event {
-		return &messages.SectorAddPieceFailed{At: at, Reason: why}
-	},
-	sector.StepPreCommit1:      sealFailed,
-	sector.StepPreCommit2:      sealFailed,
-	sector.StepSendPreCommit:   preCommitFailed,
-	sector.StepWaitSeed:        preCommitFailed,
-	sector.StepSendCommit:      commitFailed,
-	sector.StepWaitCommit:      commitFailed,
-	sector.StepTerminate:       terminateFailed,
-	sector.StepWaitTermination: terminateFailed,
-	sector.StepCommit: func(at *timestamppb.Timestamp, why string) sector.Event {
-		return &messages.SectorComputeProofFailed{At: at, Reason: why}
-	},
-	sector.StepFinalize: func(at *timestamppb.Timestamp, why string) sector.Event {
-		return &messages.SectorFinalizeFailed{At: at, Reason: why}
-	},
-	sector.StepWaitRecovery: func(at *timestamppb.Timestamp, why string) sector.Event {
-		return &messages.SectorFaulty{At: at, Reason: why}
-	},
-	sector.StepRemove: func(at *timestamppb.Timestamp, why string) sector.Event {
-		return &messages.SectorRemoveFailed{At: at, Reason: why}
-	},
+var failures = map[sector.Step]sector.Event{
+	sector.StepAddPiece:        &messages.SectorAddPieceFailed{},
+	sector.StepPreCommit1:      &messages.SectorSealPreCommitFailed{},
+	sector.StepPreCommit2:      &messages.SectorSealPreCommitFailed{},
+	sector.StepSendPreCommit:   &messages.SectorChainPreCommitFailed{},
+	sector.StepWaitSeed:        &messages.SectorChainPreCommitFailed{},
+	sector.StepCommit:          &messages.SectorComputeProofFailed{},
+	sector.StepSendCommit:      &messages.SectorCommitFailed{},
+	sector.StepWaitCommit:      &messages.SectorCommitFailed{},
+	sector.StepFinalize:        &messages.SectorFinalizeFailed{},
+	sector.StepWaitRecovery:    &messages.SectorFaulty{},
+	sector.StepTerminate:       &messages.SectorTerminateFailed{},
+	sector.StepWaitTermination: &messages.SectorTerminateFailed{},
+	sector.StepRemove:          &messages.SectorRemoveFailed{},
 }
 
-func sealFailed(at *timestamppb.Timestamp, why string) sector.Event {
-	return &messages.SectorSealPreCommitFailed{At: at, Reason: why}
-}
-
-func preCommitFailed(at *timestamppb.Timestamp, why string) sector.Event {
-	return &messages.SectorChainPreCommitFailed{At: at, Reason: why}
-}
-
-func commitFailed(at *timestamppb.Timestamp, why string) sector.Event {
-	return &messages.SectorCommitFailed{At: at, Reason: why}
-}
-
-func terminateFailed(at *timestamppb.Timestamp, why string) sector.Event {
-	return &messages.SectorTerminateFailed{At: at, Reason: why}
+// told is an event of a kind with its time and reason.
+func told(kind sector.Event, at *timestamppb.Timestamp, why string) sector.Event {
+	e := kind.ProtoReflect().New()
+	fields := e.Descriptor().Fields()
+	e.Set(fields.ByName("at"), protoreflect.ValueOfMessage(at.ProtoReflect()))
+	e.Set(fields.ByName("reason"), protoreflect.ValueOfString(why))
+	return e.Interface().(sector.Event)
 }

@@ -94,8 +94,8 @@ func TestDamageIsDeclaredMendedAndRecovered(t *testing.T) {
 				if name == "a challenge that lies" && h.world.missed > 0 {
 					t.Error("a lie was sent")
 				}
-				if h.world.damaged[n] {
-					t.Error("it is still damaged")
+				if h.world.damaged[n] || h.world.made["AddPiece 1"] != 1 {
+					t.Error("it is still damaged, or its piece was added at another place")
 				}
 				if name != "a challenge that lies" && h.count(sound, "SectorFaulty") > 0 {
 					t.Error("the other one was reported faulty")

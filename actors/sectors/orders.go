@@ -14,6 +14,9 @@ import (
 
 // What operators want of sectors, and see of them.
 
+// maxWho is how many bytes say who wants something.
+const maxWho = 200
+
 // onAsked takes what operators want.
 func (s *Sectors) onAsked(a *shell.Turn, msg any) {
 	answer := a.Asker()
@@ -98,8 +101,8 @@ func (s *Sectors) order(n uint64, e sector.Event, who string, answer shell.Answe
 	switch {
 	case c == nil:
 		answer(nil, noSector(n))
-	case who == "":
-		answer(nil, fmt.Errorf("%s: say who wants it", sector.NameOf(e)))
+	case who == "" || len(who) > maxWho:
+		answer(nil, fmt.Errorf("%s: say who wants it, in at most %d bytes", sector.NameOf(e), maxWho))
 	case c.quarantined != "":
 		answer(nil, fmt.Errorf("%w: sector %d: %s; try it again first", quarantine.ErrQuarantined, n, c.quarantined))
 	case c.ref.Nobody():

@@ -41,6 +41,9 @@ func (s sealer) AddPiece(ctx context.Context, ref events.SectorRef, at events.By
 		return err
 	}
 	_, err := s.step(ctx, "AddPiece", ref, fmt.Sprint(at, p), p.CID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.damaged[ref.Number] = false
 	return err
 }
 
@@ -90,7 +93,9 @@ func (s sealer) Finalize(ctx context.Context, ref events.SectorRef) error {
 
 func (s sealer) Restore(ctx context.Context, ref events.SectorRef, _ events.SealContext, _ events.SectorProgress) error {
 	return s.call(ctx, fmt.Sprintf("Restore %d", ref.Number), func() error {
-		s.damaged[ref.Number] = false
+		if s.damaged[ref.Number] { // Its pieces must be added again.
+			return events.ErrSectorDamaged
+		}
 		return nil
 	})
 }

@@ -117,32 +117,26 @@ func (s *Agent) addPiece(ctx context.Context, st sector.Info, p sector.Piece, of
 	return nil
 }
 
-// eachPiece calls with each piece of data and its place. Pieces are aligned to their sizes.
-func eachPiece(st sector.Info, call func(p sector.Piece, offset events.Bytes) error) error {
-	at := sector.Info{Size: st.Size, Pending: slices.Concat(st.Pieces, st.Pending)}
-	for len(at.Pending) > 0 {
-		p := at.Pending[0]
+// addPending adds the pending pieces of data, each at its place behind those that are there.
+func (s *Agent) addPending(ctx context.Context, st sector.Info) error {
+	for ; len(st.Pending) > 0; st.Pending = st.Pending[1:] {
+		p := st.Pending[0]
 		if p.Payload > 0 {
-			if err := call(p, at.Offset()); err != nil {
+			if err := s.addPiece(ctx, st, p, st.Offset()); err != nil {
 				return err
 			}
 		}
-		at.Pieces, at.Pending = append(at.Pieces, p), at.Pending[1:]
+		st.Pieces = append(slices.Clone(st.Pieces), p)
 	}
 	return nil
 }
 
 // pack adds what is pending, and fills the rest. Pieces that are there are not written again.
 func (s *Agent) pack(ctx context.Context, st sector.Info) (sector.Event, error) {
-	pending := sector.Info{Size: st.Size, Pieces: st.Pieces, Pending: st.Pending}
-	for len(pending.Pending) > 0 {
-		p := pending.Pending[0]
-		if err := s.addPiece(ctx, st, p, pending.Offset()); err != nil {
-			return nil, err
-		}
-		pending.Pieces, pending.Pending = append(slices.Clone(pending.Pieces), p), pending.Pending[1:]
+	if err := s.addPending(ctx, st); err != nil {
+		return nil, err
 	}
-	fillers, err := s.Sealer.Pack(ctx, refOf(st), pending.Pieces)
+	fillers, err := s.Sealer.Pack(ctx, refOf(st), slices.Concat(st.Pieces, st.Pending))
 	packed := &messages.SectorPacked{At: events.TimeToMessage(s.Clock.Now())}
 	for _, f := range fillers {
 		packed.Fillers = append(packed.Fillers, &messages.SectorPiece{
@@ -218,9 +212,9 @@ func (s *Agent) restore(ctx context.Context, st sector.Info) error {
 	if !errors.Is(err, events.ErrSectorDamaged) {
 		return err
 	}
-	if err := eachPiece(st, func(p sector.Piece, offset events.Bytes) error {
-		return s.addPiece(ctx, st, p, offset)
-	}); err != nil {
+	again := st
+	again.Pieces, again.Pending = nil, st.Pieces
+	if err := s.addPending(ctx, again); err != nil {
 		return err
 	}
 	return s.Sealer.Restore(ctx, refOf(st), sealOf(st), s.done.set)
