@@ -62,7 +62,7 @@ func ReadSectorTimeline(
 			out.Next = r.Revision
 			break
 		}
-		moment := SectorMoment{Type: r.Type, Cause: r.Meta.Causation, Revision: r.Revision, Position: r.Position}
+		moment := SectorMoment{Type: r.Type, Cause: r.Meta.CauseKey(), Revision: r.Revision, Position: r.Position}
 		m, err := codec.Decode(r)
 		switch e, ok := m.(sector.Event); {
 		case err != nil:

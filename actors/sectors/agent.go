@@ -125,7 +125,7 @@ func (s *Agent) Receive(a *shell.Turn, msg any) {
 	case unproven: // In a state without such a duty it is late news.
 		s.submit(a, sector.Happened{
 			News: s.news(), Event: &messages.SectorFaulty{At: events.TimeToMessage(s.Clock.Now()), Reason: m.reason},
-		}, "possession", func(error, []sector.Event) {})
+		}, "look", func(error, []sector.Event) {})
 	case order:
 		s.onOrder(a, m)
 	}
@@ -162,7 +162,7 @@ func (s *Agent) onSeen(a *shell.Turn, m sighting) {
 		return
 	}
 	s.seen = &m
-	s.submit(a, sector.ReportChain{News: s.news(), Facts: m.SectorFacts}, "chain", func(err error, _ []sector.Event) {
+	s.submit(a, sector.ReportChain{News: s.news(), Facts: m.SectorFacts}, "look", func(err error, _ []sector.Event) {
 		if err != nil {
 			s.fields().Warnf("what the chain says was not recorded; it is asked again: %v", err)
 		}
@@ -220,7 +220,7 @@ func (s *Agent) begin(a *shell.Turn, w *work) {
 		key := w.effect.Key()
 		s.lane <- struct{}{} // What was begun before ends first, also what an agent began that panicked.
 		defer func() { <-s.lane }()
-		s.Turn(ctx, key)
+		s.Yield(ctx, key)
 		var cmd sector.Command
 		err := s.Record.Wait(ctx, key)
 		if err == nil {
@@ -257,7 +257,7 @@ func (s *Agent) onEnded(a *shell.Turn, m stepEnded) {
 // report brings the answer of a step into the record. One that cannot be true is a failure.
 func (s *Agent) report(a *shell.Turn, w *work, cmd sector.Command) {
 	w.reporting = true
-	s.submit(a, cmd, w.effect.Key(), func(err error, fresh []sector.Event) {
+	s.submit(a, cmd, events.SectorCause(w.effect.Key()), func(err error, fresh []sector.Event) {
 		w.reporting = false
 		var refused *sector.Refused
 		switch {

@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -173,7 +172,7 @@ func (s *Agent) settle(ctx context.Context, st sector.Info, key string, l look) 
 	case st.Deposit.Less(got.Lost):
 		return nil, fmt.Errorf("the chain says that %s are lost, of a deposit of %s", got.Lost, st.Deposit)
 	}
-	err = ledger.Do(ctx, s.Ledger, capacity.SettleDeposit{At: s.Clock.Now(), Sector: st.Number, Lost: got.Lost}, key)
+	err = s.askLedger(ctx, key, capacity.SettleDeposit{At: s.Clock.Now(), Sector: st.Number, Lost: got.Lost})
 	return &messages.SectorSettled{
 		At: events.TimeToMessage(s.Clock.Now()), Lost: got.Lost.String(), Returned: st.Deposit.SubFloor(got.Lost).String(),
 	}, err

@@ -41,7 +41,7 @@ type host struct {
 	ledger  *shell.Part
 	epoch   uint64
 	crashed atomic.Bool
-	words   []quarantine.Word
+	words   []quarantine.Event
 }
 
 func newHost(t *testing.T) *host {
@@ -86,11 +86,11 @@ func (h *host) start() {
 	base := &shell.Base{
 		RT: h.rt, Log: shelltest.QuietLog(), Clock: shell.GuardClock(shelltest.Clock{}, h.rt),
 		Store: crashing{h.store, h.world}, Codec: codec, Me: me, Epoch: h.epoch, Node: "test",
-		Record:     shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn),
-		RetryAfter: time.Second, RetryMost: time.Minute, SnapshotEvery: -1, Turn: shelltest.NoTurn,
+		Record:     shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoYield),
+		RetryAfter: time.Second, RetryMost: time.Minute, SnapshotEvery: -1, Yield: shelltest.NoYield,
 		Savers: map[string]shell.Saver{},
 	}
-	list := quarantine.New(base, func(w quarantine.Word, stored func()) {
+	list := quarantine.New(base, func(w quarantine.Event, stored func()) {
 		h.words = append(h.words, w)
 		stored()
 	})

@@ -90,15 +90,15 @@ func (s *Agent) step(ctx context.Context, st sector.Info, e sector.Effect, l loo
 	return s.chainStep(ctx, st, e, l)
 }
 
-func (s *Agent) openSpace(ctx context.Context, st sector.Info, cause string) (sector.Event, error) {
+func (s *Agent) openSpace(ctx context.Context, st sector.Info, key string) (sector.Event, error) {
 	cfg, err := s.Chain.Config(ctx)
 	if err != nil {
 		return nil, asked(err)
 	}
 	space, deposit := s.Space(st.Size), cfg.Deposit(st.Size)
-	err = ledger.Do(ctx, s.Ledger, capacity.Hold{
+	err = s.askLedger(ctx, key, capacity.Hold{
 		At: s.Clock.Now(), Sector: st.Number, Space: space, Deposit: deposit, MaxDeposits: s.MaxDeposits, Quota: s.Quota,
-	}, cause)
+	})
 	return &messages.SectorOpened{
 		At: events.TimeToMessage(s.Clock.Now()), Unsealed: uint64(space.Unsealed), Sealed: uint64(space.Sealed),
 		Tree: uint64(space.Tree), Scratch: uint64(space.Scratch), Deposit: deposit.String(),
@@ -221,7 +221,7 @@ func (s *Agent) restore(ctx context.Context, st sector.Info) error {
 }
 
 // release gives bytes back to the ledger whose files are gone, as the store says.
-func (s *Agent) release(ctx context.Context, st sector.Info, cause string, parts ...events.SectorPart) (sector.Event, error) {
+func (s *Agent) release(ctx context.Context, st sector.Info, key string, parts ...events.SectorPart) (sector.Event, error) {
 	ref, released := refOf(st), &messages.SectorReleased{}
 	for _, part := range parts {
 		if err := s.Files.Remove(ref, part); err != nil {
@@ -239,13 +239,18 @@ func (s *Agent) release(ctx context.Context, st sector.Info, cause string, parts
 	}
 	for _, part := range parts {
 		cmd := capacity.ReleasePart{At: s.Clock.Now(), Sector: st.Number, Part: capacity.Part(part.String())}
-		if err := ledger.Do(ctx, s.Ledger, cmd, cause+":"+part.String()); err != nil {
+		if err := s.askLedger(ctx, key, cmd); err != nil {
 			return nil, err
 		}
 		released.Parts = append(released.Parts, part.String())
 	}
 	released.At = events.TimeToMessage(s.Clock.Now())
 	return released, nil
+}
+
+// askLedger gives the ledger a command of a step, and waits until what follows is durable.
+func (s *Agent) askLedger(ctx context.Context, key string, cmd capacity.Command) error {
+	return ledger.Do(ctx, s.Ledger, ledger.Command{Cmd: cmd, Cause: events.SectorCause(key)})
 }
 
 func hexOf(b []byte) string { return "0x" + hex.EncodeToString(b) }

@@ -140,7 +140,7 @@ func (s *Sectors) watch(a *shell.Turn) {
 	s.watching, s.watched = true, s.head.Number
 	self := a.Self
 	a.Do(func(ctx context.Context) {
-		s.Turn(ctx, "look at the sectors on chain")
+		s.Yield(ctx, "look at the sectors on chain")
 		err := s.RT.Guarded("look at the sectors on chain", func() error {
 			w, err := s.Chain.Window(ctx)
 			if err != nil {
@@ -191,7 +191,7 @@ func (s *Sectors) plan(a *shell.Turn) {
 	s.windows.planning = true
 	self := a.Self
 	a.Do(func(ctx context.Context) {
-		s.Turn(ctx, "plan a window")
+		s.Yield(ctx, "plan a window")
 		m := planned{parts: map[uint64][]uint64{}}
 		m.err = s.RT.Guarded("plan a window", func() (err error) {
 			if m.window, err = s.Chain.Window(ctx); err != nil {
@@ -246,7 +246,7 @@ func (s *Sectors) provePartition(a *shell.Turn, key windowKey, w events.SectorWi
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		defer cut()
-		s.Turn(ctx, call.Key)
+		s.Yield(ctx, call.Key)
 		m := partitionDone{key: key}
 		m.err = s.RT.Guarded(call.Key, func() error {
 			cfg, err := s.Chain.Config(ctx)

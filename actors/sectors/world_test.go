@@ -156,6 +156,11 @@ func (c chain) Head(ctx context.Context) (h events.Head, err error) {
 	return h, c.ask(ctx, "Head", func() error { h = c.block(c.head); return nil })
 }
 
+func (c chain) Final(ctx context.Context, number uint64) (bool, error) {
+	h, err := c.Head(ctx)
+	return err == nil && h.Number >= number+4, err
+}
+
 func (c chain) Ticket(ctx context.Context, n uint64) (v events.Hash, epoch uint64, err error) {
 	err = c.ask(ctx, "Ticket", func() error {
 		epoch = c.head - c.cfg.TicketLookback

@@ -138,7 +138,7 @@ func (r *record) derive() {
 	first, cause := map[string]uint64{}, map[string]string{}
 	for i := range r.list {
 		e := &r.list[i]
-		because := e.Meta.Causation
+		because := e.Meta.CauseKey()
 		if events.Category(e.Stream) != events.CategorySector || because != cause[e.Stream] {
 			first[e.Stream] = e.Revision
 		}

@@ -297,7 +297,7 @@ func causeOfSector(s *stream, r events.Recorded, c events.Cause, m proto.Message
 		return unless(c.Number == l.Number && !l.Until.IsZero() && uint64(l.Until.UnixNano()) == c.End,
 			"no pause ends there")
 	}
-	return unless(r.Meta.Causation == events.SectorCause(l.key()), "that step does not run")
+	return unless(r.Meta.CauseKey() == events.SectorCause(l.key()), "that step does not run")
 }
 
 // knows says whether a cause names a step that was begun; empty when it does.

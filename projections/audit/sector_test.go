@@ -28,8 +28,8 @@ func follows(name string, n int, cause string) func(*record) {
 	return func(r *record) {
 		first := r.list[r.at(name, n)]
 		for i, e := range r.list {
-			if e.Stream == first.Stream && e.Meta.Causation == first.Meta.Causation {
-				r.list[i].Meta.Causation = cause
+			if e.Stream == first.Stream && e.Meta.Cause == first.Meta.Cause {
+				r.list[i].Meta.Cause = cause
 			}
 		}
 		r.derive()
