@@ -65,7 +65,7 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 		Repair: facts.SlotState == events.SlotRepair, ExpiresAt: facts.RequestExpiry,
 		EndsAt: facts.RequestEnd, FailEvery: s.FailEveryNProofs,
 	}}
-	if facts.Host == s.Me && facts.SlotState != events.SlotPaid { // Also when the request has ended: the slot must be freed.
+	if facts.Host == s.Me && facts.SlotState != events.SlotPaid { // Over, too: it must be freed.
 		ready.start.Adopted = true
 		return ready, nil
 	}

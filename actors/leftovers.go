@@ -62,7 +62,8 @@ func (s *supervisor) clearLeftover(ctx context.Context, self shell.Ref, st event
 	case err != nil:
 		entry.Infof("the data of the slot is kept: %v", err)
 	default:
-		entry.Warnf("deleted %d bytes of a slot for which there is no sale, no reservation and no slot of ours on chain",
+		entry.Warnf("deleted %d bytes of a slot for which there is no sale, no reservation "+
+			"and no slot of ours on chain",
 			st.Data+st.Overhead)
 	}
 }

@@ -130,7 +130,8 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 			"cannot be read, so both are left alone: %v", r.Bytes, r.Collateral, r.Attempt, err)
 		return
 	}
-	entry.Warnf("the ledger holds %d bytes and %s of collateral for attempt %d, which has no living sale: they are released",
+	entry.Warnf("the ledger holds %d bytes and %s of collateral for attempt %d, which has no living sale: "+
+		"they are released",
 		r.Bytes, r.Collateral, r.Attempt)
 	err = s.held(ctx, self, r.Slot, func() error {
 		return s.untilDone(ctx, "orphan/"+r.Slot.String()+"/data", entry, func(ctx context.Context) error {

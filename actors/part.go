@@ -106,7 +106,8 @@ func (s *supervisor) startPart(a *shell.Turn, p *keptPart) {
 				child.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: ag.quarantined})
 			case ag.state.Phase != sale.Unknown:
 				child.Tell(sales.Changed{
-					Agent: ag.ref.Address(), Slot: slot, State: ag.state, Last: ag.last, Ahead: ag.ahead, Trouble: ag.trouble,
+					Agent: ag.ref.Address(), Slot: slot, State: ag.state, Last: ag.last,
+					Ahead: ag.ahead, Trouble: ag.trouble,
 				})
 			}
 		}

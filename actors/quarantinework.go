@@ -64,6 +64,8 @@ func describe(about shell.Subject) string {
 		return "what slot " + about.Key + " owes"
 	case shell.SubjectSlot:
 		return "slot " + about.Key + " on offer"
+	case shell.SubjectSector:
+		return "sector " + about.Key
 	}
 	return about.String()
 }

@@ -185,7 +185,10 @@ func (s *supervisor) onBegin(a *shell.Turn, m sales.Begin) {
 			return
 		}
 		ag.watchers = append(ag.watchers, worker)
-		worker.Tell(sales.Changed{Agent: ag.ref.Address(), Slot: slot, State: ag.state, Last: ag.last, Trouble: ag.trouble})
+		worker.Tell(sales.Changed{
+			Agent: ag.ref.Address(), Slot: slot, State: ag.state, Last: ag.last,
+			Trouble: ag.trouble,
+		})
 		return
 	}
 	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: slot.String()}); ok {
@@ -243,7 +246,10 @@ func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 		}
 		return
 	}
-	ag := &agent{request: c.request, index: m.start.Index, watchers: c.workers, starting: true, start: m.start, by: c.by}
+	ag := &agent{
+		request: c.request, index: m.start.Index, watchers: c.workers, starting: true, start: m.start,
+		by: c.by,
+	}
 	s.agents[m.slot] = ag
 	s.Load.Set(m.slot, s.ExpectedProofs(m.start.Request)) // The next slot is judged with this one included.
 	s.tellTerms(m.start, m.balance)

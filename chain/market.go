@@ -138,8 +138,8 @@ func (m *Market) DutiesDue(next time.Time) { m.tx.DutiesDue(kindProof, next) }
 // error: it takes them. Meanwhile they wait in the outbox.
 func (m *Market) RecordAway() (since time.Time, reason error) { return m.tx.RecordAway() }
 
-// Connection, Blocks and Transactions are what another contract of the same account shares with the
-// market. They end with the market.
+// Connection is, as Blocks and Transactions are, what another contract of the same account
+// shares with the market. They end with the market.
 func (m *Market) Connection() *rpc.Conn { return m.conn }
 
 // Blocks is the block time; see Connection.

@@ -114,7 +114,7 @@ type ReadStream struct {
 	Limit int
 }
 
-// End, as ReadStream.From, means to read backward from the last event.
+// End means, as ReadStream.From, to read backward from the last event.
 const End = ^uint64(0)
 
 // Expected is the revision at which a writer believes the stream to be. The

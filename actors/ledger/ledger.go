@@ -177,8 +177,10 @@ func (r *Ledger) query(answer shell.Answer, look func(capacity.State) any) {
 // submit decides a command, unless that command is quarantined.
 func (r *Ledger) submit(a *shell.Turn, m Command, answer shell.Answer) {
 	if q, ok := r.Quarantined.Has(aboutLedger(m.Cause)); ok {
-		answer(nil, fmt.Errorf("%w since %s: the ledger failed on this command: %s; try it again with `hostnode quarantine retry %s`",
-			quarantine.ErrQuarantined, q.Since.UTC().Format(time.RFC3339), q.Reason, q.Subject))
+		answer(nil,
+			fmt.Errorf("%w since %s: the ledger failed on this command: %s; "+
+				"try it again with `hostnode quarantine retry %s`",
+				quarantine.ErrQuarantined, q.Since.UTC().Format(time.RFC3339), q.Reason, q.Subject))
 		return
 	}
 	r.journal.SubmitBy(a, m.Cmd, m.Cause, m.By, func(done shell.Result[capacity.State, capacity.Event]) {

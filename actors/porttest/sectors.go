@@ -23,7 +23,7 @@ func PieceSource(t *testing.T, newWorld func(t *testing.T) PieceSourceWorld) {
 	open := func(w PieceSourceWorld, p events.SectorPiece) error {
 		r, err := w.Source.Open(t.Context(), p)
 		if err == nil {
-			t.Cleanup(func() { r.Close() })
+			t.Cleanup(func() { _ = r.Close() })
 		}
 		return err
 	}

@@ -176,7 +176,8 @@ func (p *Scheduler) whySilent(s *scheduled, period uint64) string {
 	case s.paused.holds(period):
 		return "nothing was done for the sale in the period: " + s.paused.why
 	case !duty.End(p.Terms.Proofs, period).After(s.began):
-		return "the host ran, but the sale was not ready to prove before the period was over: its record could not be " +
+		return "the host ran, but the sale was not ready to prove before the period was over: its record " +
+			"could not be " +
 			"read yet, or the lifetime of its data not be extended"
 	case s.knownFrom == 0 || period < s.knownFrom || period > s.known:
 		return "the blocks that decide about it could not be read while the period ran"

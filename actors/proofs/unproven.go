@@ -127,7 +127,7 @@ func (p *Scheduler) onOwes(m quarantinedOwes) {
 	case m.ours:
 		p.Raise(health.AlertNotProving, m.slot, m.period,
 			fmt.Sprintf("NOT PROVING: a proof of period %d is owed, and the sale is quarantined: %s", m.period, u.Why),
-			fmt.Sprintf("find the cause in the log and with `hostnode sale %s`; the host tries the sale again by itself, "+
-				"at once after a restart", m.slot))
+			fmt.Sprintf("find the cause in the log and with `hostnode sale %s`; the host tries the sale again "+
+				"by itself, at once after a restart", m.slot))
 	}
 }

@@ -145,7 +145,8 @@ func (q *Queue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 			case unknown && tried[id] >= maxUnknown, err == nil && decided == nil:
 				m.same = append(m.same, id)
 			case err != nil:
-				q.Log.WithField("request", id.String()).Debugf("a refused request could not be judged again, will try later: %v", err)
+				q.Log.WithField("request", id.String()).
+					Debugf("a refused request could not be judged again, will try later: %v", err)
 				m.unanswered = append(m.unanswered, id)
 			default:
 				q.self.Tell(judgedLater{cmd: decided, cause: lookedAgain + reason, done: q.onJudgedAgain(id)})

@@ -302,7 +302,9 @@ func (q *Queue) rememberTaking(r shell.Result[slotqueue.State, slotqueue.Event])
 		return
 	}
 	if e, ok := r.Events[len(r.Events)-1].(*messages.SlotTaken); ok {
-		w := slotqueue.Work{RequestID: events.Must(events.ParseRequestID(e.GetRequestId())), SlotIndex: e.GetSlotIndex()}
+		w := slotqueue.Work{
+			RequestID: events.Must(events.ParseRequestID(e.GetRequestId())), SlotIndex: e.GetSlotIndex(),
+		}
 		q.takings[w.Key()] = r.Last
 	}
 }

@@ -149,7 +149,9 @@ func (s *Agent) onOrder(a *shell.Turn, m order) {
 			st := s.journal.Durable
 			for _, e := range fresh {
 				if _, refused := e.(*messages.SectorEventRefused); refused {
-					err = &sector.Refused{State: st.State, Event: sector.NameOf(m.event), Allowed: sector.Allowed(st.State)}
+					err = &sector.Refused{
+						State: st.State, Event: sector.NameOf(m.event), Allowed: sector.Allowed(st.State),
+					}
 				}
 			}
 			s.parent.Tell(ordered{s.number, m.id, st.State, err})
@@ -263,7 +265,9 @@ func (s *Agent) report(a *shell.Turn, w *work, cmd sector.Command) {
 		switch {
 		case errors.Is(err, sector.ErrImpossible), errors.Is(err, events.ErrMalformed), errors.As(err, &refused):
 			if h, ok := cmd.(sector.Happened); !ok || sector.NameOf(h.Event) != fatal {
-				s.report(a, w, sector.Happened{News: s.news(), Key: w.effect.Key(), Event: fatalError(s.Clock.Now(), err)})
+				s.report(a, w, sector.Happened{
+					News: s.news(), Key: w.effect.Key(), Event: fatalError(s.Clock.Now(), err),
+				})
 				return
 			}
 		case err == nil && len(fresh) > 0:

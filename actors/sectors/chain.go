@@ -174,7 +174,8 @@ func (s *Agent) settle(ctx context.Context, st sector.Info, key string, l look) 
 	}
 	err = s.askLedger(ctx, key, capacity.SettleDeposit{At: s.Clock.Now(), Sector: st.Number, Lost: got.Lost})
 	return &messages.SectorSettled{
-		At: events.TimeToMessage(s.Clock.Now()), Lost: got.Lost.String(), Returned: st.Deposit.SubFloor(got.Lost).String(),
+		At: events.TimeToMessage(s.Clock.Now()), Lost: got.Lost.String(),
+		Returned: st.Deposit.SubFloor(got.Lost).String(),
 	}, err
 }
 

@@ -62,7 +62,7 @@ func (s sealer) Pack(ctx context.Context, ref events.SectorRef, pieces []events.
 	return fillers, err
 }
 
-func (s sealer) PreCommit1(ctx context.Context, ref events.SectorRef, ticket events.Hash, pieces []events.SectorPiece,
+func (s sealer) PreCommit1(ctx context.Context, ref events.SectorRef, ticket events.Hash, _ []events.SectorPiece,
 	told events.SectorProgress,
 ) ([]byte, error) {
 	told(0.5)

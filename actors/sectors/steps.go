@@ -97,7 +97,8 @@ func (s *Agent) openSpace(ctx context.Context, st sector.Info, key string) (sect
 	}
 	space, deposit := s.Space(st.Size), cfg.Deposit(st.Size)
 	err = s.askLedger(ctx, key, capacity.Hold{
-		At: s.Clock.Now(), Sector: st.Number, Space: space, Deposit: deposit, MaxDeposits: s.MaxDeposits, Quota: s.Quota,
+		At: s.Clock.Now(), Sector: st.Number, Space: space, Deposit: deposit,
+		MaxDeposits: s.MaxDeposits, Quota: s.Quota,
 	})
 	return &messages.SectorOpened{
 		At: events.TimeToMessage(s.Clock.Now()), Unsealed: uint64(space.Unsealed), Sealed: uint64(space.Sealed),
@@ -221,7 +222,9 @@ func (s *Agent) restore(ctx context.Context, st sector.Info) error {
 }
 
 // release gives bytes back to the ledger whose files are gone, as the store says.
-func (s *Agent) release(ctx context.Context, st sector.Info, key string, parts ...events.SectorPart) (sector.Event, error) {
+func (s *Agent) release(ctx context.Context, st sector.Info, key string, parts ...events.SectorPart) (sector.Event,
+	error,
+) {
 	ref, released := refOf(st), &messages.SectorReleased{}
 	for _, part := range parts {
 		if err := s.Files.Remove(ref, part); err != nil {

@@ -240,7 +240,8 @@ func (s *Sectors) provePartition(a *shell.Turn, key windowKey, w events.SectorWi
 	until, cut := context.WithCancel(s.ctx)
 	s.windows.proving[key] = &proving{w.Closes, cut}
 	call := events.PossessionCall{
-		Key:    fmt.Sprintf("Possession:%d:%d:%d:%d", key.period, key.deadline, key.partition, s.windows.attempts[key]+1),
+		Key: fmt.Sprintf("Possession:%d:%d:%d:%d", key.period, key.deadline, key.partition,
+			s.windows.attempts[key]+1),
 		Period: key.period, Deadline: key.deadline, Partition: key.partition,
 	}
 	self := a.Self

@@ -361,7 +361,7 @@ func (c chain) Terminate(ctx context.Context, key string, n uint64) (events.Rece
 	})
 }
 
-func (c chain) Settle(ctx context.Context, key string, n uint64) (s events.SectorSettlement, err error) {
+func (c chain) Settle(ctx context.Context, _ string, n uint64) (s events.SectorSettlement, err error) {
 	return s, c.ask(ctx, "Settle", func() error {
 		switch on := c.onchain[n]; {
 		case on == nil:

@@ -39,7 +39,8 @@ func (s *Agent) judgeAdopted(a *shell.Turn, next uint64) {
 			})
 		}
 		if err != nil && ctx.Err() == nil { // It is asked again after the next period, and at the end.
-			s.Log.WithField("slot", s.slot.String()).Warnf("find out what the adopted slot owes, will try again: %v", err)
+			s.Log.WithField("slot", s.slot.String()).
+				Warnf("find out what the adopted slot owes, will try again: %v", err)
 			m.next = s.ClosedPeriod(s.View.Now()) + 1
 		}
 		if ctx.Err() == nil {

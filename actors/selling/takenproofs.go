@@ -161,7 +161,8 @@ func (s *Agent) takenAtFirst(ctx context.Context, st sale.State) (taken []proofR
 	taken, err := chainview.Patiently(ctx, s.Base, min(chainview.LookPatience, s.Patience()/2),
 		func(ctx context.Context) ([]proofReport, error) { return s.takenProofs(ctx, st) })
 	if err != nil && ctx.Err() == nil {
-		s.Log.WithField("slot", s.slot.String()).Warnf("the sale goes on before it is known which proofs the contract took: %v", err)
+		s.Log.WithField("slot",
+			s.slot.String()).Warnf("the sale goes on before it is known which proofs the contract took: %v", err)
 	}
 	return taken, err == nil
 }

@@ -134,7 +134,7 @@ func New(e Deps) *Validator {
 		Machine: shell.Machine[validation.State, validation.Command, validation.Event]{
 			Empty:  func() validation.State { return validation.State{} },
 			Decide: validation.Decide, Evolve: validation.Evolve,
-			Keeps: func(validation.Command) bool { return true }, // What happened on chain stays true, whoever else wrote to the stream.
+			Keeps: func(validation.Command) bool { return true }, // What happened on chain stays true.
 		},
 		Stream: events.ValidatorStream(e.Me), Store: e.Store, Codec: e.Codec, Record: e.Record,
 		Meta: func(_ validation.State, ev validation.Event) events.Metadata {

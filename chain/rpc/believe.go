@@ -103,7 +103,8 @@ func (c *Conn) disbelieve(l *Session, question string, why error) error {
 	c.release()
 	if first { // Logged once for each time of doubt.
 		c.cfg.Log.WithField("endpoint", l.at.name).
-			Errorf("the Ethereum node gave an impossible answer; for %v other endpoints are tried first: %v", l.at.doubt, found)
+			Errorf("the Ethereum node gave an impossible answer; for %v other endpoints are tried first: %v",
+				l.at.doubt, found)
 		c.tellDoubt(found)
 	}
 	return found

@@ -97,7 +97,7 @@ func (b *BlockTime) Measure(ctx context.Context, c *Conn, head *Header) error {
 	}
 	step := max(1, min(top-1, measuredBlocks)/measuredSteps)
 	var numbers []uint64
-	for n := top; len(numbers) <= measuredSteps && n > 0; n -= min(n, step) { // The genesis block may have any timestamp.
+	for n := top; len(numbers) <= measuredSteps && n > 0; n -= min(n, step) { // Genesis may have any time.
 		numbers = append(numbers, n)
 	}
 	slices.Reverse(numbers)

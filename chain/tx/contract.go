@@ -33,7 +33,8 @@ func joined(contracts []Contract) (Contract, error) {
 	for _, c := range contracts {
 		for kind := range c.Kinds {
 			if _, twice := all.Kinds[kind]; twice || kind == gapKind {
-				return all, fmt.Errorf("two contracts have calls of kind %q: one must begin its keys with another word", kind)
+				return all, fmt.Errorf(
+					"two contracts have calls of kind %q: one must begin its keys with another word", kind)
 			}
 		}
 		maps.Copy(all.Kinds, c.Kinds)

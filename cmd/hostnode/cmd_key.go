@@ -30,7 +30,7 @@ func (a *app) keyCommand() *cobra.Command {
 		a.withKeyFile(&cobra.Command{
 			Use: "new", Short: "Make a new key; one that is there is never overwritten", Args: cobra.NoArgs,
 		}, func(_ context.Context, c config.Config, _ []string) (events.Address, string, error) {
-			if _, err := os.Lstat(c.Account.KeyFile); err != nil { // An existing file is refused with an error of its own.
+			if _, err := os.Lstat(c.Account.KeyFile); err != nil { // One that exists is refused elsewhere.
 				if err := belongs(c, events.Address{}); err != nil {
 					return events.Address{}, "", err
 				}

@@ -125,10 +125,18 @@ func printSector(p *paper, answer api.Sector) error {
 			grouped(s.DepositLost))},
 	}
 	for _, fact := range [][2]string{
-		{"last error", s.LastErr}, {"forced by", s.ForcedBy}, {"wanted by", s.Wanted},
-		{"ticket", s.TicketValue}, {"CommD", s.CommD}, {"CommR", s.CommR}, {"seed", s.SeedValue},
-		{"precommit", s.PreCommitMessage}, {"commit", s.CommitMessage}, {"fault report", s.FaultReportMsg},
-		{"recovery", s.RecoveryMsg}, {"termination", s.TerminateMsg},
+		{"last error", s.LastErr},
+		{"forced by", s.ForcedBy},
+		{"wanted by", s.Wanted},
+		{"ticket", s.TicketValue},
+		{"CommD", s.CommD},
+		{"CommR", s.CommR},
+		{"seed", s.SeedValue},
+		{"precommit", s.PreCommitMessage},
+		{"commit", s.CommitMessage},
+		{"fault report", s.FaultReportMsg},
+		{"recovery", s.RecoveryMsg},
+		{"termination", s.TerminateMsg},
 	} {
 		if fact[1] != "" {
 			rows = append(rows, fact[:])

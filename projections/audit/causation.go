@@ -77,7 +77,7 @@ func causedIn(s *stream, c events.Cause) []string {
 		return []string{s.saleOf(c.Slot)}
 	case events.CauseWork: // A sale that was not begun says nothing.
 		return []string{s.saleOf(events.SlotIDOf(c.Request, c.Number)), s.queue()}
-	case events.CauseBlock, events.CauseLog:
+	case events.CauseBlock, events.CauseLog, events.CauseSector:
 	}
 	return nil
 }

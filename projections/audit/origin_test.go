@@ -112,16 +112,22 @@ func originBreaches() []breach {
 			change(r, 0, func(m *messages.SlotsQueued) { m.MarketRevision = 2 })
 			causes("SlotsQueued", 0, because("market@1"))(r)
 		}},
-		{"an event that never was led to it", CauseUnresolved, "SlotStored",
-			caused("SlotStored", "download:1", because(events.EventID{1}.String()))},
+		{
+			"an event that never was led to it", CauseUnresolved, "SlotStored",
+			caused("SlotStored", "download:1", because(events.EventID{1}.String())),
+		},
 		{"an event led to itself", CauseUnresolved, "SlotStored", caused("SlotStored", "download:1", idOf("SlotStored", 0))},
 		{"a later event led to it", CauseUnresolved, "SlotStored", caused("SlotStored", "download:1", idOf("SlotFilled", 0))},
-		{"an event of another sale led to it", CauseUnresolved, "SlotStored",
-			caused("SlotStored", "download:1", idOf("SaleStarted", 1))},
+		{
+			"an event of another sale led to it", CauseUnresolved, "SlotStored",
+			caused("SlotStored", "download:1", idOf("SaleStarted", 1)),
+		},
 		{"no id led to it", CauseUnresolved, "SlotStored", caused("SlotStored", "download:1", because("yesterday"))},
 		{"an event led to a block", CauseUnresolved, "SlotStored", caused("SlotStored", "block:7", idOf("SaleStarted", 0))},
-		{"the ledger's own event led to what a sale asks", CauseUnresolved, "BytesReleased",
-			caused("BytesReleased", "sale:SLOT:1:store", idOf("ReservationCreated", 0))},
+		{
+			"the ledger's own event led to what a sale asks", CauseUnresolved, "BytesReleased",
+			caused("BytesReleased", "sale:SLOT:1:store", idOf("ReservationCreated", 0)),
+		},
 		correlates("SlotStored"), correlates("ReservationCreated"), correlates("BytesReleased"),
 		correlates("SlotTaken"), correlates("SaleStarted"),
 		{"a transaction changes its request", CorrelationMismatch, "TxMined", func(r *record) {

@@ -171,7 +171,8 @@ func (l *sectorLife) did(step string) {
 func (a *auditor) checkStart(s *stream, p place, e interface {
 	GetSector() uint64
 	GetProvider() string
-}) {
+},
+) {
 	if e.GetSector() != s.sector.Number || e.GetProvider() != s.host.Address {
 		a.find(SectorIdentity, p, "sector %d of %s, in the stream of another one", e.GetSector(), clip(e.GetProvider()))
 	}

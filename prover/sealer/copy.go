@@ -45,7 +45,7 @@ func copyUntil(ctx context.Context, w io.Writer, r io.Reader) error {
 		if _, writeErr := w.Write(buffer[:n]); writeErr != nil {
 			return writeErr
 		}
-		if err == io.EOF { //nolint:errorlint // One that is wrapped is not the end of the data.
+		if err == io.EOF {
 			return nil
 		} else if err != nil {
 			return err

@@ -24,7 +24,7 @@ type AuditOptions struct {
 	Chain string
 }
 
-// OwnChain, as AuditOptions.Chain, stands for the chain that the host uses.
+// OwnChain stands, as AuditOptions.Chain, for the chain that the host uses.
 const OwnChain = "own"
 
 // verifier is a store that can check its own files.

@@ -100,7 +100,8 @@ var fileKinds = []kind{
 	{
 		"transfer-differs", http.StatusInternalServerError, transfer.ErrDiffers,
 		"After the transfer, target and source are not the same.",
-		"Perhaps another program writes to the target. Run the same command again; if that does not help, use an empty target.",
+		"Perhaps another program writes to the target. Run the same command again; if that does not help, " +
+			"use an empty target.",
 	},
 	{
 		"export-damaged", http.StatusBadRequest, transfer.ErrBadFile, "The file is not a complete export.",

@@ -52,7 +52,8 @@ var hostKinds = []kind{
 	},
 	{
 		"host-silent", http.StatusServiceUnavailable, ErrSilent, "The host's process runs but does not answer.",
-		"Is it stopped (SIGSTOP, a debugger), or is the machine overloaded? `kill -CONT PID` lets a stopped process go on; " +
+		"Is it stopped (SIGSTOP, a debugger), or is the machine overloaded? `kill -CONT PID` lets a stopped " +
+			"process go on; " +
 			"the file hostnode.lock in the data directory has the PID.",
 	},
 	{
@@ -77,7 +78,8 @@ var hostKinds = []kind{
 			"the file that the message names.",
 	},
 	{
-		"availability-over", http.StatusBadRequest, ErrOver, "Nothing could be sold of it: its end is not in the future.",
+		"availability-over", http.StatusBadRequest, ErrOver,
+		"Nothing could be sold of it: its end is not in the future.",
 		"Give a time in the future, or `never` for no end. To sell nothing more of an availability: `hostnode availability " +
 			"disable ID`.",
 	},
@@ -87,7 +89,8 @@ var hostKinds = []kind{
 			"remove another availability; `hostnode status` shows how the quota is used.",
 	},
 	{
-		"disk-too-small", http.StatusConflict, errDiskSmall, "The file system has no room for everything that would be on offer.",
+		"disk-too-small", http.StatusConflict, errDiskSmall,
+		"The file system has no room for everything that would be on offer.",
 		"Offer less, or make room on the file system of the data directory, where `storage.keepFree` must stay " +
 			"free.",
 	},
@@ -165,7 +168,8 @@ var hostKinds = []kind{
 		"Find the cause in the host's log; `hostnode quarantine retry WORK` tries it again.",
 	},
 	{
-		"not-quarantined", http.StatusNotFound, shell.ErrNotQuarantined, "There is nothing with this name in quarantine.",
+		"not-quarantined", http.StatusNotFound, shell.ErrNotQuarantined,
+		"There is nothing with this name in quarantine.",
 		"`hostnode quarantine` lists what there is.",
 	},
 	{

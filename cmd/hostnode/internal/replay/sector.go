@@ -29,9 +29,14 @@ func (m *sectorMachine) state() State {
 		name  string
 		value events.Hash
 	}{
-		{"ticket", s.TicketValue}, {"commD", s.CommD}, {"commR", s.CommR}, {"seed", s.SeedValue},
-		{"preCommitMessage", s.PreCommitMessage}, {"commitMessage", s.CommitMessage},
-		{"faultReportMessage", s.FaultReportMsg}, {"recoveryMessage", s.RecoveryMsg},
+		{"ticket", s.TicketValue},
+		{"commD", s.CommD},
+		{"commR", s.CommR},
+		{"seed", s.SeedValue},
+		{"preCommitMessage", s.PreCommitMessage},
+		{"commitMessage", s.CommitMessage},
+		{"faultReportMessage", s.FaultReportMsg},
+		{"recoveryMessage", s.RecoveryMsg},
 		{"terminateMessage", s.TerminateMsg},
 	}
 	for _, h := range hashes {
