@@ -180,7 +180,8 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 		node = "hostnode"
 	}
 	quiet := c.Config
-	quiet.Log.Level = logrus.WarnLevel.String() // A command that only looks should log nothing but what needs attention.
+	// A command that only looks should log nothing but what needs attention.
+	quiet.Log.Level = logrus.WarnLevel.String()
 	offline, err := api.OpenOffline(cmd.Context(), api.OfflineConfig{
 		Log:     newLog(quiet, a.stderr),
 		DataDir: c.DataDir, Account: account, Quota: events.Bytes(c.Quota),

@@ -75,7 +75,9 @@ func (k *kept) AddPiece(
 }
 
 // checkPiece answers why a piece cannot be at a place of an empty sector.
-func checkPiece(sector events.SectorRef, offset events.Bytes, piece events.SectorPiece, r io.Reader) (commd.Node, error) {
+func checkPiece(
+	sector events.SectorRef, offset events.Bytes, piece events.SectorPiece, r io.Reader,
+) (commd.Node, error) {
 	root, err := commd.ParseCID(piece.CID)
 	if err != nil {
 		return root, fmt.Errorf("%w: %w", err, events.ErrMalformed)

@@ -74,7 +74,8 @@ var recordKinds = []kind{
 	{
 		"record-moved", http.StatusConflict, events.ErrWrongRevision,
 		"New events were appended while this was decided.",
-		"Run the command again. If that does not help, another program writes the streams of this host; find and stop it.",
+		"Run the command again. If that does not help, another program writes the streams of this host; " +
+			"find and stop it.",
 	},
 	{
 		"record-elsewhere", http.StatusConflict, datadir.ErrNoRecord,

@@ -67,9 +67,10 @@ var hostKinds = []kind{
 			"hosts. A host with a new account needs another --data-dir.",
 	},
 	{
-		"account-other", http.StatusConflict, datadir.ErrOtherAccount, "The data directory belongs to another account.",
-		"Use the key of the account that the message names (--account-key-file, or `hostnode key import`), or another " +
-			"--data-dir for this one. Nothing was changed.",
+		"account-other", http.StatusConflict, datadir.ErrOtherAccount,
+		"The data directory belongs to another account.",
+		"Use the key of the account that the message names (--account-key-file, or `hostnode key import`), or " +
+			"another --data-dir for this one. Nothing was changed.",
 	},
 	{
 		"account-illegible", http.StatusConflict, datadir.ErrOwner,
@@ -80,8 +81,8 @@ var hostKinds = []kind{
 	{
 		"availability-over", http.StatusBadRequest, ErrOver,
 		"Nothing could be sold of it: its end is not in the future.",
-		"Give a time in the future, or `never` for no end. To sell nothing more of an availability: `hostnode availability " +
-			"disable ID`.",
+		"Give a time in the future, or `never` for no end. To sell nothing more of an availability: " +
+			"`hostnode availability disable ID`.",
 	},
 	{
 		"quota-exceeded", http.StatusConflict, errNoSpace, "The quota has no room for it.",
@@ -208,7 +209,8 @@ var hostKinds = []kind{
 			"Nothing else was changed.",
 	},
 	{
-		"socket-path", http.StatusConflict, datadir.ErrSocketPath, "There is no path short enough for the host's socket.",
+		"socket-path", http.StatusConflict, datadir.ErrSocketPath,
+		"There is no path short enough for the host's socket.",
 		"Use a data directory with a shorter path, or a shorter TMPDIR.",
 	},
 	{
@@ -238,7 +240,8 @@ var hostKinds = []kind{
 		"Remove the directory that the message names; development keys are made again.",
 	},
 	{
-		"proving-keys-missing", http.StatusNotFound, prover.ErrKeysMissing, "There are no proving keys for this circuit.",
+		"proving-keys-missing", http.StatusNotFound, prover.ErrKeysMissing,
+		"There are no proving keys for this circuit.",
 		"Check `prover.keysDir` and the sizes of the prover.",
 	},
 	{
