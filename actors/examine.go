@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/admission"
@@ -66,8 +67,14 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 		EndsAt: facts.RequestEnd, FailEvery: s.FailEveryNProofs,
 	}}
 	if facts.Host == s.Me && facts.SlotState != events.SlotPaid { // Over, too: it must be freed.
-		ready.start.Adopted = true
-		return ready, nil
+		dropped, err := s.dropped(ctx, slot, facts)
+		if err != nil {
+			return saleReady{}, err
+		}
+		if !dropped {
+			ready.start.Adopted = true
+			return ready, nil
+		}
 	}
 	if refusal := s.JudgeFacts(facts, ready.start); refusal != nil {
 		return refused(*refusal)
@@ -87,4 +94,18 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 		return saleReady{}, fmt.Errorf("read the balance: %w", err)
 	}
 	return ready, nil
+}
+
+// dropped reports whether the contract has let go of a slot of ours whose request failed. It
+// goes on naming the host of such a slot, but does not list it any more: a sale of it would
+// count the collateral as lost once more.
+func (s *supervisor) dropped(ctx context.Context, slot events.SlotID, facts events.SlotFacts) (bool, error) {
+	if facts.SlotState != events.SlotFailed {
+		return false, nil
+	}
+	owned, err := s.Market.MySlots(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read which slots are ours: %w", err)
+	}
+	return !slices.ContainsFunc(owned, func(o events.OwnedSlot) bool { return o.Slot == slot }), nil
 }
