@@ -89,7 +89,7 @@ func (s *Agent) waitStep(ctx context.Context, st sector.Info, e sector.Effect, l
 	case sector.StepWaitTermination:
 		return lacking("the termination did not land")
 	case sector.StepWaitFinality:
-		if l.PreCommitted || l.Active {
+		if lives(l.SectorOnChain) {
 			return lacking("the chain has the sector again")
 		}
 		if s.final(l) {
@@ -158,9 +158,14 @@ func (s *Agent) waitSeed(ctx context.Context, st sector.Info, l look) (sector.Ev
 	})
 }
 
+// lives reports whether the contract may still ask something of a sector, or take more of its deposit.
+func lives(on events.SectorOnChain) bool {
+	return (on.PreCommitted || on.Active) && !on.Terminated && !on.Void && !on.Ended
+}
+
 // settle waits until the contract lets go of the deposit, and tells the ledger what is left.
 func (s *Agent) settle(ctx context.Context, st sector.Info, key string, l look) (sector.Event, error) {
-	if l.sighting != nil && !l.Void && !l.Ended && (l.PreCommitted || l.Active) {
+	if l.sighting != nil && lives(l.SectorOnChain) {
 		return nil, errWaits
 	}
 	got, err := s.Chain.Settle(ctx, key, st.Number)
@@ -185,7 +190,7 @@ func (s *Agent) diagnose(ctx context.Context, st sector.Info) (f sector.Finding,
 	if err != nil {
 		return "", "", asked(err)
 	}
-	if (on.PreCommitted || on.Active) && on.CommR != st.CommR {
+	if lives(on) && on.CommR != st.CommR {
 		return sector.BadSeal, fmt.Sprintf("the chain has it with CommR %s", on.CommR), nil
 	}
 	switch {

@@ -139,13 +139,19 @@ func TestEndsOfASector(t *testing.T) {
 			h.until("proving", h.in(1, sector.Proving))
 			h.do(sectors.Terminate{Number: 1, By: "anna", Reason: "old disk"})
 		},
+		"terminated, and its past is told": func(h *host) {
+			h.world.tellsPast = true
+			h.until("proving", h.in(1, sector.Proving))
+			h.do(sectors.Terminate{Number: 1, By: "anna", Reason: "old disk"})
+		},
 		"removed before it was on chain": func(h *host) {
 			h.do(sectors.Remove{Number: 1, By: "anna", Reason: "never mind"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(h *host) {
-				if name != "terminated" {
+				terminated := strings.HasPrefix(name, "terminated")
+				if !terminated {
 					h.world.gone["PreCommit1 1"] = events.ErrSealerAway
 				}
 				h.create(piece("a"))
@@ -157,7 +163,7 @@ func TestEndsOfASector(t *testing.T) {
 				if st := h.info(1); !strings.HasPrefix(st.Doing, "anna") && !strings.HasPrefix(st.Doing, "host") {
 					t.Errorf("who wanted it: %q", st.Doing)
 				}
-				if name == "terminated" && h.info(1).Lost != events.NewAmount(5) {
+				if terminated && h.info(1).Lost != events.NewAmount(5) {
 					t.Errorf("lost %s", h.info(1).Lost)
 				}
 				_, err := ask[sector.State](h, sectors.Restart{Number: 1, By: "anna"})

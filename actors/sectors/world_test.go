@@ -24,6 +24,8 @@ type world struct {
 	missed  int                        // windows that a sector owed and nobody proved
 	asked   []int                      // sizes of the batches that the chain was asked for
 	forked  uint64                     // changes the hashes of blocks
+	// tellsPast: of a sector that is over the contract says what it was, too.
+	tellsPast bool
 
 	files   map[uint64]map[string][]byte // by sector: what each step left
 	made    map[string]int               // work of the sealer, by step and sector
@@ -79,7 +81,7 @@ func (w *world) mine() events.Head {
 	w.head++
 	if after := w.window(); after.Deadline != before.Deadline {
 		for _, on := range w.onchain {
-			if on.Active && on.Deadline == before.Deadline && on.NextPeriod <= before.Period {
+			if on.Active && !on.Terminated && on.Deadline == before.Deadline && on.NextPeriod <= before.Period {
 				if !on.Faulty {
 					w.missed++
 					on.Faulty, on.FaultyFrom = true, before.Period
@@ -356,7 +358,7 @@ func (c chain) Terminate(ctx context.Context, key string, n uint64) (events.Rece
 		return events.Receipt{}, nil
 	}
 	return c.send(ctx, "Terminate", key, n, func() error {
-		on.Active, on.Terminated = false, true
+		on.Active, on.Terminated = c.tellsPast, true
 		return nil
 	})
 }
