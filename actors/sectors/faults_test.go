@@ -1,6 +1,7 @@
 package sectors_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -155,4 +156,41 @@ func TestProofsThatAreTakenBackAreSentAgain(t *testing.T) {
 			t.Errorf("proven %d times, missed %d", h.world.effects["proven 1"], h.world.missed)
 		}
 	})
+}
+
+// What may pass is tried again while the window is open: a fault that is declared costs money.
+func TestAChallengeThatFailsForAWhileIsNoFault(t *testing.T) {
+	for name, c := range map[string]struct {
+		err   error
+		fault bool
+	}{
+		"another error": {errors.New("the disk is busy"), false},
+		"away":          {events.ErrSealerAway, false},
+		"disk full":     {events.ErrDiskFull, false},
+		"lie":           {events.ErrSealerLies, false},
+		"damaged":       {events.ErrSectorDamaged, true},
+		"no such file":  {events.ErrNoSectorPart, true},
+		"out of order":  {events.ErrSectorStep, true},
+		"malformed":     {events.ErrMalformed, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(h *host) {
+				h.create(piece("a"))
+				h.until("proving", h.in(1, sector.Proving))
+				h.until("proven", func() bool { return h.world.effects["proven 1"] == 1 })
+				h.world.gone["Challenge 1"] = c.err
+				asked := count(h.world.calls, "Challenge 1")
+				h.until("asked", func() bool { return count(h.world.calls, "Challenge 1") > asked })
+				h.mine(3)
+				delete(h.world.gone, "Challenge 1")
+				h.mine(6)
+				if fault := h.count(1, "SectorFaulty") > 0; fault != c.fault {
+					t.Errorf("reported faulty: %t", fault)
+				}
+				if !c.fault && (h.world.missed > 0 || h.world.effects["proven 1"] != 2) {
+					t.Errorf("proven %d times, missed %d", h.world.effects["proven 1"], h.world.missed)
+				}
+			})
+		})
+	}
 }

@@ -282,12 +282,7 @@ func (r *room) challengeAll(ctx, until context.Context, w events.SectorWindow, l
 	var all sync.WaitGroup
 	for _, n := range slices.Sorted(maps.Keys(infos)) {
 		all.Go(func() {
-			var proof []byte
-			name := fmt.Sprintf("challenge of sector %d", n)
-			err := r.RT.Guarded(name, func() (err error) {
-				proof, err = r.challenge(until, name, w, leaves, infos[n])
-				return err
-			})
+			proof, err := r.challenge(until, fmt.Sprintf("challenge of sector %d", n), w, leaves, infos[n])
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -302,29 +297,40 @@ func (r *room) challengeAll(ctx, until context.Context, w events.SectorWindow, l
 	return proofs, left
 }
 
-// challenge asks a sealer for a proof, again while it is away, and verifies it.
+// challenge asks a sealer for a proof that verifies, again until a time: what fails now may go well
+// before the window ends, and a fault costs money.
 func (r *room) challenge(until context.Context, name string, w events.SectorWindow, leaves int, st sector.Info) (
 	proof []byte, err error,
 ) {
 	var last error
-	err = r.Retry(until, name, func(err error) { last = err },
-		func(err error) bool { return !errors.Is(err, events.ErrSealerAway) },
-		func(ctx context.Context) error {
-			proof, err = shell.In(ctx, r.challenges, windowTime(w), func() ([]byte, error) {
-				return r.Sealer.Challenge(ctx, refOf(st), w.Randomness, leaves)
-			})
+	once := func() (err error) {
+		if proof, err = r.Sealer.Challenge(until, refOf(st), w.Randomness, leaves); err != nil {
 			return err
-		})
-	if err == nil {
+		}
 		err = r.Sealer.VerifyChallenge(refOf(st), sealOf(st), w.Randomness, leaves, proof)
 		if errors.Is(err, events.ErrNoVerifier) {
-			return proof, nil
+			return nil
 		}
+		return err
 	}
-	if err != nil && until.Err() != nil {
+	err = r.Retry(until, name, func(err error) { last = err }, hopeless, func(ctx context.Context) error {
+		_, err := shell.In(ctx, r.challenges, windowTime(w), func() (struct{}, error) {
+			return struct{}{}, r.RT.Guarded(name, once)
+		})
+		return err
+	})
+	switch {
+	case err != nil && until.Err() != nil:
 		return nil, fmt.Errorf("it was not proven before its window ended: %w", errors.Join(last, err))
+	case err != nil:
+		return nil, err
 	}
-	return proof, err
+	return proof, nil
+}
+
+// hopeless reports whether the same challenge cannot be answered, however often it is tried.
+func hopeless(err error) bool {
+	return isOneOf(err, events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrSectorStep, events.ErrMalformed)
 }
 
 func (s *Sectors) onPartitionDone(m partitionDone) {
