@@ -27,7 +27,7 @@ func (e away) Unwrap() error { return e.error }
 func asked(err error) error {
 	if err == nil || isOneOf(err, events.ErrTicketExpired, events.ErrInsufficientFunds, events.ErrNumberUsed,
 		events.ErrNotPreCommitted, events.ErrSeedLost, events.ErrInvalidProof, events.ErrSectorNotLive,
-		events.ErrSectorNotDue, events.ErrReverted, events.ErrDeadlinePassed) {
+		events.ErrSectorNotDue, events.ErrReverted, events.ErrDeadlinePassed, events.ErrMalformed) {
 		return err
 	}
 	return away{err}

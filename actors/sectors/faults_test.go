@@ -194,3 +194,48 @@ func TestAChallengeThatFailsForAWhileIsNoFault(t *testing.T) {
 		})
 	}
 }
+
+// One whose proof the contract refuses, whatever was found here, costs no other one its proof.
+func TestASectorThatIsRefusedDoesNotCostItsPartition(t *testing.T) {
+	inTime(t, func(h *host) {
+		for range 9 { // The odd ones have one deadline and one partition.
+			h.create(piece("a"))
+		}
+		h.until("proving", func() bool { return h.in(1, sector.Proving)() && h.in(9, sector.Proving)() })
+		h.until("proven once", func() bool { return h.world.effects["proven 9"] > 0 })
+		h.world.refuses[3] = true
+		before := h.world.effects["proven 9"]
+		h.until("left out", func() bool { return h.count(3, "SectorFaulty") > 0 })
+		for _, n := range []uint64{1, 5, 7, 9} {
+			if h.world.effects[fmt.Sprintf("proven %d", n)] != before+1 || h.count(n, "SectorFaulty") > 0 {
+				t.Errorf("sector %d was not proven, or is said to be faulty", n)
+			}
+		}
+		if h.world.missed > 0 {
+			t.Errorf("missed are %d", h.world.missed)
+		}
+		delete(h.world.refuses, 3)
+		h.until("recovered", func() bool { return h.count(3, "SectorRecovered") == 1 })
+	})
+}
+
+// Proofs of another branch are refused, too, and no sector is to blame.
+func TestAReorganisationBehindTheOpeningOfAWindowIsNoFault(t *testing.T) {
+	inTime(t, func(h *host) {
+		h.create(piece("a"))
+		h.until("proving", h.in(1, sector.Proving))
+		h.until("proven once", func() bool { return h.world.effects["proven 1"] == 1 })
+		h.world.point = func(name string) error {
+			if name == "before Possession" {
+				h.world.mu.Lock()
+				h.world.forked = 1
+				h.world.mu.Unlock()
+			}
+			return nil
+		}
+		h.until("proven again", func() bool { return h.world.effects["proven 1"] == 2 })
+		if h.count(1, "SectorFaulty") > 0 || h.world.missed > 0 || count(h.world.calls, "Possession") != 3 {
+			t.Errorf("missed %d, events %v", h.world.missed, h.events(1))
+		}
+	})
+}

@@ -2,11 +2,9 @@ package sectors
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/shell"
@@ -231,122 +229,6 @@ func (s *Sectors) onPlanned(a *shell.Turn, m planned) {
 		}
 		if len(infos) > 0 {
 			s.provePartition(a, key, m.window, infos)
-		}
-	}
-}
-
-// provePartition challenges the sectors of a partition, and sends the proofs in one message.
-func (s *Sectors) provePartition(a *shell.Turn, key windowKey, w events.SectorWindow, infos map[uint64]sector.Info) {
-	until, cut := context.WithCancel(s.ctx)
-	s.windows.proving[key] = &proving{w.Closes, cut}
-	call := events.PossessionCall{
-		Key: fmt.Sprintf("Possession:%d:%d:%d:%d", key.period, key.deadline, key.partition,
-			s.windows.attempts[key]+1),
-		Period: key.period, Deadline: key.deadline, Partition: key.partition,
-	}
-	self := a.Self
-	a.Do(func(ctx context.Context) {
-		defer cut()
-		s.Yield(ctx, call.Key)
-		m := partitionDone{key: key}
-		m.err = s.RT.Guarded(call.Key, func() error {
-			cfg, err := s.Chain.Config(ctx)
-			if err != nil {
-				return err
-			}
-			proofs, left := s.challengeAll(ctx, until, w, cfg.DailyLeaves, infos)
-			if m.left = left; ctx.Err() != nil || len(proofs) == 0 {
-				return ctx.Err()
-			}
-			for _, n := range slices.Sorted(maps.Keys(proofs)) {
-				call.Numbers, call.Proofs = append(call.Numbers, n), append(call.Proofs, proofs[n])
-			}
-			_, err = shell.In(ctx, s.transactions, windowTime(w), func() (events.Receipt, error) {
-				return s.Chain.ProvePossession(ctx, call)
-			})
-			m.ended = !isAway(asked(err))
-			return err
-		})
-		self.Tell(m)
-	})
-}
-
-// windowTime puts windows in the order of their ends, before everything that has none.
-func windowTime(w events.SectorWindow) time.Time { return time.Unix(int64(w.Closes), 0) }
-
-// challengeAll proves each sector until a time, and says of the others why they are not proven.
-func (r *room) challengeAll(ctx, until context.Context, w events.SectorWindow, leaves int, infos map[uint64]sector.Info,
-) (proofs map[uint64][]byte, left map[uint64]string) {
-	proofs, left = map[uint64][]byte{}, map[uint64]string{}
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	for _, n := range slices.Sorted(maps.Keys(infos)) {
-		all.Go(func() {
-			proof, err := r.challenge(until, fmt.Sprintf("challenge of sector %d", n), w, leaves, infos[n])
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case err == nil:
-				proofs[n] = proof
-			case ctx.Err() == nil: // Else the host stops, and nobody knows.
-				left[n] = clip(err.Error())
-			}
-		})
-	}
-	all.Wait()
-	return proofs, left
-}
-
-// challenge asks a sealer for a proof that verifies, again until a time: what fails now may go well
-// before the window ends, and a fault costs money.
-func (r *room) challenge(until context.Context, name string, w events.SectorWindow, leaves int, st sector.Info) (
-	proof []byte, err error,
-) {
-	var last error
-	once := func() (err error) {
-		if proof, err = r.Sealer.Challenge(until, refOf(st), w.Randomness, leaves); err != nil {
-			return err
-		}
-		err = r.Sealer.VerifyChallenge(refOf(st), sealOf(st), w.Randomness, leaves, proof)
-		if errors.Is(err, events.ErrNoVerifier) {
-			return nil
-		}
-		return err
-	}
-	err = r.Retry(until, name, func(err error) { last = err }, hopeless, func(ctx context.Context) error {
-		_, err := shell.In(ctx, r.challenges, windowTime(w), func() (struct{}, error) {
-			return struct{}{}, r.RT.Guarded(name, once)
-		})
-		return err
-	})
-	switch {
-	case err != nil && until.Err() != nil:
-		return nil, fmt.Errorf("it was not proven before its window ended: %w", errors.Join(last, err))
-	case err != nil:
-		return nil, err
-	}
-	return proof, nil
-}
-
-// hopeless reports whether the same challenge cannot be answered, however often it is tried.
-func hopeless(err error) bool {
-	return isOneOf(err, events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrSectorStep, events.ErrMalformed)
-}
-
-func (s *Sectors) onPartitionDone(m partitionDone) {
-	w := &s.windows
-	delete(w.proving, m.key)
-	if m.ended {
-		w.attempts[m.key]++
-	}
-	if m.err != nil {
-		s.Log.Warnf("the proofs of deadline %d, partition %d, period %d were not sent; that is tried again while the "+
-			"window is open: %v", m.key.deadline, m.key.partition, m.key.period, m.err)
-	}
-	for _, n := range slices.Sorted(maps.Keys(m.left)) {
-		if c := s.children[n]; c != nil {
-			s.Log.WithField("sector", n).Errorf("the sector cannot be proven and is reported faulty: %s", m.left[n])
-			c.ref.Tell(unproven{m.left[n]})
 		}
 	}
 }

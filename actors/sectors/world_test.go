@@ -26,6 +26,7 @@ type world struct {
 	forked  uint64                     // changes the hashes of blocks
 	// tellsPast: of a sector that is over the contract says what it was, too.
 	tellsPast bool
+	refuses   map[uint64]bool // sectors whose proofs of possession the contract refuses
 
 	files   map[uint64]map[string][]byte // by sector: what each step left
 	made    map[string]int               // work of the sealer, by step and sector
@@ -51,7 +52,7 @@ func newWorld() *world {
 		onchain: map[uint64]*events.SectorOnChain{}, mined: map[string]events.Receipt{}, effects: map[string]int{},
 		keys:  map[string]map[string]bool{},
 		files: map[uint64]map[string][]byte{}, made: map[string]int{}, damaged: map[uint64]bool{},
-		lies: map[string]bool{}, hang: map[string]chan struct{}{}, gone: map[string]error{},
+		refuses: map[uint64]bool{}, lies: map[string]bool{}, hang: map[string]chan struct{}{}, gone: map[string]error{},
 		point: func(string) error { return nil },
 	}
 }
@@ -98,7 +99,7 @@ func (w *world) window() events.SectorWindow {
 	opens := next / length * length
 	return events.SectorWindow{
 		Period: next / w.cfg.PeriodBlocks, Deadline: next % w.cfg.PeriodBlocks / length,
-		Opens: opens, Closes: opens + length, Randomness: hashOf("window", opens),
+		Opens: opens, Closes: opens + length, Randomness: hashOf("window", opens, w.forked),
 	}
 }
 
@@ -312,9 +313,12 @@ func (c chain) ProvePossession(ctx context.Context, call events.PossessionCall) 
 			if on == nil || !on.Active || on.NextPeriod > win.Period {
 				return events.ErrSectorNotDue
 			}
-			if string(call.Proofs[i]) != proofOf(n, win.Randomness) {
-				return events.ErrInvalidProof
+			if string(call.Proofs[i]) != proofOf(n, win.Randomness) || c.refuses[n] {
+				return fmt.Errorf("sector %d: %w", n, events.ErrInvalidProof)
 			}
+		}
+		for _, n := range call.Numbers {
+			on := c.onchain[n]
 			on.NextPeriod = win.Period + 1
 			if on.Faulty && on.RecoverAt == win.Period {
 				on.Faulty, on.FaultyFrom, on.RecoverAt = false, 0, 0
