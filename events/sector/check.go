@@ -24,6 +24,8 @@ var (
 	// ErrFilesFirst: a sector cannot be forced into the state without files; SectorRemove removes
 	// them.
 	ErrFilesFirst = errors.New("its files would be forgotten; remove the sector instead")
+	// ErrNoKey: a result is reported without the key of its step.
+	ErrNoKey = errors.New("a result without the key of its step, which may be one that is recorded already")
 	// ErrSize: a sector's size is a power of two from MinSize to MaxSize, a piece's
 	// at least MinPiece and no less than its payload takes.
 	ErrSize = errors.New("a size that cannot be")
@@ -127,6 +129,16 @@ func (s Info) keepsBooks(e Event) bool {
 		return s.State == Removed || s.Step.Name == StepReleaseScratch
 	case *messages.SectorSettled:
 		return s.State == Removed
+	}
+	return false
+}
+
+// needsKey reports whether an event is one of which the table allows a second one at once, so that only
+// the key tells that from the first one told again.
+func needsKey(e Event) bool {
+	switch e.(type) { //nolint:gochecksumtype // The others are refused, or known (repeats).
+	case *messages.SectorPieceAdded, *messages.SectorSealPreCommitFailed:
+		return true
 	}
 	return false
 }

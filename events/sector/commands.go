@@ -21,7 +21,8 @@ type News struct {
 type (
 	// Happened reports an event of the table, or of the books (SectorOpened,
 	// SectorReleased, SectorSettled). Key names the step whose result it is; empty if it
-	// is not a step's result, such as an operator's wish.
+	// is not a step's result, such as an operator's wish. ErrNoKey where nothing else tells
+	// a result from one that was told before.
 	Happened struct {
 		News
 		Event Event

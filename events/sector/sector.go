@@ -243,7 +243,7 @@ func Decide(s Info, c Command) ([]Event, error) {
 		if e == nil {
 			return nil, fmt.Errorf("%w: %q says nothing in state %q", ErrImpossible, c.Finding, s.State)
 		}
-		return decideHappened(s, Happened{News: c.News, Event: e})
+		return decideHappened(s, Happened{News: c.News, Event: e, Key: c.Key})
 	}
 	panic(fmt.Sprintf("sector: unknown command %T", c))
 }
@@ -275,6 +275,9 @@ func decideHappened(s Info, c Happened) ([]Event, error) {
 				At: events.TimeToMessage(c.At), Event: refused.Event, By: text(c.By), Reason: text(refused.Error()),
 			}}, nil
 		}
+	}
+	if c.Key == "" && needsKey(c.Event) {
+		return nil, fmt.Errorf("%s: %w", NameOf(c.Event), ErrNoKey)
 	}
 	if err := s.believe(c.Event); err != nil {
 		return nil, err

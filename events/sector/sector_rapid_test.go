@@ -51,14 +51,7 @@ func (w *watched) do(t fatal, c Command) []Event {
 	}
 	again, _ := Decide(w.live, c)
 	again = slices.DeleteFunc(again, func(e Event) bool { return NameOf(e) == "SectorEventRefused" })
-	h, _ := c.(Happened)
-	// Without a key nothing tells a second result of these from the first one told again.
-	alike := false
-	switch h.Event.(type) {
-	case *messages.SectorPieceAdded, *messages.SectorSealPreCommitFailed:
-		alike = h.Key == ""
-	}
-	if len(out) > 0 && len(again) > 0 && !alike {
+	if len(out) > 0 && len(again) > 0 {
 		t.Fatalf("in %q %+v given twice: %v, and then %v", before.State, c, names(out), names(again))
 	}
 	w.check(t, c)
