@@ -138,6 +138,17 @@ type (
 	Show struct{ Number uint64 }
 )
 
+// Order is what an operator wants of a sector that has begun: AddPiece, StartPacking, Restart,
+// ForceState, Terminate or Remove. The answer is the state that the sector is in then.
+type Order interface{ isOrder() }
+
+func (AddPiece) isOrder()     {}
+func (StartPacking) isOrder() {}
+func (Restart) isOrder()      {}
+func (ForceState) isOrder()   {}
+func (Terminate) isOrder()    {}
+func (Remove) isOrder()       {}
+
 // Standing is how a sector stands.
 type Standing struct {
 	Number uint64
