@@ -9,7 +9,8 @@
 //
 // The supervisor spawns the ledger's actor, Reservations (package ledger), the SlotQueue with a
 // bounded number of workers (package queue), the ProofScheduler (package proofs) and one
-// SalesAgent per slot (package selling). It passes on to them what the chain says.
+// SalesAgent per slot (package selling). A host with a sealer has Sectors, too (package sectors). The
+// supervisor passes on to them what the chain says.
 //
 // Not for: rules. Only events/sale says what a sale does next.
 package actors

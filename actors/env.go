@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/actors/proofs"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/queue"
+	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/actors/selling"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/validator"
@@ -21,6 +22,7 @@ import (
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/events/validation"
 )
@@ -36,6 +38,8 @@ type Ports struct {
 	Store   events.Store
 	// Validation marks missing proofs of other hosts; nil: this host is no validator.
 	Validation port.Validation
+	// Sectors seals and proves sectors; nil: this host has none.
+	Sectors *SectorPorts
 	// Witness remembers what the store has acknowledged; nil: there is none.
 	Witness port.Witness
 }
@@ -116,6 +120,11 @@ type Config struct {
 	Heartbeat time.Duration
 	// Validator selects the slots of other hosts to watch, if Ports.Validation is set.
 	Validator validation.Settings
+	// Sectors bounds what sectors do, if Ports.Sectors is set. Quota, FinalBlocks and
+	// QuarantineRetry are those of the host where they are zero.
+	Sectors sectors.Settings
+	// SectorPolicy says when a failed step of a sector is tried again.
+	SectorPolicy sector.Policy
 	// SnapshotEvery is how many events lie between two snapshots of a state, and so how many a
 	// start has to read. Default 10,000; negative: no snapshots are written.
 	SnapshotEvery int
@@ -145,6 +154,7 @@ type Cores struct {
 	IsDuty         func(sale.Effect) bool
 	DecideCapacity func(capacity.State, capacity.Command) ([]capacity.Event, error)
 	DecideQueue    func(slotqueue.State, slotqueue.Command) ([]slotqueue.Event, error)
+	DecideSector   func(sector.Info, sector.Command) ([]sector.Event, error)
 	// Verdict says what a slot owes.
 	Verdict func(*duty.Pass, *duty.Slot) duty.Verdict
 }
@@ -204,6 +214,9 @@ func (c Config) withDefaults() Config {
 	if c.Cores.DecideQueue == nil {
 		c.Cores.DecideQueue = slotqueue.Decide
 	}
+	if c.Cores.DecideSector == nil {
+		c.Cores.DecideSector = sector.Decide
+	}
 	if c.Cores.Verdict == nil {
 		c.Cores.Verdict = (*duty.Pass).Verdict
 	}
@@ -239,8 +252,8 @@ type env struct {
 	// to be written.
 	quarantined *quarantine.List
 	hostWrites  hostWrites
-	// ledger, queue and scheduler are started again when they fail; see part.go.
-	ledger, queue, scheduler *shell.Part
+	// ledger, queue, scheduler and sectors are started again when they fail; see part.go.
+	ledger, queue, scheduler, sectors *shell.Part
 
 	downloads, transactions, reads, disk, repairs *shell.Pool
 	// proofTxs is the pool of proofs in flight. Each waits for its confirmations, which may
@@ -274,6 +287,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		ledger:       shell.NewPart(ledger.Name),
 		queue:        shell.NewPart(queue.Name),
 		scheduler:    shell.NewPart(schedulerName),
+		sectors:      shell.NewPart(sectors.Name),
 		downloads:    shell.NewPool("downloads", cfg.Downloads),
 		transactions: shell.NewPool("transactions", cfg.Transactions),
 		proofTxs:     shell.NewPool("proofs on their way", maxProofTxs),

@@ -6,18 +6,20 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/proofs"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
+	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file supervises the parts that every host has: the ledger, the queue and the proof
-// scheduler. A part that panics is started again from its record, after a growing pause. A part
+// This file supervises the parts of a host: the ledger, the queue and the proof scheduler, and
+// the sectors if it has a sealer. A part that panics is started again from its record, after a growing pause. A part
 // whose record cannot be read or folded stays down and is tried again at a slow pace, because
 // stored events are never skipped. The other parts go on meanwhile, and whoever asks a part
 // that is down is told so and asks again.
@@ -43,10 +45,16 @@ type keptPart struct {
 	told     bool      // an alert said that it is down
 }
 
-type keptParts struct{ ledger, queue, scheduler keptPart }
+type keptParts struct {
+	ledger, queue, scheduler, sectors keptPart
+	sectorPools                       []*shell.Pool // of the newest life of the sectors
+}
 
 func keep(e *env) keptParts {
-	return keptParts{keptPart{Part: e.ledger}, keptPart{Part: e.queue}, keptPart{Part: e.scheduler}}
+	return keptParts{
+		ledger: keptPart{Part: e.ledger}, queue: keptPart{Part: e.queue}, scheduler: keptPart{Part: e.scheduler},
+		sectors: keptPart{Part: e.sectors},
+	}
 }
 
 // Messages about parts.
@@ -60,9 +68,13 @@ type (
 	}
 )
 
-// parts returns all parts in a fixed order.
+// parts returns the parts that this host has in a fixed order.
 func (s *supervisor) parts() []*keptPart {
-	return []*keptPart{&s.kept.ledger, &s.kept.queue, &s.kept.scheduler}
+	parts := []*keptPart{&s.kept.ledger, &s.kept.queue, &s.kept.scheduler}
+	if s.Ports.Sectors != nil {
+		parts = append(parts, &s.kept.sectors)
+	}
+	return parts
 }
 
 // planParts defines how the parts are started.
@@ -82,6 +94,11 @@ func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
 		deps.Since, deps.Recent = s.since, heads
 		return proofs.New(deps)
 	}
+	s.kept.sectors.start = func(int) shell.Behavior {
+		room := sectors.New(s.sectorDeps())
+		s.kept.sectorPools = room.Pools()
+		return room
+	}
 }
 
 // startPart starts a part, for the first time or again, and tells it what is not in its record.
@@ -98,6 +115,8 @@ func (s *supervisor) startPart(a *shell.Turn, p *keptPart) {
 		s.setQuota()
 	case s.queue:
 		s.pauseAfterLoss()
+	case s.sectors:
+		child.Tell(chainview.HeadMoved{Head: s.View.Now()})
 	case s.scheduler:
 		for _, slot := range s.slots() {
 			ag := s.agents[slot]
@@ -168,8 +187,12 @@ func (s *supervisor) forgetWorkers() {
 }
 
 func partHint(name string) string {
-	if name == schedulerName {
+	switch name {
+	case schedulerName:
 		return "no new proof begins while it is down: find the cause in the log; the host restarts it by itself"
+	case sectors.Name:
+		return "no sector is sealed or proven while it is down, and slots are: find the cause in the log, or " +
+			"check the record with `hostnode audit`; the host restarts it by itself"
 	}
 	return "nothing is sold while it is down, and hosted slots are proven: find the cause in the log, or " +
 		"check the record with `hostnode audit`; the host restarts it by itself"

@@ -2,11 +2,13 @@ package actors
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/queue"
+	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -102,6 +104,15 @@ func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
 		if err == nil {
 			s.retryQuarantined(a, slot)
 		}
+		answer(struct{}{}, err)
+		return
+	}
+	if m.subject.Kind == shell.SubjectSector { // The same.
+		number, err := strconv.ParseUint(m.subject.Key, 10, 64)
+		if s.Ports.Sectors == nil {
+			err = ErrNoSectors
+		}
+		s.sectors.Tell(sectors.TryAgain{Number: number})
 		answer(struct{}{}, err)
 		return
 	}

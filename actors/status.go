@@ -96,7 +96,8 @@ func (s *supervisor) status() Status {
 		ag := s.agents[slot]
 		st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.quarantined})
 	}
-	for _, p := range []*shell.Pool{s.downloads, s.transactions, s.proofTxs, s.reads, s.disk, s.repairs} {
+	pools := []*shell.Pool{s.downloads, s.transactions, s.proofTxs, s.reads, s.disk, s.repairs}
+	for _, p := range append(pools, s.kept.sectorPools...) {
 		running, waiting := p.Busy()
 		st.Pools = append(st.Pools, PoolStatus{p.Name, running, waiting, p.Size})
 	}

@@ -321,6 +321,7 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 		s.askOwned(a, m.head)
 		s.scheduler.Tell(chainview.HeadMoved{Head: m.head})
 		s.queue.Tell(chainview.HeadMoved{Head: m.head})
+		s.sectors.Tell(chainview.HeadMoved{Head: m.head})
 	}
 }
 
