@@ -193,7 +193,7 @@ func TestSectorsThatPanicAreStartedAgain(t *testing.T) {
 		}
 		r.mine(30)
 		down := r.status().Down
-		if len(down) != 1 || down[0].Name != sectors.Name {
+		if len(down) != 1 || down[0].Name != health.PartSectors {
 			r.Fatalf("down: %v", down)
 		}
 		alerts := told.of(health.AlertPartDown)

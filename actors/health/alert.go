@@ -18,7 +18,7 @@ const (
 	AlertForfeited AlertKind = "slot-forfeited"
 	// AlertQuarantined: a sale cannot be run.
 	AlertQuarantined AlertKind = "sale-quarantined"
-	// AlertPartDown: the ledger, the queue or the proof scheduler does not run.
+	// AlertPartDown: the ledger, the queue, the proof scheduler or the sectors do not run.
 	AlertPartDown AlertKind = "part-down"
 	// AlertWorkQuarantined: a piece of work panicked twice and is left alone.
 	AlertWorkQuarantined AlertKind = "work-quarantined"

@@ -29,6 +29,7 @@ var causes = []cause{
 	{"starting", No, No, "", startingUp}, // What the start waits for comes first.
 	{"scheduler-down", No, No, AlertPartDown, schedulerDown},
 	{"part-down", No, Yes, AlertPartDown, partDown},
+	{"sectors-down", Yes, No, AlertPartDown, sectorsDown},
 	{"fee-limit", No, No, AlertFeeLimit, feeLimit},
 	{"no-gas", No, No, AlertFunds, noGas},
 	{"sale-quarantined", Yes, No, AlertQuarantined, salesQuarantined},
@@ -187,7 +188,12 @@ func schedulerDown(f Facts) (reason, hint string) {
 
 // partDown: no slot is taken; hosted slots are proven.
 func partDown(f Facts) (reason, hint string) {
-	return down(f, func(part string) bool { return part != PartScheduler })
+	return down(f, func(part string) bool { return part != PartScheduler && part != PartSectors })
+}
+
+// sectorsDown: no sector is sealed or proven. Slots have nothing to do with it.
+func sectorsDown(f Facts) (reason, hint string) {
+	return down(f, func(part string) bool { return part == PartSectors })
 }
 
 func down(f Facts, which func(part string) bool) (reason, hint string) {

@@ -244,8 +244,11 @@ type PartStatus struct {
 	Reason string
 }
 
-// PartScheduler is the name of the proof scheduler.
-const PartScheduler = "ProofScheduler"
+// PartScheduler is the name of the proof scheduler, PartSectors that of the sectors.
+const (
+	PartScheduler = "ProofScheduler"
+	PartSectors   = "Sectors"
+)
 
 func (s Supply) enabled() []Offered {
 	return only(s.Offers, func(o Offered) bool { return o.Enabled })

@@ -123,6 +123,12 @@ var cells = []cell{
 		health.No, health.Yes, health.AlertPartDown, "SlotQueue is down since 2025-06-15 15:06:40Z: it panics", "hostnode audit",
 	},
 	{
+		"sectors-down", func(f *health.Facts) {
+			f.Down = []health.PartStatus{{Name: "Sectors", Since: then, Reason: "it panics"}}
+		},
+		health.Yes, health.No, health.AlertPartDown, "Sectors is down since 2025-06-15 15:06:40Z: it panics", "hostnode audit",
+	},
+	{
 		"disk-full", func(f *health.Facts) { f.Disk = health.DiskStatus{Full: true, Since: then, Reason: "no space left"} },
 		health.No, health.Yes, health.AlertDisk, "full since 2025-06-15 15:06:40Z, and no new slot is taken: no space left", "/data",
 	},
