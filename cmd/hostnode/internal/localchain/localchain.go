@@ -1,5 +1,5 @@
 // Package localchain is the embedded chain of a data directory, with the
-// marketplace deployed: what `hostnode run` uses when no endpoint is
+// marketplace and the contract for sectors deployed: what `hostnode run` uses when no endpoint is
 // configured, what `hostnode devchain` serves, and what the demonstration
 // trades on.
 //
@@ -22,6 +22,7 @@ import (
 	"github.com/ethereum/go-ethereum/ethclient"
 
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover"
@@ -37,6 +38,8 @@ type Config struct {
 	Keys *prover.Keys
 	// Proofs is the timing of a new marketplace; zero: the development default.
 	Proofs events.ProofConfig
+	// Sectors are the rules of a new contract for sectors; nil: the development default.
+	Sectors *bindings.SectorConfig
 }
 
 // Chain is a running chain with its marketplace.
@@ -63,7 +66,7 @@ func ether(n int64) *big.Int {
 	return new(big.Int).Mul(big.NewInt(n), new(big.Int).Exp(big.NewInt(10), big.NewInt(18), nil))
 }
 
-// Open starts the chain and deploys the marketplace unless it is there.
+// Open starts the chain and deploys the marketplace, and the contract for sectors, unless they are there.
 func Open(ctx context.Context, cfg Config) (*Chain, error) {
 	c, err := devchain.Open(ctx, devchain.Config{
 		Dir: cfg.Dir, IPCPath: cfg.IPCPath, HTTPPort: cfg.HTTPPort, WSPort: cfg.WSPort,
@@ -92,10 +95,14 @@ func deploy(ctx context.Context, c *devchain.Chain, cfg Config) (devchain.Deploy
 		market.Proofs = cfg.Proofs
 		market.Proofs.KeyHash = cfg.Keys.Hash()
 	}
+	sectors := devchain.DefaultSectorConfig()
+	if cfg.Sectors != nil {
+		sectors = *cfg.Sectors
+	}
 	client := ethclient.NewClient(c.Attach())
 	defer client.Close()
 	d, err := devchain.Deploy(ctx, client, deployer, devchain.DeployConfig{
-		Market: market, VerifyingKey: cfg.Keys.VerifyingKey().Words(),
+		Market: market, VerifyingKey: cfg.Keys.VerifyingKey().Words(), Sectors: &sectors,
 		File: filepath.Join(cfg.Dir, deploymentFile),
 		Fund: func(ctx context.Context, deployer events.Address) error {
 			return c.Fund(ctx, deployer, events.NewAmount(1e18))

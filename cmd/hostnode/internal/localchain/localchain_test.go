@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover"
 )
 
@@ -28,10 +29,13 @@ func TestEachChainHasAMarketOfItsOwnAndKeepsIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if err := c.FundSectors(t.Context(), events.NewAmount(5)); err != nil {
+			t.Error(err)
+		}
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
-		return c.Marketplace.String()
+		return c.Marketplace.String() + " and sectors at " + c.SectorProvider.String()
 	}
 	one, other := t.TempDir(), t.TempDir()
 	first := deploy(one)
