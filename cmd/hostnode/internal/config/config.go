@@ -5,11 +5,14 @@ import (
 	"time"
 )
 
-// source is this file: the comments of the structs are the operator's
-// documentation (example.go).
-//
-//go:embed config.go
-var source string
+// source is this file, and sectorSource the one beside it: the comments of the structs are
+// the operator's documentation (example.go).
+var (
+	//go:embed config.go
+	source string
+	//go:embed sectors.go
+	sectorSource string
+)
 
 // Config is everything that an operator can set. In the tags of a field, key is
 // its name below its parent, def its default, min and max its limits, oneOf its
@@ -53,6 +56,8 @@ type Config struct {
 	Alerts Alerts `key:"alerts"`
 	// Validator marks missing proofs of other hosts for a reward.
 	Validator Validator `key:"validator"`
+	// Sectors seal data, and prove it to the contract of sectors.
+	Sectors Sectors `key:"sectors"`
 }
 
 // Log is what the host logs while it runs.

@@ -161,6 +161,21 @@ func TestSettingsThatContradictEachOtherAreRefused(t *testing.T) {
 		{"same port", []string{"--devchain-http-port=8545", "--devchain-ws-port=8545"}},
 		{"content.sources[1]", []string{"--content-sources=http://a:1,b:2"}},
 		{"passwords", []string{"--content-sources=http://me:secret@a:1"}},
+		{"sectors.contract", []string{"--sectors-contract=0x00000000000000000000000000000000000000bb"}},
+		{"sectors.contract", []string{"--sectors-sealer=commd", "--chain-endpoint=ws://h:1", contract}},
+		{"sectors.contract", []string{"--sectors-contract=0x12", "--chain-endpoint=ws://h:1", contract}},
+		{"allowed: none, commd, sim, remote", []string{"--sectors-sealer=lotus"}},
+		{"not a power of two", []string{"--sectors-size=3KiB"}},
+		{"absolute path", []string{"--sectors-directory=here"}},
+		{"sectors.maxDeposits", []string{"--sectors-max-deposits=much"}},
+		{"sectors.remote.url", []string{"--sectors-sealer=remote"}},
+		{"tokenFile", []string{"--sectors-sealer=remote", "--sectors-remote-url=https://me:secret@a"}},
+		{"callbackListen too", []string{
+			"--sectors-sealer=remote", "--sectors-remote-url=https://a", "--sectors-remote-callback=http://b:1",
+		}},
+		{"write host:port", []string{
+			"--sectors-sealer=remote", "--sectors-remote-url=https://a", "--sectors-remote-callback-listen=here",
+		}},
 	} {
 		_, err := load(t, nil, c.args...)
 		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {

@@ -25,10 +25,17 @@ func (c comment) short() string {
 // is the most ...".
 func fieldComments() map[string]comment {
 	all := map[string]comment{}
-	file, err := parser.ParseFile(token.NewFileSet(), "config.go", source, parser.ParseComments)
-	if err != nil {
-		panic("config: own source: " + err.Error())
+	for _, text := range []string{source, sectorSource} {
+		file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ParseComments)
+		if err != nil {
+			panic("config: own source: " + err.Error())
+		}
+		addComments(file, all)
 	}
+	return all
+}
+
+func addComments(file *ast.File, all map[string]comment) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		t, ok := n.(*ast.TypeSpec)
 		if !ok {
@@ -43,7 +50,6 @@ func fieldComments() map[string]comment {
 		}
 		return true
 	})
-	return all
 }
 
 // bare turns "MaxQueued is how many wait" into "How many wait".

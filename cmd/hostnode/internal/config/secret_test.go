@@ -33,7 +33,8 @@ var plain = []string{
 	"dataDir", "log.level", "log.format", "chain.contract", "chain.finality", "account.keyFile",
 	"account.rewardRecipient", "sales.maxCollateralAtRisk", "sales.dispersal", "prover.keysDir",
 	"eventStore.passwordFile", "serveEvents.listen", "serveEvents.certFile", "serveEvents.keyFile",
-	"serveEvents.usersFile", "serveEvents.advertise",
+	"serveEvents.usersFile", "serveEvents.advertise", "sectors.sealer", "sectors.contract", "sectors.directory",
+	"sectors.maxDeposits", "sectors.remote.tokenFile", "sectors.remote.proves", "sectors.remote.callbackListen",
 }
 
 // TestNoSecretOfASettingIsEverShown walks all settings: whoever adds a text says whether

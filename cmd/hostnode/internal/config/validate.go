@@ -17,7 +17,7 @@ import (
 func (c Config) Validate() error {
 	checks := []func() error{
 		c.checkChain, c.checkDevchain, c.checkContent, c.checkEventStore, c.checkServeEvents, c.checkMoney,
-		c.checkAlerts, c.checkValidator,
+		c.checkAlerts, c.checkValidator, c.checkSectors, c.checkRemoteProver,
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {
