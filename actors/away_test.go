@@ -125,7 +125,7 @@ func TestAStatusCountsTheCallsThatTheStoreHasNotAnswered(t *testing.T) {
 		r.world.Mine(1)
 		synctest.Wait()
 		if st := r.status(); st.Unanswered == 0 || st.Record.Away {
-			r.Fatalf("%d calls have no answer, the record is away: %t", st.Unanswered, st.Record.Away)
+			r.Fatalf("%d calls have no answer, the event store is away: %t", st.Unanswered, st.Record.Away)
 		}
 		s.set(up)
 		synctest.Wait()

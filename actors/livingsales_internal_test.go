@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events/catalog"
 )
 
-func TestASurveyIsOfTheStoreItWasMadeIn(t *testing.T) {
+func TestAListOfLivingSalesIsOfTheStoreItWasMadeIn(t *testing.T) {
 	here, there := events.NewMemory(), events.NewMemory()
 	codec := catalog.Codec()
 	begin := func(store events.Store, slot byte, n int) {

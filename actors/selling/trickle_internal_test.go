@@ -23,8 +23,8 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// handClock goes on when a test says so. Its alarms never ring: the pace of a download is
-// judged by what comes, not by alarms.
+// handClock goes on when a test says so. Its timers never fire: the pace of a download is
+// judged by what comes, not by timers.
 type handClock struct {
 	mu  sync.Mutex
 	now time.Time

@@ -17,8 +17,8 @@ import (
 // maxFailures is how many failing seeds a run of many reports before it ends.
 const maxFailures = 20
 
-// tellEvery is how often a run of many seeds says how far it is.
-const tellEvery = 10 * time.Second
+// progressEvery is how often a run of many seeds prints its progress.
+const progressEvery = 10 * time.Second
 
 // campaign is a run of many seeds over all scenarios, on all cores.
 type campaign struct {
@@ -96,7 +96,7 @@ func repeatable(name string, seed uint64, problem error) string {
 
 // tell prints how far the run is; the lock is held, or nobody else runs.
 func (c *campaign) tell(last bool) {
-	if !last && time.Since(c.told) < tellEvery {
+	if !last && time.Since(c.told) < progressEvery {
 		return
 	}
 	c.told = time.Now()

@@ -252,7 +252,7 @@ func (c Config) checkSetting(key, value string) (string, error) {
 	case "nodepreference":
 		if !strings.EqualFold(value, "leader") {
 			return "", refuse("setting nodePreference is %q; only leader is possible, because any other node may be "+
-				"behind without a word, and money is decided by what is read: remove the setting", clip(value))
+				"behind without saying so, and money is decided by what is read: remove the setting", clip(value))
 		}
 	}
 	return value, nil

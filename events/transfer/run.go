@@ -57,7 +57,7 @@ func (r *run) readTarget(ctx context.Context) error {
 	r.there = tally{}
 	target := &logSource{store: r.to, last: last}
 	err = target.each(ctx, func(i item) error {
-		r.tell(StepSurvey, i.position, last)
+		r.tell(StepTarget, i.position, last)
 		return r.there.add(i)
 	})
 	if err != nil {

@@ -33,7 +33,7 @@ type Step string
 
 // The steps, in their order.
 const (
-	StepSurvey  Step = "reading the target"
+	StepTarget  Step = "reading the target"
 	StepCompare Step = "comparing what both have"
 	StepCopy    Step = "copying"
 	StepCheck   Step = "checking the copy"

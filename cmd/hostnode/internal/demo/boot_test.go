@@ -52,7 +52,7 @@ func (l *leaving) Head(ctx context.Context) (events.Position, error) {
 	return l.Store.Head(ctx)
 }
 
-// The store leaves when the start has found that the host may begin: it has said no word yet.
+// The store leaves when the start has found that the host may begin: it has appended nothing yet.
 func TestAStoreThatGoesAwayWhileTheHostBootsCostsNoProof(t *testing.T) {
 	for name, readable := range map[string]bool{"it answers nothing": false, "it takes nothing": true} {
 		t.Run(name, func(t *testing.T) { bootsWithout(t, readable) })

@@ -64,7 +64,7 @@ type HostAPI interface {
 type Progress struct {
 	Head    uint64 // the newest block that it knows
 	Working bool   // it proves, downloads, waits for its event store, or does not follow the chain yet
-	Away    bool   // its record is away
+	Away    bool   // its event store is away
 }
 
 // Limits of a demonstration.

@@ -16,7 +16,7 @@ func (still) Pending() int      { return 0 }
 func (still) Head() events.Head { return events.Head{Number: 7} }
 
 func TestChainTimeRunsAsFastAsTheHostCanProve(t *testing.T) {
-	const works = 3 * time.Second // As long as it takes to find out that the record is away.
+	const works = 3 * time.Second // As long as it takes to find out that the event store is away.
 	for name, test := range map[string]struct {
 		progress Progress
 		holds    time.Duration // what the host does before the block
@@ -24,7 +24,7 @@ func TestChainTimeRunsAsFastAsTheHostCanProve(t *testing.T) {
 	}{
 		"it is idle":                        {Progress{Head: 7}, 0, idlePace},
 		"it proves":                         {Progress{Head: 7}, works, works},
-		"its record is away":                {Progress{Head: 7, Away: true}, 0, awayPace},
+		"its event store is away":           {Progress{Head: 7, Away: true}, 0, awayPace},
 		"it finds out that its record went": {Progress{Head: 7, Away: true}, works, works},
 	} {
 		t.Run(name, func(t *testing.T) {
