@@ -72,8 +72,8 @@ type Config struct {
 	Downloads, Proofs, Transactions, Reads, Disk int
 	// FinalBlocks is how many blocks make a fill final; default 12.
 	FinalBlocks uint64
-	// Margin is the time between a proof and its block; default 6 blocks of one second. Without
-	// a BlockTime, the market's measured block time is used.
+	// Margin is the time that a proof needs until it is on chain; default 6 blocks of one
+	// second. If its BlockTime is zero, the measured one is used.
 	Margin duty.Margin
 	// MinFill is the chain time that must be left until the expiry for a slot to be taken;
 	// default two periods.
@@ -229,11 +229,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// maxProofTxs is how many proofs may be in flight, up to their confirmations: as many as the
-// transactions that the market keeps waiting for one account.
+// maxProofTxs is how many proofs may be in flight, until they are confirmed: the number of
+// unconfirmed transactions that the market keeps for one account.
 const maxProofTxs = 1024
 
-// world is what a host is given. Fields that the base has too are the same there.
+// world is what a host is given. It is embedded one level deeper than the base, so that a name
+// that both have, such as Clock, means the base's field.
 type world struct{ given }
 
 type given struct {

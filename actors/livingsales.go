@@ -20,9 +20,10 @@ import (
 const livingSalesSchema = "host/1"
 
 // livingSales is the list of the sales that are not over, folded from the whole log: a sale is
-// on it from SaleStarted to SaleSettled. Nothing else is right after every order of crashes: an
-// adopted sale begins without a worker and may live without a reservation, and a sale that is
-// settled with the ledger is not over before its own stream says so.
+// on it from SaleStarted to SaleSettled. Workers and reservations would not show all living
+// sales after a crash: an adopted sale begins without a worker and may live without a
+// reservation, and a sale whose reservation is settled is not over before its own stream says
+// so.
 type livingSales struct {
 	me    events.Address
 	codec *events.Codec
@@ -76,7 +77,7 @@ func (s *livingSales) take(r events.Recorded) {
 	case events.HostStream(s.me):
 		s.reached = s.reached || r.Meta.Epoch == s.epoch
 	case events.CapacityStream(s.me), events.SlotQueueStream(s.me):
-		s.stands(r)
+		s.noteLength(r)
 	}
 	if events.Category(r.Stream) != events.CategorySale {
 		return
@@ -85,7 +86,7 @@ func (s *livingSales) take(r events.Recorded) {
 	if err != nil || host != s.me {
 		return
 	}
-	s.stands(r)
+	s.noteLength(r)
 	switch name, _ := s.codec.Current(r.Type); name {
 	case "SaleStarted":
 		m, err := s.codec.Decode(r)
@@ -102,7 +103,7 @@ func (s *livingSales) take(r events.Recorded) {
 }
 
 // noteLength notes how many events a stream has.
-func (s *livingSales) stands(r events.Recorded) {
+func (s *livingSales) noteLength(r events.Recorded) {
 	if s.lengths != nil {
 		s.lengths[r.Stream] = r.Revision + 1
 	}
@@ -205,8 +206,8 @@ func LivingSales(ctx context.Context, store events.Store, me events.Address) ([]
 	return slots, err
 }
 
-// livingSalesSaver follows the log and saves the list now and then. Only its own task touches
-// the list until the host has stopped.
+// livingSalesSaver follows the log and saves the list once per Config.SnapshotEvery events.
+// Only its own task touches the list until the host has stopped.
 type livingSalesSaver struct {
 	*env
 	living *livingSales

@@ -39,7 +39,7 @@ func (s *supervisor) releaseOrphans(a *shell.Turn, m bootReport) {
 	self := a.Self
 	s.RT.Do("orphans", func(ctx context.Context) {
 		reserved, err := asked.Wait(ctx)
-		if err != nil { // Asked again later, new sales would look like orphans.
+		if err != nil { // A later answer would have reservations of new sales, which would look like orphans.
 			if ctx.Err() == nil {
 				s.Log.Warnf("reservations and data without a sale are released at the next start: %v", err)
 			}

@@ -12,25 +12,24 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file measures how long a proof takes and how many proofs to expect. From that, proofs
-// that will be too late are put last, and no slot is taken whose proofs the prover could not
-// make besides those of all others.
+// This file measures how long a proof takes and estimates how many proofs will be demanded.
+// Proofs that will be too late are put last, and a slot is refused when the prover could not
+// make its proofs besides those of all other slots.
 
 const (
-	// guessedProofTime is the assumed time of a proof before the first one was made: that of
-	// the network's circuit on a small machine (docs/performance.md).
+	// guessedProofTime is the assumed time of a proof until the first one is made: that of the
+	// network's circuit on a small machine (docs/performance.md).
 	guessedProofTime = 2 * time.Second
-	// proofTimeWeight is the weight of the newest proof in the moving estimate: one part in so
-	// many. A single slow proof changes little; a slower machine is noticed within some ten
-	// proofs.
+	// proofTimeWeight is the divisor of the newest proof's weight in the moving estimate. A
+	// single slow proof changes little; a slower machine is noticed within some ten proofs.
 	proofTimeWeight = 8
-	// perProof is the unit in which expected proofs are added up. Integers, so that exactly
-	// what was added for a slot is taken away again.
+	// perProof is the unit in which expected proofs are added up. They are integers, so that
+	// removing a slot subtracts exactly what it added.
 	perProof = 1_000_000
 )
 
-// Load is how long a proof takes, and how many proofs all slots in work or hosted need in a
-// period, on average. Safe for concurrent use.
+// Load holds how long a proof takes, and how many proofs all slots of the host, those being
+// filled included, need in a period on average. Safe for concurrent use.
 type Load struct {
 	mu       sync.Mutex
 	took     time.Duration // moving estimate; zero before the first proof
@@ -107,8 +106,7 @@ func (u *Rules) NoteLoad(slot events.SlotID, st sale.State) {
 }
 
 // BusyWith is the percentage of the time, rounded up, for which proofs would keep the prover
-// busy with one slot of that request more than all in work or hosted; detail explains the
-// numbers.
+// busy if the host took one more slot of that request; detail explains the numbers.
 func (u *Rules) BusyWith(extra events.Request) (percent uint64, detail string) {
 	took, measured := u.Load.ProofTime()
 	slots, expected := u.Load.Total()

@@ -12,17 +12,18 @@ import (
 // paceSpan is how many blocks a pace is measured over.
 const paceSpan = 64
 
-// Pacer measures how fast blocks come. What a slot owes depends on how far its pointer can move
-// until a miss is marked, so the fastest pace counts.
+// Pacer measures how fast blocks come. Whether a slot owes a proof depends on how far its
+// pointer can move until a miss is marked, and the pointer moves with the blocks, so the
+// fastest pace counts.
 type Pacer struct {
 	heads []events.Head // the newest last
 }
 
-// See takes a new newest block; the same one may come again. Blocks that a reorganisation took
-// away are forgotten and the others kept; hash knows the chain before the new block.
+// See adds the newest block; the same one may come again. Blocks that a reorganisation replaced
+// are forgotten and the others kept; hash has the hashes of the chain before the new block.
 func (p *Pacer) See(head events.Head, hash func(uint64) (events.Hash, bool)) {
 	n := len(p.heads)
-	// Numbers must rise, whatever a node says, because differences are divided by.
+	// Numbers must rise, whatever a node says: the pace is divided by their differences.
 	follows := n > 0 && p.heads[n-1].Hash == head.Parent && p.heads[n-1].Number < head.Number
 	if n > 0 && !follows && p.heads[n-1].Hash != head.Hash {
 		p.heads = slices.DeleteFunc(p.heads, func(h events.Head) bool {
@@ -48,10 +49,10 @@ func (p *Pacer) Learn(heads []events.Head) {
 // Shortest is the least time to expect between two blocks.
 func (p *Pacer) Shortest(usual time.Duration) time.Duration { return duty.Shortest(p.heads, usual) }
 
-// Lately reads the newest blocks up to head, as many as a challenge reaches back. They give the
-// pace of blocks, without which more proofs are made than demanded, and the first challenges. A
-// start waits for them no longer than for its other questions; without them the pace is
-// measured on the blocks that follow.
+// Lately reads the newest blocks up to head, as many as a challenge reaches back. The first
+// challenges are drawn from them, and they give the pace of blocks: while it is unknown, more
+// proofs are made than demanded. A start waits for them for LookPatience at most; without them
+// the pace is measured on the blocks that follow.
 func (c *Chain) Lately(ctx context.Context, head events.Head) []events.Head {
 	m, ok := c.blockReader()
 	if !ok || head.Number == 0 {

@@ -18,9 +18,9 @@ import (
 // in that period.
 const callPatience = time.Minute
 
-// LookPatience is how long the first look at a sale waits, by the machine's clock, for the
-// market's answer about proofs, or a third of a period if that is shorter: no effect begins
-// before.
+// LookPatience is how long a sale waits at its start, by the machine's clock, for the market's
+// answer about its proofs, or a third of a period if that is shorter. No effect of the sale
+// begins before it is over.
 const LookPatience = 10 * time.Second
 
 // errImpatient: a call took too long.

@@ -17,7 +17,7 @@ import (
 type slot struct {
 	duty.Slot
 	ref events.OwnedSlot
-	// over: it owes no proofs, as far as known until the slots are asked for again.
+	// over: it owes no proofs, until the contract is asked again which slots are ours.
 	over bool
 	busy bool // a task runs
 	// tried is the challenge of the last task; triedAt is the block at which the task began.
@@ -31,9 +31,9 @@ type slot struct {
 	trouble string             // of the last task; empty: none
 }
 
-// newSlot returns a slot of which only the contract's answer is known. Only the record knows
-// when it was filled; that the fill is the proof of its own period comes out when the market is
-// asked which proofs the contract took.
+// newSlot returns a slot as the contract describes it. The contract does not tell when it was
+// filled. In the period of its filling, which counts as a proof, the market answers that the
+// contract has the proof.
 func newSlot(terms events.ProofConfig, o events.OwnedSlot) *slot {
 	return &slot{ref: o, Slot: duty.Slot{
 		ID: o.Slot, FilledAt: events.Unix(0), Probability: duty.Probability(terms, o.Request.Ask.ProofProbability),
@@ -105,7 +105,7 @@ func (k *keeper) alert(s *slot, period uint64) {
 	k.Alert(a)
 }
 
-// prove submits the proof that is owed; sent: it did, and the contract did not have it already.
+// prove submits the proof that is owed. sent is false when the contract had it already.
 func (k *keeper) prove(ctx context.Context, s *slot, v duty.Verdict) (sent bool, err error) {
 	facts, err := patiently(ctx, k, func(ctx context.Context) (events.SlotFacts, error) {
 		return k.Market.Slot(ctx, s.ref.Request.ID, s.ref.Index)
@@ -156,7 +156,7 @@ func hosted(f events.SlotFacts, me events.Address) error {
 	return nil
 }
 
-// make makes the proof when there is a place, unless it was made before.
+// make makes the proof when the pool has room, unless it was made before.
 func (k *keeper) make(ctx context.Context, s *slot, v duty.Verdict, deadline time.Time) error {
 	leave, err := k.places.Enter(ctx, deadline)
 	if err != nil {

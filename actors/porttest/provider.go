@@ -24,8 +24,8 @@ type ProviderWorld struct {
 	Mine func(blocks uint64)
 }
 
-// ProviderRules are those of the contract of a ProviderWorld: short, and what they must at least be.
-// Fees are in basis points of the deposit.
+// ProviderRules are the configuration of a ProviderWorld's contract, with the shortest times
+// that it accepts, and its fees, in basis points of the deposit.
 func ProviderRules() (config events.SectorConfig, void, missed, fault, termination uint64) {
 	return events.SectorConfig{
 		TicketLookback: 3, TicketValid: 255, ChallengeDelay: 4, SeedValid: 256, CommitDue: 300,
@@ -59,14 +59,14 @@ func Provider(t *testing.T, newWorld func(t *testing.T) ProviderWorld) {
 				t.Fatal(err)
 			}
 			p := &provided{t, w, config, NewSectorData(t)}
-			// In each test windows come at the same distance.
+			// Each test begins at the same distance from the next window.
 			p.mineTo((p.head()/config.PeriodBlocks+1)*config.PeriodBlocks + config.PeriodBlocks/config.Deadlines)
 			test(p)
 		})
 	}
 }
 
-// provided is a world with the data of every sector in it.
+// provided is a world, and the data that each of its sectors has.
 type provided struct {
 	*testing.T
 	w      ProviderWorld
@@ -109,7 +109,7 @@ func NewSectorData(t testing.TB) *SectorData {
 	return s
 }
 
-// PreCommit is a precommit of it, with a ticket and until an expiration, for any deposit.
+// PreCommit returns a precommit of that data, which accepts any deposit.
 func (s *SectorData) PreCommit(
 	provider events.Address, number uint64, ticket events.Hash, epoch, expiration uint64,
 ) events.PreCommitCall {
@@ -186,7 +186,7 @@ func (p *provided) try(call func(context.Context) (events.Receipt, error)) (r ev
 	return r, err
 }
 
-// refuses demands an outcome.
+// refuses fails the test unless a message ends with an error.
 func (p *provided) refuses(what string, want error, call func(context.Context) (events.Receipt, error)) {
 	p.Helper()
 	if _, err := p.try(call); !errors.Is(err, want) {
@@ -194,7 +194,8 @@ func (p *provided) refuses(what string, want error, call func(context.Context) (
 	}
 }
 
-// once sends a message, again under its key, and again under another one: it is one message.
+// once sends a message, then again under its key and under another one: only the first is
+// mined.
 func (p *provided) once(send func(ctx context.Context, key string) (events.Receipt, error)) events.Receipt {
 	p.Helper()
 	first := p.send(func(ctx context.Context) (events.Receipt, error) { return send(ctx, "a") })
@@ -214,7 +215,7 @@ func (p *provided) once(send func(ctx context.Context, key string) (events.Recei
 	return first
 }
 
-// announces is a precommit with a ticket of now.
+// announces returns a precommit with the current ticket.
 func (p *provided) announces(number uint64) events.PreCommitCall {
 	p.Helper()
 	ticket, epoch, err := p.w.Provider.Ticket(p.Context(), number)
@@ -234,7 +235,7 @@ func (p *provided) preCommits(number uint64) events.PreCommitCall {
 	return call
 }
 
-// seals takes a sector until it is active.
+// seals precommits and commits a sector.
 func (p *provided) seals(number uint64) events.PreCommitCall {
 	p.Helper()
 	call := p.preCommits(number)
@@ -260,7 +261,7 @@ func (p *provided) opens(number, period uint64) uint64 {
 	return period*p.config.PeriodBlocks + number%p.config.Deadlines*p.config.PeriodBlocks/p.config.Deadlines
 }
 
-// window mines until a sector's window in a period can be proven in, and reads it.
+// window mines until a sector's window in a period is open, and returns the window.
 func (p *provided) window(number, period uint64) events.SectorWindow {
 	p.Helper()
 	p.mineTo(p.opens(number, period))
@@ -301,7 +302,8 @@ func (p *provided) settles(key string, number uint64) (s events.SectorSettlement
 	return s, err
 }
 
-// isSettled settles a sector, twice, and compares what was lost of its deposit, in basis points.
+// isSettled settles a sector twice, and checks which part of its deposit was lost, in basis
+// points.
 func (p *provided) isSettled(number, lost uint64) {
 	p.Helper()
 	first, err := p.settles("a", number)

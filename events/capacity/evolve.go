@@ -9,11 +9,11 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Evolve folds one event into the state. It never fails and never refuses: an
-// event that contradicts the record is skipped, and Check reports it.
+// Evolve folds one event into the state. It never fails and never refuses: an event that
+// contradicts the record is skipped, and Check reports it.
 //
-// It may change the memory that s refers to. Use only the returned state; who
-// needs a second one folds it from the events.
+// It may change the memory that s refers to. Use only the returned state; whoever needs a
+// second one folds it from the events.
 func Evolve(s State, e Event) State {
 	switch e := e.(type) {
 	case *messages.QuotaSet:
@@ -123,7 +123,8 @@ func (s *State) settle(id events.ReservationID, returned, lost events.Amount) {
 	s.settled.add(r.Slot, r.Attempt, s.limits.MaxSettled)
 }
 
-// move moves bytes from one field of the book to another. There is no other way.
+// move moves bytes from one field of the book to another. Only setQuota changes fields in
+// another way, so their sum is always the quota.
 func move(from, to *events.Bytes, n events.Bytes) {
 	*from -= n
 	*to += n
@@ -137,8 +138,8 @@ func (s *State) fault(format string, args ...any) {
 	s.faults++
 }
 
-// settled remembers the last attempt of the slots that were settled last, or the
-// sectors that ended last. The oldest entry is forgotten first.
+// settled remembers the newest settled attempt of each slot, or the sectors that ended, up to a
+// limit. The oldest entry is forgotten first.
 type settled[K comparable] struct {
 	attempts map[K]uint32
 	order    []K

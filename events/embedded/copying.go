@@ -15,9 +15,10 @@ import (
 // does the store no harm.
 type copying struct {
 	dir string
-	// check ends the backup when it is not wanted any more.
+	// check returns an error once the backup is no longer wanted.
 	check func() error
-	// unsynced is the first error of syncing a directory: pebble would panic.
+	// unsynced is the first error of syncing a directory. Pebble does not see it, because it
+	// would panic.
 	unsynced error
 }
 

@@ -17,7 +17,7 @@ type run struct {
 	last    events.Position
 
 	there  tally // what the target has
-	seen   tally // what the source has had so far
+	seen   tally // what was read of the source so far
 	report Report
 
 	batch  batch
@@ -86,7 +86,8 @@ func (r *run) compare(ctx context.Context) error {
 	return r.refuse(r.judge())
 }
 
-// meet compares a stream with the target's where the target's ends.
+// meet compares a stream with the target's when as many of its events are read as the target
+// has.
 func (r *run) meet(i item) {
 	s, t := r.seen[i.stream], r.there[i.stream]
 	if i.about == isEvent && t != nil && s.events == t.events && s.chain != t.chain {
@@ -156,7 +157,7 @@ func (r *run) copy(ctx context.Context, i item) error {
 		r.meet(i)
 		return r.refuse(nil)
 	}
-	t.events++ // As soon as the batch is written, which comes before anything else of the stream.
+	t.events++ // It counts already: the batch is written before anything else of the stream.
 	r.report.Copied++
 	r.report.Bytes += uint64(i.event.Size())
 	return r.batch.add(ctx, i.stream, number, i.event)
@@ -217,7 +218,7 @@ func (r *run) setMetadata(ctx context.Context, name string, s *tallied) error {
 	if _, err := r.to.Append(ctx, stream, events.ExpectNext(next), []events.NewEvent{e}); err != nil {
 		return fmt.Errorf("set the metadata of %s: %w", name, err)
 	}
-	if have.Deleted() { // That made it readable again, with metadata that the store wrote after ours.
+	if have.Deleted() { // The append undeleted the stream, and the store wrote metadata after ours.
 		if err := r.until(ctx, stream, next+1); err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func (c *connection) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// keep notes what a large answer holds, to free it when the connection is closed.
+// keep notes the charge of a large answer, to release it when the connection is closed.
 func (c *connection) keep(held *charge) {
 	if c == nil {
 		return
@@ -95,7 +95,7 @@ func (c *connection) keep(held *charge) {
 	}
 }
 
-// drop forgets a charge that was released.
+// drop forgets a charge that is released.
 func (c *connection) drop(held *charge) {
 	if c == nil {
 		return
