@@ -10,7 +10,7 @@
 //     slots;
 //  2. each slot that owes a proof which is not known to be handed in gets a task, one at a
 //     time: it asks whether the slot is still ours and whether a proof was taken, makes the
-//     proof when there is a place, and hands it in if it is still what is owed.
+//     proof when the pool has room, and hands it in if it is still owed.
 //
 // It does nothing else. The type Market of this package can only read and submit proofs, so
 // whatever costs or decides anything has to wait for the record. Nothing is recorded: the start

@@ -52,10 +52,10 @@ type Sealer interface {
 	// Remove removes everything of the sector. It succeeds when there is nothing.
 	Remove(ctx context.Context, ref events.SectorRef) error
 
-	// VerifyCommitments computes CommD from the pieces, and CommR from CommD and the ticket,
-	// and compares them with what PreCommit2 returned: ErrSealerLies. For replication, CommR
-	// cannot be computed here, so only CommD is compared. None of the three methods that verify
-	// reads a file or calls another program.
+	// VerifyCommitments computes CommD and CommR from the sector, the ticket and the pieces,
+	// and compares them with what PreCommit2 returned: ErrSealerLies. The CommR of a replica
+	// cannot be computed here, so only its CommD is compared. None of the three methods that
+	// verify reads a file or calls another program.
 	VerifyCommitments(ref events.SectorRef, c events.SealContext) error
 	// Verify verifies the proof that Commit returned: ErrSealerLies. ErrNoVerifier when this
 	// host cannot.

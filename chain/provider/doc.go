@@ -1,22 +1,24 @@
-// Package provider is the contract of sectors, SectorProvider, as one provider sees it: the port
-// ProviderChain over what the marketplace of the same account has already.
+// Package provider implements the port ProviderChain: the contract of sectors, SectorProvider,
+// as one provider sees it. It uses the connection, the block reader and the transaction manager
+// that the marketplace of the same account has already.
 //
 //	cfg.OtherContracts = append(cfg.OtherContracts, provider.Contract(address)) // of the market
 //	market, err := chain.Dial(ctx, cfg, store, dir)
 //	p, err := provider.New(ctx, provider.Config{Contract: address}, provider.Account{
 //		Conn: market.Connection(), Blocks: market.Blocks(), Tx: market.Transactions(), Address: market.Account()})
 //
-// One connection, one account, one order of nonces: it has none of its own. A host's proofs for the
-// market go out before everything here, and proofs of possession before all else of this contract.
+// So an account has one connection and one sequence of nonces. The host's proofs for the market
+// are sent before everything of this contract, and proofs of possession before the rest of it.
 //
 // # A message, once
 //
-// Each call waits until nothing for its purpose is under way, reports what was mined under its key,
-// and then looks at the contract: what is so already is reported with the message that made it so,
-// as far as the contract's own logs tell. Only then it is tried, and sent. A message that a
-// reorganisation took back goes out again by itself, unless the contract would not take it any more.
+// A call waits until no message for the same purpose is in flight. If one was mined under its
+// key, the call returns that receipt. If the contract shows that the work is done already, it
+// returns the receipt of the message that did it, as far as the contract's logs tell. Otherwise
+// the message is tried and sent. A message that a reorganisation dropped is sent again by
+// itself, unless the contract would refuse it now.
 //
-// What is read for one answer is read at one block. Epochs are numbers of blocks. What answers a
-// block's hash, a seed or a window's randomness, is sent when another block follows on that one,
-// because a trial on the newest block does not see its own hash.
+// What is read for one answer is read at one block. Epochs are numbers of blocks. A message
+// that depends on a block's hash, which is a seed or the randomness of a window, is sent when
+// another block follows: a trial on the newest block cannot read that block's own hash.
 package provider

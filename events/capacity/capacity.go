@@ -4,34 +4,33 @@
 //
 // The rules:
 //
-//  1. Every byte of the quota is in exactly one place: unallocated, free in an
-//     availability, reserved for a sale, stored for a sale, overhead (trees
-//     and manifests), or held by a sector. Events only move bytes between these
-//     places (book.go).
+//  1. Every byte of the quota is in exactly one place: unallocated, free in an availability,
+//     reserved for a sale, stored for a sale, overhead (trees and manifests), or held by a
+//     sector. Events only move bytes between these places (book.go).
 //  2. Collateral of an availability is committed, lost, or remains. What remains is computed,
 //     never stored. What is lost stays lost.
-//  3. A slot is matched, and space and collateral are reserved, in one decision
-//     (match.go), so no two sales can be promised the same byte or token.
+//  3. A slot is matched, and space and collateral are reserved, in one decision (match.go), so
+//     no two sales can be promised the same byte or token.
 //  4. A reservation belongs to one attempt at one slot and its id follows from them. A repeated
 //     request gives the same reservation; after that was settled it is an error, so that a late
 //     request cannot take space that nobody gives back.
-//  5. A refusal is an outcome, not a mistake: it names the criterion that came
-//     closest to being met, with the numbers (*Refusal).
-//  6. The ledger debits before the disk is written. A grant is an event, and is rounded up to the
-//     next 1 % of the slot, so that the ledger never counts less as stored than is on disk.
+//  5. A refusal is an outcome, not a mistake: it names the criterion that came closest to being
+//     met, with the numbers (*Refusal).
+//  6. The ledger debits before the disk is written. A grant is an event, and is rounded up to
+//     the next 1 % of the slot, so that the ledger never counts less as stored than is on disk.
 //  7. A reservation is settled once: its bytes and overhead are free again; its collateral
 //     returns or is lost, and both together are exactly what was committed.
-//  8. An availability is deleted only when nothing is reserved in it: disable
-//     it, let it drain, delete it.
-//  9. A change is checked against what it changes: growing by 1 GB needs 1 GB of
-//     unallocated quota, shrinking stops at what is in use.
+//  8. An availability is deleted only when nothing is reserved in it: disable it, let it drain,
+//     delete it.
+//  9. A change is checked against what it changes: growing by 1 GB needs 1 GB of unallocated
+//     quota, shrinking stops at what is in use.
 //  10. A sector takes its bytes from the unallocated ones, for its unsealed, sealed, tree and
 //     scratch files separately. Each part is given back once, when its files are gone. The
 //     sector's deposit is held, returned or lost. A sector that has neither bytes nor a deposit
 //     any more has ended, and its number is never used again (sectors.go).
 //
-// The package does not write to disk, measure it or move tokens. Who does that acts on what this
-// ledger recorded.
+// The package does not write to disk, measure it or move tokens. Whoever does that acts on what
+// the ledger recorded.
 package capacity
 
 import (

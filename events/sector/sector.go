@@ -1,30 +1,28 @@
-// Package sector is the life of one sector: from the first piece to the last byte
-// given back. It is pure: Decide, Evolve, Next. Start reading here, with the table.
+// Package sector is the life of one sector: from the first piece to the last byte given back.
+// It is pure: Decide, Evolve, Next. Start reading here, with the table.
 //
-// The names of states and events are those of the machine that it models, as
-// storage providers know them (docs/sectors.md says which, and what is ours).
+// States and events have the names that storage providers know from Filecoin's software
+// (docs/sectors.md says which, and what differs here).
 //
 // The rules:
 //
-//  1. The table says which event leads where. Restart, FatalError, ForceState,
-//     Terminate and Remove are legal in every state (globals). Any other event is
-//     refused (*Refused) and changes nothing; if it came from outside, the refusal is
-//     recorded.
-//  2. A state has at most one step (steps.go). The decision that makes the step due
-//     also records it with its key: append, then act. A result names the key; a
-//     result with an older key came late and is ignored.
-//  3. A step that fails is tried again after a growing pause, a bounded number of
-//     times in a row (Policy); then the sector is parked, with the reason and what
-//     may be done. When something outside does not answer, the step pauses too, but
-//     has not failed.
-//  4. A failed step of sealing leads to its *Failed state; where a message was sent,
-//     chain and disk are asked before anything is sent again (ReportDiagnosis).
+//  1. The table says which event leads where. Restart, FatalError, ForceState, Terminate and
+//     Remove are legal in every state (globals). Any other event is refused (*Refused) and
+//     changes nothing; if it came from outside, the refusal is recorded.
+//  2. A state has at most one step (steps.go). The decision that makes the step due also
+//     records it with its key: append, then act. A result names the key; a result with an older
+//     key came late and is ignored.
+//  3. A step that fails is tried again after a growing pause, a bounded number of times in a
+//     row (Policy); then the sector is parked, with the reason and what may be done. When
+//     something outside does not answer, the step pauses too, but has not failed.
+//  4. A failed step of sealing leads to its *Failed state; where a message was sent, chain and
+//     disk are asked before anything is sent again (ReportDiagnosis).
 //  5. A proof is recorded before it is sent. If the seed changes, the proof is void.
-//  6. When the chain takes something back, the sector goes back to the state before
-//     it (ReportChain).
-//  7. Space comes first: nothing is written before the ledger holds it. It is given
-//     back when the files are gone, and the deposit is settled last. Only then is the
-//     sector over, even if its state was forced.
+//  6. When the chain takes something back, the sector goes back to the state before it
+//     (ReportChain).
+//  7. Space comes first: nothing is written before the ledger holds it. It is given back when
+//     the files are gone, and the deposit is settled last. Only then is the sector over, even
+//     if its state was forced.
 package sector
 
 import (

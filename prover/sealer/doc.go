@@ -1,24 +1,24 @@
-// Package sealer seals sectors in one of three ways, behind one port. Wherever a way is named, its
-// name says what it shows:
+// Package sealer has three implementations of the port Sealer (package actors/port). The
+// method Proves says what the proofs of each show:
 //
 //	CommD     possession, not replication   real commitments, and Merkle proofs that anybody verifies
 //	Sim       simulated                     real CommD, all else a formula: for tests and demos
 //	Remote    what the outside prover says  HTTP and JSON to a program that can do more, or less
 //
-// None of them makes a proof of replication (PoRep). Only an outside prover could, and then nothing
-// on this host can verify it.
+// The first two make no proof of replication (PoRep). An outside prover could, but nothing on
+// this host could verify it.
 //
-//	pieces    → AddPiece     into place, the commitment verified
-//	Packing   → Pack         all pieces are there, and zeros behind them
-//	          → PreCommit1   the tree over it
-//	          → PreCommit2   CommD and CommR
-//	          → Commit       the proof for the ticket and the seed
+//	pieces    → AddPiece     written, and compared with its commitment
+//	Packing   → Pack         the rest is filled with zeros
+//	          → PreCommit1   the tree is built
+//	          → PreCommit2   CommD and CommR are computed
+//	          → Commit       the proof for the ticket and the seed is made
 //	          → Finalize     what only sealing needed is removed
-//	each day  → Challenge    a proof for that day's randomness
-//	damage    → Restore      sound again, when damaged pieces were added again
+//	each day  → Challenge    a proof for that day's randomness is made
+//	damage    → Restore      the sector is repaired; damaged pieces are added again first
 //
-// Every call may be repeated, also after a crash, and then gives the same. What a sealer answers is
-// not believed: VerifyCommitments, Verify and VerifyChallenge compare it.
+// Every call may be repeated, also after a crash, and then returns the same. No result of a
+// sealer is used before VerifyCommitments, Verify or VerifyChallenge has checked it.
 //
-// The port is that of package actors/port, and the suite that they all pass is beside it.
+// All pass the suite in actors/porttest/sealertest.
 package sealer

@@ -17,16 +17,16 @@
 //	    <name>.note              a sealer's note: the SHA-256 of the rest, and the rest
 //	trash/                       sectors being removed; emptied at the next start
 //
-// A file with one of these names and a suffix, such as tree.new, was being written when the host
-// stopped, and is removed at the next start. Notes are replaced by renaming. Parts are either
-// replaced, too, or written in place; then a note says what is complete.
+// A file with one of these names and a suffix, such as tree.new, was being written when the
+// host stopped, and is removed at the next start. Notes are replaced by renaming. Parts are
+// either replaced, too, or written in place; then a note says what is complete.
 //
 // # Damage
 //
 // A part of an unexpected length, a note that does not have its checksum and a sector.json of
-// another sector are events.ErrSectorDamaged when they are read. Which bytes of a part are damaged
-// can only the sealer say, which knows what they should be. What cannot be read at a start is left
-// alone and named by Findings.
+// another sector are events.ErrSectorDamaged when they are read. Only the sealer can say which
+// bytes of a part are damaged, because it knows what they should be. What cannot be read at a
+// start is left alone and named by Findings.
 //
 // The store keeps no ledger: others decide who may write how much.
 package sectors
