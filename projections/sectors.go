@@ -154,10 +154,10 @@ func (s *openSector) fold(r events.Recorded, e sector.Event) {
 	before := s.State
 	s.State = sector.Evolve(s.State, e)
 	s.Last = Place{r.Type, at(e), r.Revision, r.Position}
-	if out := s.State.PreCommit1Out; out != something {
+	if out := s.State.PreCommit1Out; out != "" && out != something {
 		s.OutBytes, s.State.PreCommit1Out = bytesOf(out)
 	}
-	if proof := s.State.Proof; proof != something {
+	if proof := s.State.Proof; proof != "" && proof != something {
 		s.ProofBytes, s.State.Proof = bytesOf(proof)
 	}
 	if s.State.State != before.State {
@@ -175,11 +175,8 @@ func (s *openSector) fold(r events.Recorded, e sector.Event) {
 	}
 }
 
-// bytesOf is the length of hex, and what is kept of it.
+// bytesOf is the length of hex that is not empty, and what is kept of it.
 func bytesOf(hex string) (n int, kept string) {
-	if hex == "" {
-		return 0, ""
-	}
 	return (len(hex) - len(something)) / 2, something
 }
 

@@ -115,7 +115,7 @@ func wrote(s Info, e Event) Info {
 	case *messages.SectorPreCommit1:
 		s.PreCommit1Out = e.GetOut()
 	case *messages.SectorPreCommit2:
-		s.CommD, s.CommR = hash(e.GetCommD()), hash(e.GetCommR())
+		s.CommD, s.CommR, s.PreCommit1Out = hash(e.GetCommD()), hash(e.GetCommR()), "" // It made these.
 	case *messages.SectorSeedReady:
 		s.SeedValue, s.SeedEpoch, s.Proof = hash(e.GetValue()), e.GetEpoch(), ""
 	case *messages.SectorProofReady:
@@ -128,6 +128,8 @@ func wrote(s Info, e Event) Info {
 		}
 	case *messages.SectorProving:
 		s.InvalidProofs = 0
+	case *messages.SectorFinalized, *messages.SectorTerminated, *messages.SectorRemoved:
+		s.Proof, s.PreCommit1Out = "", "" // If the chain takes the proof back, another one is made.
 	case *messages.SectorPreCommitted:
 		s.PreCommitMessage = hash(e.GetMessage())
 	case *messages.SectorCommitted:

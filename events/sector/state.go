@@ -100,9 +100,9 @@ type Info struct {
 
 	TicketValue   events.Hash
 	TicketEpoch   uint64
-	PreCommit1Out string // 0x-hex
+	PreCommit1Out string // 0x-hex; until the second half of sealing is done
 	CommD, CommR  events.Hash
-	Proof         string // 0x-hex
+	Proof         string // 0x-hex; until the chain has it, and sealing is finalized
 	SeedValue     events.Hash
 	SeedEpoch     uint64
 	InvalidProofs uint64

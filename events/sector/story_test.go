@@ -148,3 +148,24 @@ func show(s Info) string {
 		s.Number, s.Size, len(s.Pieces), len(s.Pending), s.room(), s.Offset(), s.TicketEpoch, s.SeedEpoch, s.Proof,
 		s.InvalidProofs, s.Space, s.Deposit, s.Returned, s.Lost, s.LastErr, s.Failures, s.Doing)
 }
+
+// What only sealing needs is not kept for the life of the sector: proofs of ten thousand sectors are hundreds of
+// megabytes, and the stream has them.
+func TestWhatSealingMadeIsForgottenWhenItIsNotNeeded(t *testing.T) {
+	s := standing(PreCommit2)
+	if s = Evolve(s, example(t, "SectorPreCommit2", "")); s.PreCommit1Out != "" || s.CommR.Zero() {
+		t.Errorf("sealed: %+v", s)
+	}
+	s = standing(CommitWait)
+	if s = Evolve(s, example(t, "SectorProving", "")); s.Proof == "" {
+		t.Error("the proof is forgotten before sealing is finalized")
+	}
+	if s = Evolve(s, example(t, "SectorFinalized", "")); s.Proof != "" {
+		t.Error("the proof is kept while the sector is proven")
+	}
+	for state, last := range map[State]string{TerminateWait: "SectorTerminated", Removing: "SectorRemoved"} {
+		if s = Evolve(standing(state), example(t, last, "")); s.Proof != "" || s.PreCommit1Out != "" {
+			t.Errorf("the proof is kept after %s", last)
+		}
+	}
+}

@@ -84,7 +84,7 @@ SectorReleased parts=[scratch]
 show
 ----
 sector 1, 2048 bytes, 2 pieces, 0 pending, 0 left at 2048
-ticket of 300, seed of 320, proof "0x0304", 0 invalid; space 8292, deposit 5000: 0 returned, 0 lost
+ticket of 300, seed of 320, proof "", 0 invalid; space 8292, deposit 5000: 0 returned, 0 lost
 last error "", failures map[], wanted by ""
 
 say SectorTerminate by=operator
@@ -153,5 +153,5 @@ crash
 show
 ----
 sector 1, 2048 bytes, 2 pieces, 0 pending, 0 left at 2048
-ticket of 300, seed of 320, proof "0x0304", 0 invalid; space 8292, deposit 5000: 4000 returned, 1000 lost
+ticket of 300, seed of 320, proof "", 0 invalid; space 8292, deposit 5000: 4000 returned, 1000 lost
 last error "the deposit is still at stake", failures map[], wanted by "operator: never mind"
