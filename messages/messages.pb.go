@@ -2731,7 +2731,8 @@ func (x *ReservationDeleted) GetCollateralLost() string {
 }
 
 // SectorSpaceHeld: a sector has bytes that were unallocated, for each part of its
-// files apart, and its deposit is set aside.
+// files apart, and its deposit is set aside. When it is sealed again, it has scratch bytes
+// once more, and nothing else.
 type SectorSpaceHeld struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`          // by the machine's clock

@@ -18,6 +18,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/projections/audit"
 )
 
 var me = events.Address{0xcd}
@@ -56,8 +57,18 @@ func inTime(t *testing.T, story func(h *host)) {
 		h.start()
 		story(h)
 		h.kill()
+		h.audited()
 		time.Sleep(time.Minute) // The actor library's last timers run out.
 	})
+}
+
+// audited holds the record to the tables and sums that were written apart from the cores.
+func (h *host) audited() {
+	h.t.Helper()
+	report, err := audit.Run(context.Background(), h.store, audit.Options{})
+	if err != nil || !report.Clean() {
+		h.t.Errorf("the audit: %v, %v", report.Findings, err)
+	}
 }
 
 // crashing makes each append a point at which the host may end.

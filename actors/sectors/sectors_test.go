@@ -335,3 +335,25 @@ func TestASectorForWhichThereIsNoRoomSaysSo(t *testing.T) {
 		}
 	})
 }
+
+// A chain that forgets all of a sector, long after it was sealed: it is sealed again under another ticket, with
+// scratch space that is held anew.
+func TestAReorganisationThatForgetsASectorHasItSealedAgain(t *testing.T) {
+	inTime(t, func(h *host) {
+		n := h.create(piece("a"))
+		h.until("proving", h.in(n, sector.Proving))
+		h.until("proven", func() bool { return h.world.effects["proven 1"] == 2 })
+		h.world.mu.Lock()
+		delete(h.world.onchain, n)
+		h.world.mu.Unlock()
+		h.until("it is sealed again", func() bool { return h.count(n, "SectorRetrySeal") > 0 })
+		h.until("proving again", h.in(n, sector.Proving))
+		h.mine(1)
+		if one, _ := h.book(n); one.Scratch != 0 || one.Unsealed != size || h.count(n, "SectorOpened") != 2 {
+			t.Errorf("the ledger has %+v", one)
+		}
+		if h.world.effects["PreCommit 1"] != 2 || h.info(n).Parked() {
+			t.Errorf("sent: %v", h.world.effects)
+		}
+	})
+}

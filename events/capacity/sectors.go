@@ -83,7 +83,8 @@ type Deposits struct{ Held, Returned, Lost events.Amount }
 
 // Commands for sectors.
 type (
-	// Hold claims space and deposit for a sector, whose number is never used again.
+	// Hold claims space and deposit for a sector, whose number is never used again. A
+	// sector that gave its scratch space back, and is sealed again, gets it once more.
 	// Errors: *SpaceError when there is no room, *DepositError when the deposits of
 	// all sectors would be too much, ErrHeld, ErrEnded, ErrLimit.
 	Hold struct {
@@ -147,31 +148,35 @@ func decideHold(s State, c Hold) ([]Event, error) {
 	if err := c.Space.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
+	claim, deposit := c.Space, c.Deposit
 	if one := s.sectors[c.Sector]; one != nil {
+		if claim, deposit = (Space{}), (events.Amount{}); one.Scratch == 0 {
+			claim.Scratch = c.Space.Scratch
+		}
 		for _, p := range Parts() {
 			if held := one.Of(p); held != 0 && held != c.Space.Of(p) {
 				return nil, fmt.Errorf("%s: %w: %d bytes for its %s files, not %d",
 					doing, ErrHeld, held, p, c.Space.Of(p))
 			}
 		}
-		return nil, nil
-	}
-	if s.ended.attempts[c.Sector] > 0 {
+		if claim.total() == 0 {
+			return nil, nil
+		}
+	} else if s.ended.attempts[c.Sector] > 0 {
 		return nil, fmt.Errorf("%s: %w", doing, ErrEnded)
-	}
-	if n := len(s.sectors); n >= s.limits.MaxSectors {
+	} else if n := len(s.sectors); n >= s.limits.MaxSectors {
 		return nil, fmt.Errorf("%s: %w: %d sectors", doing, ErrLimit, n)
 	}
-	if s.beyond(c.Quota) || c.Space.total() > s.room(c.Quota) {
-		return nil, &SpaceError{doing, c.Space.total(), s.book}
+	if s.beyond(c.Quota) || claim.total() > s.room(c.Quota) {
+		return nil, &SpaceError{doing, claim.total(), s.book}
 	}
-	if err := s.mayDeposit(c.Sector, c.Deposit, c.MaxDeposits); err != nil {
+	if err := s.mayDeposit(c.Sector, deposit, c.MaxDeposits); err != nil {
 		return nil, err
 	}
 	return []Event{&messages.SectorSpaceHeld{
-		At: events.TimeToMessage(c.At), Sector: c.Sector, Unsealed: uint64(c.Space.Unsealed),
-		Sealed: uint64(c.Space.Sealed), Tree: uint64(c.Space.Tree), Scratch: uint64(c.Space.Scratch),
-		Deposit: c.Deposit.String(),
+		At: events.TimeToMessage(c.At), Sector: c.Sector, Unsealed: uint64(claim.Unsealed),
+		Sealed: uint64(claim.Sealed), Tree: uint64(claim.Tree), Scratch: uint64(claim.Scratch),
+		Deposit: deposit.String(),
 	}}, nil
 }
 
@@ -232,11 +237,15 @@ func spaceOf(e *messages.SectorSpaceHeld) Space {
 }
 
 func (s *State) hold(sector uint64, space Space, deposit events.Amount) {
-	if s.sectors[sector] != nil {
+	switch one := s.sectors[sector]; {
+	case one == nil:
+		s.sectors[sector] = &Sector{Number: sector, Space: space, Deposit: deposit}
+	case one.Scratch == 0 && space == Space{Scratch: space.Scratch} && deposit.IsZero(): // It is sealed again.
+		one.Scratch = space.Scratch
+	default:
 		s.fault("sector %d was given space twice", sector)
 		return
 	}
-	s.sectors[sector] = &Sector{Number: sector, Space: space, Deposit: deposit}
 	move(&s.book.Unallocated, &s.book.Sectors, space.total())
 }
 

@@ -45,6 +45,10 @@ func TestASectorsSpaceIsRefusedOrHeldOnce(t *testing.T) {
 		},
 		{"the same again", []Command{holdFew}, holdFew, nil},
 		{"other space", []Command{holdFew}, other, ErrHeld},
+		{"scratch space once more, and there is none", []Command{
+			Hold{Sector: 1, Space: Space{Sealed: 10, Scratch: 9}}, ReleasePart{start, 1, PartScratch},
+			Hold{Sector: 2, Space: Space{Sealed: 90}},
+		}, Hold{Sector: 1, Space: Space{Sealed: 10, Scratch: 9}}, &space},
 		{"after the end", ended, holdFew, ErrEnded},
 		{"no sector", nil, Hold{Space: Space{Tree: 1}}, ErrInvalid},
 		{"no space", nil, Hold{Sector: 1}, ErrInvalid},
@@ -92,5 +96,26 @@ func TestWhatSectorsHoldIsNotOnOffer(t *testing.T) {
 	}
 	if s.Book().Allocated() != 10 || s.Book().Sectors != events.Bytes(10) {
 		t.Fatalf("%s", s.Book())
+	}
+}
+
+// A sector that is sealed again gets scratch space once more, and nothing else.
+func TestScratchSpaceIsHeldAnew(t *testing.T) {
+	hold := Hold{At: start, Sector: 1, Space: Space{Sealed: 10, Tree: 3, Scratch: 7}, Deposit: amount(5)}
+	s := given(t, SetQuota{At: start, Bytes: 100}, hold, ReleasePart{start, 1, PartScratch})
+	if got := s.Book().Sectors; got != 13 {
+		t.Fatalf("sectors hold %d", got)
+	}
+	s, _ = step(t, s, ReleasePart{start, 1, PartTree})
+	s, out := step(t, s, hold)
+	one, _ := s.Sector(1)
+	if len(out) != 1 || one.Scratch != 7 || one.Tree != 0 || one.Deposit != amount(5) || s.Book().Sectors != 17 {
+		t.Fatalf("%v: it has %+v, sectors hold %d", out, one, s.Book().Sectors)
+	}
+	if again, err := Decide(s, hold); err != nil || len(again) > 0 {
+		t.Fatalf("a second time: %v, %v", again, err)
+	}
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
 	}
 }

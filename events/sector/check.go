@@ -148,7 +148,7 @@ func (s Info) repeats(e Event) bool {
 	running := !s.Parked() && s.Until.IsZero()
 	switch e := e.(type) { //nolint:gochecksumtype // The table refuses the others the second time.
 	case *messages.SectorOpened:
-		return s.Opened && !s.Released
+		return s.Opened && !s.Released && s.dueStep() != StepOpenSpace
 	case *messages.SectorReleased:
 		return s.Released || s.State != Removed && (s.ScratchFreed || s.Scratch == 0)
 	case *messages.SectorSettled:

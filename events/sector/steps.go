@@ -105,7 +105,7 @@ func (s Info) due() (Step, bool) {
 		return StepSettle, true
 	case s.State == Proving && s.Scratch > 0 && !s.ScratchFreed:
 		return StepReleaseScratch, true
-	case (writes[step] || s.State == Empty) && !s.Opened:
+	case (writes[step] || s.State == Empty) && !s.Opened, step == StepPreCommit1 && s.Scratch > 0 && s.ScratchFreed:
 		return StepOpenSpace, true
 	case step == StepAddPiece && len(s.Pending) == 0:
 		return "", false
@@ -149,8 +149,6 @@ var (
 	needPieces = lacks("it is not packed: force Packing", func(s Info) bool { return end(s.Pieces) != s.Size })
 	needSpace  = lacks("its space was given back: only a new sector has some",
 		func(s Info) bool { return s.Released })
-	needScratch = lacks("its scratch space was given back",
-		func(s Info) bool { return s.Scratch > 0 && s.ScratchFreed })
 	needTicket = lacks("it has no ticket: force GetTicket", func(s Info) bool { return s.TicketValue.Zero() })
 	needOut    = lacks("the first half of sealing is missing: force PreCommit1",
 		func(s Info) bool { return s.PreCommit1Out == "" })
@@ -164,7 +162,7 @@ var needs = map[Step][]need{
 	StepAddPiece:        {needSpace},
 	StepPack:            {needSpace},
 	StepGetTicket:       {needSpace, needPieces},
-	StepPreCommit1:      {needSpace, needPieces, needScratch},
+	StepPreCommit1:      {needSpace, needPieces},
 	StepPreCommit2:      {needSpace, needPieces, needTicket, needOut},
 	StepSendPreCommit:   {needSpace, needTicket, needComm},
 	StepWaitSeed:        {needComm},

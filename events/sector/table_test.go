@@ -176,9 +176,34 @@ func TestASectorWithoutScratchSpaceIsSealedAgain(t *testing.T) {
 	if step, ok := s.due(); ok {
 		t.Fatalf("it wants to %s, and has nothing to give back", step)
 	}
-	s.State, s.Scratch, s.ScratchFreed, s.TicketValue = PreCommit1, 5, true, events.Hash{1}
-	if s.stuck() == "" {
-		t.Fatal("it is sealed without the scratch space that it needs")
+}
+
+// One that needs some, and gave it back, holds it once more before it is sealed again.
+func TestASectorThatIsSealedAgainHoldsScratchSpaceAnew(t *testing.T) {
+	s := standing(SealFailed)
+	s.Scratch, s.ScratchFreed = 5, true
+	decide := func(e Event) {
+		t.Helper()
+		out, err := Decide(s, Happened{News: News{At: start}, Event: e, Key: s.Step.Key})
+		if err != nil || len(out) == 0 {
+			t.Fatalf("%s: %v, %v", NameOf(e), names(out), err)
+		}
+		for _, e := range out {
+			s = Evolve(s, e)
+		}
+	}
+	decide(&messages.SectorRetrySeal{})
+	if s.Step.Name != StepOpenSpace {
+		t.Fatalf("it is to %q", s.Step.Name)
+	}
+	decide(&messages.SectorOpened{Unsealed: 2048, Scratch: 5, Deposit: "5000"})
+	if s.Step.Name != StepGetTicket || s.ScratchFreed {
+		t.Fatalf("with its space it is to %q", s.Step.Name)
+	}
+	s.State, s.Step = FinalizeSector, Scheduled{}
+	decide(&messages.SectorFinalized{})
+	if s.Step.Name != StepReleaseScratch {
+		t.Fatalf("hosted, it is to %q", s.Step.Name)
 	}
 }
 

@@ -38,9 +38,17 @@ func (a *auditor) judgeLedger(h *host, p place, e capacity.Event) {
 		l.Entries--
 	}
 	a.followBooks(h, p, e)
+	var of uint64
+	if about, ok := e.(interface{ GetSector() uint64 }); ok {
+		of = about.GetSector()
+	}
+	_, held := l.state.Sector(of)
 	l.state = capacity.Evolve(l.state, e)
-	if of, ok := e.(interface{ GetSector() uint64 }); ok {
-		l.countSector(e, of.GetSector())
+	// A sector counts from when it was given space until it has neither space nor deposit.
+	if _, holds := l.state.Sector(of); holds && !held {
+		l.Entries++
+	} else if held && !holds {
+		l.Entries--
 	}
 	l.Since++
 	l.Last = p
@@ -51,15 +59,6 @@ func (a *auditor) judgeLedger(h *host, p place, e capacity.Event) {
 	}
 	if l.Entries <= smallState || l.Since >= l.Entries {
 		a.checkLedger(h)
-	}
-}
-
-// countSector counts a sector from when it was given space until it has neither space nor deposit.
-func (l *ledger) countSector(e capacity.Event, number uint64) {
-	if _, begins := e.(*messages.SectorSpaceHeld); begins {
-		l.Entries++
-	} else if _, holds := l.state.Sector(number); !holds {
-		l.Entries--
 	}
 }
 
@@ -116,13 +115,14 @@ func (a *auditor) fitsLedger(h *host, p place, e capacity.Event) bool {
 	return false
 }
 
-// fitsSector compares an event with what the sector was given: each part comes back once, as
-// a whole, and what a deposit has lost stays lost.
+// fitsSector compares an event with what the sector was given: each part comes back as a whole, and only
+// scratch space is given once more, and what a deposit has lost stays lost.
 func (a *auditor) fitsSector(h *host, p place, e capacity.Event) bool {
 	switch e := e.(type) {
 	case *messages.SectorSpaceHeld:
-		_, known := h.Ledger.state.Sector(e.GetSector())
-		return a.fits(p, !known, "sector %d was given space twice", e.GetSector())
+		one, known := h.Ledger.state.Sector(e.GetSector())
+		again := one.Scratch == 0 && e.GetUnsealed()+e.GetSealed()+e.GetTree() == 0 && amount(e.GetDeposit()).IsZero()
+		return a.fits(p, !known || again, "sector %d was given space twice", e.GetSector())
 	case *messages.SectorSpaceReleased:
 		one, known := h.Ledger.state.Sector(e.GetSector())
 		had := uint64(one.Of(capacity.Part(e.GetPart())))

@@ -241,6 +241,10 @@ func (a *auditor) followBooks(h *host, p place, e capacity.Event) {
 		if l.Attempts[stepOpenSpace] == 0 {
 			a.cross(SectorOwner, p, "sector %d never asked for space", l.Number)
 		}
+		if l.Held { // It is sealed again, and the rest it has.
+			l.Granted.Scratch = events.Bytes(e.GetScratch())
+			return
+		}
 		l.Held, l.Deposit = true, amount(e.GetDeposit())
 		l.Granted = capacity.Space{
 			Unsealed: events.Bytes(e.GetUnsealed()), Sealed: events.Bytes(e.GetSealed()),

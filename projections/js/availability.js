@@ -172,8 +172,14 @@ fromAll()
         }),
 
         SectorSpaceHeld: understood(function (s, said) {
-            if (s.holders[said.sector]) {
-                return false;
+            var had = s.holders[said.sector];
+            if (had) { // It is sealed again, and gets scratch space once more.
+                if (had.scratch !== "0" || said.unsealed || said.sealed || said.tree || said.deposit !== "0") {
+                    return false;
+                }
+                had.scratch = said.scratch;
+                move(s, "unallocated", "sectors", said.scratch);
+                return;
             }
             var h = s.holders[said.sector] = {
                 unsealed: said.unsealed || "0", sealed: said.sealed || "0", tree: said.tree || "0",
