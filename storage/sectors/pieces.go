@@ -12,6 +12,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/durable"
+	"github.com/hostnode/hostnode/prover/commd"
 	"github.com/hostnode/hostnode/storage"
 )
 
@@ -69,31 +70,62 @@ func (p *Pieces) Open(_ context.Context, piece events.SectorPiece) (io.ReadClose
 
 // Put stores the payload of a piece durably, as a whole or not at all. One that is there is replaced. It
 // answers ErrPieceMismatch for another number of bytes, ErrMalformed and ErrDiskFull.
-func (p *Pieces) Put(ctx context.Context, piece events.SectorPiece, payload io.Reader) (err error) {
-	path, ok := p.path(piece.CID)
-	if !ok {
+func (p *Pieces) Put(ctx context.Context, piece events.SectorPiece, payload io.Reader) error {
+	if _, ok := p.path(piece.CID); !ok {
 		return fmt.Errorf("piece %q is named by no CID: %w", piece.CID, events.ErrMalformed)
 	}
-	f, err := os.CreateTemp(p.dir, piece.CID+freshEnd+"*")
+	err := p.store(piece.CID, func(f io.Writer) (string, error) {
+		limited := io.LimitReader(until{ctx, payload}, int64(piece.Payload)+1) //nolint:gosec // Below the largest sector.
+		n, err := io.Copy(f, limited)
+		if err == nil && events.Bytes(n) != piece.Payload { //nolint:gosec // A size.
+			err = fmt.Errorf("it has %d bytes or more, not %d: %w", n, piece.Payload, events.ErrPieceMismatch)
+		}
+		return piece.CID, err
+	})
 	if err != nil {
-		return fmt.Errorf("store piece %s: %w", piece.CID, storage.FullDisk(err))
+		return fmt.Errorf("store piece %s: %w", piece.CID, err)
+	}
+	return nil
+}
+
+// Import stores a payload like Put, in the smallest piece that holds it, whose commitment is computed meanwhile.
+// It answers commd.ErrPayload for too few bytes, commd.ErrTooManyBytes beyond commd.MaxPayload, and ErrDiskFull.
+func (p *Pieces) Import(ctx context.Context, payload io.Reader) (piece events.SectorPiece, err error) {
+	err = p.store("import", func(f io.Writer) (string, error) {
+		calc := commd.NewCalc()
+		if _, err := io.Copy(io.MultiWriter(f, calc), until{ctx, payload}); err != nil {
+			return "", err
+		}
+		of, err := calc.Commitment()
+		piece = events.SectorPiece{
+			CID: commd.CID(of.Root), Size: events.Bytes(of.Size), Payload: events.Bytes(of.Payload),
+		}
+		return piece.CID, err
+	})
+	if err != nil {
+		return events.SectorPiece{}, fmt.Errorf("import a piece: %w", err)
+	}
+	return piece, nil
+}
+
+// store writes a file under a name of its own, and gives it the CID that write returns when it is durable.
+func (p *Pieces) store(name string, write func(io.Writer) (cid string, err error)) (err error) {
+	f, err := os.CreateTemp(p.dir, name+freshEnd+"*")
+	if err != nil {
+		return storage.FullDisk(err)
 	}
 	defer func() {
 		if err != nil {
 			_ = os.Remove(f.Name()) // Else it goes at the next start.
-			err = fmt.Errorf("store piece %s: %w", piece.CID, storage.FullDisk(err))
+			err = storage.FullDisk(err)
 		}
 	}()
-	limited := io.LimitReader(until{ctx, payload}, int64(piece.Payload)+1) //nolint:gosec // Below the largest sector.
-	n, err := io.Copy(f, limited)
-	if err == nil && events.Bytes(n) != piece.Payload { //nolint:gosec // A size.
-		err = fmt.Errorf("it has %d bytes or more, not %d: %w", n, piece.Payload, events.ErrPieceMismatch)
-	}
+	cid, err := write(f)
 	if err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+		err = os.Rename(f.Name(), filepath.Join(p.dir, cid))
 	}
 	if err == nil {
 		err = durable.Sync(p.dir)

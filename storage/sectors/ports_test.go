@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/porttest"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/commd"
 	"github.com/hostnode/hostnode/storage/sectors"
 	"github.com/hostnode/hostnode/storage/sectors/sectorstest"
 )
@@ -87,5 +89,50 @@ func TestAPieceIsStoredAsAWholeOrNotAtAll(t *testing.T) {
 	}
 	if _, err := p.Open(t.Context(), piece); !errors.Is(err, events.ErrNoSuchPiece) {
 		t.Fatal(err)
+	}
+}
+
+func TestAnImportedFileIsAPieceUnderItsCommitment(t *testing.T) {
+	dir := t.TempDir()
+	p := openPieces(t, dir)
+	payload := bytes.Repeat([]byte("hostnode"), 100)
+	of, err := commd.Of(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := events.SectorPiece{CID: commd.CID(of.Root), Size: 1024, Payload: 800}
+	for range 2 { // The second time it is replaced.
+		if got, err := p.Import(t.Context(), bytes.NewReader(payload)); err != nil || got != want {
+			t.Fatalf("%+v, %v; want %+v", got, err, want)
+		}
+	}
+	f, err := p.Open(t.Context(), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if got, err := io.ReadAll(f); err != nil || !bytes.Equal(got, payload) {
+		t.Fatalf("stored are %d bytes, %v", len(got), err)
+	}
+
+	stopped, stop := context.WithCancelCause(t.Context())
+	why, broken := errors.New("the host stops"), errors.New("broken")
+	stop(why)
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		from io.Reader
+		want error
+	}{
+		"too small": {t.Context(), bytes.NewReader(payload[:commd.MinPayload-1]), commd.ErrPayload},
+		"empty":     {t.Context(), bytes.NewReader(nil), commd.ErrPayload},
+		"broken":    {t.Context(), io.MultiReader(bytes.NewReader(payload), iotest.ErrReader(broken)), broken},
+		"cancelled": {stopped, bytes.NewReader(payload), why},
+	} {
+		if got, err := p.Import(c.ctx, c.from); !errors.Is(err, c.want) || got != (events.SectorPiece{}) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != want.CID {
+		t.Fatalf("left are %v, %v", left, err)
 	}
 }
