@@ -84,7 +84,7 @@ type RemoteProver struct {
 const NoSealer = "none"
 
 // Seals reports whether the host seals sectors.
-func (c Config) Seals() bool { return c.Sectors.Sealer != NoSealer }
+func (c Config) Seals() bool { return c.Sectors.Sealer != "" && c.Sectors.Sealer != NoSealer }
 
 // SectorContract is sectors.contract as an address; zero: none is set.
 func (c Config) SectorContract() (events.Address, error) {

@@ -222,7 +222,7 @@ func (l Layout) checkFormat(create bool) error {
 // begun refuses, with ErrFormat, a directory that lacks the format file but has files of
 // a host: a host writes that file first.
 func (l Layout) begun() error {
-	for _, dir := range []string{l.Events(), l.Outbox(), l.Slots(), l.Chain()} {
+	for _, dir := range []string{l.Events(), l.Outbox(), l.Slots(), l.Sectors(), l.Chain()} {
 		if names, err := os.ReadDir(dir); err == nil && len(names) > 0 {
 			return fmt.Errorf("%w: %s is missing, and %s is not empty", ErrFormat, l.formatFile(), dir)
 		}

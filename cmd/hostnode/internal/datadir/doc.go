@@ -9,6 +9,8 @@
 //	account.key       the account's private key
 //	events/           the event store
 //	slots/            slots of others, with their trees
+//	sectors/          the files of sectors
+//	pieces/           the data of pieces that are in sectors, or will be
 //	chain/            the development chain
 //	outbox/           transactions that were signed and perhaps sent
 //	views/            projections; can be deleted, they are made again

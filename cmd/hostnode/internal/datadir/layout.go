@@ -36,6 +36,12 @@ func (l Layout) Events() string { return l.join("events") }
 // Slots is the directory of the repo.
 func (l Layout) Slots() string { return l.join("slots") }
 
+// Sectors is the directory of the files of sectors, unless the settings name another.
+func (l Layout) Sectors() string { return l.join("sectors") }
+
+// Pieces is the directory of the data of pieces.
+func (l Layout) Pieces() string { return l.join("pieces") }
+
 // Chain is the directory of the development chain.
 func (l Layout) Chain() string { return l.join("chain") }
 

@@ -100,6 +100,10 @@ type Parts struct {
 	Endpoint   string
 	Contract   events.Address
 	DeployedAt uint64 // 0: unknown
+	// Sectors is the contract of sectors, if the chain is the embedded one, and SectorsDeployedAt its
+	// block; otherwise the settings say so.
+	Sectors           events.Address
+	SectorsDeployedAt uint64
 	// Development says that the chain is a development chain.
 	Development bool
 	// TakeOver starts although, by the chain, the account was used elsewhere.
@@ -127,7 +131,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 	} else if limited {
 		atRisk = &most
 	}
-	return Options{
+	o := Options{
 		Witness:   p.Witness,
 		Validates: c.Validator.Enabled,
 		Store:     p.Store, SlotsDir: p.Dir.Slots(), OutboxDir: p.Dir.Outbox(),
@@ -168,7 +172,8 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			Margin:     duty.Margin{Blocks: c.Sales.ProofBlocks, BlockTime: blockTime(c)},
 			Downloads:  c.Pools.Downloads, Proofs: c.Pools.Proofs, Transactions: c.Pools.Transactions,
 		},
-	}, nil
+	}
+	return o, o.addSectors(c, p)
 }
 
 // gwei is a billion wei, the unit in which fees are set.

@@ -8,6 +8,7 @@ import (
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -16,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/provider"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
@@ -23,6 +25,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover"
 	"github.com/hostnode/hostnode/storage"
+	"github.com/hostnode/hostnode/storage/sectors"
 )
 
 // Options are the parts of a host. All are required, except for the defaults of
@@ -50,6 +53,8 @@ type Options struct {
 	// Validates makes the node mark missing proofs of other hosts, with the settings in
 	// Host.Validator.
 	Validates bool
+	// Sectors says how sectors are sealed; nil: they are not.
+	Sectors *SectorOptions
 	// Alerts delivers alerts; the caller closes it after the node. Nil: they are only
 	// logged.
 	Alerts *alerts.Sender
@@ -68,9 +73,14 @@ type Node struct {
 	Market  *chain.Market
 	Repo    *storage.Repo
 	Account events.Address
+	// Pieces has the data of pieces, and Provider is the contract of sectors; nil: the host seals
+	// none.
+	Pieces   *sectors.Pieces
+	Provider *provider.Chain
 
-	alerts *alerts.Sender
-	boot   *task // nil: it does not boot
+	alerts    *alerts.Sender
+	boot      *task        // nil: it does not boot
+	callbacks *http.Server // of an outside prover; nil: there is none
 }
 
 // minGas is how much gas a host must be able to pay for before it takes a slot:
@@ -140,13 +150,17 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if o.Validates {
 		validates = n.Market
 	}
+	sealing, err := n.openSectors(ctx, o)
+	if err != nil {
+		return fmt.Errorf("seal sectors: %w", err)
+	}
 	hosts := make(chan *actors.Host, 1)
 	n.boot = n.proveUntilBooted(ctx, o, slots, hosts)
 	n.Host, err = actors.Start(ctx, cfg, actors.Ports{
 		Validation: validates,
 		Market:     n.Market, Feed: n.Market.Feed(),
 		Prover: slots, Repo: n.Repo, Content: fetcher, Clock: clock{}, Store: o.Store,
-		Witness: o.Witness,
+		Witness: o.Witness, Sectors: sealing,
 	}, o.Log)
 	if err != nil {
 		return fmt.Errorf("start the host: %w", err)
@@ -171,10 +185,7 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 	}
 	cfg.NotBelieved = func(e rpc.AnswerError) { n.tellDoubt(e, keys.AddressOf(o.Key), o.Log) }
 	cfg.FeeLimited = func(f tx.FeeLimit) { n.tellFees(f, keys.AddressOf(o.Key), o.Log) }
-	waits := o.Waits
-	if waits == nil {
-		waits = func(error) {}
-	}
+	waits := o.waits()
 	var said time.Time
 	cfg.Waits = func(err error) {
 		waits(err)
@@ -203,6 +214,14 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 	}
 }
 
+// waits is Waits, or nothing.
+func (o Options) waits() func(error) {
+	if o.Waits == nil {
+		return func(error) {}
+	}
+	return o.Waits
+}
+
 // isFinal reports whether dialling again cannot help.
 func isFinal(err error) bool {
 	for _, final := range []error{
@@ -224,6 +243,9 @@ func (n *Node) Stop(ctx context.Context) error {
 func (n *Node) close() error {
 	n.boot.end()
 	var errs []error
+	if n.callbacks != nil {
+		errs = append(errs, n.callbacks.Close())
+	}
 	if n.Market != nil {
 		errs = append(errs, n.Market.Close())
 	}

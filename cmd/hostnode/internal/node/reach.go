@@ -35,6 +35,7 @@ func (p *Process) openChain(ctx context.Context, c config.Config, parts *Parts) 
 	}
 	parts.Development = true
 	parts.Endpoint, parts.Contract, parts.DeployedAt = local.IPCPath(), local.Marketplace, local.Block
+	parts.Sectors, parts.SectorsDeployedAt = local.SectorProvider, local.SectorBlock
 	p.log.WithFields(logrus.Fields{"contract": local.Marketplace.String(), "ipc": local.IPCPath()}).Info(
 		"running on the embedded development chain; its tokens are worth nothing")
 	return nil

@@ -1,0 +1,210 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/hostnode/hostnode/actors"
+	actorsectors "github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/chain/provider"
+	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/prover/sealer"
+	"github.com/hostnode/hostnode/storage/sectors"
+)
+
+// This file puts together what seals sectors.
+
+// SectorOptions say how sectors are sealed.
+type SectorOptions struct {
+	// Sealer is commd, sim or remote.
+	Sealer string
+	// FilesDir holds the files of sectors, PiecesDir the data of pieces.
+	FilesDir, PiecesDir string
+	// Contract is the contract of sectors.
+	Contract provider.Config
+	// Remote is the outside prover; what the contract demands of it is filled in.
+	Remote sealer.RemoteConfig
+	// CallbackListen is where the outside prover may call back; empty: nowhere.
+	CallbackListen string
+}
+
+// maxTokenBytes is the most bytes of a file with a token.
+const maxTokenBytes = 4096
+
+// addSectors adds what the settings say of sectors. The account's transactions know their contract also
+// when nothing is sealed now: some may be under way.
+func (o *Options) addSectors(c config.Config, p Parts) error {
+	contract, err := c.SectorContract()
+	if err != nil {
+		return err
+	}
+	if !p.Sectors.Zero() {
+		contract = p.Sectors
+	}
+	if !contract.Zero() {
+		o.Chain.OtherContracts = append(o.Chain.OtherContracts, provider.Contract(contract))
+	}
+	if !c.Seals() {
+		return nil
+	}
+	s, w := c.Sectors, c.Sectors.Workers
+	if !p.Development && (s.Sealer == "sim" || s.Sealer == "remote" && s.Remote.Proves == sealer.Simulated) {
+		return fmt.Errorf("%w: sectors.sealer = %s: simulated sectors are for development chains only",
+			config.ErrInvalid, s.Sealer)
+	}
+	most, err := c.MaxDeposits()
+	if err != nil {
+		return err
+	}
+	o.Host.Sectors = actorsectors.Settings{
+		Fetch: w.Fetch, Pack: w.Pack, PreCommit1: w.PreCommit1, PreCommit2: w.PreCommit2, Commit: w.Commit,
+		Challenges: w.Challenges, FinalBlocks: s.FinalBlocks, Lifetime: s.Lifetime, MaxDeposits: most,
+	}
+	o.Sectors = &SectorOptions{
+		Sealer: s.Sealer, FilesDir: s.Directory, PiecesDir: p.Dir.Pieces(), CallbackListen: s.Remote.CallbackListen,
+		Contract: provider.Config{
+			Contract: contract, DeployedAt: max(p.SectorsDeployedAt, s.DeployedAt), LogRange: o.Chain.LogRange,
+			Confirmations: o.Chain.Confirmations, Finalized: o.Chain.Finalized,
+		},
+	}
+	if s.Directory == "" {
+		o.Sectors.FilesDir = p.Dir.Sectors()
+	}
+	if c.Fees.ExactAllowance {
+		o.Sectors.Contract.Allowance = events.NewAmount(1) // At least what is needed is approved.
+	}
+	if s.Sealer == "remote" {
+		o.Sectors.Remote, err = remoteProver(c)
+	}
+	return err
+}
+
+// remoteProver are the settings of an outside prover.
+func remoteProver(c config.Config) (sealer.RemoteConfig, error) {
+	r := c.Sectors.Remote
+	cfg := sealer.RemoteConfig{
+		URL: r.URL, Proves: r.Proves, Poll: r.Poll, RequestTimeout: r.RequestTimeout, Callback: c.CallbackURL(),
+	}
+	if cfg.Callback != "" {
+		// It need not outlive this process: whoever calls back only makes the host ask.
+		cfg.CallbackToken = rand.Text()
+	}
+	if r.TokenFile == "" {
+		return cfg, nil
+	}
+	token, err := config.ReadPrivate(r.TokenFile, maxTokenBytes)
+	if err != nil {
+		return cfg, fmt.Errorf("sectors.remote.tokenFile: %w", err)
+	}
+	cfg.Token = string(bytes.TrimSpace(token))
+	return cfg, nil
+}
+
+// openSectors opens what seals sectors, when the market is reached; nil: nothing does.
+func (n *Node) openSectors(ctx context.Context, o Options) (*actors.SectorPorts, error) {
+	s := o.Sectors
+	if s == nil {
+		return nil, nil
+	}
+	files, err := sectors.Open(s.FilesDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, what := range files.Findings() {
+		o.Log.Warnf("found in %s: %s", s.FilesDir, what)
+	}
+	if n.Pieces, err = sectors.OpenPieces(s.PiecesDir); err != nil {
+		return nil, err
+	}
+	if n.Provider, err = n.sectorContract(ctx, o); err != nil {
+		return nil, err
+	}
+	rules, err := n.Provider.Config(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ports := &actors.SectorPorts{Files: files, Pieces: n.Pieces, Chain: n.Provider}
+	switch s.Sealer {
+	case "commd":
+		ports.Sealer, ports.Space = sealer.NewCommD(files, rules.SealLeaves), commdSpace
+	case "sim":
+		ports.Sealer, ports.Space = sealer.NewSim(files, nil), dataSpace
+	case "remote":
+		s.Remote.SealLeaves = rules.SealLeaves
+		ports.Space = dataSpace // Of its pieces, which stay here.
+		ports.Sealer, err = n.remoteSealer(*s, o)
+	default:
+		return nil, fmt.Errorf("%w: sectors.sealer = %q", config.ErrInvalid, s.Sealer)
+	}
+	if err == nil {
+		o.Log.WithField("contract", s.Contract.Contract.String()).Infof("sectors are sealed; what their proofs show: %s",
+			sealer.Describe(ports.Sealer.Proves()))
+	}
+	return ports, err
+}
+
+// sectorContract reads the contract of sectors, and waits for a chain that does not answer.
+func (n *Node) sectorContract(ctx context.Context, o Options) (*provider.Chain, error) {
+	waits := o.waits()
+	for {
+		contract, err := provider.New(ctx, o.Sectors.Contract, provider.Account{
+			Address: n.Market.Account(), Conn: n.Market.Connection(), Blocks: n.Market.Blocks(),
+			Tx: n.Market.Transactions(), Log: o.Log,
+		})
+		if err == nil {
+			waits(nil)
+			return contract, nil
+		}
+		if !errors.Is(err, rpc.ErrUnavailable) {
+			return nil, err
+		}
+		waits(err)
+		select {
+		case <-time.After(dialPause):
+		case <-ctx.Done():
+			return nil, errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// remoteSealer is an outside prover, which may call back until the node is closed.
+func (n *Node) remoteSealer(s SectorOptions, o Options) (*sealer.RemoteSealer, error) {
+	remote, err := sealer.NewRemote(s.Remote)
+	if err != nil || s.CallbackListen == "" {
+		return remote, err
+	}
+	listener, err := net.Listen("tcp", s.CallbackListen)
+	if err != nil {
+		return nil, fmt.Errorf("sectors.remote.callbackListen: %w", err)
+	}
+	n.callbacks = &http.Server{Handler: remote.Callbacks(), ReadTimeout: callbackTimeout, WriteTimeout: callbackTimeout}
+	go func() {
+		if err := n.callbacks.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			o.Log.Warnf("the outside prover cannot call back any more, and is asked now and then: %v", err)
+		}
+	}()
+	return remote, nil
+}
+
+// callbackTimeout limits a call-back, which is a few hundred bytes.
+const callbackTimeout = 10 * time.Second
+
+// commdSpace is what a sector takes with its tree, dataSpace without.
+func commdSpace(size events.Bytes) capacity.Space {
+	parts := sealer.CommDSpace(size)
+	return capacity.Space{
+		Unsealed: parts[events.SectorUnsealed], Sealed: parts[events.SectorSealed],
+		Tree: parts[events.SectorTree], Scratch: parts[events.SectorScratch],
+	}
+}
+
+func dataSpace(size events.Bytes) capacity.Space { return capacity.Space{Unsealed: size} }

@@ -1,0 +1,170 @@
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sector"
+)
+
+func TestSimulatedSectorsAreForDevelopmentChainsOnly(t *testing.T) {
+	contract := "0x00000000000000000000000000000000000000bb"
+	for name, c := range map[string]struct {
+		set         config.Sectors
+		development bool
+		want        error
+	}{
+		"nothing is sealed":                    {config.Sectors{Sealer: "none"}, false, nil},
+		"possession":                           {config.Sectors{Sealer: "commd"}, false, nil},
+		"simulated, for real money":            {config.Sectors{Sealer: "sim"}, false, config.ErrInvalid},
+		"simulated, for development":           {config.Sectors{Sealer: "sim"}, true, nil},
+		"an outside prover":                    {remoteAs("replication"), false, nil},
+		"one that simulates, for real money":   {remoteAs("simulated"), false, config.ErrInvalid},
+		"one that simulates, for development":  {remoteAs("simulated"), true, nil},
+		"one whose token is not there":         {withToken("/nowhere/at/all"), false, os.ErrNotExist},
+		"one whose token everybody may read":   {withToken(write(t, "hush", 0o644)), false, config.ErrInvalid},
+		"one with a token for this host alone": {withToken(write(t, "hush\n", 0o600)), false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := config.Default()
+			cfg.Sectors = c.set
+			cfg.Sectors.Contract = contract
+			o, err := FromConfig(cfg, Parts{Development: c.development, Dir: datadir.At("/data")})
+			if !errors.Is(err, c.want) {
+				t.Fatalf("got %v, want %v", err, c.want)
+			}
+			if len(o.Chain.OtherContracts) != 1 {
+				t.Error("transactions to the contract of sectors would not be known")
+			}
+			if s := o.Sectors; err == nil && c.set.Sealer != "none" {
+				if s.Contract.Contract.String() != contract || s.FilesDir != "/data/sectors" || s.PiecesDir != "/data/pieces" {
+					t.Errorf("%+v", s)
+				}
+				if c.set.Remote.TokenFile != "" && s.Remote.Token != "hush" {
+					t.Errorf("the token is %q", s.Remote.Token)
+				}
+			}
+		})
+	}
+}
+
+func remoteAs(proves string) config.Sectors {
+	return config.Sectors{Sealer: "remote", Remote: config.RemoteProver{URL: "https://prover.example", Proves: proves}}
+}
+
+func withToken(path string) config.Sectors {
+	s := remoteAs("replication")
+	s.Remote.TokenFile = path
+	return s
+}
+
+func write(t *testing.T, text string, mode os.FileMode) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// sealing is a host of its own on the embedded chain, with blocks faster than those of any
+// other.
+func sealing(t *testing.T) config.Config {
+	c := config.Default()
+	c.DataDir = t.TempDir()
+	c.Account.KeyFile = filepath.Join(c.DataDir, "account.key")
+	c.Prover.KeysDir, c.Prover.Samples, c.Prover.MaxDepth = t.TempDir(), 1, 12
+	c.Devchain.BlockInterval = 50 * time.Millisecond
+	c.Sectors.Sealer = "commd"
+	return c
+}
+
+// run runs a host while a test needs it.
+func run(t *testing.T, c config.Config, while func(*Process)) {
+	t.Helper()
+	p, err := Take(c, Begin{Version: "test"}, logrus.NewEntry(quiet()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(t.Context(), func() {}); err != nil {
+		t.Fatal(errors.Join(err, p.Close()))
+	}
+	while(p)
+	if err := errors.Join(p.Stop(context.WithoutCancel(t.Context())), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// until waits for what the host says of its sectors.
+func until(t *testing.T, p *Process, what string, holds func([]sectors.Standing) bool) {
+	t.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	late := time.After(time.Minute)
+	var all []sectors.Standing
+	for {
+		var err error
+		select {
+		case <-ticker.C:
+			if all, err = p.Host.Sectors(t.Context()); errors.Is(err, actors.ErrStarting) {
+				continue
+			}
+		case <-p.Host.Done():
+			err = p.Host.Err()
+		case <-late:
+			err = errors.New("it takes too long")
+		}
+		if err != nil {
+			t.Fatalf("%s: %v; sectors: %+v", what, err, all)
+		}
+		if holds(all) {
+			return
+		}
+	}
+}
+
+func TestASectorIsSealedAndProvenOnTheEmbeddedChain(t *testing.T) {
+	c := sealing(t)
+	state := func(want sector.State) func([]sectors.Standing) bool {
+		return func(all []sectors.Standing) bool { return len(all) == 1 && all[0].Info.State == want }
+	}
+	run(t, c, func(p *Process) {
+		ctx := t.Context()
+		until(t, p, "it runs", func(all []sectors.Standing) bool { return len(all) == 0 })
+		piece, err := p.Pieces.Import(ctx, strings.NewReader(rand.Text()+strings.Repeat("data", 3000)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := p.Host.BeginSector(ctx, sectors.Create{
+			Size: 64 << 10, Pieces: []events.SectorPiece{piece}, By: "alice",
+		})
+		if err != nil || n != 1 {
+			t.Fatalf("sector %d: %v", n, err)
+		}
+		until(t, p, "it waits for its seed", state(sector.WaitSeed))
+	})
+	run(t, c, func(p *Process) {
+		until(t, p, "it is proven", state(sector.Proving))
+		sealed, err := p.Provider.Sector(t.Context(), 1)
+		if err != nil || !sealed.Active {
+			t.Fatalf("%+v, %v", sealed, err)
+		}
+		until(t, p, "its first window is over", func([]sectors.Standing) bool {
+			on, err := p.Provider.Sector(t.Context(), 1)
+			return err == nil && on.NextPeriod > sealed.NextPeriod && on.Deposit == sealed.Deposit
+		})
+	})
+}
