@@ -16,6 +16,8 @@ var fixed = map[string]string{
 	"chain.fallbacks":          "it brings its own chain",
 	"chain.contract":           "it brings its own chain",
 	"chain.deployedAt":         "it brings its own chain",
+	"sectors.contract":         "it brings its own chain",
+	"sectors.sealer":           "it shows how slots are sold",
 	"devchain.blockInterval":   "its chain waits for the host, and is fast otherwise",
 	"account.rewardRecipient":  "it looks for the payout on the host's own account",
 	"sales.maxSlotsPerRequest": "its host takes all slots of the request",
