@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +20,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/projections/audit"
 )
 
 func TestSimulatedSectorsAreForDevelopmentChainsOnly(t *testing.T) {
@@ -166,5 +169,68 @@ func TestASectorIsSealedAndProvenOnTheEmbeddedChain(t *testing.T) {
 			on, err := p.Provider.Sector(t.Context(), 1)
 			return err == nil && on.NextPeriod > sealed.NextPeriod && on.Deposit == sealed.Deposit
 		})
+		_, err = p.Host.OrderSector(t.Context(), sectors.Terminate{Number: 1, By: "alice", Reason: "seen enough"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		until(t, p, "it is over", func(all []sectors.Standing) bool { return len(all) == 0 })
+		book, err := p.Host.ViewLedger(t.Context())
+		if err != nil || book.Book.Sectors != 0 {
+			t.Errorf("sectors hold %d bytes: %v", book.Book.Sectors, err)
+		}
+		report, err := audit.Run(t.Context(), p.Store, audit.Options{})
+		if err != nil || len(report.Findings) != 0 {
+			t.Errorf("%+v, %v", report.Findings, err)
+		}
 	})
+}
+
+func TestAnOutsideProverCanCallBackWhileTheNodeIsOpen(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := config.Default()
+	c.Sectors = remoteAs("replication")
+	c.Sectors.Remote.CallbackListen = at
+	o, err := FromConfig(c, Parts{Dir: datadir.At("/data"), Log: logrus.NewEntry(quiet())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Sectors.Remote.Callback != "http://"+at {
+		t.Fatalf("it would call %s", o.Sectors.Remote.Callback)
+	}
+	n := &Node{}
+	if _, err := n.remoteSealer(*o.Sectors, o); err != nil {
+		t.Fatal(err)
+	}
+	call := func(token string) (int, error) {
+		body := strings.NewReader(`{"Provider":"0x00000000000000000000000000000000000000aa","Number":1}`)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, o.Sectors.Remote.Callback, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return 0, err
+		}
+		return answer.StatusCode, answer.Body.Close()
+	}
+	if code, err := call(o.Sectors.Remote.CallbackToken); err != nil || code != http.StatusNoContent {
+		t.Errorf("with the token: %d, %v", code, err)
+	}
+	if code, err := call("another"); err != nil || code != http.StatusUnauthorized {
+		t.Errorf("with another token: %d, %v", code, err)
+	}
+	if err := n.close(); err != nil {
+		t.Fatal(err)
+	}
+	if code, err := call(o.Sectors.Remote.CallbackToken); err == nil {
+		t.Errorf("after the end: %d", code)
+	}
 }
