@@ -40,6 +40,7 @@ type Backend interface {
 	// TryAgain tries a piece of quarantined work again, by its name in the list.
 	TryAgain(ctx context.Context, work string) (Quarantine, error)
 	SectorReader
+	SectorOrders
 	Inspector
 	// Backup copies the embedded event store into an empty or missing
 	// directory, an absolute path, while the host runs.
@@ -99,6 +100,8 @@ type Status struct {
 	Validator *Validator `json:"validator,omitempty"`
 	// Phases counts the open sales by phase.
 	Phases map[string]int `json:"phases"`
+	// Sectors is how the sectors are together; nil: there never was one.
+	Sectors *SectorSummary `json:"sectors,omitempty"`
 	// Down are the parts of the host that do not run. Without the ledger or the queue
 	// nothing is sold; without the proof scheduler no new proof is begun.
 	Down []DownPart `json:"down,omitempty"`

@@ -23,9 +23,22 @@
 //	POST   /v1/queue/resume              {"reason": "..."}
 //	GET    /v1/quarantine
 //	POST   /v1/quarantine/retry          {"work": "market:17"}
+//	GET    /v1/sectors
+//	GET    /v1/sectors/faults
+//	GET    /v1/sectors/{number}
+//	GET    /v1/sectors/{number}/timeline?from=REVISION&most=N
+//	POST   /v1/pieces                    {"path": "/a/file"}; the answer is a Piece
+//	POST   /v1/sectors                   a NewSector; the answer is its number
+//	POST   /v1/sectors/pieces            a Placing; the answer, and those below, are a Sector
+//	POST   /v1/sectors/{number}/pieces   a SectorOrder, as for all below
+//	POST   /v1/sectors/{number}/pack
+//	POST   /v1/sectors/{number}/retry
+//	POST   /v1/sectors/{number}/force
+//	POST   /v1/sectors/{number}/terminate
+//	POST   /v1/sectors/{number}/remove
 //	GET    /v1/audit?from=POSITION&checkpoint=FILE&chain=ENDPOINT
 //	GET    /v1/replay?stream=NAME&at=WHEN&events=true
-//	GET    /v1/past/status?at=WHEN       and so ledger, queue, sales, sales/{slot}
+//	GET    /v1/past/status?at=WHEN       and so ledger, queue, sales, sales/{slot}, sectors...
 //
 // Of an id in a path, a beginning is enough if no other id has the same. Sizes are
 // bytes, durations seconds, amounts decimal strings of token base units.

@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
+	pieces "github.com/hostnode/hostnode/storage/sectors"
 )
 
 // LiveConfig are the parts of a running host. All are required unless they say
@@ -42,6 +43,10 @@ type LiveConfig struct {
 	Development bool
 	// Fallbacks are further endpoints of the same chain, for audits.
 	Fallbacks []string
+	// Pieces are the payloads of pieces; nil: the host seals no sectors.
+	Pieces *pieces.Pieces
+	// SectorSize is the padded size of a sector that begins without one.
+	SectorSize events.Bytes
 	// Now is the machine's clock; nil: time.Now.
 	Now func() time.Time
 }

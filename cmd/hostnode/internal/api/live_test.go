@@ -120,6 +120,13 @@ func runningOn(t *testing.T, store events.Store, changes ...func(*api.LiveConfig
 func runningWith(t *testing.T, store events.Store, quota events.Bytes, changes ...func(*api.LiveConfig),
 ) (live *api.Live, m *quietMarket, kill func()) {
 	t.Helper()
+	return runningSectors(t, store, quota, nil, changes...)
+}
+
+func runningSectors(
+	t *testing.T, store events.Store, quota events.Bytes, of *actors.SectorPorts, changes ...func(*api.LiveConfig),
+) (live *api.Live, m *quietMarket, kill func()) {
+	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	m = &quietMarket{}
@@ -129,6 +136,7 @@ func runningWith(t *testing.T, store events.Store, quota events.Bytes, changes .
 		Quota: quota,
 	}, actors.Ports{
 		Market: m, Feed: quietFeed{}, Prover: idle{}, Repo: idle{}, Content: idle{}, Clock: idle{}, Store: store,
+		Sectors: of,
 	}, logrus.NewEntry(log))
 	if err != nil {
 		t.Fatal(err)

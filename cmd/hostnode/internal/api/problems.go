@@ -8,6 +8,7 @@ import (
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sector"
 )
 
 // Errors of the API itself.
@@ -118,9 +119,12 @@ func Explain(err error) *Problem {
 
 func matches(err, is error) bool {
 	var space *capacity.SpaceError
+	var refused *sector.Refused
 	switch {
 	case errors.Is(is, errNoSpace):
 		return errors.As(err, &space)
+	case errors.Is(is, errRefused):
+		return errors.Is(err, is) || errors.As(err, &refused)
 	case errors.Is(is, errTakenOver):
 		return errors.Is(err, is) || errors.Is(err, shell.ErrTakenOver) || errors.Is(err, tx.ErrTakenOver)
 	case errors.Is(is, node.ErrElsewhere):

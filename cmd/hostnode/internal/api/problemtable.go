@@ -25,7 +25,7 @@ import (
 // kinds is the table of all errors that an operator can see. The first row that
 // matches an error counts, so a wrapping error must come before the one that it
 // wraps.
-var kinds = slices.Concat(hostKinds, recordKinds, fileKinds)
+var kinds = slices.Concat(hostKinds, sectorKinds, recordKinds, fileKinds)
 
 // hostKinds are about settings, the host's process, its account and the chain.
 var hostKinds = []kind{
@@ -115,10 +115,6 @@ var hostKinds = []kind{
 	{
 		"sale-unknown", http.StatusNotFound, ErrUnknownSale, "This host has never had a sale of that slot.",
 		"`hostnode sales --all` shows all sales with their slots.",
-	},
-	{
-		"sector-unknown", http.StatusNotFound, ErrUnknownSector, "This host has never had a sector of that number.",
-		"`hostnode sectors list` shows all with their numbers.",
 	},
 	{
 		"stream-unknown", http.StatusNotFound, replay.ErrUnknownStream, "There is no such stream.",

@@ -30,18 +30,32 @@ type SectorReader interface {
 	Sector(ctx context.Context, number uint64) (Sector, error)
 	// SectorTimeline is a page of its events; ErrUnknownSector.
 	SectorTimeline(ctx context.Context, number uint64, page projections.Page) (SectorTimeline, error)
+	// SectorFaults are the sectors with a fault that is not recovered.
+	SectorFaults(ctx context.Context) (SectorFaults, error)
 }
 
 // Sectors are the sectors of this host.
 type Sectors struct {
 	AsOf AsOf `json:"asOf"`
 	projections.Provider
+	// Now are those of which a running host knows more, by number.
+	Now []SectorNow `json:"now,omitempty"`
+}
+
+// SectorNow is what only the running host knows of a sector.
+type SectorNow struct {
+	SectorNumber uint64 `json:"sectorNumber"`
+	// Progress is how much of the step that runs is done, from 0 to 1.
+	Progress float64 `json:"progress,omitempty"`
+	// Quarantined is why it is left alone; empty: it is not.
+	Quarantined string `json:"quarantined,omitempty"`
 }
 
 // Sector is one of them.
 type Sector struct {
 	AsOf   AsOf               `json:"asOf"`
 	Sector projections.Sector `json:"sector"`
+	Now    *SectorNow         `json:"now,omitempty"` // nil: nothing, or no host runs
 }
 
 // SectorTimeline is a page of the events of a sector.
@@ -62,7 +76,7 @@ func (r *reader) provider() projections.Provider {
 
 // Sectors implements SectorReader.
 func (r *reader) Sectors(context.Context) (Sectors, error) {
-	return Sectors{r.asOf(), r.provider()}, nil
+	return Sectors{AsOf: r.asOf(), Provider: r.provider()}, nil
 }
 
 // Sector implements SectorReader.
@@ -72,7 +86,7 @@ func (r *reader) Sector(_ context.Context, number uint64) (Sector, error) {
 	if i < 0 {
 		return Sector{}, fmt.Errorf("%w: number %d", ErrUnknownSector, number)
 	}
-	return Sector{r.asOf(), all[i]}, nil
+	return Sector{AsOf: r.asOf(), Sector: all[i]}, nil
 }
 
 // SectorTimeline implements SectorReader.
@@ -85,6 +99,50 @@ func (r *reader) SectorTimeline(ctx context.Context, number uint64, page project
 		return SectorTimeline{}, fmt.Errorf("%w: number %d", ErrUnknownSector, number)
 	}
 	return SectorTimeline{r.asOf(), out}, err
+}
+
+// stands is what the host knows of its sectors beyond the record; without an answer soon, nothing.
+func (l *Live) stands(ctx context.Context) []SectorNow {
+	ctx, cancel := context.WithTimeout(ctx, balancePatience)
+	defer cancel()
+	all, err := l.cfg.Host.Sectors(ctx)
+	if err != nil { // Of its trouble the status tells.
+		return nil
+	}
+	var out []SectorNow
+	for _, one := range all {
+		now := SectorNow{one.Number, one.Progress, one.Quarantined}
+		if one.Info.Step.Key == "" {
+			now.Progress = 0 // That of a step that has ended.
+		}
+		if now != (SectorNow{SectorNumber: one.Number}) {
+			out = append(out, now)
+		}
+	}
+	return out
+}
+
+// Sectors implements SectorReader, with what runs.
+func (l *Live) Sectors(ctx context.Context) (Sectors, error) {
+	answer, err := l.reader.Sectors(ctx)
+	if len(answer.Provider.Sectors) > 0 {
+		answer.Now = l.stands(ctx)
+	}
+	return answer, err
+}
+
+// Sector implements SectorReader, with what runs.
+func (l *Live) Sector(ctx context.Context, number uint64) (Sector, error) {
+	answer, err := l.reader.Sector(ctx, number)
+	if err != nil {
+		return Sector{}, err
+	}
+	for _, now := range l.stands(ctx) {
+		if now.SectorNumber == number {
+			answer.Now = &now
+		}
+	}
+	return answer, nil
 }
 
 // sectorRoutes are those of a SectorReader, below a path; reading finds it for a request.
@@ -100,15 +158,16 @@ func sectorRoutes(reading func(*http.Request) (SectorReader, error)) map[string]
 	}
 	one := func(ask func(SectorReader, *http.Request, uint64) (any, error)) answer {
 		return with(func(b SectorReader, r *http.Request) (any, error) {
-			n, err := strconv.ParseUint(r.PathValue("number"), 10, 64)
+			n, err := numberOf(r)
 			if err != nil {
-				return nil, fmt.Errorf("%w: %.40q is no number of a sector", ErrBadRequest, r.PathValue("number"))
+				return nil, err
 			}
 			return ask(b, r, n)
 		})
 	}
 	return map[string]answer{
-		"sectors": with(func(b SectorReader, r *http.Request) (any, error) { return b.Sectors(r.Context()) }),
+		"sectors":        with(func(b SectorReader, r *http.Request) (any, error) { return b.Sectors(r.Context()) }),
+		"sectors/faults": with(func(b SectorReader, r *http.Request) (any, error) { return b.SectorFaults(r.Context()) }),
 		"sectors/{number}": one(func(b SectorReader, r *http.Request, n uint64) (any, error) {
 			return b.Sector(r.Context(), n)
 		}),
@@ -120,6 +179,15 @@ func sectorRoutes(reading func(*http.Request) (SectorReader, error)) map[string]
 			return b.SectorTimeline(r.Context(), n, page)
 		}),
 	}
+}
+
+// numberOf is the number of a sector in the path of a request.
+func numberOf(r *http.Request) (uint64, error) {
+	n, err := strconv.ParseUint(r.PathValue("number"), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %.40q is no number of a sector", ErrBadRequest, r.PathValue("number"))
+	}
+	return n, nil
 }
 
 func pageOf(q url.Values) (projections.Page, error) {
@@ -160,6 +228,11 @@ func (c *Client) SectorTimeline(ctx context.Context, number uint64, page project
 	return ask[SectorTimeline](ctx, c, http.MethodGet, path, nil)
 }
 
+// SectorFaults implements SectorReader.
+func (c *Client) SectorFaults(ctx context.Context) (SectorFaults, error) {
+	return ask[SectorFaults](ctx, c, http.MethodGet, "/v1/sectors/faults", nil)
+}
+
 // Sectors implements SectorReader.
 func (c pastClient) Sectors(ctx context.Context) (Sectors, error) {
 	return pastAsk[Sectors](ctx, c, "sectors", url.Values{})
@@ -173,4 +246,9 @@ func (c pastClient) Sector(ctx context.Context, number uint64) (Sector, error) {
 // SectorTimeline implements SectorReader.
 func (c pastClient) SectorTimeline(ctx context.Context, number uint64, page projections.Page) (SectorTimeline, error) {
 	return pastAsk[SectorTimeline](ctx, c, sectorPath(number)+"/timeline", queryOf(page))
+}
+
+// SectorFaults implements SectorReader.
+func (c pastClient) SectorFaults(ctx context.Context) (SectorFaults, error) {
+	return pastAsk[SectorFaults](ctx, c, "sectors/faults", url.Values{})
 }

@@ -126,8 +126,16 @@ func routes(b Backend) []route {
 	}
 	routes := inspections(b)
 	for path, ask := range sectorRoutes(func(*http.Request) (SectorReader, error) { return b, nil }) {
-		routes = append(routes, route{"/v1/" + path, map[string]answer{http.MethodGet: ask}, answerTime})
+		methods := map[string]answer{http.MethodGet: ask}
+		if path == "sectors" {
+			methods[http.MethodPost] = bodied(func(ctx context.Context, s NewSector) (numbered, error) {
+				n, err := b.BeginSector(ctx, s)
+				return numbered{n}, err
+			})
+		}
+		routes = append(routes, route{"/v1/" + path, methods, answerTime})
 	}
+	routes = append(routes, orderRoutes(b)...)
 	return append(routes, []route{
 		{"/v1/status", get(func(ctx context.Context) (any, error) { return b.Status(ctx) }), answerTime},
 		{"/v1/ledger", get(func(ctx context.Context) (any, error) { return b.Ledger(ctx) }), answerTime},

@@ -1,0 +1,118 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/projections"
+)
+
+// SectorFaults are the sectors of this host with a fault that is not recovered.
+type SectorFaults struct {
+	AsOf   AsOf          `json:"asOf"`
+	Faults []SectorFault `json:"faults"`
+}
+
+// SectorFault is a fault of a sector. The contract takes a fee for each proving period with it,
+// and terminates the sector when it lasts too long.
+type SectorFault struct {
+	SectorNumber uint64 `json:"sectorNumber"`
+	State        string `json:"state"`
+	// Since is when it was found, by the machine's clock; zero: that event cannot be read.
+	Since time.Time `json:"since,omitzero"`
+	// Reason is the event that said so.
+	Reason string `json:"reason"`
+	// Next is what happens next, or what somebody has to do.
+	Next string `json:"next"`
+	// Deposit is what is at stake, DepositLost what was lost so far.
+	Deposit     string `json:"deposit"`
+	DepositLost string `json:"depositLost"`
+}
+
+// nextAfter says what the host does about a fault, by the state of the sector. The states in
+// it are those with a fault.
+var nextAfter = map[sector.State]string{
+	sector.Faulty:           "the host declares the fault",
+	sector.FaultReported:    "the host waits until the chain knows of the fault",
+	sector.FaultedFinal:     "the host mends the data from the pieces",
+	sector.Recovering:       "the host declares the recovery",
+	sector.RecoveryReported: "the host proves it in its next window",
+}
+
+// faulty reports whether a sector has a fault that is not recovered.
+func faulty(state string) bool { return nextAfter[sector.State(state)] != "" }
+
+// SectorFaults implements SectorReader. Only the streams of these sectors are read.
+func (r *reader) SectorFaults(ctx context.Context) (SectorFaults, error) {
+	out := SectorFaults{AsOf: r.asOf(), Faults: []SectorFault{}}
+	for _, s := range r.provider().Sectors {
+		if !faulty(s.State) {
+			continue
+		}
+		f := SectorFault{
+			SectorNumber: s.SectorNumber, State: s.State, Next: nextAfter[sector.State(s.State)],
+			Deposit: s.Deposit, DepositLost: s.DepositLost,
+		}
+		switch {
+		case s.Parked != "":
+			f.Next = fmt.Sprintf("somebody has to decide (hostnode sectors status %d): %s", s.SectorNumber, s.Parked)
+		case !s.PausedUntil.IsZero():
+			f.Next += fmt.Sprintf(", again at %s: %s", s.PausedUntil.UTC().Format(time.RFC3339), s.LastErr)
+		}
+		var err error
+		if f.Since, f.Reason, err = r.faultOf(ctx, s.SectorNumber); err != nil {
+			return SectorFaults{}, err
+		}
+		out.Faults = append(out.Faults, f)
+	}
+	return out, nil
+}
+
+// faultOf is when and by which event a sector came by the fault that it has.
+func (r *reader) faultOf(ctx context.Context, number uint64) (since time.Time, reason string, err error) {
+	all, err := projections.ReadSectorTimeline(ctx, r.store, r.host, number, projections.Page{Most: math.MaxInt}, r.past)
+	before := ""
+	for _, m := range all.Moments {
+		if faulty(m.State) && !faulty(before) {
+			since, reason = m.At, m.Type+": "+m.Sentence
+		}
+		before = m.State
+	}
+	return since, reason, err
+}
+
+// SectorSummary is how the sectors of a host are together.
+type SectorSummary struct {
+	// Counts are of the states that some sector is in, in the order of a good life.
+	Counts []projections.StateCount `json:"counts"`
+	// Parked wait for somebody, Paused until they are tried again; Faulty have a fault that is
+	// not recovered.
+	Parked uint64 `json:"parked"`
+	Paused uint64 `json:"paused"`
+	Faulty uint64 `json:"faulty"`
+	// Deposit is what is at stake in all, in base units.
+	Deposit string `json:"deposit"`
+}
+
+// sectorSummary is nil for a host that never had a sector.
+func (r *reader) sectorSummary() *SectorSummary {
+	p := r.provider()
+	if len(p.Sectors) == 0 {
+		return nil
+	}
+	sum := &SectorSummary{Counts: p.Counts, Parked: p.Parked, Paused: p.Paused}
+	var deposit events.Amount
+	for _, s := range p.Sectors {
+		// The views have printed these amounts, so they can be parsed.
+		deposit = saturating(deposit, events.Must(events.ParseAmount(s.Deposit)))
+		if faulty(s.State) {
+			sum.Faulty++
+		}
+	}
+	sum.Deposit = deposit.String()
+	return sum
+}

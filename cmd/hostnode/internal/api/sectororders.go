@@ -1,0 +1,382 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/prover/commd"
+)
+
+// maxWho is the most bytes of the name of whoever gives an order; it is stored.
+const maxWho = 200
+
+// Errors of orders about sectors.
+var (
+	// ErrPieceFile: a file cannot be imported as a piece.
+	ErrPieceFile = errors.New("the file cannot be imported")
+	// errPieceRoom: the file system has no room for a piece.
+	errPieceRoom = errors.New("the disk has no room for the piece")
+	// errRefused stands for *sector.Refused in the table.
+	errRefused = errors.New("the sector does not allow it")
+)
+
+// SectorOrders takes orders about sectors. All that is ordered is durable when a method returns, and
+// done afterwards.
+type SectorOrders interface {
+	// ImportPiece stores a file, named by an absolute path on the host's machine, as a piece; the
+	// same file is the same piece. It counts in no quota. ErrPieceFile.
+	ImportPiece(ctx context.Context, path string) (Piece, error)
+	// BeginSector begins a sector, with all of its pieces or without any, and returns its number.
+	BeginSector(ctx context.Context, s NewSector) (uint64, error)
+	// PlacePiece adds a piece to the first sector that takes pieces and has room, or begins one
+	// for it.
+	PlacePiece(ctx context.Context, p Placing) (Sector, error)
+	// OrderSector orders something of one sector, and returns how it is then. ErrUnknownSector.
+	OrderSector(ctx context.Context, number uint64, verb Verb, order SectorOrder) (Sector, error)
+}
+
+// Piece is a piece that the host has.
+type Piece struct {
+	CID     string       `json:"cid"`     // its commitment, a piece CID of version 1
+	Size    events.Bytes `json:"size"`    // padded
+	Payload events.Bytes `json:"payload"` // without padding
+}
+
+// NewSector is a sector that is to begin.
+type NewSector struct {
+	Size   events.Bytes `json:"size,omitempty"`   // padded; 0: the host's own (sectors.size)
+	Pieces []Piece      `json:"pieces,omitempty"` // all that it gets; none: they come later
+	By     string       `json:"by"`               // who wants it
+}
+
+// Placing is a piece for which a sector is to be found.
+type Placing struct {
+	Piece Piece `json:"piece"`
+	// Size is that of the sector, padded; 0: any, and sectors.size for one that begins.
+	Size events.Bytes `json:"size,omitempty"`
+	By   string       `json:"by"`
+}
+
+// Verb is what is ordered of a sector: the last part of the path.
+type Verb string
+
+// The verbs.
+const (
+	VerbAddPiece  Verb = "pieces"
+	VerbPack      Verb = "pack"
+	VerbRetry     Verb = "retry"
+	VerbForce     Verb = "force"
+	VerbTerminate Verb = "terminate"
+	VerbRemove    Verb = "remove"
+)
+
+// SectorOrder is the rest of an order.
+type SectorOrder struct {
+	Piece  *Piece `json:"piece,omitempty"`  // for VerbAddPiece
+	State  string `json:"state,omitempty"`  // for VerbForce
+	Reason string `json:"reason,omitempty"` // for VerbForce, VerbTerminate and VerbRemove
+	By     string `json:"by"`               // who orders it
+}
+
+// verbs make the order of a sector that a request is; reason says that it needs one.
+var verbs = map[Verb]struct {
+	reason bool
+	order  func(number uint64, o SectorOrder) sectors.Order
+}{
+	VerbAddPiece: {false, func(n uint64, o SectorOrder) sectors.Order {
+		return sectors.AddPiece{Number: n, Piece: events.SectorPiece(*o.Piece), By: o.By}
+	}},
+	VerbPack:  {false, func(n uint64, o SectorOrder) sectors.Order { return sectors.StartPacking{Number: n, By: o.By} }},
+	VerbRetry: {false, func(n uint64, o SectorOrder) sectors.Order { return sectors.Restart{Number: n, By: o.By} }},
+	VerbForce: {true, func(n uint64, o SectorOrder) sectors.Order {
+		return sectors.ForceState{Number: n, State: sector.State(o.State), By: o.By, Reason: o.Reason}
+	}},
+	VerbTerminate: {true, func(n uint64, o SectorOrder) sectors.Order {
+		return sectors.Terminate{Number: n, By: o.By, Reason: o.Reason}
+	}},
+	VerbRemove: {true, func(n uint64, o SectorOrder) sectors.Order {
+		return sectors.Remove{Number: n, By: o.By, Reason: o.Reason}
+	}},
+}
+
+// order checks what the core does not.
+func (o SectorOrder) order(number uint64, verb Verb) (sectors.Order, error) {
+	v, ok := verbs[verb]
+	o.Reason = strings.TrimSpace(o.Reason)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%w: sectors have no %.40q", ErrBadRequest, verb)
+	case (verb == VerbAddPiece) != (o.Piece != nil):
+		return nil, fmt.Errorf("%w: a piece belongs to %q, and to nothing else", ErrBadRequest, VerbAddPiece)
+	case verb != VerbForce && o.State != "":
+		return nil, fmt.Errorf("%w: a state belongs to %q only", ErrBadRequest, VerbForce)
+	case v.reason != (o.Reason != ""):
+		return nil, fmt.Errorf("%w: say why with %q, %q and %q, and with nothing else",
+			ErrBadRequest, VerbForce, VerbTerminate, VerbRemove)
+	case len(o.Reason) > maxReason:
+		return nil, fmt.Errorf("%w: a reason has at most %d bytes", ErrBadRequest, maxReason)
+	}
+	return v.order(number, o), named(o.By)
+}
+
+// named refuses an order of nobody.
+func named(by string) error {
+	if strings.TrimSpace(by) == "" || len(by) > maxWho {
+		return fmt.Errorf("%w: by says who wants it, in at most %d bytes", ErrBadRequest, maxWho)
+	}
+	return nil
+}
+
+// sealing returns an error when this host seals no sectors.
+func (l *Live) sealing() error {
+	if l.cfg.Pieces == nil {
+		return actors.ErrNoSectors
+	}
+	return nil
+}
+
+// ImportPiece implements SectorOrders.
+func (l *Live) ImportPiece(ctx context.Context, path string) (Piece, error) {
+	if err := l.sealing(); err != nil {
+		return Piece{}, err
+	}
+	if !filepath.IsAbs(path) {
+		return Piece{}, fmt.Errorf("%w: %.200q is no absolute path", ErrBadRequest, path)
+	}
+	// A pipe would be waited for when it is opened, so this is found out before.
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	}
+	if err != nil {
+		return Piece{}, fmt.Errorf("%w: %w", ErrPieceFile, err)
+	}
+	if _, err := commd.PieceSize(uint64(info.Size())); err != nil { //nolint:gosec // A size.
+		return Piece{}, fmt.Errorf("%w: %s: %w", ErrPieceFile, path, err)
+	}
+	room, known, err := l.room()
+	if size := events.Bytes(info.Size()); err == nil && known && size > room { //nolint:gosec // A size.
+		err = fmt.Errorf("%w: %s has %s, and the file system has room for %s",
+			errPieceRoom, path, size.Human(), room.Human())
+	}
+	if err != nil {
+		return Piece{}, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return Piece{}, fmt.Errorf("%w: %w", ErrPieceFile, err)
+	}
+	defer f.Close()
+	p, err := l.cfg.Pieces.Import(ctx, f)
+	if err != nil {
+		return Piece{}, fmt.Errorf("import %s: %w", path, err)
+	}
+	return Piece(p), nil
+}
+
+// has returns an error for a piece whose payload the host does not have.
+func (l *Live) has(ctx context.Context, piece Piece) error {
+	f, err := l.cfg.Pieces.Open(ctx, events.SectorPiece(piece))
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// BeginSector implements SectorOrders.
+func (l *Live) BeginSector(ctx context.Context, s NewSector) (uint64, error) {
+	if err := errors.Join(l.sealing(), named(s.By)); err != nil {
+		return 0, err
+	}
+	o := sectors.Create{Size: cmp.Or(s.Size, l.cfg.SectorSize), By: s.By}
+	for _, p := range s.Pieces {
+		if err := l.has(ctx, p); err != nil {
+			return 0, err
+		}
+		o.Pieces = append(o.Pieces, events.SectorPiece(p))
+	}
+	n, err := l.cfg.Host.BeginSector(ctx, o)
+	if err != nil {
+		return 0, err
+	}
+	return n, l.catchUp(ctx)
+}
+
+// PlacePiece implements SectorOrders.
+func (l *Live) PlacePiece(ctx context.Context, p Placing) (Sector, error) {
+	if err := errors.Join(l.sealing(), named(p.By)); err != nil {
+		return Sector{}, err
+	}
+	if err := l.has(ctx, p.Piece); err != nil {
+		return Sector{}, err
+	}
+	all, err := l.cfg.Host.Sectors(ctx)
+	if err != nil {
+		return Sector{}, err
+	}
+	order := SectorOrder{Piece: &p.Piece, By: p.By}
+	for _, one := range all {
+		if p.Size != 0 && one.Info.Size != p.Size || !open(one) {
+			continue
+		}
+		answer, err := l.OrderSector(ctx, one.Number, VerbAddPiece, order)
+		if refused := (*sector.Refused)(nil); errors.Is(err, sector.ErrNoRoom) || errors.As(err, &refused) {
+			continue // There was another piece meanwhile, or it is packed.
+		}
+		if err != nil {
+			err = fmt.Errorf("sector %d: %w", one.Number, err)
+		}
+		return answer, err
+	}
+	size := cmp.Or(p.Size, l.cfg.SectorSize)
+	if err := l.fitsEmpty(p.Piece, size); err != nil {
+		return Sector{}, err
+	}
+	// One that stays empty, because the host stops in between, is found by the next call.
+	n, err := l.BeginSector(ctx, NewSector{Size: size, By: p.By})
+	if err != nil {
+		return Sector{}, err
+	}
+	return l.OrderSector(ctx, n, VerbAddPiece, order)
+}
+
+// open reports whether a sector takes further pieces, as far as its room goes.
+func open(one sectors.Standing) bool {
+	switch one.Info.State { //nolint:exhaustive // These are filled.
+	case sector.Empty, sector.WaitDeals, sector.AddPiece:
+		return !one.Info.PackNow && !one.Info.Parked() && one.Quarantined == ""
+	}
+	return false
+}
+
+// fitsEmpty asks the core whether a sector of that size could begin with the piece.
+func (l *Live) fitsEmpty(p Piece, size events.Bytes) error {
+	_, err := sector.Decide(sector.New(sector.Policy{}), sector.Happened{Event: &messages.SectorStart{
+		Sector: 1, Provider: l.cfg.Account.String(), Size: uint64(size),
+		Pieces: []*messages.SectorPiece{{Cid: p.CID, Size: uint64(p.Size), Payload: uint64(p.Payload)}},
+	}})
+	return err
+}
+
+// OrderSector implements SectorOrders.
+func (l *Live) OrderSector(ctx context.Context, number uint64, verb Verb, order SectorOrder) (Sector, error) {
+	o, err := order.order(number, verb)
+	if err = errors.Join(l.sealing(), err); err != nil {
+		return Sector{}, err
+	}
+	if order.Piece != nil {
+		if err := l.has(ctx, *order.Piece); err != nil {
+			return Sector{}, err
+		}
+	}
+	_, ordered := l.cfg.Host.OrderSector(ctx, o)
+	if err := l.catchUp(ctx); err != nil {
+		return Sector{}, errors.Join(ordered, err)
+	}
+	answer, err := l.Sector(ctx, number)
+	if ordered != nil && !errors.Is(err, ErrUnknownSector) {
+		err = ordered
+	}
+	if err != nil {
+		return Sector{}, err
+	}
+	return answer, nil
+}
+
+// ImportPiece implements SectorOrders.
+func (o *Offline) ImportPiece(context.Context, string) (Piece, error) { return Piece{}, o.asleep() }
+
+// BeginSector implements SectorOrders.
+func (o *Offline) BeginSector(context.Context, NewSector) (uint64, error) { return 0, o.asleep() }
+
+// PlacePiece implements SectorOrders.
+func (o *Offline) PlacePiece(context.Context, Placing) (Sector, error) { return Sector{}, o.asleep() }
+
+// OrderSector implements SectorOrders: only a running host has sectors that obey.
+func (o *Offline) OrderSector(context.Context, uint64, Verb, SectorOrder) (Sector, error) {
+	return Sector{}, o.asleep()
+}
+
+func (o *Offline) asleep() error { return fmt.Errorf("%w in %s", ErrNotRunning, o.dataDir) }
+
+// ImportPiece implements SectorOrders.
+func (s *Standby) ImportPiece(context.Context, string) (Piece, error) { return Piece{}, s.refuse() }
+
+// BeginSector implements SectorOrders.
+func (s *Standby) BeginSector(context.Context, NewSector) (uint64, error) { return 0, s.refuse() }
+
+// PlacePiece implements SectorOrders.
+func (s *Standby) PlacePiece(context.Context, Placing) (Sector, error) { return Sector{}, s.refuse() }
+
+// OrderSector implements SectorOrders.
+func (s *Standby) OrderSector(context.Context, uint64, Verb, SectorOrder) (Sector, error) {
+	return Sector{}, s.refuse()
+}
+
+// file names a file on the host's machine.
+type file struct {
+	Path string `json:"path"`
+}
+
+// numbered answers with the number of a new sector.
+type numbered struct {
+	Number uint64 `json:"number"`
+}
+
+// orderRoutes are those of SectorOrders, but for the one that GET has too.
+func orderRoutes(b SectorOrders) []route {
+	post := func(path string, ask answer, limit time.Duration) route {
+		return route{"/v1/" + path, map[string]answer{http.MethodPost: ask}, limit}
+	}
+	routes := []route{
+		post("pieces", bodied(func(ctx context.Context, f file) (Piece, error) {
+			return b.ImportPiece(ctx, f.Path)
+		}), auditTime),
+		post("sectors/pieces", bodied(b.PlacePiece), answerTime),
+	}
+	for verb := range verbs {
+		routes = append(routes, post("sectors/{number}/"+string(verb), func(r *http.Request) (any, error) {
+			n, err := numberOf(r)
+			if err != nil {
+				return nil, err
+			}
+			return bodied(func(ctx context.Context, o SectorOrder) (Sector, error) {
+				return b.OrderSector(ctx, n, verb, o)
+			})(r)
+		}, answerTime))
+	}
+	return routes
+}
+
+// ImportPiece implements SectorOrders.
+func (c *Client) ImportPiece(ctx context.Context, path string) (Piece, error) {
+	return ask[Piece](ctx, c, http.MethodPost, "/v1/pieces", file{path})
+}
+
+// BeginSector implements SectorOrders.
+func (c *Client) BeginSector(ctx context.Context, s NewSector) (uint64, error) {
+	answer, err := ask[numbered](ctx, c, http.MethodPost, "/v1/sectors", s)
+	return answer.Number, err
+}
+
+// PlacePiece implements SectorOrders.
+func (c *Client) PlacePiece(ctx context.Context, p Placing) (Sector, error) {
+	return ask[Sector](ctx, c, http.MethodPost, "/v1/sectors/pieces", p)
+}
+
+// OrderSector implements SectorOrders.
+func (c *Client) OrderSector(ctx context.Context, number uint64, verb Verb, order SectorOrder) (Sector, error) {
+	return ask[Sector](ctx, c, http.MethodPost, "/v1/"+sectorPath(number)+"/"+string(verb), order)
+}
