@@ -15,9 +15,11 @@ import (
 
 func (a *app) sectorsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "sectors", Short: "Look at sectors: which there are, how one stands, what happened to it",
+		Use: "sectors", Short: "Seal pieces in sectors, and look at them", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.sectorsList(), a.sectorsStatus(), a.sectorsTimeline())
+	cmd.AddCommand(a.sectorsList(), a.sectorsStatus(), a.sectorsTimeline(), a.sectorsFaults())
+	cmd.AddCommand(a.sectorOrders()...)
 	return cmd
 }
 
@@ -37,17 +39,18 @@ func printSectors(p *paper, s api.Sectors) error {
 		p.asOf(s.AsOf)
 		return nil
 	}
-	var counts []string
-	for _, c := range s.Counts {
-		counts = append(counts, fmt.Sprintf("%d %s", c.Sectors, c.State))
-	}
-	p.line("%s; parked %d, paused %d", strings.Join(counts, ", "), s.Parked, s.Paused)
+	p.line("%s; parked %d, paused %d", stateCounts(s.Counts), s.Parked, s.Paused)
 	rows := [][]string{{"SECTOR", "STATE", "SINCE", "SIZE", "STEP", "SPACE", "DEPOSIT", "WAITS FOR"}}
+	now := map[uint64]*api.SectorNow{}
+	for _, one := range s.Now {
+		now[one.SectorNumber] = &one
+	}
 	for _, one := range s.Provider.Sectors {
 		rows = append(rows, []string{
-			fmt.Sprint(one.SectorNumber), one.State, clock(one.Since), size(one.Size), stepOf(one),
+			fmt.Sprint(one.SectorNumber), one.State, clock(one.Since), size(one.Size),
+			stepOf(one, now[one.SectorNumber]),
 			size(one.Space.Unsealed + one.Space.Sealed + one.Space.Tree + one.Space.Scratch),
-			grouped(one.Deposit), sectorWaits(one),
+			grouped(one.Deposit), waitsNow(one, now[one.SectorNumber]),
 		})
 	}
 	p.rows(rows)
@@ -60,11 +63,34 @@ func printSectors(p *paper, s api.Sectors) error {
 	return nil
 }
 
-func stepOf(s projections.Sector) string {
-	if s.Attempt < 2 {
-		return s.Step
+// stateCounts says how many sectors are in each state.
+func stateCounts(all []projections.StateCount) string {
+	var counts []string
+	for _, c := range all {
+		counts = append(counts, fmt.Sprintf("%d %s", c.Sectors, c.State))
 	}
-	return fmt.Sprintf("%s (attempt %d)", s.Step, s.Attempt)
+	return strings.Join(counts, ", ")
+}
+
+// stepOf is the step of a sector; now may be nil.
+func stepOf(s projections.Sector, now *api.SectorNow) string {
+	step := s.Step
+	if s.Attempt > 1 {
+		step += fmt.Sprintf(" (attempt %d)", s.Attempt)
+	}
+	if now != nil && now.Progress > 0 && s.Step != "" {
+		const percent = 100
+		step += fmt.Sprintf(", %.0f %%", percent*now.Progress)
+	}
+	return step
+}
+
+// waitsNow says what a sector waits for; now may be nil.
+func waitsNow(s projections.Sector, now *api.SectorNow) string {
+	if now != nil && now.Quarantined != "" {
+		return fmt.Sprintf("hostnode quarantine retry sector:%d: %s", s.SectorNumber, now.Quarantined)
+	}
+	return sectorWaits(s)
 }
 
 // sectorWaits says what a sector waits for.
@@ -111,7 +137,7 @@ func sectorNumber(text string) (uint64, error) {
 func printSector(p *paper, answer api.Sector) error {
 	s := answer.Sector
 	p.line("Sector %d of %s", s.SectorNumber, s.Host)
-	p.line("%s since %s; waits for %s.", s.State, clock(s.Since), sectorWaits(s))
+	p.line("%s since %s; waits for %s.", s.State, clock(s.Since), waitsNow(s, answer.Now))
 	if len(s.Actions) > 0 {
 		p.line("what can be done: %s", strings.Join(s.Actions, ", "))
 	}
@@ -125,6 +151,7 @@ func printSector(p *paper, answer api.Sector) error {
 			grouped(s.DepositLost))},
 	}
 	for _, fact := range [][2]string{
+		{"step", stepOf(s, answer.Now)},
 		{"last error", s.LastErr},
 		{"forced by", s.ForcedBy},
 		{"wanted by", s.Wanted},

@@ -86,6 +86,7 @@ func printStatus(p *paper, s api.Status) error {
 	rows = append(rows, diskRows(s.Disk)...)
 	rows = append(rows, scrubRows(s.Scrub)...)
 	rows = append(rows, workRows(s)...)
+	rows = append(rows, sectorRows(s.Sectors)...)
 	rows = append(rows, validatorRows(s.Validator)...)
 	p.rows(rows)
 	for _, d := range s.Down {
@@ -273,6 +274,22 @@ func workRows(s api.Status) [][]string {
 				rows = append(rows, []string{"", grouped(part.amount) + part.what})
 			}
 		}
+	}
+	return rows
+}
+
+// sectorRows say how the sectors are; a host that never had one need not hear of them.
+func sectorRows(s *api.SectorSummary) [][]string {
+	if s == nil {
+		return nil
+	}
+	rows := [][]string{
+		{"sectors", stateCounts(s.Counts)},
+		{"  stuck", fmt.Sprintf("%d parked, %d paused, %d faulty", s.Parked, s.Paused, s.Faulty)},
+		{"  deposits", grouped(s.Deposit) + " base units at stake"},
+	}
+	if s.Parked > 0 {
+		rows[1][1] += "; what is parked waits for somebody: hostnode sectors list"
 	}
 	return rows
 }

@@ -16,9 +16,11 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/witness"
 	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/storage/sectors"
 )
 
 // accountMarket is a market as the account of the scripts sees it.
@@ -26,9 +28,22 @@ type accountMarket struct{ port.Market }
 
 func (accountMarket) Account() events.Address { return events.Must(events.ParseAddress(scriptAccount)) }
 
+// silentProvider is a contract of sectors whose chain does not answer, so that sectors go
+// only where operators send them.
+type silentProvider struct{ port.ProviderChain }
+
+var errSilent = errors.New("no node answers")
+
+func (silentProvider) Config(context.Context) (c events.SectorConfig, err error) { return c, errSilent }
+func (silentProvider) Head(context.Context) (h events.Head, err error)           { return h, errSilent }
+func (silentProvider) Window(context.Context) (w events.SectorWindow, err error) { return w, errSilent }
+func (silentProvider) Sectors(context.Context, []uint64) (all []events.SectorOnChain, err error) {
+	return all, errSilent
+}
+
 // host runs a host over the record of the data directory, on a market on which nothing
-// happens, and answers on the socket.
-func host(ts *testscript.TestScript, _ bool, _ []string) {
+// happens, and answers on the socket. With an argument it has sectors.
+func host(ts *testscript.TestScript, _ bool, args []string) {
 	dir, err := datadir.Open(ts.Getenv("DATA"), time.Now())
 	ts.Check(err)
 	opened, _, err := embedded.Open(dir.Events(), embedded.Config{})
@@ -40,6 +55,15 @@ func host(ts *testscript.TestScript, _ bool, _ []string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ports := sim.NewWorld(events.NewAmount(1 << 40)).Ports(store)
 	ports.Market, ports.Witness = accountMarket{ports.Market}, store
+	var pieces *sectors.Pieces
+	if len(args) > 0 {
+		pieces, err = sectors.OpenPieces(ts.MkAbs("pieces"))
+		ts.Check(err)
+		ports.Sectors = &actors.SectorPorts{
+			Chain: silentProvider{}, Pieces: pieces,
+			Space: func(size events.Bytes) capacity.Space { return capacity.Space{Unsealed: size} },
+		}
+	}
 	host, err := actors.Start(ctx, actors.Config{
 		Node: "script", Version: "v1", ChainID: 31337, Genesis: events.Hash{1}, Contract: events.Address{9},
 	}, ports, logrus.NewEntry(log))
@@ -58,6 +82,7 @@ func host(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(err)
 	server, err := api.Listen(socket, api.NewLive(api.LiveConfig{
 		Host: host, Store: opened, Projector: views, Account: ports.Market.Account(), DataDir: ts.Getenv("DATA"),
+		Pieces: pieces, SectorSize: 2048,
 	}), logrus.NewEntry(log))
 	ts.Check(err)
 	end := sync.OnceFunc(func() {

@@ -63,8 +63,8 @@ var fileKinds = []kind{
 		"The findings name stream and revision. Keep the data directory as it is.",
 	},
 	{
-		"not-agreed", http.StatusConflict, ErrNotAgreed, "The question was not answered with yes.",
-		"Run the command again and type yes, or give it --yes.",
+		"not-agreed", http.StatusConflict, ErrNotAgreed, "The question was not answered as it asks.",
+		"Run the command again and type what it asks for, or give it --yes.",
 	},
 	{
 		"backup-directory", http.StatusConflict, ErrNoBackupDir, "A backup cannot be made in this directory.",

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/events"
+)
+
+// sectorOrders are the commands that order something of sectors; a host must run.
+func (a *app) sectorOrders() []*cobra.Command {
+	return []*cobra.Command{
+		a.sectorsAddPiece(),
+		a.sectorsOrder(ordering{
+			use: "seal N", short: "Say that no more pieces come; the sector is packed and sealed", verb: api.VerbPack,
+		}),
+		a.sectorsOrder(ordering{
+			use: "retry N", short: "Let a sector go on that waits for somebody, or for its time", verb: api.VerbRetry,
+		}),
+		a.sectorsOrder(ordering{
+			use: "force N STATE", short: "Put a sector into a state, whatever it is in", verb: api.VerbForce,
+			warning: "Nothing is checked before: it goes on from there, with what is recorded of it and what the " +
+				"contract has of it.",
+		}),
+		a.sectorsOrder(ordering{
+			use: "terminate N", short: "End a sector on chain before its time", verb: api.VerbTerminate,
+			warning: "The contract keeps a part of the deposit, and then the data is removed. It cannot be undone.",
+		}),
+		a.sectorsOrder(ordering{
+			use: "remove N", short: "Remove the data of a sector, and give back what it holds", verb: api.VerbRemove,
+			warning: "Its data is removed at once. What the contract has of it goes on without proofs, and costs the " +
+				"deposit: terminate it first if it is on chain. It cannot be undone.",
+		}),
+	}
+}
+
+// loginName is who gives an order, if the command does not say.
+func loginName() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "operator"
+}
+
+func withBy(cmd *cobra.Command, by *string) {
+	cmd.Flags().StringVar(by, "by", loginName(), "`name` of whoever wants it; it is recorded")
+}
+
+// placed is what add-piece answers.
+type placed struct {
+	Piece api.Piece `json:"piece"`
+	api.Sector
+}
+
+func (a *app) sectorsAddPiece() *cobra.Command {
+	var number uint64
+	var size, by string
+	cmd := &cobra.Command{
+		Use: "add-piece FILE", Short: "Import a file as a piece, and add it to a sector", Args: cobra.ExactArgs(1),
+		Long: "Import a file as a piece, and add it to the first sector that takes pieces and has room for it.\n" +
+			"If there is none, one is begun. A sector that is full is sealed by itself; to seal one that is not:\n" +
+			"hostnode sectors seal N. The host keeps a copy of the file, to mend a damaged sector.",
+	}
+	cmd.RunE = asking(a, look, func(ctx context.Context, b api.Backend, args []string) (placed, error) {
+		path, err := filepath.Abs(args[0])
+		if err != nil {
+			return placed{}, fmt.Errorf("find the file: %w", err)
+		}
+		var padded events.Bytes
+		if size != "" {
+			if padded, err = parseSize(size); err != nil {
+				return placed{}, fmt.Errorf("%w: --size: %w", errUsage, err)
+			}
+		}
+		piece, err := b.ImportPiece(ctx, path)
+		if err != nil {
+			return placed{}, err
+		}
+		var s api.Sector
+		if cmd.Flags().Changed("sector") {
+			s, err = b.OrderSector(ctx, number, api.VerbAddPiece, api.SectorOrder{Piece: &piece, By: by})
+		} else {
+			s, err = b.PlacePiece(ctx, api.Placing{Piece: piece, Size: padded, By: by})
+		}
+		return placed{piece, s}, err
+	}, printPlaced)
+	cmd.Flags().Uint64Var(&number, "sector", 0, "add it to this `sector`")
+	cmd.Flags().StringVar(&size, "size", "", "only to a sector of this `size`, such as 64MiB (default: any, or "+
+		"sectors.size when one is begun)")
+	cmd.MarkFlagsMutuallyExclusive("sector", "size")
+	withBy(cmd, &by)
+	return cmd
+}
+
+func printPlaced(p *paper, answer placed) error {
+	p.line("piece %s, %s with %s bytes of data", answer.Piece.CID, size(answer.Piece.Size),
+		grouped(strconv.FormatUint(uint64(answer.Piece.Payload), 10)))
+	p.line("is added to sector %d of %s, which is in state %s",
+		answer.Sector.Sector.SectorNumber, size(answer.Sector.Sector.Size), answer.Sector.Sector.State)
+	p.line("  when no more pieces come: hostnode sectors seal %d", answer.Sector.Sector.SectorNumber)
+	p.asOf(answer.AsOf)
+	return nil
+}
+
+// ordering is a command that orders something of one sector. With a warning it asks for consent,
+// and for a reason.
+type ordering struct {
+	use, short, warning string
+	verb                api.Verb
+}
+
+func (a *app) sectorsOrder(o ordering) *cobra.Command {
+	var order api.SectorOrder
+	var yes bool
+	cmd := &cobra.Command{
+		Use: o.use, Short: o.short, Args: cobra.ExactArgs(strings.Count(o.use, " ")),
+		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Sector, error) {
+			n, err := sectorNumber(args[0])
+			if err != nil {
+				return api.Sector{}, err
+			}
+			if len(args) > 1 {
+				order.State = args[1]
+			}
+			if o.warning != "" && !yes {
+				if err := a.agreeOn(ctx, b, n, o); err != nil {
+					return api.Sector{}, err
+				}
+			}
+			return b.OrderSector(ctx, n, o.verb, order)
+		}, printOrdered),
+	}
+	withBy(cmd, &order.By)
+	if o.warning != "" {
+		cmd.Long = o.short + ".\n" + o.warning + "\nWho orders it and why is recorded."
+		cmd.Flags().StringVar(&order.Reason, "reason", "", "`why`; it is recorded")
+		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+		_ = cmd.MarkFlagRequired("reason") // There is such a flag.
+	}
+	return cmd
+}
+
+// agreeOn says how a sector stands, and has its number typed.
+func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o ordering) error {
+	s, err := b.Sector(ctx, number)
+	if err != nil {
+		return err
+	}
+	if f, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		return fmt.Errorf("%w: there is no terminal to ask on; give it --yes", api.ErrNotAgreed)
+	}
+	of := s.Sector
+	question := &paper{terminal: a.terminal, now: a.now()}
+	question.line("sector %d is in state %s since %s, with %s and %s base units at stake", number, of.State,
+		clock(of.Since), count(len(of.Pieces)+len(of.Pending), "piece"), grouped(of.Deposit))
+	question.line("%s: %s", o.verb, o.warning)
+	if _, err := fmt.Fprintf(a.stderr, "%sType %d to do it: ", question.text(), number); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	said, err := bufio.NewReader(io.LimitReader(a.input(ctx), maxTyped)).ReadString('\n')
+	if strings.TrimSpace(said) == strconv.FormatUint(number, 10) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	return fmt.Errorf("%w: the answer was not %d", api.ErrNotAgreed, number)
+}
+
+// maxTyped is the most bytes of an answer that somebody types.
+const maxTyped = 100
+
+func printOrdered(p *paper, answer api.Sector) error {
+	p.line("sector %d is in state %s; it waits for %s", answer.Sector.SectorNumber, answer.Sector.State,
+		sectorWaits(answer.Sector))
+	p.asOf(answer.AsOf)
+	return nil
+}
+
+func (a *app) sectorsFaults() *cobra.Command {
+	ask := func(ctx context.Context, b api.SectorReader) (api.SectorFaults, error) { return b.SectorFaults(ctx) }
+	return asAt(a, &cobra.Command{
+		Use: "faults", Short: "List the sectors with a fault that is not recovered", Args: cobra.NoArgs,
+		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.SectorFaults, error) {
+			return ask(ctx, b)
+		}, printFaults),
+	}, func(ctx context.Context, p api.Past, _ []string) (api.SectorFaults, error) { return ask(ctx, p) }, printFaults)
+}
+
+func printFaults(p *paper, f api.SectorFaults) error {
+	if len(f.Faults) == 0 {
+		p.line("no sector is faulty")
+		p.asOf(f.AsOf)
+		return nil
+	}
+	rows := [][]string{{"SECTOR", "STATE", "FAULTY SINCE", "AT STAKE", "LOST", "NEXT", "FOUND BY"}}
+	for _, one := range f.Faults {
+		rows = append(rows, []string{
+			fmt.Sprint(one.SectorNumber), one.State, clock(one.Since), grouped(one.Deposit), grouped(one.DepositLost),
+			one.Next, one.Reason,
+		})
+	}
+	p.rows(rows)
+	p.line("deposits in base units; each proving period with a fault costs a part of them")
+	p.asOf(f.AsOf)
+	return nil
+}
