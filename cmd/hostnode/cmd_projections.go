@@ -16,7 +16,7 @@ import (
 func (a *app) projectionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "projections", Short: "Views inside an EventStoreDB, for its own tools", Args: cobra.NoArgs,
-		Long: "Views of availabilities, reservations and slots that run inside an EventStoreDB, for people who\n" +
+		Long: "Views of availabilities, reservations, sectors and slots inside an EventStoreDB, for people who\n" +
 			"look at a host with the tools of their event store. hostnode itself does not need them: its own\n" +
 			"views are built in. docs/projections.md says what they hold and how to read them.\n\n" +
 			"The server must run projections (RunProjections=All), and the user of --store be an administrator.",

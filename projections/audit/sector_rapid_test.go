@@ -1,17 +1,12 @@
 package audit
 
 import (
-	"strings"
 	"testing"
-	"time"
 
-	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
-	"github.com/hostnode/hostnode/events/sector"
-	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
@@ -23,7 +18,7 @@ func anySectors(t *rapid.T) {
 	w := history.New(t, store, me)
 	w.MustLedger(capacity.SetQuota{At: w.Now, Bytes: 1 << 20})
 	for range rapid.IntRange(1, 60).Draw(t, "steps") {
-		anySectorStep(t, w, rapid.Uint64Range(1, 2).Draw(t, "sector"))
+		w.AnySectorStep(t, rapid.Uint64Range(1, 2).Draw(t, "sector"))
 	}
 	report, err := Run(t.Context(), store, Options{filterBits: 1 << 12})
 	if err != nil {
@@ -31,104 +26,5 @@ func anySectors(t *rapid.T) {
 	}
 	if len(report.Findings) > 0 {
 		t.Fatalf("findings: %v", report.Findings)
-	}
-}
-
-// anySectorStep is something that happens to a sector. What the core refuses is not in the record.
-func anySectorStep(t *rapid.T, w *history.Writer, n uint64) {
-	s := w.Sectors[n]
-	news := sector.News{At: w.Now, Chance: 1}
-	key := s.Step.Key
-	switch rapid.IntRange(0, 6).Draw(t, "kind") {
-	case 0, 1:
-		if key != "" {
-			anyBooks(t, w, n)
-		}
-	case 2:
-		_ = w.AskSector(n, "operator", sector.Happened{News: news, Event: anyEvent(t, n), By: "operator"})
-	case 3:
-		if key != "" {
-			_ = w.AskSector(n, events.SectorCause(key), sector.Happened{News: news, Event: anyEvent(t, n), Key: key})
-		}
-	case 4:
-		if !s.Until.IsZero() {
-			w.Waits(n)
-		} else if key != "" {
-			_ = w.AskSector(n, events.SectorCause(key), sector.Away{News: news, Key: key, Reason: "away"})
-		}
-	case 5:
-		draw := func(name string) bool { return rapid.Bool().Draw(t, name) }
-		facts := sector.Facts{
-			PreCommitted: draw("precommitted"), Active: draw("active"), Faulty: draw("faulty"),
-			Terminated: draw("terminated"), Seed: events.Hash{1}, SeedEpoch: 7,
-		}
-		_ = w.AskSector(n, "block:3", sector.ReportChain{News: news, Facts: facts})
-	case 6:
-		if key != "" {
-			_ = w.AskSector(n, events.SectorCause(key), sector.ReportDiagnosis{
-				News: news, Key: key, Finding: rapid.SampledFrom(sector.Findings()).Draw(t, "finding"),
-			})
-		}
-	}
-}
-
-// anyEvent is the example of any event but those of the books, of this sector.
-func anyEvent(t *rapid.T, n uint64) sector.Event {
-	for {
-		e := proto.Clone(rapid.SampledFrom(sector.Table()).Draw(t, "event").Example).(sector.Event)
-		switch e := e.(type) {
-		case *messages.SectorOpened, *messages.SectorReleased, *messages.SectorSettled,
-			*messages.SectorStepScheduled, *messages.SectorRetryScheduled, *messages.SectorParked,
-			*messages.SectorEventRefused:
-			continue
-		case *messages.SectorStart:
-			e.Sector, e.Provider = n, me.String()
-		case *messages.SectorStartEmpty:
-			e.Sector, e.Provider = n, me.String()
-		case *messages.SectorForceState:
-			e.State = string(rapid.SampledFrom(sector.States()).Draw(t, "state"))
-		}
-		return e
-	}
-}
-
-// anyBooks does what a step asks of the ledger, if it asks something; and what any other step may
-// come to.
-func anyBooks(t *rapid.T, w *history.Writer, n uint64) {
-	s := w.Sectors[n]
-	switch s.Step.Name {
-	case sector.StepOpenSpace:
-		if _, holds := w.Ledger.Sector(n); !holds { // A number is used once.
-			w.OpenSector(n)
-		}
-	case sector.StepReleaseScratch:
-		w.ReleaseSector(n, capacity.PartScratch)
-	case sector.StepReleaseSpace:
-		w.ReleaseSector(n, capacity.Parts()...)
-	case sector.StepSettle:
-		lost := events.Amount{}
-		if _, holds := w.Ledger.Sector(n); holds {
-			lost = events.NewAmount(rapid.Uint64Range(0, 5000).Draw(t, "lost"))
-		}
-		if err := w.AskLedgerFor(n, capacity.SettleDeposit{At: w.Now, Sector: n, Lost: lost}); err != nil {
-			t.Fatal(err)
-		}
-		returned := events.Amount{}
-		if s.Opened {
-			returned = history.SectorDeposit.SubFloor(lost)
-		}
-		w.Did(n, &messages.SectorSettled{Returned: returned.String(), Lost: lost.String()})
-	default:
-		for range 3 { // More often than not, what it is there for.
-			e := anyEvent(t, n)
-			if strings.Contains(sector.NameOf(e), "Failed") {
-				continue
-			}
-			if err := w.AskSector(n, events.SectorCause(s.Step.Key), sector.Happened{
-				News: sector.News{At: w.Now.Add(time.Second)}, Event: e, Key: s.Step.Key,
-			}); err == nil {
-				return
-			}
-		}
 	}
 }

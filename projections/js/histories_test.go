@@ -2,6 +2,7 @@ package js_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"flag"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/internal/history"
@@ -38,6 +40,8 @@ func TestHistoriesAreRecorded(t *testing.T) {
 		"again":     owedAgain,
 		"damaged":   damaged,
 		"sectors":   sectors,
+		"lives":     keptSectors,
+		"stuck":     stuck,
 		"complete":  func(t *testing.T) []events.Recorded { return oldHistory(t, "complete") },
 		"forfeited": func(t *testing.T) []events.Recorded { return oldHistory(t, "forfeited") },
 		"simulated": func(t *testing.T) []events.Recorded { return sim.Run(t, 1, all).Record },
@@ -220,6 +224,64 @@ func sectors(t *testing.T) []events.Recorded {
 		capacity.ReleasePart{At: w.Now, Sector: 1, Part: capacity.PartUnsealed},
 	)
 	return readAll(t, store)
+}
+
+// stuck are sectors that fail until they are parked, wait for what is away, are forced, and go on.
+func stuck(t *testing.T) []events.Recorded {
+	store := events.NewMemory()
+	w := history.New(t, store, me)
+	w.MustLedger(capacity.SetQuota{At: w.Now, Bytes: 1 << 20})
+	for n := range uint64(4) {
+		w.BeginSector(n + 1)
+	}
+	for w.Sectors[1].Reason == "" {
+		w.Did(1, &messages.SectorFatalError{Reason: "the sealer said no"})
+		if !w.Sectors[1].Until.IsZero() {
+			w.Waits(1)
+		}
+	}
+	w.Says(1, &messages.SectorRestart{By: "operator"})
+	w.SealSector(1)
+	key := w.Sectors[2].Step.Key
+	w.MustSector(2, events.SectorCause(key), sector.Away{
+		News: sector.News{At: w.Now}, Key: key, Reason: "no sealer answers",
+	})
+	w.Waits(2)
+	w.SealSector(2)
+	w.Says(2, &messages.SectorForceState{State: "PreCommit1", By: "operator", Reason: "sealed on a bad disk"})
+	w.Says(2, &messages.SectorForceState{State: "Proving", By: "operator", Reason: "it is fine"})
+	w.EndSector(2, 1000)
+	w.Says(3, &messages.SectorForceState{State: "Faulty", By: "operator", Reason: "to see"})
+	w.Says(3, &messages.SectorRemove{By: "operator", Reason: "never mind"})
+	w.Did(4, &messages.SectorPackingFailed{Reason: "a piece is not what its commitment says"})
+	w.Says(4, &messages.SectorPacked{})
+	return readAll(t, store)
+}
+
+// keptSectors are three sectors with every event that a sector has, as hosts keep them.
+func keptSectors(t *testing.T) []events.Recorded {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "history", "v1", "sectors.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []events.Recorded
+	for line := range bytes.Lines(text) {
+		var e struct {
+			Stream, Type string
+			Revision     uint64
+			Meta, Data   json.RawMessage
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		r := events.Recorded{
+			Stream: e.Stream, Revision: e.Revision, Position: events.Position(len(out) + 1), Type: e.Type, Data: e.Data,
+		}
+		r.Meta, r.Foreign = events.DecodeMetadata(e.Meta)
+		out = append(out, r)
+	}
+	return out
 }
 
 func TestADutyThatIsOwedAgainIsCountedOnceByTheServer(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package js holds the projections that run inside an EventStoreDB: the views
-// of availabilities, reservations and slots for people who look at a host with
+// of availabilities, reservations, sectors and slots for people who look at a host with
 // the tools of their event store and not with hostnode. They are JavaScript, as
 // the server's own engine wants it, and each file explains itself in its first
 // lines; start with availability.js.
@@ -16,7 +16,7 @@ import (
 	"strconv"
 )
 
-//go:embed availability.js reservation.js slot.js
+//go:embed availability.js reservation.js sector.js sectors.js slot.js
 var files embed.FS
 
 // Projection is one that can be installed.
@@ -51,7 +51,7 @@ func Parse(query string) (Projection, error) {
 // All are the projections of this build, in order of their names.
 func All() []Projection {
 	var all []Projection
-	for _, name := range []string{"availability.js", "reservation.js", "slot.js"} {
+	for _, name := range []string{"availability.js", "reservation.js", "sector.js", "sectors.js", "slot.js"} {
 		text, err := files.ReadFile(name)
 		if err != nil {
 			panic("projections/js: an embedded file is not there: " + err.Error())

@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections/js"
 )
 
@@ -31,7 +32,10 @@ func TestEveryProjectionSaysWhatItIs(t *testing.T) {
 			t.Errorf("%s is read as %s: %v", p.Name, again.Name, err)
 		}
 	}
-	if diff := cmp.Diff([]string{"hostnode-availability", "hostnode-reservation", "hostnode-slot"}, names); diff != "" {
+	want := []string{
+		"hostnode-availability", "hostnode-reservation", "hostnode-sector", "hostnode-sectors", "hostnode-slot",
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
 		t.Fatal(diff)
 	}
 	for _, foreign := range []string{
@@ -55,7 +59,9 @@ func TestEveryEventHasAHandler(t *testing.T) {
 		return all
 	}
 	versions := regexp.MustCompile(`\nvar SCHEMA = (\d+);`)
-	for i, want := range [][]events.Entry{capacity.Table(), nil, sale.Table()} {
+	for i, want := range [][]events.Entry{
+		capacity.Table(), nil, sector.Table(), sector.Table(), sale.Table(),
+	} {
 		p := js.All()[i]
 		h, err := compile(p.Query)
 		if err != nil {
@@ -77,11 +83,20 @@ func TestEveryEventHasAHandler(t *testing.T) {
 	}
 }
 
+// TestBothProjectionsOfSectorsHaveTheSameTable compares the part of their sources that is the same.
+func TestBothProjectionsOfSectorsHaveTheSameTable(t *testing.T) {
+	table := regexp.MustCompile(`(?s)\nvar TO = .*?\n};\n\nfunction next.*?\n}\n`)
+	one, other := table.FindString(js.All()[2].Query), table.FindString(js.All()[3].Query)
+	if diff := cmp.Diff(one, other); diff != "" || one == "" {
+		t.Fatalf("(-sector.js +sectors.js):\n%s", diff)
+	}
+}
+
 // TestTheRecordedHistoriesHaveEveryEvent fails when a golden answer is missing
 // for an event.
 func TestTheRecordedHistoriesHaveEveryEvent(t *testing.T) {
 	missing := map[string]bool{}
-	for _, e := range slices.Concat(capacity.Table(), sale.Table()) {
+	for _, e := range slices.Concat(capacity.Table(), sale.Table(), sector.Table()) {
 		missing[e.Name] = true
 	}
 	paths, err := filepath.Glob("testdata/histories/*.jsonl")
@@ -186,6 +201,7 @@ func TestStreamsOfOthersAreNotLookedAt(t *testing.T) {
 		for _, stream := range []string{
 			"$$" + ledgerStream, "capacity-1", "capacity-0xAA00000000000000000000000000000000000000",
 			"sale-0xaa00000000000000000000000000000000000000", "orders-1", "$ce-capacity", ledgerStream + "-1",
+			"sector-0xaa00000000000000000000000000000000000000", "sector-0xaa00000000000000000000000000000000000000-01",
 		} {
 			for kind := range h.handlers {
 				e := event{EventType: kind, StreamID: stream, IsJSON: true, Data: json.RawMessage(`{"reservationId":"` + anID + `"}`)}

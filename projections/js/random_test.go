@@ -31,6 +31,27 @@ func TestTheServersViewsAreOursWhateverTheCoresDecide(t *testing.T) {
 	})
 }
 
+// TestTheServersViewsOfSectorsAreOursWhateverTheyDecide is the same of two sectors, whose
+// steps take any time.
+func TestTheServersViewsOfSectorsAreOursWhateverTheyDecide(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		store := events.NewMemory()
+		w := history.New(t, store, me)
+		w.MustLedger(capacity.SetQuota{At: w.Now, Bytes: 1 << 20})
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			w.Now = w.Now.Add(time.Duration(rapid.Int64Range(-1, 5_000_000_001).Draw(t, "later")))
+			w.AnySectorStep(t, rapid.Uint64Range(1, 2).Draw(t, "sector"))
+		}
+		both := newTwins(t)
+		for r, err := range store.ReadAll(t.Context(), 0, 0) {
+			if err != nil {
+				t.Fatalf("%v", err)
+			}
+			both.apply(r)
+		}
+	})
+}
+
 // anyStep brings one of two sales on, or something else that may happen to it.
 func anyStep(t *rapid.T, w *history.Writer) {
 	r := w.Request(rapid.Uint64Range(1, 2).Draw(t, "request"))

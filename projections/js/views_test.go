@@ -101,6 +101,22 @@ func (w *twins) row(name, partition string) any {
 				return normal(w.without(r, "phase", "reason"))
 			}
 		}
+	case "hostnode-sector":
+		for _, p := range w.views.Sectors().Providers {
+			for _, s := range p.Sectors {
+				if fmt.Sprintf("sector-%s-%d", p.Host, s.SectorNumber) == partition {
+					row := w.without(s)
+					delete(row["LastEvent"].(map[string]any), "position")
+					return normal(row)
+				}
+			}
+		}
+	case "hostnode-sectors":
+		for _, p := range w.views.Sectors().Providers {
+			if p.Host == partition {
+				return w.provider(p)
+			}
+		}
 	case "hostnode-slot":
 		for _, s := range slices.Backward(w.views.Sales().Sales) {
 			if "sale-"+s.Host+"-"+s.Slot == partition {
@@ -133,11 +149,68 @@ func (w *twins) ledger(l projections.Ledger) any {
 	return plain(w.t, row)
 }
 
+// provider is a row with the sectors that wait by their numbers.
+func (w *twins) provider(p projections.Provider) any {
+	counts, waiting := map[string]uint64{}, map[string]any{}
+	for _, c := range p.Counts {
+		counts[c.State] = c.Sectors
+	}
+	for _, s := range p.Sectors[:p.Parked+p.Paused] {
+		row := map[string]any{"State": s.State, "Parked": s.Parked, "Actions": s.Actions}
+		if s.Parked == "" {
+			row = map[string]any{
+				"State": s.State, "PausedUntil": s.PausedUntil, "Outage": s.Outage, "LastErr": s.LastErr,
+			}
+		}
+		waiting[fmt.Sprint(s.SectorNumber)] = row
+	}
+	return plain(w.t, map[string]any{
+		"host": p.Host, "counts": counts, "parked": p.Parked, "paused": p.Paused, "waiting": waiting,
+	})
+}
+
+// held adds what the other projection knows of a sector, from the ledger, and leaves out what ours does.
+func (w *twins) held(sector map[string]any) {
+	var ledger struct {
+		Holders map[string]struct{ Unsealed, Sealed, Tree, Scratch, Deposit, Lost string }
+	}
+	if state, ok := w.js["hostnode-availability"].states[sector["Host"].(string)]; ok {
+		decode(w.t, state, &ledger)
+	}
+	has := ledger.Holders[sector["SectorNumber"].(string)]
+	zero := func(s string) string {
+		if s == "" {
+			return "0"
+		}
+		return s
+	}
+	sector["Space"] = map[string]any{
+		"Unsealed": zero(has.Unsealed), "Sealed": zero(has.Sealed), "Tree": zero(has.Tree), "Scratch": zero(has.Scratch),
+	}
+	sector["Deposit"] = zero(has.Deposit)
+	if sector["inner"].(map[string]any)["settled"] == false {
+		sector["DepositLost"] = zero(has.Lost)
+	}
+	for _, key := range []string{"PreCommit1OutBytes", "ProofBytes", "InvalidProofs", "Attempt"} {
+		if sector[key] == json.Number("0") {
+			delete(sector, key)
+		}
+	}
+	if actions := sector["Actions"].([]any); len(actions) == 0 {
+		delete(sector, "Actions")
+	}
+}
+
 // shown is a state without what our views do not show.
 func (w *twins) shown(name string, state map[string]any) any {
+	if name == "hostnode-sector" {
+		w.held(state)
+	}
 	hidden := map[string][]string{
 		"hostnode-availability": {"passedOver", "holders"},
 		"hostnode-reservation":  {"passedOver", "open", "createdAt"},
+		"hostnode-sector":       {"passedOver", "inner"},
+		"hostnode-sectors":      {"passedOver", "inner"},
 		"hostnode-slot":         {"passedOver", "inner"},
 	}
 	for _, key := range hidden[name] {
@@ -187,6 +260,9 @@ func normal(v any) any {
 		return v.String()
 	case string:
 		if at, err := time.Parse(time.RFC3339Nano, v); err == nil {
+			if at.IsZero() {
+				return ""
+			}
 			return at.UTC().Format(time.RFC3339Nano)
 		}
 		return v
