@@ -82,6 +82,19 @@ func TestFakeProver(t *testing.T) {
 	})
 }
 
+func TestFakeProvider(t *testing.T) {
+	porttest.Provider(t, func(t *testing.T) porttest.ProviderWorld {
+		w := sim.NewWorld(events.NewAmount(1 << 40))
+		var rules sim.SectorRules
+		rules.Config, rules.Void, rules.Missed, rules.Fault, rules.Terminated = porttest.ProviderRules()
+		return porttest.ProviderWorld{
+			Provider: w.Provider(rules),
+			Drive:    func(call func(context.Context) error) error { return call(t.Context()) },
+			Mine:     func(n uint64) { w.Mine(int(n)) },
+		}
+	})
+}
+
 func TestFakeValidation(t *testing.T) {
 	porttest.Validation(t, func(t *testing.T) porttest.ValidationWorld {
 		w := sim.NewWorld(events.NewAmount(1 << 40))

@@ -8,6 +8,7 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -22,6 +23,8 @@ type audit struct {
 	ledger capacity.State
 	queue  slotqueue.State
 	sales  map[events.SlotID]sale.State
+	// sectors are by number.
+	sectors map[uint64]sector.Info
 
 	created, released map[events.ReservationID]int
 	// renewing is the reservation that must be made next: the bytes of the one before it were
@@ -60,7 +63,7 @@ func newAudit(store events.Store, cfg events.MarketConfig, queued int, repairs m
 	return &audit{
 		store: store, codec: catalog.Codec(), cfg: cfg, repairs: repairs,
 		ledger: capacity.New(), queue: slotqueue.New(slotqueue.Limits{MaxItems: queued}),
-		sales:   map[events.SlotID]sale.State{},
+		sales: map[events.SlotID]sale.State{}, sectors: map[uint64]sector.Info{},
 		created: map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
 		closed: map[period]string{}, proved: map[events.SlotID]bool{},
 		quotas: map[uint64]events.Bytes{}, quarantined: map[string]bool{},
@@ -92,6 +95,8 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 		switch m := m.(type) {
 		case sale.Event:
 			err = a.onSale(e.Stream, m)
+		case sector.Event:
+			err = a.onSector(e.Stream, m)
 		case capacity.Event:
 			err = a.onLedger(e.Meta.Epoch, m)
 		case slotqueue.Event:

@@ -114,6 +114,10 @@ func (b *blockchain) sealAfter(pause time.Duration, txs ...*transaction) (err er
 			}
 		}
 	}
+	if c := state.provider; c != nil && c.due(m.number) {
+		state = state.clone()
+		state.provider.pass(m.number)
+	}
 	head := events.Head{Number: m.number, Parent: tip.head.Hash, Hash: b.hashOf(m.number, tip.head.Hash), Time: m.time}
 	for i, l := range logs {
 		setLog(l, &messages.ChainLog{

@@ -31,6 +31,14 @@ const (
 	HostLives          = "a panic ends no host but one of the supervisor"
 	NothingImpossible  = "nothing is recorded that cannot be"
 	PolicyIsKept       = "the host keeps to what its operator allows"
+	// Of sectors.
+	KeyIsKept         = "a message keeps its key until it is known what became of it"
+	SentOnce          = "no message is sent that is so already"
+	ResultsAreKept    = "no step is done again whose result was told"
+	NoneStandsStill   = "no sector stands still without a reason"
+	SectorSpaceIsUsed = "what the ledger holds for sectors, living sectors have"
+	DepositsAccounted = "the deposits are those of the contract" // at the end
+	SectorsAreProven  = "a host with time enough proves each sector in its window"
 	// For a record that is older than its host.
 	LossIsNamed     = "what an older record lacks is named"
 	PausedAfterLoss = "on an older record nothing is sold until somebody wants it"
@@ -49,6 +57,7 @@ func Invariants() []string {
 		NothingQuarantined, HostLives, NothingImpossible,
 		PolicyIsKept, AcknowledgedIsStored, AcknowledgedIsShown, OwnWritesStand,
 		LossIsNamed, PausedAfterLoss,
+		KeyIsKept, SentOnce, ResultsAreKept, NoneStandsStill, SectorSpaceIsUsed, DepositsAccounted, SectorsAreProven,
 	}
 }
 

@@ -32,10 +32,11 @@ const (
 	dieAfter                  // it happens, and then the host dies
 	dieBefore                 // the host dies, and it never happens
 	lied                      // it happens, and an impossible answer arrives
+	gone                      // it does not happen, because the sealer is away
 )
 
 func (v verdict) String() string {
-	return [...]string{"ok", "fail", "lost", "twice", "full", "away", "die after", "die before", "lie"}[v]
+	return [...]string{"ok", "fail", "lost", "twice", "full", "away", "die after", "die before", "lie", "gone"}[v]
 }
 
 // err is the error that a failed call returns; nil when it did not fail.
@@ -47,6 +48,8 @@ func (v verdict) err() error {
 		return errNoSpace
 	case away:
 		return events.ErrAway
+	case gone:
+		return events.ErrSealerAway
 	case proceed, lostAnswer, twice, dieAfter, lied:
 	}
 	return nil
@@ -61,6 +64,8 @@ type call struct {
 	until uint64
 	// lie chooses the false answer.
 	lie uint64
+	// done: it happened, without an error.
+	done bool
 }
 
 // port is the port and method of a call: the first word of its key.
@@ -105,6 +110,7 @@ func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)
 		_, _ = effect() // Whatever it returns, the call is made again.
 	}
 	r, err := effect()
+	c.done = err == nil
 	switch v {
 	case lostAnswer:
 		return none, errWorld
@@ -115,7 +121,7 @@ func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)
 		if err == nil {
 			r, _ = falsified(r, c.lie).(T)
 		}
-	case proceed, fail, twice, full, away, dieBefore:
+	case proceed, fail, twice, full, away, dieBefore, gone:
 	}
 	return r, err
 }
@@ -183,6 +189,13 @@ func (b *bus) release(c *call, v verdict) {
 	b.pending = slices.DeleteFunc(b.pending, func(p *call) bool { return p == c })
 	b.mu.Unlock()
 	c.gate <- v
+}
+
+// delays reports whether a call waits for a block that has not come.
+func (b *bus) delays(height uint64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.pending, func(c *call) bool { return c.until > height })
 }
 
 // oldest is the call that has waited longest.

@@ -29,6 +29,8 @@ type contract struct {
 	minted events.Amount // all tokens
 	leaky  bool          // a planted error: payouts vanish
 
+	provider *sectorContract // on the same chain, with the same token; nil: there is none
+
 	// freshRequests and the like are those that this clone owns.
 	freshRequests map[events.RequestID]bool
 	freshSlots    map[events.SlotID]bool
@@ -68,6 +70,7 @@ func newContract(cfg events.MarketConfig) *contract {
 
 func (c *contract) clone() *contract {
 	n := *c
+	n.provider = c.provider.clone()
 	n.requests, n.slots = maps.Clone(c.requests), maps.Clone(c.slots)
 	n.mine, n.tokens = maps.Clone(c.mine), maps.Clone(c.tokens)
 	n.freshRequests, n.freshSlots = map[events.RequestID]bool{}, map[events.SlotID]bool{}

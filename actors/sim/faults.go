@@ -61,6 +61,12 @@ func (s *simulator) answer(ctx context.Context, ready []*call) {
 	c := ready[s.rng.IntN(len(ready))]
 	port := c.port()
 	v := s.troubled(port)
+	if s.Sectors.Begin > 0 && v == proceed {
+		var parked bool
+		if v, parked = s.sectorTrouble(c); parked {
+			return
+		}
+	}
 	if v == proceed && !s.calm() {
 		if v = s.fault(c); v != proceed && c.until > s.height() {
 			return // The call stays parked.
@@ -87,8 +93,12 @@ func (s *simulator) answer(ctx context.Context, ready []*call) {
 		s.crash()
 		s.reorganizeAtRestart()
 		s.start(ctx)
-	case proceed, fail, lostAnswer, twice, full, away, lied:
+	case proceed, fail, lostAnswer, twice, full, away, lied, gone:
 		s.bus.release(c, v)
+		if v == proceed && s.Sectors.Begin > 0 {
+			s.settle()
+			s.told = c.done
+		}
 	}
 }
 

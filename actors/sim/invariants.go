@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 )
 
 // action is something that the host did to the world.
@@ -24,6 +25,9 @@ type action struct {
 	slot   events.SlotID
 	period uint64
 	proof  events.Proof
+	// sector and key are those of a step of a sector, whose kind is a call of its ports.
+	sector uint64
+	key    string
 	// unanswered: at that time an append to the sale's stream had no answer yet.
 	unanswered bool
 }
@@ -71,6 +75,12 @@ func (s *simulator) check(ctx context.Context) error {
 		return broken(TokensConserved, "the accounts do not add up to what was minted")
 	}
 	for _, d := range actions { // They are of this step: the record is still as it was before them.
+		if d.ofSector() {
+			if err := s.checkSectorAction(d); err != nil {
+				return err
+			}
+			continue
+		}
 		if !s.acknowledged(events.SaleStream(me, d.slot)) {
 			continue // The host acts by what it knows to be stored.
 		}
@@ -79,6 +89,12 @@ func (s *simulator) check(ctx context.Context) error {
 				d.kind, d.slot.Short(), st.Phase, st.Attempt)
 		}
 	}
+	for _, d := range actions {
+		if s.told && d.ofSector() {
+			s.noteAnswer(d)
+		}
+	}
+	s.told = false
 	if err := s.checkLives(); err != nil {
 		return err
 	}
@@ -96,6 +112,9 @@ func (s *simulator) check(ctx context.Context) error {
 		}
 	}
 	if err := as(DiskIsLedger, s.checkDisk()); err != nil {
+		return err
+	}
+	if err := s.checkSectors(); err != nil {
 		return err
 	}
 	s.noteDuties()
@@ -176,6 +195,7 @@ func compareSlots(a, b events.SlotID) int { return slices.Compare(a[:], b[:]) }
 // sameAmounts compares amounts, which have unexported fields.
 var sameAmounts = cmp.Options{
 	cmp.Comparer(func(a, b events.Amount) bool { return a == b }), cmpopts.EquateEmpty(),
+	cmpopts.IgnoreUnexported(sector.Info{}), // Its policy, which does not change in a run.
 }
 
 // difference says how two values differ; empty: they are equal. DeepEqual is tried first
@@ -233,6 +253,9 @@ func (s *simulator) over() (bool, error) {
 		s.waits, s.hurried = fmt.Sprintf("%d pieces of work are quarantined", n), true
 		return false, nil
 	}
+	if s.Sectors.Begin > 0 && !s.sectorsOver(tip) {
+		return false, nil
+	}
 	return true, s.atTheEnd(tip)
 }
 
@@ -259,11 +282,12 @@ func (s *simulator) atTheEnd(tip block) error {
 	// The account holds what it held at the beginning, plus what was earned, minus what was
 	// lost, to the last token.
 	want := s.tokens.Add(s.audit.reward).Add(s.audit.discount).Add(s.audit.marking)
-	if have := tip.state.tokens[me].Add(s.audit.lost); have != want && s.older == nil { // An older record lacks some.
+	if have := tip.state.tokens[me].Add(s.audit.lost).Add(tip.state.provider.has()); have != want && s.older == nil { // An older record lacks some.
 		errs = append(errs, broken(TokensAccounted,
 			"the account began with %s, earned %s, %s of repair and %s of marking, lost %s, and holds %s",
 			s.tokens, s.audit.reward, s.audit.discount, s.audit.marking, s.audit.lost, tip.state.tokens[me]))
 	}
+	errs = append(errs, s.sectorsAtTheEnd(tip)...)
 	return errors.Join(append(errs, s.proofsAccountedFor(), s.proofsRecorded())...)
 }
 

@@ -46,6 +46,10 @@ func falsified(answer any, n uint64) any {
 		return falsePayout(a, n)
 	case events.ChainUpdate:
 		return falseUpdate(a, n)
+	case sealed:
+		return falseSeal(a, n)
+	case []events.SectorPiece:
+		return a[:len(a)-min(1, len(a))]
 	}
 	return answer
 }

@@ -7,10 +7,12 @@ import (
 	"testing/synctest"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
@@ -20,6 +22,8 @@ type live struct {
 	// ledger and queue are nil while that part is down.
 	ledger *capacity.Snapshot
 	queue  *slotqueue.Snapshot
+	// sectors are those that are not over.
+	sectors []sectors.Standing
 }
 
 // checkLive: the replay of the record equals the state of the running host. It checks only
@@ -47,6 +51,9 @@ func (s *simulator) checkLive(ctx context.Context) error {
 		if !s.lags("SlotQueue", events.SlotQueueStream(me), diff) && diff != "" {
 			return fmt.Errorf("the queue lives (+) otherwise than it replays (-):\n%s", diff)
 		}
+	}
+	if err := s.checkLiveSectors(now.sectors); err != nil {
+		return err
 	}
 	return s.checkLiveSales(now.status)
 }
@@ -76,12 +83,16 @@ func (s *simulator) look(ctx context.Context, h *actors.Host) (*live, error) {
 		if errQueue == nil {
 			now.queue = &queue
 		}
-		for _, err := range []*error{&errLedger, &errQueue} {
+		var errSectors error
+		if s.Sectors.Begin > 0 {
+			now.sectors, errSectors = h.Sectors(ctx)
+		}
+		for _, err := range []*error{&errLedger, &errQueue, &errSectors} {
 			if errors.Is(*err, shell.ErrPartDown) {
 				*err = nil
 			}
 		}
-		done <- answer{now, errors.Join(errLedger, errQueue)}
+		done <- answer{now, errors.Join(errLedger, errQueue, errSectors)}
 	}()
 	synctest.Wait()
 	select {
@@ -107,6 +118,24 @@ func (s *simulator) checkLiveSales(status actors.Status) error {
 		diff := difference(s.audit.sales[slot], live.State)
 		if !s.lags("SalesAgent "+slot.Short(), events.SaleStream(me, slot), diff) && diff != "" {
 			return fmt.Errorf("slot %s lives (+) otherwise than it replays (-):\n%s", slot.Short(), diff)
+		}
+	}
+	return nil
+}
+
+func (s *simulator) checkLiveSectors(all []sectors.Standing) error {
+	for _, live := range all {
+		n := live.Number
+		if live.Quarantined != "" {
+			return broken(NothingQuarantined, "sector %d: %s", n, live.Quarantined)
+		}
+		st, stream := s.audit.sectors[n], events.SectorStream(me, n)
+		if live.Info.State == sector.Undefined || !s.acknowledged(stream) { // It is not read yet.
+			continue
+		}
+		diff := difference(st, live.Info)
+		if !s.lags(fmt.Sprintf("Sector %d", n), stream, diff) && diff != "" {
+			return fmt.Errorf("sector %d lives (+) otherwise than it replays (-):\n%s", n, diff)
 		}
 	}
 	return nil

@@ -11,7 +11,9 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
 )
 
 // rules are the host's cores with a check around them: every decision is checked when it is
@@ -36,6 +38,9 @@ func newRules(planted actors.Cores, queued int) *rules {
 	}
 	if r.under.DecideQueue == nil {
 		r.under.DecideQueue = slotqueue.Decide
+	}
+	if r.under.DecideSector == nil {
+		r.under.DecideSector = sector.Decide
 	}
 	if r.under.NextSale == nil {
 		r.under.NextSale = sale.Next
@@ -86,6 +91,23 @@ func (r *rules) cores() actors.Cores {
 		}))
 		return out, err
 	}
+	watched.DecideSector = func(s sector.Info, c sector.Command) ([]sector.Event, error) {
+		out, err := r.under.DecideSector(s, c)
+		if refuses(out) {
+			return out, err
+		}
+		r.note(watch(r.codec, decision[sector.Info, sector.Event]{
+			state: s, command: c, out: out, err: err, evolve: sector.Evolve,
+			again: func(s sector.Info) ([]sector.Event, error) {
+				more, err := r.under.DecideSector(s, c)
+				if refuses(more) {
+					return nil, err
+				}
+				return more, err
+			},
+		}))
+		return out, err
+	}
 	watched.NextSale = func(s sale.State) []sale.Effect {
 		effects := r.under.NextSale(s)
 		if s.Over() && len(effects) > 0 {
@@ -94,6 +116,15 @@ func (r *rules) cores() actors.Cores {
 		return effects
 	}
 	return watched
+}
+
+// refuses reports whether what an operator wants is refused. That is recorded each time.
+func refuses(out []sector.Event) bool {
+	if len(out) != 1 {
+		return false
+	}
+	_, refused := out[0].(*messages.SectorEventRefused)
+	return refused
 }
 
 func (r *rules) note(err error) {

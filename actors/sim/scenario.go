@@ -65,6 +65,7 @@ type Scenario struct {
 	// spares the others.
 	BadClients bool
 	Policy     Policy
+	Sectors    Sectors
 	// Validator: the host marks missing proofs of others, and nobody else does.
 	Validator bool
 	// Punctual: no proof may be missed. Nothing but the store is away, and the world leaves the
@@ -124,6 +125,9 @@ type Plant struct {
 	// success; Growing, one that repeats an append with more events in it; Follower, one that
 	// reads from any node.
 	Credulous, Growing, Follower bool
+	// Unasking is an adapter of the contract of sectors that sends without looking; Hasty, a sealer
+	// that does the next step too.
+	Unasking, Hasty bool
 	// Vague is a witness that does not name all that is lost; Eager, one that names nothing.
 	Vague, Eager bool
 }

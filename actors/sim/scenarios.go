@@ -77,6 +77,7 @@ func Scenarios() map[string]Scenario {
 		"quotas": {
 			Requests: 6, Fail: 10, Lose: 10, Crash: 4, Stop: 3, Rival: 2, Policy: Policy{Quotas: true},
 		},
+		"sectors":   {Sectors: Sectors{Begin: 4, Damage: 1, Chance: 12}, Requests: 2, Crash: 1},
 		"validator": {Validator: true, Rival: 8, Requests: 4, Slots: 3, Fail: 20, Lose: 20, Crash: 2, Stop: 1},
 		"all": {
 			Fail: 30, Lose: 30, Crash: 4, Stop: 1, Reorganize: 2, Repeat: 10, StoreDown: 1, StoreAway: 1, Pause: 2,

@@ -25,14 +25,16 @@ const hostMargin = 4
 
 type simulator struct {
 	Scenario
-	rng    *rand.Rand
-	decay  *rand.Rand // for rotting data, so that other draws stay the same
-	liar   *rand.Rand // for lies, likewise
-	nodes  *rand.Rand // for the nodes of the event store, likewise
-	panics *panics
-	bus    *bus
-	world  *world
-	store  *events.Memory
+	rng   *rand.Rand
+	decay *rand.Rand // for rotting data, so that other draws stay the same
+	liar  *rand.Rand // for lies, likewise
+	nodes *rand.Rand // for the nodes of the event store, likewise
+	// sealers are for sectors, likewise.
+	sealers *rand.Rand
+	panics  *panics
+	bus     *bus
+	world   *world
+	store   *events.Memory
 	// cluster is the store as the host reaches it.
 	cluster *cluster
 	audit   *audit
@@ -74,6 +76,19 @@ type simulator struct {
 	waits    string         // why the run is not over
 	highest  uint64         // the highest block that there was
 	compared events.Position
+
+	// Of sectors: how often the operator began one, whether an order is under way (guarded by the
+	// world's lock), which pieces are bad, and whose data was damaged.
+	begun    int
+	ordering bool
+	bad      map[string]bool
+	harmed   map[uint64]bool
+	// answered is the step of each sector whose result this process was told; told: the newest call
+	// was answered.
+	answered map[uint64]string
+	told     bool
+	windows  map[sectorPeriod]*sectorWindow
+	looked   uint64 // the newest block that was checked for them
 }
 
 var (
@@ -106,9 +121,16 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		b := &bus{}
 		s := &simulator{
 			Scenario: sc, rng: rand.New(rand.NewPCG(seed, 1)), decay: rand.New(rand.NewPCG(seed, 2)), liar: rand.New(rand.NewPCG(seed, 4)),
-			nodes: rand.New(rand.NewPCG(seed, 5)), bus: b, rules: newRules(sc.Cores, sc.MaxQueued),
+			nodes: rand.New(rand.NewPCG(seed, 5)), sealers: rand.New(rand.NewPCG(seed, 6)), bus: b, rules: newRules(sc.Cores, sc.MaxQueued),
 			world: newWorld(b, me, sc.market(), events.NewAmount(sc.Tokens)), trace: sum,
 			faults: map[Fault]int{}, until: map[string]int{}, panics: newPanics(seed, sc.Plant.Brittle),
+			bad: map[string]bool{}, harmed: map[uint64]bool{}, answered: map[uint64]string{},
+			windows: map[sectorPeriod]*sectorWindow{},
+		}
+		if sc.Sectors.Begin > 0 {
+			s.world.tip().state.provider = newSectorContract(sectorRules, me)
+			s.world.seals = newSeals()
+			s.world.seals.hasty, s.world.unasking = sc.Plant.Hasty, sc.Plant.Unasking
 		}
 		if sc.Older > 0 {
 			s.dir = t.TempDir()
@@ -189,6 +211,9 @@ func (s *simulator) config() actors.Config {
 	if s.BitRot > 0 {
 		cfg.ScrubEvery, cfg.ScrubBytesPerSecond = time.Minute, 16*events.BlockSize
 	}
+	if s.Sectors.Begin > 0 {
+		cfg.Sectors, cfg.SectorPolicy = sectorSettings(), sectorPolicy
+	}
 	if s.Validator {
 		cfg.Validator = validation.Settings{MaxSlots: 1000}
 	}
@@ -216,6 +241,9 @@ func (s *simulator) start(ctx context.Context) {
 			busStore: busStore{s.cluster, s.world}, parks: s.Reads, committed: s.store,
 			mine: &writtenIDs{ids: map[events.EventID]bool{}}, panics: s.Panic+s.Poison > 0 || s.aim != nil,
 		},
+	}
+	if s.Sectors.Begin > 0 {
+		ports.Sectors = s.world.sectorPorts()
 	}
 	if s.Validator {
 		ports.Validation = fakeValidation{s.world}
@@ -279,6 +307,7 @@ func (s *simulator) crash() {
 		s.setHost(nil)
 	}
 	s.forgive()
+	clear(s.answered)
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
 	if s.unwatch != nil {

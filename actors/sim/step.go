@@ -29,6 +29,9 @@ func (s *simulator) step(ctx context.Context) {
 	if s.Older > 0 {
 		s.goOn(ctx)
 	}
+	if s.Sectors.Begin > 0 {
+		s.workSectors(ctx)
+	}
 	if s.Panic > 0 || s.Poison > 0 {
 		s.panicSome()
 		s.restartHost(ctx)
@@ -75,6 +78,7 @@ func (s *simulator) stop(ctx context.Context) {
 	h := s.running()
 	s.setHost(nil)
 	s.forgive()
+	clear(s.answered)
 	go func() {
 		_ = h.Stop(ctx) // The record may lack the stop; the next start shows it by its epoch.
 		s.world.mu.Lock()

@@ -27,6 +27,12 @@ type world struct {
 	// remembers them.
 	intended []events.MissingProof
 	marked   map[events.MissingProof]events.Marking
+	// messages are our mined ones to the contract of sectors, by what they were for, likewise;
+	// unasking is an error planted in its adapter: it sends without looking.
+	messages map[string]events.Receipt
+	unasking bool
+	// seals is what sectors are made with and of.
+	seals seals
 	// confirmations is how deep a payout must be before FreeSlot reports it.
 	confirmations uint64
 
@@ -102,7 +108,8 @@ func worldOn(chain *blockchain, b *bus, me events.Address) *world {
 		purse: events.Balance{Wei: events.NewAmount(1 << 60)},
 		repo:  map[events.SlotID]*stored{}, paid: map[events.SlotID]events.PayoutReceipt{},
 		fills: map[fillKey]events.Fill{}, marked: map[events.MissingProof]events.Marking{},
-		proofs: map[events.SlotID][]events.TakenProof{}, repairs: map[fillKey]bool{},
+		messages: map[string]events.Receipt{},
+		proofs:   map[events.SlotID][]events.TakenProof{}, repairs: map[fillKey]bool{},
 		unanswered: map[string]bool{}, trying: map[string]bool{}, hashes: map[uint64]bool{}, told: map[string]uint64{},
 	}
 }

@@ -1,0 +1,278 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sector"
+)
+
+// This file plays the operator of sectors, and decides what goes wrong with sealer, pieces and the
+// contract of sectors, all drawn with random numbers of their own.
+
+// Sectors say what a host has to do besides selling. The zero value: nothing.
+type Sectors struct {
+	Begin int // so many sectors are begun over the first part of the run
+	// The following are chances in a thousand at each step.
+	SealerAway   int // the sealer does not answer for a while
+	SealerHangs  int // its calls of a while last for up to 80 blocks
+	SealerLies   int // a third of its results are wrong for a while
+	ProviderDown int // the contract of sectors does not answer for a while
+	Damage       int // what is stored of a sector changes
+	Orders       int // the operator terminates, removes or forces a sector, or cuts a pause short
+	BadPieces    bool
+	// Chance is for how many blocks of a window a running host must be able to prove a sector to
+	// have had the chance; then no window may be missed. 0: not checked.
+	Chance uint64
+}
+
+// The troubles of sectors, each for a while.
+const (
+	sealerAway   = "sealer away"
+	sealerHangs  = "sealer hangs"
+	sealerLies   = "sealer lies"
+	providerDown = "provider down"
+	sectorDamage = "sector damaged"
+	sectorOrder  = "order"
+)
+
+const (
+	// busySteps is how long things go wrong with sectors before the rest must come to an end.
+	busySteps = 3_500
+	// longestHang is about how many blocks a call to a sealer that hangs lasts at most.
+	longestHang = 80
+	// pieceName keeps the pieces of sectors apart.
+	pieceName = 1000
+)
+
+// sectorPolicy lets sectors fail, pause and park within a run.
+var sectorPolicy = sector.Policy{FirstPause: 2e9, MostPause: 20e9, MaxFailures: 5}
+
+func sectorSettings() sectors.Settings {
+	return sectors.Settings{Lifetime: 100_000, Fetch: 2, PreCommit1: 2, PreCommit2: 2, Commit: 2}
+}
+
+func isSealer(port string) bool { return strings.HasPrefix(port, "sealer.") || port == "pieces.open" }
+
+// sectorTrouble is the verdict that the troubles of sectors give a call, and whether it stays parked.
+func (s *simulator) sectorTrouble(c *call) (v verdict, parked bool) {
+	port := c.port()
+	switch {
+	case isProvider(port) && (s.in(chainDown) || s.in(providerDown)):
+		return fail, false
+	case !isSealer(port) || s.calm():
+	case s.in(sealerAway):
+		return gone, false
+	case s.in(sealerHangs) && c.until == 0:
+		c.until = s.height() + 1 + uint64(s.sealers.IntN(longestHang))
+		s.trouble(sealerHangs, port, "%s hangs until block %d", c.key, c.until)
+		return proceed, true
+	case s.in(sealerLies) && port != "pieces.open" && s.sealers.IntN(3) == 0:
+		c.lie = s.sealers.Uint64()
+		s.faults[Fault{faultLie, port}]++
+		return lied, false
+	}
+	return proceed, false
+}
+
+// workSectors lets something happen to sectors.
+func (s *simulator) workSectors(ctx context.Context) {
+	s.world.seals.files.SetFull(s.in(diskFull))
+	h := s.running()
+	if h != nil && !s.stopping && s.offered {
+		s.operateSectors(ctx, h)
+	}
+	if s.calm() || s.steps > busySteps {
+		return
+	}
+	for _, t := range []struct {
+		name   string
+		chance int
+	}{
+		{sealerAway, s.Sectors.SealerAway},
+		{sealerHangs, s.Sectors.SealerHangs},
+		{sealerLies, s.Sectors.SealerLies},
+		{providerDown, s.Sectors.ProviderDown},
+	} {
+		if s.sealers.IntN(1000) < t.chance && !s.in(t.name) {
+			s.until[t.name] = s.steps + 50 + s.sealers.IntN(550)
+			s.trouble(t.name, "world", "%s until step %d", t.name, s.until[t.name])
+		}
+	}
+	if s.sealers.IntN(1000) < s.Sectors.Damage {
+		s.damageSome()
+	}
+}
+
+// damageSome changes what is stored of a sector that the chain counts as sealed.
+func (s *simulator) damageSome() {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	there := s.world.tip().state.provider.sectors
+	numbers := slices.Sorted(maps.Keys(there))
+	if len(numbers) == 0 {
+		return
+	}
+	n, draw := numbers[s.sealers.IntN(len(numbers))], s.sealers.Uint64()
+	if there[n].Active && s.world.damageSector(events.SectorRef{Provider: me, Number: n, Size: sectorSize}, draw) {
+		s.trouble(sectorDamage, "world", "the data of sector %d is damaged", n)
+		s.harmed[n] = true
+	}
+}
+
+// operateSectors gives at most one order at a time.
+func (s *simulator) operateSectors(ctx context.Context, h *actors.Host) {
+	s.world.mu.Lock()
+	busy := s.ordering
+	s.world.mu.Unlock()
+	if busy {
+		return
+	}
+	numbers := slices.Sorted(maps.Keys(s.audit.sectors))
+	switch {
+	case len(numbers) < s.Sectors.Begin && (s.sealers.IntN(60) == 0 || s.calm()):
+		s.begun++
+		create := sectors.Create{Size: sectorSize, By: "operator"}
+		if s.begun%3 != 0 { // The others get their pieces one by one.
+			create.Pieces = s.somePieces(1 + s.sealers.IntN(2))
+		}
+		s.order(ctx, "begin a sector", func() error {
+			_, err := h.BeginSector(ctx, create)
+			return err
+		})
+	case len(numbers) > 0 && s.sealers.IntN(20) == 0:
+		if o := s.draw(s.audit.sectors[numbers[s.sealers.IntN(len(numbers))]]); o != nil {
+			s.trouble(sectorOrder, strings.TrimPrefix(orderName(o), "sectors."), "%s %v", orderName(o), o)
+			s.order(ctx, "order", func() error {
+				_, err := h.OrderSector(ctx, o)
+				return err
+			})
+		}
+	}
+}
+
+func (s *simulator) somePieces(n int) (pieces []events.SectorPiece) {
+	for i := range n {
+		bad := s.Sectors.BadPieces && s.sealers.IntN(8) == 0
+		name := uint64(s.begun)*pieceName + uint64(s.steps)*10 + uint64(i)
+		p := s.world.offerPiece(name, sectorSize>>(1+s.sealers.IntN(3)), bad)
+		if bad {
+			s.bad[p.CID] = true
+		}
+		pieces = append(pieces, p)
+	}
+	return pieces
+}
+
+// draw is what the operator wants of a sector now; nil: nothing.
+func (s *simulator) draw(st sector.Info) sectors.Order {
+	unruly := !s.calm() && s.sealers.IntN(1000) < s.Sectors.Orders
+	switch {
+	case st.Over():
+	case unruly:
+		return s.drawUnruly(st)
+	case st.Parked() && s.hopeless(st):
+		return sectors.Remove{Number: st.Number, By: "operator", Reason: "its pieces are bad"}
+	case st.Parked():
+		return sectors.Restart{Number: st.Number, By: "operator"}
+	case st.State == sector.Empty, st.State == sector.WaitDeals && len(st.Pieces)+len(st.Pending) == 1:
+		return sectors.AddPiece{Number: st.Number, Piece: s.somePieces(1)[0], By: "operator"}
+	case st.State == sector.WaitDeals && len(st.Pending) == 0:
+		return sectors.StartPacking{Number: st.Number, By: "operator"}
+	case s.calm() && st.State == sector.Proving && st.Number%2 == 0: // So that it comes to its end.
+		return sectors.Terminate{Number: st.Number, By: "operator", Reason: "enough"}
+	}
+	return nil
+}
+
+func (s *simulator) drawUnruly(st sector.Info) sectors.Order {
+	switch s.sealers.IntN(8) {
+	case 0:
+		return sectors.Terminate{Number: st.Number, By: "operator", Reason: "no reason"}
+	case 1:
+		return sectors.Remove{Number: st.Number, By: "operator", Reason: "no reason"}
+	case 2:
+		states := sector.States()
+		return sectors.ForceState{
+			Number: st.Number, State: states[s.sealers.IntN(len(states))], By: "operator", Reason: "no reason",
+		}
+	}
+	return sectors.Restart{Number: st.Number, By: "operator"}
+}
+
+// hopeless: with a bad piece in it, or forced where nothing leads on, a sector is given up.
+func (s *simulator) hopeless(st sector.Info) bool {
+	for _, p := range slices.Concat(st.Pieces, st.Pending) {
+		if s.bad[p.CID] {
+			return true
+		}
+	}
+	return s.calm() && !slices.Contains(st.Actions, "SectorRestart")
+}
+
+func orderName(o sectors.Order) string {
+	switch o.(type) {
+	case sectors.AddPiece:
+		return "add a piece"
+	case sectors.StartPacking:
+		return "pack"
+	case sectors.Restart:
+		return "restart"
+	case sectors.ForceState:
+		return "force"
+	case sectors.Terminate:
+		return "terminate"
+	case sectors.Remove:
+		return "remove"
+	}
+	return "?"
+}
+
+// order gives an order in the background, because its answer waits for the simulator. What is
+// refused, or may have happened, the operator sees in the list, and orders again.
+func (s *simulator) order(ctx context.Context, what string, give func() error) {
+	s.world.mu.Lock()
+	s.ordering = true
+	s.world.mu.Unlock()
+	go func() {
+		err := give()
+		if errors.Is(err, shell.ErrRecordAway) {
+			s.bus.yield(ctx, "operator: "+what)
+		}
+		s.world.mu.Lock()
+		defer s.world.mu.Unlock()
+		s.ordering = false
+	}()
+}
+
+// sectorsOver reports whether nothing is left to do for sectors but to prove them, and why not.
+func (s *simulator) sectorsOver(tip block) bool {
+	wait := func(format string, args ...any) bool {
+		s.waits = fmt.Sprintf(format, args...)
+		s.hurried = s.hurried || s.steps > busySteps
+		return false
+	}
+	if n := len(s.audit.sectors); n < s.Sectors.Begin {
+		return wait("%d of %d sectors are begun", n, s.Sectors.Begin)
+	}
+	if s.Sectors.Begin > 0 && !s.hurried {
+		return wait("the sectors have time left")
+	}
+	for _, n := range slices.Sorted(maps.Keys(s.audit.sectors)) {
+		st, on := s.audit.sectors[n], tip.state.provider.sectors[n]
+		proves := st.State == sector.Proving && len(sector.Next(st)) == 0 && on != nil && on.Active && !on.Faulty &&
+			on.NextPeriod > tip.state.provider.nextOpening(on.Deadline, on.Activation) && n%2 == 1
+		if !st.Over() && !proves {
+			return wait("sector %d is %s, parked: %q, its step %q until %s, on chain %+v", n, st.State, st.Reason, st.Step.Key, st.Until, on)
+		}
+	}
+	return true
+}
