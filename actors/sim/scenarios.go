@@ -77,7 +77,25 @@ func Scenarios() map[string]Scenario {
 		"quotas": {
 			Requests: 6, Fail: 10, Lose: 10, Crash: 4, Stop: 3, Rival: 2, Policy: Policy{Quotas: true},
 		},
-		"sectors":   {Sectors: Sectors{Begin: 4, Damage: 1, Chance: 12}, Requests: 2, Crash: 1},
+		"sectors": {Crash: 1, Sectors: Sectors{Begin: 4, Damage: 1, Chance: 12}},
+		"sectorsAndFaults": {
+			Fail: 20, Lose: 20, Delay: 5, Twice: 10, Die: 3, Crash: 2, Stop: 1, StoreDown: 1, StoreAway: 1, ChainDown: 1,
+			DiskFull: 1, Lag: 1,
+			Sectors: Sectors{Begin: 5, SealerAway: 2, SealerHangs: 2, ProviderDown: 2, Damage: 2, BadPieces: true},
+		},
+		"sectorsAndReorgs": {
+			Reorganize: 4, Fail: 10, Lose: 10, Crash: 2, Sectors: Sectors{Begin: 4, ProviderDown: 2, Damage: 1},
+		},
+		"sectorsAndOrders": {
+			Fail: 10, Lose: 10, Crash: 2, Stop: 1, Sectors: Sectors{Begin: 6, SealerLies: 3, Damage: 1, Orders: 100},
+		},
+		"sectorsAndAll": {
+			Fail: 20, Lose: 20, Die: 2, Crash: 1, Stop: 1, Cluster: 2, Reorganize: 1, Rival: 2, Panic: 3, Lag: 1, ChainDown: 1,
+			DiskFull: 1, Clock: 3, Slots: 3,
+			Sectors: Sectors{
+				Begin: 5, SealerAway: 1, SealerHangs: 1, SealerLies: 1, ProviderDown: 1, Damage: 1, Orders: 30, BadPieces: true,
+			},
+		},
 		"validator": {Validator: true, Rival: 8, Requests: 4, Slots: 3, Fail: 20, Lose: 20, Crash: 2, Stop: 1},
 		"all": {
 			Fail: 30, Lose: 30, Crash: 4, Stop: 1, Reorganize: 2, Repeat: 10, StoreDown: 1, StoreAway: 1, Pause: 2,
