@@ -210,7 +210,7 @@ func (s *Agent) begin(a *shell.Turn, w *work) {
 	}
 	if w.effect.Step == sector.StepWait {
 		w.idle = true
-		w.cancel = s.Clock.After(max(0, w.effect.Until.Sub(s.Clock.Now())), func() { self.Tell(due{w}) })
+		w.cancel = s.Clock.After(st.PauseLeft(s.Clock.Now()), func() { self.Tell(due{w}) })
 		return
 	}
 	ctx, cancel := context.WithCancel(s.ctx)

@@ -46,6 +46,16 @@ func (p Policy) Pause(n uint32, chance uint64) time.Duration {
 	return pause - time.Duration(chance%uint64(pause/quarter+1))
 }
 
+// PauseLeft is how much is left of a pause; zero: nothing, or there is none. A pause that seems
+// longer than any can be was begun by a clock that was wrong, and is over.
+func (s Info) PauseLeft(now time.Time) time.Duration {
+	left := s.Until.Sub(now)
+	if s.Until.IsZero() || left < 0 || left > s.policy.MostPause {
+		return 0
+	}
+	return left
+}
+
 // retries are the states whose pause ends with one event.
 var retries = map[State]func(News) Event{
 	AddPieceFailed:     func(n News) Event { return &messages.SectorRetryWaitDeals{At: events.TimeToMessage(n.At)} },

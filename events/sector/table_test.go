@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -254,5 +255,25 @@ func TestThePageOfSectorsHasTheTable(t *testing.T) {
 		if !strings.Contains(string(page), row) {
 			t.Errorf("docs/sectors.md does not have the row\n%s", row)
 		}
+	}
+}
+
+// A clock that was a day ahead when the pause began: the sector does not wait for that day.
+func TestAPauseThatIsTooLongIsOver(t *testing.T) {
+	for left, want := range map[time.Duration]time.Duration{
+		time.Minute: time.Minute, time.Hour: time.Hour, time.Hour + 1: 0, 24 * time.Hour: 0, -time.Minute: 0,
+	} {
+		s := standing(SealFailed)
+		s.Until = start.Add(left)
+		if got := s.PauseLeft(start); got != want {
+			t.Errorf("until %s from now: %s are left, not %s", left, got, want)
+		}
+		out, err := Decide(s, Due{News{At: start}})
+		if err != nil || (len(out) > 0) != (want == 0) {
+			t.Errorf("until %s from now: %v, %v", left, names(out), err)
+		}
+	}
+	if got := standing(SealFailed).PauseLeft(start); got != 0 {
+		t.Errorf("without a pause %s are left", got)
 	}
 }
