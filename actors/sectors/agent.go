@@ -79,7 +79,7 @@ func newAgent(r *room, number uint64, parent shell.Ref, c *child) *Agent {
 		},
 		Stream: stream, Store: r.Store, Codec: r.Codec, Record: r.Record, Shown: r.Shown[stream],
 		Meta: func(sector.Info, sector.Event) events.Metadata { return r.Metadata(aboutSector(number).String()) },
-		Each: func(e sector.Event) { s.fields().Info(sector.NameOf(e)) },
+		Each: s.say,
 		OnDurable: func(a *shell.Turn, fresh []sector.Event) {
 			parent.Tell(changed{number, a.Self.Address(), s.journal.Durable, len(fresh) > 0})
 			s.act(a)
@@ -95,6 +95,19 @@ func aboutSector(number uint64) shell.Subject {
 
 func (s *Agent) fields() *logrus.Entry {
 	return s.Log.WithFields(logrus.Fields{"sector": s.number, "state": string(s.journal.Durable.State)})
+}
+
+// say logs an event, with the step that it is about and its reason.
+func (s *Agent) say(e sector.Event) {
+	entry, said := s.fields(), sector.NameOf(e)
+	if of, ok := e.(interface{ GetStep() string }); ok {
+		entry = entry.WithField("step", of.GetStep())
+		said += " " + of.GetStep()
+	}
+	if why, ok := e.(interface{ GetReason() string }); ok && why.GetReason() != "" {
+		said += ": " + why.GetReason()
+	}
+	entry.Info(said)
 }
 
 // Panicked ends the call of an agent that panicked: the next one begins its own.
