@@ -40,7 +40,9 @@ const (
 )
 
 // makeData writes the seeded data.
-func makeData(path string) error {
+func makeData(path string) error { return makeBytes(path, madeBytes) }
+
+func makeBytes(path string, size int64) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -49,7 +51,7 @@ func makeData(path string) error {
 	for i := range seed {
 		seed[i] = byte(uint64(madeSeed) >> (8 * (i % 8)))
 	}
-	_, err = io.CopyN(f, mathrand.NewChaCha8(seed), madeBytes)
+	_, err = io.CopyN(f, mathrand.NewChaCha8(seed), size)
 	return errors.Join(err, f.Close())
 }
 

@@ -105,6 +105,7 @@ type show struct {
 	started    atomic.Pointer[time.Time] // when the host was started last
 	kills      int
 	complaints []string // the last complaints of the host
+	logFile    *os.File // of the host
 }
 
 // Run runs the demonstration and returns its result. The error is nil only when
@@ -135,6 +136,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 func (s *show) close() {
 	if s.host != nil {
 		_ = s.host.kill() // Only when something failed before it was stopped.
+		_ = s.logFile.Close()
 	}
 	if s.client != nil {
 		s.client.close()
@@ -150,7 +152,7 @@ func (s *show) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	file, err := s.data()
+	file, err := s.data(madeBytes)
 	if err != nil {
 		return err
 	}
@@ -211,21 +213,25 @@ func (o Options) fits() error {
 	if err != nil {
 		return err
 	}
-	need := uint64(layout.SlotSize()) * uint64(layout.Slots())
-	size := config.Bytes(info.Size()).Human()
+	return o.hasRoom("slots", uint64(info.Size()), uint64(layout.SlotSize())*uint64(layout.Slots()))
+}
+
+// hasRoom refuses a file for which quota or disk lack room; the disk has to hold twice what is needed.
+func (o Options) hasRoom(what string, fileBytes, need uint64) error {
+	size := config.Bytes(fileBytes).Human()
 	if quota := uint64(o.Config.Quota); need > quota {
-		return fmt.Errorf("%w: the slots of a file of %s take %s, and the quota is %s; raise --quota, "+
+		return fmt.Errorf("%w: the %s of a file of %s take %s, and the quota is %s; raise --quota, "+
 			"or name a smaller file",
-			api.ErrDemoOptions, size, config.Bytes(need).Human(), config.Bytes(quota).Human())
+			api.ErrDemoOptions, what, size, config.Bytes(need).Human(), config.Bytes(quota).Human())
 	}
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(existing(o.Config.DataDir), &disk); err != nil {
 		return fmt.Errorf("look for space on the disk: %w", err)
 	}
 	if free := disk.Bavail * uint64(disk.Bsize); free/2 < need {
-		return fmt.Errorf("%w: the slots of a file of %s take %s, twice, and the disk of %s has %s; "+
+		return fmt.Errorf("%w: the %s of a file of %s take %s, twice, and the disk of %s has %s; "+
 			"name a smaller file",
-			api.ErrDemoOptions, size, config.Bytes(need).Human(), o.Config.DataDir, config.Bytes(free).Human())
+			api.ErrDemoOptions, what, size, config.Bytes(need).Human(), o.Config.DataDir, config.Bytes(free).Human())
 	}
 	return nil
 }
@@ -257,15 +263,16 @@ func readable(file string) error {
 	return f.Close()
 }
 
-func (s *show) data() (string, error) {
+// data is the file, or so many bytes that are made.
+func (s *show) data(made int64) (string, error) {
 	if s.File != "" {
 		return s.File, nil
 	}
 	file := filepath.Join(s.dir.Root, "made.bin")
-	if err := makeData(file); err != nil {
+	if err := makeBytes(file, made); err != nil {
 		return "", fmt.Errorf("make data: %w", err)
 	}
-	s.display.say("No FILE given: made %d MiB of seeded data, %s", madeBytes>>20, file)
+	s.display.say("No FILE given: made %d MiB of seeded data, %s", made>>20, file)
 	return file, nil
 }
 

@@ -3,31 +3,34 @@ package demo
 import (
 	"fmt"
 	"io"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// display shows what happens: on a terminal, a line for each slot that is
+// display shows what happens: on a terminal, a line for each slot or sector that is
 // redrawn below the messages; elsewhere only the messages.
 type display struct {
 	out      io.Writer
 	terminal bool
+	noun     string                  // of what has lines
+	stands   func(*itemLine) float64 // how far it is
 
 	mu    sync.Mutex
-	slots map[uint64]*slotLine
+	items map[uint64]*itemLine
 	drawn int // lines of bars on the screen
 	note  string
 }
 
-type slotLine struct {
+type itemLine struct {
 	state  string
 	proofs int
 }
 
 func newDisplay(out io.Writer, terminal bool) *display {
-	return &display{out: out, terminal: terminal, slots: map[uint64]*slotLine{}}
+	return &display{out: out, terminal: terminal, noun: "slot", stands: progress, items: map[uint64]*itemLine{}}
 }
 
 // say prints a message.
@@ -54,23 +57,23 @@ func (d *display) step(what string, done, total uint64) {
 	d.draw()
 }
 
-// slot shows the phase of a sale.
-func (d *display) slot(index uint64, state string) {
+// is shows the phase of a sale, or the state of a sector.
+func (d *display) is(number uint64, state string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	l := d.slots[index]
+	l := d.items[number]
 	if l == nil {
-		l = &slotLine{}
-		d.slots[index] = l
+		l = &itemLine{}
+		d.items[number] = l
 	}
 	l.state = state
 }
 
 // proof counts an accepted proof.
-func (d *display) proof(index uint64) {
+func (d *display) proof(number uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if l := d.slots[index]; l != nil {
+	if l := d.items[number]; l != nil {
 		l.proofs++
 	}
 }
@@ -94,18 +97,13 @@ func (d *display) draw() {
 	if !d.terminal {
 		return
 	}
-	indices := make([]uint64, 0, len(d.slots))
-	for i := range d.slots {
-		indices = append(indices, i)
-	}
-	sort.Slice(indices, func(i, j int) bool { return indices[i] < indices[j] })
 	if d.note != "" {
 		fmt.Fprintln(d.out, d.note)
 		d.drawn++
 	}
-	for _, i := range indices {
-		l := d.slots[i]
-		fmt.Fprintf(d.out, "%s slot %d  %-15s %d proofs\n", bar(progress(l)), i, l.state, l.proofs)
+	for _, i := range slices.Sorted(maps.Keys(d.items)) {
+		l := d.items[i]
+		fmt.Fprintf(d.out, "%s %s %d  %-15s %d proofs\n", bar(d.stands(l)), d.noun, i, l.state, l.proofs)
 		d.drawn++
 	}
 }
@@ -118,7 +116,7 @@ var stands = map[string]float64{
 }
 
 // progress is how far a sale is.
-func progress(l *slotLine) float64 {
+func progress(l *itemLine) float64 {
 	if f, ok := stands[l.state]; ok {
 		return f
 	}

@@ -23,6 +23,9 @@ type line struct {
 	State string    `json:"state"`
 	Event string    `json:"event"`
 	Time  time.Time `json:"time"`
+	// Of sectors: the number, and the step that the line is about.
+	Sector *uint64 `json:"sector"`
+	Step   string  `json:"step"`
 }
 
 // host is the child process.

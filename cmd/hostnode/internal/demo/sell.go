@@ -15,29 +15,13 @@ import (
 
 // sell runs the host until all sales are settled.
 func (s *show) sell(ctx context.Context) error {
-	logFile, err := os.OpenFile(filepath.Join(s.dir.Root, "host.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("open the host's log: %w", err)
-	}
-	defer logFile.Close()
-	s.host = &host{
-		binary: s.Binary, args: []string{"run"}, env: s.hostEnv(), logTo: logFile, lines: make(chan line, 256),
-	}
-	if err := s.startHost(); err != nil {
-		return err
-	}
-	s.display.say("Host: process %d, account %s", s.host.pid(), s.account)
-	operator := s.Dial(s.dir)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	pacing := make(chan error, 1)
-	go func() {
-		pacing <- s.local.Run(ctx, pacer(s.local, func(ctx context.Context) (Progress, error) {
-			p, err := operator.Progress(ctx)
-			p.Working = p.Working || time.Since(*s.started.Load()) < settleTime
-			return p, err
-		}))
-	}()
+	operator := s.Dial(s.dir)
+	pacing, err := s.hosts(ctx, s.hostEnv(), operator.Progress)
+	if err != nil {
+		return err
+	}
 	if err := s.offer(ctx, operator); err != nil {
 		return err
 	}
@@ -48,9 +32,40 @@ func (s *show) sell(ctx context.Context) error {
 	s.request.ID = id
 	s.display.say("Client: posted request %s for %s of %s tokens",
 		id.Short(), s.request.Ask.Duration, tokens(price(s.request)))
-	if err := s.watch(ctx, operator, pacing); err != nil {
+	err = s.watch(ctx, pacing, s.seen, func(ctx context.Context) (bool, error) { return s.over(ctx, operator) })
+	if err != nil {
 		return err
 	}
+	return s.stopHost(ctx)
+}
+
+// hosts starts the host, and lets chain time run as it suits the host. What it returns receives why the
+// chain stopped.
+func (s *show) hosts(
+	ctx context.Context, env []string, progress func(context.Context) (Progress, error),
+) (<-chan error, error) {
+	var err error
+	s.logFile, err = os.OpenFile(filepath.Join(s.dir.Root, "host.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the host's log: %w", err)
+	}
+	s.host = &host{binary: s.Binary, args: []string{"run"}, env: env, logTo: s.logFile, lines: make(chan line, 256)}
+	if err := s.startHost(); err != nil {
+		return nil, err
+	}
+	s.display.say("Host: process %d, account %s", s.host.pid(), s.account)
+	pacing := make(chan error, 1)
+	go func() {
+		pacing <- s.local.Run(ctx, pacer(s.local, func(ctx context.Context) (Progress, error) {
+			p, err := progress(ctx)
+			p.Working = p.Working || time.Since(*s.started.Load()) < settleTime
+			return p, err
+		}))
+	}()
+	return pacing, nil
+}
+
+func (s *show) stopHost(ctx context.Context) error {
 	stopping, stop := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
 	defer stop()
 	return s.host.stop(stopping)
@@ -113,31 +128,41 @@ func (s *show) remember(l line) {
 	s.complaints = s.complaints[max(0, len(s.complaints)-maxComplaints):]
 }
 
-// watch shows what the host does until the request is over and every sale is
-// settled, and kills the host once meanwhile.
-func (s *show) watch(ctx context.Context, operator HostAPI, pacing <-chan error) error {
+// watch reads the host's log line by line, until it is over.
+func (s *show) watch(
+	ctx context.Context, pacing <-chan error, see func(line) error, over func(context.Context) (bool, error),
+) error {
 	tick := time.NewTicker(20 * pollEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case l := <-s.host.lines:
 			s.lines++
-			s.show(l)
-			if s.timeToKill() {
-				if err := s.crash(); err != nil {
-					return err
-				}
+			if err := see(l); err != nil {
+				return err
 			}
 		case err := <-pacing:
 			return fmt.Errorf("the chain stopped: %w", err)
 		case <-tick.C:
-			if done, err := s.over(ctx, operator); done || err != nil {
+			if alive, died := s.host.alive(); !alive {
+				return fmt.Errorf("%w: %w; see %s", api.ErrDemoHostEnded, died, s.logFile.Name())
+			}
+			if done, err := over(ctx); done || err != nil {
 				return err
 			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// seen shows what the host does, and kills it once meanwhile.
+func (s *show) seen(l line) error {
+	s.show(l)
+	if s.timeToKill() {
+		return s.crash()
+	}
+	return nil
 }
 
 // timeToKill is true once, when each slot has proven for about a period.
@@ -150,9 +175,6 @@ func (s *show) timeToKill() bool {
 
 // over reports whether nothing more will happen.
 func (s *show) over(ctx context.Context, operator HostAPI) (bool, error) {
-	if alive, died := s.host.alive(); !alive {
-		return false, fmt.Errorf("%w: %w; see %s", api.ErrDemoHostEnded, died, filepath.Join(s.dir.Root, "host.log"))
-	}
 	state, err := s.client.account.RequestState(ctx, s.request.ID)
 	if err != nil {
 		return false, fmt.Errorf("ask the chain about the request: %w", err)
@@ -184,7 +206,7 @@ func (s *show) show(l line) {
 	s.remember(l)
 	switch {
 	case l.Index != nil:
-		s.display.slot(*l.Index, l.State)
+		s.display.is(*l.Index, l.State)
 		if strings.HasPrefix(l.Msg, "The contract took the proof") ||
 			strings.HasPrefix(l.Msg, "The contract had the proof") {
 			s.proofs++
