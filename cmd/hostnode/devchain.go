@@ -57,7 +57,7 @@ func runDevchain(ctx context.Context, cmd *cobra.Command, c config.Config, fund 
 	if err != nil {
 		return err
 	}
-	local, err := node.LocalChain(ctx, c, dir, keys)
+	local, err := node.LocalChain(ctx, c, dir, keys, nil)
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,11 @@ var fileKinds = []kind{
 		"The summary says how each sale ended; host.log in the data directory has the details.",
 	},
 	{
+		"demo-incomplete", http.StatusConflict, ErrDemoIncomplete,
+		"Not everything happened to the sectors of the demonstration that should.",
+		"`hostnode sectors list` and `sectors timeline` say what each did; host.log in the data directory has the details.",
+	},
+	{
 		"audit-unclean", http.StatusConflict, ErrUnclean, "The audit has findings.",
 		"The findings name stream and revision. Keep the data directory as it is.",
 	},

@@ -49,6 +49,8 @@ var (
 	ErrDemoRefused = errors.New("the host refuses the availability")
 	// ErrDemoNotPaid: not all slots were sold and paid.
 	ErrDemoNotPaid = errors.New("the payout did not arrive for every slot")
+	// ErrDemoIncomplete: not all that is shown of sectors happened.
+	ErrDemoIncomplete = errors.New("not everything happened that should")
 	// ErrDemoStopped: a signal ended it before the end.
 	ErrDemoStopped = errors.New("stopped before the payout")
 	// ErrNotAgreed: the operator did not agree.

@@ -85,7 +85,7 @@ func (o Options) check() error {
 	case o.Periods < minPeriods || o.Periods > maxPeriods:
 		return fmt.Errorf("%w: --periods %d, want %d to %d", api.ErrDemoOptions, o.Periods, minPeriods, maxPeriods)
 	}
-	return o.refuseSettings()
+	return o.refuseSettings(fixedForSales)
 }
 
 // show is a demonstration in progress.
@@ -170,7 +170,7 @@ func (s *show) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.local, err = node.LocalChain(ctx, s.Config, s.dir, provingKeys); err != nil {
+	if s.local, err = node.LocalChain(ctx, s.Config, s.dir, provingKeys, nil); err != nil {
 		return err
 	}
 	s.display.say("Chain: development chain at block %d, marketplace %s", s.local.Head().Number, s.local.Marketplace)

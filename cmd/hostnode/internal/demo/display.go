@@ -78,6 +78,15 @@ func (d *display) proof(number uint64) {
 	}
 }
 
+// proofs says how many were accepted.
+func (d *display) proofs(number uint64, n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l := d.items[number]; l != nil {
+		l.proofs = n
+	}
+}
+
 // finish leaves the last picture standing.
 func (d *display) finish() {
 	d.mu.Lock()

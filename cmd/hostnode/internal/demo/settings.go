@@ -1,9 +1,11 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
@@ -25,10 +27,18 @@ var fixed = map[string]string{
 	"log.format":               "it reads the host's log",
 }
 
+// fixedForSales is why a setting cannot be given when slots are sold; empty: it can.
+func fixedForSales(key string) string {
+	if strings.HasPrefix(key, "sectors.") {
+		return "`hostnode demo sectors` shows sectors"
+	}
+	return fixed[key]
+}
+
 // refuseSettings names the first given setting that must not be given.
-func (o Options) refuseSettings() error {
+func (o Options) refuseSettings(fixed func(key string) string) error {
 	for _, key := range o.Config.Changed() {
-		if why, is := fixed[key]; is {
+		if why := fixed(key); why != "" {
 			return fmt.Errorf("%w: %s cannot be set for a demonstration: %s; leave it out",
 				api.ErrDemoOptions, key, why)
 		}
@@ -38,12 +48,12 @@ func (o Options) refuseSettings() error {
 
 // hostConfig is the host's configuration: the given settings, and those that
 // the demonstration chooses.
-func (o Options) hostConfig(endpoint, contract, source string) config.Config {
+func (o Options) hostConfig(endpoint, contract string, sources ...string) config.Config {
 	c := o.Config
 	c.Chain.Endpoint, c.Chain.Contract = endpoint, contract
 	c.Devchain.BlockInterval = idlePace
-	c.Content.Sources = slices.Concat([]string{source}, c.Content.Sources)
-	c.Sales.MaxSlotsPerRequest = o.Slots
+	c.Content.Sources = slices.Concat(sources, c.Content.Sources)
+	c.Sales.MaxSlotsPerRequest = cmp.Or(o.Slots, c.Sales.MaxSlotsPerRequest)
 	c.Log.Format = "json"
 	return c
 }

@@ -49,22 +49,13 @@ func (s *show) tell(ctx context.Context, store events.Store, views *projections.
 	p("\n== Ledger of bytes ==")
 	s.tellLedger(views)
 	p("\n== Audit ==")
-	p("%d events in %d streams replayed: %s.", report.Events, report.Streams, verdict(report))
-	for _, f := range report.Findings {
-		p("  %s %s revision %d: %s", f.Severity, f.Stream, f.Revision, f.Sentence)
-	}
+	s.tellAudit(report)
 	p("\n== Where it lies, and what looks at it ==")
-	p("Everything is in %s (the host's log: host.log).", s.dir.Root)
-	if url := s.Config.EventStore.URL; url != "" {
-		p("The record is in %s.", esdb.Redact(url))
-	}
 	slot := "SLOT"
 	if len(rows) > 0 {
 		slot = rows[0].Slot[:10]
 	}
-	for _, line := range s.commands(slot) {
-		p("  %s", line)
-	}
+	s.tellPlaces(saleCommands(slot)...)
 	outcome := "NOT paid"
 	if sum.Paid {
 		outcome = "paid"
@@ -73,9 +64,29 @@ func (s *show) tell(ctx context.Context, store events.Store, views *projections.
 		sum.Slots, outcome, sum.ProofsSubmitted, sum.PeriodsProven, sum.ProofsMissed, sum.Seconds)
 }
 
-// commands are shell commands that inspect the data directory and go on with
-// it.
-func (s *show) commands(slot string) []string {
+func (s *show) tellAudit(report audit.Report) {
+	fmt.Fprintf(s.Out, "%d events in %d streams replayed: %s.\n", report.Events, report.Streams, verdict(report))
+	for _, f := range report.Findings {
+		fmt.Fprintf(s.Out, "  %s %s revision %d: %s\n", f.Severity, f.Stream, f.Revision, f.Sentence)
+	}
+}
+
+func (s *show) tellPlaces(looking ...string) {
+	fmt.Fprintf(s.Out, "Everything is in %s (the host's log: host.log).\n", s.dir.Root)
+	if url := s.Config.EventStore.URL; url != "" {
+		fmt.Fprintf(s.Out, "The record is in %s.\n", esdb.Redact(url))
+	}
+	for _, line := range s.commands(looking...) {
+		fmt.Fprintf(s.Out, "  %s\n", line)
+	}
+}
+
+func saleCommands(slot string) []string {
+	return []string{"hostnode sales", "hostnode sale " + slot, "hostnode availability list"}
+}
+
+// commands are shell commands that look into the data directory, and go on with it.
+func (s *show) commands(looking ...string) []string {
 	at := " --data-dir " + quoted(s.dir.Root)
 	if store := s.Config.EventStore; store.URL != "" {
 		at += " --store " + quoted(esdb.Redact(store.URL))
@@ -89,10 +100,11 @@ func (s *show) commands(slot string) []string {
 			given += " " + setting.Flag + "=" + quoted(setting.Value)
 		}
 	}
-	return []string{
-		"hostnode sales" + at, "hostnode sale " + slot + at, "hostnode availability list" + at,
-		"hostnode audit" + at, "hostnode run" + at + given + "   # the host goes on from here",
+	var all []string
+	for _, command := range append(looking, "hostnode audit") {
+		all = append(all, command+at)
 	}
+	return append(all, "hostnode run"+at+given+"   # the host goes on from here")
 }
 
 // quoted is a word for a shell.
@@ -183,7 +195,11 @@ func (s *show) tellLedger(views *projections.Projector) {
 			{"reserved for sales", l.Reserved},
 			{"stored for sales", l.Stored},
 			{"overhead", l.Overhead},
+			{"sectors", l.Sectors},
 		} {
+			if place.name == "sectors" && place.bytes == 0 {
+				continue
+			}
 			fmt.Fprintf(w, "%s\t%d bytes\t\n", place.name, place.bytes)
 		}
 	}

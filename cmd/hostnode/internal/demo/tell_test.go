@@ -11,7 +11,7 @@ import (
 func TestCommandsAtTheEndCanBePasted(t *testing.T) {
 	c := config.Default()
 	s := &show{Options: Options{Config: c}, dir: datadir.At("/data")}
-	for _, line := range s.commands("0x5107") {
+	for _, line := range s.commands(saleCommands("0x5107")...) {
 		if strings.Contains(line, "--store") || strings.Contains(line, "--prover") || !strings.Contains(line, " --data-dir /data") {
 			t.Errorf("with the defaults: %s", line)
 		}
@@ -23,7 +23,7 @@ func TestCommandsAtTheEndCanBePasted(t *testing.T) {
 		{Key: "prover.samples", Flag: "--prover-samples", Value: "1"},
 		{Key: "account.keyFile", Flag: "--account-key-file", Value: "/my key"},
 	}
-	lines := s.commands("0x5107")
+	lines := s.commands(saleCommands("0x5107")...)
 	for _, line := range lines {
 		if !strings.Contains(line, ` --store 'esdb://ann@host:2113?tlsCaFile=/my ca' --event-store-password-file '/it'\''s'`) {
 			t.Errorf("with a store: %s", line)

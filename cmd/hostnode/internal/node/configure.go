@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
@@ -56,8 +57,10 @@ func DevelopmentKeys(ctx context.Context, c config.Prover, say prover.Progress) 
 	return r.keys, nil
 }
 
-// LocalChain opens the development chain of a data directory.
+// LocalChain opens the development chain of a data directory. The rules for sectors are those of a
+// new chain; nil: the development default.
 func LocalChain(ctx context.Context, c config.Config, dir datadir.Layout, keys *prover.Keys,
+	sectors *bindings.SectorConfig,
 ) (*localchain.Chain, error) {
 	ipc, err := dir.SocketPath("chain/devchain.ipc")
 	if err != nil {
@@ -66,6 +69,7 @@ func LocalChain(ctx context.Context, c config.Config, dir datadir.Layout, keys *
 	d := c.Devchain
 	return localchain.Open(ctx, localchain.Config{
 		Dir: dir.Chain(), IPCPath: ipc, HTTPPort: int(d.HTTPPort), WSPort: int(d.WSPort), Keys: keys,
+		Sectors: sectors,
 		Proofs: events.ProofConfig{
 			Period: d.Period, Timeout: d.Timeout,
 			Downtime: uint8(d.Downtime), DowntimeProduct: uint8(d.DowntimeProduct),

@@ -25,7 +25,7 @@ func (p *Process) openChain(ctx context.Context, c config.Config, parts *Parts) 
 	if err := p.chainIsHere(); err != nil {
 		return err
 	}
-	local, err := LocalChain(ctx, c, p.Dir.Layout, parts.Keys)
+	local, err := LocalChain(ctx, c, p.Dir.Layout, parts.Keys, nil)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,194 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/ethclient"
+
+	"github.com/hostnode/hostnode/chain/contracts"
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/events"
+)
+
+// contractLog is what the contract of sectors has said about the host since the demonstration began. Only
+// the chain knows what is proven.
+type contractLog struct {
+	client   *ethclient.Client
+	contract common.Address
+	account  events.Address
+	rules    bindings.SectorConfig
+
+	next     uint64 // the first block that is not read
+	firstDay uint64 // the proving period in which the demonstration began
+	messages int    // with proofs of possession
+	reward   *big.Int
+	sectors  map[uint64]*onContract
+}
+
+// onContract is what the contract has said about a sector.
+type onContract struct {
+	precommits, commits, terminations int
+	proven                            map[uint64]bool // by day
+	missed                            []missed
+	declared, promised, recovered     []uint64 // days from which, and in which
+	fees                              *big.Int
+}
+
+// missed are windows that closed without a proof.
+type missed struct{ day, days uint64 }
+
+func openContractLog(ctx context.Context, local *localchain.Chain) (*contractLog, error) {
+	c := &contractLog{
+		client: ethclient.NewClient(local.Attach()), contract: common.Address(local.SectorProvider),
+		next: local.Head().Number + 1, reward: new(big.Int), sectors: map[uint64]*onContract{},
+	}
+	abi := bindings.NewSectorProvider()
+	answer, err := c.ask(ctx, abi.PackConfiguration())
+	if err == nil {
+		c.rules, err = abi.UnpackConfiguration(answer)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the contract of sectors: %w", err)
+	}
+	c.firstDay = local.Head().Number / c.rules.Proving.PeriodBlocks
+	return c, nil
+}
+
+func (c *contractLog) ask(ctx context.Context, data []byte) ([]byte, error) {
+	return c.client.CallContract(ctx, ethereum.CallMsg{To: &c.contract, Data: data}, nil)
+}
+
+// owed is what the contract owes the host's account.
+func (c *contractLog) owed(ctx context.Context) (events.Amount, error) {
+	abi := bindings.NewSectorProvider()
+	answer, err := c.ask(ctx, abi.PackOwed(common.Address(c.account)))
+	if err != nil {
+		return events.Amount{}, fmt.Errorf("ask the contract of sectors what it owes: %w", err)
+	}
+	owed, err := abi.UnpackOwed(answer)
+	if err != nil {
+		return events.Amount{}, fmt.Errorf("ask the contract of sectors what it owes: %w", err)
+	}
+	return events.AmountFromBig(owed)
+}
+
+// dayOf is the day of a block, counted from 1 with the day on which the demonstration began.
+func (c *contractLog) dayOf(block uint64) uint64 { return c.day(block / c.rules.Proving.PeriodBlocks) }
+
+func (c *contractLog) day(period uint64) uint64 { return period + 1 - c.firstDay }
+
+func (c *contractLog) of(number uint64) *onContract {
+	s := c.sectors[number]
+	if s == nil {
+		s = &onContract{proven: map[uint64]bool{}, fees: new(big.Int)}
+		c.sectors[number] = s
+	}
+	return s
+}
+
+// read reads what the contract said up to a block, and returns it in sentences.
+func (c *contractLog) read(ctx context.Context, head uint64) ([]string, error) {
+	if head < c.next {
+		return nil, nil
+	}
+	logs, err := c.client.FilterLogs(ctx, ethereum.FilterQuery{
+		FromBlock: new(big.Int).SetUint64(c.next), ToBlock: new(big.Int).SetUint64(head),
+		Addresses: []common.Address{c.contract},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what the contract of sectors says: %w", err)
+	}
+	c.next = head + 1
+	var said []string
+	for i := range logs {
+		e, err := contracts.UnpackSectorEvent(&logs[i])
+		if err != nil {
+			return said, fmt.Errorf("read what the contract of sectors says: %w", err)
+		}
+		if sentence := c.hear(e); sentence != "" {
+			said = append(said, sentence)
+		}
+	}
+	return said, nil
+}
+
+// hear takes one event, and returns it in a sentence; empty: it is no news.
+func (c *contractLog) hear(e contracts.SectorEvent) string {
+	switch e := e.(type) {
+	case *bindings.SectorProviderPreCommitted:
+		c.of(e.Number).precommits++
+	case *bindings.SectorProviderCommitted:
+		c.of(e.Number).commits++
+		return fmt.Sprintf("the seal of sector %d is verified; its first proof is due on day %d",
+			e.Number, c.day(e.FirstPeriod))
+	case *bindings.SectorProviderProven:
+		c.messages++
+		c.reward.Add(c.reward, e.Reward)
+		for _, n := range e.Numbers {
+			c.of(n).proven[c.day(e.Period)] = true
+		}
+		return fmt.Sprintf("day %d: possession of %s is proven, in one message, %d leaves each",
+			c.day(e.Period), numbered(e.Numbers), c.rules.Proving.Leaves)
+	case *bindings.SectorProviderMissed:
+		s := c.of(e.Number)
+		s.missed = append(s.missed, missed{c.day(e.Period), e.Periods})
+		s.fees.Add(s.fees, e.Fee)
+		return fmt.Sprintf("sector %d was not proven on day %d; a fee of %s tokens is taken from its deposit",
+			e.Number, c.day(e.Period), decimal(e.Fee, 6))
+	case *bindings.SectorProviderFaultDeclared:
+		s := c.of(e.Number)
+		s.declared = append(s.declared, c.day(e.FromPeriod))
+		return fmt.Sprintf("the fault of sector %d is declared; it owes no proof from day %d", e.Number, c.day(e.FromPeriod))
+	case *bindings.SectorProviderRecoveryDeclared:
+		s := c.of(e.Number)
+		s.promised = append(s.promised, c.day(e.Period))
+		return fmt.Sprintf("sector %d is to recover with its proof of day %d", e.Number, c.day(e.Period))
+	case *bindings.SectorProviderRecovered:
+		s := c.of(e.Number)
+		s.recovered = append(s.recovered, c.day(e.Period))
+		return fmt.Sprintf("sector %d has recovered on day %d", e.Number, c.day(e.Period))
+	case *bindings.SectorProviderTerminated:
+		s := c.of(e.Number)
+		s.terminations++
+		s.fees.Add(s.fees, e.Fee)
+		return fmt.Sprintf("sector %d is terminated: %s tokens are lost, %s are returned",
+			e.Number, decimal(e.Fee, 6), decimal(e.Returned, 6))
+	}
+	return ""
+}
+
+// daysProven are the days on which a sector was proven, in order.
+func (c *contractLog) daysProven(number uint64) []uint64 {
+	return slices.Sorted(maps.Keys(c.of(number).proven))
+}
+
+// numbered names sectors.
+func numbered(numbers []uint64) string {
+	if len(numbers) == 1 {
+		return fmt.Sprintf("sector %d", numbers[0])
+	}
+	return fmt.Sprintf("sectors %s", listed(numbers))
+}
+
+// listed is "1, 2 and 3".
+func listed(numbers []uint64) string {
+	text := ""
+	for i, n := range numbers {
+		switch {
+		case i == 0:
+		case i == len(numbers)-1:
+			text += " and "
+		default:
+			text += ", "
+		}
+		text += fmt.Sprint(n)
+	}
+	return text
+}

@@ -1,0 +1,326 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file is what happens in the demonstration of sectors, in its order.
+
+// act is something that somebody does when it is time.
+type act struct {
+	when func() bool
+	do   func(context.Context) error
+}
+
+// Limits of a demonstration of sectors.
+const (
+	// daysBefore is on how many days each sector is proven before something happens to it.
+	daysBefore = 2
+	// daysMore is how many days it may take beyond those that are wanted.
+	daysMore = 20
+	// orderTime is how long the host may take to answer an order; a piece is read meanwhile.
+	orderTime = 5 * time.Minute
+)
+
+// play runs the host until everything has happened.
+func (s *sectorShow) play(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.operator = s.options.DialSectors(s.dir)
+	s.plan = s.acts()
+	pacing, err := s.hosts(ctx, s.hostEnv(), s.operator.Progress)
+	if err != nil {
+		return err
+	}
+	if err := s.watch(ctx, pacing, s.heard, s.goesOn); err != nil {
+		return err
+	}
+	return s.stopHost(ctx)
+}
+
+// acts are what happens, one after the other.
+func (s *sectorShow) acts() []act {
+	of := func(roles ...int) func() bool {
+		return func() bool {
+			return !slices.ContainsFunc(roles, func(role int) bool {
+				return len(s.contract.of(s.sectors[role]).proven) < daysBefore
+			})
+		}
+	}
+	return []act{
+		{func() bool { return true }, s.beginAll},
+		{of(damaged, faulty, terminated, sound), s.terminate},
+		{of(damaged, faulty), s.declare},
+		{of(damaged, faulty), s.hurt},
+	}
+}
+
+// goesOn looks at sectors and contract, does what is next, and reports whether everything has happened.
+func (s *sectorShow) goesOn(ctx context.Context) (bool, error) {
+	if p, err := s.operator.Progress(ctx); err != nil || p.Head == 0 {
+		return false, nil //nolint:nilerr // The host is starting; the chain waits for it, but not for ever.
+	}
+	rows, err := s.operator.Sectors(ctx)
+	if err != nil {
+		return false, nil //nolint:nilerr // The same.
+	}
+	for _, row := range rows {
+		s.rows[row.SectorNumber] = row
+	}
+	said, err := s.contract.read(ctx, s.local.Head().Number)
+	for _, sentence := range said {
+		s.display.say("Contract: %s", sentence)
+	}
+	if err != nil {
+		return false, err
+	}
+	for i, n := range s.sectors {
+		row := s.rows[n]
+		s.display.is(n, row.State)
+		s.display.proofs(n, len(s.contract.of(n).proven))
+		if row.Parked != "" {
+			return false, fmt.Errorf("%w: sector %d, the one that is %s, waits for somebody: %s",
+				api.ErrDemoIncomplete, n, roles[i], row.Parked)
+		}
+	}
+	if len(s.plan) > 0 {
+		if !s.plan[0].when() {
+			return false, s.late()
+		}
+		order, cancel := context.WithTimeout(ctx, orderTime)
+		defer cancel()
+		err := s.plan[0].do(order)
+		s.plan = s.plan[1:]
+		return false, err
+	}
+	if s.happened() {
+		return true, nil
+	}
+	return false, s.late()
+}
+
+// late is an error when it takes more days than it may.
+func (s *sectorShow) late() error {
+	day, most := s.contract.dayOf(s.local.Head().Number), uint64(s.options.Days+daysMore)
+	if day <= most {
+		return nil
+	}
+	var states []string
+	for i, n := range s.sectors {
+		states = append(states, fmt.Sprintf("sector %d (%s) is %s", n, roles[i], s.rows[n].State))
+	}
+	return fmt.Errorf("%w after %d days: %s", api.ErrDemoIncomplete, most, strings.Join(states, ", "))
+}
+
+// happened reports whether everything has happened to the sectors, and the last day is proven.
+func (s *sectorShow) happened() bool {
+	for role, n := range s.sectors {
+		row, on := s.rows[n], s.contract.of(n)
+		switch {
+		case role == terminated:
+			if !row.Over {
+				return false
+			}
+			continue
+		case row.State != "Proving" || len(on.proven) < s.options.Days:
+			return false
+		case role != sound && len(on.recovered) == 0:
+			return false
+		}
+	}
+	return true
+}
+
+// roles are what the sectors are for, by number.
+var roles = [manySectors]string{
+	damaged: "damaged", faulty: "declared faulty", terminated: "terminated", sound: "sound",
+}
+
+// beginAll imports the pieces, and begins all sectors.
+func (s *sectorShow) beginAll(ctx context.Context) error {
+	for role := range manySectors {
+		n, err := s.operator.Begin(ctx, s.size)
+		if err != nil {
+			return fmt.Errorf("begin a sector: %w", err)
+		}
+		s.sectors = append(s.sectors, n)
+		s.display.is(n, "Empty")
+		for _, file := range s.files[role*piecesOfEach : (role+1)*piecesOfEach] {
+			piece, err := s.operator.Import(ctx, file)
+			if err != nil {
+				return fmt.Errorf("import %s: %w", file, err)
+			}
+			if err := s.operator.Add(ctx, n, piece); err != nil {
+				return fmt.Errorf("add piece %s to sector %d: %w", piece.CID, n, err)
+			}
+		}
+		if err := s.operator.Seal(ctx, n); err != nil {
+			return fmt.Errorf("seal sector %d: %w", n, err)
+		}
+	}
+	s.display.say("Operator: sectors %s begun, %d pieces of data in each, to be packed", listed(s.sectors), piecesOfEach)
+	return nil
+}
+
+func (s *sectorShow) terminate(ctx context.Context) error {
+	n := s.sectors[terminated]
+	s.display.say("Operator: hostnode sectors terminate %d, before its time", n)
+	return s.operator.Terminate(ctx, n, "its client wants it no longer")
+}
+
+func (s *sectorShow) declare(ctx context.Context) error {
+	n := s.sectors[faulty]
+	s.display.say("Operator: hostnode sectors force %d Faulty: a fault that is declared in time costs less", n)
+	return s.operator.Force(ctx, n, "Faulty", "its disk goes to another machine")
+}
+
+// Damage is the damage that was done, and who found it out.
+type Damage struct {
+	Sector uint64       `json:"sector"`
+	File   string       `json:"file"`
+	Bytes  events.Bytes `json:"bytes"`
+	Of     events.Bytes `json:"of"`
+	At     time.Time    `json:"at"`
+	// Day is when it was done, FoundOn when a challenge found it; 0: none did.
+	Day     uint64 `json:"day"`
+	FoundOn uint64 `json:"foundOn"`
+	Reason  string `json:"reason"`
+}
+
+// damagedTenth is which part of the data is damaged: one in so many.
+const damagedTenth = 10
+
+// hurt damages a tenth of the data of a sector, behind the back of the host.
+func (s *sectorShow) hurt(context.Context) error {
+	n := s.sectors[damaged]
+	d := Damage{
+		Sector: n, File: s.unsealed(n), Of: s.size, At: time.Now(), Day: s.contract.dayOf(s.local.Head().Number),
+	}
+	d.Bytes = (s.size + damagedTenth - 1) / damagedTenth
+	f, err := os.OpenFile(d.File, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("damage sector %d: %w", n, err)
+	}
+	data := make([]byte, d.Bytes)
+	from := int64(s.size / 4) //nolint:gosec // Below the largest sector.
+	if _, err = f.ReadAt(data, from); err == nil {
+		for i := range data {
+			data[i] ^= 0x15
+		}
+		_, err = f.WriteAt(data, from)
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("damage sector %d: %w", n, err)
+	}
+	s.damage = d
+	s.display.say("Somebody: damages %d of the %d bytes of sector %d, in %s. There is no sealed file: "+
+		"what is stored is the data.", d.Bytes, d.Of, n, d.File)
+	return nil
+}
+
+// heard shows a line of the host's log, and kills the host when it is time.
+func (s *sectorShow) heard(l line) error {
+	if l.Sector == nil {
+		s.show.show(l)
+		return nil
+	}
+	s.remember(l)
+	at := SectorLine{Sector: *l.Sector, State: l.State, Step: l.Step}
+	at.Event, _, _ = strings.Cut(l.Msg, ": ")
+	at.Event, _, _ = strings.Cut(at.Event, " ")
+	s.display.is(at.Sector, at.State)
+	if at.Event == "SectorFaulty" && at.Sector == s.damage.Sector && s.damage.FoundOn == 0 {
+		s.damage.FoundOn = s.contract.dayOf(s.local.Head().Number)
+		_, s.damage.Reason, _ = strings.Cut(l.Msg, ": ")
+	}
+	sentence := sectorNews[at.Event]
+	if _, reason, found := strings.Cut(l.Msg, ": "); found && sentence != "" {
+		sentence += ": " + reason
+	}
+	if l.Level != "info" {
+		sentence = l.Msg
+	}
+	if sentence != "" {
+		s.display.say("sector %d  %-17s %s", at.Sector, at.State, sentence)
+	}
+	if !s.timeToKillAt(at) {
+		return nil
+	}
+	s.killed = append(s.killed, time.Now())
+	return s.crash()
+}
+
+// timeToKillAt is true twice: when a step of sealing begins, and when a message goes out.
+func (s *sectorShow) timeToKillAt(l SectorLine) bool {
+	if s.options.KillAt != nil {
+		return s.options.KillAt(l)
+	}
+	if !s.Crash || l.Event != scheduled || len(s.sectors) < manySectors {
+		return false
+	}
+	switch s.kills {
+	case 0:
+		return l.Sector == s.sectors[sound] && l.Step == "PreCommit1"
+	case 1:
+		return slices.Contains(s.sectors, l.Sector) && l.Step == "SendCommit"
+	}
+	return false
+}
+
+// sectorNews says what an event means; the others are no news for a person.
+var sectorNews = map[string]string{
+	"SectorOpened":           "the ledger holds its space, and its deposit",
+	"SectorPieceAdded":       "a piece is written, and is what its commitment says",
+	"SectorPacked":           "it is packed",
+	"SectorTicket":           "it has a ticket, the hash of a past block",
+	"SectorOldTicket":        "its ticket is too old",
+	"SectorPreCommit1":       "the tree over its data is built",
+	"SectorPreCommit2":       "it has CommD, and CommR under its ticket",
+	"SectorPreCommitted":     "it is precommitted; its deposit is at stake",
+	"SectorSeedReady":        "its seed is drawn, the hash of a later block",
+	"SectorProofReady":       "the proof for it is made and recorded; now it may be sent",
+	"SectorCommitted":        "the contract took the proof of its seal",
+	"SectorFinalized":        "from now on it proves possession every day",
+	"SectorFaulty":           "it cannot be proven",
+	"SectorForceState":       "an operator says so",
+	"SectorFaultReported":    "its fault is declared",
+	"SectorFaultedFinal":     "the contract knows of its fault; now its data are mended",
+	"SectorRestored":         "its data are sound again",
+	"SectorRecoveryDeclared": "its recovery is declared",
+	"SectorRecovered":        "it has recovered",
+	"SectorTerminate":        "an operator wants it to end",
+	"SectorTerminating":      "its termination is mined",
+	"SectorTerminated":       "the contract has let it go",
+	"SectorRemove":           "its files may go",
+	"SectorRemoved":          "its files are gone",
+	"SectorReleased":         "the ledger has its space back",
+	"SectorSettled":          "its deposit is settled; it is over",
+	"SectorRetryScheduled":   "a step is tried again after a pause",
+	"SectorParked":           "it waits for somebody",
+	"SectorEventRefused":     "an order was refused",
+}
+
+// sectorStands is roughly how far a sector has come in each state.
+var sectorStands = map[string]float64{
+	"Empty": 0.02, "WaitDeals": 0.04, "AddPiece": 0.06, "Packing": 0.1, "GetTicket": 0.12, "PreCommit1": 0.16,
+	"PreCommit2": 0.22, "PreCommitting": 0.28, "WaitSeed": 0.34, "Committing": 0.42, "CommitWait": 0.48,
+	"FinalizeSector": 0.5, "Removed": 1,
+}
+
+func sectorProgress(l *itemLine) float64 {
+	if f, ok := sectorStands[l.state]; ok {
+		return f
+	}
+	return min(0.5+0.1*float64(l.proofs), 1)
+}

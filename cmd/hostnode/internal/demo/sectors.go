@@ -1,0 +1,299 @@
+package demo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/prover/commd"
+)
+
+// SectorOptions say what to demonstrate of sectors. Of Options, Slots, Periods, Kill and Dial are not
+// used.
+type SectorOptions struct {
+	Options
+	// Days is on how many days, which are proving periods of the contract, each sector is proven at
+	// least, unless it is terminated.
+	Days int
+	// KillAt, for tests, is asked after each line of the host's log about a sector whether to kill the host
+	// now; it replaces Crash.
+	KillAt func(SectorLine) bool
+	// DialSectors returns the running host's API, once it answers.
+	DialSectors func(dir datadir.Layout) SectorHost
+}
+
+// SectorLine is what the host's log says about a sector: an event, the state after it, and the step
+// that it is about, if any.
+type SectorLine struct {
+	Sector             uint64
+	Event, State, Step string
+}
+
+// SectorHost is what the demonstration asks of the host, as an operator would. An order that the
+// host refuses is api.ErrDemoRefused.
+type SectorHost interface {
+	// Progress says what the host is doing; an error means that it does not answer.
+	Progress(ctx context.Context) (Progress, error)
+	// Import makes a piece of a file.
+	Import(ctx context.Context, file string) (events.SectorPiece, error)
+	// Begin begins an empty sector and returns its number.
+	Begin(ctx context.Context, size events.Bytes) (uint64, error)
+	// Add adds a piece to a sector, Seal says that no more come.
+	Add(ctx context.Context, sector uint64, piece events.SectorPiece) error
+	Seal(ctx context.Context, sector uint64) error
+	// Force puts a sector into a state, Terminate ends it; both say why.
+	Force(ctx context.Context, sector uint64, state, reason string) error
+	Terminate(ctx context.Context, sector uint64, reason string) error
+	// Sectors are all sectors; none while the host starts.
+	Sectors(ctx context.Context) ([]projections.Sector, error)
+}
+
+// What becomes of each sector of the demonstration.
+const (
+	damaged    = iota // its data are damaged, a challenge finds out, and they are mended from its pieces
+	faulty            // its fault is declared by the operator, and it recovers
+	terminated        // it is terminated
+	sound             // the host is killed while it is sealed
+	manySectors
+)
+
+const (
+	piecesOfEach = 2
+	// madeSectorBytes fill the pieces almost.
+	madeSectorBytes = 15 << 20
+	// leastFile is the smallest file that can be cut into pieces.
+	leastFile        = 1024
+	minDays, maxDays = 3, 50
+	// rewards are what the contract has for those that prove, in whole tokens.
+	rewards = 100
+)
+
+// sectorRules are those of the demonstration's chain: a day has 40 blocks and two windows; a challenge
+// has 44 leaves, so that one day finds a loss of a tenth with 99 %; a sector of 4 MiB puts down 0.42
+// tokens, and a day earns a hundredth of that.
+func sectorRules() *bindings.SectorConfig {
+	c := devchain.DefaultSectorConfig()
+	c.Proving.PeriodBlocks, c.Proving.Deadlines, c.Proving.Leaves = 40, 2, 44
+	c.Deposits.DepositPerByte, c.Deposits.RewardPerByte = 100_000_000_000, 1_000_000_000
+	return &c
+}
+
+// fixedForSectors are further settings that the demonstration of sectors chooses itself, and why.
+var fixedForSectors = map[string]string{
+	"sectors.sealer":     "it shows commd",
+	"sectors.contract":   "its chain has its own contract",
+	"sectors.deployedAt": "its chain has its own contract",
+	"sectors.directory":  "it damages a file there",
+	"sectors.size":       "the sectors are as large as their pieces need",
+}
+
+// sectorShow is a demonstration of sectors in progress.
+type sectorShow struct {
+	show
+	options  SectorOptions
+	operator SectorHost
+	contract *contractLog
+	files    []string // the pieces, those of each sector side by side
+	size     events.Bytes
+	sectors  []uint64 // their numbers, in the order of what becomes of them
+	rows     map[uint64]projections.Sector
+	plan     []act
+	killed   []time.Time
+	damage   Damage
+}
+
+// RunSectors runs the demonstration and returns its result. The error is nil only when all of it
+// happened, and the audit is clean.
+func RunSectors(ctx context.Context, o SectorOptions) (SectorSummary, error) {
+	if err := o.check(); err != nil {
+		return SectorSummary{}, err
+	}
+	size, err := o.begin()
+	if err != nil {
+		return SectorSummary{}, err
+	}
+	s := &sectorShow{
+		show: show{
+			Options: o.Options, dir: datadir.At(o.Config.DataDir), began: time.Now(),
+			display: newDisplay(o.Out, o.Terminal), client: &client{},
+		},
+		options: o, size: size, rows: map[uint64]projections.Sector{},
+	}
+	s.display.noun, s.display.stands = "sector", sectorProgress
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer s.close()
+	if err := s.prepare(ctx); err != nil {
+		return SectorSummary{}, err
+	}
+	if err := s.play(ctx); err != nil {
+		return SectorSummary{}, err
+	}
+	return s.summarize(ctx)
+}
+
+func (s *sectorShow) close() {
+	if s.contract != nil {
+		s.contract.client.Close()
+	}
+	s.show.close()
+}
+
+func (o SectorOptions) check() error {
+	if o.Days < minDays || o.Days > maxDays {
+		return fmt.Errorf("%w: --days %d, want %d to %d", api.ErrDemoOptions, o.Days, minDays, maxDays)
+	}
+	return o.refuseSettings(func(key string) string {
+		if key == "sectors.sealer" && o.Config.Sectors.Sealer == sealerOfDemo {
+			return ""
+		}
+		return cmp.Or(fixed[key], fixedForSectors[key])
+	})
+}
+
+// sealerOfDemo is the sealer that is shown.
+const sealerOfDemo = "commd"
+
+// begin refuses, before anything is written, what cannot be run, and returns how large the sectors are.
+func (o SectorOptions) begin() (events.Bytes, error) {
+	bytes := uint64(madeSectorBytes)
+	if o.File != "" {
+		if err := readable(o.File); err != nil {
+			return 0, err
+		}
+		info, err := os.Stat(o.File)
+		if err != nil {
+			return 0, fmt.Errorf("%w: %w", api.ErrFile, err)
+		}
+		bytes = uint64(info.Size())
+	}
+	if bytes < leastFile {
+		return 0, fmt.Errorf("%w: %s has %d bytes, and is cut into %d pieces; name one of %d bytes at least",
+			api.ErrDemoOptions, o.File, bytes, manySectors*piecesOfEach, leastFile)
+	}
+	piece, err := commd.PieceSize(eachOf(bytes))
+	if err == nil {
+		err = commd.CheckSectorSize(max(piece*piecesOfEach, commd.MinSectorSize))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s cannot be cut into pieces of sectors: %w", api.ErrDemoOptions, o.File, err)
+	}
+	size := max(piece*piecesOfEach, commd.MinSectorSize)
+	if err := o.hasRoom("sectors", bytes, manySectors*(size+commd.TreeSize(size))); err != nil {
+		return 0, err
+	}
+	dir, err := datadir.OpenBriefly(o.Config.DataDir, time.Now(), true)
+	if err != nil {
+		return 0, err
+	}
+	return events.Bytes(size), dir.Close() // The host takes it.
+}
+
+// eachOf is how many bytes of a file go into each piece but the last one, which may have fewer.
+func eachOf(bytes uint64) uint64 {
+	const n = manySectors * piecesOfEach
+	return (bytes + n - 1) / n
+}
+
+// prepare sets up everything but the host: data, keys, chain, accounts.
+func (s *sectorShow) prepare(ctx context.Context) error {
+	key, err := s.accountKey()
+	if err != nil {
+		return err
+	}
+	file, err := s.data(madeSectorBytes)
+	if err != nil {
+		return err
+	}
+	if err := s.cut(file); err != nil {
+		return fmt.Errorf("cut %s into pieces: %w", file, err)
+	}
+	provingKeys, err := s.provingKeys(ctx)
+	if err != nil {
+		return err
+	}
+	if s.local, err = node.LocalChain(ctx, s.Config, s.dir, provingKeys, sectorRules()); err != nil {
+		return err
+	}
+	if s.contract, err = openContractLog(ctx, s.local); err != nil {
+		return err
+	}
+	if err := s.client.enter(ctx, s.local, events.Amount{}); err != nil {
+		return err
+	}
+	if err := s.openAccount(ctx, key); err != nil {
+		return err
+	}
+	s.contract.account = s.account
+	token := events.Must(events.ParseAmount("1000000000000000000"))
+	if err := s.local.FundSectors(ctx, token.MulSaturating(rewards)); err != nil {
+		return err
+	}
+	p := s.contract.rules.Proving
+	s.display.say("Chain: development chain at block %d, contract of sectors %s: a day has %d blocks in %d windows, "+
+		"a challenge %d leaves", s.local.Head().Number, s.local.SectorProvider, p.PeriodBlocks, p.Deadlines, p.Leaves)
+	return nil
+}
+
+// cut writes the pieces of the file, each into a file of its own.
+func (s *sectorShow) cut(file string) error {
+	in, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(s.dir.Root, "client")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	each := int64(eachOf(uint64(info.Size()))) //nolint:gosec // The size of a file.
+	for i := range int64(manySectors * piecesOfEach) {
+		path := filepath.Join(dir, fmt.Sprintf("piece-%d", i+1))
+		out, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(out, io.NewSectionReader(in, i*each, min(each, info.Size()-i*each)))
+		if closed := out.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return err
+		}
+		s.files = append(s.files, path)
+	}
+	s.display.say("Data: %s is %d bytes; cut into %d pieces for %d sectors of %s",
+		filepath.Base(file), info.Size(), len(s.files), manySectors, config.Bytes(s.size).Human())
+	return nil
+}
+
+// hostEnv is the environment of the host.
+func (s *sectorShow) hostEnv() []string {
+	c := s.hostConfig(s.local.IPCPath(), s.local.Marketplace.String())
+	c.Sectors.Sealer = sealerOfDemo
+	c.Sectors.Contract, c.Sectors.DeployedAt = s.local.SectorProvider.String(), s.local.SectorBlock
+	return append(config.Foreign(os.Environ()), c.Environ()...)
+}
+
+// unsealed is the file with the data of a sector.
+func (s *sectorShow) unsealed(number uint64) string {
+	provider := strings.TrimPrefix(s.account.String(), "0x")
+	return filepath.Join(s.dir.Root, "sectors", fmt.Sprintf("%s-%d", provider, number), "unsealed")
+}

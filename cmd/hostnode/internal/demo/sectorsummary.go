@@ -1,0 +1,236 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/projections/audit"
+)
+
+// SectorSummary is the result of a demonstration of sectors. All of it but the times of kills and of damage is read
+// from the event store and the chain after the host has stopped.
+type SectorSummary struct {
+	// Complete: all of it happened.
+	Complete bool   `json:"complete"`
+	Missing  string `json:"missing,omitempty"` // what did not happen
+	Proves   string `json:"proves"`            // what the proofs show
+	Provider string `json:"provider"`
+	// Days have begun since the demonstration did; one is a proving period.
+	Days    uint64         `json:"days"`
+	Sectors []SectorResult `json:"sectors"`
+	// Proofs are those of possession, one for a sector and a day; Messages brought them to the contract.
+	Proofs            int     `json:"proofs"`
+	Messages          int     `json:"messages"`
+	Damage            Damage  `json:"damage"`
+	Kills             []Kill  `json:"kills"`
+	Reward            string  `json:"reward"`
+	Owed              string  `json:"owed"` // by the contract: rewards, and what is returned of deposits
+	HostBalanceBefore string  `json:"hostBalanceBefore"`
+	HostBalanceAfter  string  `json:"hostBalanceAfter"`
+	AuditFindings     int     `json:"auditFindings"`
+	Events            uint64  `json:"events"`
+	Seconds           float64 `json:"seconds"`
+	DataDir           string  `json:"dataDir"`
+}
+
+// SectorResult is what became of a sector. Amounts are in base units.
+type SectorResult struct {
+	Sector     uint64       `json:"sector"`
+	Role       string       `json:"role"`
+	State      string       `json:"state"`
+	Over       bool         `json:"over"`
+	Size       events.Bytes `json:"size"`
+	Payload    events.Bytes `json:"payload"`
+	CommD      string       `json:"commD"`
+	DaysProven []uint64     `json:"daysProven"`
+	// DaysMissed is how many windows closed without a proof that was due, or was not due because of a
+	// declared fault.
+	DaysMissed   uint64                 `json:"daysMissed"`
+	DeclaredFrom []uint64               `json:"declaredFrom,omitempty"` // days
+	RecoveredOn  []uint64               `json:"recoveredOn,omitempty"`  // days
+	Deposit      string                 `json:"deposit"`                // at stake
+	Returned     string                 `json:"returned"`
+	Fees         string                 `json:"fees"` // that the contract took from it
+	Messages     map[string]int         `json:"messages"`
+	Steps        []projections.StepTime `json:"steps"`
+}
+
+// Kill is an end of the host by SIGKILL, and in which steps that was: they had begun by the
+// record, and had no result.
+type Kill struct {
+	At time.Time `json:"at"`
+	In []string  `json:"in"`
+}
+
+// summarize reads the record and prints the summary.
+func (s *sectorShow) summarize(ctx context.Context) (SectorSummary, error) {
+	s.display.finish()
+	store, err := stores.Open(ctx, stores.FromConfig(s.Config), nil)
+	if err != nil {
+		return SectorSummary{}, fmt.Errorf("read the record: %w", err)
+	}
+	defer store.Close()
+	views, err := projections.Open(ctx, store, projections.Config{})
+	if err != nil {
+		return SectorSummary{}, fmt.Errorf("read the record: %w", err)
+	}
+	defer views.Close()
+	report, err := audit.Run(ctx, store, audit.Options{})
+	if err != nil {
+		return SectorSummary{}, fmt.Errorf("audit: %w", err)
+	}
+	sum := SectorSummary{
+		Proves: "possession", Provider: s.account.String(), Days: s.contract.dayOf(s.local.Head().Number),
+		Damage: s.damage, Messages: s.contract.messages, Reward: s.contract.reward.String(),
+		HostBalanceBefore: s.before.String(), AuditFindings: len(report.Findings), Events: report.Events,
+		DataDir: s.dir.Root,
+	}
+	if err := s.money(ctx, &sum); err != nil {
+		return sum, err
+	}
+	if sum.Kills, err = s.killsInRecord(ctx, store); err != nil {
+		return sum, err
+	}
+	s.results(views, &sum)
+	sum.Missing = s.missing(sum)
+	sum.Complete = sum.Missing == ""
+	sum.Seconds = time.Since(s.began).Seconds()
+	s.tellSectors(ctx, store, views, report, sum)
+	switch {
+	case !sum.Complete:
+		return sum, fmt.Errorf("%w: %s", api.ErrDemoIncomplete, sum.Missing)
+	case !report.Clean():
+		return sum, api.ErrUnclean
+	}
+	return sum, nil
+}
+
+func (s *sectorShow) money(ctx context.Context, sum *SectorSummary) error {
+	after, err := s.client.account.BalanceOf(ctx, s.account)
+	if err != nil {
+		return fmt.Errorf("read the host's balance: %w", err)
+	}
+	owed, err := s.contract.owed(ctx)
+	sum.HostBalanceAfter, sum.Owed = after.Tokens.String(), owed.String()
+	return err
+}
+
+// results reads what became of each sector.
+func (s *sectorShow) results(views *projections.Projector, sum *SectorSummary) {
+	for _, p := range views.Sectors().Providers {
+		for _, row := range p.Sectors {
+			s.rows[row.SectorNumber] = row
+		}
+	}
+	for role, n := range s.sectors {
+		row, on := s.rows[n], s.contract.of(n)
+		r := SectorResult{
+			Sector: n, Role: roles[role], State: row.State, Over: row.Over, Size: row.Size, CommD: row.CommD,
+			DaysProven: s.contract.daysProven(n), DeclaredFrom: on.declared, RecoveredOn: on.recovered,
+			Deposit: row.Deposit, Returned: row.DepositReturned, Fees: on.fees.String(), Steps: row.Steps,
+			Messages: map[string]int{
+				"precommit": on.precommits, "commit": on.commits, "fault": len(on.declared),
+				"recovery": len(on.promised), "termination": on.terminations,
+			},
+		}
+		for _, p := range row.Pieces {
+			r.Payload += p.Payload
+		}
+		for _, m := range on.missed {
+			r.DaysMissed += m.days
+		}
+		sum.Proofs += len(r.DaysProven)
+		sum.Sectors = append(sum.Sectors, r)
+	}
+}
+
+// killsInRecord finds in the record which steps had begun, and had no result, when the host was killed: the host
+// that was started next went on with them.
+func (s *sectorShow) killsInRecord(ctx context.Context, store events.Store) ([]Kill, error) {
+	var at [][]string // by start of the host
+	states, codec := map[uint64]sector.Info{}, catalog.Codec()
+	for r, err := range store.ReadAll(ctx, 0, 0) {
+		if err != nil {
+			return nil, fmt.Errorf("read the record: %w", err)
+		}
+		if r.Stream != events.HostStream(s.account) {
+			host, n, err := events.ParseSectorStream(r.Stream)
+			if err != nil || host != s.account {
+				continue
+			}
+			st, known := states[n]
+			if !known {
+				st = sector.New(sector.Policy{})
+			}
+			if e, err := codec.Decode(r); err == nil {
+				states[n] = sector.Evolve(st, e.(sector.Event)) //nolint:forcetypeassert // In such a stream.
+			}
+			continue
+		}
+		if e, err := codec.Decode(r); err == nil {
+			if _, starts := e.(*messages.HostStarted); starts {
+				at = append(at, openSteps(states))
+			}
+		}
+	}
+	var kills []Kill
+	for i, when := range s.killed {
+		if start := len(at) - len(s.killed) + i; start >= 0 {
+			kills = append(kills, Kill{when, at[start]})
+		}
+	}
+	return kills, nil
+}
+
+// openSteps are the steps that have begun and have no result, without those that only wait.
+func openSteps(states map[uint64]sector.Info) (open []string) {
+	for n, st := range states {
+		if st.Step.Key != "" && st.Until.IsZero() && !waits[st.Step.Name] {
+			open = append(open, fmt.Sprintf("%s of sector %d", st.Step.Name, n))
+		}
+	}
+	slices.Sort(open)
+	return open
+}
+
+// waits are the steps in which nothing is done but waiting for the chain.
+var waits = map[sector.Step]bool{
+	sector.StepWaitSeed: true, sector.StepWaitCommit: true, sector.StepWaitFault: true,
+	sector.StepWaitRecovery: true, sector.StepWaitTermination: true, sector.StepWaitFinality: true,
+}
+
+// missing says what did not happen that should; empty: everything did.
+func (s *sectorShow) missing(sum SectorSummary) string {
+	for role, r := range sum.Sectors {
+		for _, want := range []struct {
+			met  bool
+			what string
+		}{
+			{r.Messages["precommit"] == 1 && r.Messages["commit"] == 1, "not one precommit and one proof of its seal"},
+			{role == terminated || r.State == "Proving", "it is not proving"},
+			{role == terminated || len(r.DaysProven) >= s.options.Days, "it was not proven on enough days"},
+			{role != sound || r.DaysMissed == 0, "it was sound, and missed a proof"},
+			{role != terminated || r.Over && r.Messages["termination"] == 1, "it was not terminated, or is not over"},
+			{role == terminated || role == sound || len(r.DeclaredFrom) > 0 && len(r.RecoveredOn) > 0,
+				"its fault was not declared, or it did not recover"},
+			{role != damaged || sum.Damage.FoundOn > 0, "no challenge found its damage"},
+		} {
+			if !want.met {
+				return fmt.Sprintf("sector %d (%s): %s", r.Sector, r.Role, want.what)
+			}
+		}
+	}
+	if s.Crash && s.options.KillAt == nil && !slices.ContainsFunc(sum.Kills, func(k Kill) bool { return len(k.In) > 0 }) {
+		return "the host was not killed in a step"
+	}
+	return ""
+}
