@@ -81,7 +81,7 @@ func (p *painter) fold(stream string, m any) {
 	case sale.Event:
 		p.sales[stream] = sale.Evolve(p.sales[stream], m)
 	case sector.Event:
-		p.sectors[stream] = sector.Evolve(p.sectors[stream], m)
+		p.sectors[stream] = withMade(p.sectors[stream], sector.Evolve(p.sectors[stream], m), m)
 	default:
 		p.count(stream, m)
 	}
@@ -229,6 +229,15 @@ func paintSale(say func(string, ...any), s sale.State) {
 		s.LastPeriod, s.DutyCount, s.Unchecked, s.Submitted, s.Missed)
 	say("  paid %t reward %s returned %s lost %s deleted %t settled %t reprocess %t reason %q",
 		s.Paid, s.Reward, s.Returned, s.Lost, s.Deleted, s.Settled, s.Reprocess, s.Reason)
+}
+
+// withMade is a sector with what sealing made of it, as it was once kept for life: the record has it still.
+func withMade(was, s sector.Info, e sector.Event) sector.Info {
+	switch e.(type) {
+	case *messages.SectorPreCommit2, *messages.SectorFinalized, *messages.SectorTerminated, *messages.SectorRemoved:
+		s.PreCommit1Out, s.Proof = was.PreCommit1Out, was.Proof
+	}
+	return s
 }
 
 func paintSector(say func(string, ...any), s sector.Info) {
