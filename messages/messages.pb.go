@@ -5789,12 +5789,15 @@ func (x *SectorReleased) GetParts() []string {
 	return nil
 }
 
-// SectorSettled: what became of the deposit, for good.
+// SectorSettled: what became of the deposit, for good. In a state before Removed: what a
+// precommit cost that is void, while the deposit is set aside for the next one.
 type SectorSettled struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
-	Returned      string                 `protobuf:"bytes,2,opt,name=returned,proto3" json:"returned,omitempty"`
-	Lost          string                 `protobuf:"bytes,3,opt,name=lost,proto3" json:"lost,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	At       *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`             // by the machine's clock
+	Returned string                 `protobuf:"bytes,2,opt,name=returned,proto3" json:"returned,omitempty"` // in all
+	Lost     string                 `protobuf:"bytes,3,opt,name=lost,proto3" json:"lost,omitempty"`         // in all
+	// With which the contract let go of it; none if it never held one.
+	Message       *string `protobuf:"bytes,4,opt,name=message,proto3,oneof" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5846,6 +5849,13 @@ func (x *SectorSettled) GetReturned() string {
 func (x *SectorSettled) GetLost() string {
 	if x != nil {
 		return x.Lost
+	}
+	return ""
+}
+
+func (x *SectorSettled) GetMessage() string {
+	if x != nil && x.Message != nil {
+		return *x.Message
 	}
 	return ""
 }
@@ -10408,11 +10418,14 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"R\n" +
 	"\x0eSectorReleased\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
-	"\x05parts\x18\x02 \x03(\tR\x05parts\"w\n" +
+	"\x05parts\x18\x02 \x03(\tR\x05parts\"\xa8\x01\n" +
 	"\rSectorSettled\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12 \n" +
 	"\breturned\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x03R\breturned\x12\x18\n" +
-	"\x04lost\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x03R\x04lost\"\x81\x01\n" +
+	"\x04lost\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x03R\x04lost\x12#\n" +
+	"\amessage\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x01H\x00R\amessage\x88\x01\x01B\n" +
+	"\n" +
+	"\b_message\"\x81\x01\n" +
 	"\x13SectorStepScheduled\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\x12\x18\n" +
@@ -11168,6 +11181,7 @@ func file_hostnode_messages_proto_init() {
 	}
 	file_hostnode_messages_proto_msgTypes[8].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[21].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[93].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[115].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[127].OneofWrappers = []any{}
 	type x struct{}

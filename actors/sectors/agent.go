@@ -200,6 +200,9 @@ func (s *Agent) act(a *shell.Turn) {
 	if !s.journal.Loaded {
 		return
 	}
+	if !cares(s.journal.Durable) {
+		s.seen = nil // Nobody looks on: when the chain has a say again, this is old news.
+	}
 	e := s.wanted()
 	if w := s.running; w != nil {
 		if w.effect.Key() == e.Key() || w.reporting {
@@ -217,6 +220,9 @@ func (s *Agent) act(a *shell.Turn) {
 // begin performs a step outside of the mailbox, or sets the clock for its time.
 func (s *Agent) begin(a *shell.Turn, w *work) {
 	self, st := a.Self, s.journal.Durable
+	if s.seen != nil && s.seen.Block.Number < s.from.Load() {
+		s.seen = nil
+	}
 	w.idle, w.seen = false, s.seen
 	if w.since == 0 && s.seen != nil {
 		w.since = s.seen.Block.Number

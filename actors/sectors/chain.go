@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/actors/shell"
@@ -168,6 +169,12 @@ func (s *Agent) settle(ctx context.Context, st sector.Info, key string, l look) 
 	if l.sighting != nil && lives(l.SectorOnChain) {
 		return nil, errWaits
 	}
+	return s.letGo(ctx, st, key, events.Amount{})
+}
+
+// letGo lets the contract let go of the deposit, and tells the ledger what is lost, and what is held from now
+// on. What an earlier precommit lost is not counted once more.
+func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held events.Amount) (sector.Event, error) {
 	got, err := s.Chain.Settle(ctx, key, st.Number)
 	switch {
 	case errors.Is(err, events.ErrTooEarly):
@@ -177,19 +184,47 @@ func (s *Agent) settle(ctx context.Context, st sector.Info, key string, l look) 
 	case st.Deposit.Less(got.Lost):
 		return nil, fmt.Errorf("the chain says that %s are lost, of a deposit of %s", got.Lost, st.Deposit)
 	}
-	err = s.askLedger(ctx, key, capacity.SettleDeposit{At: s.Clock.Now(), Sector: st.Number, Lost: got.Lost})
-	return &messages.SectorSettled{
-		At: events.TimeToMessage(s.Clock.Now()), Lost: got.Lost.String(),
-		Returned: st.Deposit.SubFloor(got.Lost).String(),
-	}, err
+	settled := &messages.SectorSettled{At: events.TimeToMessage(s.Clock.Now())}
+	if by := got.Receipt.TxHash; !by.Zero() {
+		settled.Message = proto.String(by.String())
+		if by == st.SettleMsg {
+			got.Lost = events.Amount{}
+		}
+	}
+	lost := st.Lost.AddSaturating(got.Lost)
+	settled.Lost = lost.String()
+	settled.Returned = st.Deposit.SubFloor(got.Lost).SubFloor(held).String()
+	return settled, s.askLedger(ctx, key, capacity.SettleDeposit{
+		At: s.Clock.Now(), Sector: st.Number, Held: held, Lost: lost, MaxDeposits: s.MaxDeposits,
+	})
 }
 
-// diagnose asks the world what became of a message.
-func (s *Agent) diagnose(ctx context.Context, st sector.Info) (f sector.Finding, reason string, err error) {
+// diagnose asks the world what became of a message. If the contract does not have the precommit any more,
+// what that cost is recorded first.
+func (s *Agent) diagnose(ctx context.Context, st sector.Info, key string) (sector.Command, error) {
 	on, err := s.Chain.Sector(ctx, st.Number)
 	if err != nil {
-		return "", "", asked(err)
+		return nil, asked(err)
 	}
+	if !st.PreCommitMessage.Zero() && !lives(on) && !on.Terminated {
+		event, err := shell.In(ctx, s.transactions, time.Time{}, func() (sector.Event, error) {
+			return s.letGo(ctx, st, key, st.Deposit)
+		})
+		if errors.Is(err, errWaits) {
+			err = away{fmt.Errorf("sector %d is on the chain again", st.Number)}
+		}
+		if settled, ok := event.(*messages.SectorSettled); ok && settled.Message != nil &&
+			settled.GetMessage() != st.SettleMsg.String() || err != nil {
+			return sector.Happened{News: s.said(), Key: key, Event: event}, err
+		}
+	}
+	finding, reason, err := s.finding(ctx, st, on)
+	return sector.ReportDiagnosis{News: s.said(), Key: key, Finding: finding, Reason: reason}, err
+}
+
+func (s *Agent) finding(ctx context.Context, st sector.Info, on events.SectorOnChain) (
+	f sector.Finding, reason string, err error,
+) {
 	if lives(on) && on.CommR != st.CommR {
 		return sector.BadSeal, fmt.Sprintf("the chain has it with CommR %s", on.CommR), nil
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
 )
@@ -236,6 +237,55 @@ func TestAReorganisationBehindTheOpeningOfAWindowIsNoFault(t *testing.T) {
 		h.until("proven again", func() bool { return h.world.effects["proven 1"] == 2 })
 		if h.count(1, "SectorFaulty") > 0 || h.world.missed > 0 || count(h.world.calls, "Possession") != 3 {
 			t.Errorf("missed %d, events %v", h.world.missed, h.events(1))
+		}
+	})
+}
+
+// A precommit that is void costs part of the deposit: the ledger knows it when the chain says it, and once; the
+// sector is sealed again, under another ticket.
+func TestAVoidPrecommitIsAccountedForAtOnce(t *testing.T) {
+	for _, at := range []string{"", "before Settle", "after Settle", "before append to capacity",
+		"after append to capacity", "before append to sector", "after append to sector"} {
+		t.Run(at, func(t *testing.T) {
+			inTime(t, func(h *host) {
+				n := h.create(piece("a"))
+				h.world.gone["Commit 1"] = fmt.Errorf("%w today", events.ErrSealerAway)
+				h.until("the seed", h.in(n, sector.Committing))
+				h.until("the precommit is void", func() bool { return h.world.onchain[n].Void })
+				delete(h.world.gone, "Commit 1")
+				if h.crashOnce(at); at == "" {
+					h.world.point = func(string) error { return nil }
+				}
+				h.until("it is accounted for", func() bool { return h.count(n, "SectorSettled") > 0 })
+				if one, _ := h.book(n); one.Lost != events.NewAmount(3) || one.Deposit.String() != "2048" {
+					t.Errorf("the ledger has %+v", one)
+				}
+				h.until("proving", h.in(n, sector.Proving))
+				h.do(sectors.Terminate{Number: n, By: "anna"})
+				h.until("over", func() bool { return h.info(n).Over() })
+				if st := h.info(n); st.Lost != events.NewAmount(8) || st.Returned.String() != "2043" {
+					t.Errorf("lost are %s, and %s returned", st.Lost, st.Returned)
+				}
+				if h.count(n, "SectorSettled") != 2 || h.world.effects["PreCommit 1"] != 2 {
+					t.Errorf("settled %d times; sent %v", h.count(n, "SectorSettled"), h.world.effects)
+				}
+			})
+		})
+	}
+}
+
+// One that is removed after its precommit was void has lost what that cost, and no more.
+func TestAVoidPrecommitIsCountedOnce(t *testing.T) {
+	inTime(t, func(h *host) {
+		n := h.create(piece("a"))
+		h.world.gone["Commit 1"] = fmt.Errorf("%w today", events.ErrSealerAway)
+		h.until("the precommit is void", func() bool { return h.world.onchain[n] != nil && h.world.onchain[n].Void })
+		h.world.gone["PreCommit1 1"] = events.ErrSealerAway
+		h.until("it is accounted for", func() bool { return h.count(n, "SectorSettled") > 0 })
+		h.do(sectors.Remove{Number: n, By: "anna"})
+		h.until("over", func() bool { return h.info(n).Over() })
+		if st := h.info(n); st.Lost != events.NewAmount(3) || st.Returned.String() != "2048" {
+			t.Errorf("lost are %s, and %s returned", st.Lost, st.Returned)
 		}
 	})
 }

@@ -71,6 +71,22 @@ func (h *host) audited() {
 	}
 }
 
+// crashOnce ends the host at the next point of that name.
+func (h *host) crashOnce(at string) {
+	h.world.point = func(name string) error {
+		if h.crashed.Load() {
+			return errCrash
+		}
+		if name == at {
+			at = ""
+			h.crashed.Store(true)
+			h.rt.Abandon()
+			return errCrash
+		}
+		return nil
+	}
+}
+
 // crashing makes each append a point at which the host may end.
 type crashing struct {
 	events.Store

@@ -39,8 +39,7 @@ func (s *Agent) final(l look) bool {
 func (s *Agent) perform(ctx context.Context, st sector.Info, e sector.Effect, l look) (sector.Command, error) {
 	call := func() (sector.Command, error) {
 		if e.Step == sector.StepDiagnose {
-			finding, reason, err := s.diagnose(ctx, st)
-			return sector.ReportDiagnosis{News: s.said(), Key: e.Key(), Finding: finding, Reason: reason}, err
+			return s.diagnose(ctx, st, e.Key())
 		}
 		event, err := s.step(ctx, st, e, l)
 		return sector.Happened{News: s.said(), Key: e.Key(), Event: event}, err

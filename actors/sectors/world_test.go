@@ -26,7 +26,8 @@ type world struct {
 	forked  uint64                     // changes the hashes of blocks
 	// tellsPast: of a sector that is over the contract says what it was, too.
 	tellsPast bool
-	refuses   map[uint64]bool // sectors whose proofs of possession the contract refuses
+	settled   map[uint64]events.SectorSettlement // the newest
+	refuses   map[uint64]bool                    // sectors whose proofs of possession the contract refuses
 
 	files   map[uint64]map[string][]byte // by sector: what each step left
 	made    map[string]int               // work of the sealer, by step and sector
@@ -52,7 +53,7 @@ func newWorld() *world {
 		onchain: map[uint64]*events.SectorOnChain{}, mined: map[string]events.Receipt{}, effects: map[string]int{},
 		keys:  map[string]map[string]bool{},
 		files: map[uint64]map[string][]byte{}, made: map[string]int{}, damaged: map[uint64]bool{},
-		refuses: map[uint64]bool{}, lies: map[string]bool{}, hang: map[string]chan struct{}{}, gone: map[string]error{},
+		settled: map[uint64]events.SectorSettlement{}, refuses: map[uint64]bool{}, lies: map[string]bool{}, hang: map[string]chan struct{}{}, gone: map[string]error{},
 		point: func(string) error { return nil },
 	}
 }
@@ -80,6 +81,11 @@ func (w *world) mine() events.Head {
 	defer w.mu.Unlock()
 	before := w.window()
 	w.head++
+	for _, on := range w.onchain {
+		if on.PreCommitted && w.head > on.PreCommitEpoch+w.cfg.CommitDue {
+			on.PreCommitted, on.Void = false, true
+		}
+	}
 	if after := w.window(); after.Deadline != before.Deadline {
 		for _, on := range w.onchain {
 			if on.Active && !on.Terminated && on.Deadline == before.Deadline && on.NextPeriod <= before.Period {
@@ -243,7 +249,9 @@ func (c chain) PreCommit(ctx context.Context, call events.PreCommitCall) (events
 		switch {
 		case c.head > call.TicketEpoch+c.cfg.TicketValid:
 			return events.ErrTicketExpired
-		case c.onchain[call.Number] != nil:
+		case on != nil && on.Void:
+			return events.ErrSeedLost
+		case on != nil:
 			return events.ErrNumberUsed
 		}
 		c.onchain[call.Number] = &events.SectorOnChain{
@@ -367,16 +375,24 @@ func (c chain) Terminate(ctx context.Context, key string, n uint64) (events.Rece
 	})
 }
 
-func (c chain) Settle(ctx context.Context, _ string, n uint64) (s events.SectorSettlement, err error) {
+func (c chain) Settle(ctx context.Context, key string, n uint64) (s events.SectorSettlement, err error) {
 	return s, c.ask(ctx, "Settle", func() error {
 		switch on := c.onchain[n]; {
 		case on == nil:
+			s = c.settled[n] // As the logs of the contract say.
+			return nil
+		case on.Void:
+			delete(c.onchain, n)
+			s.Lost = events.NewAmount(3)
+			s.Returned = on.Deposit.Sub(s.Lost)
 		case !on.Terminated:
 			return events.ErrTooEarly
 		default:
 			s.Lost = events.NewAmount(5)
 			s.Returned = on.Deposit.Sub(s.Lost)
 		}
+		s.Receipt = events.Receipt{TxHash: hashOf(key), Block: c.block(c.head)}
+		c.settled[n] = s
 		return nil
 	})
 }

@@ -128,7 +128,7 @@ func (s Info) keepsBooks(e Event) bool {
 	case *messages.SectorReleased:
 		return s.State == Removed || s.Step.Name == StepReleaseScratch
 	case *messages.SectorSettled:
-		return s.State == Removed
+		return s.State == Removed || diagnoses(s.State)
 	}
 	return false
 }
@@ -152,7 +152,7 @@ func (s Info) repeats(e Event) bool {
 	case *messages.SectorReleased:
 		return s.Released || s.State != Removed && (s.ScratchFreed || s.Scratch == 0)
 	case *messages.SectorSettled:
-		return s.Settled
+		return s.Settled || s.State != Removed && settledBy(e) == s.SettleMsg
 	case *messages.SectorPieceAdded, *messages.SectorAddPieceFailed:
 		return len(s.Pending) == 0 && (s.State == WaitDeals || s.State == AddPiece)
 	case *messages.SectorSeedReady:
@@ -170,9 +170,10 @@ func (s Info) repeats(e Event) bool {
 	case *messages.SectorForceState:
 		return s.State == State(e.GetState()) && (running || s.ForcedBy != "" && s.Forced == s.State)
 	case *messages.SectorTerminate:
-		return s.State == Terminating || s.State == TerminateWait || s.State == TerminateFinality
+		onTheWay := s.State == Terminating || s.State == TerminateWait || s.State == TerminateFinality
+		return onTheWay && !s.Parked() || s.State == Terminating && s.stuck() != ""
 	case *messages.SectorRemove:
-		return s.State == Removing || s.State == Removed
+		return (s.State == Removing || s.State == Removed) && (!s.Parked() || s.stuck() != "")
 	}
 	return false
 }

@@ -159,7 +159,7 @@ func evolveBooks(s Info, e Event) Info {
 			did = StepReleaseSpace
 		}
 	case *messages.SectorSettled:
-		s.Settled = true
+		s.Settled, s.SettleMsg = s.State == Removed, settledBy(e)
 		s.Returned = events.Must(events.ParseAmount(e.GetReturned()))
 		s.Lost = events.Must(events.ParseAmount(e.GetLost()))
 	}
@@ -190,6 +190,13 @@ func pieceOf(p *messages.SectorPiece) Piece {
 }
 
 func hash(s string) events.Hash { return events.Must(events.ParseHash(s)) }
+
+func settledBy(e *messages.SectorSettled) events.Hash {
+	if e.Message == nil {
+		return events.Hash{}
+	}
+	return hash(e.GetMessage())
+}
 
 func said(by, reason string) string { return by + ": " + reason }
 

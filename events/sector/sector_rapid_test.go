@@ -66,7 +66,7 @@ func (w *watched) count(t fatal, e Event) {
 	case *messages.SectorReleased:
 		w.space = w.space && w.live.State != Removed
 	case *messages.SectorSettled:
-		w.deposit = false
+		w.deposit = w.deposit && w.live.State != Removed
 	case *messages.SectorStepScheduled:
 		if w.keys[e.GetKey()]++; w.keys[e.GetKey()] > 1 && !sends[Step(e.GetStep())] {
 			t.Fatalf("key %s is given to two attempts", e.GetKey())

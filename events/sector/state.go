@@ -117,8 +117,9 @@ type Info struct {
 	ScratchFreed bool
 	Released     bool // all of its space was given back
 	Settled      bool // its deposit was settled
-	Returned     events.Amount
-	Lost         events.Amount
+	Returned     events.Amount // in all
+	Lost         events.Amount // in all, also with precommits that were void
+	SettleMsg    events.Hash   // with which the contract let go of a deposit last; zero: with none
 
 	Step     Scheduled
 	Attempts map[Step]uint32  // of each step in all its life

@@ -124,7 +124,7 @@ func (l *sectorLife) follow(e sector.Event, next sectorState) {
 		l.did(stepReleaseSpace)
 		return
 	case *messages.SectorSettled:
-		l.Settled = true
+		l.Settled = l.State == removed
 		l.did(stepSettle)
 		return
 	case *messages.SectorStepScheduled:
@@ -214,7 +214,7 @@ func (a *auditor) checkBooks(h *host, l *sectorLife, p place, e sector.Event) {
 		}
 	case *messages.SectorSettled:
 		back, lost := amount(e.GetReturned()), amount(e.GetLost())
-		if back != l.Returned || lost != l.Lost || !holds.Deposit.IsZero() {
+		if back != l.Returned || lost != l.Lost || l.State == removed && !holds.Deposit.IsZero() {
 			differ(SectorDeposit, "the sector says %s returned and %s lost, the ledger %s and %s, and it holds %s",
 				back, lost, l.Returned, l.Lost, holds.Deposit)
 		}

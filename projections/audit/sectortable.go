@@ -103,14 +103,15 @@ var sectorLaterArcs = map[sectorState]sectorSteps{
 
 // sectorOwnArcs are ours (docs/sectors.md, "The table").
 var sectorOwnArcs = map[sectorState]sectorSteps{
-	"":               {"SectorStartEmpty": "Empty"},
-	"WaitDeals":      {"SectorPieceAdded": "WaitDeals", "SectorAddPieceFailed": "AddPieceFailed"},
-	"Packing":        {"SectorPackingFailed": "PackingFailed"},
-	"PackingFailed":  {"SectorRetryPacking": "Packing"},
-	"PreCommit1":     {"SectorTicket": same},
-	"Committing":     {"SectorProofReady": same},
-	"CommitFailed":   {"SectorRetryPreCommit": "PreCommitting", "SectorRetryCommitWait": "CommitWait"},
-	"FinalizeSector": {"SectorCommitFailed": "CommitFailed"},
+	"":                {"SectorStartEmpty": "Empty"},
+	"WaitDeals":       {"SectorPieceAdded": "WaitDeals", "SectorAddPieceFailed": "AddPieceFailed"},
+	"Packing":         {"SectorPackingFailed": "PackingFailed"},
+	"PackingFailed":   {"SectorRetryPacking": "Packing"},
+	"PreCommit1":      {"SectorTicket": same},
+	"Committing":      {"SectorProofReady": same},
+	"PreCommitFailed": {"SectorSettled": same},
+	"CommitFailed":    {"SectorSettled": same, "SectorRetryPreCommit": "PreCommitting", "SectorRetryCommitWait": "CommitWait"},
+	"FinalizeSector":  {"SectorCommitFailed": "CommitFailed"},
 	"Proving": {
 		"SectorCommitFailed": "CommitFailed", "SectorTerminated": "TerminateFinality", "SectorReleased": same,
 	},
