@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -23,7 +24,7 @@ type Agent struct {
 	number uint64
 	parent shell.Ref
 	done   *gauge
-	lane   lane
+	lanes  lanes
 
 	journal *shell.Journal[sector.Info, sector.Command, sector.Event]
 	running *work
@@ -31,9 +32,6 @@ type Agent struct {
 	// from is the block of the newest receipt: what the chain said before it is old news.
 	from atomic.Uint64
 }
-
-// lane lets one call of a sector run at a time, over all lives of its agent.
-type lane chan struct{}
 
 // work is a step that was begun.
 type work struct {
@@ -55,8 +53,12 @@ type (
 		err       error
 		cancelled bool
 	}
-	due      struct{ of *work }
-	again    struct{ of *work }
+	due     struct{ of *work }
+	again   struct{ of *work }
+	overran struct {
+		of    *work
+		limit time.Duration
+	}
 	unproven struct{ reason string }
 	order    struct {
 		id    uint64
@@ -69,7 +71,7 @@ type (
 var errWaits = errors.New("nothing to do until the chain says more")
 
 func newAgent(r *room, number uint64, parent shell.Ref, c *child) *Agent {
-	s := &Agent{room: r, number: number, parent: parent, done: &c.done, lane: c.lane}
+	s := &Agent{room: r, number: number, parent: parent, done: &c.done, lanes: c.lanes}
 	stream := events.SectorStream(r.Me, number)
 	s.journal = &shell.Journal[sector.Info, sector.Command, sector.Event]{
 		Machine: shell.Machine[sector.Info, sector.Command, sector.Event]{
@@ -133,6 +135,8 @@ func (s *Agent) Receive(a *shell.Turn, msg any) {
 		}
 	case again:
 		s.rerun(a, m.of)
+	case overran:
+		s.onOverran(a, m)
 	case sighting:
 		s.onSeen(a, m)
 	case unproven: // In a state without such a duty it is late news.
@@ -160,6 +164,9 @@ func (s *Agent) onOrder(a *shell.Turn, m order) {
 	s.submit(a, sector.Happened{News: s.news(), Event: m.event, By: m.by}, "operator",
 		func(err error, fresh []sector.Event) {
 			st := s.journal.Durable
+			if _, restart := m.event.(*messages.SectorRestart); restart && err == nil && len(fresh) == 0 {
+				s.repeat(a)
+			}
 			for _, e := range fresh {
 				if _, refused := e.(*messages.SectorEventRefused); refused {
 					err = &sector.Refused{
@@ -234,20 +241,26 @@ func (s *Agent) begin(a *shell.Turn, w *work) {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	w.cancel = cancel
-	s.done.set(0)
 	look := look{s.seen, w.since}
 	a.Do(func(context.Context) {
 		defer cancel()
 		key := w.effect.Key()
-		s.lane <- struct{}{} // What was begun before ends first, also what an agent began that panicked.
-		defer func() { <-s.lane }()
-		s.Yield(ctx, key)
+		// What was begun before ends first, also what an agent began that panicked.
+		leave, err := s.lanes.of(w.effect.Step).enter(ctx)
 		var cmd sector.Command
-		err := s.Record.Wait(ctx, key)
 		if err == nil {
-			err = s.RT.Guarded("step "+key, func() (err error) {
-				cmd, err = s.perform(ctx, st, w.effect, look)
-				return err
+			s.Yield(ctx, key)
+			if err = s.Record.Wait(ctx, key); err != nil {
+				leave()
+			}
+		}
+		if err == nil {
+			at := place{pool: s.pools[w.effect.Step], moment: s.CancelWait, leave: leave}
+			cmd, err = within(ctx, s.room, "step "+key, at, func() (sector.Command, error) {
+				if limit := s.limit(w.effect.Step); limit > 0 {
+					defer s.Clock.After(limit, func() { self.Tell(overran{w, limit}) })()
+				}
+				return s.perform(ctx, st, w.effect, look)
 			})
 		}
 		self.Tell(stepEnded{w, cmd, err, ctx.Err() != nil})
@@ -256,12 +269,12 @@ func (s *Agent) begin(a *shell.Turn, w *work) {
 
 func (s *Agent) onEnded(a *shell.Turn, m stepEnded) {
 	w := m.of
-	if s.running != w {
+	if s.running != w || w.reporting {
 		return
 	}
 	w.idle = true
 	switch {
-	case m.cancelled: // The host stops.
+	case m.cancelled: // The host stops: whoever else cancels a step has another one run.
 		return
 	case errors.Is(m.err, errWaits):
 		if s.seen != w.seen {
@@ -273,6 +286,25 @@ func (s *Agent) onEnded(a *shell.Turn, m stepEnded) {
 		m.cmd = s.failure(w.effect, m.err)
 	}
 	s.report(a, w, m.cmd)
+}
+
+// onOverran ends a call that takes too long, whether it hears that or not.
+func (s *Agent) onOverran(a *shell.Turn, m overran) {
+	if w := m.of; s.running == w && !w.idle && !w.reporting {
+		w.cancel()
+		s.fields().Warnf("%s is cancelled after %s", w.effect.Key(), m.limit)
+		s.report(a, w, s.failure(w.effect, fmt.Errorf("%w after %s (StepLimit)", errTooLong, m.limit)))
+	}
+}
+
+// repeat cancels the call that runs, and makes it again.
+func (s *Agent) repeat(a *shell.Turn) {
+	if w := s.running; w != nil && !w.idle && !w.reporting && local[w.effect.Step] {
+		w.cancel()
+		s.fields().Infof("%s is cancelled and begun again, as an operator wants", w.effect.Key())
+		s.running = &work{effect: w.effect, tries: w.tries}
+		s.begin(a, s.running)
+	}
 }
 
 // report brings the answer of a step into the record. One that cannot be true is a failure.

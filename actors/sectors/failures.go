@@ -67,7 +67,7 @@ func failed(step sector.Step, now time.Time, err error) sector.Event {
 	lost := isOneOf(err, events.ErrPieceMismatch, events.ErrPieceRefused, events.ErrSectorDamaged)
 	at, why := events.TimeToMessage(now), clip(err.Error())
 	switch {
-	case isOneOf(err, events.ErrDiskFull, events.ErrInsufficientFunds, events.ErrNumberUsed):
+	case isOneOf(err, events.ErrDiskFull, events.ErrInsufficientFunds, events.ErrNumberUsed, errTooLong):
 		return fatalError(now, err) // Somebody makes room, or pays: the same step is right then.
 	case lost && (step == sector.StepPack || step == sector.StepPreCommit1 || step == sector.StepPreCommit2):
 		return &messages.SectorPackingFailed{At: at, Reason: why}

@@ -67,7 +67,8 @@ func noSector(n uint64) error {
 }
 
 func (c *child) standing(n uint64) Standing {
-	return Standing{Number: n, Info: c.info, Progress: c.done.get(), Quarantined: c.quarantined}
+	call := c.done.get()
+	return Standing{Number: n, Info: c.info, Progress: call.Progress, Call: call, Quarantined: c.quarantined}
 }
 
 func pieceMessage(p events.SectorPiece) *messages.SectorPiece {

@@ -106,19 +106,22 @@ func (r *room) challenge(until context.Context, name string, w events.SectorWind
 	proof []byte, err error,
 ) {
 	var last error
-	once := func() (err error) {
-		if proof, err = r.Sealer.Challenge(until, refOf(st), w.Randomness, leaves); err != nil {
-			return err
+	once := func(ctx context.Context, cancel context.CancelCauseFunc) ([]byte, error) {
+		defer r.Clock.After(r.ChallengeLimit, func() { cancel(errTooLong) })()
+		made, err := r.Sealer.Challenge(ctx, refOf(st), w.Randomness, leaves)
+		if err == nil {
+			err = r.Sealer.VerifyChallenge(refOf(st), sealOf(st), w.Randomness, leaves, made)
 		}
-		err = r.Sealer.VerifyChallenge(refOf(st), sealOf(st), w.Randomness, leaves, proof)
 		if errors.Is(err, events.ErrNoVerifier) {
-			return nil
+			err = nil
 		}
-		return err
+		return made, err
 	}
-	err = r.Retry(until, name, func(err error) { last = err }, hopeless, func(ctx context.Context) error {
-		_, err := shell.In(ctx, r.challenges, windowTime(w), func() (struct{}, error) {
-			return struct{}{}, r.RT.Guarded(name, once)
+	err = r.Retry(until, name, func(err error) { last = err }, hopeless, func(ctx context.Context) (err error) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		proof, err = within(ctx, r, name, place{r.challenges, windowTime(w), 0, func() {}}, func() ([]byte, error) {
+			return once(ctx, cancel)
 		})
 		return err
 	})

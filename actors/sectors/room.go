@@ -10,8 +10,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
-	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/port"
@@ -64,6 +62,14 @@ type Settings struct {
 	// ProveMargin is how many blocks before the end of a window what is proven by then is
 	// sent, default 3.
 	ProveMargin uint64
+	// StepLimit is how long one call on a sealer or on files may take before it is cancelled and counts as a
+	// failure, default 24 h; StepLimits are those of single steps: zero is none. CancelWait is how long a call that is
+	// cancelled keeps its place if it does not end, default 30 s.
+	StepLimit  time.Duration
+	StepLimits map[sector.Step]time.Duration
+	CancelWait time.Duration
+	// ChallengeLimit is how long one try at a challenge may take before another sector's is tried, default 5 min.
+	ChallengeLimit time.Duration
 	// QuarantineRetry is how long a sector that cannot be run is left alone, default 1 h.
 	QuarantineRetry time.Duration
 	// Quota is what the host may use in all, and MaxDeposits bounds all deposits together;
@@ -84,7 +90,12 @@ func (s Settings) withDefaults() Settings {
 	} {
 		*at = cmp.Or(*at, def)
 	}
-	s.QuarantineRetry = cmp.Or(s.QuarantineRetry, time.Hour)
+	for at, def := range map[*time.Duration]time.Duration{
+		&s.StepLimit: 24 * time.Hour, &s.ChallengeLimit: 5 * time.Minute, &s.CancelWait: 30 * time.Second,
+		&s.QuarantineRetry: time.Hour,
+	} {
+		*at = cmp.Or(*at, def)
+	}
 	return s
 }
 
@@ -109,7 +120,7 @@ type (
 		Number uint64
 		By     string
 	}
-	// Restart cuts a pause short, or lets a parked sector go on.
+	// Restart cuts a pause short, lets a parked sector go on, or cancels the call that runs and makes it again.
 	Restart struct {
 		Number uint64
 		By     string
@@ -154,10 +165,20 @@ type Standing struct {
 	Number uint64
 	// Info is what is in the record. The state is the reader's to keep.
 	Info sector.Info
-	// Progress is how much of the step that runs is done, from 0 to 1.
+	// Progress is how much of the step that runs is done, from 0 to 1; Call says more of it.
 	Progress float64
+	Call     Call
 	// Quarantined is why it is left alone; empty: it is not.
 	Quarantined string
+}
+
+// Call is the call on a sealer or on files that runs for a sector. Without a key none does: the step that is in the
+// record waits for a place, for a call that was cancelled and has not ended, or for the chain.
+type Call struct {
+	Key      string
+	Since    time.Time // by the machine's clock, like all times here
+	Progress float64   // from 0 to 1
+	Moved    time.Time // when its progress was last more than before
 }
 
 // room is what all sectors of a host share.
@@ -195,12 +216,6 @@ func newRoom(d Deps) *room {
 	}
 	return r
 }
-
-// gauge is how much of a step is done. Safe for concurrent use.
-type gauge struct{ bits atomic.Uint64 }
-
-func (g *gauge) set(done float64) { g.bits.Store(math.Float64bits(done)) }
-func (g *gauge) get() float64     { return math.Float64frombits(g.bits.Load()) }
 
 // sighting is what the chain has of a sector at a block, and which proving period that is in.
 type sighting struct {

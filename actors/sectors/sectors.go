@@ -38,7 +38,7 @@ type child struct {
 	info    sector.Info
 	seen    *sighting
 	done    gauge
-	lane    lane
+	lanes   lanes
 	orders  map[uint64]shell.Answer
 	begins  bool // nothing of it is in the record yet
 	loading bool // its agent reads the record
@@ -48,7 +48,7 @@ type child struct {
 }
 
 func newChild() *child {
-	return &child{lane: make(lane, 1), orders: map[uint64]shell.Answer{}}
+	return &child{lanes: newLanes(), orders: map[uint64]shell.Answer{}}
 }
 
 // Messages to Sectors from itself and its agents.

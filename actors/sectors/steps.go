@@ -8,10 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hostnode/hostnode/actors/ledger"
-	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
@@ -37,17 +35,11 @@ func (s *Agent) final(l look) bool {
 
 // perform makes the calls of one step and says what to report; see failure for errors.
 func (s *Agent) perform(ctx context.Context, st sector.Info, e sector.Effect, l look) (sector.Command, error) {
-	call := func() (sector.Command, error) {
-		if e.Step == sector.StepDiagnose {
-			return s.diagnose(ctx, st, e.Key())
-		}
-		event, err := s.step(ctx, st, e, l)
-		return sector.Happened{News: s.said(), Key: e.Key(), Event: event}, err
+	if e.Step == sector.StepDiagnose {
+		return s.diagnose(ctx, st, e.Key())
 	}
-	if pool := s.pools[e.Step]; pool != nil {
-		return shell.In(ctx, pool, time.Time{}, call)
-	}
-	return call()
+	event, err := s.step(ctx, st, e, l)
+	return sector.Happened{News: s.said(), Key: e.Key(), Event: event}, err
 }
 
 // said is when a step was answered. What it leads to without a pause takes no chance.
@@ -56,24 +48,36 @@ func (s *Agent) said() sector.News {
 }
 
 func (s *Agent) step(ctx context.Context, st sector.Info, e sector.Effect, l look) (sector.Event, error) {
+	if local[e.Step] {
+		told, end := s.done.begin(ctx, s.Clock, e.Key())
+		defer end()
+		return s.localStep(ctx, st, e, told)
+	}
+	if e.Step == sector.StepOpenSpace {
+		return s.openSpace(ctx, st, e.Key())
+	}
+	return s.chainStep(ctx, st, e, l)
+}
+
+func (s *Agent) localStep(ctx context.Context, st sector.Info, e sector.Effect, told func(float64)) (
+	sector.Event, error,
+) {
 	at := events.TimeToMessage(s.Clock.Now())
 	switch e.Step { //nolint:exhaustive // The others are messages to the chain, and what waits for it.
-	case sector.StepOpenSpace:
-		return s.openSpace(ctx, st, e.Key())
 	case sector.StepAddPiece:
 		return &messages.SectorPieceAdded{At: at}, s.addPiece(ctx, st, st.Pending[0], st.Offset())
 	case sector.StepPack:
 		return s.pack(ctx, st)
 	case sector.StepPreCommit1:
-		return s.preCommit1(ctx, st)
+		return s.preCommit1(ctx, st, told)
 	case sector.StepPreCommit2:
-		return s.preCommit2(ctx, st)
+		return s.preCommit2(ctx, st, told)
 	case sector.StepCommit:
-		return s.prove(ctx, st)
+		return s.prove(ctx, st, told)
 	case sector.StepFinalize:
 		return &messages.SectorFinalized{At: at}, s.Sealer.Finalize(ctx, refOf(st))
 	case sector.StepRestore:
-		return &messages.SectorRestored{At: at}, s.restore(ctx, st)
+		return &messages.SectorRestored{At: at}, s.restore(ctx, st, told)
 	case sector.StepRemove:
 		err := s.Sealer.Remove(ctx, refOf(st))
 		if err == nil {
@@ -86,7 +90,7 @@ func (s *Agent) step(ctx context.Context, st sector.Info, e sector.Effect, l loo
 		parts := events.SectorParts()
 		return s.release(ctx, st, e.Key(), parts[:]...)
 	}
-	return s.chainStep(ctx, st, e, l)
+	return nil, fmt.Errorf("%s is no step on files", e.Step)
 }
 
 func (s *Agent) openSpace(ctx context.Context, st sector.Info, key string) (sector.Event, error) {
@@ -146,12 +150,12 @@ func (s *Agent) pack(ctx context.Context, st sector.Info) (sector.Event, error) 
 	return packed, err
 }
 
-func (s *Agent) preCommit1(ctx context.Context, st sector.Info) (sector.Event, error) {
+func (s *Agent) preCommit1(ctx context.Context, st sector.Info, told func(float64)) (sector.Event, error) {
 	at := events.TimeToMessage(s.Clock.Now())
 	if reason := s.oldTicket(ctx, st); reason != "" {
 		return &messages.SectorOldTicket{At: at, Reason: reason}, nil
 	}
-	out, err := s.Sealer.PreCommit1(ctx, refOf(st), st.TicketValue, st.Pieces, s.done.set)
+	out, err := s.Sealer.PreCommit1(ctx, refOf(st), st.TicketValue, st.Pieces, told)
 	if err == nil && (len(out) == 0 || len(out) > maxOut) {
 		err = fmt.Errorf("%w: its first half gave %d bytes, want 1 to %d", events.ErrSealerLies, len(out), maxOut)
 	}
@@ -173,12 +177,12 @@ func (s *Agent) oldTicket(ctx context.Context, st sector.Info) string {
 		st.TicketEpoch, head.Number, cfg.TicketValid)
 }
 
-func (s *Agent) preCommit2(ctx context.Context, st sector.Info) (sector.Event, error) {
+func (s *Agent) preCommit2(ctx context.Context, st sector.Info, told func(float64)) (sector.Event, error) {
 	out, err := hex.DecodeString(strings.TrimPrefix(st.PreCommit1Out, "0x"))
 	if err != nil {
 		return nil, fmt.Errorf("the first half of sealing, as recorded: %w", err)
 	}
-	commD, commR, err := s.Sealer.PreCommit2(ctx, refOf(st), out, s.done.set)
+	commD, commR, err := s.Sealer.PreCommit2(ctx, refOf(st), out, told)
 	if err == nil {
 		c := sealOf(st)
 		c.Seed, c.CommD, c.CommR = events.Hash{}, commD, commR
@@ -192,8 +196,8 @@ func (s *Agent) preCommit2(ctx context.Context, st sector.Info) (sector.Event, e
 }
 
 // prove makes the proof of the seal and verifies it, if anything here can.
-func (s *Agent) prove(ctx context.Context, st sector.Info) (sector.Event, error) {
-	proof, err := s.Sealer.Commit(ctx, refOf(st), sealOf(st), s.done.set)
+func (s *Agent) prove(ctx context.Context, st sector.Info, told func(float64)) (sector.Event, error) {
+	proof, err := s.Sealer.Commit(ctx, refOf(st), sealOf(st), told)
 	switch {
 	case err != nil:
 		return nil, err
@@ -207,8 +211,8 @@ func (s *Agent) prove(ctx context.Context, st sector.Info) (sector.Event, error)
 }
 
 // restore mends what is stored, with its pieces from their source where they are lost too.
-func (s *Agent) restore(ctx context.Context, st sector.Info) error {
-	err := s.Sealer.Restore(ctx, refOf(st), sealOf(st), s.done.set)
+func (s *Agent) restore(ctx context.Context, st sector.Info, told func(float64)) error {
+	err := s.Sealer.Restore(ctx, refOf(st), sealOf(st), told)
 	if !errors.Is(err, events.ErrSectorDamaged) {
 		return err
 	}
@@ -217,7 +221,7 @@ func (s *Agent) restore(ctx context.Context, st sector.Info) error {
 	if err := s.addPending(ctx, again); err != nil {
 		return err
 	}
-	return s.Sealer.Restore(ctx, refOf(st), sealOf(st), s.done.set)
+	return s.Sealer.Restore(ctx, refOf(st), sealOf(st), told)
 }
 
 // release gives bytes back to the ledger whose files are gone, as the store says.

@@ -110,8 +110,10 @@ var sectorOwnArcs = map[sectorState]sectorSteps{
 	"PreCommit1":      {"SectorTicket": same},
 	"Committing":      {"SectorProofReady": same},
 	"PreCommitFailed": {"SectorSettled": same},
-	"CommitFailed":    {"SectorSettled": same, "SectorRetryPreCommit": "PreCommitting", "SectorRetryCommitWait": "CommitWait"},
-	"FinalizeSector":  {"SectorCommitFailed": "CommitFailed"},
+	"CommitFailed": {
+		"SectorRetryPreCommit": "PreCommitting", "SectorRetryCommitWait": "CommitWait", "SectorSettled": same,
+	},
+	"FinalizeSector": {"SectorCommitFailed": "CommitFailed"},
 	"Proving": {
 		"SectorCommitFailed": "CommitFailed", "SectorTerminated": "TerminateFinality", "SectorReleased": same,
 	},

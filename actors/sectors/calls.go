@@ -1,0 +1,149 @@
+package sectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events/sector"
+)
+
+// Calls of sealers, files and sources of pieces may last for hours, or for ever. One runs at a time for each sector
+// (lane), so many of a kind for all (pools). One that takes too long, or that nobody wants any more, is
+// cancelled, and if it does not hear that, its place in the pool is given to another sector. Its own sector waits
+// for its end: two calls must not write the same files.
+
+// errTooLong: a call was cancelled because of its limit.
+var errTooLong = errors.New("it took too long and was cancelled")
+
+// local are the steps that sealers and the store of files perform.
+var local = map[sector.Step]bool{
+	sector.StepAddPiece: true, sector.StepPack: true, sector.StepPreCommit1: true, sector.StepPreCommit2: true,
+	sector.StepCommit: true, sector.StepFinalize: true, sector.StepRestore: true, sector.StepRemove: true,
+	sector.StepReleaseScratch: true, sector.StepReleaseSpace: true,
+}
+
+// lane lets one call of a sector run at a time, over all lives of its agent.
+type lane chan struct{}
+
+// enter waits for the end of the call before. Leave may be called more than once.
+func (l lane) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case l <- struct{}{}:
+		return sync.OnceFunc(func() { <-l }), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// lanes are one for calls that touch files, and one for the others: a sealer that hangs keeps nobody from ending the
+// sector on chain.
+type lanes struct{ files, others lane }
+
+func newLanes() lanes { return lanes{make(lane, 1), make(lane, 1)} }
+
+func (l lanes) of(step sector.Step) lane {
+	if local[step] {
+		return l.files
+	}
+	return l.others
+}
+
+// limit is how long a call of a step may take; zero: there is no limit.
+func (r *room) limit(step sector.Step) time.Duration {
+	if limit, ok := r.StepLimits[step]; ok || !local[step] {
+		return limit
+	}
+	return r.StepLimit
+}
+
+// place is where a call waits for its turn: in a pool, if there is one, by a time. When it is cancelled it has
+// a moment to end. Leave is called when it has ended.
+type place struct {
+	pool   *shell.Pool
+	by     time.Time
+	moment time.Duration
+	leave  func()
+}
+
+// within runs a call, and waits for it until it is cancelled, and a moment longer.
+func within[T any](ctx context.Context, r *room, name string, at place, call func() (T, error)) (none T, err error) {
+	leave := at.leave
+	if at.pool != nil {
+		free, err := at.pool.Enter(ctx, at.by)
+		if err != nil {
+			leave()
+			return none, err
+		}
+		defer free()
+	}
+	type answer struct {
+		value T
+		err   error
+	}
+	came := make(chan answer, 1)
+	r.RT.Do(name, func(context.Context) {
+		defer leave()
+		var a answer
+		if a.err = r.RT.Guarded(name, func() (err error) { a.value, err = call(); return err }); a.err != nil {
+			a.value = none
+		}
+		came <- a
+	})
+	select {
+	case a := <-came:
+		return a.value, a.err
+	case <-ctx.Done():
+	}
+	late := make(chan struct{})
+	stop := r.Clock.After(at.moment, func() { close(late) })
+	defer stop()
+	select {
+	case a := <-came:
+		return a.value, a.err
+	case <-late:
+		r.Log.Warnf("%s was cancelled and has not ended after %s; its place is given to another sector", name,
+			at.moment)
+		return none, fmt.Errorf("%s has not ended: %w", name, context.Cause(ctx))
+	case <-r.ctx.Done(): // The host stops; it waits for its tasks.
+		return none, ctx.Err()
+	}
+}
+
+// gauge is what is seen of the call that runs. Safe for concurrent use.
+type gauge struct {
+	mu  sync.Mutex
+	now Call
+}
+
+// begin says which call runs, and returns what is told its progress until it is cancelled, and what ends it.
+func (g *gauge) begin(ctx context.Context, clock shell.Clock, key string) (told func(float64), end func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	began := clock.Now()
+	g.now = Call{Key: key, Since: began, Moved: began}
+	mine := func() bool { return ctx.Err() == nil && g.now.Key == key && g.now.Since.Equal(began) }
+	told = func(done float64) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if mine() && done > g.now.Progress {
+			g.now.Progress, g.now.Moved = done, clock.Now()
+		}
+	}
+	return told, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.now.Key == key && g.now.Since.Equal(began) {
+			g.now = Call{}
+		}
+	}
+}
+
+func (g *gauge) get() Call {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.now
+}
