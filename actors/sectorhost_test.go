@@ -3,11 +3,15 @@ package actors_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
@@ -23,6 +27,7 @@ import (
 type silentProvider struct {
 	port.ProviderChain
 	asked atomic.Int64
+	rules *events.SectorConfig // what it was made with; nil: not even that is known
 }
 
 func (p *silentProvider) away() error {
@@ -31,6 +36,9 @@ func (p *silentProvider) away() error {
 }
 
 func (p *silentProvider) Config(context.Context) (c events.SectorConfig, err error) {
+	if p.rules != nil {
+		return *p.rules, nil
+	}
 	return c, p.away()
 }
 func (p *silentProvider) Head(context.Context) (h events.Head, err error) { return h, p.away() }
@@ -207,5 +215,33 @@ func TestSectorsThatPanicAreStartedAgain(t *testing.T) {
 			r.Fatalf("%+v; down: %v", r.sectors(), r.status().Down)
 		}
 		r.proven(hosted)
+	})
+}
+
+// Without a sealer nobody proves what is sealed, and the operator should know it.
+func TestAHostThatHasSectorsAndNoSealerSaysSo(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		r.sealing().rules = &events.SectorConfig{}
+		r.cfg.Quota = 1 << 30
+		r.start()
+		r.begin()
+		r.host.Kill()
+		for _, sealer := range []*actors.SectorPorts{r.ports.Sectors, nil} {
+			r.ports.Sectors = sealer
+			log, told := test.NewNullLogger()
+			host, err := actors.Start(r.Context(), r.cfg, r.ports, logrus.NewEntry(log))
+			if err != nil {
+				r.Fatal(err)
+			}
+			r.host = host
+			synctest.Wait()
+			said := slices.ContainsFunc(told.AllEntries(), func(e *logrus.Entry) bool {
+				return strings.HasPrefix(e.Message, "sectors hold 6144 bytes and are not proven")
+			})
+			if said != (sealer == nil) {
+				r.Errorf("with sealer %v: said %v", sealer != nil, said)
+			}
+			r.host.Kill()
+		}
 	})
 }
