@@ -302,7 +302,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		Proofs: cfg.Proofs, Quota: cfg.Quota, Overhead: cfg.Overhead, MayReserve: cfg.MayReserve,
 	}, cfg.KeepFree)
 	e.Alerts = health.NewAlerts(e.Base, cfg.Alert)
-	e.quarantined = quarantine.New(e.Base, e.recordHost)
+	e.quarantined = quarantine.New(e.Base, e.recordQuarantine)
 	e.provers = proofs.NewProvers(cfg.Proofs, e.BlockTime, e.Load)
 	e.selling = e.sellingDeps()
 	return e

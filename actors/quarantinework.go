@@ -12,6 +12,7 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
 )
 
 // This file quarantines work other than sales: what panicked twice is left alone, so that one
@@ -46,11 +47,23 @@ func (s *supervisor) countPanic(about shell.Subject, err error) (leftAlone bool)
 	}
 	delete(s.panicked, about)
 	if s.quarantined.Begin(about, err.Error()) {
-		s.Raise(health.AlertWorkQuarantined, events.SlotID{}, 0,
-			fmt.Sprintf("%s is left alone: %v", describe(about), err),
-			fmt.Sprintf("find the cause in the log; try it again with `hostnode quarantine retry %s`", about))
+		s.tellLeftAlone(about, err.Error())
 	}
 	return true
+}
+
+func (e *env) tellLeftAlone(about shell.Subject, why string) {
+	e.Raise(health.AlertWorkQuarantined, events.SlotID{}, 0, fmt.Sprintf("%s is left alone: %s", describe(about), why),
+		fmt.Sprintf("find the cause in the log; try it again with `hostnode quarantine retry %s`", about))
+}
+
+// recordQuarantine records that a quarantine began or ended, and tells of a sector's: they have
+// quarantines of their own, and nobody else to tell.
+func (e *env) recordQuarantine(m quarantine.Event, stored func()) {
+	if q, ok := m.(*messages.WorkQuarantined); ok && q.GetKind() == string(shell.SubjectSector) {
+		e.tellLeftAlone(shell.Subject{Kind: shell.SubjectSector, Key: q.GetKey()}, q.GetReason())
+	}
+	e.recordHost(m, stored)
 }
 
 // describe names a piece of work in words.

@@ -139,6 +139,7 @@ func TestSectorsOfAHostLiveThroughARestart(t *testing.T) {
 func TestASectorThatTheRulesPanicOnIsLeftAloneUntilSomebodySaysSo(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		r.sealing()
+		told := r.listen()
 		var broken atomic.Bool
 		r.cfg.Cores.DecideSector = func(s sector.Info, c sector.Command) ([]sector.Event, error) {
 			if broken.Load() && s.Number == 1 {
@@ -163,6 +164,11 @@ func TestASectorThatTheRulesPanicOnIsLeftAloneUntilSomebodySaysSo(t *testing.T) 
 		about := r.subjects(shell.SubjectSector)
 		if len(about) != 1 || r.sectors()[0].Quarantined == "" || r.sectors()[1].Quarantined != "" {
 			r.Fatalf("quarantined: %v, %+v", about, r.sectors())
+		}
+		alerts := told.of(health.AlertWorkQuarantined)
+		if len(alerts) != 1 || !strings.Contains(alerts[0].Text, "sector 1 is left alone") ||
+			!strings.Contains(alerts[0].Hint, "hostnode quarantine retry sector:1") {
+			r.Fatalf("alerts: %+v", alerts)
 		}
 		if err := restart(2); err != nil {
 			r.Fatalf("the other sector: %v", err)
