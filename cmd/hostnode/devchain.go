@@ -23,8 +23,7 @@ func newDevchainCommand(load loader) *cobra.Command {
 		Long: `Run the development chain with the marketplace in a process of its own.
 
 It lies in the directory chain of the data directory and survives being killed.
-A host uses it with --chain-endpoint and --chain-contract as printed. Its tokens
-are worth nothing. Everything listens on loopback only.`,
+A host uses it with the options that are printed. Its tokens are worth nothing. Everything listens on loopback only.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := load(cmd)
@@ -70,15 +69,15 @@ func runDevchain(ctx context.Context, cmd *cobra.Command, c config.Config, fund 
 	}
 	fmt.Fprintf(out, "chain id     %d\nhead         block %d, chain time %s\n",
 		devchain.ChainID, local.Head().Number, local.Head().Time.Format(time.RFC3339))
-	fmt.Fprintf(out, "marketplace  %s\ntoken        %s\nipc          %s\n",
-		local.Marketplace, local.Token, local.IPCPath())
+	fmt.Fprintf(out, "marketplace  %s\nsectors      %s\ntoken        %s\nipc          %s\n",
+		local.Marketplace, local.SectorProvider, local.Token, local.IPCPath())
 	if url := local.HTTPEndpoint(); url != "" {
 		fmt.Fprintf(out, "http         %s\n", url)
 	}
 	if url := local.WSEndpoint(); url != "" {
 		fmt.Fprintf(out, "websocket    %s\n", url)
 	}
-	fmt.Fprintf(out, "host         hostnode run --chain-endpoint %s --chain-contract %s\n",
-		local.IPCPath(), local.Marketplace)
+	fmt.Fprintf(out, "host         hostnode run --chain-endpoint %s --chain-contract %s --sectors-contract %s\n",
+		local.IPCPath(), local.Marketplace, local.SectorProvider)
 	return local.Run(ctx, devchain.FixedPace(c.Devchain.BlockInterval))
 }
