@@ -78,6 +78,7 @@ type Node struct {
 	Pieces   *sectors.Pieces
 	Provider *provider.Chain
 
+	sectors   *sectors.Store // nil: the host seals none
 	alerts    *alerts.Sender
 	boot      *task        // nil: it does not boot
 	callbacks *http.Server // of an outside prover; nil: there is none
@@ -102,6 +103,9 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	for _, f := range n.Repo.Findings() {
 		o.Log.WithField("slot", f.Slot.String()).Warnf("found on disk: %s", f.What)
 	}
+	if err := n.openSectorFiles(o); err != nil {
+		return nil, errors.Join(err, n.close())
+	}
 	n.tellRoom(o)
 	if err := n.start(ctx, o); err != nil {
 		return nil, errors.Join(err, n.close())
@@ -114,8 +118,10 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 func (n *Node) tellRoom(o Options) {
 	free, err := n.Repo.Room()
 	if err == nil {
-		var used events.Bytes
-		if used, err = n.Repo.Usage(); err == nil && used+free < o.Quota {
+		slots, err1 := n.Repo.Usage()
+		sealed, err2 := n.sectorUsage()
+		used := slots + sealed
+		if err = errors.Join(err1, err2); err == nil && used+free < o.Quota {
 			o.Log.Warnf("the quota is %d bytes, and the disk has room for %d: %d are used and %d are left; "+
 				"lower `quota`, or make room", o.Quota, used+free, used, free)
 		}

@@ -109,22 +109,46 @@ func remoteProver(c config.Config) (sealer.RemoteConfig, error) {
 	return cfg, nil
 }
 
+// openSectorFiles opens the files of sectors and the data of pieces, if sectors are sealed.
+func (n *Node) openSectorFiles(o Options) (err error) {
+	if o.Sectors == nil {
+		return nil
+	}
+	if n.sectors, err = sectors.Open(o.Sectors.FilesDir); err != nil {
+		return err
+	}
+	for _, what := range n.sectors.Findings() {
+		o.Log.Warnf("found in %s: %s", o.Sectors.FilesDir, what)
+	}
+	n.Pieces, err = sectors.OpenPieces(o.Sectors.PiecesDir)
+	return err
+}
+
+// sectorUsage is what the files of sectors occupy.
+func (n *Node) sectorUsage() (sum events.Bytes, err error) {
+	if n.sectors == nil {
+		return 0, nil
+	}
+	for _, ref := range n.sectors.Sectors() {
+		u, err := n.sectors.Usage(ref)
+		if err != nil {
+			return 0, err
+		}
+		sum += u.Notes
+		for _, part := range u.Parts {
+			sum += part
+		}
+	}
+	return sum, nil
+}
+
 // openSectors opens what seals sectors, when the market is reached; nil: nothing does.
 func (n *Node) openSectors(ctx context.Context, o Options) (*actors.SectorPorts, error) {
 	s := o.Sectors
 	if s == nil {
 		return nil, nil
 	}
-	files, err := sectors.Open(s.FilesDir)
-	if err != nil {
-		return nil, err
-	}
-	for _, what := range files.Findings() {
-		o.Log.Warnf("found in %s: %s", s.FilesDir, what)
-	}
-	if n.Pieces, err = sectors.OpenPieces(s.PiecesDir); err != nil {
-		return nil, err
-	}
+	var err error
 	if n.Provider, err = n.sectorContract(ctx, o); err != nil {
 		return nil, err
 	}
@@ -132,12 +156,12 @@ func (n *Node) openSectors(ctx context.Context, o Options) (*actors.SectorPorts,
 	if err != nil {
 		return nil, err
 	}
-	ports := &actors.SectorPorts{Files: files, Pieces: n.Pieces, Chain: n.Provider}
+	ports := &actors.SectorPorts{Files: n.sectors, Pieces: n.Pieces, Chain: n.Provider}
 	switch s.Sealer {
 	case "commd":
-		ports.Sealer, ports.Space = sealer.NewCommD(files, rules.SealLeaves), commdSpace
+		ports.Sealer, ports.Space = sealer.NewCommD(n.sectors, rules.SealLeaves), commdSpace
 	case "sim":
-		ports.Sealer, ports.Space = sealer.NewSim(files, nil), dataSpace
+		ports.Sealer, ports.Space = sealer.NewSim(n.sectors, nil), dataSpace
 	case "remote":
 		s.Remote.SealLeaves = rules.SealLeaves
 		ports.Space = dataSpace // Of its pieces, which stay here.
