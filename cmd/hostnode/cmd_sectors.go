@@ -11,6 +11,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/prover/sealer"
 )
 
 func (a *app) sectorsCommand() *cobra.Command {
@@ -59,6 +60,9 @@ func printSectors(p *paper, s api.Sectors) error {
 			count(s.Forgotten, "older sector that is over"))
 	}
 	p.line("deposits in base units; `hostnode sectors status N` says all of one")
+	if show := proofsShow(s.Proves); show != "" {
+		p.line("what their proofs show: %s", show)
+	}
 	p.asOf(s.AsOf)
 	return nil
 }
@@ -158,6 +162,8 @@ func printSector(p *paper, answer api.Sector) error {
 		{"ticket", s.TicketValue},
 		{"CommD", s.CommD},
 		{"CommR", s.CommR},
+		{"", aboutCommR(s.CommR, answer.Proves)},
+		{"proofs show", proofsShow(answer.Proves)},
 		{"seed", s.SeedValue},
 		{"precommit", s.PreCommitMessage},
 		{"commit", s.CommitMessage},
@@ -182,6 +188,25 @@ func printSector(p *paper, answer api.Sector) error {
 	}
 	p.asOf(answer.AsOf)
 	return nil
+}
+
+// proofsShow says it in words; empty: no running host was asked.
+func proofsShow(proves string) string {
+	if proves == "" {
+		return ""
+	}
+	return sealer.Describe(proves)
+}
+
+// aboutCommR says what a CommR commits to, which depends on the sealer.
+func aboutCommR(commR, proves string) string {
+	switch {
+	case commR == "":
+		return ""
+	case proves == sealer.Possession:
+		return "(of the stored data, under this sector's name; there is no replica)"
+	}
+	return "(what it commits to depends on the sealer: docs/sealers.md)"
 }
 
 func seconds(s float64) string {

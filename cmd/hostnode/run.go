@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -90,6 +91,7 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 		Standing: p.Market.Reachability, DataDir: p.Dir.Root, Endpoint: p.Endpoint, Development: p.Development,
 		Fallbacks: c.Chain.Fallbacks, FeeLimit: p.Market.FeeLimit,
 		Outage: func() health.OutageFacts { return p.Facts().Outage },
+		Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size), Proves: p.Proves,
 	}))
 	served, err := serveEvents(p.Store, serving, log)
 	if err != nil {

@@ -45,6 +45,8 @@ type LiveConfig struct {
 	Fallbacks []string
 	// Pieces are the payloads of pieces; nil: the host seals no sectors.
 	Pieces *pieces.Pieces
+	// Proves is what the proofs of sectors show: possession, simulated or replication.
+	Proves string
 	// SectorSize is the padded size of a sector that begins without one.
 	SectorSize events.Bytes
 	// Now is the machine's clock; nil: time.Now.

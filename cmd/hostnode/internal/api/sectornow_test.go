@@ -71,7 +71,7 @@ func TestTheProgressOfAStepIsShownWhileItRuns(t *testing.T) {
 			t.Errorf("%s\n%+v", diff, all)
 		}
 		one, err := live.Sector(t.Context(), 1)
-		if err != nil || one.Now == nil || *one.Now != want[0] {
+		if err != nil || one.Now == nil || *one.Now != want[0] || one.Proves != "possession" {
 			t.Errorf("%+v, %v", one.Now, err)
 		}
 		if two, err := live.Sector(t.Context(), 2); err != nil || two.Now != nil {

@@ -53,7 +53,7 @@ func sealingWith(t *testing.T, chain port.ProviderChain, sealer port.Sealer, pie
 	live, _, _ := runningSectors(t, events.NewMemory(), 10<<20, &actors.SectorPorts{
 		Chain: chain, Sealer: sealer, Pieces: pieces,
 		Space: func(size events.Bytes) capacity.Space { return capacity.Space{Unsealed: size, Tree: size} },
-	}, func(cfg *api.LiveConfig) { cfg.Pieces, cfg.SectorSize = pieces, 2048 })
+	}, func(cfg *api.LiveConfig) { cfg.Pieces, cfg.SectorSize, cfg.Proves = pieces, 2048, "possession" })
 	return live
 }
 
@@ -157,7 +157,8 @@ func TestPiecesFillSectorsInOrder(t *testing.T) {
 			"a size that cannot be": {api.Placing{Piece: a, Size: 3000, By: "alice"}, sector.ErrSize},
 			"nobody":                {api.Placing{Piece: a}, api.ErrBadRequest},
 			"a piece without data": {
-				api.Placing{Piece: api.Piece{CID: "baga6ea4seaqother", Size: 512, Payload: 500}, By: "alice"}, events.ErrNoSuchPiece,
+				api.Placing{Piece: api.Piece{CID: "baga6ea4seaqother", Size: 512, Payload: 500}, By: "alice"},
+				events.ErrNoSuchPiece,
 			},
 		} {
 			if _, err := live.PlacePiece(t.Context(), p.placing); !errors.Is(err, p.want) {

@@ -38,6 +38,8 @@ type SectorReader interface {
 type Sectors struct {
 	AsOf AsOf `json:"asOf"`
 	projections.Provider
+	// Proves is what the proofs of the running host show: possession, simulated or replication.
+	Proves string `json:"proves,omitempty"`
 	// Now are those of which a running host knows more, by number.
 	Now []SectorNow `json:"now,omitempty"`
 }
@@ -55,7 +57,8 @@ type SectorNow struct {
 type Sector struct {
 	AsOf   AsOf               `json:"asOf"`
 	Sector projections.Sector `json:"sector"`
-	Now    *SectorNow         `json:"now,omitempty"` // nil: nothing, or no host runs
+	Proves string             `json:"proves,omitempty"` // as in Sectors
+	Now    *SectorNow         `json:"now,omitempty"`    // nil: nothing, or no host runs
 }
 
 // SectorTimeline is a page of the events of a sector.
@@ -126,7 +129,7 @@ func (l *Live) stands(ctx context.Context) []SectorNow {
 func (l *Live) Sectors(ctx context.Context) (Sectors, error) {
 	answer, err := l.reader.Sectors(ctx)
 	if len(answer.Provider.Sectors) > 0 {
-		answer.Now = l.stands(ctx)
+		answer.Proves, answer.Now = l.cfg.Proves, l.stands(ctx)
 	}
 	return answer, err
 }
@@ -137,6 +140,7 @@ func (l *Live) Sector(ctx context.Context, number uint64) (Sector, error) {
 	if err != nil {
 		return Sector{}, err
 	}
+	answer.Proves = l.cfg.Proves
 	for _, now := range l.stands(ctx) {
 		if now.SectorNumber == number {
 			answer.Now = &now

@@ -77,6 +77,8 @@ type Node struct {
 	// none.
 	Pieces   *sectors.Pieces
 	Provider *provider.Chain
+	// Proves is what the proofs of sectors show, as port.Sealer says it; empty as above.
+	Proves string
 
 	sectors   *sectors.Store // nil: the host seals none
 	alerts    *alerts.Sender

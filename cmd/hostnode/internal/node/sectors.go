@@ -170,8 +170,9 @@ func (n *Node) openSectors(ctx context.Context, o Options) (*actors.SectorPorts,
 		return nil, fmt.Errorf("%w: sectors.sealer = %q", config.ErrInvalid, s.Sealer)
 	}
 	if err == nil {
+		n.Proves = ports.Sealer.Proves()
 		o.Log.WithField("contract", s.Contract.Contract.String()).Infof("sectors are sealed; what their proofs show: %s",
-			sealer.Describe(ports.Sealer.Proves()))
+			sealer.Describe(n.Proves))
 	}
 	return ports, err
 }
