@@ -283,15 +283,15 @@ func sectorRows(s *api.SectorSummary) [][]string {
 	if s == nil {
 		return nil
 	}
-	rows := [][]string{
-		{"sectors", stateCounts(s.Counts)},
-		{"  stuck", fmt.Sprintf("%d parked, %d paused, %d faulty", s.Parked, s.Paused, s.Faulty)},
-		{"  deposits", grouped(s.Deposit) + " base units at stake"},
+	rows := [][]string{{"sectors", stateCounts(s.Counts)}}
+	if s.Parked+s.Paused+s.Faulty > 0 {
+		stuck := fmt.Sprintf("%d parked, %d paused, %d faulty", s.Parked, s.Paused, s.Faulty)
+		if s.Parked > 0 {
+			stuck += "; what is parked waits for somebody: hostnode sectors list"
+		}
+		rows = append(rows, []string{"  stuck", stuck})
 	}
-	if s.Parked > 0 {
-		rows[1][1] += "; what is parked waits for somebody: hostnode sectors list"
-	}
-	return rows
+	return append(rows, []string{"  deposits", grouped(s.Deposit) + " base units at stake"})
 }
 
 func trouble(t api.Trouble) string {
