@@ -75,7 +75,8 @@ func (p *Pieces) Put(ctx context.Context, piece events.SectorPiece, payload io.R
 		return fmt.Errorf("piece %q is named by no CID: %w", piece.CID, events.ErrMalformed)
 	}
 	err := p.store(piece.CID, func(f io.Writer) (string, error) {
-		limited := io.LimitReader(until{ctx, payload}, int64(piece.Payload)+1) //nolint:gosec // Below the largest sector.
+		most := int64(piece.Payload) + 1 //nolint:gosec // Below the largest sector.
+		limited := io.LimitReader(until{ctx, payload}, most)
 		n, err := io.Copy(f, limited)
 		if err == nil && events.Bytes(n) != piece.Payload { //nolint:gosec // A size.
 			err = fmt.Errorf("it has %d bytes or more, not %d: %w", n, piece.Payload, events.ErrPieceMismatch)

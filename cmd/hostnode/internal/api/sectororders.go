@@ -98,8 +98,12 @@ var verbs = map[Verb]struct {
 	VerbAddPiece: {false, func(n uint64, o SectorOrder) sectors.Order {
 		return sectors.AddPiece{Number: n, Piece: events.SectorPiece(*o.Piece), By: o.By}
 	}},
-	VerbPack:  {false, func(n uint64, o SectorOrder) sectors.Order { return sectors.StartPacking{Number: n, By: o.By} }},
-	VerbRetry: {false, func(n uint64, o SectorOrder) sectors.Order { return sectors.Restart{Number: n, By: o.By} }},
+	VerbPack: {false, func(n uint64, o SectorOrder) sectors.Order {
+		return sectors.StartPacking{Number: n, By: o.By}
+	}},
+	VerbRetry: {false, func(n uint64, o SectorOrder) sectors.Order {
+		return sectors.Restart{Number: n, By: o.By}
+	}},
 	VerbForce: {true, func(n uint64, o SectorOrder) sectors.Order {
 		return sectors.ForceState{Number: n, State: sector.State(o.State), By: o.By, Reason: o.Reason}
 	}},
@@ -163,11 +167,11 @@ func (l *Live) ImportPiece(ctx context.Context, path string) (Piece, error) {
 	if err != nil {
 		return Piece{}, fmt.Errorf("%w: %w", ErrPieceFile, err)
 	}
-	if _, err := commd.PieceSize(uint64(info.Size())); err != nil { //nolint:gosec // A size.
+	if _, err := commd.PieceSize(uint64(info.Size())); err != nil {
 		return Piece{}, fmt.Errorf("%w: %s: %w", ErrPieceFile, path, err)
 	}
 	room, known, err := l.room()
-	if size := events.Bytes(info.Size()); err == nil && known && size > room { //nolint:gosec // A size.
+	if size := events.Bytes(info.Size()); err == nil && known && size > room {
 		err = fmt.Errorf("%w: %s has %s, and the file system has room for %s",
 			errPieceRoom, path, size.Human(), room.Human())
 	}
@@ -285,7 +289,7 @@ func (l *Live) OrderSector(ctx context.Context, number uint64, verb Verb, order 
 	if err := l.catchUp(ctx); err != nil {
 		return Sector{}, errors.Join(ordered, err)
 	}
-	answer, err := l.Sector(ctx, number)
+	answer, err := l.reader.Sector(ctx, number) // Of its step there is nothing to tell yet.
 	if ordered != nil && !errors.Is(err, ErrUnknownSector) {
 		err = ordered
 	}

@@ -170,8 +170,10 @@ func sectorRoutes(reading func(*http.Request) (SectorReader, error)) map[string]
 		})
 	}
 	return map[string]answer{
-		"sectors":        with(func(b SectorReader, r *http.Request) (any, error) { return b.Sectors(r.Context()) }),
-		"sectors/faults": with(func(b SectorReader, r *http.Request) (any, error) { return b.SectorFaults(r.Context()) }),
+		"sectors": with(func(b SectorReader, r *http.Request) (any, error) { return b.Sectors(r.Context()) }),
+		"sectors/faults": with(func(b SectorReader, r *http.Request) (any, error) {
+			return b.SectorFaults(r.Context())
+		}),
 		"sectors/{number}": one(func(b SectorReader, r *http.Request, n uint64) (any, error) {
 			return b.Sector(r.Context(), n)
 		}),
