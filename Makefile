@@ -171,6 +171,11 @@ bench:
 	go test -run '^$$' -bench 'Prove5Samples|LoadKeys' -benchtime 5x ./prover
 	go test -run '^$$' -bench 'Verify' ./prover
 
+## bench-sectors: compare sectors with the state machine they are modelled on (a module of its own; DIR=, ROUNDS=3)
+.PHONY: bench-sectors
+bench-sectors:
+	cd bench/statemachine && go run . -dir '$(DIR)' -rounds $(or $(ROUNDS),3)
+
 # One package at a time: their hosts prove while chain time runs on. In CI only those that
 # have such tests, because each is linked; vet is a step of its own.
 ## e2e: sales from end to end with the host killed at random moments; takes long
