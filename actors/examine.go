@@ -23,7 +23,7 @@ func (s *supervisor) examine(ctx context.Context, slot events.SlotID, request ev
 ) (saleReady, error) {
 	var ready saleReady
 	err := s.Retry(ctx, "begin/"+slot.String(),
-		func(err error) { s.Log.WithField("slot", slot.String()).Warnf("beginning a sale waits: %v", err) },
+		func(err error) { s.Log.WithField("slot", slot.String()).Warnf("waiting to begin a sale: %v", err) },
 		func(error) bool { return false },
 		func(ctx context.Context) (err error) {
 			// No sale begins while the event store is away.

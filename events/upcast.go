@@ -23,7 +23,7 @@ func UpcastFields(change func(Fields) error) Upcaster {
 			return nil, err
 		}
 		if fields == nil {
-			return nil, errors.New("null is no object")
+			return nil, errors.New("null is not an object")
 		}
 		if err := change(fields); err != nil {
 			return nil, err

@@ -68,7 +68,7 @@ func ReadSectorTimeline(
 		case err != nil:
 			moment.Sentence = "this event cannot be read: " + err.Error()
 		case !ok:
-			moment.Sentence = "this event does not belong into the stream of a sector"
+			moment.Sentence = "this event does not belong in the stream of a sector"
 		default:
 			state = sector.Evolve(state, e)
 			moment.At, moment.Sentence = at(e), sectorSentence(e)

@@ -64,7 +64,7 @@ func ReadTimelineAt(
 		case err != nil:
 			moment.Sentence = "This event cannot be read: " + err.Error() + "."
 		case !ok:
-			moment.Sentence = "This event does not belong into the stream of a sale."
+			moment.Sentence = "This event does not belong in the stream of a sale."
 		default:
 			state = sale.Evolve(state, e)
 			moment.At, moment.Sentence = at(e), sale.Sentence(e)

@@ -267,7 +267,7 @@ func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
 		}
 	}
 	if !known {
-		v.pass(r, r.Type+" does not belong into this stream")
+		v.pass(r, r.Type+" does not belong in this stream")
 	}
 }
 

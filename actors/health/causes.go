@@ -86,7 +86,7 @@ func notAnswering(f Facts) (reason, hint string) {
 		who = "process " + id
 	}
 	if f.Listens { // A host that starts or stops answers as well.
-		return fmt.Sprintf("%s has %s%s, takes questions and is slow to answer", who, f.DataDir, since(f.StageSince)),
+		return fmt.Sprintf("%s has %s%s and is slow to answer", who, f.DataDir, since(f.StageSince)),
 			"the machine may be overloaded: ask again. When it stays so, the process may be stopped (SIGSTOP, " +
 				"a debugger): kill -CONT " + id + " lets it go on"
 	}
@@ -153,7 +153,7 @@ func recordAway(f Facts) (reason, hint string) {
 			"when you say so"
 	}
 	if f.Record.Damaged {
-		hint = "check the disk; the event store does not mend itself: stop the host, then restore a backup, " +
+		hint = "check the disk; the event store does not repair itself: stop the host, then restore a backup, " +
 			"or see with " +
 			"`hostnode repair` what would be lost without one. Until then proofs go out as long as its process lives"
 	}
@@ -238,7 +238,7 @@ func salesQuarantined(f Facts) (reason, hint string) {
 }
 
 func proofsFail(f Facts) (reason, hint string) {
-	return slotsIn(f.ProofTrouble, "a proof that is due does not get through",
+	return slotsIn(f.ProofTrouble, "a proof that is due could not be submitted",
 		"it is tried again until its period is over")
 }
 
@@ -259,7 +259,7 @@ func chainBehind(f Facts) (reason, hint string) {
 	if !f.Chain.Behind || f.Stage != Running {
 		return "", ""
 	}
-	return "the host is reading what the chain said while it was away", "wait"
+	return "the host is reading the blocks that it missed while it was away", "wait"
 }
 
 func viewsStopped(f Facts) (reason, hint string) {
@@ -391,6 +391,6 @@ func periodsTooShort(f Facts) (reason, hint string) {
 		return "", ""
 	}
 	return "no slot could be filled or proven in time: " + f.Chain.NoRoom,
-		"where proofs are mined sooner lower sales.proofBlocks, and where blocks come otherwise than it says set " +
-			"chain.blockTime; then start again. Else this market's periods are too short for this chain"
+		"if proofs are mined sooner, lower sales.proofBlocks; if the block time is another one, set " +
+			"chain.blockTime; then start again. Otherwise this market's periods are too short for this chain"
 }

@@ -57,7 +57,7 @@ var cells = []cell{
 	},
 	{
 		"not-answering", func(f *health.Facts) { f.Stage, f.Process, f.Listens = health.Silent, 77, true },
-		health.NotKnown, health.NotKnown, "", "process 77 has /data since 2025-06-15 15:06:40Z, takes questions and is slow to answer",
+		health.NotKnown, health.NotKnown, "", "process 77 has /data since 2025-06-15 15:06:40Z and is slow to answer",
 		"overloaded: ask again. When it stays so, the process may be stopped (SIGSTOP, a debugger): kill -CONT 77",
 	},
 	{
@@ -108,7 +108,7 @@ var cells = []cell{
 	},
 	{
 		"proofs-fail", func(f *health.Facts) { f.ProofTrouble = []health.SlotTrouble{{events.SlotID{5}, "refused"}} },
-		health.Yes, health.No, "", "does not get through: refused, slot 0x0500", "hostnode sale 0x0500",
+		health.Yes, health.No, "", "could not be submitted: refused, slot 0x0500", "hostnode sale 0x0500",
 	},
 	{
 		"scheduler-down", func(f *health.Facts) {
@@ -134,7 +134,7 @@ var cells = []cell{
 	},
 	{
 		"chain-behind", func(f *health.Facts) { f.Chain.Behind = true },
-		health.No, health.Yes, "", "reading what the chain said", "wait",
+		health.No, health.Yes, "", "reading the blocks that it missed", "wait",
 	},
 	{
 		"views-stopped", func(f *health.Facts) { f.Views, f.Supply = "the disk", health.Supply{Unknown: true} },

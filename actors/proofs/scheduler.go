@@ -151,7 +151,7 @@ func (p *Scheduler) onSale(a *shell.Turn, m sales.Changed) {
 	}
 	began := st.Proves() && !s.proves
 	if s.proves && !st.Hosting() { // This matters only if the end is taken back.
-		s.paused = p.pauseFrom("its end was on the chain, which a reorganisation took back")
+		s.paused = p.pauseFrom("the slot had ended, until a reorganisation took that back")
 	}
 	p.alertDamaged(&s.damage, m.Slot, st)
 	s.agent, s.state, s.proves, s.wake, s.FilledAt = p.RT.At(m.Agent), st, st.Proves(), st.WakeAt(), st.FilledAt

@@ -107,7 +107,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	config.AddFlags(root.PersistentFlags(), "dataDir", "eventStore.url", "eventStore.passwordFile")
-	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for machines")
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
 	root.AddCommand(
 		a.statusCommand(), a.salesCommand(), a.saleCommand(), a.sectorsCommand(), a.queueCommand(), a.drainCommand(),
 		a.quarantineCommand(), a.availabilityCommand(), a.keyCommand(), a.auditCommand(), a.replayCommand(),
@@ -198,7 +198,7 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 		return nil, nil, err
 	}
 	if n := offline.DroppedBytes(); n > 0 {
-		fmt.Fprintf(a.stderr, "the last run did not stop in good order; %d bytes of a write that was never "+
+		fmt.Fprintf(a.stderr, "the last run did not shut down properly; %d bytes of a write that was never "+
 			"acknowledged were dropped from the end of the log\n", n)
 	}
 	return offline, offline.Close, nil

@@ -16,13 +16,14 @@ func (a *app) auditCommand() *cobra.Command {
 	var o api.AuditOptions
 	var from uint64
 	cmd := &cobra.Command{
-		Use: "audit", Short: "Replay all streams and account for every byte, token and proof", Args: cobra.NoArgs,
-		Long: "Replay all streams: every event can be read, stands where it should and comes from where it says,\n" +
-			"every transition was legal, the ledger is closed, proofs and collateral add up, the views equal a\n" +
-			"rebuild. With --chain the tokens that moved on chain are compared, too. docs/audit.md has the rules.\n\n" +
-			"The record of a running host is audited by the host; with --store any other, for which the right to\n" +
-			"read is enough.\n\n" +
-			"Exit code 0: nothing is wrong. 1: there are findings, each with its place. 2: it could not be audited.",
+		Use: "audit", Short: "Replay all streams and check every byte, token and proof", Args: cobra.NoArgs,
+		Long: "Replay all streams and check them: every event can be read, is in the right place and has a true\n" +
+			"cause; every step was allowed; the ledger, the proofs and the collateral add up; and the views are\n" +
+			"the same as rebuilt ones. With --chain the tokens that moved on chain are compared, too.\n" +
+			"docs/audit.md lists the rules.\n\n" +
+			"A running host audits its own event store; with --store any other one is audited, for which the\n" +
+			"right to read is enough.\n\n" +
+			"Exit code 0: nothing is wrong. 1: there are findings. 2: the audit could not be carried out.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.From = events.Position(from)
 			if o.Checkpoint != "" {
@@ -36,7 +37,7 @@ func (a *app) auditCommand() *cobra.Command {
 				return b.Audit(ctx, o)
 			}, printAudit)(cmd, args)
 			if errors.Is(err, context.Canceled) && o.Checkpoint != "" {
-				err = fmt.Errorf("%w; what is known is in %s, and the same command continues", err, o.Checkpoint)
+				err = fmt.Errorf("%w; the state so far is in %s, from which the same command continues", err, o.Checkpoint)
 			}
 			if err != nil && !errors.Is(err, errQuiet) {
 				return &unable{err}
@@ -44,9 +45,9 @@ func (a *app) auditCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().Uint64Var(&from, "from", 0, "leave out findings up to this position; everything is read even so")
+	cmd.Flags().Uint64Var(&from, "from", 0, "leave out findings up to this position; all events are read all the same")
 	cmd.Flags().StringVar(&o.Checkpoint, "checkpoint", "",
-		"keep what is known in this file: an audit that was interrupted continues, the next one reads what is new")
+		"save the state in this file: an interrupted audit continues from it, and the next one reads only new events")
 	cmd.Flags().StringVar(&o.Chain, "chain", "",
 		"compare tokens with this chain: an endpoint, or \""+api.OwnChain+"\" for the one that the host uses")
 	return cmd

@@ -18,7 +18,7 @@ import (
 
 func (a *app) availabilityCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "availability", Short: "Put space on offer, change it, take it away", Args: cobra.NoArgs,
+		Use: "availability", Short: "Put space on offer, change an offer, withdraw it", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
@@ -26,7 +26,7 @@ func (a *app) availabilityCommand() *cobra.Command {
 		a.availabilitySwitch("enable", "Sell from an availability again", true),
 		a.availabilitySwitch("disable", "Sell nothing new from an availability; its sales go on", false),
 		&cobra.Command{
-			Use: "remove ID", Short: "Remove an availability of which nothing is sold", Args: cobra.ExactArgs(1),
+			Use: "remove ID", Short: "Remove an availability that has no sales", Args: cobra.ExactArgs(1),
 			RunE: asking(a, change, func(ctx context.Context, b api.Backend, args []string) (gone, error) {
 				id, err := b.RemoveAvailability(ctx, args[0])
 				return gone{id}, err
@@ -46,7 +46,7 @@ type gone struct {
 
 func (a *app) availabilityList() *cobra.Command {
 	return asAt(a, &cobra.Command{
-		Use: "list", Short: "List what is on offer, and what of it is sold", Args: cobra.NoArgs,
+		Use: "list", Short: "List the space on offer, and how much of it is sold", Args: cobra.NoArgs,
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Ledger, error) {
 			return b.Ledger(ctx)
 		}, printAvailabilities),
@@ -104,7 +104,7 @@ func (f *offerFlags) add(flags *pflag.FlagSet) {
 		"least price, an `amount` of token base units per byte and second")
 	readFlag(flags, &f.collateral, parseAmount, "collateral",
 		"most collateral at stake at once, an `amount` of token base units")
-	readFlag(flags, &f.until, parseTime, "until", "when the last sale must have ended, a `moment` such as "+
+	readFlag(flags, &f.until, parseTime, "until", "when the last sale must have ended, a `time` such as "+
 		"2031-12-31 or 2031-12-31T18:00:00Z; never for no end")
 }
 
@@ -157,7 +157,7 @@ func (a *app) availabilitySet() *cobra.Command {
 	var f offerFlags
 	var changed func(name string) bool
 	cmd := &cobra.Command{
-		Use: "set ID", Short: "Change what is on offer; sales that are open keep their terms",
+		Use: "set ID", Short: "Change an availability; open sales keep their terms",
 		Args: cobra.ExactArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			changed = func(name string) bool { return cmd.Flags().Changed(name) }
@@ -271,5 +271,5 @@ func parseTime(text string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, errors.New("not a moment, write for example 2031-12-31, 2031-12-31T18:00:00Z, or never")
+	return time.Time{}, errors.New("not a time, write for example 2031-12-31, 2031-12-31T18:00:00Z, or never")
 }

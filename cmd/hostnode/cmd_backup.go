@@ -13,15 +13,15 @@ import (
 
 func (a *app) backupCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "backup DIR", Short: "Copy the embedded event store, also while the host runs", Args: cobra.ExactArgs(1),
-		Long: "Copy the host's record, the embedded event store, into a directory that is empty or missing. The\n" +
-			"host may be running. The copy has everything that was acknowledged before; on the same file\n" +
-			"system it consists of hard links, so put it, or a copy of it, on another disk as well.\n\n" +
-			"DIR is a data directory with nothing but the record; look at it with\n\n" +
+		Use: "backup DIR", Short: "Copy the embedded event store, even while the host runs", Args: cobra.ExactArgs(1),
+		Long: "Copy the embedded event store into a directory that is empty or missing. The host may be running.\n" +
+			"The copy has everything that was acknowledged before. On the same file system it consists of hard\n" +
+			"links, so put it, or a copy of it, on another disk as well.\n\n" +
+			"DIR becomes a data directory that holds only the events; inspect it with\n\n" +
 			"  hostnode audit --data-dir DIR\n\n" +
 			"To restore: stop the host, move the directory `events` of its data directory away, copy\n" +
 			"DIR/events there, remove `views`, and start the host. It asks the chain for what the copy does\n" +
-			"not know. The account's key, the slots and the outbox of transactions are not in a backup.",
+			"not know. A backup does not include the account's key, the slots or the outbox of transactions.",
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Backup, error) {
 			dir, err := filepath.Abs(args[0]) // The host may stand elsewhere.
 			if err != nil {

@@ -17,7 +17,7 @@ func (a *app) configCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	shown := &cobra.Command{
-		Use: "show", Short: "Print each setting with its value and where that comes from", Args: cobra.NoArgs,
+		Use: "show", Short: "Print each setting with its value and its source", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.settings(cmd)
 			if err != nil {

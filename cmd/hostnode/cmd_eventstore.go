@@ -40,9 +40,9 @@ func (a *app) eventstoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "eventstore", Short: "Serve a data directory's event store to EventStoreDB's clients", Args: cobra.NoArgs,
 		Long: "Serve the event store of a data directory, and nothing else, over EventStoreDB's protocol: its\n" +
-			"clients and tools append, read and subscribe, and hosts keep their record in it with --store.\n" +
-			"In a directory that a host has used, the host's own streams can only be read.\n\n" +
-			"For a trial on one machine: hostnode eventstore --insecure. In earnest it wants a certificate\n" +
+			"clients and tools append, read and subscribe, and hosts store their events in it with --store.\n" +
+			"In a directory that a host has used, the host's own streams are read-only.\n\n" +
+			"For a trial on one machine: hostnode eventstore --insecure. Otherwise it needs a certificate\n" +
 			"and users, which the commands below make.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.settings(cmd)
@@ -121,7 +121,7 @@ func (a *app) serveEventstore(ctx context.Context, c config.Config, f eventstore
 	defer func() { err = errors.Join(err, dir.Close()) }()
 	if _, err := os.Stat(dir.Slots()); err == nil {
 		o.Guarded = eventserver.HostCategories()
-		log.Info("a host has used this directory: its own streams can only be read")
+		log.Info("a host has used this directory: its own streams are read-only")
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("look at the data directory: %w", err)
 	}
@@ -131,7 +131,7 @@ func (a *app) serveEventstore(ctx context.Context, c config.Config, f eventstore
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	if !store.Report.Clean {
-		log.Warn("the last run did not stop in good order; nothing that was acknowledged is lost")
+		log.Warn("the last run did not shut down properly; nothing that was acknowledged is lost")
 	}
 	return a.serve(ctx, store, o, log)
 }
@@ -143,7 +143,7 @@ func (a *app) serve(ctx context.Context, store *stores.Opened, o eventserver.Opt
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
 	if o.Anonymous == wire.RoleAdmin {
-		log.Warn("insecure: everybody who reaches these addresses may read, write and delete")
+		log.Warn("insecure: everybody who can reach these addresses may read, write and delete")
 	}
 	if _, err := fmt.Fprintf(a.stdout, "serving %s at %s\n", store.Name,
 		server.ConnectionStrings(o.CertFile != "")); err != nil {
@@ -163,10 +163,11 @@ func (a *app) eventstoreUserCommand() *cobra.Command {
 	var role, account, users string
 	cmd := &cobra.Command{
 		Use: "user NAME", Short: "Add a user to a users file, or change one", Args: cobra.ExactArgs(1),
-		Long: "Add a user to a users file, or give one another role and password. The password is read from\n" +
-			"standard input; the file keeps a hash of it. Roles: auditor reads everything and writes nothing,\n" +
-			"host is a hostnode run --store: it appends to the streams of its --account, sees no other host's\n" +
-			"and deletes nothing; operator also appends and deletes, admin also changes streams of the system.",
+		Long: "Add a user to a users file, or change the role and password of one. The password is read from\n" +
+			"standard input; the file holds a hash of it. Roles: an auditor reads everything and writes nothing;\n" +
+			"a host is a hostnode run --store, which appends to the streams of its --account, sees no other\n" +
+			"host's and deletes nothing; an operator also appends and deletes; an admin also changes streams of\n" +
+			"the system.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if users == "" {
 				return fmt.Errorf("%w: name the file with --users", errUsage)
@@ -212,9 +213,9 @@ func (a *app) readPassword(ctx context.Context) (string, error) {
 func (a *app) eventstoreCertificateCommand() *cobra.Command {
 	var hosts []string
 	cmd := &cobra.Command{
-		Use: "certificate DIR", Short: "Make an authority and a certificate for trials", Args: cobra.ExactArgs(1),
-		Long: "Make an authority of its own and a certificate for the event store, for people who have no\n" +
-			"authority at hand. Clients trust it with tlsCaFile in the connection string.",
+		Use: "certificate DIR", Short: "Make a certificate authority and a certificate", Args: cobra.ExactArgs(1),
+		Long: "Make a certificate authority and a certificate for the event store, if you have no authority of\n" +
+			"your own. Clients trust it with tlsCaFile in the connection string.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := filepath.Abs(args[0])
 			if err != nil {

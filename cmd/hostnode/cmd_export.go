@@ -29,15 +29,15 @@ func (a *app) exportCommand() *cobra.Command {
 		Use: "export FILE|-", Short: "Write all streams to a file, or copy them to another event store",
 		Args: cobra.MaximumNArgs(1),
 		Long: "Write all streams of the event store to a file of JSON lines, or copy them to another event\n" +
-			"store, with their revisions and ids. The host may be running. The file appears when it is whole;\n" +
-			"it ends with a digest, which hostnode import checks. A copy that was interrupted is simply\n" +
-			"started again: what is there already is compared, and when the target has other events in the\n" +
-			"same streams, nothing is written. At the end the target is read again and compared.\n\n" +
+			"store, with their revisions and ids. The host may be running. The file appears when it is complete;\n" +
+			"it ends with a digest, which hostnode import checks. After an interruption, start the copy again:\n" +
+			"what is there already is compared, and if the target has other events in the same streams, nothing\n" +
+			"is written. At the end the target is read again and compared.\n\n" +
 			"  hostnode export record.jsonl\n" +
 			"  hostnode export - | gzip > record.jsonl.gz\n" +
 			"  hostnode export --to 'esdb://user@host:2113' --to-password-file FILE\n" +
 			"  hostnode export --store 'esdb://host:2113' record.jsonl\n\n" +
-			"Not moved are snapshots, which a host makes anew, and the event store's own streams.",
+			"Snapshots, which a host makes again, and the event store's own streams are not copied.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := f.file("to", args)
 			if err != nil {
@@ -61,7 +61,7 @@ func (a *app) exportCommand() *cobra.Command {
 		},
 	}
 	f.add(cmd.Flags(), "to", "`connection string` of the event store to copy to")
-	cmd.Flags().BoolVar(&f.force, "force", false, "replace FILE if there is one")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace FILE if it exists")
 	return cmd
 }
 

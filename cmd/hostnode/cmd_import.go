@@ -14,16 +14,16 @@ import (
 func (a *app) importCommand() *cobra.Command {
 	var f transferFlags
 	cmd := &cobra.Command{
-		Use: "import FILE|-", Short: "Bring streams into the event store, from a file or another store",
+		Use: "import FILE|-", Short: "Copy streams into the event store, from a file or another store",
 		Args: cobra.MaximumNArgs(1),
-		Long: "Bring all streams of an export, or of another event store, into the host's own, with their\n" +
+		Long: "Copy all streams of an export, or of another event store, into the host's own, with their\n" +
 			"revisions and ids. No host may be running on the target. Streams that are there already are\n" +
-			"compared; when they have other events, nothing is written. An import that was interrupted is\n" +
-			"simply started again. At the end the target is read again and compared.\n\n" +
+			"compared; if they have other events, nothing is written. After an interruption, start the import\n" +
+			"again. At the end the target is read again and compared.\n\n" +
 			"  hostnode import record.jsonl\n" +
 			"  hostnode import --from 'esdb://user@host:2113' --from-password-file FILE\n" +
 			"  hostnode import --store 'esdb://host:2113' record.jsonl\n\n" +
-			"The file - is standard input. From there, what stands before a damage is written.",
+			"The file - is standard input. From there, everything before the first damaged line is written.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := f.file("from", args)
 			if err != nil {

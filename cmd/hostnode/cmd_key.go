@@ -23,12 +23,12 @@ type account struct {
 
 func (a *app) keyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "key", Short: "Make, bring or show the account's key", Args: cobra.NoArgs,
+		Use: "key", Short: "Make, install or show the account's key", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
 		a.withKeyFile(&cobra.Command{
-			Use: "new", Short: "Make a new key; one that is there is never overwritten", Args: cobra.NoArgs,
+			Use: "new", Short: "Make a new key; an existing key is never overwritten", Args: cobra.NoArgs,
 		}, func(_ context.Context, c config.Config, _ []string) (events.Address, string, error) {
 			if _, err := os.Lstat(c.Account.KeyFile); err != nil { // One that exists is refused elsewhere.
 				if err := belongs(c, events.Address{}); err != nil {
@@ -39,9 +39,9 @@ func (a *app) keyCommand() *cobra.Command {
 			return address, "made", err
 		}),
 		a.withKeyFile(&cobra.Command{
-			Use: "import [FILE]", Short: "Bring a key: 64 hex digits in a file, or on standard input",
-			Long: "Bring a key: 64 hex digits in a file, or on standard input without FILE or with \"-\".\n" +
-				"A key itself is never an argument: every user of the machine could read it.",
+			Use: "import [FILE]", Short: "Install a key: 64 hex digits in a file, or on standard input",
+			Long: "Install a key: 64 hex digits in a file, or on standard input without FILE or with \"-\".\n" +
+				"The key itself is never an argument, which every user of the machine could read.",
 			Args: cobra.MaximumNArgs(1),
 		}, a.importKey),
 		a.withKeyFile(&cobra.Command{

@@ -16,27 +16,27 @@ import (
 func (a *app) projectionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "projections", Short: "Views inside an EventStoreDB, for its own tools", Args: cobra.NoArgs,
-		Long: "Views of availabilities, reservations, sectors and slots inside an EventStoreDB, for people who\n" +
-			"look at a host with the tools of their event store. hostnode itself does not need them: its own\n" +
-			"views are built in. docs/projections.md says what they hold and how to read them.\n\n" +
+		Long: "Views of availabilities, reservations, sectors and slots that run inside an EventStoreDB, for people who\n" +
+			"look at a host with the tools of their event store. hostnode does not need them: it has its own\n" +
+			"views. docs/projections.md says what they hold and how to read them.\n\n" +
 			"The server must run projections (RunProjections=All), and the user of --store be an administrator.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "install", Short: "Install or update them, and start them", Args: cobra.NoArgs,
-			Long: "Install or update them, and start them. It may be repeated. One whose source changed begins anew\n" +
-				"with the first event.",
+			Use: "install", Short: "Install or update the projections, and start them", Args: cobra.NoArgs,
+			Long: "Install or update the projections, and start them. It may be repeated. A projection whose source\n" +
+				"has changed begins again with the first event.",
 			RunE: onServer(a, (*serverviews.Server).Install, printChanges),
 		},
 		&cobra.Command{
-			Use: "status", Short: "Show which are installed, and how far they are", Args: cobra.NoArgs,
-			Long: "Show which are installed, and how far they are. The exit code is 0 only when all of them run, in\n" +
-				"the version of this program.",
+			Use: "status", Short: "Show which projections are installed, and how far they have read", Args: cobra.NoArgs,
+			Long: "Show which projections are installed, and how far they have read. The exit code is 0 only when all\n" +
+				"of them run, in the version of this program.",
 			RunE: onServer(a, (*serverviews.Server).Status, printProjections),
 		},
 		&cobra.Command{
-			Use: "remove", Short: "Stop and delete them; the events stay", Args: cobra.NoArgs,
+			Use: "remove", Short: "Stop and delete the projections; the events stay", Args: cobra.NoArgs,
 			RunE: onServer(a, (*serverviews.Server).Remove, printChanges),
 		},
 	)

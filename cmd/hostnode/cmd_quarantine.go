@@ -11,16 +11,16 @@ import (
 
 func (a *app) quarantineCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "quarantine", Short: "Show what is left alone because of a bug or of a record", Args: cobra.NoArgs,
-		Long: "Show the work that the host leaves alone: sales whose record cannot be read or whose rules fail,\n" +
-			"and offers, commands of the ledger and duties on which a part of the host failed twice.\n" +
-			"The host's log has the cause of each. Sales and duties are tried again by themselves.",
+		Use: "quarantine", Short: "Show the work that is in quarantine after failures", Args: cobra.NoArgs,
+		Long: "Show the work that is in quarantine, which the host leaves alone: sales whose events cannot be read\n" +
+			"or whose rules fail, and offers, commands of the ledger and duties on which a part of the host\n" +
+			"failed twice. The host's log has the cause of each. Sales and duties are tried again automatically.",
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Quarantine, error) {
 			return b.Quarantine(ctx)
 		}, printQuarantine),
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use: "retry WORK", Short: "Try again what is left alone, by its name in the list", Args: cobra.ExactArgs(1),
+		Use: "retry WORK", Short: "Try a piece of quarantined work again, by its name in the list", Args: cobra.ExactArgs(1),
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Quarantine, error) {
 			return b.TryAgain(ctx, args[0])
 		}, func(p *paper, q api.Quarantine) error {

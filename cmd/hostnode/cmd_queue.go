@@ -11,7 +11,7 @@ import (
 
 func (a *app) queueCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "queue", Short: "Show how many slots wait, which are in work, and what was refused", Args: cobra.NoArgs,
+		Use: "queue", Short: "Show how many slots wait, which are in work, and which were refused", Args: cobra.NoArgs,
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Queue, error) {
 			return b.Queue(ctx)
 		}, printQueue),
@@ -67,9 +67,9 @@ func (a *app) drainCommand() *cobra.Command {
 	var resume bool
 	var reason string
 	cmd := &cobra.Command{
-		Use: "drain", Short: "Take no new slots; the sales there are go on", Args: cobra.NoArgs,
-		Long: "Take no new slots; the sales there are go on to their end. It stays so, also over a restart\n" +
-			"of the host, until `hostnode drain --resume`.",
+		Use: "drain", Short: "Take no new slots; the open sales go on", Args: cobra.NoArgs,
+		Long: "Take no new slots; the open sales go on to their end. This lasts until `hostnode drain --resume`,\n" +
+			"even if the host is restarted.",
 		RunE: asking(a, change, func(ctx context.Context, b api.Backend, _ []string) (api.Queue, error) {
 			if resume {
 				return b.ResumeQueue(ctx, reason)
@@ -87,6 +87,6 @@ func (a *app) drainCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&resume, "resume", false, "take slots again")
-	cmd.Flags().StringVar(&reason, "reason", "drained by the operator", "why, for the record")
+	cmd.Flags().StringVar(&reason, "reason", "drained by the operator", "the reason, which is recorded")
 	return cmd
 }

@@ -52,14 +52,15 @@ type repairedOutbox struct {
 func (a *app) repairCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "repair", Short: "Accept the loss of what is damaged in the record or the outbox", Args: cobra.NoArgs,
+		Use: "repair", Short: "Repair a damaged event store or outbox, with the loss of what is damaged", Args: cobra.NoArgs,
 		Long: "Look for damage in the embedded event store and in the outbox of transactions, show what would be\n" +
-			"lost, ask, and put what is left in its place. What is damaged is kept beside, under a name that is\n" +
-			"shown. No host may be running. With --json nothing is asked: without --yes it only looks.\n\n" +
-			"Restoring a backup of the event store is better where there is one. Of a damaged event store what\n" +
-			"stands before the first event that cannot be read is taken over, as if a backup of that moment were\n" +
-			"restored, and the loss is recorded. What happened since, the host asks the chain for at its start.\n" +
-			"The outbox is completed from the event store and from what is legible of it.",
+			"lost, ask, and replace the damaged files by what is left of them. The damaged files are kept under\n" +
+			"names that are shown. No host may be running. With --json nothing is asked, and without --yes\n" +
+			"nothing is changed.\n\n" +
+			"If there is a backup of the event store, it is better to restore that. Of a damaged event store\n" +
+			"everything before the first unreadable event is kept, as if a backup from that time were restored,\n" +
+			"and the loss is recorded. What happened since, the host asks the chain for when it starts.\n" +
+			"The outbox is completed from the event store and from what is readable of it.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.settings(cmd)
 			if err != nil {
@@ -146,11 +147,11 @@ func printRepaired(p *paper, r repaired) error {
 	if r.Done {
 		p.line("%s: start the host: hostnode run", p.colour(green, "REPAIRED"))
 		if len(r.Outboxes) > 0 || r.Events != nil && r.Events.Lost > 0 {
-			p.line("if it says that it runs elsewhere, because the chain has transactions that the record lost: " +
+			p.line("if it says that it runs elsewhere, because the chain has transactions that were lost here: " +
 				"hostnode run --take-over, once")
 		}
 		for _, name := range r.Kept {
-			p.line("what was damaged is kept in %s", name)
+			p.line("damaged files are kept in %s", name)
 		}
 		return nil
 	}
@@ -160,18 +161,18 @@ func printRepaired(p *paper, r repaired) error {
 	}
 	if e := r.Events; e != nil {
 		p.line("%s event store: %s", p.colour(red, "DAMAGED"), e.Problem)
-		p.line("  %s can be taken over, up to the first that cannot be read", count(e.Kept, "event"))
+		p.line("  %s can be kept, up to the first unreadable one", count(e.Kept, "event"))
 		if e.Lost > 0 {
-			p.line("  %s behind would be LOST from the record; %d of all can be read and stay readable in what is kept",
+			p.line("  %s after that would be LOST; %d in all can be read, and still can in the files that are kept",
 				count(e.Lost, "event"), e.Readable)
-			p.line("  a backup that was made later than that is the better cure")
+			p.line("  if there is a newer backup, restore that instead")
 		}
 	}
 	for _, o := range r.Outboxes {
 		p.line("%s outbox %s: %s", p.colour(red, "DAMAGED"), filepath.Base(o.File), o.Problem)
-		p.line("  %s from the record and %d that only the file has are kept",
+		p.line("  %s from the event store and %d that only the file has are kept",
 			count(o.Recorded, "event"), o.Rescued)
-		p.line("  %s and %d bytes that are not legible would be LOST; what was sent of that, the chain knows",
+		p.line("  %s and %d unreadable bytes would be LOST; the chain knows which of these transactions were sent",
 			count(o.Lost, "event"), o.Bytes)
 	}
 	return nil

@@ -12,21 +12,21 @@ import (
 )
 
 // atHelp says what --at accepts.
-const atHelp = "as it was then: a time (2026-11-20T08:00:00Z, 2026-11-20, -2h) or a position (@1234)"
+const atHelp = "as of a time (2026-11-20T08:00:00Z, 2026-11-20, -2h) or a position (@1234)"
 
 func (a *app) replayCommand() *cobra.Command {
 	var at string
 	var list bool
 	cmd := &cobra.Command{
-		Use: "replay STREAM", Short: "Show the state of one machine, as it is or was, from its stream",
-		Long: "Fold the events of one stream with the core of its machine and show the state that comes out: a\n" +
+		Use: "replay STREAM", Short: "Show the present or past state of one machine, from its stream",
+		Long: "Fold the events of one stream with the core of its machine and show the resulting state: that of a\n" +
 			"sale, a sector, the ledger (capacity), the queue (slotqueue), the starts of a host, its transactions\n" +
-			"(tx), or what the contract said (market).\n\n" +
-			"STREAM may be cut short: `sale-0xab…-0x51`, the first digits of a slot, `sector-7`, or `capacity` when\n" +
-			"there is one of them.\n\n" +
-			"--at takes a revision of the stream (17), a position in the whole record (@1234) or a time. Times are\n" +
-			"of the clock of the machine that writes the store: 2026-11-20T08:00:00Z, 2026-11-20 for the first\n" +
-			"moment of that day in UTC, -2h for two hours ago. The state is that after the last event up to then.",
+			"(tx), or the events of the contract (market).\n\n" +
+			"STREAM may be shortened: `sale-0xab…-0x51`, the first digits of a slot, `sector-7`, or `capacity` if\n" +
+			"there is only one such stream.\n\n" +
+			"--at takes a revision of the stream (17), a position in the log (@1234) or a time. Times are by the\n" +
+			"clock of the store's machine: 2026-11-20T08:00:00Z, 2026-11-20 for the beginning of that day in UTC,\n" +
+			"-2h for two hours ago. The state is the one after the last event up to then.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			when, err := api.ParseWhen(at, a.now())
@@ -39,8 +39,8 @@ func (a *app) replayCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&at, "at", "",
-		"the state after this revision (17), position (@1234) or time; the newest otherwise")
-	cmd.Flags().BoolVar(&list, "events", false, "list the events that led there, too")
+		"the state after this revision (17), position (@1234) or time; default: the present")
+	cmd.Flags().BoolVar(&list, "events", false, "also list the events that led to the state")
 	return cmd
 }
 
@@ -49,11 +49,11 @@ func printReplay(p *paper, r replay.Result) error {
 	p.line("after revision %d of %d, log position %d, recorded %s", r.Revision, r.Last, r.Position,
 		r.Recorded.Format(time.RFC3339))
 	if r.Removed > 0 {
-		p.line("%s %s removed from the beginning of the stream; the state does not know what they said",
+		p.line("%s %s removed from the beginning of the stream; the state lacks what was in them",
 			p.colour(yellow, "note"), were(r.Removed))
 	}
 	if r.Unread > 0 {
-		p.line("%s %s could not be read and was passed over; see hostnode audit", p.colour(red, "trouble"),
+		p.line("%s %s could not be read and was skipped; see hostnode audit", p.colour(red, "trouble"),
 			count(r.Unread, "event"))
 	}
 	p.line("")

@@ -13,12 +13,12 @@ import (
 func (a *app) salesCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use: "sales", Short: "List the sales: all that are open and the newest settled ones", Args: cobra.NoArgs,
+		Use: "sales", Short: "List the sales: all open ones and the newest settled ones", Args: cobra.NoArgs,
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Sales, error) {
 			return b.Sales(ctx, mostSettled(all))
 		}, printSales),
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also settled ones that are older")
+	cmd.Flags().BoolVar(&all, "all", false, "all settled ones, too")
 	return asAt(a, cmd, func(ctx context.Context, p api.Past, _ []string) (api.Sales, error) {
 		return p.Sales(ctx, mostSettled(all))
 	}, printSales)
@@ -55,7 +55,7 @@ func printSales(p *paper, s api.Sales) error {
 	if s.Hidden > 0 {
 		p.line("%s not shown; hostnode sales --all", count(s.Hidden, "older settled sale"))
 	}
-	p.line("rewards in base units; `hostnode sale SLOT` tells the story of one")
+	p.line("rewards in base units; `hostnode sale SLOT` shows the history of one")
 	p.asOf(s.AsOf)
 	return nil
 }
@@ -77,9 +77,9 @@ func proofs(n projections.Proofs) string {
 
 func (a *app) saleCommand() *cobra.Command {
 	return asAt(a, &cobra.Command{
-		Use: "sale SLOT", Short: "Tell the story of a slot, and what it waits for",
-		Long: "Tell the story of a slot, and what it waits for.\n\n" +
-			"SLOT is a slot id as `hostnode sales` shows it; its first digits suffice.",
+		Use: "sale SLOT", Short: "Tell the history of a slot, and what it waits for",
+		Long: "Tell the history of a slot, and what it waits for.\n\n" +
+			"SLOT is a slot id as `hostnode sales` shows it, or the beginning of one.",
 		Args: cobra.ExactArgs(1),
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Story, error) {
 			return b.Sale(ctx, args[0])

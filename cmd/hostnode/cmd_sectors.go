@@ -56,10 +56,10 @@ func printSectors(p *paper, s api.Sectors) error {
 	}
 	p.rows(rows)
 	if s.Forgotten > 0 {
-		p.line("%s not shown; `hostnode sectors timeline N` has what happened to one",
+		p.line("%s not shown; `hostnode sectors timeline N` shows the history of one",
 			count(s.Forgotten, "older sector that is over"))
 	}
-	p.line("deposits in base units; `hostnode sectors status N` says all of one")
+	p.line("deposits in base units; `hostnode sectors status N` shows all about one")
 	if show := proofsShow(s.Proves); show != "" {
 		p.line("what their proofs show: %s", show)
 	}
@@ -121,7 +121,7 @@ func (a *app) sectorsStatus() *cobra.Command {
 		return b.Sector(ctx, n)
 	}
 	return asAt(a, &cobra.Command{
-		Use: "status N", Short: "Say how a sector stands, why, and what can be done", Args: cobra.ExactArgs(1),
+		Use: "status N", Short: "Show the state of a sector, its reason, and what can be done", Args: cobra.ExactArgs(1),
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Sector, error) {
 			return ask(ctx, b, args)
 		}, printSector),
@@ -133,7 +133,7 @@ func (a *app) sectorsStatus() *cobra.Command {
 func sectorNumber(text string) (uint64, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n == 0 {
-		return 0, fmt.Errorf("%w: %.40q is no number of a sector; they are counted from 1", errUsage, text)
+		return 0, fmt.Errorf("%w: %.40q is not a sector number; they begin with 1", errUsage, text)
 	}
 	return n, nil
 }
@@ -223,13 +223,13 @@ func (a *app) sectorsTimeline() *cobra.Command {
 		return b.SectorTimeline(ctx, n, page)
 	}
 	cmd := &cobra.Command{
-		Use: "timeline N", Short: "Tell what happened to a sector, in pages", Args: cobra.ExactArgs(1),
+		Use: "timeline N", Short: "Show the history of a sector, in pages", Args: cobra.ExactArgs(1),
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.SectorTimeline, error) {
 			return ask(ctx, b, args)
 		}, printSectorTimeline),
 	}
 	cmd.Flags().Uint64Var(&page.From, "from", 0, "begin with this revision")
-	cmd.Flags().IntVar(&page.Most, "most", api.DefaultMoments, "show so many events at most")
+	cmd.Flags().IntVar(&page.Most, "most", api.DefaultMoments, "show at most this many events")
 	return asAt(a, cmd, func(ctx context.Context, p api.Past, args []string) (api.SectorTimeline, error) {
 		return ask(ctx, p, args)
 	}, printSectorTimeline)

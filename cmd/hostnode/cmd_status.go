@@ -19,7 +19,7 @@ import (
 
 func (a *app) statusCommand() *cobra.Command {
 	return asAt(a, &cobra.Command{
-		Use: "status", Short: "Say whether the host sells, and how everything stands", Args: cobra.NoArgs,
+		Use: "status", Short: "Show whether the host sells, and the state of all its parts", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Status, error) {
 				return b.Status(ctx)
@@ -93,14 +93,14 @@ func printStatus(p *paper, s api.Status) error {
 		p.line("%s %s is down since %s: %s", p.colour(red, "trouble"), d.Part, clock(d.Since), d.Reason)
 	}
 	if n := uint64(len(s.Quarantined)); n > 0 {
-		p.line("%s %s left alone because of a bug or of a record; see hostnode quarantine",
+		p.line("%s %s in quarantine after failures; see hostnode quarantine",
 			p.colour(red, "trouble"), are(n, "piece of work", "pieces of work"))
 	}
 	for _, t := range s.Trouble {
 		p.line("%s %s", p.colour(red, "trouble"), trouble(t))
 	}
 	if s.Views.Error != "" {
-		p.line("%s the views stopped following the record: %s", p.colour(red, "trouble"), s.Views.Error)
+		p.line("%s the views stopped following the events: %s", p.colour(red, "trouble"), s.Views.Error)
 	}
 	if s.Views.Skipped > 0 {
 		p.line("%s %s could not be read; see hostnode audit", p.colour(red, "trouble"),

@@ -25,10 +25,10 @@ func newDemoCommand(load loader) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo [FILE]",
 		Short: "Sell storage for a file, from an empty directory to the payout",
-		Long: `Sell storage for a file, real in every part: a client codes the file and asks for
-storage on a development chain, a host in a second process sells all slots, proves
-them, is killed midway and goes on from its events, and is paid. Without FILE, 4 MiB
-of seeded data are made. Without --data-dir a directory is made and kept.
+		Long: `Sell storage for a file, in a demonstration in which every part is real: a client codes the
+file and asks for storage on a development chain; a host in a second process sells all slots,
+proves them, is killed midway, goes on from its events, and is paid. Without FILE, 4 MiB of
+data are generated. Without --data-dir a new directory is made, and kept.
 
 Exit code 0 means that the payout arrived and the audit is clean.`,
 		Args: cobra.MaximumNArgs(1),
@@ -58,8 +58,8 @@ Exit code 0 means that the payout arrived and the audit is clean.`,
 	config.AddFlags(cmd.Flags(), "dataDir", "quota", "devchain.period", "account.keyFile",
 		"sales.maxWorkers", "prover.samples", "prover.maxDepth", "prover.maxLog2Slots", "prover.keysDir",
 		"eventStore.url", "eventStore.passwordFile")
-	cmd.Flags().IntVar(&slots, "slots", 3, "slots of the dataset, a third of them parity")
-	cmd.Flags().IntVar(&periods, "periods", 3, "periods with proofs, at least")
+	cmd.Flags().IntVar(&slots, "slots", 3, "number of slots, a third of them parity")
+	cmd.Flags().IntVar(&periods, "periods", 3, "least number of periods with proofs")
 	cmd.Flags().BoolVar(&crash, "crash", true, "kill the host once in the middle")
 	return cmd
 }

@@ -22,8 +22,9 @@ func newDevchainCommand(load loader) *cobra.Command {
 		Short: "Run the development chain with the marketplace in a process of its own",
 		Long: `Run the development chain with the marketplace in a process of its own.
 
-It lies in the directory chain of the data directory and survives being killed.
-A host uses it with the options that are printed. Its tokens are worth nothing. Everything listens on loopback only.`,
+It is stored in the directory chain of the data directory, and may be killed at any
+time. A host uses it with the options that are printed. Its tokens are worth nothing.
+Everything listens on loopback only.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := load(cmd)
@@ -34,7 +35,7 @@ A host uses it with the options that are printed. Its tokens are worth nothing. 
 		},
 	}
 	config.AddFlags(cmd.Flags())
-	cmd.Flags().StringSliceVar(&fund, "fund", nil, "give these `accounts` what a host needs in tokens and gas")
+	cmd.Flags().StringSliceVar(&fund, "fund", nil, "give these `accounts` the tokens and gas that a host needs")
 	return cmd
 }
 

@@ -96,7 +96,7 @@ func TestTheStatusOfABusyHost(t *testing.T) {
 		"block 1,234, chain time 2031-04-05 06:05:38Z, 1 min 30 s ago\n", "1,000,000 base units", "2.500000 of the chain's own coin",
 		"start 2 at 2031-04-05 06:07:08Z, version v1", "1 Downloading, 2 Proving", "1 slot waiting, 0 in work, paused: all seen",
 		"trouble slot 0x51070000 waits for the payout: the node is away (3 tries, since 2031-04-05 06:07:08Z)",
-		"trouble slot 0x51080000 was set aside: its record makes no sense; what it owes is NOT PROVEN", "hostnode sale 0x5108000000", "stopped following the record: the disk",
+		"trouble slot 0x51080000 was set aside: its record makes no sense; what it owes is NOT PROVEN", "hostnode sale 0x5108000000", "stopped following the events: the disk",
 		"1 event could not be read",
 	} {
 		if !strings.Contains(p.text(), want) {

@@ -27,14 +27,14 @@ func newRunCommand(load loader) *cobra.Command {
 	begin := node.Begin{Version: versionText()}
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Run a host that stays up; without options everything is embedded",
-		Long: `Run a host that stays up.
+		Short: "Run a host; without options everything is embedded",
+		Long: `Run a host.
 
 Without options everything is embedded: an event store, a development chain with
 the marketplace, development proving keys and an account with development money,
 all in the data directory. With chain.endpoint and chain.contract the host sells
-on that chain. It stops in good order on SIGINT and SIGTERM; killing it is as
-safe, only slower: it goes on from its events at the next start.`,
+on that chain. SIGINT and SIGTERM stop it properly. Killing it is as safe, only
+slower: it goes on from its events at the next start.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := load(cmd)
@@ -45,8 +45,8 @@ safe, only slower: it goes on from its events at the next start.`,
 		},
 	}
 	config.AddFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&begin.TakeOver, "take-over", false, "begin although the record or the chain says that "+
-		"this host runs elsewhere; only when that process is gone for good")
+	cmd.Flags().BoolVar(&begin.TakeOver, "take-over", false, "start although, by its events or the chain, "+
+		"this host runs elsewhere; only if that process is gone for good")
 	return cmd
 }
 
@@ -80,7 +80,7 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 	}()
 	err = p.Start(ctx, func() { server.Answer(standby(p, c)) })
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		log.Info("stopping: the host had not begun")
+		log.Info("stopping: the host had not started yet")
 		return nil
 	}
 	if err != nil {
@@ -102,7 +102,7 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 		"the host runs; look at it with: hostnode status --data-dir %s", p.Dir.Root)
 	select {
 	case <-ctx.Done():
-		log.Info("stopping: no new sales are begun; what is hosted goes on at the next start")
+		log.Info("stopping: no new sales; hosted slots are proven again after the next start")
 		return nil
 	case err := <-served.Failed():
 		return err
@@ -166,6 +166,6 @@ func serveEvents(store *stores.Opened, o eventserver.Options, log *logrus.Entry)
 	if err != nil {
 		return nil, err
 	}
-	log.Infof("the record can be read at %s", server.ConnectionStrings(o.CertFile != ""))
+	log.Infof("the events can be read at %s", server.ConnectionStrings(o.CertFile != ""))
 	return server, nil
 }

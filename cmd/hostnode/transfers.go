@@ -57,7 +57,7 @@ func printTransferred(p *paper, t transferred) error {
 		p.line("  %s were there before, %d new", count(t.Present, "event"), t.Copied)
 	}
 	if n := len(t.Scavenged); n > 0 {
-		p.line("  %s of which a part was thrown away before have new revisions", count(n, "stream"))
+		p.line("  %s that were incomplete in the source have new revisions", count(n, "stream"))
 	}
 	p.line("  digest %s; the target was read again and has the same", t.Digest)
 	return nil
@@ -112,7 +112,7 @@ func (f *transferFlags) add(flags *pflag.FlagSet, direction, what string) {
 	flags.StringVar(&f.passwordFile, direction+"-password-file", "",
 		"`file` with the password of the user in --"+direction+", readable by its owner alone")
 	flags.BoolVar(&f.acceptScavenged, "accept-scavenged", false,
-		"move what is left of streams of which the source has thrown a part away; revisions change")
+		"copy what is left of streams that were scavenged in the source; their revisions change")
 	config.AddFlags(flags, "eventStore.url", "eventStore.passwordFile", "eventStore.cacheBytes")
 }
 

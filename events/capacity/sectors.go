@@ -124,7 +124,7 @@ func (SettleDeposit) command() {}
 // Errors about sectors.
 var (
 	// ErrHeld: the sector holds space already, of another size than it asks for now.
-	ErrHeld = errors.New("the sector asked for other space before")
+	ErrHeld = errors.New("the sector holds space of another size")
 	// ErrEnded: the sector gave everything back. A new sector needs a new number.
 	ErrEnded = errors.New("the sector has ended")
 )

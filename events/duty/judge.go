@@ -38,7 +38,7 @@ func (j *Judge) Missed(period uint64) (missed bool, unknown string) {
 	}
 	_, owed, known := Required(j.Past.cfg, j.Slot, period, j.Past.window(period, j.Until).Window, j.Challenges)
 	if !known {
-		return true, "the hash of a block that decides about it is not to be had"
+		return true, "the hash of a block that decides about it is not available"
 	}
 	return owed, ""
 }

@@ -13,7 +13,7 @@ import (
 var (
 	// ErrBackupTarget: a backup is made in an empty or missing directory outside
 	// of the store.
-	ErrBackupTarget = errors.New("no place for a backup")
+	ErrBackupTarget = errors.New("no backup can be made there")
 	// ErrBackupRunning: there is one backup at a time.
 	ErrBackupRunning = errors.New("a backup is being made already")
 )
@@ -59,7 +59,7 @@ func (e *DamagedError) Unwrap() []error { return []error{events.ErrDamaged, e.Re
 var (
 	errChecksum = errors.New("checksum does not match")
 	errShort    = errors.New("record ends early")
-	errLong     = errors.New("record has bytes behind its end")
+	errLong     = errors.New("record has bytes after its end")
 	errLayout   = errors.New("record has an unknown layout")
 	errMissing  = errors.New("event is missing")
 	errIndex    = errors.New("index does not agree with the event")

@@ -319,7 +319,7 @@ func (s *Store) options(cfg Config) *pebble.Options {
 }
 
 func (s *Store) setFailure(err error) {
-	todo := "see to the disk (full? failing?), then start again"
+	todo := "check the disk (full? failing?), then start again"
 	if errors.Is(err, events.ErrDamaged) {
 		todo = "what is elsewhere can still be read; stop the host, then restore a backup or run hostnode repair"
 	}

@@ -164,7 +164,7 @@ func (u *upgrader) step() error {
 func (u *upgrader) skip(n events.Position, why error) {
 	if n > 0 {
 		u.skipped += uint64(n)
-		u.log.Errorf("event store: %d events behind position %d cannot be read: %v", n, u.done, why)
+		u.log.Errorf("event store: %d events after position %d cannot be read: %v", n, u.done, why)
 	}
 }
 

@@ -42,7 +42,7 @@ var errNotSent = errors.New("nothing was sent")
 // errNotReady means that a node cannot write now (it is starting, has lost its
 // followers, or is busy) and has written nothing. It may still serve reads, so
 // reads do not reveal it.
-var errNotReady = errors.New("the node takes no appends now")
+var errNotReady = errors.New("the node accepts no appends now")
 
 // notReadyTexts are the servers' texts for it. The code beside them does not
 // help: in a batch append it is 0, which gRPC's helpers take for OK.
@@ -60,7 +60,7 @@ func notReady(text string) error {
 
 // errBroken is an answer that cannot be true: what it reports is not what was
 // asked for.
-var errBroken = errors.New("the answer of the event store cannot be")
+var errBroken = errors.New("the answer of the event store cannot be true")
 
 // broken makes an errBroken, which leaves open whether the call took effect.
 func broken(format string, args ...any) error {

@@ -58,7 +58,7 @@ var hints = []struct {
 
 // ErrSettings marks an error of Open that goes away only when the settings, or
 // the server's, are changed. It comes with events.ErrAway.
-var ErrSettings = errors.New("the connection cannot be made like this")
+var ErrSettings = errors.New("the connection cannot be made with these settings")
 
 // withHint adds what to check.
 func withHint(text string) string {

@@ -160,7 +160,7 @@ func (s *Store) renew() bool {
 		return false
 	}
 	s.cfg.URL, s.finder, s.creds = url, found, newBasic(conf)
-	s.log.Info("the user of the event store is refused; trying with what the settings say now")
+	s.log.Info("the event store refuses the user; trying again with the present settings")
 	return true
 }
 
@@ -245,7 +245,7 @@ func (s *Store) lost(reason error) {
 	s.current, s.state.reason = nil, reason
 	if first {
 		s.state.since = time.Now()
-		s.log.WithError(reason).Warn("the event store does not answer; what needs it waits")
+		s.log.WithError(reason).Warn("the event store does not answer; what needs it is waiting")
 	}
 	s.signal()
 }
@@ -314,7 +314,7 @@ func (s *Store) acquire(ctx context.Context) (*held, error) {
 				return &held{session: current, slots: s.slots}, nil
 			case <-ctx.Done():
 				current.drop()
-				return nil, s.patience(ctx, errors.New("too many calls are under way"))
+				return nil, s.patience(ctx, errors.New("too many calls are running"))
 			case <-s.ctx.Done():
 				current.drop()
 				return nil, events.ErrClosed
@@ -381,7 +381,7 @@ func (s *Store) Close() error {
 	select {
 	case <-released:
 	case <-timer.C:
-		s.log.Warn("a call of the event store's client hangs; it is left behind")
+		s.log.Warn("a call of the event store's client hangs, and is abandoned")
 	}
 	return nil
 }

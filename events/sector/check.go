@@ -28,7 +28,7 @@ var (
 	ErrNoKey = errors.New("a result without the key of its step, which may be one that is recorded already")
 	// ErrSize: a sector's size is a power of two from MinSize to MaxSize, a piece's
 	// at least MinPiece and no less than its payload takes.
-	ErrSize = errors.New("a size that cannot be")
+	ErrSize = errors.New("impossible size")
 )
 
 // Bounds of sizes, padded. MaxText is the most bytes of a reason that is recorded.

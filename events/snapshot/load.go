@@ -13,15 +13,15 @@ import (
 var (
 	// ErrTorn: parts of the snapshot are missing, because its writer ended
 	// while writing it.
-	ErrTorn = errors.New("the snapshot has not all its parts")
+	ErrTorn = errors.New("the snapshot lacks some of its parts")
 	// ErrChecksum: the snapshot does not match its checksum.
-	ErrChecksum = errors.New("the snapshot does not have its checksum")
+	ErrChecksum = errors.New("the snapshot does not match its checksum")
 	// ErrSchema: another build wrote the snapshot in a form that this one does
 	// not read.
 	ErrSchema = errors.New("the snapshot has another schema")
 	// ErrOtherRecord: the last event of the snapshot is not in this store: the
 	// snapshot was copied from another store, or the store has lost its end.
-	ErrOtherRecord = errors.New("the snapshot is not of this record")
+	ErrOtherRecord = errors.New("the snapshot is not of this store")
 )
 
 // Reader finds the newest usable snapshot in a stream.

@@ -12,7 +12,7 @@ import (
 // Errors of truncation.
 var (
 	// ErrNeverTruncated: an audit needs the stream, so all of it stays.
-	ErrNeverTruncated = errors.New("an audit rests on this stream: it is never truncated")
+	ErrNeverTruncated = errors.New("audits need this stream: it is never truncated")
 	// ErrTruncated: the beginning of a stream is gone, and no snapshot replaces
 	// it.
 	ErrTruncated = fmt.Errorf("%w: the beginning of the stream was truncated, and no snapshot of it can be used; "+

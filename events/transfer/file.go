@@ -64,7 +64,7 @@ type ending struct {
 }
 
 // ErrBadFile is what errors.Is finds in a *FileError.
-var ErrBadFile = errors.New("not a whole export")
+var ErrBadFile = errors.New("not a complete export")
 
 // FileError says where a file is not what Export wrote.
 type FileError struct {

@@ -162,19 +162,19 @@ func TestFilesThatAreNoExportAreRefusedAtTheirLine(t *testing.T) {
 		line       int
 		says       string
 	}{
-		{"nothing", "", 1, "no header"},
-		{"a text", "hello\n", 1, "no header"},
-		{"another JSON", "{}\n", 1, "no header"},
-		{"an event first", join(lines[1:]...) + "\n", 1, "no header"},
+		{"nothing", "", 1, "not the header"},
+		{"a text", "hello\n", 1, "not the header"},
+		{"another JSON", "{}\n", 1, "not the header"},
+		{"an event first", join(lines[1:]...) + "\n", 1, "not the header"},
 		{"a newer version", strings.Replace(string(file), `"version":1`, `"version":2`, 1), 1, "version 2"},
 		{"an event left out", join(lines[0], join(lines[2:]...)) + "\n", 2, "event 1 where event 0 is due"},
 		{"an event twice", join(lines[0], lines[1], join(lines[1:]...)) + "\n", 3, "event 0 where event 1 is due"},
 		{"the last event of a stream left out", join(lines[0], lines[1], lines[2], join(lines[4:]...)) + "\n", 9, "should have 6 events"},
 		{"metadata left out", join(join(lines[:7]...), join(lines[8:]...)) + "\n", 9, "digest"},
 		{"an unknown key", join(lines[0], `{"strange":1}`, "\n"), 2, "strange"},
-		{"two objects", join(lines[0], "{}{}", "\n"), 2, "more behind"},
-		{"something behind the end", string(file) + lines[1], len(lines) + 1, "behind the last line"},
-		{"an event behind metadata", join(join(lines[:8]...), lines[1], join(lines[8:]...)) + "\n", 9, "behind the lines about streams"},
+		{"two objects", join(lines[0], "{}{}", "\n"), 2, "more after"},
+		{"something behind the end", string(file) + lines[1], len(lines) + 1, "after the last line"},
+		{"an event behind metadata", join(join(lines[:8]...), lines[1], join(lines[8:]...)) + "\n", 9, "after the lines about streams"},
 		{"a long line", lines[0] + strings.Repeat("x", transfer.MaxLineBytes+2) + "\n", 2, "bytes"},
 	} {
 		_, err := transfer.ReadFile(t.Context(), strings.NewReader(c.text))

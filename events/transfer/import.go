@@ -79,9 +79,9 @@ func (f *fileSource) each(ctx context.Context, do func(item) error) error {
 var (
 	errLong      = fmt.Errorf("the line has more than %d bytes", MaxLineBytes)
 	errUnended   = errors.New("the file ends within a line")
-	errNoHeader  = errors.New("the first line is no header of an export of hostnode")
+	errNoHeader  = errors.New("the first line is not the header of a hostnode export")
 	errTruncated = errors.New("the file ends without its last line: a part of it is missing")
-	errBehind    = errors.New("there is more behind the last line")
+	errBehind    = errors.New("there is more after the last line")
 )
 
 // readLine returns the next line without its end; io.EOF when there is none.
@@ -147,7 +147,7 @@ func (d *decoder) line(text []byte) error {
 	err := decode.Decode(&l)
 	if err == nil {
 		if _, more := decode.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("there is more behind the JSON object")
+			err = errors.New("there is more after the JSON object")
 		}
 	}
 	switch {
@@ -198,7 +198,7 @@ func (d *decoder) aboutStream(l line) error {
 
 func (d *decoder) event(l line) error {
 	if d.about {
-		return errors.New("an event behind the lines about streams")
+		return errors.New("an event after the lines about streams")
 	}
 	if l.Revision == nil || l.Recorded == nil {
 		return errors.New("an event without revision or time")

@@ -108,7 +108,7 @@ func (r *run) judge() (scavenged []string) {
 		}
 		switch {
 		case t.next > t.events:
-			r.conflict(name, "the target has thrown away a part of it")
+			r.conflict(name, "the target has removed a part of it")
 		case t.events > s.events:
 			r.conflict(name, fmt.Sprintf("%d events in the source, %d in the target", s.events, t.events))
 		case t.ended && !s.ended:

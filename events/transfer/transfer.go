@@ -67,9 +67,9 @@ var (
 	// ErrConflict: the target has other events in a stream that is to be copied.
 	ErrConflict = errors.New("the target has other events in these streams")
 	// ErrScavenged: the source has scavenged the beginning of a stream.
-	ErrScavenged = errors.New("the source has thrown away a part of these streams")
+	ErrScavenged = errors.New("the source has removed a part of these streams")
 	// ErrDiffers: the finished copy is not the same as the source.
-	ErrDiffers = errors.New("the copy is not what the source has")
+	ErrDiffers = errors.New("the copy differs from the source")
 )
 
 // Copy copies all streams of a store to another one, up to the present end of

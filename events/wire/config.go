@@ -73,7 +73,7 @@ func (c Config) checked() (Config, error) {
 		return c, fmt.Errorf("anonymous callers: unknown role %d", c.Anonymous)
 	}
 	if c.Anonymous == RoleHost {
-		return c, errors.New("anonymous callers: a host has a name and an account")
+		return c, errors.New("an anonymous caller cannot be a host, which has a name and an account")
 	}
 	if c.Log == nil {
 		c.Log = discard()

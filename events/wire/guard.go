@@ -238,7 +238,7 @@ func (s *Server) stall(ctx context.Context, out *outlet, stalled time.Duration) 
 	conn := connectionOf(ctx)
 	if conn != nil && (conn.stalls.Add(1) >= maxStalls || out.large.Load() > 0) {
 		s.cfg.Log.WithField("client", conn.Conn.RemoteAddr()).
-			Warn("disconnected a client that keeps calls open and does not read them")
+			Warn("disconnected a client that does not read its calls")
 		_ = conn.Close() // It is gone in any case.
 	}
 	return &refusal{

@@ -385,7 +385,7 @@ func (a *auditor) judge(s *stream, r events.Recorded, m proto.Message) {
 	a.correlation = r.Meta.Correlation
 	a.checkOrigin(s, r, m)
 	if !s.judge(placeOf(r), m) {
-		a.find(EventMisplaced, placeOf(r), "%s does not belong into this stream", r.Type)
+		a.find(EventMisplaced, placeOf(r), "%s does not belong in this stream", r.Type)
 		s.giveUp()
 	}
 }

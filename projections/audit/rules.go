@@ -158,7 +158,7 @@ var ruleTable = []RuleInfo{
 	{TransactionUnresolved, Error, "At the latest, it is so when its sale is settled."},
 	{MarkingContradiction, Error, "A validator marks each missing proof once, after it has started, and says why " +
 		"when it could not."},
-	{MarkingOwnSlot, Error, "Nobody marks proofs of the slots that he hosts himself."},
+	{MarkingOwnSlot, Error, "No validator marks proofs of the slots that its own account hosts."},
 	{MarkingWithoutTransaction, Error, "A marked proof has its mined transaction."},
 	{MoneyMismatch, Error, "A transaction moved on chain what its event says."},
 	{MoneyUnrecorded, Warning, "All that moved on chain between account and contract is in the record."},

@@ -82,7 +82,7 @@ func (l *sectorLife) forbids(e sector.Event) string {
 	case *messages.SectorRetryScheduled:
 		return unless(e.GetUntil().AsTime().After(e.GetAt().AsTime()), "the pause ends before it begins")
 	case *messages.SectorParked:
-		return unless(e.GetReason() != "" && len(e.GetActions()) > 0, "it says not why, or not what can be done")
+		return unless(e.GetReason() != "" && len(e.GetActions()) > 0, "the reason, or what can be done, is missing")
 	case *messages.SectorReleased:
 		return unless(l.State == removed || l.Step == stepReleaseScratch, "nothing was to be given back")
 	}

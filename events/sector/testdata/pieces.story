@@ -40,7 +40,7 @@ error: piece c: the piece does not fit into the sector: it has 2048 bytes, of 40
 say SectorAddPiece by=operator
 {"piece": {"cid": "c", "size": "1000", "payload": "900"}}
 ----
-error: piece c: a size that cannot be: 1000 bytes for 900 of data, want a power of two from 128 that holds them, and some data
+error: piece c: impossible size: 1000 bytes for 900 of data, want a power of two from 128 that holds them, and some data
 
 show
 ----

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrUnusable: a checkpoint is damaged, of another version, or of something else.
-var ErrUnusable = errors.New("the checkpoint is of no use")
+var ErrUnusable = errors.New("the checkpoint cannot be used")
 
 // line is the first one.
 type line[H any] struct {
@@ -67,7 +67,7 @@ func Read(path string, most int64) ([]byte, error) {
 func Decode[H any](file []byte, fit func(H) error, state any) (H, error) {
 	var l line[H]
 	text, body, _ := bytes.Cut(file, []byte("\n"))
-	err := errors.New("it does not begin as one")
+	err := errors.New("it does not begin like one")
 	if json.Unmarshal(text, &l) == nil {
 		err = fit(l.Header)
 	}

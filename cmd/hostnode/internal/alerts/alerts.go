@@ -96,12 +96,12 @@ func (s *Sender) Send(alert any) {
 	select {
 	case s.queue <- append(body, '\n'):
 		if s.dropped > 0 {
-			s.cfg.Log.Warnf("%d alerts were dropped, because %d waited; they are in the log", s.dropped, maxQueued)
+			s.cfg.Log.Warnf("%d alerts were not delivered, because %d were waiting; they are in the log", s.dropped, maxQueued)
 		}
 		s.dropped = 0
 	default:
 		if s.dropped++; s.dropped == 1 {
-			s.cfg.Log.Errorf("alerts are dropped, because %d wait to be delivered; "+
+			s.cfg.Log.Errorf("alerts are not delivered, because %d are waiting; "+
 				"look whether alerts.command or alerts.webhook hangs", maxQueued)
 		}
 	}
@@ -124,7 +124,7 @@ func (s *Sender) run(ctx context.Context) {
 	defer close(s.done)
 	for body := range s.queue {
 		if ctx.Err() != nil {
-			s.cfg.Log.Warnf("an alert was not delivered, the host ends: %s", shown(body))
+			s.cfg.Log.Warnf("an alert was not delivered, because the host is ending: %s", shown(body))
 			continue
 		}
 		s.deliver(ctx, "alerts.command", s.cfg.Command, body, s.command)

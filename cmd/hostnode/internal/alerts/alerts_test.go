@@ -158,7 +158,7 @@ func TestAFloodOfAlertsIsDroppedAndNeverBlocks(t *testing.T) {
 	if got := len(arrived); got != 100 {
 		t.Errorf("%d alerts were delivered after the first, want the 100 that may wait", got)
 	}
-	if said := logged(hook); strings.Count(said, "alerts are dropped") != 1 {
+	if said := logged(hook); strings.Count(said, "alerts are not delivered") != 1 {
 		t.Errorf("the log says:\n%s", said)
 	}
 	s.Send(anAlert(1)) // After the end it is dropped.

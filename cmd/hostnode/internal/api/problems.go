@@ -18,7 +18,7 @@ var (
 	// ErrAmbiguous: several ids begin like that.
 	ErrAmbiguous = errors.New("ambiguous id")
 	// ErrOver: an offer would end before anything could be sold of it.
-	ErrOver = errors.New("the end of the availability is not to come")
+	ErrOver = errors.New("the end of the availability is not in the future")
 	// ErrUnknownSale: this host has never had a sale of the slot.
 	ErrUnknownSale = errors.New("no sale of this slot")
 	// ErrNotRunning: nobody answers on the socket.
@@ -44,7 +44,7 @@ var (
 	// ErrFile: the file to be stored cannot be read.
 	ErrFile = errors.New("the file cannot be read")
 	// ErrDemoOptions: the demonstration cannot be run with these options.
-	ErrDemoOptions = errors.New("cannot demonstrate that")
+	ErrDemoOptions = errors.New("the demonstration cannot be run like this")
 	// ErrDemoRefused: the host does not take the offer.
 	ErrDemoRefused = errors.New("the host refuses the availability")
 	// ErrDemoNotPaid: not all slots were sold and paid.

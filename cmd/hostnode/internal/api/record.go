@@ -21,7 +21,7 @@ import (
 // Errors of taking the record along.
 var (
 	// ErrNotEmbedded: the events are in an EventStoreDB.
-	ErrNotEmbedded = errors.New("the record is not in the embedded store")
+	ErrNotEmbedded = errors.New("the events are not in the embedded store")
 	// ErrNoBackupDir: the directory for a backup cannot be used.
 	ErrNoBackupDir = errors.New("no directory for a backup")
 	// ErrFileExists: an export would replace a file.

@@ -58,7 +58,7 @@ func (c Config) checkChain() error {
 			"marketplace contract, 0x and 40 hex digits")
 	}
 	if address.Zero() {
-		return refuse("chain.contract", contract, "the zero address is no contract")
+		return refuse("chain.contract", contract, "the zero address is not a contract")
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (c Config) checkServeEvents() error {
 		return refuse("serveEvents.listen", s.Listen, "write host:port, for example 127.0.0.1:2113")
 	}
 	if c.EventStore.URL != "" {
-		return refuse("serveEvents.listen", s.Listen, "the record is in the EventStoreDB of eventStore.url; "+
+		return refuse("serveEvents.listen", s.Listen, "the events are in the EventStoreDB of eventStore.url; "+
 			"let tools connect there")
 	}
 	if (s.CertFile == "") != (s.KeyFile == "") {
@@ -145,7 +145,7 @@ func (c Config) checkServeEvents() error {
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		if s.CertFile == "" || s.UsersFile == "" {
-			return refuse("serveEvents.listen", s.Listen, "beyond this machine the record is served only with "+
+			return refuse("serveEvents.listen", s.Listen, "events are served to other machines only with "+
 				"certFile, keyFile and usersFile; hostnode eventstore certificate and user make them")
 		}
 	}
@@ -161,7 +161,7 @@ func (c Config) checkContent() error {
 		}
 		if u.User != nil {
 			return refuse(fmt.Sprintf("content.sources[%d]", i), source,
-				"passwords do not belong into the configuration")
+				"passwords do not belong in the configuration")
 		}
 	}
 	return nil

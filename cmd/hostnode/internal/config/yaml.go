@@ -75,7 +75,7 @@ func walk(
 		name, value := n.Content[i], n.Content[i+1]
 		key := prefix + name.Value
 		if first, twice := lines[key]; twice {
-			return at(name, fmt.Errorf("%w: %s stands here again, first in line %d", ErrInvalid, key, first))
+			return at(name, fmt.Errorf("%w: %s is repeated here, it is first in line %d", ErrInvalid, key, first))
 		}
 		lines[key] = name.Line
 		var err error

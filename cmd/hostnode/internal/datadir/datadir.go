@@ -24,11 +24,11 @@ var (
 	// ErrNewerFormat: a newer version of the program made the directory.
 	ErrNewerFormat = errors.New("data directory has a newer format")
 	// ErrFormat: the format file has no readable version.
-	ErrFormat = errors.New("data directory has no legible format")
+	ErrFormat = errors.New("the format of the data directory is unreadable")
 	// ErrEmpty: no host has ever used the directory.
 	ErrEmpty = errors.New("data directory holds no host")
 	// ErrNoRecord: a host has used the directory, but its events are not there.
-	ErrNoRecord = errors.New("data directory holds no record")
+	ErrNoRecord = errors.New("data directory holds no events")
 )
 
 // InUseError says who uses the directory.

@@ -18,7 +18,7 @@ var (
 	// ErrOtherAccount: the directory belongs to another account.
 	ErrOtherAccount = errors.New("data directory belongs to another account")
 	// ErrOwner: the file that names the directory's account is unreadable.
-	ErrOwner = errors.New("data directory does not say legibly whose it is")
+	ErrOwner = errors.New("the account of the data directory is unreadable")
 )
 
 // ownerFile names the account that the directory belongs to.

@@ -50,7 +50,7 @@ func (s *show) tell(ctx context.Context, store events.Store, views *projections.
 	s.tellLedger(views)
 	p("\n== Audit ==")
 	s.tellAudit(report)
-	p("\n== Where it lies, and what looks at it ==")
+	p("\n== Where it is stored, and how to look at it ==")
 	slot := "SLOT"
 	if len(rows) > 0 {
 		slot = rows[0].Slot[:10]

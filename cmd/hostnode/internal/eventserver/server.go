@@ -170,7 +170,7 @@ func loadTLS(cert, key string, log *logrus.Entry) (*tls.Config, error) {
 	}
 	if now := time.Now(); log != nil && (now.After(pair.Leaf.NotAfter) || now.Before(pair.Leaf.NotBefore)) {
 		log.WithField("from", pair.Leaf.NotBefore).WithField("until", pair.Leaf.NotAfter).
-			Warnf("the certificate %s is out of its time: clients do not connect; make another with: "+
+			Warnf("the certificate %s is not valid now: clients do not connect; make a new one with: "+
 				"hostnode eventstore certificate", cert)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil

@@ -91,7 +91,7 @@ func newUser(name, role, account string) (u wire.User, err error) {
 	case u.Role == wire.RoleNone:
 		return u, fmt.Errorf("role %q, allowed: %s", role, strings.Join(Roles(), ", "))
 	case u.Role == wire.RoleHost && account == "":
-		return u, errors.New("a host writes the streams of one account; which? Give it with --account 0x…")
+		return u, errors.New("a host writes the streams of one account; name it with --account 0x…")
 	case u.Role != wire.RoleHost && account != "":
 		return u, fmt.Errorf("the role %s has no account; that is for hosts", role)
 	case u.Role != wire.RoleHost:

@@ -42,8 +42,8 @@ func (n *Node) tellDoubt(e rpc.AnswerError, account events.Address, log *logrus.
 	a := health.Alert{
 		Kind: health.AlertNotBelieved, At: time.Now(), Host: account.String(),
 		Text: "what a node of the chain says is not believed: " + e.Error(),
-		Hint: "nothing of that answer is used, and the node is asked last for a while; look at it, or at who offers " +
-			"it, and have an endpoint of your own among chain.endpoint and chain.fallbacks",
+		Hint: "nothing of that answer is used, and the node is asked last for a while; check it, or ask who " +
+			"runs it, and add an endpoint of your own to chain.endpoint or chain.fallbacks",
 	}
 	log.WithFields(logrus.Fields{"alert": a.Kind, "hint": a.Hint}).Error(a.Text)
 	n.alerts.Send(a)

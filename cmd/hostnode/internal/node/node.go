@@ -129,7 +129,7 @@ func (n *Node) tellRoom(o Options) {
 		}
 	}
 	if err != nil {
-		o.Log.Warnf("whether the disk has room for the quota is not known: %v", err)
+		o.Log.Warnf("it is not known whether the disk has room for the quota: %v", err)
 	}
 }
 

@@ -177,7 +177,7 @@ func (n *Node) prove(ctx context.Context, o Options, told *start) (err error) {
 
 // keep proves the account's slots until ctx ends.
 func (n *Node) keep(ctx context.Context, o Options, slots port.Prover) error {
-	o.Log.Warn("without the event store: what the contract gives to the account is proven, and nothing else is done")
+	o.Log.Warn("the event store does not answer: the slots of the account are proven, and nothing else is done")
 	return outage.Run(ctx, outage.Config{
 		Margin: o.Host.Margin, Proofs: o.Host.Proofs, Tell: o.Proves, Log: o.Log,
 		Alert: func(a health.Alert) { n.alerts.Send(a) },

@@ -236,7 +236,7 @@ func (p *Process) watch(ctx context.Context) error {
 	case errors.Is(err, events.ErrAway):
 		return err
 	case err != nil:
-		p.log.Warnf("whether the event store is older than this host is not known: %v", err)
+		p.log.Warnf("it is not known whether the event store has gone back: %v", err)
 		return nil
 	case unread > 0:
 		p.log.Warnf("%d lines of %s cannot be read and are left out; when the event store is older than this host, "+
@@ -291,17 +291,17 @@ func (p *Process) mayBeginNow(ctx context.Context, account events.Address, takeO
 
 func (p *Process) tellStore() {
 	if p.Store.Embedded == nil {
-		p.log.WithField("store", p.Store.Name).Info("the record is in EventStoreDB")
+		p.log.WithField("store", p.Store.Name).Info("the events are in EventStoreDB")
 		return
 	}
 	report := p.Store.Report
 	entry := p.log.WithField("position", report.Last)
 	if report.UpgradedFrom != 0 {
-		entry.Infof("brought the event store from format %d to the newest; an older program cannot open it any more",
+		entry.Infof("upgraded the event store from format %d to the newest; older versions of hostnode can no longer open it",
 			report.UpgradedFrom)
 	}
 	if report.Unread > 0 {
-		entry.Errorf("%d events are damaged; hostnode audit says which, restore a backup", report.Unread)
+		entry.Errorf("%d events are damaged: hostnode audit says which; restore a backup", report.Unread)
 	}
 	switch {
 	case report.Created:
@@ -312,10 +312,10 @@ func (p *Process) tellStore() {
 		entry.Warnf("the file MARK of the event store was missing or damaged and was made again; it says which "+
 			"event was acknowledged last, so nothing proves that none is missing behind log position %d", report.Last)
 	case report.Tail.Dropped > 0:
-		entry.Warnf("the last run did not stop in good order; %d bytes of a write that was never "+
+		entry.Warnf("the last run did not shut down properly; %d bytes of a write that was never "+
 			"acknowledged were dropped from the end of the log", report.Tail.Dropped)
 	default:
-		entry.Info("the last run did not stop in good order; nothing that was acknowledged is lost")
+		entry.Info("the last run did not shut down properly; nothing that was acknowledged is lost")
 	}
 }
 

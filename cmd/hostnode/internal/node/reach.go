@@ -128,7 +128,7 @@ func (p *Process) lockAccount(account, contract events.Address, genesis events.H
 		return fmt.Errorf("account %s: %w", account, err)
 	}
 	if err != nil {
-		p.log.Warnf("whether another process of this machine runs the account is not known: %v", err)
+		p.log.Warnf("it is not known whether another process on this machine runs the account: %v", err)
 		return nil
 	}
 	p.account = lock

@@ -14,7 +14,7 @@ import (
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // ErrAmbiguous is returned, wrapped, by Find when a text stands for several streams.
-var ErrAmbiguous = errors.New("several streams begin so")
+var ErrAmbiguous = errors.New("several streams begin like that")
 
 // Find returns the name of the stream that a text stands for: its name, the
 // beginning of the name, its category if that has one stream only, or the

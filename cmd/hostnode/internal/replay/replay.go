@@ -32,7 +32,7 @@ var (
 	// ErrBefore: nothing was recorded yet.
 	ErrBefore = errors.New("nothing was recorded at that point")
 	// ErrBeyond: the last event is before that.
-	ErrBeyond = errors.New("the record ends before that")
+	ErrBeyond = errors.New("the last event is before that")
 )
 
 // Result is a machine as it was.
