@@ -37,7 +37,7 @@ func (a *app) auditCommand() *cobra.Command {
 				return b.Audit(ctx, o)
 			}, printAudit)(cmd, args)
 			if errors.Is(err, context.Canceled) && o.Checkpoint != "" {
-				err = fmt.Errorf("%w; the state so far is in %s, from which the same command continues", err, o.Checkpoint)
+				err = fmt.Errorf("%w; the same command continues from the state in %s", err, o.Checkpoint)
 			}
 			if err != nil && !errors.Is(err, errQuiet) {
 				return &unable{err}

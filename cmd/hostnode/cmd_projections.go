@@ -30,8 +30,8 @@ func (a *app) projectionsCommand() *cobra.Command {
 			RunE: onServer(a, (*serverviews.Server).Install, printChanges),
 		},
 		&cobra.Command{
-			Use: "status", Short: "Show which projections are installed, and how far they have read", Args: cobra.NoArgs,
-			Long: "Show which projections are installed, and how far they have read. The exit code is 0 only when all\n" +
+			Use: "status", Short: "Show the installed projections, and how far they have read", Args: cobra.NoArgs,
+			Long: "Show the installed projections, and how far they have read. The exit code is 0 only when all\n" +
 				"of them run, in the version of this program.",
 			RunE: onServer(a, (*serverviews.Server).Status, printProjections),
 		},

@@ -20,7 +20,7 @@ func (a *app) quarantineCommand() *cobra.Command {
 		}, printQuarantine),
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use: "retry WORK", Short: "Try a piece of quarantined work again, by its name in the list", Args: cobra.ExactArgs(1),
+		Use: "retry WORK", Short: "Try quarantined work again, by its name in the list", Args: cobra.ExactArgs(1),
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Quarantine, error) {
 			return b.TryAgain(ctx, args[0])
 		}, func(p *paper, q api.Quarantine) error {

@@ -52,7 +52,7 @@ type repairedOutbox struct {
 func (a *app) repairCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "repair", Short: "Repair a damaged event store or outbox, with the loss of what is damaged", Args: cobra.NoArgs,
+		Use: "repair", Short: "Repair the event store or the outbox, and lose what is damaged", Args: cobra.NoArgs,
 		Long: "Look for damage in the embedded event store and in the outbox of transactions, show what would be\n" +
 			"lost, ask, and replace the damaged files by what is left of them. The damaged files are kept under\n" +
 			"names that are shown. No host may be running. With --json nothing is asked, and without --yes\n" +

@@ -121,7 +121,7 @@ func (a *app) sectorsStatus() *cobra.Command {
 		return b.Sector(ctx, n)
 	}
 	return asAt(a, &cobra.Command{
-		Use: "status N", Short: "Show the state of a sector, its reason, and what can be done", Args: cobra.ExactArgs(1),
+		Use: "status N", Short: "Show the state of a sector, and what can be done", Args: cobra.ExactArgs(1),
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Sector, error) {
 			return ask(ctx, b, args)
 		}, printSector),

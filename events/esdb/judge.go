@@ -76,7 +76,7 @@ func (s *Store) judge(ctx context.Context, w write, wrong *events.WrongRevisionE
 	case err != nil:
 		return err
 	case same == len(w.events):
-		return away(errors.New("the server refuses an append that it has already; it is repeated until the server confirms it"))
+		return away(errors.New("the server refuses an append that it has already; it is repeated until confirmed"))
 	case same > 0 || other:
 		return wrong
 	}

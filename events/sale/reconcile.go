@@ -267,7 +267,7 @@ var rules = []Rule{
 	},
 	{
 		Standing: []Standing{Ours}, Final: No, Then: Revert,
-		Why: "an old record does not name the block of the fill; it was recent, so probably a reorganisation dropped it",
+		Why: "an old record does not name the block of the fill; it was recent, so a reorganisation dropped it",
 	},
 	{
 		Standing: []Standing{Ours}, Then: Forfeit,

@@ -96,7 +96,7 @@ func (s *Sender) Send(alert any) {
 	select {
 	case s.queue <- append(body, '\n'):
 		if s.dropped > 0 {
-			s.cfg.Log.Warnf("%d alerts were not delivered, because %d were waiting; they are in the log", s.dropped, maxQueued)
+			s.cfg.Log.Warnf("%d alerts were not delivered, as %d waited; they are in the log", s.dropped, maxQueued)
 		}
 		s.dropped = 0
 	default:

@@ -297,7 +297,7 @@ func (p *Process) tellStore() {
 	report := p.Store.Report
 	entry := p.log.WithField("position", report.Last)
 	if report.UpgradedFrom != 0 {
-		entry.Infof("upgraded the event store from format %d to the newest; older versions of hostnode can no longer open it",
+		entry.Infof("upgraded the event store from format %d to the newest; older versions cannot open it any more",
 			report.UpgradedFrom)
 	}
 	if report.Unread > 0 {
