@@ -14,7 +14,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// purse is a market whose account holds what a test says.
+// purse is a market whose account holds what the test sets.
 type purse struct {
 	port.Market
 	mu      sync.Mutex

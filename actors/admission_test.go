@@ -18,7 +18,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// all are the decoded events of one kind, in their order.
+// all returns the decoded events of one kind, in their order.
 func all[E any](r *rig) (out []E) {
 	r.Helper()
 	for e, err := range r.store.ReadAll(context.Background(), 0, 0) {
@@ -57,7 +57,7 @@ func (r *rig) releasedFor(id events.RequestID, criterion string) func() bool {
 	}
 }
 
-// allSettled demands that nothing of any sale is left.
+// allSettled checks that nothing of any sale is left.
 func (r *rig) allSettled() {
 	r.Helper()
 	if s := r.status(); len(s.Sales) != 0 || len(r.world.Stored()) != 0 ||
@@ -66,7 +66,7 @@ func (r *rig) allSettled() {
 	}
 }
 
-// long is a request whose expiry leaves time for everything that goes wrong.
+// long is a request whose expiry leaves time for all the troubles of a test.
 func long(number byte, slots uint64) events.Request {
 	q := sim.Offer(number, slots)
 	q.Ask.Duration, q.Expiry = 10*time.Hour, 5*time.Hour
@@ -111,7 +111,7 @@ func TestAClientWhoWithholdsItsDataIsAvoidedForAWhile(t *testing.T) {
 		if len(refused) != 1 || refused[0].GetCriterion() != slotqueue.CriterionClient {
 			r.Fatalf("refused: %v", refused)
 		}
-		// When it is forgiven what is still on offer is looked at again.
+		// When the client is forgiven, what is still on offer is judged again.
 		for r.world.Head().Time.Before(avoided[0].GetUntil().AsTime().Add(-2 * time.Second)) {
 			r.mine(1)
 		}
@@ -216,7 +216,7 @@ func TestALongDownloadThatGoesOnKeepsItsWorker(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		s := r.disturb()
 		s.download = func(ctx context.Context, job events.DownloadJob) error {
-			for n := range 60 { // An hour, six times as long as anybody's patience.
+			for n := range 60 { // An hour, six times the longest patience.
 				select {
 				case <-time.After(time.Minute):
 					job.Arrived(events.Bytes(60-n) * events.BlockSize)

@@ -24,14 +24,14 @@ func (r *rig) listen() *alertLog {
 	return h
 }
 
-// of are the alerts of a kind, in their order.
+// of returns the alerts of a kind, in their order.
 func (h *alertLog) of(kind health.AlertKind) []health.Alert {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(h.all), func(a health.Alert) bool { return a.Kind != kind })
 }
 
-// periods are those that the alerts of a kind are about.
+// periods returns the periods that the alerts of a kind are about.
 func (h *alertLog) periods(kind health.AlertKind) (periods []uint64) {
 	for _, a := range h.of(kind) {
 		periods = append(periods, a.Period)

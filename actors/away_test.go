@@ -37,9 +37,8 @@ func (r *rig) hosting() events.SlotID {
 	return events.SlotIDOf(offer.ID, 0)
 }
 
-// settled lets the sale come to its end and checks what must be so then: every
-// proof that the contract took is in the record, none was missed, and nothing
-// is there twice.
+// settled runs the sale to its end, and checks that every proof that the contract took is
+// recorded once, and that none was missed.
 func (r *rig) settled(slot events.SlotID) {
 	r.Helper()
 	r.mineUntil("the sale is settled", r.has("SaleSettled"))
@@ -64,7 +63,7 @@ func (r *rig) clean() {
 	}
 }
 
-// submitted are the periods of the record's proofs in their order.
+// submitted returns the periods of the recorded proofs, in their order.
 func (r *rig) submitted() (periods []uint64) {
 	for e, err := range r.store.ReadAll(context.Background(), 0, 0) {
 		if err != nil || e.Type != "ProofSubmitted" {
@@ -79,7 +78,7 @@ func (r *rig) submitted() (periods []uint64) {
 	return periods
 }
 
-// away is what the status says of the record.
+// away returns what the status says of the event store.
 func (r *rig) away() shell.RecordStatus { return r.status().Record }
 
 const period = 20 // blocks of a second
@@ -111,8 +110,8 @@ func TestProofsThatAreDueAreSentWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
-// Whoever sets the pace of a chain must know that the host waits for its store before the host
-// itself counts it as away.
+// Whoever seals the blocks of a chain must know that the host waits for its store, before the
+// host itself counts the store as away.
 func TestAStatusCountsTheCallsThatTheStoreHasNotAnswered(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		s := r.flaky()
@@ -157,7 +156,7 @@ func TestASecondOutageIsLikeTheFirst(t *testing.T) {
 			r.outage(s, period+7)
 			r.mine(3)
 		}
-		s.set(refuses) // And one that begins while the last one is caught up with.
+		s.set(refuses) // And an outage that begins while the host catches up after the last one.
 		r.mine(period)
 		s.set(up)
 		time.Sleep(100 * time.Millisecond)
@@ -226,8 +225,8 @@ func (r *rig) foundLater() (n int) {
 	return n
 }
 
-// Of a proof that was on its way when the host died, and of one that was mined
-// at the end of its period, no event tells.
+// There may be no event of a proof that was in flight when the host died, or that was mined at
+// the end of its period.
 func TestAProofThatIsOnChainIsNeverRecordedAsMissed(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		s := r.flaky()
@@ -305,8 +304,8 @@ func (p *lazyProver) Prove(ctx context.Context, job events.ProofJob) (events.Pro
 	return p.Prover.Prove(ctx, job)
 }
 
-// When another process writes to the sale while the store is away for us, what
-// was decided is void, and what the contract took is not.
+// If another process writes to the sale's stream during our outage, what was decided is void,
+// but the proofs that the contract took still count.
 func TestWhatTheContractTookIsKeptWhenTheRecordMovedMeanwhile(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		s, p := r.flaky(), &lazyProver{Prover: r.ports.Prover}
@@ -330,7 +329,7 @@ func TestWhatTheContractTookIsKeptWhenTheRecordMovedMeanwhile(t *testing.T) {
 		}
 		meta := last.Meta
 		meta.Cause, meta.Causation = "look", ""
-		other := events.NewEvent{ // To say it again changes nothing.
+		other := events.NewEvent{ // A repetition changes nothing.
 			ID:   events.NewEventID(stream, fmt.Sprintf("look@%d", last.Revision+1), 0),
 			Type: "RequestStarted", Meta: meta, Data: []byte(`{"at":"2001-01-01T00:00:00Z"}`),
 		}

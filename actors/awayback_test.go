@@ -12,8 +12,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// However long the store was away, and whatever was tried in vain meanwhile: nobody waits for the
-// next of many tries whose pauses have grown.
+// However long the outage was, nothing waits for the next try of a call whose pauses have grown
+// long.
 func TestTheHostSellsAgainWithinFiveSecondsAfterItsStoreIsBack(t *testing.T) {
 	outages := []time.Duration{
 		time.Second, 31 * time.Second, 97 * time.Second, 101 * time.Second, 100*time.Second + 700*time.Millisecond,
@@ -42,7 +42,7 @@ func TestTheHostSellsAgainWithinFiveSecondsAfterItsStoreIsBack(t *testing.T) {
 	}
 }
 
-// What was not begun during the outage waits for nothing else than the store, no block either.
+// What was not begun during the outage waits only for the store, not for a block.
 func TestASaleGoesOnWithinFiveSecondsAfterItsStoreIsBack(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		s, script := r.flaky(), r.disturb()

@@ -15,8 +15,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// behindStore is a store whose reads do not show everything: one that is behind, or
-// whose log and streams are read from different nodes.
+// behindStore is a store whose reads do not show everything: it lags behind, or its log and
+// streams are read from different nodes.
 type behindStore struct {
 	*events.Memory
 	// hides says which events are not shown; nil: none.
@@ -46,8 +46,8 @@ func (s *behindStore) ReadStream(
 	return s.shown(false, s.Memory.ReadStream(ctx, stream, q))
 }
 
-// downloading runs a host until a slot is being downloaded, and kills it. The store that
-// comes after it hides what the function says.
+// downloading runs a host until a slot is being downloaded, and kills it. The next host's store
+// hides what hides selects.
 func (r *rig) downloading(hides func(all bool, e events.Recorded) bool) (s *script, store *behindStore) {
 	r.Helper()
 	s = r.disturb()
@@ -67,8 +67,8 @@ func (r *rig) downloading(hides func(all bool, e events.Recorded) bool) (s *scri
 	return s, store
 }
 
-// TestASaleThatTheLogDoesNotShowGoesOn: the log is read from a node that is behind, the
-// ledger from the leader. What looks like a reservation of nobody is one of a living sale.
+// TestASaleThatTheLogDoesNotShowGoesOn: the log is read from a node that lags behind, the
+// ledger from the leader. A reservation that seems to be nobody's belongs to a living sale.
 func TestASaleThatTheLogDoesNotShowGoesOn(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		s, store := r.downloading(func(all bool, e events.Recorded) bool {
@@ -108,8 +108,8 @@ func TestAStartWaitsForALogThatShowsIt(t *testing.T) {
 	})
 }
 
-// TestALedgerThatIsBehindTheLogIsNotDecidedBy: the log has shown events of the ledger that
-// its stream does not show.
+// TestALedgerThatIsBehindTheLogIsNotDecidedBy: the log has shown events of the ledger that its
+// stream does not show.
 func TestALedgerThatIsBehindTheLogIsNotDecidedBy(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		_, store := r.downloading(func(all bool, e events.Recorded) bool {
@@ -127,7 +127,7 @@ func TestALedgerThatIsBehindTheLogIsNotDecidedBy(t *testing.T) {
 	})
 }
 
-// TestAReservationOfNobodyIsGivenBack is what the look is for.
+// TestAReservationOfNobodyIsGivenBack: this is the case that the check exists for.
 func TestAReservationOfNobodyIsGivenBack(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		r.start()
@@ -147,8 +147,8 @@ func TestAReservationOfNobodyIsGivenBack(t *testing.T) {
 	})
 }
 
-// TestASaleWhoseReservationIsGoneSettlesAndSaysSo: nothing can be stored without it, and
-// asking again brings nothing.
+// TestASaleWhoseReservationIsGoneSettlesAndSaysSo: nothing can be stored without the
+// reservation, and trying again cannot help.
 func TestASaleWhoseReservationIsGoneSettlesAndSaysSo(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		s := r.disturb()

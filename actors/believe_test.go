@@ -13,8 +13,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// twoNodes is a market that is read at a node which may lie, with another one beside it,
-// which may contradict whatever the first one says.
+// twoNodes is a market with two nodes: the first may lie, and the second may contradict
+// whatever the first one says.
 type twoNodes struct {
 	port.Market
 	lies, contradicts atomic.Bool
@@ -69,7 +69,7 @@ func TestASlotIsNotGivenUpBecauseOneOfTwoNodesSaysSo(t *testing.T) {
 	})
 }
 
-// What keeps a slot is taken from one node, however another one contradicts.
+// An answer that keeps a slot is believed from one node, even if the other contradicts.
 func TestASlotIsProvenThoughTheOtherNodeContradicts(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		m := &twoNodes{Market: r.ports.Market}
@@ -92,7 +92,7 @@ func TestASlotIsProvenThoughTheOtherNodeContradicts(t *testing.T) {
 	})
 }
 
-// A record of before answers were compared may end with a block that no chain has.
+// A record from before answers were checked may end with a block that no chain has.
 func TestAHostGoesOnBehindABlockThatNeverWas(t *testing.T) {
 	for name, number := range map[string]uint64{"2^64-2": 1<<64 - 2, "a thousand more": 1000} {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestAHostGoesOnBehindABlockThatNeverWas(t *testing.T) {
 	}
 }
 
-// believed puts an event at the end of the market's stream.
+// believed appends an event to the market's stream.
 func (r *rig) believed(e messages.MarketEvent) {
 	r.Helper()
 	codec := catalog.Codec()

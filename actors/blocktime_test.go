@@ -13,7 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// measuring is a market that says how far apart blocks are.
+// measuring is a market that knows the block time.
 type measuring struct {
 	port.Market
 	each atomic.Int64
@@ -24,7 +24,7 @@ func (m *measuring) BlockTime() (time.Duration, bool) {
 	return each, each > 0
 }
 
-// Blocks too far apart for a proof to be made and mined within a period: nothing is
+// If blocks are too far apart for a proof to be made and mined within a period, nothing is
 // reserved, the reason has the numbers, and the slot is taken as soon as it can be filled.
 func TestASlotThatCouldNeverBeFilledInAPeriodIsRefused(t *testing.T) {
 	inWorld(t, func(r *rig) {

@@ -19,8 +19,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// missed are the periods of a slot that the record calls missed, and why, in the order
-// of the record and before the event that ended the hosting.
+// missed returns the missed periods of a slot, and why they were missed, in the order of the
+// record and before the event that ended the hosting.
 func (r *rig) missed(slot events.SlotID, end string) (periods []uint64, reasons string) {
 	r.Helper()
 	stream := events.SaleStream(r.ports.Market.Account(), slot)
@@ -44,7 +44,7 @@ func (r *rig) missed(slot events.SlotID, end string) (periods []uint64, reasons 
 	return periods, reasons
 }
 
-// downUntil lets the host be down until something holds.
+// downUntil keeps the host down until a condition holds.
 func (r *rig) downUntil(what string, holds func() bool) {
 	r.Helper()
 	r.host.Kill()
@@ -73,7 +73,7 @@ func TestEveryPeriodUntilTheSlotWasTakenIsRecordedAsMissed(t *testing.T) {
 		slot := r.hosting()
 		r.downUntil("the slot is taken", r.lost(slot))
 		want := r.world.MissedPeriods(slot)
-		r.world.Mine(5 * period) // What nobody could mark any more was not owed.
+		r.world.Mine(5 * period) // A proof whose miss could no longer be marked was not owed.
 		r.start()
 		r.mineUntil("it is lost", r.has("SlotForfeited"))
 		got, reasons := r.missed(slot, "SlotForfeited")
@@ -140,8 +140,8 @@ func (f *cutFeed) Follow(ctx context.Context, from events.Cursor, deliver func(c
 	})
 }
 
-// A host that was cut off from the chain hears of the newest blocks before it hears that
-// the slot is gone: what came after the loss was not owed.
+// A host that was cut off from the chain learns of the newest blocks before it learns that the
+// slot is gone: nothing was owed after the loss.
 func TestALossWhileTheHostWasCutOffIsDatedByTheChain(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		f := &cutFeed{ChainFeed: r.ports.Feed, let: make(chan struct{})}
@@ -164,8 +164,8 @@ func TestALossWhileTheHostWasCutOffIsDatedByTheChain(t *testing.T) {
 	})
 }
 
-// A host that runs and cannot prove loses its slot in the window of a period: also
-// that one, which nobody judges later, is in the record.
+// A host that runs and cannot prove loses its slot in the marking window of a period: that
+// period is recorded too, although nobody judges it later.
 func TestAHostThatRunsRecordsEachMissBeforeTheLoss(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		p := &lazyProver{Prover: r.ports.Prover}
@@ -216,7 +216,7 @@ func TestAPastThatCannotBeReadDoesNotHoldUpTheEnd(t *testing.T) {
 	})
 }
 
-// lateFeed delivers nothing until it is let.
+// lateFeed delivers nothing until it is released.
 type lateFeed struct {
 	port.ChainFeed
 	let chan struct{}
@@ -231,8 +231,8 @@ func (f lateFeed) Follow(ctx context.Context, from events.Cursor, deliver func(c
 	}
 }
 
-// Until the log has said when the slot was taken, the loss is not recorded; and when
-// it never does, that is recorded as well.
+// The loss is not recorded until the log has said when the slot was taken; if it never does,
+// that is recorded too.
 func TestALossWaitsForTheLogThatDatesItButNotForEver(t *testing.T) {
 	for _, comes := range []bool{true, false} {
 		inWorld(t, func(r *rig) {

@@ -11,8 +11,8 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// Our own full disk is nobody else's fault: the client is not avoided, nothing is taken
-// until there is room, what is hosted is proven, and then it goes on by itself.
+// Our full disk is nobody else's fault: the client is not avoided, nothing is taken until there
+// is room, hosted slots are proven, and selling resumes by itself.
 func TestAFullDiskIsBlamedOnNobodyAndSellingGoesOnWhenThereIsRoom(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		s, heard := r.disturb(), r.listen()

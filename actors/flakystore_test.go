@@ -10,14 +10,13 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// flakyStore is a store that can go away at a chosen moment. It is away in one
-// of three ways.
+// flakyStore is a store that can fail at a chosen moment, in one of three ways.
 type flakyStore struct {
 	*events.Memory
 
 	mu      sync.Mutex
 	failure failure
-	// leaves says at which append the store goes, and how.
+	// leaves says at which append the store fails, and how.
 	leaves func(stream string, batch []events.NewEvent) failure
 	back   chan struct{} // closed when the store is back
 }
@@ -52,14 +51,14 @@ func (s *flakyStore) gone() bool {
 	return s.failure != up
 }
 
-// writes reports whether what is appended is written, whatever the answer.
+// writes reports whether an append is written, whatever its answer.
 func (s *flakyStore) writes() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failure == up || s.failure == forgets
 }
 
-// leaveAt lets the store go away when an event of this type is to be appended.
+// leaveAt makes the store fail when an event of this type is appended.
 func (s *flakyStore) leaveAt(name string, how failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +70,7 @@ func (s *flakyStore) leaveAt(name string, how failure) {
 	}
 }
 
-// feel is how the store is, for a call that appends a batch or reads.
+// fail returns how the store fails for a call that appends a batch, or reads.
 func (s *flakyStore) fail(ctx context.Context, stream string, batch []events.NewEvent) (failure, error) {
 	s.mu.Lock()
 	leaves := s.leaves

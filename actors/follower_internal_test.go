@@ -12,8 +12,7 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// After a reorganisation a block is compared with the one that has the place of the newest
-// that was known, and not with nothing.
+// After a reorganisation a block is compared with the block that replaced the newest known one.
 func TestABlockThatCannotBeIsNotTakenAfterAReorganisationEither(t *testing.T) {
 	at := func(n uint64, branch byte) events.Head {
 		return events.Head{Number: n, Hash: chainviewtest.BlockHash(n, branch), Time: time.Unix(int64(n), 0)}
@@ -31,7 +30,8 @@ func TestABlockThatCannotBeIsNotTakenAfterAReorganisationEither(t *testing.T) {
 	}
 }
 
-// Who waits for the log of a block is woken when it is told, which is after the block is known.
+// Whoever waits for the logs of a block is woken when they are told, which is after the block
+// is known.
 func TestWaitingForTheLogEndsWhenItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &chainFollower{env: &env{Chain: chainview.New(nil, &chainviewtest.ChainOf{}, duty.Margin{})}}

@@ -50,7 +50,7 @@ func TestNothingIsDeletedUnderARunningCall(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		s := r.disturb()
 		gate := make(chan struct{})
-		s.download = func(context.Context, events.DownloadJob) error { // It does not hear that it is cancelled.
+		s.download = func(context.Context, events.DownloadJob) error { // It does not notice that it is cancelled.
 			<-gate
 			return errSource
 		}

@@ -72,7 +72,7 @@ func silent() *logrus.Entry {
 	return logrus.NewEntry(l)
 }
 
-// offer puts space for sale.
+// offer puts space on offer.
 func (r *rig) offer(size events.Bytes) {
 	r.Helper()
 	r.ledger(capacity.SetQuota{At: time.Now(), Bytes: 1 << 30})
@@ -103,7 +103,7 @@ func (r *rig) mine(n int) {
 // mineUntil seals blocks until a condition holds.
 func (r *rig) mineUntil(what string, holds func() bool) {
 	r.Helper()
-	synctest.Wait() // What was done right before may still be at work.
+	synctest.Wait() // What was begun right before may still be running.
 	for range 1000 {
 		if holds() {
 			return
@@ -113,7 +113,7 @@ func (r *rig) mineUntil(what string, holds func() bool) {
 	r.Fatalf("never: %s; the record holds %v", what, r.names())
 }
 
-// names are the stored names of all events of the record in their order.
+// names returns the stored names of all events of the record, in their order.
 func (r *rig) names() (names []string) {
 	for e, err := range r.store.ReadAll(context.Background(), 0, 0) {
 		if err == nil && !events.IsSystem(e.Stream) && !events.IsSnapshot(e.Stream) {
@@ -375,7 +375,7 @@ func TestSpaceThatComesBackIsSoldAgain(t *testing.T) {
 	})
 }
 
-// phase is where the sale of the only slot stands.
+// phase is the phase of the sale of the only slot.
 func (r *rig) phase() sale.Phase {
 	r.Helper()
 	if s := r.status(); len(s.Sales) == 1 {

@@ -45,7 +45,7 @@ func TestDataOfASaleThatBeginsMeanwhileStays(t *testing.T) {
 	})
 }
 
-// TestASaleBeginsAfterWhatWasLeftBehindIsGone: both want the same directory.
+// TestASaleBeginsAfterWhatWasLeftBehindIsGone: both need the same directory.
 func TestASaleBeginsAfterWhatWasLeftBehindIsGone(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		request := sim.Offer(1, 1)

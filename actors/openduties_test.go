@@ -16,8 +16,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// closedDuties are the periods of a slot that were closed without a proof before the
-// event that ended the hosting, with the reasons.
+// closedDuties returns the periods of a slot that were closed without a proof before the event
+// that ended the hosting, with the reasons.
 func (r *rig) closedDuties(slot events.SlotID, end string) (missed, excused map[uint64]string) {
 	r.Helper()
 	missed, excused = map[uint64]string{}, map[uint64]string{}
@@ -44,9 +44,8 @@ func (r *rig) closedDuties(slot events.SlotID, end string) (missed, excused map[
 	return nil, nil
 }
 
-// opened records, of a host that is down, a duty for each period after the last one of
-// its record that was over by a point of time: it may open one whatever the blocks that
-// come later say.
+// opened records, for a host that is down, a duty for each period after the last recorded one
+// that was over by a given time: a host may open a duty whatever later blocks say.
 func (r *rig) opened(slot events.SlotID, until time.Time) (periods []uint64) {
 	r.Helper()
 	cfg := r.world.Terms().Proofs
@@ -85,8 +84,8 @@ func (r *rig) opened(slot events.SlotID, until time.Time) (periods []uint64) {
 	return periods
 }
 
-// wantClosed checks that of duties that were open at an end those are missed that the
-// contract marked, and the others excused.
+// wantClosed checks that, of the duties open at an end, those that the contract marked are
+// missed and the others excused.
 func (r *rig) wantClosed(slot events.SlotID, opened, marked []uint64, end string) {
 	r.Helper()
 	missed, excused := r.closedDuties(slot, end)

@@ -24,7 +24,7 @@ func (hangingStore) Append(
 	return events.AppendResult{}, ctx.Err()
 }
 
-// speaker says words of the host's stream.
+// speaker writes events of the host's stream.
 func speaker(store events.Store) *env {
 	e := bareEnv(store)
 	e.owner.writing = shell.NewPool("writes", 1)
@@ -35,7 +35,7 @@ func heartbeat() *messages.HostHeartbeat {
 	return &messages.HostHeartbeat{At: events.TimeToMessage(shelltest.Clock{}.Now())}
 }
 
-// A word of the host's stream that waits for another one ends with its context.
+// An event of the host's stream that waits for another one gives up with its context.
 func TestAWordOfTheHostWaitsNoLongerThanItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := speaker(hangingStore{})
@@ -61,7 +61,7 @@ func TestAWordOfTheHostWaitsNoLongerThanItsContext(t *testing.T) {
 	})
 }
 
-// deafStore takes appends, and has no answer for some of them.
+// deafStore takes appends, and does not answer some of them.
 type deafStore struct {
 	events.Store
 	unanswered int
@@ -77,8 +77,8 @@ func (s *deafStore) Append(
 	return r, err
 }
 
-// A word of which nobody knows whether it is in the record is not overtaken by another one,
-// behind which it would be written once more.
+// No event may overtake one whose append has an unknown outcome: that one would then be written
+// again after it.
 func TestAWordOfTheHostIsWrittenOnceThoughItsAnswerIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &deafStore{events.NewMemory(), 2}

@@ -35,8 +35,8 @@ func (r *rig) another(node string) (*actors.Host, error) {
 	return actors.Start(context.Background(), cfg, r.ports, silent())
 }
 
-// mustEnd checks that a host ended because it was taken over, says where, and wrote
-// nothing behind the other one.
+// mustEnd checks that a host ended because it was taken over, says by whom, and wrote nothing
+// after the other process.
 func (r *rig) mustEnd(h *actors.Host, where string) {
 	r.Helper()
 	select {
@@ -71,8 +71,8 @@ func TestAHostSaysThatItLives(t *testing.T) {
 	})
 }
 
-// An early take-over, and a copy of a used data directory, are this: a second
-// process begins while the first one runs.
+// This is an early take-over, or a copy of a used data directory: a second process begins while
+// the first one runs.
 func TestAnOlderProcessEndsWhenItHearsOfANewerOne(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		r.cfg.SnapshotEvery = -1 // So that only the heartbeat tells.
@@ -155,8 +155,8 @@ func TestAnOlderProcessBehindAStopEnds(t *testing.T) {
 	})
 }
 
-// An older process that is told to stop must not say so behind a newer one: the
-// record would say that nobody runs.
+// An older process that stops must not record that after a newer one has begun: the record
+// would say that nobody runs.
 func TestAStopOfAnOlderProcessIsNotRecorded(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		r.cfg.SnapshotEvery = -1
@@ -176,7 +176,7 @@ func TestAStopOfAnOlderProcessIsNotRecorded(t *testing.T) {
 	})
 }
 
-// meetingStore lets all reads of a host's stream pass before the first append.
+// meetingStore lets all reads of the host's stream finish before the first append.
 type meetingStore struct {
 	events.Store
 	arrived sync.WaitGroup

@@ -28,7 +28,7 @@ func (r *rig) alive() {
 	}
 }
 
-// subjects are the quarantined pieces of work of a kind.
+// subjects returns the quarantined work of a kind.
 func (r *rig) subjects(kind shell.SubjectKind) (all []shell.Subject) {
 	r.Helper()
 	for _, q := range r.status().Quarantined {
@@ -39,7 +39,7 @@ func (r *rig) subjects(kind shell.SubjectKind) (all []shell.Subject) {
 	return all
 }
 
-// proven lets one of several sales come to its end; no proof of any may be missed.
+// proven runs one of several sales to its end; no proof of any sale may be missed.
 func (r *rig) proven(slot events.SlotID) {
 	r.Helper()
 	r.mineUntil("it ends", func() bool { return r.world.State(slot) == events.SlotPaid })
@@ -95,7 +95,7 @@ func TestAnOfferOnWhichTheQueuePanicsIsLeftAlone(t *testing.T) {
 	})
 }
 
-// What the operator wants tried again and fails again is quarantined again at once.
+// Work that fails again when an operator has it tried again is quarantined at once.
 func TestWhatFailsAgainWhenTriedAgainIsQuarantinedAgain(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		r.cfg.Cores.DecideQueue = func(s slotqueue.State, c slotqueue.Command) ([]slotqueue.Event, error) {
@@ -119,7 +119,7 @@ func TestWhatFailsAgainWhenTriedAgainIsQuarantinedAgain(t *testing.T) {
 	})
 }
 
-// A look of the queue at the ledger that panics is the offer's fault, not the ledger's.
+// If the ledger panics at a question of the queue, the offer is quarantined and not the ledger.
 func TestAnOfferThatThePortsPanicOnIsLeftAlone(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		bad := sim.Offer(2, 1)
@@ -177,7 +177,7 @@ func TestALedgerCommandThatPanicsIsRefusedAndTheOthersAreNot(t *testing.T) {
 	})
 }
 
-// What the ledger owes is not dropped: it waits until it is tried again.
+// A command that the ledger must decide is not dropped: it waits until it is tried again.
 func TestASettlementThatPanicsWaits(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		var broken atomic.Bool
@@ -207,8 +207,8 @@ func TestASettlementThatPanicsWaits(t *testing.T) {
 	})
 }
 
-// A panic at any message of any actor but the supervisor costs no proof, and all is sold,
-// proven and settled as without it.
+// A panic at any message of any actor but the supervisor costs no proof, and everything is
+// sold, proven and settled as without it.
 func TestEachActorIsStartedAgainAfterAPanic(t *testing.T) {
 	for _, actor := range []string{"Reservations", "SlotQueue", "SlotWorker", "ProofScheduler", "SalesAgent"} {
 		for _, nth := range []int64{1, 2, 3, 5, 8, 13, 21, 34} {

@@ -42,8 +42,8 @@ func exchanged() map[string]any {
 	}
 }
 
-// What rooms send each other could be sent to another process: no function, no channel, no
-// reference to an actor.
+// Messages between rooms could be sent to another process: they hold no function, no channel
+// and no reference to an actor.
 func TestMessagesBetweenRoomsArePlainData(t *testing.T) {
 	for name, msg := range exchanged() {
 		if what := notPlain(reflect.TypeOf(msg), map[reflect.Type]bool{}); what != "" {
@@ -55,7 +55,7 @@ func TestMessagesBetweenRoomsArePlainData(t *testing.T) {
 	}
 }
 
-// notPlain is what of a type is no plain data; empty: nothing.
+// notPlain names the part of a type that is not plain data; empty: there is none.
 func notPlain(t reflect.Type, seen map[reflect.Type]bool) string {
 	if seen[t] || t.Implements(reflect.TypeFor[proto.Message]()) {
 		return ""
@@ -81,8 +81,8 @@ func notPlain(t reflect.Type, seen map[reflect.Type]bool) string {
 	return ""
 }
 
-// Every exported message of a room is looked at above: each type of package sales, and those
-// that the others declare as messages.
+// Every exported message of a room is checked above: each type of package sales, and those that
+// the others declare as messages.
 func TestEachMessageBetweenRoomsIsLookedAt(t *testing.T) {
 	listed := exchanged()
 	found := 0
@@ -105,7 +105,7 @@ func TestEachMessageBetweenRoomsIsLookedAt(t *testing.T) {
 	}
 }
 
-// messagesIn are the exported types of a file that are messages.
+// messagesIn returns the exported types of a file that are messages.
 func messagesIn(t *testing.T, name string, all bool) (names []string) {
 	source, err := os.ReadFile(name)
 	if err != nil {

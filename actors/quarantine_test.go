@@ -19,7 +19,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Nobody proves a slot whose sale is quarantined: each period that owes a proof is an
+// Nobody proves a slot whose sale is quarantined: each period that owes a proof raises an
 // alert. The sale is tried again by itself, and then what was missed is in the record.
 func TestAQuarantinedSaleIsAnAlertForEachProofAndTriedAgain(t *testing.T) {
 	inWorld(t, func(r *rig) {
@@ -56,7 +56,7 @@ func TestAQuarantinedSaleIsAnAlertForEachProofAndTriedAgain(t *testing.T) {
 	})
 }
 
-// A sale that stays broken is tried ever more slowly, without another alert at each try.
+// A sale that stays broken is tried with growing pauses, without an alert at each try.
 func TestASaleThatStaysBrokenIsTriedSlowly(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		var tries atomic.Int64
@@ -85,7 +85,7 @@ func TestASaleThatStaysBrokenIsTriedSlowly(t *testing.T) {
 }
 
 // A sale that could not be run for longer than it remembers periods, and lost its slot
-// meanwhile, is not told of a new duty before those that it missed are in the record.
+// meanwhile, is not told of a new duty before those that it missed are recorded.
 func TestWhatWasMissedInALongQuarantineIsRecorded(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		var broken atomic.Bool
@@ -101,7 +101,7 @@ func TestWhatWasMissedInALongQuarantineIsRecorded(t *testing.T) {
 		r.mine((sale.RememberedPeriods + 10) * period)
 		r.mineUntil("the slot is lost", func() bool { return r.world.Slashed(slot) > 0 })
 		broken.Store(false)
-		slow.is.Store(true) // What the slot is comes after the answer about its proofs.
+		slow.is.Store(true) // The answer about the slot comes after that about its proofs.
 		if err := r.host.TryAgain(r.Context(), r.subjects(shell.SubjectSale)[0]); err != nil {
 			r.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// unreachable lets no source be reached until it is told otherwise.
+// unreachable makes all sources unreachable until reach is called.
 func unreachable(s *script) (reach func()) {
 	reached := make(chan struct{})
 	s.download = func(context.Context, events.DownloadJob) error {
@@ -27,7 +27,7 @@ func unreachable(s *script) (reach func()) {
 	return func() { close(reached) }
 }
 
-// compete lets other hosts, by their numbers, reserve a slot.
+// compete makes other hosts, by their numbers, reserve a slot.
 func (r *rig) compete(slot events.SlotID, rivals ...int) {
 	r.Helper()
 	for _, n := range rivals {
@@ -38,8 +38,8 @@ func (r *rig) compete(slot events.SlotID, rivals ...int) {
 	}
 }
 
-// The contract says that a slot has all the reservations it takes, and one of them is
-// ours: whoever has none is out, and we are not.
+// The contract says that all reservations of a slot are taken, and one of them is ours: only
+// hosts without one are out.
 func TestASlotWithAReservationOfOursStaysWhenAllAreTaken(t *testing.T) {
 	for name, when := range map[string]struct{ before, whileWorking, whileQueued []int }{
 		"ours is the last":              {before: []int{1, 2}},
@@ -88,7 +88,7 @@ func TestASlotWhoseReservationsOthersHaveIsNotLookedAtAgain(t *testing.T) {
 	})
 }
 
-// laggingReservations answers as a node that does not have the newest blocks yet.
+// laggingReservations answers like a node that does not have the newest blocks yet.
 type laggingReservations struct {
 	port.Market
 	left int

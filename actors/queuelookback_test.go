@@ -87,7 +87,8 @@ func TestARequestOfWhichTheNodeSaysNothingHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// The host ends before it could look at what an offer opens: its next start does.
+// The host ends before it could judge the refused requests again for a new offer: its next
+// start does.
 func TestAStartLooksBackAtWhatTheProcessBeforeDidNotComeTo(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		m := r.mute()

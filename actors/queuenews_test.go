@@ -22,7 +22,7 @@ func announced(n int) []events.Request {
 	return out
 }
 
-// about are the requests that the events of one type are about, in their order.
+// about returns the requests that the events of one type are about, in their order.
 func (r *rig) about(name string) (out []string) {
 	r.Helper()
 	for e, err := range r.store.ReadAll(context.Background(), 0, 0) {
@@ -36,8 +36,8 @@ func (r *rig) about(name string) (out []string) {
 	return out
 }
 
-// mustBeJudgedOnce demands that each announced request was refused exactly once, in the
-// order of the market.
+// mustBeJudgedOnce checks that each announced request was refused exactly once, in the order of
+// the market.
 func (r *rig) mustBeJudgedOnce(n int) {
 	r.Helper()
 	said, refused := r.about("ChainStorageRequested"), r.about("SlotsRefused")
@@ -66,8 +66,8 @@ func (s *partly) ReadStream(
 	return s.Store.ReadStream(ctx, stream, q)
 }
 
-// More is announced at once than the queue holds (maxNews): what is left in the market's
-// stream is read from there. The list itself is tested with 100,000.
+// More is announced at once than waits in memory (maxNews): the rest is read from the market's
+// stream. The list itself is tested with 100,000.
 func TestMoreAnnouncementsThanTheQueueHoldsAreAllJudged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("10,500 requests")

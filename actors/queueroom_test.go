@@ -21,7 +21,7 @@ func manyRequests(n int) []events.Request {
 	return out
 }
 
-// letGo are the requests that the queue says it let go, in the record.
+// letGo returns the requests that the queue recorded as dropped.
 func letGo(r *rig) map[string]bool {
 	out := map[string]bool{}
 	for _, e := range all[*messages.SlotsRefused](r) {
@@ -40,7 +40,7 @@ func letGo(r *rig) map[string]bool {
 func TestWhatAFullQueueLetGoComesBackWhenThereIsRoom(t *testing.T) {
 	const offered, room, workers = 20, 4, 1
 	inWorld(t, func(r *rig) {
-		data := make(chan struct{}) // Until it is here, no worker is done with its slot.
+		data := make(chan struct{}) // Until the data is here, no worker is done with its slot.
 		s := r.disturb()
 		s.download = func(ctx context.Context, _ events.DownloadJob) error {
 			select {
@@ -55,8 +55,8 @@ func TestWhatAFullQueueLetGoComesBackWhenThereIsRoom(t *testing.T) {
 		r.offer(256 * events.BlockSize)
 		r.world.PostAll(manyRequests(offered))
 		synctest.Wait()
-		// What neither the queue nor a worker holds was let go, whatever the order was in which
-		// it came. It may be more: what was let go returns when a worker makes room.
+		// Whatever neither the queue nor a worker holds was dropped, in whatever order it came.
+		// It may be more, because dropped slots come back when a worker makes room.
 		if n := len(letGo(r)); n < offered-room-workers {
 			r.Fatalf("%d of %d were let go, with room for %d and %d at work", n, offered, room, workers)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// An operator who lowers the quota below what is hosted hears of it, and loses no proof.
+// An operator who lowers the quota below what is hosted gets an alert, and loses no proof.
 func TestAHostWhoseQuotaIsTooSmallProvesWhatItHasAndTakesNothingNew(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		alerts := r.listen()
@@ -64,7 +64,7 @@ func TestAHostWhoseQuotaIsTooSmallProvesWhatItHasAndTakesNothingNew(t *testing.T
 	})
 }
 
-// A download that began with room goes on when the quota was lowered meanwhile.
+// A download that had room when it began goes on although the quota was lowered.
 func TestADownloadThatHadRoomGoesOnBeyondALowerQuota(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		s := r.disturb()

@@ -53,7 +53,7 @@ func (s *server) Head(ctx context.Context) (events.Position, error) {
 	return s.database.Load().Head(ctx)
 }
 
-// watched lets a witness stand before the rig's store from the next start on.
+// watched puts a witness before the rig's store from the next start on.
 func (r *rig) watched(path string) *server {
 	r.Helper()
 	inner := &server{Store: r.store}
@@ -89,8 +89,8 @@ func (r *rig) upTo(kind string) *events.Memory {
 	return older
 }
 
-// wantHeld is what holds of a host that was started on a record that lacks what it had:
-// it is told, nothing is sold, and the slot is proven.
+// wantHeld checks a host that was started on a record that has lost events: there is an alert,
+// nothing is sold, and the slot is proven.
 func (r *rig) wantHeld(slot events.SlotID, h *alertLog, lost ...string) {
 	r.Helper()
 	r.mineUntil("the loss is recorded", r.has("RecordWentBack"))
@@ -163,7 +163,7 @@ func TestAStartOnAnOlderRecordProvesAndSellsWhenItIsTold(t *testing.T) {
 				if (len(told.GetOffers()) == 1) != offers {
 					r.Fatalf("offers that are lost: %v", told.GetOffers())
 				}
-				r.host.Kill() // A start says it once, and the queue stays paused.
+				r.host.Kill() // One start raises the alert once, and the queue stays paused.
 				r.watched(path)
 				r.start()
 				r.mine(period)

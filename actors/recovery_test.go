@@ -140,7 +140,7 @@ func TestASlotOfALostRecordIsAdoptedAndProvenWithItsData(t *testing.T) {
 	})
 }
 
-// slash lets the host miss proofs until the contract takes the slot.
+// slash makes the host miss proofs until the contract takes the slot.
 func (r *rig) slash(slot events.SlotID) {
 	r.Helper()
 	r.host.Kill()

@@ -13,7 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// told is what a line of the log says of a sale.
+// told is what a line of the log says about a sale.
 type told struct{ State, Msg string }
 
 // Each line that tells an event carries the state after that event, also when several

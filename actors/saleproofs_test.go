@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// deafMarket does not say which proofs it took, while it is told to.
+// deafMarket does not answer which proofs it took, in a chosen way.
 type deafMarket struct {
 	port.Market
 	how   atomic.Int32 // 0: it says so
@@ -41,8 +41,7 @@ func (r *rig) deaf() *deafMarket {
 	return m
 }
 
-// An answer that does not come costs no proof, and no truth: what is said later is in
-// the record as submitted.
+// A missing answer costs no proof, and what is answered later is recorded as submitted.
 func TestAMarketThatDoesNotSayWhatItTookHoldsBackNoProof(t *testing.T) {
 	for name, how := range map[string]int32{"it hangs": deafHangs, "it fails": deafFails} {
 		t.Run(name, func(t *testing.T) {
@@ -68,10 +67,10 @@ func TestAMarketThatDoesNotSayWhatItTookHoldsBackNoProof(t *testing.T) {
 	}
 }
 
-// The proofs of an outage are many periods of which the record knows nothing. They are
-// asked for although newer duties were told before the market answered.
+// An outage leaves proofs of many periods of which the record knows nothing. The market is
+// asked for them although the sale was told of newer duties before it answered.
 func TestProofsOfBeforeAreAskedForAlthoughNewerOnesWereTold(t *testing.T) {
-	const periods = 12 // More than are asked for when nothing was missed.
+	const periods = 12 // More than are asked for if nothing was missed.
 	inWorld(t, func(r *rig) {
 		m, s := r.deaf(), r.flaky()
 		slot := r.hosting()

@@ -20,8 +20,8 @@ func (m *finalMarket) Final(_ context.Context, number uint64) (bool, error) {
 	return number <= m.final.Load(), nil
 }
 
-// lostUnfinally is a slot that the contract took from a host which keeps its data, because the
-// chain does not call that final, however many blocks came after it.
+// lostUnfinally is a slot that the contract took from a host, which keeps the data because the
+// chain does not call the loss final, however many blocks came after it.
 func (r *rig) lostUnfinally(taken func(slot events.SlotID)) (m *finalMarket, slot events.SlotID) {
 	r.Helper()
 	m = &finalMarket{Market: r.ports.Market}
@@ -67,7 +67,7 @@ func TestDataIsKeptUntilWhatEndedTheSaleIsFinal(t *testing.T) {
 	})
 }
 
-// However deep it was: until the chain calls it final, the end can be taken back.
+// Until the chain calls it final, the end can be taken back, however deep it is.
 func TestDataIsThereWhenTheEndOfASaleIsReorganisedAway(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		var before uint64

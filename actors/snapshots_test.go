@@ -28,7 +28,7 @@ import (
 
 var snapshotHost = events.Address{0x51}
 
-// bareEnv is what loading and saving need of a host.
+// bareEnv is the part of a host that loading and saving need.
 func bareEnv(store events.Store) *env {
 	e := &env{Chain: &chainview.Chain{Base: &shell.Base{
 		SnapshotEvery: 1, Store: store, Clock: shelltest.Clock{},
@@ -70,8 +70,8 @@ type life[S any, E proto.Message] struct {
 	next func(*rapid.T, S) []E
 }
 
-// check lets a machine live: it is saved at random places, and whatever is
-// damaged among the snapshots, snapshot and tail are the full replay.
+// check runs a machine that is saved at random places: whatever is damaged among the snapshots,
+// a snapshot and the events after it equal the full replay.
 func (l life[S, E]) check(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := events.NewMemory()
@@ -345,5 +345,5 @@ func TestAStoreThatIsAwayCostsASnapshotAndNothingElse(t *testing.T) {
 	if err := k.Finish(t.Context()); !errors.Is(err, events.ErrClosed) {
 		t.Fatalf("%v", err)
 	}
-	e.SaveAll(t.Context()) // Says so in the log, and goes on.
+	e.SaveAll(t.Context()) // It logs the failure, and goes on.
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// These are the slots that the contract calls ours while the record knows no fill of them:
-// what they owe is in the record all the same, before their end is.
+// These tests are about slots that the contract calls ours while the record knows no fill of
+// them: what they owe is recorded all the same, before their end.
 
 // adoptedWithoutData is a slot that was adopted, and whose data does not come.
 func (r *rig) adoptedWithoutData(offer events.Request) events.SlotID {
@@ -90,7 +90,8 @@ func TestAnAdoptedSlotWhoseRequestFailsBeforeItsDataWasHereTellsWhatItOwed(t *te
 	})
 }
 
-// A fill that is found when its request is over: the process was killed after it was sent.
+// A fill that is found when its request is over, because the process was killed after sending
+// it.
 func TestAFillThatIsFoundWithItsEndTellsWhatItOwed(t *testing.T) {
 	for _, remembered := range []bool{true, false} {
 		inWorld(t, func(r *rig) {

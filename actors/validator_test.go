@@ -84,7 +84,7 @@ func (r *rig) neglected(number byte, slots uint64) events.Request {
 	return request
 }
 
-// ofValidator are the events of the validator's stream.
+// ofValidator returns the events of the validator's stream.
 func (r *rig) ofValidator() (list []messages.ValidatorEvent) {
 	r.Helper()
 	codec := catalog.Codec()
@@ -205,7 +205,7 @@ func TestSlotsBeyondTheLimitWaitUntilThereIsRoom(t *testing.T) {
 
 func TestTheHistoryIsReadAtTheStart(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		r.start() // Without validating, so that the market's stream is there.
+		r.start() // Without validating, so that the market's stream exists.
 		r.neglected(1, 2)
 		r.mine(3)
 		if err := r.host.Stop(r.Context()); err != nil {

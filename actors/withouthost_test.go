@@ -39,7 +39,7 @@ func TestACommandToATruncatedQueueIsDecidedOnAllOfIt(t *testing.T) {
 		return stored
 	}
 	ask(slotqueue.Pause{At: at, Reason: "maintenance"})
-	for n := range uint64(2) { // Nothing of the pause can be read behind the second.
+	for n := range uint64(2) { // After the second, nothing of the pause can be read.
 		ask(slotqueue.Queue{At: at, RequestID: events.RequestID{byte(n)}, SlotIndices: []uint64{0}})
 		state, stored := whole()
 		if stored != n+2 {

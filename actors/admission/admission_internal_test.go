@@ -13,7 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// enough is a host that can just afford a slot: one of each less is refused.
+// enough is a host that can just afford a slot: with one less of anything the slot is refused.
 func enough() Affordable {
 	return Affordable{
 		SameRequest: 1, MaxSame: 2, ProofLoad: 60, MaxProofLoad: 60, ProofDetail: "busy",

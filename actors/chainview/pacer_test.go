@@ -8,7 +8,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// pacedEach is what the operator says of blocks in these tests.
+// pacedEach is the configured block time in these tests.
 const pacedEach = 12 * time.Second
 
 // paced is a block of a chain with a block each pacedEach; a branch is a reorganisation.
@@ -27,8 +27,8 @@ const pacedFork = 20
 
 func unknownHash(uint64) (events.Hash, bool) { return events.Hash{}, false }
 
-// Behind a block that is looked at again, because its hashes had to be read, the pace
-// would be unknown, and proofs would be owed, too late to be sent, that nobody demands.
+// A block may be looked at again because hashes had to be read. If that reset the pace, proofs
+// would be opened that nobody demands and that are too late to send.
 func TestABlockThatIsLookedAtAgainLeavesThePaceAsItIs(t *testing.T) {
 	var p Pacer
 	for n := range uint64(5) {
@@ -40,7 +40,7 @@ func TestABlockThatIsLookedAtAgainLeavesThePaceAsItIs(t *testing.T) {
 	}
 }
 
-// A node may say anything of numbers and times.
+// A node may report any numbers and times.
 func TestBlocksThatMakeNoSenseLeaveAPace(t *testing.T) {
 	for name, next := range map[string]func(events.Head) events.Head{
 		"the same number":          func(h events.Head) events.Head { h.Number--; return h },

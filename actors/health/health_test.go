@@ -33,7 +33,7 @@ func inGoodOrder() health.Facts {
 	}
 }
 
-// cell says what a cause makes of each word, and what its sentence and hint have.
+// cell says how a cause affects each answer, and what its sentence and hint contain.
 type cell struct {
 	code             string
 	so               func(*health.Facts)
@@ -217,7 +217,7 @@ func TestEveryCauseHasItsWords(t *testing.T) {
 			if got.Alert != c.alert || !strings.Contains(got.Reason, c.reason) || !strings.Contains(got.Hint, c.hint) {
 				t.Errorf("%+v", got)
 			}
-			f.Hosting = 0 // Then nothing is owed, unless nobody knows.
+			f.Hosting = 0 // Then nothing is owed, unless that is unknown.
 			if w := health.Judge(f); w.Proving != health.Yes && c.code != "sale-quarantined" {
 				t.Errorf("without slots: %+v", w)
 			}
@@ -230,8 +230,8 @@ func TestEveryCauseHasItsWords(t *testing.T) {
 	}
 }
 
-// TestAnyTwoCausesAreBothTold: the worse word counts, and the first reason is that of
-// what has to be put right first.
+// TestAnyTwoCausesAreBothTold: the worse answer counts, and the first reason is that of the
+// cause to remove first.
 func TestAnyTwoCausesAreBothTold(t *testing.T) {
 	for _, a := range cells {
 		for _, b := range cells {

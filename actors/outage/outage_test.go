@@ -41,7 +41,7 @@ func TestEachSlotIsProvenOnceInEachPeriod(t *testing.T) {
 	})
 }
 
-// Whatever the node fails at, what is owed is handed in when it answers again.
+// Whatever the node fails at, owed proofs are submitted when it answers again.
 func TestANodeThatFailsIsWaitedFor(t *testing.T) {
 	for _, method := range []string{"Config", "Head", "HeadsBetween", "MySlots", "Slot", "TakenProofs", "SubmitProof"} {
 		t.Run(method, func(t *testing.T) {
@@ -120,7 +120,8 @@ func TestASlotThatIsNotOursAnyMoreIsNotProven(t *testing.T) {
 	}
 }
 
-// One whose fill is mined meanwhile is, or is found on the chain again.
+// A slot whose fill is mined meanwhile is proven, and so is one that is found on the chain
+// again.
 func TestASlotThatComesLaterIsProven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(3)

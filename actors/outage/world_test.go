@@ -205,7 +205,7 @@ func (w *world) Follow(
 	}
 }
 
-// during runs what proves, with so many proofs at once, while a story is told.
+// during runs the keeper, with so many proofs at once, while a story runs.
 func (w *world) during(t *testing.T, proofs int, story func()) {
 	t.Helper()
 	log := logrus.New()
@@ -235,8 +235,8 @@ func (w *world) blocksCome(n int) {
 	}
 }
 
-// periods lets whole periods pass, from the beginning of the next one on, but for the end
-// of the last, in which the next one is seen already. It returns the first and the last.
+// periods lets whole periods pass, from the beginning of the next one, except the end of the
+// last, where the following one is visible already. It returns the first and the last.
 func (w *world) periods(n int) (first, last uint64) {
 	first = w.period() + 1
 	for w.period() < first {

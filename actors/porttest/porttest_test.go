@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// The simulation rests on its fakes, so they run the suites as well.
+// The simulation relies on its fakes, so they run the suites too.
 
 func TestFakeMarket(t *testing.T) {
 	porttest.Market(t, func(t *testing.T) porttest.MarketWorld {

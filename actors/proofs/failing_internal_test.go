@@ -11,8 +11,8 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// The duties of one slot that cannot be computed are no other slot's business. They are
-// tried again with each block, and it is told when that does not help.
+// If the duties of one slot cannot be computed, no other slot is affected. They are tried again
+// with each block, and an alert is raised when that does not help.
 func TestASlotOnWhichTheSchedulerPanicsHindersNoOther(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := newSchedule(t, rt)

@@ -10,8 +10,9 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// A record that has not heard yet that its request started knows only of the expiry. What
-// that would cut short is not judged: a miss that was marked behind it was once excused.
+// A sale that does not know yet that its request has started knows only the expiry. Periods
+// that the expiry would cut short are not judged: a miss that was marked after it was once
+// excused.
 func TestNothingIsJudgedThatAnExpiryWouldCutShortWhichMayNotCount(t *testing.T) {
 	cfg := events.ProofConfig{Period: 20 * time.Second, Timeout: 10 * time.Second}
 	p := &Scheduler{Deps: depsOf(&shell.Base{})}

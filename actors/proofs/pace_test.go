@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// usualPace is what the operator says of blocks in these tests.
+// usualPace is the configured block time in these tests.
 const usualPace = 12 * time.Second
 
 // A pointer so deep in its downtime that a slow chain never leaves it in time.
@@ -27,14 +27,14 @@ func (s *schedule) slowly(period uint64) (block uint64, at func(uint64) time.Tim
 	}
 }
 
-// knows puts the blocks before one at hand; the pacer has not seen them.
+// knows adds the blocks before one to the view; the pacer has not seen them.
 func (s *schedule) knows(block uint64, at func(uint64) time.Time) {
 	for n := block - 300; n < block; n++ {
 		s.view.Advance(events.Head{Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0), Time: at(n)})
 	}
 }
 
-// Without the blocks before the start a duty is opened that nobody demands; with them not.
+// Without the blocks before the start a duty is opened that nobody demands; with them none is.
 func TestWhatIsKnownOfThePaceAtTheStartOpensNoDutyThatNobodyDemands(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
@@ -94,7 +94,7 @@ func TestADutyThatNobodyCouldMarkIsExcusedAndNotMissed(t *testing.T) {
 	})
 }
 
-// One that can be marked in the last block of the marking only is a miss.
+// A duty that can be marked only in the last block of the marking is a miss.
 func TestADutyThatTheLastBlockOfTheMarkingDemandsIsMissed(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := newSchedule(t, rt)

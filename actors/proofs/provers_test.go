@@ -36,7 +36,7 @@ func newProving(t *testing.T) *proving {
 	return x
 }
 
-// begin asks for a proof that is due so many seconds from now and ends when told.
+// begin asks for a proof that is due in so many seconds and ends when told.
 func (x *proving) begin(name string, initial bool, due int) {
 	end := make(chan struct{})
 	x.ends[name] = end

@@ -33,7 +33,7 @@ func BenchmarkDutiesPerBlock(b *testing.B) {
 	}
 }
 
-// BenchmarkJudgingAPeriod is what comes on top once a period, for 100,000 slots.
+// BenchmarkJudgingAPeriod is the additional work once per period, for 100,000 slots.
 func BenchmarkJudgingAPeriod(b *testing.B) {
 	p, a := hostedSlots(100_000)
 	head := p.View.Now()
@@ -51,7 +51,8 @@ func BenchmarkJudgingAPeriod(b *testing.B) {
 	}
 }
 
-// hostedSlots is a scheduler whose slots prove once in six periods. Nobody hears it.
+// hostedSlots returns a scheduler whose slots prove once in six periods; its messages go
+// nowhere.
 func hostedSlots(n int) (*Scheduler, *shell.Turn) {
 	e := depsOf(&shell.Base{Log: shelltest.QuietLog()})
 	e.Terms.Proofs = events.ProofConfig{

@@ -152,7 +152,7 @@ func TestPeriodsThatWereOwedWhileTheHostWasDownAreTold(t *testing.T) {
 			if batched && g.chain.asked.Load() > 20 {
 				t.Errorf("%d calls for a gap of 1005 blocks", g.chain.asked.Load())
 			}
-			// They are told until the sale knows them, and then no more.
+			// They are told until the sale knows them, and no longer.
 			g.keep(told)
 			if again, _ := silentOnes(g.after(1006)); !slices.Equal(again, want) {
 				t.Errorf("not told again before it is known: %d", again)
@@ -250,8 +250,8 @@ func TestTheWayBackIsBounded(t *testing.T) {
 	})
 }
 
-// The host died right after the first duty behind the gap, before it had read the chain,
-// and while it read it at the next start it told of duties as before.
+// The host died right after the first duty after the gap, before it had read the chain; and
+// while it read the chain at the next start, it told of duties as usual.
 func TestAStartJudgesTheGapInFrontOfWhatWasToldFirst(t *testing.T) {
 	const gone = 100 * 20 // More periods than a sale remembers.
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {

@@ -11,8 +11,8 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// While the chain is asked about a slot, because its record was just read again, a proof
-// was once sent for a duty that the record had meanwhile excused.
+// While the chain was asked about a slot whose record had just been read again, a proof was
+// once sent for a duty that had been excused meanwhile.
 func TestACallThatNobodyWantsAnyMoreEndsWhileTheChainIsAsked(t *testing.T) {
 	st := sale.State{Phase: sale.Proving, Duties: []sale.Duty{{Period: 8}}}
 	s := &Agent{
@@ -40,9 +40,9 @@ func TestACallThatNobodyWantsAnyMoreEndsWhileTheChainIsAsked(t *testing.T) {
 	}
 }
 
-// A panic ends an agent, and the scheduler goes on to tell what it knows of its duties. The
-// next agent once recorded a miss, without a reason, of a proof that the contract had taken:
-// what was told while it read its record was decided without a question to the market.
+// When a panic ends an agent, the scheduler goes on telling it about its duties. The next agent
+// once recorded a miss, without a reason, for a proof that the contract had taken: what it was
+// told while it read its record was decided without asking the market.
 func TestWhatIsToldOfADutyWhileTheRecordIsReadWaitsForTheMarket(t *testing.T) {
 	for _, told := range []sale.Command{
 		sale.ReportPeriodClosed{Period: 8}, sale.ReportSilentPeriod{Period: 9},
@@ -57,7 +57,7 @@ func TestWhatIsToldOfADutyWhileTheRecordIsReadWaitsForTheMarket(t *testing.T) {
 				Machine: shell.Machine[sale.State, sale.Command, sale.Event]{Decide: sale.Decide, Evolve: sale.Evolve},
 			},
 			running: map[string]*work{}, looking: true,
-			hearing: true, // A question is on its way, so none is asked here.
+			hearing: true, // A question is open already, so none is asked here.
 		}
 		s.onCommand(nil, sales.Command{Cmd: told})
 		s.onCommand(nil, sales.Command{Cmd: told}) // The next block.

@@ -31,7 +31,7 @@ func TestADownloadIsGivenUpWhenNothingNewComesForTooLong(t *testing.T) {
 	tests := []struct {
 		name string
 		try  func(ctx context.Context, s *stall) error
-		// After how long of tries it is given up.
+		// How long it is tried before it is given up.
 		want time.Duration
 	}{
 		{"a source that hangs", func(ctx context.Context, _ *stall) error {

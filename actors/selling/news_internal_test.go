@@ -7,8 +7,8 @@ import (
 	"github.com/hostnode/hostnode/internal/housetest"
 )
 
-// News of a duty that is held until the market has answered is held once, however often
-// the scheduler tells it.
+// A command about a duty that waits for the market's answer is kept once, however often the
+// scheduler sends it.
 func TestNewsOfADutyIsTheSameWhenItIsToldAgain(t *testing.T) {
 	of := map[news][]sale.Command{
 		startNews:  {sale.Start{}},

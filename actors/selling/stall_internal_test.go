@@ -14,8 +14,8 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// What ends a try decides what a client is blamed for, and not how long the try takes to
-// end after that.
+// What ended a try decides what the client is blamed for, not how long the try takes to end
+// after that.
 func TestATryEndsForOneReason(t *testing.T) {
 	const limit = 10 * time.Minute
 	fails := errors.New("a source says no")

@@ -47,8 +47,8 @@ func (c *handClock) pass(d time.Duration, view *chainview.View) {
 	view.Advance(events.Head{Number: uint64(now.Unix()), Time: now})
 }
 
-// A real download from a source that sends one block in a while, by a clock that the source
-// itself moves on.
+// A real download from a source that sends a block now and then, by a clock that the source
+// itself advances.
 func TestADownloadThatTricklesIsGivenUp(t *testing.T) {
 	const blocks = 48 // Slots of 24.
 	data := bytes.Repeat([]byte("trickle!"), blocks*int(events.BlockSize)/8)

@@ -47,12 +47,12 @@ func TestAQuestionIsAnsweredOnce(t *testing.T) {
 		if _, err := AskActor[string](r, 21).Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "int") {
 			t.Errorf("another type: %v", err)
 		}
-		r.Tell(21) // Nobody asked: nothing happens.
+		r.Tell(21) // Nobody asked, so nothing happens.
 		synctest.Wait()
 	})
 }
 
-// Who gives a question up may ask for its answer again.
+// Whoever stops waiting may wait for the answer again.
 func TestAQuestionOutlivesAnImpatientWait(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
 		r := rt.Root("asked", asking())
@@ -72,7 +72,7 @@ func TestAQuestionOutlivesAnImpatientWait(t *testing.T) {
 	})
 }
 
-// An address is a name that leads to its actor, and that of nobody to nobody.
+// An address leads to its actor, and the zero address to nobody.
 func TestAnAddressLeadsToItsActor(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
 		r := rt.Root("asked", asking())

@@ -63,7 +63,7 @@ func TestTheRootThatPanicsIsTold(t *testing.T) {
 	})
 }
 
-// Whoever asks a part that fails gets an answer, and so does who asks while it is down.
+// Whoever asks a part that fails gets an answer, and so does whoever asks while it is down.
 func TestWhoAsksAPartThatFailsIsAnswered(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
 		p := NewPart("silent")
@@ -88,7 +88,7 @@ func TestWhoAsksAPartThatFailsIsAnswered(t *testing.T) {
 	})
 }
 
-// What is stored is never passed over: rules that panic on it make a broken record.
+// Stored events are never skipped: if the rules panic on one, the record is broken.
 func TestAFoldThatPanicsIsABrokenRecord(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
 		store := events.NewMemory()

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// quietLog says nothing.
+// quietLog discards everything.
 func quietLog() *logrus.Entry {
 	l := logrus.New()
 	l.SetOutput(io.Discard)

@@ -11,7 +11,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// slowStore holds every append until it is let go, and notes what was asked.
+// slowStore holds every append until it is released, and notes the calls.
 type slowStore struct {
 	events.Store
 	mu    sync.Mutex
@@ -125,7 +125,7 @@ func (j counter) run(rt *Runtime) Ref {
 	}))
 }
 
-// answers collects the replies of commands in the order of their coming.
+// answers collects the replies to commands in the order in which they come.
 type answers struct {
 	mu  sync.Mutex
 	all []Result[uint64, messages.CapacityEvent]

@@ -76,7 +76,7 @@ func TestAPlaceThatCameTooLateIsPassedOn(t *testing.T) {
 		if err := <-failed; !errors.Is(err, context.Canceled) {
 			t.Fatalf("a cancelled wait ended with %v", err)
 		}
-		// The other order: the place comes in the moment of the cancellation.
+		// The other order: the place comes at the moment of the cancellation.
 		w := &waiter{ready: make(chan struct{})}
 		p.waiters = append(p.waiters, w)
 		leave()

@@ -40,7 +40,7 @@ func TestTheRecordIsBackWhenTheLastFailingCallIsAnswered(t *testing.T) {
 		if err := <-waited; err != nil || r.Away() || moved != 2 {
 			t.Fatalf("not back (%v), told %d times", err, moved)
 		}
-		r.Call(t.Context(), "sale-3").End() // Calls that never failed move nothing.
+		r.Call(t.Context(), "sale-3").End() // Calls that never failed change nothing.
 		if err := r.Wait(t.Context(), "test"); err != nil || moved != 2 {
 			t.Fatalf("%v, told %d times", err, moved)
 		}
@@ -96,7 +96,7 @@ func TestAnAnswerThatCanNeverBeAnotherEndsTheCall(t *testing.T) {
 	})
 }
 
-// brokenReads fails as many reads as are left.
+// brokenReads fails the next reads, as many as are left.
 type brokenReads struct {
 	events.Store
 	left int
@@ -217,7 +217,7 @@ func TestKeptCommandsAreDecidedAgainWhenSomebodyElseWrote(t *testing.T) {
 	})
 }
 
-// writeElse lets somebody else write to the counter's stream.
+// writeElse makes somebody else write to the counter's stream.
 func writeElse(t *testing.T, store *slowStore, sum uint64) {
 	t.Helper()
 	name, version, data, err := newCounter(store).Codec.Encode(&messages.QuotaSet{Bytes: sum})

@@ -55,7 +55,7 @@ func TestAfterAKillNothingIsDelivered(t *testing.T) {
 		rt.Do("task", func(ctx context.Context) {
 			<-ctx.Done()
 			ended = ctx.Err()
-			r.Tell("hello") // The last word of a task.
+			r.Tell("hello") // The last message of a task.
 		})
 		r.Tell("hello")
 		synctest.Wait()

@@ -12,8 +12,8 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// noteChances looks when the hosts have done everything that the newest block gave them
-// to do: what they have not sent by now they do not send in the next block.
+// noteChances is called when the hosts have done all that the newest block gave them to do:
+// what they have not sent by now will not be in the next block.
 func (m *month) noteChances() {
 	m.chain.mu.Lock()
 	defer m.chain.mu.Unlock()
@@ -24,8 +24,8 @@ func (m *month) noteChances() {
 	}
 }
 
-// judgeLosses says which proofs were missed that a host had the chance to send, or where
-// nothing went wrong that could have left it none.
+// judgeLosses returns the losses of proofs that a host had the chance to send, and those that
+// nothing that went wrong explains.
 func (m *month) judgeLosses() (wrong []error) {
 	for p, l := range m.chances.lost {
 		at := slices.IndexFunc(m.members, func(h *member) bool { return h.me == l.host })
@@ -40,8 +40,8 @@ func (m *month) judgeLosses() (wrong []error) {
 	return wrong
 }
 
-// judgeRecorded says what is wrong with a miss in a host's record: that nobody marked it,
-// although somebody marks every miss that can be.
+// judgeRecorded returns an error for a recorded miss that nobody marked, although somebody
+// marks every miss that can be marked.
 func (m *month) judgeRecorded(h *member, p period) error {
 	if l, lost := m.chances.lost[p]; lost && l.host == h.me {
 		return nil // The loss is judged.
@@ -60,7 +60,7 @@ func (h *member) wasDown(p period) error {
 	return fmt.Errorf("host %s was up and missed the proof of slot %s for period %d", h.me, p.slot.Short(), p.number)
 }
 
-// Hosts that leave out a proof now and then are found out, also where they crash.
+// Hosts that leave out a proof now and then are detected, even if they crash.
 func TestAMonthFindsHostsThatMissWhatTheyCouldProve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

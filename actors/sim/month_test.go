@@ -29,14 +29,14 @@ const (
 	monthPeriod  = 120 * time.Second
 	monthTimeout = 30 * time.Second
 	monthBlock   = 12 * time.Second
-	// monthJump is how many blocks are sealed before the hosts hear of them, when
-	// nobody sent anything.
+	// monthJump is how many blocks are sealed before the hosts learn of them, if nobody sent
+	// anything.
 	monthJump = 4
 	// monthOffer is how many slots of four blocks a host has room for.
 	monthOffer = 10
 	monthCoins = 1 << 40
-	// monthLoop is how many times a host crashes again that crashes in a loop: it runs for
-	// a block or a few between.
+	// monthLoop is how many times a host in a crash loop crashes again, after running for a
+	// block or a few.
 	monthLoop = 6
 )
 
@@ -71,11 +71,10 @@ type month struct {
 	chances *chances
 }
 
-// A month of twenty hosts on one chain: clients come and go, hosts crash and
-// leave, others repair what they left, and somebody marks every miss. Afterwards
-// no token is gone, every host's record adds up, and no host missed a proof that it had
-// the chance to send. `make sim-month` runs thirty days; a quarter of a day is enough to see
-// that it works.
+// A month of twenty hosts on one chain: clients come and go, hosts crash and leave, others
+// repair what they left, and somebody marks every miss. Afterwards no token is missing, every
+// host's record adds up, and no host missed a proof that it had the chance to send. `make
+// sim-month` runs thirty days; a quarter of a day is enough to see that it works.
 func TestManyHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMonth(t, *first, *hosts, actors.Cores{})
@@ -88,7 +87,7 @@ func TestManyHosts(t *testing.T) {
 	})
 }
 
-// newMarket is the chain with nobody on it.
+// newMarket returns a chain without hosts.
 func newMarket(t *testing.T, rng *rand.Rand) *month {
 	cfg := market
 	cfg.Proofs.Period, cfg.Proofs.Timeout = monthPeriod, monthTimeout
@@ -168,7 +167,7 @@ func (m *month) now() time.Time {
 	return m.chain.tip().head.Time
 }
 
-// run lets the days pass, and then what is left come to its end.
+// run lets the days pass, and then runs all that is left to its end.
 func (m *month) run(length time.Duration) {
 	begin := m.now()
 	posting, most := begin.Add(length*4/5), begin.Add(length+length/2+24*time.Hour)
@@ -188,8 +187,8 @@ func (m *month) run(length time.Duration) {
 		m.now().Sub(begin), len(m.chain.blocks), len(m.posted), m.crashes)
 }
 
-// pass seals the block with what the hosts sent, or several at once when that is
-// nothing, and returns when they have done all that there is to do.
+// pass seals a block with what the hosts sent, or several blocks at once if they sent nothing,
+// and returns when the hosts have nothing left to do.
 func (m *month) pass(idle int) {
 	m.chain.mu.Lock()
 	if len(m.chain.pool) > 0 {
@@ -209,7 +208,7 @@ func (m *month) pass(idle int) {
 	m.noteChances()
 }
 
-// disturb posts a request now and then, and lets hosts crash, or leave.
+// disturb posts a request now and then, and makes hosts crash or leave.
 func (m *month) disturb(tick int, length time.Duration) {
 	m.revive(tick)
 	if m.rng.IntN(120) == 0 || tick < 4 { // About once in two hours.
@@ -280,7 +279,7 @@ func (m *month) post(length time.Duration) {
 	}
 }
 
-// busy reports whether a request runs, or a host that is there has a slot.
+// busy reports whether a request runs, or a host that has not left has a slot.
 func (m *month) busy() bool { return m.waits() != "" }
 
 func (m *month) waits() string {
@@ -353,9 +352,9 @@ func (m *month) judge() {
 	}
 }
 
-// served is for how long slots were hosted of requests that finished, and could be: for as
-// long as was asked for, or as there was room while requests came. Both are added up over
-// all slots.
+// served is how long slots of finished requests were hosted, and how long they could have been:
+// as long as was asked for, or as there was room while requests came. Both are summed over all
+// slots.
 func (m *month) served() (served, could time.Duration) {
 	var asked, room time.Duration
 	for _, r := range m.posted {
@@ -380,9 +379,9 @@ func (m *month) finished(r events.Request) bool {
 	return tip.state.requestState(tip.state.requests[r.ID], tip.head.Time) == events.RequestFinished
 }
 
-// least is how many sales and proofs follow from the requests that finished: a sale for
+// least is how many sales and proofs to expect at least from the finished requests: a sale for
 // each slot, and a quarter of the proofs that slots filled at the last moment would owe on
-// average. The rest is for luck, for pointers that demand none, and for crashes.
+// average. The rest allows for luck, for pointers in downtime, and for crashes.
 func (m *month) least() (sales, proofs int) {
 	for _, r := range m.posted {
 		if !m.finished(r) {

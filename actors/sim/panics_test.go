@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// panicsOfAll lets every actor meet all that it ever does.
+// panicsOfAll is a scenario in which every actor receives every kind of message.
 func panicsOfAll(seed uint64) Scenario {
 	return Scenario{
 		Panic: 20, Poison: 2, Block: blockInLoops, Requests: 3, Slots: 3, MaxSteps: 2_000,
@@ -16,7 +16,7 @@ func panicsOfAll(seed uint64) Scenario {
 	}
 }
 
-// What a simulation survives says little about a panic that it never had.
+// A simulation proves little about a panic that never occurred in it.
 func TestAPanicOccursAtEachMessageOfEachActor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about the simulator, and long; the race detector has nothing to find in it")
@@ -26,7 +26,7 @@ func TestAPanicOccursAtEachMessageOfEachActor(t *testing.T) {
 	run := func(seed uint64, aim *encounter) {
 		sc := panicsOfAll(seed)
 		sc.aim = aim
-		out := Run(t, seed, sc) // Whether it ends well is for the other tests; it is short.
+		out := Run(t, seed, sc) // Whether it ends well is checked by other tests; this run is short.
 		if b, ok := errors.AsType[*Broken](out.Problem); ok && b.Invariant == HostLives {
 			t.Errorf("seed %d, panic at %v: %v", seed, aim, b)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// plantedWithin is how many seeds an error may hide for.
+// plantedWithin is within how many seeds an error must be found.
 const plantedWithin = 20
 
 // planted is an error and the invariant that it breaks.
@@ -26,7 +26,7 @@ type planted struct {
 	view   func() View
 }
 
-// plants breaks every invariant at least once.
+// plants returns errors that break every invariant at least once.
 func plants() map[string]planted {
 	return map[string]planted{
 		"the store keeps something else than it was given": {
@@ -180,12 +180,12 @@ func TestTheSimulationFindsAPlantedError(t *testing.T) {
 	}
 }
 
-// brokenBy are the invariants that a problem names.
+// brokenBy returns the invariants that a problem names.
 func brokenBy(err error) (names []string) {
 	if b, ok := errors.AsType[*Broken](err); ok {
 		names = append(names, b.Invariant)
 	}
-	switch u := err.(type) { //nolint:errorlint // Every branch of the tree is looked at.
+	switch u := err.(type) { //nolint:errorlint // Every branch of the tree is visited.
 	case interface{ Unwrap() []error }:
 		for _, e := range u.Unwrap() {
 			names = append(names, brokenBy(e)...)
@@ -366,7 +366,7 @@ func neverEvicts(s slotqueue.State, c slotqueue.Command) ([]slotqueue.Event, err
 	}), err
 }
 
-// carelessView passes over what returns bytes.
+// carelessView skips events that return bytes.
 type carelessView struct{ View }
 
 func (v *carelessView) Apply(e events.Recorded) {

@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// What a simulation says about limits says nothing unless hosts come to them.
+// A simulation proves nothing about limits that its hosts never reach.
 func TestSimulatedHostsComeToWhatTheirOperatorsAllow(t *testing.T) {
 	const most = 20
 	open := map[string]bool{
@@ -38,7 +38,7 @@ func TestSimulatedHostsComeToWhatTheirOperatorsAllow(t *testing.T) {
 	}
 }
 
-// Nor does it about a quota that is never too small, or never follows.
+// Nor about a quota that is never too small, or never lowered further.
 func TestSimulatedHostsComeToAQuotaThatIsTooSmall(t *testing.T) {
 	const most = 10
 	refused, followed := false, false
@@ -61,8 +61,8 @@ func TestSimulatedHostsComeToAQuotaThatIsTooSmall(t *testing.T) {
 	t.Errorf("in %d seeds a slot was refused for the quota: %t, the ledger followed: %t", most, refused, followed)
 }
 
-// Nor does it about a validator that marks nothing. In a single world there may be nothing
-// to mark, because chance decides which proofs are missed.
+// Nor about a validator that marks nothing. A single world may have nothing to mark, because
+// chance decides which proofs are missed.
 func TestSimulatedHostsMarkMissingProofs(t *testing.T) {
 	const most, enough = 10, 8
 	marked := 0

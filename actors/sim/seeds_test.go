@@ -40,7 +40,7 @@ func TestSeeds(t *testing.T) {
 	if *total == 0 {
 		t.Skip("no -total; see make sim")
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // Short lives; memory is not what is scarce.
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // Objects live short, and memory is plenty.
 	c := &campaign{
 		names: slices.Sorted(maps.Keys(Scenarios())), began: time.Now(), told: time.Now(), faults: map[Fault]int{},
 		stats: map[string]int{},
@@ -94,7 +94,7 @@ func repeatable(name string, seed uint64, problem error) string {
 		name, seed, problem, scenarioTest, name, seed, name, seed)
 }
 
-// tell prints how far the run is; the lock is held, or nobody else runs.
+// tell prints the progress; the lock must be held, or nobody else may run.
 func (c *campaign) tell(last bool) {
 	if !last && time.Since(c.told) < progressEvery {
 		return
@@ -116,7 +116,7 @@ func (c *campaign) tell(last bool) {
 		c.stats["blocks"], c.stats["events"], c.stats["crashes"], strings.Join(seen, ", "))
 }
 
-// portMethods are all calls that a host makes on the world, as they park.
+// portMethods are all calls of a host on the world, by the names under which they park.
 var portMethods = []string{
 	"market.config", "market.head", "market.headAt", "market.request", "market.slot", "market.mySlots",
 	"market.balance", "market.holds", "market.reserve", "market.fill", "market.proof", "market.takenProofs", "market.free",
@@ -130,7 +130,7 @@ var worldTroubles = []string{
 	bitRot, dataLost, lies, leaderless, deaf, cutOff, mute, nodeStands,
 }
 
-// clusterAnswers is what becomes of appends to an event store of several nodes.
+// clusterAnswers are the faults of appends to an event store of several nodes.
 var clusterAnswers = []string{
 	faultNotReady, faultTail, faultJudged, faultDropped, faultUnanswered, faultTruncated, faultCommitted,
 }
@@ -142,7 +142,7 @@ var lyingMethods = []string{
 	"market.free", "feed",
 }
 
-// What a simulation survives says little about a fault that it never had.
+// A simulation proves little about a fault that never occurred in it.
 func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about the simulator, and long; the race detector has nothing to find in it")
@@ -167,7 +167,7 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 	missing := func() (list []Fault) {
 		for _, kind := range kinds {
 			for _, port := range portMethods {
-				// The first call of a start has hardly ever another one beside it.
+				// The first call of a start is nearly always alone.
 				alone := kind == faultReorder && port == "market.config"
 				if seen[Fault{kind, port}] == 0 && !alone {
 					list = append(list, Fault{kind, port})
@@ -203,7 +203,7 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 		case 4:
 			sc = lying
 		}
-		for f, n := range Run(t, seed, sc).Faults { // Whether it ends well is for the other tests.
+		for f, n := range Run(t, seed, sc).Faults { // Whether it ends well is checked by other tests.
 			seen[f] += n
 			seen[Fault{Kind: f.Kind}] += n
 		}

@@ -49,8 +49,8 @@ func TestEverythingIsAccountedForWhateverHappens(t *testing.T) {
 	}
 }
 
-// What a simulation says about snapshots says nothing unless hosts write them,
-// truncate the queue behind them, and start from them.
+// A simulation proves nothing about snapshots unless its hosts write them, truncate the queue
+// before them, and start from them.
 func TestSimulatedHostsSaveTheirStatesAndTruncateTheQueue(t *testing.T) {
 	out := Run(t, *first, Scenarios()["rotten"])
 	written := map[string]int{}
@@ -68,8 +68,8 @@ func TestSimulatedHostsSaveTheirStatesAndTruncateTheQueue(t *testing.T) {
 	}
 }
 
-// What a cluster without quorum takes longer for is made up for: whatever the host fills is paid,
-// and it misses nothing. A request may expire while nothing can be stored; most do not.
+// However much a cluster without quorum delays: whatever the host fills is paid, and no proof
+// is missed. A request may expire while nothing can be stored; most do not.
 func TestAHostIsPaidWhateverItsClusterAnswers(t *testing.T) {
 	t.Parallel()
 	sold := 0

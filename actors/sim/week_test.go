@@ -12,7 +12,7 @@ import (
 
 var weekDays = flag.Float64("week-days", 0.1, "how many days of chain time TestManySlotsOfOneHost runs; a week is 7")
 
-// What one host with many slots proves.
+// One host with many slots.
 const (
 	weekRequests    = 20
 	weekSlots       = 10 // of each request

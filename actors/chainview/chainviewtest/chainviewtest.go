@@ -1,4 +1,4 @@
-// Package chainviewtest has what tests need of a chain: blocks that are known by their numbers.
+// Package chainviewtest makes blocks for tests: their hashes follow from their numbers.
 package chainviewtest
 
 import (
@@ -9,13 +9,13 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// ChainOf is a fake market that answers HeadAt with a hash that says its number and branch.
+// ChainOf is a fake market that answers HeadAt with a hash made of number and branch.
 type ChainOf struct {
 	port.Market
 	Branch byte
 	// During is called within each answer.
 	During func()
-	// Asked are the blocks that were asked for.
+	// Asked are the block numbers that were asked for.
 	Asked []uint64
 }
 

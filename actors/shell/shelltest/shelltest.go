@@ -1,5 +1,5 @@
-// Package shelltest is what tests of actors share: a runtime in fake time, a clock, a log
-// that says nothing, and actors of one function. It is for tests alone.
+// Package shelltest holds what tests of actors share: a runtime in fake time, a clock, a silent
+// log, and actors made of one function. It is for tests only.
 package shelltest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 )
 
-// QuietLog says nothing.
+// QuietLog discards everything.
 func QuietLog() *logrus.Entry {
 	l := logrus.New()
 	l.SetOutput(io.Discard)
