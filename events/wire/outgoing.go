@@ -19,8 +19,12 @@ import (
 // sent: grpc buffers about as much of smaller ones per call.
 const largeAnswer = 64 << 10
 
-// outlet sends the answers of a call. It knows since when the client has not
-// taken the answer that is being sent.
+// pieceBytes is how much of a large answer is given to grpc as one buffer. While
+// others wait for memory, a client must take as much in half of Limits.BusyTime.
+const pieceBytes = 1 << 20
+
+// outlet sends the answers of a call. It knows since when the client has taken
+// nothing of the answer that is being sent.
 type outlet struct {
 	since atomic.Int64 // Unix nanoseconds; 0 when nothing is being sent.
 	large atomic.Int64 // Answers in grpc's hands.
@@ -67,6 +71,13 @@ func (o *outlet) flush(ctx context.Context) error {
 	return nil
 }
 
+// progress notes that the client has taken a piece of an answer.
+func (o *outlet) progress() {
+	if since := o.since.Load(); since != 0 {
+		o.since.CompareAndSwap(since, time.Now().UnixNano())
+	}
+}
+
 // sent receives when a large answer has been sent.
 func (o *outlet) sent() chan struct{} {
 	o.once.Do(func() { o.gone = make(chan struct{}, 1) })
@@ -108,12 +119,42 @@ func (c *charge) release() {
 	}
 }
 
-// Get and Put make a charge a buffer pool of one buffer, because that is how
-// grpc reports that it is done with it.
-func (c *charge) Get(int) *[]byte { panic("wire: a charge lends no buffers") }
+// pieces are the buffers of a large answer, and a pool of them, because that is
+// how grpc reports that it is done with one.
+type pieces struct {
+	charge *charge
+	left   atomic.Int64
+}
 
-// Put is called when the answer is written, or will never be.
-func (c *charge) Put(*[]byte) { c.release() }
+// Get is never called: nothing is lent.
+func (p *pieces) Get(int) *[]byte { panic("wire: an answer lends no buffers") }
+
+// Put is called when a piece is written, or will never be.
+func (p *pieces) Put(*[]byte) {
+	p.charge.out.progress()
+	if p.left.Add(-1) == 0 {
+		p.charge.release()
+	}
+}
+
+// cut returns an encoded answer as pieces.
+func (c *charge) cut(encoded []byte) mem.BufferSlice {
+	p := &pieces{charge: c}
+	// grpc drops a few silently: those of a call that ended meanwhile.
+	runtime.AddCleanup(p, func(c *charge) { c.release() }, c)
+	var all mem.BufferSlice
+	for len(encoded) > 0 {
+		n := len(encoded)
+		if n >= 2*pieceBytes { // Of a tiny last one, grpc would say nothing.
+			n = pieceBytes
+		}
+		piece := encoded[:n:n]
+		encoded = encoded[n:]
+		all = append(all, mem.NewBuffer(&piece, p))
+	}
+	p.left.Store(int64(len(all)))
+	return all
+}
 
 // charged is an answer and what it holds.
 type charged struct {
@@ -137,10 +178,7 @@ func (c codec) Marshal(m any) (mem.BufferSlice, error) {
 		return nil, fmt.Errorf("encode an answer: %w", err)
 	}
 	large.charge.encoded.Store(true)
-	kept := &encoded
-	// grpc drops a few silently: those of a call that ended meanwhile.
-	runtime.AddCleanup(kept, func(c *charge) { c.release() }, large.charge)
-	return mem.BufferSlice{mem.NewBuffer(kept, large.charge)}, nil
+	return large.charge.cut(encoded), nil
 }
 
 // small encodes an answer without a pooled buffer. Grpc's own codec would

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -59,6 +60,65 @@ func TestACallWhoseClientTakesNothingIsEndedAndOneThatIsSlowOrIdleIsNot(t *testi
 				}
 				if status.Code(err) != codes.Aborted || lasted < c.ended || lasted > c.ended+limit/2 {
 					t.Fatalf("ended after %v with %v, want Aborted after %v", lasted, err, c.ended)
+				}
+				cancel() // As grpc does when the call has returned.
+				s.workers.Wait()
+			})
+		})
+	}
+}
+
+func TestAReaderThatTakesALargeAnswerSlowlyIsNotEndedWhileOthersWait(t *testing.T) {
+	const busy = 30 * time.Second
+	for _, c := range []struct {
+		name  string
+		takes time.Duration // How long the client needs for a megabyte of the answer.
+		ended bool
+	}{
+		{"slowly", busy/4 - time.Second, false},
+		{"not at all", time.Hour, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &Server{
+					cfg:     Config{Limits: Limits{StalledFor: time.Hour, BusyTime: busy}, Log: discard()},
+					leaving: &budget{limit: 64 << 20, line: []*waiter{{bytes: 65 << 20}}}, // Somebody waits.
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				ss := &fakeStream{ctx: ctx, send: func(m any) error {
+					data, err := newCodec().Marshal(m)
+					if err != nil {
+						return err
+					}
+					for _, piece := range data {
+						for range max(1, piece.Len()>>20) {
+							select {
+							case <-time.After(c.takes):
+							case <-ctx.Done():
+								err = ctx.Err()
+							}
+						}
+						piece.Free()
+					}
+					return err
+				}}
+				answer := &streams.ReadResp{Content: &streams.ReadResp_Event{Event: &streams.ReadResp_ReadEvent{
+					Event: &streams.ReadResp_ReadEvent_RecordedEvent{Data: make([]byte, events.MaxEventBytes)},
+				}}}
+				out := &outlet{}
+				err := s.supervise(ctx, out, ending{}, func(ctx context.Context) error {
+					if err := s.leaving.try(events.MaxEventBytes); err != nil {
+						return err
+					}
+					err := out.sendLarge(ss, answer, s.leaving, events.MaxEventBytes)
+					return errors.Join(err, out.flush(ctx))
+				})
+				if c.ended != (status.Code(err) == codes.Aborted) || !c.ended && err != nil {
+					t.Errorf("the call ended with %v", err)
+				}
+				if held := s.leaving.held(); !c.ended && held != 0 {
+					t.Errorf("%d bytes are held after the answer was taken", held)
 				}
 				cancel() // As grpc does when the call has returned.
 				s.workers.Wait()
