@@ -90,16 +90,12 @@ func (f eventstoreFlags) options() (eventserver.Options, error) {
 	return o, nil
 }
 
-// storeBytes is the memory for data on its way to the embedded store's tables,
-// and for everything else besides the messages of clients.
-const storeBytes = 256 << 20
-
 // limitMemory makes the garbage collector work harder when messages fill their
-// limit, instead of letting garbage double it. GOMEMLIMIT takes precedence. The
-// store's cache is not under the collector's control.
+// limit, instead of letting garbage double it. GOMEMLIMIT takes precedence.
 func limitMemory(c config.Config) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(int64(c.ServeEvents.MemoryBytes) + storeBytes)
+		debug.SetMemoryLimit(eventserver.CollectorLimit(
+			int64(c.ServeEvents.MemoryBytes), int64(c.EventStore.CacheBytes)))
 	}
 }
 

@@ -14,10 +14,15 @@ import (
 const (
 	// maxBatchRequests is the most appends that share one sync.
 	maxBatchRequests = 2048
-	// maxBatchBytes is the size from which a batch gets no further request: 1,024
-	// writers of 100 events each need two batches, and the memory for one does no
-	// harm.
-	maxBatchBytes = 32 << 20
+	// maxBatchBytes is the size from which a batch gets no further request: many
+	// writers share a sync, and the memory for it does no harm.
+	maxBatchBytes = 8 << 20
+	// largeBytes is the size from which a request has a batch to itself: a sync
+	// more is little beside writing it, and a batch that grows would take up to
+	// twice its size until pebble has made a table of it.
+	largeBytes = 1 << 20
+	// batchSlack is more than what a large batch has besides request.bytes.
+	batchSlack = 64 << 10
 )
 
 // committer is the state of the one goroutine that writes.
@@ -53,8 +58,7 @@ func (s *Store) commitAll(c *committer) {
 		size := 0
 		for r, more := first, true; more; {
 			if r.take() {
-				c.handle(r)
-				size += r.bytes
+				size = c.accept(r, size)
 			}
 			if len(c.waiting) >= maxBatchRequests || size >= maxBatchBytes {
 				break
@@ -72,6 +76,22 @@ func (s *Store) commitAll(c *committer) {
 	}
 	// The batch was never handed to pebble; closing it cannot fail.
 	_ = c.batch.Close()
+}
+
+// accept handles one request, and returns how large the batch then is that had this size.
+func (c *committer) accept(r *request, size int) int {
+	if r.bytes < largeBytes {
+		c.handle(r)
+		return size + r.bytes
+	}
+	c.commit()
+	usual := c.batch
+	c.batch = c.store.db.NewBatch(pebble.WithInitialSizeBytes(r.bytes + batchSlack))
+	c.handle(r)
+	c.commit()
+	_ = c.batch.Close() // It is in pebble's hands, or the store has failed.
+	c.batch = usual
+	return 0
 }
 
 // handle decides one request and queues it for its answer.

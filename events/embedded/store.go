@@ -157,6 +157,7 @@ func Open(dir string, cfg Config) (*Store, Report, error) {
 	if cfg.CacheBytes <= 0 {
 		cfg.CacheBytes = DefaultCacheBytes
 	}
+	mapBlocks()
 	s := &Store{
 		dir: dir, now: cfg.Now, guard: newGuard(cfg.FS), write: pebble.Sync,
 		requests: make(chan *request, maxBatchRequests),

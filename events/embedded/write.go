@@ -167,6 +167,7 @@ func (c *committer) assign(e *entry, n *newEvent, now time.Time) error {
 	if err := c.batch.Set(c.key, n.record, nil); err != nil {
 		return err
 	}
+	n.record = nil // The batch has it; a large one need not be there twice.
 	c.recent.add(recentEvent{recentKey{n.id, e.stream}, revision, c.last})
 	e.head.count++
 	e.head.ended = n.tombstone

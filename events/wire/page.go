@@ -29,8 +29,9 @@ func weight(r *events.Recorded) int64 {
 	return bytes
 }
 
-// largestEvent is the memory that the largest event of a store holds.
-const largestEvent = 2 * (events.MaxEventBytes + largeAnswer)
+// largestEvent is the memory that the largest event of a store holds while it is
+// read: there is also what the store read it from.
+const largestEvent = 3 * (events.MaxEventBytes + largeAnswer)
 
 // fill reads the next page once there is memory for it. Until the size of the
 // page is known, memory for the largest is reserved.

@@ -297,9 +297,10 @@ type ServeEvents struct {
 	// Advertise is the host:port that clients of a cluster are told. Empty: the
 	// address that they connected to.
 	Advertise string `key:"advertise"`
-	// MemoryBytes is the most memory for the messages of all clients of the event
-	// server together. Further requests wait, and are refused when that takes long.
-	MemoryBytes Bytes `key:"memoryBytes" def:"1GiB" min:"64MiB" max:"1TiB"`
+	// MemoryBytes is the most memory that serving events takes; of hostnode eventstore,
+	// the whole process. Three quarters of what is beyond 512 MiB are for the messages of
+	// all clients. Further requests wait, and are refused when that takes long.
+	MemoryBytes Bytes `key:"memoryBytes" def:"1GiB" min:"768MiB" max:"1TiB"`
 }
 
 // Storage is how slots are fetched and kept.

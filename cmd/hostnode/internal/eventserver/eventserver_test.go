@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,9 +83,35 @@ func TestAHostIsKeptWithItsAccount(t *testing.T) {
 func TestTooLittleMemoryForClientsIsRefused(t *testing.T) {
 	store := events.NewMemory()
 	defer store.Close()
-	o := Options{Listen: []string{"127.0.0.1:0"}, Memory: wire.MinMemory - 1}
+	o := Options{Listen: []string{"127.0.0.1:0"}, Memory: MinMemory - 1}
 	if _, err := Start(store, o, nil); !errors.Is(err, config.ErrInvalid) {
 		t.Errorf("started: %v", err)
+	}
+}
+
+func TestTheLeastMemoryIsTheLeastOfTheSetting(t *testing.T) {
+	for memory, ok := range map[int]bool{MinMemory: true, MinMemory - 1: false} {
+		environ := []string{"HOME=" + t.TempDir(), fmt.Sprintf("HOSTNODE_SERVE_EVENTS_MEMORY_BYTES=%d", memory)}
+		if _, err := config.Load(config.Sources{Environ: environ}); (err == nil) != ok {
+			t.Errorf("%d bytes: %v", memory, err)
+		}
+	}
+}
+
+func TestMessagesAndCollectorShareTheMemory(t *testing.T) {
+	const cache = 64 << 20
+	for memory, want := range map[int64]int64{
+		MinMemory: 448 << 20, 1 << 30: 704 << 20, 4 << 30: 3776 << 20,
+	} {
+		if got := CollectorLimit(memory, cache); got != want {
+			t.Errorf("of %d MiB the collector has %d MiB, want %d", memory>>20, got>>20, want>>20)
+		}
+		if most := messages(memory); most < 2*wire.MinMemory || most > want*3/4 {
+			t.Errorf("of %d MiB messages have %d MiB and the collector %d", memory>>20, most>>20, want>>20)
+		}
+	}
+	if got := CollectorLimit(MinMemory, 2<<30); got < 2*wire.MinMemory {
+		t.Errorf("with a cache beyond the memory the collector has %d bytes", got)
 	}
 }
 

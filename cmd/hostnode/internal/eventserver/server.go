@@ -42,8 +42,8 @@ type Options struct {
 	Anonymous wire.Role
 	// Guarded are the categories that nobody may write.
 	Guarded []string
-	// Memory is the most bytes that the messages of all clients hold together; 0:
-	// the protocol server's own default.
+	// Memory is the most bytes that serving takes, at least MinMemory; 0: the
+	// messages of clients hold what is the protocol server's own default.
 	Memory int64
 	// Advertise is the address that clients are told; empty: the one they connected to.
 	Advertise string
@@ -82,11 +82,11 @@ func Start(store events.Store, o Options, log *logrus.Entry) (*Server, error) {
 		AcceptPersistentSubscriptions: o.AcceptPersistentSubscriptions,
 	}
 	if o.Memory != 0 {
-		if o.Memory < wire.MinMemory {
-			return nil, fmt.Errorf("%w: %d bytes of memory for the messages of clients, want %d or more",
-				config.ErrInvalid, o.Memory, wire.MinMemory)
+		if o.Memory < MinMemory {
+			return nil, fmt.Errorf("%w: %d bytes of memory to serve events, want %d or more",
+				config.ErrInvalid, o.Memory, MinMemory)
 		}
-		cfg.Limits = cfg.Limits.WithMemory(o.Memory)
+		cfg.Limits = cfg.Limits.WithMemory(messages(o.Memory))
 	}
 	var err error
 	if o.CertFile != "" {
