@@ -8,9 +8,23 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 )
+
+// sells is what hostnode status says, with this state of the record, of a host that has space on offer and funds.
+func sells(record shell.RecordStatus) bool {
+	some := events.NewAmount(1)
+	return health.Judge(health.Facts{
+		Stage: health.Running, Record: record,
+		Supply: health.Supply{
+			Quota: 1, Allocated: 1, Offers: []health.Offered{{Enabled: true, Until: time.Now(), Free: 1, Remaining: some}},
+		},
+		Funds: health.Funds{Known: true, Balance: events.Balance{Tokens: some, Wei: some}},
+	}).Selling == health.Yes
+}
 
 // However long the outage was, nothing waits for the next try of a call whose pauses have grown
 // long.
@@ -30,10 +44,13 @@ func TestTheHostSellsAgainWithinFiveSecondsAfterItsStoreIsBack(t *testing.T) {
 					r.world.Post(sim.Offer(1, 1)) // Its log waits for the store.
 					r.world.Mine(1)
 					time.Sleep(outage)
+					if a := r.away(); a.Away && sells(a) {
+						r.Fatalf("it is said to sell while the status says %+v", a)
+					}
 					s.set(up)
 					time.Sleep(5 * time.Second)
 					synctest.Wait()
-					if a := r.away(); a.Away || !r.has("SlotReserved")() {
+					if a := r.away(); !sells(a) || !r.has("SlotReserved")() {
 						r.Fatalf("5 s after it came back the status says %+v, and the record holds %v", a, r.names())
 					}
 				})
