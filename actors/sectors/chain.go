@@ -229,7 +229,7 @@ func (s *Agent) finding(ctx context.Context, st sector.Info, on events.SectorOnC
 		return sector.BadSeal, fmt.Sprintf("the chain has it with CommR %s", on.CommR), nil
 	}
 	switch {
-	case on.Active, st.State == sector.PreCommitFailed && on.PreCommitted && !on.Void:
+	case on.Active, on.Terminated, st.State == sector.PreCommitFailed && on.PreCommitted && !on.Void:
 		return sector.Landed, "", nil
 	case on.Void:
 		return sector.BadSeal, "its precommit is void", nil

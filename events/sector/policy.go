@@ -118,6 +118,7 @@ func diagnosed(s Info, c ReportDiagnosis) Event {
 func tellsChain(s Info, c ReportChain) Event {
 	at, f := events.TimeToMessage(c.At), c.Facts
 	gone := "the chain does not have it any more"
+	landed := f.Active || f.Terminated // It may be over before this host hears that it was proven.
 	switch s.State { //nolint:exhaustive // In the others the chain has no say.
 	case WaitSeed:
 		if !f.PreCommitted && !f.Active {
@@ -125,7 +126,7 @@ func tellsChain(s Info, c ReportChain) Event {
 		}
 	case Committing:
 		switch {
-		case f.Active:
+		case landed:
 			return &messages.SectorRetryCommitWait{At: at}
 		case !f.PreCommitted:
 			return &messages.SectorCommitFailed{At: at, Reason: "its precommit: " + gone}
@@ -134,13 +135,13 @@ func tellsChain(s Info, c ReportChain) Event {
 		}
 	case CommitWait:
 		switch {
-		case f.Active:
+		case landed:
 			return &messages.SectorProving{At: at}
 		case !f.PreCommitted:
 			return &messages.SectorCommitFailed{At: at, Reason: "its precommit: " + gone}
 		}
 	case FinalizeSector:
-		if !f.Active {
+		if !landed {
 			return &messages.SectorCommitFailed{At: at, Reason: gone}
 		}
 	case Proving, Faulty, FaultReported, FaultedFinal, Recovering, RecoveryReported:

@@ -277,3 +277,29 @@ func TestAPauseThatIsTooLongIsOver(t *testing.T) {
 		t.Errorf("without a pause %s are left", got)
 	}
 }
+
+// The contract ends a sector that is faulty for too long, maybe before the host hears that it was
+// committed: the sector goes its way to the end, and is not sealed once more under a used number.
+func TestASectorThatIsOverBeforeItIsHostedGoesToItsEnd(t *testing.T) {
+	for _, c := range []struct {
+		state State
+		want  []string
+	}{
+		{Committing, []string{"SectorRetryCommitWait", "SectorProving"}},
+		{CommitWait, []string{"SectorProving"}},
+		{FinalizeSector, nil},
+		{Proving, []string{"SectorTerminated"}},
+	} {
+		s := standing(c.state)
+		out, err := Decide(s, ReportChain{News{At: start}, Facts{Terminated: true}})
+		var got []string
+		for _, e := range out {
+			if _, begins := e.(*messages.SectorStepScheduled); !begins {
+				got = append(got, NameOf(e))
+			}
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("in %s: %v, %v, want %v", c.state, got, err, c.want)
+		}
+	}
+}
