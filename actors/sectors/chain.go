@@ -169,12 +169,17 @@ func (s *Agent) settle(ctx context.Context, st sector.Info, key string, l look) 
 	if l.sighting != nil && lives(l.SectorOnChain) {
 		return nil, errWaits
 	}
-	return s.letGo(ctx, st, key, events.Amount{})
+	// A message that a reorganisation took back may be mined again.
+	never := st.Attempts[sector.StepSendPreCommit] == 0 || s.final(l)
+	return s.letGo(ctx, st, key, events.Amount{}, never)
 }
 
 // letGo lets the contract let go of the deposit, and tells the ledger what is lost, and what is held from now
-// on. What an earlier precommit lost is not counted once more.
-func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held events.Amount) (sector.Event, error) {
+// on, when no reorganisation can change that. never: if the contract has none, it stays so. What an earlier
+// precommit lost is not counted once more.
+func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held events.Amount, never bool) (
+	sector.Event, error,
+) {
 	got, err := s.Chain.Settle(ctx, key, st.Number)
 	switch {
 	case errors.Is(err, events.ErrTooEarly):
@@ -183,6 +188,15 @@ func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held even
 		return nil, asked(err)
 	case st.Deposit.Less(got.Lost):
 		return nil, fmt.Errorf("the chain says that %s are lost, of a deposit of %s", got.Lost, st.Deposit)
+	}
+	final := never
+	if by := got.Receipt; !by.TxHash.Zero() {
+		if final, err = s.Chain.Final(ctx, by.Block.Number); err != nil {
+			return nil, asked(err)
+		}
+	}
+	if !final {
+		return nil, errWaits
 	}
 	settled := &messages.SectorSettled{At: events.TimeToMessage(s.Clock.Now())}
 	if by := got.Receipt.TxHash; !by.Zero() {
@@ -208,10 +222,10 @@ func (s *Agent) diagnose(ctx context.Context, st sector.Info, key string) (secto
 	}
 	if !st.PreCommitMessage.Zero() && !lives(on) && !on.Terminated {
 		event, err := shell.In(ctx, s.transactions, time.Time{}, func() (sector.Event, error) {
-			return s.letGo(ctx, st, key, st.Deposit)
+			return s.letGo(ctx, st, key, st.Deposit, true)
 		})
 		if errors.Is(err, errWaits) {
-			err = away{fmt.Errorf("sector %d is on the chain again", st.Number)}
+			err = away{errors.New("what its precommit cost is not final yet")}
 		}
 		if settled, ok := event.(*messages.SectorSettled); ok && settled.Message != nil &&
 			settled.GetMessage() != st.SettleMsg.String() || err != nil {
