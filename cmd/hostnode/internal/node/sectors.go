@@ -189,7 +189,10 @@ func (n *Node) sectorContract(ctx context.Context, o Options) (*provider.Chain, 
 			waits(nil)
 			return contract, nil
 		}
-		if !errors.Is(err, rpc.ErrUnavailable) {
+		switch {
+		case errors.Is(err, provider.ErrNoContract):
+			return nil, fmt.Errorf("%w: sectors.contract: %w", config.ErrInvalid, err)
+		case !errors.Is(err, rpc.ErrUnavailable):
 			return nil, err
 		}
 		waits(err)
@@ -204,12 +207,15 @@ func (n *Node) sectorContract(ctx context.Context, o Options) (*provider.Chain, 
 // remoteSealer is an outside prover, which may call back until the node is closed.
 func (n *Node) remoteSealer(s SectorOptions, o Options) (*sealer.RemoteSealer, error) {
 	remote, err := sealer.NewRemote(s.Remote)
-	if err != nil || s.CallbackListen == "" {
-		return remote, err
+	if err != nil {
+		return nil, fmt.Errorf("%w: sectors.remote: %w", config.ErrInvalid, err)
+	}
+	if s.CallbackListen == "" {
+		return remote, nil
 	}
 	listener, err := net.Listen("tcp", s.CallbackListen)
 	if err != nil {
-		return nil, fmt.Errorf("sectors.remote.callbackListen: %w", err)
+		return nil, fmt.Errorf("%w: sectors.remote.callbackListen: %w", config.ErrInvalid, err)
 	}
 	n.callbacks = &http.Server{Handler: remote.Callbacks(), ReadTimeout: callbackTimeout, WriteTimeout: callbackTimeout}
 	go func() {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/chain/provider"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
@@ -160,6 +161,10 @@ func TestASectorIsSealedAndProvenOnTheEmbeddedChain(t *testing.T) {
 		until(t, p, "it waits for its seed", state(sector.WaitSeed))
 	})
 	run(t, c, func(p *Process) {
+		o := Options{Sectors: &SectorOptions{Contract: provider.Config{Contract: p.Local.Marketplace}}}
+		if _, err := p.Node.sectorContract(t.Context(), o); !errors.Is(err, config.ErrInvalid) {
+			t.Fatalf("the marketplace is no contract of sectors: %v", err)
+		}
 		until(t, p, "it is proven", state(sector.Proving))
 		sealed, err := p.Provider.Sector(t.Context(), 1)
 		if err != nil || !sealed.Active {
@@ -207,6 +212,9 @@ func TestAnOutsideProverCanCallBackWhileTheNodeIsOpen(t *testing.T) {
 	n := &Node{}
 	if _, err := n.remoteSealer(*o.Sectors, o); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := (&Node{}).remoteSealer(*o.Sectors, o); !errors.Is(err, config.ErrInvalid) {
+		t.Fatalf("the address is in use: %v", err)
 	}
 	call := func(token string) (int, error) {
 		body := strings.NewReader(`{"Provider":"0x00000000000000000000000000000000000000aa","Number":1}`)
