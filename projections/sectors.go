@@ -154,6 +154,12 @@ func (s *openSector) fold(r events.Recorded, e sector.Event) {
 	before := s.State
 	s.State = sector.Evolve(s.State, e)
 	s.Last = Place{r.Type, at(e), r.Revision, r.Position}
+	switch e.(type) {
+	case *messages.SectorOldTicket, *messages.SectorRetrySeal:
+		s.OutBytes, s.ProofBytes = 0, 0
+	case *messages.SectorSeedReady, *messages.SectorRetryInvalidProof:
+		s.ProofBytes = 0
+	}
 	if out := s.State.PreCommit1Out; out != "" && out != something {
 		s.OutBytes, s.State.PreCommit1Out = bytesOf(out)
 	}

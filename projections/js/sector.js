@@ -333,7 +333,7 @@ fromAll()
             did(s, s.inner.released ? "ReleaseSpace" : "ReleaseScratch");
         }),
         SectorSettled: understood(function (s, said) {
-            s.inner.settled = true;
+            s.inner.settled = s.State === "Removed"; // Else it is about a precommit that was void.
             s.DepositReturned = said.returned || "0";
             s.DepositLost = said.lost || "0";
             did(s, "Settle");
