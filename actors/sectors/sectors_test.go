@@ -26,6 +26,9 @@ func TestASectorIsSealedAndProvenDayByDay(t *testing.T) {
 		if h.world.missed != 0 {
 			t.Errorf("%d windows were missed", h.world.missed)
 		}
+		if h.world.tooEarly != 0 {
+			t.Errorf("%d proofs were sent before the first block of their window", h.world.tooEarly)
+		}
 		one, ok := h.book(n)
 		if !ok || one.Unsealed != size || one.Tree != 2*size || one.Scratch != 0 || one.Deposit.String() != "2048" {
 			t.Errorf("the ledger has %+v", one)

@@ -218,7 +218,8 @@ func (s *Sectors) onPlanned(a *shell.Turn, m planned) {
 	})
 	for _, partition := range slices.Sorted(maps.Keys(m.parts)) {
 		key := windowKey{m.window.Period, m.window.Deadline, partition}
-		if w.proving[key] != nil || s.head.Number+1+s.ProveMargin >= m.window.Closes {
+		early, late := s.head.Number < m.window.Opens, s.head.Number+1+s.ProveMargin >= m.window.Closes
+		if w.proving[key] != nil || early || late { // Before its first block no node takes a proof.
 			continue
 		}
 		infos := map[uint64]sector.Info{}

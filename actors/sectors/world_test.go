@@ -22,8 +22,10 @@ type world struct {
 	keys    map[string]map[string]bool // under which they were asked for
 	stale   uint64                     // nodes know nothing, and are at this block
 	missed  int                        // windows that a sector owed and nobody proved
-	asked   []int                      // sizes of the batches that the chain was asked for
-	forked  uint64                     // changes the hashes of blocks
+	// tooEarly counts proofs that came before the first block of their window.
+	tooEarly int
+	asked    []int  // sizes of the batches that the chain was asked for
+	forked   uint64 // changes the hashes of blocks
 	// tellsPast: of a sector that is over the contract says what it was, too.
 	tellsPast bool
 	settled   map[uint64]events.SectorSettlement // the newest
@@ -315,6 +317,10 @@ func (c chain) ProvePossession(ctx context.Context, call events.PossessionCall) 
 		win := c.window()
 		if win.Period != call.Period || win.Deadline != call.Deadline {
 			return events.ErrDeadlinePassed
+		}
+		if c.head < win.Opens {
+			c.tooEarly++
+			return events.ErrTooEarly
 		}
 		for i, n := range call.Numbers {
 			on := c.onchain[n]
