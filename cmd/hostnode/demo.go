@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,6 +62,7 @@ Exit code 0 means that the payout arrived and the audit is clean.`,
 	cmd.Flags().IntVar(&slots, "slots", 3, "number of slots, a third of them parity")
 	cmd.Flags().IntVar(&periods, "periods", 3, "least number of periods with proofs")
 	cmd.Flags().BoolVar(&crash, "crash", true, "kill the host once in the middle")
+	cmd.AddCommand(newDemoSectorsCommand(load))
 	return cmd
 }
 
@@ -78,16 +80,27 @@ func ownDirectory(cmd *cobra.Command) error {
 }
 
 func runDemo(cmd *cobra.Command, o demo.Options) error {
-	ctx := cmd.Context()
-	var err error
+	if err := onThisMachine(&o); err != nil {
+		return err
+	}
+	sum, err := demo.Run(cmd.Context(), o)
+	return summed(cmd, sum, err)
+}
+
+// onThisMachine is what only this process knows.
+func onThisMachine(o *demo.Options) (err error) {
 	if o.Binary, err = os.Executable(); err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
 	if f, ok := o.Out.(*os.File); ok {
 		o.Terminal = term.IsTerminal(int(f.Fd()))
 	}
-	sum, err := demo.Run(ctx, o)
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	return nil
+}
+
+// summed prints the summary as JSON if it is wanted, and says why the demonstration ended.
+func summed(cmd *cobra.Command, sum any, err error) error {
+	if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		err = api.ErrDemoStopped
 	}
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON { // It is the program's own flag.
@@ -120,10 +133,22 @@ func (h hostAPI) Progress(ctx context.Context) (demo.Progress, error) {
 	// Until the host knows that the event store is away, it waits for it before it proves.
 	p.Working = p.Working || s.Record.Unanswered > 0 && !s.Record.Away
 	for _, pool := range s.Pools {
-		p.Working = p.Working || (pool.Name == "proofs" || pool.Name == "downloads") && pool.Running+pool.Waiting > 0
+		busy := pool.Running+pool.Waiting > 0
+		p.Working = p.Working || busy && holdsTime(pool.Name)
+		p.Sending = p.Sending || busy && pool.Name == sectorMessages
 	}
 	return p, nil
 }
+
+// holdsTime reports whether chain time stands still while a pool is busy. It does not for messages, which
+// wait for blocks.
+func holdsTime(pool string) bool {
+	return pool == "proofs" || pool == "downloads" ||
+		strings.HasPrefix(pool, "sector ") && pool != sectorMessages
+}
+
+// sectorMessages is the pool of messages about sectors.
+const sectorMessages = "sector transactions"
 
 // OpenSales implements demo.HostAPI.
 func (h hostAPI) OpenSales(ctx context.Context) (int, error) {

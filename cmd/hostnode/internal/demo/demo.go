@@ -65,6 +65,7 @@ type Progress struct {
 	Head    uint64 // the newest block that it knows
 	Working bool   // it proves, downloads, waits for its event store, or does not follow the chain yet
 	Away    bool   // its event store is away
+	Sending bool   // messages about sectors are on their way
 }
 
 // Limits of a demonstration.
@@ -85,7 +86,7 @@ func (o Options) check() error {
 	case o.Periods < minPeriods || o.Periods > maxPeriods:
 		return fmt.Errorf("%w: --periods %d, want %d to %d", api.ErrDemoOptions, o.Periods, minPeriods, maxPeriods)
 	}
-	return o.refuseSettings(fixedForSales)
+	return o.refuseSettings(fixed)
 }
 
 // show is a demonstration in progress.

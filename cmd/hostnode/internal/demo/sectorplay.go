@@ -40,7 +40,13 @@ func (s *sectorShow) play(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.watch(ctx, pacing, s.heard, s.goesOn); err != nil {
+	hears := func(l line) error {
+		if err := s.listen(ctx); err != nil { // It spoke before.
+			return err
+		}
+		return s.heard(l)
+	}
+	if err := s.watch(ctx, pacing, hears, s.goesOn); err != nil {
 		return err
 	}
 	return s.stopHost(ctx)
@@ -65,7 +71,8 @@ func (s *sectorShow) acts() []act {
 
 // goesOn looks at sectors and contract, does what is next, and reports whether everything has happened.
 func (s *sectorShow) goesOn(ctx context.Context) (bool, error) {
-	if p, err := s.operator.Progress(ctx); err != nil || p.Head == 0 {
+	p, err := s.operator.Progress(ctx)
+	if err != nil || p.Head == 0 {
 		return false, nil //nolint:nilerr // The host is starting; the chain waits for it, but not for ever.
 	}
 	rows, err := s.operator.Sectors(ctx)
@@ -75,11 +82,7 @@ func (s *sectorShow) goesOn(ctx context.Context) (bool, error) {
 	for _, row := range rows {
 		s.rows[row.SectorNumber] = row
 	}
-	said, err := s.contract.read(ctx, s.local.Head().Number)
-	for _, sentence := range said {
-		s.display.say("Contract: %s", sentence)
-	}
-	if err != nil {
+	if err := s.listen(ctx); err != nil {
 		return false, err
 	}
 	for i, n := range s.sectors {
@@ -101,10 +104,19 @@ func (s *sectorShow) goesOn(ctx context.Context) (bool, error) {
 		s.plan = s.plan[1:]
 		return false, err
 	}
-	if s.happened() {
+	if s.happened() && !p.Sending {
 		return true, nil
 	}
 	return false, s.late()
+}
+
+// listen shows what the contract has said since the last time.
+func (s *sectorShow) listen(ctx context.Context) error {
+	said, err := s.contract.read(ctx, s.local.Head().Number)
+	for _, sentence := range said {
+		s.display.say("Contract: %s", sentence)
+	}
+	return err
 }
 
 // late is an error when it takes more days than it may.
@@ -236,6 +248,9 @@ func (s *sectorShow) heard(l line) error {
 		return nil
 	}
 	s.remember(l)
+	if l.State == "" { // It is said of the sector, and its own word follows.
+		return nil
+	}
 	at := SectorLine{Sector: *l.Sector, State: l.State, Step: l.Step}
 	at.Event, _, _ = strings.Cut(l.Msg, ": ")
 	at.Event, _, _ = strings.Cut(at.Event, " ")

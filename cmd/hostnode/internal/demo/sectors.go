@@ -1,10 +1,10 @@
 package demo
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,12 +156,12 @@ func (o SectorOptions) check() error {
 	if o.Days < minDays || o.Days > maxDays {
 		return fmt.Errorf("%w: --days %d, want %d to %d", api.ErrDemoOptions, o.Days, minDays, maxDays)
 	}
-	return o.refuseSettings(func(key string) string {
-		if key == "sectors.sealer" && o.Config.Sectors.Sealer == sealerOfDemo {
-			return ""
-		}
-		return cmp.Or(fixed[key], fixedForSectors[key])
-	})
+	chosen := maps.Clone(fixed)
+	maps.Copy(chosen, fixedForSectors)
+	if o.Config.Sectors.Sealer == sealerOfDemo {
+		delete(chosen, "sectors.sealer")
+	}
+	return o.refuseSettings(chosen)
 }
 
 // sealerOfDemo is the sealer that is shown.

@@ -66,8 +66,8 @@ const scheduled = "SectorStepScheduled"
 func (s *sectorShow) tellDays(sum SectorSummary) {
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, r := range sum.Sectors {
-		fmt.Fprintf(w, "sector %d\t%s\t%s\tproven on %s\tnot on %s\n", r.Sector, r.Role, r.State,
-			days(r.DaysProven), s.missedDays(r.Sector))
+		fmt.Fprintf(w, "sector %d\t%s\t%s\tproven on %s\tmissed %s\n", r.Sector, r.Role, r.State,
+			days(r.DaysProven), days(s.missedDays(r.Sector)))
 	}
 	_ = w.Flush()
 	leaves := s.contract.rules.Proving.Leaves
@@ -75,25 +75,24 @@ func (s *sectorShow) tellDays(sum SectorSummary) {
 		sum.Proofs, leaves, sum.Messages)
 }
 
-// days is "day 1", "days 1, 2 and 3", or "no day".
+// days is "day 1", "days 1, 2 and 3", or "none".
 func days(all []uint64) string {
 	switch len(all) {
 	case 0:
-		return "no day"
+		return "none"
 	case 1:
 		return fmt.Sprintf("day %d", all[0])
 	}
 	return "days " + listed(all)
 }
 
-func (s *sectorShow) missedDays(number uint64) string {
-	var all []uint64
+func (s *sectorShow) missedDays(number uint64) (all []uint64) {
 	for _, m := range s.contract.of(number).missed {
 		for i := range m.days {
 			all = append(all, m.day+i)
 		}
 	}
-	return days(all)
+	return all
 }
 
 func (s *sectorShow) tellFates(sum SectorSummary) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
@@ -27,18 +26,10 @@ var fixed = map[string]string{
 	"log.format":               "it reads the host's log",
 }
 
-// fixedForSales is why a setting cannot be given when slots are sold; empty: it can.
-func fixedForSales(key string) string {
-	if strings.HasPrefix(key, "sectors.") {
-		return "`hostnode demo sectors` shows sectors"
-	}
-	return fixed[key]
-}
-
 // refuseSettings names the first given setting that must not be given.
-func (o Options) refuseSettings(fixed func(key string) string) error {
+func (o Options) refuseSettings(fixed map[string]string) error {
 	for _, key := range o.Config.Changed() {
-		if why := fixed(key); why != "" {
+		if why, is := fixed[key]; is {
 			return fmt.Errorf("%w: %s cannot be set for a demonstration: %s; leave it out",
 				api.ErrDemoOptions, key, why)
 		}

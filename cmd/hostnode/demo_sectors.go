@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/demo"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections"
+)
+
+func newDemoSectorsCommand(load loader) *cobra.Command {
+	o := demo.SectorOptions{DialSectors: func(dir datadir.Layout) demo.SectorHost {
+		return sectorHostAPI{hostAPI{api.NewClient(dir.Socket())}}
+	}}
+	cmd := &cobra.Command{
+		Use:   "sectors [FILE]",
+		Short: "Seal a file into sectors, prove it for some days, and see what can go wrong",
+		Long: `Seal a file into sectors, real in every part: it is cut into pieces, a host in a second
+process writes them into four sectors, seals them with commd, precommits them on a
+development chain, draws their seeds, proves their seals, and then proves every day that
+it has the data. Its proofs show possession, not replication. One sector is damaged behind
+its back, found out by a challenge and mended from its pieces; the fault of one is declared
+by the operator, and recovers; one is terminated. Twice the host is killed in a step, and
+goes on from its events. Without FILE, 15 MiB of seeded data are made. Without --data-dir
+a directory is made and kept. A day is 40 blocks, which take some seconds.
+
+Exit code 0 means that all of it happened and the audit is clean.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := ownDirectory(cmd); err != nil {
+				return err
+			}
+			c, err := loadForSectors(cmd, load)
+			if err != nil {
+				return err
+			}
+			o.Config, o.Out = c.Config, cmd.OutOrStdout()
+			o.Given = slices.DeleteFunc(c.Settings(), func(s config.Setting) bool { return s.Source == "default" })
+			if o.File = ""; len(args) == 1 {
+				if o.File = args[0]; o.File == "" {
+					return fmt.Errorf("%w: its name is empty", api.ErrFile)
+				}
+			}
+			if err := onThisMachine(&o.Options); err != nil {
+				return err
+			}
+			sum, err := demo.RunSectors(cmd.Context(), o)
+			return summed(cmd, sum, err)
+		},
+	}
+	config.AddFlags(cmd.Flags(), "dataDir", "quota", "account.keyFile", "prover.samples", "prover.maxDepth",
+		"prover.keysDir", "eventStore.url", "eventStore.passwordFile", "sectors.sealer")
+	cmd.Flags().IntVar(&o.Days, "days", 5, "days with proofs of each sector, at least")
+	cmd.Flags().BoolVar(&o.Crash, "crash", true, "kill the host twice in a step")
+	return cmd
+}
+
+// loadForSectors loads the settings. No slot is sold, so unless somebody wants others, the keys for the
+// proofs of slots are small ones, which are made in seconds.
+func loadForSectors(cmd *cobra.Command, load loader) (config.Loaded, error) {
+	c, err := load(cmd)
+	if err != nil {
+		return c, err
+	}
+	wanted := map[string]string{"sectors.sealer": "commd", "prover.samples": "1", "prover.maxDepth": "16"}
+	for _, s := range c.Settings() {
+		value, is := wanted[s.Key]
+		if is && s.Source == "default" {
+			if err := cmd.Flags().Set(strings.TrimPrefix(s.Flag, "--"), value); err != nil {
+				return c, err
+			}
+		}
+	}
+	return load(cmd)
+}
+
+// sectorHostAPI is a host with sectors, over its socket.
+type sectorHostAPI struct{ hostAPI }
+
+// whoDemonstrates is who wants what is ordered.
+const whoDemonstrates = "demonstration"
+
+// longOrder is how long the host may take to import a piece.
+const longOrder = 5 * time.Minute
+
+// refused tells an order that the host refuses from one that it does not answer.
+func refused(err error) error {
+	var problem *api.Problem
+	if errors.As(err, &problem) && problem.Status/100 == 4 {
+		return fmt.Errorf("%w: %s", api.ErrDemoRefused, problem.Detail)
+	}
+	return err
+}
+
+// Import implements demo.SectorHost.
+func (h sectorHostAPI) Import(ctx context.Context, file string) (events.SectorPiece, error) {
+	ctx, cancel := context.WithTimeout(ctx, longOrder)
+	defer cancel()
+	p, err := h.client.ImportPiece(ctx, file)
+	return events.SectorPiece(p), refused(err)
+}
+
+// Begin implements demo.SectorHost.
+func (h sectorHostAPI) Begin(ctx context.Context, size events.Bytes) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	n, err := h.client.BeginSector(ctx, api.NewSector{Size: size, By: whoDemonstrates})
+	return n, refused(err)
+}
+
+func (h sectorHostAPI) order(ctx context.Context, sector uint64, verb api.Verb, o api.SectorOrder) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	o.By = whoDemonstrates
+	_, err := h.client.OrderSector(ctx, sector, verb, o)
+	return refused(err)
+}
+
+// Add implements demo.SectorHost.
+func (h sectorHostAPI) Add(ctx context.Context, sector uint64, piece events.SectorPiece) error {
+	p := api.Piece(piece)
+	return h.order(ctx, sector, api.VerbAddPiece, api.SectorOrder{Piece: &p})
+}
+
+// Seal implements demo.SectorHost.
+func (h sectorHostAPI) Seal(ctx context.Context, sector uint64) error {
+	return h.order(ctx, sector, api.VerbPack, api.SectorOrder{})
+}
+
+// Force implements demo.SectorHost.
+func (h sectorHostAPI) Force(ctx context.Context, sector uint64, state, reason string) error {
+	return h.order(ctx, sector, api.VerbForce, api.SectorOrder{State: state, Reason: reason})
+}
+
+// Terminate implements demo.SectorHost.
+func (h sectorHostAPI) Terminate(ctx context.Context, sector uint64, reason string) error {
+	return h.order(ctx, sector, api.VerbTerminate, api.SectorOrder{Reason: reason})
+}
+
+// Sectors implements demo.SectorHost.
+func (h sectorHostAPI) Sectors(ctx context.Context) ([]projections.Sector, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	all, err := h.client.Sectors(ctx)
+	return all.Sectors, err
+}
