@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/sectors"
@@ -235,9 +233,13 @@ func (l *Live) PlacePiece(ctx context.Context, p Placing) (Sector, error) {
 		if p.Size != 0 && one.Info.Size != p.Size || !open(one) {
 			continue
 		}
-		answer, err := l.OrderSector(ctx, one.Number, VerbAddPiece, order)
+		err := takes(one.Info, p.Piece)
+		var answer Sector
+		if err == nil { // There may be another piece meanwhile, or it may be packed.
+			answer, err = l.OrderSector(ctx, one.Number, VerbAddPiece, order)
+		}
 		if refused := (*sector.Refused)(nil); errors.Is(err, sector.ErrNoRoom) || errors.As(err, &refused) {
-			continue // There was another piece meanwhile, or it is packed.
+			continue
 		}
 		if err != nil {
 			err = fmt.Errorf("sector %d: %w", one.Number, err)
@@ -265,13 +267,22 @@ func open(one sectors.Standing) bool {
 	return false
 }
 
+// takes asks the core whether a sector would take the piece.
+func takes(s sector.Info, p Piece) error {
+	_, err := sector.Decide(s, sector.Happened{Event: &messages.SectorAddPiece{Piece: p.message()}})
+	return err
+}
+
 // fitsEmpty asks the core whether a sector of that size could begin with the piece.
 func (l *Live) fitsEmpty(p Piece, size events.Bytes) error {
 	_, err := sector.Decide(sector.New(sector.Policy{}), sector.Happened{Event: &messages.SectorStart{
-		Sector: 1, Provider: l.cfg.Account.String(), Size: uint64(size),
-		Pieces: []*messages.SectorPiece{{Cid: p.CID, Size: uint64(p.Size), Payload: uint64(p.Payload)}},
+		Sector: 1, Provider: l.cfg.Account.String(), Size: uint64(size), Pieces: []*messages.SectorPiece{p.message()},
 	}})
 	return err
+}
+
+func (p Piece) message() *messages.SectorPiece {
+	return &messages.SectorPiece{Cid: p.CID, Size: uint64(p.Size), Payload: uint64(p.Payload)}
 }
 
 // OrderSector implements SectorOrders.
@@ -297,90 +308,4 @@ func (l *Live) OrderSector(ctx context.Context, number uint64, verb Verb, order 
 		return Sector{}, err
 	}
 	return answer, nil
-}
-
-// ImportPiece implements SectorOrders.
-func (o *Offline) ImportPiece(context.Context, string) (Piece, error) { return Piece{}, o.asleep() }
-
-// BeginSector implements SectorOrders.
-func (o *Offline) BeginSector(context.Context, NewSector) (uint64, error) { return 0, o.asleep() }
-
-// PlacePiece implements SectorOrders.
-func (o *Offline) PlacePiece(context.Context, Placing) (Sector, error) { return Sector{}, o.asleep() }
-
-// OrderSector implements SectorOrders: only a running host has sectors that obey.
-func (o *Offline) OrderSector(context.Context, uint64, Verb, SectorOrder) (Sector, error) {
-	return Sector{}, o.asleep()
-}
-
-func (o *Offline) asleep() error { return fmt.Errorf("%w in %s", ErrNotRunning, o.dataDir) }
-
-// ImportPiece implements SectorOrders.
-func (s *Standby) ImportPiece(context.Context, string) (Piece, error) { return Piece{}, s.refuse() }
-
-// BeginSector implements SectorOrders.
-func (s *Standby) BeginSector(context.Context, NewSector) (uint64, error) { return 0, s.refuse() }
-
-// PlacePiece implements SectorOrders.
-func (s *Standby) PlacePiece(context.Context, Placing) (Sector, error) { return Sector{}, s.refuse() }
-
-// OrderSector implements SectorOrders.
-func (s *Standby) OrderSector(context.Context, uint64, Verb, SectorOrder) (Sector, error) {
-	return Sector{}, s.refuse()
-}
-
-// file names a file on the host's machine.
-type file struct {
-	Path string `json:"path"`
-}
-
-// numbered answers with the number of a new sector.
-type numbered struct {
-	Number uint64 `json:"number"`
-}
-
-// orderRoutes are those of SectorOrders, but for the one that GET has too.
-func orderRoutes(b SectorOrders) []route {
-	post := func(path string, ask answer, limit time.Duration) route {
-		return route{"/v1/" + path, map[string]answer{http.MethodPost: ask}, limit}
-	}
-	routes := []route{
-		post("pieces", bodied(func(ctx context.Context, f file) (Piece, error) {
-			return b.ImportPiece(ctx, f.Path)
-		}), auditTime),
-		post("sectors/pieces", bodied(b.PlacePiece), answerTime),
-	}
-	for verb := range verbs {
-		routes = append(routes, post("sectors/{number}/"+string(verb), func(r *http.Request) (any, error) {
-			n, err := numberOf(r)
-			if err != nil {
-				return nil, err
-			}
-			return bodied(func(ctx context.Context, o SectorOrder) (Sector, error) {
-				return b.OrderSector(ctx, n, verb, o)
-			})(r)
-		}, answerTime))
-	}
-	return routes
-}
-
-// ImportPiece implements SectorOrders.
-func (c *Client) ImportPiece(ctx context.Context, path string) (Piece, error) {
-	return ask[Piece](ctx, c, http.MethodPost, "/v1/pieces", file{path})
-}
-
-// BeginSector implements SectorOrders.
-func (c *Client) BeginSector(ctx context.Context, s NewSector) (uint64, error) {
-	answer, err := ask[numbered](ctx, c, http.MethodPost, "/v1/sectors", s)
-	return answer.Number, err
-}
-
-// PlacePiece implements SectorOrders.
-func (c *Client) PlacePiece(ctx context.Context, p Placing) (Sector, error) {
-	return ask[Sector](ctx, c, http.MethodPost, "/v1/sectors/pieces", p)
-}
-
-// OrderSector implements SectorOrders.
-func (c *Client) OrderSector(ctx context.Context, number uint64, verb Verb, order SectorOrder) (Sector, error) {
-	return ask[Sector](ctx, c, http.MethodPost, "/v1/"+sectorPath(number)+"/"+string(verb), order)
 }

@@ -79,6 +79,7 @@ func TestSectorsAreTheSameOverTheSocket(t *testing.T) {
 	}
 	for _, b := range []struct{ one, other api.SectorReader }{{client, direct}, {past(client), past(direct)}} {
 		same(t, b.one.Sectors, b.other.Sectors)
+		same(t, b.one.SectorFaults, b.other.SectorFaults)
 		sector := func(r api.SectorReader) func(context.Context) (api.Sector, error) {
 			return func(ctx context.Context) (api.Sector, error) { return r.Sector(ctx, 1) }
 		}
@@ -117,6 +118,7 @@ func TestPathsOfSectorsAreChecked(t *testing.T) {
 	for path, want := range map[string]int{
 		"/v1/sectors": 200, "/v1/sectors/1": 200, "/v1/sectors/9": 404, "/v1/sectors/one": 400,
 		"/v1/sectors/1/timeline": 200, "/v1/sectors/1/timeline?most=x": 400, "/v1/sectors/1/timeline?from=-1": 400,
+		"/v1/sectors/faults": 200, "/v1/past/sectors/faults?at=@1": 200,
 		"/v1/past/sectors?at=@1": 200, "/v1/past/sectors?at=tea": 400, "/v1/past/sectors/2?at=@1": 404,
 	} {
 		if status, code, _ := request(h, http.MethodGet, path, ""); status != want {

@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// How orders about sectors come over the socket, and who takes none.
+
+// ImportPiece implements SectorOrders.
+func (o *Offline) ImportPiece(context.Context, string) (Piece, error) { return Piece{}, o.asleep() }
+
+// BeginSector implements SectorOrders.
+func (o *Offline) BeginSector(context.Context, NewSector) (uint64, error) { return 0, o.asleep() }
+
+// PlacePiece implements SectorOrders.
+func (o *Offline) PlacePiece(context.Context, Placing) (Sector, error) { return Sector{}, o.asleep() }
+
+// OrderSector implements SectorOrders: only a running host has sectors that obey.
+func (o *Offline) OrderSector(context.Context, uint64, Verb, SectorOrder) (Sector, error) {
+	return Sector{}, o.asleep()
+}
+
+func (o *Offline) asleep() error { return fmt.Errorf("%w in %s", ErrNotRunning, o.dataDir) }
+
+// ImportPiece implements SectorOrders.
+func (s *Standby) ImportPiece(context.Context, string) (Piece, error) { return Piece{}, s.refuse() }
+
+// BeginSector implements SectorOrders.
+func (s *Standby) BeginSector(context.Context, NewSector) (uint64, error) { return 0, s.refuse() }
+
+// PlacePiece implements SectorOrders.
+func (s *Standby) PlacePiece(context.Context, Placing) (Sector, error) { return Sector{}, s.refuse() }
+
+// OrderSector implements SectorOrders.
+func (s *Standby) OrderSector(context.Context, uint64, Verb, SectorOrder) (Sector, error) {
+	return Sector{}, s.refuse()
+}
+
+// file names a file on the host's machine.
+type file struct {
+	Path string `json:"path"`
+}
+
+// numbered answers with the number of a new sector.
+type numbered struct {
+	Number uint64 `json:"number"`
+}
+
+// orderRoutes are those of SectorOrders, but for the one that GET has too.
+func orderRoutes(b SectorOrders) []route {
+	post := func(path string, ask answer, limit time.Duration) route {
+		return route{"/v1/" + path, map[string]answer{http.MethodPost: ask}, limit}
+	}
+	routes := []route{
+		post("pieces", bodied(func(ctx context.Context, f file) (Piece, error) {
+			return b.ImportPiece(ctx, f.Path)
+		}), auditTime),
+		post("sectors/pieces", bodied(b.PlacePiece), answerTime),
+	}
+	for verb := range verbs {
+		routes = append(routes, post("sectors/{number}/"+string(verb), func(r *http.Request) (any, error) {
+			n, err := numberOf(r)
+			if err != nil {
+				return nil, err
+			}
+			return bodied(func(ctx context.Context, o SectorOrder) (Sector, error) {
+				return b.OrderSector(ctx, n, verb, o)
+			})(r)
+		}, answerTime))
+	}
+	return routes
+}
+
+// ImportPiece implements SectorOrders.
+func (c *Client) ImportPiece(ctx context.Context, path string) (Piece, error) {
+	return ask[Piece](ctx, c, http.MethodPost, "/v1/pieces", file{path})
+}
+
+// BeginSector implements SectorOrders.
+func (c *Client) BeginSector(ctx context.Context, s NewSector) (uint64, error) {
+	answer, err := ask[numbered](ctx, c, http.MethodPost, "/v1/sectors", s)
+	return answer.Number, err
+}
+
+// PlacePiece implements SectorOrders.
+func (c *Client) PlacePiece(ctx context.Context, p Placing) (Sector, error) {
+	return ask[Sector](ctx, c, http.MethodPost, "/v1/sectors/pieces", p)
+}
+
+// OrderSector implements SectorOrders.
+func (c *Client) OrderSector(ctx context.Context, number uint64, verb Verb, order SectorOrder) (Sector, error) {
+	return ask[Sector](ctx, c, http.MethodPost, "/v1/"+sectorPath(number)+"/"+string(verb), order)
+}
