@@ -47,7 +47,7 @@ func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
 		}
 		section, _, _ := strings.Cut(setting.Key, ".")
 		o := Options{Config: given.Config, Slots: 3, Periods: 3}
-		if err := o.check(); fixedForSales(setting.Key) != "" {
+		if err := o.check(); fixed[setting.Key] != "" {
 			named := strings.Contains(fmt.Sprint(err), section) || beside[setting.Key] != nil // That is named first.
 			if !errors.Is(err, api.ErrDemoOptions) || !named {
 				t.Errorf("%s is taken, and then ignored: %v", setting.Key, err)
