@@ -20,7 +20,7 @@ func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
 	values := []string{
 		"true", "2", "3", "7", "200", "200MiB", "90m", "3s", "1500ms", "window", "finalized", "debug", "json", "https://there.example/",
 		"127.0.0.1:2113", "0x00000000000000000000000000000000000000aa", "esdb://127.0.0.1:2113?tls=false", "/some/file",
-		"commd", "possession", "4KiB",
+		"commd", "possession", "4KiB", "2GiB",
 	}
 	// Some can be set only beside others.
 	chain := []string{
