@@ -249,6 +249,9 @@ type env struct {
 	*health.Alerts
 	world
 	owner owner
+	// namesChain: each scan of blocks must name the genesis; see samechain.go. Set before the
+	// chain is followed.
+	namesChain bool
 	// quarantined is the work that is left alone; hostWrites are the events about it that wait
 	// to be written.
 	quarantined *quarantine.List

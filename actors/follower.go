@@ -306,7 +306,7 @@ func (f *chainFollower) keep(call *shell.RecordCall, u events.ChainUpdate) error
 	scanned := &messages.BlocksScanned{
 		Number: u.Head.Number, Hash: u.Head.Hash.String(), Time: events.TimeToMessage(u.Head.Time),
 	}
-	if first == 0 {
+	if first == 0 || f.namesChain {
 		scanned.Genesis = new(f.Genesis.String())
 	}
 	batch = append(batch, scanned)

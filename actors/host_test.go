@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -212,34 +211,6 @@ func (r *rig) disturb() *script {
 	s := &script{Content: r.ports.Content, Market: r.ports.Market, Repo: r.ports.Repo}
 	r.ports.Content, r.ports.Market, r.ports.Repo = s, s, s
 	return s
-}
-
-// othersMarket is the market as another account sees it.
-type othersMarket struct{ port.Market }
-
-func (othersMarket) Account() events.Address { return events.Address{0xee} }
-
-// Another host's record of the market is in the store; this one has none.
-func TestAChainThatWasBegunAnewUnderTheSameNameIsRefused(t *testing.T) {
-	inWorld(t, func(r *rig) {
-		r.start()
-		r.world.Post(sim.Offer(1, 1))
-		r.mineUntil("the market's record begins", r.has("BlocksScanned"))
-		r.host.Kill()
-		r.ports.Market = othersMarket{r.ports.Market}
-		anew := r.cfg
-		anew.Genesis = events.Hash{2}
-		before := r.names()
-		_, err := actors.Start(r.Context(), anew, r.ports, silent())
-		if !errors.Is(err, actors.ErrOtherChain) || !strings.Contains(err.Error(), anew.Genesis.String()) {
-			r.Errorf("the chain was begun anew: %v", err)
-		}
-		if diff := cmp.Diff(before, r.names()); diff != "" {
-			r.Errorf("and was written to the record: %s", diff)
-		}
-		r.start() // The same chain.
-		r.mine(1)
-	})
 }
 
 func TestARecordOfAnotherMarketIsRefused(t *testing.T) {
