@@ -84,6 +84,9 @@ func (s *Agent) waitStep(ctx context.Context, st sector.Info, e sector.Effect, l
 	case sector.StepWaitFault:
 		return lacking("the fault was not declared")
 	case sector.StepWaitRecovery:
+		if !lives(l.SectorOnChain) {
+			return lacking("the chain does not have the sector")
+		}
 		if l.Faulty && l.RecoverAt < l.period {
 			return lacking("the recovery was not proven in its window")
 		}

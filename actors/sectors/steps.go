@@ -87,6 +87,9 @@ func (s *Agent) localStep(ctx context.Context, st sector.Info, e sector.Effect, 
 	case sector.StepReleaseScratch:
 		return s.release(ctx, st, e.Key(), events.SectorScratch)
 	case sector.StepReleaseSpace:
+		if event, err := s.unopened(ctx, st); event != nil || err != nil {
+			return event, err
+		}
 		parts := events.SectorParts()
 		return s.release(ctx, st, e.Key(), parts[:]...)
 	}
@@ -103,10 +106,28 @@ func (s *Agent) openSpace(ctx context.Context, st sector.Info, key string) (sect
 		At: s.Clock.Now(), Sector: st.Number, Space: space, Deposit: deposit,
 		MaxDeposits: s.MaxDeposits, Quota: s.Quota,
 	})
+	return s.opened(space, deposit), err
+}
+
+// unopened is what the ledger holds for a sector that was removed before it heard of that; nil: nothing.
+func (s *Agent) unopened(ctx context.Context, st sector.Info) (sector.Event, error) {
+	if st.Opened {
+		return nil, nil
+	}
+	book, err := shell.Ask[capacity.Snapshot](s.Ledger, ledger.Show{}).Wait(ctx)
+	for _, one := range book.Sectors {
+		if one.Number == st.Number {
+			return s.opened(one.Space, one.Deposit), nil
+		}
+	}
+	return nil, err
+}
+
+func (s *Agent) opened(space capacity.Space, deposit events.Amount) sector.Event {
 	return &messages.SectorOpened{
 		At: events.TimeToMessage(s.Clock.Now()), Unsealed: uint64(space.Unsealed), Sealed: uint64(space.Sealed),
 		Tree: uint64(space.Tree), Scratch: uint64(space.Scratch), Deposit: deposit.String(),
-	}, err
+	}
 }
 
 func (s *Agent) addPiece(ctx context.Context, st sector.Info, p sector.Piece, offset events.Bytes) error {
