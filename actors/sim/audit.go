@@ -25,6 +25,7 @@ type audit struct {
 	sales  map[events.SlotID]sale.State
 	// sectors are by number.
 	sectors map[uint64]sector.Info
+	forced  map[uint64]bool // those that somebody forced into a state
 
 	created, released map[events.ReservationID]int
 	// renewing is the reservation that must be made next: the bytes of the one before it were
@@ -63,7 +64,7 @@ func newAudit(store events.Store, cfg events.MarketConfig, queued int, repairs m
 	return &audit{
 		store: store, codec: catalog.Codec(), cfg: cfg, repairs: repairs,
 		ledger: capacity.New(), queue: slotqueue.New(slotqueue.Limits{MaxItems: queued}),
-		sales: map[events.SlotID]sale.State{}, sectors: map[uint64]sector.Info{},
+		sales: map[events.SlotID]sale.State{}, sectors: map[uint64]sector.Info{}, forced: map[uint64]bool{},
 		created: map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
 		closed: map[period]string{}, proved: map[events.SlotID]bool{},
 		quotas: map[uint64]events.Bytes{}, quarantined: map[string]bool{},

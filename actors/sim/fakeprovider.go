@@ -121,6 +121,8 @@ type sectorMessage struct {
 	kind, key string
 	numbers   []uint64
 	said      string
+	// never: it is so without a message; nil: by the one that said so last.
+	never func() bool
 	// so reports that it is so already, or why it cannot be sent. It is asked at the newest block.
 	so func() (bool, error)
 	// does is what the contract does with it.
@@ -139,6 +141,9 @@ func (f fakeProvider) sends(ctx context.Context, m sectorMessage) (events.Receip
 			return r, nil
 		}
 		so, err := m.so()
+		if so && m.never != nil && m.never() {
+			return events.Receipt{}, nil
+		}
 		if (so || err != nil) && !f.unasking {
 			return f.tip().state.provider.said[m.said], err
 		}
@@ -294,7 +299,8 @@ func (f fakeProvider) DeclareRecoveries(ctx context.Context, key string, numbers
 
 func (f fakeProvider) Terminate(ctx context.Context, key string, number uint64) (events.Receipt, error) {
 	return f.sends(ctx, sectorMessage{
-		kind: "terminate", key: key, numbers: []uint64{number}, said: fmt.Sprint("ended", number),
+		kind: "terminate", key: key, numbers: []uint64{number}, said: saidEnded(number),
+		never: func() bool { return !f.newest(number).Terminated },
 		so: func() (bool, error) {
 			s := f.newest(number)
 			if s.PreCommitted {
@@ -307,7 +313,7 @@ func (f fakeProvider) Terminate(ctx context.Context, key string, number uint64) 
 }
 
 func (f fakeProvider) Settle(ctx context.Context, key string, number uint64) (events.SectorSettlement, error) {
-	said := fmt.Sprint("ended", number)
+	said := saidEnded(number)
 	r, err := f.sends(ctx, sectorMessage{
 		kind: "settle", key: key, numbers: []uint64{number}, said: said,
 		so: func() (bool, error) {

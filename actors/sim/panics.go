@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -124,6 +125,13 @@ func (p *panics) meets(actor string, msg any) {
 		p.aim = nil
 	}
 	p.armed, p.down[actor] = nil, panicked
+	if actor == sectors.Name { // Its children end with it.
+		for e := range p.met {
+			if strings.HasPrefix(e.actor, "Sector ") {
+				p.down[e.actor] = panicked
+			}
+		}
+	}
 	p.fell = p.fell || actor == supervisorName
 	p.struck = append(p.struck, Fault{faultPanic, e.kind().String()})
 	panic("simulated, at " + e.String())
@@ -245,6 +253,7 @@ func (s *simulator) panicSome() {
 	p.struck = nil
 	p.mu.Unlock()
 	for _, f := range struck {
+		clear(s.answered)
 		s.trouble(f.Kind, f.Where, "%s at %s", f.Kind, f.Where)
 	}
 	if s.calm() {

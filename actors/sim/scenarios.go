@@ -80,7 +80,7 @@ func Scenarios() map[string]Scenario {
 		"sectors": {Crash: 1, Sectors: Sectors{Begin: 4, Damage: 1, Chance: 12}},
 		"sectorsAndFaults": {
 			Fail: 20, Lose: 20, Delay: 5, Twice: 10, Die: 3, Crash: 2, Stop: 1, StoreDown: 1, StoreAway: 1, ChainDown: 1,
-			DiskFull: 1, Lag: 1,
+			DiskFull: 1, Lag: 1, Period: time.Minute, Requests: 3,
 			Sectors: Sectors{Begin: 5, SealerAway: 2, SealerHangs: 2, ProviderDown: 2, Damage: 2, BadPieces: true},
 		},
 		"sectorsAndReorgs": {
@@ -91,7 +91,7 @@ func Scenarios() map[string]Scenario {
 		},
 		"sectorsAndAll": {
 			Fail: 20, Lose: 20, Die: 2, Crash: 1, Stop: 1, Cluster: 2, Reorganize: 1, Rival: 2, Panic: 3, Lag: 1, ChainDown: 1,
-			DiskFull: 1, Clock: 3, Slots: 3,
+			DiskFull: 1, Clock: 3, Period: time.Minute, Requests: 3,
 			Sectors: Sectors{
 				Begin: 5, SealerAway: 1, SealerHangs: 1, SealerLies: 1, ProviderDown: 1, Damage: 1, Orders: 30, BadPieces: true,
 			},

@@ -18,6 +18,7 @@ var messageSteps = map[sector.Step]string{
 	sector.StepSendPreCommit: "provider.preCommit", sector.StepSendCommit: "provider.commit",
 	sector.StepDeclareFault: "provider.declareFaults", sector.StepDeclareRecovery: "provider.declareRecoveries",
 	sector.StepTerminate: "provider.terminate", sector.StepSettle: "provider.settle",
+	sector.StepDiagnose: "provider.settle", // Of a void precommit.
 }
 
 // callSteps are the steps in which a call may be made.
@@ -68,6 +69,8 @@ func (a *audit) onSector(stream string, m sector.Event) error {
 		if before.Step.Key != "" {
 			return fmt.Errorf("%s of sector %d begins before %s has ended", m.GetKey(), n, before.Step.Key)
 		}
+	case *messages.SectorForceState:
+		a.forced[n] = true
 	case *messages.SectorReleased:
 		held, _ := a.ledger.Sector(n)
 		for _, part := range m.GetParts() {
@@ -77,7 +80,7 @@ func (a *audit) onSector(stream string, m sector.Event) error {
 			}
 		}
 	case *messages.SectorSettled:
-		if held, _ := a.ledger.Sector(n); !held.Deposit.IsZero() {
+		if held, _ := a.ledger.Sector(n); a.sectors[n].Settled && !held.Deposit.IsZero() {
 			return broken(DepositsAccounted, "the deposit of sector %d is settled, and the ledger holds %s of it",
 				n, held.Deposit)
 		}
@@ -140,11 +143,12 @@ func (s *simulator) checkSectorFiles() error {
 	return nil
 }
 
-// sectorActions: no step is begun before it is recorded, and none is done again whose answer this
+// checkSectorAction: no step is begun before it is recorded, and none is done again whose answer this
 // process has got.
 func (s *simulator) checkSectorAction(d action) error {
-	if !s.acknowledged(events.SectorStream(me, d.sector)) {
-		return nil
+	stream := events.SectorStream(me, d.sector)
+	if !s.acknowledged(stream) || s.lags(fmt.Sprintf("Sector %d", d.sector), stream, "unknown") {
+		return nil // The host acts by what it knows to be stored.
 	}
 	st := s.audit.sectors[d.sector]
 	if !d.permittedBy(st) {
@@ -169,7 +173,7 @@ func (s *simulator) noteAnswer(d action) {
 	}
 }
 
-// sectorsAtTheEnd: of each sector that is over, contract and ledger say the same of its deposit.
+// sectorsAtTheEnd: record, ledger and contract say the same of the deposits.
 func (s *simulator) sectorsAtTheEnd(tip block) (errs []error) {
 	if s.Sectors.Begin == 0 {
 		return nil
@@ -178,16 +182,12 @@ func (s *simulator) sectorsAtTheEnd(tip block) (errs []error) {
 	var held, lost, returned events.Amount
 	c := tip.state.provider
 	for n, st := range s.audit.sectors {
-		got := c.settled[n]
+		lost, returned = lost.Add(st.Lost), returned.Add(st.Returned)
 		if !st.Over() {
 			held = held.Add(st.Deposit)
-			continue
-		}
-		lost = lost.Add(st.Lost)
-		returned = returned.Add(st.Returned)
-		if c.lost[n] != st.Lost || st.Returned.Add(st.Lost) != st.Deposit {
+		} else if st.Lost != c.lost[n] || st.Returned != st.Deposit && st.Returned != c.settled[n].Returned {
 			complain("sector %d got back %s and lost %s of %s; the contract returned %s and kept %s",
-				n, st.Returned, st.Lost, st.Deposit, got.Returned, c.lost[n])
+				n, st.Returned, st.Lost, st.Deposit, c.settled[n].Returned, c.lost[n])
 		}
 	}
 	if d := s.audit.ledger.Deposits(); d.Held != held || d.Lost != lost || d.Returned != returned {

@@ -202,6 +202,9 @@ func (c *sectorContract) windowIn(m blockContext) events.SectorWindow {
 	return w
 }
 
+// saidEnded is that the contract let go of a sector's deposit.
+func saidEnded(number uint64) string { return fmt.Sprint("ended", number) }
+
 // The messages, each with its checks. A failed one may leave half of its work: the caller discards
 // the clone.
 
@@ -228,6 +231,7 @@ func (c *contract) preCommit(m blockContext, call events.PreCommitCall) error {
 		return err
 	}
 	p.taken = p.taken.Add(deposit)
+	delete(p.said, saidEnded(call.Number)) // Of one that was void.
 	p.sectors[call.Number] = &sectorThere{SectorOnChain: events.SectorOnChain{
 		SectorFacts: events.SectorFacts{PreCommitted: true, SeedEpoch: m.number + p.Config.ChallengeDelay},
 		Size:        call.Size, CommD: call.CommD, CommR: call.CommR, Ticket: call.Ticket, TicketEpoch: call.TicketEpoch,

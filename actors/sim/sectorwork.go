@@ -183,6 +183,8 @@ func (s *simulator) draw(st sector.Info) sectors.Order {
 		return sectors.Remove{Number: st.Number, By: "operator", Reason: "its pieces are bad"}
 	case st.Parked():
 		return sectors.Restart{Number: st.Number, By: "operator"}
+	case st.State == sector.Empty && len(st.Pieces) > 0: // It was forced.
+		return sectors.StartPacking{Number: st.Number, By: "operator"}
 	case st.State == sector.Empty, st.State == sector.WaitDeals && len(st.Pieces)+len(st.Pending) == 1:
 		return sectors.AddPiece{Number: st.Number, Piece: s.somePieces(1)[0], By: "operator"}
 	case st.State == sector.WaitDeals && len(st.Pending) == 0:
@@ -215,7 +217,7 @@ func (s *simulator) hopeless(st sector.Info) bool {
 			return true
 		}
 	}
-	return s.calm() && !slices.Contains(st.Actions, "SectorRestart")
+	return s.calm() && s.audit.forced[st.Number] // Maybe to where nothing leads on.
 }
 
 func orderName(o sectors.Order) string {
