@@ -47,9 +47,11 @@ func TestMain(m *testing.M) {
 //	eventserver NAME [auditor]  serves an empty event store; NAME has its URL,
 //	                            NAME_ADDRESS host and port; everybody is operator, or auditor
 //	flip FILE OFFSET        damages a byte, counted from the end when negative
-func TestCommandsSayWhatTheManualSays(t *testing.T) {
+func TestCommandsSayWhatTheManualSays(t *testing.T) { runScripts(t, "testdata/script") }
+
+func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", RequireExplicitExec: true,
+		Dir: dir, RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("DATA", filepath.Join(env.WorkDir, "data"))

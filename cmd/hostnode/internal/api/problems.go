@@ -52,7 +52,7 @@ var (
 	// ErrDemoIncomplete: not all that is shown of sectors happened.
 	ErrDemoIncomplete = errors.New("not everything happened that should")
 	// ErrDemoStopped: a signal ended it before the end.
-	ErrDemoStopped = errors.New("stopped before the payout")
+	ErrDemoStopped = errors.New("stopped before its end")
 	// ErrNotAgreed: the operator did not agree.
 	ErrNotAgreed = errors.New("nothing was changed")
 	// ErrDemoHostEnded: the host ended by itself.

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -210,35 +211,37 @@ type Damage struct {
 // damagedTenth is which part of the data is damaged: one in so many.
 const damagedTenth = 10
 
-// hurt damages a tenth of the data of a sector, behind the back of the host.
+// hurt damages the data of a sector behind the back of the host.
 func (s *sectorShow) hurt(context.Context) error {
-	n := s.sectors[damaged]
-	d := Damage{
-		Sector: n, File: s.unsealed(n), Of: s.size, At: time.Now(), Day: s.contract.dayOf(s.local.Head().Number),
+	s.damage.Day = s.contract.dayOf(s.local.Head().Number)
+	if err := s.damageFile(s.sectors[damaged]); err != nil {
+		return fmt.Errorf("damage a sector: %w", err)
 	}
+	s.display.say("Somebody: damages %d of the %d bytes of sector %d, in %s. There is no sealed file: "+
+		"what is stored is the data.", s.damage.Bytes, s.damage.Of, s.damage.Sector, s.damage.File)
+	return nil
+}
+
+// damageFile damages a tenth of the data of a sector.
+func (s *sectorShow) damageFile(n uint64) (err error) {
+	d := &s.damage
+	d.Sector, d.File, d.Of, d.At = n, s.unsealed(n), s.size, time.Now()
 	d.Bytes = (s.size + damagedTenth - 1) / damagedTenth
 	f, err := os.OpenFile(d.File, os.O_RDWR, 0)
 	if err != nil {
-		return fmt.Errorf("damage sector %d: %w", n, err)
+		return err
 	}
+	defer func() { err = errors.Join(err, f.Close()) }()
 	data := make([]byte, d.Bytes)
 	from := int64(s.size / 4) //nolint:gosec // Below the largest sector.
-	if _, err = f.ReadAt(data, from); err == nil {
-		for i := range data {
-			data[i] ^= 0x15
-		}
-		_, err = f.WriteAt(data, from)
+	if _, err := f.ReadAt(data, from); err != nil {
+		return err
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
+	for i := range data {
+		data[i] ^= 0x15
 	}
-	if err != nil {
-		return fmt.Errorf("damage sector %d: %w", n, err)
-	}
-	s.damage = d
-	s.display.say("Somebody: damages %d of the %d bytes of sector %d, in %s. There is no sealed file: "+
-		"what is stored is the data.", d.Bytes, d.Of, n, d.File)
-	return nil
+	_, err = f.WriteAt(data, from)
+	return err
 }
 
 // heard shows a line of the host's log, and kills the host when it is time.

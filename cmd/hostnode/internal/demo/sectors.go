@@ -156,12 +156,18 @@ func (o SectorOptions) check() error {
 	if o.Days < minDays || o.Days > maxDays {
 		return fmt.Errorf("%w: --days %d, want %d to %d", api.ErrDemoOptions, o.Days, minDays, maxDays)
 	}
-	chosen := maps.Clone(fixed)
-	maps.Copy(chosen, fixedForSectors)
+	chosen := withMore(fixed, fixedForSectors)
 	if o.Config.Sectors.Sealer == sealerOfDemo {
 		delete(chosen, "sectors.sealer")
 	}
 	return o.refuseSettings(chosen)
+}
+
+// withMore is a copy of one with what is in the other.
+func withMore(one, other map[string]string) map[string]string {
+	all := maps.Clone(one)
+	maps.Copy(all, other)
+	return all
 }
 
 // sealerOfDemo is the sealer that is shown.
@@ -286,10 +292,16 @@ func (s *sectorShow) cut(file string) error {
 
 // hostEnv is the environment of the host.
 func (s *sectorShow) hostEnv() []string {
-	c := s.hostConfig(s.local.IPCPath(), s.local.Marketplace.String())
-	c.Sectors.Sealer = sealerOfDemo
-	c.Sectors.Contract, c.Sectors.DeployedAt = s.local.SectorProvider.String(), s.local.SectorBlock
+	c := s.options.hostConfig(s.local.IPCPath(), s.local.Marketplace.String(), s.local.SectorProvider.String())
+	c.Sectors.DeployedAt = s.local.SectorBlock
 	return append(config.Foreign(os.Environ()), c.Environ()...)
+}
+
+// hostConfig is the host's configuration: the given settings, and those that the demonstration chooses.
+func (o SectorOptions) hostConfig(endpoint, market, sectors string) config.Config {
+	c := o.Options.hostConfig(endpoint, market)
+	c.Sectors.Sealer, c.Sectors.Contract = sealerOfDemo, sectors
+	return c
 }
 
 // unsealed is the file with the data of a sector.

@@ -154,5 +154,6 @@ func (s *sectorShow) tellDeposits(sum SectorSummary) {
 	after := events.Must(events.ParseAmount(sum.HostBalanceAfter))
 	fmt.Fprintf(s.Out, "Proofs earned %s. The contract owes the host %s of rewards and returned deposits.\n",
 		amount(sum.Reward), amount(sum.Owed))
-	fmt.Fprintf(s.Out, "The host held %s before and %s after: %s.\n", tokens(s.before), tokens(after), signed(s.before, after))
+	fmt.Fprintf(s.Out, "The host held %s before and %s after: %s.\n",
+		tokens(s.before), tokens(after), signed(s.before, after))
 }

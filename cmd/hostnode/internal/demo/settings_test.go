@@ -12,8 +12,42 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 )
 
+// shown is a demonstration, with the settings that it chooses itself.
+type shown struct {
+	fixed map[string]string
+	check func(config.Config) error
+	host  func(config.Config) config.Config
+}
+
 // Every setting either reaches the host or is refused.
 func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
+	ofSectors := func(c config.Config) SectorOptions { return SectorOptions{Options: Options{Config: c}, Days: 3} }
+	seals := withMore(fixed, fixedForSectors)
+	delete(seals, "sectors.sealer") // The one that is shown may be given.
+	for name, demo := range map[string]shown{
+		"a sale": {
+			fixed, func(c config.Config) error { return Options{Config: c, Slots: 3, Periods: 3}.check() },
+			func(c config.Config) config.Config {
+				return Options{Config: c, Slots: 3}.hostConfig("/chain.ipc", someContract, "http://client")
+			},
+		},
+		"sectors": {
+			seals, func(c config.Config) error { return ofSectors(c).check() },
+			func(c config.Config) config.Config {
+				return ofSectors(c).hostConfig("/chain.ipc", someContract, otherContract)
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { eachSetting(t, demo) })
+	}
+}
+
+const (
+	someContract  = "0x00000000000000000000000000000000000000bb"
+	otherContract = "0x00000000000000000000000000000000000000dd"
+)
+
+func eachSetting(t *testing.T, demo shown) {
 	home := "HOME=" + t.TempDir()
 	usual, err := config.Load(config.Sources{Environ: []string{home}})
 	check(t, err)
@@ -46,8 +80,7 @@ func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
 			continue
 		}
 		section, _, _ := strings.Cut(setting.Key, ".")
-		o := Options{Config: given.Config, Slots: 3, Periods: 3}
-		if err := o.check(); fixed[setting.Key] != "" {
+		if err := demo.check(given.Config); demo.fixed[setting.Key] != "" {
 			named := strings.Contains(fmt.Sprint(err), section) || beside[setting.Key] != nil // That is named first.
 			if !errors.Is(err, api.ErrDemoOptions) || !named {
 				t.Errorf("%s is taken, and then ignored: %v", setting.Key, err)
@@ -56,9 +89,7 @@ func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
 		} else if err != nil {
 			t.Errorf("%s is refused: %v", setting.Key, err)
 		}
-		host, err := config.Load(config.Sources{
-			Environ: o.hostConfig("/chain.ipc", "0x00000000000000000000000000000000000000bb", "http://client").Environ(),
-		})
+		host, err := config.Load(config.Sources{Environ: demo.host(given.Config).Environ()})
 		check(t, err)
 		for i, s := range host.Settings() {
 			if s.Key == setting.Key && !strings.Contains(s.Value, given.Settings()[i].Value) {

@@ -1,0 +1,8 @@
+//go:build !race
+
+package main
+
+import "testing"
+
+// The host runs in a second process, which is killed, so the detector has little to find; and keys are made.
+func TestTheDemonstrationOfSectorsShowsWhatItSays(t *testing.T) { runScripts(t, "testdata/demo") }
