@@ -239,7 +239,7 @@ func (x *Request) GetNonce() string {
 	return ""
 }
 
-// Receipt is what a mined transaction of ours brought.
+// Receipt is the result of a mined transaction of ours.
 type Receipt struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TxHash        string                 `protobuf:"bytes,1,opt,name=tx_hash,json=txHash,proto3" json:"tx_hash,omitempty"`
@@ -764,11 +764,11 @@ type SlotFilled struct {
 	Block      uint64                 `protobuf:"varint,3,opt,name=block,proto3" json:"block,omitempty"`
 	Collateral string                 `protobuf:"bytes,4,opt,name=collateral,proto3" json:"collateral,omitempty"` // what the contract holds
 	Receipt    *Receipt               `protobuf:"bytes,5,opt,name=receipt,proto3" json:"receipt,omitempty"`       // absent when the fill was learned from the chain
-	// Of a block in which the slot was ours: that of the fill, or the one at which it
-	// was learned. While that block is on the chain, so is the fill.
+	// Of a block in which the slot was ours: the block of the fill, or the one at which the
+	// fill was learned. While that block is on the chain, so is the fill.
 	BlockHash *string `protobuf:"bytes,6,opt,name=block_hash,json=blockHash,proto3,oneof" json:"block_hash,omitempty"`
-	// How much less than the collateral was taken from the account, because the slot was in
-	// repair; absent: nothing less, or the fill was learned from the chain.
+	// The discount on the collateral that was taken from the account, because the slot was in
+	// repair; absent: no discount, or the fill was learned from the chain.
 	RepairReward  *string `protobuf:"bytes,7,opt,name=repair_reward,json=repairReward,proto3,oneof" json:"repair_reward,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1271,8 +1271,8 @@ func (x *ProofExcused) GetReason() string {
 type SlotDamaged struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	Blocks        []uint64               `protobuf:"varint,2,rep,packed,name=blocks,proto3" json:"blocks,omitempty"`          // that were not known to be damaged; ascending
-	Whole         bool                   `protobuf:"varint,3,opt,name=whole,proto3" json:"whole,omitempty"`                   // which blocks is not known, or too many: all are looked at
+	Blocks        []uint64               `protobuf:"varint,2,rep,packed,name=blocks,proto3" json:"blocks,omitempty"`          // newly found to be damaged; ascending
+	Whole         bool                   `protobuf:"varint,3,opt,name=whole,proto3" json:"whole,omitempty"`                   // the blocks are not known, or too many: all are checked
 	FoundBy       string                 `protobuf:"bytes,4,opt,name=found_by,json=foundBy,proto3" json:"found_by,omitempty"` // what found it, and what it saw
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1336,12 +1336,12 @@ func (x *SlotDamaged) GetFoundBy() string {
 	return ""
 }
 
-// SlotRepaired: blocks that were damaged are sound again.
+// SlotRepaired: damaged blocks were replaced.
 type SlotRepaired struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
 	Blocks        []uint64               `protobuf:"varint,2,rep,packed,name=blocks,proto3" json:"blocks,omitempty"` // ascending
-	Whole         bool                   `protobuf:"varint,3,opt,name=whole,proto3" json:"whole,omitempty"`          // all blocks were looked at
+	Whole         bool                   `protobuf:"varint,3,opt,name=whole,proto3" json:"whole,omitempty"`          // all blocks were checked
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1398,8 +1398,8 @@ func (x *SlotRepaired) GetWhole() bool {
 }
 
 // CollateralChecked: what the contract holds after the marking window of a missed
-// proof, of which it took nothing. Records of before CollateralSlashed have this one also
-// when something was taken; then slashed says how much.
+// proof, of which it took nothing. Records from before CollateralSlashed existed have this
+// event even if something was taken; then slashed says how much.
 type CollateralChecked struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
@@ -1542,8 +1542,8 @@ func (x *CollateralSlashed) GetSlashed() string {
 type RequestEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	At    *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	// Of which periods it could not be found out whether they owed a proof, and why;
-	// empty: of none.
+	// The periods of which it could not be found out whether they owed a proof, and why;
+	// empty: there are none.
 	Unjudged      string `protobuf:"bytes,2,opt,name=unjudged,proto3" json:"unjudged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1746,8 +1746,8 @@ type SaleCancelled struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	At     *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
 	Reason string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Of which periods it could not be found out whether they owed a proof, and why;
-	// empty: of none.
+	// The periods of which it could not be found out whether they owed a proof, and why;
+	// empty: there are none.
 	Unjudged      string `protobuf:"bytes,3,opt,name=unjudged,proto3" json:"unjudged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1809,8 +1809,8 @@ type SaleFailed struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	At     *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
 	Reason string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Of which periods it could not be found out whether they owed a proof, and why;
-	// empty: of none.
+	// The periods of which it could not be found out whether they owed a proof, and why;
+	// empty: there are none.
 	Unjudged      string `protobuf:"bytes,3,opt,name=unjudged,proto3" json:"unjudged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1926,8 +1926,8 @@ type SlotForfeited struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	At     *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
 	Reason string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Of which periods it could not be found out whether they owed a proof, and why;
-	// empty: of none.
+	// The periods of which it could not be found out whether they owed a proof, and why;
+	// empty: there are none.
 	Unjudged      string `protobuf:"bytes,3,opt,name=unjudged,proto3" json:"unjudged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1984,7 +1984,7 @@ func (x *SlotForfeited) GetUnjudged() string {
 	return ""
 }
 
-// SaleErrored: something that trying again cannot mend. State: Errored.
+// SaleErrored: the sale failed, and trying again cannot help. State: Errored.
 type SaleErrored struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
@@ -2422,7 +2422,7 @@ func (x *AvailabilityUpdated) GetWider() bool {
 	return false
 }
 
-// AvailabilityDeleted: nothing of it is sold, and it is gone.
+// AvailabilityDeleted: the availability, which has no sales, is gone.
 type AvailabilityDeleted struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	At             *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -2730,8 +2730,8 @@ func (x *ReservationDeleted) GetCollateralLost() string {
 	return ""
 }
 
-// SectorSpaceHeld: a sector has bytes that were unallocated, for each part of its
-// files apart, and its deposit is set aside. When it is sealed again, it has scratch bytes
+// SectorSpaceHeld: a sector holds bytes that were unallocated, for each part of its files
+// separately, and its deposit is reserved. A sector that is sealed again gets scratch bytes
 // once more, and nothing else.
 type SectorSpaceHeld struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2967,7 +2967,7 @@ func (x *SectorDepositSettled) GetLost() string {
 // SectorPiece is a piece of a sector.
 type SectorPiece struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Cid           string                 `protobuf:"bytes,1,opt,name=cid,proto3" json:"cid,omitempty"`          // of its commitment
+	Cid           string                 `protobuf:"bytes,1,opt,name=cid,proto3" json:"cid,omitempty"`          // the commitment as a piece CID
 	Size          uint64                 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`       // padded
 	Payload       uint64                 `protobuf:"varint,3,opt,name=payload,proto3" json:"payload,omitempty"` // bytes of data in it; 0: zeros that fill a gap
 	unknownFields protoimpl.UnknownFields
@@ -3378,7 +3378,7 @@ func (x *SectorPieceAdded) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// SectorAddPieceFailed: it could not be.
+// SectorAddPieceFailed: the piece could not be added.
 type SectorAddPieceFailed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -3431,7 +3431,7 @@ func (x *SectorAddPieceFailed) GetReason() string {
 	return ""
 }
 
-// SectorRetryWaitDeals: it is tried again.
+// SectorRetryWaitDeals: the piece is added again.
 type SectorRetryWaitDeals struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -3635,7 +3635,7 @@ func (x *SectorPackingFailed) GetReason() string {
 	return ""
 }
 
-// SectorRetryPacking: they are packed again.
+// SectorRetryPacking: the pieces are packed again.
 type SectorRetryPacking struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -3688,7 +3688,7 @@ func (x *SectorRetryPacking) GetBy() string {
 	return ""
 }
 
-// SectorTicket: randomness of a past epoch, which the sector is sealed with.
+// SectorTicket: randomness of a past epoch, with which the sector is sealed.
 type SectorTicket struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -3802,7 +3802,7 @@ func (x *SectorOldTicket) GetReason() string {
 	return ""
 }
 
-// SectorPreCommit1: the first step of sealing is done; what it gave to the second.
+// SectorPreCommit1: the first half of sealing is done; out is its result for the second.
 type SectorPreCommit1 struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -3855,7 +3855,8 @@ func (x *SectorPreCommit1) GetOut() string {
 	return ""
 }
 
-// SectorPreCommit2: the second is done: the commitments to the data and to the sealed form.
+// SectorPreCommit2: the second half is done: the commitments to the data and to the sealed
+// form.
 type SectorPreCommit2 struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -3916,7 +3917,7 @@ func (x *SectorPreCommit2) GetCommR() string {
 	return ""
 }
 
-// SectorSealPreCommitFailed: sealing failed, or what was sealed is of no use.
+// SectorSealPreCommitFailed: sealing failed, or its result cannot be used.
 type SectorSealPreCommitFailed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -4022,7 +4023,7 @@ func (x *SectorPreCommitted) GetMessage() string {
 	return ""
 }
 
-// SectorChainPreCommitFailed: it did not land, or is gone.
+// SectorChainPreCommitFailed: the precommit was not mined, or a reorganisation dropped it.
 type SectorChainPreCommitFailed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -4295,7 +4296,8 @@ func (x *SectorCommitted) GetMessage() string {
 	return ""
 }
 
-// SectorCommitFailed: it did not land, is not valid, or is gone.
+// SectorCommitFailed: the commit was not mined, is not valid, or was dropped by a
+// reorganisation.
 type SectorCommitFailed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -4438,7 +4440,7 @@ func (x *SectorFinalized) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// SectorFinalizeFailed: it could not be removed.
+// SectorFinalizeFailed: files that only sealing needed could not be removed.
 type SectorFinalizeFailed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -4491,7 +4493,7 @@ func (x *SectorFinalizeFailed) GetReason() string {
 	return ""
 }
 
-// SectorRetryFinalize: that is tried again.
+// SectorRetryFinalize: their removal is tried again.
 type SectorRetryFinalize struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -4626,7 +4628,7 @@ func (x *SectorRetryPreCommit) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// SectorRetryWaitSeed: the precommit stands; its seed is waited for.
+// SectorRetryWaitSeed: the precommit is on the chain; the sector waits for its seed.
 type SectorRetryWaitSeed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -4761,7 +4763,7 @@ func (x *SectorRetryInvalidProof) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// SectorRetryCommitWait: the commit did land, or is on its way: it is waited for.
+// SectorRetryCommitWait: the commit was mined, or is in flight; the sector waits for it.
 type SectorRetryCommitWait struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -4859,7 +4861,7 @@ func (x *SectorFaulty) GetReason() string {
 	return ""
 }
 
-// SectorFaultReported: its fault was declared.
+// SectorFaultReported: the fault was declared.
 type SectorFaultReported struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -4912,7 +4914,7 @@ func (x *SectorFaultReported) GetMessage() string {
 	return ""
 }
 
-// SectorFaultedFinal: the chain has taken note of it.
+// SectorFaultedFinal: the contract counts the sector as faulty.
 type SectorFaultedFinal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -4957,7 +4959,7 @@ func (x *SectorFaultedFinal) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// SectorRestored: the data is sound again.
+// SectorRestored: the data is undamaged again.
 type SectorRestored struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -5002,7 +5004,7 @@ func (x *SectorRestored) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// SectorRecoveryDeclared: the chain was told so.
+// SectorRecoveryDeclared: the recovery was declared.
 type SectorRecoveryDeclared struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -5206,7 +5208,7 @@ func (x *SectorFatalError) GetReason() string {
 	return ""
 }
 
-// SectorForceState: somebody has put the sector into a state.
+// SectorForceState: an operator put the sector into a state.
 type SectorForceState struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -5275,7 +5277,7 @@ func (x *SectorForceState) GetReason() string {
 	return ""
 }
 
-// SectorTerminate: somebody wants it to end before its time.
+// SectorTerminate: an operator ends the sector before its expiration.
 type SectorTerminate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -5389,7 +5391,7 @@ func (x *SectorTerminating) GetMessage() string {
 	return ""
 }
 
-// SectorTerminated: the chain has let go of it.
+// SectorTerminated: the contract has ended the sector.
 type SectorTerminated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -5434,7 +5436,7 @@ func (x *SectorTerminated) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// SectorTerminateFailed: the termination did not land.
+// SectorTerminateFailed: the termination was not mined.
 type SectorTerminateFailed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -5487,7 +5489,7 @@ func (x *SectorTerminateFailed) GetReason() string {
 	return ""
 }
 
-// SectorRetryTerminate: it is tried again.
+// SectorRetryTerminate: the termination is sent again.
 type SectorRetryTerminate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -5532,7 +5534,7 @@ func (x *SectorRetryTerminate) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// SectorRemove: its files are to be removed.
+// SectorRemove: the sector's files are to be removed.
 type SectorRemove struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -5593,7 +5595,7 @@ func (x *SectorRemove) GetReason() string {
 	return ""
 }
 
-// SectorRemoved: they are.
+// SectorRemoved: the files are removed.
 type SectorRemoved struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -5638,7 +5640,7 @@ func (x *SectorRemoved) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// SectorRemoveFailed: they could not be.
+// SectorRemoveFailed: the files could not be removed.
 type SectorRemoveFailed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -5691,7 +5693,7 @@ func (x *SectorRemoveFailed) GetReason() string {
 	return ""
 }
 
-// SectorRetryRemove: it is tried again.
+// SectorRetryRemove: the removal is tried again.
 type SectorRetryRemove struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -5736,7 +5738,7 @@ func (x *SectorRetryRemove) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// SectorReleased: the ledger has the bytes of these parts back.
+// SectorReleased: the ledger has got back the bytes of these parts.
 type SectorReleased struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -5789,14 +5791,14 @@ func (x *SectorReleased) GetParts() []string {
 	return nil
 }
 
-// SectorSettled: what became of the deposit, for good. In a state before Removed: what a
-// precommit cost that is void, while the deposit is set aside for the next one.
+// SectorSettled: how much of the deposit was returned and lost, for good. In a state before
+// Removed it says what a void precommit cost; the deposit stays reserved for the next one.
 type SectorSettled struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	At       *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`             // by the machine's clock
 	Returned string                 `protobuf:"bytes,2,opt,name=returned,proto3" json:"returned,omitempty"` // in all
 	Lost     string                 `protobuf:"bytes,3,opt,name=lost,proto3" json:"lost,omitempty"`         // in all
-	// With which the contract let go of it; none if it never held one.
+	// The message that made the contract release the deposit; none if it never held one.
 	Message       *string `protobuf:"bytes,4,opt,name=message,proto3,oneof" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5860,7 +5862,7 @@ func (x *SectorSettled) GetMessage() string {
 	return ""
 }
 
-// SectorStepScheduled: what is about to be begun. The key names it.
+// SectorStepScheduled: a step is about to begin. The key names it.
 type SectorStepScheduled struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -6006,7 +6008,7 @@ func (x *SectorRetryScheduled) GetOutage() bool {
 	return false
 }
 
-// SectorParked: nothing is done until somebody does one of the actions.
+// SectorParked: nothing is done until an operator takes one of the actions.
 type SectorParked struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -6067,7 +6069,7 @@ func (x *SectorParked) GetActions() []string {
 	return nil
 }
 
-// SectorEventRefused: something from outside that the state does not allow. It changed nothing.
+// SectorEventRefused: the state did not allow an event from outside, which changed nothing.
 type SectorEventRefused struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -6321,7 +6323,7 @@ type SlotReleased struct {
 	RequestId     string                 `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	SlotIndex     uint64                 `protobuf:"varint,3,opt,name=slot_index,json=slotIndex,proto3" json:"slot_index,omitempty"`
 	Outcome       string                 `protobuf:"bytes,4,opt,name=outcome,proto3" json:"outcome,omitempty"`
-	Requeue       bool                   `protobuf:"varint,5,opt,name=requeue,proto3" json:"requeue,omitempty"`               // the slot is back in the queue, as seen unless the queue woke meanwhile
+	Requeue       bool                   `protobuf:"varint,5,opt,name=requeue,proto3" json:"requeue,omitempty"`               // the slot is back in the queue, as seen unless the queue was woken in between
 	Criterion     string                 `protobuf:"bytes,6,opt,name=criterion,proto3" json:"criterion,omitempty"`            // which rule the slot failed; empty when none did, or it is not known
 	RetryAt       *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=retry_at,json=retryAt,proto3" json:"retry_at,omitempty"` // chain time before which only a resume of all wakes it
 	unknownFields protoimpl.UnknownFields
@@ -6492,7 +6494,7 @@ func (x *SlotRemoved) GetCriterion() string {
 	return ""
 }
 
-// SlotsRefused: a request was looked at and not queued.
+// SlotsRefused: a request was judged and not queued.
 type SlotsRefused struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	At             *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
@@ -6577,7 +6579,7 @@ func (x *SlotsRefused) GetMarketRevision() uint64 {
 	return 0
 }
 
-// ClientAvoided: a client's data could not be had, or was not what was asked for;
+// ClientAvoided: a client's data could not be fetched, or was not what its request names;
 // its requests are refused for a while.
 type ClientAvoided struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -6708,13 +6710,13 @@ func (x *QueuePaused) GetByOperator() bool {
 	return false
 }
 
-// QueueResumed: every slot may be looked at again.
+// QueueResumed: every slot may be judged again.
 type QueueResumed struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	At         *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
 	Reason     string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	ByOperator bool                   `protobuf:"varint,3,opt,name=by_operator,json=byOperator,proto3" json:"by_operator,omitempty"`
-	// Only what failed one of these may be looked at again; none: everything.
+	// Only slots that failed one of these may be judged again; none: every slot.
 	Criteria      []string `protobuf:"bytes,4,rep,name=criteria,proto3" json:"criteria,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6848,7 +6850,7 @@ func (x *ChainStorageRequested) GetLog() *ChainLog {
 	return nil
 }
 
-// ChainLog says where on the chain a log stands.
+// ChainLog says where on the chain a log is.
 type ChainLog struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Block         uint64                 `protobuf:"varint,1,opt,name=block,proto3" json:"block,omitempty"`
@@ -7453,7 +7455,7 @@ func (x *ChainReorganized) GetDropped() []string {
 	return nil
 }
 
-// HostStarted: a process took over this identity.
+// HostStarted: a process started as this host.
 type HostStarted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`        // by the machine's clock
@@ -7546,7 +7548,7 @@ func (x *HostStarted) GetNode() string {
 	return ""
 }
 
-// HostStopped: the process ended in good order.
+// HostStopped: the process shut down properly.
 type HostStopped struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -7653,8 +7655,8 @@ func (x *HostHeartbeat) GetEpoch() uint64 {
 	return 0
 }
 
-// WorkQuarantined: a piece of work could not be done again and again, because of a bug or
-// of its record. It is left alone until it is tried again; the host goes on.
+// WorkQuarantined: a piece of work failed again and again, because of a bug or of its
+// events. It is left alone until it is tried again; the host goes on.
 type WorkQuarantined struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -7809,7 +7811,7 @@ func (x *QuarantineEnded) GetReason() string {
 }
 
 // RecordWentBack: the event store lacked events that it had acknowledged to this host: it
-// was an older copy, or another one. Nothing is sold until an operator wants it.
+// was an older copy, or another store. Nothing is sold until an operator resumes it.
 type RecordWentBack struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -7818,8 +7820,8 @@ type RecordWentBack struct {
 	Seen          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=seen,proto3" json:"seen,omitempty"`                 // the last event that had been there
 	Streams       []*ShortStream         `protobuf:"bytes,5,rep,name=streams,proto3" json:"streams,omitempty"`           // at most 1,000, those that were written last first
 	More          uint64                 `protobuf:"varint,6,opt,name=more,proto3" json:"more,omitempty"`                // streams besides
-	Offers        []string               `protobuf:"bytes,7,rep,name=offers,proto3" json:"offers,omitempty"`             // made or changed since, in words; at most 1,000
-	Reservations  []string               `protobuf:"bytes,8,rep,name=reservations,proto3" json:"reservations,omitempty"` // made since, in words; at most 1,000
+	Offers        []string               `protobuf:"bytes,7,rep,name=offers,proto3" json:"offers,omitempty"`             // made or changed since, as text; at most 1,000
+	Reservations  []string               `protobuf:"bytes,8,rep,name=reservations,proto3" json:"reservations,omitempty"` // made since, as text; at most 1,000
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -8040,7 +8042,7 @@ func (x *ValidationStarted) GetGroupIndex() uint32 {
 	return 0
 }
 
-// ProofMarked: the contract took our word that a proof is missing.
+// ProofMarked: the contract marked a missing proof, at our call.
 type ProofMarked struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
@@ -8303,7 +8305,7 @@ func (x *TxIntended) GetValueWei() string {
 	return ""
 }
 
-// TxSent: a signed transaction was handed to the chain.
+// TxSent: a signed transaction was sent to the chain.
 type TxSent struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
@@ -8534,8 +8536,8 @@ func (x *TxAbandoned) GetReason() string {
 	return ""
 }
 
-// TxCountObserved: transactions of the account were mined that this record does not know
-// of, and the host began, or went on, all the same.
+// TxCountObserved: transactions of the account were mined that are not in this record, and
+// the host started, or went on, all the same.
 type TxCountObserved struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`        // by the machine's clock
@@ -8598,8 +8600,8 @@ func (x *TxCountObserved) GetReason() string {
 
 // SnapshotPart is a part of a state that was folded from the record, so that a
 // start need not read all of it. It decides nothing and may be deleted: what is
-// missing, damaged, or of another schema is read from the record again. Every
-// part of a snapshot says the same but for its number and its payload.
+// missing, damaged, or of another schema is read from the record again. The
+// parts of a snapshot differ only in number and payload.
 type SnapshotPart struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`                          // by the machine's clock
@@ -8794,7 +8796,7 @@ func (x *QueueState) GetAvoided() []*QueueClient {
 	return nil
 }
 
-// QueueFlags is what the slot queue has once.
+// QueueFlags is the part of the slot queue's state that is no list.
 type QueueFlags struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	NextOrder      uint64                 `protobuf:"varint,1,opt,name=next_order,json=nextOrder,proto3" json:"next_order,omitempty"` // the number of the next slot
@@ -9206,7 +9208,7 @@ func (x *QueueClient) GetReason() string {
 	return ""
 }
 
-// QueueRefusal is what is remembered of slots that were not queued.
+// QueueRefusal holds slots that were not queued, and why.
 type QueueRefusal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RequestId     []byte                 `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -9368,7 +9370,7 @@ func (x *LedgerState) GetEndedSectors() []uint64 {
 	return nil
 }
 
-// LedgerBook is what the ledger has once.
+// LedgerBook is the part of the ledger's state that is no list.
 type LedgerBook struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Quota            uint64                 `protobuf:"varint,1,opt,name=quota,proto3" json:"quota,omitempty"`
@@ -9493,7 +9495,7 @@ func (x *LedgerBook) GetDepositsLost() string {
 	return ""
 }
 
-// LedgerAvailability is an offer and what of it is sold.
+// LedgerAvailability is an offer, and how much of it is sold.
 type LedgerAvailability struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Id              []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -9618,7 +9620,7 @@ func (x *LedgerAvailability) GetReservations() uint64 {
 	return 0
 }
 
-// LedgerReservation is what belongs to one attempt at one slot.
+// LedgerReservation is the space and the collateral of one attempt at one slot.
 type LedgerReservation struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Id             []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -9796,7 +9798,7 @@ func (x *LedgerSettled) GetAttempt() uint32 {
 	return 0
 }
 
-// LedgerSector is what a sector has.
+// LedgerSector is the space and the deposit of a sector.
 type LedgerSector struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Sector        uint64                 `protobuf:"varint,1,opt,name=sector,proto3" json:"sector,omitempty"`
