@@ -19,9 +19,9 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/demo"
 )
 
-// The tests of this file run the real program, kill it and start it again. A
-// proof samples one cell, so that a run takes a minute less; everything else is
-// as operators have it. HOSTNODE_TEST_SEED repeats the moments of a run.
+// The tests of this file run the real program, kill it and start it again. A proof samples one
+// cell, so that a run takes a minute less; everything else is as for an operator.
+// HOSTNODE_TEST_SEED repeats the moments of a run.
 
 var buildOnce = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "hostnode-e2e-")

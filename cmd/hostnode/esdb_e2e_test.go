@@ -101,8 +101,8 @@ func sellOverTheWire(t *testing.T, s *eventstore, dir string, away time.Duration
 				if err := s.kill(); err != nil {
 					t.Errorf("kill the event store: %v", err)
 				}
-				// The host must live without its record for a while: an outage is a
-				// stretch of time, there is nothing to wait for.
+				// The host must do without its record for a while: an outage has a duration and
+				// no event to wait for.
 				<-time.After(away)
 				if err := s.start(); err != nil {
 					t.Errorf("start the event store again: %v", err)
@@ -142,7 +142,7 @@ func TestBothSidesKilledAtRandomSellEachTime(t *testing.T) {
 	}
 }
 
-// HOSTNODE_TEST_ESDB names an EventStoreDB of somebody who has one.
+// HOSTNODE_TEST_ESDB names the EventStoreDB of whoever runs the tests.
 func TestSaleWithItsRecordInAnyEventStoreDBIsPaid(t *testing.T) {
 	url := os.Getenv("HOSTNODE_TEST_ESDB")
 	if url == "" {

@@ -36,7 +36,7 @@ func TestASignalEndsTheMakingOfProvingKeys(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		_, err := node.DevelopmentKeys(ctx, config.Prover{Samples: 1, MaxDepth: 6, MaxLog2Slots: 1, KeysDir: t.TempDir()},
-			prover.Progress(func(string) { // It works on something that cannot be interrupted.
+			prover.Progress(func(string) { // It is busy with something that cannot be interrupted.
 				select {
 				case begun <- struct{}{}:
 				case <-held:

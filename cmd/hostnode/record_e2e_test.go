@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// hostnode runs a command that must succeed, and gives what it says.
+// hostnode runs a command that must succeed, and returns its output.
 func hostnode(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), program(t), args...).CombinedOutput()
@@ -28,8 +28,8 @@ func wantClean(t *testing.T, dir string) {
 	}
 }
 
-// TestARecordIsAuditedCleanWhereverItIsMoved sells, takes the record along in
-// every way there is, and sells again with a restored one.
+// TestARecordIsAuditedCleanWhereverItIsMoved sells, copies the record in every way there is,
+// and sells again with a restored one.
 func TestARecordIsAuditedCleanWhereverItIsMoved(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	backup := filepath.Join(elsewhere, "backup")

@@ -28,8 +28,8 @@ type accountMarket struct{ port.Market }
 
 func (accountMarket) Account() events.Address { return events.Must(events.ParseAddress(scriptAccount)) }
 
-// silentProvider is a contract of sectors whose chain does not answer, so that sectors go
-// only where operators send them.
+// silentProvider is a contract of sectors whose chain does not answer, so that only operators
+// change a sector's state.
 type silentProvider struct{ port.ProviderChain }
 
 var errSilent = errors.New("no node answers")

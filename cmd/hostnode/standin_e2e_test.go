@@ -12,12 +12,12 @@ import (
 	"github.com/hostnode/hostnode/events/esdb/standin"
 )
 
-// sellOverACluster runs the demonstration over a cluster that something is wrong with
-// now and then, from outside of the host: it must not end, and nothing may be missed.
+// sellOverACluster runs the demonstration over a cluster with faults: the host must not end,
+// and no proof may be missed.
 func sellOverACluster(t *testing.T, c *standin.Cluster, kill func(line int) bool) {
 	t.Helper()
 	config := smallConfig(t, t.TempDir())
-	config.EventStore.URL = c.URL() + "&defaultDeadline=2000" // What is not answered is not waited for long.
+	config.EventStore.URL = c.URL() + "&defaultDeadline=2000" // Unanswered calls are given up soon.
 	out := &tail{}
 	sum, err := demo.Run(t.Context(), demo.Options{
 		Config: config, Slots: 3, Periods: 3, Binary: program(t), Out: out, Dial: dialHost, Kill: kill,
@@ -44,9 +44,8 @@ func TestCISaleOverAStoreThatIsOftenNotReadyIsPaid(t *testing.T) {
 	sellOverACluster(t, c, nil)
 }
 
-// A leader that is cut off again and again: it keeps what it is sent, acknowledges
-// nothing, and truncates or commits it when some more has come, or the others have
-// chosen a leader.
+// A leader is cut off again and again: it keeps the appends that it gets, acknowledges none,
+// and later commits them, or truncates them when the others have elected a leader.
 func TestSaleOverALeaderThatIsCutOffIsPaid(t *testing.T) {
 	c := standin.New(t, events.NewMemory(), 3)
 	const every, election = 15, 3 * time.Second
@@ -66,7 +65,7 @@ func TestSaleOverALeaderThatIsCutOffIsPaid(t *testing.T) {
 	sellOverACluster(t, c, nil)
 }
 
-// The host is killed besides, and every answer may be lost.
+// In addition the host is killed, and any answer may be lost.
 func TestSaleOverAClusterOfAllMoodsIsPaid(t *testing.T) {
 	c := standin.New(t, events.NewMemory(), 3)
 	r := chance(t)

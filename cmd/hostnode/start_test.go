@@ -78,7 +78,7 @@ func TestAHostThatStartsWhileTheChainIsDownSaysSoAndCanBeLookedAt(t *testing.T) 
 	}
 }
 
-// The system takes connections for a process that has no time, or was stopped.
+// The system accepts connections for a process that is busy or stopped.
 func TestAHostThatIsSlowToAnswerIsNotSaidToStartOrStop(t *testing.T) {
 	dir, err := os.MkdirTemp("", "slow") // A socket's path is short.
 	if err != nil {

@@ -79,8 +79,8 @@ func TestAWebhookGetsEachAlertAsJSON(t *testing.T) {
 
 func TestACommandThatHangsIsKilledWithItsChildren(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "said")
-	// The first alert hangs in a child of the shell; the second is delivered, also where it
-	// takes a second to start a command.
+	// The first alert hangs in a child of the shell; the second is delivered, even if starting
+	// a command takes a second.
 	command := fmt.Sprintf("grep -q '\"period\":1,' && { sleep 3600 & wait; }; echo delivered >> %s", file)
 	s, hook := newSender(alerts.Config{Command: command, Timeout: 5 * time.Second})
 	s.Send(anAlert(1))

@@ -392,7 +392,7 @@ func TestAnOfferMustEndInTheMarketsFuture(t *testing.T) {
 			}
 		}
 		over := offer()
-		over.Until = head.Time // By the machine's clock, which is of the year 2000, this is to come.
+		over.Until = head.Time // By the machine's clock, which is in the year 2000, this is in the future.
 		_, err := live.AddAvailability(t.Context(), over)
 		refused(err)
 		over.Until = over.Until.Add(1)

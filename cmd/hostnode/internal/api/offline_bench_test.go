@@ -20,8 +20,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// The record of the benchmark: about 100,000 events, and on the server as many of the system,
-// as a server with projections writes beside them.
+// The record of the benchmark: about 100,000 events, and on the server as many events of the
+// system, which a server with projections writes.
 const (
 	benchHosts = 440
 	benchSales = 12 // of each host, with 18 events
@@ -143,7 +143,7 @@ func BenchmarkStatusWithoutAHost(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			for range b.N {
 				b.StopTimer()
-				if err := os.RemoveAll(datadir.At(local).Views()); err != nil { // Else the second look would read nothing.
+				if err := os.RemoveAll(datadir.At(local).Views()); err != nil { // Otherwise the second run would read nothing.
 					b.Fatal(err)
 				}
 				b.StartTimer()

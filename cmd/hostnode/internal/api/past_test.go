@@ -103,7 +103,7 @@ func TestTheHostIsShownAsItWas(t *testing.T) {
 				{api.When{Revision: 1, HasRevision: true}, api.ErrBadRequest},
 			} {
 				past, err := backend.At(t.Context(), c.when)
-				if err == nil { // Over the socket the question tells.
+				if err == nil { // Over the socket the request says so.
 					_, err = past.Status(t.Context())
 				}
 				if !errors.Is(err, c.want) {

@@ -22,7 +22,7 @@ func TestAHostThatWasStoppedIsNotWaitedForForEver(t *testing.T) {
 	if err := c.Ping(t.Context()); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("nobody: %v", err)
 	}
-	l, err := net.Listen("unix", socket) // The system accepts for a process that is stopped.
+	l, err := net.Listen("unix", socket) // The system accepts connections for a stopped process.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestAHostThatWasStoppedIsNotWaitedForForEver(t *testing.T) {
 	}
 }
 
-// A host with much to read takes its time for an answer, and says all the while that it is there.
+// A host that needs long for an answer keeps saying that it is there.
 func TestAnAnswerThatTakesLongIsWaitedForWhileTheHostAnswersAtAll(t *testing.T) {
 	dir, err := os.MkdirTemp("", "ping")
 	if err != nil {

@@ -27,7 +27,7 @@ func (ticketProvider) Ticket(context.Context, uint64) (events.Hash, uint64, erro
 	return events.Hash{1}, head.Number - 10, nil
 }
 
-// halfSealer comes halfway through the first half of sealing, and no further.
+// halfSealer reports half of PreCommit1 as done, and then hangs.
 type halfSealer struct{ port.Sealer }
 
 func (halfSealer) AddPiece(

@@ -24,8 +24,8 @@ import (
 	files "github.com/hostnode/hostnode/storage/sectors"
 )
 
-// silentProvider is a contract of sectors whose chain does not answer, so that sectors go
-// only where operators send them.
+// silentProvider is a contract of sectors whose chain does not answer, so that only operators
+// change a sector's state.
 type silentProvider struct{ port.ProviderChain }
 
 var errSilent = errors.New("no node answers")
@@ -57,7 +57,7 @@ func sealingWith(t *testing.T, chain port.ProviderChain, sealer port.Sealer, pie
 	return live
 }
 
-// imported imports so many bytes of a letter.
+// imported imports a file of some bytes, all the same letter.
 func imported(t *testing.T, live *api.Live, dir, letter string, bytes int) api.Piece {
 	t.Helper()
 	path := filepath.Join(dir, letter)
@@ -117,7 +117,8 @@ func TestPiecesFillSectorsInOrder(t *testing.T) {
 		}
 		a, b, c := imported(t, live, dir, "a", 1000), imported(t, live, dir, "b", 500), imported(t, live, dir, "c", 1000)
 		var got []uint64
-		// What does not fit any more begins another sector, and a piece with another size of sectors, too.
+		// A piece that does not fit begins another sector, and so does one for another size of
+		// sectors.
 		for _, p := range []struct {
 			piece api.Piece
 			size  events.Bytes
@@ -127,7 +128,7 @@ func TestPiecesFillSectorsInOrder(t *testing.T) {
 		if want := []uint64{1, 1, 2, 3}; !slices.Equal(got, want) {
 			t.Fatalf("they are in sectors %v, want %v", got, want)
 		}
-		// What is packed, or waits for somebody, takes no more.
+		// A sector that is packed, or parked, takes no more pieces.
 		for number, order := range map[uint64]api.SectorOrder{
 			2: {State: "FailedUnrecoverable", By: "alice", Reason: "a drill"},
 			3: {State: "Packing", By: "alice", Reason: "a drill"},
@@ -140,7 +141,7 @@ func TestPiecesFillSectorsInOrder(t *testing.T) {
 			t.Fatalf("it is in sector %d", n)
 		}
 		order := api.SectorOrder{By: "alice"}
-		if _, err := live.OrderSector(t.Context(), 4, api.VerbPack, order); err != nil { // When its piece is there.
+		if _, err := live.OrderSector(t.Context(), 4, api.VerbPack, order); err != nil { // Once its piece is there.
 			t.Fatal(err)
 		}
 		if n := place(b, 4096); n != 5 {
@@ -192,7 +193,7 @@ func TestOrdersOfSectorsAreObeyedAndRecorded(t *testing.T) {
 			{api.VerbRemove, api.SectorOrder{Reason: "never mind", By: "alice"}, "Remov"},
 		} {
 			s, err := live.OrderSector(t.Context(), 1, step.verb, step.order)
-			if err != nil || !strings.HasPrefix(s.Sector.State, step.want) { // Or as far as it came since.
+			if err != nil || !strings.HasPrefix(s.Sector.State, step.want) { // Or further.
 				t.Fatalf("%s: %q, %v", step.verb, s.Sector.State, err)
 			}
 		}

@@ -56,7 +56,7 @@ func TestAHostThatStartsAnswersWithWhatThereIs(t *testing.T) {
 	}
 }
 
-// Nothing is known to be hosted before the record is open, and yet proofs may be owed.
+// Before the record is open it is not known what is hosted, and yet proofs may be owed.
 func TestAHostThatWaitsForItsEventStoreSaysWhatItProves(t *testing.T) {
 	for name, c := range map[string]struct {
 		facts      health.Facts

@@ -26,7 +26,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// load reads with a home of its own, variables and arguments.
+// load reads a configuration with a home directory of its own, variables and arguments.
 func load(t *testing.T, environ []string, args ...string) (Loaded, error) {
 	t.Helper()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)

@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// planted is a secret in each place in which a value of a kind can have one.
+// planted has values of each kind, with a secret in each place where such a value can have one.
 var planted = map[string][]string{
 	"url": {
 		"https://me:planted-secret@a.example/", "wss://planted-secret@a.example", "https://a.example/?key=planted-secret",
@@ -37,8 +37,8 @@ var plain = []string{
 	"sectors.maxDeposits", "sectors.remote.tokenFile", "sectors.remote.proves", "sectors.remote.callbackListen",
 }
 
-// TestNoSecretOfASettingIsEverShown walks all settings: whoever adds a text says whether
-// it is secret.
+// TestNoSecretOfASettingIsEverShown checks all settings: whoever adds one with text must say
+// whether it is secret.
 func TestNoSecretOfASettingIsEverShown(t *testing.T) {
 	var c Config
 	for _, s := range settings(&c) {

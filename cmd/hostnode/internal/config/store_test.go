@@ -14,7 +14,7 @@ func TestPasswordOfAConnectionStringIsNeverShown(t *testing.T) {
 		"esdb://u@a:2113":                        "esdb://u@a:2113",
 		"esdb://u:p@a:2113?tls=false":            "esdb://u:***@a:2113?tls=false",
 		"esdb+discover://u:p:q@a.example/x":      "esdb+discover://u:***@a.example/x",
-		"esdb://u:p@q@a:1,b:2?tlsCaFile=/x@y:z@": "esdb://***@", // What is the password here?
+		"esdb://u:p@q@a:1,b:2?tlsCaFile=/x@y:z@": "esdb://***@", // Where the password begins is not clear here.
 		"nonsense":                               "nonsense",
 	} {
 		if got := esdb.Redact(given); got != want {

@@ -17,8 +17,8 @@ import (
 	"github.com/hostnode/hostnode/projections"
 )
 
-// leaving is a store that goes away and comes back. One that is readable only takes nothing
-// meanwhile, as a leader that is cut off from the others.
+// leaving is a store that goes away and comes back. While it is away it can be read if readable
+// is set, but takes no appends, like a leader that is cut off from the others.
 type leaving struct {
 	events.Store
 	away     atomic.Bool
@@ -52,7 +52,8 @@ func (l *leaving) Head(ctx context.Context) (events.Position, error) {
 	return l.Store.Head(ctx)
 }
 
-// The store leaves when the start has found that the host may begin: it has appended nothing yet.
+// The store goes away when the start knows that the host may begin, before it has appended
+// anything.
 func TestAStoreThatGoesAwayWhileTheHostBootsCostsNoProof(t *testing.T) {
 	for name, readable := range map[string]bool{"it answers nothing": false, "it takes nothing": true} {
 		t.Run(name, func(t *testing.T) { bootsWithout(t, readable) })

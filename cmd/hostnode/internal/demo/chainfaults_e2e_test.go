@@ -58,8 +58,8 @@ func (r *rig) must(err error) {
 	}
 }
 
-// newRig makes one; beside, if it is set, puts a liar before the wire. more are further
-// arguments of the host.
+// newRig makes a rig. beside, if it is set, adds a lying endpoint before the wire; more are
+// further arguments of the host.
 func newRig(t *testing.T, beat, period time.Duration, beside bool, more ...string) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hn") // Short, because of the sockets in it.
@@ -125,7 +125,7 @@ func (r *rig) startNode(bin, dir string, account events.Address) {
 	r.chain = nodetest.Remote{Client: r.eth.Client()}
 }
 
-// await waits for something that the chain or the host does.
+// await waits until a condition holds.
 func (r *rig) await(what string, ok func(context.Context) bool) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 4*time.Minute)
@@ -208,14 +208,14 @@ func (r *rig) head(ctx context.Context) *types.Header {
 	return h
 }
 
-// nextProof waits for a proof of a new period, and returns in the block that took it.
+// nextProof waits for a proof of a new period, and returns at the block that took it.
 func (r *rig) nextProof() {
 	r.t.Helper()
 	from := r.head(r.t.Context()).Number.Uint64() + 1
 	r.await("the next proof", func(ctx context.Context) bool { return r.logs(ctx, "ProofSubmitted", from) > 0 })
 }
 
-// nextPeriod waits until a period has begun, so that a fault has all of it.
+// nextPeriod waits until a period has begun, so that a fault lasts for all of it.
 func (r *rig) nextPeriod() {
 	r.t.Helper()
 	seconds := uint64(r.period / time.Second)
@@ -313,7 +313,7 @@ func nonceUsedElsewhere() chainFault {
 			log, err := os.ReadFile(filepath.Join(r.box.dir.Root, "host.log"))
 			return err == nil && strings.Contains(string(log), string(health.AlertUsedElsewhere))
 		})
-		r.nextProof() // A wallet's transaction ends nobody, however new the host is.
+		r.nextProof() // A wallet's transaction ends no host, however new it is.
 	}}
 }
 

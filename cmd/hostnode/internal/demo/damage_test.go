@@ -147,8 +147,8 @@ func logTo(s *said) *logrus.Entry {
 	return logrus.NewEntry(log)
 }
 
-// start starts a host in a copy of the directory that was damaged. It gives how many slots are hosted and what was
-// logged, or why the host did not start.
+// start starts a host in a damaged copy of the directory. It returns how many slots are hosted
+// and what was logged, or why the host did not start.
 func (h *hosting) start(t *testing.T, hurt func(dir string)) (n int, log string, refused *api.Problem) {
 	t.Helper()
 	root, err := os.MkdirTemp("", "hn")
@@ -218,8 +218,8 @@ var damages = map[string]func(t *testing.T, path string){
 // is a part of what the operator reads, about what is damaged and what to do.
 type fate struct{ refused, says string }
 
-// fates has, for each file of a data directory, what follows from each kind of damage, in the order of docs/restart.md.
-// SLOT is the directory of a slot.
+// fates lists, for each file of a data directory, what follows from each kind of damage, in the
+// order of docs/restart.md. SLOT is the directory of a slot.
 var fates = []struct {
 	file string
 	flip fate

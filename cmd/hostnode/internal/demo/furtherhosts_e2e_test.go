@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// furtherHosts begins further hosts with the key of the one that sells: on this machine, and
-// as on another one, where no lock tells: with nothing but the key, and with a backup that is
-// older than the newest proof. None of them begins, and the one that sells goes on.
+// furtherHosts starts further hosts with the key of the one that sells: on this machine, and as
+// if on another one, where there is no lock: with nothing but the key, and with a backup that
+// is older than the newest proof. None of them starts, and the one that sells goes on.
 func furtherHosts() chainFault {
 	return chainFault{"further hosts with the same key", func(r *rig) {
-		r.nextProof() // So that there is something to know of.
+		r.nextProof() // So that the chain has something of it.
 		backup := filepath.Join(r.t.TempDir(), "backup")
 		r.must(r.program(r.t.Context(), os.TempDir(), "backup", backup, "--data-dir", r.box.dir.Root).Run())
 		r.nextProof()
@@ -29,8 +29,8 @@ func furtherHosts() chainFault {
 			r.must(err)
 			r.must(os.WriteFile(filepath.Join(dir, "account.key"), key, 0o600))
 		}
-		// The locks of this machine are in its directory for temporary files; a socket as well,
-		// so its path is a short one, whatever the test is called.
+		// The locks of a machine are in its directory for temporary files. There is a socket,
+		// too, so the path is short, whatever the test's name.
 		elsewhere, err := os.MkdirTemp("", "hn")
 		r.must(err)
 		defer func() { r.must(os.RemoveAll(elsewhere)) }()
@@ -41,14 +41,14 @@ func furtherHosts() chainFault {
 	}}
 }
 
-// program is the program as it runs where temporary files are in a directory.
+// program is the program with a directory for its temporary files.
 func (r *rig) program(ctx context.Context, temp string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, r.box.binary, args...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp)
 	return cmd
 }
 
-// refused runs a further host in a directory, and demands that it ends by itself and says why.
+// refused runs a further host in a directory; it must end by itself and say why.
 func (r *rig) refused(dir, temp string, words ...string) {
 	r.t.Helper()
 	args := slices.Clone(r.box.args)

@@ -16,7 +16,7 @@ import (
 	"github.com/hostnode/hostnode/chain/nodetest"
 )
 
-// liar is an endpoint of the rig's chain that says what it is told to.
+// liar is an endpoint of the rig's chain that gives the answers that a test sets.
 type liar struct {
 	server *httptest.Server
 	fault  atomic.Pointer[nodetest.Fault]
@@ -35,7 +35,7 @@ func newLiar(r *rig) *liar {
 
 func (l *liar) say(f nodetest.Fault) { l.fault.Store(&f) }
 
-// lied begins the host anew while its first endpoint lies, and waits for a proof.
+// lied restarts the host while its first endpoint lies, and waits for a proof.
 func lied(lie nodetest.Lie) chainFault {
 	return chainFault{lie.Name, func(r *rig) {
 		r.await("all slots are filled", func(ctx context.Context) bool { return r.logs(ctx, "SlotFilled", 0) >= 3 })

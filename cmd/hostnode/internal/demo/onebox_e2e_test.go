@@ -97,7 +97,7 @@ func (b *oneBox) offer(t *testing.T, r events.Request) {
 	})
 }
 
-// drain throws the parsed log away; the file has it all.
+// drain discards the parsed log, which is in the file too.
 func (b *oneBox) drain(ctx context.Context) {
 	for {
 		select {
@@ -112,8 +112,8 @@ func TestCIHostAndChainKilledTogetherArePaid(t *testing.T) { killTogether(t, 1, 
 
 func TestHostAndChainKilledTogetherAtManyMomentsArePaid(t *testing.T) { killTogether(t, 3, 3) }
 
-// killTogether sells in one process that is killed some times in each of some
-// sales, at moments drawn over the life of a sale.
+// killTogether sells in one process, which is killed several times in each sale, at random
+// moments of the sale's life.
 func killTogether(t *testing.T, sales, kills int) {
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv("HOSTNODE_TEST_SEED"); text != "" {
@@ -198,8 +198,8 @@ func (b *oneBox) settled(t *testing.T, c *client, r events.Request) {
 
 func newAPI(dir datadir.Layout) *api.Client { return api.NewClient(dir.Socket()) }
 
-// account audits the record: all slots finished and paid, nothing left over, and nothing
-// found but by rules that are known. It returns how many proofs were missed.
+// account audits the record: all slots are finished and paid, nothing is left over, and only
+// the expected rules have findings. It returns how many proofs were missed.
 func (b *oneBox) account(t *testing.T, slots int, known ...audit.Rule) (missed int) {
 	t.Helper()
 	store, _, err := embedded.Open(b.dir.Events(), embedded.Config{})

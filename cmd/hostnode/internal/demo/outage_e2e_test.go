@@ -101,8 +101,8 @@ func TestAHostThatStartsWithoutItsEventStoreMissesNothing(t *testing.T) {
 	}
 }
 
-// A wallet's transaction with the host's key is one that the outbox does not know: nobody
-// can tell without the record that no other host sent it. The start tells then.
+// The outbox does not know a wallet's transaction with the host's key, and without the record
+// it could be another host's. The start finds out later.
 func TestAHostWithoutItsEventStoreSendsNothingWhenItsAccountIsUsedElsewhere(t *testing.T) {
 	r, s, _ := hostsOverAServer(t)
 	r.must(r.box.kill())

@@ -18,7 +18,7 @@ func TestAFileThatCannotBeReadIsCalledSo(t *testing.T) {
 		}
 	}
 	refused := []string{dir, filepath.Join(dir, "none")}
-	if os.Geteuid() != 0 { // Who is root may read everything.
+	if os.Geteuid() != 0 { // Root may read everything.
 		refused = append(refused, others)
 	}
 	for _, file := range refused {

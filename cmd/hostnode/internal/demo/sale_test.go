@@ -44,14 +44,14 @@ type stage struct {
 	halt       context.CancelFunc // lets the chain stand still
 }
 
-// set builds a stage with a request for a period of proofs. The host fetches from the
-// given source.
+// set builds a stage with a request that lasts for one period of proofs. The host fetches from
+// the given source.
 func set(t *testing.T, source func(c *client) string) *stage {
 	t.Helper()
 	return setFor(t, 1, source)
 }
 
-// setFor is set for so many periods.
+// setFor is set for a number of periods.
 func setFor(t *testing.T, periods int, source func(c *client) string) *stage {
 	t.Helper()
 	ctx, dir := t.Context(), t.TempDir()
@@ -136,8 +136,7 @@ func (s *stage) progress(ctx context.Context) (Progress, error) {
 	return p, err
 }
 
-// sell offers capacity, posts the request, and waits until it is over and no
-// sale is left.
+// sell offers space, posts the request, and waits until it is over and no sale is left.
 func (s *stage) sell(t *testing.T) {
 	t.Helper()
 	s.over(t, s.begin(t))
@@ -157,7 +156,7 @@ func poll(t *testing.T, done func(context.Context) bool) {
 	}
 }
 
-// begin offers capacity and posts the request.
+// begin offers space and posts the request.
 func (s *stage) begin(t *testing.T) events.RequestID {
 	t.Helper()
 	poll(t, func(ctx context.Context) bool {
@@ -183,7 +182,7 @@ func (s *stage) over(t *testing.T, id events.RequestID) {
 	})
 }
 
-// phases counts the sales by how they ended; the record must be clean.
+// phases counts the sales by the phase in which they ended; the audit must be clean.
 func (s *stage) phases(t *testing.T) map[string]int {
 	t.Helper()
 	report, err := audit.Run(t.Context(), s.store, audit.Options{})
@@ -224,8 +223,8 @@ func TestAHostSellsAllSlotsAndIsPaid(t *testing.T) {
 	}
 }
 
-// A client whose blocks are not what their names say: every slot is let go,
-// and everything comes back.
+// The client's blocks do not match their names: every slot is let go, and everything comes
+// back.
 func TestContentThatDoesNotMatchIsLetGo(t *testing.T) {
 	s := set(t, func(c *client) string {
 		honest := storage.NewHandler(c.dataset)

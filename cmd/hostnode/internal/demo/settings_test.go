@@ -81,7 +81,7 @@ func eachSetting(t *testing.T, demo shown) {
 		}
 		section, _, _ := strings.Cut(setting.Key, ".")
 		if err := demo.check(given.Config); demo.fixed[setting.Key] != "" {
-			named := strings.Contains(fmt.Sprint(err), section) || beside[setting.Key] != nil // That is named first.
+			named := strings.Contains(fmt.Sprint(err), section) || beside[setting.Key] != nil // The error names it first.
 			if !errors.Is(err, api.ErrDemoOptions) || !named {
 				t.Errorf("%s is taken, and then ignored: %v", setting.Key, err)
 			}

@@ -49,7 +49,7 @@ func (s *recordServer) backup(to string) {
 	s.r.must(s.start())
 }
 
-// restore starts the server on another record, and gives the one that it had.
+// restore starts the server on another record, and returns the one that it had.
 func (s *recordServer) restore(from string) (before string) {
 	s.r.t.Helper()
 	s.r.must(s.kill())
@@ -60,7 +60,7 @@ func (s *recordServer) restore(from string) (before string) {
 	return before
 }
 
-// events is how many events a record has whose server is down.
+// events is the number of events in a record whose server is down.
 func (r *rig) events(dir string) events.Position {
 	r.t.Helper()
 	store, _, err := embedded.Open(dir, embedded.Config{})
@@ -71,7 +71,7 @@ func (r *rig) events(dir string) events.Position {
 	return head
 }
 
-// says waits until a command beside the host says all of some words.
+// says waits until a command beside the host prints all of some texts.
 func (r *rig) says(command string, words ...string) {
 	r.t.Helper()
 	args := append(strings.Fields(command), "--data-dir", r.box.dir.Root)
@@ -112,8 +112,8 @@ func (r *rig) offers(id byte, req events.Request) {
 	})
 }
 
-// goneBack is a host that sells three slots while its record goes back beneath it to before
-// the sale. It returns when the host has been started on the older record, with the whole one.
+// goneBack is a host that sells three slots, until its server is restored to before the sale.
+// It returns the whole record when the host has been started on the older one.
 func goneBack(t *testing.T) (r *rig, s *recordServer, whole string, req events.Request) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -138,7 +138,7 @@ func goneBack(t *testing.T) (r *rig, s *recordServer, whole string, req events.R
 	r.await("all slots are filled", func(ctx context.Context) bool { return r.logs(ctx, "SlotFilled", 0) >= 3 })
 	r.nextProof()
 
-	// Beneath a host that runs: nothing is written, and proofs go out.
+	// While the host runs, nothing is written, and proofs go out.
 	older := r.events(backup)
 	whole = s.restore(backup)
 	r.says("status", "NOT SELLING", "the event store has gone back", "bring the right event store back")
@@ -155,7 +155,7 @@ func goneBack(t *testing.T) (r *rig, s *recordServer, whole string, req events.R
 	}
 	r.must(s.start())
 
-	// A start goes on with it, names what is lost, and proves.
+	// A start continues the older record, names what is lost, and proves.
 	r.must(r.box.start())
 	r.says("status", "NOT SELLING", "the event store is older than this host",
 		"1 offers and", "offer "+events.AvailabilityID{2}.String())
@@ -164,8 +164,7 @@ func goneBack(t *testing.T) (r *rig, s *recordServer, whole string, req events.R
 	return r, s, whole, req
 }
 
-// finished waits for the end of all sales and demands that the auditor knows of the loss
-// and of nothing worse.
+// finished waits for the end of all sales; the auditor must report the loss and nothing worse.
 func (s *recordServer) finished(req events.Request, slots int) {
 	r := s.r
 	r.t.Helper()
@@ -198,8 +197,8 @@ func TestAHostWhoseRecordGoesBackProvesAndSellsAgainWhenItIsTold(t *testing.T) {
 	s.finished(first, 6)
 }
 
-// The way back, as docs/record.md has it: what was written to the wrong store is what the
-// right one lacks now.
+// The way back, as docs/record.md describes it: now the right store lacks what was written to
+// the wrong one.
 func TestAHostThatWasStartedOnTheWrongRecordGoesOnWithTheRightOne(t *testing.T) {
 	r, s, whole, req := goneBack(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

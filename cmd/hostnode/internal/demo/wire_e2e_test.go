@@ -86,7 +86,7 @@ func (c *severable) pass(to, from net.Conn) {
 	}
 }
 
-// sever cuts the lines that exist; new ones are whole.
+// sever cuts the present connections; new ones are not cut.
 func (w *wire) sever() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

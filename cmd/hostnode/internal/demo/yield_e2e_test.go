@@ -11,9 +11,9 @@ import (
 	"github.com/hostnode/hostnode/chain/nodetest"
 )
 
-// yields lets chain time stand still while the host of this box proves or downloads, so
-// that a slow machine costs time and no proofs. Faults are as they are: a host that
-// cannot see the chain does not prove, and time goes on. It ends with ctx.
+// yields stops chain time while the host of this box proves or downloads, so that a slow
+// machine costs time but no proofs. It does not soften faults: while a host cannot see the
+// chain it does not prove, and time goes on. It ends with ctx.
 func (b *oneBox) yields(ctx context.Context, ipc string) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -29,7 +29,7 @@ func (b *oneBox) yields(ctx context.Context, ipc string) {
 		case <-ctx.Done():
 			return
 		}
-		if line == nil { // The chain's process is killed at times; it begins anew unpaused.
+		if line == nil { // The chain's process may be killed; a new one begins unpaused.
 			var err error
 			if line, err = ethclient.DialContext(ctx, ipc); err != nil {
 				continue

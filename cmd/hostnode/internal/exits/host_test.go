@@ -40,8 +40,7 @@ type host struct {
 	host    *actors.Host
 	// sealed is called after each block that until sealed.
 	sealed func()
-	// told are the events of each sale as far as they were read: tests ask for them
-	// again and again.
+	// told caches the events of each sale, because tests read them again and again.
 	told map[events.SlotID][]messages.SaleEvent
 }
 
@@ -97,13 +96,12 @@ type options struct {
 	slots     int    // of one request; default 1
 	source    string // of blocks; default the client's
 	recipient events.Address
-	// finalBlocks is after how many blocks a fill that is gone was not reorganised
-	// away; default 3.
+	// finalBlocks is the number of blocks after which a fill is final; default 3.
 	finalBlocks uint64
 	noOffer     bool                                            // there is no availability before offer is called
 	collateral  uint64                                          // of the availability; default all that the host has
 	poor        bool                                            // the account has its money already
-	takeOver    bool                                            // the account hosts already, and the record is new
+	takeOver    bool                                            // the account hosts slots already, and the record is new
 	workers     int                                             // default the host's
 	quiet       bool                                            // nothing but warnings is logged
 	sparing     bool                                            // the prover hashes each slot once, and later only compares it
@@ -194,7 +192,7 @@ func (w *world) start(name string, o options) *host {
 	return h
 }
 
-// stop ends the host in good order; a second call does nothing.
+// stop shuts the host down; a second call does nothing.
 func (h *host) stop() {
 	if h.host == nil {
 		return
@@ -229,8 +227,8 @@ func (h *host) terms() capacity.Offer {
 	}
 }
 
-// fillsInVain lets the host send its fill, and does something that is taken first of
-// the block that has the fill.
+// fillsInVain lets the host send its fill, and sends another transaction that comes first in
+// the block with the fill.
 func (h *host) fillsInVain(c events.SlotCall, first func()) {
 	h.t.Helper()
 	h.prover.stop(errBusy)
@@ -255,7 +253,7 @@ func (h *host) fillsInVain(c events.SlotCall, first func()) {
 	first()
 }
 
-// picks waits until the host has begun with a slot of a request, and says which.
+// picks waits until the host has begun a sale of a request, and returns its slot.
 func (h *host) picks(r events.Request) (c events.SlotCall) {
 	h.t.Helper()
 	h.until("the host begins with a slot", func() bool {
@@ -276,9 +274,9 @@ func (h *host) comesTo(c events.SlotCall, p sale.Phase) {
 }
 
 const (
-	// patience is for the machine, so that a test that cannot go on says so.
+	// patience bounds a wait by the machine's clock, so that a test that cannot go on fails.
 	patience = 4 * time.Minute
-	// maxBlocks is the same for the chain.
+	// maxBlocks bounds a wait in blocks.
 	maxBlocks = 2000
 )
 
@@ -311,8 +309,8 @@ func (h *host) until(what string, holds func() bool) {
 	}
 }
 
-// owedPatience is how many looks a host gets that owes a proof and seems to do nothing:
-// it may be between two tries. It is for the machine, like patience.
+// owedPatience is how often a host that owes a proof and seems to do nothing is looked at
+// again: it may be between two tries.
 const owedPatience = 5_000
 
 // owes reports whether a proof is owed that the host could make now, and that is not on
@@ -345,7 +343,7 @@ func (h *host) idle(ctx context.Context) bool {
 		return false
 	}
 	for _, p := range st.Pools {
-		// A transaction may wait for its confirmations, which are blocks.
+		// A transaction may wait for its confirmations, for which blocks must come.
 		if p.Name != "transactions" && p.Name != "proofs on their way" && p.Running+p.Waiting > 0 {
 			return false
 		}

@@ -24,7 +24,7 @@ func brief() terms {
 	return terms{probability: noProofs, expiry: 160 * time.Second, duration: 400 * time.Second, maxLoss: 1}
 }
 
-// The policy's window reaches this host when no fill is possible any more.
+// The dispersal window reaches this host only when no fill is possible any more.
 func TestASlotThatThePolicyRefusesIsNotBegun(t *testing.T) {
 	w := newWorld(t)
 	asked := make(chan struct{}, 1)
@@ -73,7 +73,7 @@ func TestASlotWithoutPlaceForAReservationIsLetGo(t *testing.T) {
 	h.closeOffer()
 	h.reserve.open()
 	h.settles(c, outcome{
-		phase: sale.Ignored, slot: events.SlotFree, reserved: true, // All places are taken, none by us.
+		phase: sale.Ignored, slot: events.SlotFree, reserved: true, // All reservations are taken, none by us.
 		story: append([]string{"CapacityReserved", "SaleIgnored"}, letGo...),
 	})
 	h.nothingLeft(0)
@@ -197,7 +197,7 @@ func TestARequestThatFailsBeforeOurFillReturnsEverything(t *testing.T) {
 	c := callOf(r, 0)
 	rivals[0].frees(c)
 	h.comesTo(c, sale.InitialProving)
-	rivals[1].frees(callOf(r, 1)) // One more than the request can bear.
+	rivals[1].frees(callOf(r, 1)) // One more than the request may lose.
 	h.settles(c, outcome{
 		phase: sale.Failed, slot: events.SlotFailed, story: append([]string{"SlotStored", "SaleFailed"}, letGo...),
 	})

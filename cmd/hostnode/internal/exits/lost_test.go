@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// The rows of this file cost collateral, or end a fill that was.
+// The rows of this file cost collateral, or undo a fill.
 
 func TestARequestThatOthersFailAfterOurFillCostsTheCollateral(t *testing.T) {
 	w := newWorld(t)
@@ -39,7 +39,7 @@ func TestARequestThatOthersFailAfterOurFillCostsTheCollateral(t *testing.T) {
 	})
 }
 
-// watchdog marks missing proofs of a slot as the contract takes it, most of them.
+// watchdog marks most missing proofs of a slot as soon as the contract accepts it.
 type watchdog struct {
 	w     *world
 	slot  events.SlotID
@@ -72,7 +72,7 @@ func (d *watchdog) look() {
 	}
 }
 
-// What a marked miss takes from the collateral, and what the validator gets of it.
+// What a marked miss takes from the collateral, and the validator's part of it.
 const (
 	slash  = collateral * 20 / 100
 	reward = slash * 20 / 100

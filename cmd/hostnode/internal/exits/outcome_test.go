@@ -28,7 +28,7 @@ type purses struct {
 	held map[string]events.Amount
 }
 
-// count reads the balances.
+// count reads the balances of everybody named.
 func (w *world) count(names ...string) purses {
 	w.t.Helper()
 	p := map[string]events.Amount{
@@ -40,7 +40,7 @@ func (w *world) count(names ...string) purses {
 	return purses{w.now(), p}
 }
 
-// changes are by how much balances changed since, without those that did not.
+// changes are the differences of balances since then, without zeros.
 func (w *world) changes(since purses) map[string]string {
 	w.t.Helper()
 	changes := map[string]string{}
@@ -70,14 +70,14 @@ type outcome struct {
 	phase sale.Phase
 	// slot is the slot on chain at the end.
 	slot events.SlotState
-	// reserved says that our reservation of the slot stays in the contract, where
-	// nobody can take it back. It is asked of free slots only.
+	// reserved says that our reservation of the slot stays in the contract, where nobody can
+	// take it back. It is checked for free slots only.
 	reserved bool
-	// story are the events of the sale from the first named one on.
+	// story lists the events of the sale, beginning with the first that it names.
 	story []string
 }
 
-// settles lets the sale of a slot come to its end, and holds all that is left of it to
+// settles lets the sale of a slot come to its end, and compares everything that is left with
 // the matrix: the ledger, the disk, the contract's list, the events, and the audit.
 func (h *host) settles(c events.SlotCall, want outcome) {
 	h.t.Helper()
@@ -101,7 +101,7 @@ func (h *host) settles(c events.SlotCall, want outcome) {
 	}
 }
 
-// moved holds the changes of all balances to what they should be, by name.
+// moved compares the changes of all balances, by name, with those that are expected.
 func (w *world) moved(since purses, want map[string]int64) {
 	w.t.Helper()
 	texts := map[string]string{}
@@ -118,8 +118,8 @@ func (w *world) moved(since purses, want map[string]int64) {
 // earned is what a slot earns between two points of chain time.
 func earned(from, to time.Time) int64 { return seconds(int64(to.Sub(from) / time.Second)) }
 
-// nothingLeft holds the host to what is so when all its sales are settled. The audit
-// finds what breaks the given rules, and nothing else.
+// nothingLeft checks what must hold when all sales of the host are settled. The audit finds
+// breaches of the given rules, and no others.
 func (h *host) nothingLeft(lost int64, broken ...audit.Rule) {
 	h.t.Helper()
 	ctx := h.t.Context()

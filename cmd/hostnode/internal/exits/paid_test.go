@@ -90,8 +90,8 @@ func TestACancelledRequestPaysItsRecipient(t *testing.T) {
 	w.moved(before, map[string]int64{"client": -reward, "treasury": reward})
 }
 
-// running is a request that has started: rivals a, b and c have its slots.
-// The host offers nothing before that is so.
+// running is a request that has started: rivals a, b and c have its slots. The host offers
+// nothing before that.
 func (h *host) running(o terms) (events.Request, []rival) {
 	h.t.Helper()
 	r := h.w.post(o)
@@ -128,7 +128,7 @@ func TestASlotThatTheRecordDoesNotKnowIsAdoptedAndPaid(t *testing.T) {
 	w := newWorld(t)
 	w.give("host", hostTokens)
 	before := w.count()
-	ours := w.brute("host") // The host of before, whose record is lost.
+	ours := w.brute("host") // The former host, whose record is lost.
 	r := w.post(terms{probability: noProofs, expiry: 200 * time.Second, duration: 400 * time.Second, maxLoss: 1})
 	ours.takes(callOf(r, 0))
 	filledAt := w.now()

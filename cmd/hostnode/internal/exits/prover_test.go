@@ -20,12 +20,12 @@ import (
 	"github.com/hostnode/hostnode/storage"
 )
 
-// wholeReader is the fake in place of Groth16: it reads a slot from the disk, holds
-// every block of it to the dataset's root, and gives a number that stands for a
-// proof. Whether a slot is there and undamaged it finds out as truly as the real one.
+// wholeReader is the fake in place of Groth16: it reads a slot from the disk, verifies every
+// block against the dataset's root, and returns a number that stands for a proof. It finds
+// missing and damaged slots as reliably as the real prover.
 type wholeReader struct {
 	repo *storage.Repo
-	// sparing remembers the sum of each block that was hashed and found good.
+	// sparing remembers the checksum of each block that was hashed and found good.
 	sparing bool
 
 	mu      sync.Mutex
@@ -35,7 +35,7 @@ type wholeReader struct {
 
 var _ port.Prover = (*wholeReader)(nil)
 
-// errBusy is trouble that may pass.
+// errBusy is a temporary failure.
 var errBusy = errors.New("the prover has no time")
 
 func (p *wholeReader) KeyHash() string { return keyHash }

@@ -32,8 +32,8 @@ func refilled(t *testing.T, marks int) (*host, events.SlotCall, *watchdog, purse
 	return h, c, w.watchdog(c.Slot, marks), before
 }
 
-// paidAfterRefill holds the end of a slot that was filled twice to the matrix: the first
-// collateral is lost, and the second attempt is paid as if nothing had been.
+// paidAfterRefill compares the end of a slot that was filled twice with the matrix: the first
+// collateral is lost, and the second attempt is paid in full.
 func (h *host) paidAfterRefill(c events.SlotCall, before purses) {
 	h.t.Helper()
 	h.settles(c, outcome{
@@ -134,13 +134,13 @@ func TestASlotThatWasTakenWhileTheHostWasDownIsFilledAgainAndPaid(t *testing.T) 
 			if want := was.Collateral.String(); !lost || e.GetCollateralLost() != want {
 				t.Errorf("settled with a loss of %s, the slot told as lost: %t; want %s", e.GetCollateralLost(), lost, want)
 			}
-			return // The next attempt lost nothing, which the ledger has shown.
+			return // The next attempt lost nothing, as the ledger shows.
 		}
 	}
 	t.Error("the first attempt was never settled")
 }
 
-// What was owed in silence is told when the host is back, and what it cost is read.
+// Misses while the host was down are reported when it is back, with what they cost.
 func TestMissesWhileTheHostWasDownAreToldWithWhatTheyCost(t *testing.T) {
 	h, c, dog, before := refilled(t, 1)
 	h, was := h.goesDown(c, dog)

@@ -60,7 +60,7 @@ func TestManySlotsAreProvenForLong(t *testing.T) {
 // What a host asks of the chain in a block in which no proof is due does not grow
 // with the slots that it hosts.
 func TestTheChainIsAskedAsOftenForManySlotsAsForFew(t *testing.T) {
-	const few = 1.2 // The machine's pace has its part in when the chain is asked.
+	const few = 1.2 // When the chain is asked depends partly on the machine's speed.
 	least := 0.0
 	eachNumberOfSlots(t, func(t *testing.T, slots int) {
 		s := newSoak(t, slots, noProofs, 24*time.Hour, options{})
@@ -148,7 +148,7 @@ func tell(t *testing.T, blocks uint64, asked map[string]uint64) {
 	}
 }
 
-// proofCount is what became of duties.
+// proofCount counts the outcomes of duties.
 type proofCount struct{ submitted, missed, excused uint64 }
 
 func (h *host) proofs(slots []events.SlotID) (p proofCount) {
@@ -179,7 +179,7 @@ func (h *host) whyMissed(slot events.SlotID) string {
 	return strings.Join(reasons, "\n    ")
 }
 
-// whatWasSent tells of the transactions with the proofs of a period.
+// whatWasSent describes the transactions with the proofs of a period.
 func (h *host) whatWasSent(slot events.SlotID, period uint64) (told []string) {
 	prefix := fmt.Sprintf("proof:%s:%d:", slot, period)
 	for r, err := range h.store.ReadStream(h.t.Context(), events.TxStream(h.market.Account()), events.ReadStream{}) {
@@ -207,8 +207,8 @@ func (h *host) sales() []sale.State {
 	return all
 }
 
-// soakHold is how long a block waits at most for proofs that are due and not sent: one
-// may wait for a block itself. As many as may be in flight are not waited for.
+// soakHold is how long a block waits at most for proofs that are due and not sent, because a
+// proof may itself wait for a block. No block waits once as many are in flight as may be.
 const (
 	soakHold   = 2 * time.Second
 	soakFlying = 16

@@ -22,8 +22,9 @@ func (h *host) validator() validator.Status {
 	return *s.Validator
 }
 
-// quietLooks is for how many looks a marking may be about to be sent. It fits the block
-// after the one at which the contract was asked; in a later one its pointer may have wrapped.
+// quietLooks is how often the host is looked at before a block is sealed: a marking may be
+// about to be sent, which fits the block after the one at which the contract was asked, and
+// perhaps no later one.
 const quietLooks = 2000
 
 // toSend is how many markings are neither in the mempool nor in the newest block, where

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	if shared.chain != nil {
 		_ = shared.data.Close()
-		_ = shared.chain.Close() // The directory goes anyway.
+		_ = shared.chain.Close() // The directory is removed anyway.
 	}
 	_ = os.RemoveAll(shared.dir)
 	os.Exit(code)
@@ -109,14 +109,14 @@ func newWorld(t *testing.T) *world {
 	return newWorldOf(t, func(*events.MarketConfig) {})
 }
 
-// newWorldOf is a world whose market has other terms than the default.
+// newWorldOf is a world whose market has another configuration.
 func newWorldOf(t *testing.T, change func(*events.MarketConfig)) *world {
 	t.Helper()
 	return deployed(t, devchain.DeployConfig{VerifierCode: common.FromHex(contractstest.DummyVerifierMetaData.Bin)},
 		keyHash, change)
 }
 
-// deployed is a world with a verifier that takes proofs of the key with that hash.
+// deployed is a world with a verifier for the proving key with that hash.
 func deployed(
 	t *testing.T, with devchain.DeployConfig, keyHash string, change func(*events.MarketConfig),
 ) *world {
@@ -171,7 +171,7 @@ func (w *world) give(name string, tokens uint64) {
 	})
 }
 
-// drive runs what sends transactions, and seals a block whenever one waits.
+// drive runs a function that sends transactions, and seals a block whenever one waits.
 func (w *world) drive(f func(context.Context) error) {
 	w.t.Helper()
 	ok(w.t, w.try(f))
@@ -203,8 +203,8 @@ func (w *world) seal(n uint64) {
 
 func (w *world) now() time.Time { return w.chain.Head().Time }
 
-// highTip, in wei for one gas, is more than a host offers: what the test sends is taken
-// first of its block.
+// highTip, in wei for one gas, is more than a host offers, so that the test's transaction comes
+// first in its block.
 const highTip = 50_000_000_000
 
 // mined sends a call of an account and seals the block that takes it.

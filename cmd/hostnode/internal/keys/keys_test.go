@@ -11,7 +11,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// The first account of every tutorial, so nobody's secret.
+// The first account of every tutorial, so it is no secret.
 const (
 	knownKey     = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 	knownAddress = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"

@@ -23,7 +23,7 @@ import (
 	"github.com/hostnode/hostnode/events/esdb"
 )
 
-// waiting is the start of a host in a data directory, over a chain of others.
+// waiting is the start of a host in a data directory, on a chain that is not embedded.
 func waiting(t *testing.T) *Process {
 	t.Helper()
 	c := config.Default()
@@ -97,8 +97,8 @@ func TestAChainOfOurOwnStandsStillAndNeedsNoProofs(t *testing.T) {
 	}
 }
 
-// What proves begins with the first answer that says that the store is away, or when there
-// is none for a while, and has ended when the start goes on.
+// The proving begins with the first answer that says that the store is away, or without an
+// answer for a while, and has ended when the start goes on.
 func TestProvingBeginsWhenTheStoreIsAwayAndEndsBeforeTheStartGoesOn(t *testing.T) {
 	away := fmt.Errorf("append: %w", events.ErrAway)
 	refused := errors.New("refused")
@@ -123,7 +123,7 @@ func TestProvingBeginsWhenTheStoreIsAwayAndEndsBeforeTheStartGoesOn(t *testing.T
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := waiting(t)
-			used(t, p, events.Address{1}) // Whose key is lost, so that it says that it began.
+			used(t, p, events.Address{1}) // Its key is lost, so that it reports that it began.
 			synctest.Test(t, func(t *testing.T) {
 				asked, began := 0, false
 				err := p.untilRecordAnswers(t.Context(), func() error {
@@ -160,7 +160,7 @@ func (u *unwilling) Append(
 	return u.Store.Append(ctx, stream, expected, batch)
 }
 
-// As a server without a quorum does.
+// A server without a quorum answers like that.
 func TestAStoreThatTakesNothingIsWaitedForBeforeTheHostBegins(t *testing.T) {
 	p, me := waiting(t), events.Address{1}
 	used(t, p, me)
@@ -175,7 +175,7 @@ func TestAStoreThatTakesNothingIsWaitedForBeforeTheHostBegins(t *testing.T) {
 	})
 }
 
-// As a leader that is cut off, which goes on serving reads: the host has not begun.
+// A leader that is cut off goes on serving reads; the host has not begun.
 func TestAStoreThatDoesNotTakeTheStartOfTheHostIsAway(t *testing.T) {
 	for begun, want := range map[bool]error{false: events.ErrAway, true: nil} {
 		if err := answers(t.Context(), events.NewMemory(), begun); !errors.Is(err, want) {

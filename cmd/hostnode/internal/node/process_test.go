@@ -54,8 +54,8 @@ func TestAStoreThatGoesAwayAtTheStartIsWaitedFor(t *testing.T) {
 	}
 }
 
-// What the process before this one said last may be in the record only after this one
-// has looked: then a start begins again, as the next process would.
+// The last append of an earlier process may arrive after this process has read the record: then
+// a start begins again, as the next process would.
 func TestAStartThatMeetsALateWordOfTheOneBeforeBeginsAgain(t *testing.T) {
 	late := fmt.Errorf("start the host: %w", shell.ErrTakenOver)
 	other := errors.New("another reason")

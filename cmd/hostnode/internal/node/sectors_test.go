@@ -84,8 +84,7 @@ func write(t *testing.T, text string, mode os.FileMode) string {
 	return path
 }
 
-// sealing is a host of its own on the embedded chain, with blocks faster than those of any
-// other.
+// sealing is a host on the embedded chain, with faster blocks than usual.
 func sealing(t *testing.T) config.Config {
 	c := config.Default()
 	c.DataDir = t.TempDir()
@@ -112,7 +111,7 @@ func run(t *testing.T, c config.Config, while func(*Process)) {
 	}
 }
 
-// until waits for what the host says of its sectors.
+// until waits until the host's sectors meet a condition.
 func until(t *testing.T, p *Process, what string, holds func([]sectors.Standing) bool) {
 	t.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)

@@ -25,7 +25,7 @@ var (
 	slot = events.SlotID{0x51, 0x07}
 )
 
-// streams are one of each machine, with the examples of its codec table.
+// streams has one stream for each machine, with the examples of its codec table.
 func streams() map[string]string {
 	return map[string]string{
 		"SaleStarted": events.SaleStream(me, slot), "QuotaSet": events.CapacityStream(me),
@@ -94,7 +94,7 @@ func TestEveryMachineHasAState(t *testing.T) {
 		}
 		folded += len(r.History)
 	}
-	const ofSnapshots = 1 // They are no part of the record.
+	const ofSnapshots = 1 // They are not part of the record.
 	if all := slices.Collect(catalog.Codec().Entries()); folded < len(all)-ofSnapshots {
 		t.Errorf("%d of %d kinds of events belong to a machine", folded, len(all))
 	}

@@ -30,8 +30,8 @@ type fakeServer struct {
 	mu   sync.Mutex
 	all  map[string]*fakeProjection
 	told []string // every call that changes something
-	// hidden says that definitions are not shown to this user, locked that only
-	// administrators manage projections, and this is none.
+	// hidden: this user may not read definitions. locked: only administrators manage
+	// projections, and this user is none.
 	hidden, locked bool
 	// racing is a projection that somebody else makes before the next creation.
 	racing string
@@ -146,7 +146,7 @@ func (f *fakeServer) Delete(_ context.Context, r *projections.DeleteReq) (*proje
 	case !r.GetOptions().GetDeleteStateStream() || !r.GetOptions().GetDeleteCheckpointStream():
 		return nil, status.Error(codes.InvalidArgument, "its streams would stay")
 	}
-	p.state, p.stopping = "Deleting", 2 // The second list is the last that has it.
+	p.state, p.stopping = "Deleting", 2 // It is in the second list for the last time.
 	f.left["$projections-"+name], f.left["$projections-"+name+"-checkpoint"] = true, true
 	return &projections.DeleteResp{}, nil
 }

@@ -47,7 +47,7 @@ func install(t *testing.T, s *serverviews.Server) []serverviews.Change {
 	return changes
 }
 
-// all is that the same became of each projection.
+// all returns the same change for each projection.
 func all(done serverviews.Done) []serverviews.Change {
 	var changes []serverviews.Change
 	for _, p := range js.All() {
@@ -129,8 +129,7 @@ func TestWhatStoppedOrFaultedIsStarted(t *testing.T) {
 	}
 }
 
-// TestAProjectionThatFaultsOnAColdEngineIsStartedAgain: install said success, and
-// seconds later it had ended.
+// TestAProjectionThatFaultsOnAColdEngineIsStartedAgain: it faults seconds after it was started.
 func TestAProjectionThatFaultsOnAColdEngineIsStartedAgain(t *testing.T) {
 	const slow = "The hostnode-slot projection failed to process event.\nTimeoutException: Projection script took too " +
 		"long to execute (took: 00:00:00.3, allowed: 00:00:00.2500000\n   at Jint.Engine()"
@@ -292,8 +291,8 @@ func TestAServerThatDoesNotAnswerIsAway(t *testing.T) {
 	}
 }
 
-// TestACallThatHangsIsLeft: the client can wait for a node without looking at
-// its context, and panics in places.
+// TestACallThatHangsIsLeft: the client may wait for a node without regard to its context, and
+// may panic.
 func TestACallThatHangsIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
