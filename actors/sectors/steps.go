@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
