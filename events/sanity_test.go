@@ -100,8 +100,8 @@ func TestARootIsCanonicalBelowTheFieldOrder(t *testing.T) {
 	})
 }
 
-// Whatever a contract holds, checking it neither panics nor overflows, and
-// what is sound can be priced.
+// Whatever a contract holds, checking it neither panics nor overflows, and a sound request has
+// a price.
 func TestNoRequestIsTooStrangeToCheck(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawRequest(t)

@@ -125,7 +125,7 @@ func FuzzStreamMetadata(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q, written again as %s: %v", data, m.Marshal(), err)
 		}
-		// The text of the keys of others may change, their meaning may not.
+		// The text of foreign keys may change, but not their meaning.
 		if d := cmp.Diff(m, again, cmpopts.IgnoreFields(StreamMetadata{}, "Custom")); d != "" {
 			t.Fatalf("%q, written again (-first +second):\n%s", data, d)
 		}
@@ -135,7 +135,7 @@ func FuzzStreamMetadata(f *testing.F) {
 		for key, value := range m.Custom {
 			var first, second any
 			if json.Unmarshal(value, &first) != nil || json.Unmarshal(again.Custom[key], &second) != nil {
-				continue // Numbers beyond any type are no business of ours.
+				continue // Numbers beyond any type are not ours.
 			}
 			if d := cmp.Diff(first, second); d != "" {
 				t.Fatalf("%q: key %q, written again (-first +second):\n%s", data, key, d)

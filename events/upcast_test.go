@@ -12,9 +12,9 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// endedTable is a table in which RequestEnded has a past. Version 1 said the
-// time as "when"; version 2 said it as "at", and had a reason that version 3
-// does not have. In version 1 it was called RequestOver.
+// endedTable is a table in which RequestEnded has a past. In version 1 it was called
+// RequestOver and its time was "when"; in version 2 the time was "at", and it had a reason,
+// which version 3 does not have.
 func endedTable() []Entry {
 	return []Entry{{
 		Name: "RequestEnded", Aliases: []string{"RequestOver"}, Version: 3,
@@ -27,7 +27,7 @@ func endedTable() []Entry {
 					return err
 				}
 				if reason == "unknown" {
-					f.Drop("at") // Nobody knew the time either.
+					f.Drop("at") // The time was not known either.
 				}
 				f.Drop("reason")
 				return nil
@@ -46,7 +46,7 @@ func TestEveryOlderVersionIsReadAsTheNewest(t *testing.T) {
 		want    proto.Message
 	}{
 		{"RequestOver", 1, `{"when":"1970-01-01T00:00:07Z"}`, ended},
-		{"RequestOver", 0, `{"when":"1970-01-01T00:00:07Z"}`, ended}, // Says no version: the first.
+		{"RequestOver", 0, `{"when":"1970-01-01T00:00:07Z"}`, ended}, // No version means the first.
 		{"RequestEnded", 2, `{"at":"1970-01-01T00:00:07Z","reason":"time"}`, ended},
 		{"RequestEnded", 2, `{"at":"1970-01-01T00:00:07Z","reason":"unknown"}`, timeless},
 		{"RequestEnded", 3, `{"at":"1970-01-01T00:00:07Z"}`, ended},

@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// mutate puts foreign numbers into an example.
+// mutate replaces the numbers of an example.
 func mutate(m proto.Message, size uint64, tokens string) {
 	switch e := m.(type) {
 	case *messages.QuotaSet:

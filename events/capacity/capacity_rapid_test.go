@@ -17,8 +17,8 @@ import (
 // source draws numbers below n: from rapid, or from the bytes of a fuzzer.
 type source func(n int) int
 
-// anyCommand draws from so few ids and sizes that commands meet each other, and
-// mostly such that make sense.
+// anyCommand draws from few ids and sizes, so that commands concern the same things, and draws
+// mostly valid commands.
 func anyCommand(draw source, s State) Command {
 	at := start.Add(time.Duration(draw(100)) * time.Second)
 	availability := fill[events.AvailabilityID](byte(draw(3) + 1))
@@ -73,7 +73,7 @@ func anyCommand(draw source, s State) Command {
 	return settle
 }
 
-// anySectorCommand is one about two sectors.
+// anySectorCommand draws a command about one of two sectors.
 func anySectorCommand(
 	draw source, s State, at time.Time, bytes func() events.Bytes, tokens func() events.Amount,
 ) Command {
@@ -103,7 +103,7 @@ func TestEveryCommandIsDrawn(t *testing.T) {
 	housetest.Complete(t, ".", "command", drawn, "commands that anyCommand draws")
 }
 
-// anyAsk is mostly one that some availability meets.
+// anyAsk draws mostly demands that some availability meets.
 func anyAsk(draw source) Ask {
 	ask := Ask{
 		SlotSize: events.Bytes(1+draw(5)) * 100, Duration: time.Duration(1+draw(3)) * time.Hour,
@@ -119,7 +119,7 @@ func anyAsk(draw source) Ask {
 	return ask
 }
 
-// anyUpdate keeps one of the changes.
+// anyUpdate is an update with one of the given changes.
 func anyUpdate(draw source, all Update) Command {
 	u := Update{At: all.At, ID: all.ID}
 	switch draw(6) {
@@ -195,8 +195,8 @@ func (m *machine) stored(t fatal, e Event) Event {
 	return back.(Event)
 }
 
-// checkOutcome looks at a command from outside: what it asked for is so, and a
-// match is that of a plain search.
+// checkOutcome checks a command's result independently: what was asked for holds, and a match
+// is that of a plain search.
 func (m *machine) checkOutcome(t fatal, c Command, before Snapshot, err error) {
 	t.Helper()
 	switch c := c.(type) {
@@ -244,7 +244,7 @@ func one(s State, sector uint64) bool {
 	return held
 }
 
-// plainMatch says in other words what Match must find.
+// plainMatch is an independent implementation of Match.
 func plainMatch(s Snapshot, ask Ask) events.AvailabilityID {
 	fits := slices.DeleteFunc(slices.Clone(s.Availabilities), func(a Availability) bool {
 		committed := a.Committed.Add(a.Lost)
@@ -319,7 +319,7 @@ func TestSettlingEverythingGivesEverythingBack(t *testing.T) {
 func FuzzReplay(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 1, 5, 2, 1, 4, 1, 0, 0, 0, 0, 0, 4, 4, 1, 1, 1, 1, 1})
 	f.Fuzz(func(t *testing.T, script []byte) {
-		script = script[:min(len(script), 500)] // A longer one tells no more.
+		script = script[:min(len(script), 500)] // A longer one finds no more.
 		m := newMachine()
 		m.do(t, SetQuota{At: start, Bytes: 3000})
 		below := func(n int) int {
@@ -336,8 +336,8 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
-// FuzzEvolve folds events that no ledger ever wrote: nothing panics, and
-// whatever Check lets pass adds up.
+// FuzzEvolve folds events that no ledger would write: nothing panics, and the sums of every
+// state that passes Check are right.
 func FuzzEvolve(f *testing.F) {
 	f.Add([]byte{0, 1, 3, 4, 5}, uint64(1000), "7")
 	f.Add([]byte{1, 3, 3, 6}, uint64(1)<<60, "115792089237316195423570985008687907853269984665640564039457584007913129639935")
@@ -358,8 +358,8 @@ func FuzzEvolve(f *testing.F) {
 	})
 }
 
-// What was refused is looked at again when the criterion that it failed may be
-// met. Nothing that fits is ever left out because of that.
+// A refused slot is judged again when the criterion that it failed may be met. No slot that
+// fits is overlooked because of that.
 func TestNothingThatFitsNowWasNotWoken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }
@@ -377,7 +377,7 @@ func TestNothingThatFitsNowWasNotWoken(t *testing.T) {
 			look(i)
 		}
 		for range 5 + draw(60) {
-			out, _ := Decide(s, anyCommand(draw, s)) // A mistake brings no events.
+			out, _ := Decide(s, anyCommand(draw, s)) // An invalid command brings no events.
 			for _, e := range out {
 				s = Evolve(s, e)
 				_, criteria := Wakes(s, e)

@@ -234,7 +234,7 @@ func checkError(t *testing.T, err, want error, says string) {
 		return
 	}
 	ok := errors.Is(err, want)
-	switch want.(type) { //nolint:errorlint // The kind of the wanted one, which is bare.
+	switch want.(type) { //nolint:errorlint // The wanted error has only a kind.
 	case *SpaceError:
 		_, ok = errors.AsType[*SpaceError](err)
 	case *SettlementError:

@@ -72,7 +72,7 @@ func TestCodecAndEvolveKnowEveryEvent(t *testing.T) {
 		}
 		delete(missing, full)
 		if _, deleted := e.(*messages.AvailabilityDeleted); deleted {
-			last = e // The examples tell a story when the offer goes last.
+			last = e // The examples are a valid history if the deletion comes last.
 			continue
 		}
 		fold(e)

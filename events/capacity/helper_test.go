@@ -16,7 +16,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// start is when all tests begin; points in time are told as distances from it.
+// start is when all tests begin; times are given as distances from it.
 var start = time.Unix(1_700_000_000, 0).UTC()
 
 // fill makes an id of one repeated byte.
@@ -103,7 +103,7 @@ func tellAll(list []Event) string {
 	return strings.Join(lines, "\n")
 }
 
-// difference compares two states, by a quick look first.
+// difference compares two states, quickly first.
 func difference(want, got Snapshot) string {
 	if reflect.DeepEqual(want, got) {
 		return ""

@@ -12,8 +12,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// A ledger that is saved and restored at any places decides what the one
-// decides that never was, and is the same in every part.
+// A ledger that is saved and restored at any points equals, in every part, one that never was,
+// and decides the same.
 func TestARestoredLedgerGoesOnAsTheReplayedOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }

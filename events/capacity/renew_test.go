@@ -67,7 +67,7 @@ func TestASlotThatIsFilledAgainKeepsItsBytes(t *testing.T) {
 	if a.Lost.String() != "3000" || a.Committed.String() != "3000" || a.Reservations != 1 {
 		t.Fatalf("availability %+v", a)
 	}
-	batch, err := Decide(s, renew()) // The answer was lost, and it is asked again.
+	batch, err := Decide(s, renew()) // The answer was lost, and the command is repeated.
 	if err != nil || len(batch) > 0 {
 		t.Fatalf("asked again: %v, %v", batch, err)
 	}

@@ -87,7 +87,7 @@ func TestTheLedgerHoldsSoManySectorsAndNoMore(t *testing.T) {
 	}
 }
 
-// The old sizes of an availability's neighbours do not count what sectors hold as free.
+// Bytes that sectors hold do not count as free for availabilities.
 func TestWhatSectorsHoldIsNotOnOffer(t *testing.T) {
 	s := given(t, SetQuota{At: start, Bytes: 1005}, holdFew)
 	var none *SpaceError

@@ -12,9 +12,9 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// TestStories runs the scripts in testdata. A line is a command and its
-// arguments; below stand the events that follow, or the error, and the book.
-// Ids are one byte, points in time are distances from the start.
+// TestStories runs the scripts in testdata. A line is a command and its arguments; below it are
+// the events that follow, or the error, and the book. Ids are one byte, times are distances
+// from the start.
 func TestStories(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(scripts) == 0 {
@@ -72,7 +72,7 @@ func show(s State) string {
 	return b.String()
 }
 
-// arguments reads what a script says.
+// arguments reads the arguments of a command.
 type arguments struct {
 	t *testing.T
 	d *datadriven.TestData

@@ -20,8 +20,8 @@ import (
 	"github.com/hostnode/hostnode/projections/audit"
 )
 
-// What hosts once stored is kept here for ever, and must always be read as it
-// was meant. testdata/history/README.md says what is where.
+// Stored events of hosts are kept here for ever, and must always be read with the same meaning.
+// testdata/history/README.md describes the files.
 const (
 	historyDir  = "../../testdata/history"
 	examplesDir = historyDir + "/events"
@@ -107,7 +107,7 @@ func TestRecordedHistoriesFoldForEver(t *testing.T) {
 					continue // What it is about.
 				}
 				if f.Rule == audit.SectorOwner && strings.Contains(file, "sector_space") {
-					continue // A ledger alone, of before sectors had a record.
+					continue // A ledger alone, from before sectors had streams.
 				}
 				t.Errorf("the audit finds: %s", f)
 			}
@@ -120,13 +120,13 @@ func TestRecordedHistoriesFoldForEver(t *testing.T) {
 
 func stateFile(history string) string { return strings.TrimSuffix(history, ".jsonl") + ".state.txt" }
 
-// Every event that a host can store is in some recorded history, so that none
-// can change its meaning unseen.
+// Every event that a host can store is in some recorded history, so that no change of meaning
+// goes unnoticed.
 func TestEveryEventIsInARecordedHistory(t *testing.T) {
 	codec := catalog.Codec()
 	missing := map[string]bool{}
 	for e := range codec.Entries() {
-		missing[e.Name] = e.Name != "SnapshotPart" // No part of the record.
+		missing[e.Name] = e.Name != "SnapshotPart" // Not part of the record.
 	}
 	for _, file := range histories(t) {
 		for r, err := range replayed(t, file).ReadAll(t.Context(), 0, 0) {
@@ -146,9 +146,9 @@ func TestEveryEventIsInARecordedHistory(t *testing.T) {
 	}
 }
 
-// Each version of each event that was ever stored has an example, and today's
-// codec reads it: an old one through its upcasters. What it is read as is
-// written again as the same fields, in the newest version.
+// Each version of each event that was ever stored has an example, and today's codec reads it,
+// an old one through its upcasters, and writes it again with the same fields, in the newest
+// version.
 func TestEveryVersionOfEveryEventHasAnExampleThatIsRead(t *testing.T) {
 	codec := catalog.Codec()
 	files := map[string]bool{}
@@ -206,7 +206,7 @@ func compact(t *testing.T, data []byte) string {
 	return string(b)
 }
 
-// What was recorded is never changed and never removed: the checksums say so.
+// Recorded files are never changed or removed, which the checksums prove.
 func TestRecordedHistoriesAreNeverChanged(t *testing.T) {
 	text, err := os.ReadFile(sumsFile)
 	if err != nil {

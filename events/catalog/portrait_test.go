@@ -17,10 +17,9 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// portrait folds a whole record with the cores and prints what is so at its
-// end. It names the fields itself, so that one that is added to a state later
-// does not change what old histories are compared with. It is only ever added
-// to when that is, and then old portraits stay as they are.
+// portrait folds a whole record with the cores and prints the final states. It lists the fields
+// itself, so that a field that is added to a state later does not change the portraits of old
+// histories.
 func portrait(t *testing.T, store events.Store) string {
 	t.Helper()
 	p := painter{
@@ -231,7 +230,8 @@ func paintSale(say func(string, ...any), s sale.State) {
 		s.Paid, s.Reward, s.Returned, s.Lost, s.Deleted, s.Settled, s.Reprocess, s.Reason)
 }
 
-// withMade is a sector with what sealing made of it, as it was once kept for life: the record has it still.
+// withMade is a sector together with the results of sealing, which the state no longer keeps
+// but the record still has.
 func withMade(was, s sector.Info, e sector.Event) sector.Info {
 	switch e.(type) {
 	case *messages.SectorPreCommit2, *messages.SectorFinalized, *messages.SectorTerminated, *messages.SectorRemoved:
@@ -256,7 +256,7 @@ func paintSector(say func(string, ...any), s sector.Info) {
 	say("  forced %q by %q wanted %q over %t", s.Forced, s.ForcedBy, s.Doing, s.Over())
 }
 
-// clock is a point in time, also one that was never set.
+// clock prints a point in time, or that it was never set.
 func clock(t time.Time) string {
 	if t.IsZero() {
 		return "never"

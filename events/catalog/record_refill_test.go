@@ -58,7 +58,7 @@ func refilled(t *testing.T) (list []events.Recorded) {
 		if err := host.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute) // The actor library's last timers run out.
+		time.Sleep(time.Minute) // Lets the actor library's last timers expire.
 	})
 	count := map[string]int{}
 	for e, err := range store.ReadAll(t.Context(), 0, 0) {

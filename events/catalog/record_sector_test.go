@@ -14,13 +14,13 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// provider writes lives of sectors as its actors would: ledger and sectors decide, and what
-// follows names the step that it follows from.
+// provider writes the events of sectors as the actors would: ledger and sectors decide, and
+// each event names the step that it follows from.
 type provider struct {
 	t      *testing.T
 	me     events.Address
 	now    time.Time
-	n      uint64 // the sector that is spoken of
+	n      uint64 // the present sector
 	ledger capacity.State
 	of     map[uint64]sector.Info
 	all    []said
@@ -43,7 +43,7 @@ func (p *provider) decide(cause string, c sector.Command) {
 	p.now = p.now.Add(time.Second)
 }
 
-// happened says when an event did.
+// happened gives an event the present time.
 func (p *provider) happened(e sector.Event) sector.Event {
 	m := e.ProtoReflect()
 	m.Set(m.Descriptor().Fields().ByName("at"), protoreflect.ValueOfMessage(events.TimeToMessage(p.now).ProtoReflect()))
@@ -52,7 +52,7 @@ func (p *provider) happened(e sector.Event) sector.Event {
 
 func (p *provider) news() sector.News { return sector.News{At: p.now, Chance: p.n} }
 
-// wants is what an operator does; happens what nobody asked for.
+// wants appends an operator's event, happens one that nobody asked for.
 func (p *provider) wants(e sector.Event) {
 	p.t.Helper()
 	p.decide("operator", sector.Happened{News: p.news(), Event: p.happened(e), By: "operator"})
@@ -60,7 +60,7 @@ func (p *provider) wants(e sector.Event) {
 
 func (p *provider) ran() string { return events.SectorCause(p.of[p.n].Step.Key) }
 
-// did are results of the steps that come one after the other.
+// did reports the results of consecutive steps.
 func (p *provider) did(list ...sector.Event) {
 	p.t.Helper()
 	for _, e := range list {
@@ -79,7 +79,7 @@ func (p *provider) chain(f sector.Facts) {
 	p.decide("block:400", sector.ReportChain{News: p.news(), Facts: f})
 }
 
-// finds waits for the pause to end, and looks.
+// finds waits until the pause is over, and reports a finding.
 func (p *provider) finds(f sector.Finding) {
 	p.t.Helper()
 	p.waits()
@@ -150,8 +150,7 @@ func filler(size uint64) *messages.SectorPiece {
 
 const why = "the disk is full"
 
-// sealed goes from the first try to seal to a sector that the chain has, and each of its
-// steps fails once on the way.
+// sealed seals a sector until it is on the chain; each step fails once on the way.
 func (p *provider) sealed() {
 	p.t.Helper()
 	p.did(p.ticket(), &messages.SectorOldTicket{Reason: "the ticket is of block 1"}, p.ticket())
@@ -178,8 +177,8 @@ func (p *provider) sealed() {
 	p.releases("scratch")
 }
 
-// sectors are three of them: one that meets every failure, and is gone in the end, one that
-// is filled piece by piece and parked, and one that is hosted.
+// sectors is the record of three sectors: one has every failure and is removed in the end, one
+// is filled piece by piece and parked, and one is hosted.
 func sectors(t *testing.T) []events.Recorded {
 	t.Helper()
 	p := &provider{
@@ -237,7 +236,8 @@ func sectors(t *testing.T) []events.Recorded {
 	return written(t, p.all)
 }
 
-// What sectors and their ledger write is in order, and each event of a sector is there.
+// The audit finds nothing wrong with the record of sectors and their ledger, and it has every
+// event of a sector.
 func TestTheRecordOfSectorsIsInOrder(t *testing.T) {
 	list := sectors(t)
 	if !clean(t, list) {

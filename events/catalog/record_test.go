@@ -38,8 +38,8 @@ type run struct {
 	has      []string
 }
 
-// runs are what is recorded of the simulator. A run that is recorded is never
-// recorded again, whatever becomes of the simulator.
+// runs lists the runs of the simulator that are recorded. A recorded run is never recorded
+// again, however the simulator changes.
 func runs() []run {
 	return []run{
 		{"paid", sim.Scenario{Requests: 1}, []string{"ProofSubmitted", "PayoutReceived", "SaleSettled"}},
@@ -71,7 +71,7 @@ func runs() []run {
 	}
 }
 
-// seedsPerRun is among how many seeds the shortest history is looked for.
+// seedsPerRun is the number of seeds of which the shortest history is taken.
 const seedsPerRun = 60
 
 // TestRecordHistory writes what is missing in testdata/history: examples of new
@@ -210,8 +210,8 @@ func clean(t *testing.T, list []events.Recorded) bool {
 	return len(report.Findings) == 0
 }
 
-// rare is what neither the simulator nor a sale on a development chain brings:
-// what the contract says of others, and a transaction that was given up.
+// rare has events that neither the simulator nor a sale on a development chain produces: those
+// of the contract about others, and an abandoned transaction.
 func rare(t *testing.T) []events.Recorded {
 	t.Helper()
 	at := events.TimeToMessage(events.Unix(1_700_000_000))
@@ -237,7 +237,7 @@ func rare(t *testing.T) []events.Recorded {
 	})
 }
 
-// usedElsewhere is of a host whose account somebody else used as well.
+// usedElsewhere is the record of a host whose account somebody else used as well.
 func usedElsewhere(t *testing.T) []events.Recorded {
 	t.Helper()
 	stream, at := events.TxStream(events.Address{0x6d}), events.TimeToMessage(events.Unix(1_700_000_000))

@@ -74,7 +74,7 @@ func validated(t *testing.T) (list []events.Recorded) {
 		if err := host.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute) // The actor library's last timers run out.
+		time.Sleep(time.Minute) // Lets the actor library's last timers expire.
 	})
 	var names []string
 	for e, err := range store.ReadAll(t.Context(), 0, 0) {
@@ -95,5 +95,5 @@ func validated(t *testing.T) (list []events.Recorded) {
 	return list
 }
 
-// What a validator writes is in order.
+// The audit finds nothing wrong with a validator's record.
 func TestTheRecordOfAValidatorIsInOrder(t *testing.T) { validated(t) }

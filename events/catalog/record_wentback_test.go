@@ -64,7 +64,7 @@ func wentBack(t *testing.T) (list []events.Recorded) {
 				store = before(t, store, "AvailabilityCreated")
 			}
 		}
-		time.Sleep(time.Minute) // The actor library's last timers run out.
+		time.Sleep(time.Minute) // Lets the actor library's last timers expire.
 	})
 	for e, err := range store.ReadAll(t.Context(), 0, 0) {
 		if err != nil {

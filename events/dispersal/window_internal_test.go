@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestAWindowOpensWhereItReaches has the cases that chance may not draw.
+// TestAWindowOpensWhereItReaches has the cases that random tests may miss.
 func TestAWindowOpensWhereItReaches(t *testing.T) {
 	from := time.Unix(1_750_000_000, 0)
 	w := Window{from, from.Add(100 * time.Second)}

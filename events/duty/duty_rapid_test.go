@@ -72,9 +72,9 @@ func TestChallengeStaysPutUntilThePointerWraps(t *testing.T) {
 	})
 }
 
-// contract is the marking of a missed proof as spec/marketplace.md §5.5 and §7 state
-// it, in its own words: everything is a big integer and taken modulo at the
-// end, nothing is shared with the code under test.
+// contract is an independent implementation of the marking of a missed proof, by
+// spec/marketplace.md §5.5 and §7: everything is a big integer and taken modulo at the end, and
+// nothing is shared with the code under test.
 type contract struct {
 	cfg      events.ProofConfig
 	slot     events.SlotID
@@ -128,12 +128,12 @@ func drawChain(t *rapid.T, cfg events.ProofConfig, blockTime, latest uint64) []b
 	return chain
 }
 
-// questioned is the period that a test is about.
+// questioned is the period that the tests are about.
 const questioned = 14_583_335
 
-// said is the first moment in which Next says that a proof of the period is owed
-// and the proof can be mined so many blocks later: then the challenge is still the
-// same and the period not over.
+// said is the first time at which Next says that a proof of the period is owed, and the proof
+// can be mined as many blocks later as it takes: the challenge is still the same then and the
+// period not over.
 func said(c contract, s Slot, chain []block, pace Pace, lead int) (at int, ok bool) {
 	for i := range chain[:max(0, len(chain)-lead)] {
 		b, mined := chain[i], chain[i+lead]
@@ -173,11 +173,11 @@ func drawContract(t *rapid.T, cfg events.ProofConfig, before uint64) contract {
 	}
 }
 
-// TestNobodyCanMarkAProofThatWasNotSaidToBeOwed is the soundness of a pass: if some
-// block of the marking window finds the proof of a period required, then it was
-// said to be owed, for a challenge that held, in time for a block of that period.
-// Whatever the contract's settings are, whether blocks are slow, fast or skip, and
-// also when the pointer wraps in the period or after it.
+// TestNobodyCanMarkAProofThatWasNotSaidToBeOwed is the soundness of a pass: if some block of
+// the marking window finds the proof of a period required, Next said that it was owed, for a
+// challenge that held, in time for a block of that period. This holds for any settings of the
+// contract, for slow, fast and missing blocks, and if the pointer wraps in the period or after
+// it.
 func TestNobodyCanMarkAProofThatWasNotSaidToBeOwed(t *testing.T) {
 	rapid.Check(t, nobodyCanMark)
 }
@@ -203,8 +203,8 @@ func nobodyCanMark(t *rapid.T) {
 	}
 }
 
-// When blocks come at a steady pace, it is said so early that the proof can be
-// mined as many blocks later as one takes.
+// When blocks come at a steady pace, a proof is announced early enough to be mined as many
+// blocks later as it takes.
 func TestWhatIsOwedIsSaidWithTimeToProveIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := drawConfig(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Counting the challenges that each of the 256 places of the pointer meets in a
-// window gives what the formula says.
+// The formula gives the same as counting the challenges that each of the 256 positions of the
+// pointer meets in a window.
 func TestExpectedProofsAreWhatThePointersMeet(t *testing.T) {
 	for _, tc := range []struct {
 		period, timeout, blockTime time.Duration

@@ -10,9 +10,9 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// The judge is the contract asked after each block of the chain whether a miss of the
-// period can be marked: until the slot ceases to owe proofs, and with the blocks as they
-// came, fast, slow, or a whole period left out.
+// The judge agrees with the contract, asked after each block whether a miss of the period can
+// be marked: until the slot no longer owes proofs, and with blocks that come fast, slowly, or
+// not at all for a period.
 func TestWhatTheJudgeSaysIsWhatABlockCouldMark(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := drawConfig(t)

@@ -15,7 +15,7 @@ import (
 // ten seconds.
 var marking = events.ProofConfig{Period: 20 * time.Second, Timeout: 10 * time.Second, Downtime: 64, DowntimeProduct: 67}
 
-// always draws a proof of every challenge, never of none that is not zero.
+// always draws a proof for every challenge, never for none except zero.
 var (
 	always = new(big.Int)
 	never  = new(big.Int).Lsh(big.NewInt(1), 300)
@@ -65,7 +65,7 @@ func TestWhatAMarkingFindsOwed(t *testing.T) {
 	}
 }
 
-// lowWith is a block so low that the pointer behind the downtime reaches below the first.
+// lowWith is a block so low that the pointer after the downtime reaches below the first block.
 func lowWith(t *testing.T, slot events.SlotID, period uint64) uint64 {
 	t.Helper()
 	for n := range uint64(60) {

@@ -19,8 +19,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// wantCopy demands that a directory is a store that was closed in order and has
-// what was acknowledged.
+// wantCopy checks that a directory is a store that was closed properly and has what was
+// acknowledged.
 func wantCopy(t *testing.T, fsys vfs.FS, dir string, made BackupReport, acks map[events.Position]place) {
 	t.Helper()
 	s, report := mustOpen(t, dir, Config{FS: fsys})
@@ -60,7 +60,7 @@ func TestBackupBesideWritersHasWhatWasAcknowledged(t *testing.T) {
 					t.Fatalf("round %d: %v", round, err)
 				}
 				wantCopy(t, c.fs, dir, made, before)
-				if round == 1 { // From here on there are tables.
+				if round == 1 { // From now on there are tables.
 					if err := s.db.Flush(); err != nil {
 						t.Fatal(err)
 					}
@@ -133,7 +133,7 @@ func backedUp(t *testing.T) (*backupDisk, *Store, map[events.Position]place) {
 }
 
 func TestBackupThatFailsAnywhereHarmsNothing(t *testing.T) {
-	for _, from := range []bool{false, true} { // One change fails; all fail from there on.
+	for _, from := range []bool{false, true} { // One change fails; all changes fail from this one on.
 		d, s, acks := backedUp(t)
 		failures := 0
 		for at := 0; ; at++ {
@@ -153,7 +153,7 @@ func TestBackupThatFailsAnywhereHarmsNothing(t *testing.T) {
 			}
 			failures++
 			if err == nil {
-				// What failed was of no consequence, as removing an old log is.
+				// The failure had no consequences, as that of removing an old log.
 				wantCopy(t, d.fs(), dir, made, acks)
 			} else if !errors.Is(err, syscall.ENOSPC) {
 				t.Fatalf("change %d: %v, want the disk's error", at, err)
@@ -169,8 +169,8 @@ func TestBackupThatFailsAnywhereHarmsNothing(t *testing.T) {
 	}
 }
 
-// wantNoCopy demands that nothing is left, or nothing that Open takes when the
-// disk let nothing be removed either.
+// wantNoCopy checks that nothing is left, or, if the disk allowed no removal, nothing that Open
+// accepts.
 func wantNoCopy(t *testing.T, d *backupDisk, dir string, stuck bool) {
 	t.Helper()
 	names, err := d.List(dir)
@@ -274,7 +274,7 @@ func TestBackupRefusesWhatIsNoPlaceForIt(t *testing.T) {
 			t.Errorf("%s: %v, want a refusal", dir, err)
 		}
 	}
-	// A directory that is there and empty is fine, and stays when a backup fails.
+	// An existing empty directory is accepted, and stays when a backup fails.
 	empty := filepath.Join(root, "empty")
 	if err := os.Mkdir(empty, 0o700); err != nil {
 		t.Fatal(err)

@@ -18,9 +18,9 @@ import (
 // benchBytes is the data of one event in the benchmarks.
 const benchBytes = 300
 
-// BenchmarkAppend measures durable appends, each writer in a stream of its own.
-// Beside it stands what the disk does in the same run: one fdatasync after
-// another of 4 KiB in a preallocated file.
+// BenchmarkAppend measures durable appends, each writer in a stream of its own, and for
+// comparison what the disk does in the same run: one fdatasync after another of 4 KiB in a
+// preallocated file.
 func BenchmarkAppend(b *testing.B) {
 	for _, writers := range []int{1, 64, 1024} {
 		for _, each := range []int{1, 100} {

@@ -17,7 +17,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// settled is a store with events in tables and in the log, closed in order.
+// settled is a store with events in tables and in the log, closed properly.
 func settled(t *testing.T) (*vfs.MemFS, []events.Recorded) {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -48,7 +48,7 @@ func TestFlippedBitsAreReportedAndNeverReadAsEvents(t *testing.T) {
 	outcomes := map[string]int{}
 	for _, name := range names {
 		table, log := strings.HasSuffix(name, ".sst"), strings.HasSuffix(name, ".log")
-		// A flip in a table is dear: pebble tries every bit to say which it was.
+		// A flip in a table is slow: pebble tries every bit to find out which it was.
 		rounds := 0
 		if table {
 			rounds = 3
@@ -89,7 +89,7 @@ func TestFlippedBitsAreReportedAndNeverReadAsEvents(t *testing.T) {
 	}
 }
 
-// What can follow from a flipped bit.
+// The possible consequences of a flipped bit.
 const (
 	openRefused = "refused by open"
 	readDamaged = "found by reading"
@@ -136,7 +136,7 @@ func examine(t *testing.T, disk vfs.FS, want []events.Recorded) string {
 		t.Fatal("reading found damage that Verify did not find")
 	}
 	damage = damage || !v.OK()
-	_ = s.Close() // Pebble may complain about what it could not load.
+	_ = s.Close() // Pebble may report what it could not load.
 	if damage {
 		return readDamaged
 	}
@@ -283,7 +283,7 @@ func TestDamagedEventNamesStreamRevisionAndPosition(t *testing.T) {
 			if after, err := collect(s.ReadAll(t.Context(), 39, 0)); err != nil || len(after) != 31 {
 				t.Fatalf("behind the damage: %d events, %v", len(after), err)
 			}
-			// The store goes on: a damaged event is no reason to stop working.
+			// The store goes on in spite of a damaged event.
 			mustAppend(t, s, "s-3", 1000)
 		})
 	}

@@ -174,7 +174,7 @@ func TestOpenWhileTheDiskFailsEndsWithoutHarm(t *testing.T) {
 			break
 		}
 		if err == nil {
-			_ = s.Close() // The change that failed was one of the committer's time.
+			_ = s.Close() // The change that failed came from the committer.
 		} else if !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("open with change %d failing: %v", at.Load(), err)
 		}

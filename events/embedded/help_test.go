@@ -42,7 +42,7 @@ func numbered(n, size int) []events.NewEvent {
 	for i := range min(size, 256) {
 		data[i] = byte(n*7 + i)
 	}
-	for done := 256; done < size; done *= 2 { // It repeats; large ones are dear byte by byte.
+	for done := 256; done < size; done *= 2 { // It repeats, because making large ones byte by byte is slow.
 		copy(data[done:], data[:done])
 	}
 	return []events.NewEvent{{
@@ -71,7 +71,7 @@ func collect(seq iter.Seq2[events.Recorded, error]) ([]events.Recorded, error) {
 	return all, nil
 }
 
-// acknowledged is what writers were told to be durable.
+// acknowledged has the events whose appends were acknowledged.
 type acknowledged struct {
 	mu  sync.Mutex
 	all map[events.Position]place
@@ -112,8 +112,8 @@ func (a *acknowledged) wait(n int) map[events.Position]place {
 	return seen
 }
 
-// load runs writers until the store refuses or ctx ends. Their streams begin
-// with name.
+// load runs writers until the store refuses an append or ctx ends. The names of their streams
+// begin with name.
 func load(ctx context.Context, s *Store, name string, writers int, acks *acknowledged) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	for w := range writers {
@@ -169,8 +169,8 @@ func work(ctx context.Context, s *Store, stream string, ack func(events.Position
 	}
 }
 
-// missing is what a store that was opened again does not have of what was
-// acknowledged, or what is wrong with it; empty when all is well.
+// missing says which acknowledged events a reopened store lacks, or what is wrong with it;
+// empty if nothing is.
 func missing(ctx context.Context, s *Store, acks map[events.Position]place) (string, error) {
 	found := 0
 	for r, err := range s.ReadAll(ctx, 0, 0) {
@@ -216,7 +216,7 @@ func unlikeMemory(ctx context.Context, s *Store) (string, error) {
 		} else {
 			result, err = memory.Append(ctx, r.Stream, expected, []events.NewEvent{e})
 		}
-		// What brings a deleted stream back is there already: memory wrote it, too.
+		// The metadata that undeletes a stream is there already, because memory wrote it, too.
 		if err != nil || result.Position != r.Position {
 			return fmt.Sprintf("position %d cannot follow: %+v, %v", r.Position, result, err), nil
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// cutPower writes under load, cuts the power at some moment, opens what the
-// disk has kept and says what is wrong with it.
+// cutPower writes under load, cuts the power at a random time, opens what the disk has kept and
+// returns what is wrong with it.
 func cutPower(t *testing.T, cfg Config, rng *rand.Rand) string {
 	t.Helper()
 	disk := vfs.NewCrashableMem()

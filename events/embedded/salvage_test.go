@@ -77,7 +77,7 @@ func TestADamagedTableIsToldOnceAndStopsAppendsWithWhatToDo(t *testing.T) {
 	if r, err := collect(s.ReadStream(t.Context(), "s-1", events.ReadStream{From: events.End, Backward: true, Limit: 1})); err != nil || len(r) != 1 {
 		t.Errorf("what is elsewhere cannot be read: %v", err)
 	}
-	_ = s.Close() // Pebble may complain about what it could not do.
+	_ = s.Close() // Pebble may report what it could not do.
 	said := log.said()
 	if len(said) == 0 || len(said) > 3 || strings.Contains(strings.Join(said, ""), "\n") {
 		t.Errorf("%d lines were logged: %q", len(said), said)

@@ -47,8 +47,8 @@ func (g *gate) fs() vfs.FS {
 	}))
 }
 
-// untilShown waits until pebble itself shows what is not synced yet, which it
-// does as soon as the batch is in its memory: else a test would prove nothing.
+// untilShown waits until pebble itself shows what is not synced yet, which it does as soon as
+// the batch is in its memory. Otherwise the test would prove nothing.
 func untilShown(t *testing.T, s *Store) {
 	t.Helper()
 	next := appendEventKey(nil, events.Position(s.synced.Load()+1))

@@ -15,10 +15,10 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// format1 is a disk with testdata/format1, a directory that a build of format 1
-// wrote: four sales, a ledger and a plain stream, a name and a conversation with
-// a NUL, and what format 1 took without a thought: metadata, good and bad, a
-// stream that is called as a virtual one is called now, and a tombstone.
+// format1 is a disk with testdata/format1, a directory that a build of format 1 wrote: four
+// sales, a ledger and a plain stream, a name and a correlation id with a NUL, and what format 1
+// accepted unchecked: metadata, good and bad, a stream whose name now belongs to a virtual one,
+// and a tombstone.
 func format1(t *testing.T) *vfs.MemFS { return recordedDirectory(t, "testdata/format1") }
 
 func recordedDirectory(t *testing.T, dir string) *vfs.MemFS {
@@ -115,9 +115,9 @@ func TestDirectoryOfFormat1IsUpgraded(t *testing.T) {
 	}
 }
 
-// wantFormat2 demands what testdata/format2 holds, a directory that a build of
-// format 2 wrote: names with, without and before a dash, a link, numbers as
-// conversations, metadata, streams that were deleted, brought back and ended.
+// wantFormat2 checks the contents of testdata/format2, a directory that a build of format 2
+// wrote: names with, without and before a dash, a link, numbers as correlation ids, metadata,
+// and streams that were deleted, undeleted and tombstoned.
 func wantFormat2(t *testing.T, s *Store) {
 	t.Helper()
 	wantVirtual(t, s)
@@ -260,7 +260,7 @@ func TestUpgradeLeavesOutWhatIsDamaged(t *testing.T) {
 	mustAppend(t, s, "sale-a-0", 1)
 }
 
-// damage changes a byte of stored events behind the back of the store.
+// damage changes a byte of stored events without the store's knowledge.
 func damage(t *testing.T, disk vfs.FS, positions ...events.Position) {
 	t.Helper()
 	db, err := pebble.Open("store/"+dataDir, &pebble.Options{FS: disk, Logger: &logger{guard: newGuard(disk)}})

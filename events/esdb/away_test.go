@@ -48,7 +48,7 @@ func TestEveryCallEndsWithItsContextWhileTheServerHangs(t *testing.T) {
 	b.proxy.set(paused)
 	all := calls(b.store)
 	all["wait"] = func(ctx context.Context) error { return b.store.Wait(ctx, 0) }
-	// Long enough for them to be where the server should answer.
+	// Long enough for the calls to reach the point where they wait for the server.
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -84,7 +84,7 @@ func TestCallsGiveUpWhenPatienceIsOver(t *testing.T) {
 	}
 }
 
-// The official client gives up for good after ten looks (maxDiscoverAttempts).
+// The official client gives up for good after ten searches (maxDiscoverAttempts).
 func TestTheStoreComesBackAfterMoreLooksThanTheClientTakes(t *testing.T) {
 	b := newBench(t, nil)
 	b.proxy.set(refusing)

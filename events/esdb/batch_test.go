@@ -130,7 +130,7 @@ func TestAnswersOfABatch(t *testing.T) {
 		}
 	}
 	for _, text := range notReadyTexts {
-		// So says a real server: the code is that of success.
+		// A real server answers like this, with the code of success.
 		got := answerOf(failed(codes.OK, text, &shared.Empty{}))
 		if !errors.Is(got.err, errNotReady) || !errors.Is(got.err, errNotSent) || !errors.Is(got.err, events.ErrAway) {
 			t.Errorf("%s: %v, want that nothing was written, because the node takes nothing", text, got.err)

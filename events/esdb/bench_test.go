@@ -66,8 +66,8 @@ func BenchmarkWireAppend(b *testing.B) {
 	}
 }
 
-// benchAppend lets writers append; beside it stands how often the disk syncs
-// in the same run.
+// benchAppend lets writers append, and for comparison measures how often the disk syncs in the
+// same run.
 func benchAppend(b *testing.B, s events.Store, writers, each int) {
 	raw := rawSyncs(b)
 	b.Cleanup(func() { s.Close() })

@@ -23,9 +23,8 @@ import (
 	"github.com/hostnode/hostnode/events/esdb"
 )
 
-// follower is a node of a cluster that leads nobody: it answers reads of an
-// empty log, and whoever wants to write, or asks for the leader, is told where
-// that is.
+// follower is a node of a cluster: it answers reads with an empty log, and refers whoever wants
+// to write, or asks for the leader, to the leader.
 type follower struct {
 	streams.UnimplementedStreamsServer
 	serverfeatures.UnimplementedServerFeaturesServer
@@ -153,7 +152,7 @@ func (f *follower) gossiping(t *testing.T) {
 	}
 }
 
-// gossipService is apart, because its Read is another.
+// gossipService is a separate type, because its Read has another signature.
 type gossipService struct {
 	gossip.UnimplementedGossipServer
 	f *follower
@@ -163,7 +162,7 @@ func (g gossipService) Read(context.Context, *shared.Empty) (*gossip.ClusterInfo
 	return &gossip.ClusterInfo{Members: g.f.members}, nil
 }
 
-// largeEvents of 100 KiB are more than a connection takes that nobody reads.
+// largeEvents of 100 KiB are more than a connection holds that nobody reads.
 const largeEvents = 30
 
 func TestWhoMeetsAFollowerGoesToTheLeader(t *testing.T) {
@@ -177,8 +176,8 @@ func TestWhoMeetsAFollowerGoesToTheLeader(t *testing.T) {
 				cfg := eager(plain(f.address))
 				s := open(t, cfg)
 				defer s.Close()
-				// Any, which is repeated only because the follower did nothing. More than
-				// is sent before the follower has refused.
+				// An append at Any is repeated only because the follower did nothing. It is
+				// larger than what is sent before the follower has refused.
 				large := oneEvent(1)
 				for n := range largeEvents - 1 {
 					large = append(large, oneEvent(n + 2)[0])

@@ -20,8 +20,8 @@ func eager(url string) esdb.Config {
 	return esdb.Config{URL: url, OpenTimeout: patience, MinPause: 5 * time.Millisecond, MaxPause: 50 * time.Millisecond}
 }
 
-// impatient also notices a server that hangs after a short while, so that a
-// test of it takes seconds. Its calls go on trying for long.
+// impatient also detects a hanging server after a short while, so that a test of it takes
+// seconds. Its calls are retried for long.
 func impatient(url string) esdb.Config {
 	cfg := eager(url)
 	cfg.CallTimeout, cfg.Patience, cfg.ProbeEvery = 500*time.Millisecond, patience, 250*time.Millisecond
@@ -55,7 +55,7 @@ func start(t testing.TB, store events.Store) (*killable, string) {
 }
 
 func (k *killable) kill() {
-	_ = k.server.Close() // That calls were cut is what we want.
+	_ = k.server.Close() // Its error is that calls were cut, as intended.
 	if err, ok := <-k.served; ok && err != nil {
 		panic(err)
 	}
@@ -72,8 +72,8 @@ type bench struct {
 	server *killable
 	proxy  *proxy
 	store  *esdb.Store
-	// harmed is closed when the fault is there. The writers wait for it half way,
-	// so that there is always something to be lost.
+	// harmed is closed when the fault has begun. The writers wait for it halfway, so that there
+	// is always something to lose.
 	harmed chan struct{}
 }
 
@@ -151,7 +151,7 @@ func (b *bench) write(ctx context.Context, w int) error {
 	return nil
 }
 
-// follow demands every event once and in order, and tells how many there were.
+// follow checks that every event comes once and in order, and returns how many there were.
 func (b *bench) follow(ctx context.Context, seen func(total int)) error {
 	next := map[string]uint64{}
 	at := events.Position(0)
@@ -173,9 +173,9 @@ func (b *bench) follow(ctx context.Context, seen func(total int)) error {
 	return errors.New("the subscription ended without an error")
 }
 
-// run has writers and a subscriber while harm does its worst: it is called when
-// a third has been seen, closes b.harmed, and returns when the way is free
-// again. After that everything goes on by itself.
+// run has writers and a subscriber during a fault: harm is called when a third of the events
+// was seen, closes b.harmed, and returns when the fault is over. After that everything goes on
+// by itself.
 func (b *bench) run(t *testing.T, harm func(context.Context, *bench) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -209,7 +209,7 @@ func (b *bench) run(t *testing.T, harm func(context.Context, *bench) error) {
 	b.verify(t)
 }
 
-// verify demands what the writers wrote, once and in order, of the server.
+// verify checks that the server has what the writers wrote, once and in order.
 func (b *bench) verify(t *testing.T) {
 	t.Helper()
 	for w := range writers {

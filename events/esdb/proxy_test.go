@@ -11,17 +11,17 @@ import (
 type mode int
 
 const (
-	// passing hands everything on.
+	// passing forwards everything.
 	passing mode = iota
-	// paused takes connections and bytes, and hands nothing on until it passes
-	// again: a server that was stopped in the middle (SIGSTOP).
+	// paused accepts connections and bytes, and forwards nothing until it passes again, like a
+	// server that was stopped (SIGSTOP).
 	paused
-	// swallowing hands on what clients send, and loses every answer for good: the
-	// connection must be cut afterwards.
+	// swallowing forwards what clients send, and loses every answer for good: the connection
+	// must be cut afterwards.
 	swallowing
 	// blackhole loses everything in both directions: a network that drops.
 	blackhole
-	// slow hands everything on in small pieces with pauses.
+	// slow forwards everything in small pieces with pauses.
 	slow
 	// refusing ends every connection at once: nobody listens behind the address.
 	refusing
@@ -33,8 +33,8 @@ const (
 	slowPause = 2 * time.Millisecond
 )
 
-// proxy stands between a client and a server and can be told to harm what
-// passes. It has one address while servers behind it come and go.
+// proxy is between a client and a server and can disturb the traffic. Its address stays while
+// servers behind it come and go.
 type proxy struct {
 	listener net.Listener
 	over     chan struct{} // closed at the end
@@ -158,8 +158,8 @@ func (p *proxy) end(c net.Conn) {
 	p.mu.Unlock()
 }
 
-// copy hands bytes on from one side to the other, as the mode says at each of
-// them, and ends both sides when one ends.
+// copy forwards bytes from one side to the other, as the current mode says, and ends both sides
+// when one ends.
 func (p *proxy) copy(to, from net.Conn, fromClient bool) {
 	defer to.Close()
 	defer from.Close()

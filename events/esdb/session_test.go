@@ -25,7 +25,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// odd is a server that answers reads with what a test says.
+// odd is a server that answers reads with what a test sets.
 type odd struct {
 	streams.UnimplementedStreamsServer
 	serverfeatures.UnimplementedServerFeaturesServer
@@ -38,8 +38,8 @@ func (o *odd) GetSupportedMethods(context.Context, *shared.Empty) (*serverfeatur
 	return &serverfeatures.SupportedMethods{EventStoreServerVersion: "24.10.0"}, nil
 }
 
-// meet has a store and a link to a server that answers like this from the
-// second read on; the first is the store's own, to see that it answers.
+// meet opens a store and a session with a server that answers like this from the second read
+// on; the first read is the store's own, to see whether the server answers.
 func meet(
 	t *testing.T, answer func(*streams.ReadReq, streams.Streams_ReadServer) error,
 ) (*Store, *grpc.Server) {
@@ -68,7 +68,8 @@ func meet(
 	})
 	s, err := Open(t.Context(), Config{
 		URL: "esdb://" + listener.Addr().String() + "?tls=false", ProbeEvery: time.Hour,
-		// Generous, as none of these is what the tests are about; to give up soon is.
+		// These are generous, because the tests are not about them; giving up soon is what they
+		// test.
 		OpenTimeout: 4 * time.Minute, CallTimeout: 4 * time.Minute, Patience: 100 * time.Millisecond,
 	})
 	if err != nil {
@@ -78,8 +79,8 @@ func meet(
 	return s, server
 }
 
-// TestTheLinkIsShutBeforeTheClientSearches is about lines that the client logs,
-// which no interface promises: it fails when another version logs others.
+// TestTheLinkIsShutBeforeTheClientSearches depends on lines that the client logs, which no
+// interface promises: it fails if another version logs others.
 func TestTheLinkIsShutBeforeTheClientSearches(t *testing.T) {
 	s, server := meet(t, func(*streams.ReadReq, streams.Streams_ReadServer) error { return nil })
 	h, err := s.acquire(t.Context())
@@ -110,8 +111,8 @@ func TestTheLinkIsShutBeforeTheClientSearches(t *testing.T) {
 	}
 }
 
-// TestACallHasPassedTheEntranceWhenItAsksForItsDeadline is about the order in
-// which the client does things.
+// TestACallHasPassedTheEntranceWhenItAsksForItsDeadline depends on the order in which the
+// client does things.
 func TestACallHasPassedTheEntranceWhenItAsksForItsDeadline(t *testing.T) {
 	arrived, on := make(chan struct{}), make(chan struct{})
 	s, _ := meet(t, func(*streams.ReadReq, streams.Streams_ReadServer) error {
@@ -230,7 +231,8 @@ func TestOnlyALeaderIsPicked(t *testing.T) {
 	}
 }
 
-// A leader that cannot be reached now may be back, and nobody else is one until it is named.
+// A leader that cannot be reached may come back, and no other node is the leader until it is
+// named.
 func TestTheLeaderThatWasHeardOfIsKept(t *testing.T) {
 	one, other, nobody := &errNotLeader{leader: "a:1"}, &errNotLeader{leader: "b:1"}, &errNotLeader{}
 	for name, c := range map[string]struct {

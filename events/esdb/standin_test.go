@@ -74,8 +74,8 @@ func awaitState(ctx context.Context, s *esdb.Store, want bool) error {
 	}
 }
 
-// TestARefusedAppendIsNeverAWrittenOne is a server without a leader that goes on serving
-// reads: nothing but its answers to appends, with the code of success, tells.
+// TestARefusedAppendIsNeverAWrittenOne has a server without a leader that goes on serving
+// reads: only its answers to appends, which have the code of success, show it.
 func TestARefusedAppendIsNeverAWrittenOne(t *testing.T) {
 	const half, all = 20, 40
 	for name, harm := range map[string]func(c *standin.Cluster){
@@ -106,7 +106,7 @@ func TestARefusedAppendIsNeverAWrittenOne(t *testing.T) {
 				})
 			}()
 			<-harmed
-			// While nothing is written nothing is acknowledged, and somebody is told.
+			// While nothing is written nothing is acknowledged, and the outage is reported.
 			if name != "no answer, although it is written" && name != "no answer, and nothing is written" &&
 				name != "an error of a code that nobody knows" {
 				if err := awaitState(t.Context(), s, true); err != nil {
@@ -135,8 +135,9 @@ func always(fate standin.Fate) func(string) standin.Fate {
 	return func(string) standin.Fate { return fate }
 }
 
-// TestWhatIsNotCommittedYetIsNotLost is a leader that is cut off with an append in its
-// log: the repetition is not answered, another append is judged by what nobody can read.
+// TestWhatIsNotCommittedYetIsNotLost has a leader that is cut off with an append in its log:
+// the repetition is not answered, and another append is compared with events that nobody can
+// read.
 func TestWhatIsNotCommittedYetIsNotLost(t *testing.T) {
 	for _, commit := range []bool{true, false} {
 		bothWays(t, fmt.Sprintf("commit=%t", commit), func(t *testing.T, noBatch bool) {
@@ -150,11 +151,11 @@ func TestWhatIsNotCommittedYetIsNotLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.CutOff()
-			// Repeated until the patience is over, and still nobody knows.
+			// Repeated until the patience is over, with a result that is still unknown.
 			if _, err := s.Append(t.Context(), "a-1", events.Exact(0), numberedEvent("a-1", 1)); !errors.Is(err, events.ErrAway) {
 				t.Fatalf("an append that is not committed: %v", err)
 			}
-			// Whoever comes back with more is not told that somebody else wrote.
+			// A repetition with more events is not told that somebody else wrote.
 			grown := append(numberedEvent("a-1", 1), numberedEvent("a-1", 2)...)
 			_, err := s.Append(t.Context(), "a-1", events.Exact(0), grown)
 			if errors.Is(err, events.ErrWrongRevision) || !errors.Is(err, events.ErrAway) {
@@ -194,7 +195,7 @@ func TestWhatAStreamHidesIsNoUncommittedEvent(t *testing.T) {
 	if !errors.Is(err, events.ErrWrongRevision) {
 		t.Fatalf("append to a deleted stream: %v", err)
 	}
-	// The first that can be read is the event that is wanted, and stands elsewhere.
+	// The first event that can be read has the wanted id, but another revision.
 	if _, err := s.Append(t.Context(), "a-1", events.Exact(2), numberedEvent("a-1", 9)); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +205,7 @@ func TestWhatAStreamHidesIsNoUncommittedEvent(t *testing.T) {
 	}
 }
 
-// TestOnlyTheLeaderIsRead is a follower that stands still, and is asked first.
+// TestOnlyTheLeaderIsRead has a follower that stands still, and is asked first.
 func TestOnlyTheLeaderIsRead(t *testing.T) {
 	behind := events.NewMemory()
 	c := standin.New(t, behind, 2)
@@ -226,7 +227,7 @@ func TestOnlyTheLeaderIsRead(t *testing.T) {
 	demand(t, s, "a-1", 6)
 }
 
-// TestAppendsOfEveryFate: each append has another one, leaders come and go and are cut off.
+// TestAppendsOfEveryFate: appends end in every way, and leaders come, go and are cut off.
 func TestAppendsOfEveryFate(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
@@ -275,8 +276,8 @@ func TestAppendsOfEveryFate(t *testing.T) {
 
 const notReadyEvery = 40
 
-// TestStoreOverAClusterThatIsOftenNotReady is the suite while appends are refused now and
-// then. Each refusal costs a connection, so it is not every other one.
+// TestStoreOverAClusterThatIsOftenNotReady runs the suite while some appends are refused: few,
+// because each refusal costs a connection.
 func TestStoreOverAClusterThatIsOftenNotReady(t *testing.T) {
 	storetest.RunRemote(t, func(t *testing.T) events.Store {
 		c := standin.New(t, events.NewMemory(), 3)

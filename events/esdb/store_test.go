@@ -19,8 +19,8 @@ import (
 // TestMain also demands that no goroutine outlives the tests: neither ours nor
 // the client's.
 func TestMain(m *testing.M) {
-	// The client leaves its connection behind, idle, when the first question on it
-	// fails (discoverNode in its impl.go), which a slow machine brings about.
+	// The client leaks an idle connection when the first call on it fails (discoverNode in its
+	// impl.go), as on a slow machine.
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreTopFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"))
 }
@@ -49,7 +49,7 @@ func serve(t testing.TB, cfg wire.Config) string {
 	return listener.Addr().String()
 }
 
-// serveStore is serve for anybody.
+// serveStore is serve without users.
 func serveStore(t testing.TB, store events.Store) string {
 	t.Helper()
 	t.Cleanup(func() {
@@ -67,7 +67,7 @@ func plain(address string) string { return "esdb://" + address + "?tls=false" }
 // would hang into a failure.
 const patience = 4 * time.Minute
 
-// open opens a store; what a test does not set may take as long as it likes.
+// open opens a store; timeouts that a test does not set are long.
 func open(t testing.TB, cfg esdb.Config) *esdb.Store {
 	t.Helper()
 	if cfg.OpenTimeout == 0 {
@@ -108,8 +108,8 @@ func TestStoreOverTheWireToTheEmbeddedStore(t *testing.T) {
 	}, storetest.Options{})
 }
 
-// TestStoreOverAServerThatOthersUse is the suite as a real server gets it,
-// where there are other events and every test begins where the last one ended.
+// TestStoreOverAServerThatOthersUse runs the suite as against a real server, where there are
+// other events and every test begins where the last one ended.
 func TestStoreOverAServerThatOthersUse(t *testing.T) {
 	behind := events.NewMemory()
 	for n := range 3 {
@@ -123,7 +123,7 @@ func TestStoreOverAServerThatOthersUse(t *testing.T) {
 	storetest.RunRemote(t, func(t *testing.T) events.Store { return open(t, esdb.Config{URL: url}) }, o)
 }
 
-// likeReal is what a server of EventStoreDB's does otherwise than ours.
+// likeReal lists what an EventStoreDB does differently from our server.
 func likeReal() storetest.Options {
 	return storetest.Options{
 		Shared: true, NoVirtual: os.Getenv("HOSTNODE_TEST_ESDB_NO_PROJECTIONS") != "", Late: true,
@@ -131,7 +131,7 @@ func likeReal() storetest.Options {
 	}
 }
 
-// TestStoreOverTheOperatorsServer runs against whatever server there is:
+// TestStoreOverTheOperatorsServer runs against a server that is named to it:
 // docs/eventstore.md, "Testing against your own server".
 func TestStoreOverTheOperatorsServer(t *testing.T) {
 	url := os.Getenv("HOSTNODE_TEST_ESDB")

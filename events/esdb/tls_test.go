@@ -276,7 +276,7 @@ func TestAnAuditorReadsAndDoesNotWrite(t *testing.T) {
 	}
 }
 
-// TestAPasswordThatWasChangedIsReadAgain: the server knows another one from some moment on.
+// TestAPasswordThatWasChangedIsReadAgain: from some point on the server knows another password.
 func TestAPasswordThatWasChangedIsReadAgain(t *testing.T) {
 	a := newAuthority(t)
 	cert, _, _ := a.sign("127.0.0.1", time.Now().Add(time.Hour))

@@ -149,7 +149,7 @@ func drawDamaged(t *rapid.T, why string) Command {
 	return ReportDamaged{At: t0, Blocks: drawBlocks(t), Whole: rapid.IntRange(0, 3).Draw(t, "whole") == 0, FoundBy: why}
 }
 
-// drawBlocks draws from a slot of one block, now and then what is not in it.
+// drawBlocks draws blocks of a slot that has one, sometimes blocks that it does not have.
 func drawBlocks(t *rapid.T) []uint64 {
 	return rapid.SliceOfN(rapid.Uint64Range(0, 1), 0, 3).Draw(t, "blocks")
 }
@@ -175,8 +175,7 @@ func drawChain(t *rapid.T) Command {
 	return c
 }
 
-// drawText is what an error of the outside world may say: any bytes, and also
-// a great many of them.
+// drawText draws the text of an error from outside: any bytes, and sometimes very many.
 func drawText(t *rapid.T) string {
 	text := string(rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "text"))
 	if rapid.IntRange(0, 20).Draw(t, "long") == 0 {

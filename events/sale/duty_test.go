@@ -7,8 +7,8 @@ import (
 	"github.com/hostnode/hostnode/internal/housetest"
 )
 
-// Whatever commits the host to something new, or gives up something that it
-// has, waits for the record.
+// Whatever commits the host to something new, or gives up something that it has, waits for the
+// event store.
 func TestOnlyKeepingAndProvingAreOwedWithoutARecord(t *testing.T) {
 	owed := []sale.Effect{sale.Extend{}, sale.SubmitProof{}, sale.Repair{}}
 	waits := []sale.Effect{

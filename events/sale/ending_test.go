@@ -20,7 +20,7 @@ func TestAnEndWhoseFillIsTakenBackReturnsEverything(t *testing.T) {
 		name string
 		life []Command
 		says ReportChain
-		want Phase // when the same is said once more
+		want Phase // if the same is reported again
 	}{
 		{"payout, request unknown", payout, gone, Ignored},
 		{"payout, slot free", payout, free(events.RequestFinished), Ignored},
@@ -79,8 +79,8 @@ func TestAnEndWhoseFillStandsIsCollectedOrForfeited(t *testing.T) {
 	}
 }
 
-// An end says of which periods nothing is known, and its sentence as well; the end of a
-// sale that hosted nothing has nothing to say.
+// An end, and its sentence, name the periods of which nothing is known; the end of a sale that
+// hosted nothing names none.
 func TestAnEndSaysWhatCouldNotBeFoundOut(t *testing.T) {
 	lost := chainSays(events.Address{}, events.SlotRepair, events.RequestStarted)
 	for _, tc := range []struct {
@@ -115,8 +115,8 @@ func TestAnEndSaysWhatCouldNotBeFoundOut(t *testing.T) {
 	}
 }
 
-// An end that a reorganisation takes back is none: the sale proves again, also what
-// was owed at that moment, keeps what it knows of its fill, and ends once more.
+// After an end that a reorganisation takes back the sale proves again, including what was owed
+// then, keeps what it knows of its fill, and ends again.
 func TestAnEndThatIsTakenBackIsProvenToTheRealOne(t *testing.T) {
 	runs := chainSays(me, events.SlotFilled, events.RequestStarted)
 	runs.Fill = FillStands
@@ -153,7 +153,7 @@ func TestAnEndThatIsTakenBackIsProvenToTheRealOne(t *testing.T) {
 		if s.Phase != ended.Phase || !s.Collecting() || len(Next(s)) != 1 {
 			t.Errorf("%s: it ends in %s, wants %v", name, s.Phase, Next(s))
 		}
-		// What was forfeited by a history that is gone owes what it owed, too.
+		// A slot that was forfeited on a branch that is gone owes the same as before, too.
 		lost := chainSays(events.Address{}, events.SlotRepair, events.RequestStarted)
 		s, _ = live(t, then(life, lost, runs, extended(), due(period1+1, challenge3))...)
 		if len(s.Duties) != 1 {

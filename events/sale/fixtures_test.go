@@ -12,9 +12,9 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// The sale that all tests tell about: slot 1 of a request with three slots of
-// one block each, an hour long, void after ten minutes, with a collateral of
-// 131072 for a slot. Its proofs have periods of two minutes.
+// The sale of all tests: slot 1 of a request with three slots of one block each, which lasts an
+// hour, expires after ten minutes, and has a collateral of 131072 for a slot. Periods are two
+// minutes long.
 var (
 	t0    = events.Unix(1_750_000_000)
 	ends  = t0.Add(time.Hour)
@@ -70,7 +70,7 @@ func receipt(block uint64, at time.Time) events.Receipt {
 	}
 }
 
-// The reports as they come in a good life.
+// The reports of a sale in which nothing fails.
 func start() Start {
 	return Start{At: t0, Slot: slot, Index: 1, Request: request(), ExpiresAt: void, EndsAt: ends}
 }
@@ -197,7 +197,7 @@ func chainForgot() ReportChain {
 	return c
 }
 
-// Lives up to each step, each the beginning of the next.
+// The commands of a sale up to each step, each list the beginning of the next.
 func untilReserving() []Command   { return []Command{start(), capacity()} }
 func untilDownloading() []Command { return append(untilReserving(), reserved()) }
 func untilProving0() []Command    { return append(untilDownloading(), stored()) }

@@ -20,10 +20,10 @@ type line struct {
 	Data    json.RawMessage `json:"data"`
 }
 
-// TestRecordedHistoriesFoldForEver reads records as they were once stored and
-// compares what they fold to with the state that was written down beside them.
-// The files are never changed: when one no longer folds, every host with an old
-// sale stands still. A new schema version gets new files beside the old ones.
+// TestRecordedHistoriesFoldForEver reads records as they were once stored and compares what
+// they fold to with the state that was written down beside them. The files are never changed:
+// if one no longer folds, every host with such a sale cannot go on. A new schema version gets
+// new files beside the old ones.
 //
 // With -record-history, files that do not exist yet are written.
 func TestRecordedHistoriesFoldForEver(t *testing.T) {

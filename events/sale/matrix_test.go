@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/internal/housetest"
 )
 
-// stand is one state that decisions are tried in, reached by living a life.
+// stand is a state in which decisions are tried, reached by a list of commands.
 type stand struct {
 	name string
 	life []Command
@@ -147,8 +147,8 @@ func TestEveryPhaseAndEveryCommandHaveAStand(t *testing.T) {
 	housetest.Complete(t, ".", "command", commands(), "commands that are tried in every state")
 }
 
-// commands are those of the trials. Decide panics on a type that it does not know, in
-// whatever state and however far inside, so a command that is forgotten cannot hide.
+// commands are those of the trials. Decide panics on a type that it does not know, in every
+// state, so a forgotten command shows.
 func commands() []Command {
 	all := make([]Command, 0, 50)
 	for _, c := range trials() {
@@ -210,7 +210,7 @@ func openKeys(s State) string {
 	return strings.Join(keys, ", ")
 }
 
-// answerOf tells a decision in short; empty when nothing follows.
+// answerOf describes a decision briefly; empty if nothing follows.
 func answerOf(s State, c Command) string {
 	batch, err := Decide(s, c)
 	if err != nil {

@@ -54,7 +54,7 @@ func TestAPaceIsMeasuredInStretches(t *testing.T) {
 	const block = events.BlockSize
 	tests := []struct {
 		name  string
-		steps []step // with a stretch of ten minutes, two hours before the end
+		steps []step // with an interval of ten minutes, two hours before the end
 	}{
 		{"a trickle", []step{same(9*time.Minute, 999*block, false), same(9*time.Minute, 998*block, true)}},
 		{"fast at first, then a trickle", []step{

@@ -10,15 +10,15 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// watch is a host that is told which periods are owed, now and then is away for long,
-// and judges what it missed when it has read the chain; it may die before.
+// watch is a host that learns which periods are owed, is sometimes down for long, and then
+// judges what it missed when it has read the chain; it may die before that.
 type watch struct {
 	s      State
 	now    uint64          // the period that runs
-	owed   []uint64        // so far, also while nobody looked
-	taken  map[uint64]bool // of these the contract took a proof that nobody recorded
+	owed   []uint64        // so far, including times when the host was down
+	taken  map[uint64]bool // of these, the ones with a proof that the contract took and nobody recorded
 	judged uint64          // what was owed up to here is known to this process
-	silent []uint64        // what it will tell
+	silent []uint64        // what it will report
 	told   map[uint64]int  // how often a period was recorded as owed
 }
 
@@ -38,8 +38,8 @@ func (w *watch) give(t *rapid.T, c Command) {
 // begins is a start of the host: only the record is known.
 func (w *watch) begins() { w.judged, w.silent = max(period1, w.s.Unjudged())-1, nil }
 
-// passes lets periods pass, each owed or not; proves says that proofs went out which the
-// record does not have.
+// passes lets periods pass, each owed or not; proves says whether proofs were sent that are not
+// in the record.
 func (w *watch) passes(t *rapid.T, periods uint64, proves bool) {
 	often := rapid.IntRange(1, 40).Draw(t, "one period owed of")
 	for range periods {
@@ -50,7 +50,7 @@ func (w *watch) passes(t *rapid.T, periods uint64, proves bool) {
 	}
 }
 
-// looks tells what is owed in the period that begins.
+// looks reports what is owed in the period that begins.
 func (w *watch) looks(t *rapid.T) {
 	if w.now++; rapid.IntRange(0, 3).Draw(t, "owed") == 0 {
 		return
@@ -64,7 +64,7 @@ func (w *watch) looks(t *rapid.T) {
 	}
 }
 
-// hears tells of proofs that the contract took.
+// hears reports proofs that the contract took.
 func (w *watch) hears(t *rapid.T) {
 	from := w.s.Remembered()
 	for _, p := range w.owed {
@@ -87,7 +87,7 @@ func (w *watch) judges() {
 	w.judged = w.now - 1
 }
 
-// tells some of it, in whatever order.
+// tells reports some of it, in any order.
 func (w *watch) tells(t *rapid.T) {
 	w.silent = slices.DeleteFunc(w.silent, w.s.Settles)
 	if len(w.silent) == 0 {
@@ -107,9 +107,8 @@ func (w *watch) settles(t *rapid.T) {
 	}
 }
 
-// Whatever order duties, proofs that were taken and silent periods come in, each period
-// that was owed is told once, if what was missed is judged before the sale has forgotten
-// it: after some long absences, or some periods that passed without one.
+// In whatever order duties, taken proofs and silent periods are reported, each owed period is
+// recorded once, if it is judged before the sale has forgotten it.
 func TestEachPeriodIsToldOnce(t *testing.T) {
 	proving, _ := live(t, untilProving()...)
 	rapid.Check(t, func(t *rapid.T) {
@@ -180,7 +179,7 @@ func TestAGapIsRememberedUntilThereWasTimeToJudgeIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		periods      Periods
 		unjudged     uint64
-		told, untold uint64 // a period that is told, and one that is not; 0: none
+		told, untold uint64 // a period that is recorded, and one that is not; 0: none
 	}{
 		"the first duty":            {live(Periods{}, 1000), 0, 1000, 999},
 		"time enough":               {settled, 1064 + 1 - JudgedAgain, 999, 0},

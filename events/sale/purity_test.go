@@ -7,8 +7,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// A type that Decide, Evolve, Next, Sentence or Waiting does not know is a bug
-// of ours and must not pass in silence.
+// A type that Decide, Evolve, Next, Sentence or Waiting does not know is a bug of ours and must
+// not go unnoticed.
 func TestWhatTheRulesDoNotKnowPanics(t *testing.T) {
 	s, _ := live(t, untilProving()...)
 	for name, bug := range map[string]func(){

@@ -52,7 +52,7 @@ func cells() []Cell {
 	return all
 }
 
-// standingsOf are where a sale of that phase can stand.
+// standingsOf lists the standings that a sale in that phase can have.
 func standingsOf(p Phase) []Standing {
 	switch p {
 	case Unknown:
@@ -141,14 +141,14 @@ var kindsOf = map[Outcome][]string{
 	Cancel: {"SaleCancelled"}, Fail: {"SaleFailed"},
 }
 
-// Each state that a life leads to is asked about everything the chain may say, and
-// answers what its cell says.
+// Every reachable state gets every report that the chain can make, and decides what the table's
+// cell says.
 func TestDecisionsAreTheTables(t *testing.T) {
 	seen := map[Outcome]bool{}
 	for _, st := range stands() {
 		s, _ := live(t, st.life...)
 		if s.Phase == Unknown {
-			continue // Refused: whoever runs the sales adopts (actors).
+			continue // Refused: package actors adopts slots.
 		}
 		for _, c := range cells() {
 			if c.Standing != s.standing() || c.Phase != s.Phase || c.Adopted != s.Adopted || c.Data != (s.Stored > 0 && !s.Deleted) {
@@ -160,7 +160,7 @@ func TestDecisionsAreTheTables(t *testing.T) {
 				block += finalBlocks
 			}
 			if s.FilledBlock == 0 && !c.Final {
-				continue // A sale without a fill has none that could be young.
+				continue // A sale without a fill has none that could be recent.
 			}
 			report := chainAt(block, host, c.Slot, c.Request)
 			report.Facts.RequestKnown, report.Fill = c.Known, c.Fill
@@ -189,7 +189,7 @@ func TestDecisionsAreTheTables(t *testing.T) {
 func TestTheDocsPageIsTheTable(t *testing.T) {
 	want := page()
 	if *rewriteDocs {
-		if err := os.WriteFile(docsPage, []byte(want), 0o644); err != nil { //nolint:gosec // A page for all to read.
+		if err := os.WriteFile(docsPage, []byte(want), 0o644); err != nil { //nolint:gosec // Everybody may read the page.
 			t.Fatal(err)
 		}
 	}
@@ -284,7 +284,7 @@ func needs(r Rule) string {
 	return "(" + strings.Join(parts, ", ") + ") "
 }
 
-// The cases of a reorganisation that a number could not tell apart.
+// Reorganisations that a block number could not tell apart.
 func TestAFillIsJudgedByTheHashOfItsBlock(t *testing.T) {
 	hosting, _ := live(t, untilProving()...)
 	if hosting.FilledHash.Zero() {
@@ -371,8 +371,8 @@ func TestDataStaysAsLongAsTheChainMayGiveTheSlotBack(t *testing.T) {
 
 func (w Whose) String() string { return [...]string{"ours", "another's", "nobody's"}[w] }
 
-// possible reports whether the contract can show a slot so. What it cannot is
-// answered all the same: nothing rests on it.
+// possible reports whether the contract can show a slot like that. Impossible combinations have
+// an answer all the same.
 func possible(slot events.SlotState, whose Whose) bool {
 	switch slot {
 	case events.SlotFree, events.SlotRepair: // Nobody has it: freeing a slot clears its host.

@@ -14,8 +14,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// given, when, then: each rule of the package comment, by name. The events
-// that are expected are named; where a value matters, the test reads it.
+// Given, when, then: each rule of the package comment, by its name. The expected events are
+// named; where a value matters, the test reads it.
 func TestRules(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -246,8 +246,8 @@ func TestTheSlashedPartIsTheDifferenceSinceTheLastReading(t *testing.T) {
 	}
 }
 
-// A fill that was found on chain may be periods old. It counts from when the
-// request was made, so that no period is taken for the period of the fill.
+// A fill that was found on chain may be several periods old. It counts as made with the
+// request, so that no later period is taken for the period of the fill.
 func TestAFillFoundOnChainOwesProofsAtOnce(t *testing.T) {
 	for _, life := range [][]Command{untilFilling(), {adopt(), capacity(), stored()}, then(untilFilling(), giveUp())} {
 		s, _ := live(t, then(life, chainSays(me, events.SlotFilled, events.RequestStarted))...)

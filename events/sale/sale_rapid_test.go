@@ -13,8 +13,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Any command in any order, half of them such as the state waits for. A run
-// that fails prints how to repeat it.
+// Any commands in any order; half of them are such as the state waits for. A failing run prints
+// how to repeat it.
 func TestAnyOrderOfCommandsKeepsTheRules(t *testing.T) { rapid.Check(t, anyOrder) }
 
 // FuzzAnyOrderOfCommands is the same property, steered by coverage.
@@ -28,7 +28,7 @@ func anyOrder(t *rapid.T) {
 	w.checkPast(t)
 }
 
-// witness watches one sale live and keeps its record as a store would.
+// witness follows one sale and keeps its record as a store would.
 type witness struct {
 	codec  *events.Codec
 	live   State
@@ -37,7 +37,7 @@ type witness struct {
 	wasOn  bool              // some fill of this attempt stands on chain
 	duties map[uint64]string // of this attempt: open, submitted, missed, excused, lapsed
 	opened []uint64          // the periods of duties, in the order in which they were opened
-	// excused is the last period that was; only that one may be due again.
+	// excused is the last period that was excused; only that one may be due again.
 	excused       uint64
 	reopened      map[uint64]bool
 	lapsed, again []uint64 // open when the hosting ended; owed again since it was taken back
@@ -291,7 +291,7 @@ func (w *witness) checkPast(t *rapid.T) {
 	}
 }
 
-// mayMove is the drawing in docs/architecture.md, with the backward arcs.
+// mayMove is the diagram in docs/architecture.md, with the backward arcs.
 func mayMove(from, to Phase) bool {
 	exits := []Phase{Ignored, Cancelled, Failed, Errored}
 	again := []Phase{Preparing, SlotReserving, InitialProving, Filling} // Its fill was taken back.

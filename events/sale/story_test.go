@@ -12,13 +12,12 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// TestStoriesOfSales plays the scripts testdata/story_*.txt. Start reading
-// there: each command is followed by what was recorded, where the sale stands,
-// what it waits for and which effects are open. Run with -rewrite after a
-// change that is meant.
+// TestStoriesOfSales plays the scripts testdata/story_*.txt. Start reading there: each command
+// is followed by what was recorded, the sale's phase, what it waits for and which effects are
+// open. Run with -rewrite after an intended change.
 //
-// Every command may carry after=<duration>, which lets chain time pass first.
-// Times are printed in full by the sentences; a story begins at t0.
+// Every command may carry after=<duration>, which lets chain time pass first. Times are printed
+// in full by the sentences; a story begins at t0.
 func TestStoriesOfSales(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		if !strings.Contains(path, "story_") {
@@ -29,7 +28,7 @@ func TestStoriesOfSales(t *testing.T) {
 	})
 }
 
-// narrator turns the words of a script into commands for one sale.
+// narrator turns a script into commands for one sale.
 type narrator struct {
 	state State
 	now   time.Time

@@ -94,7 +94,7 @@ func stored(t interface{ Fatalf(string, ...any) }, codec *events.Codec, e Event)
 	return m.(Event)
 }
 
-// standing is a sector in a state, with everything that a state may need.
+// standing returns a sector in a state, with everything that the state may need.
 func standing(at State) Info {
 	s := New(Policy{})
 	if at == Undefined {

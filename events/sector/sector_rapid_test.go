@@ -19,7 +19,7 @@ type fatal interface {
 	Fatalf(format string, args ...any)
 }
 
-// watched is a sector with what must be so of it, whatever happens.
+// watched is a sector whose invariants are checked.
 type watched struct {
 	live, replayed Info
 	codec          *events.Codec
@@ -102,7 +102,7 @@ func names(all []Event) (out []string) {
 	return out
 }
 
-// anyCommand draws mostly such that make sense in the state.
+// anyCommand draws mostly commands that the state allows.
 func anyCommand(t *rapid.T, w *watched) Command {
 	draw := func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) }
 	news := News{At: w.now, Chance: uint64(draw(1000, "chance"))}
@@ -161,7 +161,7 @@ func TestASectorHoldsForAllCommandsInAnyOrder(t *testing.T) {
 	})
 }
 
-// Whatever came before: a sector that is removed, and whose steps then work, gives
+// Whatever came before, a sector that is removed, and whose steps then succeed, gives
 // everything back.
 func TestRemovingGivesEverythingBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -214,7 +214,7 @@ func TestWhatAParkedSectorNamesIsAccepted(t *testing.T) {
 	})
 }
 
-// Pauses grow, end, and never are nothing.
+// Pauses grow up to a limit and are never zero.
 func TestPausesGrowUpToTheLongest(t *testing.T) {
 	p := Policy{}.withDefaults()
 	for n := range uint32(70) {

@@ -54,7 +54,7 @@ func writtenTable(t *testing.T) map[State]map[string]string {
 	return table
 }
 
-// books are the events that are about space and deposit, which are so in any state.
+// books are the events about space and deposit, which every state accepts.
 var books = []string{"SectorOpened", "SectorReleased", "SectorSettled"}
 
 func TestEveryStateAllowsWhatTheWrittenTableSaysAndNothingElse(t *testing.T) {
@@ -166,7 +166,7 @@ func TestEveryCommandIsTold(t *testing.T) {
 	}
 }
 
-// A sealer that needs no scratch space is as good as one that gave it back.
+// A sealer that needs no scratch space counts like one that gave it back.
 func TestASectorWithoutScratchSpaceIsSealedAgain(t *testing.T) {
 	s := standing(PreCommit1)
 	s = Evolve(s, &messages.SectorOpened{Sealed: 1, Deposit: "0"})
@@ -208,7 +208,7 @@ func TestASectorThatIsSealedAgainHoldsScratchSpaceAnew(t *testing.T) {
 	}
 }
 
-// What is stored, and could not be folded, is refused.
+// The codec refuses events that could not be folded.
 func TestTheCodecRefusesWhatNoFoldCanAdd(t *testing.T) {
 	codec := events.NewCodec(Table())
 	for name, e := range map[string]Event{
@@ -228,7 +228,7 @@ func TestTheCodecRefusesWhatNoFoldCanAdd(t *testing.T) {
 	}
 }
 
-// compare looks quickly first.
+// compare compares quickly first.
 func compare(a, b Info) string {
 	if reflect.DeepEqual(a, b) {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// mutate puts foreign numbers into an example.
+// mutate replaces the numbers of an example.
 func mutate(e Event, index, revision uint64) {
 	switch e := e.(type) {
 	case *messages.SlotsQueued:
@@ -35,8 +35,8 @@ func mutate(e Event, index, revision uint64) {
 	}
 }
 
-// numbered is the offer of one slot of a request, whose place in the order
-// nobody can guess from its number.
+// numbered is the offer of one slot of a request, whose place in the order does not follow from
+// its number.
 func numbered(i uint64) Queue {
 	var id events.RequestID
 	binary.BigEndian.PutUint64(id[:], i)

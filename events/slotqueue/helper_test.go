@@ -16,7 +16,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// start is when all tests begin; points in time are told as distances from it.
+// start is when all tests begin; times are given as distances from it.
 var start = time.Unix(1_700_000_000, 0).UTC()
 
 // request is the id of one repeated byte.
@@ -110,7 +110,7 @@ func tellAll(list []Event) string {
 	return strings.Join(lines, "\n")
 }
 
-// order tells which slots are queued, the best first.
+// order lists the queued slots, the best first.
 func order(s State) string {
 	var out []string
 	for it := range s.Items() {
@@ -123,7 +123,7 @@ func order(s State) string {
 	return strings.Join(out, ", ")
 }
 
-// difference compares two states, by a quick look first.
+// difference compares two states, quickly first.
 func difference(want, got Snapshot) string {
 	if reflect.DeepEqual(want, got) {
 		return ""

@@ -24,8 +24,8 @@ func restored(t interface{ Fatalf(string, ...any) }, s State, l Limits) State {
 	return r
 }
 
-// A queue that is saved and restored at any places decides what the one
-// decides that never was, and is the same in every part.
+// A queue that is saved and restored at any points equals, in every part, one that never was,
+// and decides the same.
 func TestARestoredQueueGoesOnAsTheReplayedOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }

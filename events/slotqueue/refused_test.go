@@ -13,7 +13,7 @@ func refusedFor(id byte, criterion string) Queue {
 	return c
 }
 
-// mayReturn tells which slots may come back, the oldest refusal first.
+// mayReturn lists the slots that may come back, the oldest refusal first.
 func mayReturn(s State, most int) string {
 	var out []string
 	for _, r := range s.MayReturn(most) {
@@ -23,7 +23,8 @@ func mayReturn(s State, most int) string {
 }
 
 func TestWhatAFullQueueLetGoMayReturnWhenAQuarterIsFree(t *testing.T) {
-	// Eight have room: request 1 makes way for 2, of 3 nothing enters, 4 fails the price.
+	// There is room for eight: request 1 makes way for 2, nothing of 3 enters, and 4 fails the
+	// price.
 	full := []Command{
 		queue(1, 5, 0, 1), queue(9, 20, 0, 1, 2, 3, 4, 5), queue(2, 6, 0, 1), queue(3, 1, 7), refusedFor(4, "price"),
 	}

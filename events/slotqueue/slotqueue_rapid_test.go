@@ -15,8 +15,8 @@ import (
 // source draws numbers below n: from rapid, or from the bytes of a fuzzer.
 type source func(n int) int
 
-// anyCommand draws from so few ids and values that commands meet each other.
-// Revisions of the market grow most of the time.
+// anyCommand draws from few ids and values, so that commands concern the same slots. Revisions
+// of the market grow most of the time.
 func anyCommand(draw source, s State) Command {
 	id, index := request(byte(draw(4)+1)), uint64(draw(4))
 	var indices []uint64
@@ -87,14 +87,13 @@ func TestEveryCommandIsDrawn(t *testing.T) {
 	housetest.Complete(t, ".", "command", drawn, "commands that anyCommand draws")
 }
 
-// plain is the queue as a list that is sorted whenever somebody looks: the
-// rules in the simplest words.
+// plain is the simplest implementation of the rules: a list that is sorted whenever it is read.
 type plain struct {
 	limit  int
 	queued []Item
 }
 
-// better is rule 1 in other words than compare.
+// better implements rule 1 independently of compare.
 func better(a, b Item) int {
 	decisions := []int{
 		number(a.Seen) - number(b.Seen),
@@ -154,7 +153,7 @@ func (p *plain) shrink() {
 	p.queued = p.queued[:min(len(p.queued), p.limit)]
 }
 
-// after says what must be queued once the command is done.
+// after computes what must be queued after a command.
 func (p *plain) after(c Command, before State) {
 	known := func(id events.RequestID, index uint64) *Item {
 		all := append(slices.Collect(before.Items()), before.Taken()...)
@@ -357,7 +356,7 @@ func TestEverySlotIsLookedAtBeforeTheQueuePauses(t *testing.T) {
 func FuzzReplay(f *testing.F) {
 	f.Add([]byte{0, 0, 200, 0, 70, 130, 200, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 90, 200, 0, 0, 0, 128, 150})
 	f.Fuzz(func(t *testing.T, script []byte) {
-		script = script[:min(len(script), 500)] // A longer one tells no more.
+		script = script[:min(len(script), 500)] // A longer one finds no more.
 		m := newMachine()
 		below := func(n int) int {
 			if len(script) == 0 {
@@ -373,7 +372,7 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
-// FuzzEvolve folds events that no queue ever wrote, in any order: nothing panics.
+// FuzzEvolve folds events that no queue would write, in any order: nothing panics.
 func FuzzEvolve(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6}, uint64(2), uint64(7))
 	f.Fuzz(func(t *testing.T, order []byte, index, revision uint64) {

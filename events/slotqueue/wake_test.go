@@ -9,8 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// seenFor queues and looks at slots 0, 1, ... of request 1, each of which fails
-// one of these.
+// seenFor queues and judges slots 0, 1, ... of request 1, each of which fails one of these.
 func seenFor(t *testing.T, failed ...Release) State {
 	t.Helper()
 	s := New(Limits{})
@@ -143,7 +142,7 @@ func TestTheListOfAvoidedClientsIsBounded(t *testing.T) {
 	if diff := cmp.Diff([]events.Address{{0}, {2}}, left); diff != "" {
 		t.Fatalf("avoided (-want +got):\n%s", diff)
 	}
-	// One that is forgiven makes room.
+	// A forgiven client makes room.
 	s, _ = step(t, s, Avoid{start.Add(25 * time.Minute), events.Address{9}, start.Add(26 * time.Minute), "data"})
 	if n := len(s.AvoidedClients()); n != 2 {
 		t.Fatalf("%d avoided, want 2", n)

@@ -49,7 +49,7 @@ func reader(store events.Store) snapshot.Reader {
 	return snapshot.Reader{Store: store, Codec: codec, Stream: kept, Schema: schema, Of: queue}
 }
 
-// state is the pieces of a state that is told from others by its seed.
+// state returns the pieces of a state that differs by its seed.
 func state(seed byte, pieces, size int) [][]byte {
 	out := make([][]byte, pieces)
 	for i := range out {
@@ -80,7 +80,7 @@ func load(t testing.TB, r snapshot.Reader) (pieces [][]byte, found snapshot.Foun
 	return pieces, found
 }
 
-// appends notes the appends to the snapshots, and fails from one on.
+// appends notes the appends to the snapshots, and fails after a number of them.
 type appends struct {
 	events.Store
 	batches [][]events.NewEvent
@@ -254,7 +254,7 @@ func TestWhatDoesNotFitIsIgnoredWithItsReason(t *testing.T) {
 	}
 }
 
-// unplaced is a store that says where events stand only when its log is read.
+// unplaced is a store that gives positions only when its log is read.
 type unplaced struct {
 	events.Store
 	instead events.Position

@@ -70,7 +70,7 @@ func TestTruncatingHidesAndNeverShowsAgain(t *testing.T) {
 	}
 }
 
-// scavenged is a store that has cleaned up what was hidden.
+// scavenged is a store that has removed hidden events.
 type scavenged struct{ events.Store }
 
 func (s scavenged) ReadAll(ctx context.Context, after events.Position, limit int) iter.Seq2[events.Recorded, error] {

@@ -32,8 +32,8 @@ func TestSuiteRunsBehindANetwork(t *testing.T) {
 	RunRemote(t, func(*testing.T) events.Store { return forgetful{events.NewMemory()} }, Options{})
 }
 
-// TestAnAnswerThatDisagreesWithTheLogIsFound shows that what the view of a
-// shared server checks can fail.
+// TestAnAnswerThatDisagreesWithTheLogIsFound shows that the checks of the view of a shared
+// server can fail.
 func TestAnAnswerThatDisagreesWithTheLogIsFound(t *testing.T) {
 	s := newShared(t)
 	o, err := newOwn(t.Context(), s)
@@ -50,8 +50,8 @@ func TestAnAnswerThatDisagreesWithTheLogIsFound(t *testing.T) {
 	}
 }
 
-// TestEachTestHasIdsOfItsOwn: a server that remembers ids would take a later
-// test's events for a repeat of an earlier one's.
+// TestEachTestHasIdsOfItsOwn: otherwise a server that remembers ids would take a later test's
+// events for repetitions of an earlier one's.
 func TestEachTestHasIdsOfItsOwn(t *testing.T) {
 	s := newShared(t)
 	seen := map[events.EventID]bool{}
@@ -74,7 +74,7 @@ func TestEachTestHasIdsOfItsOwn(t *testing.T) {
 	}
 }
 
-// forgetful is a Memory that does not tell a repeated append from a first one.
+// forgetful is a Memory that does not recognise repeated appends.
 type forgetful struct{ *events.Memory }
 
 func (f forgetful) Append(
@@ -89,8 +89,8 @@ func (f forgetful) Append(
 // same names, and whose positions have gaps.
 type shared struct {
 	forgetful
-	// late: virtual streams end at the position linked until a projection,
-	// which writes to the log too, has moved it on.
+	// late: virtual streams end at the position linked, which a projection, which writes to the
+	// log too, moves forward.
 	late bool
 	lie  events.Position
 
@@ -107,7 +107,7 @@ func newShared(t *testing.T) *shared {
 	return s
 }
 
-// disturb writes what others write.
+// disturb writes the events of other users.
 func (s *shared) disturb(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *shared) disturb(ctx context.Context) {
 	}
 }
 
-// project is what makes the links, some time later.
+// project makes the links, some time later.
 func (s *shared) project() {
 	head, err := s.Memory.Head(context.Background())
 	if err != nil {

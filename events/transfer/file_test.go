@@ -143,7 +143,8 @@ func TestADamagedFileChangesNothingInTheStore(t *testing.T) {
 	if head, err := to.Head(t.Context()); err != nil || head != 0 {
 		t.Fatalf("%d events were written, %v", head, err)
 	}
-	// Through a pipe, it is noticed when the damage is met; the whole file goes on.
+	// Through a pipe, damage is noticed only when it is reached; importing the complete file
+	// continues.
 	if _, err := transfer.Import(t.Context(), io.MultiReader(bytes.NewReader(damaged)), to, transfer.Options{}); !errors.Is(
 		err, transfer.ErrBadFile) {
 		t.Fatal(err)
@@ -202,7 +203,7 @@ func TestTheErrorOfAStoreIsNotBlamedOnTheFile(t *testing.T) {
 	}
 }
 
-// TestADigestDependsOnWhatIsHeldAndOnNothingElse changes one thing at a time.
+// TestADigestDependsOnWhatIsHeldAndOnNothingElse changes one property at a time.
 func TestADigestDependsOnWhatIsHeldAndOnNothingElse(t *testing.T) {
 	base := events.NewEvent{
 		ID: events.EventID{1}, Type: "T", Data: []byte(`{"b":1,"a":"ü"}`), Meta: events.Metadata{Correlation: "r", Epoch: 7},

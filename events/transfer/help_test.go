@@ -97,8 +97,8 @@ func event(t *rapid.T, cause string) events.NewEvent {
 	return e
 }
 
-// contents is all that a store holds of the streams that are transferred: their
-// events in the order of the log, and what of them can be read.
+// contents is everything that a store holds of the transferred streams: their events in the
+// order of the log, and what reads of them return.
 func contents(t failer, s events.Store) (
 	all []events.Recorded, visible map[string][]events.Recorded, about map[string]string,
 ) {
@@ -118,7 +118,7 @@ func contents(t failer, s events.Store) (
 				about[name] = err.Error()
 				break
 			}
-			// The queue's own truncation is not moved.
+			// The queue's truncation is not copied.
 			if !events.MayTruncate(name) {
 				visible[name] = append(visible[name], plain(r))
 			}
@@ -127,7 +127,7 @@ func contents(t failer, s events.Store) (
 	return all, visible, about
 }
 
-// plain leaves out what the target gives anew.
+// plain leaves out what the target assigns.
 func plain(r events.Recorded) events.Recorded {
 	r.Position = 0
 	return r
@@ -218,7 +218,7 @@ func setMetadata(t failer, s events.Store, stream, text string) {
 	}
 }
 
-// scavenged is a store that has thrown away a part of a stream.
+// scavenged is a store that has removed a part of a stream.
 type scavenged struct {
 	events.Store
 	stream string

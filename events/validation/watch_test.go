@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// at is where a log stands: a block of chain time now+block seconds.
+// at is a log in a block of chain time now+block seconds.
 func at(block uint64) *messages.ChainLog {
 	return &messages.ChainLog{Block: block, BlockHash: events.Hash{byte(block)}.String(), Time: events.TimeToMessage(inBlock(block))}
 }
@@ -175,8 +175,7 @@ func TestWhatIsOverForLongIsForgotten(t *testing.T) {
 	}
 }
 
-// After a reorganisation the watch is what it would be had the dropped logs never
-// been said.
+// After a reorganisation the watch is as if the dropped logs had never come.
 func TestAReorganisationUndoesExactlyWhatItDropped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var logs []messages.MarketEvent

@@ -19,7 +19,7 @@ import (
 	"github.com/hostnode/hostnode/events/wire"
 )
 
-// put lets the store itself have an event, past all rights.
+// put appends to the store itself, without checks of rights.
 func put(t *testing.T, s *served, stream, kind, data string) {
 	t.Helper()
 	id := events.NewEventID(stream, t.Name()+data, 0)
@@ -193,7 +193,7 @@ func TestTheLogAndIndexesShowNobodyWhatItsStreamDoesNot(t *testing.T) {
 	}
 }
 
-// TestTheEndOfAStreamDoesNotShowWhatItsListHid: the list can be read no more then.
+// TestTheEndOfAStreamDoesNotShowWhatItsListHid: its list can no longer be read then.
 func TestTheEndOfAStreamDoesNotShowWhatItsListHid(t *testing.T) {
 	s := serveTLS(t, nil)
 	put(t, s, "$$secret-1", events.TypeMetadata, `{"$acl":{"$r":"other"}}`)
@@ -259,7 +259,7 @@ func TestARefusedAppendIsAnsweredWithTheReasonHoweverLargeItIs(t *testing.T) {
 }
 
 func TestAuthorizationThatIsNotBasicIsRefused(t *testing.T) {
-	s := serve(t, func(cfg *wire.Config) { cfg.Users = users() }) // Plain, so that the test can say anything.
+	s := serve(t, func(cfg *wire.Config) { cfg.Users = users() }) // Plain text, so that the test can send anything.
 	c := streams.NewStreamsClient(s.raw(t))
 	basic := func(text string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(text)) }
 	read := func(headers ...string) error {
@@ -315,7 +315,7 @@ func TestAConnectionThatGuessesPasswordsGetsNoFurther(t *testing.T) {
 	if !strings.Contains(err.Error(), "too many wrong passwords") {
 		t.Errorf("the right password after many wrong ones: %v", err)
 	}
-	appendTo(t, c, "a-1", numbers(1)...) // Who was known before goes on.
+	appendTo(t, c, "a-1", numbers(1)...) // A caller who was known before goes on.
 	if _, err := s.client(t, "admin").AppendToStream(soon(t), "a-1", esdb.AppendToStreamOptions{}, numbers(1)...); err != nil {
 		t.Errorf("another connection: %v", err)
 	}

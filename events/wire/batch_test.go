@@ -78,7 +78,7 @@ func (b batcher) recv() *streams.BatchAppendResp {
 	return r
 }
 
-// code is how the next append that is answered went.
+// code is the status of the next answered append.
 func (b batcher) code() codes.Code {
 	b.t.Helper()
 	return codes.Code(b.recv().GetError().GetCode())
@@ -198,7 +198,7 @@ func TestABadPartEndsItsBatchAndNoOther(t *testing.T) {
 	if got := b.code(); got != codes.InvalidArgument {
 		t.Fatalf("the bad one was answered %v", got)
 	}
-	b.send("bad", nil, 1, true) // The rest of it is passed over.
+	b.send("bad", nil, 1, true) // The rest of it is skipped.
 	b.send("good", nil, 1, true)
 	if r := b.recv(); r.GetSuccess().GetCurrentRevision() != 1 {
 		t.Fatalf("the good one was answered %v", r)

@@ -10,8 +10,8 @@ import (
 	"github.com/hostnode/hostnode/events/wire"
 )
 
-// copies is a store that copies what is appended, as a database does, and keeps
-// it until it is let go.
+// copies is a store that copies what is appended, as a database does, and keeps it until it is
+// released.
 type copies struct {
 	events.Store
 	holds atomic.Int64

@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// fullDisk is a store whose disk took nothing any more.
+// fullDisk is a store whose disk is full.
 type fullDisk struct{ events.Store }
 
 func (fullDisk) Append(context.Context, string, events.Expected, []events.NewEvent) (events.AppendResult, error) {

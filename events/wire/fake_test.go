@@ -39,7 +39,7 @@ func (f *fakeStream) RecvMsg(m any) error {
 		b := f.arrive[0]
 		f.arrive = f.arrive[1:]
 		if proto.Unmarshal(b, m.(proto.Message)) == nil {
-			return nil // What does not decode never gets to us.
+			return nil // Messages that do not decode never reach the server.
 		}
 	}
 	return io.EOF

@@ -15,7 +15,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// known errors are those that a client can cause; all else is a mistake of ours.
+// clientsFault lists the errors that a client can cause; all others are bugs of ours.
 var clientsFault = map[codes.Code]bool{
 	codes.InvalidArgument: true, codes.NotFound: true, codes.FailedPrecondition: true,
 	codes.PermissionDenied: true, codes.ResourceExhausted: true, codes.Canceled: true,

@@ -73,8 +73,8 @@ type served struct {
 	caFile  string
 }
 
-// serve starts a server over a store in memory, where everybody may everything
-// unless edit says otherwise.
+// serve starts a server over a store in memory, where everybody may do everything unless edit
+// changes that.
 func serve(t testing.TB, edit func(*wire.Config)) *served {
 	t.Helper()
 	cfg := wire.Config{Store: events.NewMemory(), Anonymous: wire.RoleAdmin}
@@ -106,8 +106,7 @@ func serve(t testing.TB, edit func(*wire.Config)) *served {
 	return &served{Server: s, store: cfg.Store, address: l.Addr().String()}
 }
 
-// client is an official client that says who it is; with an empty user it does
-// not.
+// client is an official client with a user's credentials, or without any if user is empty.
 func (s *served) client(t testing.TB, user string) *esdb.Client {
 	t.Helper()
 	return s.clientWith(t, user, password)
@@ -153,7 +152,7 @@ func (s *served) rawTLS(t testing.TB) *grpc.ClientConn {
 	return s.raw(t, grpc.WithTransportCredentials(credentials.NewClientTLSFromCert(s.pool, "localhost")))
 }
 
-// dial is a connection that says nothing by itself.
+// dial is a connection that sends nothing by itself.
 func dial(t testing.TB, address string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -173,7 +172,7 @@ func joinAddress(e *gossip.EndPoint) string {
 	return net.JoinHostPort(e.GetAddress(), strconv.Itoa(int(e.GetPort())))
 }
 
-// authority makes certificates for tests.
+// authority signs certificates for tests.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -238,7 +237,7 @@ func (a *authority) server(t testing.TB, notAfter time.Time) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 }
 
-// serveTLS is serve with TLS and users, and nobody else.
+// serveTLS is serve with TLS and users, without anonymous callers.
 func serveTLS(t testing.TB, edit func(*wire.Config)) *served {
 	t.Helper()
 	a := newAuthority(t)

@@ -100,8 +100,7 @@ func subscription(stream string) *streams.ReadReq {
 	return &streams.ReadReq{Options: o}
 }
 
-// smallWindows keep a client from taking more into its own buffers the faster
-// the server is.
+// smallWindows limit a client's buffers, which otherwise grow with the server's speed.
 func smallWindows() []grpc.DialOption {
 	const size = 64 << 10
 	return []grpc.DialOption{grpc.WithStaticStreamWindowSize(size), grpc.WithStaticConnWindowSize(size)}
@@ -109,7 +108,7 @@ func smallWindows() []grpc.DialOption {
 
 func heap() uint64 {
 	runtime.GC()
-	runtime.GC() // What was pooled outlives the first.
+	runtime.GC() // Pooled memory survives the first collection.
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
@@ -120,8 +119,8 @@ func TestClientsThatReadNothingHoldLittleMemoryAndAreEnded(t *testing.T) {
 		clients = 40
 		size    = 16 << 10
 	)
-	// What a client may hold, both sides of it: half of this was measured. The race
-	// detector makes pools forget at random, and twice as much was seen.
+	// What both sides of a client may hold: twice what was measured. The race detector makes
+	// pools drop memory at random, and twice as much was seen.
 	each := int64(1 << 20)
 	if underRace {
 		each *= 2
@@ -253,7 +252,7 @@ func (a appender) event(data []byte) {
 	}})
 }
 
-// send may find that the server has ended the call; end says why.
+// send may find that the server has ended the call; end returns why.
 func (a appender) send(m *streams.AppendReq) { _ = a.stream.Send(m) }
 
 func (a appender) end() error {

@@ -56,7 +56,7 @@ func TestVirtualStreamsAreLinks(t *testing.T) {
 	wantCode(t, err, esdb.ErrorCodeAccessDenied)
 }
 
-// TestIndexesHaveTheMembersOfARealServer holds what the official client sees to
+// TestIndexesHaveTheMembersOfARealServer compares what the official client sees with
 // spec/eventstore.md §11, "Links and indexes".
 func TestIndexesHaveTheMembersOfARealServer(t *testing.T) {
 	s := serve(t, nil)
@@ -133,8 +133,8 @@ func TestLinksThatSomebodyWroteAreResolved(t *testing.T) {
 	}
 }
 
-// A link in an index is for who may read both: what it names, and where somebody
-// linked to it.
+// A link in an index is shown to whoever may read both the linked event and the stream that
+// holds the link.
 func TestALinkSomebodyWroteIsHiddenInTheIndexByTheListOfItsStream(t *testing.T) {
 	s := serveTLS(t, nil)
 	put(t, s, "open-1", "x", `{"n":1}`)

@@ -30,7 +30,7 @@ const (
 	memory     = 256 << 20 // Of both directions.
 	oneWay     = memory / 2
 	largest    = events.MaxEventBytes - 1024
-	memorySlop = 256 << 20 // For the test itself, garbage, and noise.
+	memorySlop = 256 << 20 // For the test itself, garbage, and variation.
 )
 
 // drop is a store that forgets what is appended to it, as a database on a disk
@@ -56,8 +56,8 @@ func (d *drop) count() int {
 	return d.taken
 }
 
-// one is a store with one event of the largest size, in a stream as often as
-// wanted, and always a new copy of it.
+// one is a store with one event of the largest size, which a stream repeats any number of
+// times, always as a new copy.
 type one struct {
 	events.Store
 }
@@ -161,7 +161,7 @@ func wantMemory(t *testing.T, s *served, peak, before uint64) {
 
 func limited(cfg *wire.Config) { cfg.Limits = wire.Limits{}.WithMemory(memory) }
 
-// begins begins an append by a client of its own; results gets how it ends.
+// begins begins an append by a client of its own, and sends its outcome to results.
 func (s *served) begins(t *testing.T, options, event encoded, results chan<- error) {
 	t.Helper()
 	c, err := streams.NewStreamsClient(s.raw(t, sharing())).Append(t.Context())
@@ -169,7 +169,7 @@ func (s *served) begins(t *testing.T, options, event encoded, results chan<- err
 		t.Fatal(err)
 	}
 	go func() {
-		_ = c.SendMsg(options) // What is wrong is told by the answer.
+		_ = c.SendMsg(options) // The answer says what is wrong.
 		_ = c.SendMsg(event)
 		_, err := c.CloseAndRecv()
 		results <- err
@@ -267,7 +267,7 @@ func TestTwoHundredReadersThatTakeNothingHoldNoMoreThanTheLimit(t *testing.T) {
 	})
 	before := heap()
 	for i := range clients {
-		req := &streams.ReadReq{Options: request("big-1")} // Of one event: the call ends, what it answered stays.
+		req := &streams.ReadReq{Options: request("big-1")} // Of one event: the call ends, but its answers remain.
 		if i%2 == 0 {
 			req = subscription("big-1")
 		}
@@ -302,7 +302,7 @@ func TestReadersThatTakeNothingMakeRoomForThoseWhoWait(t *testing.T) {
 			_, err = r.Recv()
 		}
 		if err != nil && status.Code(err) != codes.ResourceExhausted && status.Code(err) != codes.Aborted {
-			t.Fatal(err) // A slow machine makes this one a reader that takes nothing, too.
+			t.Fatal(err) // On a slow machine this one is a reader that takes nothing, too.
 		}
 		return err == nil
 	})

@@ -2,6 +2,5 @@
 
 package wire_test
 
-// underRace says that the race detector watches, and each byte that is copied
-// costs ten times as much.
+// underRace: the race detector is on, and copying a byte costs ten times as much.
 const underRace = true

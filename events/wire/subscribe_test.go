@@ -13,14 +13,14 @@ import (
 	"github.com/hostnode/hostnode/events/wire"
 )
 
-// seen is a subscription and what it has brought so far, as short words.
+// seen is a subscription and what it has delivered so far, in short form.
 type seen struct {
 	t   *testing.T
 	sub *esdb.Subscription
 }
 
-// next is the next thing that a subscription brings: an event as
-// revision@stream, "live", a checkpoint as #position, or "dropped".
+// next is the next thing that a subscription delivers: an event as revision@stream, "live", a
+// checkpoint as #position, or "dropped".
 func (s seen) next() string {
 	s.t.Helper()
 	type result struct{ text string }
@@ -233,7 +233,7 @@ func request(stream string) *streams.ReadReq_Options {
 	return o
 }
 
-// answers are what a Read answers, up to n or the end.
+// answers returns the answers of a Read, up to n or the end.
 func answers(t *testing.T, s *served, o *streams.ReadReq_Options, n int) []*streams.ReadResp {
 	t.Helper()
 	c, err := streams.NewStreamsClient(s.raw(t)).Read(soon(t), &streams.ReadReq{Options: o})

@@ -20,7 +20,7 @@ type bench struct {
 	store *witness.Store
 }
 
-// swapped is a server whose database is exchanged beneath it.
+// swapped is a server whose database is replaced while it runs.
 type swapped struct{ *events.Memory }
 
 func newBench(t *testing.T) *bench {
@@ -56,7 +56,7 @@ func (b *bench) must(err error) {
 func (b *bench) copied(n int) *events.Memory {
 	b.Helper()
 	c := events.NewMemory()
-	if n == 0 { // To a read that is no limit.
+	if n == 0 { // A read takes it for no limit.
 		return c
 	}
 	for e, err := range b.inner.ReadAll(b.Context(), 0, n) {

@@ -14,7 +14,8 @@ import (
 	"github.com/hostnode/hostnode/events/esdb/standin"
 )
 
-// calm is how long a leader lives: what dies at once is not looked for as fast.
+// calm is how long a leader lives: after a session that ended at once, a new one is sought more
+// slowly.
 const calm = 1200 * time.Millisecond
 
 // again is after how long the official client is called again.
@@ -79,9 +80,9 @@ func theirs(b *testing.B, url string) appender {
 	}
 }
 
-// BenchmarkLeaderDies measures the time without a store after the death of a leader: from
-// the moment in which the others have chosen another one to the next append. Ours stands beside
-// the official client, on the same cluster and at the same deaths.
+// BenchmarkLeaderDies measures the time without a store after the death of a leader: from the
+// end of the election to the next append. Our adapter is compared with the official client, on
+// the same cluster and at the same deaths.
 func BenchmarkLeaderDies(b *testing.B) {
 	for _, election := range []time.Duration{0, time.Second, 4 * time.Second} {
 		b.Run(fmt.Sprint("election=", election), func(b *testing.B) {
