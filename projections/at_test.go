@@ -8,8 +8,8 @@ import (
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
-// TestViewsAreAsTheyWere compares the views at every position, and at the time
-// at which that event was written, with those that were live then.
+// TestViewsAreAsTheyWere compares the views as of every position, and as of the time at which
+// that event was written, with the live views of that time.
 func TestViewsAreAsTheyWere(t *testing.T) {
 	store := events.NewMemory()
 	clock := time.Unix(1_800_000_000, 0).UTC()
@@ -31,7 +31,7 @@ func TestViewsAreAsTheyWere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// One append has one time; at that time all of it was written.
+			// All events of an append have the same time.
 			if name == "position" && then.AsOf() != r.Position || !then.RecordedAt().Equal(r.Recorded) {
 				t.Fatalf("%s: as of %d at %s, not %d at %s",
 					name, then.AsOf(), then.RecordedAt(), r.Position, r.Recorded)

@@ -202,7 +202,7 @@ func TestFollowingGoesOnWhenTheStoreIsBack(t *testing.T) {
 	})
 }
 
-// telling is a store that knows itself when it is away.
+// telling is a store that knows when it is away.
 type telling struct {
 	*outages
 	since   time.Time

@@ -13,7 +13,7 @@ import (
 // fill sets everything in a value to something that is not zero.
 func fill(v reflect.Value) {
 	if v.Type() == reflect.TypeFor[sector.Policy]() {
-		return // No part of the record: Evolve does without.
+		return // Not part of the record: Evolve does not need it.
 	}
 	switch v.Interface().(type) {
 	case time.Time:

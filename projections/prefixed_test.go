@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
-// choosing is a store that chooses itself, and counts what it hands out.
+// choosing is a store that filters events itself, and counts those that it returns.
 type choosing struct {
 	events.Store
 	handed *int
@@ -46,7 +46,7 @@ func TestViewsOfOneHostAreReadFromItsStreamsAlone(t *testing.T) {
 	}
 }
 
-// Head is where a store with gaps ends.
+// Head is the end of a store with gaps.
 func (g gaps) Head(ctx context.Context) (events.Position, error) {
 	head, err := g.Store.Head(ctx)
 	return head * gap, err

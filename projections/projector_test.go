@@ -303,8 +303,8 @@ func TestWhatIsOverIsKeptUpToTheLimits(t *testing.T) {
 	}
 }
 
-// FuzzCheckpoint reads anything as a checkpoint, also with a good checksum:
-// nothing panics, and what is taken is saved as it was.
+// FuzzCheckpoint reads anything as a checkpoint, also with a right checksum: nothing panics,
+// and an accepted checkpoint is saved again unchanged.
 func FuzzCheckpoint(f *testing.F) {
 	store := events.NewMemory()
 	w := history.New(f, store, me)

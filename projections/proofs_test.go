@@ -42,8 +42,8 @@ func TestADutyThatLapsesIsCounted(t *testing.T) {
 	}
 }
 
-// What is owed again, because its end was taken back or its challenge moved once more,
-// is one duty, and counts for what became of it last.
+// A duty that is owed again, because an end was taken back or its challenge moved again, is one
+// duty, and counts by its last outcome.
 func TestADutyThatIsOwedAgainIsCountedOnce(t *testing.T) {
 	for name, again := range map[string]func(*history.Writer, events.SlotID){
 		"its end was taken back": func(w *history.Writer, slot events.SlotID) {

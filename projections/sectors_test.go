@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
-// someSectors are one of each sort: over, hosted, parked, paused, at work.
+// someSectors has one sector of each kind: over, hosted, parked, paused, at work.
 func someSectors(t history.T, store events.Store) *history.Writer {
 	w := history.New(t, store, me)
 	w.MustLedger(capacity.SetQuota{At: w.Now, Bytes: 1 << 20})
@@ -64,7 +64,7 @@ func TestSectorsThatNeedSomebodyComeFirst(t *testing.T) {
 	}
 }
 
-// A step takes as long as it runs; a pause is no part of it.
+// The duration of a step does not include pauses.
 func TestStepsOfASectorAreTimed(t *testing.T) {
 	store := events.NewMemory()
 	w := history.New(t, store, me)
@@ -77,7 +77,7 @@ func TestStepsOfASectorAreTimed(t *testing.T) {
 	w.Did(1, &messages.SectorPacked{Fillers: []*messages.SectorPiece{{Cid: "baga6ea4seaqz", Size: 1024}}})
 	for _, step := range built(t, store).Sectors().Providers[0].Sectors[0].Steps {
 		if step.Step == "Pack" {
-			if want := (StepTime{"Pack", 2, 4, 15}); step != want { // An append is a second, too.
+			if want := (StepTime{"Pack", 2, 4, 15}); step != want { // An append takes a second, too.
 				t.Errorf("it took %+v, want %+v", step, want)
 			}
 			return

@@ -92,7 +92,7 @@ func TestCheckpointOfADayIsThatDay(t *testing.T) {
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
-// TestViewsPrintAsEver pins the JSON that the API and --json hand out.
+// TestViewsPrintAsEver pins the JSON that the API and --json return.
 func TestViewsPrintAsEver(t *testing.T) {
 	store, _ := aDay(t)
 	got := printed(t, built(t, store).Tables()) + "\n"
@@ -111,8 +111,8 @@ func TestViewsPrintAsEver(t *testing.T) {
 	}
 }
 
-// Less is taken for a slot in repair than the contract holds: what is left is earned with the fill,
-// also when the collateral is lost later, and not when the fill is taken back.
+// For a slot in repair less is taken than the contract holds. The difference is earned with the
+// fill, even if the collateral is lost later, but not if the fill is taken back.
 func TestTheRewardForARepairIsEarnedWithItsFill(t *testing.T) {
 	store := events.NewMemory()
 	w := history.New(t, store, me)

@@ -17,8 +17,8 @@ import (
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
-// Whatever the cores decide, in any order of commands, is a record in order,
-// and its views are those of a rebuild.
+// Whatever the cores decide, in any order of commands, the audit finds nothing wrong, and the
+// views equal rebuilt ones.
 func TestWhateverTheCoresDecideIsClean(t *testing.T) { rapid.Check(t, anyHistory) }
 
 func anyHistory(t *rapid.T) {
@@ -43,7 +43,7 @@ func anyHistory(t *rapid.T) {
 		t.Fatal(err)
 	}
 	for _, f := range report.Findings {
-		switch f.Rule { // These tell of a world that is not as it should be, not of a bad record.
+		switch f.Rule { // These are about something outside the record.
 		case ProofOverdue, ProofUnclosed, SlashUnseen:
 		default:
 			t.Fatalf("%v", f)
@@ -114,7 +114,7 @@ func anyQueueStep(t *rapid.T, w *history.Writer, r events.Request) {
 	w.AskQueue(rapid.SampledFrom(all).Draw(t, "queue"))
 }
 
-// anySaleStep does what a sale waits for, or tells it what the chain might say.
+// anySaleStep does what a sale waits for, or reports something that the chain might say.
 func anySaleStep(t *rapid.T, w *history.Writer, r events.Request, slot events.SlotID) {
 	s := w.Sales[slot]
 	if rapid.IntRange(0, 3).Draw(t, "chain") == 0 && s.Phase != sale.Unknown {
@@ -218,7 +218,7 @@ func anyStepOfTheEnd(t *rapid.T, w *history.Writer, slot events.SlotID, s sale.S
 	}
 }
 
-// upTo is an amount that the contract can still have: it never gets more.
+// upTo is an amount that the contract can still hold, which never grows.
 func upTo(t *rapid.T, held events.Amount, what string) events.Amount {
 	return events.NewAmount(rapid.Uint64Range(0, held.Big().Uint64()).Draw(t, what))
 }

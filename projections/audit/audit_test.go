@@ -21,7 +21,7 @@ import (
 
 var me = events.Address{0xaa}
 
-// record is a store whose events can be forged. Only reading all is possible.
+// record is a store whose events can be forged. Only its log can be read.
 type record struct {
 	events.Store
 	list    []events.Recorded
@@ -69,7 +69,7 @@ func recorded(t testing.TB, store events.Store) []events.Recorded {
 	return list
 }
 
-// aYear is a history in which everything happens that the audit looks at.
+// aYear is a history with everything that the audit checks.
 func aYear(t testing.TB) *record {
 	t.Helper()
 	store := events.NewMemory()
@@ -98,7 +98,7 @@ func aYear(t testing.TB) *record {
 func audited(t testing.TB, store events.Store, o Options) Report {
 	t.Helper()
 	if o.filterBits == 0 {
-		o.filterBits = 1 << 16 // A test makes many audits of little.
+		o.filterBits = 1 << 16 // Tests make many audits of small records.
 	}
 	report, err := Run(context.Background(), store, o)
 	if err != nil {
@@ -121,7 +121,7 @@ func (r *record) at(name string, n int) int {
 	return all[n]
 }
 
-// renumber gives positions, revisions and ids as if the record had been written so.
+// renumber assigns positions, revisions and ids as if the record had been written like that.
 func (r *record) renumber() {
 	next := map[string]uint64{}
 	for i := range r.list {
@@ -132,8 +132,8 @@ func (r *record) renumber() {
 	r.derive()
 }
 
-// derive gives the ids that follow from what the events say, each of them a
-// decision of its own; but what follows from a step of a sector is one.
+// derive assigns the ids that follow from the events. Each event is a decision of its own,
+// except that the events of one step of a sector are one decision.
 func (r *record) derive() {
 	first, cause := map[string]uint64{}, map[string]string{}
 	for i := range r.list {
@@ -182,7 +182,7 @@ func (r *record) insert(i int, stream string, m proto.Message) {
 	r.renumber()
 }
 
-// forge replaces what an event says.
+// forge replaces an event's data.
 func (r *record) forge(i int, m proto.Message) {
 	name, _, data, err := catalog.Codec().Encode(m)
 	if err != nil {
@@ -192,7 +192,7 @@ func (r *record) forge(i int, m proto.Message) {
 	r.derive()
 }
 
-// change edits what an event says.
+// change edits an event's data.
 func change[M proto.Message](r *record, n int, edit func(M)) {
 	var zero M
 	i := r.at(string(zero.ProtoReflect().Descriptor().Name()), n)

@@ -64,8 +64,8 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory says what an audit of settled sales knows at the end, beside
-// the filter of ids and the newest receipts, which have bounds of their own.
+// BenchmarkMemory measures the memory of an audit of settled sales at the end, without the
+// filter of ids and the newest receipts, which have bounds of their own.
 func BenchmarkMemory(b *testing.B) {
 	store, head := aLot(b, 300_000)
 	heap := func() float64 {
@@ -91,7 +91,7 @@ func BenchmarkMemory(b *testing.B) {
 	b.ReportMetric(float64(head), "events")
 }
 
-// BenchmarkCheckpoint writes what is known after 100,000 events, and reads it.
+// BenchmarkCheckpoint writes and reads the state after 100,000 events.
 func BenchmarkCheckpoint(b *testing.B) {
 	store, _ := aLot(b, 100_000)
 	o := Options{Checkpoint: b.TempDir() + "/audit.state"}

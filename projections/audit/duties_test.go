@@ -10,8 +10,7 @@ import (
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
-// The periods of a long gap are told after the first duty behind it, and one that is told
-// twice is found.
+// Periods of a long gap may be recorded after the first duty that follows it, but none twice.
 func TestAGapThatIsToldLateIsInOrder(t *testing.T) {
 	store := events.NewMemory()
 	w := history.New(t, store, me)

@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// run audits with limits so small that everything is looked at twice.
+// run audits with limits so small that everything is read twice.
 func run(t *testing.T, a *auditor, r *record) Report {
 	t.Helper()
 	report, err := a.run(context.Background(), r)
@@ -91,8 +91,8 @@ func TestReceiptsAreNotHeldToATransactionRecordThatIsNotKept(t *testing.T) {
 	}
 }
 
-// The audit's own comparison comes first, so only a mistake in a core can make
-// its whole check fail.
+// The audit's own comparison comes first, so only a bug in a core can make the core's check
+// fail.
 func TestAQueueWhoseIndexesDisagreeIsFound(t *testing.T) {
 	a := newAuditor(Options{})
 	q := a.host(me.String()).Queue
@@ -141,8 +141,8 @@ func TestStrangeStreamNamesAreNoTrouble(t *testing.T) {
 	}
 }
 
-// TestWhatOthersWriteInTheSameStoreIsNoneOfTheAuditsBusiness: they may count
-// epochs in their own way, and a server writes events for itself.
+// TestWhatOthersWriteInTheSameStoreIsNoneOfTheAuditsBusiness: they may number epochs
+// differently, and a server writes events of its own.
 func TestWhatOthersWriteInTheSameStoreIsNoneOfTheAuditsBusiness(t *testing.T) {
 	r := aYear(t)
 	own := uint64(len(r.list))

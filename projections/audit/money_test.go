@@ -42,7 +42,7 @@ func moneyBreaches() []breach {
 		}},
 		{"collateral grows", CollateralExcess, "CollateralSlashed", func(r *record) {
 			change(r, 0, func(m *messages.CollateralSlashed) { m.Collateral, m.Slashed = "131073", "0" })
-			// What is paid is not to be in question.
+			// The payments must be right.
 			change(r, 1, func(m *messages.PayoutReceived) { m.Receipt = nil })
 		}},
 		{"more comes back than was held", CollateralExcess, "PayoutReceived", func(r *record) {
@@ -111,7 +111,7 @@ func (c *fakeChain) Moved(context.Context, events.Address, uint64, uint64) (in, 
 	return c.in, c.out, c.err
 }
 
-// chainOfRecord is a chain on which all is as a record says.
+// chainOfRecord is a chain that agrees with a record.
 func chainOfRecord(t *testing.T, r *record) *fakeChain {
 	t.Helper()
 	c := &fakeChain{
@@ -291,8 +291,7 @@ func TestTheChainIsAskedAboutManyTransactionsAtOnce(t *testing.T) {
 	}
 }
 
-// A reward that went elsewhere did not come to the account, and is asked for where it
-// went.
+// A reward that went to another address did not come to the account, and is looked for there.
 func TestARewardThatWentElsewhereIsComparedThere(t *testing.T) {
 	store := events.NewMemory()
 	w := history.New(t, store, me)

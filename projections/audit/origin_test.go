@@ -12,9 +12,9 @@ import (
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
-var marketStream = events.MarketStream(1337, events.Address{2}) // As history starts its hosts.
+var marketStream = events.MarketStream(1337, events.Address{2}) // As package history starts its hosts.
 
-// causes gives the n-th event of a type another cause, and the id that follows.
+// causes gives the n-th event of a type another cause, and the id that follows from it.
 func causes(name string, n int, cause func(r *record) string) func(*record) {
 	return func(r *record) {
 		r.list[r.at(name, n)].Meta.Cause = cause(r)
@@ -46,7 +46,7 @@ func slotOf(r *record) string {
 	return slot.String()
 }
 
-// markets gives the record a market stream with a request and a block.
+// markets adds a market stream with a request and a block to the record.
 func markets(r *record, request string) {
 	log := &messages.ChainLog{
 		Block: 290, BlockHash: zeros, TxHash: zeros, Index: 4, Time: events.TimeToMessage(history.Begin),
@@ -134,7 +134,7 @@ func originBreaches() []breach {
 			for name, request := range map[string]string{"TxIntended": "a", "TxSent": "a", "TxMined": "b"} {
 				r.list[r.at(name, -1)].Meta.Correlation = request
 			}
-			// The sale is not to complain, too.
+			// The sale itself must have no findings.
 			change(r, -1, func(m *messages.SlotFilled) { m.Receipt = nil })
 		}},
 		{"a transaction of another request", CorrelationMismatch, "SlotFilled", func(r *record) {
@@ -234,7 +234,7 @@ func TestNewsAreRememberedUpToALimit(t *testing.T) {
 func TestHostsOfOneMarketWriteItsStreamWithEpochsOfTheirOwn(t *testing.T) {
 	r := aYear(t)
 	markets(r, requestOf(r))
-	// The first of its events is of a host that was started more often.
+	// The first of its events is of a later epoch.
 	r.list[slices.IndexFunc(r.list, func(e events.Recorded) bool { return e.Stream == marketStream })].Meta.Epoch = 7
 	r.derive()
 	if report := audited(t, r, Options{}); !report.Clean() {

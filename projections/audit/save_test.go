@@ -50,8 +50,8 @@ func sameReport(want, got Report) string {
 	return cmp.Diff(want, got, cmpopts.IgnoreFields(Report{}, "ContinuedFrom", "CheckpointIgnored"))
 }
 
-// kept are options with a checkpoint and a small filter, so that a test can
-// write many.
+// kept are options with a checkpoint, and with a small filter, so that a test can write many
+// checkpoints.
 func kept(path string) Options { return Options{Checkpoint: path, filterBits: 1 << 12} }
 
 func TestAnAuditContinuesWhereItWasInterrupted(t *testing.T) {
@@ -84,7 +84,7 @@ func TestAnAuditContinuesWhereItWasInterrupted(t *testing.T) {
 	}
 }
 
-// Whatever the record, and wherever it is interrupted, an audit ends the same.
+// An audit has the same result wherever it is interrupted.
 func TestWhereverAnAuditIsInterruptedItEndsTheSame(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -128,7 +128,7 @@ func TestAnInterruptSavesWhatIsKnown(t *testing.T) {
 	o := kept(filepath.Join(t.TempDir(), "audit.state"))
 	a := newAuditor(o)
 	a.options.CheckpointEvery = 10
-	a.options.Chain = func(context.Context, Market) (Chain, error) { // Called in the middle of the reading.
+	a.options.Chain = func(context.Context, Market) (Chain, error) { // Called while events are read.
 		cancel()
 		return nil, context.Canceled
 	}
@@ -143,7 +143,7 @@ func TestAnInterruptSavesWhatIsKnown(t *testing.T) {
 	}
 }
 
-// What a damage and an end that was taken back leave open is known after a checkpoint, too.
+// A checkpoint keeps what damage, and an end that was taken back, leave open.
 func TestACheckpointHoldsAllThatIsKnownOfASale(t *testing.T) {
 	r := aYear(t)
 	a := newAuditor(kept(filepath.Join(t.TempDir(), "audit.state")))
@@ -254,7 +254,7 @@ func TestACheckpointThatCannotBeWrittenIsAnError(t *testing.T) {
 	}
 }
 
-// A settled sale is put away, and comes back with what is known of it.
+// A settled sale is stored compactly, and restored with everything known of it.
 func TestSettledSalesAreAtRest(t *testing.T) {
 	r := aYear(t)
 	a := newAuditor(Options{})
@@ -278,7 +278,7 @@ func FuzzReadCheckpoint(f *testing.F) {
 	f.Add([]byte("abc"), true)
 	f.Fuzz(func(_ *testing.T, file []byte, sealed bool) {
 		o := Options{filterBits: 64}
-		if sealed { // Past the checksum: the state itself must do no harm.
+		if sealed { // With a right checksum, so the state itself must do no harm.
 			h := newAuditor(o).header()
 			h.EventID = events.EventID{}.String()
 			file, _ = saved.Seal(h, file)

@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
-// Whatever sectors and their ledger decide is in order.
+// Whatever sectors and their ledger decide, the audit finds nothing wrong.
 func TestWhateverSectorsDecideIsClean(t *testing.T) { rapid.Check(t, anySectors) }
 
 func anySectors(t *rapid.T) {

@@ -18,12 +18,13 @@ import (
 
 var sectorStream = events.SectorStream(me, 2)
 
-// runs is what a sector writes of a step.
+// runs is the event that a sector writes for a step.
 func runs(step string, attempt uint32, key string) *messages.SectorStepScheduled {
 	return &messages.SectorStepScheduled{Step: step, Attempt: attempt, Key: key}
 }
 
-// follows gives the n-th event of a type, and what was decided with it, another cause.
+// follows gives the n-th event of a type, and the events that were decided with it, another
+// cause.
 func follows(name string, n int, cause string) func(*record) {
 	return func(r *record) {
 		first := r.list[r.at(name, n)]
@@ -138,8 +139,8 @@ func bookBreaches() []breach {
 	}
 }
 
-// The table knows the states, the events and the arcs that sectors have, and no others. It was
-// written from other pages than the core.
+// The table has exactly the states, events and transitions that sectors have. It was written
+// from other pages than the core.
 func TestTheTableHasEveryStateAndEveryArcOfASector(t *testing.T) {
 	allowed := map[string]bool{}
 	for _, s := range sector.States() {
@@ -206,8 +207,8 @@ func TestKeysOfStepsAreCauses(t *testing.T) {
 	}
 }
 
-// Space that the ledger gave after the sector was removed is given back as well, also when nothing
-// was left to do but to settle.
+// Space that the ledger gave after the sector was removed is given back as well, even if only
+// the settlement was left to do.
 func TestSpaceThatComesLateIsInOrder(t *testing.T) {
 	for _, settling := range []bool{false, true} {
 		t.Run(fmt.Sprintf("settling %t", settling), func(t *testing.T) { comesLate(t, settling) })
@@ -230,7 +231,7 @@ func comesLate(t *testing.T, settling bool) {
 	w.MustSector(1, events.SectorCause(asked), sector.Happened{Event: &messages.SectorOpened{
 		Unsealed: 2048, Sealed: 2048, Tree: 4096, Scratch: 100, Deposit: "5000",
 	}})
-	for range 2 { // In the order that its steps have.
+	for range 2 { // In the order of its steps.
 		if w.Sectors[1].Step.Name == sector.StepReleaseSpace {
 			w.ReleaseSector(1, capacity.Parts()...)
 			continue

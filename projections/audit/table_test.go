@@ -13,7 +13,7 @@ import (
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
-// livesTo lead to each phase, by the real core.
+// livesTo has commands that lead to each phase, by the real core.
 func livesTo() map[phase]func(w *history.Writer) events.SlotID {
 	until := func(more func(w *history.Writer, slot events.SlotID)) func(*history.Writer) events.SlotID {
 		return func(w *history.Writer) events.SlotID {
@@ -84,7 +84,7 @@ func livesTo() map[phase]func(w *history.Writer) events.SlotID {
 	}
 }
 
-// The table knows the phases and the events that sales have, and no others.
+// The table has exactly the phases and events that sales have.
 func TestTheTableHasEveryPhaseAndEveryEventOfASale(t *testing.T) {
 	phases := map[phase]bool{}
 	for _, p := range sale.Phases() {

@@ -17,7 +17,7 @@ func (r *record) setMetadata(stream string, meta events.StreamMetadata) {
 	})
 }
 
-// snapshot writes something to a queue's stream of snapshots.
+// snapshot writes an event to a queue's stream of snapshots.
 func (r *record) snapshot() {
 	last := r.list[len(r.list)-1]
 	r.list = append(r.list, events.Recorded{

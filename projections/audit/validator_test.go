@@ -165,7 +165,7 @@ func TestNothingIsMarkedByAValidatorThatNeverStarted(t *testing.T) {
 
 func TestMarkingASlotOfOurOwnIsFound(t *testing.T) {
 	r := aValidator(t)
-	// The last life that was filled is made to run on.
+	// The last filled sale is changed so that it still runs.
 	last := r.at("SlotFilled", -1)
 	codec := newAuditor(Options{}).codec
 	stream := r.list[last].Stream
@@ -211,7 +211,7 @@ func TestACheckpointRemembersWhatWasMarked(t *testing.T) {
 	}
 }
 
-// paysMarkings adds to a chain what a record says of markings.
+// paysMarkings adds a record's markings to a chain.
 func paysMarkings(t *testing.T, r *record, c *fakeChain) {
 	t.Helper()
 	for _, e := range r.list {

@@ -18,7 +18,7 @@ import (
 	"github.com/hostnode/hostnode/projections/js"
 )
 
-// recorded is what the server's engine made of a case.
+// recorded is the result of the server's engine for a case.
 type recorded struct {
 	Compile string         `json:"compile"`
 	Steps   []recordedStep `json:"steps"`
@@ -93,8 +93,8 @@ func compiled(t testing.TB, query string) *harness {
 	return h
 }
 
-// TestTheHarnessIsTheServersEngine compares small projections, each about one
-// detail, with what the engine of the server made of them.
+// TestTheHarnessIsTheServersEngine compares the harness with the server's engine on small
+// projections, each about one detail.
 func TestTheHarnessIsTheServersEngine(t *testing.T) {
 	var golden map[string]recorded
 	readJSON(t, "testdata/golden/cases.json", &golden)
@@ -149,7 +149,7 @@ func asRecorded(t *testing.T, s step, err error) recordedStep {
 	return out
 }
 
-// story is what the server's engine made of a whole history.
+// story is the result of the server's engine for a whole history.
 type story struct {
 	// Steps has a digest of each event's partition and the state after it, or "-".
 	Steps  []string                   `json:"steps"`

@@ -29,8 +29,8 @@ type harness struct {
 	fault      error // it has ended
 	logged     []string
 
-	// limit is how long one event may take; patience, so that the speed of this machine is
-	// not what is tested.
+	// limit is how long one event may take; usually patience, so that the speed of the machine
+	// does not matter.
 	limit time.Duration
 }
 
@@ -41,10 +41,10 @@ const (
 	maxDepth   = 64
 )
 
-// patience is how long anything may take here.
+// patience is how long anything may take in these tests.
 const patience = 5 * time.Minute
 
-// event is one as the engine gets it.
+// event is an event as the engine gets it.
 type event struct {
 	EventType      string          `json:"eventType"`
 	StreamID       string          `json:"streamId"`
@@ -56,7 +56,7 @@ type event struct {
 	Created        string          `json:"created,omitempty"`
 }
 
-// step is what became of an event. Skipped says why nothing did.
+// step is what became of an event. Skipped says why nothing happened.
 type step struct {
 	Skipped   string
 	Partition string
@@ -170,7 +170,7 @@ func (h *harness) handle(handler goja.Callable, partition string, object *goja.O
 	if err != nil {
 		return step{}, err
 	}
-	if state == "null" { // The engine keeps nothing, and begins anew.
+	if state == "null" { // The engine keeps nothing, and begins again.
 		delete(h.states, partition)
 		return step{Partition: partition, State: state, Result: state}, nil
 	}
@@ -276,9 +276,8 @@ func (h *harness) lazy(text json.RawMessage) func() goja.Value {
 	}
 }
 
-// writeState is how the engine prints a state, in JavaScript: what JSON has no
-// place for becomes an empty object, a BigInt its digits, and a number that is
-// none ends the projection.
+// writeState prints a state as the engine does, in JavaScript: what JSON cannot hold becomes an
+// empty object, a BigInt its digits, and a value that is not a number ends the projection.
 const writeState = `(function (stringify, isFinite, Date, Map, Set, Error) {
 	return function (state) {
 		return stringify(state === undefined ? null : state, function (key, value) {
@@ -327,7 +326,7 @@ func must[V any](v V, err error) V {
 	return v
 }
 
-// number is an option of the source that must be one.
+// number is an option of the source that must be a number.
 func number(v goja.Value) (int64, bool) {
 	switch n := v.Export().(type) {
 	case int64:

@@ -28,8 +28,8 @@ var (
 	other = events.Address{0xbb}
 )
 
-// TestHistoriesAreRecorded writes the histories, when it is asked to. They are
-// kept as they are: what was recorded once must fold for ever.
+// TestHistoriesAreRecorded writes the histories, if a flag says so. They are never changed,
+// because what was recorded once must fold for ever.
 func TestHistoriesAreRecorded(t *testing.T) {
 	if *record == "" {
 		t.Skip("only with -record")
@@ -62,7 +62,7 @@ var (
 	spoilt = sim.Scenario{FailEveryNProofs: 3, Fail: 10}
 )
 
-// aDay is a plain day of two hosts.
+// aDay is an ordinary day of two hosts.
 func aDay(t *testing.T) []events.Recorded {
 	store := events.NewMemory()
 	w := history.New(t, store, me)
@@ -165,8 +165,8 @@ func ends(t *testing.T) []events.Recorded {
 	return readAll(t, store)
 }
 
-// owedAgain is a duty that lapsed with an end, a loss and a fill that were taken back, and
-// was excused, and is open once more; then a miss that cost something.
+// owedAgain has a duty that lapsed with an end, a loss and a fill that were all taken back, was
+// excused, and is open again; then a miss that cost something.
 func owedAgain(t *testing.T) []events.Recorded {
 	store := events.NewMemory()
 	w := history.New(t, store, me)
@@ -189,7 +189,7 @@ func owedAgain(t *testing.T) []events.Recorded {
 	return readAll(t, store)
 }
 
-// damaged is a slot whose data goes bad twice, and is deleted while some of it still is.
+// damaged is a slot whose data is damaged twice, and deleted while it is damaged.
 func damaged(t *testing.T) []events.Recorded {
 	store := events.NewMemory()
 	w := history.New(t, store, me)
@@ -226,7 +226,8 @@ func sectors(t *testing.T) []events.Recorded {
 	return readAll(t, store)
 }
 
-// stuck are sectors that fail until they are parked, wait for what is away, are forced, and go on.
+// stuck are sectors that fail until they are parked, wait through outages, are forced, and go
+// on.
 func stuck(t *testing.T) []events.Recorded {
 	store := events.NewMemory()
 	w := history.New(t, store, me)
@@ -295,7 +296,7 @@ func TestADutyThatIsOwedAgainIsCountedOnceByTheServer(t *testing.T) {
 	}
 }
 
-// What the server's view and ours once said differently of a sale that proves.
+// Here the server's view once differed from ours, for a sale that proves.
 func TestTheServerKeepsAProvingSaleWhoseFillMoved(t *testing.T) {
 	store := events.NewMemory()
 	w := history.New(t, store, me)
@@ -315,7 +316,7 @@ func TestTheServerKeepsAProvingSaleWhoseFillMoved(t *testing.T) {
 	}
 }
 
-// The same of a slot that was found on chain, and is not ours any more before its data is here.
+// The same for a slot that was found on chain, and is no longer ours before its data is here.
 func TestTheServerLapsesWhatAnAdoptedSlotOwedWhenItIsLetGo(t *testing.T) {
 	store := events.NewMemory()
 	w := history.New(t, store, me)
@@ -356,7 +357,7 @@ func sameFill(t *testing.T, store events.Store, slot events.SlotID) events.Recei
 	return events.ReceiptFromMessage(found.GetReceipt())
 }
 
-// oldHistory is one that package sale keeps.
+// oldHistory is a history that package sale keeps.
 func oldHistory(t *testing.T, name string) []events.Recorded {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "events", "sale", "testdata", "history", name+".jsonl"))

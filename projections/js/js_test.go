@@ -70,7 +70,7 @@ func TestEveryEventHasAHandler(t *testing.T) {
 		delete(h.handlers, "$init")
 		got := slices.Sorted(maps.Keys(h.handlers))
 		if want == nil {
-			continue // It looks at what happens to reservations.
+			continue // It follows the reservations.
 		}
 		if diff := cmp.Diff(names(want), got); diff != "" {
 			t.Errorf("%s (-core +handlers):\n%s", p.Name, diff)
@@ -83,7 +83,8 @@ func TestEveryEventHasAHandler(t *testing.T) {
 	}
 }
 
-// TestBothProjectionsOfSectorsHaveTheSameTable compares the part of their sources that is the same.
+// TestBothProjectionsOfSectorsHaveTheSameTable compares the part of their sources that must be
+// the same.
 func TestBothProjectionsOfSectorsHaveTheSameTable(t *testing.T) {
 	table := regexp.MustCompile(`(?s)\nvar TO = .*?\n};\n\nfunction next.*?\n}\n`)
 	one, other := table.FindString(js.All()[2].Query), table.FindString(js.All()[3].Query)
@@ -193,8 +194,8 @@ func TestWhatContradictsTheLedgerChangesNothing(t *testing.T) {
 
 func itoa(n int) string { text, _ := json.Marshal(n); return string(text) }
 
-// TestStreamsOfOthersAreNotLookedAt feeds events of our types in streams that
-// are not ours, and such as are no JSON.
+// TestStreamsOfOthersAreNotLookedAt feeds events of our types in streams that are not ours, and
+// events that are no JSON.
 func TestStreamsOfOthersAreNotLookedAt(t *testing.T) {
 	for _, p := range js.All() {
 		h := compiled(t, p.Query)

@@ -52,7 +52,7 @@ func TestTheServersViewsOfSectorsAreOursWhateverTheyDecide(t *testing.T) {
 	})
 }
 
-// anyStep brings one of two sales on, or something else that may happen to it.
+// anyStep advances one of two sales, or does something else that may happen to it.
 func anyStep(t *rapid.T, w *history.Writer) {
 	r := w.Request(rapid.Uint64Range(1, 2).Draw(t, "request"))
 	slot := events.SlotIDOf(r.ID, 1)
@@ -101,7 +101,7 @@ func anyStep(t *rapid.T, w *history.Writer) {
 	}
 }
 
-// anyStepOfASector is one of two sectors; what the ledger refuses leaves no trace.
+// anyStepOfASector does a step of one of two sectors; what the ledger refuses leaves no trace.
 func anyStepOfASector(t *rapid.T, w *history.Writer) {
 	number := rapid.Uint64Range(1, 2).Draw(t, "number")
 	tokens := func(name string) events.Amount { return events.NewAmount(rapid.Uint64Range(0, 3).Draw(t, name) * 100) }
@@ -113,8 +113,8 @@ func anyStepOfASector(t *rapid.T, w *history.Writer) {
 	}).Draw(t, "sector command"))
 }
 
-// anyReport is what the chain may say of a slot, at any time, also that its fill is in another
-// block than it was, or that the contract holds less for it.
+// anyReport is anything that the chain may say of a slot, including that its fill is in another
+// block than before, or that the contract holds less for it.
 func anyReport(t *rapid.T, w *history.Writer, slot events.SlotID) sale.ReportChain {
 	c := w.Facts(slot, rapid.Bool().Draw(t, "ours"),
 		rapid.SampledFrom([]events.SlotState{

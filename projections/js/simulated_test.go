@@ -21,16 +21,16 @@ var (
 )
 
 // TestWhateverReadsTheRecordIsRightInTheSimulatedWorld reads what the real actors wrote in
-// every scenario: the audit finds nothing wrong, and our views, which go on from a
-// checkpoint in the middle, are those that the audit builds from nothing, and, event by
-// event, those of the server. It stands here because the simulator, which production code
-// may not import, may not import this; whether a run was in order is the simulator's own
-// test to say.
+// every scenario: the audit finds nothing wrong, and our views, which go on from a checkpoint
+// in the middle, are those that the audit builds from nothing, and, event by event, those of
+// the server. It is here because production code may not import the simulator, and the
+// simulator may not import this package. The simulator's own tests check whether a run was
+// right.
 func TestWhateverReadsTheRecordIsRightInTheSimulatedWorld(t *testing.T) {
-	usual := debug.SetGCPercent(400) // Short lives; memory is not what is scarce.
+	usual := debug.SetGCPercent(400) // The stores live shortly, and memory is not scarce.
 	t.Cleanup(func() { debug.SetGCPercent(usual) })
 	for name, scenario := range sim.Scenarios() {
-		if testing.Short() && name != "everything" { // One goroutine reads: nothing for the race detector.
+		if testing.Short() && name != "everything" { // Only one goroutine reads, so the race detector would find nothing.
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func readEverywhere(t *testing.T, record []events.Recorded) {
 	}
 }
 
-// left is the store that a simulated host leaves behind, as far as an audit asks.
+// left is the store that a simulated host leaves behind, with the methods that an audit uses.
 type left struct {
 	events.Store
 	list []events.Recorded

@@ -31,8 +31,8 @@ type transform struct {
 	do     goja.Callable
 }
 
-// define gives a runtime what a projection may call. Which step may follow
-// which is the engine's rule: one that may not follow is simply not there.
+// define gives a runtime the functions that a projection may call. By the engine's rule, a step
+// that may not follow another one does not exist on its result.
 func (h *harness) define() {
 	h.makeStringify()
 	global := h.vm.GlobalObject()
@@ -139,7 +139,7 @@ func (h *harness) when(c goja.FunctionCall) goja.Value {
 			panic(h.vm.NewTypeError("the harness has no %s", name))
 		}
 		h.handlers[name] = f
-		if name == "$any" { // As the engine has it: a named handler behind it takes it back.
+		if name == "$any" { // As in the engine: a later named handler undoes it.
 			h.any = true
 		} else if name != "$init" {
 			h.any = false

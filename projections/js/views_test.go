@@ -120,7 +120,7 @@ func (w *twins) row(name, partition string) any {
 	case "hostnode-slot":
 		for _, s := range slices.Backward(w.views.Sales().Sales) {
 			if "sale-"+s.Host+"-"+s.Slot == partition {
-				row := w.without(s, "waitsFor") // A sentence of ours.
+				row := w.without(s, "waitsFor") // The sentence is only in our views.
 				delete(row["lastEvent"].(map[string]any), "position")
 				return normal(row)
 			}
@@ -169,7 +169,8 @@ func (w *twins) provider(p projections.Provider) any {
 	})
 }
 
-// held adds what the other projection knows of a sector, from the ledger, and leaves out what ours does.
+// held adds to a sector what the other projection knows from the ledger, and leaves out what
+// this one lacks.
 func (w *twins) held(sector map[string]any) {
 	var ledger struct {
 		Holders map[string]struct{ Unsealed, Sealed, Tree, Scratch, Deposit, Lost string }
@@ -216,7 +217,7 @@ func (w *twins) shown(name string, state map[string]any) any {
 	for _, key := range hidden[name] {
 		delete(state, key)
 	}
-	return normal(state) // It was printed and read already.
+	return normal(state) // It was printed and parsed already.
 }
 
 func (w *twins) without(row any, keys ...string) map[string]any {
@@ -241,9 +242,8 @@ func decode(t tester, text string, into any) {
 	}
 }
 
-// plain makes two ways of printing the same comparable: a number and its
-// digits, a point in time with and without zeros, what is empty and what is
-// left out.
+// plain removes differences in form: a number or its digits, a point in time with or without
+// zeros, an empty value or none.
 func plain(t tester, v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -301,7 +301,7 @@ func recordedEvents(t *testing.T, path string) []events.Recorded {
 	return all
 }
 
-// writeHistory is the reverse. Data is compacted: how it was spaced means nothing.
+// writeHistory is the reverse. Data is compacted, because its spaces mean nothing.
 func writeHistory(t *testing.T, path string, all []events.Recorded) {
 	t.Helper()
 	var out bytes.Buffer
