@@ -118,7 +118,8 @@ func diagnosed(s Info, c ReportDiagnosis) Event {
 func tellsChain(s Info, c ReportChain) Event {
 	at, f := events.TimeToMessage(c.At), c.Facts
 	gone := "the chain does not have it any more"
-	landed := f.Active || f.Terminated // It may be over before this host hears that it was proven.
+	// It may be over before this host hears that it was proven.
+	landed := f.Active || f.Terminated
 	switch s.State { //nolint:exhaustive // In the others the chain has no say.
 	case WaitSeed:
 		if !f.PreCommitted && !f.Active {
