@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -53,6 +54,12 @@ const namespace = "b8e0ad2c-5a4c-5f34-9d7c-9d0c1c1f7a4e"
 func NewEventID(stream, cause string, ordinal int) EventID {
 	name := stream + "\x00" + cause + "\x00" + strconv.Itoa(ordinal)
 	return EventID(uuid.NewSHA1(uuid.MustParse(namespace), []byte(name)))
+}
+
+// ContentOf stands for what an event says, in its id.
+func ContentOf(name string, data []byte) string {
+	sum := sha256.Sum256(data)
+	return fmt.Sprintf("%s/%x", name, sum[:8])
 }
 
 // NewEvent is an event that is to be appended.

@@ -263,7 +263,7 @@ func (j *Journal[S, C, E]) room(cmd C) error {
 func (j *Journal[S, C, E]) kept(cmd C) bool { return j.Keeps != nil && j.Keeps(cmd) }
 
 // encode makes the stored form. The id of an event follows from the stream,
-// its revision and the key of what caused it, so that a repeated append is recognised;
+// its revision, the key of what caused it, and what it says, so that a repeated append is recognised;
 // not from the event that caused it, which a repetition may know better.
 func (j *Journal[S, C, E]) encode(decided []E, cause string, by events.EventID) ([]events.NewEvent, error) {
 	stored := make([]events.NewEvent, 0, len(decided))
@@ -277,9 +277,10 @@ func (j *Journal[S, C, E]) encode(decided []E, cause string, by events.EventID) 
 		if by != (events.EventID{}) {
 			meta.Causation = by.String()
 		}
-		// The epoch is part of it: what two processes decide alike at the same
-		// revision must not pass for one append that was repeated.
-		unique := fmt.Sprintf("%s@%d/%d", cause, j.decided, meta.Epoch)
+		// The epoch and the content are part of it: what two processes decide alike at the same
+		// revision, or an actor that is run again otherwise than the one that panicked, must not pass
+		// for one append that was repeated.
+		unique := fmt.Sprintf("%s@%d/%d/%s", cause, j.decided, meta.Epoch, events.ContentOf(name, data))
 		stored = append(stored, events.NewEvent{
 			ID: events.NewEventID(j.Stream, unique, i), Type: name, Data: data, Meta: meta,
 		})

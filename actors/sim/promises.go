@@ -48,7 +48,7 @@ func (s hostStore) holds(ctx context.Context, stream string, from uint64, batch 
 	for e, err := range s.committed.ReadStream(context.WithoutCancel(ctx), stream, events.ReadStream{
 		From: from, Limit: len(batch),
 	}) {
-		if err != nil || e.ID != batch[n].ID {
+		if err != nil || e.ID != batch[n].ID || e.Type != batch[n].Type {
 			break
 		}
 		n++

@@ -56,7 +56,8 @@ func (a *auditor) checkID(s *stream, r events.Recorded, m proto.Message) {
 		}
 		unique := fmt.Sprintf("%s@%d", r.Meta.CauseKey(), first)
 		is := func(unique string) bool { return r.ID == events.NewEventID(r.Stream, unique, int(r.Revision-first)) }
-		return is(fmt.Sprintf("%s/%d", unique, r.Meta.Epoch)) || is(unique)
+		epoch := fmt.Sprintf("%s/%d", unique, r.Meta.Epoch)
+		return is(epoch+"/"+events.ContentOf(r.Type, r.Data)) || is(epoch) || is(unique)
 	}
 	switch {
 	case begins(r.Revision):
