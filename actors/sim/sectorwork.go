@@ -183,6 +183,8 @@ func (s *simulator) draw(st sector.Info) sectors.Order {
 		return sectors.Remove{Number: st.Number, By: "operator", Reason: "its pieces are bad"}
 	case st.Parked():
 		return sectors.Restart{Number: st.Number, By: "operator"}
+	case s.calm() && st.State == sector.AddPiece && len(sector.Next(st)) == 0: // It was forced, too.
+		return sectors.Remove{Number: st.Number, By: "operator", Reason: "nothing leads on"}
 	case st.State == sector.Empty && len(st.Pieces) > 0: // It was forced.
 		return sectors.StartPacking{Number: st.Number, By: "operator"}
 	case st.State == sector.Empty, st.State == sector.WaitDeals && len(st.Pieces)+len(st.Pending) == 1:
