@@ -66,10 +66,16 @@ func eventID(id *shared.UUID) (events.EventID, error) {
 }
 
 func structuredID(id events.EventID) *shared.UUID {
-	return &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{
-		MostSignificantBits:  int64(binary.BigEndian.Uint64(id[:8])),
-		LeastSignificantBits: int64(binary.BigEndian.Uint64(id[8:])),
-	}}}
+	var m struct { // Made at once, as there is one for each event.
+		id   shared.UUID
+		kind shared.UUID_Structured_
+		bits shared.UUID_Structured
+	}
+	m.bits.MostSignificantBits = int64(binary.BigEndian.Uint64(id[:8]))
+	m.bits.LeastSignificantBits = int64(binary.BigEndian.Uint64(id[8:]))
+	m.kind.Structured = &m.bits
+	m.id.Value = &m.kind
+	return &m.id
 }
 
 func stringID(id events.EventID) *shared.UUID {
@@ -149,15 +155,16 @@ func recorded(r events.Recorded, id func(events.EventID) *shared.UUID) *streams.
 	if r.Type == events.TypeTombstone { // It is behind every event that can be.
 		r.Revision = math.MaxInt64
 	}
-	e := &streams.ReadResp_ReadEvent_RecordedEvent{
-		Id:               id(r.ID),
-		StreamIdentifier: streamID(r.Stream),
-		StreamRevision:   r.Revision,
-		PreparePosition:  uint64(r.Position),
-		CommitPosition:   uint64(r.Position),
-		CustomMetadata:   events.EncodeMetadata(r.Meta, r.Foreign),
-		Data:             r.Data,
+	var m struct {
+		event  streams.ReadResp_ReadEvent_RecordedEvent
+		stream shared.StreamIdentifier
 	}
+	e := &m.event
+	m.stream.StreamName = []byte(r.Stream)
+	e.StreamIdentifier = &m.stream
+	e.Id, e.StreamRevision = id(r.ID), r.Revision
+	e.PreparePosition, e.CommitPosition = uint64(r.Position), uint64(r.Position)
+	e.CustomMetadata, e.Data = events.EncodeMetadata(r.Meta, r.Foreign), r.Data
 	var created [20]byte
 	ticks := strconv.AppendInt(created[:0], r.Recorded.UnixNano()/nanosPerTick, 10)
 	b := make([]byte, 0, len(r.Type)+96)

@@ -84,9 +84,27 @@ func (c *reader) put() {
 	c.keep(0)
 }
 
+// readAnswer is an answer with an event, made at once: reading is mostly the making
+// of these.
+type readAnswer struct {
+	answer   streams.ReadResp
+	kind     streams.ReadResp_Event
+	event    streams.ReadResp_ReadEvent
+	position streams.ReadResp_ReadEvent_CommitPosition
+}
+
+func newReadAnswer(at events.Position) *readAnswer {
+	a := &readAnswer{}
+	a.position.CommitPosition = uint64(at)
+	a.event.Position = &a.position
+	a.kind.Event = &a.event
+	a.answer.Content = &a.kind
+	return a
+}
+
 // deliver sends an event. The memory of a large one is taken over by the answer.
-func (c *reader) deliver(e *streams.ReadResp_ReadEvent) error {
-	m := &streams.ReadResp{Content: &streams.ReadResp_Event{Event: e}}
+func (c *reader) deliver(a *readAnswer) error {
+	m, e := &a.answer, &a.event
 	bytes := int64(len(e.GetEvent().GetData()) + len(e.GetEvent().GetCustomMetadata()) + len(e.GetLink().GetData()))
 	if bytes <= largeAnswer {
 		return c.out.send(c.ss, m)

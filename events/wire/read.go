@@ -120,9 +120,8 @@ func (c *reader) sendPage(ctx context.Context) error {
 
 // sendEvent sends an event, or the link that stands for it.
 func (c *reader) sendEvent(ctx context.Context, r *events.Recorded) error {
-	e := &streams.ReadResp_ReadEvent{
-		Position: &streams.ReadResp_ReadEvent_CommitPosition{CommitPosition: uint64(r.Position)},
-	}
+	m := newReadAnswer(r.Position)
+	e := &m.event
 	switch {
 	case r.Link != nil && c.resolve:
 		e.Link = recorded(linkTo(*r), c.id)
@@ -148,7 +147,7 @@ func (c *reader) sendEvent(ctx context.Context, r *events.Recorded) error {
 	default:
 		e.Event = recorded(*r, c.id)
 	}
-	if err := c.deliver(e); err != nil {
+	if err := c.deliver(m); err != nil {
 		return err
 	}
 	c.s.stats.eventsSent.Add(1)
