@@ -234,6 +234,9 @@ func (s busStore) Append(
 	if s.world.altering {
 		b = altered(b)
 	}
+	if s.world.dropping && len(b) > 1 && events.Category(stream) == events.CategorySector {
+		b = b[:len(b)-1]
+	}
 	r, err := do(ctx, s.world.bus, "store.append "+stream, func() (events.AppendResult, error) {
 		s.acknowledge(stream, false)
 		return s.Store.Append(context.WithoutCancel(ctx), stream, e, b)

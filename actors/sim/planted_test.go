@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -28,7 +29,7 @@ type planted struct {
 
 // plants returns errors that break every invariant at least once.
 func plants() map[string]planted {
-	return map[string]planted{
+	all := map[string]planted{
 		"the store keeps something else than it was given": {
 			breaks: ReplayIsLive, sc: Scenario{Plant: Plant{Altering: true}},
 		},
@@ -146,6 +147,8 @@ func plants() map[string]planted {
 			breaks: NothingQuarantined, cores: actors.Cores{DecideSale: stumbles},
 		},
 	}
+	maps.Copy(all, sectorPlants())
+	return all
 }
 
 // A simulation that finds nothing proves little. Each of these hosts, or worlds,

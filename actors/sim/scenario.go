@@ -128,6 +128,9 @@ type Plant struct {
 	// Unasking is an adapter of the contract of sectors that sends without looking; Hasty, a sealer
 	// that does the next step too.
 	Unasking, Hasty bool
+	// Dropping is a store that keeps all but the last event of a batch of a sector; Late, a host that
+	// finds every window too short for a proof.
+	Dropping, Late bool
 	// Vague is a witness that does not name all that is lost; Eager, one that names nothing.
 	Vague, Eager bool
 }

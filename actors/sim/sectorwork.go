@@ -56,8 +56,12 @@ const (
 // sectorPolicy lets sectors fail, pause and park within a run.
 var sectorPolicy = sector.Policy{FirstPause: 2e9, MostPause: 20e9, MaxFailures: 5}
 
-func sectorSettings() sectors.Settings {
-	return sectors.Settings{Lifetime: 100_000, Fetch: 2, PreCommit1: 2, PreCommit2: 2, Commit: 2}
+func sectorSettings(p Plant) sectors.Settings {
+	set := sectors.Settings{Lifetime: 100_000, Fetch: 2, PreCommit1: 2, PreCommit2: 2, Commit: 2}
+	if p.Late {
+		set.ProveMargin = 1000
+	}
+	return set
 }
 
 func isSealer(port string) bool { return strings.HasPrefix(port, "sealer.") || port == "pieces.open" }

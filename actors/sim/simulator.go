@@ -139,6 +139,7 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		s.world.rot, s.world.confirmations = sc.Rot, sc.finality()
 		s.world.faithless, s.world.reckless = sc.Plant.Faithless, sc.Plant.Reckless
 		s.world.tip().state.leaky, s.world.altering = sc.Plant.Leaky, sc.Plant.Altering
+		s.world.dropping = sc.Plant.Dropping
 		s.world.unwatched, s.world.lying = sc.Validator, sc.Plant.Lying
 		if sc.Chance > 0 {
 			s.chances = newChances(s.world.blockchain)
@@ -212,7 +213,7 @@ func (s *simulator) config() actors.Config {
 		cfg.ScrubEvery, cfg.ScrubBytesPerSecond = time.Minute, 16*events.BlockSize
 	}
 	if s.Sectors.Begin > 0 {
-		cfg.Sectors, cfg.SectorPolicy = sectorSettings(), sectorPolicy
+		cfg.Sectors, cfg.SectorPolicy = sectorSettings(s.Plant), sectorPolicy
 	}
 	if s.Validator {
 		cfg.Validator = validation.Settings{MaxSlots: 1000}

@@ -63,6 +63,8 @@ type world struct {
 	faithless, reckless bool
 	// altering is an error planted in the store: it stores something other than it was given.
 	altering bool
+	// dropping is another: of a batch of a sector it keeps all but the last event.
+	dropping bool
 	// lying is an error planted in the repair: it calls blocks sound and does nothing.
 	lying bool
 	// wrong is the first thing that the host did and must never do, whatever its record says.
