@@ -169,7 +169,7 @@ func (h *host) revive() {
 // until mines until something is so.
 func (h *host) until(what string, so func() bool) {
 	h.t.Helper()
-	for range 400 {
+	for range 800 {
 		if so() {
 			return
 		}
