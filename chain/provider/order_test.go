@@ -1,0 +1,106 @@
+package provider_test
+
+import (
+	"context"
+	"math/big"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/tx"
+	"github.com/hostnode/hostnode/events"
+)
+
+// An account has one line of transactions. Of what waits in it the proofs that the marketplace is owed go first, then
+// those of sectors, then all else about sectors.
+func TestProofsForTheMarketGoBeforeAllOfSectors(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	config := w.config("host")
+	config.MaxInFlight = 1
+	m, err := chain.Dial(t.Context(), config, events.NewMemory(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	account, token := m.Transactions(), bindings.NewTestToken()
+	keys := []string{
+		"precommit:1:a", "precommit:2:a", "faults:3:a", "commit:4:a", "possession:7.0.0:a", "recoveries:5:a", "proof:late:7:a",
+		"proof:soon:7:a", "settle:6:a",
+	}
+	var all []chan error
+	for i, key := range keys { // Each is known by the amount that it approves.
+		call := tx.Call{
+			Key: key, To: common.Address(w.at.Token), Data: token.PackApprove(common.Address{1}, big.NewInt(int64(i))), Gas: 100_000,
+		}
+		switch key {
+		case "proof:late:7:a":
+			call.Deadline = w.chain.Head().Time.Add(2 * time.Hour)
+		case "proof:soon:7:a":
+			call.Deadline = w.chain.Head().Time.Add(time.Hour)
+		}
+		done := make(chan error, 1)
+		all = append(all, done)
+		go func() {
+			_, err := account.Submit(context.WithoutCancel(t.Context()), call)
+			done <- err
+		}()
+		if i == 0 { // The place is taken, so that the others wait.
+			w.await("the first one is sent", func() bool { return w.waiting("host") })
+			continue
+		}
+		w.await(key+" waits", func() bool { return len(underWay(t, account)) == i+1 })
+	}
+	var got []string
+	for len(got) < len(keys) {
+		w.await("one is sent", func() bool { return w.waiting("host") })
+		before := w.nonce("host")
+		w.seal(1)
+		b, err := w.client.BlockByNumber(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, mined := range b.Transactions() {
+			got = append(got, keys[amountIn(t, token, mined)])
+		}
+		if w.nonce("host") != before+1 {
+			t.Fatal("more than one was sent at once")
+		}
+	}
+	for i, done := range all {
+		if err := <-done; err != nil {
+			t.Fatalf("%s: %v", keys[i], err)
+		}
+	}
+	want := []string{
+		"precommit:1:a", "proof:soon:7:a", "proof:late:7:a", "possession:7.0.0:a", "precommit:2:a", "faults:3:a", "commit:4:a",
+		"recoveries:5:a", "settle:6:a",
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Fatalf("sent in the order\n%q\nwant\n%q", got, want)
+		}
+	}
+}
+
+func underWay(t *testing.T, account *tx.Manager) []tx.Intent {
+	t.Helper()
+	all, err := account.Intents(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func amountIn(t *testing.T, token *bindings.TestToken, mined *types.Transaction) int {
+	t.Helper()
+	in, err := token.GetABI().Methods["approve"].Inputs.Unpack(mined.Data()[4:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(in[1].(*big.Int).Int64())
+}
