@@ -289,3 +289,30 @@ func TestAVoidPrecommitIsCountedOnce(t *testing.T) {
 		}
 	})
 }
+
+// Whoever sends messages is told by when the proofs of the open window must be mined, and when they are.
+func TestProofsThatAreDueAreAnnounced(t *testing.T) {
+	inTime(t, func(h *host) {
+		h.create(piece("a"))
+		h.until("proving", h.in(1, sector.Proving))
+		h.until("proven", func() bool { return h.world.effects["proven 1"] == 1 })
+		h.mine(2)
+		if last := h.world.due[len(h.world.due)-1]; !last.IsZero() {
+			t.Errorf("with nothing to prove %s is due", last)
+		}
+		h.world.gone["Challenge 1"] = events.ErrSealerAway
+		asked := count(h.world.calls, "Challenge 1")
+		h.until("asked", func() bool { return count(h.world.calls, "Challenge 1") > asked })
+		h.mine(3)
+		want := h.world.block(h.world.window().Closes - 1).Time
+		if last := h.world.due[len(h.world.due)-1]; !last.Equal(want) {
+			t.Errorf("due is %s, want %s", last, want)
+		}
+		delete(h.world.gone, "Challenge 1")
+		h.until("proven", func() bool { return h.world.effects["proven 1"] == 2 })
+		h.mine(2)
+		if last := h.world.due[len(h.world.due)-1]; !last.IsZero() {
+			t.Errorf("after the proofs %s is due", last)
+		}
+	})
+}

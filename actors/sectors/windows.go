@@ -26,6 +26,8 @@ type windows struct {
 	proving  map[windowKey]*proving
 	// attempts counts the messages of a partition: what the first one left out needs another.
 	attempts map[windowKey]int
+	// first is the first block that was seen: since then blocks give their pace.
+	first events.Head
 }
 
 type proving struct {
@@ -216,9 +218,12 @@ func (s *Sectors) onPlanned(a *shell.Turn, m planned) {
 	maps.DeleteFunc(w.attempts, func(k windowKey, _ int) bool {
 		return k.period != m.window.Period || k.deadline != m.window.Deadline
 	})
+	var wanted bool
+	defer func() { s.tellDuties(m.window, wanted) }()
 	for _, partition := range slices.Sorted(maps.Keys(m.parts)) {
 		key := windowKey{m.window.Period, m.window.Deadline, partition}
 		early, late := s.head.Number < m.window.Opens, s.head.Number+1+s.ProveMargin >= m.window.Closes
+		wanted = wanted || w.proving[key] != nil
 		if w.proving[key] != nil || early || late { // Before its first block no node takes a proof.
 			continue
 		}
@@ -229,7 +234,26 @@ func (s *Sectors) onPlanned(a *shell.Turn, m planned) {
 			}
 		}
 		if len(infos) > 0 {
+			wanted = true
 			s.provePartition(a, key, m.window, infos)
 		}
 	}
+}
+
+// tellDuties tells whoever sends messages by when the proofs that are being made must be mined, so that
+// messages that can wait do not stand before them.
+func (s *Sectors) tellDuties(w events.SectorWindow, wanted bool) {
+	d, ok := s.Chain.(interface{ DutiesDue(next time.Time) })
+	if !ok {
+		return
+	}
+	first, head, due := &s.windows.first, s.head, time.Time{}
+	if first.Number == 0 || head.Number < first.Number {
+		*first = head
+	}
+	if passed := head.Number - first.Number; wanted && passed > 0 && w.Closes > head.Number {
+		pace := head.Time.Sub(first.Time) / time.Duration(passed)         //nolint:gosec // Blocks since the start.
+		due = head.Time.Add(pace * time.Duration(w.Closes-1-head.Number)) //nolint:gosec // Blocks of a window.
+	}
+	d.DutiesDue(due)
 }

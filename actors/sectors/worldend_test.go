@@ -2,11 +2,19 @@ package sectors_test
 
 import (
 	"context"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 )
 
 // What the contract of world says to faults, recoveries and ends.
+
+// DutiesDue notes by when the next proof is due.
+func (c chain) DutiesDue(next time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.due = append(c.due, next)
+}
 
 func (c chain) DeclareFaults(ctx context.Context, key string, numbers []uint64) (events.Receipt, error) {
 	if on := c.onchain[numbers[0]]; on != nil && on.Faulty && c.mined[key].TxHash.Zero() {
