@@ -17,8 +17,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Agent runs one sector. One step runs at a time: what another one wants of the world waits until
-// the call of the one before has returned.
+// Agent runs one sector. One step runs at a time: the calls of the next one wait until those of
+// the one before have returned.
 type Agent struct {
 	*room
 	number uint64
@@ -29,7 +29,7 @@ type Agent struct {
 	journal *shell.Journal[sector.Info, sector.Command, sector.Event]
 	running *work
 	seen    *sighting
-	// from is the block of the newest receipt: what the chain said before it is old news.
+	// from is the block of the newest receipt: older answers of the chain are ignored.
 	from atomic.Uint64
 }
 
@@ -40,7 +40,7 @@ type work struct {
 	idle      bool // no call runs: it waits for a time, or for the chain
 	reporting bool // its answer is on the way into the record
 	seen      *sighting
-	// since is the first block at which the chain was looked at for it.
+	// since is the first block at which the chain was asked for it.
 	since uint64
 	tries int
 }
@@ -67,7 +67,7 @@ type (
 	}
 )
 
-// errWaits ends a step that has nothing to do until the chain says more.
+// errWaits ends a step that has nothing to do until the chain has something new.
 var errWaits = errors.New("nothing to do until the chain says more")
 
 func newAgent(r *room, number uint64, parent shell.Ref, c *child) *Agent {
@@ -99,7 +99,7 @@ func (s *Agent) fields() *logrus.Entry {
 	return s.Log.WithFields(logrus.Fields{"sector": s.number, "state": string(s.journal.Durable.State)})
 }
 
-// say logs an event, with the step that it is about and its reason.
+// say logs an event, with its step and its reason.
 func (s *Agent) say(e sector.Event) {
 	entry, said := s.fields(), sector.NameOf(e)
 	if of, ok := e.(interface{ GetStep() string }); ok {
@@ -139,7 +139,7 @@ func (s *Agent) Receive(a *shell.Turn, msg any) {
 		s.onOverran(a, m)
 	case sighting:
 		s.onSeen(a, m)
-	case unproven: // In a state without such a duty it is late news.
+	case unproven: // In a state that waits for nothing it is too late.
 		s.submit(a, sector.Happened{
 			News: s.news(), Event: &messages.SectorFaulty{At: events.TimeToMessage(s.Clock.Now()), Reason: m.reason},
 		}, "look", func(error, []sector.Event) {})
@@ -148,7 +148,8 @@ func (s *Agent) Receive(a *shell.Turn, msg any) {
 	}
 }
 
-// news is the time, and a chance that follows from the record, so that a run can be repeated.
+// news is the time, and a random number that follows from the record, so that a run can be
+// repeated.
 func (s *Agent) news() sector.News {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s/%d/%d", s.Me, s.number, s.journal.Stored)
@@ -159,7 +160,7 @@ func (s *Agent) submit(a *shell.Turn, cmd sector.Command, cause string, reply fu
 	s.journal.Submit(a, cmd, cause, func(r shell.Result[sector.Info, sector.Event]) { reply(r.Err, r.Events) })
 }
 
-// onOrder does what an operator wants, and answers when it is in the record.
+// onOrder carries out an operator's order, and answers when it is in the record.
 func (s *Agent) onOrder(a *shell.Turn, m order) {
 	s.submit(a, sector.Happened{News: s.news(), Event: m.event, By: m.by}, "operator",
 		func(err error, fresh []sector.Event) {
@@ -178,7 +179,7 @@ func (s *Agent) onOrder(a *shell.Turn, m order) {
 		})
 }
 
-// onSeen takes the chain's word, and goes on with a step that waits for it.
+// onSeen records what the chain has of the sector, and goes on with a step that waits for it.
 func (s *Agent) onSeen(a *shell.Turn, m sighting) {
 	if m.Block.Number < s.from.Load() || !s.journal.Loaded {
 		return
@@ -202,13 +203,13 @@ func (s *Agent) wanted() (e sector.Effect) {
 	return e
 }
 
-// act brings what runs in line with what the durable state wants.
+// act makes the running work agree with what the durable state wants.
 func (s *Agent) act(a *shell.Turn) {
 	if !s.journal.Loaded {
 		return
 	}
 	if !cares(s.journal.Durable) {
-		s.seen = nil // Nobody looks on: when the chain has a say again, this is old news.
+		s.seen = nil // The sector is not watched now, so this would be outdated later.
 	}
 	e := s.wanted()
 	if w := s.running; w != nil {
@@ -274,7 +275,7 @@ func (s *Agent) onEnded(a *shell.Turn, m stepEnded) {
 	}
 	w.idle = true
 	switch {
-	case m.cancelled: // The host stops: whoever else cancels a step has another one run.
+	case m.cancelled: // The host stops: in all other cases another step follows a cancelled one.
 		return
 	case errors.Is(m.err, errWaits):
 		if s.seen != w.seen {
@@ -288,7 +289,7 @@ func (s *Agent) onEnded(a *shell.Turn, m stepEnded) {
 	s.report(a, w, m.cmd)
 }
 
-// onOverran ends a call that takes too long, whether it hears that or not.
+// onOverran ends a call that takes too long, whether it notices its cancellation or not.
 func (s *Agent) onOverran(a *shell.Turn, m overran) {
 	if w := m.of; s.running == w && !w.idle && !w.reporting {
 		w.cancel()
@@ -307,7 +308,7 @@ func (s *Agent) repeat(a *shell.Turn) {
 	}
 }
 
-// report brings the answer of a step into the record. One that cannot be true is a failure.
+// report records the result of a step. An impossible one is a failure.
 func (s *Agent) report(a *shell.Turn, w *work, cmd sector.Command) {
 	w.reporting = true
 	s.submit(a, cmd, events.SectorCause(w.effect.Key()), func(err error, fresh []sector.Event) {
@@ -337,7 +338,7 @@ func (s *Agent) report(a *shell.Turn, w *work, cmd sector.Command) {
 	})
 }
 
-// rerun performs a step again that is idle, if it is still wanted.
+// rerun performs an idle step again, if it is still wanted.
 func (s *Agent) rerun(a *shell.Turn, w *work) {
 	if s.running != w || !w.idle || w.reporting {
 		return

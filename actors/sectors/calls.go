@@ -11,10 +11,11 @@ import (
 	"github.com/hostnode/hostnode/events/sector"
 )
 
-// Calls of sealers, files and sources of pieces may last for hours, or for ever. One runs at a time for each sector
-// (lane), so many of a kind for all (pools). One that takes too long, or that nobody wants any more, is
-// cancelled, and if it does not hear that, its place in the pool is given to another sector. Its own sector waits
-// for its end: two calls must not write the same files.
+// Calls of sealers, files and sources of pieces may last for hours, or for ever. One call runs
+// at a time for each sector (lane), and a limited number of each kind for all sectors (pools).
+// A call that takes too long, or is no longer wanted, is cancelled. If it does not notice that,
+// its place in the pool is given to another sector, but its own sector waits for its end,
+// because two calls must not write the same files.
 
 // errTooLong: a call was cancelled because of its limit.
 var errTooLong = errors.New("it took too long and was cancelled")
@@ -39,8 +40,8 @@ func (l lane) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// lanes are one for calls that touch files, and one for the others: a sealer that hangs keeps nobody from ending the
-// sector on chain.
+// lanes are one for calls that touch files, and one for the others, so that a hanging sealer
+// does not prevent the sector from being ended on chain.
 type lanes struct{ files, others lane }
 
 func newLanes() lanes { return lanes{make(lane, 1), make(lane, 1)} }
@@ -60,8 +61,8 @@ func (r *room) limit(step sector.Step) time.Duration {
 	return r.StepLimit
 }
 
-// place is where a call waits for its turn: in a pool, if there is one, by a time. When it is cancelled it has
-// a moment to end. Leave is called when it has ended.
+// place is where a call waits for its turn: in a pool, if there is one, by a time. When it is
+// cancelled it has a short time to end. Leave is called when it has ended.
 type place struct {
 	pool   *shell.Pool
 	by     time.Time
@@ -69,7 +70,8 @@ type place struct {
 	leave  func()
 }
 
-// within runs a call, and waits for it until it is cancelled, and a moment longer.
+// within runs a call, and waits for it until it is cancelled, and for Settings.CancelWait
+// longer.
 func within[T any](ctx context.Context, r *room, name string, at place, call func() (T, error)) (none T, err error) {
 	leave := at.leave
 	if at.pool != nil {
@@ -113,7 +115,7 @@ func within[T any](ctx context.Context, r *room, name string, at place, call fun
 	}
 }
 
-// gauge is what is seen of the call that runs. Safe for concurrent use.
+// gauge shows the progress of the running call. Safe for concurrent use.
 type gauge struct {
 	mu  sync.Mutex
 	now Call

@@ -12,8 +12,8 @@ import (
 	"github.com/hostnode/hostnode/events/sector"
 )
 
-// A call that hangs costs its own sector a failure after its limit, and no other sector its place, whether it hears
-// that it is cancelled or not.
+// A call that hangs is a failure of its own sector after its limit, and takes no other sector's
+// place, whether it notices its cancellation or not.
 func TestACallThatHangsGivesItsPlaceAway(t *testing.T) {
 	for name, deaf := range map[string]bool{"and hears": false, "and hears nothing": true} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestACallThatHangsGivesItsPlaceAway(t *testing.T) {
 	}
 }
 
-// What an operator orders cancels a call that hangs, and its place is free.
+// An operator's order cancels a call that hangs, and its place is free.
 func TestAnOrderFreesThePlaceOfACallThatHangs(t *testing.T) {
 	for name, order := range map[string]any{
 		"restart":   sectors.Restart{Number: 1, By: "anna"},
@@ -108,7 +108,8 @@ func TestTheCallThatRunsIsShown(t *testing.T) {
 	})
 }
 
-// Sealers that hear nothing do not cost the others of the partition their proof, now or in later windows.
+// Sealers that ignore cancellation do not cost the others of the partition their proofs, now or
+// in later windows.
 func TestAChallengeThatHearsNothingDoesNotCostTheOthers(t *testing.T) {
 	inTime(t, func(h *host) {
 		h.kill()

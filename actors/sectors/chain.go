@@ -18,11 +18,11 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// The steps that send messages, and those that wait for the chain. A message is sent by its key,
-// which is the same until it is known what became of it. Whoever waits asks nobody: it is told
-// what the chain has (sighting), and most of that is for sector.ReportChain.
+// The steps that send messages, and those that wait for the chain. A message is sent under its
+// key, which stays the same until its outcome is known. A step that waits makes no calls: it is
+// told what the chain has (sighting), most of which goes to sector.ReportChain.
 
-// by is who speaks in the record when the host does something on its own.
+// by is the name in the record when the host does something on its own.
 const by = "host"
 
 func (s *Agent) chainStep(ctx context.Context, st sector.Info, e sector.Effect, l look) (sector.Event, error) {
@@ -65,7 +65,7 @@ func (s *Agent) chainStep(ctx context.Context, st sector.Info, e sector.Effect, 
 	return s.waitStep(ctx, st, e, l)
 }
 
-// waitStep looks at what the chain has. What sector.ReportChain says of it is not said here.
+// waitStep handles what the chain has, except what sector.ReportChain handles.
 func (s *Agent) waitStep(ctx context.Context, st sector.Info, e sector.Effect, l look) (sector.Event, error) {
 	lacking := func(what string) (sector.Event, error) {
 		if s.final(l) {
@@ -105,7 +105,7 @@ func (s *Agent) waitStep(ctx context.Context, st sector.Info, e sector.Effect, l
 	return nil, errWaits
 }
 
-// mined is when a receipt came; the chain's word from before it is old news.
+// mined is the time of a receipt; answers of the chain from before it are ignored.
 func (s *Agent) mined(r events.Receipt) *timestamppb.Timestamp {
 	if r.Block.Number > s.from.Load() {
 		s.from.Store(r.Block.Number)
@@ -133,7 +133,8 @@ func (s *Agent) sendPreCommit(ctx context.Context, st sector.Info, key string) (
 	return &messages.SectorPreCommitted{At: s.mined(r), Message: r.TxHash.String()}, asked(err)
 }
 
-// waitSeed pins the seed as soon as there is one: the proof may take longer than it can be drawn.
+// waitSeed pins the seed as soon as there is one: the proof may take longer than the seed can
+// be read.
 func (s *Agent) waitSeed(ctx context.Context, st sector.Info, l look) (sector.Event, error) {
 	if l.Void {
 		return nil, fmt.Errorf("block %d: %w", l.Block.Number, events.ErrSeedLost)
@@ -162,12 +163,13 @@ func (s *Agent) waitSeed(ctx context.Context, st sector.Info, l look) (sector.Ev
 	})
 }
 
-// lives reports whether the contract may still ask something of a sector, or take more of its deposit.
+// lives reports whether the contract may still demand something of a sector, or take more of
+// its deposit.
 func lives(on events.SectorOnChain) bool {
 	return (on.PreCommitted || on.Active) && !on.Terminated && !on.Void && !on.Ended
 }
 
-// settle waits until the contract lets go of the deposit, and tells the ledger what is left.
+// settle waits until the contract releases the deposit, and tells the ledger what is left.
 func (s *Agent) settle(ctx context.Context, st sector.Info, key string, l look) (sector.Event, error) {
 	if l.sighting != nil && lives(l.SectorOnChain) {
 		return nil, errWaits
@@ -177,9 +179,9 @@ func (s *Agent) settle(ctx context.Context, st sector.Info, key string, l look) 
 	return s.letGo(ctx, st, key, events.Amount{}, never)
 }
 
-// letGo lets the contract let go of the deposit, and tells the ledger what is lost, and what is held from now
-// on, when no reorganisation can change that. never: if the contract has none, it stays so. What an earlier
-// precommit lost is not counted once more.
+// letGo makes the contract release the deposit and, when no reorganisation can change that,
+// tells the ledger what is lost, and what is held from now on. never: if the contract has no
+// deposit, it will not get one. What an earlier precommit lost is not counted twice.
 func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held events.Amount, never bool) (
 	sector.Event, error,
 ) {
@@ -216,8 +218,8 @@ func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held even
 	})
 }
 
-// diagnose asks the world what became of a message. If the contract does not have the precommit any more,
-// what that cost is recorded first.
+// diagnose finds out the outcome of a message. If the contract no longer has the precommit, its
+// cost is recorded first.
 func (s *Agent) diagnose(ctx context.Context, st sector.Info, key string) (sector.Command, error) {
 	on, err := s.Chain.Sector(ctx, st.Number)
 	if err != nil {
@@ -275,8 +277,8 @@ func (s *Agent) finding(ctx context.Context, st sector.Info, on events.SectorOnC
 	return s.doubtProof(st)
 }
 
-// doubtProof judges the proof of a message that did not land. Whether the contract refused it is
-// in the record as the reason alone.
+// doubtProof judges the proof of a message that was not mined. Only the reason in the record
+// says whether the contract refused it.
 func (s *Agent) doubtProof(st sector.Info) (sector.Finding, string, error) {
 	if strings.Contains(st.LastErr, events.ErrInvalidProof.Error()) {
 		return sector.InvalidProof, st.LastErr, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/hostnode/hostnode/events/sector"
 )
 
-// The host ends before and after each call and each append of a sector's way to its second
-// proof: no message has its effect twice, and no work of a step is done twice.
+// The host crashes before and after each call and each append until a sector's second proof: no
+// message has its effect twice, and no work of a step is done twice.
 func TestASectorGoesOnAfterACrashAtEachPoint(t *testing.T) {
 	points := crashAt(t, 0)
 	if points < 60 {
@@ -22,8 +22,8 @@ func TestASectorGoesOnAfterACrashAtEachPoint(t *testing.T) {
 	}
 }
 
-// crashAt runs the story with the end of the host at one of its points, 0: none, and says how
-// many there are.
+// crashAt runs the story with a crash at one of its points (0: none) and returns the number of
+// points.
 func crashAt(t *testing.T, at int) (points int) {
 	inTime(t, func(h *host) {
 		var n, seen atomic.Int64

@@ -15,15 +15,15 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// What follows when a step does not succeed: a wait when something is away, an attempt that
-// failed, or another state.
+// What follows when a step does not succeed: a wait when something does not answer, a failed
+// attempt, or another state.
 
-// away is an error of something that does not answer. What was asked may have begun.
+// away is an error of something that does not answer. The call may have begun.
 type away struct{ error }
 
 func (e away) Unwrap() error { return e.error }
 
-// asked tells what a chain answers from a chain that is away: all that is no answer of the port.
+// asked separates outcomes of the port from a chain that is away, which is every other error.
 func asked(err error) error {
 	if err == nil || isOneOf(err, events.ErrTicketExpired, events.ErrInsufficientFunds, events.ErrNumberUsed,
 		events.ErrNotPreCommitted, events.ErrSeedLost, events.ErrInvalidProof, events.ErrSectorNotLive,
@@ -57,7 +57,7 @@ func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), sector.Ma
 
 var fatal = sector.NameOf(&messages.SectorFatalError{})
 
-// fatalError is an attempt that failed; the state has it once more.
+// fatalError is a failed attempt, after which the state stays.
 func fatalError(at time.Time, err error) sector.Event {
 	return &messages.SectorFatalError{At: events.TimeToMessage(at), Reason: clip(err.Error())}
 }
@@ -68,7 +68,7 @@ func failed(step sector.Step, now time.Time, err error) sector.Event {
 	at, why := events.TimeToMessage(now), clip(err.Error())
 	switch {
 	case isOneOf(err, events.ErrDiskFull, events.ErrInsufficientFunds, events.ErrNumberUsed, errTooLong):
-		return fatalError(now, err) // Somebody makes room, or pays: the same step is right then.
+		return fatalError(now, err) // When there is room, or money, the same step succeeds.
 	case lost && (step == sector.StepPack || step == sector.StepPreCommit1 || step == sector.StepPreCommit2):
 		return &messages.SectorPackingFailed{At: at, Reason: why}
 	case step == sector.StepSendPreCommit && isOneOf(err, events.ErrTicketExpired):

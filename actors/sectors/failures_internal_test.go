@@ -47,7 +47,7 @@ func TestWhatAFailureLeadsTo(t *testing.T) {
 	}
 }
 
-// What the chain answers is an outcome; everything else it says is no answer.
+// An error of the port is an outcome; every other error is no answer.
 func TestWhatIsAway(t *testing.T) {
 	for _, err := range []error{asked(errors.New("EOF")), asked(events.ErrTooEarly), events.ErrSealerAway, shell.ErrPartDown} {
 		if !isAway(fmt.Errorf("call: %w", err)) {

@@ -48,7 +48,7 @@ func TestWhatIsAwayIsWaitedFor(t *testing.T) {
 				if !st.Outage || len(st.Failures) > 0 || st.Parked() || !strings.Contains(st.LastErr, "today") {
 					t.Errorf("it stands so: %+v", st)
 				}
-				// The pause is in the record: a restart cuts none short.
+				// The pause is in the record, so a restart does not shorten it.
 				calls := count(h.world.calls, what)
 				h.kill()
 				h.start()
@@ -127,7 +127,7 @@ func TestASlowChallengeDoesNotCostItsPartition(t *testing.T) {
 	})
 }
 
-// A node that lags does not know yet what was mined: its word is old news.
+// A node that lags does not know yet what was mined: its answers are ignored.
 func TestANodeThatLagsIsNotBelieved(t *testing.T) {
 	inTime(t, func(h *host) {
 		h.mine(5)
@@ -159,7 +159,8 @@ func TestProofsThatAreTakenBackAreSentAgain(t *testing.T) {
 	})
 }
 
-// What may pass is tried again while the window is open: a fault that is declared costs money.
+// Temporary failures are tried again while the window is open, because a declared fault costs
+// money.
 func TestAChallengeThatFailsForAWhileIsNoFault(t *testing.T) {
 	for name, c := range map[string]struct {
 		err   error
@@ -196,7 +197,8 @@ func TestAChallengeThatFailsForAWhileIsNoFault(t *testing.T) {
 	}
 }
 
-// One whose proof the contract refuses, whatever was found here, costs no other one its proof.
+// A sector whose proof the contract refuses, although it verifies here, costs no other one its
+// proof.
 func TestASectorThatIsRefusedDoesNotCostItsPartition(t *testing.T) {
 	inTime(t, func(h *host) {
 		for range 9 { // The odd ones have one deadline and one partition.
@@ -241,8 +243,8 @@ func TestAReorganisationBehindTheOpeningOfAWindowIsNoFault(t *testing.T) {
 	})
 }
 
-// A precommit that is void costs part of the deposit: the ledger knows it when the chain says it, and once; the
-// sector is sealed again, under another ticket.
+// A void precommit costs a part of the deposit: the ledger learns that from the chain, once,
+// and the sector is sealed again under another ticket.
 func TestAVoidPrecommitIsAccountedForAtOnce(t *testing.T) {
 	for _, at := range []string{"", "before Settle", "after Settle", "before append to capacity",
 		"after append to capacity", "before append to sector", "after append to sector"} {
@@ -274,7 +276,7 @@ func TestAVoidPrecommitIsAccountedForAtOnce(t *testing.T) {
 	}
 }
 
-// One that is removed after its precommit was void has lost what that cost, and no more.
+// A sector that is removed after its precommit was void has lost that cost and no more.
 func TestAVoidPrecommitIsCountedOnce(t *testing.T) {
 	inTime(t, func(h *host) {
 		n := h.create(piece("a"))

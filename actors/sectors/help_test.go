@@ -34,7 +34,7 @@ type host struct {
 	t     *testing.T
 	world *world
 	store *events.Memory
-	// change, if any, changes what each life is told.
+	// change, if set, changes the configuration of each life.
 	change func(*sectors.Deps)
 
 	rt      *shell.Runtime
@@ -58,11 +58,11 @@ func inTime(t *testing.T, story func(h *host)) {
 		story(h)
 		h.kill()
 		h.audited()
-		time.Sleep(time.Minute) // The actor library's last timers run out.
+		time.Sleep(time.Minute) // Lets the actor library's last timers expire.
 	})
 }
 
-// audited holds the record to the tables and sums that were written apart from the cores.
+// audited audits the record, with tables and sums that are independent of the cores.
 func (h *host) audited() {
 	h.t.Helper()
 	report, err := audit.Run(context.Background(), h.store, audit.Options{})
@@ -148,7 +148,7 @@ func (noLimit) Limit(events.Bytes) {}
 
 func (h *host) kill() { h.rt.Kill() }
 
-// mine lets so many blocks pass. A host that crashed starts again.
+// mine mines blocks. A host that crashed starts again.
 func (h *host) mine(blocks int) {
 	for range blocks {
 		head := h.world.mine()
@@ -262,7 +262,7 @@ func (h *host) book(n uint64) (capacity.Sector, bool) {
 	return capacity.Sector{}, false
 }
 
-// once holds that messages of these kinds had their effect once.
+// once checks that messages of these kinds had their effect once.
 func (h *host) once(n uint64, kinds ...string) {
 	h.t.Helper()
 	for _, kind := range kinds {

@@ -12,12 +12,12 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// What operators want of sectors, and see of them.
+// The orders and questions of operators.
 
-// maxWho is how many bytes say who wants something.
+// maxWho limits the name of whoever gives an order, in bytes.
 const maxWho = 200
 
-// onAsked takes what operators want.
+// onAsked takes orders and questions of operators.
 func (s *Sectors) onAsked(a *shell.Turn, msg any) {
 	answer := a.Asker()
 	if !s.booted {
@@ -75,8 +75,8 @@ func pieceMessage(p events.SectorPiece) *messages.SectorPiece {
 	return &messages.SectorPiece{Cid: p.CID, Size: uint64(p.Size), Payload: uint64(p.Payload)}
 }
 
-// create begins a sector under a number that was never given out, which is used when its first
-// event is durable.
+// create begins a sector under a number that was never used. The number counts as used when the
+// sector's first event is durable.
 func (s *Sectors) create(a *shell.Turn, m Create, answer shell.Answer) {
 	n, at := s.next, events.TimeToMessage(s.Clock.Now())
 	s.next++

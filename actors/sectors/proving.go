@@ -48,8 +48,9 @@ func (s *Sectors) provePartition(a *shell.Turn, key windowKey, w events.SectorWi
 	})
 }
 
-// possession sends proofs of a partition. If they are refused, each half is sent on its own, until it is
-// found which sector is to blame: it costs no other one its proof. A call that is refused costs no gas.
+// possession sends proofs of a partition. If they are refused, each half is sent on its own,
+// until the sector with the wrong proof is found, so that it costs no other one its proof. A
+// refused call costs no gas.
 func (r *room) possession(ctx context.Context, w events.SectorWindow, call events.PossessionCall, m *partitionDone,
 ) error {
 	_, err := shell.In(ctx, r.transactions, windowTime(w), func() (events.Receipt, error) {
@@ -77,7 +78,8 @@ func (r *room) possession(ctx context.Context, w events.SectorWindow, call event
 // windowTime puts windows in the order of their ends, before everything that has none.
 func windowTime(w events.SectorWindow) time.Time { return time.Unix(int64(w.Closes), 0) }
 
-// challengeAll proves each sector until a time, and says of the others why they are not proven.
+// challengeAll proves as many sectors as it can until a time, and returns why the others are
+// not proven.
 func (r *room) challengeAll(ctx, until context.Context, w events.SectorWindow, leaves int, infos map[uint64]sector.Info,
 ) (proofs map[uint64][]byte, left map[uint64]string) {
 	proofs, left = map[uint64][]byte{}, map[uint64]string{}
@@ -91,7 +93,7 @@ func (r *room) challengeAll(ctx, until context.Context, w events.SectorWindow, l
 			switch {
 			case err == nil:
 				proofs[n] = proof
-			case ctx.Err() == nil: // Else the host stops, and nobody knows.
+			case ctx.Err() == nil: // Otherwise the host stops, and the reason is unknown.
 				left[n] = clip(err.Error())
 			}
 		})
@@ -100,8 +102,8 @@ func (r *room) challengeAll(ctx, until context.Context, w events.SectorWindow, l
 	return proofs, left
 }
 
-// challenge asks a sealer for a proof that verifies, again until a time: what fails now may go well
-// before the window ends, and a fault costs money.
+// challenge asks a sealer for a proof that verifies, repeatedly until a time: what fails now
+// may succeed before the window ends, and a fault costs money.
 func (r *room) challenge(until context.Context, name string, w events.SectorWindow, leaves int, st sector.Info) (
 	proof []byte, err error,
 ) {

@@ -1,9 +1,9 @@
-// Package sectors runs the sectors of a host as actors: one for each, which owns the journal of
-// its stream and performs the one step that events/sector names, asking before it acts; and
-// Sectors, which begins them, hands them the orders of operators and the word of the chain, and
-// sends the proofs of possession of each window.
+// Package sectors runs the sectors of a host as actors. One for each sector owns the journal of
+// its stream and performs the one step that events/sector names, asking before it acts. The
+// actor Sectors begins them, passes on to them the orders of operators and what the chain has
+// of them, and sends the proofs of possession of each window.
 //
-// Not for: deciding. What follows from what is in events/sector.
+// Not for: rules. Those are in events/sector.
 package sectors
 
 import (
@@ -23,7 +23,7 @@ import (
 // Name is the name of the actor over all sectors.
 const Name = "Sectors"
 
-// ErrNoSector: no such sector is begun, or it is over.
+// ErrNoSector: there was never such a sector, or it is over.
 var ErrNoSector = errors.New("no such sector")
 
 // Deps are what the sectors of a host need.
@@ -45,21 +45,23 @@ type Deps struct {
 
 // Settings bound what sectors do. A zero field stands for its default.
 type Settings struct {
-	// So many steps of a kind run at once: pieces that are fetched, default 4; packing and
-	// mending 2; the halves of sealing 1 and 1; proofs of seals 1; challenges 4; messages
+	// These bound the steps of a kind that run at once: fetching pieces, default 4; packing and
+	// repairing 2; the halves of sealing 1 and 1; proofs of seals 1; challenges 4; messages
 	// that are on their way 16; questions to the chain 8; work on files 4.
 	Fetch, Pack, PreCommit1, PreCommit2, Commit, Challenges, Transactions, Reads, Disk int
 	// Batch is how many sectors the chain is asked about at once, and how many begin at once
 	// when the host starts, default 200.
 	Batch int
-	// WatchEvery is how many blocks lie between two looks at the sectors on chain, default 2.
+	// WatchEvery is the number of blocks between two questions to the chain about all sectors,
+	// default 2.
 	WatchEvery uint64
-	// FinalBlocks is after how many blocks the chain's word is final, default 12.
+	// FinalBlocks is the number of blocks after which an answer of the chain is final, default
+	// 12.
 	FinalBlocks uint64
 	// Lifetime is how many blocks a sector is to live, default 1,000,000, within the
 	// contract's bounds.
 	Lifetime uint64
-	// ProveMargin is how many blocks before the end of a window what is proven by then is
+	// ProveMargin is how many blocks before the end of a window the proofs that are ready are
 	// sent, default 3.
 	ProveMargin uint64
 	// StepLimit is how long one call on a sealer or on files may take before it is cancelled and counts as a
@@ -99,9 +101,10 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// Messages to Sectors. Those that name who says so are orders of operators: they are answered
-// with the state of the sector when what follows is durable, with a *sector.Refused when the
-// state does not allow it, with ErrNoSector, or with shell.ErrPartDown: it may have taken effect.
+// Messages to Sectors. Those with the name of somebody are orders of operators. They are
+// answered with the state of the sector when the resulting events are durable; with a
+// *sector.Refused when the state does not allow the order; with ErrNoSector; or with
+// shell.ErrPartDown, and then the order may have taken effect.
 type (
 	// Create begins a sector; the answer is its number. Without pieces it is empty.
 	Create struct {
@@ -145,11 +148,11 @@ type (
 	TryAgain struct{ Number uint64 }
 	// List asks for all sectors, by number; the answer is a []Standing.
 	List struct{}
-	// Show asks for one; the answer is a Standing.
+	// Show asks for one sector; the answer is a Standing.
 	Show struct{ Number uint64 }
 )
 
-// Order is what an operator wants of a sector that has begun: AddPiece, StartPacking, Restart,
+// Order is an operator's order to a sector that has begun: AddPiece, StartPacking, Restart,
 // ForceState, Terminate or Remove. The answer is the state that the sector is in then.
 type Order interface{ isOrder() }
 
@@ -163,17 +166,17 @@ func (Remove) isOrder()       {}
 // Standing is how a sector stands.
 type Standing struct {
 	Number uint64
-	// Info is what is in the record. The state is the reader's to keep.
+	// Info is what is in the record. The receiver may keep and change it.
 	Info sector.Info
-	// Progress is how much of the step that runs is done, from 0 to 1; Call says more of it.
+	// Progress is how much of the running step is done, from 0 to 1; Call has more.
 	Progress float64
 	Call     Call
 	// Quarantined is why it is left alone; empty: it is not.
 	Quarantined string
 }
 
-// Call is the call on a sealer or on files that runs for a sector. Without a key none does: the step that is in the
-// record waits for a place, for a call that was cancelled and has not ended, or for the chain.
+// Call is the running call of a sector on a sealer or on files. Without a key no call runs: the
+// step in the record waits for a place, for a cancelled call to end, or for the chain.
 type Call struct {
 	Key      string
 	Since    time.Time // by the machine's clock, like all times here
@@ -185,9 +188,10 @@ type Call struct {
 type room struct {
 	Deps
 	pools map[sector.Step]*shell.Pool
-	// challenges, transactions and reads are for what is no step.
+	// challenges, transactions and reads are the pools for calls that are no step.
 	challenges, transactions, reads *shell.Pool
-	// ctx ends with Sectors, whatever ends that: its agents do not outlive it, nor may their calls.
+	// ctx ends with Sectors, however that ends: its agents do not outlive it, nor may their
+	// calls.
 	ctx context.Context
 	end context.CancelFunc
 }

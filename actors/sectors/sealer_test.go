@@ -9,8 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// sealer seals by writing down what it was asked. It is the store of its files, and the source of
-// pieces, too.
+// sealer seals by noting its calls. It is also the store of its files and the source of pieces.
 type sealer struct{ *world }
 
 func (s sealer) Proves() string { return "nothing" }
@@ -142,7 +141,7 @@ func (s sealer) VerifyChallenge(ref events.SectorRef, _ events.SealContext, rnd 
 	return nil
 }
 
-// files are what the sealer keeps: all of it is one part.
+// files is the sealer's store, with a single part.
 type files struct{ *world }
 
 func (f files) Sectors() []events.SectorRef { return nil }

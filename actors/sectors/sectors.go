@@ -19,7 +19,7 @@ import (
 type Sectors struct {
 	*room
 	booted   bool
-	early    []func(*shell.Turn) // orders that came before the record was read
+	early    []func(*shell.Turn) // orders from before the record was read
 	children map[uint64]*child
 	next     uint64 // the number of the next sector
 	asked    uint64 // orders so far
@@ -163,13 +163,13 @@ func (s *Sectors) boot(a *shell.Turn) {
 		case err == nil:
 			self.Tell(m)
 		case ctx.Err() == nil:
-			panic(fmt.Errorf("read which sectors there are: %w", err)) // Whoever supervises tries again, and tells.
+			panic(fmt.Errorf("read which sectors there are: %w", err)) // The supervisor tries again, and alerts.
 		}
 	})
 }
 
-// scan folds the streams of all sectors of the host. One that cannot be folded is on the list
-// all the same: its agent finds out, and says so.
+// scan folds the streams of all sectors of the host. A sector that cannot be folded is on the
+// list all the same: its agent finds that out, and reports it.
 func scan(ctx context.Context, r *room) (map[uint64]sector.Info, uint64, error) {
 	sectors, next := map[uint64]sector.Info{}, uint64(1)
 	prefix := events.CategorySector + "-" + r.Me.String() + "-"
@@ -179,7 +179,7 @@ func scan(ctx context.Context, r *room) (map[uint64]sector.Info, uint64, error) 
 		}
 		_, n, err := events.ParseSectorStream(rec.Stream)
 		if err != nil {
-			continue // What others keep there is no sector.
+			continue // A stream of somebody else.
 		}
 		st, ok := sectors[n]
 		if !ok {
@@ -267,14 +267,15 @@ func (s *Sectors) onChanged(a *shell.Turn, m changed) {
 	}
 }
 
-// onFailed runs a sector again that panicked; what fails again is left alone for a while.
+// onFailed runs a sector again that panicked. After another failure it is left alone for a
+// while.
 func (s *Sectors) onFailed(a *shell.Turn, n uint64, c *child, err error) {
 	c.ref = shell.Ref{}
 	c.failures++
 	s.answerAll(c, fmt.Errorf("%w: sector %d: %w", shell.ErrPartDown, n, err))
 	s.loaded(a, c)
 	if c.begins {
-		delete(s.children, n) // Its number is not given out again.
+		delete(s.children, n) // Its number is not used again.
 		return
 	}
 	pause := s.Backoff(aboutSector(n).String(), c.failures)

@@ -62,7 +62,7 @@ func TestNumbersAreGivenOutOnce(t *testing.T) {
 		if !errors.Is(err, sector.ErrSize) {
 			t.Errorf("a sector of 3000 bytes: %v", err)
 		}
-		h.world.gone["chain"] = errNoNode // So the ledger never hears of it.
+		h.world.gone["chain"] = errNoNode // So the ledger never learns of it.
 		second := h.create()
 		h.kill()
 		h.start()
@@ -106,7 +106,7 @@ func TestASlowSectorDelaysNoOther(t *testing.T) {
 	}
 }
 
-// What an operator forces waits for the call that runs, even if that hears nothing.
+// A forced state waits for the running call, even if that ignores its cancellation.
 func TestARunningStepIsWaitedFor(t *testing.T) {
 	inTime(t, func(h *host) {
 		gate := make(chan struct{})
@@ -308,7 +308,7 @@ func TestARestartWithAThousandSectorsAsksInBatches(t *testing.T) {
 	})
 }
 
-// A chain that takes back what it had leads back, and no message is lost.
+// After a reorganisation a sector goes back, and no message is lost.
 func TestAReorganisationLeadsBack(t *testing.T) {
 	inTime(t, func(h *host) {
 		n := h.create(piece("a"))
@@ -339,8 +339,8 @@ func TestASectorForWhichThereIsNoRoomSaysSo(t *testing.T) {
 	})
 }
 
-// A chain that forgets all of a sector, long after it was sealed: it is sealed again under another ticket, with
-// scratch space that is held anew.
+// A reorganisation drops a sector altogether, long after it was sealed: it is sealed again
+// under another ticket, with scratch space that is held again.
 func TestAReorganisationThatForgetsASectorHasItSealedAgain(t *testing.T) {
 	inTime(t, func(h *host) {
 		n := h.create(piece("a"))

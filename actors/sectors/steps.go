@@ -29,12 +29,12 @@ type look struct {
 	since uint64
 }
 
-// final reports whether what is seen stays so: the step has looked for long enough.
+// final reports whether what is seen is final: the step has watched for long enough.
 func (s *Agent) final(l look) bool {
 	return l.sighting != nil && l.Block.Number >= l.since+s.FinalBlocks
 }
 
-// perform makes the calls of one step and says what to report; see failure for errors.
+// perform makes the calls of one step and returns what to report; see failure for errors.
 func (s *Agent) perform(ctx context.Context, st sector.Info, e sector.Effect, l look) (sector.Command, error) {
 	if e.Step == sector.StepDiagnose {
 		return s.diagnose(ctx, st, e.Key())
@@ -43,7 +43,7 @@ func (s *Agent) perform(ctx context.Context, st sector.Info, e sector.Effect, l 
 	return sector.Happened{News: s.said(), Key: e.Key(), Event: event}, err
 }
 
-// said is when a step was answered. What it leads to without a pause takes no chance.
+// said is the time of a step's result. A result without a pause needs no random number.
 func (s *Agent) said() sector.News {
 	return sector.News{At: s.Clock.Now(), Chance: uint64(s.Clock.Now().UnixNano())}
 }
@@ -64,7 +64,7 @@ func (s *Agent) localStep(ctx context.Context, st sector.Info, e sector.Effect, 
 	sector.Event, error,
 ) {
 	at := events.TimeToMessage(s.Clock.Now())
-	switch e.Step { //nolint:exhaustive // The others are messages to the chain, and what waits for it.
+	switch e.Step { //nolint:exhaustive // The others send messages to the chain, or wait for it.
 	case sector.StepAddPiece:
 		return &messages.SectorPieceAdded{At: at}, s.addPiece(ctx, st, st.Pending[0], st.Offset())
 	case sector.StepPack:
@@ -143,7 +143,7 @@ func (s *Agent) addPiece(ctx context.Context, st sector.Info, p sector.Piece, of
 	return nil
 }
 
-// addPending adds the pending pieces of data, each at its place behind those that are there.
+// addPending adds the pending pieces of data, each at its offset after those that are there.
 func (s *Agent) addPending(ctx context.Context, st sector.Info) error {
 	for ; len(st.Pending) > 0; st.Pending = st.Pending[1:] {
 		p := st.Pending[0]
@@ -157,7 +157,7 @@ func (s *Agent) addPending(ctx context.Context, st sector.Info) error {
 	return nil
 }
 
-// pack adds what is pending, and fills the rest. Pieces that are there are not written again.
+// pack adds pending pieces, and fills the rest. Pieces that are there are not written again.
 func (s *Agent) pack(ctx context.Context, st sector.Info) (sector.Event, error) {
 	if err := s.addPending(ctx, st); err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (s *Agent) prove(ctx context.Context, st sector.Info, told func(float64)) (
 	return &messages.SectorProofReady{At: events.TimeToMessage(s.Clock.Now()), Proof: hexOf(proof)}, nil
 }
 
-// restore mends what is stored, with its pieces from their source where they are lost too.
+// restore repairs what is stored, with pieces from their source if they are lost too.
 func (s *Agent) restore(ctx context.Context, st sector.Info, told func(float64)) error {
 	err := s.Sealer.Restore(ctx, refOf(st), sealOf(st), told)
 	if !errors.Is(err, events.ErrSectorDamaged) {
@@ -246,7 +246,7 @@ func (s *Agent) restore(ctx context.Context, st sector.Info, told func(float64))
 	return s.Sealer.Restore(ctx, refOf(st), sealOf(st), told)
 }
 
-// release gives bytes back to the ledger whose files are gone, as the store says.
+// release gives the bytes of files that are gone, according to the store, back to the ledger.
 func (s *Agent) release(ctx context.Context, st sector.Info, key string, parts ...events.SectorPart) (sector.Event,
 	error,
 ) {

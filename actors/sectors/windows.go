@@ -12,19 +12,19 @@ import (
 	"github.com/hostnode/hostnode/events/sector"
 )
 
-// What Sectors asks of the chain at new blocks: what it has of the sectors, a batch at a time, and
-// the proofs of possession that the open window wants. Nothing of this is in the record: the chain
-// says what is proven, and a host that starts again begins with that. Proofs do not wait for the
-// event store.
+// What Sectors asks the chain at new blocks: its data about the sectors, a batch at a time, and
+// which proofs of possession the open window demands. None of this is recorded: the chain says
+// what is proven, also to a host that starts again. Proofs do not wait for the event store.
 
 // windowKey is one message: the proofs of a partition in the window of a period.
 type windowKey struct{ period, deadline, partition uint64 }
 
-// windows is what is under way for the window that is open.
+// windows is the running work for the open window.
 type windows struct {
 	planning bool
 	proving  map[windowKey]*proving
-	// attempts counts the messages of a partition: what the first one left out needs another.
+	// attempts counts the messages of a partition: sectors that the first one left out need
+	// another.
 	attempts map[windowKey]int
 	// first is the first block that was seen: since then blocks give their pace.
 	first events.Head
@@ -49,12 +49,12 @@ type (
 	partitionDone struct {
 		key   windowKey
 		left  map[uint64]string // why a sector was left out
-		ended bool              // the message was mined, or cannot be
+		ended bool              // the message was mined, or never will be
 		err   error
 	}
 )
 
-// planWindow says which sectors of which partitions have to be proven in a window, by what the
+// planWindow returns the sectors that must be proven in a window, by partition, from what the
 // chain has of them.
 func planWindow(w events.SectorWindow, all []events.SectorOnChain, numbers []uint64) map[uint64][]uint64 {
 	parts := map[uint64][]uint64{}
@@ -68,9 +68,9 @@ func planWindow(w events.SectorWindow, all []events.SectorOnChain, numbers []uin
 	return parts
 }
 
-// cares reports whether the chain has a say in a state, or is waited for.
+// cares reports whether the chain can change a state, or the state waits for it.
 func cares(st sector.Info) bool {
-	switch st.State { //nolint:exhaustive // In the others it has none.
+	switch st.State { //nolint:exhaustive // In the others it cannot.
 	case sector.WaitSeed, sector.Committing, sector.CommitWait, sector.FinalizeSector, sector.Proving, sector.Faulty,
 		sector.FaultReported, sector.FaultedFinal, sector.Recovering, sector.RecoveryReported, sector.Terminating,
 		sector.TerminateWait, sector.TerminateFinality, sector.Removed:
@@ -79,7 +79,7 @@ func cares(st sector.Info) bool {
 	return false
 }
 
-// proves reports whether the data of a sector may be thought sound.
+// proves reports whether the data of a sector is taken to be undamaged.
 func proves(st sector.Info) bool {
 	switch st.State { //nolint:exhaustive // In the others there is nothing that is due.
 	case sector.CommitWait, sector.FinalizeSector, sector.FinalizeFailed, sector.CommitFailed, sector.Proving,
@@ -101,7 +101,7 @@ func (s *Sectors) onHead(a *shell.Turn) {
 	s.plan(a)
 }
 
-// numbersOf are the sectors that are run and of a kind, in order.
+// numbersOf returns the running sectors of a kind, in order.
 func (s *Sectors) numbersOf(kind func(*child) bool) (numbers []uint64) {
 	for _, n := range slices.Sorted(maps.Keys(s.children)) {
 		if kind(s.children[n]) {
@@ -111,7 +111,7 @@ func (s *Sectors) numbersOf(kind func(*child) bool) (numbers []uint64) {
 	return numbers
 }
 
-// inBatches asks the chain about sectors, so many at once.
+// inBatches asks the chain about sectors, in batches.
 func (r *room) inBatches(ctx context.Context, numbers []uint64, take func([]uint64, []events.SectorOnChain)) error {
 	for batch := range slices.Chunk(numbers, r.Batch) {
 		got, err := shell.In(ctx, r.reads, time.Time{}, func() ([]events.SectorOnChain, error) {
@@ -128,7 +128,7 @@ func (r *room) inBatches(ctx context.Context, numbers []uint64, take func([]uint
 	return nil
 }
 
-// watch looks at what the chain has of all sectors that care.
+// watch asks what the chain has of all sectors that depend on it.
 func (s *Sectors) watch(a *shell.Turn) {
 	if s.watching || !s.booted || len(s.waiting) > 0 {
 		return
@@ -224,7 +224,7 @@ func (s *Sectors) onPlanned(a *shell.Turn, m planned) {
 		key := windowKey{m.window.Period, m.window.Deadline, partition}
 		early, late := s.head.Number < m.window.Opens, s.head.Number+1+s.ProveMargin >= m.window.Closes
 		wanted = wanted || w.proving[key] != nil
-		if w.proving[key] != nil || early || late { // Before its first block no node takes a proof.
+		if w.proving[key] != nil || early || late { // Before its first block no node accepts a proof.
 			continue
 		}
 		infos := map[uint64]sector.Info{}

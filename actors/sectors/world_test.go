@@ -39,10 +39,10 @@ type world struct {
 	damaged map[uint64]bool
 	lies    map[string]bool // steps that answer wrongly
 	hang    map[string]chan struct{}
-	deaf    bool             // what hangs does not hear that it is cancelled
+	deaf    bool             // a hanging call ignores its cancellation
 	gone    map[string]error // what is away: "chain", or a step of the sealer
 
-	// point is told each call before and after it has its effect; an error ends the call.
+	// point is called before and after the effect of each call; an error ends the call.
 	point func(name string) error
 	calls []string
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// What the contract of world says to faults, recoveries and ends.
+// How the contract of world answers to faults, recoveries and ends.
 
 // DutiesDue notes by when the next proof is due.
 func (c chain) DutiesDue(next time.Time) {

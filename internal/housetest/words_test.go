@@ -26,6 +26,9 @@ var coined = []struct {
 	{regexp.MustCompile(`(?i)\b(?:gets?|got|getting|gives?|gave) (?:its|their|a|no) word\b`), "is judged, or is recorded"},
 	{regexp.MustCompile(`(?i)\b(?:say|says|said) (?:its|the|a|no) word\b`), "confirm, or report"},
 	{regexp.MustCompile(`(?i)\bwithout a word\b`), "silently"},
+	{regexp.MustCompile(`(?i)\b(?:chain|contract|node|store|leader|start)'s (?:last )?word\b`), "what it answers or reports"},
+	{regexp.MustCompile(`(?i)\bword of the (?:chain|contract|node|store|leader)\b`), "what it answers or reports"},
+	{regexp.MustCompile(`(?i)\b(?:no|its|the) such word\b`), "order, or confirmation"},
 	{regexp.MustCompile(`(?i)\bby stalled\b`), "what is stalled, and why"},
 }
 
@@ -86,7 +89,7 @@ func TestACoinedTermIsSeen(t *testing.T) {
 	for _, planted := range []string{
 		"// keepVigil waits.", "the moody node", "const tellEvery = 1", "type Survey struct{}", "an alarm rings",
 		"// while the record\n\t// is away", "each period up to the end\n// gets its word", `"falls behind without " +` + "\n\t" + `"a word"`,
-		"until an operator says the word", "It says so by stalled",
+		"the chain's word", "the word of the chain", "until an operator says the word", "It says so by stalled",
 	} {
 		if got := coinedIn("chain/chain.go", planted); len(got) != 1 {
 			t.Errorf("%q: found %q", planted, got)
