@@ -184,6 +184,8 @@ type Runtime struct {
 	cancel context.CancelFunc
 	dead   atomic.Bool
 	tasks  sync.WaitGroup
+	// workers run actors and tasks.
+	workers *workers
 	// Once ending is set no task begins, so that waiting for those that run is waiting for all.
 	mu     sync.Mutex
 	ending bool
@@ -203,8 +205,13 @@ func NewRuntime(ctx context.Context, log *logrus.Entry) *Runtime {
 	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(quietHandler{log})
 	}))
+	crew := &workers{}
 	return &Runtime{
-		system: system, Log: log, ctx: ctx, cancel: cancel, shutdown: sync.OnceFunc(system.Shutdown),
+		system: system, Log: log, ctx: ctx, cancel: cancel, workers: crew,
+		shutdown: sync.OnceFunc(func() {
+			system.Shutdown()
+			crew.end()
+		}),
 		stacks: map[string]bool{}, RootFailed: func(error) {}, Met: func(string, any) {},
 	}
 }
@@ -255,7 +262,7 @@ func (rt *Runtime) props(name string, b Behavior, parent Ref) *actor.Props {
 			panic(m.panic)
 		}
 		b.Receive(&Turn{rt, c, self, parent}, msg)
-	})
+	}, actor.WithDispatcher(rt.workers))
 }
 
 // failed ends an actor that panicked and tells its parent.
@@ -299,7 +306,9 @@ func (rt *Runtime) begin(task func(ctx context.Context), failed func(*Panicked))
 	if rt.ending {
 		return
 	}
-	rt.tasks.Go(func() {
+	rt.tasks.Add(1)
+	rt.workers.Schedule(func() {
+		defer rt.tasks.Done()
 		defer func() {
 			if v := recover(); v != nil {
 				failed(recovered(v))
