@@ -4,7 +4,7 @@ import "testing"
 
 func TestSameSeedGivesTheSameRun(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"all", "awayAndCrash", "clusterAndCrash"} {
+	for _, name := range []string{"all", "awayAndCrash", "clusterAndCrash", "sectorsAndFaults", "sectorsAndOrders"} {
 		sc := Scenarios()[name]
 		seen := map[uint64]bool{}
 		for seed := range uint64(3) {

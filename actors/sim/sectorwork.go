@@ -259,6 +259,7 @@ func (s *simulator) order(ctx context.Context, what string, give func() error) {
 		defer s.world.mu.Unlock()
 		s.ordering = false
 	}()
+	s.settle() // It is given before anything else happens.
 }
 
 // sectorsOver reports whether nothing is left to do for sectors but to prove them, and why not.

@@ -1,0 +1,73 @@
+package sim
+
+import "testing"
+
+// sectorCalls are all calls that the sectors of a host make on the world, as they park.
+var sectorCalls = []string{
+	"sealer.addPiece", "sealer.pack", "sealer.preCommit1", "sealer.preCommit2", "sealer.commit", "sealer.finalize",
+	"sealer.restore", "sealer.challenge", "sealer.remove", "pieces.open",
+	"provider.head", "provider.final", "provider.ticket", "provider.sector", "provider.sectors", "provider.window",
+	"provider.seed", "provider.preCommit", "provider.pinSeed", "provider.commit", "provider.possession",
+	"provider.declareFaults", "provider.declareRecoveries", "provider.terminate", "provider.settle",
+}
+
+// liesOfSealers are the calls whose results a sealer falsifies; what else it says has no result.
+var liesOfSealers = []string{
+	"sealer.pack", "sealer.preCommit1", "sealer.preCommit2", "sealer.commit", "sealer.challenge",
+}
+
+// What a simulation survives says little about a fault that it never had.
+func TestEveryFaultOccursAtEveryCallOfSectors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is about the simulator, and long; the race detector has nothing to find in it")
+	}
+	t.Parallel()
+	often := Scenario{
+		Fail: 40, Lose: 40, Delay: 40, Twice: 40, Die: 30, Reorganize: 6, Depth: 12, Requests: 1, MaxSteps: 6_000,
+		Sectors: Sectors{Begin: 8, Damage: 10, Orders: 300, ProviderDown: 3},
+	}
+	troubled := Scenario{
+		Reorganize: 2, Requests: 1, MaxSteps: 6_000, Sectors: Sectors{
+			Begin: 5, SealerAway: 2, SealerHangs: 4, SealerLies: 4, ProviderDown: 2, Damage: 10, Orders: 100,
+		},
+	}
+	seen := map[Fault]int{}
+	missing := func() (list []Fault) {
+		want := []Fault{
+			{sealerAway, "world"}, {sealerLies, "world"}, {providerDown, "world"}, {sectorDamage, "world"},
+			{sectorOrder, "terminate"}, {sectorOrder, "remove"}, {sectorOrder, "force"}, {sectorOrder, "restart"},
+		}
+		for _, at := range sectorCalls {
+			for _, kind := range []string{faultError, faultLost, faultDelay, faultDuplicate, faultCrashBefore, faultCrashAfter} {
+				want = append(want, Fault{kind, at})
+			}
+			if isSealer(at) {
+				want = append(want, Fault{sealerHangs, at})
+			}
+		}
+		for _, at := range liesOfSealers {
+			want = append(want, Fault{faultLie, at})
+		}
+		for _, f := range want {
+			if seen[f] == 0 {
+				list = append(list, f)
+			}
+		}
+		return list
+	}
+	const most = 300
+	seed := uint64(0)
+	for ; seed < most && len(missing()) > 0; seed++ {
+		sc := often
+		if seed%4 == 3 {
+			sc = troubled
+		}
+		for f, n := range Run(t, seed, sc).Faults { // Whether it ends well is for the other tests.
+			seen[f] += n
+		}
+	}
+	for _, f := range missing() {
+		t.Errorf("in %d seeds there was no %s at %s", most, f.Kind, f.Where)
+	}
+	t.Logf("%d seeds", seed)
+}
