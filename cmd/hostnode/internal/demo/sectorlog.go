@@ -145,7 +145,8 @@ func (c *contractLog) hear(e contracts.SectorEvent) string {
 	case *bindings.SectorProviderFaultDeclared:
 		s := c.of(e.Number)
 		s.declared = append(s.declared, c.day(e.FromPeriod))
-		return fmt.Sprintf("the fault of sector %d is declared; it owes no proof from day %d", e.Number, c.day(e.FromPeriod))
+		return fmt.Sprintf("the fault of sector %d is declared; it owes no proof from day %d",
+			e.Number, c.day(e.FromPeriod))
 	case *bindings.SectorProviderRecoveryDeclared:
 		s := c.of(e.Number)
 		s.promised = append(s.promised, c.day(e.Period))

@@ -179,7 +179,8 @@ func (s *sectorShow) beginAll(ctx context.Context) error {
 			return fmt.Errorf("seal sector %d: %w", n, err)
 		}
 	}
-	s.display.say("Operator: sectors %s begun, %d pieces of data in each, to be packed", listed(s.sectors), piecesOfEach)
+	s.display.say("Operator: sectors %s begun, %d pieces of data in each, to be packed",
+		listed(s.sectors), piecesOfEach)
 	return nil
 }
 

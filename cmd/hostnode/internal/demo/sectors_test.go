@@ -9,10 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
@@ -216,8 +215,10 @@ func TestTheHostIsKilledTwiceInSteps(t *testing.T) {
 	}
 	s.sectors = []uint64{1, 2, 3, 4}
 	for _, no := range []SectorLine{
-		{Sector: 4, Event: "SectorPreCommit1", State: "PreCommit2"}, {Sector: 3, Event: scheduled, Step: "PreCommit1"},
-		{Sector: 4, Event: scheduled, Step: "Pack"}, {Sector: 4, Event: scheduled, Step: "SendCommit"},
+		{Sector: 4, Event: "SectorPreCommit1", State: "PreCommit2"},
+		{Sector: 3, Event: scheduled, Step: "PreCommit1"},
+		{Sector: 4, Event: scheduled, Step: "Pack"},
+		{Sector: 4, Event: scheduled, Step: "SendCommit"},
 	} {
 		if s.timeToKillAt(no) {
 			t.Errorf("it is killed at %+v", no)

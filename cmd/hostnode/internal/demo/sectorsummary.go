@@ -211,6 +211,7 @@ var waits = map[sector.Step]bool{
 // missing says what did not happen that should; empty: everything did.
 func (s *sectorShow) missing(sum SectorSummary) string {
 	for role, r := range sum.Sectors {
+		hasFault := role == damaged || role == faulty
 		for _, want := range []struct {
 			met  bool
 			what string
@@ -220,8 +221,8 @@ func (s *sectorShow) missing(sum SectorSummary) string {
 			{role == terminated || len(r.DaysProven) >= s.options.Days, "it was not proven on enough days"},
 			{role != sound || r.DaysMissed == 0, "it was sound, and missed a proof"},
 			{role != terminated || r.Over && r.Messages["termination"] == 1, "it was not terminated, or is not over"},
-			{role == terminated || role == sound || len(r.DeclaredFrom) > 0 && len(r.RecoveredOn) > 0,
-				"its fault was not declared, or it did not recover"},
+			{!hasFault || len(r.DeclaredFrom) > 0, "its fault was not declared"},
+			{!hasFault || len(r.RecoveredOn) > 0, "it did not recover"},
 			{role != damaged || sum.Damage.FoundOn > 0, "no challenge found its damage"},
 		} {
 			if !want.met {
@@ -229,7 +230,8 @@ func (s *sectorShow) missing(sum SectorSummary) string {
 			}
 		}
 	}
-	if s.Crash && s.options.KillAt == nil && !slices.ContainsFunc(sum.Kills, func(k Kill) bool { return len(k.In) > 0 }) {
+	inStep := slices.ContainsFunc(sum.Kills, func(k Kill) bool { return len(k.In) > 0 })
+	if s.Crash && s.options.KillAt == nil && !inStep {
 		return "the host was not killed in a step"
 	}
 	return ""

@@ -125,7 +125,9 @@ func (s *sectorShow) tellFates(sum SectorSummary) {
 }
 
 func (s *sectorShow) tellSteps(sum SectorSummary) {
-	shown := []string{"AddPiece", "Pack", "PreCommit1", "PreCommit2", "SendPreCommit", "Commit", "SendCommit", "Restore"}
+	shown := []string{
+		"AddPiece", "Pack", "PreCommit1", "PreCommit2", "SendPreCommit", "Commit", "SendCommit", "Restore",
+	}
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "\t%s\t\n", strings.Join(shown, "\t"))
 	for _, r := range sum.Sectors {
