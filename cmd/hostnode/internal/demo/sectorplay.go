@@ -247,37 +247,46 @@ func (s *sectorShow) damageFile(n uint64) (err error) {
 
 // heard shows a line of the host's log, and kills the host when it is time.
 func (s *sectorShow) heard(l line) error {
-	if l.Sector == nil {
-		s.show.show(l)
-		return nil
-	}
-	s.remember(l)
-	if l.State == "" { // It is said of the sector, and its own word follows.
-		return nil
-	}
-	at := SectorLine{Sector: *l.Sector, State: l.State, Step: l.Step}
-	at.Event, _, _ = strings.Cut(l.Msg, ": ")
-	at.Event, _, _ = strings.Cut(at.Event, " ")
-	s.display.is(at.Sector, at.State)
-	if at.Event == "SectorFaulty" && at.Sector == s.damage.Sector && s.damage.FoundOn == 0 {
-		s.damage.FoundOn = s.contract.dayOf(s.local.Head().Number)
-		_, s.damage.Reason, _ = strings.Cut(l.Msg, ": ")
-	}
-	sentence := sectorNews[at.Event]
-	if _, reason, found := strings.Cut(l.Msg, ": "); found && sentence != "" {
-		sentence += ": " + reason
-	}
-	if l.Level != "info" {
-		sentence = l.Msg
-	}
-	if sentence != "" {
-		s.display.say("sector %d  %-17s %s", at.Sector, at.State, sentence)
-	}
-	if !s.timeToKillAt(at) {
+	s.showLine(l)
+	if l.Sector == nil || l.State == "" || !s.timeToKillAt(l.ofSector()) {
 		return nil
 	}
 	s.killed = append(s.killed, time.Now())
-	return s.crash()
+	return s.crash(s.showLine)
+}
+
+// ofSector is what a line about a sector says.
+func (l line) ofSector() SectorLine {
+	event, _, _ := strings.Cut(l.Msg, ": ")
+	event, _, _ = strings.Cut(event, " ")
+	return SectorLine{Sector: *l.Sector, Event: event, State: l.State, Step: l.Step}
+}
+
+func (s *sectorShow) showLine(l line) {
+	if l.Sector == nil {
+		s.show.show(l)
+		return
+	}
+	s.remember(l)
+	if l.State == "" { // It is said of the sector, and its own word follows.
+		return
+	}
+	at := l.ofSector()
+	s.display.is(at.Sector, at.State)
+	_, reason, given := strings.Cut(l.Msg, ": ")
+	if at.Event == "SectorFaulty" && at.Sector == s.damage.Sector && s.damage.FoundOn == 0 {
+		s.damage.FoundOn, s.damage.Reason = s.contract.dayOf(s.local.Head().Number), reason
+	}
+	sentence := sectorNews[at.Event]
+	switch {
+	case l.Level != "info":
+		sentence = l.Msg
+	case sentence == "":
+		return
+	case given:
+		sentence += ": " + reason
+	}
+	s.display.say("sector %d  %-17s %s", at.Sector, at.State, sentence)
 }
 
 // timeToKillAt is true twice: when a step of sealing begins, and when a message goes out.

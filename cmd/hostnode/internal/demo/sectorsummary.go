@@ -156,7 +156,11 @@ func (s *sectorShow) results(views *projections.Projector, sum *SectorSummary) {
 // killsInRecord finds in the record which steps had begun, and had no result, when the host was killed: the host
 // that was started next went on with them.
 func (s *sectorShow) killsInRecord(ctx context.Context, store events.Store) ([]Kill, error) {
-	var at [][]string // by start of the host
+	type start struct {
+		at   time.Time
+		open []string
+	}
+	var starts []start
 	states, codec := map[uint64]sector.Info{}, catalog.Codec()
 	for r, err := range store.ReadAll(ctx, 0, 0) {
 		if err != nil {
@@ -177,16 +181,18 @@ func (s *sectorShow) killsInRecord(ctx context.Context, store events.Store) ([]K
 			continue
 		}
 		if e, err := codec.Decode(r); err == nil {
-			if _, starts := e.(*messages.HostStarted); starts {
-				at = append(at, openSteps(states))
+			if began, is := e.(*messages.HostStarted); is {
+				starts = append(starts, start{events.TimeFromMessage(began.GetAt()), openSteps(states)})
 			}
 		}
 	}
 	var kills []Kill
-	for i, when := range s.killed {
-		if start := len(at) - len(s.killed) + i; start >= 0 {
-			kills = append(kills, Kill{when, at[start]})
+	for _, when := range s.killed {
+		next := slices.IndexFunc(starts, func(s start) bool { return s.at.After(when) })
+		if next < 0 {
+			return nil, fmt.Errorf("%w: the host was killed, and no start of it is recorded", api.ErrDemoIncomplete)
 		}
+		kills = append(kills, Kill{when, starts[next].open})
 	}
 	return kills, nil
 }

@@ -160,7 +160,7 @@ func (s *show) watch(
 func (s *show) seen(l line) error {
 	s.show(l)
 	if s.timeToKill() {
-		return s.crash()
+		return s.crash(s.show)
 	}
 	return nil
 }
@@ -186,12 +186,23 @@ func (s *show) over(ctx context.Context, operator HostAPI) (bool, error) {
 	return err == nil && open == 0, nil // A host that does not answer is starting.
 }
 
-// crash kills the host as a power cut would, and starts it again.
-func (s *show) crash() error {
+// crash kills the host as a power cut would, and starts it again. What it said before it died is shown first.
+func (s *show) crash(show func(line)) error {
 	s.kills++
 	pid := s.host.pid()
-	if err := s.host.kill(); err != nil {
-		return fmt.Errorf("kill the host: %w", err)
+	killed := make(chan error, 1)
+	go func() { killed <- s.host.kill() }()
+	for dead := false; !dead || len(s.host.lines) > 0; { // It does not die while nobody reads its log.
+		select {
+		case l := <-s.host.lines:
+			s.lines++
+			show(l)
+		case err := <-killed:
+			if err != nil {
+				return fmt.Errorf("kill the host: %w", err)
+			}
+			dead = true
+		}
 	}
 	s.display.say("SIGKILL to the host, process %d. Chain time stands still.", pid)
 	if err := s.startHost(); err != nil {

@@ -1,0 +1,159 @@
+//go:build e2e
+
+package main
+
+import (
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/demo"
+)
+
+// resultOf is the event with the result of each step in which something is done, and how long that may take with
+// a sector of 64 MiB.
+var resultOf = map[string]struct {
+	event string
+	takes time.Duration
+}{
+	"OpenSpace":       {"SectorOpened", 10 * time.Millisecond},
+	"AddPiece":        {"SectorPieceAdded", 200 * time.Millisecond},
+	"Pack":            {"SectorPacked", 20 * time.Millisecond},
+	"GetTicket":       {"SectorTicket", 10 * time.Millisecond},
+	"PreCommit1":      {"SectorPreCommit1", 300 * time.Millisecond},
+	"PreCommit2":      {"SectorPreCommit2", 10 * time.Millisecond},
+	"SendPreCommit":   {"SectorPreCommitted", 100 * time.Millisecond},
+	"WaitSeed":        {"SectorSeedReady", time.Second},
+	"Commit":          {"SectorProofReady", 20 * time.Millisecond},
+	"SendCommit":      {"SectorCommitted", 100 * time.Millisecond},
+	"WaitCommit":      {"SectorProving", 100 * time.Millisecond},
+	"Finalize":        {"SectorFinalized", 10 * time.Millisecond},
+	"DeclareFault":    {"SectorFaultReported", 100 * time.Millisecond},
+	"WaitFault":       {"SectorFaultedFinal", 100 * time.Millisecond},
+	"Restore":         {"SectorRestored", 300 * time.Millisecond},
+	"DeclareRecovery": {"SectorRecoveryDeclared", 100 * time.Millisecond},
+	"WaitRecovery":    {"SectorRecovered", time.Second},
+	"Terminate":       {"SectorTerminating", 100 * time.Millisecond},
+	"WaitFinality":    {"SectorRemove", time.Second},
+	"Remove":          {"SectorRemoved", 10 * time.Millisecond},
+	"ReleaseSpace":    {"SectorReleased", 10 * time.Millisecond},
+	"Settle":          {"SectorSettled", 50 * time.Millisecond},
+}
+
+// The moments of a step at which the host is killed: when its intent is in the record, and nothing or little is done
+// yet; somewhere in it, or after it when nothing of that is recorded yet; and when its result is in the record.
+// What the result leads to is recorded with it, so before an intent is in the step before.
+const (
+	atIntent = iota
+	inEffect
+	atResult
+	manyMoments
+)
+
+// reaper kills the host at each moment of each step, once, so far as there are occasions.
+type reaper struct {
+	t    *testing.T
+	r    *rand.Rand
+	most int
+	done map[string][manyMoments]bool
+	n    int
+}
+
+func (k *reaper) killAt(l demo.SectorLine) bool {
+	if k.n >= k.most {
+		return false
+	}
+	for step, result := range resultOf {
+		moment := atResult
+		switch {
+		case l.Event == "SectorStepScheduled" && l.Step == step:
+			// Of two moments that are left, one by chance: many steps come once.
+			if moment = k.r.IntN(atResult); k.done[step][moment] {
+				moment = atResult - 1 - moment
+			}
+		case l.Event != result.event:
+			continue
+		}
+		done := k.done[step]
+		if done[moment] || moment == atResult && k.r.IntN(2) == 0 { // Else each step would end where it began.
+			return false
+		}
+		done[moment] = true
+		k.done[step] = done
+		k.n++
+		pause := time.Duration(0)
+		if moment == inEffect {
+			pause = time.Duration(k.r.Int64N(int64(result.takes)))
+			<-time.After(pause)
+		}
+		k.t.Logf("kill %d: %s of sector %d, moment %d, after %s", k.n, step, l.Sector, moment, pause)
+		return true
+	}
+	return false
+}
+
+// sealWithKills runs the demonstration of sectors, and kills the host so often.
+func sealWithKills(t *testing.T, file string, most int) {
+	t.Helper()
+	k := &reaper{t: t, r: chance(t), most: most, done: map[string][manyMoments]bool{}}
+	out := &tail{}
+	c := smallConfig(t, t.TempDir())
+	sum, err := demo.RunSectors(t.Context(), demo.SectorOptions{
+		Options: demo.Options{Config: c, File: file, Binary: program(t), Out: out}, Days: 5, KillAt: k.killAt,
+		DialSectors: func(dir datadir.Layout) demo.SectorHost {
+			return sectorHostAPI{hostAPI{api.NewClient(dir.Socket())}}
+		},
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	within := map[string]bool{}
+	for _, kill := range sum.Kills {
+		for _, in := range kill.In {
+			step, _, _ := strings.Cut(in, " ")
+			within[step] = true
+		}
+	}
+	t.Logf("%d kills, in %d different steps; %d proofs, %.0f s", len(sum.Kills), len(within), sum.Proofs, sum.Seconds)
+	if len(sum.Kills) != most {
+		t.Errorf("the host was killed %d times, want %d", len(sum.Kills), most)
+	}
+	for _, r := range sum.Sectors {
+		if r.DaysMissed > 0 {
+			t.Errorf("sector %d (%s) missed %d days", r.Sector, r.Role, r.DaysMissed)
+		}
+		for _, step := range r.Steps {
+			want := uint32(1)
+			if step.Step == "AddPiece" {
+				want = 2
+			}
+			if step.Attempts != want { // A kill is no failure, and what was begun goes on under its key.
+				t.Errorf("sector %d (%s): %s took %d attempts", r.Sector, r.Role, step.Step, step.Attempts)
+			}
+		}
+	}
+}
+
+func TestCIHostKilledInStepsOfSectorsGoesOn(t *testing.T) { sealWithKills(t, "", 6) }
+
+// Sectors of 64 MiB, so that steps last.
+func TestHostKilledInEachStepOfSectorsGoesOn(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "data")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(f, rand.NewChaCha8([32]byte{1}), 8*(32<<20)/128*127); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sealWithKills(t, file, 40)
+}
