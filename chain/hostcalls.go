@@ -6,11 +6,12 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 )
 
 // slotsOfOthers says which slots the contract counts as ours when the record has none.
-func (m *Market) slotsOfOthers(ctx context.Context) (string, error) {
+func (m *Market) slotsOfOthers(ctx context.Context, _ *rpc.Conn, _ common.Address) (string, error) {
 	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read own slots: %w", err)

@@ -1,14 +1,17 @@
 package provider
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 )
@@ -47,7 +50,50 @@ func Contract(at events.Address) tx.Contract {
 		IsHostCall: func(to common.Address, input []byte) bool {
 			return to == common.Address(at) && len(input) >= selectorBytes && calls[string(input[:selectorBytes])]
 		},
+		InUse: func(ctx context.Context, c *rpc.Conn, account common.Address) (string, error) {
+			return sectorsOf(ctx, c, common.Address(at), account)
+		},
 	}
+}
+
+// firstSectors is how many numbers are asked for: a host counts its sectors from 1.
+const firstSectors = 16
+
+// sectorsOf says which sectors an account has in the contract at an address. Whether there is a contract at all
+// is for New to find out.
+func sectorsOf(ctx context.Context, c *rpc.Conn, at, account common.Address) (string, error) {
+	head, err := c.Latest(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read the sectors of %s: %w", account, err)
+	}
+	known := bindings.NewSectorProvider()
+	raw := make([]bindings.SectorInfo, firstSectors)
+	views := make([]*rpc.View, firstSectors)
+	for i := range views {
+		views[i] = viewOf(at, known.PackSector(account, uint64(i+1)), known.UnpackSector, &raw[i])
+	}
+	var perByte *big.Int // What other contracts do not have comes first.
+	err = c.Read(ctx, account, head.Hash, viewOf(at, known.PackDepositFor(1), known.UnpackDepositFor, &perByte))
+	if err == nil {
+		err = c.Read(ctx, account, head.Hash, views...)
+	}
+	switch {
+	case errors.Is(err, rpc.ErrUnavailable):
+		return "", fmt.Errorf("read the sectors of %s: %w", account, err)
+	case err != nil:
+		return "", nil //nolint:nilerr // It is no contract of sectors.
+	}
+	var numbers []uint64
+	for i, r := range raw {
+		if contracts.SectorStatus(r.Status) != contracts.SectorNone {
+			numbers = append(numbers, uint64(i+1))
+		}
+	}
+	if len(numbers) == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("account %s has sectors in %s (numbers %s) that the record of this data directory does not "+
+		"know", account, at, list(numbers)), nil
 }
 
 const selectorBytes = 4

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/hostnode/hostnode/actors/porttest"
+	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/provider"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/commd"
 )
@@ -310,5 +313,36 @@ func TestWhatTheContractSaysIsDelivered(t *testing.T) {
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
+	}
+}
+
+// A host whose record is new does not begin with an account that has sectors in the contract: its own numbers would
+// be used already. In a contract that is none, the account has nothing.
+func TestAnAccountWithSectorsIsInUse(t *testing.T) {
+	s := announced(t)
+	dial := func(change func(*chain.Config)) error {
+		config := s.config("provider")
+		change(&config)
+		m, err := chain.Dial(t.Context(), config, events.NewMemory(), t.TempDir())
+		if err == nil {
+			err = m.Close()
+		}
+		return err
+	}
+	if err := dial(func(*chain.Config) {}); err != nil {
+		t.Fatalf("before it has a sector: %v", err)
+	}
+	s.preCommits()
+	err := dial(func(*chain.Config) {})
+	if !errors.Is(err, tx.ErrUsedElsewhere) || !strings.Contains(err.Error(), "(numbers 3)") {
+		t.Fatalf("with a sector: %v", err)
+	}
+	if err := dial(func(c *chain.Config) { c.TakeOver = true }); err != nil {
+		t.Fatalf("taken over: %v", err)
+	}
+	if err := dial(func(c *chain.Config) {
+		c.OtherContracts = []tx.Contract{provider.Contract(s.at.Token)}
+	}); err != nil {
+		t.Fatalf("with another contract: %v", err)
 	}
 }

@@ -22,9 +22,9 @@ type Contract struct {
 	Refusals rpc.Refusals
 	// IsHostCall recognises calls that only a host makes.
 	IsHostCall func(to common.Address, input []byte) bool
-	// InUse says what this account has in the contract, such as slots, when the record is new and
+	// InUse says what an account has in the contract, such as slots, when the record is new and
 	// knows of nothing; empty: nothing.
-	InUse func(context.Context) (string, error)
+	InUse func(ctx context.Context, c *rpc.Conn, account common.Address) (string, error)
 }
 
 // joined combines contracts into one.
@@ -58,13 +58,13 @@ func joined(contracts []Contract) (Contract, error) {
 		}
 		return false
 	}
-	all.InUse = func(ctx context.Context) (string, error) {
+	all.InUse = func(ctx context.Context, conn *rpc.Conn, account common.Address) (string, error) {
 		var has []string
 		for _, c := range contracts {
 			if c.InUse == nil {
 				continue
 			}
-			what, err := c.InUse(ctx)
+			what, err := c.InUse(ctx, conn, account)
 			if err != nil {
 				return "", err
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -23,7 +24,7 @@ func contractOf(kind, revert, call, has string, refusal error) Contract {
 			return true, refusal
 		},
 		IsHostCall: func(_ common.Address, input []byte) bool { return string(input) == call },
-		InUse:      func(context.Context) (string, error) { return has, nil },
+		InUse:      func(context.Context, *rpc.Conn, common.Address) (string, error) { return has, nil },
 	}
 }
 
@@ -48,7 +49,7 @@ func TestContractsOfOneAccountAreKnownTogether(t *testing.T) {
 			t.Errorf("%s is a host's call: %t", call, got)
 		}
 	}
-	if has, err := all.InUse(t.Context()); err != nil || has != "two slots; a sector" {
+	if has, err := all.InUse(t.Context(), nil, common.Address{}); err != nil || has != "two slots; a sector" {
 		t.Errorf("they have %q: %v", has, err)
 	}
 	if len(all.Kinds) != 3 {

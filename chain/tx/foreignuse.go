@@ -82,7 +82,7 @@ func (cfg *Config) notElsewhere(
 		why = fmt.Sprintf("the chain has mined %d transactions of account %s, and the record of this data directory "+
 			"knows of %d", mined, events.Address(cfg.account()), known)
 	case known == 0 && mined > 0:
-		if why, err = cfg.contract.InUse(ctx); err != nil {
+		if why, err = cfg.contract.InUse(ctx, c, cfg.account()); err != nil {
 			return 0, nil, err
 		}
 	}
