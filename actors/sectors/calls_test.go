@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
 )
 
@@ -134,4 +135,33 @@ func TestAChallengeThatHearsNothingDoesNotCostTheOthers(t *testing.T) {
 		close(gate)
 		h.until("recovered", func() bool { return h.count(1, "SectorRecovered") > 0 })
 	})
+}
+
+// Messages that are on their way for hours, of whatever kind, do not keep proofs from being sent.
+func TestMessagesThatHangDoNotHoldUpProofs(t *testing.T) {
+	for kind, begin := range map[string]func(h *host){
+		"PreCommit": func(h *host) { h.create(piece("b")) },
+		"Settle": func(h *host) { // Its precommit becomes void, and the cost is to be settled.
+			h.world.gone["Commit 2"] = events.ErrSealerAway
+			h.create(piece("b"))
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			inTime(t, func(h *host) {
+				h.kill()
+				h.change = func(d *sectors.Deps) { d.Transactions, d.Reads = 1, 1 }
+				h.start()
+				n := h.create(piece("a"))
+				h.until("proven", func() bool { return h.world.effects["proven 1"] == 1 })
+				h.world.hang[kind] = make(chan struct{})
+				begin(h)
+				h.until("it hangs", func() bool { return slices.Contains(h.world.calls, kind) })
+				before, missed := h.world.effects["proven 1"], h.world.missed
+				h.mine(80)
+				if h.world.effects["proven 1"] != before+2 || h.world.missed != missed || h.count(n, "SectorFaulty") > 0 {
+					t.Errorf("proven %d times, before %d; missed %d", h.world.effects["proven 1"], before, h.world.missed)
+				}
+			})
+		})
+	}
 }

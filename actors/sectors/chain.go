@@ -221,7 +221,9 @@ func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held even
 // diagnose finds out the outcome of a message. If the contract no longer has the precommit, its
 // cost is recorded first.
 func (s *Agent) diagnose(ctx context.Context, st sector.Info, key string) (sector.Command, error) {
-	on, err := s.Chain.Sector(ctx, st.Number)
+	on, err := shell.In(ctx, s.reads, time.Time{}, func() (events.SectorOnChain, error) {
+		return s.Chain.Sector(ctx, st.Number)
+	})
 	if err != nil {
 		return nil, asked(err)
 	}
@@ -237,8 +239,10 @@ func (s *Agent) diagnose(ctx context.Context, st sector.Info, key string) (secto
 			return sector.Happened{News: s.said(), Key: key, Event: event}, err
 		}
 	}
-	finding, reason, err := s.finding(ctx, st, on)
-	return sector.ReportDiagnosis{News: s.said(), Key: key, Finding: finding, Reason: reason}, err
+	return shell.In(ctx, s.reads, time.Time{}, func() (sector.Command, error) {
+		finding, reason, err := s.finding(ctx, st, on)
+		return sector.ReportDiagnosis{News: s.said(), Key: key, Finding: finding, Reason: reason}, err
+	})
 }
 
 func (s *Agent) finding(ctx context.Context, st sector.Info, on events.SectorOnChain) (

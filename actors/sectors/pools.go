@@ -9,7 +9,7 @@ import (
 func (s *Sectors) Pools() []*shell.Pool {
 	return []*shell.Pool{
 		s.pools[sector.StepAddPiece], s.pools[sector.StepPack], s.pools[sector.StepPreCommit1],
-		s.pools[sector.StepPreCommit2], s.pools[sector.StepCommit], s.challenges, s.transactions, s.reads,
+		s.pools[sector.StepPreCommit2], s.pools[sector.StepCommit], s.challenges, s.proofs, s.transactions, s.reads,
 		s.pools[sector.StepFinalize],
 	}
 }

@@ -53,7 +53,7 @@ func (s *Sectors) provePartition(a *shell.Turn, key windowKey, w events.SectorWi
 // refused call costs no gas.
 func (r *room) possession(ctx context.Context, w events.SectorWindow, call events.PossessionCall, m *partitionDone,
 ) error {
-	_, err := shell.In(ctx, r.transactions, windowTime(w), func() (events.Receipt, error) {
+	_, err := shell.In(ctx, r.proofs, windowTime(w), func() (events.Receipt, error) {
 		return r.Chain.ProvePossession(ctx, call)
 	})
 	m.ended = m.ended || !isAway(asked(err))

@@ -47,7 +47,7 @@ type Deps struct {
 type Settings struct {
 	// These bound the steps of a kind that run at once: fetching pieces, default 4; packing and
 	// repairing 2; the halves of sealing 1 and 1; proofs of seals 1; challenges 4; messages
-	// that are on their way 16; questions to the chain 8; work on files 4.
+	// that are on their way 16, and as many with proofs of possession; questions to the chain 8; work on files 4.
 	Fetch, Pack, PreCommit1, PreCommit2, Commit, Challenges, Transactions, Reads, Disk int
 	// Batch is how many sectors the chain is asked about at once, and how many begin at once
 	// when the host starts, default 200.
@@ -189,7 +189,7 @@ type room struct {
 	Deps
 	pools map[sector.Step]*shell.Pool
 	// challenges, transactions and reads are the pools for calls that are no step.
-	challenges, transactions, reads *shell.Pool
+	challenges, transactions, proofs, reads *shell.Pool
 	// ctx ends with Sectors, however that ends: its agents do not outlive it, nor may their
 	// calls.
 	ctx context.Context
@@ -203,6 +203,7 @@ func newRoom(d Deps) *room {
 		ctx: ctx, end: end,
 		Deps: d, challenges: shell.NewPool("sector challenges", d.Challenges),
 		transactions: shell.NewPool("sector transactions", d.Transactions),
+		proofs:       shell.NewPool("sector proofs", d.Transactions), // Nothing stands before them.
 		reads:        shell.NewPool("sector reads", d.Reads),
 	}
 	pack, disk := shell.NewPool("sector packing", d.Pack), shell.NewPool("sector files", d.Disk)
@@ -212,8 +213,8 @@ func newRoom(d Deps) *room {
 		sector.StepPreCommit2: shell.NewPool("sector PC2", d.PreCommit2),
 		sector.StepCommit:     shell.NewPool("sector commit", d.Commit),
 		sector.StepFinalize:   disk, sector.StepReleaseScratch: disk, sector.StepRemove: disk,
-		sector.StepReleaseSpace: disk,
-		sector.StepGetTicket:    r.reads, sector.StepDiagnose: r.reads,
+		sector.StepReleaseSpace:  disk,
+		sector.StepGetTicket:     r.reads,
 		sector.StepSendPreCommit: r.transactions, sector.StepSendCommit: r.transactions,
 		sector.StepDeclareFault: r.transactions, sector.StepDeclareRecovery: r.transactions,
 		sector.StepTerminate: r.transactions, sector.StepSettle: r.transactions,
