@@ -135,7 +135,7 @@ func (h hostAPI) Progress(ctx context.Context) (demo.Progress, error) {
 	for _, pool := range s.Pools {
 		busy := pool.Running+pool.Waiting > 0
 		p.Working = p.Working || busy && holdsTime(pool.Name)
-		p.Sending = p.Sending || busy && pool.Name == sectorMessages
+		p.Sending = p.Sending || busy && sectorMessages[pool.Name]
 	}
 	return p, nil
 }
@@ -144,11 +144,11 @@ func (h hostAPI) Progress(ctx context.Context) (demo.Progress, error) {
 // wait for blocks.
 func holdsTime(pool string) bool {
 	return pool == "proofs" || pool == "downloads" ||
-		strings.HasPrefix(pool, "sector ") && pool != sectorMessages
+		strings.HasPrefix(pool, "sector ") && !sectorMessages[pool]
 }
 
-// sectorMessages is the pool of messages about sectors.
-const sectorMessages = "sector transactions"
+// sectorMessages are the pools of messages about sectors.
+var sectorMessages = map[string]bool{"sector transactions": true, "sector proofs": true}
 
 // OpenSales implements demo.HostAPI.
 func (h hostAPI) OpenSales(ctx context.Context) (int, error) {
