@@ -79,7 +79,7 @@ func (r *rig) submitted() (periods []uint64) {
 }
 
 // away returns what the status says of the event store.
-func (r *rig) away() shell.RecordStatus { return r.status().Record }
+func (r *rig) away() shell.StoreStatus { return r.status().Record }
 
 const period = 20 // blocks of a second
 
@@ -364,14 +364,14 @@ func TestOperatorsAreAnsweredWhileTheStoreIsAway(t *testing.T) {
 		r.offer(events.BlockSize)
 		s.leaveAt("AvailabilityCreated", refuses)
 		began := time.Now()
-		if err := r.host.Ledger(r.Context(), create(2)); !errors.Is(err, shell.ErrRecordAway) {
+		if err := r.host.Ledger(r.Context(), create(2)); !errors.Is(err, shell.ErrStoreAway) {
 			r.Fatalf("on its way when the store went: %v", err)
 		}
 		if took := time.Since(began); took > 11*time.Second {
 			r.Fatalf("the answer took %s", took)
 		}
 		began = time.Now()
-		if err := r.host.Ledger(r.Context(), create(3)); !errors.Is(err, shell.ErrRecordAway) || time.Since(began) > 0 {
+		if err := r.host.Ledger(r.Context(), create(3)); !errors.Is(err, shell.ErrStoreAway) || time.Since(began) > 0 {
 			r.Fatalf("while the store is away: %v after %s", err, time.Since(began))
 		}
 		if a := r.away(); !a.Away || a.Since.IsZero() || !strings.Contains(a.Reason, events.ErrAway.Error()) {

@@ -15,7 +15,7 @@ import (
 )
 
 // sells is what hostnode status says, with this state of the record, of a host that has space on offer and funds.
-func sells(record shell.RecordStatus) bool {
+func sells(record shell.StoreStatus) bool {
 	some := events.NewAmount(1)
 	return health.Judge(health.Facts{
 		Stage: health.Running, Record: record,

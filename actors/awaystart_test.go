@@ -65,7 +65,7 @@ func TestAStopDoesNotWaitForAStoreThatIsAway(t *testing.T) {
 			began := time.Now()
 			err := r.host.Stop(context.Background())
 			stream := events.SaleStream(r.ports.Market.Account(), slot)
-			if !errors.Is(err, shell.ErrRecordAway) || !strings.Contains(err.Error(), stream) {
+			if !errors.Is(err, shell.ErrStoreAway) || !strings.Contains(err.Error(), stream) {
 				r.Fatalf("failure %d: %v", how, err)
 			}
 			if took := time.Since(began); took > 5*time.Second {

@@ -282,7 +282,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	e := &env{
 		Chain: chainview.New(&shell.Base{
 			RT: rt, Log: rt.Log, Clock: ports.Clock, Store: ports.Store, Codec: catalog.Codec(),
-			Record: shell.NewRecord(ports.Clock, rt.Log, cfg.Yield), Me: ports.Market.Account(), Node: cfg.Node,
+			StoreWatch: shell.NewStoreWatch(ports.Clock, rt.Log, cfg.Yield), Me: ports.Market.Account(), Node: cfg.Node,
 			RetryAfter: cfg.RetryAfter, RetryMost: cfg.RetryMost, SnapshotEvery: cfg.SnapshotEvery, Yield: cfg.Yield,
 			Savers: map[string]shell.Saver{},
 		}, ports.Market, cfg.Margin),

@@ -27,7 +27,7 @@ func (s *supervisor) examine(ctx context.Context, slot events.SlotID, request ev
 		func(error) bool { return false },
 		func(ctx context.Context) (err error) {
 			// No sale begins while the event store is away.
-			if err := s.Record.Wait(ctx, "begin/"+slot.String()); err != nil {
+			if err := s.StoreWatch.Wait(ctx, "begin/"+slot.String()); err != nil {
 				return err
 			}
 			ready, err = shell.In(ctx, s.reads, time.Time{}, func() (saleReady, error) {

@@ -55,8 +55,8 @@ type storeWork struct {
 }
 
 // work runs a task that needs the store, beside the feed.
-func (f *chainFollower) work(ctx context.Context, task func(context.Context, *shell.RecordCall) error) *storeWork {
-	call := f.Record.Call(ctx, f.stream)
+func (f *chainFollower) work(ctx context.Context, task func(context.Context, *shell.StoreCall) error) *storeWork {
+	call := f.StoreWatch.Call(ctx, f.stream)
 	w := &storeWork{trouble: call.Trouble, done: make(chan struct{})}
 	f.RT.Do("chain follower", func(context.Context) { // If the runtime has stopped, the task never begins and ctx ends.
 		w.err = f.RT.Guarded("chain follower", func() error { return task(ctx, call) })
@@ -108,7 +108,7 @@ var errCaughtUp = errors.New("the event store is back")
 // written, it follows the blocks alone.
 func (f *chainFollower) followOnce(ctx context.Context) error {
 	var cursor events.Cursor
-	read := f.work(ctx, func(ctx context.Context, call *shell.RecordCall) error {
+	read := f.work(ctx, func(ctx context.Context, call *shell.StoreCall) error {
 		return call.Repeat(func() (err error) {
 			cursor, err = f.cursor(ctx)
 			return err
@@ -266,7 +266,7 @@ func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate, stop con
 	if f.late != nil {
 		return nil
 	}
-	w := f.work(f.RT.Context(), func(_ context.Context, call *shell.RecordCall) error { return f.keep(call, u) })
+	w := f.work(f.RT.Context(), func(_ context.Context, call *shell.StoreCall) error { return f.keep(call, u) })
 	if w.ended(ctx) {
 		return w.err
 	}
@@ -282,7 +282,7 @@ func (f *chainFollower) tell(number uint64) {
 }
 
 // keep stores an update and passes on what it stored.
-func (f *chainFollower) keep(call *shell.RecordCall, u events.ChainUpdate) error {
+func (f *chainFollower) keep(call *shell.StoreCall, u events.ChainUpdate) error {
 	if u.Reorganized != nil {
 		if _, err := f.store(call, []messages.MarketEvent{u.Reorganized}); err != nil {
 			return err
@@ -328,7 +328,7 @@ func (f *chainFollower) keep(call *shell.RecordCall, u events.ChainUpdate) error
 
 // store appends in pieces small enough for every store, and repeats each until it is stored.
 // It returns the ids of the events.
-func (f *chainFollower) store(call *shell.RecordCall, batch []messages.MarketEvent) ([]events.EventID, error) {
+func (f *chainFollower) store(call *shell.StoreCall, batch []messages.MarketEvent) ([]events.EventID, error) {
 	ids := make([]events.EventID, 0, len(batch))
 	for len(batch) > 0 {
 		encoded, err := f.encode(batch)

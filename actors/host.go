@@ -61,13 +61,13 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 	h := &Host{env: e, rt: rt}
 	h.ended, h.end = context.WithCancelCause(context.Background())
 	rt.RootFailed = h.supervisorFailed
-	e.owner.lost, e.Record.Conflict = h.takenOver, e.suspect
+	e.owner.lost, e.StoreWatch.Conflict = h.takenOver, e.suspect
 	h.supervisor = rt.Root("Supervisor", &supervisor{
 		env: e, fatal: h.fail, kept: keep(e),
 		agents: map[events.SlotID]*agent{}, beginning: map[events.SlotID]*candidate{},
 		panicked: map[shell.Subject]int{},
 	})
-	e.Record.Notify(func() { h.supervisor.Tell(sales.RecordMoved{}) })
+	e.StoreWatch.Notify(func() { h.supervisor.Tell(sales.RecordMoved{}) })
 	if cfg.Alert != nil { // The scheduler cannot watch: without a chain it never starts.
 		rt.Do("watch", e.keepWatch)
 	}
@@ -75,7 +75,7 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 	rt.Do("probe of the store", func(ctx context.Context) {
 		for ctx.Err() == nil { // The probe returns when ctx ends, or when it panicked.
 			_ = rt.Guarded("probe of the store", func() error {
-				e.Record.Probe(ctx, e.Store)
+				e.StoreWatch.Probe(ctx, e.Store)
 				return nil
 			})
 		}
@@ -108,12 +108,12 @@ func (h *Host) Err() error { return context.Cause(h.ended) }
 
 // Stop ends the host in good order: it abandons the calls in flight, which is safe at any
 // moment, and records that the host stopped, unless another process has taken over. It does not
-// wait long for an event store that is away: ErrRecordAway then names what could not be
+// wait long for an event store that is away: ErrStoreAway then names what could not be
 // recorded. It is safe to lose that: the next start finds out what became of it.
 func (h *Host) Stop(ctx context.Context) error {
-	away, unwritten := h.env.Record.Now(), h.env.Record.Unwritten()
+	away, unwritten := h.env.StoreWatch.Now(), h.env.StoreWatch.Unwritten()
 	h.fail(ErrStopped)
-	h.env.Record.Stopping.Store(true)
+	h.env.StoreWatch.Stopping.Store(true)
 	h.rt.Halt(h.supervisor)
 	if errors.Is(h.Err(), shell.ErrTakenOver) { // The record belongs to the other process now.
 		return nil
@@ -136,7 +136,7 @@ func (h *Host) Stop(ctx context.Context) error {
 			lost += fmt.Sprintf(" and %d more", n-shell.MaxNamedStreams)
 		}
 	}
-	return fmt.Errorf("%w: not in the record: %s: %w", shell.ErrRecordAway, lost, err)
+	return fmt.Errorf("%w: not in the record: %s: %w", shell.ErrStoreAway, lost, err)
 }
 
 func (h *Host) recordStop(ctx context.Context) error {
@@ -162,7 +162,7 @@ func ask[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
 }
 
 // Ledger submits a command to the ledger and returns when its events are durable. While the
-// event store is away it returns ErrRecordAway at once. If the store goes away while the
+// event store is away it returns ErrStoreAway at once. If the store goes away while the
 // command waits, it returns that error within OperatorPatience, and the command may still take
 // effect. Repeating a command is harmless.
 func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
@@ -182,9 +182,9 @@ func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
 
 // command submits a command unless the event store is away.
 func command[T any](ctx context.Context, h *Host, give func() shell.Question[T]) (none T, err error) {
-	if r := h.env.Record.Now(); r.Away {
+	if r := h.env.StoreWatch.Now(); r.Away {
 		return none, fmt.Errorf("%w since %s; nothing was changed: %s",
-			shell.ErrRecordAway, r.Since.Format(time.TimeOnly), r.Reason)
+			shell.ErrStoreAway, r.Since.Format(time.TimeOnly), r.Reason)
 	}
 	if err := h.started(ctx); err != nil {
 		return none, err
@@ -216,9 +216,9 @@ func await[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) 
 		if !errors.Is(err, errImpatient) {
 			return v, err
 		}
-		if r := h.env.Record.Now(); r.Away {
+		if r := h.env.StoreWatch.Now(); r.Away {
 			return v, fmt.Errorf("%w; the command may still take effect when it is back: %s",
-				shell.ErrRecordAway, r.Reason)
+				shell.ErrStoreAway, r.Reason)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (s *supervisor) clearLeftover(ctx context.Context, self shell.Ref, st event
 		return s.Retry(ctx, key,
 			func(err error) { entry.Warnf("check data without a sale, will try again: %v", err) }, isTaken,
 			func(ctx context.Context) error {
-				if err := s.Record.Wait(ctx, key); err != nil {
+				if err := s.StoreWatch.Wait(ctx, key); err != nil {
 					return err
 				}
 				if err := s.confirmLeftover(ctx, st.Slot); err != nil {

@@ -113,7 +113,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 		func(err error) { entry.Warnf("check whether the sale still lives, will try again: %v", err) },
 		isTaken,
 		func(ctx context.Context) error {
-			if err := s.Record.Wait(ctx, "orphan/"+r.Slot.String()); err != nil {
+			if err := s.StoreWatch.Wait(ctx, "orphan/"+r.Slot.String()); err != nil {
 				return err
 			}
 			return s.orphaned(ctx, r)
@@ -157,7 +157,7 @@ func (s *supervisor) untilDone(
 		func(err error) { entry.Warnf("release the reservation, will try again: %v", err) },
 		func(error) bool { return false },
 		func(ctx context.Context) error {
-			if err := s.Record.Wait(ctx, key); err != nil {
+			if err := s.StoreWatch.Wait(ctx, key); err != nil {
 				return err
 			}
 			return do(ctx)

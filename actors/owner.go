@@ -240,7 +240,7 @@ func (e *env) suspect() {
 // ask repeats a call on the store until it is answered. If ctx ends first, the error also says
 // why the last try failed.
 func (e *env) ask(ctx context.Context, question func() error) error {
-	call := e.Record.Call(ctx, events.HostStream(e.Me))
+	call := e.StoreWatch.Call(ctx, events.HostStream(e.Me))
 	defer call.End()
 	var last error
 	err := call.Repeat(func() error {

@@ -34,7 +34,7 @@ func bareEnv(store events.Store) *env {
 		SnapshotEvery: 1, Store: store, Clock: shelltest.Clock{},
 		Log: shelltest.QuietLog(), Codec: catalog.Codec(), Me: snapshotHost,
 	}}}
-	e.Record = shell.NewRecord(e.Clock, e.Log, shelltest.NoYield)
+	e.StoreWatch = shell.NewStoreWatch(e.Clock, e.Log, shelltest.NoYield)
 	return e
 }
 
@@ -114,7 +114,7 @@ func (l life[S, E]) check(t *testing.T) {
 				Empty: l.empty, Evolve: l.evolve,
 				Restore: func(ctx context.Context) (shell.Saved[S], error) { return k.Load(ctx, l.empty) },
 			},
-			Stream: l.stream, Store: e.Store, Codec: e.Codec, Record: e.Record,
+			Stream: l.stream, Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
 		}
 		m, err := j.Read(t.Context())
 		if err != nil {

@@ -35,7 +35,7 @@ type Status struct {
 	// larger while availabilities and sales use more.
 	Quota events.Bytes
 	// Record says whether the event store answers.
-	Record shell.RecordStatus
+	Record shell.StoreStatus
 	// Unanswered is how many calls on the event store have no answer yet.
 	Unanswered int
 	Sales      []SaleStatus
@@ -82,7 +82,7 @@ func (s *supervisor) status() Status {
 		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > s.StalledAfter(), Record: s.recordStatus(),
 		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
 		Scrub: s.Repo.ScrubProgress(), Disk: s.Room.Now(), Down: s.downParts(), Quarantined: s.quarantined.All(),
-		Unanswered: int(s.Record.Asked.Load()),
+		Unanswered: int(s.StoreWatch.Asked.Load()),
 	}
 	if why := s.bootWaits.Load(); why != nil && !s.booted {
 		st.WaitsFor = *why
@@ -108,8 +108,8 @@ func (s *supervisor) status() Status {
 
 // recordStatus also covers the transactions, whose events the market copies into the record by
 // itself.
-func (s *supervisor) recordStatus() shell.RecordStatus {
-	r := s.Record.Now()
+func (s *supervisor) recordStatus() shell.StoreStatus {
+	r := s.StoreWatch.Now()
 	copying, ok := chainview.Optional[interface {
 		RecordAway() (since time.Time, reason error)
 	}](s.Market)
@@ -118,7 +118,7 @@ func (s *supervisor) recordStatus() shell.RecordStatus {
 	}
 	if since, reason := copying.RecordAway(); reason != nil {
 		why := "events of transactions are not recorded yet: " + reason.Error()
-		return shell.RecordStatus{Away: true, Since: since, Reason: why}
+		return shell.StoreStatus{Away: true, Since: since, Reason: why}
 	}
 	return r
 }

@@ -52,7 +52,7 @@ func TestAStopWithoutTheStoreSaysWhatIsNotInTheRecord(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		err = host.Stop(r.Context())
-		if !errors.Is(err, shell.ErrRecordAway) || !strings.Contains(err.Error(), "market-1-") {
+		if !errors.Is(err, shell.ErrStoreAway) || !strings.Contains(err.Error(), "market-1-") {
 			r.Fatalf("stop: %v", err)
 		}
 		if text := said.String(); strings.Contains(text, "answers again") || !strings.Contains(text, "does not answer") {

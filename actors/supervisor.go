@@ -280,7 +280,7 @@ func (s *supervisor) onSale(_ *shell.Turn, m sales.Changed) {
 }
 
 func (s *supervisor) onLetGo(m sales.LetGo) {
-	if s.Record.Away() { // No sale makes progress during an outage; the worker goes on waiting.
+	if s.StoreWatch.Away() { // No sale makes progress during an outage; the worker goes on waiting.
 		return
 	}
 	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)

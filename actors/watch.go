@@ -49,7 +49,7 @@ func (e *env) watch(ctx context.Context) {
 		if head := e.View.Now(); head.Hash != last.Hash {
 			last, moved = head, now
 		}
-		r := e.Record.Now()
+		r := e.StoreWatch.Now()
 		record.Is(r.Away && now.Sub(r.Since) >= AwayAlertAfter, func() {
 			e.RaiseCause("record-away", events.SlotID{}, health.Facts{Stage: health.Running, Record: r})
 		})

@@ -21,7 +21,7 @@ import (
 func watched(rt *shell.Runtime) (*env, *[]health.Alert) {
 	e := &env{Chain: chainview.New(&shell.Base{
 		RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Yield: shelltest.NoYield,
-		Record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoYield),
+		StoreWatch: shell.NewStoreWatch(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoYield),
 	}, &chainviewtest.ChainOf{}, duty.Margin{Blocks: 6, BlockTime: time.Second})}
 	var told []health.Alert
 	e.Alerts = health.NewAlerts(e.Base, func(a health.Alert) { told = append(told, a) })
@@ -50,7 +50,7 @@ func TestAStoreThatIsAwayAndASilentChainAreToldOnceEachTime(t *testing.T) {
 			synctest.Wait()
 		}
 		blocks(50)
-		call := e.Record.Call(rt.Context(), "sale")
+		call := e.StoreWatch.Call(rt.Context(), "sale")
 		call.Failed(errors.New("connection refused"))
 		blocks(4) // 48 s
 		if len(*told) != 0 {

@@ -9,7 +9,7 @@ import (
 
 func TestADamagedRecordIsNotSaidToComeBackByItself(t *testing.T) {
 	f := Facts{Stage: Running}
-	f.Record = shell.RecordStatus{Away: true, Damaged: true, Reason: "table 5"}
+	f.Record = shell.StoreStatus{Away: true, Damaged: true, Reason: "table 5"}
 	reason, hint := recordAway(f)
 	if !strings.Contains(reason, "table 5") || !strings.Contains(hint, "hostnode repair") ||
 		strings.Contains(hint, "by itself when") {

@@ -48,7 +48,7 @@ type Facts struct {
 	Views string
 
 	Chain  ChainFacts
-	Record shell.RecordStatus
+	Record shell.StoreStatus
 	// Outage is what is proven while the start waits for the event store.
 	Outage OutageFacts
 	Disk   DiskStatus

@@ -85,7 +85,7 @@ var cells = []cell{
 		health.No, health.No, health.AlertChain, "no block has come since 2025-06-15 15:06:40Z; the newest is 7", "ws://node",
 	},
 	{
-		"record-away", func(f *health.Facts) { f.Record = shell.RecordStatus{Away: true, Since: then, Reason: "refused"} },
+		"record-away", func(f *health.Facts) { f.Record = shell.StoreStatus{Away: true, Since: then, Reason: "refused"} },
 		health.No, health.Yes, health.AlertRecord, "event store does not answer since 2025-06-15 15:06:40Z: refused", "Let the host run",
 	},
 	{
@@ -291,7 +291,7 @@ func TestAStartWithoutItsEventStoreSaysWhatItProves(t *testing.T) {
 	} {
 		f := health.Facts{
 			Stage: health.Starting, StageSince: then, Outage: c.outage, Supply: health.Supply{Unknown: true},
-			Record: shell.RecordStatus{Away: true, Since: then.Add(time.Second), Reason: "refused"},
+			Record: shell.StoreStatus{Away: true, Since: then.Add(time.Second), Reason: "refused"},
 		}
 		f.Hosting = c.outage.Slots
 		if c.proving == health.No && c.outage.Proves {

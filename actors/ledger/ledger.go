@@ -98,7 +98,7 @@ func New(e Deps) *Ledger {
 				return r.keeper.Load(ctx, capacity.New)
 			},
 		},
-		Stream: events.CapacityStream(e.Me), Store: e.Store, Codec: e.Codec, Record: e.Record,
+		Stream: events.CapacityStream(e.Me), Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
 		Shown: e.Shown[events.CapacityStream(e.Me)],
 		Meta: func(_ capacity.State, ev capacity.Event) events.Metadata {
 			return e.Metadata(requestOf(ev))

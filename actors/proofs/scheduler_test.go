@@ -38,7 +38,7 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 	}}
 	s.deps = depsOf(&shell.Base{
 		RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Store: events.NewMemory(), Codec: catalog.Codec(),
-		Record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoYield), Yield: shelltest.NoYield,
+		StoreWatch: shell.NewStoreWatch(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoYield), Yield: shelltest.NoYield,
 	})
 	s.deps.Terms = events.MarketConfig{Proofs: s.cfg}
 	s.deps.Quarantined = quarantine.New(s.deps.Base, func(quarantine.Event, func()) {})

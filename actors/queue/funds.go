@@ -39,7 +39,7 @@ type fundsSeen struct {
 // watchFunds looks at the account when it is time, but not while the event store is away:
 // nothing is taken then.
 func (q *Queue) watchFunds(head events.Head) {
-	if q.funds.looking || head.Time.Before(q.funds.lookAt) || q.Record.Away() {
+	if q.funds.looking || head.Time.Before(q.funds.lookAt) || q.StoreWatch.Away() {
 		return
 	}
 	q.funds.looking, q.funds.lookAt = true, head.Time.Add(fundsEvery)

@@ -219,7 +219,7 @@ func (q *Queue) onPauseOver() {
 // refill judges again what a full queue dropped, when there is room. It runs with new blocks,
 // so that a chain that does not answer is not asked incessantly.
 func (q *Queue) refill() {
-	if q.lookBack.running || q.Record.Away() {
+	if q.lookBack.running || q.StoreWatch.Away() {
 		return
 	}
 	if again := q.journal.Ahead.MayReturn(maxLookedAgain); len(again) > 0 {
@@ -239,7 +239,7 @@ func (q *Queue) judgeAgain(
 	}
 	q.Yield(ctx, "look back")
 	// Nothing is decided while the event store is away.
-	if err := q.Record.Wait(ctx, "look back"); err != nil {
+	if err := q.StoreWatch.Wait(ctx, "look back"); err != nil {
 		return nil, err
 	}
 	r, facts, err := q.refusedFacts(ctx, refused.RequestID, refused.SlotIndices[0])

@@ -188,7 +188,7 @@ func (q *Queue) judgeNext(a *shell.Turn) {
 	}
 	q.judging = true
 	a.Do(func(ctx context.Context) {
-		if q.Record.Wait(ctx, "judge") != nil { // Nothing is decided in an outage.
+		if q.StoreWatch.Wait(ctx, "judge") != nil { // Nothing is decided in an outage.
 			return
 		}
 		commands, err := q.judgeUnlessQuarantined(ctx, n)

@@ -149,7 +149,7 @@ func New(e Deps) *Queue {
 				return q.keeper.Load(ctx, empty)
 			},
 		},
-		Stream: events.SlotQueueStream(e.Me), Store: e.Store, Codec: e.Codec, Record: e.Record,
+		Stream: events.SlotQueueStream(e.Me), Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
 		Shown: e.Shown[events.SlotQueueStream(e.Me)],
 		Meta: func(_ slotqueue.State, ev slotqueue.Event) events.Metadata {
 			m, _ := ev.(interface{ GetRequestId() string })
@@ -334,7 +334,7 @@ func (q *Queue) again(err error, msg any) {
 // undecided reports whether a command was not decided and must be submitted again.
 func undecided(err error) bool {
 	return errors.Is(err, shell.ErrReloading) || errors.Is(err, shell.ErrOverloaded) ||
-		errors.Is(err, shell.ErrRecordAway)
+		errors.Is(err, shell.ErrStoreAway)
 }
 
 // onAvoid remembers a client whose data could not be fetched, or was wrong.

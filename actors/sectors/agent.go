@@ -79,7 +79,7 @@ func newAgent(r *room, number uint64, parent shell.Ref, c *child) *Agent {
 			Decide: r.Decide, Evolve: sector.Evolve,
 			About: func(string) shell.Subject { return aboutSector(number) },
 		},
-		Stream: stream, Store: r.Store, Codec: r.Codec, Record: r.Record, Shown: r.Shown[stream],
+		Stream: stream, Store: r.Store, Codec: r.Codec, StoreWatch: r.StoreWatch, Shown: r.Shown[stream],
 		Meta: func(sector.Info, sector.Event) events.Metadata { return r.Metadata(aboutSector(number).String()) },
 		Each: s.say,
 		OnDurable: func(a *shell.Turn, fresh []sector.Event) {
@@ -251,7 +251,7 @@ func (s *Agent) begin(a *shell.Turn, w *work) {
 		var cmd sector.Command
 		if err == nil {
 			s.Yield(ctx, key)
-			if err = s.Record.Wait(ctx, key); err != nil {
+			if err = s.StoreWatch.Wait(ctx, key); err != nil {
 				leave()
 			}
 		}

@@ -37,7 +37,7 @@ func asked(err error) error {
 func isAway(err error) bool {
 	_, ok := errors.AsType[away](err)
 	return ok || isOneOf(err, events.ErrSealerAway, shell.ErrPartDown, shell.ErrReloading, shell.ErrOverloaded,
-		shell.ErrRecordAway)
+		shell.ErrStoreAway)
 }
 
 func isOneOf(err error, of ...error) bool {

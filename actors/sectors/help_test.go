@@ -113,7 +113,7 @@ func (h *host) start() {
 	base := &shell.Base{
 		RT: h.rt, Log: shelltest.QuietLog(), Clock: shell.GuardClock(shelltest.Clock{}, h.rt),
 		Store: crashing{h.store, h.world}, Codec: codec, Me: me, Epoch: h.epoch, Node: "test",
-		Record:     shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoYield),
+		StoreWatch: shell.NewStoreWatch(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoYield),
 		RetryAfter: time.Second, RetryMost: time.Minute, SnapshotEvery: -1, Yield: shelltest.NoYield,
 		Savers: map[string]shell.Saver{},
 	}

@@ -141,7 +141,7 @@ func (s *Sectors) boot(a *shell.Turn) {
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		m := found{next: 1}
-		call := s.Record.Call(ctx, "")
+		call := s.StoreWatch.Call(ctx, "")
 		err := call.Repeat(func() (err error) {
 			m.sectors, m.next, err = scan(ctx, s.room)
 			return err

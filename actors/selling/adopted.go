@@ -24,7 +24,7 @@ type adoptedJudged struct {
 // judgeAdopted judges the periods up to now, and continues when the next one is over.
 func (s *Agent) judgeAdopted(a *shell.Turn, next uint64) {
 	st := s.journal.Durable
-	if s.judgingAdopted || !st.Owes() || !st.BeforeFill() || s.Record.Away() {
+	if s.judgingAdopted || !st.Owes() || !st.BeforeFill() || s.StoreWatch.Away() {
 		return
 	}
 	s.judgingAdopted = true

@@ -137,7 +137,7 @@ func New(e *Deps, slot events.SlotID, request events.RequestID, index uint64,
 			Empty: func() sale.State { return sale.State{} }, Decide: e.Decide, Evolve: sale.Evolve,
 			Keeps: sale.TellsOfDuty,
 		},
-		Stream: events.SaleStream(e.Me, slot), Store: e.Store, Codec: e.Codec, Record: e.Record,
+		Stream: events.SaleStream(e.Me, slot), Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
 		Shown: e.Shown[events.SaleStream(e.Me, slot)],
 		Meta: func(sale.State, sale.Event) events.Metadata {
 			return e.Metadata(request.String())
@@ -241,7 +241,7 @@ func (s *Agent) decide(a *shell.Turn, m sales.Command, reply outcome) {
 // whileAway performs the duties that follow from a decision as soon as it is made, if the event
 // store is away: nothing becomes durable soon then.
 func (s *Agent) whileAway(a *shell.Turn) {
-	if s.Record.Away() {
+	if s.StoreWatch.Away() {
 		s.tellObservers(a, nil)
 		s.act(a)
 	}
@@ -253,7 +253,7 @@ func (s *Agent) onRecordMoved(a *shell.Turn) {
 	s.tellObservers(a, nil)
 	s.act(a)
 	s.judgeAdopted(a, 0)
-	if s.again && !s.looking && !s.Record.Away() {
+	if s.again && !s.looking && !s.StoreWatch.Away() {
 		s.again = false
 		s.look(a)
 	}
@@ -289,7 +289,7 @@ func (s *Agent) act(a *shell.Turn) {
 	if !s.journal.Loaded || st.Phase == sale.Unknown {
 		return
 	}
-	away := s.Record.Away()
+	away := s.StoreWatch.Away()
 	durable, owed := s.Next(st), s.owed()
 	leftovers := s.endUnwanted(slices.Concat(durable, owed)) // Ends what the record closed, whatever the chain says.
 	if !s.looked && !st.Over() {
@@ -355,7 +355,7 @@ func (s *Agent) begin(a *shell.Turn, st sale.State, by events.EventID, e sale.Ef
 			func(err error) { self.Tell(effectTrouble{key, err}) },
 			func(err error) bool { return errors.Is(err, errWaits) || errors.Is(err, errHeld) },
 			func(ctx context.Context) (err error) {
-				if s.Record.Away() && !s.IsDuty(e) {
+				if s.StoreWatch.Away() && !s.IsDuty(e) {
 					return errHeld
 				}
 				return s.RT.Guarded("effect "+key, func() error { // The sale goes on with what else it owes.

@@ -17,7 +17,7 @@ func TestACallThatNobodyWantsAnyMoreEndsWhileTheChainIsAsked(t *testing.T) {
 	st := sale.State{Phase: sale.Proving, Duties: []sale.Duty{{Period: 8}}}
 	s := &Agent{
 		Deps: &Deps{
-			Rules: &admission.Rules{Chain: &chainview.Chain{Base: &shell.Base{Record: &shell.Record{}}}},
+			Rules: &admission.Rules{Chain: &chainview.Chain{Base: &shell.Base{StoreWatch: &shell.StoreWatch{}}}},
 			Next:  sale.Next, IsDuty: sale.IsDuty,
 		},
 		journal: &shell.Journal[sale.State, sale.Command, sale.Event]{Loaded: true, Durable: st, Ahead: st},
@@ -49,12 +49,12 @@ func TestWhatIsToldOfADutyWhileTheRecordIsReadWaitsForTheMarket(t *testing.T) {
 	} {
 		s := &Agent{
 			Deps: &Deps{
-				Rules: &admission.Rules{Chain: &chainview.Chain{Base: &shell.Base{Record: &shell.Record{}}}},
+				Rules: &admission.Rules{Chain: &chainview.Chain{Base: &shell.Base{StoreWatch: &shell.StoreWatch{}}}},
 				Next:  sale.Next, IsDuty: sale.IsDuty,
 			},
 			journal: &shell.Journal[sale.State, sale.Command, sale.Event]{
-				Record:  &shell.Record{},
-				Machine: shell.Machine[sale.State, sale.Command, sale.Event]{Decide: sale.Decide, Evolve: sale.Evolve},
+				StoreWatch: &shell.StoreWatch{},
+				Machine:    shell.Machine[sale.State, sale.Command, sale.Event]{Decide: sale.Decide, Evolve: sale.Evolve},
 			},
 			running: map[string]*work{}, looking: true,
 			hearing: true, // A question is open already, so none is asked here.

@@ -116,7 +116,7 @@ func (s *Agent) closeAccount(ctx context.Context, st sale.State, report sale.Rep
 		c.report = report
 		return c, err
 	})
-	if err == nil || ctx.Err() != nil || !last || s.Record.Away() {
+	if err == nil || ctx.Err() != nil || !last || s.StoreWatch.Away() {
 		return c, err
 	}
 	c.report, c.unread = report, err.Error()
@@ -195,7 +195,7 @@ func (s *Agent) ending(ctx context.Context, st sale.State, facts events.SlotFact
 // lossOf is the block in which the contract took the slot: the first log after our fill, of
 // those still on the chain, that says so.
 func (s *Agent) lossOf(ctx context.Context, st sale.State, facts events.SlotFacts) (lost events.Head, err error) {
-	if s.Record.Away() {
+	if s.StoreWatch.Away() {
 		return lost, fmt.Errorf("%w: the event store is away", errLossUnknown)
 	}
 	// The log is being read, from far back if the host was down for long.
@@ -248,7 +248,7 @@ func (s *Agent) marketBackward(ctx context.Context) iter.Seq2[messages.MarketEve
 // the slot is ours it is the newest fill; for an adopted slot that was lost, the last fill
 // before the attempt began.
 func (s *Agent) ourFill(ctx context.Context, st sale.State, facts events.SlotFacts) (fill events.Head, err error) {
-	if s.Record.Away() {
+	if s.StoreWatch.Away() {
 		return fill, fmt.Errorf("%w: the event store is away", errFillUnknown)
 	}
 	if _, err := s.View.Wait(ctx, func(events.Head) bool { return s.Told.Load() >= facts.At.Number }); err != nil {

@@ -108,7 +108,7 @@ func (s *Agent) fillWord(ctx context.Context, st sale.State, facts events.SlotFa
 // not reach the block at which the chain was asked, or when a later log says that the slot was
 // freed.
 func (s *Agent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Head, error) {
-	if s.Record.Away() {
+	if s.StoreWatch.Away() {
 		return events.Head{}, nil
 	}
 	if s.Told.Load() < facts.At.Number { // It arrives soon, unless the logs are read from far back.

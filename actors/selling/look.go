@@ -17,7 +17,7 @@ import (
 // onLook looks now or, during an outage, when the event store is back: until then the report
 // could not be recorded, and only duties are performed.
 func (s *Agent) onLook(a *shell.Turn) {
-	if s.Record.Away() && s.decided {
+	if s.StoreWatch.Away() && s.decided {
 		s.again = true
 		return
 	}
@@ -80,12 +80,12 @@ type lookEnded struct {
 
 func (s *Agent) onLookEnded(a *shell.Turn, m lookEnded) {
 	s.looking = false
-	if m.cmd == nil || s.again && !s.Record.Away() {
+	if m.cmd == nil || s.again && !s.StoreWatch.Away() {
 		s.again = false
 		defer s.look(a)
 	}
 	if m.cmd == nil {
-		if m.closing != nil && !s.Record.Away() {
+		if m.closing != nil && !s.StoreWatch.Away() {
 			s.closingTries++
 		}
 		return

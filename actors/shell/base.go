@@ -14,15 +14,15 @@ import (
 
 // Base is what all actors of a host share.
 type Base struct {
-	RT     *Runtime
-	Log    *logrus.Entry
-	Clock  Clock
-	Store  events.Store
-	Codec  *events.Codec
-	Record *Record // says whether the event store answers
-	Me     events.Address
-	Epoch  uint64 // of this process, for the metadata of what it writes
-	Node   string // the same
+	RT         *Runtime
+	Log        *logrus.Entry
+	Clock      Clock
+	Store      events.Store
+	Codec      *events.Codec
+	StoreWatch *StoreWatch // says whether the event store answers
+	Me         events.Address
+	Epoch      uint64 // of this process, for the metadata of what it writes
+	Node       string // the same
 	// RetryAfter and RetryMost are the first and the longest pause between two tries of a call
 	// with a temporary failure.
 	RetryAfter, RetryMost time.Duration

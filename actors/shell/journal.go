@@ -70,12 +70,12 @@ var (
 // concurrent use.
 type Journal[S, C any, E proto.Message] struct {
 	Machine[S, C, E]
-	Stream string
-	Store  events.Store
-	Codec  *events.Codec
-	Record *Record
-	Meta   func(S, E) events.Metadata
-	self   Ref
+	Stream     string
+	Store      events.Store
+	Codec      *events.Codec
+	StoreWatch *StoreWatch
+	Meta       func(S, E) events.Metadata
+	self       Ref
 	// Shown is how many events of the stream the store has shown before: if it shows fewer, it
 	// is behind.
 	Shown uint64
@@ -254,8 +254,8 @@ func (j *Journal[S, C, E]) room(cmd C) error {
 	if waiting >= maxWaiting {
 		return ErrOverloaded
 	}
-	if waiting >= maxWaitingAway && !j.kept(cmd) && j.Record.Away() {
-		return fmt.Errorf("%w, and %d commands wait for it", ErrRecordAway, waiting)
+	if waiting >= maxWaitingAway && !j.kept(cmd) && j.StoreWatch.Away() {
+		return fmt.Errorf("%w, and %d commands wait for it", ErrStoreAway, waiting)
 	}
 	return nil
 }
@@ -314,7 +314,7 @@ func (j *Journal[S, C, E]) flush(a *Turn) {
 	}
 	incarnation, expected := j.incarnation, events.ExpectNext(j.Stored)
 	a.Do(func(ctx context.Context) {
-		call := j.Record.Call(ctx, j.Stream)
+		call := j.StoreWatch.Call(ctx, j.Stream)
 		defer call.End()
 		j.self.Tell(journalAppended{incarnation, call.Append(j.Store, expected, batch)})
 	})

@@ -101,7 +101,7 @@ func newCounter(store events.Store) counter {
 			},
 			Evolve: func(_ uint64, e messages.CapacityEvent) uint64 { return e.(*messages.QuotaSet).GetBytes() },
 		},
-		Stream: counted, Store: store, Codec: catalog.Codec(), Record: NewRecord(fakeTime{}, quietLog(), noYield),
+		Stream: counted, Store: store, Codec: catalog.Codec(), StoreWatch: NewStoreWatch(fakeTime{}, quietLog(), noYield),
 		Meta:      func(uint64, messages.CapacityEvent) events.Metadata { return events.Metadata{Node: "test"} },
 		OnDurable: func(*Turn, []messages.CapacityEvent) {},
 		OnBroken:  func(*Turn, error) {},

@@ -113,7 +113,7 @@ func (k *Keeper[S]) Load(ctx context.Context, empty func() S) (Saved[S], error) 
 // storing the event did.
 func (k *Keeper[S]) Consider(a *Turn) {
 	state, stored, last, loaded := k.Now()
-	if !k.Saves() || !loaded || k.saving || k.Record.Away() ||
+	if !k.Saves() || !loaded || k.saving || k.StoreWatch.Away() ||
 		stored < k.begun.Load()+uint64(max(k.SnapshotEvery, k.Size(state))) {
 		return
 	}

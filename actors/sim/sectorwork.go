@@ -252,7 +252,7 @@ func (s *simulator) order(ctx context.Context, what string, give func() error) {
 	s.world.mu.Unlock()
 	go func() {
 		err := give()
-		if errors.Is(err, shell.ErrRecordAway) {
+		if errors.Is(err, shell.ErrStoreAway) {
 			s.bus.yield(ctx, "operator: "+what)
 		}
 		s.world.mu.Lock()

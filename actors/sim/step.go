@@ -106,7 +106,7 @@ func (s *simulator) pause(ctx context.Context) {
 	}
 	go func() {
 		err := h.Queue(ctx, cmd)
-		for errors.Is(err, shell.ErrRecordAway) { // It may take effect; repeating it is harmless.
+		for errors.Is(err, shell.ErrStoreAway) { // It may take effect; repeating it is harmless.
 			time.Sleep(time.Second)
 			s.bus.yield(ctx, "operator pauses")
 			err = h.Queue(ctx, cmd)

@@ -54,7 +54,7 @@ func (h *marketHistory) readOn(a *shell.Turn) {
 	a.Do(func(ctx context.Context) {
 		h.Yield(ctx, "validator reads the market")
 		m := marketRead{next: next}
-		call := h.Record.Call(ctx, h.stream)
+		call := h.StoreWatch.Call(ctx, h.stream)
 		defer call.End()
 		m.err = call.Repeat(func() (err error) {
 			m.events = nil

@@ -136,7 +136,7 @@ func New(e Deps) *Validator {
 			Decide: validation.Decide, Evolve: validation.Evolve,
 			Keeps: func(validation.Command) bool { return true }, // What happened on chain stays true.
 		},
-		Stream: events.ValidatorStream(e.Me), Store: e.Store, Codec: e.Codec, Record: e.Record,
+		Stream: events.ValidatorStream(e.Me), Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
 		Meta: func(_ validation.State, ev validation.Event) events.Metadata {
 			if m, ok := ev.(interface{ GetRequestId() string }); ok {
 				return e.Metadata(m.GetRequestId())
@@ -247,7 +247,7 @@ func (v *Validator) onProof(p *messages.ChainProofSubmitted) {
 func (v *Validator) look(a *shell.Turn, head events.Head) {
 	v.closeWindows(head)
 	watched := v.show(head)
-	if !v.resumed || !v.history.done || v.Record.Away() { // Nothing begins while the event store is away.
+	if !v.resumed || !v.history.done || v.StoreWatch.Away() { // Nothing begins while the event store is away.
 		return
 	}
 	// A failed marking may have been mined all the same. Then the contract no longer says that

@@ -52,7 +52,7 @@ func openHost(dir string) (*host, error) {
 	h := &host{rt: shell.NewRuntime(context.Background(), log), store: store}
 	h.base = shell.Base{
 		RT: h.rt, Log: log, Store: store, Codec: events.NewCodec(sector.Table()), Me: provider, Epoch: 1, Node: "bench",
-		Record: shell.NewRecord(clock{}, log, func(context.Context, string) {}),
+		StoreWatch: shell.NewStoreWatch(clock{}, log, func(context.Context, string) {}),
 	}
 	return h, nil
 }

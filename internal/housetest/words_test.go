@@ -23,6 +23,7 @@ var coined = []struct {
 	{regexp.MustCompile(`(?i)survey`), "scan, or reconciliation"},
 	{regexp.MustCompile(`(?i)\balarms?\b`), "timer, or alert"},
 	{regexp.MustCompile(`(?i)\brecord (?:is|was|being) away\b`), "the event store is away"},
+	{regexp.MustCompile(`\bErrRecordAway\b`), "ErrStoreAway"},
 	{regexp.MustCompile(`(?i)\b(?:gets?|got|getting|gives?|gave) (?:its|their|a|no) word\b`), "is judged, or is recorded"},
 	{regexp.MustCompile(`(?i)\b(?:say|says|said) (?:its|the|a|no) word\b`), "confirm, or report"},
 	{regexp.MustCompile(`(?i)\bwithout a word\b`), "silently"},

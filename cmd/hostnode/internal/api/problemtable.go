@@ -147,7 +147,7 @@ var hostKinds = []kind{
 		"Start one: `hostnode run`; or name another directory with --data-dir.",
 	},
 	{
-		"record-away", http.StatusServiceUnavailable, shell.ErrRecordAway,
+		"record-away", http.StatusServiceUnavailable, shell.ErrStoreAway,
 		"The event store does not answer the host, so nothing can be decided.",
 		"`hostnode status` says since when and why. The host goes on by itself when the store is back; " +
 			"then run the command again. It may have taken effect already; repeating it is harmless, " +

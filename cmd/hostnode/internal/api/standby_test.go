@@ -19,7 +19,7 @@ func TestAHostThatStartsAnswersWithWhatThereIs(t *testing.T) {
 	facts := func() health.Facts {
 		return health.Facts{
 			Stage: health.Starting, StageSince: time.Unix(1_750_000_000, 0), Account: me.String(), DataDir: "/data",
-			Record: shell.RecordStatus{Away: true, Since: time.Unix(1_750_000_000, 0), Reason: "refused"},
+			Record: shell.StoreStatus{Away: true, Since: time.Unix(1_750_000_000, 0), Reason: "refused"},
 		}
 	}
 	p, err := projections.Open(t.Context(), store, projections.Config{})
@@ -70,7 +70,7 @@ func TestAHostThatWaitsForItsEventStoreSaysWhatItProves(t *testing.T) {
 		}, true, "slots 3"},
 		"it does not": {health.Facts{Outage: health.OutageFacts{Nothing: "no key"}}, true, "nothing is proven meanwhile: no key"},
 	} {
-		c.facts.Stage, c.facts.Record = health.Starting, shell.RecordStatus{Away: true, Reason: "refused"}
+		c.facts.Stage, c.facts.Record = health.Starting, shell.StoreStatus{Away: true, Reason: "refused"}
 		s, err := api.NewStandby(api.StandbyConfig{Facts: func() health.Facts { return c.facts }}).Status(t.Context())
 		if err != nil || s.NotProving != c.notProving || s.Selling || !strings.Contains(s.Reason, c.reason) {
 			t.Errorf("%s: %v, %+v", name, err, s)

@@ -69,7 +69,7 @@ func (s *start) waits(why error) {
 	now := s.now()
 	switch f := &s.f; {
 	case why == nil:
-		f.Chain, f.Record = health.ChainFacts{}, shell.RecordStatus{}
+		f.Chain, f.Record = health.ChainFacts{}, shell.StoreStatus{}
 		clear(s.told)
 	case errors.Is(why, events.ErrAway):
 		if !f.Record.Away {

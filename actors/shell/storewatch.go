@@ -29,7 +29,7 @@ import (
 //   - nothing else begins. A running call may end and report, but is not tried again;
 //   - the chain is followed without recording it (actors/follower.go), because the scheduler
 //     must know which proofs are due;
-//   - operators' commands are answered with ErrRecordAway.
+//   - operators' commands are answered with ErrStoreAway.
 //
 // When the last failing call is answered, every actor looks at what there is to do. The
 // repeated calls notice that the store is back; when there are none, a probe does.
@@ -52,9 +52,9 @@ const (
 	MaxNamedStreams = 5
 )
 
-// ErrRecordAway: the event store does not answer, so nothing can be decided. A submitted
+// ErrStoreAway: the event store does not answer, so nothing can be decided. A submitted
 // command may still take effect when the store is back; repeating it is harmless.
-var ErrRecordAway = errors.New("the event store does not answer")
+var ErrStoreAway = errors.New("the event store does not answer")
 
 // ErrBehind: the store shows less of the record than it has shown or acknowledged before. It
 // lags behind, or is an older copy; nothing is decided by it.
@@ -69,8 +69,8 @@ var ErrUnreadable = errors.New("the record cannot be read")
 // errNoAnswer is the reason of a call that has had no answer for answerPatience.
 var errNoAnswer = fmt.Errorf("no answer for %s", answerPatience)
 
-// RecordStatus says whether the event store answers. Zero: it does.
-type RecordStatus struct {
+// StoreStatus says whether the event store answers. Zero: it does.
+type StoreStatus struct {
 	Away bool
 	// Since is when the first of the failing calls failed, by the machine's clock; Reason is
 	// why the last one did.
@@ -101,8 +101,8 @@ func NeverPasses(err error) bool {
 	return false
 }
 
-// Record knows whether the event store answers. Safe for concurrent use.
-type Record struct {
+// StoreWatch knows whether the event store answers. Safe for concurrent use.
+type StoreWatch struct {
 	clock Clock
 	log   *logrus.Entry
 	// yield is Config.Yield. It is called before everything that changes whether the store is
@@ -110,8 +110,8 @@ type Record struct {
 	yield func(ctx context.Context, task string)
 
 	mu      sync.Mutex
-	failing map[*RecordCall]bool
-	status  RecordStatus
+	failing map[*StoreCall]bool
+	status  StoreStatus
 	back    chan struct{} // closed when the store is back; nil while it is not away
 	moved   func()        // called when the store went away or came back; must not block
 
@@ -124,35 +124,35 @@ type Record struct {
 	Stopping atomic.Bool
 }
 
-// NewRecord returns a Record whose event store answers. yield is called before anything changes
-// that.
-func NewRecord(clock Clock, log *logrus.Entry, yield func(context.Context, string)) *Record {
-	return &Record{
-		clock: clock, log: log, yield: yield, failing: map[*RecordCall]bool{},
+// NewStoreWatch returns the watch of a store that answers. yield is called before anything
+// changes that.
+func NewStoreWatch(clock Clock, log *logrus.Entry, yield func(context.Context, string)) *StoreWatch {
+	return &StoreWatch{
+		clock: clock, log: log, yield: yield, failing: map[*StoreCall]bool{},
 		moved: func() {}, Conflict: func() {},
 	}
 }
 
 // Notify sets what is called when the store goes away or comes back.
-func (r *Record) Notify(moved func()) {
+func (r *StoreWatch) Notify(moved func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.moved = moved
 }
 
 // Now says whether the event store answers.
-func (r *Record) Now() RecordStatus {
+func (r *StoreWatch) Now() StoreStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.status
 }
 
 // Away reports whether the event store does not answer.
-func (r *Record) Away() bool { return r.Now().Away }
+func (r *StoreWatch) Away() bool { return r.Now().Away }
 
 // Wait waits until the store is not away, or returns the context's error. task names the
 // waiting task.
-func (r *Record) Wait(ctx context.Context, task string) error {
+func (r *StoreWatch) Wait(ctx context.Context, task string) error {
 	for {
 		r.mu.Lock()
 		back := r.back
@@ -170,7 +170,7 @@ func (r *Record) Wait(ctx context.Context, task string) error {
 }
 
 // Unwritten names streams whose appends fail.
-func (r *Record) Unwritten() (streams []string) {
+func (r *StoreWatch) Unwritten() (streams []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for c := range r.failing {
@@ -182,9 +182,9 @@ func (r *Record) Unwritten() (streams []string) {
 	return streams
 }
 
-// RecordCall is one piece of work on the store, repeated until it is answered.
-type RecordCall struct {
-	record *Record
+// StoreCall is one piece of work on the store, repeated until it is answered.
+type StoreCall struct {
+	watch  *StoreWatch
 	stream string
 	writes bool
 	ctx    context.Context //nolint:containedctx // Of the task that the call belongs to.
@@ -195,26 +195,26 @@ type RecordCall struct {
 
 // Call begins a piece of work. Call End when it is over, but after telling those who wait for
 // it, so that they hear of their work before they hear that the store is back.
-func (r *Record) Call(ctx context.Context, stream string) *RecordCall {
-	return &RecordCall{record: r, stream: stream, ctx: ctx, Trouble: make(chan struct{})}
+func (r *StoreWatch) Call(ctx context.Context, stream string) *StoreCall {
+	return &StoreCall{watch: r, stream: stream, ctx: ctx, Trouble: make(chan struct{})}
 }
 
 // Append repeats an append until the store accepts or refuses it. Ids and expected revision
 // stay the same, so that an append whose answer was lost is recognised.
-func (c *RecordCall) Append(store events.Store, expected events.Expected, batch []events.NewEvent) error {
+func (c *StoreCall) Append(store events.Store, expected events.Expected, batch []events.NewEvent) error {
 	c.writes = true
 	err := c.Repeat(func() error {
 		_, err := store.Append(c.ctx, c.stream, expected, batch)
 		return err
 	})
 	if errors.Is(err, events.ErrWrongRevision) {
-		c.record.Conflict()
+		c.watch.Conflict()
 	}
 	return err
 }
 
 // Repeat asks until the store answers, or the error never passes.
-func (c *RecordCall) Repeat(ask func() error) error {
+func (c *StoreCall) Repeat(ask func() error) error {
 	for pause := appendRetry; ; pause = min(2*pause, appendRetryMost) {
 		err := c.try(ask)
 		switch {
@@ -225,17 +225,17 @@ func (c *RecordCall) Repeat(ask func() error) error {
 		}
 		c.yield()
 		c.Failed(err)
-		if err := Sleep(c.ctx, c.record.clock, pause); err != nil {
+		if err := Sleep(c.ctx, c.watch.clock, pause); err != nil {
 			return err
 		}
 	}
 }
 
 // try asks once. While there is no answer for too long, the call counts as failing.
-func (c *RecordCall) try(ask func() error) error {
+func (c *StoreCall) try(ask func() error) error {
 	var mu sync.Mutex
 	answered := false
-	stop := c.record.clock.After(answerPatience, func() {
+	stop := c.watch.clock.After(answerPatience, func() {
 		c.yield()
 		mu.Lock()
 		defer mu.Unlock()
@@ -244,8 +244,8 @@ func (c *RecordCall) try(ask func() error) error {
 		}
 	})
 	defer stop()
-	c.record.Asked.Add(1)
-	defer c.record.Asked.Add(-1)
+	c.watch.Asked.Add(1)
+	defer c.watch.Asked.Add(-1)
 	err := ask()
 	mu.Lock()
 	defer mu.Unlock()
@@ -253,11 +253,11 @@ func (c *RecordCall) try(ask func() error) error {
 	return err
 }
 
-func (c *RecordCall) yield() { c.record.yield(c.ctx, "record "+c.stream) }
+func (c *StoreCall) yield() { c.watch.yield(c.ctx, "record "+c.stream) }
 
 // Failed notes that the call failed and is tried again.
-func (c *RecordCall) Failed(err error) {
-	r := c.record
+func (c *StoreCall) Failed(err error) {
+	r := c.watch
 	r.mu.Lock()
 	r.failing[c] = true
 	r.status.Reason, r.status.Damaged = err.Error(), errors.Is(err, events.ErrDamaged)
@@ -277,8 +277,8 @@ func (c *RecordCall) Failed(err error) {
 }
 
 // End notes that the call is over, however it ended.
-func (c *RecordCall) End() {
-	r := c.record
+func (c *StoreCall) End() {
+	r := c.watch
 	r.mu.Lock()
 	failing := r.failing[c]
 	r.mu.Unlock()
@@ -293,7 +293,7 @@ func (c *RecordCall) End() {
 	if came {
 		took = r.clock.Now().Sub(r.status.Since)
 		close(r.back)
-		r.status, r.back = RecordStatus{}, nil
+		r.status, r.back = StoreStatus{}, nil
 	}
 	moved := r.moved
 	r.mu.Unlock()
@@ -303,14 +303,14 @@ func (c *RecordCall) End() {
 	}
 }
 
-// Probe asks the store for its head now and then, until ctx ends.
-func (r *Record) Probe(ctx context.Context, store events.Store) {
+// Probe asks the store for its head every probeEvery, until ctx ends.
+func (r *StoreWatch) Probe(ctx context.Context, store events.Store) {
 	for Sleep(ctx, r.clock, probeEvery) == nil {
 		r.probeOnce(ctx, store)
 	}
 }
 
-func (r *Record) probeOnce(ctx context.Context, store events.Store) {
+func (r *StoreWatch) probeOnce(ctx context.Context, store events.Store) {
 	c := r.Call(ctx, "")
 	defer c.End()
 	_ = c.Repeat(func() error { // Whoever needs the store meets an error that never passes.

@@ -17,15 +17,15 @@ import (
 
 func TestTheRecordIsBackWhenTheLastFailingCallIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, moved := NewRecord(fakeTime{}, quietLog(), noYield), 0
+		r, moved := NewStoreWatch(fakeTime{}, quietLog(), noYield), 0
 		r.Notify(func() { moved++ })
 		first, second := r.Call(t.Context(), "sale-1"), r.Call(t.Context(), "sale-2")
 		began := time.Now()
-		for _, c := range []*RecordCall{first, second, first} {
+		for _, c := range []*StoreCall{first, second, first} {
 			c.Failed(errDiskBusy)
 			time.Sleep(time.Second)
 		}
-		want := RecordStatus{Away: true, Since: began, Reason: errDiskBusy.Error()}
+		want := StoreStatus{Away: true, Since: began, Reason: errDiskBusy.Error()}
 		if diff := cmp.Diff(want, r.Now()); diff != "" || moved != 1 {
 			t.Fatalf("told %d times: %s", moved, diff)
 		}
@@ -49,7 +49,7 @@ func TestTheRecordIsBackWhenTheLastFailingCallIsAnswered(t *testing.T) {
 
 func TestACallWithoutAnAnswerCountsAsFailingUntilItHasOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, answer := NewRecord(fakeTime{}, quietLog(), noYield), make(chan error)
+		r, answer := NewStoreWatch(fakeTime{}, quietLog(), noYield), make(chan error)
 		c := r.Call(t.Context(), "sale-1")
 		done := make(chan error)
 		go func() {
@@ -82,14 +82,14 @@ func TestAnAnswerThatCanNeverBeAnotherEndsTheCall(t *testing.T) {
 			events.ErrWrongRevision, events.ErrTooLarge, events.ErrMalformed, events.ErrClosed,
 			events.ErrStreamDeleted, events.ErrDamaged, events.ErrNewerEvent, events.ErrUnknownEvent,
 		} {
-			r := NewRecord(fakeTime{}, quietLog(), noYield)
+			r := NewStoreWatch(fakeTime{}, quietLog(), noYield)
 			if err := r.Call(t.Context(), "").Repeat(func() error { return final }); !errors.Is(err, final) || r.Away() {
 				t.Errorf("%v: ended with %v", final, err)
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		err := NewRecord(fakeTime{}, quietLog(), noYield).Call(ctx, "").Repeat(func() error { return errDiskBusy })
+		err := NewStoreWatch(fakeTime{}, quietLog(), noYield).Call(ctx, "").Repeat(func() error { return errDiskBusy })
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("after the end of its context: %v", err)
 		}
@@ -180,7 +180,7 @@ func TestFewCommandsWaitWhileTheRecordIsAwayButThoseThatAreKept(t *testing.T) {
 		}
 		tellNumbers(r, got, 2, 4)
 		synctest.Wait()
-		if _, errs := got.sums(); len(errs) != 1 || !errors.Is(errs[0], ErrRecordAway) {
+		if _, errs := got.sums(); len(errs) != 1 || !errors.Is(errs[0], ErrStoreAway) {
 			t.Fatalf("answered %v", errs)
 		}
 		store.gate <- commits
