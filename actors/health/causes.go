@@ -34,6 +34,7 @@ var causes = []cause{
 	{"no-gas", No, No, AlertFunds, noGas},
 	{"sale-quarantined", Yes, No, AlertQuarantined, salesQuarantined},
 	{"proofs-fail", Yes, No, "", proofsFail},
+	{"sectors-stuck", Yes, No, "", sectorsStuck},
 	{"disk-full", No, Yes, AlertDisk, diskFull},
 	{"chain-behind", No, Yes, "", chainBehind},
 	{"views-stopped", NotKnown, Yes, AlertViews, viewsStopped},
@@ -240,6 +241,20 @@ func salesQuarantined(f Facts) (reason, hint string) {
 func proofsFail(f Facts) (reason, hint string) {
 	return slotsIn(f.ProofTrouble, "a proof that is due could not be submitted",
 		"it is tried again until its period is over")
+}
+
+// sectorsStuck: sectors that are not proven, or that need somebody before they can be.
+func sectorsStuck(f Facts) (reason, hint string) {
+	if len(f.Sectors) == 0 {
+		return "", ""
+	}
+	first := f.Sectors[0]
+	reason = fmt.Sprintf("sector %d %s", first.Number, first.Reason)
+	if more := len(f.Sectors) - 1; more > 0 {
+		reason += fmt.Sprintf("; sectors in trouble beside it: %d", more)
+	}
+	return reason, fmt.Sprintf("look at it with `hostnode sectors status %d`, and at all with `hostnode sectors list`",
+		first.Number)
 }
 
 // slotsIn names the first of some slots, and how many more there are.

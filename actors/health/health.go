@@ -44,6 +44,10 @@ type Facts struct {
 	// Quarantined are slots, hosted or in work, whose sale cannot be run. ProofTrouble are
 	// hosted slots whose proofs do not get through.
 	Quarantined, ProofTrouble []SlotTrouble
+	// SectorsAtStake is how many sectors the contract has a deposit of: each may owe a proof.
+	// Sectors are those whose proving is in trouble.
+	SectorsAtStake int
+	Sectors        []SectorTrouble
 	// Views says why the views no longer follow the record; empty: they do.
 	Views string
 
@@ -62,6 +66,12 @@ type Facts struct {
 // SlotTrouble is what is wrong with a slot.
 type SlotTrouble struct {
 	Slot   events.SlotID
+	Reason string
+}
+
+// SectorTrouble is what is wrong with a sector.
+type SectorTrouble struct {
+	Number uint64
 	Reason string
 }
 
@@ -164,7 +174,7 @@ type Cause struct {
 // Judgement says whether a host sells and proves.
 type Judgement struct {
 	// Selling: it takes matching slots that are offered. Proving: the proofs that it owes are
-	// made and sent; a host without slots owes none.
+	// made and sent; a host without slots and sectors owes none.
 	Selling, Proving Answer
 	// Causes are all causes found, in the order in which they must be removed.
 	Causes []Cause
@@ -191,9 +201,10 @@ func Judge(f Facts) Judgement {
 	return j
 }
 
-// owesNothing: no slot can owe a proof. During an outage that is not known.
+// owesNothing: neither a slot nor a sector can owe a proof. During an outage that is not known.
 func (f Facts) owesNothing() bool {
-	return f.Hosting == 0 && len(f.Quarantined) == 0 && f.Outage.Nothing == ""
+	return f.Hosting == 0 && len(f.Quarantined) == 0 && f.SectorsAtStake == 0 && len(f.Sectors) == 0 &&
+		f.Outage.Nothing == ""
 }
 
 // worse combines the answers of two causes: No outweighs NotKnown.

@@ -129,6 +129,12 @@ var cells = []cell{
 		health.Yes, health.No, health.AlertPartDown, "Sectors is down since 2025-06-15 15:06:40Z: it panics", "hostnode audit",
 	},
 	{
+		"sectors-stuck", func(f *health.Facts) {
+			f.Sectors = []health.SectorTrouble{{4, "is parked: the disk is full"}, {5, "x"}}
+		},
+		health.Yes, health.No, "", "sector 4 is parked: the disk is full; sectors in trouble beside it: 1", "hostnode sectors status 4",
+	},
+	{
 		"disk-full", func(f *health.Facts) { f.Disk = health.DiskStatus{Full: true, Since: then, Reason: "no space left"} },
 		health.No, health.Yes, health.AlertDisk, "full since 2025-06-15 15:06:40Z, and no new slot is taken: no space left", "/data",
 	},
@@ -218,8 +224,13 @@ func TestEveryCauseHasItsWords(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 			f.Hosting = 0 // Then nothing is owed, unless that is unknown.
-			if w := health.Judge(f); w.Proving != health.Yes && c.code != "sale-quarantined" {
+			known := c.code == "sale-quarantined" || c.code == "sectors-stuck"
+			if w := health.Judge(f); w.Proving != health.Yes && !known {
 				t.Errorf("without slots: %+v", w)
+			}
+			f.SectorsAtStake = 1
+			if w := health.Judge(f); w.Proving != c.proving {
+				t.Errorf("without slots, and with a sector: %+v", w)
 			}
 		})
 	}

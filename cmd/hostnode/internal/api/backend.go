@@ -72,7 +72,7 @@ type Status struct {
 	Hint    string `json:"hint,omitempty"`
 	// SellingUnknown says that it is not known whether the host sells; Selling is false then.
 	SellingUnknown bool `json:"sellingUnknown,omitempty"`
-	// NotProving says that due proofs of hosted slots are not made or not sent.
+	// NotProving says that due proofs of hosted slots, or of sectors, are not made or not sent.
 	NotProving bool `json:"notProving,omitempty"`
 	// Readiness lists all obstacles, in the order in which they would have to be
 	// removed; Reason and Hint are those of the first.

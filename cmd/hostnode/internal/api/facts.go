@@ -2,12 +2,16 @@ package api
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/quarantine"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -49,6 +53,7 @@ func (r *reader) known(s Status) health.Facts {
 			f.Hosting += s.Phases[p.String()]
 		}
 	}
+	f.SectorsAtStake, f.Sectors = troubledSectors(r.provider().Sectors)
 	if f.Supply.Unknown = f.Views != ""; f.Supply.Unknown { // Stopped views show old numbers.
 		return f
 	}
@@ -56,6 +61,31 @@ func (r *reader) known(s Status) health.Facts {
 	f.Supply.Now = r.now()
 	f.Supply.Paused, f.Supply.PausedFor = s.Queue.Paused && s.Queue.ByOperator, s.Queue.PausedFor
 	return f
+}
+
+// troubledSectors counts the sectors of which the contract has a deposit, and says which of them have a fault
+// or wait for somebody. One that is parked before it is precommitted owes nothing.
+func troubledSectors(all []projections.Sector) (atStake int, trouble []health.SectorTrouble) {
+	for _, s := range all {
+		if s.Over {
+			continue
+		}
+		precommitted := s.PreCommitMessage != ""
+		if precommitted {
+			atStake++
+		}
+		switch {
+		case s.Parked != "" && (precommitted || faulty(s.State)):
+			trouble = append(trouble, health.SectorTrouble{
+				Number: s.SectorNumber, Reason: "is parked in state " + s.State + ": " + s.Parked,
+			})
+		case faulty(s.State):
+			trouble = append(trouble, health.SectorTrouble{
+				Number: s.SectorNumber, Reason: "has a fault that is not recovered; next: " + nextAfter[sector.State(s.State)],
+			})
+		}
+	}
+	return atStake, trouble
 }
 
 func supplyOf(l projections.Ledger) (of health.Supply) {
@@ -106,6 +136,7 @@ func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.F
 	if held != nil {
 		f.Funds.Known, f.Funds.Balance = true, *held
 	}
+	f.Sectors = append(f.Sectors, quarantinedSectors(now.Quarantined)...)
 	proving, _, _ := strings.Cut(sale.SubmitProof{}.Key(), ":")
 	for _, one := range now.Sales {
 		slot := one.State.Slot
@@ -117,4 +148,14 @@ func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.F
 		}
 	}
 	return f
+}
+
+// quarantinedSectors are the sectors among the work that is left alone.
+func quarantinedSectors(all []quarantine.Work) (trouble []health.SectorTrouble) {
+	for _, q := range all {
+		if n, err := strconv.ParseUint(q.Subject.Key, 10, 64); err == nil && q.Subject.Kind == shell.SubjectSector {
+			trouble = append(trouble, health.SectorTrouble{Number: n, Reason: "is quarantined: " + q.Reason})
+		}
+	}
+	return trouble
 }

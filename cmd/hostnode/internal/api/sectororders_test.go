@@ -277,7 +277,13 @@ func TestAFaultSaysSinceWhenAndWhatIsNext(t *testing.T) {
 			t.Errorf("%+v", faults)
 		}
 		want := &api.SectorSummary{Faulty: 1, Deposit: "0"}
-		got := ask(t, live.Status).Sectors
+		status := ask(t, live.Status)
+		if !status.NotProving || !slices.ContainsFunc(status.Readiness, func(o api.Obstacle) bool {
+			return o.Code == "sectors-stuck" && strings.Contains(o.Hint, "sectors status 2")
+		}) {
+			t.Errorf("the status is silent: %+v", status.Readiness)
+		}
+		got := status.Sectors
 		if got == nil || len(got.Counts) != 3 {
 			t.Fatalf("%+v", got)
 		}

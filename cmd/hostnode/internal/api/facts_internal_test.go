@@ -1,0 +1,40 @@
+package api
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/quarantine"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/projections"
+)
+
+func TestOnlySectorsThatCostMoneyAreInTrouble(t *testing.T) {
+	atStake, trouble := troubledSectors([]projections.Sector{
+		{SectorNumber: 1, State: "Proving", PreCommitMessage: "0x1"},
+		{SectorNumber: 2, State: "SealFailed", Parked: "the disk"},
+		{SectorNumber: 3, State: "CommitFailed", Parked: "the chain", PreCommitMessage: "0x3"},
+		{SectorNumber: 4, State: "RecoveryReported", PreCommitMessage: "0x4"},
+		{SectorNumber: 5, State: "FaultedFinal", Parked: "no pieces", PreCommitMessage: "0x5"},
+		{SectorNumber: 6, State: "Faulty", Over: true, PreCommitMessage: "0x6"},
+	})
+	if atStake != 4 || len(trouble) != 3 {
+		t.Fatalf("%d at stake, %+v", atStake, trouble)
+	}
+	for i, want := range []string{"parked in state CommitFailed: the chain", "next: the host proves it", "parked in state FaultedFinal"} {
+		if one := trouble[i]; one.Number != uint64(i+3) || !strings.Contains(one.Reason, want) {
+			t.Errorf("%+v", one)
+		}
+	}
+}
+
+func TestAQuarantinedSectorIsNotProven(t *testing.T) {
+	f := quarantinedSectors([]quarantine.Work{
+		{Subject: shell.Subject{Kind: shell.SubjectDuties, Key: "5"}, Reason: "x"},
+		{Subject: shell.Subject{Kind: shell.SubjectSector, Key: "7"}, Reason: "its record makes no sense"},
+	})
+	if len(f) != 1 || f[0] != (health.SectorTrouble{Number: 7, Reason: "is quarantined: its record makes no sense"}) {
+		t.Errorf("%+v", f)
+	}
+}
