@@ -127,8 +127,8 @@ func (s *supervisor) setQuota() {
 				"the previous quota stays in force; find the cause in the log and restart the host")
 		default:
 			if book.Sectors > 0 && s.Ports.Sectors == nil {
-				s.Log.Errorf("sectors hold %d bytes and are not proven, because this host has no sealer: their deposits shrink; "+
-					"set sectors.sealer to what it was", book.Sectors)
+				s.Log.Errorf("sectors hold %d bytes and are not proven, because this host has no sealer: "+
+					"their deposits shrink; set sectors.sealer to what it was", book.Sectors)
 			}
 			s.RaiseCause("quota-too-small", events.SlotID{},
 				health.Facts{Supply: health.Supply{Quota: s.Quota, Allocated: book.Allocated()}})

@@ -36,7 +36,8 @@ func (e *env) sectorDeps() sectors.Deps {
 	p := e.Ports.Sectors
 	return sectors.Deps{
 		Base: e.Base, Settings: settings, Sealer: p.Sealer, Files: p.Files, Pieces: p.Pieces, Chain: p.Chain,
-		Ledger: e.ledger, Quarantined: e.quarantined, Space: p.Space, Policy: e.SectorPolicy, Decide: e.Cores.DecideSector,
+		Ledger: e.ledger, Quarantined: e.quarantined, Space: p.Space, Policy: e.SectorPolicy,
+		Decide: e.Cores.DecideSector,
 	}
 }
 

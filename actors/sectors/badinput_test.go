@@ -71,7 +71,7 @@ func TestBytesThatAreNotThoseOfThePiece(t *testing.T) {
 	} {
 		for _, begin := range []string{"one by one", "all at once"} {
 			t.Run(name+", "+begin, func(t *testing.T) {
-				inReality(t, func(r *real) {
+				inReality(t, func(r *realHost) {
 					good, bad := r.piece("good", 500), r.piece("bad", 500)
 					whole := r.pieces[bad.CID]
 					r.pieces[bad.CID] = change(whole)
@@ -164,7 +164,7 @@ func TestAFullDiskInEachStep(t *testing.T) {
 		})
 	}
 	t.Run("of the real sealer", func(t *testing.T) {
-		inReality(t, func(r *real) {
+		inReality(t, func(r *realHost) {
 			r.disk.SetFull(true)
 			n := r.create(r.piece("a", 500))
 			r.until("it is said", func() bool { return strings.Contains(r.info(n).LastErr, events.ErrDiskFull.Error()) })

@@ -246,8 +246,10 @@ func TestAReorganisationBehindTheOpeningOfAWindowIsNoFault(t *testing.T) {
 // A void precommit costs a part of the deposit: the ledger learns that from the chain, once,
 // and the sector is sealed again under another ticket.
 func TestAVoidPrecommitIsAccountedForAtOnce(t *testing.T) {
-	for _, at := range []string{"", "before Settle", "after Settle", "before append to capacity",
-		"after append to capacity", "before append to sector", "after append to sector"} {
+	for _, at := range []string{
+		"", "before Settle", "after Settle", "before append to capacity",
+		"after append to capacity", "before append to sector", "after append to sector",
+	} {
 		t.Run(at, func(t *testing.T) {
 			inTime(t, func(h *host) {
 				n := h.create(piece("a"))

@@ -16,15 +16,15 @@ import (
 	"github.com/hostnode/hostnode/storage/sectors/sectorstest"
 )
 
-// real is a host whose sealer proves possession over files in memory, to a contract that verifies it.
-type real struct {
+// realHost is a host whose sealer proves possession over files in memory, to a contract that verifies it.
+type realHost struct {
 	*host
 	disk   *sectorstest.Memory
 	pieces map[string][]byte // payloads, by CID
 	opened int
 }
 
-func (r *real) Open(_ context.Context, p events.SectorPiece) (io.ReadCloser, error) {
+func (r *realHost) Open(_ context.Context, p events.SectorPiece) (io.ReadCloser, error) {
 	r.world.mu.Lock()
 	defer r.world.mu.Unlock()
 	r.opened++
@@ -36,7 +36,7 @@ func (r *real) Open(_ context.Context, p events.SectorPiece) (io.ReadCloser, err
 }
 
 // piece is one of so many bytes, all of which the source has.
-func (r *real) piece(name string, n int) events.SectorPiece {
+func (r *realHost) piece(name string, n int) events.SectorPiece {
 	r.t.Helper()
 	data := []byte(strings.Repeat(name+" ", n/(len(name)+1)+1))[:n]
 	calc := commd.NewCalc()
@@ -55,7 +55,7 @@ func (r *real) piece(name string, n int) events.SectorPiece {
 func ref(n uint64) events.SectorRef { return events.SectorRef{Provider: me, Number: n, Size: size} }
 
 // damage changes the bytes of a part of sector 1.
-func (r *real) damage(part events.SectorPart, change func([]byte) []byte) {
+func (r *realHost) damage(part events.SectorPart, change func([]byte) []byte) {
 	r.disk.Change(ref(1), part, change)
 }
 
@@ -66,11 +66,11 @@ func flipped(b []byte) []byte {
 	return b
 }
 
-func inReality(t *testing.T, story func(r *real)) {
+func inReality(t *testing.T, story func(r *realHost)) {
 	t.Helper()
 	inTime(t, func(h *host) {
 		h.kill()
-		r := &real{host: h, disk: sectorstest.NewMemory(), pieces: map[string][]byte{}}
+		r := &realHost{host: h, disk: sectorstest.NewMemory(), pieces: map[string][]byte{}}
 		judge := provers.NewCommD(r.disk, h.world.cfg.SealLeaves)
 		h.world.verifies = func(domain string, on events.SectorOnChain, n uint64, about events.Hash, proof []byte) bool {
 			c := events.SealContext{Ticket: on.Ticket, CommD: on.CommD, CommR: on.CommR, Seed: about}
@@ -91,25 +91,25 @@ func inReality(t *testing.T, story func(r *real)) {
 // that it had, and proven. A tree is only built anew: the data is there, and no fault is declared.
 func TestADamagedSectorIsCured(t *testing.T) {
 	for name, c := range map[string]struct {
-		harm  func(r *real)
+		harm  func(r *realHost)
 		fault bool
 	}{
-		"its data": {func(r *real) { r.damage(events.SectorUnsealed, flipped) }, true},
-		"its data, cut short": {func(r *real) {
+		"its data": {func(r *realHost) { r.damage(events.SectorUnsealed, flipped) }, true},
+		"its data, cut short": {func(r *realHost) {
 			r.damage(events.SectorUnsealed, func(b []byte) []byte { return b[:len(b)-32] })
 		}, true},
-		"the file of its data": {func(r *real) { _ = r.disk.Remove(ref(1), events.SectorUnsealed) }, true},
-		"all of it":            {func(r *real) { _ = r.disk.RemoveSector(ref(1)) }, true},
-		"the note of its seal": {func(r *real) { r.disk.DamageNote(ref(1), "seal") }, true},
-		"its tree":             {func(r *real) { r.damage(events.SectorTree, flipped) }, false},
-		"the file of its tree": {func(r *real) { _ = r.disk.Remove(ref(1), events.SectorTree) }, false},
-		"data and tree": {func(r *real) {
+		"the file of its data": {func(r *realHost) { _ = r.disk.Remove(ref(1), events.SectorUnsealed) }, true},
+		"all of it":            {func(r *realHost) { _ = r.disk.RemoveSector(ref(1)) }, true},
+		"the note of its seal": {func(r *realHost) { r.disk.DamageNote(ref(1), "seal") }, true},
+		"its tree":             {func(r *realHost) { r.damage(events.SectorTree, flipped) }, false},
+		"the file of its tree": {func(r *realHost) { _ = r.disk.Remove(ref(1), events.SectorTree) }, false},
+		"data and tree": {func(r *realHost) {
 			r.damage(events.SectorUnsealed, flipped)
 			_ = r.disk.Remove(ref(1), events.SectorTree)
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inReality(t, func(r *real) {
+			inReality(t, func(r *realHost) {
 				n := r.create(r.piece("a", 500), r.piece("b", 1000))
 				r.until("proving", r.in(n, sector.Proving))
 				r.until("proven", func() bool { return r.world.effects["proven 1"] == 1 })
@@ -145,15 +145,15 @@ func TestADamagedSectorIsCured(t *testing.T) {
 // When its piece is gone as well, the fault stays, it is said why, and nothing is forgotten.
 func TestASectorWhosePieceIsLostStaysFaultyAndSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct {
-		lose func(r *real, cid string)
+		lose func(r *realHost, cid string)
 		says error
 	}{
-		"gone":  {func(r *real, cid string) { delete(r.pieces, cid) }, events.ErrNoSuchPiece},
-		"other": {func(r *real, cid string) { r.pieces[cid] = flipped(bytes.Clone(r.pieces[cid])) }, events.ErrPieceMismatch},
-		"short": {func(r *real, cid string) { r.pieces[cid] = r.pieces[cid][:99] }, events.ErrPieceMismatch},
+		"gone":  {func(r *realHost, cid string) { delete(r.pieces, cid) }, events.ErrNoSuchPiece},
+		"other": {func(r *realHost, cid string) { r.pieces[cid] = flipped(bytes.Clone(r.pieces[cid])) }, events.ErrPieceMismatch},
+		"short": {func(r *realHost, cid string) { r.pieces[cid] = r.pieces[cid][:99] }, events.ErrPieceMismatch},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inReality(t, func(r *real) {
+			inReality(t, func(r *realHost) {
 				p := r.piece("a", 500)
 				n := r.create(p)
 				r.until("proving", r.in(n, sector.Proving))

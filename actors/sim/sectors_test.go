@@ -34,8 +34,14 @@ func TestEveryFaultOccursAtEveryCallOfSectors(t *testing.T) {
 	seen := map[Fault]int{}
 	missing := func() (list []Fault) {
 		want := []Fault{
-			{sealerAway, "world"}, {sealerLies, "world"}, {providerDown, "world"}, {sectorDamage, "world"},
-			{sectorOrder, "terminate"}, {sectorOrder, "remove"}, {sectorOrder, "force"}, {sectorOrder, "restart"},
+			{sealerAway, "world"},
+			{sealerLies, "world"},
+			{providerDown, "world"},
+			{sectorDamage, "world"},
+			{sectorOrder, "terminate"},
+			{sectorOrder, "remove"},
+			{sectorOrder, "force"},
+			{sectorOrder, "restart"},
 		}
 		for _, at := range sectorCalls {
 			for _, kind := range []string{faultError, faultLost, faultDelay, faultDuplicate, faultCrashBefore, faultCrashAfter} {

@@ -31,7 +31,7 @@ func (s *simulator) checkWindows() error {
 	s.looked = tip.head.Number
 	c := tip.state.provider
 	able := s.running() != nil && !s.stopping && s.undisturbed()
-	next := blockContext{tip.head.Number + 1, tip.head.Time, func(n uint64) events.Hash { return events.Hash{} }}
+	next := blockContext{tip.head.Number + 1, tip.head.Time, func(uint64) events.Hash { return events.Hash{} }}
 	w := c.windowIn(next)
 	for n, on := range c.sectors {
 		p := sectorPeriod{n, w.Period}

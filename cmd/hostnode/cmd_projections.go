@@ -16,9 +16,9 @@ import (
 func (a *app) projectionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "projections", Short: "Views inside an EventStoreDB, for its own tools", Args: cobra.NoArgs,
-		Long: "Views of availabilities, reservations, sectors and slots that run inside an EventStoreDB, for people who\n" +
-			"look at a host with the tools of their event store. hostnode does not need them: it has its own\n" +
-			"views. docs/projections.md says what they hold and how to read them.\n\n" +
+		Long: "Views of availabilities, reservations, sectors and slots that run inside an EventStoreDB, for\n" +
+			"people who look at a host with the tools of their event store. hostnode does not need them: it has\n" +
+			"its own views. docs/projections.md says what they hold and how to read them.\n\n" +
 			"The server must run projections (RunProjections=All), and the user of --store be an administrator.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

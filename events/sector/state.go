@@ -115,8 +115,8 @@ type Info struct {
 	Scratch      events.Bytes // of it, for what only sealing needs
 	Deposit      events.Amount
 	ScratchFreed bool
-	Released     bool // all of its space was given back
-	Settled      bool // its deposit was settled
+	Released     bool          // all of its space was given back
+	Settled      bool          // its deposit was settled
 	Returned     events.Amount // in all
 	Lost         events.Amount // in all, also with precommits that were void
 	SettleMsg    events.Hash   // with which the contract let go of a deposit last; zero: with none

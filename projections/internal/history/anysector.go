@@ -75,7 +75,7 @@ func (w *Writer) anyEvent(t *rapid.T, n uint64) sector.Event {
 // come to.
 func (w *Writer) anyBooks(t *rapid.T, n uint64) {
 	s := w.Sectors[n]
-	switch s.Step.Name {
+	switch s.Step.Name { //nolint:exhaustive // The others ask nothing of the ledger.
 	case sector.StepOpenSpace:
 		if _, holds := w.Ledger.Sector(n); !holds { // A number is used once.
 			w.OpenSector(n)

@@ -81,7 +81,8 @@ func troubledSectors(all []projections.Sector) (atStake int, trouble []health.Se
 			})
 		case faulty(s.State):
 			trouble = append(trouble, health.SectorTrouble{
-				Number: s.SectorNumber, Reason: "has a fault that is not recovered; next: " + nextAfter[sector.State(s.State)],
+				Number: s.SectorNumber,
+				Reason: "has a fault that is not recovered; next: " + nextAfter[sector.State(s.State)],
 			})
 		}
 	}

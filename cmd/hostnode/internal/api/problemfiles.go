@@ -61,7 +61,8 @@ var fileKinds = []kind{
 	{
 		"demo-incomplete", http.StatusConflict, ErrDemoIncomplete,
 		"Not everything happened to the sectors of the demonstration that should.",
-		"`hostnode sectors list` and `sectors timeline` say what each did; host.log in the data directory has the details.",
+		"`hostnode sectors list` and `sectors timeline` say what each did; host.log in the data directory " +
+			"has the details.",
 	},
 	{
 		"audit-unclean", http.StatusConflict, ErrUnclean, "The audit has findings.",

@@ -197,7 +197,8 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 func (r *reader) status() Status {
 	s := Status{
 		AsOf: r.asOf(), DataDir: r.dataDir, Ledger: r.ledger(), Queue: r.queue(),
-		Phases: map[string]int{}, Sectors: r.sectorSummary(), Readiness: []Obstacle{}, Views: projections.Status{AsOf: r.views.AsOf()},
+		Phases: map[string]int{}, Sectors: r.sectorSummary(),
+		Readiness: []Obstacle{}, Views: projections.Status{AsOf: r.views.AsOf()},
 	}
 	if r.projector != nil {
 		s.Views = r.projector.Status()

@@ -31,8 +31,11 @@ type silentProvider struct{ port.ProviderChain }
 var errSilent = errors.New("no node answers")
 
 func (silentProvider) Config(context.Context) (c events.SectorConfig, err error) { return c, errSilent }
-func (silentProvider) Head(context.Context) (h events.Head, err error)           { return h, errSilent }
+
+func (silentProvider) Head(context.Context) (h events.Head, err error) { return h, errSilent }
+
 func (silentProvider) Window(context.Context) (w events.SectorWindow, err error) { return w, errSilent }
+
 func (silentProvider) Sectors(context.Context, []uint64) (all []events.SectorOnChain, err error) {
 	return all, errSilent
 }

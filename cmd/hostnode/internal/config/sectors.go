@@ -111,15 +111,16 @@ func (c Config) checkSectors() error {
 		return refuse("sectors.contract", s.Contract, "the embedded development chain brings its own "+
 			"contract; set chain.endpoint too, or remove it")
 	case err != nil, s.Contract != "" && contract.Zero(), !c.Embedded() && c.Seals() && s.Contract == "":
-		return refuse("sectors.contract", s.Contract, "with chain.endpoint and sectors.sealer it must be the address of "+
-			"the contract of sectors, 0x and 40 hex digits, and not the zero address")
+		return refuse("sectors.contract", s.Contract, "with chain.endpoint and sectors.sealer it must be the address "+
+			"of the contract of sectors, 0x and 40 hex digits, and not the zero address")
 	case s.Size&(s.Size-1) != 0:
 		return refuse("sectors.size", s.Size.String(), "not a power of two; write for example 64MiB or 32GiB")
 	case s.Directory != "" && !filepath.IsAbs(s.Directory):
 		return refuse("sectors.directory", s.Directory, "write an absolute path")
 	}
 	if _, err := c.MaxDeposits(); err != nil {
-		return refuse("sectors.maxDeposits", s.MaxDeposits, "not an amount; write a whole number of the token's base units")
+		return refuse("sectors.maxDeposits", s.MaxDeposits,
+			"not an amount; write a whole number of the token's base units")
 	}
 	return nil
 }
@@ -132,8 +133,8 @@ func (c Config) checkRemoteProver() error {
 	u, err := url.Parse(r.URL)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return refuse("sectors.remote.url", r.URL, "with sectors.sealer = remote it must be the URL of the outside prover; "+
-			"write for example https://prover.example.org")
+		return refuse("sectors.remote.url", r.URL, "with sectors.sealer = remote it must be the URL of the outside "+
+			"prover; write for example https://prover.example.org")
 	case u.User != nil:
 		return refuse("sectors.remote.url", r.URL, "a password does not belong into it; use sectors.remote.tokenFile")
 	case r.CallbackListen == "" && r.Callback != "":

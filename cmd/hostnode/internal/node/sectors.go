@@ -171,8 +171,8 @@ func (n *Node) openSectors(ctx context.Context, o Options) (*actors.SectorPorts,
 	}
 	if err == nil {
 		n.Proves = ports.Sealer.Proves()
-		o.Log.WithField("contract", s.Contract.Contract.String()).Infof("sectors are sealed; what their proofs show: %s",
-			sealer.Describe(n.Proves))
+		o.Log.WithField("contract", s.Contract.Contract.String()).Infof(
+			"sectors are sealed; what their proofs show: %s", sealer.Describe(n.Proves))
 	}
 	return ports, err
 }
