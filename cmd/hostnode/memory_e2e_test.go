@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
@@ -17,7 +18,9 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 )
@@ -117,12 +120,20 @@ func TestTheEventServerStaysWithinItsMemory(t *testing.T) {
 	data := make([]byte, memoryEvent)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(data) // It cannot fail.
 	var all errgroup.Group
+	var busy atomic.Int64 // Calls that were told so, after 30 s: this machine may be slow.
+	mayBeBusy := func(err error) error {
+		if status.Code(err) == codes.ResourceExhausted {
+			busy.Add(1)
+			return nil
+		}
+		return err
+	}
 	writes := func() {
 		for i := range memoryClients {
 			c, stream := s.client(), fmt.Sprintf("large-%d", i)
 			all.Go(func() error {
 				for range memoryRounds {
-					if err := appendLarge(t.Context(), c, stream, data); err != nil {
+					if err := mayBeBusy(appendLarge(t.Context(), c, stream, data)); err != nil {
 						return fmt.Errorf("append to %s: %w", stream, err)
 					}
 				}
@@ -135,10 +146,10 @@ func TestTheEventServerStaysWithinItsMemory(t *testing.T) {
 			c, stream := s.client(), fmt.Sprintf("large-%d", i)
 			all.Go(func() error {
 				n, err := readLarge(t.Context(), c, stream)
-				if err == nil && n < memoryRounds {
+				if err == nil && n < memoryRounds && busy.Load() == 0 {
 					err = fmt.Errorf("%d events, want %d", n, memoryRounds)
 				}
-				if err != nil {
+				if err := mayBeBusy(err); err != nil {
 					return fmt.Errorf("read %s: %w", stream, err)
 				}
 				return nil
@@ -157,9 +168,13 @@ func TestTheEventServerStaysWithinItsMemory(t *testing.T) {
 			t.Error(err)
 		}
 		most := s.memory("VmHWM")
-		t.Logf("%s: %d MiB at most, the limit is %d", trial.name, most>>20, limit>>20)
+		t.Logf("%s: %d MiB at most, the limit is %d; %d calls were told that the server is busy",
+			trial.name, most>>20, limit>>20, busy.Load())
 		if most > limit {
 			t.Errorf("%s: the server took %d MiB of memory, its limit is %d MiB", trial.name, most>>20, limit>>20)
 		}
+	}
+	if told := busy.Load(); told > memoryClients {
+		t.Errorf("%d calls were told that the server is busy: too few were served at once to say anything", told)
 	}
 }
