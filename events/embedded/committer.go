@@ -14,9 +14,10 @@ import (
 const (
 	// maxBatchRequests is the most appends that share one sync.
 	maxBatchRequests = 2048
-	// maxBatchBytes is the size from which a batch gets no further request: many
-	// writers share a sync, and the memory for it does no harm.
-	maxBatchBytes = 8 << 20
+	// maxBatchBytes is the size from which a batch gets no further request: 1,024
+	// writers of 100 events each need two batches. With one request more it is below
+	// 32 MiB, to which its memory grows by doubling.
+	maxBatchBytes = 24 << 20
 	// largeBytes is the size from which a request has a batch to itself: a sync
 	// more is little beside writing it, and a batch that grows would take up to
 	// twice its size until pebble has made a table of it.
