@@ -171,3 +171,33 @@ func TestASectorWhosePieceIsLostStaysFaultyAndSaysWhy(t *testing.T) {
 		})
 	}
 }
+
+// What is damaged between the precommit and the end of sealing is repaired in the step that finds it: the deposit is at
+// stake, and no fault has to be declared.
+func TestASectorThatIsDamagedBeforeItIsProvenIsRepaired(t *testing.T) {
+	for name, harm := range map[string]func(r *real){
+		"its data":  func(r *real) { r.damage(events.SectorUnsealed, flipped) },
+		"all of it": func(r *real) { _ = r.disk.RemoveSector(ref(1)) },
+	} {
+		for _, call := range []string{"after PreCommit", "after Commit"} {
+			t.Run(name+" "+call, func(t *testing.T) {
+				inReality(t, func(r *real) {
+					harmed := false
+					r.world.point = func(name string) error {
+						if name == call && !harmed {
+							harmed = true
+							harm(r)
+						}
+						return nil
+					}
+					n := r.create(r.piece("a", 500), r.piece("b", 300))
+					r.until("proving", r.in(n, sector.Proving))
+					r.until("proven", func() bool { return r.world.effects["proven 1"] > 0 })
+					if st := r.info(n); st.Parked() || r.world.effects["PreCommit 1"] != 1 || r.world.effects["Commit 1"] != 1 {
+						t.Errorf("sent %v; it stands so: %+v", r.world.effects, st)
+					}
+				})
+			})
+		}
+	}
+}

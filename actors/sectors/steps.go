@@ -76,7 +76,9 @@ func (s *Agent) localStep(ctx context.Context, st sector.Info, e sector.Effect, 
 	case sector.StepCommit:
 		return s.prove(ctx, st, told)
 	case sector.StepFinalize:
-		return &messages.SectorFinalized{At: at}, s.Sealer.Finalize(ctx, refOf(st))
+		return &messages.SectorFinalized{At: at}, s.repaired(ctx, st, told, func() error {
+			return s.Sealer.Finalize(ctx, refOf(st))
+		})
 	case sector.StepRestore:
 		return &messages.SectorRestored{At: at}, s.restore(ctx, st, told)
 	case sector.StepRemove:
@@ -219,7 +221,11 @@ func (s *Agent) preCommit2(ctx context.Context, st sector.Info, told func(float6
 
 // prove makes the proof of the seal and verifies it, if anything here can.
 func (s *Agent) prove(ctx context.Context, st sector.Info, told func(float64)) (sector.Event, error) {
-	proof, err := s.Sealer.Commit(ctx, refOf(st), sealOf(st), told)
+	var proof []byte
+	err := s.repaired(ctx, st, told, func() (err error) {
+		proof, err = s.Sealer.Commit(ctx, refOf(st), sealOf(st), told)
+		return err
+	})
 	switch {
 	case err != nil:
 		return nil, err
@@ -230,6 +236,20 @@ func (s *Agent) prove(ctx context.Context, st sector.Info, told func(float64)) (
 		return nil, err
 	}
 	return &messages.SectorProofReady{At: events.TimeToMessage(s.Clock.Now()), Proof: hexOf(proof)}, nil
+}
+
+// repaired makes a call on a sector that is sealed. If files are damaged or missing, they are repaired, and it
+// is made once more: a deposit is at stake.
+func (s *Agent) repaired(ctx context.Context, st sector.Info, told func(float64), call func() error) error {
+	err := call()
+	if !isOneOf(err, events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrSectorStep) {
+		return err
+	}
+	s.Log.WithField("sector", st.Number).Warnf("its files are repaired: %v", err)
+	if repair := s.restore(ctx, st, told); repair != nil {
+		return fmt.Errorf("%w; repair: %w", err, repair)
+	}
+	return call()
 }
 
 // restore repairs what is stored, with pieces from their source if they are lost too.

@@ -23,13 +23,15 @@ var messageSteps = map[sector.Step]string{
 
 // callSteps are the steps in which a call may be made.
 var callSteps = map[string][]sector.Step{
-	"sealer.addPiece":   {sector.StepAddPiece, sector.StepPack, sector.StepRestore},
+	"sealer.addPiece": {
+		sector.StepAddPiece, sector.StepPack, sector.StepRestore, sector.StepCommit, sector.StepFinalize,
+	},
 	"sealer.pack":       {sector.StepPack},
 	"sealer.preCommit1": {sector.StepPreCommit1},
 	"sealer.preCommit2": {sector.StepPreCommit2},
 	"sealer.commit":     {sector.StepCommit},
 	"sealer.finalize":   {sector.StepFinalize},
-	"sealer.restore":    {sector.StepRestore},
+	"sealer.restore":    {sector.StepRestore, sector.StepCommit, sector.StepFinalize},
 	"sealer.remove":     {sector.StepRemove},
 	"provider.pinSeed":  {sector.StepWaitSeed},
 }
