@@ -2,9 +2,11 @@ package sectors_test
 
 import (
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/events/sector"
 )
 
@@ -86,4 +88,84 @@ func crashAt(t *testing.T, at int) (points int) {
 		}
 	})
 	return points
+}
+
+// The same of a fault and its end: the host ends before and after each call and each append from the damage to the
+// recovery, and of a termination to its end.
+func TestACureAndAnEndGoOnAfterACrashAtEachPoint(t *testing.T) {
+	for name, story := range map[string]struct {
+		begin func(h *host)
+		ended func(h *host) bool
+		once  []string
+		least int
+	}{
+		"cure": {
+			func(h *host) { h.world.damaged[1] = true },
+			func(h *host) bool { return h.count(1, "SectorRecovered") > 0 },
+			[]string{"PreCommit", "Commit", "DeclareFaults", "DeclareRecoveries"}, 30,
+		},
+		"end": {
+			func(h *host) {
+				for h.info(1).State == sector.Proving {
+					_, _ = ask[sector.State](h, sectors.Terminate{Number: 1, By: "anna"})
+					h.revive()
+				}
+			},
+			func(h *host) bool { return h.info(1).Over() },
+			[]string{"PreCommit", "Commit", "Terminate"}, 30,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crash := func(at int) (points int) {
+				inTime(t, func(h *host) {
+					n := h.create(piece("a"))
+					h.until("proven", func() bool { return h.in(n, sector.Proving)() && h.world.effects["proven 1"] == 1 })
+					h.mine(1)
+					where := h.crashAt(at, &points)
+					story.begin(h)
+					h.until("the end", func() bool { return story.ended(h) })
+					h.mine(3)
+					h.world.point = func(string) error { return nil }
+					h.once(n, story.once...)
+					if st := h.info(n); len(st.Failures) > 0 || st.Parked() {
+						t.Errorf("it stands so: %+v", st)
+					}
+					if t.Failed() {
+						t.Errorf("that was crash %d, %s", at, *where)
+					}
+				})
+				return points
+			}
+			points := crash(0)
+			if points < story.least {
+				t.Fatalf("only %d points", points)
+			}
+			for at := 1; at <= points; at++ {
+				if crash(at); t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
+
+// crashAt ends the host at the n-th point from now, counts them, and says which it was.
+func (h *host) crashAt(n int, points *int) (where *string) {
+	var mu sync.Mutex
+	where = new(string)
+	h.world.point = func(name string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if h.crashed.Load() {
+			return errCrash
+		}
+		if *points++; *points == n {
+			*where = name
+			h.crashed.Store(true)
+			h.rt.Abandon()
+			return errCrash
+		}
+		return nil
+	}
+	return where
 }
