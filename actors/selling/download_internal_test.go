@@ -48,7 +48,7 @@ func TestADownloadIsGivenUpWhenNothingNewComesForTooLong(t *testing.T) {
 					return errors.Join(err, errDiskBusy)
 				}
 				came = true
-				s.arrived(sale.Moment{Machine: time.Now()}, 1)
+				s.arrived(sale.Instant{Machine: time.Now()}, 1)
 				return errDiskBusy
 			}
 		}(), 19 * time.Minute},

@@ -36,8 +36,8 @@ func (s *Agent) askChain(ctx context.Context, st sale.State) (sale.Command, erro
 	}
 	s.ours.Store(facts.Host == s.Me && facts.SlotState == events.SlotFilled)
 	report := sale.ReportChain{Facts: facts, Me: s.Me, FinalBlocks: s.FinalBlocks}
-	report.Fill, err = chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (sale.FillWord, error) {
-		return s.fillWord(ctx, st, facts)
+	report.Fill, err = chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (sale.FillStatus, error) {
+		return s.fillStatus(ctx, st, facts)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ask the chain about the block of the fill: %w", err)
@@ -73,35 +73,35 @@ func (s *Agent) givesUp(st sale.State, report sale.ReportChain) bool {
 	return follows && (s.mayHaveFilled(report.Facts) || s.endsHosting(st, report))
 }
 
-// fillWord says whether the block of the recorded fill is on the chain. It matters when the
+// fillStatus says whether the block of the recorded fill is on the chain. It matters when the
 // slot is no longer ours, or when its end is gone, and until the fill was seen to be final.
-func (s *Agent) fillWord(ctx context.Context, st sale.State, facts events.SlotFacts) (sale.FillWord, error) {
+func (s *Agent) fillStatus(ctx context.Context, st sale.State, facts events.SlotFacts) (sale.FillStatus, error) {
 	mine, final := facts.Host == s.Me, s.finalFill.Load()
 	asks := st.Hosting() || st.Collecting() && (!mine || facts.SlotState == events.SlotFilled)
 	if !asks || st.FilledHash.Zero() || mine && final != nil && *final == st.FilledHash {
 		return sale.FillUnasked, nil
 	}
-	word := sale.FillGone
+	found := sale.FillGone
 	if facts.At.Number >= st.FilledBlock {
 		s.Yield(ctx, s.slot.String()+"/block of the fill")
 		head, err := s.Market.HeadAt(ctx, st.FilledBlock)
 		if err != nil {
-			return word, err
+			return found, err
 		}
 		if head.Hash == st.FilledHash {
-			word = sale.FillStands
+			found = sale.FillStands
 		}
 	}
 	// Both answers must be of one chain.
 	if same, err := s.Market.HeadAt(ctx, facts.At.Number); err != nil {
-		return word, err
+		return found, err
 	} else if same.Hash != facts.At.Hash {
-		return word, chainview.ErrOvertaken
+		return found, chainview.ErrOvertaken
 	}
-	if word == sale.FillStands && facts.At.Number >= st.FilledBlock+s.FinalBlocks {
+	if found == sale.FillStands && facts.At.Number >= st.FilledBlock+s.FinalBlocks {
 		s.finalFill.Store(&st.FilledHash)
 	}
-	return word, nil
+	return found, nil
 }
 
 // fillLog is the block of the slot's newest fill, by the recorded logs. Zero when the logs do

@@ -54,7 +54,7 @@ func (s *Agent) reserveSlot(ctx context.Context, st sale.State) (sale.Command, e
 func (s *Agent) downloadJob(st sale.State) events.DownloadJob {
 	return events.DownloadJob{
 		Request: st.Request, Slot: s.slot, Index: s.index, Until: st.ExpiresAt,
-		Arrived: func(missing events.Bytes) { s.stall.arrived(s.moment(), missing) },
+		Arrived: func(missing events.Bytes) { s.stall.arrived(s.instant(), missing) },
 	}
 }
 
@@ -95,7 +95,7 @@ func (s *Agent) paceOf(st sale.State) sale.PaceMeter {
 	}
 	took, _ := s.Load.ProofTime()
 	by := last.Add(-s.TimeToFill() - took)
-	return sale.PaceMeter{Stretch: sale.PaceStretch(s.JudgePace, s.ChainTime(), by), By: by}
+	return sale.PaceMeter{Interval: sale.PaceInterval(s.JudgePace, s.ChainTime(), by), By: by}
 }
 
 // fetch runs one try to fetch content. The end is not nil when the sale is given up: the

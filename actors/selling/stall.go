@@ -40,7 +40,7 @@ func (s *stall) measure(attempt uint32, m sale.PaceMeter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.renew(attempt)
-	if s.meter.Stretch == 0 {
+	if s.meter.Interval == 0 {
 		s.meter = m
 	}
 }
@@ -54,9 +54,9 @@ func (s *stall) renew(attempt uint32) {
 	s.meter, s.slow = sale.PaceMeter{}, ""
 }
 
-// moment is the present time, by both clocks.
-func (e *Deps) moment() sale.Moment {
-	return sale.Moment{Chain: e.ChainTime(), Machine: e.Clock.Now()}
+// instant is the present time, by both clocks.
+func (e *Deps) instant() sale.Instant {
+	return sale.Instant{Chain: e.ChainTime(), Machine: e.Clock.Now()}
 }
 
 // watch runs one try to fetch content. It cancels the try, and returns stalled, when nothing
@@ -68,7 +68,7 @@ func (s *stall) watch(ctx context.Context, e *Deps, attempt uint32, call func(co
 	limit := e.GiveUpDownload
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s.begin(attempt, e.moment(), e.RetryMost, cancel)
+	s.begin(attempt, e.instant(), e.RetryMost, cancel)
 	var stop func()
 	var mu sync.Mutex // Guards stop, and keeps a timer from being set after the end.
 	over := false
@@ -93,11 +93,11 @@ func (s *stall) watch(ctx context.Context, e *Deps, attempt uint32, call func(co
 		stop()
 	}
 	mu.Unlock()
-	s.end(e.moment(), err)
+	s.end(e.instant(), err)
 	return err != nil && !errors.Is(err, errSlow) && s.idleFor(e.Clock.Now()) >= limit, err
 }
 
-func (s *stall) begin(attempt uint32, at sale.Moment, longestPause time.Duration, stop context.CancelCauseFunc) {
+func (s *stall) begin(attempt uint32, at sale.Instant, longestPause time.Duration, stop context.CancelCauseFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.renew(attempt)
@@ -107,7 +107,7 @@ func (s *stall) begin(attempt uint32, at sale.Moment, longestPause time.Duration
 	s.since, s.meter, s.stop = at.Machine, s.meter.Begin(at), stop
 }
 
-func (s *stall) end(at sale.Moment, err error) {
+func (s *stall) end(at sale.Instant, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.idle += at.Machine.Sub(s.since)
@@ -131,7 +131,7 @@ func (s *stall) idleFor(now time.Time) time.Duration {
 
 // arrived notes that something new came and how much is still missing. It ends the try if the
 // pace is too slow.
-func (s *stall) arrived(at sale.Moment, missing events.Bytes) {
+func (s *stall) arrived(at sale.Instant, missing events.Bytes) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.idle, s.since = 0, at.Machine

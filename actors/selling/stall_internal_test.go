@@ -27,8 +27,8 @@ func TestATryEndsForOneReason(t *testing.T) {
 		stalled bool
 		want    error
 	}{
-		{"too slow, and ended at once", sale.PaceMeter{Stretch: time.Minute}, 1 << 20, 0, false, errSlow},
-		{"too slow, and ended late", sale.PaceMeter{Stretch: time.Minute}, 1 << 20, 2 * limit, false, errSlow},
+		{"too slow, and ended at once", sale.PaceMeter{Interval: time.Minute}, 1 << 20, 0, false, errSlow},
+		{"too slow, and ended late", sale.PaceMeter{Interval: time.Minute}, 1 << 20, 2 * limit, false, errSlow},
 		{"nothing new", sale.PaceMeter{}, -1, limit, true, fails},
 		{"nothing new after something", sale.PaceMeter{}, 1, limit, true, fails},
 		{"not for long", sale.PaceMeter{}, -1, limit - 1, false, fails},
@@ -46,9 +46,9 @@ func TestATryEndsForOneReason(t *testing.T) {
 			s.measure(1, test.meter)
 			stalled, err := s.watch(t.Context(), e, 1, func(ctx context.Context) error {
 				if test.missing >= 0 {
-					s.arrived(e.moment(), events.Bytes(test.missing+1))
+					s.arrived(e.instant(), events.Bytes(test.missing+1))
 					clock.pass(5*time.Minute, e.View)
-					s.arrived(e.moment(), events.Bytes(test.missing))
+					s.arrived(e.instant(), events.Bytes(test.missing))
 				}
 				clock.pass(test.idle, e.View)
 				if ctx.Err() != nil {

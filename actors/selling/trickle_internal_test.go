@@ -100,7 +100,7 @@ func TestADownloadThatTricklesIsGivenUp(t *testing.T) {
 			}
 			defer f.Close()
 			s, by, l := &stall{}, clock.Now().Add(test.left), d.Layout()
-			s.measure(1, sale.PaceMeter{Stretch: sale.PaceStretch(e.JudgePace, clock.Now(), by), By: by})
+			s.measure(1, sale.PaceMeter{Interval: sale.PaceInterval(e.JudgePace, clock.Now(), by), By: by})
 			stalled, err := s.watch(t.Context(), e, 1, func(ctx context.Context) error {
 				_, err := f.Download(ctx, events.DownloadJob{
 					Request: events.Request{
@@ -109,7 +109,7 @@ func TestADownloadThatTricklesIsGivenUp(t *testing.T) {
 					},
 					Slot: events.SlotID{9}, Until: by,
 					Grant:   func(context.Context, events.Bytes) error { return nil },
-					Arrived: func(missing events.Bytes) { s.arrived(e.moment(), missing) },
+					Arrived: func(missing events.Bytes) { s.arrived(e.instant(), missing) },
 				})
 				return err
 			})

@@ -163,7 +163,7 @@ type (
 		// Fill is what the chain says of the block of the recorded fill. It is asked
 		// for only when the recorded state and the chain differ, or when the fill is
 		// not final yet.
-		Fill FillWord
+		Fill FillStatus
 		// Log is the block of the newest fill of the slot, from the log of that fill;
 		// zero when there is no such log at hand.
 		Log events.Head

@@ -168,7 +168,7 @@ func drawChain(t *rapid.T) Command {
 	f := rapid.SampledFrom(facts()).Draw(t, "fact")
 	c := chainAt(rapid.Uint64Range(fillBlock-5, fillBlock+2*finalBlocks).Draw(t, "block"), host, f.slot, f.req)
 	c.Facts.RequestKnown = f.known
-	c.Fill = rapid.SampledFrom([]FillWord{FillUnasked, FillStands, FillGone}).Draw(t, "fill")
+	c.Fill = rapid.SampledFrom([]FillStatus{FillUnasked, FillStands, FillGone}).Draw(t, "fill")
 	if rapid.IntRange(0, 3).Draw(t, "slashed") == 0 {
 		c.Facts.Collateral = events.NewAmount(rapid.Uint64Range(0, 140_000).Draw(t, "holds"))
 	}

@@ -59,7 +59,7 @@ func TestAnEndWhoseFillStandsIsCollectedOrForfeited(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		says ReportChain
-		fill FillWord
+		fill FillStatus
 		want string
 	}{
 		{"still ours", chainSays(me, events.SlotFinished, events.RequestFinished), FillStands, ""},

@@ -14,7 +14,7 @@ import (
 // forever is the longest duration.
 const forever = time.Duration(1<<63 - 1)
 
-// Pace is how much of a download came in a stretch of time.
+// Pace is how much of a download came in an interval.
 type Pace struct {
 	Took    time.Duration
 	Came    events.Bytes // in that time
@@ -49,52 +49,52 @@ func (p Pace) Late(left time.Duration) (reason string, late bool) {
 		"must begin", p.Came, p.Took.Round(time.Second), p.Missing, takes, max(left, 0).Round(time.Second)), true
 }
 
-// Moment is one point in time by the clock of the chain and by that of the machine. The
+// Instant is one point in time by the clock of the chain and by that of the machine. The
 // time between two of them is the shorter of the two differences: so a client is not
 // blamed for a machine that was asleep, or for a chain that stood still and then caught
 // up.
-type Moment struct{ Chain, Machine time.Time }
+type Instant struct{ Chain, Machine time.Time }
 
-func (m Moment) since(o Moment) time.Duration {
+func (m Instant) since(o Instant) time.Duration {
 	return max(0, min(m.Chain.Sub(o.Chain), m.Machine.Sub(o.Machine)))
 }
 
-// PaceMeter measures the pace of one download over all its tries, one stretch of time
+// PaceMeter measures the pace of one download over all its tries, one interval
 // after the other. The pauses between tries do not count. The zero PaceMeter finds
 // nothing late.
 type PaceMeter struct {
-	// Stretch is the length of one measurement; 0: the pace is not measured.
-	Stretch time.Duration
+	// Interval is the length of one measurement; 0: the pace is not measured.
+	Interval time.Duration
 	// By is when the download must be done, in chain time.
 	By time.Time
 
-	spent time.Duration // in tries of this stretch that have ended
-	since Moment        // begin of the running try, or of the stretch if that is later
+	spent time.Duration // in tries of this interval that have ended
+	since Instant       // begin of the running try, or of the interval if that is later
 	known bool
-	first events.Bytes // what was missing when the stretch began
+	first events.Bytes // what was missing when the interval began
 }
 
 // Begin starts a try.
-func (m PaceMeter) Begin(at Moment) PaceMeter {
+func (m PaceMeter) Begin(at Instant) PaceMeter {
 	m.since = at
 	return m
 }
 
 // End ends a try.
-func (m PaceMeter) End(at Moment) PaceMeter {
+func (m PaceMeter) End(at Instant) PaceMeter {
 	m.spent += at.since(m.since)
 	m.since = at
 	return m
 }
 
 // Arrived notes that something arrived and how much is still missing. At the end
-// of a stretch it says whether the download is late, and why.
-func (m PaceMeter) Arrived(missing events.Bytes, at Moment) (_ PaceMeter, reason string, late bool) {
+// of an interval it says whether the download is late, and why.
+func (m PaceMeter) Arrived(missing events.Bytes, at Instant) (_ PaceMeter, reason string, late bool) {
 	if !m.known {
 		m.known, m.first = true, missing+events.BlockSize
 	}
 	took := m.spent + at.since(m.since)
-	if m.Stretch <= 0 || took < m.Stretch {
+	if m.Interval <= 0 || took < m.Interval {
 		return m, "", false
 	}
 	came := m.first - min(m.first, missing)
@@ -103,11 +103,11 @@ func (m PaceMeter) Arrived(missing events.Bytes, at Moment) (_ PaceMeter, reason
 	return m, reason, late
 }
 
-// PaceStretch is the length of one measurement for a download that begins now: the
+// PaceInterval is the length of one measurement for a download that begins now: the
 // configured one, but at most a quarter of the time that is available, so that a request
 // that expires soon does not keep a worker to its end. It is 0, no measurement, when no
 // time is left at all: then this host is late, not the client.
-func PaceStretch(set time.Duration, now, by time.Time) time.Duration {
+func PaceInterval(set time.Duration, now, by time.Time) time.Duration {
 	if set <= 0 || !by.After(now) {
 		return 0
 	}

@@ -69,7 +69,7 @@ func TestAPaceIsMeasuredInStretches(t *testing.T) {
 			{machine: time.Hour, missing: 999 * block}, {machine: time.Hour, missing: 998 * block},
 		}},
 		{"the machine slept", []step{{chain: time.Hour, missing: 999 * block}}},
-		{"a try that ends and begins again does not begin a stretch", []step{
+		{"a try that ends and begins again does not begin an interval", []step{
 			same(6*time.Minute, 999*block, false),
 			{try: "end"},
 			{try: "begin", chain: 30 * time.Second, machine: 30 * time.Second},
@@ -88,10 +88,10 @@ func TestAPaceIsMeasuredInStretches(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			at := Moment{start, start}
-			m := PaceMeter{Stretch: 10 * time.Minute, By: start.Add(2 * time.Hour)}.Begin(at)
+			at := Instant{start, start}
+			m := PaceMeter{Interval: 10 * time.Minute, By: start.Add(2 * time.Hour)}.Begin(at)
 			for i, s := range test.steps {
-				at = Moment{at.Chain.Add(s.chain), at.Machine.Add(s.machine)}
+				at = Instant{at.Chain.Add(s.chain), at.Machine.Add(s.machine)}
 				var late bool
 				var reason string
 				switch s.try {
@@ -119,7 +119,7 @@ func TestAPaceIsMeasuredNoLongerThanAQuarterOfTheTime(t *testing.T) {
 		{10 * time.Minute, 2 * time.Second, time.Second},
 		{0, time.Hour, 0},
 	} {
-		if got := PaceStretch(test.set, now, now.Add(test.left)); got != test.want {
+		if got := PaceInterval(test.set, now, now.Add(test.left)); got != test.want {
 			t.Errorf("%s set, %s left: %s, want %s", test.set, test.left, got, test.want)
 		}
 	}

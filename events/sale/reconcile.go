@@ -48,22 +48,22 @@ const (
 	Nobodys
 )
 
-// FillWord is what the chain says of the block in which the slot, by the record,
+// FillStatus is what the chain says of the block in which the slot, by the record,
 // became ours. A block number would not be enough: the loss of a fill may be
 // noticed late, and a slot may be slashed early.
-type FillWord uint8
+type FillStatus uint8
 
 // The answers about the block of a fill.
 const (
 	// FillUnasked: nobody asked, or the record does not know the block.
-	FillUnasked FillWord = iota
+	FillUnasked FillStatus = iota
 	// FillStands: the block is on the chain, and so is the fill.
 	FillStands
 	// FillGone: the block is no longer on the chain.
 	FillGone
 )
 
-func (f FillWord) String() string { return [...]string{"not asked", "stands", "gone"}[f] }
+func (f FillStatus) String() string { return [...]string{"not asked", "stands", "gone"}[f] }
 
 // Outcome is what follows from one cell of the table.
 type Outcome uint8
@@ -113,7 +113,7 @@ type Cell struct {
 	Whose    Whose
 	Known    bool // the contract knows the request
 	Request  events.RequestState
-	Fill     FillWord
+	Fill     FillStatus
 	Final    bool // the block of the fill, by its number, is final
 }
 
@@ -137,7 +137,7 @@ type Rule struct {
 	Slot                 []events.SlotState
 	Whose                []Whose
 	Request              []events.RequestState
-	Fill                 []FillWord
+	Fill                 []FillStatus
 	Final                Maybe
 
 	Then Outcome
@@ -258,11 +258,11 @@ var rules = []Rule{
 		Why: "a slot that was ever filled never reads Free: the fill is not on this chain",
 	},
 	{
-		Standing: []Standing{Ours}, Fill: []FillWord{FillGone}, Then: Revert,
+		Standing: []Standing{Ours}, Fill: []FillStatus{FillGone}, Then: Revert,
 		Why: "the block of our fill is not on the chain any more, and so the collateral is back",
 	},
 	{
-		Standing: []Standing{Ours}, Fill: []FillWord{FillStands}, Then: Forfeit,
+		Standing: []Standing{Ours}, Fill: []FillStatus{FillStands}, Then: Forfeit,
 		Why: "our fill is on the chain, and the slot is not ours: the contract took it",
 	},
 	{
@@ -295,11 +295,11 @@ var rules = []Rule{
 		Why: "our fill is not on this chain, so there is nothing to collect; when the request is over, so is the sale",
 	},
 	{
-		Standing: []Standing{Collecting}, Fill: []FillWord{FillGone}, Then: Revert,
+		Standing: []Standing{Collecting}, Fill: []FillStatus{FillGone}, Then: Revert,
 		Why: "the block of our fill is gone, and the contract holds nothing of ours",
 	},
 	{
-		Standing: []Standing{Collecting}, Fill: []FillWord{FillStands}, Then: Forfeit,
+		Standing: []Standing{Collecting}, Fill: []FillStatus{FillStands}, Then: Forfeit,
 		Why: "on the chain as it is now, the contract took the slot before the request ended",
 	},
 	{

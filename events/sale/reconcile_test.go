@@ -36,7 +36,7 @@ func cells() []Cell {
 			for _, slot := range slots {
 				for _, whose := range []Whose{Mine, Anothers, Nobodys} {
 					for _, request := range requests {
-						for _, fill := range []FillWord{FillUnasked, FillStands, FillGone} {
+						for _, fill := range []FillStatus{FillUnasked, FillStands, FillGone} {
 							for n := range 16 {
 								all = append(all, Cell{
 									Standing: standing, Phase: phase, Slot: slot, Whose: whose, Request: request, Fill: fill,
@@ -293,7 +293,7 @@ func TestAFillIsJudgedByTheHashOfItsBlock(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		block uint64
-		fill  FillWord
+		fill  FillStatus
 		want  string
 	}{
 		{"a rival after a reorganisation, seen at once", fillBlock + 1, FillGone, "FillReverted -> Filling"},

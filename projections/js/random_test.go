@@ -123,7 +123,7 @@ func anyReport(t *rapid.T, w *history.Writer, slot events.SlotID) sale.ReportCha
 		rapid.SampledFrom([]events.RequestState{
 			events.RequestNew, events.RequestStarted, events.RequestCancelled, events.RequestFailed, events.RequestFinished,
 		}).Draw(t, "state"))
-	c.Fill = rapid.SampledFrom([]sale.FillWord{sale.FillUnasked, sale.FillStands, sale.FillGone}).Draw(t, "fill")
+	c.Fill = rapid.SampledFrom([]sale.FillStatus{sale.FillUnasked, sale.FillStands, sale.FillGone}).Draw(t, "fill")
 	if n := rapid.Uint64Range(0, 3).Draw(t, "log"); n > 0 {
 		c.Log = events.Head{Number: 300 + n, Hash: events.Hash{byte(n)}, Time: w.Now}
 	}
