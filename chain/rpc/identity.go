@@ -19,8 +19,8 @@ var (
 	ErrUnavailable = errors.New("ethereum node is not available")
 	// ErrWrongChain: the node is on another chain than before, or than the configuration demands.
 	ErrWrongChain = errors.New("ethereum node follows another chain")
-	// ErrNoContract: there is no code at the marketplace's address.
-	ErrNoContract = errors.New("no contract at the marketplace address")
+	// ErrNoContract: the address has no code, or not that of the contract.
+	ErrNoContract = errors.New("no such contract at the address")
 )
 
 // IdentityError says that an endpoint leads to the wrong chain or contract.
@@ -39,7 +39,7 @@ func (e *IdentityError) Unwrap() error { return e.Reason }
 // Hint says what an operator should check.
 func (e *IdentityError) Hint() string {
 	if errors.Is(e.Reason, ErrNoContract) {
-		return "check the marketplace address and that the node has caught up"
+		return "check the address of the contract, and that the node has caught up"
 	}
 	return "check the endpoint; the data directory belongs to the chain that it was made with"
 }

@@ -39,7 +39,7 @@ func TestADownloadIsLateWhenItsPaceIsTooSlowForTheTimeLeft(t *testing.T) {
 	}
 }
 
-func TestAPaceIsMeasuredInStretches(t *testing.T) {
+func TestAPaceIsMeasuredInIntervals(t *testing.T) {
 	start := time.Unix(1_700_000_000, 0)
 	type step struct {
 		try     string        // begins or ends one
