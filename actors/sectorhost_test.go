@@ -50,6 +50,8 @@ func (p *silentProvider) Sectors(context.Context, []uint64) ([]events.SectorOnCh
 	return nil, p.away()
 }
 
+func (p *silentProvider) Owed(context.Context) (owed events.Amount, err error) { return owed, p.away() }
+
 // sealing gives a host sectors, on a chain that says nothing of them.
 func (r *rig) sealing() *silentProvider {
 	chain := &silentProvider{}

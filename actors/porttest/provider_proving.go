@@ -174,7 +174,22 @@ func terminated(p *provided) {
 		return p.w.Provider.PreCommit(ctx, call)
 	})
 	// What it returned is owed once.
+	if owed := p.owed(); owed.IsZero() {
+		p.Fatalf("nothing is owed")
+	}
 	p.once(func(ctx context.Context, key string) (events.Receipt, error) { return p.w.Provider.Withdraw(ctx, key) })
+	if owed := p.owed(); !owed.IsZero() {
+		p.Fatalf("%s are owed after they were paid", owed)
+	}
+}
+
+func (p *provided) owed() events.Amount {
+	p.Helper()
+	owed, err := p.w.Provider.Owed(p.Context())
+	if err != nil {
+		p.Fatalf("what is owed: %v", err)
+	}
+	return owed
 }
 
 func faultyTooLong(p *provided) {

@@ -61,6 +61,10 @@ type Settings struct {
 	// Lifetime is how many blocks a sector is to live, default 1,000,000, within the
 	// contract's bounds.
 	Lifetime uint64
+	// WithdrawEvery is how many blocks lie between two withdrawals of what the contract owes, default 1,000;
+	// when a sector is over, the next block withdraws. WithdrawMin is the least that is withdrawn.
+	WithdrawEvery uint64
+	WithdrawMin   events.Amount
 	// ProveMargin is how many blocks before the end of a window the proofs that are ready are
 	// sent, default 3.
 	ProveMargin uint64
@@ -89,6 +93,7 @@ func (s Settings) withDefaults() Settings {
 	}
 	for at, def := range map[*uint64]uint64{
 		&s.WatchEvery: 2, &s.FinalBlocks: 12, &s.Lifetime: 1_000_000, &s.ProveMargin: 3,
+		&s.WithdrawEvery: 1000,
 	} {
 		*at = cmp.Or(*at, def)
 	}

@@ -30,6 +30,8 @@ type Sectors struct {
 	watched  uint64 // the block of the last look at the chain
 	watching bool
 	windows  windows
+
+	withdrawals withdrawals
 }
 
 // child is a sector that is not over.
@@ -131,6 +133,8 @@ func (s *Sectors) Receive(a *shell.Turn, msg any) {
 		s.onPlanned(a, m)
 	case partitionDone:
 		s.onPartitionDone(m)
+	case withdrawn:
+		s.onWithdrawn(m)
 	default:
 		s.onAsked(a, msg)
 	}
@@ -261,6 +265,7 @@ func (s *Sectors) onChanged(a *shell.Turn, m changed) {
 	}
 	s.loaded(a, c)
 	if m.info.Over() {
+		s.withdrawals.next = 0 // Its deposit is settled.
 		c.ref.Stop()
 		s.answerAll(c, fmt.Errorf("%w: %d is over", ErrNoSector, m.number))
 		delete(s.children, m.number)

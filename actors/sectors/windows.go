@@ -99,6 +99,7 @@ func (s *Sectors) onHead(a *shell.Turn) {
 		}
 	}
 	s.plan(a)
+	s.withdraw(a)
 }
 
 // numbersOf returns the running sectors of a kind, in order.

@@ -22,6 +22,8 @@ type world struct {
 	keys    map[string]map[string]bool // under which they were asked for
 	stale   uint64                     // nodes know nothing, and are at this block
 	missed  int                        // windows that a sector owed and nobody proved
+	// owed is what the contract owes the account, paid what it has paid.
+	owed, paid events.Amount
 	// tooEarly counts proofs that came before the first block of their window.
 	tooEarly int
 	asked    []int  // sizes of the batches that the chain was asked for

@@ -71,11 +71,25 @@ func (c chain) Settle(ctx context.Context, key string, n uint64) (s events.Secto
 			s.Returned = on.Deposit.Sub(s.Lost)
 		}
 		s.Receipt = events.Receipt{TxHash: hashOf(key), Block: c.block(c.head)}
+		c.owed = c.owed.AddSaturating(s.Returned)
 		c.settled[n] = s
 		return nil
 	})
 }
 
-func (c chain) Withdraw(context.Context, string) (events.Receipt, error) {
-	return events.Receipt{}, nil
+func (c chain) Owed(ctx context.Context) (owed events.Amount, err error) {
+	return owed, c.ask(ctx, "Owed", func() error { owed = c.owed; return nil })
+}
+
+func (c chain) Withdraw(ctx context.Context, key string) (events.Receipt, error) {
+	c.mu.Lock()
+	none := c.owed.IsZero() && c.mined[key].TxHash.Zero()
+	c.mu.Unlock()
+	if none {
+		return events.Receipt{}, nil
+	}
+	return c.send(ctx, "Withdraw", key, 0, func() error {
+		c.paid, c.owed = c.paid.AddSaturating(c.owed), events.Amount{}
+		return nil
+	})
 }

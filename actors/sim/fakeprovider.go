@@ -342,6 +342,10 @@ func (f fakeProvider) Settle(ctx context.Context, key string, number uint64) (ev
 	return s, nil
 }
 
+func (f fakeProvider) Owed(ctx context.Context) (events.Amount, error) {
+	return asks(ctx, f, "owed", func() (events.Amount, error) { return f.sight().state.provider.owed, nil })
+}
+
 func (f fakeProvider) Withdraw(ctx context.Context, key string) (events.Receipt, error) {
 	return f.sends(ctx, sectorMessage{
 		kind: "withdraw", key: key, said: "withdrawn",

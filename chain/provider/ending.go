@@ -146,12 +146,29 @@ func (c *Chain) wholeDeposit(ctx context.Context, number uint64, given *big.Int)
 	return c.config.Deposit(s.Size), nil
 }
 
+// Owed is what the contract owes the account at the newest block.
+func (c *Chain) Owed(ctx context.Context) (events.Amount, error) {
+	head, err := c.conn.Latest(ctx)
+	if err != nil {
+		return events.Amount{}, fmt.Errorf("read what is owed: %w", err)
+	}
+	owed, err := c.owedAt(ctx, head)
+	if err != nil {
+		return events.Amount{}, fmt.Errorf("read what is owed: %w", err)
+	}
+	return events.AmountFromBig(owed)
+}
+
+func (c *Chain) owedAt(ctx context.Context, head *rpc.Header) (owed *big.Int, err error) {
+	err = c.read(ctx, head.Hash, viewOf(c.contract, c.abi.PackOwed(c.account), c.abi.UnpackOwed, &owed))
+	return owed, err
+}
+
 // Withdraw pays the account what the contract owes it; nothing owed is success.
 func (c *Chain) Withdraw(ctx context.Context, key string) (events.Receipt, error) {
 	r, err := c.act(ctx, purpose{kindWithdraw, "owed", key},
 		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
-			var owed *big.Int
-			err := c.read(ctx, head.Hash, viewOf(c.contract, c.abi.PackOwed(c.account), c.abi.UnpackOwed, &owed))
+			owed, err := c.owedAt(ctx, head)
 			if err != nil || owed.Sign() == 0 {
 				return nil, events.Receipt{}, err
 			}

@@ -86,13 +86,17 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 	if err != nil {
 		return err
 	}
-	server.Answer(api.NewLive(api.LiveConfig{
+	live := api.LiveConfig{
 		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Account: p.Account, Balance: p.Market.Balance,
 		Standing: p.Market.Reachability, DataDir: p.Dir.Root, Endpoint: p.Endpoint, Development: p.Development,
 		Fallbacks: c.Chain.Fallbacks, FeeLimit: p.Market.FeeLimit,
 		Outage: func() health.OutageFacts { return p.Facts().Outage },
 		Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size), Proves: p.Proves,
-	}))
+	}
+	if p.Provider != nil {
+		live.Owed = p.Provider.Owed
+	}
+	server.Answer(api.NewLive(live))
 	served, err := serveEvents(p.Store, serving, log)
 	if err != nil {
 		return err

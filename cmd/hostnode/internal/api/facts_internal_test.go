@@ -22,7 +22,9 @@ func TestOnlySectorsThatCostMoneyAreInTrouble(t *testing.T) {
 	if atStake != 4 || len(trouble) != 3 {
 		t.Fatalf("%d at stake, %+v", atStake, trouble)
 	}
-	for i, want := range []string{"parked in state CommitFailed: the chain", "next: the host proves it", "parked in state FaultedFinal"} {
+	for i, want := range []string{
+		"parked in state CommitFailed: the chain", "next: the host proves it", "parked in state FaultedFinal",
+	} {
 		if one := trouble[i]; one.Number != uint64(i+3) || !strings.Contains(one.Reason, want) {
 			t.Errorf("%+v", one)
 		}

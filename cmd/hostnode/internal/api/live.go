@@ -29,6 +29,8 @@ type LiveConfig struct {
 	Account   events.Address
 	// Balance asks the chain for the account's balance; nil: not known.
 	Balance func(context.Context) (events.Balance, error)
+	// Owed asks the contract of sectors what it owes the account; nil: the host seals none.
+	Owed func(context.Context) (events.Amount, error)
 	// Standing says which endpoint of the chain is in use; nil: Endpoint is.
 	Standing func() rpc.Reachability
 	// Outage says what is proven while the event store is away from a host that has not read
@@ -117,6 +119,7 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 	}
 	var held *events.Balance
 	s.Balance, held = l.balance(ctx)
+	l.addOwed(ctx, s.Sectors)
 	l.reach(&s)
 	s.judge(l.facts(s, now, held))
 	return s, nil
@@ -149,6 +152,18 @@ func (l *Live) balance(ctx context.Context) (*Balance, *events.Balance) {
 		return &Balance{Error: err.Error()}, nil
 	}
 	return &Balance{Tokens: b.Tokens.String(), Wei: b.Wei.String()}, &b
+}
+
+// addOwed adds what the contract owes, if it answers.
+func (l *Live) addOwed(ctx context.Context, s *SectorSummary) {
+	if l.cfg.Owed == nil || s == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, balancePatience)
+	defer cancel()
+	if owed, err := l.cfg.Owed(ctx); err == nil {
+		s.Owed = owed.String()
+	}
 }
 
 // reach says how the chain is reached. The balance was asked just before, so what is

@@ -34,6 +34,8 @@ func (silentProvider) Config(context.Context) (c events.SectorConfig, err error)
 
 func (silentProvider) Head(context.Context) (h events.Head, err error) { return h, errSilent }
 
+func (silentProvider) Owed(context.Context) (owed events.Amount, err error) { return owed, errSilent }
+
 func (silentProvider) Window(context.Context) (w events.SectorWindow, err error) { return w, errSilent }
 
 func (silentProvider) Sectors(context.Context, []uint64) (all []events.SectorOnChain, err error) {

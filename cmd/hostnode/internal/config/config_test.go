@@ -168,6 +168,7 @@ func TestSettingsThatContradictEachOtherAreRefused(t *testing.T) {
 		{"not a power of two", []string{"--sectors-size=3KiB"}},
 		{"absolute path", []string{"--sectors-directory=here"}},
 		{"sectors.maxDeposits", []string{"--sectors-max-deposits=much"}},
+		{"sectors.withdrawMin", []string{"--sectors-withdraw-min=-1"}},
 		{"sectors.remote.url", []string{"--sectors-sealer=remote"}},
 		{"tokenFile", []string{"--sectors-sealer=remote", "--sectors-remote-url=https://me:secret@a"}},
 		{"callbackListen too", []string{

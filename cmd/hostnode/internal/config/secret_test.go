@@ -34,7 +34,8 @@ var plain = []string{
 	"account.rewardRecipient", "sales.maxCollateralAtRisk", "sales.dispersal", "prover.keysDir",
 	"eventStore.passwordFile", "serveEvents.listen", "serveEvents.certFile", "serveEvents.keyFile",
 	"serveEvents.usersFile", "serveEvents.advertise", "sectors.sealer", "sectors.contract", "sectors.directory",
-	"sectors.maxDeposits", "sectors.remote.tokenFile", "sectors.remote.proves", "sectors.remote.callbackListen",
+	"sectors.maxDeposits", "sectors.withdrawMin", "sectors.remote.tokenFile", "sectors.remote.proves",
+	"sectors.remote.callbackListen",
 }
 
 // TestNoSecretOfASettingIsEverShown checks all settings: whoever adds one with text must say

@@ -33,6 +33,12 @@ type Sectors struct {
 	// MaxDeposits is the most, in base units of the token, that the deposits of all sectors
 	// together may have at stake. Empty: no limit.
 	MaxDeposits string `key:"maxDeposits"`
+	// WithdrawMin is the least, in base units of the token, of returned deposits and rewards that is
+	// withdrawn from the contract: it should be worth the gas. Empty: whatever there is.
+	WithdrawMin string `key:"withdrawMin"`
+	// WithdrawEvery is how many blocks lie between two withdrawals. When a sector is over, what it
+	// left is withdrawn at once.
+	WithdrawEvery uint64 `key:"withdrawEvery" def:"1000" min:"1" max:"10000000"`
 	// FinalBlocks is how many blocks make final what the contract says of a sector. 0: as many
 	// as sales.finalBlocks.
 	FinalBlocks uint64 `key:"finalBlocks" def:"0" max:"10000"`
@@ -103,6 +109,14 @@ func (c Config) MaxDeposits() (*events.Amount, error) {
 	return &most, err
 }
 
+// WithdrawMin is sectors.withdrawMin as an amount.
+func (c Config) WithdrawMin() (events.Amount, error) {
+	if c.Sectors.WithdrawMin == "" {
+		return events.Amount{}, nil
+	}
+	return events.ParseAmount(c.Sectors.WithdrawMin)
+}
+
 func (c Config) checkSectors() error {
 	s := c.Sectors
 	contract, err := c.SectorContract()
@@ -121,6 +135,9 @@ func (c Config) checkSectors() error {
 	if _, err := c.MaxDeposits(); err != nil {
 		return refuse("sectors.maxDeposits", s.MaxDeposits,
 			"not an amount; write a whole number of the token's base units")
+	}
+	if _, err := c.WithdrawMin(); err != nil {
+		return refuse("sectors.withdrawMin", s.WithdrawMin, "not an amount; write a whole number of the token's base units")
 	}
 	return nil
 }

@@ -65,7 +65,12 @@ func (o *Options) addSectors(c config.Config, p Parts) error {
 	if err != nil {
 		return err
 	}
+	least, err := c.WithdrawMin()
+	if err != nil {
+		return err
+	}
 	o.Host.Sectors = actorsectors.Settings{
+		WithdrawMin: least, WithdrawEvery: s.WithdrawEvery,
 		Fetch: w.Fetch, Pack: w.Pack, PreCommit1: w.PreCommit1, PreCommit2: w.PreCommit2, Commit: w.Commit,
 		Challenges: w.Challenges, FinalBlocks: s.FinalBlocks, Lifetime: s.Lifetime, MaxDeposits: most,
 	}

@@ -173,16 +173,32 @@ func TestASectorIsSealedAndProvenOnTheEmbeddedChain(t *testing.T) {
 			on, err := p.Provider.Sector(t.Context(), 1)
 			return err == nil && on.NextPeriod > sealed.NextPeriod && on.Deposit == sealed.Deposit
 		})
+		had, err := p.Market.Balance(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
 		_, err = p.Host.OrderSector(t.Context(), sectors.Terminate{Number: 1, By: "alice", Reason: "seen enough"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		until(t, p, "it is over", func(all []sectors.Standing) bool { return len(all) == 0 })
+		until(t, p, "its deposit is back", func([]sectors.Standing) bool {
+			owed, err := p.Provider.Owed(t.Context())
+			return err == nil && owed.IsZero()
+		})
+		mine, err := p.Market.Balance(t.Context())
+		if err != nil || !had.Tokens.Less(mine.Tokens) {
+			t.Errorf("the account has %s tokens, and had %s before the deposit came back: %v", mine.Tokens, had.Tokens, err)
+		}
 		book, err := p.Host.ViewLedger(t.Context())
 		if err != nil || book.Book.Sectors != 0 {
 			t.Errorf("sectors hold %d bytes: %v", book.Book.Sectors, err)
 		}
-		report, err := audit.Run(t.Context(), p.Store, audit.Options{})
+		var report audit.Report
+		until(t, p, "its last message is mined, by the record, too", func([]sectors.Standing) bool {
+			report, err = audit.Run(t.Context(), p.Store, audit.Options{})
+			return err != nil || len(report.Findings) == 0 || report.Findings[0].Rule != "transaction-open"
+		})
 		if err != nil || len(report.Findings) != 0 {
 			t.Errorf("%+v, %v", report.Findings, err)
 		}

@@ -1,0 +1,68 @@
+package sectors_test
+
+import (
+	"testing"
+
+	"github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sector"
+)
+
+// terminated has a sector that was proven and is over.
+func (h *host) terminated() {
+	h.t.Helper()
+	n := h.create(piece("a"))
+	h.until("it is proven", h.in(n, sector.Proving))
+	h.do(sectors.Terminate{Number: n, By: "anna", Reason: "enough"})
+	h.until("it is over", func() bool { return h.info(n).Over() })
+}
+
+// paid says whether what was paid and what is owed still is what it should be, and sent so often.
+func (h *host) paid(paid, owed uint64, sent int) {
+	h.t.Helper()
+	if w := h.world; w.paid != events.NewAmount(paid) || w.owed != events.NewAmount(owed) || w.effects["Withdraw 0"] != sent {
+		h.t.Errorf("paid %s, owed %s, in %d messages; want %d, %d, %d", w.paid, w.owed, w.effects["Withdraw 0"], paid, owed, sent)
+	}
+}
+
+func TestADepositThatComesBackIsWithdrawnOnce(t *testing.T) {
+	inTime(t, func(h *host) {
+		h.terminated()
+		h.mine(3)
+		h.paid(uint64(size)-5, 0, 1)
+	})
+}
+
+func TestRewardsAreWithdrawnNowAndThen(t *testing.T) {
+	inTime(t, func(h *host) {
+		h.kill()
+		h.change = func(d *sectors.Deps) { d.WithdrawEvery, d.WithdrawMin = 20, events.NewAmount(7) }
+		h.start()
+		h.world.owed = events.NewAmount(6)
+		h.mine(50)
+		h.paid(0, 6, 0) // Less than is worth a message.
+		h.world.owed = events.NewAmount(8)
+		h.mine(21)
+		h.paid(8, 0, 1)
+		h.world.owed = events.NewAmount(9)
+		h.mine(5)
+		h.paid(8, 9, 1)
+		h.mine(5)
+		h.paid(17, 0, 2)
+	})
+}
+
+func TestAWithdrawalIsNotSentTwiceAfterACrash(t *testing.T) {
+	for _, point := range []string{"before Owed", "after Owed", "before Withdraw", "after Withdraw"} {
+		t.Run(point, func(t *testing.T) {
+			inTime(t, func(h *host) {
+				h.world.owed = events.NewAmount(50)
+				h.kill()
+				h.crashOnce(point)
+				h.start()
+				h.mine(3)
+				h.paid(50, 0, 1)
+			})
+		})
+	}
+}
