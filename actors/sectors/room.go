@@ -78,6 +78,8 @@ type Settings struct {
 	ChallengeLimit time.Duration
 	// QuarantineRetry is how long a sector that cannot be run is left alone, default 1 h.
 	QuarantineRetry time.Duration
+	// FilesLost says that it is known when the files of all sectors are gone. Without it nothing is done then.
+	FilesLost bool
 	// Quota is what the host may use in all, and MaxDeposits bounds all deposits together;
 	// nil: nothing does.
 	Quota       events.Bytes

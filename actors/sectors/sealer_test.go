@@ -144,7 +144,14 @@ func (s sealer) VerifyChallenge(ref events.SectorRef, _ events.SealContext, rnd 
 // files is the sealer's store, with a single part.
 type files struct{ *world }
 
-func (f files) Sectors() []events.SectorRef { return nil }
+func (f files) Sectors() (all []events.SectorRef) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for n := range f.files {
+		all = append(all, events.SectorRef{Provider: me, Number: n, Size: size})
+	}
+	return all
+}
 
 func (f files) Usage(ref events.SectorRef) (u events.SectorUsage, err error) {
 	f.mu.Lock()

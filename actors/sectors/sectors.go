@@ -152,6 +152,9 @@ func (s *Sectors) boot(a *shell.Turn) {
 		})
 		call.End()
 		if err == nil {
+			err = s.mounted(m.sectors)
+		}
+		if err == nil {
 			var book capacity.Snapshot // A number that the ledger knows is used, whatever the streams say.
 			book, err = shell.WhenUp(ctx, s.Base, "sectors", func() shell.Question[capacity.Snapshot] {
 				return shell.Ask[capacity.Snapshot](s.Ledger, ledger.Show{})

@@ -21,7 +21,8 @@ func (a *app) backupCommand() *cobra.Command {
 			"  hostnode audit --data-dir DIR\n\n" +
 			"To restore: stop the host, move the directory `events` of its data directory away, copy\n" +
 			"DIR/events there, remove `views`, and start the host. It asks the chain for what the copy does\n" +
-			"not know. A backup does not include the account's key, the slots or the outbox of transactions.",
+			"not know. A backup includes neither the account's key nor the data of slots, sectors and pieces, nor\n" +
+			"the outbox of transactions.",
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Backup, error) {
 			dir, err := filepath.Abs(args[0]) // The host may stand elsewhere.
 			if err != nil {

@@ -24,6 +24,10 @@ type Sectors struct {
 	DeployedAt uint64 `key:"deployedAt" def:"0"`
 	// Directory is where the files of sectors are. Empty: sectors in the data directory.
 	Directory string `key:"directory"`
+	// FilesLost begins with an empty directory although sectors have data in it, by the record: what
+	// can be is made again from the pieces, and the rest is faulty. Otherwise nothing is done for
+	// sectors then, because their disk may not be mounted.
+	FilesLost bool `key:"filesLost" def:"false"`
 	// Size is how large a new sector is unless its order says otherwise, padding included: a
 	// power of two.
 	Size Bytes `key:"size" def:"64MiB" min:"2KiB" max:"64GiB"`

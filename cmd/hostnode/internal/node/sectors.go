@@ -73,6 +73,7 @@ func (o *Options) addSectors(c config.Config, p Parts) error {
 		WithdrawMin: least, WithdrawEvery: s.WithdrawEvery,
 		Fetch: w.Fetch, Pack: w.Pack, PreCommit1: w.PreCommit1, PreCommit2: w.PreCommit2, Commit: w.Commit,
 		Challenges: w.Challenges, FinalBlocks: s.FinalBlocks, Lifetime: s.Lifetime, MaxDeposits: most,
+		FilesLost: s.FilesLost,
 	}
 	o.Sectors = &SectorOptions{
 		Sealer: s.Sealer, FilesDir: s.Directory, PiecesDir: p.Dir.Pieces(), CallbackListen: s.Remote.CallbackListen,

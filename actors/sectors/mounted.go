@@ -1,0 +1,42 @@
+package sectors
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hostnode/hostnode/events/sector"
+)
+
+// haveFiles are the sectors of the record that have written data, in order.
+func haveFiles(all map[uint64]sector.Info) (numbers []uint64) {
+	for _, n := range slices.Sorted(maps.Keys(all)) {
+		st := all[n]
+		if st.State == sector.Removing || st.State == sector.RemoveFailed || st.State == sector.Removed || !st.Opened {
+			continue
+		}
+		if slices.ContainsFunc(st.Pieces, func(p sector.Piece) bool { return p.Payload > 0 }) {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+// mounted returns an error when sectors have data by the record, and the files of not a single one are there: the
+// disk is not mounted, or the settings name another directory. Nothing may be done then: all sectors would be
+// reported faulty, and their pieces written to the wrong disk.
+func (r *room) mounted(all map[uint64]sector.Info) error {
+	numbers := haveFiles(all)
+	if len(numbers) == 0 || r.FilesLost {
+		return nil
+	}
+	for _, ref := range r.Files.Sectors() {
+		if ref.Provider == r.Me && slices.Contains(numbers, ref.Number) {
+			return nil
+		}
+	}
+	const most = 5
+	return fmt.Errorf("the record has %d sectors with data (the first are %v), and no file of them is there: mount their disk, "+
+		"or correct sectors.directory, and start the host again; if they are lost, set sectors.filesLost",
+		len(numbers), numbers[:min(len(numbers), most)])
+}
