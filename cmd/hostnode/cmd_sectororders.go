@@ -22,7 +22,7 @@ import (
 // sectorOrders are the commands that order something of sectors; a host must run.
 func (a *app) sectorOrders() []*cobra.Command {
 	return []*cobra.Command{
-		a.sectorsAddPiece(),
+		a.sectorsAddPiece(), a.sectorsPieces(), a.sectorsRemovePiece(),
 		a.sectorsOrder(ordering{
 			use: "seal N", short: "Say that no more pieces come; the sector is packed and sealed", verb: api.VerbPack,
 		}),

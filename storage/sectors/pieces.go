@@ -165,3 +165,23 @@ func (u until) Read(p []byte) (int, error) {
 	}
 	return u.r.Read(p)
 }
+
+// List are all pieces that are here, by CID. Of their sizes it knows only the payload's.
+func (p *Pieces) List() (all []events.SectorPiece, err error) {
+	entries, err := os.ReadDir(p.dir)
+	if err != nil {
+		return nil, fmt.Errorf("list the pieces: %w", err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // Removed meanwhile.
+		} else if err != nil {
+			return nil, fmt.Errorf("list the pieces: %w", err)
+		}
+		if _, ok := p.path(e.Name()); ok && info.Mode().IsRegular() { // Others are half written, or are not ours.
+			all = append(all, events.SectorPiece{CID: e.Name(), Payload: events.Bytes(info.Size())}) //nolint:gosec // A size.
+		}
+	}
+	return all, nil
+}

@@ -43,6 +43,30 @@ func TestADirectoryIsASourceOfPieces(t *testing.T) {
 	})
 }
 
+func TestPiecesAreListedAndNothingElse(t *testing.T) {
+	dir := t.TempDir()
+	p, err := sectors.OpenPieces(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	piece, err := p.Import(t.Context(), strings.NewReader(strings.Repeat("x", 100)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{"import.new123", "README", ".hidden"} {
+		if err := os.WriteFile(filepath.Join(dir, other), []byte("y"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "trash"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	all, err := p.List()
+	if err != nil || len(all) != 1 || all[0].CID != piece.CID || all[0].Payload != 100 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 func TestAPieceIsStoredAsAWholeOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	p := openPieces(t, dir)

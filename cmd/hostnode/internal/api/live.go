@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
@@ -60,6 +61,8 @@ type Live struct {
 	reader
 	changer
 	cfg LiveConfig
+	// pieces is held by who removes a piece, and shared by who gives one to a sector.
+	pieces sync.RWMutex
 }
 
 // NewLive answers for a running host.

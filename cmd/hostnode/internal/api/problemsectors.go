@@ -55,6 +55,10 @@ var sectorKinds = []kind{
 		"Import the file first: `hostnode sectors add-piece FILE` does.",
 	},
 	{
+		"piece-needed", http.StatusConflict, errPieceNeeded, "Sectors that are not over have the piece; damage is mended from it.",
+		"Wait until they are over, or end them: `hostnode sectors terminate N --reason WHY`.",
+	},
+	{
 		"piece-mismatch", http.StatusConflict, events.ErrPieceMismatch,
 		"The data of the piece is not what was said of it.",
 		"Import the file again and use what the answer says; if the stored data was damaged, that replaces it.",

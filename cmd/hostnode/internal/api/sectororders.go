@@ -36,6 +36,9 @@ type SectorOrders interface {
 	// ImportPiece stores a file, named by an absolute path on the host's machine, as a piece; the
 	// same file is the same piece. It counts in no quota. ErrPieceFile.
 	ImportPiece(ctx context.Context, path string) (Piece, error)
+	// Pieces are all that the host keeps. RemovePiece removes one that no sector needs.
+	Pieces(ctx context.Context) (Pieces, error)
+	RemovePiece(ctx context.Context, cid string) (StoredPiece, error)
 	// BeginSector begins a sector, with all of its pieces or without any, and returns its number.
 	BeginSector(ctx context.Context, s NewSector) (uint64, error)
 	// PlacePiece adds a piece to the first sector that takes pieces and has room, or begins one
@@ -202,6 +205,8 @@ func (l *Live) BeginSector(ctx context.Context, s NewSector) (uint64, error) {
 	if err := errors.Join(l.sealing(), named(s.By)); err != nil {
 		return 0, err
 	}
+	l.pieces.RLock()
+	defer l.pieces.RUnlock()
 	o := sectors.Create{Size: cmp.Or(s.Size, l.cfg.SectorSize), By: s.By}
 	for _, p := range s.Pieces {
 		if err := l.has(ctx, p); err != nil {
@@ -292,6 +297,8 @@ func (l *Live) OrderSector(ctx context.Context, number uint64, verb Verb, order 
 		return Sector{}, err
 	}
 	if order.Piece != nil {
+		l.pieces.RLock()
+		defer l.pieces.RUnlock()
 		if err := l.has(ctx, *order.Piece); err != nil {
 			return Sector{}, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -55,9 +56,15 @@ func orderRoutes(b SectorOrders) []route {
 		return route{"/v1/" + path, map[string]answer{http.MethodPost: ask}, limit}
 	}
 	routes := []route{
-		post("pieces", bodied(func(ctx context.Context, f file) (Piece, error) {
-			return b.ImportPiece(ctx, f.Path)
-		}), auditTime),
+		{"/v1/pieces", map[string]answer{
+			http.MethodPost: bodied(func(ctx context.Context, f file) (Piece, error) {
+				return b.ImportPiece(ctx, f.Path)
+			}),
+			http.MethodGet: func(r *http.Request) (any, error) { return b.Pieces(r.Context()) },
+		}, auditTime},
+		{"/v1/pieces/{cid}", map[string]answer{http.MethodDelete: func(r *http.Request) (any, error) {
+			return b.RemovePiece(r.Context(), r.PathValue("cid"))
+		}}, answerTime},
 		post("sectors/pieces", bodied(b.PlacePiece), answerTime),
 	}
 	for verb := range verbs {
@@ -77,6 +84,16 @@ func orderRoutes(b SectorOrders) []route {
 // ImportPiece implements SectorOrders.
 func (c *Client) ImportPiece(ctx context.Context, path string) (Piece, error) {
 	return ask[Piece](ctx, c, http.MethodPost, "/v1/pieces", file{path})
+}
+
+// Pieces implements SectorOrders.
+func (c *Client) Pieces(ctx context.Context) (Pieces, error) {
+	return ask[Pieces](ctx, c, http.MethodGet, "/v1/pieces", nil)
+}
+
+// RemovePiece implements SectorOrders.
+func (c *Client) RemovePiece(ctx context.Context, cid string) (StoredPiece, error) {
+	return ask[StoredPiece](ctx, c, http.MethodDelete, "/v1/pieces/"+url.PathEscape(cid), nil)
 }
 
 // BeginSector implements SectorOrders.

@@ -130,7 +130,7 @@ func (n *Node) openSectorFiles(o Options) (err error) {
 	return err
 }
 
-// sectorUsage is what the files of sectors occupy.
+// sectorUsage is what the files of sectors and the data of pieces occupy.
 func (n *Node) sectorUsage() (sum events.Bytes, err error) {
 	if n.sectors == nil {
 		return 0, nil
@@ -145,7 +145,11 @@ func (n *Node) sectorUsage() (sum events.Bytes, err error) {
 			sum += part
 		}
 	}
-	return sum, nil
+	pieces, err := n.Pieces.List()
+	for _, p := range pieces {
+		sum += p.Payload
+	}
+	return sum, err
 }
 
 // openSectors opens what seals sectors, when the market is reached; nil: nothing does.

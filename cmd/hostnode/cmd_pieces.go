@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+)
+
+func (a *app) sectorsPieces() *cobra.Command {
+	return &cobra.Command{
+		Use: "pieces", Short: "List the data of pieces that the host keeps, and which sectors need it", Args: cobra.NoArgs,
+		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Pieces, error) {
+			return b.Pieces(ctx)
+		}, printPieces),
+	}
+}
+
+func printPieces(p *paper, all api.Pieces) error {
+	if len(all.Pieces) == 0 {
+		p.line("no pieces")
+		p.asOf(all.AsOf)
+		return nil
+	}
+	rows := [][]string{{"PIECE", "DATA", "NEEDED BY SECTORS"}}
+	for _, one := range all.Pieces {
+		needed := "none: hostnode sectors remove-piece removes it"
+		if len(one.Sectors) > 0 {
+			needed = strings.Join(strings.Fields(strings.Trim(fmt.Sprint(one.Sectors), "[]")), ", ")
+		}
+		rows = append(rows, []string{one.CID, size(one.Payload), needed})
+	}
+	p.rows(rows)
+	p.line("%s in all, beside what the ledger counts", size(all.Payload))
+	p.asOf(all.AsOf)
+	return nil
+}
+
+func (a *app) sectorsRemovePiece() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove-piece CID", Short: "Remove the data of a piece that no sector needs", Args: cobra.ExactArgs(1),
+		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.StoredPiece, error) {
+			return b.RemovePiece(ctx, args[0])
+		}, func(p *paper, one api.StoredPiece) error {
+			p.line("piece %s is removed, with %s of data", one.CID, size(one.Payload))
+			return nil
+		}),
+	}
+}
