@@ -66,8 +66,7 @@ func (e *env) hasBlock(ctx context.Context, stream string, b events.Head) error 
 	}
 	switch {
 	case err != nil: // The node may be behind.
-		e.Log.Warnf("could not compare block %d of %s with the chain, so the next start does: %v",
-			b.Number, stream, err)
+		e.Log.Warnf("could not compare block %d of %s with the chain; the next start does: %v", b.Number, stream, err)
 	case at.Hash == b.Hash:
 		e.namesChain = true
 	case newest.Number >= b.Number+max(certainBlocks, e.FinalBlocks):

@@ -42,7 +42,7 @@ func (s *Sectors) withdraw(a *shell.Turn) {
 			if m.owed, err = s.Chain.Owed(ctx); err != nil || m.owed.IsZero() || m.owed.Less(s.WithdrawMin) {
 				return err
 			}
-			if err := s.Record.Wait(ctx, key); err != nil {
+			if err := s.StoreWatch.Wait(ctx, key); err != nil {
 				return err
 			}
 			m.receipt, err = shell.In(ctx, s.transactions, time.Time{}, func() (events.Receipt, error) {
