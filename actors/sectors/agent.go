@@ -131,7 +131,7 @@ func (s *Agent) Receive(a *shell.Turn, msg any) {
 		s.onEnded(a, m)
 	case due:
 		if s.running == m.of {
-			s.report(a, m.of, sector.Due{News: s.news()})
+			s.report(a, m.of, sector.Due{News: s.news(), Until: m.of.effect.Until})
 		}
 	case again:
 		s.rerun(a, m.of)

@@ -38,8 +38,11 @@ type (
 		Key    string
 		Reason string
 	}
-	// Due says what time it is, for pauses.
-	Due struct{ News }
+	// Due says what time it is, for the pause with this end; zero: for any.
+	Due struct {
+		News
+		Until time.Time
+	}
 	// ReportChain is what the chain says of the sector, at one block that is final
 	// enough.
 	ReportChain struct {

@@ -227,7 +227,7 @@ func Decide(s Info, c Command) ([]Event, error) {
 			Until: events.TimeToMessage(c.At.Add(s.policy.Pause(s.Outages+1, c.Chance))),
 		}}, nil
 	case Due:
-		if s.Until.IsZero() || s.PauseLeft(c.At) > 0 {
+		if other := !c.Until.IsZero() && !c.Until.Equal(s.Until); other || s.Until.IsZero() || s.PauseLeft(c.At) > 0 {
 			return nil, nil
 		}
 		return proceed(s, c.News), nil

@@ -114,7 +114,7 @@ func anyCommand(t *rapid.T, w *watched) Command {
 		if u := w.live.Until; u.After(w.now) && draw(4, "early") > 0 {
 			w.now = u
 		}
-		return Due{News{At: w.now}}
+		return Due{News: News{At: w.now}}
 	case 3:
 		return ReportChain{news, Facts{
 			PreCommitted: draw(2, "precommitted") == 0, Active: draw(2, "active") == 0, Faulty: draw(2, "faulty") == 0,
@@ -174,7 +174,7 @@ func TestRemovingGivesEverythingBack(t *testing.T) {
 		for range 10 {
 			if !w.live.Until.IsZero() {
 				w.now = w.live.Until
-				w.do(t, Due{News{At: w.now}})
+				w.do(t, Due{News: News{At: w.now}})
 			}
 			if w.live.Parked() {
 				w.do(t, Happened{News: News{At: w.now}, Event: example(t, "SectorRestart", "")})

@@ -73,7 +73,7 @@ func (w *teller) run(t *testing.T, d *datadriven.TestData) string {
 			to = w.now.Add(d)
 		}
 		w.now = to
-		return w.decide(Due{News{At: to}})
+		return w.decide(Due{News: News{At: to}})
 	case "say", "done", "late":
 		c := Happened{News: news, Event: example(t, d.CmdArgs[0].Key, d.Input), By: text("by")}
 		if d.HasArg("bare") {

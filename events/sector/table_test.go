@@ -268,7 +268,7 @@ func TestAPauseThatIsTooLongIsOver(t *testing.T) {
 		if got := s.PauseLeft(start); got != want {
 			t.Errorf("until %s from now: %s are left, not %s", left, got, want)
 		}
-		out, err := Decide(s, Due{News{At: start}})
+		out, err := Decide(s, Due{News: News{At: start}})
 		if err != nil || (len(out) > 0) != (want == 0) {
 			t.Errorf("until %s from now: %v, %v", left, names(out), err)
 		}
@@ -300,6 +300,18 @@ func TestASectorThatIsOverBeforeItIsHostedGoesToItsEnd(t *testing.T) {
 		}
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("in %s: %v, %v, want %v", c.state, got, err, c.want)
+		}
+	}
+}
+
+// A pause may begin while the end of the one before is on its way.
+func TestTheEndOfAnotherPauseIsLate(t *testing.T) {
+	s := standing(SealFailed)
+	s.Until = start.Add(-time.Second)
+	for until, ends := range map[time.Time]bool{start.Add(-time.Minute): false, s.Until: true, {}: true} {
+		out, err := Decide(s, Due{News{At: start}, until})
+		if err != nil || (len(out) > 0) != ends {
+			t.Errorf("for the pause until %s: %v, %v", until, names(out), err)
 		}
 	}
 }
