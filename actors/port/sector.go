@@ -142,7 +142,8 @@ type ProviderChain interface {
 	// is void.
 	Terminate(ctx context.Context, key string, number uint64) (events.Receipt, error)
 	// Settle makes the contract release the deposit of a sector that is over, and returns how
-	// much came back and how much was lost. ErrTooEarly while the sector is not over.
+	// much came back, and how much all precommits of that number have lost. ErrTooEarly while the
+	// sector is not over.
 	Settle(ctx context.Context, key string, number uint64) (events.SectorSettlement, error)
 	// Owed is what the contract owes the account: returned deposits and rewards that were not withdrawn yet.
 	Owed(ctx context.Context) (events.Amount, error)

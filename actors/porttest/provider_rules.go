@@ -205,6 +205,14 @@ func voidPreCommit(p *provided) {
 	if !p.sector(3).PreCommitted {
 		p.Fatal("it cannot be precommitted again")
 	}
+	// The second void one costs as much, and what became of it says what both have cost.
+	p.mineTo(p.sector(3).SeedEpoch + p.config.SeedValid + 1)
+	whole := p.config.Deposit(providedSize)
+	fee := whole.MulSaturating(void).Div(10_000)
+	got, err := p.settles("c", 3)
+	if err != nil || got.Lost != fee.MulSaturating(2) || got.Returned != whole.Sub(fee) {
+		p.Fatalf("settled again it is %+v, %v", got, err)
+	}
 }
 
 func pinnedSeed(p *provided) {

@@ -191,8 +191,8 @@ func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held even
 		return nil, errWaits
 	case err != nil:
 		return nil, asked(err)
-	case st.Deposit.Less(got.Lost):
-		return nil, fmt.Errorf("the chain says that %s are lost, of a deposit of %s", got.Lost, st.Deposit)
+	case most(st).Less(got.Lost):
+		return nil, fmt.Errorf("the chain says that %s are lost, of deposits of %s", got.Lost, most(st))
 	}
 	final := never
 	if by := got.Receipt; !by.TxHash.Zero() {
@@ -206,16 +206,30 @@ func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held even
 	settled := &messages.SectorSettled{At: events.TimeToMessage(s.Clock.Now())}
 	if by := got.Receipt.TxHash; !by.Zero() {
 		settled.Message = proto.String(by.String())
-		if by == st.SettleMsg {
-			got.Lost = events.Amount{}
-		}
 	}
-	lost := st.Lost.AddSaturating(got.Lost)
+	// An order, or a crash, may come after the ledger was told and before the record was.
+	had := st.Deposit.AddSaturating(st.Lost)
+	one, known, err := s.inLedger(ctx, st.Number)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		had = one.Deposit.AddSaturating(one.Lost)
+	}
+	lost := got.Lost
+	if lost.Less(st.Lost) {
+		lost = st.Lost
+	}
 	settled.Lost = lost.String()
-	settled.Returned = st.Deposit.SubFloor(got.Lost).SubFloor(held).String()
+	settled.Returned = st.Returned.AddSaturating(had.SubFloor(held.AddSaturating(lost))).String()
 	return settled, s.askLedger(ctx, key, capacity.SettleDeposit{
 		At: s.Clock.Now(), Sector: st.Number, Held: held, Lost: lost, MaxDeposits: s.MaxDeposits,
 	})
+}
+
+// most is what a sector may have put down in all: each precommit that was void cost a part of its deposit.
+func most(st sector.Info) events.Amount {
+	return st.Deposit.MulSaturating(uint64(max(1, st.Attempts[sector.StepSendPreCommit])))
 }
 
 // diagnose finds out the outcome of a message. If the contract no longer has the precommit, its

@@ -117,13 +117,21 @@ func (s *Agent) unopened(ctx context.Context, st sector.Info) (sector.Event, err
 	if st.Opened {
 		return nil, nil
 	}
-	book, err := shell.Ask[capacity.Snapshot](s.Ledger, ledger.Show{}).Wait(ctx)
-	for _, one := range book.Sectors {
-		if one.Number == st.Number {
-			return s.opened(one.Space, one.Deposit), nil
-		}
+	one, known, err := s.inLedger(ctx, st.Number)
+	if err != nil || !known {
+		return nil, err
 	}
-	return nil, err
+	return s.opened(one.Space, one.Deposit), nil
+}
+
+// inLedger is what the ledger holds for a sector; false: nothing.
+func (s *Agent) inLedger(ctx context.Context, number uint64) (capacity.Sector, bool, error) {
+	book, err := shell.Ask[capacity.Snapshot](s.Ledger, ledger.Show{}).Wait(ctx)
+	i := slices.IndexFunc(book.Sectors, func(one capacity.Sector) bool { return one.Number == number })
+	if i < 0 {
+		return capacity.Sector{}, false, err
+	}
+	return book.Sectors[i], true, err
 }
 
 func (s *Agent) opened(space capacity.Space, deposit events.Amount) sector.Event {

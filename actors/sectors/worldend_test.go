@@ -72,6 +72,7 @@ func (c chain) Settle(ctx context.Context, key string, n uint64) (s events.Secto
 		}
 		s.Receipt = events.Receipt{TxHash: hashOf(key), Block: c.block(c.head)}
 		c.owed = c.owed.AddSaturating(s.Returned)
+		s.Lost = s.Lost.Add(c.settled[n].Lost) // In all.
 		c.settled[n] = s
 		return nil
 	})

@@ -156,7 +156,7 @@ func (c *sectorContract) end(number uint64, s *sectorThere) {
 
 func (c *sectorContract) letGo(number uint64, returned, lost events.Amount) {
 	c.owed, c.lost[number] = c.owed.Add(returned), c.lost[number].Add(lost)
-	c.settled[number] = events.SectorSettlement{Returned: returned, Lost: lost}
+	c.settled[number] = events.SectorSettlement{Returned: returned, Lost: c.lost[number]}
 }
 
 // at is what the contract says of a sector in a block.

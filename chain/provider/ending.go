@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/big"
 
+	"github.com/ethereum/go-ethereum/core/types"
+
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -130,8 +132,22 @@ func (c *Chain) settledBy(ctx context.Context, r events.Receipt, number uint64) 
 		return settlement, c.conn.Disbelieve(ctx, fmt.Sprintf("for the end of sector %d", number),
 			fmt.Errorf("of a deposit of %s it returned %s", whole, settlement.Returned))
 	}
-	settlement.Lost = whole.Sub(settlement.Returned)
-	return settlement, nil
+	before, err := c.voidBefore(ctx, number, r.Block.Number)
+	settlement.Lost = whole.Sub(settlement.Returned).AddSaturating(before)
+	return settlement, err
+}
+
+// voidBefore is what precommits of a number have cost that were void, and let go before a block.
+func (c *Chain) voidBefore(ctx context.Context, number, block uint64) (lost events.Amount, err error) {
+	err = c.search(ctx, number, 0, func(e contracts.SectorEvent, l *types.Log) bool {
+		expired, ok := e.(*bindings.SectorProviderPreCommitExpired)
+		if ok && l.BlockNumber < block {
+			fee, _ := events.AmountFromBig(expired.Fee) // It is of 32 bytes.
+			lost = lost.AddSaturating(fee)
+		}
+		return false
+	}, "PreCommitExpired")
+	return lost, err
 }
 
 // wholeDeposit is what a sector put down: as given, or by its size.
