@@ -81,7 +81,7 @@ func (k *reaper) killAt(l demo.SectorLine) bool {
 			continue
 		}
 		done := k.done[step]
-		if done[moment] || moment == atResult && k.r.IntN(2) == 0 { // Else each step would end where it began.
+		if done[moment] {
 			return false
 		}
 		done[moment] = true
@@ -98,8 +98,8 @@ func (k *reaper) killAt(l demo.SectorLine) bool {
 	return false
 }
 
-// sealWithKills runs the demonstration of sectors, and kills the host so often.
-func sealWithKills(t *testing.T, file string, most int) {
+// sealWithKills runs the demonstration of sectors, and kills the host so often. Nothing of it may show in the end.
+func sealWithKills(t *testing.T, file string, least, most int) {
 	t.Helper()
 	k := &reaper{t: t, r: chance(t), most: most, done: map[string][manyMoments]bool{}}
 	out := &tail{}
@@ -121,8 +121,9 @@ func sealWithKills(t *testing.T, file string, most int) {
 		}
 	}
 	t.Logf("%d kills, in %d different steps; %d proofs, %.0f s", len(sum.Kills), len(within), sum.Proofs, sum.Seconds)
-	if len(sum.Kills) != most {
-		t.Errorf("the host was killed %d times, want %d", len(sum.Kills), most)
+	if len(sum.Kills) < least || len(within) < least/3 {
+		t.Errorf("the host was killed %d times, in %d steps; want %d times and a third as many steps",
+			len(sum.Kills), len(within), least)
 	}
 	for _, r := range sum.Sectors {
 		if r.DaysMissed > 0 {
@@ -140,7 +141,7 @@ func sealWithKills(t *testing.T, file string, most int) {
 	}
 }
 
-func TestCIHostKilledInStepsOfSectorsGoesOn(t *testing.T) { sealWithKills(t, "", 6) }
+func TestCIHostKilledInStepsOfSectorsGoesOn(t *testing.T) { sealWithKills(t, "", 5, 6) }
 
 // Sectors of 64 MiB, so that steps last.
 func TestHostKilledInEachStepOfSectorsGoesOn(t *testing.T) {
@@ -155,5 +156,5 @@ func TestHostKilledInEachStepOfSectorsGoesOn(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	sealWithKills(t, file, 40)
+	sealWithKills(t, file, 25, 70)
 }
