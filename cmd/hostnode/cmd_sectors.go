@@ -86,6 +86,12 @@ func stepOf(s projections.Sector, now *api.SectorNow) string {
 		const percent = 100
 		step += fmt.Sprintf(", %.0f %%", percent*now.Progress)
 	}
+	if now != nil && !now.CallSince.IsZero() && s.Step != "" {
+		step += ", since " + clock(now.CallSince)
+		if now.CallMoved.After(now.CallSince) {
+			step += ", further at " + clock(now.CallMoved)
+		}
+	}
 	return step
 }
 

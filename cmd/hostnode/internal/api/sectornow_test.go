@@ -5,6 +5,7 @@ import (
 	"io"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -65,7 +66,8 @@ func TestTheProgressOfAStepIsShownWhileItRuns(t *testing.T) {
 		if _, err := live.BeginSector(t.Context(), api.NewSector{By: "alice"}); err != nil {
 			t.Fatal(err)
 		}
-		want := []api.SectorNow{{SectorNumber: 1, Progress: 0.5}}
+		began := time.Now() // It stands still in this bubble.
+		want := []api.SectorNow{{SectorNumber: 1, Progress: 0.5, CallSince: began, CallMoved: began}}
 		all := ask(t, live.Sectors)
 		if diff := cmp.Diff(want, all.Now); diff != "" || all.Provider.Sectors[0].Step != "PreCommit1" {
 			t.Errorf("%s\n%+v", diff, all)

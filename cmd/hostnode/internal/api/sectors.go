@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
@@ -49,6 +50,10 @@ type SectorNow struct {
 	SectorNumber uint64 `json:"sectorNumber"`
 	// Progress is how much of the step that runs is done, from 0 to 1.
 	Progress float64 `json:"progress,omitempty"`
+	// CallSince is when the call on the sealer or on files began that runs, and CallMoved when its progress
+	// was last more, by the machine's clock. Absent: none runs, or the step waits for its turn.
+	CallSince time.Time `json:"callSince,omitzero"`
+	CallMoved time.Time `json:"callMoved,omitzero"`
 	// Quarantined is why it is left alone; empty: it is not.
 	Quarantined string `json:"quarantined,omitempty"`
 }
@@ -114,9 +119,9 @@ func (l *Live) stands(ctx context.Context) []SectorNow {
 	}
 	var out []SectorNow
 	for _, one := range all {
-		now := SectorNow{one.Number, one.Progress, one.Quarantined}
-		if one.Info.Step.Key == "" {
-			now.Progress = 0 // That of a step that has ended.
+		now := SectorNow{SectorNumber: one.Number, Quarantined: one.Quarantined}
+		if one.Call.Key != "" && one.Call.Key == one.Info.Step.Key { // Else it is that of a step that has ended.
+			now.Progress, now.CallSince, now.CallMoved = one.Progress, one.Call.Since, one.Call.Moved
 		}
 		if now != (SectorNow{SectorNumber: one.Number}) {
 			out = append(out, now)
