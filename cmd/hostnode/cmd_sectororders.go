@@ -24,24 +24,24 @@ func (a *app) sectorOrders() []*cobra.Command {
 	return []*cobra.Command{
 		a.sectorsAddPiece(), a.sectorsPieces(), a.sectorsRemovePiece(),
 		a.sectorsOrder(ordering{
-			use: "seal N", short: "Say that no more pieces come; the sector is packed and sealed", verb: api.VerbPack,
+			use: "seal N", short: "End the adding of pieces; the sector is packed and sealed", verb: api.VerbPack,
 		}),
 		a.sectorsOrder(ordering{
-			use: "retry N", short: "Let a sector go on that waits for somebody, or for its time", verb: api.VerbRetry,
+			use: "retry N", short: "Let a parked sector go on, or end its pause", verb: api.VerbRetry,
 		}),
 		a.sectorsOrder(ordering{
 			use: "force N STATE", short: "Put a sector into a state, whatever it is in", verb: api.VerbForce,
-			warning: "Nothing is checked before: it goes on from there, with what is recorded of it and what the " +
+			warning: "Nothing is checked first: it goes on from there, with its recorded data and with what the " +
 				"contract has of it.",
 		}),
 		a.sectorsOrder(ordering{
 			use: "terminate N", short: "End a sector on chain before its time", verb: api.VerbTerminate,
-			warning: "The contract keeps a part of the deposit, and then the data is removed. It cannot be undone.",
+			warning: "The contract keeps a part of the deposit, and then the data is removed. This cannot be undone.",
 		}),
 		a.sectorsOrder(ordering{
 			use: "remove N", short: "Remove the data of a sector, and give back what it holds", verb: api.VerbRemove,
-			warning: "Its data is removed at once. What the contract has of it goes on without proofs, and costs the " +
-				"deposit: terminate it first if it is on chain. It cannot be undone.",
+			warning: "Its data is removed at once. If the contract has the sector, the missing proofs cost the " +
+				"deposit: terminate it first. This cannot be undone.",
 		}),
 	}
 }
@@ -55,7 +55,7 @@ func loginName() string {
 }
 
 func withBy(cmd *cobra.Command, by *string) {
-	cmd.Flags().StringVar(by, "by", loginName(), "`name` of whoever wants it; it is recorded")
+	cmd.Flags().StringVar(by, "by", loginName(), "`name` of whoever orders it, which is recorded")
 }
 
 // placed is what add-piece answers.
@@ -70,8 +70,8 @@ func (a *app) sectorsAddPiece() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add-piece FILE", Short: "Import a file as a piece, and add it to a sector", Args: cobra.ExactArgs(1),
 		Long: "Import a file as a piece, and add it to the first sector that takes pieces and has room for it.\n" +
-			"If there is none, one is begun. A sector that is full is sealed by itself; to seal one that is not:\n" +
-			"hostnode sectors seal N. The host keeps a copy of the file, to mend a damaged sector.",
+			"If there is none, one is begun. A full sector is sealed automatically; to seal one that is not full:\n" +
+			"hostnode sectors seal N. The host keeps a copy of the file, to repair a damaged sector.",
 	}
 	cmd.RunE = asking(a, look, func(ctx context.Context, b api.Backend, args []string) (placed, error) {
 		path, err := filepath.Abs(args[0])
@@ -144,8 +144,8 @@ func (a *app) sectorsOrder(o ordering) *cobra.Command {
 	}
 	withBy(cmd, &order.By)
 	if o.warning != "" {
-		cmd.Long = o.short + ".\n" + o.warning + "\nWho orders it and why is recorded."
-		cmd.Flags().StringVar(&order.Reason, "reason", "", "`why`; it is recorded")
+		cmd.Long = o.short + ".\n" + o.warning + "\nThe record says who ordered it, and why."
+		cmd.Flags().StringVar(&order.Reason, "reason", "", "the `reason`, which is recorded")
 		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 		_ = cmd.MarkFlagRequired("reason") // There is such a flag.
 	}
@@ -192,7 +192,7 @@ func printOrdered(p *paper, answer api.Sector) error {
 func (a *app) sectorsFaults() *cobra.Command {
 	ask := func(ctx context.Context, b api.SectorReader) (api.SectorFaults, error) { return b.SectorFaults(ctx) }
 	return asAt(a, &cobra.Command{
-		Use: "faults", Short: "List the sectors with a fault that is not recovered", Args: cobra.NoArgs,
+		Use: "faults", Short: "List the sectors that are faulty and have not recovered", Args: cobra.NoArgs,
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.SectorFaults, error) {
 			return ask(ctx, b)
 		}, printFaults),

@@ -25,14 +25,15 @@ func newDemoSectorsCommand(load loader) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sectors [FILE]",
 		Short: "Seal a file into sectors, prove it for some days, and see what can go wrong",
-		Long: `Seal a file into sectors, real in every part: it is cut into pieces, a host in a second
-process writes them into four sectors, seals them with commd, precommits them on a
-development chain, draws their seeds, proves their seals, and then proves every day that
-it has the data. Its proofs show possession, not replication. One sector is damaged behind
-its back, found out by a challenge and mended from its pieces; the fault of one is declared
-by the operator, and recovers; one is terminated. Twice the host is killed in a step, and
-goes on from its events. Without FILE, 15 MiB of seeded data are made. Without --data-dir
-a directory is made and kept. A day is 40 blocks, which take some seconds.
+		Long: `Seal a file into sectors, in a demonstration in which every part is real: the file is cut
+into pieces; a host in a second process writes them into four sectors, seals them with
+commd, precommits them on a development chain, waits for their seeds, proves their seals,
+and then proves every day that it has the data. Its proofs show possession, not
+replication. The data of one sector is damaged, which a challenge finds, and repaired from
+its pieces; the operator declares a fault of another, which recovers; one is terminated.
+Twice the host is killed in a step, and goes on from its events. Without FILE, 15 MiB of
+data are generated. Without --data-dir a new directory is made, and kept. A day is 40
+blocks, which take some seconds.
 
 Exit code 0 means that all of it happened and the audit is clean.`,
 		Args: cobra.MaximumNArgs(1),
@@ -60,7 +61,7 @@ Exit code 0 means that all of it happened and the audit is clean.`,
 	}
 	config.AddFlags(cmd.Flags(), "dataDir", "quota", "account.keyFile", "prover.samples", "prover.maxDepth",
 		"prover.keysDir", "eventStore.url", "eventStore.passwordFile", "sectors.sealer")
-	cmd.Flags().IntVar(&o.Days, "days", 5, "days with proofs of each sector, at least")
+	cmd.Flags().IntVar(&o.Days, "days", 5, "least number of days with proofs of each sector")
 	cmd.Flags().BoolVar(&o.Crash, "crash", true, "kill the host twice in a step")
 	return cmd
 }

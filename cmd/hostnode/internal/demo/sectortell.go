@@ -32,7 +32,7 @@ func (s *sectorShow) tellSectors(
 	s.tellLedger(views)
 	p("\n== Audit ==")
 	s.tellAudit(report)
-	p("\n== Where it lies, and what looks at it ==")
+	p("\n== Where it is stored, and how to look at it ==")
 	one := fmt.Sprint(s.sectors[damaged])
 	s.tellPlaces("hostnode sectors list", "hostnode sectors status "+one, "hostnode sectors timeline "+one)
 	outcome := "all of it happened"

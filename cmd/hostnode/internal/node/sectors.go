@@ -230,7 +230,7 @@ func (n *Node) remoteSealer(s SectorOptions, o Options) (*sealer.RemoteSealer, e
 	n.callbacks = &http.Server{Handler: remote.Callbacks(), ReadTimeout: callbackTimeout, WriteTimeout: callbackTimeout}
 	go func() {
 		if err := n.callbacks.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			o.Log.Warnf("the outside prover cannot call back any more, and is asked now and then: %v", err)
+			o.Log.Warnf("the outside prover can no longer call back, and is asked from time to time: %v", err)
 		}
 	}()
 	return remote, nil
