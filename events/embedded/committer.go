@@ -24,6 +24,8 @@ const (
 	largeBytes = 1 << 20
 	// batchSlack is more than what a large batch has besides request.bytes.
 	batchSlack = 64 << 10
+	// maxPatience is the longest that a batch waits for further requests.
+	maxPatience = time.Millisecond
 )
 
 // committer is the state of the one goroutine that writes.
@@ -35,7 +37,11 @@ type committer struct {
 
 	batch   *pebble.Batch
 	waiting []*request // decided, to be answered after the sync
-	changed []*entry   // the heads that the batch changes
+	// answered is how many the last batch answered, took how long its sync took; see gather.
+	answered int
+	took     time.Duration
+	patience *time.Timer
+	changed  []*entry // the heads that the batch changes
 	// before has these heads as they were before the batch.
 	before map[string]head
 
@@ -47,7 +53,7 @@ type committer struct {
 func newCommitter(s *Store, last events.Position) *committer {
 	return &committer{
 		store: s, heads: newHeads(s.db, maxHeads), recent: newRecent(maxRecent), last: last,
-		batch: s.db.NewBatch(), before: map[string]head{},
+		batch: s.db.NewBatch(), before: map[string]head{}, patience: time.NewTimer(0),
 	}
 }
 
@@ -56,21 +62,10 @@ func newCommitter(s *Store, last events.Position) *committer {
 func (s *Store) commitAll(c *committer) {
 	defer close(s.over)
 	for first := range s.requests {
-		size := 0
-		for r, more := first, true; more; {
-			if r.take() {
-				size = c.accept(r, size)
-			}
-			if len(c.waiting) >= maxBatchRequests || size >= maxBatchBytes {
-				break
-			}
-			select {
-			case r, more = <-s.requests:
-			default:
-				more = false
-			}
-		}
+		c.gather(first)
+		begin := time.Now()
 		c.commit()
+		c.took = time.Since(begin)
 		// Let those who were answered run first: what they write next is then
 		// in the next batch, not in the one after it.
 		runtime.Gosched()
@@ -93,6 +88,39 @@ func (c *committer) accept(r *request, size int) int {
 	_ = c.batch.Close() // It is in pebble's hands, or the store has failed.
 	c.batch = usual
 	return 0
+}
+
+// gather takes what waits, and, for a part of the time that a sync takes, what those write next who were answered
+// last: they begin at about the same time, and whoever just misses a sync waits for two.
+func (c *committer) gather(first *request) {
+	size, most := 0, c.answered
+	c.answered = 0
+	var late <-chan time.Time
+	for r, more := first, true; more; {
+		if r.take() {
+			size = c.accept(r, size)
+		}
+		if len(c.waiting) >= maxBatchRequests || size >= maxBatchBytes {
+			return
+		}
+		select {
+		case r, more = <-c.store.requests:
+			continue
+		default:
+		}
+		if len(c.waiting) >= most {
+			return
+		}
+		if late == nil {
+			c.patience.Reset(min(c.took/4, maxPatience))
+			late = c.patience.C
+		}
+		select {
+		case r, more = <-c.store.requests:
+		case <-late:
+			return
+		}
+	}
 }
 
 // handle decides one request and queues it for its answer.
@@ -328,6 +356,7 @@ func (c *committer) commit() {
 		}
 		r.answer(err)
 	}
+	c.answered = len(c.waiting)
 	clear(c.waiting)
 	c.waiting = c.waiting[:0]
 	for _, e := range c.changed {
