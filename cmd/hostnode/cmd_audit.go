@@ -69,6 +69,10 @@ func printAudit(p *paper, r api.Audit) error {
 	p.line("%s: %s in %s, %s of which %d settled; %s, %s", verdict,
 		count(r.Events, "event"), count(r.Streams, "stream"), count(r.Report.Sales, "sale"), r.SalesFinished,
 		count(r.Errors, "error"), count(r.Warnings, "warning"))
+	if s := r.Sectors; s != nil {
+		p.line("sectors: %s; %d over; %s and deposits of %s base units are held for them", states(s.States), s.Over,
+			size(s.Bytes), grouped(s.Deposits))
+	}
 	if r.ContinuedFrom > 0 {
 		p.line("continued from log position %d", r.ContinuedFrom)
 	}

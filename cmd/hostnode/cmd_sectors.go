@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/prover/sealer"
 )
@@ -67,6 +68,17 @@ func printSectors(p *paper, s api.Sectors) error {
 	return nil
 }
 
+// states says how many sectors are in each state, in the order of a good life.
+func states(by map[string]uint64) string {
+	var counts []string
+	for _, state := range sector.States() {
+		if n := by[string(state)]; n > 0 {
+			counts = append(counts, strings.TrimSpace(fmt.Sprintf("%d %s", n, state)))
+		}
+	}
+	return strings.Join(counts, ", ")
+}
+
 // stateCounts says how many sectors are in each state.
 func stateCounts(all []projections.StateCount) string {
 	var counts []string
@@ -107,7 +119,7 @@ func waitsNow(s projections.Sector, now *api.SectorNow) string {
 func sectorWaits(s projections.Sector) string {
 	switch {
 	case s.Parked != "":
-		return "somebody: " + s.Parked
+		return fmt.Sprintf("somebody (%s): %s", strings.Join(s.Actions, ", "), s.Parked)
 	case !s.PausedUntil.IsZero():
 		return fmt.Sprintf("%s: %s", clock(s.PausedUntil), s.LastErr)
 	case s.Over:
@@ -148,9 +160,6 @@ func printSector(p *paper, answer api.Sector) error {
 	s := answer.Sector
 	p.line("Sector %d of %s", s.SectorNumber, s.Host)
 	p.line("%s since %s; waits for %s.", s.State, clock(s.Since), waitsNow(s, answer.Now))
-	if len(s.Actions) > 0 {
-		p.line("what can be done: %s", strings.Join(s.Actions, ", "))
-	}
 	p.line("")
 	rows := [][]string{
 		{"size", size(s.Size)},

@@ -56,11 +56,13 @@ type Report struct {
 	Events  uint64          `json:"events"`
 	Streams uint64          `json:"streams"`
 	// Sales counts attempts, SalesFinished those that are settled.
-	Sales         uint64    `json:"sales"`
-	SalesFinished uint64    `json:"salesFinished"`
-	Findings      []Finding `json:"findings"`
-	Errors        uint64    `json:"errors"`
-	Warnings      uint64    `json:"warnings"`
+	Sales         uint64 `json:"sales"`
+	SalesFinished uint64 `json:"salesFinished"`
+	// Sectors are those of all hosts; nil: there are none.
+	Sectors  *SectorTotals `json:"sectors,omitempty"`
+	Findings []Finding     `json:"findings"`
+	Errors   uint64        `json:"errors"`
+	Warnings uint64        `json:"warnings"`
 	// ChainCompared says that the tokens on chain were compared with the record.
 	ChainCompared bool `json:"chainCompared,omitempty"`
 	// ContinuedFrom is the position of the checkpoint from which the audit
@@ -341,6 +343,7 @@ func (a *auditor) atTheEnd() {
 		a.endOfSales(h)
 		a.endOfSectors(h)
 	}
+	a.countSectors()
 	a.endOfReceipts()
 	a.endOfViews()
 }

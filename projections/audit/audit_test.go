@@ -211,6 +211,9 @@ func TestARecordInOrderIsClean(t *testing.T) {
 	}
 	want := Report{
 		AsOf: report.AsOf, Events: uint64(report.AsOf), Streams: 9, Sales: 3, SalesFinished: 2,
+		Sectors: &SectorTotals{
+			States: map[string]uint64{"Packing": 1, "Removed": 1}, Over: 1, Bytes: 8292, Deposits: "5000",
+		},
 		Findings: []Finding{},
 	}
 	if diff := cmp.Diff(want, report); diff != "" {

@@ -144,7 +144,7 @@ var ruleTable = []RuleInfo{
 	{ReservationNotOpen, Error, "A reservation is released once."},
 	{ReservationUnreleased, Error, "A settled sale holds nothing."},
 	{SectorTransition, Error, "Each event of a sector is one that its state allows, and each step has the attempt " +
-		"and the key that follow."},
+		"and the key that follow, and space if it writes."},
 	{SectorIdentity, Error, "A sector is the one that its stream is named after."},
 	{SectorOwner, Error, "The ledger holds space and deposit for sectors that are in the record and asked for it."},
 	{SectorSpace, Error, "Ledger and sector say the same of its space, and of the deposit that came with it."},

@@ -102,6 +102,8 @@ func (l *sectorLife) forbidsStep(e *messages.SectorStepScheduled) string {
 		return fmt.Sprintf("attempt %d follows attempt %d of %s", e.GetAttempt(), attempt, step)
 	case e.GetKey() != fmt.Sprintf("%s:%d:%d", step, l.Number, e.GetAttempt()):
 		return "the key is not that of the attempt"
+	case writingSteps[step] && (!l.Opened || l.Released):
+		return step + " writes, and the sector holds no space"
 	}
 	return ""
 }
@@ -259,6 +261,36 @@ func (a *auditor) followBooks(h *host, p place, e capacity.Event) {
 		was, _ := h.Ledger.state.Sector(l.Number)
 		before, after := was.Deposit.AddSaturating(was.Lost), amount(e.GetHeld()).AddSaturating(amount(e.GetLost()))
 		l.Returned, l.Lost = l.Returned.AddSaturating(before.SubFloor(after)), amount(e.GetLost())
+	}
+}
+
+// SectorTotals is what a record has of sectors in the end.
+type SectorTotals struct {
+	// States counts them by state; Over are those of them that hold nothing any more, with nothing left to do.
+	States map[string]uint64 `json:"states"`
+	Over   uint64            `json:"over"`
+	// Bytes and Deposits are what the ledgers hold for them, of their quota and of the token, without ledgers with
+	// events that do not fit.
+	Bytes    events.Bytes `json:"bytes"`
+	Deposits string       `json:"deposits"`
+}
+
+// countSectors takes stock in the end.
+func (a *auditor) countSectors() {
+	all, deposits := SectorTotals{States: map[string]uint64{}}, events.Amount{}
+	for _, h := range a.hosts {
+		for _, l := range h.sectors {
+			if all.States[string(l.State)]++; l.State == removed && l.Released && l.Settled {
+				all.Over++
+			}
+		}
+		if !h.Ledger.Broken {
+			all.Bytes += h.Ledger.state.Book().Sectors
+			deposits = deposits.AddSaturating(h.Ledger.state.Deposits().Held)
+		}
+	}
+	if all.Deposits = deposits.String(); len(all.States) > 0 {
+		a.report.Sectors = &all
 	}
 }
 

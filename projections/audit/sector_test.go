@@ -71,6 +71,14 @@ func sectorBreaches() []breach {
 		{"a step of another state", SectorTransition, "SectorStepScheduled", func(r *record) {
 			change(r, -1, func(m *messages.SectorStepScheduled) { m.Step, m.Key = "Remove", "Remove:2:1" })
 		}},
+		{"a step writes before there is space", SectorTransition, "SectorStepScheduled", func(r *record) {
+			for i := range r.list { // The first step of the second sector.
+				if at := r.list[i]; at.Stream == sectorStream && at.Type == "SectorStepScheduled" {
+					r.forge(i, runs("Pack", 1, "Pack:2:1"))
+					return
+				}
+			}
+		}},
 		{"an attempt of a step is left out", SectorTransition, "SectorStepScheduled", func(r *record) {
 			change(r, -1, func(m *messages.SectorStepScheduled) { m.Attempt, m.Key = 2, "Pack:2:2" })
 		}},

@@ -174,3 +174,8 @@ var stepsOfState = map[sectorState][]string{
 var messageSteps = map[string]bool{
 	"SendPreCommit": true, "SendCommit": true, "DeclareFault": true, "DeclareRecovery": true, "Terminate": true,
 }
+
+// writingSteps write files, for which the ledger holds space first.
+var writingSteps = map[string]bool{
+	"AddPiece": true, "Pack": true, "PreCommit1": true, "PreCommit2": true, "Commit": true,
+}
