@@ -103,6 +103,18 @@ func refused(err error) error {
 	return err
 }
 
+// Progress implements demo.SectorHost. A host whose sectors do not answer yet cannot prove them.
+func (h sectorHostAPI) Progress(ctx context.Context) (demo.Progress, error) {
+	p, err := h.hostAPI.Progress(ctx)
+	if err != nil {
+		return p, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	_, err = h.client.Pieces(ctx)
+	return p, err
+}
+
 // Import implements demo.SectorHost.
 func (h sectorHostAPI) Import(ctx context.Context, file string) (events.SectorPiece, error) {
 	ctx, cancel := context.WithTimeout(ctx, longOrder)

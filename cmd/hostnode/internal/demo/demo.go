@@ -75,6 +75,9 @@ const (
 	// settleTime is how long chain time stands still after a start of the host,
 	// so that it has replayed its events and knows what it owes.
 	settleTime = 2 * time.Second
+	// readyTime is how long it does so after the host had nothing to do for the first time: the machine may be
+	// slow, and what the host owes is found part by part.
+	readyTime = time.Second
 	// stopPatience is how long the host may take to stop properly.
 	stopPatience = 30 * time.Second
 )

@@ -29,6 +29,7 @@ type contractLog struct {
 	firstDay uint64 // the proving period in which the demonstration began
 	messages int    // with proofs of possession
 	reward   *big.Int
+	paid     *big.Int // of what the contract owed
 	sectors  map[uint64]*onContract
 }
 
@@ -47,7 +48,7 @@ type missed struct{ day, days uint64 }
 func openContractLog(ctx context.Context, local *localchain.Chain) (*contractLog, error) {
 	c := &contractLog{
 		client: ethclient.NewClient(local.Attach()), contract: common.Address(local.SectorProvider),
-		next: local.Head().Number + 1, reward: new(big.Int), sectors: map[uint64]*onContract{},
+		next: local.Head().Number + 1, reward: new(big.Int), paid: new(big.Int), sectors: map[uint64]*onContract{},
 	}
 	abi := bindings.NewSectorProvider()
 	answer, err := c.ask(ctx, abi.PackConfiguration())
@@ -155,6 +156,11 @@ func (c *contractLog) hear(e contracts.SectorEvent) string {
 		s := c.of(e.Number)
 		s.recovered = append(s.recovered, c.day(e.Period))
 		return fmt.Sprintf("sector %d has recovered on day %d", e.Number, c.day(e.Period))
+	case *bindings.SectorProviderWithdrawn:
+		if e.Account == common.Address(c.account) {
+			c.paid.Add(c.paid, e.Amount)
+			return fmt.Sprintf("the host has withdrawn %s tokens", decimal(e.Amount, 6))
+		}
 	case *bindings.SectorProviderTerminated:
 		s := c.of(e.Number)
 		s.terminations++

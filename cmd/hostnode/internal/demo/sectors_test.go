@@ -101,7 +101,7 @@ func TestDamageIsATenth(t *testing.T) {
 }
 
 func TestWhatTheContractSaysIsCounted(t *testing.T) {
-	c := &contractLog{firstDay: 6, reward: new(big.Int), sectors: map[uint64]*onContract{}}
+	c := &contractLog{firstDay: 6, reward: new(big.Int), paid: new(big.Int), sectors: map[uint64]*onContract{}}
 	fee := big.NewInt(2e17)
 	for _, e := range []contracts.SectorEvent{
 		&bindings.SectorProviderPreCommitted{Number: 1}, &bindings.SectorProviderSeedPinned{Number: 1},
@@ -113,9 +113,10 @@ func TestWhatTheContractSaysIsCounted(t *testing.T) {
 		&bindings.SectorProviderRecoveryDeclared{Number: 1, Period: 12},
 		&bindings.SectorProviderRecovered{Number: 1, Period: 12},
 		&bindings.SectorProviderTerminated{Number: 1, Fee: fee, Returned: fee},
+		&bindings.SectorProviderWithdrawn{Amount: fee},
 	} {
 		sentence := c.hear(e)
-		if news := len(c.sectors) > 0 && strings.Contains(sentence, "sector"); !news && sentence != "" {
+		if sentence != "" && !strings.Contains(sentence, "sector") && !strings.Contains(sentence, "withdrawn 0.2") {
 			t.Errorf("%T is told so: %s", e, sentence)
 		}
 	}
@@ -126,8 +127,11 @@ func TestWhatTheContractSaysIsCounted(t *testing.T) {
 	opts := cmp.Options{
 		cmp.AllowUnexported(onContract{}, missed{}), cmp.Comparer(func(a, b *big.Int) bool { return a.Cmp(b) == 0 }),
 	}
-	if diff := cmp.Diff(&want, c.sectors[1], opts); diff != "" || c.messages != 2 || c.reward.Int64() != 11 {
-		t.Errorf("%d messages, reward %s, sector 1 (-want +got):\n%s", c.messages, c.reward, diff)
+	if diff := cmp.Diff(&want, c.sectors[1], opts); diff != "" {
+		t.Errorf("sector 1 (-want +got):\n%s", diff)
+	}
+	if c.messages != 2 || c.reward.Int64() != 11 || c.paid.Cmp(fee) != 0 {
+		t.Errorf("%d messages, reward %s, %s paid", c.messages, c.reward, c.paid)
 	}
 	if got := days(c.daysProven(1)); got != "days 2 and 4" {
 		t.Errorf("proven on %s", got)

@@ -33,7 +33,8 @@ type SectorSummary struct {
 	Damage            Damage  `json:"damage"`
 	Kills             []Kill  `json:"kills"`
 	Reward            string  `json:"reward"`
-	Owed              string  `json:"owed"` // by the contract: rewards, and what is returned of deposits
+	Withdrawn         string  `json:"withdrawn"` // rewards, and what is returned of deposits
+	Owed              string  `json:"owed"`      // the same, still with the contract
 	HostBalanceBefore string  `json:"hostBalanceBefore"`
 	HostBalanceAfter  string  `json:"hostBalanceAfter"`
 	AuditFindings     int     `json:"auditFindings"`
@@ -91,6 +92,7 @@ func (s *sectorShow) summarize(ctx context.Context) (SectorSummary, error) {
 	sum := SectorSummary{
 		Proves: "possession", Provider: s.account.String(), Days: s.contract.dayOf(s.local.Head().Number),
 		Damage: s.damage, Messages: s.contract.messages, Reward: s.contract.reward.String(),
+		Withdrawn:         s.contract.paid.String(),
 		HostBalanceBefore: s.before.String(), AuditFindings: len(report.Findings), Events: report.Events,
 		DataDir: s.dir.Root,
 	}

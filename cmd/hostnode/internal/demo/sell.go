@@ -56,13 +56,26 @@ func (s *show) hosts(
 	s.display.say("Host: process %d, account %s", s.host.pid(), s.account)
 	pacing := make(chan error, 1)
 	go func() {
-		pacing <- s.local.Run(ctx, pacer(s.local, func(ctx context.Context) (Progress, error) {
-			p, err := progress(ctx)
-			p.Working = p.Working || time.Since(*s.started.Load()) < settleTime
-			return p, err
-		}))
+		pacing <- s.local.Run(ctx, pacer(s.local, s.settled(progress)))
 	}()
 	return pacing, nil
+}
+
+// settled is the host's progress; a host that was started works until it has settled.
+func (s *show) settled(progress func(context.Context) (Progress, error)) func(context.Context) (Progress, error) {
+	var of *time.Time   // when that host was started
+	var ready time.Time // when it had nothing to do for the first time
+	return func(ctx context.Context) (Progress, error) {
+		if started := s.started.Load(); started != of {
+			of, ready = started, time.Time{}
+		}
+		p, err := progress(ctx)
+		if ready.IsZero() && err == nil && !p.Working {
+			ready = time.Now()
+		}
+		p.Working = p.Working || time.Since(*of) < settleTime || ready.IsZero() || time.Since(ready) < readyTime
+		return p, err
+	}
 }
 
 func (s *show) stopHost(ctx context.Context) error {
