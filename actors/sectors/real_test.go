@@ -175,13 +175,13 @@ func TestASectorWhosePieceIsLostStaysFaultyAndSaysWhy(t *testing.T) {
 // What is damaged between the precommit and the end of sealing is repaired in the step that finds it: the deposit is at
 // stake, and no fault has to be declared.
 func TestASectorThatIsDamagedBeforeItIsProvenIsRepaired(t *testing.T) {
-	for name, harm := range map[string]func(r *real){
-		"its data":  func(r *real) { r.damage(events.SectorUnsealed, flipped) },
-		"all of it": func(r *real) { _ = r.disk.RemoveSector(ref(1)) },
+	for name, harm := range map[string]func(r *realHost){
+		"its data":  func(r *realHost) { r.damage(events.SectorUnsealed, flipped) },
+		"all of it": func(r *realHost) { _ = r.disk.RemoveSector(ref(1)) },
 	} {
 		for _, call := range []string{"after PreCommit", "after Commit"} {
 			t.Run(name+" "+call, func(t *testing.T) {
-				inReality(t, func(r *real) {
+				inReality(t, func(r *realHost) {
 					harmed := false
 					r.world.point = func(name string) error {
 						if name == call && !harmed {
