@@ -20,8 +20,10 @@ func (h *host) terminated() {
 // paid says whether what was paid and what is owed still is what it should be, and sent so often.
 func (h *host) paid(paid, owed uint64, sent int) {
 	h.t.Helper()
-	if w := h.world; w.paid != events.NewAmount(paid) || w.owed != events.NewAmount(owed) || w.effects["Withdraw 0"] != sent {
-		h.t.Errorf("paid %s, owed %s, in %d messages; want %d, %d, %d", w.paid, w.owed, w.effects["Withdraw 0"], paid, owed, sent)
+	w := h.world
+	if w.paid != events.NewAmount(paid) || w.owed != events.NewAmount(owed) || w.effects["Withdraw 0"] != sent {
+		h.t.Errorf("paid %s, owed %s, in %d messages; want %d, %d, %d", w.paid, w.owed, w.effects["Withdraw 0"],
+			paid, owed, sent)
 	}
 }
 

@@ -293,7 +293,8 @@ func sectorRows(s *api.SectorSummary) [][]string {
 	}
 	rows = append(rows, []string{"  deposits", grouped(s.Deposit) + " base units at stake"})
 	if s.Owed != "" && s.Owed != "0" {
-		rows = append(rows, []string{"  owed", grouped(s.Owed) + " base units that the contract owes, withdrawn from time to time"})
+		rows = append(rows, []string{"  owed", grouped(s.Owed) +
+			" base units that the contract owes, withdrawn from time to time"})
 	}
 	return rows
 }

@@ -55,7 +55,8 @@ var sectorKinds = []kind{
 		"Import the file first: `hostnode sectors add-piece FILE` does.",
 	},
 	{
-		"piece-needed", http.StatusConflict, errPieceNeeded, "Sectors that are not over have the piece; damage is mended from it.",
+		"piece-needed", http.StatusConflict, errPieceNeeded,
+		"Sectors that are not over have the piece; damage is mended from it.",
 		"Wait until they are over, or end them: `hostnode sectors terminate N --reason WHY`.",
 	},
 	{
