@@ -130,7 +130,7 @@ func BenchmarkStart10kSectors(b *testing.B) {
 		rt := shell.NewRuntime(context.Background(), shelltest.QuietLog())
 		base := &shell.Base{
 			RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Store: c, Codec: codec, Me: me, Epoch: 1, Node: "b",
-			Record:     shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoYield),
+			StoreWatch: shell.NewStoreWatch(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoYield),
 			RetryAfter: time.Second, RetryMost: time.Minute, SnapshotEvery: -1, Yield: shelltest.NoYield,
 			Savers: map[string]shell.Saver{},
 		}
