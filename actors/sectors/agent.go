@@ -28,6 +28,7 @@ type Agent struct {
 
 	journal *shell.Journal[sector.Info, sector.Command, sector.Event]
 	running *work
+	held    []order // that wait; see keepsBooks
 	seen    *sighting
 	// from is the block of the newest receipt: older answers of the chain are ignored.
 	from atomic.Uint64
@@ -121,6 +122,15 @@ func (s *Agent) Panicked() {
 
 // Receive handles a message.
 func (s *Agent) Receive(a *shell.Turn, msg any) {
+	s.receive(a, msg)
+	for len(s.held) > 0 && !s.keepsBooks() {
+		m := s.held[0]
+		s.held = s.held[1:]
+		s.onOrder(a, m)
+	}
+}
+
+func (s *Agent) receive(a *shell.Turn, msg any) {
 	if s.journal.Handle(a, msg) {
 		return
 	}
@@ -144,7 +154,7 @@ func (s *Agent) Receive(a *shell.Turn, msg any) {
 			News: s.news(), Event: &messages.SectorFaulty{At: events.TimeToMessage(s.Clock.Now()), Reason: m.reason},
 		}, "look", func(error, []sector.Event) {})
 	case order:
-		s.onOrder(a, m)
+		s.held = append(s.held, m)
 	}
 }
 
@@ -158,6 +168,18 @@ func (s *Agent) news() sector.News {
 
 func (s *Agent) submit(a *shell.Turn, cmd sector.Command, cause string, reply func(error, []sector.Event)) {
 	s.journal.Submit(a, cmd, cause, func(r shell.Result[sector.Info, sector.Event]) { reply(r.Err, r.Events) })
+}
+
+// books are the steps that tell the ledger, and then the record.
+var books = map[sector.Step]bool{
+	sector.StepOpenSpace: true, sector.StepReleaseScratch: true, sector.StepReleaseSpace: true,
+}
+
+// keepsBooks reports whether such a step runs. It is short, and orders wait for its end: after one that
+// came between, the ledger and the record had different space.
+func (s *Agent) keepsBooks() bool {
+	w := s.running
+	return w != nil && books[w.effect.Step] && (!w.idle || w.reporting)
 }
 
 // onOrder carries out an operator's order, and answers when it is in the record.
