@@ -126,7 +126,7 @@ func sealWithKills(t *testing.T, file string, least, most int) {
 			len(sum.Kills), len(within), least)
 	}
 	for _, r := range sum.Sectors {
-		if r.DaysMissed > 0 {
+		if r.DaysMissed > 0 && len(r.DeclaredFrom) == 0 { // A fault that is found in a window may cost that one.
 			t.Errorf("sector %d (%s) missed %d days", r.Sector, r.Role, r.DaysMissed)
 		}
 		for _, step := range r.Steps {
