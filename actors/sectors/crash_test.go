@@ -102,7 +102,8 @@ func TestACureAndAnEndGoOnAfterACrashAtEachPoint(t *testing.T) {
 		"cure": {
 			func(h *host) { h.world.damaged[1] = true },
 			func(h *host) bool { return h.count(1, "SectorRecovered") > 0 },
-			[]string{"PreCommit", "Commit", "DeclareFaults", "DeclareRecoveries"}, 30,
+			[]string{"PreCommit", "Commit", "DeclareFaults", "DeclareRecoveries"},
+			30,
 		},
 		"end": {
 			func(h *host) {
@@ -112,7 +113,8 @@ func TestACureAndAnEndGoOnAfterACrashAtEachPoint(t *testing.T) {
 				}
 			},
 			func(h *host) bool { return h.info(1).Over() },
-			[]string{"PreCommit", "Commit", "Terminate"}, 30,
+			[]string{"PreCommit", "Commit", "Terminate"},
+			30,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

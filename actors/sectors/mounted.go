@@ -37,6 +37,7 @@ func (r *room) mounted(all map[uint64]sector.Info) error {
 	}
 	const most = 5
 	return fmt.Errorf("the record has %d sectors with data (the first are %v), and no file of them is there: "+
-		"mount their disk, or correct sectors.directory, and start the host again; if they are lost, set sectors.filesLost",
+		"mount their disk, or correct sectors.directory, and start the host again; "+
+		"if they are lost, set sectors.filesLost",
 		len(numbers), numbers[:min(len(numbers), most)])
 }

@@ -61,7 +61,7 @@ func (s *Sectors) onWithdrawn(m withdrawn) {
 		s.Log.Warnf("what the contract of sectors owes was not withdrawn; it is asked again in %d blocks: %v",
 			s.WithdrawEvery, m.err)
 	case !m.receipt.TxHash.Zero():
-		s.Log.WithField("tx", m.receipt.TxHash.String()).Infof("withdrew %s base units that the contract of sectors owed",
-			m.owed)
+		s.Log.WithField("tx", m.receipt.TxHash.String()).Infof(
+			"withdrew %s base units that the contract of sectors owed", m.owed)
 	}
 }

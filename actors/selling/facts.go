@@ -36,9 +36,8 @@ func (s *Agent) askChain(ctx context.Context, st sale.State) (sale.Command, erro
 	}
 	s.ours.Store(facts.Host == s.Me && facts.SlotState == events.SlotFilled)
 	report := sale.ReportChain{Facts: facts, Me: s.Me, FinalBlocks: s.FinalBlocks}
-	report.Fill, err = chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (sale.FillStatus, error) {
-		return s.fillStatus(ctx, st, facts)
-	})
+	ask := func(ctx context.Context) (sale.FillStatus, error) { return s.fillStatus(ctx, st, facts) }
+	report.Fill, err = chainview.Patiently(ctx, s.Base, s.Patience(), ask)
 	if err != nil {
 		return nil, fmt.Errorf("ask the chain about the block of the fill: %w", err)
 	}

@@ -46,7 +46,8 @@ func TestASectorsSpaceIsRefusedOrHeldOnce(t *testing.T) {
 		{"the same again", []Command{holdFew}, holdFew, nil},
 		{"other space", []Command{holdFew}, other, ErrHeld},
 		{"scratch space once more, and there is none", []Command{
-			Hold{Sector: 1, Space: Space{Sealed: 10, Scratch: 9}}, ReleasePart{start, 1, PartScratch},
+			Hold{Sector: 1, Space: Space{Sealed: 10, Scratch: 9}},
+			ReleasePart{start, 1, PartScratch},
 			Hold{Sector: 2, Space: Space{Sealed: 90}},
 		}, Hold{Sector: 1, Space: Space{Sealed: 10, Scratch: 9}}, &space},
 		{"after the end", ended, holdFew, ErrEnded},

@@ -80,7 +80,8 @@ func checkStart(number uint64, size events.Bytes) error {
 		return fmt.Errorf("%w: sectors are counted from 1", ErrImpossible)
 	}
 	if !power(size) || size < MinSize || size > MaxSize {
-		return fmt.Errorf("%w: a sector of %d bytes, want a power of two from %d to %d", ErrSize, size, MinSize, MaxSize)
+		return fmt.Errorf("%w: a sector of %d bytes, want a power of two from %d to %d",
+			ErrSize, size, MinSize, MaxSize)
 	}
 	return nil
 }

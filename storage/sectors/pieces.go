@@ -180,7 +180,8 @@ func (p *Pieces) List() (all []events.SectorPiece, err error) {
 			return nil, fmt.Errorf("list the pieces: %w", err)
 		}
 		if _, ok := p.path(e.Name()); ok && info.Mode().IsRegular() { // Others are half written, or are not ours.
-			all = append(all, events.SectorPiece{CID: e.Name(), Payload: events.Bytes(info.Size())}) //nolint:gosec // A size.
+			payload := events.Bytes(info.Size()) //nolint:gosec // A size.
+			all = append(all, events.SectorPiece{CID: e.Name(), Payload: payload})
 		}
 	}
 	return all, nil

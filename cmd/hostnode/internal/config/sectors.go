@@ -141,7 +141,8 @@ func (c Config) checkSectors() error {
 			"not an amount; write a whole number of the token's base units")
 	}
 	if _, err := c.WithdrawMin(); err != nil {
-		return refuse("sectors.withdrawMin", s.WithdrawMin, "not an amount; write a whole number of the token's base units")
+		return refuse("sectors.withdrawMin", s.WithdrawMin,
+			"not an amount; write a whole number of the token's base units")
 	}
 	return nil
 }

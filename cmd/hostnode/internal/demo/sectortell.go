@@ -154,7 +154,8 @@ func (s *sectorShow) tellDeposits(sum SectorSummary) {
 	}
 	_ = w.Flush()
 	after := events.Must(events.ParseAmount(sum.HostBalanceAfter))
-	fmt.Fprintf(s.Out, "Proofs earned %s. Of rewards and returned deposits the host has withdrawn %s, and is owed %s.\n",
+	fmt.Fprintf(s.Out, "Proofs earned %s. Of rewards and returned deposits the host has withdrawn %s, and is "+
+		"owed %s.\n",
 		amount(sum.Reward), amount(sum.Withdrawn), amount(sum.Owed))
 	fmt.Fprintf(s.Out, "The host held %s before and %s after: %s.\n",
 		tokens(s.before), tokens(after), signed(s.before, after))
