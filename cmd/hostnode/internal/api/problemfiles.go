@@ -43,7 +43,7 @@ var fileKinds = []kind{
 	},
 	{
 		"demo-refused", http.StatusConflict, ErrDemoRefused,
-		"The host refused the availability of the demonstration.", "Raise --quota, or use another --data-dir.",
+		"The host refused what the demonstration wants.", "Raise --quota, or use another --data-dir.",
 	},
 	{
 		"demo-stopped", http.StatusConflict, ErrDemoStopped, "The demonstration was stopped.",

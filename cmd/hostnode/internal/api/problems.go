@@ -45,8 +45,8 @@ var (
 	ErrFile = errors.New("the file cannot be read")
 	// ErrDemoOptions: the demonstration cannot be run with these options.
 	ErrDemoOptions = errors.New("the demonstration cannot be run like this")
-	// ErrDemoRefused: the host does not take the offer.
-	ErrDemoRefused = errors.New("the host refuses the availability")
+	// ErrDemoRefused: the host does not take an offer or an order.
+	ErrDemoRefused = errors.New("the host refuses what the demonstration wants")
 	// ErrDemoNotPaid: not all slots were sold and paid.
 	ErrDemoNotPaid = errors.New("the payout did not arrive for every slot")
 	// ErrDemoIncomplete: not all that is shown of sectors happened.

@@ -166,6 +166,7 @@ func (s *sectorShow) beginAll(ctx context.Context) error {
 		}
 		s.sectors = append(s.sectors, n)
 		s.display.is(n, "Empty")
+		room := s.size
 		for _, file := range s.files[role*piecesOfEach : (role+1)*piecesOfEach] {
 			piece, err := s.operator.Import(ctx, file)
 			if err != nil {
@@ -174,6 +175,10 @@ func (s *sectorShow) beginAll(ctx context.Context) error {
 			if err := s.operator.Add(ctx, n, piece); err != nil {
 				return fmt.Errorf("add piece %s to sector %d: %w", piece.CID, n, err)
 			}
+			room -= min(room, piece.Size)
+		}
+		if room == 0 { // A full one is packed without a word, maybe already.
+			continue
 		}
 		if err := s.operator.Seal(ctx, n); err != nil {
 			return fmt.Errorf("seal sector %d: %w", n, err)
