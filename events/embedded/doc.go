@@ -10,8 +10,9 @@
 // callers, move the readers' limit forward and wake the subscribers. So 64
 // writers share one sync. For those who were answered together it waits a little,
 // a quarter of a sync at most, because they are likely to write together again.
-// Nobody ever reads an event that a power cut could take back: pebble shows a batch before it is synced, but our readers stop at
-// the last position that is known to be synced, and see the heads of streams as
+// Nobody ever reads an event that a power cut could take back: pebble shows a batch
+// before it is synced, but our readers stop at the last position that is known to
+// be synced, and see the heads of streams as
 // they were before the batch (durable.go).
 //
 // # What is stored
