@@ -70,7 +70,7 @@ func (h *host) spawn(n uint64) (shell.Ref, *agent) {
 			Empty:  func() sector.Info { return sector.New(sector.Policy{}) },
 			Decide: sector.Decide, Evolve: sector.Evolve,
 		},
-		Stream: events.SectorStream(provider, n), Store: h.store, Codec: h.base.Codec, Record: h.base.Record,
+		Stream: events.SectorStream(provider, n), Store: h.store, Codec: h.base.Codec, StoreWatch: h.base.StoreWatch,
 		Meta: func(sector.Info, sector.Event) events.Metadata { return h.base.Metadata(correlation) },
 		OnDurable: func(_ *shell.Turn, fresh []sector.Event) {
 			if len(fresh) == 0 {
