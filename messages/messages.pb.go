@@ -7330,7 +7330,8 @@ type BlocksScanned struct {
 	Hash   string                 `protobuf:"bytes,2,opt,name=hash,proto3" json:"hash,omitempty"`
 	Time   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
 	// genesis is the hash of the chain's first block. Two chains may have one id, and their
-	// contracts one address; so the first of a stream has it. Older records have none.
+	// contracts one address; so each scan names it, unless the start could not make sure that the
+	// stream is of this chain. Records of older builds have it in their first scan only, or nowhere.
 	Genesis       *string `protobuf:"bytes,4,opt,name=genesis,proto3,oneof" json:"genesis,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
