@@ -145,7 +145,7 @@ type ProviderChain interface {
 	// much came back, and how much all precommits of that number have lost. ErrTooEarly while the
 	// sector is not over.
 	Settle(ctx context.Context, key string, number uint64) (events.SectorSettlement, error)
-	// Owed is what the contract owes the account: returned deposits and rewards that were not withdrawn yet.
+	// Owed returns the returned deposits and rewards that the contract owes the account.
 	Owed(ctx context.Context) (events.Amount, error)
 	// Withdraw pays the account what the contract owes it. It succeeds when nothing is owed.
 	Withdraw(ctx context.Context, key string) (events.Receipt, error)

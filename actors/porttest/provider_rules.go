@@ -205,7 +205,7 @@ func voidPreCommit(p *provided) {
 	if !p.sector(3).PreCommitted {
 		p.Fatal("it cannot be precommitted again")
 	}
-	// The second void one costs as much, and what became of it says what both have cost.
+	// The second void one costs as much, and its outcome says what both have cost.
 	p.mineTo(p.sector(3).SeedEpoch + p.config.SeedValid + 1)
 	whole := p.config.Deposit(providedSize)
 	fee := whole.MulSaturating(void).Div(10_000)

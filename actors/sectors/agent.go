@@ -28,7 +28,7 @@ type Agent struct {
 
 	journal *shell.Journal[sector.Info, sector.Command, sector.Event]
 	running *work
-	held    []order // that wait; see keepsBooks
+	held    []order // waiting; see keepsBooks
 	seen    *sighting
 	// from is the block of the newest receipt: older answers of the chain are ignored.
 	from atomic.Uint64
@@ -170,13 +170,13 @@ func (s *Agent) submit(a *shell.Turn, cmd sector.Command, cause string, reply fu
 	s.journal.Submit(a, cmd, cause, func(r shell.Result[sector.Info, sector.Event]) { reply(r.Err, r.Events) })
 }
 
-// books are the steps that tell the ledger, and then the record.
+// books are the steps that first tell the ledger, and then append.
 var books = map[sector.Step]bool{
 	sector.StepOpenSpace: true, sector.StepReleaseScratch: true, sector.StepReleaseSpace: true,
 }
 
-// keepsBooks reports whether such a step runs. It is short, and orders wait for its end: after one that
-// came between, the ledger and the record had different space.
+// keepsBooks reports whether such a step runs. It is short, and orders wait for its end: after an order
+// in between, the ledger and the record would disagree about the space.
 func (s *Agent) keepsBooks() bool {
 	w := s.running
 	return w != nil && books[w.effect.Step] && (!w.idle || w.reporting)

@@ -60,8 +60,8 @@ func TestAPieceThatCannotBeInASectorIsRefused(t *testing.T) {
 	}
 }
 
-// Bytes that are not those of the commitment, too few or too many: it is said which piece, and when the source has
-// the right ones, it goes on with all that was there.
+// Bytes that do not match the commitment, too few or too many: the error names the piece, and once the source has
+// the right ones, the sector goes on with everything that it had.
 func TestBytesThatAreNotThoseOfThePiece(t *testing.T) {
 	for name, change := range map[string]func([]byte) []byte{
 		"other":    func(b []byte) []byte { return flipped(bytes.Clone(b)) },
@@ -112,8 +112,8 @@ var everyStep = map[string]sector.State{
 	"Commit": sector.Committing, "Finalize": sector.FinalizeSector, "Restore": sector.FaultedFinal, "Remove": sector.Removing,
 }
 
-// throughLife leads a sector through all steps. What is to be in the way of one is there from the begin, and
-// is taken away when it was met.
+// throughLife leads a sector through all steps. An obstacle to one of them is there from the beginning, and
+// is taken away once it was met.
 func throughLife(h *host, met func(n uint64) bool, away func()) {
 	h.world.cfg.CommitDue = 5000
 	n := h.create()
@@ -199,7 +199,7 @@ func TestASealerThatIsGoneForAnHourInEachStep(t *testing.T) {
 	}
 }
 
-// While it is gone windows are missed; then the sector recovers.
+// While it is gone, windows are missed; then the sector recovers.
 func TestAProverThatIsGoneForAnHourMissesItsWindowsAndRecovers(t *testing.T) {
 	inTime(t, func(h *host) {
 		n := h.create(piece("a"))
@@ -237,7 +237,7 @@ func TestAStateThatDoesNotExistIsForcedOnNobody(t *testing.T) {
 	})
 }
 
-// A reorganisation that forgets a precommit, or puts it back before its seed, in each state that waits for the chain.
+// A reorganisation drops a precommit, or moves it to before its seed, in each state that waits for the chain.
 func TestAChainThatForgetsAPrecommit(t *testing.T) {
 	for _, at := range []sector.State{sector.WaitSeed, sector.Committing, sector.CommitWait, sector.FinalizeSector} {
 		t.Run(string(at), func(t *testing.T) {

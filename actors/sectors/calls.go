@@ -61,8 +61,8 @@ func (r *room) limit(step sector.Step) time.Duration {
 	return r.StepLimit
 }
 
-// place is where a call waits for its turn: in a pool, if there is one, by a time. When it is
-// cancelled it has a short time to end. Leave is called when it has ended.
+// place is where a call waits until it may run: in a pool, if there is one, with a deadline. When it
+// is cancelled, it has a short time to end. Leave is called when it has ended.
 type place struct {
 	pool   *shell.Pool
 	by     time.Time

@@ -13,8 +13,8 @@ import (
 	"github.com/hostnode/hostnode/events/sector"
 )
 
-// A call that hangs is a failure of its own sector after its limit, and takes no other sector's
-// place, whether it notices its cancellation or not.
+// A call that hangs counts, after its limit, as a failure of its own sector, and takes no other
+// sector's place, whether it notices its cancellation or not.
 func TestACallThatHangsGivesItsPlaceAway(t *testing.T) {
 	for name, deaf := range map[string]bool{"and hears": false, "and hears nothing": true} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestAChallengeThatHearsNothingDoesNotCostTheOthers(t *testing.T) {
 	})
 }
 
-// Messages that are on their way for hours, of whatever kind, do not keep proofs from being sent.
+// Messages that take hours, of whatever kind, do not keep proofs from being sent.
 func TestMessagesThatHangDoNotHoldUpProofs(t *testing.T) {
 	for kind, begin := range map[string]func(h *host){
 		"PreCommit": func(h *host) { h.create(piece("b")) },

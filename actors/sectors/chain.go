@@ -207,7 +207,7 @@ func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held even
 	if by := got.Receipt.TxHash; !by.Zero() {
 		settled.Message = proto.String(by.String())
 	}
-	// An order, or a crash, may come after the ledger was told and before the record was.
+	// An order, or a crash, may come after the ledger was told and before the event is appended.
 	had := st.Deposit.AddSaturating(st.Lost)
 	one, known, err := s.inLedger(ctx, st.Number)
 	if err != nil {
@@ -227,7 +227,7 @@ func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held even
 	})
 }
 
-// most is what a sector may have put down in all: each precommit that was void cost a part of its deposit.
+// most is the most that a sector may have deposited in all: each void precommit cost a part of its deposit.
 func most(st sector.Info) events.Amount {
 	return st.Deposit.MulSaturating(uint64(max(1, st.Attempts[sector.StepSendPreCommit])))
 }

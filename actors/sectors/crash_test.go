@@ -90,8 +90,8 @@ func crashAt(t *testing.T, at int) (points int) {
 	return points
 }
 
-// The same of a fault and its end: the host ends before and after each call and each append from the damage to the
-// recovery, and of a termination to its end.
+// The same for a fault and a termination: the host crashes before and after each call and each append from the damage
+// to the recovery, and from the order to the end of the sector.
 func TestACureAndAnEndGoOnAfterACrashAtEachPoint(t *testing.T) {
 	for name, story := range map[string]struct {
 		begin func(h *host)
@@ -155,7 +155,7 @@ func TestACureAndAnEndGoOnAfterACrashAtEachPoint(t *testing.T) {
 	}
 }
 
-// crashAt ends the host at the n-th point from now, counts them, and says which it was.
+// crashAt ends the host at the n-th point from now, counts the points, and names the one it was.
 func (h *host) crashAt(n int, points *int) (where *string) {
 	var mu sync.Mutex
 	where = new(string)

@@ -294,7 +294,7 @@ func TestAVoidPrecommitIsCountedOnce(t *testing.T) {
 	})
 }
 
-// Whoever sends messages is told by when the proofs of the open window must be mined, and when they are.
+// The sender of messages is told by when the proofs of the open window must be mined, and when they are mined.
 func TestProofsThatAreDueAreAnnounced(t *testing.T) {
 	inTime(t, func(h *host) {
 		h.create(piece("a"))

@@ -22,9 +22,9 @@ func haveFiles(all map[uint64]sector.Info) (numbers []uint64) {
 	return numbers
 }
 
-// mounted returns an error when sectors have data by the record, and the files of not a single one are there: the
-// disk is not mounted, or the settings name another directory. Nothing may be done then: all sectors would be
-// reported faulty, and their pieces written to the wrong disk.
+// mounted returns an error when sectors have data by the record, and not one of them has its files: the disk is
+// not mounted, or the settings name another directory. Nothing may be done then: all sectors would be reported
+// faulty, and their pieces written to the wrong disk.
 func (r *room) mounted(all map[uint64]sector.Info) error {
 	numbers := haveFiles(all)
 	if len(numbers) == 0 || r.FilesLost {

@@ -35,7 +35,7 @@ func (r *realHost) Open(_ context.Context, p events.SectorPiece) (io.ReadCloser,
 	return io.NopCloser(bytes.NewReader(b)), nil
 }
 
-// piece is one of so many bytes, all of which the source has.
+// piece returns a piece of so many bytes that the source has.
 func (r *realHost) piece(name string, n int) events.SectorPiece {
 	r.t.Helper()
 	data := []byte(strings.Repeat(name+" ", n/(len(name)+1)+1))[:n]
@@ -87,8 +87,8 @@ func inReality(t *testing.T, story func(r *realHost)) {
 	})
 }
 
-// What is damaged is found by the next challenge, declared, made sound again from the pieces, with the commitments
-// that it had, and proven. A tree is only built anew: the data is there, and no fault is declared.
+// Damage is found by the next challenge, declared as a fault, and repaired from the pieces, with the same commitments;
+// then the sector is proven. A damaged tree is only rebuilt: the data is there, and no fault is declared.
 func TestADamagedSectorIsCured(t *testing.T) {
 	for name, c := range map[string]struct {
 		harm  func(r *realHost)
@@ -142,7 +142,7 @@ func TestADamagedSectorIsCured(t *testing.T) {
 	}
 }
 
-// When its piece is gone as well, the fault stays, it is said why, and nothing is forgotten.
+// If the piece is gone as well, the fault stays, with its reason, and nothing is forgotten.
 func TestASectorWhosePieceIsLostStaysFaultyAndSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct {
 		lose func(r *realHost, cid string)
@@ -172,8 +172,8 @@ func TestASectorWhosePieceIsLostStaysFaultyAndSaysWhy(t *testing.T) {
 	}
 }
 
-// What is damaged between the precommit and the end of sealing is repaired in the step that finds it: the deposit is at
-// stake, and no fault has to be declared.
+// Damage between the precommit and the end of sealing is repaired in the step that finds it: the deposit is at stake,
+// and no fault has to be declared.
 func TestASectorThatIsDamagedBeforeItIsProvenIsRepaired(t *testing.T) {
 	for name, harm := range map[string]func(r *realHost){
 		"its data":  func(r *realHost) { r.damage(events.SectorUnsealed, flipped) },

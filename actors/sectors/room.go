@@ -78,7 +78,7 @@ type Settings struct {
 	ChallengeLimit time.Duration
 	// QuarantineRetry is how long a sector that cannot be run is left alone, default 1 h.
 	QuarantineRetry time.Duration
-	// FilesLost says that it is known when the files of all sectors are gone. Without it nothing is done then.
+	// FilesLost: the operator knows that the files of all sectors are gone. Without it nothing is done then.
 	FilesLost bool
 	// Quota is what the host may use in all, and MaxDeposits bounds all deposits together;
 	// nil: nothing does.
@@ -210,7 +210,7 @@ func newRoom(d Deps) *room {
 		ctx: ctx, end: end,
 		Deps: d, challenges: shell.NewPool("sector challenges", d.Challenges),
 		transactions: shell.NewPool("sector transactions", d.Transactions),
-		proofs:       shell.NewPool("sector proofs", d.Transactions), // Nothing stands before them.
+		proofs:       shell.NewPool("sector proofs", d.Transactions), // Nothing is sent before them.
 		reads:        shell.NewPool("sector reads", d.Reads),
 	}
 	pack, disk := shell.NewPool("sector packing", d.Pack), shell.NewPool("sector files", d.Disk)

@@ -176,7 +176,7 @@ func (s *Sectors) boot(a *shell.Turn) {
 }
 
 // scan folds the streams of all sectors of the host. A sector that cannot be folded is on the
-// list all the same: its agent finds that out, and reports it.
+// list all the same: its agent reports the error.
 func scan(ctx context.Context, r *room) (map[uint64]sector.Info, uint64, error) {
 	sectors, next := map[uint64]sector.Info{}, uint64(1)
 	prefix := events.CategorySector + "-" + r.Me.String() + "-"
@@ -186,7 +186,7 @@ func scan(ctx context.Context, r *room) (map[uint64]sector.Info, uint64, error) 
 		}
 		_, n, err := events.ParseSectorStream(rec.Stream)
 		if err != nil {
-			continue // A stream of somebody else.
+			continue // Another host's stream.
 		}
 		st, ok := sectors[n]
 		if !ok {

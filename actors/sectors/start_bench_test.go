@@ -27,7 +27,7 @@ const (
 	benchEvents  = 40
 )
 
-// aLife is a sector that is proven, with so many events.
+// aLife returns so many events of a sector that is proven.
 func aLife(b *testing.B, n uint64) (life []sector.Event) {
 	b.Helper()
 	s := sector.New(sector.Policy{})
@@ -100,8 +100,8 @@ func (c *counted) ReadPrefixed(ctx context.Context, after events.Position, prefi
 	return events.ReadPrefixed(ctx, c.Store, after, prefixes)
 }
 
-// BenchmarkStart10kSectors is how long a start takes until all sectors of an embedded store are run: the streams are
-// read once to know which there are (known), and again by each agent.
+// BenchmarkStart10kSectors measures how long a start takes until all sectors of an embedded store run: all streams are
+// read once to find the sectors (known), and each again by its agent.
 func BenchmarkStart10kSectors(b *testing.B) {
 	store, _, err := embedded.Open(b.TempDir(), embedded.Config{})
 	if err != nil {
@@ -110,7 +110,7 @@ func BenchmarkStart10kSectors(b *testing.B) {
 	b.Cleanup(func() { _ = store.Close() })
 	var all sync.WaitGroup
 	next := make(chan uint64)
-	for range 200 { // Many share a write of the disk.
+	for range 200 { // Many share a sync.
 		all.Go(func() {
 			for n := range next {
 				if err := appendLife(b, store, n); err != nil {

@@ -43,7 +43,7 @@ func (s *Agent) perform(ctx context.Context, st sector.Info, e sector.Effect, l 
 	return sector.Happened{News: s.said(), Key: e.Key(), Event: event}, err
 }
 
-// said is the time of a step's result. A result without a pause needs no random number.
+// said returns the time of a step's result. A result without a pause needs no random number.
 func (s *Agent) said() sector.News {
 	return sector.News{At: s.Clock.Now(), Chance: uint64(s.Clock.Now().UnixNano())}
 }
@@ -124,7 +124,7 @@ func (s *Agent) unopened(ctx context.Context, st sector.Info) (sector.Event, err
 	return s.opened(one.Space, one.Deposit), nil
 }
 
-// inLedger is what the ledger holds for a sector; false: nothing.
+// inLedger returns what the ledger holds for a sector; false: nothing.
 func (s *Agent) inLedger(ctx context.Context, number uint64) (capacity.Sector, bool, error) {
 	book, err := shell.Ask[capacity.Snapshot](s.Ledger, ledger.Show{}).Wait(ctx)
 	i := slices.IndexFunc(book.Sectors, func(one capacity.Sector) bool { return one.Number == number })
@@ -246,8 +246,8 @@ func (s *Agent) prove(ctx context.Context, st sector.Info, told func(float64)) (
 	return &messages.SectorProofReady{At: events.TimeToMessage(s.Clock.Now()), Proof: hexOf(proof)}, nil
 }
 
-// repaired makes a call on a sector that is sealed. If files are damaged or missing, they are repaired, and it
-// is made once more: a deposit is at stake.
+// repaired makes a call on a sector that is sealed. If files are damaged or missing, it repairs them and makes
+// the call once more: a deposit is at stake.
 func (s *Agent) repaired(ctx context.Context, st sector.Info, told func(float64), call func() error) error {
 	err := call()
 	if !isOneOf(err, events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrSectorStep) {

@@ -26,7 +26,7 @@ type windows struct {
 	// attempts counts the messages of a partition: sectors that the first one left out need
 	// another.
 	attempts map[windowKey]int
-	// first is the first block that was seen: since then blocks give their pace.
+	// first is the first block that was seen: the time between blocks is measured from it.
 	first events.Head
 }
 
@@ -68,7 +68,7 @@ func planWindow(w events.SectorWindow, all []events.SectorOnChain, numbers []uin
 	return parts
 }
 
-// cares reports whether the chain can change a state, or the state waits for it.
+// cares reports whether the chain can change the state of a sector, or the sector waits for the chain.
 func cares(st sector.Info) bool {
 	switch st.State { //nolint:exhaustive // In the others it cannot.
 	case sector.WaitSeed, sector.Committing, sector.CommitWait, sector.FinalizeSector, sector.Proving, sector.Faulty,
@@ -241,8 +241,8 @@ func (s *Sectors) onPlanned(a *shell.Turn, m planned) {
 	}
 }
 
-// tellDuties tells whoever sends messages by when the proofs that are being made must be mined, so that
-// messages that can wait do not stand before them.
+// tellDuties tells the sender of messages by when the proofs that are being made must be mined, so that
+// messages that can wait are not sent before them.
 func (s *Sectors) tellDuties(w events.SectorWindow, wanted bool) {
 	d, ok := s.Chain.(interface{ DutiesDue(next time.Time) })
 	if !ok {

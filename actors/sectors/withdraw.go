@@ -9,17 +9,17 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// What the contract owes the account, returned deposits and rewards, is withdrawn now and then, and when a sector
-// is over. The transactions' own record has the message; the contract says what is owed still, so after a crash
+// Returned deposits and rewards, which the contract owes the account, are withdrawn now and then, and when a sector
+// is over. The account's stream has the transaction, and the contract says what is still owed, so after a crash
 // nothing is paid, or sent, twice.
 
-// withdrawals is when the contract is asked next what it owes.
+// withdrawals says when the contract is asked next what it owes.
 type withdrawals struct {
 	asking bool
 	next   uint64 // the block; 0: now
 }
 
-// withdrawn is what came of it.
+// withdrawn is the outcome of one.
 type withdrawn struct {
 	owed    events.Amount // when it was asked
 	receipt events.Receipt

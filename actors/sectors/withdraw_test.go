@@ -8,7 +8,7 @@ import (
 	"github.com/hostnode/hostnode/events/sector"
 )
 
-// terminated has a sector that was proven and is over.
+// terminated returns a host with a sector that was proven and is over.
 func (h *host) terminated() {
 	h.t.Helper()
 	n := h.create(piece("a"))
@@ -17,7 +17,7 @@ func (h *host) terminated() {
 	h.until("it is over", func() bool { return h.info(n).Over() })
 }
 
-// paid says whether what was paid and what is owed still is what it should be, and sent so often.
+// paid checks how much the contract has paid, how much it still owes, and how many messages were sent.
 func (h *host) paid(paid, owed uint64, sent int) {
 	h.t.Helper()
 	w := h.world

@@ -30,7 +30,7 @@ type world struct {
 	forked   uint64 // changes the hashes of blocks
 	// tellsPast: of a sector that is over the contract says what it was, too.
 	tellsPast bool
-	due       []time.Time // by when a proof was said to be due
+	due       []time.Time // by when a proof was announced
 	// verifies is how the contract judges a proof; nil: by proofOf.
 	verifies func(domain string, on events.SectorOnChain, n uint64, about events.Hash, proof []byte) bool
 	settled  map[uint64]events.SectorSettlement // the newest

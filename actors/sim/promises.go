@@ -27,7 +27,7 @@ func (s hostStore) Append(
 	case err == nil:
 		s.world.promise(s.holds(ctx, stream, first, batch), stream, first+uint64(len(batch)))
 	case errors.Is(err, events.ErrWrongRevision) && batch[0].Type == "HostStopped":
-		// A stop gives up the append that is under way, and reads on when it was done.
+		// A stop gives up the append that is under way, and reads on if it was done after all.
 	case errors.Is(err, events.ErrWrongRevision):
 		s.world.promise(s.otherWrote(ctx, stream, first), stream, 0)
 	}

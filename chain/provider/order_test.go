@@ -15,8 +15,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// An account has one line of transactions. Of what waits in it the proofs that the marketplace is owed go first, then
-// those of sectors, then all else about sectors.
+// An account sends its transactions one after the other. Of those that wait, proofs for the marketplace go first, then
+// proofs of sectors, then all other messages about sectors.
 func TestProofsForTheMarketGoBeforeAllOfSectors(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")

@@ -59,8 +59,8 @@ func Contract(at events.Address) tx.Contract {
 // firstSectors is how many numbers are asked for: a host counts its sectors from 1.
 const firstSectors = 16
 
-// sectorsOf says which sectors an account has in the contract at an address. Whether there is a contract at all
-// is for New to find out.
+// sectorsOf says which sectors an account has in the contract at an address. New finds out whether there is a
+// contract at all.
 func sectorsOf(ctx context.Context, c *rpc.Conn, at, account common.Address) (string, error) {
 	head, err := c.Latest(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func sectorsOf(ctx context.Context, c *rpc.Conn, at, account common.Address) (st
 	for i := range views {
 		views[i] = viewOf(at, known.PackSector(account, uint64(i+1)), known.UnpackSector, &raw[i])
 	}
-	var perByte *big.Int // What other contracts do not have comes first.
+	var perByte *big.Int // Other contracts do not have this function.
 	err = c.Read(ctx, account, head.Hash, viewOf(at, known.PackDepositFor(1), known.UnpackDepositFor, &perByte))
 	if err == nil {
 		err = c.Read(ctx, account, head.Hash, views...)
@@ -81,7 +81,7 @@ func sectorsOf(ctx context.Context, c *rpc.Conn, at, account common.Address) (st
 	case errors.Is(err, rpc.ErrUnavailable):
 		return "", fmt.Errorf("read the sectors of %s: %w", account, err)
 	case err != nil:
-		return "", nil //nolint:nilerr // It is no contract of sectors.
+		return "", nil //nolint:nilerr // It is not a contract of sectors.
 	}
 	var numbers []uint64
 	for i, r := range raw {

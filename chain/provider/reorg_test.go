@@ -316,8 +316,8 @@ func TestWhatTheContractSaysIsDelivered(t *testing.T) {
 	}
 }
 
-// A host whose record is new does not begin with an account that has sectors in the contract: its own numbers would
-// be used already. In a contract that is none, the account has nothing.
+// A host with a new record does not begin with an account that has sectors in the contract: its own numbers would
+// be used already. In a contract that is not one of sectors, the account has nothing.
 func TestAnAccountWithSectorsIsInUse(t *testing.T) {
 	s := announced(t)
 	dial := func(change func(*chain.Config)) error {

@@ -120,7 +120,7 @@ func TestTheEventServerStaysWithinItsMemory(t *testing.T) {
 	data := make([]byte, memoryEvent)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(data) // It cannot fail.
 	var all errgroup.Group
-	var busy atomic.Int64 // Calls that were told so, after 30 s: this machine may be slow.
+	var busy atomic.Int64 // Calls that were refused as busy, after 30 s: this machine may be slow.
 	mayBeBusy := func(err error) error {
 		if status.Code(err) == codes.ResourceExhausted {
 			busy.Add(1)

@@ -16,8 +16,8 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/demo"
 )
 
-// resultOf is the event with the result of each step in which something is done, and how long that may take with
-// a sector of 64 MiB.
+// resultOf has, for each step that makes calls, the event with its result, and how long the step may take with a
+// sector of 64 MiB.
 var resultOf = map[string]struct {
 	event string
 	takes time.Duration
@@ -46,9 +46,9 @@ var resultOf = map[string]struct {
 	"Settle":          {"SectorSettled", 50 * time.Millisecond},
 }
 
-// The moments of a step at which the host is killed: when its intent is in the record, and nothing or little is done
-// yet; somewhere in it, or after it when nothing of that is recorded yet; and when its result is in the record.
-// What the result leads to is recorded with it, so before an intent is in the step before.
+// The moments of a step at which the host is killed: when it is scheduled, and nothing or little is done yet; somewhere
+// in it, or after it when its result is not recorded yet; and when its result is in the record. The next step is
+// scheduled with the result, so the time before a step belongs to the step before.
 const (
 	atIntent = iota
 	inEffect
@@ -56,7 +56,7 @@ const (
 	manyMoments
 )
 
-// reaper kills the host at each moment of each step, once, so far as there are occasions.
+// reaper kills the host once at each moment of each step, as far as there are occasions.
 type reaper struct {
 	t    *testing.T
 	r    *rand.Rand
@@ -73,7 +73,7 @@ func (k *reaper) killAt(l demo.SectorLine) bool {
 		moment := atResult
 		switch {
 		case l.Event == "SectorStepScheduled" && l.Step == step:
-			// Of two moments that are left, one by chance: many steps come once.
+			// One of the moments that are left, by chance: many steps come only once.
 			if moment = k.r.IntN(atResult); k.done[step][moment] {
 				moment = atResult - 1 - moment
 			}
@@ -98,7 +98,7 @@ func (k *reaper) killAt(l demo.SectorLine) bool {
 	return false
 }
 
-// sealWithKills runs the demonstration of sectors, and kills the host so often. Nothing of it may show in the end.
+// sealWithKills runs the demonstration of sectors, and kills the host so many times. The end must not show any of it.
 func sealWithKills(t *testing.T, file string, least, most int) {
 	t.Helper()
 	k := &reaper{t: t, r: chance(t), most: most, done: map[string][manyMoments]bool{}}
@@ -126,7 +126,7 @@ func sealWithKills(t *testing.T, file string, least, most int) {
 			len(sum.Kills), len(within), least)
 	}
 	for _, r := range sum.Sectors {
-		if r.DaysMissed > 0 && len(r.DeclaredFrom) == 0 { // A fault that is found in a window may cost that one.
+		if r.DaysMissed > 0 && len(r.DeclaredFrom) == 0 { // A fault that is found in a window may cost that window.
 			t.Errorf("sector %d (%s) missed %d days", r.Sector, r.Role, r.DaysMissed)
 		}
 		for _, step := range r.Steps {

@@ -151,7 +151,7 @@ func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.F
 	return f
 }
 
-// quarantinedSectors are the sectors among the work that is left alone.
+// quarantinedSectors returns the sectors that are quarantined.
 func quarantinedSectors(all []quarantine.Work) (trouble []health.SectorTrouble) {
 	for _, q := range all {
 		if n, err := strconv.ParseUint(q.Subject.Key, 10, 64); err == nil && q.Subject.Kind == shell.SubjectSector {

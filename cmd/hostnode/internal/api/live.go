@@ -61,7 +61,7 @@ type Live struct {
 	reader
 	changer
 	cfg LiveConfig
-	// pieces is held by who removes a piece, and shared by who gives one to a sector.
+	// pieces is locked to remove a piece, and shared by those who give one to a sector.
 	pieces sync.RWMutex
 }
 

@@ -97,7 +97,7 @@ type SectorSummary struct {
 	Faulty uint64 `json:"faulty"`
 	// Deposit is what is at stake in all, in base units.
 	Deposit string `json:"deposit"`
-	// Owed is what the contract owes the account and the host has not withdrawn yet, in base units; empty: not
+	// Owed is what the contract still owes the account, in base units; empty: not
 	// known.
 	Owed string `json:"owed,omitempty"`
 }

@@ -50,8 +50,8 @@ type SectorNow struct {
 	SectorNumber uint64 `json:"sectorNumber"`
 	// Progress is how much of the step that runs is done, from 0 to 1.
 	Progress float64 `json:"progress,omitempty"`
-	// CallSince is when the call on the sealer or on files began that runs, and CallMoved when its progress
-	// was last more, by the machine's clock. Absent: none runs, or the step waits for its turn.
+	// CallSince is when the running call on the sealer or on files began, and CallMoved when it last made
+	// progress, by the machine's clock. Absent: no call runs, or the step waits for a place.
 	CallSince time.Time `json:"callSince,omitzero"`
 	CallMoved time.Time `json:"callMoved,omitzero"`
 	// Quarantined is why it is left alone; empty: it is not.
@@ -120,7 +120,7 @@ func (l *Live) stands(ctx context.Context) []SectorNow {
 	var out []SectorNow
 	for _, one := range all {
 		now := SectorNow{SectorNumber: one.Number, Quarantined: one.Quarantined}
-		if one.Call.Key != "" && one.Call.Key == one.Info.Step.Key { // Else it is that of a step that has ended.
+		if one.Call.Key != "" && one.Call.Key == one.Info.Step.Key { // Otherwise it is the call of a step that has ended.
 			now.Progress, now.CallSince, now.CallMoved = one.Progress, one.Call.Since, one.Call.Moved
 		}
 		if now != (SectorNow{SectorNumber: one.Number}) {

@@ -24,9 +24,9 @@ type Sectors struct {
 	DeployedAt uint64 `key:"deployedAt" def:"0"`
 	// Directory is where the files of sectors are. Empty: sectors in the data directory.
 	Directory string `key:"directory"`
-	// FilesLost begins with an empty directory although sectors have data in it, by the record: what
-	// can be is made again from the pieces, and the rest is faulty. Otherwise nothing is done for
-	// sectors then, because their disk may not be mounted.
+	// FilesLost begins with an empty directory although the record has sectors with data in it: they
+	// are restored from their pieces where possible, and the others are faulty. Without it nothing
+	// is done for sectors then, because their disk may not be mounted.
 	FilesLost bool `key:"filesLost" def:"false"`
 	// Size is how large a new sector is unless its order says otherwise, padding included: a
 	// power of two.
@@ -37,11 +37,11 @@ type Sectors struct {
 	// MaxDeposits is the most, in base units of the token, that the deposits of all sectors
 	// together may have at stake. Empty: no limit.
 	MaxDeposits string `key:"maxDeposits"`
-	// WithdrawMin is the least, in base units of the token, of returned deposits and rewards that is
-	// withdrawn from the contract: it should be worth the gas. Empty: whatever there is.
+	// WithdrawMin is the least amount of returned deposits and rewards, in base units of the token, that
+	// is withdrawn from the contract: it should be worth the gas. Empty: any amount.
 	WithdrawMin string `key:"withdrawMin"`
-	// WithdrawEvery is how many blocks lie between two withdrawals. When a sector is over, what it
-	// left is withdrawn at once.
+	// WithdrawEvery is how many blocks lie between two withdrawals. When a sector is over, the next
+	// block withdraws.
 	WithdrawEvery uint64 `key:"withdrawEvery" def:"1000" min:"1" max:"10000000"`
 	// FinalBlocks is how many blocks make final what the contract says of a sector. 0: as many
 	// as sales.finalBlocks.

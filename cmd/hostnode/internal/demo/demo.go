@@ -76,7 +76,7 @@ const (
 	// so that it has replayed its events and knows what it owes.
 	settleTime = 2 * time.Second
 	// readyTime is how long it does so after the host had nothing to do for the first time: the machine may be
-	// slow, and what the host owes is found part by part.
+	// slow, and the host finds what it owes bit by bit.
 	readyTime = time.Second
 	// stopPatience is how long the host may take to stop properly.
 	stopPatience = 30 * time.Second

@@ -177,7 +177,7 @@ func (s *sectorShow) beginAll(ctx context.Context) error {
 			}
 			room -= min(room, piece.Size)
 		}
-		if room == 0 { // A full one is packed without a word, maybe already.
+		if room == 0 { // A full one is packed automatically, perhaps already.
 			continue
 		}
 		if err := s.operator.Seal(ctx, n); err != nil {
@@ -260,7 +260,7 @@ func (s *sectorShow) heard(l line) error {
 	return s.crash(s.showLine)
 }
 
-// ofSector is what a line about a sector says.
+// ofSector is the text of a line about a sector.
 func (l line) ofSector() SectorLine {
 	event, _, _ := strings.Cut(l.Msg, ": ")
 	event, _, _ = strings.Cut(event, " ")

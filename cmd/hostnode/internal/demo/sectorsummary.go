@@ -33,7 +33,7 @@ type SectorSummary struct {
 	Damage            Damage  `json:"damage"`
 	Kills             []Kill  `json:"kills"`
 	Reward            string  `json:"reward"`
-	Withdrawn         string  `json:"withdrawn"` // rewards, and what is returned of deposits
+	Withdrawn         string  `json:"withdrawn"` // rewards and returned deposits
 	Owed              string  `json:"owed"`      // the same, still with the contract
 	HostBalanceBefore string  `json:"hostBalanceBefore"`
 	HostBalanceAfter  string  `json:"hostBalanceAfter"`

@@ -199,7 +199,7 @@ func (s *show) over(ctx context.Context, operator HostAPI) (bool, error) {
 	return err == nil && open == 0, nil // A host that does not answer is starting.
 }
 
-// crash kills the host as a power cut would, and starts it again. What it said before it died is shown first.
+// crash kills the host as a power cut would, and starts it again. What it logged before is shown first.
 func (s *show) crash(show func(line)) error {
 	s.kills++
 	pid := s.host.pid()
