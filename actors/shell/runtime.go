@@ -184,7 +184,7 @@ type Runtime struct {
 	cancel context.CancelFunc
 	dead   atomic.Bool
 	tasks  sync.WaitGroup
-	// workers run actors and tasks.
+	// workers are the goroutines of actors and tasks.
 	workers *workers
 	// Once ending is set no task begins, so that waiting for those that run is waiting for all.
 	mu     sync.Mutex

@@ -2,12 +2,12 @@ package shell
 
 import "sync"
 
-// mostIdle is how many goroutines wait for work at most.
+// mostIdle is how many goroutines wait for work at most; others end.
 const mostIdle = 1024
 
-// workers run actors and their tasks, each on a goroutine that did so before, if one is free. A new one begins with a
-// small stack; growing that anew for each message took two fifths of the processors' time (make bench-sectors).
-// They implement the library's Dispatcher.
+// workers runs actors and their tasks, each on a goroutine that was used before, if one is idle. A new goroutine begins
+// with a small stack; growing it again for each message took two fifths of the processor time (make bench-sectors).
+// It implements the library's Dispatcher.
 type workers struct {
 	mu    sync.Mutex
 	idle  []chan func()
@@ -45,7 +45,7 @@ func (w *workers) work(run func()) {
 	}
 }
 
-// end lets the goroutines end that have nothing to do, now and later.
+// end makes idle goroutines end, now and later.
 func (w *workers) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -25,7 +25,7 @@ type audit struct {
 	sales  map[events.SlotID]sale.State
 	// sectors are by number.
 	sectors map[uint64]sector.Info
-	forced  map[uint64]bool // those that somebody forced into a state
+	forced  map[uint64]bool // sectors that somebody forced into a state
 
 	created, released map[events.ReservationID]int
 	// renewing is the reservation that must be made next: the bytes of the one before it were

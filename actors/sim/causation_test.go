@@ -27,8 +27,8 @@ var leadsTo = map[string][]string{
 	"market":           {"ChainStorageRequested", "ChainSlotFreed", "ChainSlotFilled", "ChainRequestFailed"},
 }
 
-// What people look at as the causes of events is what the events name. A half is all
-// that can be: what a block or an operator led to has no event behind it.
+// The causes that people see are those that the events name. Only about half of the events
+// can have one: an event that a block or an operator led to has no event as its cause.
 func TestEventsNameTheEventsThatLedToThem(t *testing.T) {
 	all, could, named := 0, 0, 0
 	for _, scenario := range []string{"quiet", "crashes", "repairs"} {

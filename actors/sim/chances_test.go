@@ -13,7 +13,7 @@ import (
 )
 
 // noteChances is called when the hosts have done all that the newest block gave them to do:
-// what they have not sent by now will not be in the next block.
+// proofs that they have not sent by now will not be in the next block.
 func (m *month) noteChances() {
 	m.chain.mu.Lock()
 	defer m.chain.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // through an adapter that knows what their answers are worth (events/esdb): a call with an
 // unknown outcome is events.ErrAway, and may be done at once, later, or never.
 
-// The troubles of a cluster, each for a while, drawn with random numbers of their own.
+// The troubles of a cluster, each of which lasts a while, drawn with random numbers of their own.
 const (
 	// leaderless: no append is taken, and no read from the leader is answered. deaf: reads go
 	// on, so that only the refused appends show the trouble.
@@ -54,8 +54,8 @@ type cluster struct {
 	failure string // empty: none
 	until   int    // the step at which it is over
 	tail    []proposal
-	// stands is where the log of the follower ends that stands still, until standsUntil; 0:
-	// none does.
+	// stands is where the log of the follower that stands still ends, until standsUntil; 0:
+	// none stands still.
 	stands      events.Position
 	standsUntil int
 	struck      []Fault        // since the simulator last looked
@@ -115,7 +115,7 @@ func (c *cluster) heal() {
 		}
 		c.strike(faultCommitted, p.stream)
 		if _, err := c.Memory.Append(context.Background(), p.stream, p.expected, p.batch); err != nil {
-			panic(err) // It was judged by all that comes before it.
+			panic(err) // It was checked against everything before it.
 		}
 		busStore{c, c.world}.acknowledge(p.stream, false) // A host that died since does not know of it.
 	}

@@ -14,7 +14,7 @@ import (
 // block changes a clone, so that earlier states stay as they were. A clone shares requests and
 // slots with its origin; writeRequest and writeSlot copy one before it changes.
 //
-// What no port of the host shows is left out: myRequests and the totals.
+// myRequests and the totals are left out, because no port of the host shows them.
 type contract struct {
 	cfg      events.MarketConfig
 	requests map[events.RequestID]*request

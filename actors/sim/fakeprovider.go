@@ -66,7 +66,7 @@ func (f fakeProvider) Final(ctx context.Context, n uint64) (bool, error) {
 	return asks(ctx, f, "final", func() (bool, error) { return n+f.confirmations <= f.sight().head.Number+1, nil })
 }
 
-// drawn is randomness of a block.
+// drawn returns randomness of a block.
 type drawn struct {
 	value events.Hash
 	epoch uint64
@@ -123,13 +123,14 @@ type sectorMessage struct {
 	said      string
 	// never: it is so without a message; nil: by the one that said so last.
 	never func() bool
-	// so reports that it is so already, or why it cannot be sent. It is asked at the newest block.
+	// so reports that the contract is in the wanted state already, or why the message cannot be sent; both as of
+	// the newest block.
 	so func() (bool, error)
-	// does is what the contract does with it.
+	// does is what the contract does with the message.
 	does func(*contract, blockContext) error
 }
 
-// sends brings a message onto the chain, once for its key, and not at all if it is so already.
+// sends brings a message onto the chain, once for its key, and not at all if it would change nothing.
 func (f fakeProvider) sends(ctx context.Context, m sectorMessage) (events.Receipt, error) {
 	name := fmt.Sprintf("%s %s %d", f.me, m.kind, m.numbers)
 	port := fmt.Sprintf("provider.%s %d %s", m.kind, m.numbers, m.key)
@@ -168,7 +169,7 @@ func (f fakeProvider) sends(ctx context.Context, m sectorMessage) (events.Receip
 	}))
 }
 
-// newest is a sector as of the newest block.
+// newest returns a sector as of the newest block.
 func (f fakeProvider) newest(number uint64) events.SectorOnChain { return f.look(f.tip(), number) }
 
 func (f fakeProvider) PreCommit(ctx context.Context, call events.PreCommitCall) (events.Receipt, error) {

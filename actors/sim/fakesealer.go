@@ -22,11 +22,11 @@ import (
 
 const (
 	sectorSize events.Bytes = 2 << 10
-	// sectorScratch is what the ledger holds for what only sealing needs. Nothing is written there.
+	// sectorScratch is the space that the ledger holds only while a sector is sealed. Nothing is written there.
 	sectorScratch events.Bytes = 256
 )
 
-// seals is what outlives a host: the files of sectors, and the data of pieces by their commitments.
+// seals outlives a host: the files of sectors, and the data of pieces by their commitments.
 type seals struct {
 	files  *sectorstest.Memory
 	pieces map[string][]byte
@@ -56,7 +56,7 @@ func sectorSpace(size events.Bytes) capacity.Space {
 // fakeSealer is the Sealer port over the world.
 type fakeSealer struct {
 	*world
-	port.Sealer // what needs no call goes there
+	port.Sealer // methods that make no call
 }
 
 // works makes a call to a sealer that is a step of a sector.
@@ -205,7 +205,7 @@ func (f fakePieces) Open(ctx context.Context, p events.SectorPiece) (io.ReadClos
 	}))
 }
 
-// offerPiece puts a piece into the source. A bad one is not what its commitment says.
+// offerPiece puts a piece into the source. The data of a bad one does not match its commitment.
 func (w *world) offerPiece(name uint64, size events.Bytes, bad bool) events.SectorPiece {
 	b := make([]byte, commd.PayloadRoom(uint64(size)))
 	for i := range b {
@@ -225,8 +225,8 @@ func (w *world) offerPiece(name uint64, size events.Bytes, bad bool) events.Sect
 	return p
 }
 
-// damage changes what is stored of a sector: one byte of its data, or each of them. False: there is
-// nothing to change.
+// damage changes the stored data of a sector: one byte, or every byte. False: there is nothing to
+// change.
 func (w *world) damageSector(ref events.SectorRef, n uint64) bool {
 	usage, err := w.seals.files.Usage(ref)
 	if err != nil || usage.Parts[events.SectorUnsealed] == 0 {

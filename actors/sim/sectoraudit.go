@@ -41,7 +41,7 @@ func (d action) ofSector() bool { return d.sector > 0 }
 
 // permittedBy reports whether the record had scheduled the step that an action belongs to.
 func (d action) permittedBy(st sector.Info) bool {
-	if d.kind == "provider.possession" { // What is proven the chain knows.
+	if d.kind == "provider.possession" { // The chain knows what is proven.
 		return true
 	}
 	if call := messageSteps[st.Step.Name]; call == d.kind {
@@ -112,7 +112,7 @@ func (s *simulator) checkSectors() error {
 	return s.checkWindows()
 }
 
-// stands reports whether a sector rests without a reason: it is in no state in which it may.
+// stands reports whether a sector rests without a reason: its state is none in which it may rest.
 func stands(st sector.Info) bool {
 	if len(sector.Next(st)) > 0 || st.Parked() || st.Over() {
 		return false
@@ -145,8 +145,8 @@ func (s *simulator) checkSectorFiles() error {
 	return nil
 }
 
-// checkSectorAction: no step is begun before it is recorded, and none is done again whose answer this
-// process has got.
+// checkSectorAction: no step is begun before it is recorded, and none is repeated after this process has
+// got its answer.
 func (s *simulator) checkSectorAction(d action) error {
 	stream := events.SectorStream(me, d.sector)
 	if !s.acknowledged(stream) || s.lags(fmt.Sprintf("Sector %d", d.sector), stream, "unknown") {
@@ -163,7 +163,7 @@ func (s *simulator) checkSectorAction(d action) error {
 	return nil
 }
 
-// noteAnswer notes that the host was told the result of what a step ends with.
+// noteAnswer notes that the host was told the result of the last call of a step.
 func (s *simulator) noteAnswer(d action) {
 	last := map[string]bool{
 		"sealer.pack": true, "sealer.preCommit1": true, "sealer.preCommit2": true, "sealer.commit": true,

@@ -16,7 +16,7 @@ type SectorRules struct {
 	Void, Missed, Fault, Terminated uint64
 }
 
-// sectorRules are those of the scenarios. What they call a day is short, so that a run has some.
+// sectorRules are those of the scenarios. Their day is short, so that a run has some.
 var sectorRules = SectorRules{
 	Config: events.SectorConfig{
 		TicketLookback: 3, TicketValid: 60, ChallengeDelay: 4, SeedValid: 60, CommitDue: 100, MinLife: 20,
@@ -34,11 +34,11 @@ type sectorContract struct {
 	account events.Address
 	sectors map[uint64]*sectorThere
 	settled map[uint64]events.SectorSettlement
-	// said is which message of the provider said something last, by what was said.
+	// said is the last message of the provider that brought something about, by what that is.
 	said map[string]events.Receipt
-	// owed was returned and not withdrawn; taken is what is in the contract in all.
+	// owed was returned and not withdrawn; taken is all that the contract holds.
 	owed, taken events.Amount
-	// lost is what each number has lost for good.
+	// lost is how much the sectors of each number have lost for good.
 	lost map[uint64]events.Amount
 	// missed are the windows that were owed and not proven.
 	missed map[sectorPeriod]bool
@@ -101,7 +101,7 @@ func (c *sectorContract) closes(s *sectorThere, block uint64) bool {
 	return s.Active && block >= opens+c.windowBlocks() && opens < s.Expiration
 }
 
-// due reports whether a block changes a sector by itself.
+// due reports whether a block changes a sector without a message.
 func (c *sectorContract) due(block uint64) bool {
 	for _, s := range c.sectors {
 		if c.closes(s, block) || c.ends(s, block) {
@@ -111,7 +111,7 @@ func (c *sectorContract) due(block uint64) bool {
 	return false
 }
 
-// pass takes the fees of windows that close with a block. Nobody has to point at them.
+// pass takes the fees of windows that close with a block. No message is needed for that.
 func (c *sectorContract) pass(block uint64) {
 	for number, s := range c.sectors {
 		if c.closes(s, block) {
@@ -159,7 +159,7 @@ func (c *sectorContract) letGo(number uint64, returned, lost events.Amount) {
 	c.settled[number] = events.SectorSettlement{Returned: returned, Lost: c.lost[number]}
 }
 
-// at is what the contract says of a sector in a block.
+// at returns what the contract says of a sector in a block.
 func (c *sectorContract) at(number uint64, m blockContext) (view events.SectorOnChain) {
 	s, ok := c.sectors[number]
 	if !ok {
@@ -176,7 +176,7 @@ func (c *sectorContract) at(number uint64, m blockContext) (view events.SectorOn
 	return view
 }
 
-// waiting is why a precommit does not wait for its proof.
+// waiting returns why a precommit does not wait for its proof.
 func waiting(s events.SectorOnChain) error {
 	switch {
 	case s.Void:
@@ -306,7 +306,7 @@ func (c *sectorContract) prove(m blockContext, call events.PossessionCall) error
 	return nil
 }
 
-// promised says that a faulty sector's recovery is declared, and its window to come.
+// promised says that a faulty sector's recovery is declared, and that its window is still to come.
 func promised(s events.SectorOnChain) bool { return s.RecoverAt > 0 && s.RecoverAt >= s.NextPeriod }
 
 func (c *sectorContract) declareFaults(m blockContext, numbers []uint64) error {
@@ -368,7 +368,7 @@ func (c *sectorContract) release(m blockContext, number uint64) error {
 	return nil
 }
 
-// has is what the contract has of the account's tokens, lost ones too.
+// has returns how many of the account's tokens the contract has, lost ones too.
 func (c *sectorContract) has() events.Amount {
 	if c == nil {
 		return events.Amount{}
@@ -376,7 +376,7 @@ func (c *sectorContract) has() events.Amount {
 	return c.taken
 }
 
-// deposits adds up what sectors have there.
+// deposits adds up the deposits of all sectors.
 func (c *sectorContract) deposits() (held events.Amount) {
 	for _, n := range slices.Sorted(maps.Keys(c.sectors)) {
 		held = held.Add(c.sectors[n].Deposit)

@@ -11,12 +11,12 @@ var sectorCalls = []string{
 	"provider.declareFaults", "provider.declareRecoveries", "provider.terminate", "provider.settle",
 }
 
-// liesOfSealers are the calls whose results a sealer falsifies; what else it says has no result.
+// liesOfSealers are the calls whose results a sealer falsifies; its other calls have no result.
 var liesOfSealers = []string{
 	"sealer.pack", "sealer.preCommit1", "sealer.preCommit2", "sealer.commit", "sealer.challenge",
 }
 
-// What a simulation survives says little about a fault that it never had.
+// A simulation that survives says nothing about a fault that never occurred.
 func TestEveryFaultOccursAtEveryCallOfSectors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about the simulator, and long; the race detector has nothing to find in it")
@@ -68,7 +68,7 @@ func TestEveryFaultOccursAtEveryCallOfSectors(t *testing.T) {
 		if seed%4 == 3 {
 			sc = troubled
 		}
-		for f, n := range Run(t, seed, sc).Faults { // Whether it ends well is for the other tests.
+		for f, n := range Run(t, seed, sc).Faults { // Other tests check that it ends well.
 			seen[f] += n
 		}
 	}

@@ -62,7 +62,7 @@ func (s *simulator) checkWindows() error {
 	return nil
 }
 
-// provable reports whether, by its record, the data of a sector is there.
+// provable reports whether the data of a sector is there, by its record.
 func provable(st sector.Info) bool {
 	return slices.Contains([]sector.State{
 		sector.CommitWait, sector.FinalizeSector, sector.FinalizeFailed, sector.Proving, sector.RecoveryReported,
@@ -70,7 +70,7 @@ func provable(st sector.Info) bool {
 	}, st.State)
 }
 
-// undisturbed reports whether nothing that lasts is between the host and a proof of a sector.
+// undisturbed reports whether no lasting trouble is between the host and a proof of a sector.
 func (s *simulator) undisturbed() bool {
 	for _, trouble := range []string{chainDown, providerDown, nodeLags, sealerAway, sealerHangs, sealerLies, storeAway, diskFull} {
 		if s.in(trouble) {

@@ -20,13 +20,13 @@ import (
 
 // Sectors say what a host has to do besides selling. The zero value: nothing.
 type Sectors struct {
-	Begin int // so many sectors are begun over the first part of the run
+	Begin int // how many sectors are begun over the first part of the run
 	// The following are chances in a thousand at each step.
 	SealerAway   int // the sealer does not answer for a while
 	SealerHangs  int // its calls of a while last for up to 80 blocks
 	SealerLies   int // a third of its results are wrong for a while
 	ProviderDown int // the contract of sectors does not answer for a while
-	Damage       int // what is stored of a sector changes
+	Damage       int // stored data of a sector changes
 	Orders       int // the operator terminates, removes or forces a sector, or cuts a pause short
 	BadPieces    bool
 	// Chance is for how many blocks of a window a running host must be able to prove a sector to
@@ -66,7 +66,7 @@ func sectorSettings(p Plant) sectors.Settings {
 
 func isSealer(port string) bool { return strings.HasPrefix(port, "sealer.") || port == "pieces.open" }
 
-// sectorTrouble is the verdict that the troubles of sectors give a call, and whether it stays parked.
+// sectorTrouble returns the verdict of the troubles of sectors on a call, and whether the call stays parked.
 func (s *simulator) sectorTrouble(c *call) (v verdict, parked bool) {
 	port := c.port()
 	switch {
@@ -116,7 +116,7 @@ func (s *simulator) workSectors(ctx context.Context) {
 	}
 }
 
-// damageSome changes what is stored of a sector that the chain counts as sealed.
+// damageSome changes stored data of a sector that the chain counts as sealed.
 func (s *simulator) damageSome() {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
@@ -176,7 +176,7 @@ func (s *simulator) somePieces(n int) (pieces []events.SectorPiece) {
 	return pieces
 }
 
-// draw is what the operator wants of a sector now; nil: nothing.
+// draw returns what the operator wants of a sector now; nil: nothing.
 func (s *simulator) draw(st sector.Info) sectors.Order {
 	unruly := !s.calm() && s.sealers.IntN(1000) < s.Sectors.Orders
 	switch {
@@ -244,8 +244,8 @@ func orderName(o sectors.Order) string {
 	return "?"
 }
 
-// order gives an order in the background, because its answer waits for the simulator. What is
-// refused, or may have happened, the operator sees in the list, and orders again.
+// order gives an order in the background, because its answer waits for the simulator. The operator
+// sees in the list whether an order took effect, and gives it again if not.
 func (s *simulator) order(ctx context.Context, what string, give func() error) {
 	s.world.mu.Lock()
 	s.ordering = true

@@ -33,7 +33,7 @@ func main() {
 	}
 	defer func() { _ = os.RemoveAll(base) }()
 	if err := run(base); err != nil {
-		log.Fatal(err) //nolint:gocritic // What is left in a temporary directory helps to see why.
+		log.Fatal(err) //nolint:gocritic // The files left in a temporary directory help to find out why.
 	}
 }
 
@@ -62,7 +62,7 @@ func run(base string) error {
 	return nil
 }
 
-// side is one of those that are compared. What it does within a call of timed counts.
+// side is one of the programs that are compared. The work that it does within a call of timed is measured.
 type side func(dir string, sectors, events int, timed func(func())) error
 
 var sides = []side{
@@ -75,7 +75,7 @@ var sides = []side{
 	},
 }
 
-// measured is the best of some rounds: transitions a second, and the least time of processors for one of them.
+// measured is the best of some rounds: transitions a second, and the least processor time for one of them.
 type measured struct{ rate, micros float64 }
 
 // compare measures all sides, one after the other, and again.
@@ -117,7 +117,7 @@ func compare(base string, sectors, events int) error {
 	return nil
 }
 
-// processors is how long this process has used them.
+// processors returns the processor time that this process has used.
 func processors() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -24,7 +24,7 @@ const (
 	largeBytes = 1 << 20
 	// batchSlack is more than what a large batch has besides request.bytes.
 	batchSlack = 64 << 10
-	// maxPatience is the longest that a batch waits for further requests.
+	// maxPatience is how long a batch waits for further requests at most.
 	maxPatience = time.Millisecond
 )
 
@@ -90,8 +90,8 @@ func (c *committer) accept(r *request, size int) int {
 	return 0
 }
 
-// gather takes what waits, and, for a part of the time that a sync takes, what those write next who were answered
-// last: they begin at about the same time, and whoever just misses a sync waits for two.
+// gather takes the requests that wait. For a part of the time that a sync takes, it also waits for the next requests of
+// those who were answered last: they come at about the same time, and one that just misses a sync waits for two.
 func (c *committer) gather(first *request) {
 	size, most := 0, c.answered
 	c.answered = 0

@@ -22,7 +22,7 @@ func saleLike(n int) []events.NewEvent {
 	}}
 }
 
-// What is written once and kept for ever takes little more room than the hashes in it.
+// Data that is written once and kept for ever takes little more space than the hashes in it.
 func TestAStoreTakesLessDiskThanItsEventsHaveBytes(t *testing.T) {
 	s, _ := mustOpen(t, "store", Config{FS: vfs.NewMem(), noSync: true})
 	defer mustClose(t, s)

@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// slow is a disk that takes a while for each sync of the log.
+// slow is a disk whose log takes a while for each sync.
 func slow(takes time.Duration) vfs.FS {
 	return errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		sync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData
@@ -22,8 +22,8 @@ func slow(takes time.Duration) vfs.FS {
 	}))
 }
 
-// Two writers who were answered together share the next sync, too, if the second one writes soon after the first; for
-// one who writes alone, or much later, nobody waits.
+// Two writers who were answered together also share the next sync, if the second one writes soon after the first.
+// Nobody waits for a writer who writes alone, or much later.
 func TestWritersWhoWereAnsweredTogetherShareTheNextSync(t *testing.T) {
 	const takes = 4 * time.Millisecond
 	for _, c := range []struct {

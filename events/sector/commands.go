@@ -38,7 +38,7 @@ type (
 		Key    string
 		Reason string
 	}
-	// Due says what time it is, for the pause with this end; zero: for any.
+	// Due tells the time to the pause that has this end; zero: to any pause.
 	Due struct {
 		News
 		Until time.Time

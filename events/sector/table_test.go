@@ -304,7 +304,7 @@ func TestASectorThatIsOverBeforeItIsHostedGoesToItsEnd(t *testing.T) {
 	}
 }
 
-// A pause may begin while the end of the one before is on its way.
+// A pause may begin before the end of the previous one has been handled.
 func TestTheEndOfAnotherPauseIsLate(t *testing.T) {
 	s := standing(SealFailed)
 	s.Until = start.Add(-time.Second)

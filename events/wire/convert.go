@@ -66,7 +66,7 @@ func eventID(id *shared.UUID) (events.EventID, error) {
 }
 
 func structuredID(id events.EventID) *shared.UUID {
-	var m struct { // Made at once, as there is one for each event.
+	var m struct { // Allocated as a whole, because there is one for each event.
 		id   shared.UUID
 		kind shared.UUID_Structured_
 		bits shared.UUID_Structured

@@ -84,8 +84,8 @@ func (c *reader) put() {
 	c.keep(0)
 }
 
-// readAnswer is an answer with an event, made at once: reading is mostly the making
-// of these.
+// readAnswer is an answer with an event, allocated as a whole: reading is mostly
+// allocating these.
 type readAnswer struct {
 	answer   streams.ReadResp
 	kind     streams.ReadResp_Event

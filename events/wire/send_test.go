@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// readSink is a stream that encodes what is sent, and drops it.
+// readSink is a stream that encodes the answers that are sent, and drops them.
 type readSink struct{ *fakeStream }
 
 func (s readSink) Send(m *streams.ReadResp) error { return s.SendMsg(m) }
@@ -41,8 +41,8 @@ func BenchmarkSendEvent(b *testing.B) {
 	}
 }
 
-// Reading is mostly allocating, one event after the other; made one by one, the parts of an
-// answer were 16.
+// Reading is mostly allocating, for one event after the other; an answer whose parts were
+// allocated one by one took 16 allocations.
 func TestAnEventIsSentWithFewAllocations(t *testing.T) {
 	const most = 11
 	if n := testing.AllocsPerRun(1000, sender(t)); n > most {

@@ -264,7 +264,7 @@ func (a *auditor) followBooks(h *host, p place, e capacity.Event) {
 	}
 }
 
-// SectorTotals is what a record has of sectors in the end.
+// SectorTotals sums up the sectors of a record at its end.
 type SectorTotals struct {
 	// States counts them by state; Over are those of them that hold nothing any more, with nothing left to do.
 	States map[string]uint64 `json:"states"`
@@ -275,7 +275,7 @@ type SectorTotals struct {
 	Deposits string       `json:"deposits"`
 }
 
-// countSectors takes stock in the end.
+// countSectors adds them up at the end.
 func (a *auditor) countSectors() {
 	all, deposits := SectorTotals{States: map[string]uint64{}}, events.Amount{}
 	for _, h := range a.hosts {

@@ -166,7 +166,7 @@ func (u until) Read(p []byte) (int, error) {
 	return u.r.Read(p)
 }
 
-// List are all pieces that are here, by CID. Of their sizes it knows only the payload's.
+// List returns all stored pieces, by CID. Of their sizes it knows only that of the payload.
 func (p *Pieces) List() (all []events.SectorPiece, err error) {
 	entries, err := os.ReadDir(p.dir)
 	if err != nil {
@@ -179,7 +179,7 @@ func (p *Pieces) List() (all []events.SectorPiece, err error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("list the pieces: %w", err)
 		}
-		if _, ok := p.path(e.Name()); ok && info.Mode().IsRegular() { // Others are half written, or are not ours.
+		if _, ok := p.path(e.Name()); ok && info.Mode().IsRegular() { // Other files are half written, or not ours.
 			payload := events.Bytes(info.Size()) //nolint:gosec // A size.
 			all = append(all, events.SectorPiece{CID: e.Name(), Payload: payload})
 		}
