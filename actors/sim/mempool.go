@@ -19,7 +19,7 @@ import (
 // transactions wait together for the next block, which is sealed when nobody has anything left
 // to do.
 
-// sent is a transaction that waits for a block or is in one.
+// sent is a transaction that waits for a block, or is in one.
 type sent struct {
 	tx    *transaction
 	mined chan struct{} // closed when a block includes it

@@ -74,7 +74,7 @@ func (hostStore) Close() error { return nil }
 func (s *simulator) goBack(ctx context.Context) {
 	s.crashes++
 	s.crash()
-	head, _ := s.store.Head(ctx) // It has no errors.
+	head, _ := s.store.Head(ctx) // It returns no errors.
 	n := 1 + s.nodes.IntN(int(head))
 	s.trouble(olderRecord, "world", "the record goes back to %d of %d events", n, head)
 	restored, has, offered := events.NewMemory(), map[string]uint64{}, false

@@ -39,7 +39,7 @@ const (
 	poisonedDuties = "duties"
 )
 
-// life is how far an actor has recovered that panicked.
+// life is how far an actor that panicked has recovered.
 type life int
 
 const (
@@ -244,7 +244,7 @@ func (p *panics) poisoned(c actors.Cores) actors.Cores {
 	return c
 }
 
-// panicSome may choose something to panic from now on, and counts what did.
+// panicSome may choose what panics from now on, and counts the panics that occurred.
 func (s *simulator) panicSome() {
 	p := s.panics
 	p.mu.Lock()

@@ -38,7 +38,7 @@ func TestSimulatedHostsComeToWhatTheirOperatorsAllow(t *testing.T) {
 	}
 }
 
-// Nor about a quota that is never too small, or never lowered further.
+// A simulation proves nothing about a quota that is never too small, or never lowered further.
 func TestSimulatedHostsComeToAQuotaThatIsTooSmall(t *testing.T) {
 	const most = 10
 	refused, followed := false, false
@@ -61,7 +61,7 @@ func TestSimulatedHostsComeToAQuotaThatIsTooSmall(t *testing.T) {
 	t.Errorf("in %d seeds a slot was refused for the quota: %t, the ledger followed: %t", most, refused, followed)
 }
 
-// Nor about a validator that marks nothing. A single world may have nothing to mark, because
+// A simulation proves nothing about a validator that marks nothing. A single world may have nothing to mark, because
 // chance decides which proofs are missed.
 func TestSimulatedHostsMarkMissingProofs(t *testing.T) {
 	const most, enough = 10, 8

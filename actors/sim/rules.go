@@ -25,7 +25,7 @@ type rules struct {
 	limits slotqueue.Limits
 
 	mu    sync.Mutex
-	wrong error // the first thing that was not as it must be
+	wrong error // the first violation
 }
 
 func newRules(planted actors.Cores, queued int) *rules {

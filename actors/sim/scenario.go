@@ -87,7 +87,7 @@ type Scenario struct {
 	NewView func() View
 	// MaxSteps bounds a run; default 20,000.
 	MaxSteps int
-	// Log receives the host's log and the trace; nil: nobody does.
+	// Log receives the host's log and the trace; nil: they are dropped.
 	Log io.Writer
 }
 
@@ -189,7 +189,7 @@ type Outcome struct {
 	Events map[string]int
 	// Faults counts what went wrong.
 	Faults map[Fault]int
-	// met is which kinds of messages the actors received, and how often.
+	// met counts the messages that the actors received, by kind.
 	met map[encounter]int
 	// Problem is a broken invariant (a *Broken), or that the run did not end.
 	Problem error

@@ -40,7 +40,7 @@ func TestSeeds(t *testing.T) {
 	if *total == 0 {
 		t.Skip("no -total; see make sim")
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // Objects live short, and memory is plenty.
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // Objects are short-lived, and memory is plentiful.
 	c := &campaign{
 		names: slices.Sorted(maps.Keys(Scenarios())), began: time.Now(), told: time.Now(), faults: map[Fault]int{},
 		stats: map[string]int{},

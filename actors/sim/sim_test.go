@@ -68,7 +68,7 @@ func TestSimulatedHostsSaveTheirStatesAndTruncateTheQueue(t *testing.T) {
 	}
 }
 
-// However much a cluster without quorum delays: whatever the host fills is paid, and no proof
+// However much a cluster without a quorum delays: every slot that the host fills is paid, and no proof
 // is missed. A request may expire while nothing can be stored; most do not.
 func TestAHostIsPaidWhateverItsClusterAnswers(t *testing.T) {
 	t.Parallel()

@@ -266,11 +266,11 @@ func (a *auditor) followBooks(h *host, p place, e capacity.Event) {
 
 // SectorTotals sums up the sectors of a record at its end.
 type SectorTotals struct {
-	// States counts them by state; Over are those of them that hold nothing any more, with nothing left to do.
+	// States counts them by state; Over are those that hold nothing any more and have nothing left to do.
 	States map[string]uint64 `json:"states"`
 	Over   uint64            `json:"over"`
-	// Bytes and Deposits are what the ledgers hold for them, of their quota and of the token, without ledgers with
-	// events that do not fit.
+	// Bytes and Deposits are how much of their quota and of the token the ledgers hold for them, without ledgers
+	// that have events that do not fit.
 	Bytes    events.Bytes `json:"bytes"`
 	Deposits string       `json:"deposits"`
 }
