@@ -35,7 +35,7 @@ func printPieces(p *paper, all api.Pieces) error {
 		rows = append(rows, []string{one.CID, size(one.Payload), needed})
 	}
 	p.rows(rows)
-	p.line("%s in all, beside what the ledger counts", size(all.Payload))
+	p.line("%s in all, not counted in the ledger", size(all.Payload))
 	p.asOf(all.AsOf)
 	return nil
 }

@@ -56,7 +56,7 @@ var sectorKinds = []kind{
 	},
 	{
 		"piece-needed", http.StatusConflict, errPieceNeeded,
-		"Sectors that are not over have the piece; damage is mended from it.",
+		"Sectors that are not over have the piece, and are repaired from it.",
 		"Wait until they are over, or end them: `hostnode sectors terminate N --reason WHY`.",
 	},
 	{
