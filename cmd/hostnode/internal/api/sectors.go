@@ -120,7 +120,7 @@ func (l *Live) stands(ctx context.Context) []SectorNow {
 	var out []SectorNow
 	for _, one := range all {
 		now := SectorNow{SectorNumber: one.Number, Quarantined: one.Quarantined}
-		if one.Call.Key != "" && one.Call.Key == one.Info.Step.Key { // Otherwise it is the call of a step that has ended.
+		if one.Call.Key != "" && one.Call.Key == one.Info.Step.Key { // Otherwise its step has ended.
 			now.Progress, now.CallSince, now.CallMoved = one.Progress, one.Call.Since, one.Call.Moved
 		}
 		if now != (SectorNow{SectorNumber: one.Number}) {
