@@ -213,12 +213,17 @@ func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held even
 	if err != nil {
 		return nil, err
 	}
-	if known {
-		had = one.Deposit.AddSaturating(one.Lost)
-	}
 	lost := got.Lost
 	if lost.Less(st.Lost) {
 		lost = st.Lost
+	}
+	switch by := got.Receipt.TxHash; {
+	case known:
+		had = one.Deposit.AddSaturating(one.Lost)
+	case !by.Zero() && by == st.SettleMsg: // The ledger has ended the sector, and the record has this settlement.
+		had, held = lost, events.Amount{}
+	default: // The ledger has ended it, and holds nothing.
+		held = events.Amount{}
 	}
 	settled.Lost = lost.String()
 	settled.Returned = st.Returned.AddSaturating(had.SubFloor(held.AddSaturating(lost))).String()

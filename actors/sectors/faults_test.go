@@ -320,3 +320,51 @@ func TestProofsThatAreDueAreAnnounced(t *testing.T) {
 		}
 	})
 }
+
+// The ledger was told of a settlement and has ended the sector, the record was not, and an operator forces the sector
+// back: what was settled is neither held nor returned once more.
+func TestASettlementThatOnlyTheLedgerKnowsIsRecordedOnce(t *testing.T) {
+	inTime(t, func(h *host) {
+		n := h.create(piece("a"))
+		h.world.gone["Commit 1"] = fmt.Errorf("%w today", events.ErrSealerAway)
+		h.until("the seed", h.in(n, sector.Committing))
+		h.until("the precommit is void", func() bool { return h.world.onchain[n].Void })
+		h.do(sectors.Remove{Number: n, By: "anna", Reason: "enough"})
+		h.crashInOrder("after Settle", "after append to capacity", "before append to sector")
+		h.until("the ledger has ended it", func() bool {
+			_, known := h.book(n)
+			return !known
+		})
+		if st := h.info(n); st.Settled || st.Over() {
+			t.Fatalf("the record knows it, too: %+v", st)
+		}
+		h.do(sectors.ForceState{Number: n, State: sector.CommitFailed, By: "anna", Reason: "a drill"})
+		delete(h.world.gone, "Settle")
+		h.until("the record has it, too", func() bool { return h.count(n, "SectorSettled") == 1 })
+		h.do(sectors.Remove{Number: n, By: "anna", Reason: "enough"})
+		h.until("over", func() bool { return h.info(n).Over() })
+		if st := h.info(n); st.Lost != events.NewAmount(3) || st.Returned.String() != "2045" {
+			t.Errorf("lost are %s, and %s returned", st.Lost, st.Returned)
+		}
+	})
+}
+
+// crashInOrder ends the host at the last of these points, when they come in this order. Nothing is settled from then on.
+func (h *host) crashInOrder(points ...string) {
+	h.world.point = func(name string) error {
+		h.world.mu.Lock()
+		defer h.world.mu.Unlock()
+		if h.crashed.Load() {
+			return errCrash
+		}
+		if len(points) > 0 && name == points[0] {
+			if points = points[1:]; len(points) == 0 {
+				h.world.gone["Settle"] = errNoNode
+				h.crashed.Store(true)
+				h.rt.Abandon()
+				return errCrash
+			}
+		}
+		return nil
+	}
+}
