@@ -8,11 +8,13 @@ import (
 	"github.com/hostnode/hostnode/events/sector"
 )
 
-// haveFiles are the sectors of the record that have written data, in order.
+// haveFiles are the sectors of the record that have written data, in order. One whose removal was
+// begun may have none, also when it was forced into another state since.
 func haveFiles(all map[uint64]sector.Info) (numbers []uint64) {
 	for _, n := range slices.Sorted(maps.Keys(all)) {
 		st := all[n]
-		if st.State == sector.Removing || st.State == sector.RemoveFailed || st.State == sector.Removed || !st.Opened {
+		if st.State == sector.Removing || st.State == sector.RemoveFailed || st.State == sector.Removed || !st.Opened ||
+			st.Released || st.Attempts[sector.StepRemove] > 0 {
 			continue
 		}
 		if slices.ContainsFunc(st.Pieces, func(p sector.Piece) bool { return p.Payload > 0 }) {

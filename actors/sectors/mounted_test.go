@@ -39,3 +39,23 @@ func TestWithoutAnyFileOfASectorNothingIsDone(t *testing.T) {
 		}
 	})
 }
+
+// A sector that was forced back after its removal has no files, and that is no sign of a disk that is missing.
+func TestASectorThatWasRemovedAndForcedBackIsNotMissed(t *testing.T) {
+	inTime(t, func(h *host) {
+		n := h.create(piece("a"))
+		h.until("it is packed", h.in(n, sector.WaitSeed))
+		h.world.gone["Settle"] = errNoNode
+		h.do(sectors.Remove{Number: n, By: "anna", Reason: "enough"})
+		h.until("its space is given back", func() bool { return h.info(n).Released })
+		h.do(sectors.ForceState{Number: n, State: sector.Packing, By: "anna", Reason: "a drill"})
+		h.kill()
+		h.start()
+		if all, err := ask[[]sectors.Standing](h, sectors.List{}); err != nil || len(all) != 1 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		delete(h.world.gone, "Settle")
+		h.do(sectors.Remove{Number: n, By: "anna", Reason: "enough"})
+		h.until("over", func() bool { return h.info(n).Over() })
+	})
+}
