@@ -192,11 +192,6 @@ func partDown(f Facts) (reason, hint string) {
 	return down(f, func(part string) bool { return part != PartScheduler && part != PartSectors })
 }
 
-// sectorsDown: no sector is sealed or proven. Slots have nothing to do with it.
-func sectorsDown(f Facts) (reason, hint string) {
-	return down(f, func(part string) bool { return part == PartSectors })
-}
-
 func down(f Facts, which func(part string) bool) (reason, hint string) {
 	for _, d := range f.Down {
 		if which(d.Name) {
@@ -241,20 +236,6 @@ func salesQuarantined(f Facts) (reason, hint string) {
 func proofsFail(f Facts) (reason, hint string) {
 	return slotsIn(f.ProofTrouble, "a proof that is due could not be submitted",
 		"it is tried again until its period is over")
-}
-
-// sectorsStuck: sectors that are not proven, or that need somebody before they can be.
-func sectorsStuck(f Facts) (reason, hint string) {
-	if len(f.Sectors) == 0 {
-		return "", ""
-	}
-	first := f.Sectors[0]
-	reason = fmt.Sprintf("sector %d %s", first.Number, first.Reason)
-	if more := len(f.Sectors) - 1; more > 0 {
-		reason += fmt.Sprintf("; sectors in trouble beside it: %d", more)
-	}
-	return reason, fmt.Sprintf("look at it with `hostnode sectors status %d`, and at all with `hostnode sectors list`",
-		first.Number)
 }
 
 // slotsIn names the first of some slots, and how many more there are.

@@ -1,0 +1,24 @@
+package health
+
+import "fmt"
+
+// The causes that have to do with sectors.
+
+// sectorsDown: no sector is sealed or proven. Slots have nothing to do with it.
+func sectorsDown(f Facts) (reason, hint string) {
+	return down(f, func(part string) bool { return part == PartSectors })
+}
+
+// sectorsStuck: sectors that are not proven, or that need somebody before they can be.
+func sectorsStuck(f Facts) (reason, hint string) {
+	if len(f.Sectors) == 0 {
+		return "", ""
+	}
+	first := f.Sectors[0]
+	reason = fmt.Sprintf("sector %d %s", first.Number, first.Reason)
+	if more := len(f.Sectors) - 1; more > 0 {
+		reason += fmt.Sprintf("; sectors in trouble beside it: %d", more)
+	}
+	return reason, fmt.Sprintf("look at it with `hostnode sectors status %d`, and at all with `hostnode sectors list`",
+		first.Number)
+}
