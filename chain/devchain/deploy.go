@@ -123,10 +123,10 @@ func DefaultSectorConfig() bindings.SectorConfig {
 }
 
 // Deploy deploys token, verifier and marketplace on a development chain, and a contract for sectors
-// if there is a configuration for it. If the contracts of the remembered deployment are there, it
-// returns that instead. The client must speak over IPC or come from Attach, so that each contract
-// gets a block at once. The deployer must own wei, or get them by Fund. After an interruption,
-// deploy again.
+// if there is a configuration for it. If there is a remembered deployment it returns that instead, or
+// ErrDamaged if its contracts are not on the chain. The client must speak over IPC or come from
+// Attach, so that each contract gets a block at once. The deployer must own wei, or get them by Fund.
+// After an interruption, deploy again.
 func Deploy(
 	ctx context.Context, client *ethclient.Client, deployer *ecdsa.PrivateKey, cfg DeployConfig,
 ) (Deployment, error) {
@@ -210,8 +210,9 @@ func (d deploymentJSON) public() Deployment {
 	}
 }
 
-// remembered reads the file and checks that its contracts are on the chain. A contract for sectors
-// that is not there is left out.
+// remembered reads the file and checks that its contracts are on the chain. A chain that is shorter than
+// the file remembers was begun anew, or lost its end: there the contracts are deployed again. On a
+// longer one they must be where the file says, or one of the two is damaged.
 func remembered(
 	ctx context.Context, client *ethclient.Client, file string, genesis common.Hash,
 ) (d deploymentJSON, found bool, err error) {
@@ -229,21 +230,39 @@ func remembered(
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return none, false, fmt.Errorf("read deployment: %w: %s: %w", ErrDamaged, file, err)
 	}
-	if d.Genesis != genesis {
+	head, err := client.BlockNumber(ctx)
+	if err != nil {
+		return none, false, fmt.Errorf("read deployment: %w", err)
+	}
+	if head < d.Block {
 		return none, false, nil
 	}
-	for _, address := range []common.Address{d.Token, d.Verifier, d.Marketplace, d.SectorProvider} {
+	if d.Genesis != genesis {
+		return none, false, fmt.Errorf("%w: %s is of a chain with genesis %s, this chain has %s",
+			ErrDamaged, file, d.Genesis, genesis)
+	}
+	if head < d.SectorBlock {
+		d.SectorProvider, d.SectorBlock = common.Address{}, 0
+	}
+	return d, true, d.present(ctx, client, file)
+}
+
+// present refuses, with ErrDamaged, a deployment with a contract that is not on the chain.
+func (d deploymentJSON) present(ctx context.Context, client *ethclient.Client, file string) error {
+	addresses := []common.Address{d.Token, d.Verifier, d.Marketplace}
+	if d.SectorBlock > 0 {
+		addresses = append(addresses, d.SectorProvider)
+	}
+	for _, address := range addresses {
 		code, err := client.CodeAt(ctx, address, nil)
-		switch {
-		case err != nil:
-			return none, false, fmt.Errorf("look for %s: %w", address, err)
-		case len(code) == 0 && address == d.SectorProvider:
-			d.SectorProvider, d.SectorBlock = common.Address{}, 0
-		case len(code) == 0:
-			return none, false, nil
+		if err != nil {
+			return fmt.Errorf("look for %s: %w", address, err)
+		}
+		if len(code) == 0 {
+			return fmt.Errorf("%w: %s names the contract %s, which is not on the chain", ErrDamaged, file, address)
 		}
 	}
-	return d, true, nil
+	return nil
 }
 
 // create sends the creation of a contract and seals its block.

@@ -1,8 +1,10 @@
 package devchain_test
 
 import (
+	"bytes"
 	"errors"
 	"math/big"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -79,5 +81,47 @@ func TestDeploymentIsRememberedAcrossStarts(t *testing.T) {
 	_, err = devchain.Deploy(t.Context(), elsewhere, key, deploy)
 	if !errors.Is(err, contracts.ErrInvalidKey) {
 		t.Fatalf("error %v, want ErrInvalidKey", err)
+	}
+}
+
+func TestAFileOfTheDeploymentThatIsNotOfItsChainIsDamaged(t *testing.T) {
+	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("deployer")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := shortDir(t)
+	c := open(t, devchain.Config{Dir: dir, Alloc: map[common.Address]*big.Int{
+		crypto.PubkeyToAddress(key.PublicKey): new(big.Int).Lsh(big.NewInt(1), 80),
+	}})
+	client := ethclient.NewClient(c.Attach())
+	defer client.Close()
+	rules := devchain.DefaultSectorConfig()
+	deploy := devchain.DeployConfig{
+		Market:       devchain.DefaultMarketConfig("key"),
+		VerifyingKey: make([][32]byte, 22),
+		File:         filepath.Join(dir, "deployment.json"),
+		Sectors:      &rules,
+	}
+	if _, err := devchain.Deploy(t.Context(), client, key, deploy); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(deploy.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := c.Head()
+	for _, name := range []string{"genesis", "token", "verifier", "marketplace", "sectorProvider"} {
+		at := bytes.Index(whole, []byte(`"`+name+`":`)) + len(name) + len(`"": "0x`)
+		hurt := bytes.Clone(whole)
+		hurt[at+3] = map[bool]byte{true: '1', false: '0'}[hurt[at+3] == '0'] // Another digit.
+		if err := os.WriteFile(deploy.File, hurt, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := devchain.Deploy(t.Context(), client, key, deploy); !errors.Is(err, devchain.ErrDamaged) {
+			t.Errorf("with another %s: error %v, want ErrDamaged", name, err)
+		}
+	}
+	if c.Head() != head {
+		t.Error("something was deployed over a damaged file")
 	}
 }
