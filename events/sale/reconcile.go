@@ -6,10 +6,10 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file is the table of reconciliation: what follows when the chain says this
-// of a slot and the record says that. It is used at a start and whenever the chain
-// is asked later. It is data, so that it can be printed (docs/restart.md) and
-// tested for completeness; decideChain (chain.go) looks its answer up here.
+// This file is the table of reconciliation: what follows from what the chain and the
+// record say of a slot. It is used at a start and whenever the chain is asked later.
+// It is data, so that it can be printed (docs/restart.md) and tested for completeness;
+// decideChain (chain.go) looks its answer up here.
 
 // Standing is a sale's situation by its record, as coarse as the table needs it.
 type Standing uint8
@@ -83,8 +83,7 @@ const (
 	Continue
 	// End records the end of the request; the payout is due.
 	End
-	// Resume takes the end of the request back: the slot is ours and runs, and proofs are owed
-	// again.
+	// Resume undoes the end of the request: it runs, the slot is ours, and proofs are due again.
 	Resume
 	// Revert says that the chain took the fill back; the sale fills again.
 	Revert
@@ -180,7 +179,7 @@ var rules = []Rule{
 	},
 	{
 		Standing: []Standing{Unrecorded, Over}, Then: Nothing,
-		Why: "nothing of ours is there; whether it is taken is the queue's business",
+		Why: "nothing of ours is there; the queue decides whether to take it",
 	},
 	{
 		Standing: []Standing{Before, GivenUp}, Whose: []Whose{Mine}, Slot: []events.SlotState{events.SlotFilled},
@@ -193,11 +192,11 @@ var rules = []Rule{
 	},
 	{
 		Standing: []Standing{GivenUp}, Whose: []Whose{Mine}, Slot: []events.SlotState{events.SlotFilled}, Then: Nothing,
-		Why: "the data is gone; when the attempt is settled, the next one adopts the slot and fetches it again",
+		Why: "the data is gone; once this attempt is settled, the next one adopts the slot and fetches the data again",
 	},
 	{
 		Standing: []Standing{Before, GivenUp}, Whose: []Whose{Mine}, Slot: ended, Then: FoundEnded,
-		Why: "we filled it and the request has ended since: what the contract holds is collected",
+		Why: "we filled it, and the request has ended since: the host collects what the contract holds",
 	},
 	{
 		Standing: []Standing{Before, GivenUp}, Whose: []Whose{Mine}, Then: Nothing,
@@ -213,7 +212,7 @@ var rules = []Rule{
 	},
 	{
 		Standing: []Standing{Before}, Known: No, Then: Ignore,
-		Why: "a reorganisation took the request back; when it comes again, it is queued again",
+		Why: "a reorganisation removed the request; if it comes back, it is queued again",
 	},
 	{
 		Standing: []Standing{Before}, Phase: []Phase{Filling}, Slot: []events.SlotState{events.SlotFilled},
@@ -238,28 +237,28 @@ var rules = []Rule{
 	},
 	{
 		Standing: []Standing{Before}, Then: Nothing,
-		Why: "the slot can still be filled: the step that was interrupted is done again, and what the contract " +
-			"and the disk have of it counts",
+		Why: "the slot can still be filled: the interrupted step is repeated, and makes use of what is already " +
+			"on the contract and on disk",
 	},
 	{
 		Standing: []Standing{Ours}, Whose: []Whose{Mine}, Slot: ended, Then: End,
-		Why: "the request has ended, whatever we noticed of it",
+		Why: "the request has ended, whether or not we noticed",
 	},
 	{
 		Standing: []Standing{Ours}, Whose: []Whose{Mine}, Then: Continue,
-		Why: "we host; proofs that are due are sent",
+		Why: "we host; the proofs that are due are sent",
 	},
 	{
 		Standing: []Standing{Ours}, Known: No, Then: Revert,
-		Why: "a reorganisation took the request and our fill back; the collateral came back with them",
+		Why: "a reorganisation removed the request and our fill; the collateral came back with them",
 	},
 	{
 		Standing: []Standing{Ours}, Slot: []events.SlotState{events.SlotFree}, Then: Revert,
-		Why: "a slot that was ever filled never reads Free: the fill is not on this chain",
+		Why: "a slot that was filled is never Free again: our fill is not on this chain",
 	},
 	{
 		Standing: []Standing{Ours}, Fill: []FillStatus{FillGone}, Then: Revert,
-		Why: "the block of our fill is not on the chain any more, and so the collateral is back",
+		Why: "the block of our fill is no longer on the chain, so the collateral is back",
 	},
 	{
 		Standing: []Standing{Ours}, Fill: []FillStatus{FillStands}, Then: Forfeit,
@@ -280,19 +279,19 @@ var rules = []Rule{
 	{
 		Standing: []Standing{Collecting}, Whose: []Whose{Mine}, Slot: []events.SlotState{events.SlotFilled},
 		Data: Yes, Then: Resume,
-		Why: "a reorganisation took the end back: the slot runs and is ours, and is proven until the real end",
+		Why: "a reorganisation removed the end: the request runs, and we prove our slot until the real end",
 	},
 	{
 		Standing: []Standing{Collecting}, Whose: []Whose{Mine}, Then: Nothing,
-		Why: "the contract holds what is collected next, as soon as the end is final",
+		Why: "as soon as the end is final, the host collects what the contract holds",
 	},
 	{
 		Standing: []Standing{Collecting}, Known: No, Then: Revert,
-		Why: "a reorganisation took the request and our fill back; there is nothing to collect",
+		Why: "a reorganisation removed the request and our fill; there is nothing to collect",
 	},
 	{
 		Standing: []Standing{Collecting}, Slot: []events.SlotState{events.SlotFree}, Then: Revert,
-		Why: "our fill is not on this chain, so there is nothing to collect; when the request is over, so is the sale",
+		Why: "our fill is not on this chain, so there is nothing to collect; the sale ends with its request",
 	},
 	{
 		Standing: []Standing{Collecting}, Fill: []FillStatus{FillGone}, Then: Revert,
@@ -304,7 +303,7 @@ var rules = []Rule{
 	},
 	{
 		Standing: []Standing{Collecting}, Then: Nothing,
-		Why: "an old record does not name the block of the fill, and the end was seen: it is asked again",
+		Why: "an old record does not name the block of the fill, but has the end: the contract is asked again",
 	},
 	{
 		Standing: []Standing{Ending}, Then: Nothing,

@@ -218,7 +218,7 @@ func page() string {
 			for _, whose := range []Whose{Mine, Anothers, Nobodys} {
 				impossible := ""
 				if !possible(slot, whose) {
-					impossible = "*Cannot be.* All the same: "
+					impossible = "*(impossible)* "
 				}
 				fmt.Fprintf(&out, "| %s | %s | %s%s |\n", slot, whose, impossible,
 					strings.Join(answers(standing, slot, whose), "<br>"))
@@ -276,7 +276,7 @@ func needs(r Rule) string {
 	for _, f := range r.Fill {
 		parts = append(parts, "block of the fill "+f.String())
 	}
-	add(r.Final, "fill deep enough", "fill young")
+	add(r.Final, "fill final", "fill not final")
 	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 	if len(parts) == 0 {
 		return ""
