@@ -12,7 +12,7 @@ import (
 
 func (a *app) sectorsPieces() *cobra.Command {
 	return &cobra.Command{
-		Use: "pieces", Short: "List the data of pieces that the host keeps, and which sectors need it",
+		Use: "pieces", Short: "List the pieces whose data the host keeps, and the sectors that need them",
 		Args: cobra.NoArgs,
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Pieces, error) {
 			return b.Pieces(ctx)

@@ -19,34 +19,34 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// sectorOrders are the commands that order something of sectors; a host must run.
+// sectorOrders are the commands that change sectors. They need a running host.
 func (a *app) sectorOrders() []*cobra.Command {
 	return []*cobra.Command{
 		a.sectorsAddPiece(), a.sectorsPieces(), a.sectorsRemovePiece(),
 		a.sectorsOrder(ordering{
-			use: "seal N", short: "End the adding of pieces; the sector is packed and sealed", verb: api.VerbPack,
+			use: "seal N", short: "Add no more pieces: pack the sector and seal it", verb: api.VerbPack,
 		}),
 		a.sectorsOrder(ordering{
-			use: "retry N", short: "Let a parked sector go on, or end its pause", verb: api.VerbRetry,
+			use: "retry N", short: "Resume a parked sector, or end the pause of a paused one", verb: api.VerbRetry,
 		}),
 		a.sectorsOrder(ordering{
-			use: "force N STATE", short: "Put a sector into a state, whatever it is in", verb: api.VerbForce,
-			warning: "Nothing is checked first: it goes on from there, with its recorded data and with what the " +
-				"contract has of it.",
+			use: "force N STATE", short: "Put a sector into a state, whatever state it is in", verb: api.VerbForce,
+			warning: "Nothing is checked first: the sector continues from that state, with its recorded data and " +
+				"whatever the contract has of it.",
 		}),
 		a.sectorsOrder(ordering{
-			use: "terminate N", short: "End a sector on chain before its time", verb: api.VerbTerminate,
-			warning: "The contract keeps a part of the deposit, and then the data is removed. This cannot be undone.",
+			use: "terminate N", short: "End a sector on chain before it expires", verb: api.VerbTerminate,
+			warning: "The contract keeps a part of the deposit; then the data is removed. This cannot be undone.",
 		}),
 		a.sectorsOrder(ordering{
-			use: "remove N", short: "Remove the data of a sector, and give back what it holds", verb: api.VerbRemove,
-			warning: "Its data is removed at once. If the contract has the sector, the missing proofs cost the " +
-				"deposit: terminate it first. This cannot be undone.",
+			use: "remove N", short: "Remove the data of a sector, and release its space and deposit", verb: api.VerbRemove,
+			warning: "Its data is removed at once. If the sector is on the contract, its missing proofs cost the " +
+				"deposit, so terminate it first. This cannot be undone.",
 		}),
 	}
 }
 
-// loginName is who gives an order, if the command does not say.
+// loginName is who is recorded as giving an order by default.
 func loginName() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username
@@ -55,7 +55,7 @@ func loginName() string {
 }
 
 func withBy(cmd *cobra.Command, by *string) {
-	cmd.Flags().StringVar(by, "by", loginName(), "`name` of whoever orders it, which is recorded")
+	cmd.Flags().StringVar(by, "by", loginName(), "`name` of the person who gives the order; it is recorded")
 }
 
 // placed is what add-piece answers.
@@ -69,9 +69,9 @@ func (a *app) sectorsAddPiece() *cobra.Command {
 	var size, by string
 	cmd := &cobra.Command{
 		Use: "add-piece FILE", Short: "Import a file as a piece, and add it to a sector", Args: cobra.ExactArgs(1),
-		Long: "Import a file as a piece, and add it to the first sector that takes pieces and has room for it.\n" +
-			"If there is none, one is begun. A full sector is sealed automatically; to seal one that is not full:\n" +
-			"hostnode sectors seal N. The host keeps a copy of the file, to repair a damaged sector.",
+		Long: "Import a file as a piece, and add it to the first sector that still takes pieces and has room for it.\n" +
+			"If there is none, a new sector is begun. A full sector is sealed automatically; to seal one that is\n" +
+			"not full, use hostnode sectors seal N. The host keeps a copy of the file to repair a damaged sector.",
 	}
 	cmd.RunE = asking(a, look, func(ctx context.Context, b api.Backend, args []string) (placed, error) {
 		path, err := filepath.Abs(args[0])
@@ -96,9 +96,9 @@ func (a *app) sectorsAddPiece() *cobra.Command {
 		}
 		return placed{piece, s}, err
 	}, printPlaced)
-	cmd.Flags().Uint64Var(&number, "sector", 0, "add it to this `sector`")
-	cmd.Flags().StringVar(&size, "size", "", "only to a sector of this `size`, such as 64MiB (default: any, or "+
-		"sectors.size when one is begun)")
+	cmd.Flags().Uint64Var(&number, "sector", 0, "add the piece to this `sector`")
+	cmd.Flags().StringVar(&size, "size", "", "use only sectors of this `size`, such as 64MiB (default: any; a new one "+
+		"has sectors.size)")
 	cmd.MarkFlagsMutuallyExclusive("sector", "size")
 	withBy(cmd, &by)
 	return cmd
@@ -109,13 +109,13 @@ func printPlaced(p *paper, answer placed) error {
 		grouped(strconv.FormatUint(uint64(answer.Piece.Payload), 10)))
 	p.line("is added to sector %d of %s, which is in state %s",
 		answer.Sector.Sector.SectorNumber, size(answer.Sector.Sector.Size), answer.Sector.Sector.State)
-	p.line("  when no more pieces come: hostnode sectors seal %d", answer.Sector.Sector.SectorNumber)
+	p.line("  if this was the last piece: hostnode sectors seal %d", answer.Sector.Sector.SectorNumber)
 	p.asOf(answer.AsOf)
 	return nil
 }
 
-// ordering is a command that orders something of one sector. With a warning it asks for consent,
-// and for a reason.
+// ordering is a command that changes one sector. One with a warning requires a reason, and asks for
+// confirmation.
 type ordering struct {
 	use, short, warning string
 	verb                api.Verb
@@ -144,29 +144,29 @@ func (a *app) sectorsOrder(o ordering) *cobra.Command {
 	}
 	withBy(cmd, &order.By)
 	if o.warning != "" {
-		cmd.Long = o.short + ".\n" + o.warning + "\nThe record says who ordered it, and why."
-		cmd.Flags().StringVar(&order.Reason, "reason", "", "the `reason`, which is recorded")
-		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+		cmd.Long = o.short + ".\n" + o.warning + "\nWho ordered it and why is recorded."
+		cmd.Flags().StringVar(&order.Reason, "reason", "", "the `reason`; it is recorded")
+		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 		_ = cmd.MarkFlagRequired("reason") // There is such a flag.
 	}
 	return cmd
 }
 
-// agreeOn says how a sector stands, and has its number typed.
+// agreeOn shows the state of a sector, and has the operator type its number.
 func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o ordering) error {
 	s, err := b.Sector(ctx, number)
 	if err != nil {
 		return err
 	}
 	if f, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
-		return fmt.Errorf("%w: there is no terminal to ask on; give it --yes", api.ErrNotAgreed)
+		return fmt.Errorf("%w: there is no terminal to ask on; confirm with --yes", api.ErrNotAgreed)
 	}
 	of := s.Sector
 	question := &paper{terminal: a.terminal, now: a.now()}
 	question.line("sector %d is in state %s since %s, with %s and %s base units at stake", number, of.State,
 		clock(of.Since), count(len(of.Pieces)+len(of.Pending), "piece"), grouped(of.Deposit))
 	question.line("%s: %s", o.verb, o.warning)
-	if _, err := fmt.Fprintf(a.stderr, "%sType %d to do it: ", question.text(), number); err != nil {
+	if _, err := fmt.Fprintf(a.stderr, "%sType %d to confirm: ", question.text(), number); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	said, err := bufio.NewReader(io.LimitReader(a.input(ctx), maxTyped)).ReadString('\n')
@@ -179,7 +179,7 @@ func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o order
 	return fmt.Errorf("%w: the answer was not %d", api.ErrNotAgreed, number)
 }
 
-// maxTyped is the most bytes of an answer that somebody types.
+// maxTyped bounds a typed answer, in bytes.
 const maxTyped = 100
 
 func printOrdered(p *paper, answer api.Sector) error {
@@ -213,7 +213,7 @@ func printFaults(p *paper, f api.SectorFaults) error {
 		})
 	}
 	p.rows(rows)
-	p.line("deposits in base units; each proving period with a fault costs a part of them")
+	p.line("deposits are in base units; each proving period with a fault costs a part of them")
 	p.asOf(f.AsOf)
 	return nil
 }

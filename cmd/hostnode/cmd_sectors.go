@@ -17,7 +17,7 @@ import (
 
 func (a *app) sectorsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "sectors", Short: "Seal pieces in sectors, and look at them", Args: cobra.NoArgs,
+		Use: "sectors", Short: "Show sectors, and seal pieces in them", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.sectorsList(), a.sectorsStatus(), a.sectorsTimeline(), a.sectorsFaults())
@@ -57,10 +57,10 @@ func printSectors(p *paper, s api.Sectors) error {
 	}
 	p.rows(rows)
 	if s.Forgotten > 0 {
-		p.line("%s not shown; `hostnode sectors timeline N` shows the history of one",
-			count(s.Forgotten, "older sector that is over"))
+		p.line("%s not shown; `hostnode sectors timeline N` shows the history of each",
+			count(s.Forgotten, "older finished sector"))
 	}
-	p.line("deposits in base units; `hostnode sectors status N` shows all about one")
+	p.line("deposits are in base units; `hostnode sectors status N` shows everything about a sector")
 	if show := proofsShow(s.Proves); show != "" {
 		p.line("what their proofs show: %s", show)
 	}
@@ -68,7 +68,7 @@ func printSectors(p *paper, s api.Sectors) error {
 	return nil
 }
 
-// states says how many sectors are in each state, in the order of a good life.
+// states says how many sectors are in each state, in the order in which a sector normally passes through them.
 func states(by map[string]uint64) string {
 	var counts []string
 	for _, state := range sector.States() {
@@ -101,7 +101,7 @@ func stepOf(s projections.Sector, now *api.SectorNow) string {
 	if now != nil && !now.CallSince.IsZero() && s.Step != "" {
 		step += ", since " + clock(now.CallSince)
 		if now.CallMoved.After(now.CallSince) {
-			step += ", further at " + clock(now.CallMoved)
+			step += ", last progress at " + clock(now.CallMoved)
 		}
 	}
 	return step
@@ -122,12 +122,10 @@ func sectorWaits(s projections.Sector) string {
 		return fmt.Sprintf("somebody (%s): %s", strings.Join(s.Actions, ", "), s.Parked)
 	case !s.PausedUntil.IsZero():
 		return fmt.Sprintf("%s: %s", clock(s.PausedUntil), s.LastErr)
-	case s.Over:
-		return "nothing"
-	case s.Step != "":
+	case !s.Over && s.Step != "":
 		return "the step"
 	}
-	return "nothing it has to do"
+	return "nothing"
 }
 
 func (a *app) sectorsStatus() *cobra.Command {
@@ -139,7 +137,7 @@ func (a *app) sectorsStatus() *cobra.Command {
 		return b.Sector(ctx, n)
 	}
 	return asAt(a, &cobra.Command{
-		Use: "status N", Short: "Show the state of a sector, and what can be done", Args: cobra.ExactArgs(1),
+		Use: "status N", Short: "Show the state of a sector, and what can be done about it", Args: cobra.ExactArgs(1),
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Sector, error) {
 			return ask(ctx, b, args)
 		}, printSector),
@@ -151,7 +149,7 @@ func (a *app) sectorsStatus() *cobra.Command {
 func sectorNumber(text string) (uint64, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n == 0 {
-		return 0, fmt.Errorf("%w: %.40q is not a sector number; they begin with 1", errUsage, text)
+		return 0, fmt.Errorf("%w: %.40q is not a sector number; the first one is 1", errUsage, text)
 	}
 	return n, nil
 }
@@ -205,7 +203,7 @@ func printSector(p *paper, answer api.Sector) error {
 	return nil
 }
 
-// proofsShow says it in words; empty: no running host was asked.
+// proofsShow says in words what proofs show; it is empty if no running host was asked.
 func proofsShow(proves string) string {
 	if proves == "" {
 		return ""
@@ -257,7 +255,7 @@ func printSectorTimeline(p *paper, t api.SectorTimeline) error {
 	}
 	p.rows(rows)
 	if t.Page.Next > 0 {
-		p.line("it goes on: hostnode sectors timeline %d --from %d", t.Page.SectorNumber, t.Page.Next)
+		p.line("more: hostnode sectors timeline %d --from %d", t.Page.SectorNumber, t.Page.Next)
 	}
 	p.asOf(t.AsOf)
 	return nil

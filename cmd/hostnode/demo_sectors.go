@@ -25,17 +25,21 @@ func newDemoSectorsCommand(load loader) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sectors [FILE]",
 		Short: "Seal a file into sectors, prove it for some days, and see what can go wrong",
-		Long: `Seal a file into sectors, in a demonstration in which every part is real: the file is cut
-into pieces; a host in a second process writes them into four sectors, seals them with
-commd, precommits them on a development chain, waits for their seeds, proves their seals,
-and then proves every day that it has the data. Its proofs show possession, not
-replication. The data of one sector is damaged, which a challenge finds, and repaired from
-its pieces; the operator declares a fault of another, which recovers; one is terminated.
-Twice the host is killed in a step, and goes on from its events. Without FILE, 15 MiB of
-data are generated. Without --data-dir a new directory is made, and kept. A day is 40
-blocks, which take some seconds.
+		Long: `Seal a file into sectors and prove it for some days. Every part is real: the file is cut
+into pieces, and a host in a second process writes them into four sectors, seals them with
+commd, precommits them on a development chain, waits for their seeds, and proves their
+seals. From then on it proves every day that it has the data. The proofs show possession,
+not replication.
 
-Exit code 0 means that all of it happened and the audit is clean.`,
+Things also go wrong. The data of one sector is damaged; a challenge finds the damage, and
+the sector is repaired from its pieces. The operator declares another sector faulty, and it
+recovers. A third one is terminated. Twice the host is killed in the middle of a step, and
+continues from its events.
+
+Without FILE, 15 MiB of data are generated. Without --data-dir, a new directory is made and
+kept. A day is 40 blocks, which take some seconds.
+
+Exit code 0 means that all of this happened and the audit is clean.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ownDirectory(cmd); err != nil {
@@ -61,13 +65,13 @@ Exit code 0 means that all of it happened and the audit is clean.`,
 	}
 	config.AddFlags(cmd.Flags(), "dataDir", "quota", "account.keyFile", "prover.samples", "prover.maxDepth",
 		"prover.keysDir", "eventStore.url", "eventStore.passwordFile", "sectors.sealer")
-	cmd.Flags().IntVar(&o.Days, "days", 5, "least number of days with proofs of each sector")
-	cmd.Flags().BoolVar(&o.Crash, "crash", true, "kill the host twice in a step")
+	cmd.Flags().IntVar(&o.Days, "days", 5, "prove each sector on at least this many days")
+	cmd.Flags().BoolVar(&o.Crash, "crash", true, "kill the host twice, each time in the middle of a step")
 	return cmd
 }
 
-// loadForSectors loads the settings. No slot is sold, so unless somebody wants others, the keys for the
-// proofs of slots are small ones, which are made in seconds.
+// loadForSectors loads the settings. The demonstration sells no slots, so by default their proving keys
+// are small ones, which are made in seconds.
 func loadForSectors(cmd *cobra.Command, load loader) (config.Loaded, error) {
 	c, err := load(cmd)
 	if err != nil {
@@ -88,13 +92,13 @@ func loadForSectors(cmd *cobra.Command, load loader) (config.Loaded, error) {
 // sectorHostAPI is a host with sectors, over its socket.
 type sectorHostAPI struct{ hostAPI }
 
-// whoDemonstrates is who wants what is ordered.
+// whoDemonstrates is recorded as the giver of the orders.
 const whoDemonstrates = "demonstration"
 
 // longOrder is how long the host may take to import a piece.
 const longOrder = 5 * time.Minute
 
-// refused tells an order that the host refuses from one that it does not answer.
+// refused marks the error of an order that the host refused, as opposed to one that it did not answer.
 func refused(err error) error {
 	var problem *api.Problem
 	if errors.As(err, &problem) && problem.Status/100 == 4 {
@@ -103,7 +107,7 @@ func refused(err error) error {
 	return err
 }
 
-// Progress implements demo.SectorHost. A host whose sectors do not answer yet cannot prove them.
+// Progress implements demo.SectorHost. It fails until sectors answer too: before that they cannot be proven.
 func (h sectorHostAPI) Progress(ctx context.Context) (demo.Progress, error) {
 	p, err := h.hostAPI.Progress(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // This file is what happens in the demonstration of sectors, in its order.
 
-// act is something that somebody does when it is time.
+// act is what somebody does as soon as its condition holds.
 type act struct {
 	when func() bool
 	do   func(context.Context) error
@@ -25,7 +25,7 @@ type act struct {
 const (
 	// daysBefore is on how many days each sector is proven before something happens to it.
 	daysBefore = 2
-	// daysMore is how many days it may take beyond those that are wanted.
+	// daysMore is how many days it may take in addition to those asked for.
 	daysMore = 20
 	// orderTime is how long the host may take to answer an order; a piece is read meanwhile.
 	orderTime = 5 * time.Minute
@@ -42,7 +42,7 @@ func (s *sectorShow) play(ctx context.Context) error {
 		return err
 	}
 	hears := func(l line) error {
-		if err := s.listen(ctx); err != nil { // It spoke before.
+		if err := s.listen(ctx); err != nil { // What it logged came first.
 			return err
 		}
 		return s.heard(l)
@@ -70,7 +70,7 @@ func (s *sectorShow) acts() []act {
 	}
 }
 
-// goesOn looks at sectors and contract, does what is next, and reports whether everything has happened.
+// goesOn looks at sectors and contract, does the next act, and reports whether everything has happened.
 func (s *sectorShow) goesOn(ctx context.Context) (bool, error) {
 	p, err := s.operator.Progress(ctx)
 	if err != nil || p.Head == 0 {
@@ -111,7 +111,7 @@ func (s *sectorShow) goesOn(ctx context.Context) (bool, error) {
 	return false, s.late()
 }
 
-// listen shows what the contract has said since the last time.
+// listen shows what the contract has logged since the last time.
 func (s *sectorShow) listen(ctx context.Context) error {
 	said, err := s.contract.read(ctx, s.local.Head().Number)
 	for _, sentence := range said {
@@ -120,7 +120,7 @@ func (s *sectorShow) listen(ctx context.Context) error {
 	return err
 }
 
-// late is an error when it takes more days than it may.
+// late returns an error when the demonstration takes too many days.
 func (s *sectorShow) late() error {
 	day, most := s.contract.dayOf(s.local.Head().Number), uint64(s.options.Days+daysMore)
 	if day <= most {
@@ -184,7 +184,7 @@ func (s *sectorShow) beginAll(ctx context.Context) error {
 			return fmt.Errorf("seal sector %d: %w", n, err)
 		}
 	}
-	s.display.say("Operator: sectors %s begun, %d pieces of data in each, to be packed",
+	s.display.say("Operator: begins sectors %s with %d pieces of data each, and has them packed",
 		listed(s.sectors), piecesOfEach)
 	return nil
 }
@@ -192,16 +192,16 @@ func (s *sectorShow) beginAll(ctx context.Context) error {
 func (s *sectorShow) terminate(ctx context.Context) error {
 	n := s.sectors[terminated]
 	s.display.say("Operator: hostnode sectors terminate %d, before its time", n)
-	return s.operator.Terminate(ctx, n, "its client wants it no longer")
+	return s.operator.Terminate(ctx, n, "its client no longer wants it")
 }
 
 func (s *sectorShow) declare(ctx context.Context) error {
 	n := s.sectors[faulty]
-	s.display.say("Operator: hostnode sectors force %d Faulty: a fault that is declared in time costs less", n)
-	return s.operator.Force(ctx, n, "Faulty", "its disk goes to another machine")
+	s.display.say("Operator: hostnode sectors force %d Faulty, because a fault that is declared in time costs less", n)
+	return s.operator.Force(ctx, n, "Faulty", "its disk is moved to another machine")
 }
 
-// Damage is the damage that was done, and who found it out.
+// Damage is the damage that was done, and how it was found.
 type Damage struct {
 	Sector uint64       `json:"sector"`
 	File   string       `json:"file"`
@@ -214,7 +214,7 @@ type Damage struct {
 	Reason  string `json:"reason"`
 }
 
-// damagedTenth is which part of the data is damaged: one in so many.
+// damagedTenth is the share of the data that is damaged: one byte in ten.
 const damagedTenth = 10
 
 // hurt damages the data of a sector behind the back of the host.
@@ -223,8 +223,8 @@ func (s *sectorShow) hurt(context.Context) error {
 	if err := s.damageFile(s.sectors[damaged]); err != nil {
 		return fmt.Errorf("damage a sector: %w", err)
 	}
-	s.display.say("Somebody: damages %d of the %d bytes of sector %d, in %s. There is no sealed file: "+
-		"what is stored is the data.", s.damage.Bytes, s.damage.Of, s.damage.Sector, s.damage.File)
+	s.display.say("Somebody: damages %d of the %d bytes of sector %d, in %s. There is no sealed file; "+
+		"the data itself is stored.", s.damage.Bytes, s.damage.Of, s.damage.Sector, s.damage.File)
 	return nil
 }
 
@@ -273,7 +273,7 @@ func (s *sectorShow) showLine(l line) {
 		return
 	}
 	s.remember(l)
-	if l.State == "" { // It is said of the sector, and its own word follows.
+	if l.State == "" { // The line of the event itself follows.
 		return
 	}
 	at := l.ofSector()
@@ -311,10 +311,10 @@ func (s *sectorShow) timeToKillAt(l SectorLine) bool {
 	return false
 }
 
-// sectorNews says what an event means; the others are no news for a person.
+// sectorNews says what an event means. Other events are not shown.
 var sectorNews = map[string]string{
 	"SectorOpened":           "the ledger holds its space, and its deposit",
-	"SectorPieceAdded":       "a piece is written, and is what its commitment says",
+	"SectorPieceAdded":       "a piece is written, and matches its commitment",
 	"SectorPacked":           "it is packed",
 	"SectorTicket":           "it has a ticket, the hash of a past block",
 	"SectorOldTicket":        "its ticket is too old",
@@ -322,21 +322,21 @@ var sectorNews = map[string]string{
 	"SectorPreCommit2":       "it has CommD, and CommR under its ticket",
 	"SectorPreCommitted":     "it is precommitted; its deposit is at stake",
 	"SectorSeedReady":        "its seed is drawn, the hash of a later block",
-	"SectorProofReady":       "the proof for it is made and recorded; now it may be sent",
+	"SectorProofReady":       "the proof of its seal is made and recorded; now it may be sent",
 	"SectorCommitted":        "the contract took the proof of its seal",
 	"SectorFinalized":        "from now on it proves possession every day",
 	"SectorFaulty":           "it cannot be proven",
-	"SectorForceState":       "an operator says so",
+	"SectorForceState":       "an operator put it into this state",
 	"SectorFaultReported":    "its fault is declared",
-	"SectorFaultedFinal":     "the contract knows of its fault; now its data are mended",
-	"SectorRestored":         "its data are sound again",
+	"SectorFaultedFinal":     "the contract knows of its fault; now its data is repaired",
+	"SectorRestored":         "its data is sound again",
 	"SectorRecoveryDeclared": "its recovery is declared",
 	"SectorRecovered":        "it has recovered",
-	"SectorTerminate":        "an operator wants it to end",
+	"SectorTerminate":        "an operator terminates it",
 	"SectorTerminating":      "its termination is mined",
-	"SectorTerminated":       "the contract has let it go",
-	"SectorRemove":           "its files may go",
-	"SectorRemoved":          "its files are gone",
+	"SectorTerminated":       "the contract has released it",
+	"SectorRemove":           "its files are to be removed",
+	"SectorRemoved":          "its files are removed",
 	"SectorReleased":         "the ledger has its space back",
 	"SectorSettled":          "its deposit is settled; it is over",
 	"SectorRetryScheduled":   "a step is tried again after a pause",
@@ -344,7 +344,7 @@ var sectorNews = map[string]string{
 	"SectorEventRefused":     "an order was refused",
 }
 
-// sectorStands is roughly how far a sector has come in each state.
+// sectorStands is roughly how far a sector has come in each state, from 0 to 1.
 var sectorStands = map[string]float64{
 	"Empty": 0.02, "WaitDeals": 0.04, "AddPiece": 0.06, "Packing": 0.1, "GetTicket": 0.12, "PreCommit1": 0.16,
 	"PreCommit2": 0.22, "PreCommitting": 0.28, "WaitSeed": 0.34, "Committing": 0.42, "CommitWait": 0.48,

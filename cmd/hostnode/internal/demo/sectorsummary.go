@@ -16,15 +16,15 @@ import (
 	"github.com/hostnode/hostnode/projections/audit"
 )
 
-// SectorSummary is the result of a demonstration of sectors. All of it but the times of kills and of damage is read
-// from the event store and the chain after the host has stopped.
+// SectorSummary is the result of a demonstration of sectors. It is read from the event store and the chain after
+// the host has stopped; only the times of kills and of damage are not.
 type SectorSummary struct {
 	// Complete: all of it happened.
 	Complete bool   `json:"complete"`
 	Missing  string `json:"missing,omitempty"` // what did not happen
 	Proves   string `json:"proves"`            // what the proofs show
 	Provider string `json:"provider"`
-	// Days have begun since the demonstration did; one is a proving period.
+	// Days is how many days, which are proving periods, have begun.
 	Days    uint64         `json:"days"`
 	Sectors []SectorResult `json:"sectors"`
 	// Proofs are those of possession, one for a sector and a day; Messages brought them to the contract.
@@ -65,8 +65,8 @@ type SectorResult struct {
 	Steps        []projections.StepTime `json:"steps"`
 }
 
-// Kill is an end of the host by SIGKILL, and in which steps that was: they had begun by the
-// record, and had no result.
+// Kill is an end of the host by SIGKILL, and the steps that had begun by then according to the record and had no
+// result.
 type Kill struct {
 	At time.Time `json:"at"`
 	In []string  `json:"in"`
@@ -155,8 +155,8 @@ func (s *sectorShow) results(views *projections.Projector, sum *SectorSummary) {
 	}
 }
 
-// killsInRecord finds in the record which steps had begun, and had no result, when the host was killed: the host
-// that was started next went on with them.
+// killsInRecord finds in the record which steps had begun and had no result when the host was killed. The next
+// start continued them.
 func (s *sectorShow) killsInRecord(ctx context.Context, store events.Store) ([]Kill, error) {
 	type start struct {
 		at   time.Time

@@ -71,7 +71,7 @@ func (s *sectorShow) tellDays(sum SectorSummary) {
 	}
 	_ = w.Flush()
 	leaves := s.contract.rules.Proving.Leaves
-	fmt.Fprintf(s.Out, "%d proofs of %d leaves each, in %d messages, one for a partition and a window.\n",
+	fmt.Fprintf(s.Out, "%d proofs of %d leaves each, in %d messages, one per partition and window.\n",
 		sum.Proofs, leaves, sum.Messages)
 }
 
@@ -99,12 +99,13 @@ func (s *sectorShow) tellFates(sum SectorSummary) {
 	p := func(format string, args ...any) { fmt.Fprintf(s.Out, format+"\n", args...) }
 	d := sum.Damage
 	if d.Sector > 0 {
-		p("sector %d: %d of its %d bytes were damaged on day %d. A challenge of %d leaves finds that with %.0f %%.",
+		p("sector %d: %d of its %d bytes were damaged on day %d. A challenge of %d leaves finds that with a "+
+			"probability of %.0f %%.",
 			d.Sector, d.Bytes, d.Of, d.Day, s.contract.rules.Proving.Leaves,
 			100*(1-math.Pow(1-float64(d.Bytes)/float64(d.Of), float64(s.contract.rules.Proving.Leaves))))
 	}
 	if d.FoundOn > 0 {
-		p("  That of day %d found it: %s", d.FoundOn, d.Reason)
+		p("  The challenge of day %d found it: %s", d.FoundOn, d.Reason)
 	}
 	for _, r := range sum.Sectors {
 		if len(r.DeclaredFrom) > 0 {
@@ -154,8 +155,8 @@ func (s *sectorShow) tellDeposits(sum SectorSummary) {
 	}
 	_ = w.Flush()
 	after := events.Must(events.ParseAmount(sum.HostBalanceAfter))
-	fmt.Fprintf(s.Out, "Proofs earned %s. Of rewards and returned deposits the host has withdrawn %s, and is "+
-		"owed %s.\n",
+	fmt.Fprintf(s.Out, "Proofs earned %s. The host has withdrawn %s of rewards and returned deposits, and can "+
+		"still withdraw %s.\n",
 		amount(sum.Reward), amount(sum.Withdrawn), amount(sum.Owed))
 	fmt.Fprintf(s.Out, "The host held %s before and %s after: %s.\n",
 		tokens(s.before), tokens(after), signed(s.before, after))
