@@ -13,15 +13,15 @@ import (
 	"github.com/hostnode/hostnode/prover/commd"
 )
 
-// fakeProvider is the ProviderChain port of the host's account over the world. Like the market it
-// reads at the newest block that its node knows, and sends to the newest block of the chain. It
-// remembers by their keys which messages were mined, as an outbox does.
+// fakeProvider is the ProviderChain port of the host's account over the world. Like the market, it
+// reads at the newest block that its node knows, and sends to the newest block of the chain. Like an
+// outbox, it remembers by their keys which messages were mined.
 type fakeProvider struct{ *world }
 
 func hashOf(of ...any) events.Hash { return sha256.Sum256(fmt.Append(nil, of...)) }
 
-// Provider returns the port of the host's account to a contract of sectors that is put on the chain.
-// A message waits for no more blocks than its own.
+// Provider puts a contract of sectors on the chain, and returns the port of the host's account to it.
+// A message counts as confirmed in its own block.
 func (w *World) Provider(rules SectorRules) port.ProviderChain {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
@@ -115,22 +115,22 @@ func (f fakeProvider) Seed(ctx context.Context, number uint64) (events.Hash, uin
 	return d.value, d.epoch, err
 }
 
-// sectorMessage is what the host sends to the contract of sectors.
+// sectorMessage is a message of the host to the contract of sectors.
 type sectorMessage struct {
-	// kind and numbers are what it is about, key is its key; said is what it makes the contract say.
+	// kind and numbers say what the message is about; said names its effect on the contract.
 	kind, key string
 	numbers   []uint64
 	said      string
-	// never: it is so without a message; nil: by the one that said so last.
+	// never reports that the wanted state came about without a message; nil: the last one with this effect did it.
 	never func() bool
-	// so reports that the contract is in the wanted state already, or why the message cannot be sent; both as of
-	// the newest block.
+	// so reports, as of the newest block, that the contract is in the wanted state already, or why the message
+	// cannot be sent.
 	so func() (bool, error)
 	// does is what the contract does with the message.
 	does func(*contract, blockContext) error
 }
 
-// sends brings a message onto the chain, once for its key, and not at all if it would change nothing.
+// sends puts a message on the chain, once per key, and not at all if it would change nothing.
 func (f fakeProvider) sends(ctx context.Context, m sectorMessage) (events.Receipt, error) {
 	name := fmt.Sprintf("%s %s %d", f.me, m.kind, m.numbers)
 	port := fmt.Sprintf("provider.%s %d %s", m.kind, m.numbers, m.key)

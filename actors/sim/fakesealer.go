@@ -16,21 +16,21 @@ import (
 	"github.com/hostnode/hostnode/storage/sectors/sectorstest"
 )
 
-// Sectors are sealed by the real sealer that proves possession: of 2 KiB of data that costs little,
-// and the contract verifies its proofs. Its files are in memory, and each call to it is one that the
-// simulator answers.
+// Sectors are sealed by commd, the real sealer that proves possession. With 2 KiB of data that costs
+// little, and the contract can verify the proofs. Its files are in memory, and the simulator decides about
+// each call.
 
 const (
 	sectorSize events.Bytes = 2 << 10
-	// sectorScratch is the space that the ledger holds only while a sector is sealed. Nothing is written there.
+	// sectorScratch is the space that the ledger holds while a sector is sealed. Nothing is written to it.
 	sectorScratch events.Bytes = 256
 )
 
-// seals outlives a host: the files of sectors, and the data of pieces by their commitments.
+// seals are what outlives a host: the files of sectors, and the data of pieces by their commitments.
 type seals struct {
 	files  *sectorstest.Memory
 	pieces map[string][]byte
-	// hasty is an error planted in the sealer: with the proof of the seal it finalizes.
+	// hasty is an error planted in the sealer: it finalizes together with the proof of the seal.
 	hasty bool
 }
 
@@ -56,10 +56,10 @@ func sectorSpace(size events.Bytes) capacity.Space {
 // fakeSealer is the Sealer port over the world.
 type fakeSealer struct {
 	*world
-	port.Sealer // methods that make no call
+	port.Sealer // the real sealer
 }
 
-// works makes a call to a sealer that is a step of a sector.
+// works makes a call to a sealer that belongs to a step of a sector.
 func works[T any](ctx context.Context, f fakeSealer, step string, ref events.SectorRef, work func() (T, error)) (T, error) {
 	return do(ctx, f.bus, fmt.Sprintf("sealer.%s %d", step, ref.Number), func() (T, error) {
 		f.mu.Lock()
@@ -88,7 +88,7 @@ func (f fakeSealer) Pack(
 	return works(ctx, f, "pack", ref, func() ([]events.SectorPiece, error) { return f.Sealer.Pack(ctx, ref, pieces) })
 }
 
-// sealed is the result of a step, as the host gets it.
+// sealed is the result of a call, as the host gets it.
 type sealed struct {
 	out          []byte
 	commD, commR events.Hash
@@ -158,7 +158,7 @@ func (f fakeSealer) Remove(ctx context.Context, ref events.SectorRef) error {
 	return err
 }
 
-// falseSeal is an answer of a sealer that lies.
+// falseSeal returns what a lying sealer answers instead of r: n chooses the bit.
 func falseSeal(r sealed, n uint64) sealed {
 	if len(r.out) > 0 {
 		r.out = slices.Clone(r.out)
@@ -173,7 +173,8 @@ func falseSeal(r sealed, n uint64) sealed {
 	return r
 }
 
-// fakeFiles is the SectorStore port over the world. Its calls do not park: nobody can cancel them.
+// fakeFiles is the SectorStore port over the world. Its calls do not park, because they have no context to
+// cancel them by.
 type fakeFiles struct{ *world }
 
 func (f fakeFiles) Sectors() []events.SectorRef { return f.seals.files.Sectors() }
@@ -225,8 +226,7 @@ func (w *world) offerPiece(name uint64, size events.Bytes, bad bool) events.Sect
 	return p
 }
 
-// damage changes the stored data of a sector: one byte, or every byte. False: there is nothing to
-// change.
+// damageSector changes one byte of the stored data of a sector, or every byte. It returns false if there is no data.
 func (w *world) damageSector(ref events.SectorRef, n uint64) bool {
 	usage, err := w.seals.files.Usage(ref)
 	if err != nil || usage.Parts[events.SectorUnsealed] == 0 {

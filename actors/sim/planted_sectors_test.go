@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// sectorPlants returns errors in how a host runs sectors, or in what surrounds it.
+// sectorPlants returns errors planted in how a host runs sectors, or in what surrounds it.
 func sectorPlants() map[string]planted {
 	few := Sectors{Begin: 2}
 	return map[string]planted{

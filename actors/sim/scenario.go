@@ -11,7 +11,7 @@ import (
 
 // Scenario describes a run. The zero value is a quiet world.
 type Scenario struct {
-	Requests int    // posted over the first part of the run; default 2
+	Requests int    // posted in the first part of the run; default 2
 	Slots    uint64 // of each request; default 2
 
 	// Faults of single calls: chances in a thousand at each call.
@@ -28,30 +28,30 @@ type Scenario struct {
 	Depth       int // at most how many; default 6
 	Rival       int // another host fills a slot
 	Competitor  int // another host reserves a slot, and does not fill it
-	Withdraw    int // the clients of requests that are over collect what is left
+	Withdraw    int // the clients of ended requests collect what is left
 	Repeat      int // the feed delivers an update twice
 	ChainDown   int // neither market nor feed answers for a while
-	Lies        int // the market gives impossible answers for a while; with random numbers of its own
+	Lies        int // the market gives impossible answers for a while; has random numbers of its own
 	Lag         int // the node that answers is some blocks behind for a while
-	BitRot      int // stored data is damaged or lost; with random numbers of its own
-	Panic       int // an actor panics at a message; with random numbers of its own
-	Poison      int // a rule panics on one input until all is calm; with those of Panic
+	BitRot      int // stored data is damaged or lost; has random numbers of its own
+	Panic       int // an actor panics at a message; has random numbers of its own
+	Poison      int // a rule panics on one input until all is calm; shares the random numbers of Panic
 	DiskFull    int // nothing can be written, neither record nor slots, for a while
 	SlowProofs  int // proofs take many blocks for a while
 	Clock       int // the machine's clock jumps, by up to a day either way
 	StoreDown   int // the store takes no appends for a while
-	StoreAway   int // the store answers nothing for a while, whether it wrote or not
-	Cluster     int // the store's nodes disagree for a while; with random numbers of its own
+	StoreAway   int // the store does not answer for a while, whether or not it wrote
+	Cluster     int // the store's nodes disagree for a while; has random numbers of its own
 	Pause       int // the operator pauses the queue, and resumes it later
-	Older       int // the record loses its newest events, once the host has a slot; with the random numbers of Cluster
+	Older       int // the record loses its newest events once the host has a slot; shares the random numbers of Cluster
 	Forget      int // record and disk are lost once the host has a slot
-	Block       int // a block is sealed instead of a call answered; default 60
+	Block       int // a block is sealed instead of answering a call; default 60
 
-	// Reads parks reads of the store too, so that they fail and are late like every other call.
-	// That makes a run longer.
+	// Reads parks reads of the store too, so that they fail or are late like other calls. It makes
+	// a run longer.
 	Reads bool
-	// Period of the contract; default 20 s. A slot is lost after two misses. If that can happen
-	// within Depth blocks of its fill, it looks like a fill that was reorganised away, so deep
+	// Period of the contract; default 20 s. A slot is lost after two misses. If that happens within
+	// Depth blocks of its fill, it looks as if the fill had been reorganised away, so deep
 	// reorganisations need long periods.
 	Period    time.Duration
 	MaxQueued int // slots that the queue holds; default the host's
@@ -61,19 +61,18 @@ type Scenario struct {
 	Rot                  bool
 	Tokens               uint64
 	BadContent, NoClient bool // every second request's data is wrong, or never served
-	// BadClients: each request with such data has a client of its own, so that avoiding one
-	// spares the others.
+	// BadClients: each request with such data has a client of its own, so that avoiding one does
+	// not affect the others.
 	BadClients bool
 	Policy     Policy
 	Sectors    Sectors
-	// Validator: the host marks missing proofs of others, and nobody else does.
+	// Validator: the host, and nobody else, marks the missing proofs of others.
 	Validator bool
-	// Punctual: no proof may be missed. Nothing but the store is away, and the world leaves the
-	// host enough time.
+	// Punctual: no proof may be missed. It needs a world in which only the store is ever away, and
+	// that leaves the host enough time.
 	Punctual bool
-	// Chance is for how many blocks a running host must see a challenge to have had the chance
-	// to answer it; it must not be slashed for it then. 0: not checked. It needs a chain
-	// without reorganisations, and slow blocks.
+	// Chance: a running host that sees a challenge for so many blocks must answer it in time and not
+	// be slashed. 0: not checked. It needs a chain without reorganisations, and slow blocks.
 	Chance uint64
 	// FailEveryNProofs makes every nth proof of the host invalid.
 	FailEveryNProofs uint32
@@ -81,13 +80,13 @@ type Scenario struct {
 	Cores actors.Cores
 	// Plant breaks something other than a rule.
 	Plant Plant
-	// aim is a kind of encounter at which a panic is wanted.
+	// aim is the kind of message at which an actor is to panic.
 	aim *encounter
-	// NewView makes a view of the record, to be compared with a rebuilt one; nil: none.
+	// NewView makes a view of the record that is compared with a rebuilt one; nil: none.
 	NewView func() View
 	// MaxSteps bounds a run; default 20,000.
 	MaxSteps int
-	// Log receives the host's log and the trace; nil: they are dropped.
+	// Log receives the host's log and the trace; nil: they are discarded.
 	Log io.Writer
 }
 
@@ -106,7 +105,7 @@ type Policy struct {
 	Quotas bool
 }
 
-// Plant is an error in what surrounds the rules, which must be found.
+// Plant is an error planted in what surrounds the rules; a run must find it.
 type Plant struct {
 	// Faithless is a market that sends after the deadline; Reckless, one that frees slots while
 	// they run.
@@ -125,8 +124,8 @@ type Plant struct {
 	// success; Growing, one that repeats an append with more events in it; Follower, one that
 	// reads from any node.
 	Credulous, Growing, Follower bool
-	// Unasking is an adapter of the contract of sectors that sends without looking; Hasty, a sealer
-	// that does the next step too.
+	// Unasking is an adapter of the contract of sectors that sends without asking first; Hasty, a
+	// sealer that does the next step, too.
 	Unasking, Hasty bool
 	// Dropping is a store that keeps all but the last event of a batch of a sector; Late, a host that
 	// finds every window too short for a proof.
@@ -170,11 +169,11 @@ func (sc Scenario) market() events.MarketConfig {
 	return cfg
 }
 
-// finality is after how many blocks nothing is taken back in this scenario.
+// finality is the depth in blocks from which nothing is reorganised in this scenario.
 func (sc Scenario) finality() uint64 { return uint64(max(confirmations, sc.Depth+2)) }
 
-// Fault is something that went wrong in a run: what, and at which method of a port or in which
-// part of the world.
+// Fault is something that went wrong in a run: what it was, and at which method of a port or in
+// which part of the world it occurred.
 type Fault struct{ Kind, Where string }
 
 // Outcome is the result of a run.

@@ -6,12 +6,12 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// For hosts in crash loops blocks must be slow enough: from a start to the last proof of six
-// slots there are some seventy calls, answered one by one, about ten per block.
+// Hosts in crash loops need slow blocks: between a start and the last proof of six slots there are
+// about seventy calls, which are answered one by one, about ten per block.
 const (
-	chanceInLoops = 8  // blocks that give such a host its chance
-	blockInLoops  = 30 // in a thousand steps
-	// chanceWithOld is for a host whose record has lost that the data of its slots was stored.
+	chanceInLoops = 8  // blocks in which such a host must answer a challenge
+	blockInLoops  = 30 // blocks in a thousand steps
+	// chanceWithOld is the same for a host whose record lost the events that the data of its slots was stored.
 	chanceWithOld = 40
 )
 

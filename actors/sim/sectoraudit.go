@@ -11,17 +11,17 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file checks what must hold of sectors, by the record and by the world.
+// This file checks the invariants of sectors against the record, the disk and the chain.
 
 // messageSteps are the steps that send a message, each with the call that sends it.
 var messageSteps = map[sector.Step]string{
 	sector.StepSendPreCommit: "provider.preCommit", sector.StepSendCommit: "provider.commit",
 	sector.StepDeclareFault: "provider.declareFaults", sector.StepDeclareRecovery: "provider.declareRecoveries",
 	sector.StepTerminate: "provider.terminate", sector.StepSettle: "provider.settle",
-	sector.StepDiagnose: "provider.settle", // Of a void precommit.
+	sector.StepDiagnose: "provider.settle", // It settles a void precommit.
 }
 
-// callSteps are the steps in which a call may be made.
+// callSteps are, by call, the steps in which it may be made.
 var callSteps = map[string][]sector.Step{
 	"sealer.addPiece": {
 		sector.StepAddPiece, sector.StepPack, sector.StepRestore, sector.StepCommit, sector.StepFinalize,
@@ -36,12 +36,12 @@ var callSteps = map[string][]sector.Step{
 	"provider.pinSeed":  {sector.StepWaitSeed},
 }
 
-// ofSector reports whether an action is one of a sector's steps.
+// ofSector reports whether an action belongs to a sector.
 func (d action) ofSector() bool { return d.sector > 0 }
 
-// permittedBy reports whether the record had scheduled the step that an action belongs to.
+// permittedBy reports whether the record has scheduled the step that an action belongs to.
 func (d action) permittedBy(st sector.Info) bool {
-	if d.kind == "provider.possession" { // The chain knows what is proven.
+	if d.kind == "provider.possession" { // It belongs to no step: the chain says which proofs are due.
 		return true
 	}
 	if call := messageSteps[st.Step.Name]; call == d.kind {
@@ -112,12 +112,12 @@ func (s *simulator) checkSectors() error {
 	return s.checkWindows()
 }
 
-// stands reports whether a sector rests without a reason: its state is none in which it may rest.
+// stands reports whether a sector has nothing to do in a state in which it must go on.
 func stands(st sector.Info) bool {
 	if len(sector.Next(st)) > 0 || st.Parked() || st.Over() {
 		return false
 	}
-	switch st.State { //nolint:exhaustive // In the others there is always something to do.
+	switch st.State { //nolint:exhaustive // In all others there must be something to do.
 	case sector.Undefined, sector.Empty, sector.Proving:
 		return false
 	case sector.WaitDeals, sector.AddPiece:
@@ -126,7 +126,7 @@ func stands(st sector.Info) bool {
 	return true
 }
 
-// checkSectorFiles: what sectors have on disk was taken from the ledger before it was written.
+// checkSectorFiles checks that sectors have no more on disk than the ledger holds for them.
 func (s *simulator) checkSectorFiles() error {
 	files := s.world.seals.files
 	for _, ref := range files.Sectors() {
@@ -145,8 +145,8 @@ func (s *simulator) checkSectorFiles() error {
 	return nil
 }
 
-// checkSectorAction: no step is begun before it is recorded, and none is repeated after this process has
-// got its answer.
+// checkSectorAction checks that no step begins before it is recorded, and that a process repeats none of which
+// it knows the result.
 func (s *simulator) checkSectorAction(d action) error {
 	stream := events.SectorStream(me, d.sector)
 	if !s.acknowledged(stream) || s.lags(fmt.Sprintf("Sector %d", d.sector), stream, "unknown") {
@@ -163,7 +163,7 @@ func (s *simulator) checkSectorAction(d action) error {
 	return nil
 }
 
-// noteAnswer notes that the host was told the result of the last call of a step.
+// noteAnswer remembers that the host was told the result of a step, if its last call has answered.
 func (s *simulator) noteAnswer(d action) {
 	last := map[string]bool{
 		"sealer.pack": true, "sealer.preCommit1": true, "sealer.preCommit2": true, "sealer.commit": true,
@@ -175,7 +175,7 @@ func (s *simulator) noteAnswer(d action) {
 	}
 }
 
-// sectorsAtTheEnd: record, ledger and contract say the same of the deposits.
+// sectorsAtTheEnd checks that record, ledger and contract agree on the deposits.
 func (s *simulator) sectorsAtTheEnd(tip block) (errs []error) {
 	if s.Sectors.Begin == 0 {
 		return nil

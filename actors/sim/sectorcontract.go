@@ -9,14 +9,14 @@ import (
 	"github.com/hostnode/hostnode/prover/commd"
 )
 
-// SectorRules are those of a contract of sectors. Fees are in basis points of the deposit: of a
-// void precommit, a missed window, a window while faulty, and an early end.
+// SectorRules are the rules of a contract of sectors. The fees are in basis points of the deposit: for
+// a void precommit, a missed window, a window while faulty, and an early end.
 type SectorRules struct {
 	Config                          events.SectorConfig
 	Void, Missed, Fault, Terminated uint64
 }
 
-// sectorRules are those of the scenarios. Their day is short, so that a run has some.
+// sectorRules are the rules of the scenarios. A day is short, so that a run has several.
 var sectorRules = SectorRules{
 	Config: events.SectorConfig{
 		TicketLookback: 3, TicketValid: 60, ChallengeDelay: 4, SeedValid: 60, CommitDue: 100, MinLife: 20,
@@ -26,21 +26,21 @@ var sectorRules = SectorRules{
 	Void: 2000, Missed: 500, Fault: 100, Terminated: 2000,
 }
 
-// sectorContract is the contract of sectors after one block, for one provider, by the rules that
-// docs/provider-contract.md tells. Like the marketplace it shares the chain and the token with, it
-// is cloned before it changes.
+// sectorContract is the contract of sectors after one block, for one provider, as
+// docs/provider-contract.md describes it. It shares the chain and the token with the marketplace, and like
+// the marketplace it is cloned before it changes.
 type sectorContract struct {
 	SectorRules
 	account events.Address
 	sectors map[uint64]*sectorThere
 	settled map[uint64]events.SectorSettlement
-	// said is the last message of the provider that brought something about, by what that is.
+	// said is the last message of the provider that had an effect, by that effect.
 	said map[string]events.Receipt
-	// owed was returned and not withdrawn; taken is all that the contract holds.
+	// owed is what the contract returned and the provider has not withdrawn; taken is all that the contract holds.
 	owed, taken events.Amount
 	// lost is how much the sectors of each number have lost for good.
 	lost map[uint64]events.Amount
-	// missed are the windows that were owed and not proven.
+	// missed are the windows whose proof was due and did not come.
 	missed map[sectorPeriod]bool
 }
 
@@ -60,7 +60,7 @@ func newSectorContract(rules SectorRules, account events.Address) *sectorContrac
 	}
 }
 
-// clone of a chain without sectors is none.
+// clone returns nil for a chain without sectors.
 func (c *sectorContract) clone() *sectorContract {
 	if c == nil {
 		return nil
@@ -82,7 +82,7 @@ func (c *sectorContract) opens(deadline, period uint64) uint64 {
 	return period*c.Config.PeriodBlocks + deadline*c.windowBlocks()
 }
 
-// nextOpening is the first period whose window of a deadline opens after a block.
+// nextOpening is the first period in which the window of a deadline opens after a block.
 func (c *sectorContract) nextOpening(deadline, block uint64) uint64 {
 	first := c.opens(deadline, 0)
 	if first > block {
@@ -95,7 +95,7 @@ func share(whole events.Amount, points uint64) events.Amount {
 	return whole.MulSaturating(points).Add(events.NewAmount(9999)).Div(10_000)
 }
 
-// closes reports whether the window that a sector owes next closes with a block.
+// closes reports whether the next window in which a sector must be proven closes with a block.
 func (c *sectorContract) closes(s *sectorThere, block uint64) bool {
 	opens := c.opens(s.Deadline, s.NextPeriod)
 	return s.Active && block >= opens+c.windowBlocks() && opens < s.Expiration
@@ -111,7 +111,7 @@ func (c *sectorContract) due(block uint64) bool {
 	return false
 }
 
-// pass takes the fees of windows that close with a block. No message is needed for that.
+// pass takes the fees for windows that close with a block; that needs no message.
 func (c *sectorContract) pass(block uint64) {
 	for number, s := range c.sectors {
 		if c.closes(s, block) {
@@ -140,9 +140,9 @@ func (c *sectorContract) miss(number uint64, s *sectorThere) {
 	}
 }
 
-// ends reports whether a sector is over in a block: when its last window is, too.
+// ends reports whether a sector is over in a block: it has expired, and its last window is closed.
 func (c *sectorContract) ends(s *sectorThere, block uint64) bool {
-	last := c.nextOpening(s.Deadline, s.Expiration-1) // The first that is not owed.
+	last := c.nextOpening(s.Deadline, s.Expiration-1) // The first in which no proof is due.
 	return s.Active && block >= s.Expiration && (last == 0 || block >= c.opens(s.Deadline, last-1)+c.windowBlocks())
 }
 
@@ -176,7 +176,7 @@ func (c *sectorContract) at(number uint64, m blockContext) (view events.SectorOn
 	return view
 }
 
-// waiting returns why a precommit does not wait for its proof.
+// waiting returns why a precommit does not wait for its proof; nil: it does.
 func waiting(s events.SectorOnChain) error {
 	switch {
 	case s.Void:
@@ -202,11 +202,11 @@ func (c *sectorContract) windowIn(m blockContext) events.SectorWindow {
 	return w
 }
 
-// saidEnded is that the contract let go of a sector's deposit.
+// saidEnded names the effect that the contract released a sector's deposit.
 func saidEnded(number uint64) string { return fmt.Sprint("ended", number) }
 
-// The messages, each with its checks. A failed one may leave half of its work: the caller discards
-// the clone.
+// The messages follow, each with its checks. A failed one may leave the contract half changed: the caller
+// discards the clone.
 
 func (c *contract) preCommit(m blockContext, call events.PreCommitCall) error {
 	p := c.provider
@@ -231,7 +231,7 @@ func (c *contract) preCommit(m blockContext, call events.PreCommitCall) error {
 		return err
 	}
 	p.taken = p.taken.Add(deposit)
-	delete(p.said, saidEnded(call.Number)) // Of one that was void.
+	delete(p.said, saidEnded(call.Number)) // An earlier precommit of the number was void.
 	p.sectors[call.Number] = &sectorThere{SectorOnChain: events.SectorOnChain{
 		SectorFacts: events.SectorFacts{PreCommitted: true, SeedEpoch: m.number + p.Config.ChallengeDelay},
 		Size:        call.Size, CommD: call.CommD, CommR: call.CommR, Ticket: call.Ticket, TicketEpoch: call.TicketEpoch,
@@ -306,7 +306,7 @@ func (c *sectorContract) prove(m blockContext, call events.PossessionCall) error
 	return nil
 }
 
-// promised says that a faulty sector's recovery is declared, and that its window is still to come.
+// promised reports whether the recovery of a faulty sector is declared and its window has not passed.
 func promised(s events.SectorOnChain) bool { return s.RecoverAt > 0 && s.RecoverAt >= s.NextPeriod }
 
 func (c *sectorContract) declareFaults(m blockContext, numbers []uint64) error {
@@ -351,7 +351,7 @@ func (c *sectorContract) terminate(m blockContext, number uint64) error {
 	return nil
 }
 
-// release lets go of a deposit: of a void precommit, or of a sector that reached its expiration.
+// release returns a deposit: that of a void precommit, or of a sector that has expired.
 func (c *sectorContract) release(m blockContext, number uint64) error {
 	s, view := c.sectors[number], c.at(number, m)
 	switch {
@@ -368,7 +368,7 @@ func (c *sectorContract) release(m blockContext, number uint64) error {
 	return nil
 }
 
-// has returns how many of the account's tokens the contract has, lost ones too.
+// has returns how many of the account's tokens the contract has, including those that were lost.
 func (c *sectorContract) has() events.Amount {
 	if c == nil {
 		return events.Amount{}

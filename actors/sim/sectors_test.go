@@ -2,7 +2,7 @@ package sim
 
 import "testing"
 
-// sectorCalls are all calls that the sectors of a host make on the world, as they park.
+// sectorCalls are all calls that the sectors of a host make on the world, by the names under which they park.
 var sectorCalls = []string{
 	"sealer.addPiece", "sealer.pack", "sealer.preCommit1", "sealer.preCommit2", "sealer.commit", "sealer.finalize",
 	"sealer.restore", "sealer.challenge", "sealer.remove", "pieces.open",
@@ -11,7 +11,7 @@ var sectorCalls = []string{
 	"provider.declareFaults", "provider.declareRecoveries", "provider.terminate", "provider.settle",
 }
 
-// liesOfSealers are the calls whose results a sealer falsifies; its other calls have no result.
+// liesOfSealers are the calls whose results a lying sealer falsifies; its other calls return none.
 var liesOfSealers = []string{
 	"sealer.pack", "sealer.preCommit1", "sealer.preCommit2", "sealer.commit", "sealer.challenge",
 }
@@ -19,7 +19,7 @@ var liesOfSealers = []string{
 // A simulation that survives says nothing about a fault that never occurred.
 func TestEveryFaultOccursAtEveryCallOfSectors(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is about the simulator, and long; the race detector has nothing to find in it")
+		t.Skip("it tests the simulator, and takes long; the race detector has nothing to find in it")
 	}
 	t.Parallel()
 	often := Scenario{
@@ -68,7 +68,7 @@ func TestEveryFaultOccursAtEveryCallOfSectors(t *testing.T) {
 		if seed%4 == 3 {
 			sc = troubled
 		}
-		for f, n := range Run(t, seed, sc).Faults { // Other tests check that it ends well.
+		for f, n := range Run(t, seed, sc).Faults { // Other tests check how the runs end.
 			seen[f] += n
 		}
 	}

@@ -7,17 +7,17 @@ import (
 	"github.com/hostnode/hostnode/events/sector"
 )
 
-// sectorMargin is how many blocks before the end of a window a proof must be on its way.
+// sectorMargin is how many blocks before the end of a window a proof must have been sent.
 const sectorMargin = 6
 
-// sectorWindow is a window that a sector owes.
+// sectorWindow is a window in which a sector must be proven.
 type sectorWindow struct {
-	open uint64 // for so many blocks in a row it could be proven
-	had  bool   // that was long enough
+	open uint64 // for how many blocks in a row the host could prove it
+	had  bool   // it could for long enough
 }
 
-// checkWindows: a host that could prove a sector for some blocks of its window has proven it. What
-// was missed the contract says. It checks once per block, on a chain without reorganisations.
+// checkWindows checks that a host has proven a sector if it could for Chance blocks of its window. The
+// contract says what was missed. It checks once per block, on a chain without reorganisations.
 func (s *simulator) checkWindows() error {
 	if s.Sectors.Chance == 0 {
 		return nil
@@ -55,14 +55,14 @@ func (s *simulator) checkWindows() error {
 	}
 	for p, o := range s.windows {
 		if o.had && c.missed[p] {
-			return broken(SectorsAreProven, "sector %d was not proven in period %d, and the host could for %d blocks",
+			return broken(SectorsAreProven, "sector %d was not proven in period %d, although the host could for %d blocks",
 				p.sector, p.period, s.Sectors.Chance)
 		}
 	}
 	return nil
 }
 
-// provable reports whether the data of a sector is there, by its record.
+// provable reports whether by its record the data of a sector is there.
 func provable(st sector.Info) bool {
 	return slices.Contains([]sector.State{
 		sector.CommitWait, sector.FinalizeSector, sector.FinalizeFailed, sector.Proving, sector.RecoveryReported,
@@ -70,7 +70,7 @@ func provable(st sector.Info) bool {
 	}, st.State)
 }
 
-// undisturbed reports whether no lasting trouble is between the host and a proof of a sector.
+// undisturbed reports whether no lasting trouble keeps the host from proving sectors.
 func (s *simulator) undisturbed() bool {
 	for _, trouble := range []string{chainDown, providerDown, nodeLags, sealerAway, sealerHangs, sealerLies, storeAway, diskFull} {
 		if s.in(trouble) {

@@ -15,26 +15,26 @@ import (
 	"github.com/hostnode/hostnode/events/sector"
 )
 
-// This file plays the operator of sectors, and decides what goes wrong with sealer, pieces and the
-// contract of sectors, all drawn with random numbers of their own.
+// This file plays the operator of sectors, and decides what goes wrong with the sealer, the pieces and
+// the contract of sectors. It has random numbers of its own.
 
-// Sectors say what a host has to do besides selling. The zero value: nothing.
+// Sectors says what a host does with sectors, and what goes wrong with them. The zero value: nothing.
 type Sectors struct {
-	Begin int // how many sectors are begun over the first part of the run
+	Begin int // how many sectors are begun in the first part of the run
 	// The following are chances in a thousand at each step.
 	SealerAway   int // the sealer does not answer for a while
-	SealerHangs  int // its calls of a while last for up to 80 blocks
-	SealerLies   int // a third of its results are wrong for a while
+	SealerHangs  int // for a while its calls take up to 80 blocks
+	SealerLies   int // for a while a third of its results are wrong
 	ProviderDown int // the contract of sectors does not answer for a while
 	Damage       int // stored data of a sector changes
-	Orders       int // the operator terminates, removes or forces a sector, or cuts a pause short
+	Orders       int // the operator terminates, removes or forces a sector, or ends a pause
 	BadPieces    bool
-	// Chance is for how many blocks of a window a running host must be able to prove a sector to
-	// have had the chance; then no window may be missed. 0: not checked.
+	// Chance: a running host that can prove a sector for more than so many blocks of a window in a
+	// row must not miss the window. 0: not checked.
 	Chance uint64
 }
 
-// The troubles of sectors, each for a while.
+// The troubles of sectors.
 const (
 	sealerAway   = "sealer away"
 	sealerHangs  = "sealer hangs"
@@ -45,15 +45,15 @@ const (
 )
 
 const (
-	// busySteps is how long things go wrong with sectors before the rest must come to an end.
+	// busySteps is after how many steps nothing goes wrong with sectors any more, so that the run can end.
 	busySteps = 3_500
-	// longestHang is about how many blocks a call to a sealer that hangs lasts at most.
+	// longestHang is about how many blocks a call to a hanging sealer takes at most.
 	longestHang = 80
-	// pieceName keeps the pieces of sectors apart.
+	// pieceName is the distance between the names of the pieces of two sectors.
 	pieceName = 1000
 )
 
-// sectorPolicy lets sectors fail, pause and park within a run.
+// sectorPolicy has short pauses and few attempts, so that sectors fail, pause and park within a run.
 var sectorPolicy = sector.Policy{FirstPause: 2e9, MostPause: 20e9, MaxFailures: 5}
 
 func sectorSettings(p Plant) sectors.Settings {
@@ -66,7 +66,7 @@ func sectorSettings(p Plant) sectors.Settings {
 
 func isSealer(port string) bool { return strings.HasPrefix(port, "sealer.") || port == "pieces.open" }
 
-// sectorTrouble returns the verdict of the troubles of sectors on a call, and whether the call stays parked.
+// sectorTrouble returns what the troubles of sectors do to a call, and whether it stays parked.
 func (s *simulator) sectorTrouble(c *call) (v verdict, parked bool) {
 	port := c.port()
 	switch {
@@ -87,7 +87,7 @@ func (s *simulator) sectorTrouble(c *call) (v verdict, parked bool) {
 	return proceed, false
 }
 
-// workSectors lets something happen to sectors.
+// workSectors decides what happens to sectors in a step.
 func (s *simulator) workSectors(ctx context.Context) {
 	s.world.seals.files.SetFull(s.in(diskFull))
 	h := s.running()
@@ -116,7 +116,7 @@ func (s *simulator) workSectors(ctx context.Context) {
 	}
 }
 
-// damageSome changes stored data of a sector that the chain counts as sealed.
+// damageSome changes stored data of a sector that is active on chain.
 func (s *simulator) damageSome() {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *simulator) damageSome() {
 	}
 }
 
-// operateSectors gives at most one order at a time.
+// operateSectors is the operator, who gives one order at a time.
 func (s *simulator) operateSectors(ctx context.Context, h *actors.Host) {
 	s.world.mu.Lock()
 	busy := s.ordering
@@ -145,7 +145,7 @@ func (s *simulator) operateSectors(ctx context.Context, h *actors.Host) {
 	case len(numbers) < s.Sectors.Begin && (s.sealers.IntN(60) == 0 || s.calm()):
 		s.begun++
 		create := sectors.Create{Size: sectorSize, By: "operator"}
-		if s.begun%3 != 0 { // The others get their pieces one by one.
+		if s.begun%3 != 0 { // Every third gets its pieces one by one.
 			create.Pieces = s.somePieces(1 + s.sealers.IntN(2))
 		}
 		s.order(ctx, "begin a sector", func() error {
@@ -176,7 +176,7 @@ func (s *simulator) somePieces(n int) (pieces []events.SectorPiece) {
 	return pieces
 }
 
-// draw returns what the operator wants of a sector now; nil: nothing.
+// draw returns the operator's next order to a sector; nil: none.
 func (s *simulator) draw(st sector.Info) sectors.Order {
 	unruly := !s.calm() && s.sealers.IntN(1000) < s.Sectors.Orders
 	switch {
@@ -187,15 +187,15 @@ func (s *simulator) draw(st sector.Info) sectors.Order {
 		return sectors.Remove{Number: st.Number, By: "operator", Reason: "its pieces are bad"}
 	case st.Parked():
 		return sectors.Restart{Number: st.Number, By: "operator"}
-	case s.calm() && st.State == sector.AddPiece && len(sector.Next(st)) == 0: // It was forced, too.
+	case s.calm() && st.State == sector.AddPiece && len(sector.Next(st)) == 0: // It was forced into this state.
 		return sectors.Remove{Number: st.Number, By: "operator", Reason: "nothing leads on"}
-	case st.State == sector.Empty && len(st.Pieces) > 0: // It was forced.
+	case st.State == sector.Empty && len(st.Pieces) > 0: // It was forced into this state.
 		return sectors.StartPacking{Number: st.Number, By: "operator"}
 	case st.State == sector.Empty, st.State == sector.WaitDeals && len(st.Pieces)+len(st.Pending) == 1:
 		return sectors.AddPiece{Number: st.Number, Piece: s.somePieces(1)[0], By: "operator"}
 	case st.State == sector.WaitDeals && len(st.Pending) == 0:
 		return sectors.StartPacking{Number: st.Number, By: "operator"}
-	case s.calm() && st.State == sector.Proving && st.Number%2 == 0: // So that it comes to its end.
+	case s.calm() && st.State == sector.Proving && st.Number%2 == 0: // So that its end is simulated, too.
 		return sectors.Terminate{Number: st.Number, By: "operator", Reason: "enough"}
 	}
 	return nil
@@ -216,14 +216,14 @@ func (s *simulator) drawUnruly(st sector.Info) sectors.Order {
 	return sectors.Restart{Number: st.Number, By: "operator"}
 }
 
-// hopeless: with a bad piece in it, or forced where nothing leads on, a sector is given up.
+// hopeless reports whether a sector cannot be sealed any more: it has a bad piece, or was forced.
 func (s *simulator) hopeless(st sector.Info) bool {
 	for _, p := range slices.Concat(st.Pieces, st.Pending) {
 		if s.bad[p.CID] {
 			return true
 		}
 	}
-	return s.calm() && s.audit.forced[st.Number] // Maybe to where nothing leads on.
+	return s.calm() && s.audit.forced[st.Number] // Perhaps into a state that leads nowhere.
 }
 
 func orderName(o sectors.Order) string {
@@ -244,8 +244,8 @@ func orderName(o sectors.Order) string {
 	return "?"
 }
 
-// order gives an order in the background, because its answer waits for the simulator. The operator
-// sees in the list whether an order took effect, and gives it again if not.
+// order gives an order in the background, because its answer waits for the simulator. If an order has
+// no effect, the operator sees that in the list of sectors and gives it again.
 func (s *simulator) order(ctx context.Context, what string, give func() error) {
 	s.world.mu.Lock()
 	s.ordering = true
@@ -262,7 +262,7 @@ func (s *simulator) order(ctx context.Context, what string, give func() error) {
 	s.settle() // It is given before anything else happens.
 }
 
-// sectorsOver reports whether nothing is left to do for sectors but to prove them, and why not.
+// sectorsOver reports whether the sectors need nothing more but to be proven; if not, waits says why.
 func (s *simulator) sectorsOver(tip block) bool {
 	wait := func(format string, args ...any) bool {
 		s.waits = fmt.Sprintf(format, args...)

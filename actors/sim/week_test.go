@@ -10,18 +10,18 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-var weekDays = flag.Float64("week-days", 0.1, "how many days of chain time TestManySlotsOfOneHost runs; a week is 7")
+var weekDays = flag.Float64("week-days", 0.1, "how many days of chain time TestManySlotsOfOneHost lasts; a week is 7")
 
 // One host with many slots.
 const (
 	weekRequests    = 20
 	weekSlots       = 10 // of each request
 	weekProbability = 8
-	weekFilled      = 6 * time.Hour // by then every slot is filled
+	weekFilled      = 6 * time.Hour // the time in which all slots must be filled
 )
 
-// A host with 200 slots, of which each owes a proof about every sixth period of two
-// minutes, misses none. `make sim-week` runs seven days.
+// A host with 200 slots misses no proof. Periods last two minutes, and a slot owes a
+// proof in about every sixth of them. `make sim-week` runs seven days.
 func TestManySlotsOfOneHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
