@@ -47,9 +47,6 @@ type gone struct {
 func (a *app) availabilityList() *cobra.Command {
 	return asAt(a, &cobra.Command{
 		Use: "list", Short: "List the space on offer, and how much of it is sold", Args: cobra.NoArgs,
-		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Ledger, error) {
-			return b.Ledger(ctx)
-		}, printAvailabilities),
 	}, func(ctx context.Context, p api.Past, _ []string) (api.Ledger, error) {
 		return p.Ledger(ctx)
 	}, printAvailabilities)

@@ -95,17 +95,18 @@ func were(n uint64) string {
 	return fmt.Sprintf("%d events were", n)
 }
 
-// asAt adds --at to a command, which with that flag answers from the past.
+// asAt makes a command ask of the present or, with --at, of the past.
 func asAt[A any](
-	a *app, cmd *cobra.Command, was func(ctx context.Context, p api.Past, args []string) (A, error),
+	a *app, cmd *cobra.Command, ask func(ctx context.Context, p api.Past, args []string) (A, error),
 	write func(*paper, A) error,
 ) *cobra.Command {
 	var at string
 	cmd.Flags().StringVar(&at, "at", "", atHelp)
-	now := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if at == "" {
-			return now(cmd, args)
+			return asking(a, look, func(ctx context.Context, b api.Backend, args []string) (A, error) {
+				return ask(ctx, b, args)
+			}, write)(cmd, args)
 		}
 		when, err := api.ParseWhen(at, a.now())
 		if err != nil {
@@ -117,7 +118,7 @@ func asAt[A any](
 				var none A
 				return none, err
 			}
-			return was(ctx, past, args)
+			return ask(ctx, past, args)
 		}, write)(cmd, args)
 	}
 	return cmd

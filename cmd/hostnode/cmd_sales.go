@@ -14,21 +14,14 @@ func (a *app) salesCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use: "sales", Short: "List the sales: all open ones and the newest settled ones", Args: cobra.NoArgs,
-		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Sales, error) {
-			return b.Sales(ctx, mostSettled(all))
-		}, printSales),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all settled ones, too")
 	return asAt(a, cmd, func(ctx context.Context, p api.Past, _ []string) (api.Sales, error) {
-		return p.Sales(ctx, mostSettled(all))
+		if all {
+			return p.Sales(ctx, api.MaxSettled)
+		}
+		return p.Sales(ctx, api.DefaultSettled)
 	}, printSales)
-}
-
-func mostSettled(all bool) int {
-	if all {
-		return api.MaxSettled
-	}
-	return api.DefaultSettled
 }
 
 func printSales(p *paper, s api.Sales) error {
@@ -81,9 +74,6 @@ func (a *app) saleCommand() *cobra.Command {
 		Long: "Tell the history of a slot, and what it waits for.\n\n" +
 			"SLOT is a slot id as `hostnode sales` shows it, or the beginning of one.",
 		Args: cobra.ExactArgs(1),
-		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Story, error) {
-			return b.Sale(ctx, args[0])
-		}, printStory),
 	}, func(ctx context.Context, p api.Past, args []string) (api.Story, error) {
 		return p.Sale(ctx, args[0])
 	}, printStory)

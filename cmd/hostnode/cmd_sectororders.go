@@ -190,13 +190,11 @@ func printOrdered(p *paper, answer api.Sector) error {
 }
 
 func (a *app) sectorsFaults() *cobra.Command {
-	ask := func(ctx context.Context, b api.SectorReader) (api.SectorFaults, error) { return b.SectorFaults(ctx) }
 	return asAt(a, &cobra.Command{
 		Use: "faults", Short: "List the sectors that are faulty and have not recovered", Args: cobra.NoArgs,
-		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.SectorFaults, error) {
-			return ask(ctx, b)
-		}, printFaults),
-	}, func(ctx context.Context, p api.Past, _ []string) (api.SectorFaults, error) { return ask(ctx, p) }, printFaults)
+	}, func(ctx context.Context, p api.Past, _ []string) (api.SectorFaults, error) {
+		return p.SectorFaults(ctx)
+	}, printFaults)
 }
 
 func printFaults(p *paper, f api.SectorFaults) error {

@@ -26,13 +26,9 @@ func (a *app) sectorsCommand() *cobra.Command {
 }
 
 func (a *app) sectorsList() *cobra.Command {
-	ask := func(ctx context.Context, b api.SectorReader) (api.Sectors, error) { return b.Sectors(ctx) }
 	return asAt(a, &cobra.Command{
 		Use: "list", Short: "List the sectors: the parked ones first, then those that wait", Args: cobra.NoArgs,
-		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Sectors, error) {
-			return ask(ctx, b)
-		}, printSectors),
-	}, func(ctx context.Context, p api.Past, _ []string) (api.Sectors, error) { return ask(ctx, p) }, printSectors)
+	}, func(ctx context.Context, p api.Past, _ []string) (api.Sectors, error) { return p.Sectors(ctx) }, printSectors)
 }
 
 func printSectors(p *paper, s api.Sectors) error {
@@ -129,20 +125,14 @@ func sectorWaits(s projections.Sector) string {
 }
 
 func (a *app) sectorsStatus() *cobra.Command {
-	ask := func(ctx context.Context, b api.SectorReader, args []string) (api.Sector, error) {
+	return asAt(a, &cobra.Command{
+		Use: "status N", Short: "Show the state of a sector, and what can be done about it", Args: cobra.ExactArgs(1),
+	}, func(ctx context.Context, p api.Past, args []string) (api.Sector, error) {
 		n, err := sectorNumber(args[0])
 		if err != nil {
 			return api.Sector{}, err
 		}
-		return b.Sector(ctx, n)
-	}
-	return asAt(a, &cobra.Command{
-		Use: "status N", Short: "Show the state of a sector, and what can be done about it", Args: cobra.ExactArgs(1),
-		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Sector, error) {
-			return ask(ctx, b, args)
-		}, printSector),
-	}, func(ctx context.Context, p api.Past, args []string) (api.Sector, error) {
-		return ask(ctx, p, args)
+		return p.Sector(ctx, n)
 	}, printSector)
 }
 
@@ -228,23 +218,17 @@ func seconds(s float64) string {
 
 func (a *app) sectorsTimeline() *cobra.Command {
 	page := projections.Page{}
-	ask := func(ctx context.Context, b api.SectorReader, args []string) (api.SectorTimeline, error) {
-		n, err := sectorNumber(args[0])
-		if err != nil {
-			return api.SectorTimeline{}, err
-		}
-		return b.SectorTimeline(ctx, n, page)
-	}
 	cmd := &cobra.Command{
 		Use: "timeline N", Short: "Show the history of a sector, in pages", Args: cobra.ExactArgs(1),
-		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.SectorTimeline, error) {
-			return ask(ctx, b, args)
-		}, printSectorTimeline),
 	}
 	cmd.Flags().Uint64Var(&page.From, "from", 0, "begin with this revision")
 	cmd.Flags().IntVar(&page.Most, "most", api.DefaultMoments, "show at most this many events")
 	return asAt(a, cmd, func(ctx context.Context, p api.Past, args []string) (api.SectorTimeline, error) {
-		return ask(ctx, p, args)
+		n, err := sectorNumber(args[0])
+		if err != nil {
+			return api.SectorTimeline{}, err
+		}
+		return p.SectorTimeline(ctx, n, page)
 	}, printSectorTimeline)
 }
 

@@ -18,25 +18,25 @@ import (
 )
 
 func (a *app) statusCommand() *cobra.Command {
-	return asAt(a, &cobra.Command{
+	cmd := asAt(a, &cobra.Command{
 		Use: "status", Short: "Show whether the host sells, and the state of all its parts", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			err := asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Status, error) {
-				return b.Status(ctx)
-			}, printStatus)(cmd, args)
-			switch {
-			case errors.Is(err, errAskTheHost):
-				return err
-			case errors.Is(err, datadir.ErrEmpty):
-				return a.statusWithout(cmd, health.Facts{Stage: health.NeverRun})
-			case errors.Is(err, datadir.ErrInUse): // A process that nobody can ask.
-				return a.statusWithout(cmd, health.Facts{Stage: health.Silent})
-			case errors.Is(err, api.ErrSilent):
-				return a.statusWithout(cmd, health.Facts{Stage: health.Silent, Listens: true})
-			}
-			return err
-		},
 	}, func(ctx context.Context, p api.Past, _ []string) (api.Status, error) { return p.Status(ctx) }, printStatus)
+	ask := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := ask(cmd, args)
+		switch {
+		case cmd.Flag("at").Value.String() != "" || errors.Is(err, errAskTheHost):
+			return err
+		case errors.Is(err, datadir.ErrEmpty):
+			return a.statusWithout(cmd, health.Facts{Stage: health.NeverRun})
+		case errors.Is(err, datadir.ErrInUse): // A process that nobody can ask.
+			return a.statusWithout(cmd, health.Facts{Stage: health.Silent})
+		case errors.Is(err, api.ErrSilent):
+			return a.statusWithout(cmd, health.Facts{Stage: health.Silent, Listens: true})
+		}
+		return err
+	}
+	return cmd
 }
 
 // statusWithout prints the status when there is no host to ask.
