@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/hostnode/hostnode/projections"
@@ -28,6 +27,7 @@ const (
 
 // Client is the Backend of a host in another process, over its socket.
 type Client struct {
+	questions
 	http     *http.Client
 	socket   string
 	patience time.Duration // of Ping
@@ -37,11 +37,13 @@ type Client struct {
 // question; when nobody answers, the error is ErrNotRunning.
 func NewClient(socket string) *Client {
 	dialer := &net.Dialer{Timeout: dialTime}
-	return &Client{socket: socket, patience: pingTime, http: &http.Client{Transport: &http.Transport{
+	c := &Client{socket: socket, patience: pingTime, http: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "unix", socket)
 		},
 	}}}
+	c.questions = questions{c, "/v1/", nil}
+	return c
 }
 
 // Close drops idle connections.
@@ -152,16 +154,6 @@ func refusal(w *http.Response, text []byte) error {
 	return &p
 }
 
-// Status implements Backend.
-func (c *Client) Status(ctx context.Context) (Status, error) {
-	return ask[Status](ctx, c, http.MethodGet, "/v1/status", nil)
-}
-
-// Ledger implements Backend.
-func (c *Client) Ledger(ctx context.Context) (Ledger, error) {
-	return ask[Ledger](ctx, c, http.MethodGet, "/v1/ledger", nil)
-}
-
 // AddAvailability implements Backend.
 func (c *Client) AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error) {
 	return ask[projections.Availability](ctx, c, http.MethodPost, "/v1/availabilities", offer)
@@ -179,21 +171,6 @@ func (c *Client) SetAvailability(
 func (c *Client) RemoveAvailability(ctx context.Context, id string) (string, error) {
 	gone, err := ask[removed](ctx, c, http.MethodDelete, "/v1/availabilities/"+url.PathEscape(id), nil)
 	return gone.ID, err
-}
-
-// Sales implements Backend.
-func (c *Client) Sales(ctx context.Context, settled int) (Sales, error) {
-	return ask[Sales](ctx, c, http.MethodGet, "/v1/sales?settled="+strconv.Itoa(settled), nil)
-}
-
-// Sale implements Backend.
-func (c *Client) Sale(ctx context.Context, slot string) (Story, error) {
-	return ask[Story](ctx, c, http.MethodGet, "/v1/sales/"+url.PathEscape(slot), nil)
-}
-
-// Queue implements Backend.
-func (c *Client) Queue(ctx context.Context) (Queue, error) {
-	return ask[Queue](ctx, c, http.MethodGet, "/v1/queue", nil)
 }
 
 // Quarantine implements Backend.

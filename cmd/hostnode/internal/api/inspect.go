@@ -46,17 +46,8 @@ const pastTime = auditTime
 
 // inspections are the routes of an Inspector.
 func inspections(b Inspector) []route {
-	past := func(path string, ask func(p Past, r *http.Request) (any, error)) route {
-		return route{path, map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
-			p, err := pastOf(b, r)
-			if err != nil {
-				return nil, err
-			}
-			return ask(p, r)
-		}}, pastTime}
-	}
 	var routes []route
-	for path, ask := range sectorRoutes(func(r *http.Request) (SectorReader, error) { return pastOf(b, r) }) {
+	for path, ask := range answers(func(r *http.Request) (Past, error) { return pastOf(b, r) }) {
 		routes = append(routes, route{"/v1/past/" + path, map[string]answer{http.MethodGet: ask}, pastTime})
 	}
 	return append(routes, []route{
@@ -75,19 +66,6 @@ func inspections(b Inspector) []route {
 			}
 			return b.Replay(r.Context(), ReplayQuestion{q.Get("stream"), when, q.Get("events") == "true"})
 		}}, pastTime},
-		past("/v1/past/status", func(p Past, r *http.Request) (any, error) { return p.Status(r.Context()) }),
-		past("/v1/past/ledger", func(p Past, r *http.Request) (any, error) { return p.Ledger(r.Context()) }),
-		past("/v1/past/queue", func(p Past, r *http.Request) (any, error) { return p.Queue(r.Context()) }),
-		past("/v1/past/sales", func(p Past, r *http.Request) (any, error) {
-			n, err := settled(r)
-			if err != nil {
-				return nil, err
-			}
-			return p.Sales(r.Context(), n)
-		}),
-		past("/v1/past/sales/{slot}", func(p Past, r *http.Request) (any, error) {
-			return p.Sale(r.Context(), r.PathValue("slot"))
-		}),
 	}...)
 }
 
@@ -138,39 +116,6 @@ func (c *Client) Replay(ctx context.Context, q ReplayQuestion) (replay.Result, e
 }
 
 // At implements Backend. Each question reads the events again.
-func (c *Client) At(_ context.Context, when When) (Past, error) { return pastClient{c, when}, nil }
-
-type pastClient struct {
-	*Client
-	when When
-}
-
-func pastAsk[A any](ctx context.Context, c pastClient, path string, q url.Values) (A, error) {
-	q.Set("at", c.when.String())
-	return ask[A](ctx, c.Client, http.MethodGet, "/v1/past/"+path+"?"+q.Encode(), nil)
-}
-
-// Status implements Past.
-func (c pastClient) Status(ctx context.Context) (Status, error) {
-	return pastAsk[Status](ctx, c, "status", url.Values{})
-}
-
-// Ledger implements Past.
-func (c pastClient) Ledger(ctx context.Context) (Ledger, error) {
-	return pastAsk[Ledger](ctx, c, "ledger", url.Values{})
-}
-
-// Queue implements Past.
-func (c pastClient) Queue(ctx context.Context) (Queue, error) {
-	return pastAsk[Queue](ctx, c, "queue", url.Values{})
-}
-
-// Sales implements Past.
-func (c pastClient) Sales(ctx context.Context, settled int) (Sales, error) {
-	return pastAsk[Sales](ctx, c, "sales", url.Values{"settled": {strconv.Itoa(settled)}})
-}
-
-// Sale implements Past.
-func (c pastClient) Sale(ctx context.Context, slot string) (Story, error) {
-	return pastAsk[Story](ctx, c, "sales/"+url.PathEscape(slot), url.Values{})
+func (c *Client) At(_ context.Context, when When) (Past, error) {
+	return questions{c, "/v1/past/", url.Values{"at": {when.String()}}}, nil
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -152,114 +149,4 @@ func (l *Live) Sector(ctx context.Context, number uint64) (Sector, error) {
 		}
 	}
 	return answer, nil
-}
-
-// sectorRoutes are those of a SectorReader, below a path; reading finds it for a request.
-func sectorRoutes(reading func(*http.Request) (SectorReader, error)) map[string]answer {
-	with := func(ask func(SectorReader, *http.Request) (any, error)) answer {
-		return func(r *http.Request) (any, error) {
-			b, err := reading(r)
-			if err != nil {
-				return nil, err
-			}
-			return ask(b, r)
-		}
-	}
-	one := func(ask func(SectorReader, *http.Request, uint64) (any, error)) answer {
-		return with(func(b SectorReader, r *http.Request) (any, error) {
-			n, err := numberOf(r)
-			if err != nil {
-				return nil, err
-			}
-			return ask(b, r, n)
-		})
-	}
-	return map[string]answer{
-		"sectors": with(func(b SectorReader, r *http.Request) (any, error) { return b.Sectors(r.Context()) }),
-		"sectors/faults": with(func(b SectorReader, r *http.Request) (any, error) {
-			return b.SectorFaults(r.Context())
-		}),
-		"sectors/{number}": one(func(b SectorReader, r *http.Request, n uint64) (any, error) {
-			return b.Sector(r.Context(), n)
-		}),
-		"sectors/{number}/timeline": one(func(b SectorReader, r *http.Request, n uint64) (any, error) {
-			page, err := pageOf(r.URL.Query())
-			if err != nil {
-				return nil, err
-			}
-			return b.SectorTimeline(r.Context(), n, page)
-		}),
-	}
-}
-
-// numberOf is the number of a sector in the path of a request.
-func numberOf(r *http.Request) (uint64, error) {
-	n, err := strconv.ParseUint(r.PathValue("number"), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %.40q is no number of a sector", ErrBadRequest, r.PathValue("number"))
-	}
-	return n, nil
-}
-
-func pageOf(q url.Values) (projections.Page, error) {
-	page := projections.Page{Most: DefaultMoments}
-	var err error
-	if from := q.Get("from"); from != "" {
-		if page.From, err = strconv.ParseUint(from, 10, 64); err != nil {
-			return page, fmt.Errorf("%w: from = %.40q is no revision", ErrBadRequest, from)
-		}
-	}
-	if most := q.Get("most"); most != "" {
-		if page.Most, err = strconv.Atoi(most); err != nil {
-			return page, fmt.Errorf("%w: most = %.40q is no number", ErrBadRequest, most)
-		}
-	}
-	return page, nil
-}
-
-func sectorPath(number uint64) string { return "sectors/" + strconv.FormatUint(number, 10) }
-
-func queryOf(page projections.Page) url.Values {
-	return url.Values{"from": {strconv.FormatUint(page.From, 10)}, "most": {strconv.Itoa(page.Most)}}
-}
-
-// Sectors implements SectorReader.
-func (c *Client) Sectors(ctx context.Context) (Sectors, error) {
-	return ask[Sectors](ctx, c, http.MethodGet, "/v1/sectors", nil)
-}
-
-// Sector implements SectorReader.
-func (c *Client) Sector(ctx context.Context, number uint64) (Sector, error) {
-	return ask[Sector](ctx, c, http.MethodGet, "/v1/"+sectorPath(number), nil)
-}
-
-// SectorTimeline implements SectorReader.
-func (c *Client) SectorTimeline(ctx context.Context, number uint64, page projections.Page) (SectorTimeline, error) {
-	path := "/v1/" + sectorPath(number) + "/timeline?" + queryOf(page).Encode()
-	return ask[SectorTimeline](ctx, c, http.MethodGet, path, nil)
-}
-
-// SectorFaults implements SectorReader.
-func (c *Client) SectorFaults(ctx context.Context) (SectorFaults, error) {
-	return ask[SectorFaults](ctx, c, http.MethodGet, "/v1/sectors/faults", nil)
-}
-
-// Sectors implements SectorReader.
-func (c pastClient) Sectors(ctx context.Context) (Sectors, error) {
-	return pastAsk[Sectors](ctx, c, "sectors", url.Values{})
-}
-
-// Sector implements SectorReader.
-func (c pastClient) Sector(ctx context.Context, number uint64) (Sector, error) {
-	return pastAsk[Sector](ctx, c, sectorPath(number), url.Values{})
-}
-
-// SectorTimeline implements SectorReader.
-func (c pastClient) SectorTimeline(ctx context.Context, number uint64, page projections.Page) (SectorTimeline, error) {
-	return pastAsk[SectorTimeline](ctx, c, sectorPath(number)+"/timeline", queryOf(page))
-}
-
-// SectorFaults implements SectorReader.
-func (c pastClient) SectorFaults(ctx context.Context) (SectorFaults, error) {
-	return pastAsk[SectorFaults](ctx, c, "sectors/faults", url.Values{})
 }

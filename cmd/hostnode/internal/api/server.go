@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -121,11 +120,8 @@ func handler(b Backend, log *logrus.Entry) http.Handler {
 }
 
 func routes(b Backend) []route {
-	get := func(ask func(context.Context) (any, error)) map[string]answer {
-		return map[string]answer{http.MethodGet: func(r *http.Request) (any, error) { return ask(r.Context()) }}
-	}
 	routes := inspections(b)
-	for path, ask := range sectorRoutes(func(*http.Request) (SectorReader, error) { return b, nil }) {
+	for path, ask := range answers(func(*http.Request) (Past, error) { return b, nil }) {
 		methods := map[string]answer{http.MethodGet: ask}
 		if path == "sectors" {
 			methods[http.MethodPost] = bodied(func(ctx context.Context, s NewSector) (numbered, error) {
@@ -137,15 +133,14 @@ func routes(b Backend) []route {
 	}
 	routes = append(routes, orderRoutes(b)...)
 	return append(routes, []route{
-		{"/v1/status", get(func(ctx context.Context) (any, error) { return b.Status(ctx) }), answerTime},
-		{"/v1/ledger", get(func(ctx context.Context) (any, error) { return b.Ledger(ctx) }), answerTime},
-		{"/v1/queue", get(func(ctx context.Context) (any, error) { return b.Queue(ctx) }), answerTime},
 		{"/v1/backup", map[string]answer{http.MethodPost: bodied(func(ctx context.Context, p place) (Backup, error) {
 			return b.Backup(ctx, p.Dir)
 		})}, auditTime},
 		{"/v1/queue/pause", map[string]answer{http.MethodPost: reasoned(b.PauseQueue)}, answerTime},
 		{"/v1/queue/resume", map[string]answer{http.MethodPost: reasoned(b.ResumeQueue)}, answerTime},
-		{"/v1/quarantine", get(func(ctx context.Context) (any, error) { return b.Quarantine(ctx) }), answerTime},
+		{"/v1/quarantine", map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
+			return b.Quarantine(r.Context())
+		}}, answerTime},
 		{"/v1/quarantine/retry", map[string]answer{
 			http.MethodPost: bodied(func(ctx context.Context, w work) (Quarantine, error) {
 				return b.TryAgain(ctx, w.Work)
@@ -166,16 +161,6 @@ func routes(b Backend) []route {
 				return removed{id}, err
 			},
 		}, answerTime},
-		{"/v1/sales", map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
-			n, err := settled(r)
-			if err != nil {
-				return nil, err
-			}
-			return b.Sales(r.Context(), n)
-		}}, answerTime},
-		{"/v1/sales/{slot}", map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
-			return b.Sale(r.Context(), r.PathValue("slot"))
-		}}, answerTime},
 	}...)
 }
 
@@ -205,18 +190,6 @@ func reasoned(do func(context.Context, string) (Queue, error)) answer {
 		}
 		return do(ctx, text)
 	})
-}
-
-func settled(r *http.Request) (int, error) {
-	text := r.URL.Query().Get("settled")
-	if text == "" {
-		return DefaultSettled, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, fmt.Errorf("%w: settled = %.40q is no number", ErrBadRequest, text)
-	}
-	return n, nil
 }
 
 // bodied decodes the body for a function.

@@ -1,0 +1,167 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/hostnode/hostnode/projections"
+)
+
+// This file has both sides of the socket for what Past answers, of the present too.
+
+// questions asks what Past answers, below a path, always with the same parameters.
+type questions struct {
+	client *Client
+	below  string
+	always url.Values
+}
+
+func look[A any](ctx context.Context, q questions, path string, with url.Values) (A, error) {
+	all := maps.Clone(q.always)
+	if all == nil {
+		all = url.Values{}
+	}
+	maps.Copy(all, with)
+	return ask[A](ctx, q.client, http.MethodGet, q.below+path+"?"+all.Encode(), nil)
+}
+
+// Status implements Past.
+func (q questions) Status(ctx context.Context) (Status, error) {
+	return look[Status](ctx, q, "status", nil)
+}
+
+// Ledger implements Past.
+func (q questions) Ledger(ctx context.Context) (Ledger, error) {
+	return look[Ledger](ctx, q, "ledger", nil)
+}
+
+// Queue implements Past.
+func (q questions) Queue(ctx context.Context) (Queue, error) {
+	return look[Queue](ctx, q, "queue", nil)
+}
+
+// Sales implements Past.
+func (q questions) Sales(ctx context.Context, settled int) (Sales, error) {
+	return look[Sales](ctx, q, "sales", url.Values{"settled": {strconv.Itoa(settled)}})
+}
+
+// Sale implements Past.
+func (q questions) Sale(ctx context.Context, slot string) (Story, error) {
+	return look[Story](ctx, q, "sales/"+url.PathEscape(slot), nil)
+}
+
+// Sectors implements Past.
+func (q questions) Sectors(ctx context.Context) (Sectors, error) {
+	return look[Sectors](ctx, q, "sectors", nil)
+}
+
+// Sector implements Past.
+func (q questions) Sector(ctx context.Context, number uint64) (Sector, error) {
+	return look[Sector](ctx, q, sectorPath(number), nil)
+}
+
+// SectorTimeline implements Past.
+func (q questions) SectorTimeline(
+	ctx context.Context, number uint64, page projections.Page,
+) (SectorTimeline, error) {
+	return look[SectorTimeline](ctx, q, sectorPath(number)+"/timeline", url.Values{
+		"from": {strconv.FormatUint(page.From, 10)}, "most": {strconv.Itoa(page.Most)},
+	})
+}
+
+// SectorFaults implements Past.
+func (q questions) SectorFaults(ctx context.Context) (SectorFaults, error) {
+	return look[SectorFaults](ctx, q, "sectors/faults", nil)
+}
+
+func sectorPath(number uint64) string { return "sectors/" + strconv.FormatUint(number, 10) }
+
+// answers are what a Past answers, by path; of finds the one that a request is about.
+func answers(of func(*http.Request) (Past, error)) map[string]answer {
+	all := map[string]answer{}
+	for path, ask := range map[string]func(Past, *http.Request) (any, error){
+		"status":         func(p Past, r *http.Request) (any, error) { return p.Status(r.Context()) },
+		"ledger":         func(p Past, r *http.Request) (any, error) { return p.Ledger(r.Context()) },
+		"queue":          func(p Past, r *http.Request) (any, error) { return p.Queue(r.Context()) },
+		"sectors":        func(p Past, r *http.Request) (any, error) { return p.Sectors(r.Context()) },
+		"sectors/faults": func(p Past, r *http.Request) (any, error) { return p.SectorFaults(r.Context()) },
+		"sales": func(p Past, r *http.Request) (any, error) {
+			n, err := settled(r)
+			if err != nil {
+				return nil, err
+			}
+			return p.Sales(r.Context(), n)
+		},
+		"sales/{slot}": func(p Past, r *http.Request) (any, error) {
+			return p.Sale(r.Context(), r.PathValue("slot"))
+		},
+		"sectors/{number}": func(p Past, r *http.Request) (any, error) {
+			n, err := numberOf(r)
+			if err != nil {
+				return nil, err
+			}
+			return p.Sector(r.Context(), n)
+		},
+		"sectors/{number}/timeline": func(p Past, r *http.Request) (any, error) {
+			n, err := numberOf(r)
+			if err != nil {
+				return nil, err
+			}
+			page, err := pageOf(r.URL.Query())
+			if err != nil {
+				return nil, err
+			}
+			return p.SectorTimeline(r.Context(), n, page)
+		},
+	} {
+		all[path] = func(r *http.Request) (any, error) {
+			p, err := of(r)
+			if err != nil {
+				return nil, err
+			}
+			return ask(p, r)
+		}
+	}
+	return all
+}
+
+func settled(r *http.Request) (int, error) {
+	text := r.URL.Query().Get("settled")
+	if text == "" {
+		return DefaultSettled, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("%w: settled = %.40q is no number", ErrBadRequest, text)
+	}
+	return n, nil
+}
+
+// numberOf is the number of a sector in the path of a request.
+func numberOf(r *http.Request) (uint64, error) {
+	n, err := strconv.ParseUint(r.PathValue("number"), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %.40q is no number of a sector", ErrBadRequest, r.PathValue("number"))
+	}
+	return n, nil
+}
+
+func pageOf(q url.Values) (projections.Page, error) {
+	page := projections.Page{Most: DefaultMoments}
+	var err error
+	if from := q.Get("from"); from != "" {
+		if page.From, err = strconv.ParseUint(from, 10, 64); err != nil {
+			return page, fmt.Errorf("%w: from = %.40q is no revision", ErrBadRequest, from)
+		}
+	}
+	if most := q.Get("most"); most != "" {
+		if page.Most, err = strconv.Atoi(most); err != nil {
+			return page, fmt.Errorf("%w: most = %.40q is no number", ErrBadRequest, most)
+		}
+	}
+	return page, nil
+}
