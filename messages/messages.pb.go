@@ -3034,6 +3034,7 @@ type SectorStart struct {
 	Size          uint64                 `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"`
 	Pieces        []*SectorPiece         `protobuf:"bytes,5,rep,name=pieces,proto3" json:"pieces,omitempty"`
 	By            string                 `protobuf:"bytes,6,opt,name=by,proto3" json:"by,omitempty"`
+	Request       *string                `protobuf:"bytes,7,opt,name=request,proto3,oneof" json:"request,omitempty"` // chosen by whoever asked, so that asking again begins no other sector
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3110,6 +3111,13 @@ func (x *SectorStart) GetBy() string {
 	return ""
 }
 
+func (x *SectorStart) GetRequest() string {
+	if x != nil && x.Request != nil {
+		return *x.Request
+	}
+	return ""
+}
+
 // SectorStartEmpty: a sector begins, and pieces come one by one.
 type SectorStartEmpty struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3118,6 +3126,7 @@ type SectorStartEmpty struct {
 	Provider      string                 `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`
 	Size          uint64                 `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"`
 	By            string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	Request       *string                `protobuf:"bytes,6,opt,name=request,proto3,oneof" json:"request,omitempty"` // as in SectorStart
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3183,6 +3192,13 @@ func (x *SectorStartEmpty) GetSize() uint64 {
 func (x *SectorStartEmpty) GetBy() string {
 	if x != nil {
 		return x.By
+	}
+	return ""
+}
+
+func (x *SectorStartEmpty) GetRequest() string {
+	if x != nil && x.Request != nil {
+		return *x.Request
 	}
 	return ""
 }
@@ -10264,20 +10280,26 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\vSectorPiece\x12\x10\n" +
 	"\x03cid\x18\x01 \x01(\tR\x03cid\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\x12\x18\n" +
-	"\apayload\x18\x03 \x01(\x04R\apayload\"\xc9\x01\n" +
+	"\apayload\x18\x03 \x01(\x04R\apayload\"\xf4\x01\n" +
 	"\vSectorStart\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06sector\x18\x02 \x01(\x04R\x06sector\x12 \n" +
 	"\bprovider\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x02R\bprovider\x12\x12\n" +
 	"\x04size\x18\x04 \x01(\x04R\x04size\x120\n" +
 	"\x06pieces\x18\x05 \x03(\v2\x18.hostnode.v1.SectorPieceR\x06pieces\x12\x0e\n" +
-	"\x02by\x18\x06 \x01(\tR\x02by\"\x9c\x01\n" +
+	"\x02by\x18\x06 \x01(\tR\x02by\x12\x1d\n" +
+	"\arequest\x18\a \x01(\tH\x00R\arequest\x88\x01\x01B\n" +
+	"\n" +
+	"\b_request\"\xc7\x01\n" +
 	"\x10SectorStartEmpty\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06sector\x18\x02 \x01(\x04R\x06sector\x12 \n" +
 	"\bprovider\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x02R\bprovider\x12\x12\n" +
 	"\x04size\x18\x04 \x01(\x04R\x04size\x12\x0e\n" +
-	"\x02by\x18\x05 \x01(\tR\x02by\"\xbc\x01\n" +
+	"\x02by\x18\x05 \x01(\tR\x02by\x12\x1d\n" +
+	"\arequest\x18\x06 \x01(\tH\x00R\arequest\x88\x01\x01B\n" +
+	"\n" +
+	"\b_request\"\xbc\x01\n" +
 	"\fSectorOpened\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1a\n" +
 	"\bunsealed\x18\x02 \x01(\x04R\bunsealed\x12\x16\n" +
@@ -11184,6 +11206,8 @@ func file_hostnode_messages_proto_init() {
 	}
 	file_hostnode_messages_proto_msgTypes[8].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[21].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[41].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[42].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[93].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[115].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[127].OneofWrappers = []any{}

@@ -78,23 +78,64 @@ func pieceMessage(p events.SectorPiece) *messages.SectorPiece {
 // create begins a sector under a number that was never used. The number counts as used when the
 // sector's first event is durable.
 func (s *Sectors) create(a *shell.Turn, m Create, answer shell.Answer) {
-	n, at := s.next, events.TimeToMessage(s.Clock.Now())
-	s.next++
-	var e sector.Event = &messages.SectorStartEmpty{
-		At: at, Sector: n, Provider: s.Me.String(), Size: uint64(m.Size), By: m.By,
-	}
-	if len(m.Pieces) > 0 {
-		with := &messages.SectorStart{At: at, Sector: n, Provider: s.Me.String(), Size: uint64(m.Size), By: m.By}
-		for _, p := range m.Pieces {
-			with.Pieces = append(with.Pieces, pieceMessage(p))
+	n, asked := s.requests[m.Request]
+	if asked {
+		c := s.children[n]
+		switch {
+		case c != nil && !c.begins && !c.is(m):
+			answer(nil, fmt.Errorf("%w: sector %d, request %q", ErrOtherRequest, n, m.Request))
+		case c == nil || !c.begins:
+			answer(n, nil)
+		default:
+			s.start(n, m, answer)
 		}
-		e = with
+		return
+	}
+	n = s.next
+	s.next++
+	if m.Request != "" {
+		s.requests[m.Request] = n
 	}
 	c := newChild()
 	c.begins = true
 	s.children[n] = c
 	s.spawn(a, n, c)
+	s.start(n, m, answer)
+}
+
+// start orders the beginning of a sector; once more is harmless, if it has a request.
+func (s *Sectors) start(n uint64, m Create, answer shell.Answer) {
+	at, request := events.TimeToMessage(s.Clock.Now()), (*string)(nil)
+	if m.Request != "" {
+		request = &m.Request
+	}
+	var e sector.Event = &messages.SectorStartEmpty{
+		At: at, Sector: n, Provider: s.Me.String(), Size: uint64(m.Size), By: m.By, Request: request,
+	}
+	if len(m.Pieces) > 0 {
+		with := &messages.SectorStart{
+			At: at, Sector: n, Provider: s.Me.String(), Size: uint64(m.Size), By: m.By, Request: request,
+		}
+		for _, p := range m.Pieces {
+			with.Pieces = append(with.Pieces, pieceMessage(p))
+		}
+		e = with
+	}
 	s.order(n, e, m.By, func(_ any, err error) { answer(n, err) })
+}
+
+// is reports whether the sector may have begun with that order: pieces may have come later.
+func (c *child) is(m Create) bool {
+	missing := func(p events.SectorPiece) bool {
+		return !slices.Contains(c.info.Pieces, p) && !slices.Contains(c.info.Pending, p)
+	}
+	return c.info.Size == m.Size && !slices.ContainsFunc(m.Pieces, missing)
+}
+
+// forget lets a sector go that did not begin.
+func (s *Sectors) forget(n uint64) {
+	delete(s.children, n)
+	maps.DeleteFunc(s.requests, func(_ string, of uint64) bool { return of == n })
 }
 
 func (s *Sectors) order(n uint64, e sector.Event, who string, answer shell.Answer) {
@@ -132,6 +173,6 @@ func (s *Sectors) onOrdered(m ordered) {
 		if c.loading {
 			s.loading--
 		}
-		delete(s.children, m.number)
+		s.forget(m.number)
 	}
 }

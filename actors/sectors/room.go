@@ -26,6 +26,9 @@ const Name = "Sectors"
 // ErrNoSector: there was never such a sector, or it is over.
 var ErrNoSector = errors.New("no such sector")
 
+// ErrOtherRequest: a sector began with that request, and it is another one than is asked for.
+var ErrOtherRequest = errors.New("another sector began with that request")
+
 // Deps are what the sectors of a host need.
 type Deps struct {
 	*shell.Base
@@ -118,6 +121,9 @@ type (
 		Size   events.Bytes // padded
 		Pieces []events.SectorPiece
 		By     string
+		// Request is chosen by whoever asks. The same one, with the same size and pieces, begins no other sector,
+		// also after a restart; with others it is ErrOtherRequest. Empty: each Create begins another one.
+		Request string
 	}
 	// AddPiece adds a piece to a sector that is not packed.
 	AddPiece struct {

@@ -22,6 +22,7 @@ type Sectors struct {
 	early    []func(*shell.Turn) // orders from before the record was read
 	children map[uint64]*child
 	next     uint64 // the number of the next sector
+	requests map[string]uint64
 	asked    uint64 // orders so far
 	waiting  []uint64
 	loading  int
@@ -85,7 +86,7 @@ type (
 
 // New is the actor over the sectors of a host.
 func New(d Deps) *Sectors {
-	return &Sectors{room: newRoom(d), children: map[uint64]*child{}, windows: newWindows()}
+	return &Sectors{room: newRoom(d), children: map[uint64]*child{}, requests: map[string]uint64{}, windows: newWindows()}
 }
 
 // Panicked ends the calls of all agents, which end with it.
@@ -206,6 +207,9 @@ func scan(ctx context.Context, r *room) (map[uint64]sector.Info, uint64, error) 
 func (s *Sectors) onFound(a *shell.Turn, m found) {
 	s.booted, s.next = true, m.next
 	for n, st := range m.sectors {
+		if st.Request != "" {
+			s.requests[st.Request] = n
+		}
 		if st.Over() {
 			continue
 		}
@@ -283,7 +287,7 @@ func (s *Sectors) onFailed(a *shell.Turn, n uint64, c *child, err error) {
 	s.answerAll(c, fmt.Errorf("%w: sector %d: %w", shell.ErrPartDown, n, err))
 	s.loaded(a, c)
 	if c.begins {
-		delete(s.children, n) // Its number is not used again.
+		s.forget(n) // Its number is not used again.
 		return
 	}
 	pause := s.Backoff(aboutSector(n).String(), c.failures)

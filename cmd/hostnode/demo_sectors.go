@@ -131,7 +131,9 @@ func (h sectorHostAPI) Import(ctx context.Context, file string) (events.SectorPi
 func (h sectorHostAPI) Begin(ctx context.Context, size events.Bytes) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	n, err := h.client.BeginSector(ctx, api.NewSector{Size: size, By: whoDemonstrates})
+	n, err := h.client.BeginSector(ctx, api.NewSector{
+		Size: size, By: whoDemonstrates, Request: api.DrawID().String(),
+	})
 	return n, refused(err)
 }
 

@@ -147,6 +147,8 @@ func needsKey(e Event) bool {
 func (s Info) repeats(e Event) bool {
 	running := !s.Parked() && s.Until.IsZero()
 	switch e := e.(type) { //nolint:gochecksumtype // The table refuses the others the second time.
+	case beginning:
+		return s.Request != "" && s.Request == e.GetRequest() && s.Number == e.GetSector()
 	case *messages.SectorOpened:
 		return s.Opened && !s.Released && s.dueStep() != StepOpenSpace
 	case *messages.SectorReleased:

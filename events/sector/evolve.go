@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -89,12 +91,12 @@ func moved(s Info, e Event) Info {
 func wrote(s Info, e Event) Info {
 	switch e := e.(type) { //nolint:gochecksumtype // The others carry none.
 	case *messages.SectorStart:
-		s = begun(s, e.GetSector(), e.GetProvider(), e.GetSize(), events.TimeFromMessage(e.GetAt()))
+		s = begun(s, e)
 		for _, p := range e.GetPieces() {
 			s.Pending = append(s.Pending, pieceOf(p))
 		}
 	case *messages.SectorStartEmpty:
-		s = begun(s, e.GetSector(), e.GetProvider(), e.GetSize(), events.TimeFromMessage(e.GetAt()))
+		s = begun(s, e)
 	case *messages.SectorPieceAdded:
 		s.Pieces = append(slices.Clone(s.Pieces), s.Pending[:min(1, len(s.Pending))]...)
 		s.Pending = slices.Clone(s.Pending[min(1, len(s.Pending)):])
@@ -171,9 +173,19 @@ func evolveBooks(s Info, e Event) Info {
 	return s
 }
 
-func begun(s Info, number uint64, provider string, size uint64, at time.Time) Info {
-	s.Number, s.Provider = number, events.Must(events.ParseAddress(provider))
-	s.Size, s.BeganAt = events.Bytes(size), at
+// beginning is either event with which a sector begins.
+type beginning interface {
+	GetAt() *timestamppb.Timestamp
+	GetSector() uint64
+	GetProvider() string
+	GetSize() uint64
+	GetRequest() string
+}
+
+func begun(s Info, e beginning) Info {
+	s.Number, s.Provider = e.GetSector(), events.Must(events.ParseAddress(e.GetProvider()))
+	s.Size, s.BeganAt = events.Bytes(e.GetSize()), events.TimeFromMessage(e.GetAt())
+	s.Request = e.GetRequest()
 	return s
 }
 

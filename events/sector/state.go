@@ -93,6 +93,7 @@ type Info struct {
 	Provider events.Address
 	Size     events.Bytes // padded
 	BeganAt  time.Time
+	Request  string // chosen by whoever asked for it; empty: it has none
 
 	Pieces  []Piece // in the sector, in order; fillers last
 	Pending []Piece // to be added

@@ -25,6 +25,11 @@ var sectorKinds = []kind{
 		"Nothing is left to do about it; `hostnode sectors timeline N` tells what happened to it.",
 	},
 	{
+		"sector-request-used", http.StatusConflict, sectors.ErrOtherRequest,
+		"Another sector began with that request.",
+		"Send another `request` for another sector; with the same one send the same size and pieces.",
+	},
+	{
 		"sector-refused", http.StatusConflict, errRefused, "The state of the sector does not allow that.",
 		"The message names what the state allows; `hostnode sectors status N` says what the sector waits for.",
 	},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hostnode/hostnode/actors"
@@ -39,10 +40,11 @@ type SectorOrders interface {
 	// Pieces are all that the host keeps. RemovePiece removes one that no sector needs.
 	Pieces(ctx context.Context) (Pieces, error)
 	RemovePiece(ctx context.Context, cid string) (StoredPiece, error)
-	// BeginSector begins a sector, with all of its pieces or without any, and returns its number.
+	// BeginSector begins a sector, with all of its pieces or without any, and returns its number. Repeating it
+	// with the same request answers with the same sector.
 	BeginSector(ctx context.Context, s NewSector) (uint64, error)
 	// PlacePiece adds a piece to the first sector that takes pieces and has room, or begins one
-	// for it.
+	// for it. While a sector has the piece it is sector.ErrSamePiece, so repeating it is harmless.
 	PlacePiece(ctx context.Context, p Placing) (Sector, error)
 	// OrderSector orders something of one sector, and returns how it is then. ErrUnknownSector.
 	OrderSector(ctx context.Context, number uint64, verb Verb, order SectorOrder) (Sector, error)
@@ -60,6 +62,9 @@ type NewSector struct {
 	Size   events.Bytes `json:"size,omitempty"`   // padded; 0: the host's own (sectors.size)
 	Pieces []Piece      `json:"pieces,omitempty"` // all that it gets; none: they come later
 	By     string       `json:"by"`               // who wants it
+	// Request, chosen by the client (DrawID), tells a repeated request from another one, also after a restart of
+	// the host. Empty: each begins another sector.
+	Request string `json:"request,omitempty"`
 }
 
 // Placing is a piece for which a sector is to be found.
@@ -205,9 +210,12 @@ func (l *Live) BeginSector(ctx context.Context, s NewSector) (uint64, error) {
 	if err := errors.Join(l.sealing(), named(s.By)); err != nil {
 		return 0, err
 	}
+	if len(s.Request) > maxWho {
+		return 0, fmt.Errorf("%w: a request has at most %d bytes", ErrBadRequest, maxWho)
+	}
 	l.pieces.RLock()
 	defer l.pieces.RUnlock()
-	o := sectors.Create{Size: cmp.Or(s.Size, l.cfg.SectorSize), By: s.By}
+	o := sectors.Create{Size: cmp.Or(s.Size, l.cfg.SectorSize), By: s.By, Request: s.Request}
 	for _, p := range s.Pieces {
 		if err := l.has(ctx, p); err != nil {
 			return 0, err
@@ -234,6 +242,13 @@ func (l *Live) PlacePiece(ctx context.Context, p Placing) (Sector, error) {
 		return Sector{}, err
 	}
 	order := SectorOrder{Piece: &p.Piece, By: p.By}
+	for _, one := range all {
+		if p.Size == 0 || one.Info.Size == p.Size {
+			if err := twice(one, p.Piece); err != nil {
+				return Sector{}, err
+			}
+		}
+	}
 	for _, one := range all {
 		if p.Size != 0 && one.Info.Size != p.Size || !open(one) {
 			continue
@@ -270,6 +285,21 @@ func open(one sectors.Standing) bool {
 		return !one.Info.PackNow && !one.Info.Parked() && one.Quarantined == ""
 	}
 	return false
+}
+
+// twice returns an error when a sector has the piece, and will not lose it by being ended.
+func twice(one sectors.Standing, p Piece) error {
+	switch one.Info.State { //nolint:exhaustive // These end.
+	case sector.Terminating, sector.TerminateWait, sector.TerminateFinality, sector.TerminateFailed,
+		sector.Removing, sector.RemoveFailed, sector.Removed:
+		return nil
+	}
+	for _, o := range slices.Concat(one.Info.Pieces, one.Info.Pending) {
+		if o.CID == p.CID {
+			return fmt.Errorf("sector %d: piece %s: %w", one.Number, p.CID, sector.ErrSamePiece)
+		}
+	}
+	return nil
 }
 
 // takes asks the core whether a sector would take the piece.

@@ -149,14 +149,15 @@ func TestPiecesFillSectorsInOrder(t *testing.T) {
 		if _, err := live.OrderSector(t.Context(), 4, api.VerbPack, order); err != nil { // Once its piece is there.
 			t.Fatal(err)
 		}
-		if n := place(b, 4096); n != 5 {
+		if n := place(imported(t, live, dir, "e", 500), 4096); n != 5 {
 			t.Fatalf("it is in sector %d", n)
 		}
 		for name, p := range map[string]struct {
 			placing api.Placing
 			want    error
 		}{
-			"a piece that is there": {api.Placing{Piece: a, By: "alice"}, sector.ErrSamePiece},
+			"a piece that is there":  {api.Placing{Piece: a, By: "alice"}, sector.ErrSamePiece},
+			"a piece that is packed": {api.Placing{Piece: b, Size: 4096, By: "alice"}, sector.ErrSamePiece},
 			"a piece that is larger": {
 				api.Placing{Piece: imported(t, live, dir, "d", 3000), Size: 2048, By: "alice"}, sector.ErrNoRoom,
 			},
@@ -213,8 +214,11 @@ func TestOrdersThatCannotBeAreRefusedWithWhatCan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		live, dir := sealing(t)
 		piece := imported(t, live, dir, "a", 500)
-		if _, err := live.BeginSector(t.Context(), api.NewSector{By: "alice"}); err != nil {
-			t.Fatal(err)
+		for range 2 { // The client lost the first answer.
+			begun, err := live.BeginSector(t.Context(), api.NewSector{By: "alice", Request: "first"})
+			if err != nil || begun != 1 {
+				t.Fatalf("sector %d: %v", begun, err)
+			}
 		}
 		force := api.SectorOrder{State: "Proving", Reason: "a drill", By: "alice"}
 		if _, err := live.OrderSector(t.Context(), 1, api.VerbForce, force); err != nil {
@@ -225,6 +229,8 @@ func TestOrdersThatCannotBeAreRefusedWithWhatCan(t *testing.T) {
 		for _, c := range []struct{ path, body, code string }{
 			{"", `{"size": 3000, "by": "a"}`, "sector-size"},
 			{"", `{"size": 2048}`, "bad-request"},
+			{"", `{"size": 2048, "by": "a", "request": "` + strings.Repeat("a", 201) + `"}`, "bad-request"},
+			{"", `{"size": 4096, "by": "a", "request": "first"}`, "sector-request-used"},
 			{"", `{"pieces": [{"cid": "baga", "size": 512, "payload": 500}], "by": "a"}`, "piece-unknown"},
 			{"", `{"pieces": [{"cid": "` + piece.CID + `", "size": 512, "payload": 501}], "by": "a"}`, "piece-mismatch"},
 			{"/1/pack", `{"by": "a"}`, "sector-refused"},
