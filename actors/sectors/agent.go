@@ -316,7 +316,7 @@ func (s *Agent) onOverran(a *shell.Turn, m overran) {
 	if w := m.of; s.running == w && !w.idle && !w.reporting {
 		w.cancel()
 		s.fields().Warnf("%s is cancelled after %s", w.effect.Key(), m.limit)
-		s.report(a, w, s.failure(w.effect, fmt.Errorf("%w after %s (StepLimit)", errTooLong, m.limit)))
+		s.report(a, w, s.failure(w.effect, fmt.Errorf("%w after %s (sectors.stepLimit)", errTooLong, m.limit)))
 	}
 }
 

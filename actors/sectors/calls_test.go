@@ -35,7 +35,7 @@ func TestACallThatHangsGivesItsPlaceAway(t *testing.T) {
 					t.Error("the place was given away before the limit")
 				}
 				h.until("the limit", func() bool { return h.count(hung, "SectorFatalError") > 0 })
-				if why := h.info(hung).LastErr; !strings.Contains(why, "1h0m0s (StepLimit)") {
+				if why := h.info(hung).LastErr; !strings.Contains(why, "1h0m0s (sectors.stepLimit)") {
 					t.Errorf("the reason is %q", why)
 				}
 				delete(h.world.hang, "PreCommit1 1")

@@ -16,7 +16,7 @@ type Policy struct {
 	FirstPause, MostPause time.Duration
 	// MaxFailures is how many failures in a row lead to a pause, default 8; one more parks the
 	// sector. Lotus has no such bound.
-	MaxFailures uint32
+	MaxFailures uint64
 }
 
 // LotusPause is the one pause that Lotus has, after every failure.

@@ -328,7 +328,7 @@ func proceed(s Info, n News) []Event {
 // fails is a pause, or parking after too many.
 func fails(s Info, n News) Event {
 	failed := max(s.Failures[s.State], 1)
-	if most := s.policy.MaxFailures; most > 0 && failed > most {
+	if most := s.policy.MaxFailures; most > 0 && uint64(failed) > most {
 		return park(s, n, fmt.Sprintf("failed %d times: %s", failed, s.LastErr))
 	}
 	return &messages.SectorRetryScheduled{

@@ -169,6 +169,10 @@ func TestSettingsThatContradictEachOtherAreRefused(t *testing.T) {
 		{"absolute path", []string{"--sectors-directory=here"}},
 		{"sectors.maxDeposits", []string{"--sectors-max-deposits=much"}},
 		{"sectors.withdrawMin", []string{"--sectors-withdraw-min=-1"}},
+		{"shorter than sectors.retries.firstPause, 2h0m0s", []string{"--sectors-retries-first-pause=2h"}},
+		{"sectors.retries.maxFailures", []string{"--sectors-retries-max-failures=0"}},
+		{"sectors.proveMargin", []string{"--sectors-prove-margin=0"}},
+		{"sectors.stepLimit", []string{"--sectors-step-limit=1y"}},
 		{"sectors.remote.url", []string{"--sectors-sealer=remote"}},
 		{"tokenFile", []string{"--sectors-sealer=remote", "--sectors-remote-url=https://me:secret@a"}},
 		{"callbackListen too", []string{

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -46,10 +47,33 @@ type Sectors struct {
 	// FinalBlocks is how many blocks make final what the contract says of a sector. 0: as many
 	// as sales.finalBlocks.
 	FinalBlocks uint64 `key:"finalBlocks" def:"0" max:"10000"`
+	// WatchEvery is how many blocks lie between two questions to the contract about all sectors.
+	WatchEvery uint64 `key:"watchEvery" def:"2" min:"1" max:"1000"`
+	// ProveMargin is how many blocks before the end of a window the proofs that are ready are sent; a
+	// sector whose proof is not ready then is faulty. Less than half of a window.
+	ProveMargin uint64 `key:"proveMargin" def:"3" min:"1" max:"100"`
+	// StepLimit is how long one call of a step may take, such as a half of sealing. Then it is cancelled
+	// and counts as a failure.
+	StepLimit time.Duration `key:"stepLimit" def:"24h" min:"1s" max:"720h"`
+	// ChallengeLimit is how long one try at a daily proof may take before another sector's is made.
+	ChallengeLimit time.Duration `key:"challengeLimit" def:"5m" min:"1s" max:"24h"`
+	// Retries say when a step that failed is tried again.
+	Retries SectorRetries `key:"retries"`
 	// Workers bound how many steps of a kind run at the same time.
 	Workers SectorWorkers `key:"workers"`
 	// Remote is the outside prover, if sealer is remote.
 	Remote RemoteProver `key:"remote"`
+}
+
+// SectorRetries say when a step of a sector that failed is tried again.
+type SectorRetries struct {
+	// FirstPause is the pause after the first failure in a row. Each further one doubles it.
+	FirstPause time.Duration `key:"firstPause" def:"15s" min:"1s" max:"24h"`
+	// MostPause is the longest pause, however often it failed.
+	MostPause time.Duration `key:"mostPause" def:"1h" min:"1s" max:"720h"`
+	// MaxFailures is after how many failures in a row one more parks the sector, until somebody
+	// orders it to go on (hostnode sectors retry).
+	MaxFailures uint64 `key:"maxFailures" def:"8" min:"1" max:"1000"`
 }
 
 // SectorWorkers bound how many steps of a kind run at the same time.
@@ -135,6 +159,9 @@ func (c Config) checkSectors() error {
 		return refuse("sectors.size", s.Size.String(), "not a power of two; write for example 64MiB or 32GiB")
 	case s.Directory != "" && !filepath.IsAbs(s.Directory):
 		return refuse("sectors.directory", s.Directory, "write an absolute path")
+	case s.Retries.MostPause < s.Retries.FirstPause:
+		return refuse("sectors.retries.mostPause", s.Retries.MostPause.String(),
+			fmt.Sprintf("shorter than sectors.retries.firstPause, %s", s.Retries.FirstPause))
 	}
 	if _, err := c.MaxDeposits(); err != nil {
 		return refuse("sectors.maxDeposits", s.MaxDeposits,

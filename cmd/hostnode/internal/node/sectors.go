@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/prover/sealer"
 	"github.com/hostnode/hostnode/storage/sectors"
 )
@@ -73,8 +74,10 @@ func (o *Options) addSectors(c config.Config, p Parts) error {
 		WithdrawMin: least, WithdrawEvery: s.WithdrawEvery,
 		Fetch: w.Fetch, Pack: w.Pack, PreCommit1: w.PreCommit1, PreCommit2: w.PreCommit2, Commit: w.Commit,
 		Challenges: w.Challenges, FinalBlocks: s.FinalBlocks, Lifetime: s.Lifetime, MaxDeposits: most,
-		FilesLost: s.FilesLost,
+		FilesLost: s.FilesLost, WatchEvery: s.WatchEvery, ProveMargin: s.ProveMargin,
+		StepLimit: s.StepLimit, ChallengeLimit: s.ChallengeLimit,
 	}
+	o.Host.SectorPolicy = sector.Policy(s.Retries)
 	o.Sectors = &SectorOptions{
 		Sealer: s.Sealer, FilesDir: s.Directory, PiecesDir: p.Dir.Pieces(), CallbackListen: s.Remote.CallbackListen,
 		Contract: provider.Config{
@@ -166,6 +169,9 @@ func (n *Node) openSectors(ctx context.Context, o Options) (*actors.SectorPorts,
 	if err != nil {
 		return nil, err
 	}
+	if err := marginFits(o.Host.Sectors.ProveMargin, rules); err != nil {
+		return nil, err
+	}
 	ports := &actors.SectorPorts{Files: n.sectors, Pieces: n.Pieces, Chain: n.Provider}
 	switch s.Sealer {
 	case "commd":
@@ -185,6 +191,15 @@ func (n *Node) openSectors(ctx context.Context, o Options) (*actors.SectorPorts,
 			"sectors are sealed; what their proofs show: %s", sealer.Describe(n.Proves))
 	}
 	return ports, err
+}
+
+// marginFits refuses a margin that leaves too little of a window: what is not proven by then is faulty.
+func marginFits(margin uint64, rules events.SectorConfig) error {
+	if window := rules.PeriodBlocks / max(1, rules.Deadlines); 2*margin >= window {
+		return fmt.Errorf("%w: sectors.proveMargin = %d: a window of this contract has %d blocks; "+
+			"write less than half of that", config.ErrInvalid, margin, window)
+	}
+	return nil
 }
 
 // sectorContract reads the contract of sectors, and waits for a chain that does not answer.

@@ -65,6 +65,30 @@ func TestSimulatedSectorsAreForDevelopmentChainsOnly(t *testing.T) {
 	}
 }
 
+func TestTheLimitsOfSectorsReachTheHost(t *testing.T) {
+	c := config.Default()
+	c.Sectors = config.Sectors{
+		Sealer: "commd", WatchEvery: 5, ProveMargin: 4, StepLimit: time.Hour, ChallengeLimit: time.Minute,
+		Retries: config.SectorRetries{FirstPause: time.Second, MostPause: time.Minute, MaxFailures: 3},
+	}
+	o, err := FromConfig(c, Parts{Development: true, Dir: datadir.At("/data")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := o.Host.Sectors
+	if s.WatchEvery != 5 || s.ProveMargin != 4 || s.StepLimit != time.Hour || s.ChallengeLimit != time.Minute {
+		t.Errorf("%+v", s)
+	}
+	if want := (sector.Policy{FirstPause: time.Second, MostPause: time.Minute, MaxFailures: 3}); o.Host.SectorPolicy != want {
+		t.Errorf("%+v", o.Host.SectorPolicy)
+	}
+	for margin, want := range map[uint64]error{3: nil, 4: nil, 5: config.ErrInvalid, 100: config.ErrInvalid} {
+		if err := marginFits(margin, events.SectorConfig{PeriodBlocks: 60, Deadlines: 6}); !errors.Is(err, want) {
+			t.Errorf("%d of 10 blocks: %v, want %v", margin, err, want)
+		}
+	}
+}
+
 func remoteAs(proves string) config.Sectors {
 	return config.Sectors{Sealer: "remote", Remote: config.RemoteProver{URL: "https://prover.example", Proves: proves}}
 }
