@@ -57,6 +57,7 @@ type storeWork struct {
 // work runs a task that needs the store, beside the feed.
 func (f *chainFollower) work(ctx context.Context, task func(context.Context, *shell.StoreCall) error) *storeWork {
 	call := f.StoreWatch.Call(ctx, f.stream)
+	call.Trouble = make(chan struct{})
 	w := &storeWork{trouble: call.Trouble, done: make(chan struct{})}
 	f.RT.Do("chain follower", func(context.Context) { // If the runtime has stopped, the task never begins and ctx ends.
 		w.err = f.RT.Guarded("chain follower", func() error { return task(ctx, call) })

@@ -118,7 +118,9 @@ func (c *Codec) Encode(m proto.Message) (name string, version uint32, data []byt
 			return "", 0, nil, fmt.Errorf("encode %s: %w", e.Name, err)
 		}
 	}
-	data, err = protojson.Marshal(m)
+	// The JSON is longer than the message by the names of its fields, about.
+	const names = 128
+	data, err = protojson.MarshalOptions{}.MarshalAppend(make([]byte, 0, proto.Size(m)+names), m)
 	if err != nil {
 		return "", 0, nil, fmt.Errorf("encode %s: %w", e.Name, err)
 	}

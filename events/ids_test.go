@@ -65,8 +65,11 @@ func TestEventIDsAreTheSameForTheSameCauseOnly(t *testing.T) {
 	if got := first.String(); got != NewEventID("sale-1", "log 7", 0).String() {
 		t.Errorf("made twice: %s and another", got)
 	}
-	if v := uuid.UUID(first).Version(); v != 5 {
-		t.Errorf("version %d, want 5", v)
+	name := strings.Repeat("long ", 200) // Longer than what NewEventID has room for at first.
+	for id, of := range map[EventID]string{first: "sale-1\x00log 7\x000", NewEventID(name, "", -3): name + "\x00\x00-3"} {
+		if want := uuid.NewSHA1(namespace, []byte(of)); uuid.UUID(id) != want {
+			t.Errorf("%.20q has the id %s, of UUIDv5 it is %s", of, id, want)
+		}
 	}
 	seen := map[EventID]string{first: "first"}
 	for name, id := range map[string]EventID{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -280,7 +281,8 @@ func (j *Journal[S, C, E]) encode(decided []E, cause string, by events.EventID) 
 		// The epoch and the content are part of it: what two processes decide alike at the same
 		// revision, or an actor that is run again otherwise than the one that panicked, must not pass
 		// for one append that was repeated.
-		unique := fmt.Sprintf("%s@%d/%d/%s", cause, j.decided, meta.Epoch, events.ContentOf(name, data))
+		unique := cause + "@" + strconv.FormatUint(j.decided, 10) + "/" + strconv.FormatUint(meta.Epoch, 10) + "/" +
+			events.ContentOf(name, data)
 		stored = append(stored, events.NewEvent{
 			ID: events.NewEventID(j.Stream, unique, i), Type: name, Data: data, Meta: meta,
 		})
@@ -304,7 +306,11 @@ func (j *Journal[S, C, E]) flush(a *Turn) {
 		if n > 0 && (len(batch)+len(next) > events.PreferredAppendEvents || bytes > events.PreferredAppendBytes) {
 			break
 		}
-		batch = append(batch, next...)
+		if n == 0 {
+			batch = next[:len(next):len(next)] // Mostly it is the only one.
+		} else {
+			batch = append(batch, next...)
+		}
 		n++
 	}
 	j.inflight, j.Waiting = j.Waiting[:n:n], j.Waiting[n:]

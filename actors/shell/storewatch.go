@@ -188,7 +188,7 @@ type StoreCall struct {
 	stream string
 	writes bool
 	ctx    context.Context //nolint:containedctx // Of the task that the call belongs to.
-	// Trouble is closed when the call fails for the first time.
+	// Trouble is closed when the call fails for the first time. Nil: nobody waits for that.
 	Trouble chan struct{}
 	once    sync.Once
 }
@@ -196,7 +196,7 @@ type StoreCall struct {
 // Call begins a piece of work. Call End when it is over, but after telling those who wait for
 // it, so that they hear of their work before they hear that the store is back.
 func (r *StoreWatch) Call(ctx context.Context, stream string) *StoreCall {
-	return &StoreCall{watch: r, stream: stream, ctx: ctx, Trouble: make(chan struct{})}
+	return &StoreCall{watch: r, stream: stream, ctx: ctx}
 }
 
 // Append repeats an append until the store accepts or refuses it. Ids and expected revision
@@ -273,7 +273,9 @@ func (c *StoreCall) Failed(err error) {
 			"nothing else begins until it is back: %v", err)
 		moved()
 	}
-	c.once.Do(func() { close(c.Trouble) })
+	if c.Trouble != nil {
+		c.once.Do(func() { close(c.Trouble) })
+	}
 }
 
 // End notes that the call is over, however it ended.

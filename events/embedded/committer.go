@@ -24,6 +24,9 @@ const (
 	largeBytes = 1 << 20
 	// batchSlack is more than what a large batch has besides request.bytes.
 	batchSlack = 64 << 10
+	// keptBatchBytes is up to which size the memory of a batch serves the next one. A full batch of small appends has
+	// some MiB, which were a quarter of all that is allocated when pebble grew them again from nothing.
+	keptBatchBytes = 8 << 20
 	// maxPatience is how long a batch waits for further requests at most.
 	maxPatience = time.Millisecond
 )
@@ -53,7 +56,8 @@ type committer struct {
 func newCommitter(s *Store, last events.Position) *committer {
 	return &committer{
 		store: s, heads: newHeads(s.db, maxHeads), recent: newRecent(maxRecent), last: last,
-		batch: s.db.NewBatch(), before: map[string]head{}, patience: time.NewTimer(0),
+		batch:  s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(keptBatchBytes)),
+		before: map[string]head{}, patience: time.NewTimer(0),
 	}
 }
 
