@@ -64,8 +64,8 @@ type savedFailures struct {
 
 func (s openSector) save() savedSector {
 	out := savedSector{Sector: s}
-	for _, step := range slices.Sorted(maps.Keys(s.State.Attempts)) {
-		out.Steps = append(out.Steps, savedStep{step, s.State.Attempts[step], s.Times[step]})
+	for _, of := range s.State.Attempts {
+		out.Steps = append(out.Steps, savedStep{of.Step, of.N, s.Times[of.Step]})
 	}
 	for _, state := range slices.Sorted(maps.Keys(s.State.Failures)) {
 		out.States = append(out.States, savedFailures{state, s.State.Failures[state]})
@@ -79,10 +79,10 @@ func (s savedSector) restore() (*openSector, error) {
 	if !one.State.State.Known() {
 		return nil, fmt.Errorf("%w: state %q of a sector", errForm, one.State.State)
 	}
-	one.Times, one.State.Attempts = map[sector.Step]stepTime{}, map[sector.Step]uint32{}
+	one.Times, one.State.Attempts = map[sector.Step]stepTime{}, nil
 	one.State.Failures = map[sector.State]uint32{}
 	for _, step := range s.Steps {
-		one.State.Attempts[step.Step] = step.Attempts
+		one.State.Attempts = append(one.State.Attempts, sector.Attempt{Step: step.Step, N: step.Attempts})
 		one.Times[step.Step] = step.Time
 	}
 	for _, f := range s.States {

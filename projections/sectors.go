@@ -281,9 +281,9 @@ func spaceOf(one capacity.Sector) SectorSpace {
 
 func (s *openSector) steps() []StepTime {
 	out := make([]StepTime, 0, len(s.State.Attempts))
-	for _, step := range slices.Sorted(maps.Keys(s.State.Attempts)) {
-		t := s.Times[step]
-		out = append(out, StepTime{string(step), s.State.Attempts[step], t.Last.Seconds(), t.Total.Seconds()})
+	for _, of := range s.State.Attempts {
+		t := s.Times[of.Step]
+		out = append(out, StepTime{string(of.Step), of.N, t.Last.Seconds(), t.Total.Seconds()})
 	}
 	return out
 }

@@ -175,7 +175,7 @@ func (s *Agent) settle(ctx context.Context, st sector.Info, key string, l look) 
 		return nil, errWaits
 	}
 	// A message that a reorganisation took back may be mined again.
-	never := st.Attempts[sector.StepSendPreCommit] == 0 || s.final(l)
+	never := st.Attempts.Of(sector.StepSendPreCommit) == 0 || s.final(l)
 	return s.letGo(ctx, st, key, events.Amount{}, never)
 }
 
@@ -234,7 +234,7 @@ func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held even
 
 // most is the most that a sector may have deposited in all: each void precommit cost a part of its deposit.
 func most(st sector.Info) events.Amount {
-	return st.Deposit.MulSaturating(uint64(max(1, st.Attempts[sector.StepSendPreCommit])))
+	return st.Deposit.MulSaturating(uint64(max(1, st.Attempts.Of(sector.StepSendPreCommit))))
 }
 
 // diagnose finds out the outcome of a message. If the contract no longer has the precommit, its

@@ -14,7 +14,7 @@ func haveFiles(all map[uint64]sector.Info) (numbers []uint64) {
 	for _, n := range slices.Sorted(maps.Keys(all)) {
 		st := all[n]
 		if st.State == sector.Removing || st.State == sector.RemoveFailed || st.State == sector.Removed || !st.Opened ||
-			st.Released || st.Attempts[sector.StepRemove] > 0 {
+			st.Released || st.Attempts.Of(sector.StepRemove) > 0 {
 			continue
 		}
 		if slices.ContainsFunc(st.Pieces, func(p sector.Piece) bool { return p.Payload > 0 }) {

@@ -64,9 +64,9 @@ func (a *audit) onSector(stream string, m sector.Event) error {
 	switch m := m.(type) {
 	case *messages.SectorStepScheduled:
 		step := sector.Step(m.GetStep())
-		if before.Sending == step && m.GetAttempt() != before.Attempts[step] {
+		if before.Sending == step && m.GetAttempt() != before.Attempts.Of(step) {
 			return broken(KeyIsKept, "sector %d sends again under %s, and it is not known what became of attempt %d",
-				n, m.GetKey(), before.Attempts[step])
+				n, m.GetKey(), before.Attempts.Of(step))
 		}
 		if before.Step.Key != "" {
 			return fmt.Errorf("%s of sector %d begins before %s has ended", m.GetKey(), n, before.Step.Key)

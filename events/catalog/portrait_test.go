@@ -250,7 +250,11 @@ func paintSector(say func(string, ...any), s sector.Info) {
 		s.PreCommitMessage, s.CommitMessage, s.FaultReportMsg, s.RecoveryMsg, s.TerminateMsg)
 	say("  opened %t space %d scratch %d freed %t released %t", s.Opened, s.Space, s.Scratch, s.ScratchFreed, s.Released)
 	say("  deposit %s settled %t returned %s lost %s", s.Deposit, s.Settled, s.Returned, s.Lost)
-	say("  step %s attempts %v failures %v sending %q", s.Step.Key, s.Attempts, s.Failures, s.Sending)
+	attempts := map[sector.Step]uint32{}
+	for _, of := range s.Attempts {
+		attempts[of.Step] = of.N
+	}
+	say("  step %s attempts %v failures %v sending %q", s.Step.Key, attempts, s.Failures, s.Sending)
 	say("  until %s outage %t, %d in a row", clock(s.Until), s.Outage, s.Outages)
 	say("  parked %q actions %v error %q", s.Reason, s.Actions, s.LastErr)
 	say("  forced %q by %q wanted %q over %t", s.Forced, s.ForcedBy, s.Doing, s.Over())

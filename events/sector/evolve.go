@@ -17,7 +17,7 @@ func Evolve(s Info, e Event) Info {
 	switch e := e.(type) { //nolint:gochecksumtype // The rest is in moved.
 	case *messages.SectorStepScheduled:
 		s.Step = Scheduled{Step(e.GetStep()), e.GetAttempt(), e.GetKey()}
-		s.Attempts = with(s.Attempts, s.Step.Name, e.GetAttempt())
+		s.Attempts = s.Attempts.with(s.Step.Name, e.GetAttempt())
 		if s.Sending = ""; sends[s.Step.Name] {
 			s.Sending = s.Step.Name
 		}
@@ -212,15 +212,15 @@ func settledBy(e *messages.SectorSettled) events.Hash {
 
 func said(by, reason string) string { return by + ": " + reason }
 
-func with[K comparable](m map[K]uint32, k K, n uint32) map[K]uint32 {
+func with(m map[State]uint32, k State, n uint32) map[State]uint32 {
 	if m = maps.Clone(m); m == nil {
-		m = map[K]uint32{}
+		m = map[State]uint32{}
 	}
 	m[k] = n
 	return m
 }
 
-func without[K comparable](m map[K]uint32, k K) map[K]uint32 {
+func without(m map[State]uint32, k State) map[State]uint32 {
 	m = maps.Clone(m)
 	delete(m, k)
 	return m

@@ -346,7 +346,7 @@ func schedule(s Info, n News) []Event {
 	if !ok {
 		return nil
 	}
-	attempt := s.Attempts[step] + 1
+	attempt := s.Attempts.Of(step) + 1
 	if step == s.Sending { // The key prevents a second sending of the same message.
 		attempt--
 	}

@@ -1,6 +1,8 @@
 package sector
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -83,6 +85,39 @@ type Scheduled struct {
 	Key     string
 }
 
+// Attempts is how often each step was begun, by the names of the steps. It is copied with each step that begins, and a
+// list of a dozen takes half the memory of a map.
+type Attempts []Attempt
+
+// Attempt is the number of the newest attempt at a step.
+type Attempt struct {
+	Step Step
+	N    uint32
+}
+
+// Of returns the number of the newest attempt at a step; 0: it was never begun.
+func (a Attempts) Of(step Step) uint32 {
+	if i, known := a.find(step); known {
+		return a[i].N
+	}
+	return 0
+}
+
+func (a Attempts) find(step Step) (int, bool) {
+	return slices.BinarySearchFunc(a, step, func(one Attempt, step Step) int { return cmp.Compare(one.Step, step) })
+}
+
+// with returns a copy in which the newest attempt at a step is the n-th.
+func (a Attempts) with(step Step, n uint32) Attempts {
+	i, known := a.find(step)
+	out := append(make(Attempts, 0, len(a)+1), a[:i]...)
+	out = append(out, Attempt{step, n})
+	if known {
+		i++
+	}
+	return append(out, a[i:]...)
+}
+
 // Info is everything that later decisions need, and nothing more: the sector's log is
 // its stream. New makes one.
 type Info struct {
@@ -123,7 +158,7 @@ type Info struct {
 	SettleMsg    events.Hash   // with which the contract let go of a deposit last; zero: with none
 
 	Step     Scheduled
-	Attempts map[Step]uint32  // of each step in all its life
+	Attempts Attempts         // of each step in all its life
 	Failures map[State]uint32 // in a row, by the state that failed or waits
 	Sending  Step             // a message whose sending began and whose outcome is not known; empty: none
 	Outages  uint32           // in a row
