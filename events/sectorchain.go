@@ -1,10 +1,6 @@
 package events
 
-import (
-	"errors"
-
-	"github.com/hostnode/hostnode/messages"
-)
+import "errors"
 
 // This file holds what the contract of sectors and whoever calls it say to each other.
 
@@ -126,26 +122,3 @@ var (
 	// ErrSectorNotDue: no proof of the sector is due in this window.
 	ErrSectorNotDue = errors.New("no proof of the sector is due")
 )
-
-// SectorUpdate is the next piece of what the contract of sectors says about one provider.
-type SectorUpdate struct {
-	// Reorganized is set when blocks that were delivered are gone; the rest of the update is empty
-	// then.
-	Reorganized *messages.ChainReorganized
-	// Head is the newest block of this update, all of whose logs, and those of the blocks since the
-	// last update, are in Said.
-	Head Head
-	Said []SectorSaid
-	// Live says that Head was the newest block of the chain when it was read.
-	Live bool
-}
-
-// SectorSaid says that the contract said something about sectors. It is news and no more: what is so,
-// the contract is asked.
-type SectorSaid struct {
-	Numbers []uint64
-	// Name is that of the contract's event, such as Committed.
-	Name  string
-	Block uint64
-	Tx    Hash
-}

@@ -150,9 +150,3 @@ type ProviderChain interface {
 	// Withdraw pays the account what the contract owes it. It succeeds when nothing is owed.
 	Withdraw(ctx context.Context, key string) (events.Receipt, error)
 }
-
-// SectorFeed delivers the contract's events about sectors of this account, block after block.
-type SectorFeed interface {
-	// Follow does for the contract of sectors what ChainFeed.Follow does for the marketplace.
-	Follow(ctx context.Context, from events.Cursor, deliver func(context.Context, events.SectorUpdate) error) error
-}

@@ -25,10 +25,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-var (
-	_ port.ProviderChain = (*provider.Chain)(nil)
-	_ port.SectorFeed    = (*provider.Chain)(nil)
-)
+var _ port.ProviderChain = (*provider.Chain)(nil)
 
 // shared is one chain for all tests; each deploys contracts of its own, and no two run at a time.
 var shared struct {

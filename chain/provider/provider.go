@@ -55,7 +55,6 @@ type Chain struct {
 	conn     *rpc.Conn
 	blocks   *rpc.BlockTime
 	tx       *tx.Manager
-	log      logrus.FieldLogger
 	account  common.Address
 	contract common.Address
 	token    common.Address
@@ -92,7 +91,7 @@ func New(ctx context.Context, cfg Config, with Account) (*Chain, error) {
 		with.Log = silent
 	}
 	c := &Chain{
-		cfg: cfg, conn: with.Conn, blocks: with.Blocks, tx: with.Tx, log: with.Log,
+		cfg: cfg, conn: with.Conn, blocks: with.Blocks, tx: with.Tx,
 		account: common.Address(with.Address), contract: common.Address(cfg.Contract),
 		abi: bindings.NewSectorProvider(), tokenABI: bindings.NewTestToken(),
 		finality: feed.NewFinality(with.Conn, cfg.Confirmations, cfg.Finalized, with.Log),

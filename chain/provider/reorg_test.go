@@ -3,7 +3,6 @@ package provider_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -249,70 +248,6 @@ func TestAnAddressWithoutAContractOfSectorsIsNamed(t *testing.T) {
 		if !errors.Is(err, provider.ErrNoContract) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// The news are of this account alone, and what is taken back is told before what replaces it.
-func TestWhatTheContractSaysIsDelivered(t *testing.T) {
-	s := announced(t)
-	before := s.chain.Head()
-	s.preCommits()
-	rival := &sealing{world: s.world, p: s.newProvider("rival"), data: s.data}
-	rival.draws(8)
-	s.drive("rival", func(ctx context.Context) error {
-		_, err := rival.p.PreCommit(ctx, rival.call)
-		return err
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	said := make(chan string, 1000)
-	ended := make(chan error, 1)
-	go func() {
-		ended <- s.p.Follow(ctx, events.Cursor{}, func(_ context.Context, u events.SectorUpdate) error {
-			if u.Reorganized != nil {
-				said <- "reorganised"
-			}
-			for _, one := range u.Said {
-				said <- fmt.Sprint(one.Name, one.Numbers)
-			}
-			return nil
-		})
-	}()
-	if first := <-said; first != "PreCommitted[3]" {
-		t.Fatalf("told was %s", first)
-	}
-	old := s.chain.Head()
-	s.forks(before)
-	s.overtakes(old)
-	var second string
-	s.await("it is told", func() bool {
-		if s.waiting("provider") || s.waiting("rival") {
-			s.seal(1)
-		}
-		select {
-		case second = <-said:
-			return true
-		default:
-			return false
-		}
-	})
-	if second != "reorganised" {
-		t.Fatalf("told was %s", second)
-	}
-	s.await("it is told again", func() bool {
-		if s.waiting("provider") || s.waiting("rival") {
-			s.seal(1)
-		}
-		select {
-		case second = <-said:
-			return second == "PreCommitted[3]"
-		default:
-			return false
-		}
-	})
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
 	}
 }
 
