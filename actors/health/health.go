@@ -215,15 +215,6 @@ func worse(a, b Answer) Answer {
 	return max(a, b)
 }
 
-// CauseCodes returns the codes of all causes, in the order of the table.
-func CauseCodes() []string {
-	var codes []string
-	for _, row := range causes {
-		codes = append(codes, row.code)
-	}
-	return codes
-}
-
 // CauseOf returns one cause as the status shows it; false: the cause is absent.
 func CauseOf(code string, f Facts) (Cause, bool) {
 	for _, row := range causes {

@@ -101,15 +101,12 @@ func TestSectorConfigurationIsTheOneGivenAtDeployment(t *testing.T) {
 	}
 }
 
-func TestStatusesAndReasonsHaveNames(t *testing.T) {
+func TestStatusesHaveNames(t *testing.T) {
 	seen := map[string]bool{}
 	for status := contracts.SectorNone; status <= contracts.SectorExpired+1; status++ {
 		seen[status.String()] = true
 	}
-	for reason := contracts.TerminatedByProvider; reason <= contracts.TerminatedByDepositSpent+1; reason++ {
-		seen[reason.String()] = true
-	}
-	if len(seen) != 8+1+3+1 || seen[""] {
+	if len(seen) != 8+1 || seen[""] {
 		t.Fatalf("names are %v", seen)
 	}
 }

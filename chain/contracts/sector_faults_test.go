@@ -8,6 +8,12 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts"
 )
 
+// Why the contract ended a sector, as it numbers the reasons.
+const (
+	faultyTooLong = 1
+	depositSpent  = 2
+)
+
 // The cutoff is before the block whose hash is the challenge.
 func TestFaultDeclaredAfterTheCutoffDoesNotAvoidTheFee(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -204,7 +210,7 @@ func TestSectorIsTerminatedAfterTooManyFaultyPeriods(t *testing.T) {
 				t.Fatalf("events differ (-want +got):\n%s", diff)
 			}
 			ended, err := sectorABI.UnpackTerminatedEvent(logs[1])
-			if err != nil || contracts.TerminationReason(ended.Reason) != contracts.TerminatedByFaultAge ||
+			if err != nil || ended.Reason != faultyTooLong ||
 				ended.Fee.Int64() != terminateFee || ended.Returned.Int64() != deposit-test.fees-terminateFee {
 				t.Fatalf("event is %+v, %v", ended, err)
 			}
@@ -235,7 +241,7 @@ func TestSectorIsTerminatedWhenItsDepositIsSpent(t *testing.T) {
 	y.wantStatus(s, contracts.SectorTerminated)
 	logs := y.does(nobody, sectorABI.PackMarkMissed(alice, 1, period))
 	ended, err := sectorABI.UnpackTerminatedEvent(logs[1])
-	if err != nil || contracts.TerminationReason(ended.Reason) != contracts.TerminatedByDepositSpent ||
+	if err != nil || ended.Reason != depositSpent ||
 		ended.Fee.Sign() != 0 || ended.Returned.Sign() != 0 {
 		t.Fatalf("event is %+v, %v", ended, err)
 	}

@@ -3,8 +3,6 @@ package contracts_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/hostnode/hostnode/chain/contracts"
 )
 

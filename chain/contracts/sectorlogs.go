@@ -76,24 +76,6 @@ func sectorLogProblem(event abi.Event, log *types.Log) string {
 	return ""
 }
 
-// SectorOf returns the number of the sector that a revert of the sector provider is about, or false
-// when it is about none. It takes the same data as DecodeRevert.
-func SectorOf(data []byte) (number uint64, ok bool) {
-	if len(data) < selectorBytes || len(data) > maxRevertBytes {
-		return 0, false
-	}
-	known, found := knownErrors()[[selectorBytes]byte(data)]
-	if !found || len(known.Inputs) == 0 || known.Inputs[0].Name != "number" {
-		return 0, false
-	}
-	values, ok := unpack(known.Inputs, data[selectorBytes:])
-	if !ok {
-		return 0, false
-	}
-	number, ok = values[0].(uint64)
-	return number, ok
-}
-
 // sectorReader decodes the logs of one event.
 type sectorReader struct {
 	event  abi.Event

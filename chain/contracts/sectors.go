@@ -50,26 +50,6 @@ func (s SectorStatus) String() string {
 	return fmt.Sprintf("status %d", uint8(s))
 }
 
-// TerminationReason says why a sector ended before its expiration, as the contract
-// numbers it.
-type TerminationReason uint8
-
-// The reasons of a termination.
-const (
-	TerminatedByProvider     TerminationReason = iota // the provider gave it up
-	TerminatedByFaultAge                              // faulty for too many periods in a row
-	TerminatedByDepositSpent                          // no deposit left
-)
-
-// String names a reason.
-func (r TerminationReason) String() string {
-	names := [...]string{"given up", "faulty too long", "deposit spent"}
-	if int(r) < len(names) {
-		return names[r]
-	}
-	return fmt.Sprintf("reason %d", uint8(r))
-}
-
 // SectorProviderCreation returns the data of the transaction that creates a sector provider which
 // holds deposits in token, or ErrInvalidSectorConfig. It can be deployed in any block, and any
 // number of providers may use it.

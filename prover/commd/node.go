@@ -50,22 +50,6 @@ func ZeroCommitment(size uint64) (Node, error) {
 	return zeros[Depth(size)], nil
 }
 
-// PadRoot is the root of a piece after zeros have made it larger.
-func PadRoot(root Node, from, to uint64) (Node, error) {
-	for _, size := range []uint64{from, to} {
-		if err := CheckPieceSize(size); err != nil {
-			return Node{}, err
-		}
-	}
-	if from > to {
-		return Node{}, fmt.Errorf("piece of %d bytes in %d: %w", from, to, ErrTooManyBytes)
-	}
-	for level := Depth(from); level < Depth(to); level++ {
-		root = parent(root, zeros[level])
-	}
-	return root, nil
-}
-
 // batchSize is the number of bytes of a layer that are hashed together: 512 nodes, which fit the
 // first-level cache.
 const batchSize = 512 * NodeSize
