@@ -81,6 +81,7 @@ func within[T any](ctx context.Context, r *room, name string, at place, call fun
 			return none, err
 		}
 		defer free()
+		r.Yield(ctx, name)
 	}
 	type answer struct {
 		value T

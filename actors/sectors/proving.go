@@ -16,6 +16,9 @@ import (
 
 // The proofs of possession of one partition in one window: made, verified, and sent.
 
+// challengeMoment is how long a challenge that is cancelled may take to end. Its window ends soon.
+const challengeMoment = 10 * time.Millisecond
+
 // provePartition challenges the sectors of a partition, and sends the proofs in one message.
 func (s *Sectors) provePartition(a *shell.Turn, key windowKey, w events.SectorWindow, infos map[uint64]sector.Info) {
 	until, cut := context.WithCancel(s.ctx)
@@ -122,7 +125,7 @@ func (r *room) challenge(until context.Context, name string, w events.SectorWind
 	err = r.Retry(until, name, func(err error) { last = err }, hopeless, func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		proof, err = within(ctx, r, name, place{r.challenges, windowTime(w), 0, func() {}}, func() ([]byte, error) {
+		proof, err = within(ctx, r, name, place{r.challenges, windowTime(w), challengeMoment, func() {}}, func() ([]byte, error) {
 			return once(ctx, cancel)
 		})
 		return err

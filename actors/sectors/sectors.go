@@ -145,6 +145,7 @@ func (s *Sectors) Receive(a *shell.Turn, msg any) {
 func (s *Sectors) boot(a *shell.Turn) {
 	self := a.Self
 	a.Do(func(ctx context.Context) {
+		s.Yield(ctx, "sectors")
 		m := found{next: 1}
 		call := s.StoreWatch.Call(ctx, "")
 		err := call.Repeat(func() (err error) {

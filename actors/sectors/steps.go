@@ -306,7 +306,9 @@ func (s *Agent) release(ctx context.Context, st sector.Info, key string, parts .
 
 // askLedger gives the ledger a command of a step, and waits until what follows is durable.
 func (s *Agent) askLedger(ctx context.Context, key string, cmd capacity.Command) error {
-	return ledger.Do(ctx, s.Ledger, ledger.Command{Cmd: cmd, Cause: events.SectorCause(key)})
+	err := ledger.Do(ctx, s.Ledger, ledger.Command{Cmd: cmd, Cause: events.SectorCause(key)})
+	s.Yield(ctx, key) // One append answers many.
+	return err
 }
 
 func hexOf(b []byte) string { return "0x" + hex.EncodeToString(b) }

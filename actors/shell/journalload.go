@@ -18,6 +18,7 @@ func (j *Journal[S, C, E]) Load(a *Turn) {
 	j.self, j.Loaded = a.Self, false
 	incarnation, least := j.incarnation, max(j.Shown, j.Stored)
 	a.Do(func(ctx context.Context) {
+		j.StoreWatch.yield(ctx, "load "+j.Stream)
 		call := j.StoreWatch.Call(ctx, j.Stream)
 		defer call.End()
 		var m Loaded[S, E]
