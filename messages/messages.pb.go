@@ -2964,6 +2964,129 @@ func (x *SectorDepositSettled) GetLost() string {
 	return ""
 }
 
+// PieceSpaceHeld: the file of a piece, which an operator adds, holds bytes that were
+// unallocated.
+type PieceSpaceHeld struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`        // by the machine's clock
+	Cid           string                 `protobuf:"bytes,2,opt,name=cid,proto3" json:"cid,omitempty"`      // a piece CID of version 1
+	Bytes         uint64                 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"` // its payload, as it is stored
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PieceSpaceHeld) Reset() {
+	*x = PieceSpaceHeld{}
+	mi := &file_hostnode_messages_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PieceSpaceHeld) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PieceSpaceHeld) ProtoMessage() {}
+
+func (x *PieceSpaceHeld) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PieceSpaceHeld.ProtoReflect.Descriptor instead.
+func (*PieceSpaceHeld) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *PieceSpaceHeld) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *PieceSpaceHeld) GetCid() string {
+	if x != nil {
+		return x.Cid
+	}
+	return ""
+}
+
+func (x *PieceSpaceHeld) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+// PieceSpaceReleased: the file of a piece is gone, and its bytes are unallocated.
+type PieceSpaceReleased struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Cid           string                 `protobuf:"bytes,2,opt,name=cid,proto3" json:"cid,omitempty"`
+	Bytes         uint64                 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PieceSpaceReleased) Reset() {
+	*x = PieceSpaceReleased{}
+	mi := &file_hostnode_messages_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PieceSpaceReleased) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PieceSpaceReleased) ProtoMessage() {}
+
+func (x *PieceSpaceReleased) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PieceSpaceReleased.ProtoReflect.Descriptor instead.
+func (*PieceSpaceReleased) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *PieceSpaceReleased) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *PieceSpaceReleased) GetCid() string {
+	if x != nil {
+		return x.Cid
+	}
+	return ""
+}
+
+func (x *PieceSpaceReleased) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
 // SectorPiece is a piece of a sector.
 type SectorPiece struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2976,7 +3099,7 @@ type SectorPiece struct {
 
 func (x *SectorPiece) Reset() {
 	*x = SectorPiece{}
-	mi := &file_hostnode_messages_proto_msgTypes[40]
+	mi := &file_hostnode_messages_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2988,7 +3111,7 @@ func (x *SectorPiece) String() string {
 func (*SectorPiece) ProtoMessage() {}
 
 func (x *SectorPiece) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[40]
+	mi := &file_hostnode_messages_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3001,7 +3124,7 @@ func (x *SectorPiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorPiece.ProtoReflect.Descriptor instead.
 func (*SectorPiece) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{40}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SectorPiece) GetCid() string {
@@ -3041,7 +3164,7 @@ type SectorStart struct {
 
 func (x *SectorStart) Reset() {
 	*x = SectorStart{}
-	mi := &file_hostnode_messages_proto_msgTypes[41]
+	mi := &file_hostnode_messages_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3053,7 +3176,7 @@ func (x *SectorStart) String() string {
 func (*SectorStart) ProtoMessage() {}
 
 func (x *SectorStart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[41]
+	mi := &file_hostnode_messages_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3066,7 +3189,7 @@ func (x *SectorStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorStart.ProtoReflect.Descriptor instead.
 func (*SectorStart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{41}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SectorStart) GetAt() *timestamppb.Timestamp {
@@ -3133,7 +3256,7 @@ type SectorStartEmpty struct {
 
 func (x *SectorStartEmpty) Reset() {
 	*x = SectorStartEmpty{}
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3145,7 +3268,7 @@ func (x *SectorStartEmpty) String() string {
 func (*SectorStartEmpty) ProtoMessage() {}
 
 func (x *SectorStartEmpty) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3158,7 +3281,7 @@ func (x *SectorStartEmpty) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorStartEmpty.ProtoReflect.Descriptor instead.
 func (*SectorStartEmpty) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SectorStartEmpty) GetAt() *timestamppb.Timestamp {
@@ -3218,7 +3341,7 @@ type SectorOpened struct {
 
 func (x *SectorOpened) Reset() {
 	*x = SectorOpened{}
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3230,7 +3353,7 @@ func (x *SectorOpened) String() string {
 func (*SectorOpened) ProtoMessage() {}
 
 func (x *SectorOpened) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3243,7 +3366,7 @@ func (x *SectorOpened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorOpened.ProtoReflect.Descriptor instead.
 func (*SectorOpened) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SectorOpened) GetAt() *timestamppb.Timestamp {
@@ -3300,7 +3423,7 @@ type SectorAddPiece struct {
 
 func (x *SectorAddPiece) Reset() {
 	*x = SectorAddPiece{}
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3312,7 +3435,7 @@ func (x *SectorAddPiece) String() string {
 func (*SectorAddPiece) ProtoMessage() {}
 
 func (x *SectorAddPiece) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3325,7 +3448,7 @@ func (x *SectorAddPiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorAddPiece.ProtoReflect.Descriptor instead.
 func (*SectorAddPiece) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SectorAddPiece) GetAt() *timestamppb.Timestamp {
@@ -3359,7 +3482,7 @@ type SectorPieceAdded struct {
 
 func (x *SectorPieceAdded) Reset() {
 	*x = SectorPieceAdded{}
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3371,7 +3494,7 @@ func (x *SectorPieceAdded) String() string {
 func (*SectorPieceAdded) ProtoMessage() {}
 
 func (x *SectorPieceAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3384,7 +3507,7 @@ func (x *SectorPieceAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorPieceAdded.ProtoReflect.Descriptor instead.
 func (*SectorPieceAdded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SectorPieceAdded) GetAt() *timestamppb.Timestamp {
@@ -3405,7 +3528,7 @@ type SectorAddPieceFailed struct {
 
 func (x *SectorAddPieceFailed) Reset() {
 	*x = SectorAddPieceFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3417,7 +3540,7 @@ func (x *SectorAddPieceFailed) String() string {
 func (*SectorAddPieceFailed) ProtoMessage() {}
 
 func (x *SectorAddPieceFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3430,7 +3553,7 @@ func (x *SectorAddPieceFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorAddPieceFailed.ProtoReflect.Descriptor instead.
 func (*SectorAddPieceFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SectorAddPieceFailed) GetAt() *timestamppb.Timestamp {
@@ -3457,7 +3580,7 @@ type SectorRetryWaitDeals struct {
 
 func (x *SectorRetryWaitDeals) Reset() {
 	*x = SectorRetryWaitDeals{}
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3469,7 +3592,7 @@ func (x *SectorRetryWaitDeals) String() string {
 func (*SectorRetryWaitDeals) ProtoMessage() {}
 
 func (x *SectorRetryWaitDeals) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3482,7 +3605,7 @@ func (x *SectorRetryWaitDeals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryWaitDeals.ProtoReflect.Descriptor instead.
 func (*SectorRetryWaitDeals) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SectorRetryWaitDeals) GetAt() *timestamppb.Timestamp {
@@ -3503,7 +3626,7 @@ type SectorStartPacking struct {
 
 func (x *SectorStartPacking) Reset() {
 	*x = SectorStartPacking{}
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3515,7 +3638,7 @@ func (x *SectorStartPacking) String() string {
 func (*SectorStartPacking) ProtoMessage() {}
 
 func (x *SectorStartPacking) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3528,7 +3651,7 @@ func (x *SectorStartPacking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorStartPacking.ProtoReflect.Descriptor instead.
 func (*SectorStartPacking) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SectorStartPacking) GetAt() *timestamppb.Timestamp {
@@ -3556,7 +3679,7 @@ type SectorPacked struct {
 
 func (x *SectorPacked) Reset() {
 	*x = SectorPacked{}
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3568,7 +3691,7 @@ func (x *SectorPacked) String() string {
 func (*SectorPacked) ProtoMessage() {}
 
 func (x *SectorPacked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3581,7 +3704,7 @@ func (x *SectorPacked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorPacked.ProtoReflect.Descriptor instead.
 func (*SectorPacked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SectorPacked) GetAt() *timestamppb.Timestamp {
@@ -3609,7 +3732,7 @@ type SectorPackingFailed struct {
 
 func (x *SectorPackingFailed) Reset() {
 	*x = SectorPackingFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3621,7 +3744,7 @@ func (x *SectorPackingFailed) String() string {
 func (*SectorPackingFailed) ProtoMessage() {}
 
 func (x *SectorPackingFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3634,7 +3757,7 @@ func (x *SectorPackingFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorPackingFailed.ProtoReflect.Descriptor instead.
 func (*SectorPackingFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SectorPackingFailed) GetAt() *timestamppb.Timestamp {
@@ -3662,7 +3785,7 @@ type SectorRetryPacking struct {
 
 func (x *SectorRetryPacking) Reset() {
 	*x = SectorRetryPacking{}
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3674,7 +3797,7 @@ func (x *SectorRetryPacking) String() string {
 func (*SectorRetryPacking) ProtoMessage() {}
 
 func (x *SectorRetryPacking) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3687,7 +3810,7 @@ func (x *SectorRetryPacking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryPacking.ProtoReflect.Descriptor instead.
 func (*SectorRetryPacking) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *SectorRetryPacking) GetAt() *timestamppb.Timestamp {
@@ -3716,7 +3839,7 @@ type SectorTicket struct {
 
 func (x *SectorTicket) Reset() {
 	*x = SectorTicket{}
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3728,7 +3851,7 @@ func (x *SectorTicket) String() string {
 func (*SectorTicket) ProtoMessage() {}
 
 func (x *SectorTicket) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3741,7 +3864,7 @@ func (x *SectorTicket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorTicket.ProtoReflect.Descriptor instead.
 func (*SectorTicket) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SectorTicket) GetAt() *timestamppb.Timestamp {
@@ -3776,7 +3899,7 @@ type SectorOldTicket struct {
 
 func (x *SectorOldTicket) Reset() {
 	*x = SectorOldTicket{}
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3788,7 +3911,7 @@ func (x *SectorOldTicket) String() string {
 func (*SectorOldTicket) ProtoMessage() {}
 
 func (x *SectorOldTicket) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3801,7 +3924,7 @@ func (x *SectorOldTicket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorOldTicket.ProtoReflect.Descriptor instead.
 func (*SectorOldTicket) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SectorOldTicket) GetAt() *timestamppb.Timestamp {
@@ -3829,7 +3952,7 @@ type SectorPreCommit1 struct {
 
 func (x *SectorPreCommit1) Reset() {
 	*x = SectorPreCommit1{}
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3841,7 +3964,7 @@ func (x *SectorPreCommit1) String() string {
 func (*SectorPreCommit1) ProtoMessage() {}
 
 func (x *SectorPreCommit1) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3854,7 +3977,7 @@ func (x *SectorPreCommit1) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorPreCommit1.ProtoReflect.Descriptor instead.
 func (*SectorPreCommit1) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *SectorPreCommit1) GetAt() *timestamppb.Timestamp {
@@ -3884,7 +4007,7 @@ type SectorPreCommit2 struct {
 
 func (x *SectorPreCommit2) Reset() {
 	*x = SectorPreCommit2{}
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3896,7 +4019,7 @@ func (x *SectorPreCommit2) String() string {
 func (*SectorPreCommit2) ProtoMessage() {}
 
 func (x *SectorPreCommit2) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3909,7 +4032,7 @@ func (x *SectorPreCommit2) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorPreCommit2.ProtoReflect.Descriptor instead.
 func (*SectorPreCommit2) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *SectorPreCommit2) GetAt() *timestamppb.Timestamp {
@@ -3944,7 +4067,7 @@ type SectorSealPreCommitFailed struct {
 
 func (x *SectorSealPreCommitFailed) Reset() {
 	*x = SectorSealPreCommitFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3956,7 +4079,7 @@ func (x *SectorSealPreCommitFailed) String() string {
 func (*SectorSealPreCommitFailed) ProtoMessage() {}
 
 func (x *SectorSealPreCommitFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3969,7 +4092,7 @@ func (x *SectorSealPreCommitFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorSealPreCommitFailed.ProtoReflect.Descriptor instead.
 func (*SectorSealPreCommitFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SectorSealPreCommitFailed) GetAt() *timestamppb.Timestamp {
@@ -3997,7 +4120,7 @@ type SectorPreCommitted struct {
 
 func (x *SectorPreCommitted) Reset() {
 	*x = SectorPreCommitted{}
-	mi := &file_hostnode_messages_proto_msgTypes[57]
+	mi := &file_hostnode_messages_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4009,7 +4132,7 @@ func (x *SectorPreCommitted) String() string {
 func (*SectorPreCommitted) ProtoMessage() {}
 
 func (x *SectorPreCommitted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[57]
+	mi := &file_hostnode_messages_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4022,7 +4145,7 @@ func (x *SectorPreCommitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorPreCommitted.ProtoReflect.Descriptor instead.
 func (*SectorPreCommitted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SectorPreCommitted) GetAt() *timestamppb.Timestamp {
@@ -4050,7 +4173,7 @@ type SectorChainPreCommitFailed struct {
 
 func (x *SectorChainPreCommitFailed) Reset() {
 	*x = SectorChainPreCommitFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[58]
+	mi := &file_hostnode_messages_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4062,7 +4185,7 @@ func (x *SectorChainPreCommitFailed) String() string {
 func (*SectorChainPreCommitFailed) ProtoMessage() {}
 
 func (x *SectorChainPreCommitFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[58]
+	mi := &file_hostnode_messages_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4075,7 +4198,7 @@ func (x *SectorChainPreCommitFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorChainPreCommitFailed.ProtoReflect.Descriptor instead.
 func (*SectorChainPreCommitFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{58}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *SectorChainPreCommitFailed) GetAt() *timestamppb.Timestamp {
@@ -4104,7 +4227,7 @@ type SectorSeedReady struct {
 
 func (x *SectorSeedReady) Reset() {
 	*x = SectorSeedReady{}
-	mi := &file_hostnode_messages_proto_msgTypes[59]
+	mi := &file_hostnode_messages_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4116,7 +4239,7 @@ func (x *SectorSeedReady) String() string {
 func (*SectorSeedReady) ProtoMessage() {}
 
 func (x *SectorSeedReady) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[59]
+	mi := &file_hostnode_messages_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4129,7 +4252,7 @@ func (x *SectorSeedReady) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorSeedReady.ProtoReflect.Descriptor instead.
 func (*SectorSeedReady) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{59}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SectorSeedReady) GetAt() *timestamppb.Timestamp {
@@ -4164,7 +4287,7 @@ type SectorProofReady struct {
 
 func (x *SectorProofReady) Reset() {
 	*x = SectorProofReady{}
-	mi := &file_hostnode_messages_proto_msgTypes[60]
+	mi := &file_hostnode_messages_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4176,7 +4299,7 @@ func (x *SectorProofReady) String() string {
 func (*SectorProofReady) ProtoMessage() {}
 
 func (x *SectorProofReady) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[60]
+	mi := &file_hostnode_messages_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4189,7 +4312,7 @@ func (x *SectorProofReady) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorProofReady.ProtoReflect.Descriptor instead.
 func (*SectorProofReady) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{60}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *SectorProofReady) GetAt() *timestamppb.Timestamp {
@@ -4217,7 +4340,7 @@ type SectorComputeProofFailed struct {
 
 func (x *SectorComputeProofFailed) Reset() {
 	*x = SectorComputeProofFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[61]
+	mi := &file_hostnode_messages_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4229,7 +4352,7 @@ func (x *SectorComputeProofFailed) String() string {
 func (*SectorComputeProofFailed) ProtoMessage() {}
 
 func (x *SectorComputeProofFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[61]
+	mi := &file_hostnode_messages_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4242,7 +4365,7 @@ func (x *SectorComputeProofFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorComputeProofFailed.ProtoReflect.Descriptor instead.
 func (*SectorComputeProofFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *SectorComputeProofFailed) GetAt() *timestamppb.Timestamp {
@@ -4270,7 +4393,7 @@ type SectorCommitted struct {
 
 func (x *SectorCommitted) Reset() {
 	*x = SectorCommitted{}
-	mi := &file_hostnode_messages_proto_msgTypes[62]
+	mi := &file_hostnode_messages_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4282,7 +4405,7 @@ func (x *SectorCommitted) String() string {
 func (*SectorCommitted) ProtoMessage() {}
 
 func (x *SectorCommitted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[62]
+	mi := &file_hostnode_messages_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4295,7 +4418,7 @@ func (x *SectorCommitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorCommitted.ProtoReflect.Descriptor instead.
 func (*SectorCommitted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *SectorCommitted) GetAt() *timestamppb.Timestamp {
@@ -4324,7 +4447,7 @@ type SectorCommitFailed struct {
 
 func (x *SectorCommitFailed) Reset() {
 	*x = SectorCommitFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[63]
+	mi := &file_hostnode_messages_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4336,7 +4459,7 @@ func (x *SectorCommitFailed) String() string {
 func (*SectorCommitFailed) ProtoMessage() {}
 
 func (x *SectorCommitFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[63]
+	mi := &file_hostnode_messages_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4349,7 +4472,7 @@ func (x *SectorCommitFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorCommitFailed.ProtoReflect.Descriptor instead.
 func (*SectorCommitFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *SectorCommitFailed) GetAt() *timestamppb.Timestamp {
@@ -4376,7 +4499,7 @@ type SectorProving struct {
 
 func (x *SectorProving) Reset() {
 	*x = SectorProving{}
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4388,7 +4511,7 @@ func (x *SectorProving) String() string {
 func (*SectorProving) ProtoMessage() {}
 
 func (x *SectorProving) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4401,7 +4524,7 @@ func (x *SectorProving) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorProving.ProtoReflect.Descriptor instead.
 func (*SectorProving) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *SectorProving) GetAt() *timestamppb.Timestamp {
@@ -4421,7 +4544,7 @@ type SectorFinalized struct {
 
 func (x *SectorFinalized) Reset() {
 	*x = SectorFinalized{}
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4433,7 +4556,7 @@ func (x *SectorFinalized) String() string {
 func (*SectorFinalized) ProtoMessage() {}
 
 func (x *SectorFinalized) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4446,7 +4569,7 @@ func (x *SectorFinalized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorFinalized.ProtoReflect.Descriptor instead.
 func (*SectorFinalized) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *SectorFinalized) GetAt() *timestamppb.Timestamp {
@@ -4467,7 +4590,7 @@ type SectorFinalizeFailed struct {
 
 func (x *SectorFinalizeFailed) Reset() {
 	*x = SectorFinalizeFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4479,7 +4602,7 @@ func (x *SectorFinalizeFailed) String() string {
 func (*SectorFinalizeFailed) ProtoMessage() {}
 
 func (x *SectorFinalizeFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4492,7 +4615,7 @@ func (x *SectorFinalizeFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorFinalizeFailed.ProtoReflect.Descriptor instead.
 func (*SectorFinalizeFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *SectorFinalizeFailed) GetAt() *timestamppb.Timestamp {
@@ -4519,7 +4642,7 @@ type SectorRetryFinalize struct {
 
 func (x *SectorRetryFinalize) Reset() {
 	*x = SectorRetryFinalize{}
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4531,7 +4654,7 @@ func (x *SectorRetryFinalize) String() string {
 func (*SectorRetryFinalize) ProtoMessage() {}
 
 func (x *SectorRetryFinalize) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4544,7 +4667,7 @@ func (x *SectorRetryFinalize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryFinalize.ProtoReflect.Descriptor instead.
 func (*SectorRetryFinalize) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *SectorRetryFinalize) GetAt() *timestamppb.Timestamp {
@@ -4564,7 +4687,7 @@ type SectorRetrySeal struct {
 
 func (x *SectorRetrySeal) Reset() {
 	*x = SectorRetrySeal{}
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4576,7 +4699,7 @@ func (x *SectorRetrySeal) String() string {
 func (*SectorRetrySeal) ProtoMessage() {}
 
 func (x *SectorRetrySeal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4589,7 +4712,7 @@ func (x *SectorRetrySeal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetrySeal.ProtoReflect.Descriptor instead.
 func (*SectorRetrySeal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *SectorRetrySeal) GetAt() *timestamppb.Timestamp {
@@ -4609,7 +4732,7 @@ type SectorRetryPreCommit struct {
 
 func (x *SectorRetryPreCommit) Reset() {
 	*x = SectorRetryPreCommit{}
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4621,7 +4744,7 @@ func (x *SectorRetryPreCommit) String() string {
 func (*SectorRetryPreCommit) ProtoMessage() {}
 
 func (x *SectorRetryPreCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4634,7 +4757,7 @@ func (x *SectorRetryPreCommit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryPreCommit.ProtoReflect.Descriptor instead.
 func (*SectorRetryPreCommit) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *SectorRetryPreCommit) GetAt() *timestamppb.Timestamp {
@@ -4654,7 +4777,7 @@ type SectorRetryWaitSeed struct {
 
 func (x *SectorRetryWaitSeed) Reset() {
 	*x = SectorRetryWaitSeed{}
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4666,7 +4789,7 @@ func (x *SectorRetryWaitSeed) String() string {
 func (*SectorRetryWaitSeed) ProtoMessage() {}
 
 func (x *SectorRetryWaitSeed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4679,7 +4802,7 @@ func (x *SectorRetryWaitSeed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryWaitSeed.ProtoReflect.Descriptor instead.
 func (*SectorRetryWaitSeed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *SectorRetryWaitSeed) GetAt() *timestamppb.Timestamp {
@@ -4699,7 +4822,7 @@ type SectorRetryComputeProof struct {
 
 func (x *SectorRetryComputeProof) Reset() {
 	*x = SectorRetryComputeProof{}
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4711,7 +4834,7 @@ func (x *SectorRetryComputeProof) String() string {
 func (*SectorRetryComputeProof) ProtoMessage() {}
 
 func (x *SectorRetryComputeProof) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4724,7 +4847,7 @@ func (x *SectorRetryComputeProof) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryComputeProof.ProtoReflect.Descriptor instead.
 func (*SectorRetryComputeProof) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *SectorRetryComputeProof) GetAt() *timestamppb.Timestamp {
@@ -4744,7 +4867,7 @@ type SectorRetryInvalidProof struct {
 
 func (x *SectorRetryInvalidProof) Reset() {
 	*x = SectorRetryInvalidProof{}
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4756,7 +4879,7 @@ func (x *SectorRetryInvalidProof) String() string {
 func (*SectorRetryInvalidProof) ProtoMessage() {}
 
 func (x *SectorRetryInvalidProof) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4769,7 +4892,7 @@ func (x *SectorRetryInvalidProof) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryInvalidProof.ProtoReflect.Descriptor instead.
 func (*SectorRetryInvalidProof) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *SectorRetryInvalidProof) GetAt() *timestamppb.Timestamp {
@@ -4789,7 +4912,7 @@ type SectorRetryCommitWait struct {
 
 func (x *SectorRetryCommitWait) Reset() {
 	*x = SectorRetryCommitWait{}
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4801,7 +4924,7 @@ func (x *SectorRetryCommitWait) String() string {
 func (*SectorRetryCommitWait) ProtoMessage() {}
 
 func (x *SectorRetryCommitWait) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4814,7 +4937,7 @@ func (x *SectorRetryCommitWait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryCommitWait.ProtoReflect.Descriptor instead.
 func (*SectorRetryCommitWait) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *SectorRetryCommitWait) GetAt() *timestamppb.Timestamp {
@@ -4835,7 +4958,7 @@ type SectorFaulty struct {
 
 func (x *SectorFaulty) Reset() {
 	*x = SectorFaulty{}
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4847,7 +4970,7 @@ func (x *SectorFaulty) String() string {
 func (*SectorFaulty) ProtoMessage() {}
 
 func (x *SectorFaulty) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4860,7 +4983,7 @@ func (x *SectorFaulty) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorFaulty.ProtoReflect.Descriptor instead.
 func (*SectorFaulty) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *SectorFaulty) GetAt() *timestamppb.Timestamp {
@@ -4888,7 +5011,7 @@ type SectorFaultReported struct {
 
 func (x *SectorFaultReported) Reset() {
 	*x = SectorFaultReported{}
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4900,7 +5023,7 @@ func (x *SectorFaultReported) String() string {
 func (*SectorFaultReported) ProtoMessage() {}
 
 func (x *SectorFaultReported) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4913,7 +5036,7 @@ func (x *SectorFaultReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorFaultReported.ProtoReflect.Descriptor instead.
 func (*SectorFaultReported) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *SectorFaultReported) GetAt() *timestamppb.Timestamp {
@@ -4940,7 +5063,7 @@ type SectorFaultedFinal struct {
 
 func (x *SectorFaultedFinal) Reset() {
 	*x = SectorFaultedFinal{}
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4952,7 +5075,7 @@ func (x *SectorFaultedFinal) String() string {
 func (*SectorFaultedFinal) ProtoMessage() {}
 
 func (x *SectorFaultedFinal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4965,7 +5088,7 @@ func (x *SectorFaultedFinal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorFaultedFinal.ProtoReflect.Descriptor instead.
 func (*SectorFaultedFinal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *SectorFaultedFinal) GetAt() *timestamppb.Timestamp {
@@ -4985,7 +5108,7 @@ type SectorRestored struct {
 
 func (x *SectorRestored) Reset() {
 	*x = SectorRestored{}
-	mi := &file_hostnode_messages_proto_msgTypes[77]
+	mi := &file_hostnode_messages_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4997,7 +5120,7 @@ func (x *SectorRestored) String() string {
 func (*SectorRestored) ProtoMessage() {}
 
 func (x *SectorRestored) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[77]
+	mi := &file_hostnode_messages_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5010,7 +5133,7 @@ func (x *SectorRestored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRestored.ProtoReflect.Descriptor instead.
 func (*SectorRestored) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *SectorRestored) GetAt() *timestamppb.Timestamp {
@@ -5031,7 +5154,7 @@ type SectorRecoveryDeclared struct {
 
 func (x *SectorRecoveryDeclared) Reset() {
 	*x = SectorRecoveryDeclared{}
-	mi := &file_hostnode_messages_proto_msgTypes[78]
+	mi := &file_hostnode_messages_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5043,7 +5166,7 @@ func (x *SectorRecoveryDeclared) String() string {
 func (*SectorRecoveryDeclared) ProtoMessage() {}
 
 func (x *SectorRecoveryDeclared) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[78]
+	mi := &file_hostnode_messages_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5056,7 +5179,7 @@ func (x *SectorRecoveryDeclared) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRecoveryDeclared.ProtoReflect.Descriptor instead.
 func (*SectorRecoveryDeclared) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{78}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *SectorRecoveryDeclared) GetAt() *timestamppb.Timestamp {
@@ -5083,7 +5206,7 @@ type SectorRecovered struct {
 
 func (x *SectorRecovered) Reset() {
 	*x = SectorRecovered{}
-	mi := &file_hostnode_messages_proto_msgTypes[79]
+	mi := &file_hostnode_messages_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5095,7 +5218,7 @@ func (x *SectorRecovered) String() string {
 func (*SectorRecovered) ProtoMessage() {}
 
 func (x *SectorRecovered) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[79]
+	mi := &file_hostnode_messages_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5108,7 +5231,7 @@ func (x *SectorRecovered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRecovered.ProtoReflect.Descriptor instead.
 func (*SectorRecovered) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{79}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *SectorRecovered) GetAt() *timestamppb.Timestamp {
@@ -5129,7 +5252,7 @@ type SectorRestart struct {
 
 func (x *SectorRestart) Reset() {
 	*x = SectorRestart{}
-	mi := &file_hostnode_messages_proto_msgTypes[80]
+	mi := &file_hostnode_messages_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5141,7 +5264,7 @@ func (x *SectorRestart) String() string {
 func (*SectorRestart) ProtoMessage() {}
 
 func (x *SectorRestart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[80]
+	mi := &file_hostnode_messages_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5154,7 +5277,7 @@ func (x *SectorRestart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRestart.ProtoReflect.Descriptor instead.
 func (*SectorRestart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{80}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *SectorRestart) GetAt() *timestamppb.Timestamp {
@@ -5182,7 +5305,7 @@ type SectorFatalError struct {
 
 func (x *SectorFatalError) Reset() {
 	*x = SectorFatalError{}
-	mi := &file_hostnode_messages_proto_msgTypes[81]
+	mi := &file_hostnode_messages_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5194,7 +5317,7 @@ func (x *SectorFatalError) String() string {
 func (*SectorFatalError) ProtoMessage() {}
 
 func (x *SectorFatalError) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[81]
+	mi := &file_hostnode_messages_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5207,7 +5330,7 @@ func (x *SectorFatalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorFatalError.ProtoReflect.Descriptor instead.
 func (*SectorFatalError) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{81}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *SectorFatalError) GetAt() *timestamppb.Timestamp {
@@ -5237,7 +5360,7 @@ type SectorForceState struct {
 
 func (x *SectorForceState) Reset() {
 	*x = SectorForceState{}
-	mi := &file_hostnode_messages_proto_msgTypes[82]
+	mi := &file_hostnode_messages_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5249,7 +5372,7 @@ func (x *SectorForceState) String() string {
 func (*SectorForceState) ProtoMessage() {}
 
 func (x *SectorForceState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[82]
+	mi := &file_hostnode_messages_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5262,7 +5385,7 @@ func (x *SectorForceState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorForceState.ProtoReflect.Descriptor instead.
 func (*SectorForceState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{82}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *SectorForceState) GetAt() *timestamppb.Timestamp {
@@ -5305,7 +5428,7 @@ type SectorTerminate struct {
 
 func (x *SectorTerminate) Reset() {
 	*x = SectorTerminate{}
-	mi := &file_hostnode_messages_proto_msgTypes[83]
+	mi := &file_hostnode_messages_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5317,7 +5440,7 @@ func (x *SectorTerminate) String() string {
 func (*SectorTerminate) ProtoMessage() {}
 
 func (x *SectorTerminate) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[83]
+	mi := &file_hostnode_messages_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5330,7 +5453,7 @@ func (x *SectorTerminate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorTerminate.ProtoReflect.Descriptor instead.
 func (*SectorTerminate) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{83}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *SectorTerminate) GetAt() *timestamppb.Timestamp {
@@ -5365,7 +5488,7 @@ type SectorTerminating struct {
 
 func (x *SectorTerminating) Reset() {
 	*x = SectorTerminating{}
-	mi := &file_hostnode_messages_proto_msgTypes[84]
+	mi := &file_hostnode_messages_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5377,7 +5500,7 @@ func (x *SectorTerminating) String() string {
 func (*SectorTerminating) ProtoMessage() {}
 
 func (x *SectorTerminating) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[84]
+	mi := &file_hostnode_messages_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5390,7 +5513,7 @@ func (x *SectorTerminating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorTerminating.ProtoReflect.Descriptor instead.
 func (*SectorTerminating) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{84}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *SectorTerminating) GetAt() *timestamppb.Timestamp {
@@ -5417,7 +5540,7 @@ type SectorTerminated struct {
 
 func (x *SectorTerminated) Reset() {
 	*x = SectorTerminated{}
-	mi := &file_hostnode_messages_proto_msgTypes[85]
+	mi := &file_hostnode_messages_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5429,7 +5552,7 @@ func (x *SectorTerminated) String() string {
 func (*SectorTerminated) ProtoMessage() {}
 
 func (x *SectorTerminated) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[85]
+	mi := &file_hostnode_messages_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5442,7 +5565,7 @@ func (x *SectorTerminated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorTerminated.ProtoReflect.Descriptor instead.
 func (*SectorTerminated) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{85}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *SectorTerminated) GetAt() *timestamppb.Timestamp {
@@ -5463,7 +5586,7 @@ type SectorTerminateFailed struct {
 
 func (x *SectorTerminateFailed) Reset() {
 	*x = SectorTerminateFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[86]
+	mi := &file_hostnode_messages_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5475,7 +5598,7 @@ func (x *SectorTerminateFailed) String() string {
 func (*SectorTerminateFailed) ProtoMessage() {}
 
 func (x *SectorTerminateFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[86]
+	mi := &file_hostnode_messages_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5488,7 +5611,7 @@ func (x *SectorTerminateFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorTerminateFailed.ProtoReflect.Descriptor instead.
 func (*SectorTerminateFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{86}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *SectorTerminateFailed) GetAt() *timestamppb.Timestamp {
@@ -5515,7 +5638,7 @@ type SectorRetryTerminate struct {
 
 func (x *SectorRetryTerminate) Reset() {
 	*x = SectorRetryTerminate{}
-	mi := &file_hostnode_messages_proto_msgTypes[87]
+	mi := &file_hostnode_messages_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5527,7 +5650,7 @@ func (x *SectorRetryTerminate) String() string {
 func (*SectorRetryTerminate) ProtoMessage() {}
 
 func (x *SectorRetryTerminate) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[87]
+	mi := &file_hostnode_messages_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5540,7 +5663,7 @@ func (x *SectorRetryTerminate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryTerminate.ProtoReflect.Descriptor instead.
 func (*SectorRetryTerminate) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{87}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *SectorRetryTerminate) GetAt() *timestamppb.Timestamp {
@@ -5562,7 +5685,7 @@ type SectorRemove struct {
 
 func (x *SectorRemove) Reset() {
 	*x = SectorRemove{}
-	mi := &file_hostnode_messages_proto_msgTypes[88]
+	mi := &file_hostnode_messages_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5574,7 +5697,7 @@ func (x *SectorRemove) String() string {
 func (*SectorRemove) ProtoMessage() {}
 
 func (x *SectorRemove) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[88]
+	mi := &file_hostnode_messages_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5587,7 +5710,7 @@ func (x *SectorRemove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRemove.ProtoReflect.Descriptor instead.
 func (*SectorRemove) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{88}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *SectorRemove) GetAt() *timestamppb.Timestamp {
@@ -5621,7 +5744,7 @@ type SectorRemoved struct {
 
 func (x *SectorRemoved) Reset() {
 	*x = SectorRemoved{}
-	mi := &file_hostnode_messages_proto_msgTypes[89]
+	mi := &file_hostnode_messages_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5633,7 +5756,7 @@ func (x *SectorRemoved) String() string {
 func (*SectorRemoved) ProtoMessage() {}
 
 func (x *SectorRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[89]
+	mi := &file_hostnode_messages_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5646,7 +5769,7 @@ func (x *SectorRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRemoved.ProtoReflect.Descriptor instead.
 func (*SectorRemoved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{89}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *SectorRemoved) GetAt() *timestamppb.Timestamp {
@@ -5667,7 +5790,7 @@ type SectorRemoveFailed struct {
 
 func (x *SectorRemoveFailed) Reset() {
 	*x = SectorRemoveFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[90]
+	mi := &file_hostnode_messages_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5679,7 +5802,7 @@ func (x *SectorRemoveFailed) String() string {
 func (*SectorRemoveFailed) ProtoMessage() {}
 
 func (x *SectorRemoveFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[90]
+	mi := &file_hostnode_messages_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5692,7 +5815,7 @@ func (x *SectorRemoveFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRemoveFailed.ProtoReflect.Descriptor instead.
 func (*SectorRemoveFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{90}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *SectorRemoveFailed) GetAt() *timestamppb.Timestamp {
@@ -5719,7 +5842,7 @@ type SectorRetryRemove struct {
 
 func (x *SectorRetryRemove) Reset() {
 	*x = SectorRetryRemove{}
-	mi := &file_hostnode_messages_proto_msgTypes[91]
+	mi := &file_hostnode_messages_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5731,7 +5854,7 @@ func (x *SectorRetryRemove) String() string {
 func (*SectorRetryRemove) ProtoMessage() {}
 
 func (x *SectorRetryRemove) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[91]
+	mi := &file_hostnode_messages_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5744,7 +5867,7 @@ func (x *SectorRetryRemove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryRemove.ProtoReflect.Descriptor instead.
 func (*SectorRetryRemove) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{91}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *SectorRetryRemove) GetAt() *timestamppb.Timestamp {
@@ -5765,7 +5888,7 @@ type SectorReleased struct {
 
 func (x *SectorReleased) Reset() {
 	*x = SectorReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[92]
+	mi := &file_hostnode_messages_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5777,7 +5900,7 @@ func (x *SectorReleased) String() string {
 func (*SectorReleased) ProtoMessage() {}
 
 func (x *SectorReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[92]
+	mi := &file_hostnode_messages_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5790,7 +5913,7 @@ func (x *SectorReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorReleased.ProtoReflect.Descriptor instead.
 func (*SectorReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{92}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *SectorReleased) GetAt() *timestamppb.Timestamp {
@@ -5822,7 +5945,7 @@ type SectorSettled struct {
 
 func (x *SectorSettled) Reset() {
 	*x = SectorSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[93]
+	mi := &file_hostnode_messages_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5834,7 +5957,7 @@ func (x *SectorSettled) String() string {
 func (*SectorSettled) ProtoMessage() {}
 
 func (x *SectorSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[93]
+	mi := &file_hostnode_messages_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5847,7 +5970,7 @@ func (x *SectorSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorSettled.ProtoReflect.Descriptor instead.
 func (*SectorSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{93}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *SectorSettled) GetAt() *timestamppb.Timestamp {
@@ -5891,7 +6014,7 @@ type SectorStepScheduled struct {
 
 func (x *SectorStepScheduled) Reset() {
 	*x = SectorStepScheduled{}
-	mi := &file_hostnode_messages_proto_msgTypes[94]
+	mi := &file_hostnode_messages_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5903,7 +6026,7 @@ func (x *SectorStepScheduled) String() string {
 func (*SectorStepScheduled) ProtoMessage() {}
 
 func (x *SectorStepScheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[94]
+	mi := &file_hostnode_messages_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5916,7 +6039,7 @@ func (x *SectorStepScheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorStepScheduled.ProtoReflect.Descriptor instead.
 func (*SectorStepScheduled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{94}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *SectorStepScheduled) GetAt() *timestamppb.Timestamp {
@@ -5961,7 +6084,7 @@ type SectorRetryScheduled struct {
 
 func (x *SectorRetryScheduled) Reset() {
 	*x = SectorRetryScheduled{}
-	mi := &file_hostnode_messages_proto_msgTypes[95]
+	mi := &file_hostnode_messages_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5973,7 +6096,7 @@ func (x *SectorRetryScheduled) String() string {
 func (*SectorRetryScheduled) ProtoMessage() {}
 
 func (x *SectorRetryScheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[95]
+	mi := &file_hostnode_messages_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5986,7 +6109,7 @@ func (x *SectorRetryScheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryScheduled.ProtoReflect.Descriptor instead.
 func (*SectorRetryScheduled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{95}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *SectorRetryScheduled) GetAt() *timestamppb.Timestamp {
@@ -6036,7 +6159,7 @@ type SectorParked struct {
 
 func (x *SectorParked) Reset() {
 	*x = SectorParked{}
-	mi := &file_hostnode_messages_proto_msgTypes[96]
+	mi := &file_hostnode_messages_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6048,7 +6171,7 @@ func (x *SectorParked) String() string {
 func (*SectorParked) ProtoMessage() {}
 
 func (x *SectorParked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[96]
+	mi := &file_hostnode_messages_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6061,7 +6184,7 @@ func (x *SectorParked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorParked.ProtoReflect.Descriptor instead.
 func (*SectorParked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{96}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *SectorParked) GetAt() *timestamppb.Timestamp {
@@ -6098,7 +6221,7 @@ type SectorEventRefused struct {
 
 func (x *SectorEventRefused) Reset() {
 	*x = SectorEventRefused{}
-	mi := &file_hostnode_messages_proto_msgTypes[97]
+	mi := &file_hostnode_messages_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6110,7 +6233,7 @@ func (x *SectorEventRefused) String() string {
 func (*SectorEventRefused) ProtoMessage() {}
 
 func (x *SectorEventRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[97]
+	mi := &file_hostnode_messages_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6123,7 +6246,7 @@ func (x *SectorEventRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorEventRefused.ProtoReflect.Descriptor instead.
 func (*SectorEventRefused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{97}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *SectorEventRefused) GetAt() *timestamppb.Timestamp {
@@ -6173,7 +6296,7 @@ type SlotsQueued struct {
 
 func (x *SlotsQueued) Reset() {
 	*x = SlotsQueued{}
-	mi := &file_hostnode_messages_proto_msgTypes[98]
+	mi := &file_hostnode_messages_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6185,7 +6308,7 @@ func (x *SlotsQueued) String() string {
 func (*SlotsQueued) ProtoMessage() {}
 
 func (x *SlotsQueued) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[98]
+	mi := &file_hostnode_messages_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6198,7 +6321,7 @@ func (x *SlotsQueued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsQueued.ProtoReflect.Descriptor instead.
 func (*SlotsQueued) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{98}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *SlotsQueued) GetAt() *timestamppb.Timestamp {
@@ -6283,7 +6406,7 @@ type SlotTaken struct {
 
 func (x *SlotTaken) Reset() {
 	*x = SlotTaken{}
-	mi := &file_hostnode_messages_proto_msgTypes[99]
+	mi := &file_hostnode_messages_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6295,7 +6418,7 @@ func (x *SlotTaken) String() string {
 func (*SlotTaken) ProtoMessage() {}
 
 func (x *SlotTaken) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[99]
+	mi := &file_hostnode_messages_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6308,7 +6431,7 @@ func (x *SlotTaken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotTaken.ProtoReflect.Descriptor instead.
 func (*SlotTaken) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{99}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *SlotTaken) GetAt() *timestamppb.Timestamp {
@@ -6348,7 +6471,7 @@ type SlotReleased struct {
 
 func (x *SlotReleased) Reset() {
 	*x = SlotReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[100]
+	mi := &file_hostnode_messages_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6360,7 +6483,7 @@ func (x *SlotReleased) String() string {
 func (*SlotReleased) ProtoMessage() {}
 
 func (x *SlotReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[100]
+	mi := &file_hostnode_messages_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6373,7 +6496,7 @@ func (x *SlotReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotReleased.ProtoReflect.Descriptor instead.
 func (*SlotReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{100}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *SlotReleased) GetAt() *timestamppb.Timestamp {
@@ -6440,7 +6563,7 @@ type SlotRemoved struct {
 
 func (x *SlotRemoved) Reset() {
 	*x = SlotRemoved{}
-	mi := &file_hostnode_messages_proto_msgTypes[101]
+	mi := &file_hostnode_messages_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6452,7 +6575,7 @@ func (x *SlotRemoved) String() string {
 func (*SlotRemoved) ProtoMessage() {}
 
 func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[101]
+	mi := &file_hostnode_messages_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6465,7 +6588,7 @@ func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotRemoved.ProtoReflect.Descriptor instead.
 func (*SlotRemoved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{101}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *SlotRemoved) GetAt() *timestamppb.Timestamp {
@@ -6525,7 +6648,7 @@ type SlotsRefused struct {
 
 func (x *SlotsRefused) Reset() {
 	*x = SlotsRefused{}
-	mi := &file_hostnode_messages_proto_msgTypes[102]
+	mi := &file_hostnode_messages_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6537,7 +6660,7 @@ func (x *SlotsRefused) String() string {
 func (*SlotsRefused) ProtoMessage() {}
 
 func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[102]
+	mi := &file_hostnode_messages_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6550,7 +6673,7 @@ func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsRefused.ProtoReflect.Descriptor instead.
 func (*SlotsRefused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{102}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *SlotsRefused) GetAt() *timestamppb.Timestamp {
@@ -6609,7 +6732,7 @@ type ClientAvoided struct {
 
 func (x *ClientAvoided) Reset() {
 	*x = ClientAvoided{}
-	mi := &file_hostnode_messages_proto_msgTypes[103]
+	mi := &file_hostnode_messages_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6621,7 +6744,7 @@ func (x *ClientAvoided) String() string {
 func (*ClientAvoided) ProtoMessage() {}
 
 func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[103]
+	mi := &file_hostnode_messages_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6634,7 +6757,7 @@ func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientAvoided.ProtoReflect.Descriptor instead.
 func (*ClientAvoided) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{103}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *ClientAvoided) GetAt() *timestamppb.Timestamp {
@@ -6677,7 +6800,7 @@ type QueuePaused struct {
 
 func (x *QueuePaused) Reset() {
 	*x = QueuePaused{}
-	mi := &file_hostnode_messages_proto_msgTypes[104]
+	mi := &file_hostnode_messages_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6689,7 +6812,7 @@ func (x *QueuePaused) String() string {
 func (*QueuePaused) ProtoMessage() {}
 
 func (x *QueuePaused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[104]
+	mi := &file_hostnode_messages_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6702,7 +6825,7 @@ func (x *QueuePaused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuePaused.ProtoReflect.Descriptor instead.
 func (*QueuePaused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{104}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *QueuePaused) GetAt() *timestamppb.Timestamp {
@@ -6740,7 +6863,7 @@ type QueueResumed struct {
 
 func (x *QueueResumed) Reset() {
 	*x = QueueResumed{}
-	mi := &file_hostnode_messages_proto_msgTypes[105]
+	mi := &file_hostnode_messages_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6752,7 +6875,7 @@ func (x *QueueResumed) String() string {
 func (*QueueResumed) ProtoMessage() {}
 
 func (x *QueueResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[105]
+	mi := &file_hostnode_messages_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6765,7 +6888,7 @@ func (x *QueueResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueResumed.ProtoReflect.Descriptor instead.
 func (*QueueResumed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{105}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *QueueResumed) GetAt() *timestamppb.Timestamp {
@@ -6810,7 +6933,7 @@ type ChainStorageRequested struct {
 
 func (x *ChainStorageRequested) Reset() {
 	*x = ChainStorageRequested{}
-	mi := &file_hostnode_messages_proto_msgTypes[106]
+	mi := &file_hostnode_messages_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6822,7 +6945,7 @@ func (x *ChainStorageRequested) String() string {
 func (*ChainStorageRequested) ProtoMessage() {}
 
 func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[106]
+	mi := &file_hostnode_messages_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6835,7 +6958,7 @@ func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainStorageRequested.ProtoReflect.Descriptor instead.
 func (*ChainStorageRequested) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{106}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *ChainStorageRequested) GetRequestId() string {
@@ -6880,7 +7003,7 @@ type ChainLog struct {
 
 func (x *ChainLog) Reset() {
 	*x = ChainLog{}
-	mi := &file_hostnode_messages_proto_msgTypes[107]
+	mi := &file_hostnode_messages_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6892,7 +7015,7 @@ func (x *ChainLog) String() string {
 func (*ChainLog) ProtoMessage() {}
 
 func (x *ChainLog) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[107]
+	mi := &file_hostnode_messages_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6905,7 +7028,7 @@ func (x *ChainLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainLog.ProtoReflect.Descriptor instead.
 func (*ChainLog) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{107}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *ChainLog) GetBlock() uint64 {
@@ -6954,7 +7077,7 @@ type ChainRequestFulfilled struct {
 
 func (x *ChainRequestFulfilled) Reset() {
 	*x = ChainRequestFulfilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[108]
+	mi := &file_hostnode_messages_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6966,7 +7089,7 @@ func (x *ChainRequestFulfilled) String() string {
 func (*ChainRequestFulfilled) ProtoMessage() {}
 
 func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[108]
+	mi := &file_hostnode_messages_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6979,7 +7102,7 @@ func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFulfilled.ProtoReflect.Descriptor instead.
 func (*ChainRequestFulfilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{108}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *ChainRequestFulfilled) GetRequestId() string {
@@ -7007,7 +7130,7 @@ type ChainRequestFailed struct {
 
 func (x *ChainRequestFailed) Reset() {
 	*x = ChainRequestFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[109]
+	mi := &file_hostnode_messages_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7019,7 +7142,7 @@ func (x *ChainRequestFailed) String() string {
 func (*ChainRequestFailed) ProtoMessage() {}
 
 func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[109]
+	mi := &file_hostnode_messages_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7032,7 +7155,7 @@ func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFailed.ProtoReflect.Descriptor instead.
 func (*ChainRequestFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{109}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ChainRequestFailed) GetRequestId() string {
@@ -7060,7 +7183,7 @@ type ChainRequestCancelled struct {
 
 func (x *ChainRequestCancelled) Reset() {
 	*x = ChainRequestCancelled{}
-	mi := &file_hostnode_messages_proto_msgTypes[110]
+	mi := &file_hostnode_messages_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7072,7 +7195,7 @@ func (x *ChainRequestCancelled) String() string {
 func (*ChainRequestCancelled) ProtoMessage() {}
 
 func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[110]
+	mi := &file_hostnode_messages_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7085,7 +7208,7 @@ func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestCancelled.ProtoReflect.Descriptor instead.
 func (*ChainRequestCancelled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{110}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *ChainRequestCancelled) GetRequestId() string {
@@ -7114,7 +7237,7 @@ type ChainSlotFilled struct {
 
 func (x *ChainSlotFilled) Reset() {
 	*x = ChainSlotFilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[111]
+	mi := &file_hostnode_messages_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7126,7 +7249,7 @@ func (x *ChainSlotFilled) String() string {
 func (*ChainSlotFilled) ProtoMessage() {}
 
 func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[111]
+	mi := &file_hostnode_messages_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7139,7 +7262,7 @@ func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFilled.ProtoReflect.Descriptor instead.
 func (*ChainSlotFilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{111}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ChainSlotFilled) GetRequestId() string {
@@ -7175,7 +7298,7 @@ type ChainSlotFreed struct {
 
 func (x *ChainSlotFreed) Reset() {
 	*x = ChainSlotFreed{}
-	mi := &file_hostnode_messages_proto_msgTypes[112]
+	mi := &file_hostnode_messages_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7187,7 +7310,7 @@ func (x *ChainSlotFreed) String() string {
 func (*ChainSlotFreed) ProtoMessage() {}
 
 func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[112]
+	mi := &file_hostnode_messages_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7200,7 +7323,7 @@ func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFreed.ProtoReflect.Descriptor instead.
 func (*ChainSlotFreed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{112}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ChainSlotFreed) GetRequestId() string {
@@ -7236,7 +7359,7 @@ type ChainSlotReservationsFull struct {
 
 func (x *ChainSlotReservationsFull) Reset() {
 	*x = ChainSlotReservationsFull{}
-	mi := &file_hostnode_messages_proto_msgTypes[113]
+	mi := &file_hostnode_messages_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7248,7 +7371,7 @@ func (x *ChainSlotReservationsFull) String() string {
 func (*ChainSlotReservationsFull) ProtoMessage() {}
 
 func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[113]
+	mi := &file_hostnode_messages_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7261,7 +7384,7 @@ func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotReservationsFull.ProtoReflect.Descriptor instead.
 func (*ChainSlotReservationsFull) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{113}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *ChainSlotReservationsFull) GetRequestId() string {
@@ -7297,7 +7420,7 @@ type ChainProofSubmitted struct {
 
 func (x *ChainProofSubmitted) Reset() {
 	*x = ChainProofSubmitted{}
-	mi := &file_hostnode_messages_proto_msgTypes[114]
+	mi := &file_hostnode_messages_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7309,7 +7432,7 @@ func (x *ChainProofSubmitted) String() string {
 func (*ChainProofSubmitted) ProtoMessage() {}
 
 func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[114]
+	mi := &file_hostnode_messages_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7322,7 +7445,7 @@ func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainProofSubmitted.ProtoReflect.Descriptor instead.
 func (*ChainProofSubmitted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{114}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ChainProofSubmitted) GetSlotId() string {
@@ -7355,7 +7478,7 @@ type BlocksScanned struct {
 
 func (x *BlocksScanned) Reset() {
 	*x = BlocksScanned{}
-	mi := &file_hostnode_messages_proto_msgTypes[115]
+	mi := &file_hostnode_messages_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7367,7 +7490,7 @@ func (x *BlocksScanned) String() string {
 func (*BlocksScanned) ProtoMessage() {}
 
 func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[115]
+	mi := &file_hostnode_messages_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7380,7 +7503,7 @@ func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlocksScanned.ProtoReflect.Descriptor instead.
 func (*BlocksScanned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{115}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *BlocksScanned) GetNumber() uint64 {
@@ -7423,7 +7546,7 @@ type ChainReorganized struct {
 
 func (x *ChainReorganized) Reset() {
 	*x = ChainReorganized{}
-	mi := &file_hostnode_messages_proto_msgTypes[116]
+	mi := &file_hostnode_messages_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7435,7 +7558,7 @@ func (x *ChainReorganized) String() string {
 func (*ChainReorganized) ProtoMessage() {}
 
 func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[116]
+	mi := &file_hostnode_messages_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7448,7 +7571,7 @@ func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainReorganized.ProtoReflect.Descriptor instead.
 func (*ChainReorganized) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{116}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *ChainReorganized) GetAncestor() uint64 {
@@ -7488,7 +7611,7 @@ type HostStarted struct {
 
 func (x *HostStarted) Reset() {
 	*x = HostStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[117]
+	mi := &file_hostnode_messages_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7500,7 +7623,7 @@ func (x *HostStarted) String() string {
 func (*HostStarted) ProtoMessage() {}
 
 func (x *HostStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[117]
+	mi := &file_hostnode_messages_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7513,7 +7636,7 @@ func (x *HostStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStarted.ProtoReflect.Descriptor instead.
 func (*HostStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{117}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *HostStarted) GetAt() *timestamppb.Timestamp {
@@ -7576,7 +7699,7 @@ type HostStopped struct {
 
 func (x *HostStopped) Reset() {
 	*x = HostStopped{}
-	mi := &file_hostnode_messages_proto_msgTypes[118]
+	mi := &file_hostnode_messages_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7588,7 +7711,7 @@ func (x *HostStopped) String() string {
 func (*HostStopped) ProtoMessage() {}
 
 func (x *HostStopped) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[118]
+	mi := &file_hostnode_messages_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7601,7 +7724,7 @@ func (x *HostStopped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStopped.ProtoReflect.Descriptor instead.
 func (*HostStopped) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{118}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *HostStopped) GetAt() *timestamppb.Timestamp {
@@ -7630,7 +7753,7 @@ type HostHeartbeat struct {
 
 func (x *HostHeartbeat) Reset() {
 	*x = HostHeartbeat{}
-	mi := &file_hostnode_messages_proto_msgTypes[119]
+	mi := &file_hostnode_messages_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7642,7 +7765,7 @@ func (x *HostHeartbeat) String() string {
 func (*HostHeartbeat) ProtoMessage() {}
 
 func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[119]
+	mi := &file_hostnode_messages_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7655,7 +7778,7 @@ func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostHeartbeat.ProtoReflect.Descriptor instead.
 func (*HostHeartbeat) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{119}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *HostHeartbeat) GetAt() *timestamppb.Timestamp {
@@ -7687,7 +7810,7 @@ type WorkQuarantined struct {
 
 func (x *WorkQuarantined) Reset() {
 	*x = WorkQuarantined{}
-	mi := &file_hostnode_messages_proto_msgTypes[120]
+	mi := &file_hostnode_messages_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7699,7 +7822,7 @@ func (x *WorkQuarantined) String() string {
 func (*WorkQuarantined) ProtoMessage() {}
 
 func (x *WorkQuarantined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[120]
+	mi := &file_hostnode_messages_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7712,7 +7835,7 @@ func (x *WorkQuarantined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkQuarantined.ProtoReflect.Descriptor instead.
 func (*WorkQuarantined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{120}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *WorkQuarantined) GetAt() *timestamppb.Timestamp {
@@ -7764,7 +7887,7 @@ type QuarantineEnded struct {
 
 func (x *QuarantineEnded) Reset() {
 	*x = QuarantineEnded{}
-	mi := &file_hostnode_messages_proto_msgTypes[121]
+	mi := &file_hostnode_messages_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7776,7 +7899,7 @@ func (x *QuarantineEnded) String() string {
 func (*QuarantineEnded) ProtoMessage() {}
 
 func (x *QuarantineEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[121]
+	mi := &file_hostnode_messages_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7789,7 +7912,7 @@ func (x *QuarantineEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuarantineEnded.ProtoReflect.Descriptor instead.
 func (*QuarantineEnded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{121}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *QuarantineEnded) GetAt() *timestamppb.Timestamp {
@@ -7845,7 +7968,7 @@ type RecordWentBack struct {
 
 func (x *RecordWentBack) Reset() {
 	*x = RecordWentBack{}
-	mi := &file_hostnode_messages_proto_msgTypes[122]
+	mi := &file_hostnode_messages_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7857,7 +7980,7 @@ func (x *RecordWentBack) String() string {
 func (*RecordWentBack) ProtoMessage() {}
 
 func (x *RecordWentBack) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[122]
+	mi := &file_hostnode_messages_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7870,7 +7993,7 @@ func (x *RecordWentBack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordWentBack.ProtoReflect.Descriptor instead.
 func (*RecordWentBack) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{122}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *RecordWentBack) GetAt() *timestamppb.Timestamp {
@@ -7941,7 +8064,7 @@ type ShortStream struct {
 
 func (x *ShortStream) Reset() {
 	*x = ShortStream{}
-	mi := &file_hostnode_messages_proto_msgTypes[123]
+	mi := &file_hostnode_messages_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7953,7 +8076,7 @@ func (x *ShortStream) String() string {
 func (*ShortStream) ProtoMessage() {}
 
 func (x *ShortStream) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[123]
+	mi := &file_hostnode_messages_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7966,7 +8089,7 @@ func (x *ShortStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShortStream.ProtoReflect.Descriptor instead.
 func (*ShortStream) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{123}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *ShortStream) GetStream() string {
@@ -8003,7 +8126,7 @@ type ValidationStarted struct {
 
 func (x *ValidationStarted) Reset() {
 	*x = ValidationStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[124]
+	mi := &file_hostnode_messages_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8015,7 +8138,7 @@ func (x *ValidationStarted) String() string {
 func (*ValidationStarted) ProtoMessage() {}
 
 func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[124]
+	mi := &file_hostnode_messages_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8028,7 +8151,7 @@ func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidationStarted.ProtoReflect.Descriptor instead.
 func (*ValidationStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{124}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *ValidationStarted) GetAt() *timestamppb.Timestamp {
@@ -8075,7 +8198,7 @@ type ProofMarked struct {
 
 func (x *ProofMarked) Reset() {
 	*x = ProofMarked{}
-	mi := &file_hostnode_messages_proto_msgTypes[125]
+	mi := &file_hostnode_messages_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8087,7 +8210,7 @@ func (x *ProofMarked) String() string {
 func (*ProofMarked) ProtoMessage() {}
 
 func (x *ProofMarked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[125]
+	mi := &file_hostnode_messages_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8100,7 +8223,7 @@ func (x *ProofMarked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProofMarked.ProtoReflect.Descriptor instead.
 func (*ProofMarked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{125}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *ProofMarked) GetAt() *timestamppb.Timestamp {
@@ -8167,7 +8290,7 @@ type MarkingFailed struct {
 
 func (x *MarkingFailed) Reset() {
 	*x = MarkingFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[126]
+	mi := &file_hostnode_messages_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8179,7 +8302,7 @@ func (x *MarkingFailed) String() string {
 func (*MarkingFailed) ProtoMessage() {}
 
 func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[126]
+	mi := &file_hostnode_messages_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8192,7 +8315,7 @@ func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkingFailed.ProtoReflect.Descriptor instead.
 func (*MarkingFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{126}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *MarkingFailed) GetAt() *timestamppb.Timestamp {
@@ -8252,7 +8375,7 @@ type TxIntended struct {
 
 func (x *TxIntended) Reset() {
 	*x = TxIntended{}
-	mi := &file_hostnode_messages_proto_msgTypes[127]
+	mi := &file_hostnode_messages_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8264,7 +8387,7 @@ func (x *TxIntended) String() string {
 func (*TxIntended) ProtoMessage() {}
 
 func (x *TxIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[127]
+	mi := &file_hostnode_messages_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8277,7 +8400,7 @@ func (x *TxIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxIntended.ProtoReflect.Descriptor instead.
 func (*TxIntended) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{127}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *TxIntended) GetAt() *timestamppb.Timestamp {
@@ -8338,7 +8461,7 @@ type TxSent struct {
 
 func (x *TxSent) Reset() {
 	*x = TxSent{}
-	mi := &file_hostnode_messages_proto_msgTypes[128]
+	mi := &file_hostnode_messages_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8350,7 +8473,7 @@ func (x *TxSent) String() string {
 func (*TxSent) ProtoMessage() {}
 
 func (x *TxSent) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[128]
+	mi := &file_hostnode_messages_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8363,7 +8486,7 @@ func (x *TxSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxSent.ProtoReflect.Descriptor instead.
 func (*TxSent) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{128}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *TxSent) GetAt() *timestamppb.Timestamp {
@@ -8429,7 +8552,7 @@ type TxMined struct {
 
 func (x *TxMined) Reset() {
 	*x = TxMined{}
-	mi := &file_hostnode_messages_proto_msgTypes[129]
+	mi := &file_hostnode_messages_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8441,7 +8564,7 @@ func (x *TxMined) String() string {
 func (*TxMined) ProtoMessage() {}
 
 func (x *TxMined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[129]
+	mi := &file_hostnode_messages_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8454,7 +8577,7 @@ func (x *TxMined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxMined.ProtoReflect.Descriptor instead.
 func (*TxMined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{129}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *TxMined) GetAt() *timestamppb.Timestamp {
@@ -8504,7 +8627,7 @@ type TxAbandoned struct {
 
 func (x *TxAbandoned) Reset() {
 	*x = TxAbandoned{}
-	mi := &file_hostnode_messages_proto_msgTypes[130]
+	mi := &file_hostnode_messages_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8516,7 +8639,7 @@ func (x *TxAbandoned) String() string {
 func (*TxAbandoned) ProtoMessage() {}
 
 func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[130]
+	mi := &file_hostnode_messages_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8529,7 +8652,7 @@ func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxAbandoned.ProtoReflect.Descriptor instead.
 func (*TxAbandoned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{130}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *TxAbandoned) GetAt() *timestamppb.Timestamp {
@@ -8566,7 +8689,7 @@ type TxCountObserved struct {
 
 func (x *TxCountObserved) Reset() {
 	*x = TxCountObserved{}
-	mi := &file_hostnode_messages_proto_msgTypes[131]
+	mi := &file_hostnode_messages_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8578,7 +8701,7 @@ func (x *TxCountObserved) String() string {
 func (*TxCountObserved) ProtoMessage() {}
 
 func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[131]
+	mi := &file_hostnode_messages_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8591,7 +8714,7 @@ func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxCountObserved.ProtoReflect.Descriptor instead.
 func (*TxCountObserved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{131}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *TxCountObserved) GetAt() *timestamppb.Timestamp {
@@ -8637,7 +8760,7 @@ type SnapshotPart struct {
 
 func (x *SnapshotPart) Reset() {
 	*x = SnapshotPart{}
-	mi := &file_hostnode_messages_proto_msgTypes[132]
+	mi := &file_hostnode_messages_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8649,7 +8772,7 @@ func (x *SnapshotPart) String() string {
 func (*SnapshotPart) ProtoMessage() {}
 
 func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[132]
+	mi := &file_hostnode_messages_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8662,7 +8785,7 @@ func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotPart.ProtoReflect.Descriptor instead.
 func (*SnapshotPart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{132}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *SnapshotPart) GetAt() *timestamppb.Timestamp {
@@ -8750,7 +8873,7 @@ type QueueState struct {
 
 func (x *QueueState) Reset() {
 	*x = QueueState{}
-	mi := &file_hostnode_messages_proto_msgTypes[133]
+	mi := &file_hostnode_messages_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8762,7 +8885,7 @@ func (x *QueueState) String() string {
 func (*QueueState) ProtoMessage() {}
 
 func (x *QueueState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[133]
+	mi := &file_hostnode_messages_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8775,7 +8898,7 @@ func (x *QueueState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueState.ProtoReflect.Descriptor instead.
 func (*QueueState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{133}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *QueueState) GetFlags() *QueueFlags {
@@ -8830,7 +8953,7 @@ type QueueFlags struct {
 
 func (x *QueueFlags) Reset() {
 	*x = QueueFlags{}
-	mi := &file_hostnode_messages_proto_msgTypes[134]
+	mi := &file_hostnode_messages_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8842,7 +8965,7 @@ func (x *QueueFlags) String() string {
 func (*QueueFlags) ProtoMessage() {}
 
 func (x *QueueFlags) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[134]
+	mi := &file_hostnode_messages_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8855,7 +8978,7 @@ func (x *QueueFlags) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueFlags.ProtoReflect.Descriptor instead.
 func (*QueueFlags) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{134}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *QueueFlags) GetNextOrder() uint64 {
@@ -8932,7 +9055,7 @@ type QueueOffer struct {
 
 func (x *QueueOffer) Reset() {
 	*x = QueueOffer{}
-	mi := &file_hostnode_messages_proto_msgTypes[135]
+	mi := &file_hostnode_messages_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8944,7 +9067,7 @@ func (x *QueueOffer) String() string {
 func (*QueueOffer) ProtoMessage() {}
 
 func (x *QueueOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[135]
+	mi := &file_hostnode_messages_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8957,7 +9080,7 @@ func (x *QueueOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueOffer.ProtoReflect.Descriptor instead.
 func (*QueueOffer) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{135}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *QueueOffer) GetRequestId() []byte {
@@ -9044,7 +9167,7 @@ type QueueSlot struct {
 
 func (x *QueueSlot) Reset() {
 	*x = QueueSlot{}
-	mi := &file_hostnode_messages_proto_msgTypes[136]
+	mi := &file_hostnode_messages_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9056,7 +9179,7 @@ func (x *QueueSlot) String() string {
 func (*QueueSlot) ProtoMessage() {}
 
 func (x *QueueSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[136]
+	mi := &file_hostnode_messages_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9069,7 +9192,7 @@ func (x *QueueSlot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueSlot.ProtoReflect.Descriptor instead.
 func (*QueueSlot) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{136}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *QueueSlot) GetIndex() uint64 {
@@ -9169,7 +9292,7 @@ type QueueClient struct {
 
 func (x *QueueClient) Reset() {
 	*x = QueueClient{}
-	mi := &file_hostnode_messages_proto_msgTypes[137]
+	mi := &file_hostnode_messages_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9181,7 +9304,7 @@ func (x *QueueClient) String() string {
 func (*QueueClient) ProtoMessage() {}
 
 func (x *QueueClient) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[137]
+	mi := &file_hostnode_messages_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9194,7 +9317,7 @@ func (x *QueueClient) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueClient.ProtoReflect.Descriptor instead.
 func (*QueueClient) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{137}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *QueueClient) GetClient() []byte {
@@ -9239,7 +9362,7 @@ type QueueRefusal struct {
 
 func (x *QueueRefusal) Reset() {
 	*x = QueueRefusal{}
-	mi := &file_hostnode_messages_proto_msgTypes[138]
+	mi := &file_hostnode_messages_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9251,7 +9374,7 @@ func (x *QueueRefusal) String() string {
 func (*QueueRefusal) ProtoMessage() {}
 
 func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[138]
+	mi := &file_hostnode_messages_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9264,7 +9387,7 @@ func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRefusal.ProtoReflect.Descriptor instead.
 func (*QueueRefusal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{138}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *QueueRefusal) GetRequestId() []byte {
@@ -9311,13 +9434,14 @@ type LedgerState struct {
 	Settled        []*LedgerSettled       `protobuf:"bytes,4,rep,name=settled,proto3" json:"settled,omitempty"` // the oldest first
 	Sectors        []*LedgerSector        `protobuf:"bytes,5,rep,name=sectors,proto3" json:"sectors,omitempty"`
 	EndedSectors   []uint64               `protobuf:"varint,6,rep,packed,name=ended_sectors,json=endedSectors,proto3" json:"ended_sectors,omitempty"` // the oldest first
+	Pieces         []*LedgerPiece         `protobuf:"bytes,7,rep,name=pieces,proto3" json:"pieces,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *LedgerState) Reset() {
 	*x = LedgerState{}
-	mi := &file_hostnode_messages_proto_msgTypes[139]
+	mi := &file_hostnode_messages_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9329,7 +9453,7 @@ func (x *LedgerState) String() string {
 func (*LedgerState) ProtoMessage() {}
 
 func (x *LedgerState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[139]
+	mi := &file_hostnode_messages_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9342,7 +9466,7 @@ func (x *LedgerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerState.ProtoReflect.Descriptor instead.
 func (*LedgerState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{139}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *LedgerState) GetBook() *LedgerBook {
@@ -9387,6 +9511,13 @@ func (x *LedgerState) GetEndedSectors() []uint64 {
 	return nil
 }
 
+func (x *LedgerState) GetPieces() []*LedgerPiece {
+	if x != nil {
+		return x.Pieces
+	}
+	return nil
+}
+
 // LedgerBook is the part of the ledger's state that is no list.
 type LedgerBook struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
@@ -9401,13 +9532,14 @@ type LedgerBook struct {
 	Sectors          uint64                 `protobuf:"varint,9,opt,name=sectors,proto3" json:"sectors,omitempty"`
 	DepositsReturned string                 `protobuf:"bytes,10,opt,name=deposits_returned,json=depositsReturned,proto3" json:"deposits_returned,omitempty"`
 	DepositsLost     string                 `protobuf:"bytes,11,opt,name=deposits_lost,json=depositsLost,proto3" json:"deposits_lost,omitempty"`
+	Pieces           uint64                 `protobuf:"varint,12,opt,name=pieces,proto3" json:"pieces,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *LedgerBook) Reset() {
 	*x = LedgerBook{}
-	mi := &file_hostnode_messages_proto_msgTypes[140]
+	mi := &file_hostnode_messages_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9419,7 +9551,7 @@ func (x *LedgerBook) String() string {
 func (*LedgerBook) ProtoMessage() {}
 
 func (x *LedgerBook) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[140]
+	mi := &file_hostnode_messages_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9432,7 +9564,7 @@ func (x *LedgerBook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerBook.ProtoReflect.Descriptor instead.
 func (*LedgerBook) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{140}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *LedgerBook) GetQuota() uint64 {
@@ -9512,6 +9644,13 @@ func (x *LedgerBook) GetDepositsLost() string {
 	return ""
 }
 
+func (x *LedgerBook) GetPieces() uint64 {
+	if x != nil {
+		return x.Pieces
+	}
+	return 0
+}
+
 // LedgerAvailability is an offer, and how much of it is sold.
 type LedgerAvailability struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -9532,7 +9671,7 @@ type LedgerAvailability struct {
 
 func (x *LedgerAvailability) Reset() {
 	*x = LedgerAvailability{}
-	mi := &file_hostnode_messages_proto_msgTypes[141]
+	mi := &file_hostnode_messages_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9544,7 +9683,7 @@ func (x *LedgerAvailability) String() string {
 func (*LedgerAvailability) ProtoMessage() {}
 
 func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[141]
+	mi := &file_hostnode_messages_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9557,7 +9696,7 @@ func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerAvailability.ProtoReflect.Descriptor instead.
 func (*LedgerAvailability) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{141}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *LedgerAvailability) GetId() []byte {
@@ -9657,7 +9796,7 @@ type LedgerReservation struct {
 
 func (x *LedgerReservation) Reset() {
 	*x = LedgerReservation{}
-	mi := &file_hostnode_messages_proto_msgTypes[142]
+	mi := &file_hostnode_messages_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9669,7 +9808,7 @@ func (x *LedgerReservation) String() string {
 func (*LedgerReservation) ProtoMessage() {}
 
 func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[142]
+	mi := &file_hostnode_messages_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9682,7 +9821,7 @@ func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerReservation.ProtoReflect.Descriptor instead.
 func (*LedgerReservation) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{142}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *LedgerReservation) GetId() []byte {
@@ -9773,7 +9912,7 @@ type LedgerSettled struct {
 
 func (x *LedgerSettled) Reset() {
 	*x = LedgerSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[143]
+	mi := &file_hostnode_messages_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9785,7 +9924,7 @@ func (x *LedgerSettled) String() string {
 func (*LedgerSettled) ProtoMessage() {}
 
 func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[143]
+	mi := &file_hostnode_messages_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9798,7 +9937,7 @@ func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSettled.ProtoReflect.Descriptor instead.
 func (*LedgerSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{143}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *LedgerSettled) GetSlotId() []byte {
@@ -9831,7 +9970,7 @@ type LedgerSector struct {
 
 func (x *LedgerSector) Reset() {
 	*x = LedgerSector{}
-	mi := &file_hostnode_messages_proto_msgTypes[144]
+	mi := &file_hostnode_messages_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9843,7 +9982,7 @@ func (x *LedgerSector) String() string {
 func (*LedgerSector) ProtoMessage() {}
 
 func (x *LedgerSector) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[144]
+	mi := &file_hostnode_messages_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9856,7 +9995,7 @@ func (x *LedgerSector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSector.ProtoReflect.Descriptor instead.
 func (*LedgerSector) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{144}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *LedgerSector) GetSector() uint64 {
@@ -9908,6 +10047,59 @@ func (x *LedgerSector) GetLost() string {
 	return ""
 }
 
+// LedgerPiece is the space of a piece.
+type LedgerPiece struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Cid           string                 `protobuf:"bytes,1,opt,name=cid,proto3" json:"cid,omitempty"`
+	Bytes         uint64                 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LedgerPiece) Reset() {
+	*x = LedgerPiece{}
+	mi := &file_hostnode_messages_proto_msgTypes[147]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LedgerPiece) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LedgerPiece) ProtoMessage() {}
+
+func (x *LedgerPiece) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[147]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LedgerPiece.ProtoReflect.Descriptor instead.
+func (*LedgerPiece) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{147}
+}
+
+func (x *LedgerPiece) GetCid() string {
+	if x != nil {
+		return x.Cid
+	}
+	return ""
+}
+
+func (x *LedgerPiece) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
 // HostState is a piece of what a host must know to start.
 type HostState struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -9918,7 +10110,7 @@ type HostState struct {
 
 func (x *HostState) Reset() {
 	*x = HostState{}
-	mi := &file_hostnode_messages_proto_msgTypes[145]
+	mi := &file_hostnode_messages_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9930,7 +10122,7 @@ func (x *HostState) String() string {
 func (*HostState) ProtoMessage() {}
 
 func (x *HostState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[145]
+	mi := &file_hostnode_messages_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9943,7 +10135,7 @@ func (x *HostState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostState.ProtoReflect.Descriptor instead.
 func (*HostState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{145}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *HostState) GetLiving() []*LivingSale {
@@ -9965,7 +10157,7 @@ type LivingSale struct {
 
 func (x *LivingSale) Reset() {
 	*x = LivingSale{}
-	mi := &file_hostnode_messages_proto_msgTypes[146]
+	mi := &file_hostnode_messages_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9977,7 +10169,7 @@ func (x *LivingSale) String() string {
 func (*LivingSale) ProtoMessage() {}
 
 func (x *LivingSale) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[146]
+	mi := &file_hostnode_messages_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9990,7 +10182,7 @@ func (x *LivingSale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LivingSale.ProtoReflect.Descriptor instead.
 func (*LivingSale) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{146}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *LivingSale) GetSlotId() []byte {
@@ -10276,7 +10468,15 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06sector\x18\x02 \x01(\x04R\x06sector\x12\x18\n" +
 	"\x04held\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x03R\x04held\x12\x18\n" +
-	"\x04lost\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x03R\x04lost\"M\n" +
+	"\x04lost\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x03R\x04lost\"d\n" +
+	"\x0ePieceSpaceHeld\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
+	"\x03cid\x18\x02 \x01(\tR\x03cid\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\"h\n" +
+	"\x12PieceSpaceReleased\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
+	"\x03cid\x18\x02 \x01(\tR\x03cid\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\"M\n" +
 	"\vSectorPiece\x12\x10\n" +
 	"\x03cid\x18\x01 \x01(\tR\x03cid\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\x12\x18\n" +
@@ -10759,14 +10959,15 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\fslot_indices\x18\x02 \x03(\x04R\vslotIndices\x12\x1c\n" +
 	"\tcriterion\x18\x03 \x01(\tR\tcriterion\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12*\n" +
-	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xd7\x02\n" +
+	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\x89\x03\n" +
 	"\vLedgerState\x12+\n" +
 	"\x04book\x18\x01 \x01(\v2\x17.hostnode.v1.LedgerBookR\x04book\x12G\n" +
 	"\x0eavailabilities\x18\x02 \x03(\v2\x1f.hostnode.v1.LedgerAvailabilityR\x0eavailabilities\x12B\n" +
 	"\freservations\x18\x03 \x03(\v2\x1e.hostnode.v1.LedgerReservationR\freservations\x124\n" +
 	"\asettled\x18\x04 \x03(\v2\x1a.hostnode.v1.LedgerSettledR\asettled\x123\n" +
 	"\asectors\x18\x05 \x03(\v2\x19.hostnode.v1.LedgerSectorR\asectors\x12#\n" +
-	"\rended_sectors\x18\x06 \x03(\x04R\fendedSectors\"\xd9\x02\n" +
+	"\rended_sectors\x18\x06 \x03(\x04R\fendedSectors\x120\n" +
+	"\x06pieces\x18\a \x03(\v2\x18.hostnode.v1.LedgerPieceR\x06pieces\"\xf1\x02\n" +
 	"\n" +
 	"LedgerBook\x12\x14\n" +
 	"\x05quota\x18\x01 \x01(\x04R\x05quota\x12 \n" +
@@ -10781,7 +10982,8 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\asectors\x18\t \x01(\x04R\asectors\x121\n" +
 	"\x11deposits_returned\x18\n" +
 	" \x01(\tB\x04\xe8\xf9\x18\x03R\x10depositsReturned\x12)\n" +
-	"\rdeposits_lost\x18\v \x01(\tB\x04\xe8\xf9\x18\x03R\fdepositsLost\"\xee\x02\n" +
+	"\rdeposits_lost\x18\v \x01(\tB\x04\xe8\xf9\x18\x03R\fdepositsLost\x12\x16\n" +
+	"\x06pieces\x18\f \x01(\x04R\x06pieces\"\xee\x02\n" +
 	"\x12LedgerAvailability\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\x12)\n" +
@@ -10825,7 +11027,10 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x04tree\x18\x04 \x01(\x04R\x04tree\x12\x18\n" +
 	"\ascratch\x18\x05 \x01(\x04R\ascratch\x12\x1e\n" +
 	"\adeposit\x18\x06 \x01(\tB\x04\xe8\xf9\x18\x03R\adeposit\x12\x18\n" +
-	"\x04lost\x18\a \x01(\tB\x04\xe8\xf9\x18\x03R\x04lost\"<\n" +
+	"\x04lost\x18\a \x01(\tB\x04\xe8\xf9\x18\x03R\x04lost\"5\n" +
+	"\vLedgerPiece\x12\x10\n" +
+	"\x03cid\x18\x01 \x01(\tR\x03cid\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\"<\n" +
 	"\tHostState\x12/\n" +
 	"\x06living\x18\x01 \x03(\v2\x17.hostnode.v1.LivingSaleR\x06living\"c\n" +
 	"\n" +
@@ -10858,7 +11063,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 147)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 150)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                          // 0: hostnode.v1.Kind
 	(*Request)(nil),                    // 1: hostnode.v1.Request
@@ -10901,302 +11106,308 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*SectorSpaceHeld)(nil),            // 38: hostnode.v1.SectorSpaceHeld
 	(*SectorSpaceReleased)(nil),        // 39: hostnode.v1.SectorSpaceReleased
 	(*SectorDepositSettled)(nil),       // 40: hostnode.v1.SectorDepositSettled
-	(*SectorPiece)(nil),                // 41: hostnode.v1.SectorPiece
-	(*SectorStart)(nil),                // 42: hostnode.v1.SectorStart
-	(*SectorStartEmpty)(nil),           // 43: hostnode.v1.SectorStartEmpty
-	(*SectorOpened)(nil),               // 44: hostnode.v1.SectorOpened
-	(*SectorAddPiece)(nil),             // 45: hostnode.v1.SectorAddPiece
-	(*SectorPieceAdded)(nil),           // 46: hostnode.v1.SectorPieceAdded
-	(*SectorAddPieceFailed)(nil),       // 47: hostnode.v1.SectorAddPieceFailed
-	(*SectorRetryWaitDeals)(nil),       // 48: hostnode.v1.SectorRetryWaitDeals
-	(*SectorStartPacking)(nil),         // 49: hostnode.v1.SectorStartPacking
-	(*SectorPacked)(nil),               // 50: hostnode.v1.SectorPacked
-	(*SectorPackingFailed)(nil),        // 51: hostnode.v1.SectorPackingFailed
-	(*SectorRetryPacking)(nil),         // 52: hostnode.v1.SectorRetryPacking
-	(*SectorTicket)(nil),               // 53: hostnode.v1.SectorTicket
-	(*SectorOldTicket)(nil),            // 54: hostnode.v1.SectorOldTicket
-	(*SectorPreCommit1)(nil),           // 55: hostnode.v1.SectorPreCommit1
-	(*SectorPreCommit2)(nil),           // 56: hostnode.v1.SectorPreCommit2
-	(*SectorSealPreCommitFailed)(nil),  // 57: hostnode.v1.SectorSealPreCommitFailed
-	(*SectorPreCommitted)(nil),         // 58: hostnode.v1.SectorPreCommitted
-	(*SectorChainPreCommitFailed)(nil), // 59: hostnode.v1.SectorChainPreCommitFailed
-	(*SectorSeedReady)(nil),            // 60: hostnode.v1.SectorSeedReady
-	(*SectorProofReady)(nil),           // 61: hostnode.v1.SectorProofReady
-	(*SectorComputeProofFailed)(nil),   // 62: hostnode.v1.SectorComputeProofFailed
-	(*SectorCommitted)(nil),            // 63: hostnode.v1.SectorCommitted
-	(*SectorCommitFailed)(nil),         // 64: hostnode.v1.SectorCommitFailed
-	(*SectorProving)(nil),              // 65: hostnode.v1.SectorProving
-	(*SectorFinalized)(nil),            // 66: hostnode.v1.SectorFinalized
-	(*SectorFinalizeFailed)(nil),       // 67: hostnode.v1.SectorFinalizeFailed
-	(*SectorRetryFinalize)(nil),        // 68: hostnode.v1.SectorRetryFinalize
-	(*SectorRetrySeal)(nil),            // 69: hostnode.v1.SectorRetrySeal
-	(*SectorRetryPreCommit)(nil),       // 70: hostnode.v1.SectorRetryPreCommit
-	(*SectorRetryWaitSeed)(nil),        // 71: hostnode.v1.SectorRetryWaitSeed
-	(*SectorRetryComputeProof)(nil),    // 72: hostnode.v1.SectorRetryComputeProof
-	(*SectorRetryInvalidProof)(nil),    // 73: hostnode.v1.SectorRetryInvalidProof
-	(*SectorRetryCommitWait)(nil),      // 74: hostnode.v1.SectorRetryCommitWait
-	(*SectorFaulty)(nil),               // 75: hostnode.v1.SectorFaulty
-	(*SectorFaultReported)(nil),        // 76: hostnode.v1.SectorFaultReported
-	(*SectorFaultedFinal)(nil),         // 77: hostnode.v1.SectorFaultedFinal
-	(*SectorRestored)(nil),             // 78: hostnode.v1.SectorRestored
-	(*SectorRecoveryDeclared)(nil),     // 79: hostnode.v1.SectorRecoveryDeclared
-	(*SectorRecovered)(nil),            // 80: hostnode.v1.SectorRecovered
-	(*SectorRestart)(nil),              // 81: hostnode.v1.SectorRestart
-	(*SectorFatalError)(nil),           // 82: hostnode.v1.SectorFatalError
-	(*SectorForceState)(nil),           // 83: hostnode.v1.SectorForceState
-	(*SectorTerminate)(nil),            // 84: hostnode.v1.SectorTerminate
-	(*SectorTerminating)(nil),          // 85: hostnode.v1.SectorTerminating
-	(*SectorTerminated)(nil),           // 86: hostnode.v1.SectorTerminated
-	(*SectorTerminateFailed)(nil),      // 87: hostnode.v1.SectorTerminateFailed
-	(*SectorRetryTerminate)(nil),       // 88: hostnode.v1.SectorRetryTerminate
-	(*SectorRemove)(nil),               // 89: hostnode.v1.SectorRemove
-	(*SectorRemoved)(nil),              // 90: hostnode.v1.SectorRemoved
-	(*SectorRemoveFailed)(nil),         // 91: hostnode.v1.SectorRemoveFailed
-	(*SectorRetryRemove)(nil),          // 92: hostnode.v1.SectorRetryRemove
-	(*SectorReleased)(nil),             // 93: hostnode.v1.SectorReleased
-	(*SectorSettled)(nil),              // 94: hostnode.v1.SectorSettled
-	(*SectorStepScheduled)(nil),        // 95: hostnode.v1.SectorStepScheduled
-	(*SectorRetryScheduled)(nil),       // 96: hostnode.v1.SectorRetryScheduled
-	(*SectorParked)(nil),               // 97: hostnode.v1.SectorParked
-	(*SectorEventRefused)(nil),         // 98: hostnode.v1.SectorEventRefused
-	(*SlotsQueued)(nil),                // 99: hostnode.v1.SlotsQueued
-	(*SlotTaken)(nil),                  // 100: hostnode.v1.SlotTaken
-	(*SlotReleased)(nil),               // 101: hostnode.v1.SlotReleased
-	(*SlotRemoved)(nil),                // 102: hostnode.v1.SlotRemoved
-	(*SlotsRefused)(nil),               // 103: hostnode.v1.SlotsRefused
-	(*ClientAvoided)(nil),              // 104: hostnode.v1.ClientAvoided
-	(*QueuePaused)(nil),                // 105: hostnode.v1.QueuePaused
-	(*QueueResumed)(nil),               // 106: hostnode.v1.QueueResumed
-	(*ChainStorageRequested)(nil),      // 107: hostnode.v1.ChainStorageRequested
-	(*ChainLog)(nil),                   // 108: hostnode.v1.ChainLog
-	(*ChainRequestFulfilled)(nil),      // 109: hostnode.v1.ChainRequestFulfilled
-	(*ChainRequestFailed)(nil),         // 110: hostnode.v1.ChainRequestFailed
-	(*ChainRequestCancelled)(nil),      // 111: hostnode.v1.ChainRequestCancelled
-	(*ChainSlotFilled)(nil),            // 112: hostnode.v1.ChainSlotFilled
-	(*ChainSlotFreed)(nil),             // 113: hostnode.v1.ChainSlotFreed
-	(*ChainSlotReservationsFull)(nil),  // 114: hostnode.v1.ChainSlotReservationsFull
-	(*ChainProofSubmitted)(nil),        // 115: hostnode.v1.ChainProofSubmitted
-	(*BlocksScanned)(nil),              // 116: hostnode.v1.BlocksScanned
-	(*ChainReorganized)(nil),           // 117: hostnode.v1.ChainReorganized
-	(*HostStarted)(nil),                // 118: hostnode.v1.HostStarted
-	(*HostStopped)(nil),                // 119: hostnode.v1.HostStopped
-	(*HostHeartbeat)(nil),              // 120: hostnode.v1.HostHeartbeat
-	(*WorkQuarantined)(nil),            // 121: hostnode.v1.WorkQuarantined
-	(*QuarantineEnded)(nil),            // 122: hostnode.v1.QuarantineEnded
-	(*RecordWentBack)(nil),             // 123: hostnode.v1.RecordWentBack
-	(*ShortStream)(nil),                // 124: hostnode.v1.ShortStream
-	(*ValidationStarted)(nil),          // 125: hostnode.v1.ValidationStarted
-	(*ProofMarked)(nil),                // 126: hostnode.v1.ProofMarked
-	(*MarkingFailed)(nil),              // 127: hostnode.v1.MarkingFailed
-	(*TxIntended)(nil),                 // 128: hostnode.v1.TxIntended
-	(*TxSent)(nil),                     // 129: hostnode.v1.TxSent
-	(*TxMined)(nil),                    // 130: hostnode.v1.TxMined
-	(*TxAbandoned)(nil),                // 131: hostnode.v1.TxAbandoned
-	(*TxCountObserved)(nil),            // 132: hostnode.v1.TxCountObserved
-	(*SnapshotPart)(nil),               // 133: hostnode.v1.SnapshotPart
-	(*QueueState)(nil),                 // 134: hostnode.v1.QueueState
-	(*QueueFlags)(nil),                 // 135: hostnode.v1.QueueFlags
-	(*QueueOffer)(nil),                 // 136: hostnode.v1.QueueOffer
-	(*QueueSlot)(nil),                  // 137: hostnode.v1.QueueSlot
-	(*QueueClient)(nil),                // 138: hostnode.v1.QueueClient
-	(*QueueRefusal)(nil),               // 139: hostnode.v1.QueueRefusal
-	(*LedgerState)(nil),                // 140: hostnode.v1.LedgerState
-	(*LedgerBook)(nil),                 // 141: hostnode.v1.LedgerBook
-	(*LedgerAvailability)(nil),         // 142: hostnode.v1.LedgerAvailability
-	(*LedgerReservation)(nil),          // 143: hostnode.v1.LedgerReservation
-	(*LedgerSettled)(nil),              // 144: hostnode.v1.LedgerSettled
-	(*LedgerSector)(nil),               // 145: hostnode.v1.LedgerSector
-	(*HostState)(nil),                  // 146: hostnode.v1.HostState
-	(*LivingSale)(nil),                 // 147: hostnode.v1.LivingSale
-	(*timestamppb.Timestamp)(nil),      // 148: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil),  // 149: google.protobuf.FieldOptions
+	(*PieceSpaceHeld)(nil),             // 41: hostnode.v1.PieceSpaceHeld
+	(*PieceSpaceReleased)(nil),         // 42: hostnode.v1.PieceSpaceReleased
+	(*SectorPiece)(nil),                // 43: hostnode.v1.SectorPiece
+	(*SectorStart)(nil),                // 44: hostnode.v1.SectorStart
+	(*SectorStartEmpty)(nil),           // 45: hostnode.v1.SectorStartEmpty
+	(*SectorOpened)(nil),               // 46: hostnode.v1.SectorOpened
+	(*SectorAddPiece)(nil),             // 47: hostnode.v1.SectorAddPiece
+	(*SectorPieceAdded)(nil),           // 48: hostnode.v1.SectorPieceAdded
+	(*SectorAddPieceFailed)(nil),       // 49: hostnode.v1.SectorAddPieceFailed
+	(*SectorRetryWaitDeals)(nil),       // 50: hostnode.v1.SectorRetryWaitDeals
+	(*SectorStartPacking)(nil),         // 51: hostnode.v1.SectorStartPacking
+	(*SectorPacked)(nil),               // 52: hostnode.v1.SectorPacked
+	(*SectorPackingFailed)(nil),        // 53: hostnode.v1.SectorPackingFailed
+	(*SectorRetryPacking)(nil),         // 54: hostnode.v1.SectorRetryPacking
+	(*SectorTicket)(nil),               // 55: hostnode.v1.SectorTicket
+	(*SectorOldTicket)(nil),            // 56: hostnode.v1.SectorOldTicket
+	(*SectorPreCommit1)(nil),           // 57: hostnode.v1.SectorPreCommit1
+	(*SectorPreCommit2)(nil),           // 58: hostnode.v1.SectorPreCommit2
+	(*SectorSealPreCommitFailed)(nil),  // 59: hostnode.v1.SectorSealPreCommitFailed
+	(*SectorPreCommitted)(nil),         // 60: hostnode.v1.SectorPreCommitted
+	(*SectorChainPreCommitFailed)(nil), // 61: hostnode.v1.SectorChainPreCommitFailed
+	(*SectorSeedReady)(nil),            // 62: hostnode.v1.SectorSeedReady
+	(*SectorProofReady)(nil),           // 63: hostnode.v1.SectorProofReady
+	(*SectorComputeProofFailed)(nil),   // 64: hostnode.v1.SectorComputeProofFailed
+	(*SectorCommitted)(nil),            // 65: hostnode.v1.SectorCommitted
+	(*SectorCommitFailed)(nil),         // 66: hostnode.v1.SectorCommitFailed
+	(*SectorProving)(nil),              // 67: hostnode.v1.SectorProving
+	(*SectorFinalized)(nil),            // 68: hostnode.v1.SectorFinalized
+	(*SectorFinalizeFailed)(nil),       // 69: hostnode.v1.SectorFinalizeFailed
+	(*SectorRetryFinalize)(nil),        // 70: hostnode.v1.SectorRetryFinalize
+	(*SectorRetrySeal)(nil),            // 71: hostnode.v1.SectorRetrySeal
+	(*SectorRetryPreCommit)(nil),       // 72: hostnode.v1.SectorRetryPreCommit
+	(*SectorRetryWaitSeed)(nil),        // 73: hostnode.v1.SectorRetryWaitSeed
+	(*SectorRetryComputeProof)(nil),    // 74: hostnode.v1.SectorRetryComputeProof
+	(*SectorRetryInvalidProof)(nil),    // 75: hostnode.v1.SectorRetryInvalidProof
+	(*SectorRetryCommitWait)(nil),      // 76: hostnode.v1.SectorRetryCommitWait
+	(*SectorFaulty)(nil),               // 77: hostnode.v1.SectorFaulty
+	(*SectorFaultReported)(nil),        // 78: hostnode.v1.SectorFaultReported
+	(*SectorFaultedFinal)(nil),         // 79: hostnode.v1.SectorFaultedFinal
+	(*SectorRestored)(nil),             // 80: hostnode.v1.SectorRestored
+	(*SectorRecoveryDeclared)(nil),     // 81: hostnode.v1.SectorRecoveryDeclared
+	(*SectorRecovered)(nil),            // 82: hostnode.v1.SectorRecovered
+	(*SectorRestart)(nil),              // 83: hostnode.v1.SectorRestart
+	(*SectorFatalError)(nil),           // 84: hostnode.v1.SectorFatalError
+	(*SectorForceState)(nil),           // 85: hostnode.v1.SectorForceState
+	(*SectorTerminate)(nil),            // 86: hostnode.v1.SectorTerminate
+	(*SectorTerminating)(nil),          // 87: hostnode.v1.SectorTerminating
+	(*SectorTerminated)(nil),           // 88: hostnode.v1.SectorTerminated
+	(*SectorTerminateFailed)(nil),      // 89: hostnode.v1.SectorTerminateFailed
+	(*SectorRetryTerminate)(nil),       // 90: hostnode.v1.SectorRetryTerminate
+	(*SectorRemove)(nil),               // 91: hostnode.v1.SectorRemove
+	(*SectorRemoved)(nil),              // 92: hostnode.v1.SectorRemoved
+	(*SectorRemoveFailed)(nil),         // 93: hostnode.v1.SectorRemoveFailed
+	(*SectorRetryRemove)(nil),          // 94: hostnode.v1.SectorRetryRemove
+	(*SectorReleased)(nil),             // 95: hostnode.v1.SectorReleased
+	(*SectorSettled)(nil),              // 96: hostnode.v1.SectorSettled
+	(*SectorStepScheduled)(nil),        // 97: hostnode.v1.SectorStepScheduled
+	(*SectorRetryScheduled)(nil),       // 98: hostnode.v1.SectorRetryScheduled
+	(*SectorParked)(nil),               // 99: hostnode.v1.SectorParked
+	(*SectorEventRefused)(nil),         // 100: hostnode.v1.SectorEventRefused
+	(*SlotsQueued)(nil),                // 101: hostnode.v1.SlotsQueued
+	(*SlotTaken)(nil),                  // 102: hostnode.v1.SlotTaken
+	(*SlotReleased)(nil),               // 103: hostnode.v1.SlotReleased
+	(*SlotRemoved)(nil),                // 104: hostnode.v1.SlotRemoved
+	(*SlotsRefused)(nil),               // 105: hostnode.v1.SlotsRefused
+	(*ClientAvoided)(nil),              // 106: hostnode.v1.ClientAvoided
+	(*QueuePaused)(nil),                // 107: hostnode.v1.QueuePaused
+	(*QueueResumed)(nil),               // 108: hostnode.v1.QueueResumed
+	(*ChainStorageRequested)(nil),      // 109: hostnode.v1.ChainStorageRequested
+	(*ChainLog)(nil),                   // 110: hostnode.v1.ChainLog
+	(*ChainRequestFulfilled)(nil),      // 111: hostnode.v1.ChainRequestFulfilled
+	(*ChainRequestFailed)(nil),         // 112: hostnode.v1.ChainRequestFailed
+	(*ChainRequestCancelled)(nil),      // 113: hostnode.v1.ChainRequestCancelled
+	(*ChainSlotFilled)(nil),            // 114: hostnode.v1.ChainSlotFilled
+	(*ChainSlotFreed)(nil),             // 115: hostnode.v1.ChainSlotFreed
+	(*ChainSlotReservationsFull)(nil),  // 116: hostnode.v1.ChainSlotReservationsFull
+	(*ChainProofSubmitted)(nil),        // 117: hostnode.v1.ChainProofSubmitted
+	(*BlocksScanned)(nil),              // 118: hostnode.v1.BlocksScanned
+	(*ChainReorganized)(nil),           // 119: hostnode.v1.ChainReorganized
+	(*HostStarted)(nil),                // 120: hostnode.v1.HostStarted
+	(*HostStopped)(nil),                // 121: hostnode.v1.HostStopped
+	(*HostHeartbeat)(nil),              // 122: hostnode.v1.HostHeartbeat
+	(*WorkQuarantined)(nil),            // 123: hostnode.v1.WorkQuarantined
+	(*QuarantineEnded)(nil),            // 124: hostnode.v1.QuarantineEnded
+	(*RecordWentBack)(nil),             // 125: hostnode.v1.RecordWentBack
+	(*ShortStream)(nil),                // 126: hostnode.v1.ShortStream
+	(*ValidationStarted)(nil),          // 127: hostnode.v1.ValidationStarted
+	(*ProofMarked)(nil),                // 128: hostnode.v1.ProofMarked
+	(*MarkingFailed)(nil),              // 129: hostnode.v1.MarkingFailed
+	(*TxIntended)(nil),                 // 130: hostnode.v1.TxIntended
+	(*TxSent)(nil),                     // 131: hostnode.v1.TxSent
+	(*TxMined)(nil),                    // 132: hostnode.v1.TxMined
+	(*TxAbandoned)(nil),                // 133: hostnode.v1.TxAbandoned
+	(*TxCountObserved)(nil),            // 134: hostnode.v1.TxCountObserved
+	(*SnapshotPart)(nil),               // 135: hostnode.v1.SnapshotPart
+	(*QueueState)(nil),                 // 136: hostnode.v1.QueueState
+	(*QueueFlags)(nil),                 // 137: hostnode.v1.QueueFlags
+	(*QueueOffer)(nil),                 // 138: hostnode.v1.QueueOffer
+	(*QueueSlot)(nil),                  // 139: hostnode.v1.QueueSlot
+	(*QueueClient)(nil),                // 140: hostnode.v1.QueueClient
+	(*QueueRefusal)(nil),               // 141: hostnode.v1.QueueRefusal
+	(*LedgerState)(nil),                // 142: hostnode.v1.LedgerState
+	(*LedgerBook)(nil),                 // 143: hostnode.v1.LedgerBook
+	(*LedgerAvailability)(nil),         // 144: hostnode.v1.LedgerAvailability
+	(*LedgerReservation)(nil),          // 145: hostnode.v1.LedgerReservation
+	(*LedgerSettled)(nil),              // 146: hostnode.v1.LedgerSettled
+	(*LedgerSector)(nil),               // 147: hostnode.v1.LedgerSector
+	(*LedgerPiece)(nil),                // 148: hostnode.v1.LedgerPiece
+	(*HostState)(nil),                  // 149: hostnode.v1.HostState
+	(*LivingSale)(nil),                 // 150: hostnode.v1.LivingSale
+	(*timestamppb.Timestamp)(nil),      // 151: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil),  // 152: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	148, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	148, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	151, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	151, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	148, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	148, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	148, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	148, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	151, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	151, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	151, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	151, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	148, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	148, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	148, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	148, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	148, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	151, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	151, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	151, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	151, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	151, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	148, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	148, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	148, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	148, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	148, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	148, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	148, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	151, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	151, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	151, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	151, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	151, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	151, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	151, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	148, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	148, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	148, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
-	148, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
-	148, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	148, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
-	148, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	148, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	151, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	151, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	151, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
+	151, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
+	151, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	151, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	151, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	151, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
 	2,   // 30: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	148, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	148, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	148, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	148, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	151, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	151, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	151, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	151, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
 	2,   // 35: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	148, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	148, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	148, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	148, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	148, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	148, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	148, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	148, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	148, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	148, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	148, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	148, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	148, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	148, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	148, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	148, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	148, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
-	148, // 53: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
-	41,  // 54: hostnode.v1.SectorStart.pieces:type_name -> hostnode.v1.SectorPiece
-	148, // 55: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
-	148, // 56: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
-	148, // 57: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
-	41,  // 58: hostnode.v1.SectorAddPiece.piece:type_name -> hostnode.v1.SectorPiece
-	148, // 59: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
-	148, // 60: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
-	148, // 61: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
-	148, // 62: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
-	148, // 63: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
-	41,  // 64: hostnode.v1.SectorPacked.fillers:type_name -> hostnode.v1.SectorPiece
-	148, // 65: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
-	148, // 66: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
-	148, // 67: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
-	148, // 68: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
-	148, // 69: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
-	148, // 70: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
-	148, // 71: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	148, // 72: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
-	148, // 73: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	148, // 74: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
-	148, // 75: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
-	148, // 76: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
-	148, // 77: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
-	148, // 78: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
-	148, // 79: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
-	148, // 80: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
-	148, // 81: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
-	148, // 82: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
-	148, // 83: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
-	148, // 84: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
-	148, // 85: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
-	148, // 86: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
-	148, // 87: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
-	148, // 88: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
-	148, // 89: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
-	148, // 90: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
-	148, // 91: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
-	148, // 92: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
-	148, // 93: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
-	148, // 94: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
-	148, // 95: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
-	148, // 96: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
-	148, // 97: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
-	148, // 98: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
-	148, // 99: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
-	148, // 100: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
-	148, // 101: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
-	148, // 102: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
-	148, // 103: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
-	148, // 104: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
-	148, // 105: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
-	148, // 106: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
-	148, // 107: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
-	148, // 108: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
-	148, // 109: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
-	148, // 110: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
-	148, // 111: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
-	148, // 112: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
-	148, // 113: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
-	148, // 114: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	148, // 115: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	148, // 116: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	148, // 117: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	148, // 118: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	148, // 119: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	148, // 120: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	148, // 121: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	148, // 122: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	148, // 123: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	148, // 124: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
-	1,   // 125: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	148, // 126: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
-	108, // 127: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	148, // 128: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
-	108, // 129: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
-	108, // 130: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
-	108, // 131: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
-	108, // 132: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
-	108, // 133: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
-	108, // 134: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
-	108, // 135: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	148, // 136: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	148, // 137: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	148, // 138: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	148, // 139: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	148, // 140: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
-	148, // 141: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
-	148, // 142: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
-	148, // 143: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
-	148, // 144: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
-	124, // 145: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
-	148, // 146: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	148, // 147: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
-	2,   // 148: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	148, // 149: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	148, // 150: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	148, // 151: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	148, // 152: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	148, // 153: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
-	2,   // 154: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	148, // 155: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	148, // 156: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
-	148, // 157: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
-	135, // 158: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
-	136, // 159: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
-	136, // 160: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
-	139, // 161: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
-	138, // 162: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	148, // 163: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	148, // 164: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
-	137, // 165: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	148, // 166: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	148, // 167: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	148, // 168: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	148, // 169: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
-	141, // 170: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
-	142, // 171: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
-	143, // 172: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
-	144, // 173: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
-	145, // 174: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
-	148, // 175: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	148, // 176: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
-	147, // 177: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	149, // 178: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 179: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	180, // [180:180] is the sub-list for method output_type
-	180, // [180:180] is the sub-list for method input_type
-	179, // [179:180] is the sub-list for extension type_name
-	178, // [178:179] is the sub-list for extension extendee
-	0,   // [0:178] is the sub-list for field type_name
+	151, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	151, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	151, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	151, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	151, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	151, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	151, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	151, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	151, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	151, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	151, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	151, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	151, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	151, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	151, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	151, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	151, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
+	151, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	151, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	151, // 55: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
+	43,  // 56: hostnode.v1.SectorStart.pieces:type_name -> hostnode.v1.SectorPiece
+	151, // 57: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
+	151, // 58: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
+	151, // 59: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
+	43,  // 60: hostnode.v1.SectorAddPiece.piece:type_name -> hostnode.v1.SectorPiece
+	151, // 61: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
+	151, // 62: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
+	151, // 63: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
+	151, // 64: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
+	151, // 65: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
+	43,  // 66: hostnode.v1.SectorPacked.fillers:type_name -> hostnode.v1.SectorPiece
+	151, // 67: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
+	151, // 68: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
+	151, // 69: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
+	151, // 70: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
+	151, // 71: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
+	151, // 72: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
+	151, // 73: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	151, // 74: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
+	151, // 75: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	151, // 76: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
+	151, // 77: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
+	151, // 78: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
+	151, // 79: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
+	151, // 80: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
+	151, // 81: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
+	151, // 82: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
+	151, // 83: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
+	151, // 84: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
+	151, // 85: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
+	151, // 86: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
+	151, // 87: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
+	151, // 88: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
+	151, // 89: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
+	151, // 90: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
+	151, // 91: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
+	151, // 92: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
+	151, // 93: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
+	151, // 94: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
+	151, // 95: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
+	151, // 96: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
+	151, // 97: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
+	151, // 98: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
+	151, // 99: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
+	151, // 100: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
+	151, // 101: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
+	151, // 102: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
+	151, // 103: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
+	151, // 104: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
+	151, // 105: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
+	151, // 106: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
+	151, // 107: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
+	151, // 108: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
+	151, // 109: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
+	151, // 110: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
+	151, // 111: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
+	151, // 112: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
+	151, // 113: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
+	151, // 114: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
+	151, // 115: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
+	151, // 116: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	151, // 117: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	151, // 118: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	151, // 119: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	151, // 120: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	151, // 121: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	151, // 122: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	151, // 123: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	151, // 124: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	151, // 125: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	151, // 126: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	1,   // 127: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
+	151, // 128: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	110, // 129: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
+	151, // 130: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	110, // 131: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
+	110, // 132: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
+	110, // 133: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
+	110, // 134: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
+	110, // 135: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
+	110, // 136: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
+	110, // 137: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
+	151, // 138: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	151, // 139: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	151, // 140: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	151, // 141: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	151, // 142: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
+	151, // 143: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
+	151, // 144: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
+	151, // 145: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
+	151, // 146: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
+	126, // 147: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
+	151, // 148: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	151, // 149: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	2,   // 150: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
+	151, // 151: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	151, // 152: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	151, // 153: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	151, // 154: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	151, // 155: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	2,   // 156: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
+	151, // 157: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	151, // 158: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
+	151, // 159: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	137, // 160: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
+	138, // 161: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
+	138, // 162: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
+	141, // 163: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
+	140, // 164: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
+	151, // 165: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	151, // 166: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	139, // 167: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
+	151, // 168: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	151, // 169: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	151, // 170: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	151, // 171: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	143, // 172: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
+	144, // 173: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
+	145, // 174: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
+	146, // 175: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
+	147, // 176: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
+	148, // 177: hostnode.v1.LedgerState.pieces:type_name -> hostnode.v1.LedgerPiece
+	151, // 178: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	151, // 179: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	150, // 180: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
+	152, // 181: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 182: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	183, // [183:183] is the sub-list for method output_type
+	183, // [183:183] is the sub-list for method input_type
+	182, // [182:183] is the sub-list for extension type_name
+	181, // [181:182] is the sub-list for extension extendee
+	0,   // [0:181] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -11206,18 +11417,18 @@ func file_hostnode_messages_proto_init() {
 	}
 	file_hostnode_messages_proto_msgTypes[8].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[21].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[41].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[42].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[93].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[115].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[127].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[43].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[44].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[95].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[117].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[129].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   147,
+			NumMessages:   150,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

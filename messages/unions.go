@@ -60,6 +60,8 @@ func (*ReservationDeleted) capacityEvent()   {}
 func (*SectorSpaceHeld) capacityEvent()      {}
 func (*SectorSpaceReleased) capacityEvent()  {}
 func (*SectorDepositSettled) capacityEvent() {}
+func (*PieceSpaceHeld) capacityEvent()       {}
+func (*PieceSpaceReleased) capacityEvent()   {}
 
 // SectorEvent is an event of one sector (package events/sector).
 //

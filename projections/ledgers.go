@@ -21,7 +21,7 @@ type LedgersView struct {
 	Ledgers []Ledger        `json:"ledgers"`
 }
 
-// Ledger says how the bytes of a host's quota are used. The six parts add up to
+// Ledger says how the bytes of a host's quota are used. The parts add up to
 // the quota.
 type Ledger struct {
 	Host           string         `json:"host"`
@@ -32,6 +32,7 @@ type Ledger struct {
 	Stored         events.Bytes   `json:"stored"`
 	Overhead       events.Bytes   `json:"overhead"`
 	Sectors        events.Bytes   `json:"sectors"`
+	Pieces         events.Bytes   `json:"pieces,omitempty"`
 	Deposits       Deposits       `json:"deposits"`
 	Availabilities []Availability `json:"availabilities"`
 }
@@ -156,6 +157,7 @@ func (l ledger) row(address string) Ledger {
 	row := Ledger{
 		Host: address, Quota: b.Quota, Unallocated: b.Unallocated, Free: b.Free,
 		Reserved: b.Reserved, Stored: b.Stored, Overhead: b.Overhead, Sectors: b.Sectors,
+		Pieces:         b.Pieces,
 		Deposits:       Deposits{d.Held.String(), d.Returned.String(), d.Lost.String()},
 		Availabilities: []Availability{},
 	}

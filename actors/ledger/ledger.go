@@ -214,7 +214,8 @@ func (r *Ledger) followQuota(a *shell.Turn, changed bool) {
 	if r.Quota == 0 {
 		return
 	}
-	r.Repo.Limit(max(book.Allocated()-book.Sectors, r.Quota-min(r.Quota, book.Sectors), 1)) // 0 would mean no limit.
+	others := book.Sectors + book.Pieces                                        // They are not in the Repo.
+	r.Repo.Limit(max(book.Allocated()-others, r.Quota-min(r.Quota, others), 1)) // 0 would mean no limit.
 	if !changed || book.Quota <= r.Quota || book.Unallocated == 0 {
 		return
 	}

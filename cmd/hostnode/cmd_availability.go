@@ -62,6 +62,9 @@ func printAvailabilities(p *paper, l api.Ledger) error {
 	if l.Sectors > 0 {
 		sectors = ", " + size(l.Sectors) + " sectors"
 	}
+	if l.Pieces > 0 {
+		sectors += ", " + size(l.Pieces) + " pieces"
+	}
 	p.line("quota %s: %s unallocated, %s free on offer, %s reserved, %s stored, %s overhead%s",
 		size(l.Quota), size(l.Unallocated), size(l.Free), size(l.Reserved), size(l.Stored), size(l.Overhead), sectors)
 	p.line("prices in base units per byte and second, collateral in base units")

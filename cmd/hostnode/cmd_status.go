@@ -203,8 +203,9 @@ func ledgerRows(p *paper, s api.Status) [][]string {
 		{"stored", l.Stored},
 		{"overhead", l.Overhead},
 		{"sectors", l.Sectors},
+		{"pieces", l.Pieces},
 	} {
-		if part.name == "sectors" && part.bytes == 0 {
+		if (part.name == "sectors" || part.name == "pieces") && part.bytes == 0 {
 			continue // A host that has none need not hear of them.
 		}
 		amount := strings.TrimSpace(size(part.bytes) + "  " + p.bar(part.bytes, l.Quota))

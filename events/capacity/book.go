@@ -18,9 +18,11 @@ type Book struct {
 	Overhead    events.Bytes
 	// Sectors is what sectors hold, in all their parts.
 	Sectors events.Bytes
+	// Pieces is what the files of pieces hold.
+	Pieces events.Bytes
 }
 
-// Allocated is the part of the quota that availabilities, sales and sectors have.
+// Allocated is the part of the quota that availabilities, sales, sectors and pieces have.
 func (b Book) Allocated() events.Bytes { return b.Quota - b.Unallocated }
 
 func (b Book) String() string {
@@ -30,6 +32,9 @@ func (b Book) String() string {
 	if b.Sectors > 0 {
 		places += fmt.Sprintf(" + %d sectors", b.Sectors)
 	}
+	if b.Pieces > 0 {
+		places += fmt.Sprintf(" + %d pieces", b.Pieces)
+	}
 	return places
 }
 
@@ -37,7 +42,9 @@ func (b Book) String() string {
 // A field that went below zero has wrapped around and is larger than the quota.
 func (b Book) balanced() bool {
 	var sum, carry uint64
-	for _, n := range []events.Bytes{b.Unallocated, b.Free, b.Reserved, b.Stored, b.Overhead, b.Sectors} {
+	for _, n := range []events.Bytes{
+		b.Unallocated, b.Free, b.Reserved, b.Stored, b.Overhead, b.Sectors, b.Pieces,
+	} {
 		var c uint64
 		sum, c = bits.Add64(sum, uint64(n), 0)
 		carry += c
@@ -79,6 +86,9 @@ func (s State) Check() error {
 	}
 	if err := s.checkSectors(&counted); err != nil {
 		return err
+	}
+	for _, bytes := range s.pieces {
+		move(&counted.Unallocated, &counted.Pieces, bytes)
 	}
 	if counted != s.book {
 		return fmt.Errorf("capacity: the book says %s, the entries say %s", s.book, counted)

@@ -1,12 +1,12 @@
 // Package capacity is the ledger of a host: how much of the quota is on offer, how much of that
-// sales have, and how much sectors hold. It is pure; the journal of package actors runs it, and
+// sales have, and how much sectors and pieces hold. It is pure; the journal of package actors runs it, and
 // one actor is its only writer. Start reading here.
 //
 // The rules:
 //
 //  1. Every byte of the quota is in exactly one place: unallocated, free in an availability,
-//     reserved for a sale, stored for a sale, overhead (trees and manifests), or held by a
-//     sector. Events only move bytes between these places (book.go).
+//     reserved for a sale, stored for a sale, overhead (trees and manifests), held by a
+//     sector, or held by a piece. Events only move bytes between these places (book.go).
 //  2. Collateral of an availability is committed, lost, or remains. What remains is computed,
 //     never stored. What is lost stays lost.
 //  3. A slot is matched, and space and collateral are reserved, in one decision (match.go), so
@@ -28,6 +28,8 @@
 //     scratch files separately. Each part is given back once, when its files are gone. The
 //     sector's deposit is held, returned or lost. A sector that has neither bytes nor a deposit
 //     any more has ended, and its number is never used again (sectors.go).
+//  11. The file of a piece takes its bytes from the unallocated ones before it is written, and
+//     gives them back when it is gone (piecefiles.go).
 //
 // The package does not write to disk, measure it or move tokens. Whoever does that acts on what
 // the ledger recorded.
@@ -170,6 +172,10 @@ func Decide(s State, c Command) ([]Event, error) {
 		return decideReleasePart(s, c)
 	case SettleDeposit:
 		return decideDeposit(s, c)
+	case HoldPiece:
+		return decideHoldPiece(s, c)
+	case ReleasePiece:
+		return decideReleasePiece(s, c)
 	}
 	panic(fmt.Sprintf("capacity: unknown command %T", c))
 }

@@ -3,6 +3,7 @@ package capacity
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -82,12 +83,16 @@ func anySectorCommand(
 	if draw(2) == 0 {
 		most = nil
 	}
-	switch draw(4) {
+	switch draw(6) {
 	case 0, 1:
 		space := Space{Unsealed: bytes() / 2, Sealed: bytes() / 2, Scratch: events.Bytes(draw(60))}
 		return Hold{at, sector, space, tokens(), most, events.Bytes(draw(2) * draw(4000))}
 	case 2:
 		return ReleasePart{at, sector, Parts()[draw(4)]}
+	case 3:
+		return HoldPiece{at, Piece{fmt.Sprintf("baga%d", draw(3)), events.Bytes(draw(3)) * 100}, events.Bytes(draw(2) * draw(4000))}
+	case 4:
+		return ReleasePiece{at, fmt.Sprintf("baga%d", draw(3))}
 	}
 	one, _ := s.Sector(sector)
 	lost := amount(uint64(draw(4)) * 100)
@@ -235,6 +240,14 @@ func (m *machine) checkOutcome(t fatal, c Command, before Snapshot, err error) {
 		if d := m.live.Deposits(); d.Held.Less(c.Held) && err == nil && one(m.live, c.Sector) {
 			t.Fatalf("%+v: accepted, but the deposits are %+v", c, d)
 		}
+	case HoldPiece:
+		if held := m.live.PieceBytes(c.CID); err == nil && held != c.Bytes {
+			t.Fatalf("%+v: accepted, but %d bytes are held", c, held)
+		}
+	case ReleasePiece:
+		if held := m.live.PieceBytes(c.CID); err == nil && held != 0 {
+			t.Fatalf("%+v: accepted, but %d bytes are held", c, held)
+		}
 	case SetQuota, Create, Update, Delete, Renew:
 	}
 }
@@ -306,6 +319,9 @@ func TestSettlingEverythingGivesEverythingBack(t *testing.T) {
 				m.do(t, ReleasePart{start, one.Number, p})
 			}
 			m.do(t, SettleDeposit{At: start, Sector: one.Number, Lost: one.Lost})
+		}
+		for _, one := range m.live.PieceFiles() {
+			m.do(t, ReleasePiece{start, one.CID})
 		}
 		if d := m.live.Deposits(); !d.Held.IsZero() {
 			t.Fatalf("in the end %+v", d)

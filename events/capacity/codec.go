@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,6 +19,7 @@ func Table() []events.Entry {
 		availability = "0xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 		request      = "0xbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 		slot         = "0xcccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
+		piece        = "baga6ea4seaqao7s73y24kcutaosvacpdjgfe5pw76ooefnyqw4ynr3d2y6x2mpq"
 	)
 	reservation := ReservationIDOf(events.Must(events.ParseSlotID(slot)), 1).String()
 	return []events.Entry{
@@ -50,6 +52,8 @@ func Table() []events.Entry {
 			At: at, Sector: 1, Part: string(PartScratch), Bytes: 1 << 19,
 		}),
 		entry("SectorDepositSettled", &messages.SectorDepositSettled{At: at, Sector: 1, Held: "4000", Lost: "1000"}),
+		entry("PieceSpaceHeld", &messages.PieceSpaceHeld{At: at, Cid: piece, Bytes: 1 << 20}),
+		entry("PieceSpaceReleased", &messages.PieceSpaceReleased{At: at, Cid: piece, Bytes: 1 << 20}),
 	}
 }
 
@@ -82,6 +86,10 @@ func check(m proto.Message) error {
 		return size("bytes", e.GetBytes(), 1)
 	case *messages.SectorSpaceHeld, *messages.SectorSpaceReleased, *messages.SectorDepositSettled:
 		return checkSector(m)
+	case *messages.PieceSpaceHeld:
+		return errors.Join(checkCID(e.GetCid()), size("bytes", e.GetBytes(), 1))
+	case *messages.PieceSpaceReleased:
+		return errors.Join(checkCID(e.GetCid()), size("bytes", e.GetBytes(), 1))
 	}
 	return nil
 }

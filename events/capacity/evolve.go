@@ -40,6 +40,10 @@ func Evolve(s State, e Event) State {
 	case *messages.SectorDepositSettled:
 		s.settleDeposit(e.GetSector(),
 			events.Must(events.ParseAmount(e.GetHeld())), events.Must(events.ParseAmount(e.GetLost())))
+	case *messages.PieceSpaceHeld:
+		s.holdPiece(e.GetCid(), events.Bytes(e.GetBytes()))
+	case *messages.PieceSpaceReleased:
+		s.releasePiece(e.GetCid(), events.Bytes(e.GetBytes()))
 	}
 	return s
 }

@@ -82,6 +82,7 @@ func TestCheckFindsABookThatIsWrong(t *testing.T) {
 		{"collateral that is promised twice", func(s *State) { s.availabilities[first].Lost = amount(1) }, "and 1 lost"},
 		{"a sector that has too much", func(s *State) { s.sectors[1].Tree++ }, "the entries say"},
 		{"a sector under another's number", func(s *State) { s.sectors[1].Number = 2 }, "under number 1"},
+		{"a piece that has too much", func(s *State) { s.pieces["baga"] = 1 }, "the entries say"},
 		{"a deposit that was lost twice", func(s *State) { s.lost = amount(0) }, "sectors have lost 1, in all 0"},
 		{"an ended sector that is not in order", func(s *State) { s.ended.attempts[7] = 1 }, "ended sectors"},
 		{"a settled slot that is not in order", func(s *State) { s.settled.attempts[slot] = 1 }, "settled slots"},
@@ -112,6 +113,8 @@ func TestWhatComesBackWakesTheQueue(t *testing.T) {
 		{holdFew, false},
 		{SettleDeposit{Sector: 1}, false},
 		{ReleasePart{Sector: 1, Part: PartSealed}, true},
+		{HoldPiece{Piece: Piece{"baga", 9}}, false},
+		{ReleasePiece{CID: "baga"}, true},
 		{create, true},
 		{Create{ID: second, Now: Offer{Size: 1, Duration: time.Second, MinPrice: amount(1), Collateral: amount(1)}}, false},
 	}

@@ -274,8 +274,10 @@ func Wakes(s State, e Event) (reason string, criteria []Criterion) {
 		return "space and collateral came back", []Criterion{Size, Collateral, Overhead, AtRisk, Full}
 	case *messages.SectorSpaceReleased:
 		return "bytes of a sector are unallocated", []Criterion{Overhead}
+	case *messages.PieceSpaceReleased:
+		return "bytes of a piece are unallocated", []Criterion{Overhead}
 	case *messages.ReservationCreated, *messages.BytesReleased,
-		*messages.SectorSpaceHeld, *messages.SectorDepositSettled:
+		*messages.SectorSpaceHeld, *messages.SectorDepositSettled, *messages.PieceSpaceHeld:
 	}
 	return "", nil
 }

@@ -11,12 +11,13 @@ import (
 // StateSchema names the form of Pieces. A change of the form, or of the meaning
 // of a field, needs a new name; older snapshots are then not used. A test holds
 // the form to it (testdata/shape.golden).
-const StateSchema = "capacity/2"
+const StateSchema = "capacity/3"
 
 // Size is how many entries the state has: availabilities, reservations, sectors,
-// and what is remembered of settled slots and ended sectors.
+// pieces, and what is remembered of settled slots and ended sectors.
 func (s State) Size() int {
-	return len(s.availabilities) + len(s.reservations) + len(s.settled.order) + len(s.sectors) + len(s.ended.order)
+	return len(s.availabilities) + len(s.reservations) + len(s.settled.order) + len(s.sectors) + len(s.ended.order) +
+		len(s.pieces)
 }
 
 // Pieces is the whole state as bytes, for a snapshot.
@@ -27,6 +28,7 @@ func (s State) Pieces() [][]byte {
 		Reserved: uint64(s.book.Reserved), Stored: uint64(s.book.Stored), Overhead: uint64(s.book.Overhead),
 		Faults: uint64(s.faults), FirstFault: s.firstFault, Sectors: uint64(s.book.Sectors),
 		DepositsReturned: s.returned.String(), DepositsLost: s.lost.String(),
+		Pieces: uint64(s.book.Pieces),
 	}})
 	for a := range s.Availabilities() {
 		out.Add(&messages.LedgerState{Availabilities: []*messages.LedgerAvailability{{
@@ -57,6 +59,9 @@ func (s State) Pieces() [][]byte {
 	}
 	for _, sector := range s.ended.order {
 		out.Add(&messages.LedgerState{EndedSectors: []uint64{sector}})
+	}
+	for _, one := range s.PieceFiles() {
+		out.Add(&messages.LedgerState{Pieces: []*messages.LedgerPiece{{Cid: one.CID, Bytes: uint64(one.Bytes)}}})
 	}
 	return out.All()
 }
@@ -112,6 +117,12 @@ func (b *builder) read(m *messages.LedgerState) error {
 	for _, sector := range m.GetEndedSectors() {
 		b.ended.add(sector, 1, b.limits.MaxSettled)
 	}
+	for _, one := range m.GetPieces() {
+		if b.pieces[one.GetCid()] != 0 {
+			return fmt.Errorf("piece %s: %w: it is there twice", one.GetCid(), events.ErrMalformed)
+		}
+		b.pieces[one.GetCid()] = events.Bytes(one.GetBytes())
+	}
 	return nil
 }
 
@@ -121,7 +132,7 @@ func (b *builder) putBook(m *messages.LedgerBook) (err error) {
 		Quota: events.Bytes(m.GetQuota()), Unallocated: events.Bytes(m.GetUnallocated()),
 		Free: events.Bytes(m.GetFree()), Reserved: events.Bytes(m.GetReserved()),
 		Stored: events.Bytes(m.GetStored()), Overhead: events.Bytes(m.GetOverhead()),
-		Sectors: events.Bytes(m.GetSectors()),
+		Sectors: events.Bytes(m.GetSectors()), Pieces: events.Bytes(m.GetPieces()),
 	}
 	b.faults, b.firstFault = int(m.GetFaults()), m.GetFirstFault()
 	if b.returned, err = events.ParseAmount(m.GetDepositsReturned()); err != nil {

@@ -31,8 +31,9 @@ type Limits struct {
 	// MaxSettled is how many settled slots are remembered, so that a late request
 	// for one gets no new space, and how many ended sectors; default 100,000 each.
 	MaxSettled int
-	// MaxSectors is the most sectors that hold something, default 100,000.
-	MaxSectors int
+	// MaxSectors is the most sectors that hold something, and MaxPieces the most pieces,
+	// default 100,000 each.
+	MaxSectors, MaxPieces int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -47,6 +48,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.MaxSectors == 0 {
 		l.MaxSectors = 100_000
+	}
+	if l.MaxPieces == 0 {
+		l.MaxPieces = 100_000
 	}
 	return l
 }
@@ -150,7 +154,8 @@ type State struct {
 	settled        settled[events.SlotID]
 	sectors        map[uint64]*Sector
 	ended          settled[uint64]
-	returned, lost events.Amount // of the deposits of all sectors, ended ones too
+	pieces         map[string]events.Bytes // by CID
+	returned, lost events.Amount           // of the deposits of all sectors, ended ones too
 	faults         int
 	firstFault     string
 }
@@ -167,6 +172,7 @@ func NewWithin(l Limits) State {
 		settled:        settled[events.SlotID]{attempts: map[events.SlotID]uint32{}},
 		sectors:        map[uint64]*Sector{},
 		ended:          settled[uint64]{attempts: map[uint64]uint32{}},
+		pieces:         map[string]events.Bytes{},
 	}
 }
 
@@ -250,6 +256,7 @@ type Snapshot struct {
 	// Settled is the last settled attempt of each slot, the oldest first.
 	Settled []Settled
 	Sectors []Sector
+	Pieces  []Piece
 	// Ended are the sectors that hold nothing any more, the oldest first.
 	Ended    []uint64
 	Deposits Deposits
@@ -272,6 +279,7 @@ func (s State) Snapshot() Snapshot {
 		Availabilities: slices.Collect(s.Availabilities()),
 		Reservations:   slices.Collect(s.Reservations()),
 		Sectors:        slices.Collect(s.Sectors()),
+		Pieces:         s.PieceFiles(),
 		Ended:          slices.Clone(s.ended.order),
 		Deposits:       s.Deposits(),
 		Faults:         s.faults,

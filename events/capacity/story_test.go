@@ -66,6 +66,9 @@ func show(s State) string {
 	for one := range s.Sectors() {
 		fmt.Fprintf(&b, "sector %d: %+v, deposit %s, lost %s\n", one.Number, one.Space, one.Deposit, one.Lost)
 	}
+	for _, one := range s.PieceFiles() {
+		fmt.Fprintf(&b, "piece %s: %d bytes\n", one.CID, one.Bytes)
+	}
 	if d := s.Deposits(); d != (Deposits{}) {
 		fmt.Fprintf(&b, "deposits: %s held, %s returned, %s lost\n", d.Held, d.Returned, d.Lost)
 	}
@@ -109,6 +112,14 @@ func command(t *testing.T, d *datadriven.TestData) Command {
 		return Create{start, fill[events.AvailabilityID](byte(a.number("id", 1))), o}
 	case "hold", "release-part", "settle-deposit":
 		return sectorCommand(a)
+	case "hold-piece":
+		piece := Piece{Bytes: events.Bytes(a.number("bytes", 0))}
+		d.ScanArgs(t, "cid", &piece.CID)
+		return HoldPiece{start, piece, events.Bytes(a.number("quota", 0))}
+	case "release-piece":
+		cid := ""
+		d.ScanArgs(t, "cid", &cid)
+		return ReleasePiece{start, cid}
 	case "update":
 		return update(a)
 	case "delete":

@@ -97,6 +97,9 @@ func TestRecordHistory(t *testing.T) {
 	if missing(t, historyFile("sector_space")) {
 		keep(t, "sector_space", sectorSpace(t))
 	}
+	if missing(t, historyFile("piece_space")) {
+		keep(t, "piece_space", pieceSpace(t))
+	}
 	if missing(t, historyFile("sectors")) {
 		keep(t, "sectors", sectors(t))
 	}
@@ -249,11 +252,11 @@ func usedElsewhere(t *testing.T) []events.Recorded {
 
 // sectorSpace is a ledger with two sectors: one is there, the other lost some of its
 // deposit and gave everything back.
-func sectorSpace(t *testing.T) (list []events.Recorded) {
+func sectorSpace(t *testing.T) []events.Recorded {
 	t.Helper()
-	at, ledger := events.Unix(1_700_000_000), capacity.New()
-	var all []said
-	for _, c := range []capacity.Command{
+	at := events.Unix(1_700_000_000)
+	return ledgerAlone(
+		t,
 		capacity.SetQuota{At: at, Bytes: 1 << 20},
 		capacity.Hold{At: at, Sector: 1, Space: capacity.Space{
 			Unsealed: 1 << 16, Sealed: 1 << 16, Tree: 1 << 12, Scratch: 1 << 10,
@@ -265,7 +268,28 @@ func sectorSpace(t *testing.T) (list []events.Recorded) {
 		capacity.ReleasePart{At: at, Sector: 1, Part: capacity.PartTree},
 		capacity.ReleasePart{At: at, Sector: 1, Part: capacity.PartSealed},
 		capacity.ReleasePart{At: at, Sector: 1, Part: capacity.PartUnsealed},
-	} {
+	)
+}
+
+// pieceSpace is the ledger of a host with two pieces, the first of which is removed.
+func pieceSpace(t *testing.T) []events.Recorded {
+	t.Helper()
+	at := events.Unix(1_700_000_000)
+	one, two := capacity.Piece{CID: "baga1", Bytes: 3000}, capacity.Piece{CID: "baga2", Bytes: 1000}
+	return ledgerAlone(
+		t,
+		capacity.SetQuota{At: at, Bytes: 1 << 20},
+		capacity.HoldPiece{At: at, Piece: one},
+		capacity.HoldPiece{At: at, Piece: two},
+		capacity.ReleasePiece{At: at, CID: one.CID},
+	)
+}
+
+func ledgerAlone(t *testing.T, commands ...capacity.Command) []events.Recorded {
+	t.Helper()
+	ledger := capacity.New()
+	var all []said
+	for _, c := range commands {
 		out, err := capacity.Decide(ledger, c)
 		if err != nil {
 			t.Fatal(err)

@@ -201,6 +201,17 @@ func ledgerBreaches() []breach {
 		{"a sector gives back what it never had", LedgerContradiction, "SectorSpaceReleased", func(r *record) {
 			r.insert(len(r.list), capacityStream, &messages.SectorSpaceReleased{Sector: 2, Part: "tree", Bytes: 2})
 		}},
+		{"a piece that is given space twice", LedgerContradiction, "PieceSpaceHeld", func(r *record) {
+			r.insert(len(r.list), capacityStream, &messages.PieceSpaceHeld{Cid: "baga", Bytes: 1})
+			r.insert(len(r.list), capacityStream, &messages.PieceSpaceHeld{Cid: "baga", Bytes: 1})
+		}},
+		{"a piece that gives back more than it has", LedgerContradiction, "PieceSpaceReleased", func(r *record) {
+			r.insert(len(r.list), capacityStream, &messages.PieceSpaceHeld{Cid: "baga", Bytes: 1})
+			r.insert(len(r.list), capacityStream, &messages.PieceSpaceReleased{Cid: "baga", Bytes: 2})
+		}},
+		{"more for a piece than there is", LedgerUnbalanced, "PieceSpaceHeld", func(r *record) {
+			r.insert(len(r.list), capacityStream, &messages.PieceSpaceHeld{Cid: "baga", Bytes: 1 << 50})
+		}},
 		{"a deposit of nobody", LedgerContradiction, "SectorDepositSettled", func(r *record) {
 			r.insert(len(r.list), capacityStream, &messages.SectorDepositSettled{Sector: 9, Held: "0", Lost: "0"})
 		}},

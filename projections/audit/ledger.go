@@ -19,7 +19,7 @@ const smallState = 64
 type ledger struct {
 	state   capacity.State
 	Broken  bool
-	Entries int // availabilities, open reservations and sectors
+	Entries int // availabilities, open reservations, sectors and pieces
 	Since   int // events since the last whole check
 	Last    place
 }
@@ -32,9 +32,9 @@ func (a *auditor) judgeLedger(h *host, p place, e capacity.Event) {
 		return // As the core does: it is passed over.
 	}
 	switch e.(type) {
-	case *messages.AvailabilityCreated, *messages.ReservationCreated:
+	case *messages.AvailabilityCreated, *messages.ReservationCreated, *messages.PieceSpaceHeld:
 		l.Entries++
-	case *messages.AvailabilityDeleted, *messages.ReservationDeleted:
+	case *messages.AvailabilityDeleted, *messages.ReservationDeleted, *messages.PieceSpaceReleased:
 		l.Entries--
 	}
 	a.followBooks(h, p, e)
@@ -62,10 +62,12 @@ func (a *auditor) judgeLedger(h *host, p place, e capacity.Event) {
 	}
 }
 
-// closed adds up the six parts of the quota independently of the core.
+// closed adds up the parts of the quota independently of the core.
 func closed(b capacity.Book) bool {
 	var total, carry, over uint64
-	for _, n := range []events.Bytes{b.Unallocated, b.Free, b.Reserved, b.Stored, b.Overhead, b.Sectors} {
+	for _, n := range []events.Bytes{
+		b.Unallocated, b.Free, b.Reserved, b.Stored, b.Overhead, b.Sectors, b.Pieces,
+	} {
 		total, carry = bits.Add64(total, uint64(n), 0)
 		over += carry
 	}
@@ -111,6 +113,12 @@ func (a *auditor) fitsLedger(h *host, p place, e capacity.Event) bool {
 		return a.fitsRelease(h, p, e)
 	case *messages.SectorSpaceHeld, *messages.SectorSpaceReleased, *messages.SectorDepositSettled:
 		return a.fitsSector(h, p, e)
+	case *messages.PieceSpaceHeld:
+		return a.fits(p, h.Ledger.state.PieceBytes(e.GetCid()) == 0, "piece %s was given space twice", e.GetCid())
+	case *messages.PieceSpaceReleased:
+		had := uint64(h.Ledger.state.PieceBytes(e.GetCid()))
+		return a.fits(p, had == e.GetBytes() && had > 0, "%d bytes of piece %s were released, it has %d",
+			e.GetBytes(), e.GetCid(), had)
 	}
 	return false
 }

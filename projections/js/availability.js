@@ -5,7 +5,7 @@
 // Reads      the ledgers: the streams capacity-<host>
 // Partition  the host's address, such as 0xaabb000000000000000000000000000000000000
 // State      { host,
-//              quota, unallocated, free, reserved, stored, overhead, sectors,
+//              quota, unallocated, free, reserved, stored, overhead, sectors, pieces,
 //              deposits: { held, returned, lost },
 //              availabilities: { <availability id>: {
 //                id, enabled, totalSize, usedSize, freeSize, durationSeconds, minPricePerBytePerSecond,
@@ -14,9 +14,11 @@
 //              reservations: { <reservation id>: {
 //                availabilityId, bytes, stored, overhead, collateral } },
 //              holders: { <sector number>: { unsealed, sealed, tree, scratch, deposit, lost } },
+//              pieceFiles: { <piece CID>: bytes },
 //              passedOver }
 //
-// The six places of the second line always add up to the quota. holders are the sectors that have bytes
+// The places of the second line always add up to the quota. pieces and pieceFiles are there while a piece
+// is held. holders are the sectors that have bytes
 // or a deposit. reservations are the open ones; what
 // else there is to say about one is in hostnode-reservation. passedOver counts the events that contradict
 // the ledger or that a newer version of hostnode wrote: they change nothing here.
@@ -211,5 +213,26 @@ fromAll()
             h.deposit = said.held;
             h.lost = said.lost;
             endHolder(s, said.sector);
+        }),
+
+        PieceSpaceHeld: understood(function (s, said) {
+            s.pieceFiles = s.pieceFiles || {};
+            if (s.pieceFiles[said.cid]) {
+                return false;
+            }
+            s.pieceFiles[said.cid] = said.bytes;
+            move(s, "unallocated", "pieces", said.bytes);
+        }),
+
+        PieceSpaceReleased: understood(function (s, said) {
+            if (!s.pieceFiles || s.pieceFiles[said.cid] !== said.bytes) {
+                return false;
+            }
+            delete s.pieceFiles[said.cid];
+            move(s, "pieces", "unallocated", said.bytes);
+            if (s.pieces === "0") {
+                delete s.pieces;
+                delete s.pieceFiles;
+            }
         }),
     });

@@ -40,6 +40,7 @@ func TestHistoriesAreRecorded(t *testing.T) {
 		"again":     owedAgain,
 		"damaged":   damaged,
 		"sectors":   sectors,
+		"pieces":    pieceFiles,
 		"lives":     keptSectors,
 		"stuck":     stuck,
 		"complete":  func(t *testing.T) []events.Recorded { return oldHistory(t, "complete") },
@@ -222,6 +223,22 @@ func sectors(t *testing.T) []events.Recorded {
 		capacity.ReleasePart{At: w.Now, Sector: 1, Part: capacity.PartTree},
 		capacity.ReleasePart{At: w.Now, Sector: 1, Part: capacity.PartSealed},
 		capacity.ReleasePart{At: w.Now, Sector: 1, Part: capacity.PartUnsealed},
+	)
+	return readAll(t, store)
+}
+
+// pieceFiles are two pieces whose files come and go.
+func pieceFiles(t *testing.T) []events.Recorded {
+	store := events.NewMemory()
+	w := history.New(t, store, me)
+	w.Offer(4)
+	one, two := capacity.Piece{CID: "baga1", Bytes: 3000}, capacity.Piece{CID: "baga2", Bytes: 1000}
+	w.MustLedger(
+		capacity.HoldPiece{At: w.Now, Piece: one},
+		capacity.HoldPiece{At: w.Now, Piece: two},
+		capacity.ReleasePiece{At: w.Now, CID: one.CID},
+		capacity.ReleasePiece{At: w.Now, CID: two.CID},
+		capacity.HoldPiece{At: w.Now, Piece: one},
 	)
 	return readAll(t, store)
 }

@@ -196,8 +196,9 @@ func (s *show) tellLedger(views *projections.Projector) {
 			{"stored for sales", l.Stored},
 			{"overhead", l.Overhead},
 			{"sectors", l.Sectors},
+			{"pieces", l.Pieces},
 		} {
-			if place.name == "sectors" && place.bytes == 0 {
+			if (place.name == "sectors" || place.name == "pieces") && place.bytes == 0 {
 				continue
 			}
 			fmt.Fprintf(w, "%s\t%d bytes\t\n", place.name, place.bytes)

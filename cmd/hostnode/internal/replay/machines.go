@@ -150,6 +150,7 @@ func (m *ledgerMachine) state() State {
 	out.Facts.add("stored", uint64(b.Stored))
 	out.Facts.add("overhead", uint64(b.Overhead))
 	out.Facts.add("sectors", uint64(b.Sectors))
+	out.Facts.add("pieces", uint64(b.Pieces))
 	offers := List{Name: "availabilities"}
 	for a := range m.s.Availabilities() {
 		var row Facts
@@ -188,7 +189,14 @@ func (m *ledgerMachine) state() State {
 		row.add("lost", one.Lost)
 		held.add(row)
 	}
-	return out.with(offers, open, held)
+	files := List{Name: "pieces"}
+	for _, one := range m.s.PieceFiles() {
+		var row Facts
+		row.add("cid", one.CID)
+		row.add("bytes", uint64(one.Bytes))
+		files.add(row)
+	}
+	return out.with(offers, open, held, files)
 }
 
 type queueMachine struct {
