@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -42,32 +43,37 @@ func (f Facts) Get(name string) string {
 	return ""
 }
 
-// add appends a fact, unless its value is empty.
-func (f *Facts) add(name string, value any) {
-	text := ""
-	switch v := value.(type) {
-	case time.Time:
-		if !v.IsZero() {
-			text = v.UTC().Format(time.RFC3339)
+// add appends facts, given as names and values in turn, without those whose values are empty.
+func (f *Facts) add(pairs ...any) {
+	for pair := range slices.Chunk(pairs, 2) {
+		text := ""
+		switch v := pair[1].(type) {
+		case time.Time:
+			if !v.IsZero() {
+				text = v.UTC().Format(time.RFC3339)
+			}
+		case bool:
+			if v {
+				text = "true"
+			}
+		default:
+			text = fmt.Sprint(v)
 		}
-	case bool:
-		if v {
-			text = "true"
+		if text != "" {
+			*f = append(*f, Fact{fmt.Sprint(pair[0]), text})
 		}
-	default:
-		text = fmt.Sprint(v)
-	}
-	if text != "" {
-		*f = append(*f, Fact{name, text})
 	}
 }
 
-func (l *List) add(row Facts) {
-	if len(l.Rows) < maxRows {
-		l.Rows = append(l.Rows, row)
+// add appends a row; see Facts.add.
+func (l *List) add(pairs ...any) {
+	if len(l.Rows) == maxRows {
+		l.More++
 		return
 	}
-	l.More++
+	var row Facts
+	row.add(pairs...)
+	l.Rows = append(l.Rows, row)
 }
 
 // MarshalJSON implements json.Marshaler: an object, in order.

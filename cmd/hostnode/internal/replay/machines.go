@@ -73,55 +73,35 @@ type saleMachine struct{ core[sale.State, sale.Event] }
 
 func (m *saleMachine) state() State {
 	s := m.s
-	var f Facts
-	f.add("phase", s.Phase)
-	f.add("attempt", s.Attempt)
-	f.add("over", s.Over())
+	var out State
+	f := &out.Facts
+	f.add("phase", s.Phase, "attempt", s.Attempt, "over", s.Over())
 	if !s.Over() {
 		f.add("waitsFor", sale.Waiting(s))
 	}
-	f.add("reason", s.Reason)
-	f.add("slotId", s.Slot)
-	f.add("requestId", s.Request.ID)
-	f.add("slotIndex", s.Index)
-	f.add("repair", s.Repair)
-	f.add("adopted", s.Adopted)
-	f.add("slotSize", uint64(s.Request.Ask.SlotSize))
-	f.add("stored", uint64(s.Stored))
-	f.add("deleted", s.Deleted)
-	f.add("expiresAt", s.ExpiresAt)
-	f.add("endsAt", s.EndsAt)
+	f.add("reason", s.Reason, "slotId", s.Slot, "requestId", s.Request.ID, "slotIndex", s.Index,
+		"repair", s.Repair, "adopted", s.Adopted, "slotSize", s.Request.Ask.SlotSize, "stored", s.Stored,
+		"deleted", s.Deleted, "expiresAt", s.ExpiresAt, "endsAt", s.EndsAt)
 	if !s.Reservation.Zero() {
-		f.add("availabilityId", s.Availability)
-		f.add("reservationId", s.Reservation)
-		f.add("committed", s.Committed)
+		f.add("availabilityId", s.Availability, "reservationId", s.Reservation, "committed", s.Committed)
 	}
 	f.add("onChain", s.OnChain)
 	if s.OnChain {
 		f.add("held", s.Collateral)
 	}
-	f.add("filledAt", s.FilledAt)
-	f.add("requestStarted", s.Started)
-	f.add("proofsDue", s.DutyCount)
-	f.add("proofsSubmitted", s.Submitted)
-	f.add("proofsMissed", s.Missed)
+	f.add("filledAt", s.FilledAt, "requestStarted", s.Started, "proofsDue", s.DutyCount,
+		"proofsSubmitted", s.Submitted, "proofsMissed", s.Missed)
 	if s.Paid {
-		f.add("reward", s.Reward)
-		f.add("returned", s.Returned)
+		f.add("reward", s.Reward, "returned", s.Returned)
 	}
 	f.add("lost", s.Lost)
-	out := State{Facts: f}
 	duties := List{Name: "duties"}
 	for _, d := range s.Duties {
-		var row Facts
-		row.add("period", d.Period)
-		row.add("challenge", d.Challenge)
-		row.add("deadline", d.Deadline)
-		duties.add(row)
+		duties.add("period", d.Period, "challenge", d.Challenge, "deadline", d.Deadline)
 	}
 	effects := List{Name: "effects"}
 	for _, e := range sale.Next(s) {
-		effects.add(Facts{{"key", e.Key()}})
+		effects.add("key", e.Key())
 	}
 	return out.with(duties, effects)
 }
@@ -143,58 +123,30 @@ type ledgerMachine struct {
 func (m *ledgerMachine) state() State {
 	b := m.s.Book()
 	var out State
-	out.Facts.add("quota", uint64(b.Quota))
-	out.Facts.add("unallocated", uint64(b.Unallocated))
-	out.Facts.add("free", uint64(b.Free))
-	out.Facts.add("reserved", uint64(b.Reserved))
-	out.Facts.add("stored", uint64(b.Stored))
-	out.Facts.add("overhead", uint64(b.Overhead))
-	out.Facts.add("sectors", uint64(b.Sectors))
-	out.Facts.add("pieces", uint64(b.Pieces))
+	out.Facts.add("quota", b.Quota, "unallocated", b.Unallocated, "free", b.Free, "reserved", b.Reserved,
+		"stored", b.Stored, "overhead", b.Overhead, "sectors", b.Sectors, "pieces", b.Pieces)
 	offers := List{Name: "availabilities"}
 	for a := range m.s.Availabilities() {
-		var row Facts
-		row.add("availabilityId", a.ID)
-		row.add("size", uint64(a.Size))
-		row.add("free", uint64(a.Free()))
-		row.add("minPricePerBytePerSecond", a.MinPrice)
-		row.add("durationSeconds", uint64(a.Duration/time.Second))
-		row.add("totalCollateral", a.Collateral)
-		row.add("committed", a.Committed)
-		row.add("lost", a.Lost)
-		row.add("reservations", a.Reservations)
-		row.add("enabled", a.Enabled)
-		offers.add(row)
+		offers.add("availabilityId", a.ID, "size", a.Size, "free", a.Free(), "minPricePerBytePerSecond", a.MinPrice,
+			"durationSeconds", uint64(a.Duration/time.Second), "totalCollateral", a.Collateral,
+			"committed", a.Committed, "lost", a.Lost, "reservations", a.Reservations, "enabled", a.Enabled)
 	}
 	open := List{Name: "reservations"}
 	for r := range m.s.Reservations() {
-		var row Facts
-		row.add("reservationId", r.ID)
-		row.add("slotId", r.Slot)
-		row.add("attempt", r.Attempt)
-		row.add("bytes", uint64(r.Bytes))
-		row.add("stored", uint64(r.Stored))
-		row.add("overhead", uint64(r.Overhead))
-		row.add("collateral", r.Collateral)
-		open.add(row)
+		open.add("reservationId", r.ID, "slotId", r.Slot, "attempt", r.Attempt, "bytes", r.Bytes,
+			"stored", r.Stored, "overhead", r.Overhead, "collateral", r.Collateral)
 	}
 	held := List{Name: "sectors"}
 	for one := range m.s.Sectors() {
-		var row Facts
-		row.add("sector", one.Number)
+		row := []any{"sector", one.Number}
 		for _, p := range capacity.Parts() {
-			row.add(string(p), uint64(one.Of(p)))
+			row = append(row, p, one.Of(p))
 		}
-		row.add("deposit", one.Deposit)
-		row.add("lost", one.Lost)
-		held.add(row)
+		held.add(append(row, "deposit", one.Deposit, "lost", one.Lost)...)
 	}
 	files := List{Name: "pieces"}
 	for _, one := range m.s.PieceFiles() {
-		var row Facts
-		row.add("cid", one.CID)
-		row.add("bytes", uint64(one.Bytes))
-		files.add(row)
+		files.add("cid", one.CID, "bytes", one.Bytes)
 	}
 	return out.with(offers, open, held, files)
 }
@@ -206,25 +158,15 @@ type queueMachine struct {
 func (m *queueMachine) state() State {
 	var out State
 	taken := m.s.Taken()
-	out.Facts.add("waiting", m.s.Len())
-	out.Facts.add("taken", len(taken))
 	reason, operator, paused := m.s.Paused()
-	out.Facts.add("paused", paused)
-	out.Facts.add("pausedFor", reason)
-	out.Facts.add("byOperator", operator)
-	out.Facts.add("marketRevision", m.s.LastMarketRevision())
+	out.Facts.add("waiting", m.s.Len(), "taken", len(taken), "paused", paused, "pausedFor", reason,
+		"byOperator", operator, "marketRevision", m.s.LastMarketRevision())
 	rows := func(name string, items []slotqueue.Item) List {
 		l := List{Name: name}
 		for _, it := range items {
-			var row Facts
-			row.add("requestId", it.RequestID)
-			row.add("slotIndex", it.SlotIndex)
-			row.add("slotSize", uint64(it.Terms.SlotSize))
-			row.add("profitability", it.Terms.Profitability)
-			row.add("collateral", it.Terms.Collateral)
-			row.add("expiry", it.Terms.Expiry)
-			row.add("seen", it.Seen)
-			l.add(row)
+			l.add("requestId", it.RequestID, "slotIndex", it.SlotIndex, "slotSize", it.Terms.SlotSize,
+				"profitability", it.Terms.Profitability, "collateral", it.Terms.Collateral,
+				"expiry", it.Terms.Expiry, "seen", it.Seen)
 		}
 		return l
 	}
@@ -273,24 +215,16 @@ func (m *hostMachine) state() State {
 	if m.start == nil {
 		return out
 	}
-	out.Facts.add("epoch", m.start.GetEpoch())
-	out.Facts.add("startedAt", events.TimeFromMessage(m.start.GetAt()))
+	out.Facts.add("epoch", m.start.GetEpoch(), "startedAt", events.TimeFromMessage(m.start.GetAt()))
 	if m.stopped != nil {
 		out.Facts.add("stoppedAt", events.TimeFromMessage(m.stopped.GetAt()))
 	}
-	out.Facts.add("heardAt", m.heard)
-	out.Facts.add("stopped", m.stopped != nil)
-	out.Facts.add("chainId", m.start.GetChainId())
-	out.Facts.add("genesis", m.start.GetGenesis())
-	out.Facts.add("contract", m.start.GetContract())
-	out.Facts.add("version", m.start.GetVersion())
-	out.Facts.add("node", m.start.GetNode())
+	out.Facts.add("heardAt", m.heard, "stopped", m.stopped != nil, "chainId", m.start.GetChainId(),
+		"genesis", m.start.GetGenesis(), "contract", m.start.GetContract(), "version", m.start.GetVersion(),
+		"node", m.start.GetNode())
 	quarantined := List{Name: "quarantined"}
 	for _, q := range m.quarantined {
-		var row Facts
-		row.add("work", q.GetKind()+":"+q.GetKey())
-		row.add("reason", q.GetReason())
-		quarantined.add(row)
+		quarantined.add("work", q.GetKind()+":"+q.GetKey(), "reason", q.GetReason())
 	}
 	return out.with(quarantined)
 }
@@ -355,11 +289,8 @@ func (m *txMachine) close(key string) {
 
 func (m *txMachine) state() State {
 	var out State
-	out.Facts.add("intended", m.n)
-	out.Facts.add("mined", m.mined)
-	out.Facts.add("failed", m.failed)
-	out.Facts.add("abandoned", m.given)
-	out.Facts.add("highestNonce", m.nonce)
+	out.Facts.add("intended", m.n, "mined", m.mined, "failed", m.failed, "abandoned", m.given,
+		"highestNonce", m.nonce)
 	if m.observed > 0 {
 		out.Facts.add("observedCount", m.observed)
 	}
@@ -367,12 +298,7 @@ func (m *txMachine) state() State {
 	open := List{Name: "open"}
 	for _, key := range m.order {
 		in := m.open[key]
-		var row Facts
-		row.add("key", key)
-		row.add("since", in.since)
-		row.add("attempts", in.attempts)
-		row.add("txHash", in.hash)
-		open.add(row)
+		open.add("key", key, "since", in.since, "attempts", in.attempts, "txHash", in.hash)
 	}
 	return out.with(open)
 }

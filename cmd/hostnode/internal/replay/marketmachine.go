@@ -38,17 +38,13 @@ func (m *marketMachine) fold(e proto.Message) bool {
 func (m *marketMachine) state() State {
 	var out State
 	if m.scanned != nil {
-		out.Facts.add("block", m.scanned.GetNumber())
-		out.Facts.add("blockHash", m.scanned.GetHash())
-		out.Facts.add("chainTime", events.TimeFromMessage(m.scanned.GetTime()))
+		out.Facts.add("block", m.scanned.GetNumber(), "blockHash", m.scanned.GetHash(),
+			"chainTime", events.TimeFromMessage(m.scanned.GetTime()))
 	}
 	out.Facts.add("blocksDropped", m.dropped)
 	logs := List{Name: "logs"}
 	for _, name := range sorted(m.said) {
-		var row Facts
-		row.add("log", name)
-		row.add("count", m.said[name])
-		logs.add(row)
+		logs.add("log", name, "count", m.said[name])
 	}
 	return out.with(logs)
 }

@@ -11,15 +11,10 @@ type validatorMachine struct {
 
 func (m *validatorMachine) state() State {
 	var out State
-	out.Facts.add("settingsSince", m.s.Since)
-	out.Facts.add("maxSlots", m.s.Settings.MaxSlots)
+	out.Facts.add("settingsSince", m.s.Since, "maxSlots", m.s.Settings.MaxSlots)
 	if m.s.Settings.Groups > 0 {
-		out.Facts.add("groups", m.s.Settings.Groups)
-		out.Facts.add("groupIndex", m.s.Settings.GroupIndex)
+		out.Facts.add("groups", m.s.Settings.Groups, "groupIndex", m.s.Settings.GroupIndex)
 	}
-	out.Facts.add("marked", m.s.Marked)
-	out.Facts.add("failed", m.s.Failed)
-	out.Facts.add("rewards", m.s.Rewards)
-	out.Facts.add("feesWei", m.s.FeesWei)
+	out.Facts.add("marked", m.s.Marked, "failed", m.s.Failed, "rewards", m.s.Rewards, "feesWei", m.s.FeesWei)
 	return out
 }
