@@ -96,27 +96,32 @@ func (a *app) complain(err error, code int) {
 }
 
 func (a *app) root() *cobra.Command {
-	root := &cobra.Command{
+	root := group(&cobra.Command{
 		Use:   "hostnode",
 		Short: "Sell free storage on the Codex marketplace",
 		Long: "hostnode sells a machine's free storage on the Codex (Logos Storage) marketplace: it takes\n" +
 			"slots that are on offer, downloads and keeps them, proves that it has them, and is paid.",
 		SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	root.CompletionOptions.HiddenDefaultCmd = true
-	config.AddFlags(root.PersistentFlags(), "dataDir", "eventStore.url", "eventStore.passwordFile")
-	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
-	root.AddCommand(
+	},
 		a.statusCommand(), a.salesCommand(), a.saleCommand(), a.sectorsCommand(), a.queueCommand(), a.drainCommand(),
 		a.quarantineCommand(), a.availabilityCommand(), a.keyCommand(), a.auditCommand(), a.replayCommand(),
 		a.configCommand(), a.versionCommand(), a.exportCommand(), a.importCommand(), a.backupCommand(),
 		a.eventstoreCommand(), a.projectionsCommand(), a.repairCommand(),
 	)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	config.AddFlags(root.PersistentFlags(), "dataDir", "eventStore.url", "eventStore.passwordFile")
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
 	root.AddCommand(extraCommands(a.settings)...)
 	a.watch(root)
 	return root
+}
+
+// group is a command that only has others below it.
+func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(below...)
+	return cmd
 }
 
 // watch makes every command note that it begins.

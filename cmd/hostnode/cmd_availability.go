@@ -17,11 +17,8 @@ import (
 )
 
 func (a *app) availabilityCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "availability", Short: "Put space on offer, change an offer, withdraw it", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
+	return group(
+		&cobra.Command{Use: "availability", Short: "Put space on offer, change an offer, withdraw it"},
 		a.availabilityList(), a.availabilityAdd(), a.availabilitySet(),
 		a.availabilitySwitch("enable", "Sell from an availability again", true),
 		a.availabilitySwitch("disable", "Sell nothing new from an availability; its sales go on", false),
@@ -36,7 +33,6 @@ func (a *app) availabilityCommand() *cobra.Command {
 			}),
 		},
 	)
-	return cmd
 }
 
 // gone answers that an availability was removed.

@@ -12,10 +12,6 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "config", Short: "Show the settings in use, or an example with all of them", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
 	shown := &cobra.Command{
 		Use: "show", Short: "Print each setting with its value and its source", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -27,7 +23,8 @@ func (a *app) configCommand() *cobra.Command {
 		},
 	}
 	config.AddFlags(shown.Flags())
-	cmd.AddCommand(shown, &cobra.Command{
+	about := &cobra.Command{Use: "config", Short: "Show the settings in use, or an example with all of them"}
+	return group(about, shown, &cobra.Command{
 		Use: "example", Short: "Print a configuration file with every setting explained", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
@@ -38,7 +35,6 @@ func (a *app) configCommand() *cobra.Command {
 			return err
 		},
 	})
-	return cmd
 }
 
 type settingsAnswer struct {

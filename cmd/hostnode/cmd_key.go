@@ -22,11 +22,8 @@ type account struct {
 }
 
 func (a *app) keyCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "key", Short: "Make, install or show the account's key", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
+	return group(
+		&cobra.Command{Use: "key", Short: "Make, install or show the account's key"},
 		a.withKeyFile(&cobra.Command{
 			Use: "new", Short: "Make a new key; an existing key is never overwritten", Args: cobra.NoArgs,
 		}, func(_ context.Context, c config.Config, _ []string) (events.Address, string, error) {
@@ -54,7 +51,6 @@ func (a *app) keyCommand() *cobra.Command {
 			return keys.AddressOf(key), "", nil
 		}),
 	)
-	return cmd
 }
 
 func (a *app) importKey(ctx context.Context, c config.Config, args []string) (events.Address, string, error) {

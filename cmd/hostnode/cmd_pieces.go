@@ -22,9 +22,7 @@ func (a *app) sectorsPieces() *cobra.Command {
 
 func printPieces(p *paper, all api.Pieces) error {
 	if len(all.Pieces) == 0 {
-		p.line("no pieces")
-		p.asOf(all.AsOf)
-		return nil
+		return p.none("no pieces", all.AsOf)
 	}
 	rows := [][]string{{"PIECE", "DATA", "NEEDED BY SECTORS"}}
 	for _, one := range all.Pieces {

@@ -14,15 +14,13 @@ import (
 )
 
 func (a *app) projectionsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "projections", Short: "Views inside an EventStoreDB, for its own tools", Args: cobra.NoArgs,
+	return group(&cobra.Command{
+		Use: "projections", Short: "Views inside an EventStoreDB, for its own tools",
 		Long: "Views of availabilities, reservations, sectors and slots that run inside an EventStoreDB, for\n" +
 			"people who look at a host with the tools of their event store. hostnode does not need them: it has\n" +
 			"its own views. docs/projections.md says what they hold and how to read them.\n\n" +
 			"The server must run projections (RunProjections=All), and the user of --store be an administrator.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
+	},
 		&cobra.Command{
 			Use: "install", Short: "Install or update the projections, and start them", Args: cobra.NoArgs,
 			Long: "Install or update the projections, and start them. It may be repeated. A projection whose source\n" +
@@ -40,7 +38,6 @@ func (a *app) projectionsCommand() *cobra.Command {
 			RunE: onServer(a, (*serverviews.Server).Remove, printChanges),
 		},
 	)
-	return cmd
 }
 
 // onServer runs a function on the EventStoreDB of the settings, and prints its

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -41,12 +40,4 @@ func printQuarantine(p *paper, q api.Quarantine) error {
 	}
 	p.asOf(q.AsOf)
 	return nil
-}
-
-// are counts things, with the verb.
-func are(n uint64, one, many string) string {
-	if n == 1 {
-		return "1 " + one + " is"
-	}
-	return fmt.Sprintf("%d %s are", n, many)
 }

@@ -50,7 +50,7 @@ func printReplay(p *paper, r replay.Result) error {
 		r.Recorded.Format(time.RFC3339))
 	if r.Removed > 0 {
 		p.line("%s %s removed from the beginning of the stream; the state lacks what was in them",
-			p.colour(yellow, "note"), were(r.Removed))
+			p.colour(yellow, "note"), plural(r.Removed, "event was", "events were"))
 	}
 	if r.Unread > 0 {
 		p.line("%s %s could not be read and was skipped; see hostnode audit", p.colour(red, "trouble"),
@@ -86,13 +86,6 @@ func printReplay(p *paper, r replay.Result) error {
 	}
 	p.rows(rows)
 	return nil
-}
-
-func were(n uint64) string {
-	if n == 1 {
-		return "1 event was"
-	}
-	return fmt.Sprintf("%d events were", n)
 }
 
 // asAt makes a command ask of the present or, with --at, of the past.

@@ -26,9 +26,7 @@ func (a *app) salesCommand() *cobra.Command {
 
 func printSales(p *paper, s api.Sales) error {
 	if len(s.Sales) == 0 {
-		p.line("no sales yet")
-		p.asOf(s.AsOf)
-		return nil
+		return p.none("no sales yet", s.AsOf)
 	}
 	rows := [][]string{{"SLOT", "REQUEST", "INDEX", "STATE", "SINCE (CHAIN)", "SIZE", "PROOFS", "REWARD", "WAITS FOR"}}
 	for _, sale := range s.Sales {

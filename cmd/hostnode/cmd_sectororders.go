@@ -199,9 +199,7 @@ func (a *app) sectorsFaults() *cobra.Command {
 
 func printFaults(p *paper, f api.SectorFaults) error {
 	if len(f.Faults) == 0 {
-		p.line("no sector is faulty")
-		p.asOf(f.AsOf)
-		return nil
+		return p.none("no sector is faulty", f.AsOf)
 	}
 	rows := [][]string{{"SECTOR", "STATE", "FAULTY SINCE", "AT STAKE", "LOST", "NEXT", "FOUND BY"}}
 	for _, one := range f.Faults {

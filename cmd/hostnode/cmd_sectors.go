@@ -16,12 +16,8 @@ import (
 )
 
 func (a *app) sectorsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "sectors", Short: "Show sectors, and seal pieces in them", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	cmd := group(&cobra.Command{Use: "sectors", Short: "Show sectors, and seal pieces in them"}, a.sectorOrders()...)
 	cmd.AddCommand(a.sectorsList(), a.sectorsStatus(), a.sectorsTimeline(), a.sectorsFaults())
-	cmd.AddCommand(a.sectorOrders()...)
 	return cmd
 }
 
@@ -33,9 +29,7 @@ func (a *app) sectorsList() *cobra.Command {
 
 func printSectors(p *paper, s api.Sectors) error {
 	if len(s.Sectors) == 0 {
-		p.line("no sectors yet")
-		p.asOf(s.AsOf)
-		return nil
+		return p.none("no sectors yet", s.AsOf)
 	}
 	p.line("%s; parked %d, paused %d", stateCounts(s.Counts), s.Parked, s.Paused)
 	rows := [][]string{{"SECTOR", "STATE", "SINCE", "SIZE", "STEP", "SPACE", "DEPOSIT", "WAITS FOR"}}

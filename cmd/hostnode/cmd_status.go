@@ -92,9 +92,9 @@ func printStatus(p *paper, s api.Status) error {
 	for _, d := range s.Down {
 		p.line("%s %s is down since %s: %s", p.colour(red, "trouble"), d.Part, clock(d.Since), d.Reason)
 	}
-	if n := uint64(len(s.Quarantined)); n > 0 {
+	if n := len(s.Quarantined); n > 0 {
 		p.line("%s %s in quarantine after failures; see hostnode quarantine",
-			p.colour(red, "trouble"), are(n, "piece of work", "pieces of work"))
+			p.colour(red, "trouble"), plural(n, "piece of work is", "pieces of work are"))
 	}
 	for _, t := range s.Trouble {
 		p.line("%s %s", p.colour(red, "trouble"), trouble(t))

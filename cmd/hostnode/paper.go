@@ -153,6 +153,13 @@ func (p *paper) asOf(a api.AsOf) {
 	p.line("as of %s, log position %d, %s", clock(a.Time), a.Position, how)
 }
 
+// none says what an answer without anything in it means.
+func (p *paper) none(text string, a api.AsOf) error {
+	p.line("%s", text)
+	p.asOf(a)
+	return nil
+}
+
 // clock prints a point in time to the second, in UTC.
 func clock(t time.Time) string {
 	if t.IsZero() {
@@ -220,11 +227,16 @@ func coins(wei string) string {
 
 // count writes a number with its noun.
 func count[N int | uint64](n N, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
 	if rest, ok := strings.CutSuffix(noun, "y"); ok {
-		return fmt.Sprintf("%d %sies", n, rest)
+		return plural(n, noun, rest+"ies")
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return plural(n, noun, noun+"s")
+}
+
+// plural writes a number with the words for one or for any other number.
+func plural[N int | uint64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

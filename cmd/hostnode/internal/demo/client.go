@@ -39,9 +39,7 @@ const (
 	madeSeed  = 0x686f73746e6f6465
 )
 
-// makeData writes the seeded data.
-func makeData(path string) error { return makeBytes(path, madeBytes) }
-
+// makeBytes writes seeded data.
 func makeBytes(path string, size int64) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

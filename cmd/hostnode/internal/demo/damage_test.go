@@ -58,7 +58,7 @@ func buildHosting(t *testing.T) *hosting {
 	c := &client{}
 	t.Cleanup(c.close)
 	file := filepath.Join(root, "data")
-	check(t, makeData(file))
+	check(t, makeBytes(file, madeBytes))
 	c.dataset, err = prepare(t.Context(), file, filepath.Join(root, "datasets"), 3, nil)
 	check(t, err)
 	check(t, c.serve())

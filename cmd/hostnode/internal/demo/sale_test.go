@@ -70,7 +70,7 @@ func setFor(t *testing.T, periods int, source func(c *client) string) *stage {
 	t.Cleanup(func() { check(t, s.local.Close()) })
 
 	file := filepath.Join(dir, "data")
-	check(t, makeData(file))
+	check(t, makeBytes(file, madeBytes))
 	s.client.dataset, err = prepare(ctx, file, filepath.Join(dir, "datasets"), 3, nil)
 	check(t, err)
 	t.Cleanup(s.client.close)
