@@ -118,11 +118,26 @@ type hostAPI struct{ client *api.Client }
 // answerTime is how long the host may take to answer the demonstration.
 const answerTime = 5 * time.Second
 
+// soon asks the host, and does not wait for long.
+func soon[A any](ctx context.Context, limit time.Duration, ask func(context.Context) (A, error)) (A, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	answer, err := ask(ctx)
+	return answer, refused(err)
+}
+
+// refused marks the error of an offer or order that the host refused, as opposed to one that it did not answer.
+func refused(err error) error {
+	var problem *api.Problem
+	if errors.As(err, &problem) && problem.Status/100 == 4 {
+		return fmt.Errorf("%w: %s", api.ErrDemoRefused, problem.Detail)
+	}
+	return err
+}
+
 // Progress implements demo.HostAPI.
 func (h hostAPI) Progress(ctx context.Context) (demo.Progress, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	s, err := h.client.Status(ctx)
+	s, err := soon(ctx, answerTime, h.client.Status)
 	if err != nil {
 		return demo.Progress{}, err
 	}
@@ -152,9 +167,7 @@ var sectorMessages = map[string]bool{"sector transactions": true, "sector proofs
 
 // OpenSales implements demo.HostAPI.
 func (h hostAPI) OpenSales(ctx context.Context) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	s, err := h.client.Status(ctx)
+	s, err := soon(ctx, answerTime, h.client.Status)
 	if err != nil {
 		return 0, err
 	}
@@ -190,9 +203,5 @@ func (h hostAPI) Offer(ctx context.Context, size events.Bytes, duration time.Dur
 	_, err = h.client.AddAvailability(ctx, api.Offer{
 		Size: size, DurationSeconds: uint64(duration / time.Second), MinPrice: "1", Collateral: collateral.String(),
 	})
-	var problem *api.Problem
-	if errors.As(err, &problem) && problem.Status/100 == 4 {
-		return fmt.Errorf("%w: %s", api.ErrDemoRefused, problem.Detail)
-	}
-	return err
+	return refused(err)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -98,51 +97,36 @@ const whoDemonstrates = "demonstration"
 // longOrder is how long the host may take to import a piece.
 const longOrder = 5 * time.Minute
 
-// refused marks the error of an order that the host refused, as opposed to one that it did not answer.
-func refused(err error) error {
-	var problem *api.Problem
-	if errors.As(err, &problem) && problem.Status/100 == 4 {
-		return fmt.Errorf("%w: %s", api.ErrDemoRefused, problem.Detail)
-	}
-	return err
-}
-
 // Progress implements demo.SectorHost. It fails until sectors answer too: before that they cannot be proven.
 func (h sectorHostAPI) Progress(ctx context.Context) (demo.Progress, error) {
 	p, err := h.hostAPI.Progress(ctx)
-	if err != nil {
-		return p, err
+	if err == nil {
+		_, err = soon(ctx, answerTime, h.client.Pieces)
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	_, err = h.client.Pieces(ctx)
 	return p, err
 }
 
 // Import implements demo.SectorHost.
 func (h sectorHostAPI) Import(ctx context.Context, file string) (events.SectorPiece, error) {
-	ctx, cancel := context.WithTimeout(ctx, longOrder)
-	defer cancel()
-	p, err := h.client.ImportPiece(ctx, file)
-	return events.SectorPiece(p), refused(err)
+	p, err := soon(ctx, longOrder, func(ctx context.Context) (api.Piece, error) { return h.client.ImportPiece(ctx, file) })
+	return events.SectorPiece(p), err
 }
 
 // Begin implements demo.SectorHost.
 func (h sectorHostAPI) Begin(ctx context.Context, size events.Bytes) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	n, err := h.client.BeginSector(ctx, api.NewSector{
-		Size: size, By: whoDemonstrates, Request: api.DrawID().String(),
+	return soon(ctx, answerTime, func(ctx context.Context) (uint64, error) {
+		return h.client.BeginSector(ctx, api.NewSector{
+			Size: size, By: whoDemonstrates, Request: api.DrawID().String(),
+		})
 	})
-	return n, refused(err)
 }
 
 func (h sectorHostAPI) order(ctx context.Context, sector uint64, verb api.Verb, o api.SectorOrder) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
 	o.By = whoDemonstrates
-	_, err := h.client.OrderSector(ctx, sector, verb, o)
-	return refused(err)
+	_, err := soon(ctx, answerTime, func(ctx context.Context) (api.Sector, error) {
+		return h.client.OrderSector(ctx, sector, verb, o)
+	})
+	return err
 }
 
 // Add implements demo.SectorHost.
@@ -168,8 +152,6 @@ func (h sectorHostAPI) Terminate(ctx context.Context, sector uint64, reason stri
 
 // Sectors implements demo.SectorHost.
 func (h sectorHostAPI) Sectors(ctx context.Context) ([]projections.Sector, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	all, err := h.client.Sectors(ctx)
+	all, err := soon(ctx, answerTime, h.client.Sectors)
 	return all.Sectors, err
 }
