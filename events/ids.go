@@ -154,10 +154,15 @@ func hex0x(b []byte) string { return "0x" + hex.EncodeToString(b) }
 // clip shortens hostile input in error messages.
 func clip(s string) string {
 	const most = 80
-	if len(s) > most {
-		return s[:most] + "..."
+	return Clip(s, most)
+}
+
+// Clip returns a text for an error, shortened if it has more than so many bytes.
+func Clip(text string, most int) string {
+	if len(text) > most {
+		return text[:most] + "..."
 	}
-	return s
+	return text
 }
 
 // SlotIDOf is the keccak256 of the request id and the slot index as a 32-byte

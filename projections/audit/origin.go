@@ -323,8 +323,5 @@ func (k *recent) at(revision uint64) (request uint64, known bool) {
 // clip keeps hostile input out of sentences.
 func clip(s string) string {
 	const most = 120
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
+	return events.Clip(s, most)
 }

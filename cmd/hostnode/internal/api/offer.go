@@ -114,11 +114,8 @@ func resolve(what, text string, unknown error, ids []string) (string, error) {
 	const longest = 66
 	digits := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "0x")
 	if len(text) > longest || strings.Trim(digits, "0123456789abcdef") != "" || len(digits) < minPrefix {
-		if len(text) > longest {
-			text = text[:longest] + "..."
-		}
 		return "", fmt.Errorf("%w: %q is no %s; give it as 0x and hex digits, at least the first %d",
-			ErrBadRequest, text, what, minPrefix)
+			ErrBadRequest, events.Clip(text, longest), what, minPrefix)
 	}
 	found := ""
 	for _, id := range ids {

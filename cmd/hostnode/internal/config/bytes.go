@@ -45,11 +45,8 @@ const maxSizeText = 40
 // ErrBytes for anything else, for a fraction of a byte and for more than 64 bits.
 func ParseBytes(text string) (Bytes, error) {
 	refuse := func(why string) (Bytes, error) {
-		if len(text) > maxSizeText {
-			text = text[:maxSizeText] + "..."
-		}
 		return 0, fmt.Errorf("%w: %q %s; write for example 500MB, 20GiB or a number of bytes",
-			ErrBytes, text, why)
+			ErrBytes, events.Clip(text, maxSizeText), why)
 	}
 	s := strings.TrimSpace(text)
 	digits := strings.TrimLeft(s, "0123456789.")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 // ErrInvalid: a setting has a value that is not allowed, or is unknown.
@@ -110,14 +112,11 @@ func (s setting) refuse(text string, err error) error {
 		text = s.discreet([]string{text})
 	}
 	const most = 200
-	if len(text) > most {
-		text = text[:most] + "..."
-	}
 	allowed := s.allowed()
 	if allowed != "" {
 		allowed = "; allowed: " + allowed
 	}
-	return fmt.Errorf("%w: %s = %q: %w%s", ErrInvalid, s.key, text, err, allowed)
+	return fmt.Errorf("%w: %s = %q: %w%s", ErrInvalid, s.key, events.Clip(text, most), err, allowed)
 }
 
 // errNumber replaces the long errors of strconv.

@@ -125,7 +125,8 @@ func suggest(word string, known map[string]bool) string {
 	const near = 4 // edits; more is another word
 	best, distance := "", near
 	for k := range known {
-		d := edits(strings.ToLower(word), strings.ToLower(k))
+		row := Edits(strings.ToLower(word), strings.ToLower(k))
+		d := row[len(row)-1]
 		if d < distance || d == distance && k < best {
 			best, distance = k, d
 		}
@@ -136,9 +137,10 @@ func suggest(word string, known map[string]bool) string {
 	return "; did you mean " + best + "?"
 }
 
-// edits is the Levenshtein distance, of words of at most 100 bytes.
-func edits(a, b string) int {
-	const longest = 100
+// Edits are the Levenshtein distances of a word to each beginning of another one, the shortest first. Of
+// both, only the first 120 bytes count.
+func Edits(a, b string) []int {
+	const longest = 120
 	a, b = a[:min(len(a), longest)], b[:min(len(b), longest)]
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -156,5 +158,5 @@ func edits(a, b string) int {
 			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
 		}
 	}
-	return row[len(b)]
+	return row
 }

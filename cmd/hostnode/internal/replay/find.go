@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -98,24 +99,5 @@ func Unknown(typed string, known []string) error {
 // distance is how many letters must be changed to turn the text into the
 // beginning of a name.
 func distance(typed, name string) int {
-	const most = 120 // Names of ours are shorter; nobody types more.
-	typed = typed[:min(len(typed), most)]
-	name = name[:min(len(name), len(typed)+1, most)]
-	row := make([]int, len(name)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(typed) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(name) {
-			cost := diagonal
-			if typed[i] != name[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return slices.Min(row)
+	return slices.Min(config.Edits(typed, name[:min(len(name), len(typed)+1)]))
 }

@@ -153,16 +153,10 @@ func compact(text string) string {
 	}
 	text = strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}")
 	text = strings.NewReplacer(`","`, `, `, `,"`, `, `, `":`, `: `, `"`, ``).Replace(text)
-	if len(text) > most {
-		return text[:most] + "..."
-	}
-	return text
+	return events.Clip(text, most)
 }
 
 func clip(s string) string {
 	const most = 120
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
+	return events.Clip(s, most)
 }
