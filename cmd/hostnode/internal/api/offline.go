@@ -59,6 +59,7 @@ type OfflineConfig struct {
 type Offline struct {
 	reader
 	changer
+	noOrders
 	cfg   OfflineConfig
 	dir   *datadir.Dir // nil: there is none
 	store *stores.Opened
@@ -79,6 +80,7 @@ func OpenOffline(ctx context.Context, cfg OfflineConfig) (*Offline, error) {
 	}
 	o := &Offline{cfg: cfg, dir: dir}
 	o.changer = changer{&o.reader, o}
+	o.noOrders = func() error { return fmt.Errorf("%w in %s", ErrNotRunning, o.dataDir) }
 	if err := o.own(); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
@@ -198,7 +200,7 @@ func (o *Offline) Quarantine(ctx context.Context) (Quarantine, error) {
 
 // TryAgain implements Backend: only a running host can try anything.
 func (o *Offline) TryAgain(context.Context, string) (Quarantine, error) {
-	return Quarantine{}, fmt.Errorf("%w in %s", ErrNotRunning, o.dataDir)
+	return Quarantine{}, o.noOrders()
 }
 
 // ledgerCommand implements taker. It sets the ledger's quota before space is put on offer.

@@ -77,19 +77,3 @@ func (l *Live) RemovePiece(ctx context.Context, cid string) (StoredPiece, error)
 	}
 	return p, l.cfg.Pieces.Remove(events.SectorPiece{CID: cid})
 }
-
-// Pieces implements SectorOrders.
-func (o *Offline) Pieces(context.Context) (Pieces, error) { return Pieces{}, o.asleep() }
-
-// RemovePiece implements SectorOrders.
-func (o *Offline) RemovePiece(context.Context, string) (StoredPiece, error) {
-	return StoredPiece{}, o.asleep()
-}
-
-// Pieces implements SectorOrders.
-func (s *Standby) Pieces(context.Context) (Pieces, error) { return Pieces{}, s.refuse() }
-
-// RemovePiece implements SectorOrders.
-func (s *Standby) RemovePiece(context.Context, string) (StoredPiece, error) {
-	return StoredPiece{}, s.refuse()
-}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -10,34 +9,18 @@ import (
 
 // How orders about sectors come over the socket, and who takes none.
 
-// ImportPiece implements SectorOrders.
-func (o *Offline) ImportPiece(context.Context, string) (Piece, error) { return Piece{}, o.asleep() }
+// noOrders implements SectorOrders with an error: only a running host has sectors that obey.
+type noOrders func() error
 
-// BeginSector implements SectorOrders.
-func (o *Offline) BeginSector(context.Context, NewSector) (uint64, error) { return 0, o.asleep() }
-
-// PlacePiece implements SectorOrders.
-func (o *Offline) PlacePiece(context.Context, Placing) (Sector, error) { return Sector{}, o.asleep() }
-
-// OrderSector implements SectorOrders: only a running host has sectors that obey.
-func (o *Offline) OrderSector(context.Context, uint64, Verb, SectorOrder) (Sector, error) {
-	return Sector{}, o.asleep()
+func (why noOrders) ImportPiece(context.Context, string) (Piece, error) { return Piece{}, why() }
+func (why noOrders) Pieces(context.Context) (Pieces, error)             { return Pieces{}, why() }
+func (why noOrders) RemovePiece(context.Context, string) (StoredPiece, error) {
+	return StoredPiece{}, why()
 }
-
-func (o *Offline) asleep() error { return fmt.Errorf("%w in %s", ErrNotRunning, o.dataDir) }
-
-// ImportPiece implements SectorOrders.
-func (s *Standby) ImportPiece(context.Context, string) (Piece, error) { return Piece{}, s.refuse() }
-
-// BeginSector implements SectorOrders.
-func (s *Standby) BeginSector(context.Context, NewSector) (uint64, error) { return 0, s.refuse() }
-
-// PlacePiece implements SectorOrders.
-func (s *Standby) PlacePiece(context.Context, Placing) (Sector, error) { return Sector{}, s.refuse() }
-
-// OrderSector implements SectorOrders.
-func (s *Standby) OrderSector(context.Context, uint64, Verb, SectorOrder) (Sector, error) {
-	return Sector{}, s.refuse()
+func (why noOrders) BeginSector(context.Context, NewSector) (uint64, error) { return 0, why() }
+func (why noOrders) PlacePiece(context.Context, Placing) (Sector, error)    { return Sector{}, why() }
+func (why noOrders) OrderSector(context.Context, uint64, Verb, SectorOrder) (Sector, error) {
+	return Sector{}, why()
 }
 
 // file names a file on the host's machine.

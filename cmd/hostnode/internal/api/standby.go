@@ -33,6 +33,7 @@ type StandbyConfig struct {
 // the events be inspected. Changes are refused with ErrStandby.
 type Standby struct {
 	reader
+	noOrders
 	facts func() health.Facts
 }
 
@@ -45,6 +46,7 @@ func NewStandby(cfg StandbyConfig) *Standby {
 		views: projections.NewViews(projections.Scope{}), dataDir: cfg.DataDir, now: cfg.Now,
 		endpoint: cfg.Endpoint, fallbacks: cfg.Fallbacks,
 	}}
+	s.noOrders = s.refuse
 	if cfg.Projector != nil {
 		s.store, s.views, s.projector = cfg.Store, cfg.Projector, cfg.Projector
 		// The account is known by then: the start reports it before the store is open.
