@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -124,7 +126,10 @@ type openSector struct {
 	OutBytes, ProofBytes int
 	Since, Began         time.Time
 	Times                map[sector.Step]stepTime
-	Last                 Place
+	// Mined are messages of the sector that its own stream does not have: when the chain told what a message did
+	// before that was answered, the sector had gone on.
+	Mined map[sector.Step]events.Hash
+	Last  Place
 }
 
 type stepTime struct{ Last, Total time.Duration }
@@ -166,6 +171,11 @@ func (s *openSector) fold(r events.Recorded, e sector.Event) {
 	if proof := s.State.Proof; proof != "" && proof != something {
 		s.ProofBytes, s.State.Proof = bytesOf(proof)
 	}
+	for step, mined := range s.Mined {
+		if mined == messageOf[step](s.State) {
+			delete(s.Mined, step)
+		}
+	}
 	if s.State.State != before.State {
 		s.Since = s.Last.At
 	}
@@ -179,6 +189,36 @@ func (s *openSector) fold(r events.Recorded, e sector.Event) {
 	if _, begins := e.(*messages.SectorStepScheduled); begins {
 		s.Began = s.Last.At
 	}
+}
+
+// messageOf is the newest message of each kind, by the stream of the sector.
+var messageOf = map[sector.Step]func(sector.Info) events.Hash{
+	sector.StepSendPreCommit:   func(s sector.Info) events.Hash { return s.PreCommitMessage },
+	sector.StepSendCommit:      func(s sector.Info) events.Hash { return s.CommitMessage },
+	sector.StepDeclareFault:    func(s sector.Info) events.Hash { return s.FaultReportMsg },
+	sector.StepDeclareRecovery: func(s sector.Info) events.Hash { return s.RecoveryMsg },
+	sector.StepTerminate:       func(s sector.Info) events.Hash { return s.TerminateMsg },
+}
+
+// mined notes a message of the account that was mined, if it is one of a sector: its key ends with that of the step.
+func (all *sectors) mined(key, message string) {
+	const parts = 5 // kind, sector, and the three of a step's key: step, sector, attempt
+	of := strings.Split(key, ":")
+	if len(of) != parts || messageOf[sector.Step(of[2])] == nil {
+		return
+	}
+	number, err1 := strconv.ParseUint(of[3], 10, 64)
+	hash, err2 := events.ParseHash(message)
+	if s := all.all[number]; s != nil && err1 == nil && err2 == nil {
+		if s.Mined == nil {
+			s.Mined = map[sector.Step]events.Hash{}
+		}
+		s.Mined[sector.Step(of[2])] = hash
+	}
+}
+
+func (s *openSector) message(step sector.Step) string {
+	return hashOf(cmp.Or(s.Mined[step], messageOf[step](s.State)))
 }
 
 // bytesOf is the length of hex that is not empty, and what is kept of it.
@@ -258,10 +298,10 @@ func (s *openSector) row(h *host) Sector {
 		Host: h.address, SectorNumber: st.Number, State: string(st.State), Since: s.Since, StartedAt: st.BeganAt,
 		Size: st.Size, Pieces: piecesOf(st.Pieces), Pending: piecesOf(st.Pending), TicketValue: hashOf(st.TicketValue),
 		TicketEpoch: st.TicketEpoch, PreCommit1OutBytes: s.OutBytes, CommD: hashOf(st.CommD), CommR: hashOf(st.CommR),
-		ProofBytes: s.ProofBytes, PreCommitMessage: hashOf(st.PreCommitMessage), SeedValue: hashOf(st.SeedValue),
-		SeedEpoch: st.SeedEpoch, CommitMessage: hashOf(st.CommitMessage), InvalidProofs: st.InvalidProofs,
-		FaultReportMsg: hashOf(st.FaultReportMsg), RecoveryMsg: hashOf(st.RecoveryMsg),
-		TerminateMsg: hashOf(st.TerminateMsg), LastErr: st.LastErr, Over: st.Over(), Step: string(st.Step.Name),
+		ProofBytes: s.ProofBytes, PreCommitMessage: s.message(sector.StepSendPreCommit), SeedValue: hashOf(st.SeedValue),
+		SeedEpoch: st.SeedEpoch, CommitMessage: s.message(sector.StepSendCommit), InvalidProofs: st.InvalidProofs,
+		FaultReportMsg: s.message(sector.StepDeclareFault), RecoveryMsg: s.message(sector.StepDeclareRecovery),
+		TerminateMsg: s.message(sector.StepTerminate), LastErr: st.LastErr, Over: st.Over(), Step: string(st.Step.Name),
 		Attempt: st.Step.Attempt, PausedUntil: st.Until, Outage: st.Outage, Parked: st.Reason, Actions: st.Actions,
 		ForcedBy: st.ForcedBy, Wanted: st.Doing, Steps: s.steps(), LastEvent: s.Last,
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
@@ -140,5 +141,35 @@ func BenchmarkListSectors(b *testing.B) {
 		if p := v.Sectors().Providers[0]; len(p.Sectors) != n {
 			b.Fatalf("%d sectors", len(p.Sectors))
 		}
+	}
+}
+
+// The chain has the commit before the call that sent it answers: the stream of the sector has no hash of the message,
+// but that of the account has.
+func TestAMessageThatOnlyTheAccountKnowsIsShown(t *testing.T) {
+	store := events.NewMemory()
+	w := history.New(t, store, me)
+	w.MustLedger(capacity.SetQuota{At: w.Now, Bytes: 1 << 20})
+	w.BeginSector(1)
+	hash := func(kind byte) string { return events.Hash{kind}.String() }
+	w.Did(1, &messages.SectorPacked{Fillers: []*messages.SectorPiece{{Cid: "baga6ea4seaqz", Size: 1024}}},
+		&messages.SectorTicket{Value: hash(1), Epoch: 300}, &messages.SectorPreCommit1{Out: "0x01"},
+		&messages.SectorPreCommit2{CommD: hash(2), CommR: hash(3)})
+	precommit := w.Receipt("provider.precommit:1:SendPreCommit:1:1#0").TxHash.String()
+	w.Did(1, &messages.SectorPreCommitted{Message: precommit}, &messages.SectorSeedReady{Value: hash(5), Epoch: 320},
+		&messages.SectorProofReady{Proof: "0x02"})
+	commit := w.Receipt("provider.commit:1:SendCommit:1:1#1").TxHash.String()
+	w.Receipt("provider.commit:2:SendCommit:2:1#1") // There is no such sector.
+	w.Receipt("provider.withdraw:owed:Withdraw:12#0")
+	w.MustSector(1, "", sector.ReportChain{
+		News: sector.News{At: w.Now}, Facts: sector.Facts{Active: true, Seed: events.Hash{5}, SeedEpoch: 320},
+	})
+	v := built(t, store)
+	s := v.Sectors().Providers[0].Sectors[0]
+	if s.State != "FinalizeSector" || s.CommitMessage != commit || s.PreCommitMessage != precommit {
+		t.Errorf("in %s it has %q and %q", s.State, s.PreCommitMessage, s.CommitMessage)
+	}
+	if of := v.hosts[me.String()].sectors.all[1].Mined; len(of) != 1 {
+		t.Errorf("what the stream has is kept beside it: %v", of)
 	}
 }

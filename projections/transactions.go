@@ -86,6 +86,9 @@ func (h *host) foldTx(e messages.TxEvent) {
 			row.TxHash, row.Block = r.GetTxHash(), r.GetBlock()
 			row.GasUsed, row.FeeWei = r.GetGasUsed(), r.GetFeeWei()
 		}
+		if e.GetSucceeded() {
+			h.sectors.mined(e.GetKey(), row.TxHash)
+		}
 		h.earnings.foldTx(before, *row)
 		h.validator.foldTx(before, *row)
 		h.closeTx(e.GetKey())

@@ -34,6 +34,7 @@ type world struct {
 	// verifies is how the contract judges a proof; nil: by proofOf.
 	verifies func(domain string, on events.SectorOnChain, n uint64, about events.Hash, proof []byte) bool
 	settled  map[uint64]events.SectorSettlement // the newest
+	loses    bool                               // declarations of faults are mined, and then taken back for good
 	refuses  map[uint64]bool                    // sectors whose proofs of possession the contract refuses
 
 	files   map[uint64]map[string][]byte // by sector: what each step left

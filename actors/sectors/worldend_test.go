@@ -25,6 +25,9 @@ func (c chain) DeclareFaults(ctx context.Context, key string, numbers []uint64) 
 		if on == nil || !on.Active {
 			return events.ErrSectorNotLive
 		}
+		if c.loses {
+			return nil
+		}
 		on.Faulty, on.FaultyFrom = true, on.NextPeriod
 		return nil
 	})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -109,13 +110,25 @@ func waitsNow(s projections.Sector, now *api.SectorNow) string {
 func sectorWaits(s projections.Sector) string {
 	switch {
 	case s.Parked != "":
-		return fmt.Sprintf("somebody (%s): %s", strings.Join(s.Actions, ", "), s.Parked)
+		return fmt.Sprintf("somebody (%s): %s", orders(s), s.Parked)
 	case !s.PausedUntil.IsZero():
 		return fmt.Sprintf("%s: %s", clock(s.PausedUntil), s.LastErr)
 	case !s.Over && s.Step != "":
 		return "the step"
 	}
 	return "nothing"
+}
+
+// orders are the commands for what may be done with a parked sector.
+func orders(s projections.Sector) string {
+	verbs := []string{}
+	for _, action := range s.Actions {
+		verb := map[string]string{
+			"SectorRestart": "retry", "SectorForceState": "force", "SectorTerminate": "terminate", "SectorRemove": "remove",
+		}[action]
+		verbs = append(verbs, cmp.Or(verb, action))
+	}
+	return fmt.Sprintf("hostnode sectors %s %d", strings.Join(verbs, "|"), s.SectorNumber)
 }
 
 func (a *app) sectorsStatus() *cobra.Command {
