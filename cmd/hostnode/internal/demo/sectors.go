@@ -77,8 +77,6 @@ const (
 	// leastFile is the smallest file that can be cut into pieces.
 	leastFile        = 1024
 	minDays, maxDays = 3, 50
-	// rewards are what the contract has for those that prove, in whole tokens.
-	rewards = 100
 )
 
 // sectorRules are those of the demonstration's chain: a day has 40 blocks and two windows; a challenge
@@ -244,10 +242,6 @@ func (s *sectorShow) prepare(ctx context.Context) error {
 		return err
 	}
 	s.contract.account = s.account
-	token := events.Must(events.ParseAmount("1000000000000000000"))
-	if err := s.local.FundSectors(ctx, token.MulSaturating(rewards)); err != nil {
-		return err
-	}
 	p := s.contract.rules.Proving
 	s.display.say("Chain: development chain at block %d, contract of sectors %s: a day has %d blocks in %d windows, "+
 		"a challenge %d leaves", s.local.Head().Number, s.local.SectorProvider, p.PeriodBlocks, p.Deadlines, p.Leaves)

@@ -66,7 +66,8 @@ func ether(n int64) *big.Int {
 	return new(big.Int).Mul(big.NewInt(n), new(big.Int).Exp(big.NewInt(10), big.NewInt(18), nil))
 }
 
-// Open starts the chain and deploys the marketplace, and the contract for sectors, unless they are there.
+// Open starts the chain and deploys the marketplace, and the contract for sectors, unless they are there. The latter
+// has tokens for those that prove.
 func Open(ctx context.Context, cfg Config) (*Chain, error) {
 	c, err := devchain.Open(ctx, devchain.Config{
 		Dir: cfg.Dir, IPCPath: cfg.IPCPath, HTTPPort: cfg.HTTPPort, WSPort: cfg.WSPort,
@@ -79,7 +80,11 @@ func Open(ctx context.Context, cfg Config) (*Chain, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return &Chain{c, d}, nil
+	local := &Chain{c, d}
+	if err := local.fillPool(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return local, nil
 }
 
 // deploy deploys the marketplace from an account that is used for nothing else and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"time"
 
 	"github.com/ethereum/go-ethereum"
@@ -13,31 +14,40 @@ import (
 	"github.com/ethereum/go-ethereum/ethclient"
 
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
-	"github.com/hostnode/hostnode/events"
 )
 
-// FundSectors adds tokens to the pool from which the contract for sectors pays what proofs of
-// possession earn. Like Provide, it seals the blocks that it needs.
-func (c *Chain) FundSectors(ctx context.Context, tokens events.Amount) error {
-	err := c.WhileSealing(ctx, func(ctx context.Context) error { return c.fundSectors(ctx, tokens) })
+// rewardPool is what the contract for sectors has at a start for those that prove: a hundred tokens of 10^18 base
+// units, of which a sector of 64 MiB earns 7 * 10^12 a period by the development default.
+var rewardPool = ether(100)
+
+// fillPool adds tokens to the pool from which the contract for sectors pays what proofs of possession earn, if less than
+// half of it is left. It seals the blocks that it needs.
+func (c *Chain) fillPool(ctx context.Context) error {
+	client := ethclient.NewClient(c.Attach())
+	defer client.Close()
+	err := c.WhileSealing(ctx, func(ctx context.Context) error { return c.fundSectors(ctx, client) })
 	if err != nil {
-		return fmt.Errorf("add to the pool of rewards for sectors: %w", err)
+		return fmt.Errorf("fill the pool of rewards for sectors: %w", err)
 	}
 	return nil
 }
 
-func (c *Chain) fundSectors(ctx context.Context, tokens events.Amount) error {
-	client := ethclient.NewClient(c.Attach())
-	defer client.Close()
+func (c *Chain) fundSectors(ctx context.Context, client *ethclient.Client) error {
 	id, err := client.ChainID(ctx)
 	if err != nil {
 		return err
 	}
 	token, sectors := bindings.NewTestToken(), bindings.NewSectorProvider()
 	provider, bank := common.Address(c.SectorProvider), bind.NewKeyedTransactor(bankKey(), id)
-	mint, err1 := token.TryPackMint(bank.From, tokens.Big())
-	approve, err2 := token.TryPackApprove(provider, tokens.Big())
-	fund, err3 := sectors.TryPackFund(tokens.Big())
+	pool, err := bind.Call(sectors.Instance(client, provider), &bind.CallOpts{Context: ctx}, sectors.PackPool(),
+		sectors.UnpackPool)
+	if err != nil || pool.Cmp(new(big.Int).Rsh(rewardPool, 1)) >= 0 {
+		return err
+	}
+	tokens := new(big.Int).Sub(rewardPool, pool)
+	mint, err1 := token.TryPackMint(bank.From, tokens)
+	approve, err2 := token.TryPackApprove(provider, tokens)
+	fund, err3 := sectors.TryPackFund(tokens)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
