@@ -12,13 +12,14 @@ import (
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
 // behindStore is a store whose reads do not show everything: it lags behind, or its log and
 // streams are read from different nodes.
 type behindStore struct {
-	*events.Memory
+	*storetest.Memory
 	// hides says which events are not shown; nil: none.
 	hides atomic.Pointer[func(all bool, r events.Recorded) bool]
 }

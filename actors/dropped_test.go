@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // A host that died before the queue had heard of the end of a failed sale takes the slot again
@@ -37,9 +38,9 @@ func TestADroppedSlotIsNotAdoptedOnceMore(t *testing.T) {
 }
 
 // withoutReleases is a copy of the record in which the queue has not heard of any release.
-func (r *rig) withoutReleases() *events.Memory {
+func (r *rig) withoutReleases() *storetest.Memory {
 	r.Helper()
-	older, deaf := events.NewMemory(), ""
+	older, deaf := storetest.NewMemory(), ""
 	for e, err := range r.store.ReadAll(r.Context(), 0, 0) {
 		if err != nil {
 			r.Fatal(err)

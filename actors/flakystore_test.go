@@ -8,11 +8,12 @@ import (
 	"sync"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // flakyStore is a store that can fail at a chosen moment, in one of three ways.
 type flakyStore struct {
-	*events.Memory
+	*storetest.Memory
 
 	mu      sync.Mutex
 	failure failure

@@ -22,13 +22,14 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // rig is a host in a simulated world that answers at once, in fake time.
 type rig struct {
 	*testing.T
 	world *sim.World
-	store *events.Memory
+	store *storetest.Memory
 	ports actors.Ports
 	cfg   actors.Config
 	host  *actors.Host
@@ -38,7 +39,7 @@ type rig struct {
 func inWorld(t *testing.T, test func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{T: t, world: sim.NewWorld(events.NewAmount(1 << 40)), store: events.NewMemory()}
+		r := &rig{T: t, world: sim.NewWorld(events.NewAmount(1 << 40)), store: storetest.NewMemory()}
 		r.ports = r.world.Ports(r.store)
 		r.cfg = actors.Config{
 			Node: "test", Version: "test", ChainID: 1, Genesis: events.Hash{1}, Contract: events.Address{9},

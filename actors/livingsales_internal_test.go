@@ -7,10 +7,11 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 func TestAListOfLivingSalesIsOfTheStoreItWasMadeIn(t *testing.T) {
-	here, there := events.NewMemory(), events.NewMemory()
+	here, there := storetest.NewMemory(), storetest.NewMemory()
 	codec := catalog.Codec()
 	begin := func(store events.Store, slot byte, n int) {
 		t.Helper()
@@ -53,7 +54,7 @@ func TestAListOfLivingSalesIsOfTheStoreItWasMadeIn(t *testing.T) {
 }
 
 func TestAListThatMissesASaleIsNotSaved(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	stream := events.SaleStream(snapshotHost, events.SlotID{1})
 	_, err := store.Append(t.Context(), stream, events.NoStream(), []events.NewEvent{{
 		ID: events.EventID{1}, Type: "SaleStarted", Data: []byte(`{}`), Meta: events.Metadata{Version: 99},

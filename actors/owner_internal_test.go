@@ -11,6 +11,7 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -81,7 +82,7 @@ func (s *deafStore) Append(
 // again after it.
 func TestAWordOfTheHostIsWrittenOnceThoughItsAnswerIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &deafStore{events.NewMemory(), 2}
+		store := &deafStore{storetest.NewMemory(), 2}
 		e := speaker(store)
 		done := make(chan error, 2)
 		said := &messages.RecordWentBack{At: heartbeat().GetAt(), Epoch: 1}

@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/witness"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -22,7 +23,7 @@ import (
 // server is an event store whose database can be exchanged beneath a running host.
 type server struct {
 	events.Store // of the beginning, for what a host does not ask
-	database     atomic.Pointer[events.Memory]
+	database     atomic.Pointer[storetest.Memory]
 }
 
 func (s *server) Append(
@@ -67,9 +68,9 @@ func (r *rig) watched(path string) *server {
 }
 
 // upTo is a copy of the record before the first event of a type; "" makes an empty one.
-func (r *rig) upTo(kind string) *events.Memory {
+func (r *rig) upTo(kind string) *storetest.Memory {
 	r.Helper()
-	older := events.NewMemory()
+	older := storetest.NewMemory()
 	for e, err := range r.store.ReadAll(r.Context(), 0, 0) {
 		if err != nil {
 			r.Fatal(err)

@@ -12,13 +12,14 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
 // loseRecord puts an empty store in the place of the record.
 func (r *rig) loseRecord() {
 	r.host.Kill()
-	r.store = events.NewMemory()
+	r.store = storetest.NewMemory()
 	r.ports.Store = r.store
 }
 

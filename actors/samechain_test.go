@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -94,7 +95,7 @@ func (r *rig) marketStream() string { return events.MarketStream(r.cfg.ChainID, 
 // named no genesis.
 func (r *rig) asBefore(list ...messages.MarketEvent) {
 	r.Helper()
-	r.store = events.NewMemory()
+	r.store = storetest.NewMemory()
 	r.ports.Store = r.store
 	for i, m := range list {
 		if scanned, ok := m.(*messages.BlocksScanned); ok {

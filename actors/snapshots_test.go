@@ -23,6 +23,7 @@ import (
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -74,7 +75,7 @@ type life[S any, E proto.Message] struct {
 // a snapshot and the events after it equal the full replay.
 func (l life[S, E]) check(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		store := events.NewMemory()
+		store := storetest.NewMemory()
 		e := bareEnv(store)
 		state, stored, last := l.empty(), uint64(0), events.EventID{}
 		k := l.keeper(e.Base)
@@ -293,7 +294,7 @@ func notOver(t *rapid.T, store events.Store, codec *events.Codec) []events.SlotI
 
 func TestAStartFindsTheSalesThatAreNotOverWhateverIsDamaged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		store := events.NewMemory()
+		store := storetest.NewMemory()
 		e := bareEnv(store)
 		counts := map[string]uint64{}
 		w := &livingSalesSaver{env: e, living: newLivingSales(e.Me, e.Codec)}
@@ -332,7 +333,7 @@ func TestAStartFindsTheSalesThatAreNotOverWhateverIsDamaged(t *testing.T) {
 }
 
 func TestAStoreThatIsAwayCostsASnapshotAndNothingElse(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	e := bareEnv(store)
 	k := ledger.NewKeeper(e.Base)
 	k.Now = func() (capacity.State, uint64, events.EventID, bool) {

@@ -9,10 +9,11 @@ import (
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/events/snapshot"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 func TestACommandToATruncatedQueueIsDecidedOnAllOfIt(t *testing.T) {
-	store, codec, at := events.NewMemory(), catalog.Codec(), events.Unix(1_700_000_000)
+	store, codec, at := storetest.NewMemory(), catalog.Codec(), events.Unix(1_700_000_000)
 	stream := events.SlotQueueStream(events.Address{1})
 	record := actors.NewRecord(store, events.Address{1}, 1, "here")
 	whole := func() (state slotqueue.State, stored uint64) {

@@ -8,7 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/hostnode/hostnode/chain/nodetest"
-	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // timesOf gives blocks the timestamps that a function of their number returns, in seconds.
@@ -54,7 +54,7 @@ func TestBlockTimeIsMeasuredAtTheStartAndWhileTheHostRuns(t *testing.T) {
 			said := &logLines{}
 			cfg := w.config("host")
 			cfg.Log = said.log()
-			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+			m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestBlockTimeIsMeasuredAtTheStartAndWhileTheHostRuns(t *testing.T) {
 	}
 	w.t, w.markets = t, nil
 	w.fund("host")
-	m := w.host("host", t.TempDir(), events.NewMemory())
+	m := w.host("host", t.TempDir(), storetest.NewMemory())
 	if got, _ := m.BlockTime(); got != time.Second {
 		t.Fatalf("blocks are %s apart", got)
 	}
@@ -84,7 +84,7 @@ func TestBlockTimeThatIsSetIsNotMeasured(t *testing.T) {
 	cfg := w.config("host")
 	cfg.Log, cfg.BlockTime = said.log(), 3*time.Second
 	w.gate.has(timesOf(everySeconds(12)))
-	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

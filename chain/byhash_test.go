@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // namesHash says that a call names its block by a hash (EIP-1898).
@@ -55,7 +56,7 @@ func TestNodeThatRefusesBlocksByHashIsAskedByNumber(t *testing.T) {
 			}
 			var refused atomic.Int64
 			w.gate.has(noHashes(code, words, &refused, nil))
-			m := w.host("host", t.TempDir(), events.NewMemory())
+			m := w.host("host", t.TempDir(), storetest.NewMemory())
 			got, err := m.Slot(t.Context(), r.ID, 0)
 			if diff := cmp.Diff(want, got, amounts); diff != "" || err != nil {
 				t.Fatalf("slot (-by hash +by number): %v\n%s", err, diff)

@@ -19,6 +19,7 @@ import (
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // logLines collects log lines.
@@ -77,7 +78,7 @@ func twoGates(t *testing.T, change func(*chain.Config)) (*world, *gate, *chain.M
 	if change != nil {
 		change(&cfg)
 	}
-	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,13 +187,13 @@ func TestHostWithoutAnyRightEndpointSaysSo(t *testing.T) {
 	cfg.Fallbacks = []string{cfg.Endpoint}
 	cfg.ChainID = devchain.ChainID
 	w.gate.has(genesis)
-	_, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	_, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if !errors.Is(err, rpc.ErrWrongChain) {
 		t.Fatalf("error %v, want ErrWrongChain", err)
 	}
 	w.gate.set(true, false) // Now one may be right but does not answer.
 	cfg.Fallbacks[0] = "http://127.0.0.1:1"
-	_, err = w.dial(cfg, events.NewMemory(), t.TempDir())
+	_, err = w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if !errors.Is(err, rpc.ErrUnavailable) || errors.Is(err, rpc.ErrWrongChain) {
 		t.Fatalf("error %v, want ErrUnavailable", err)
 	}

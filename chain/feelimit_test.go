@@ -11,13 +11,14 @@ import (
 
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 func TestEveryBumpIsAnEighthOnBothFeesAndStopsAtTheLimitUntilThatIsRaised(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
 	p := newPool(w)
-	dir, store := t.TempDir(), events.NewMemory()
+	dir, store := t.TempDir(), storetest.NewMemory()
 	cfg := w.config("host")
 	cfg.StuckBlocks, cfg.MaxFeeCapWei = 1, 6_000_000_000
 	log := newLog()
@@ -90,7 +91,7 @@ func TestABaseFeeAboveTheLimitIsToldOnceAndItsEndSeen(t *testing.T) {
 		}
 	}
 	p.set(func(p *pool) { p.baseFee = newBig(8_000_000_000) })
-	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func TestBaseFeeThatRisesTenfoldIsFollowedWithTheNextBlock(t *testing.T) {
 	p := newPool(w)
 	cfg := w.config("host")
 	cfg.StuckBlocks = 1000
-	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

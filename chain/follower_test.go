@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -309,7 +310,7 @@ func TestFeedOverASocketSurvivesARestartOfTheChain(t *testing.T) {
 	w := newWorldOn(t, c)
 	own := w.config("host")
 	own.Endpoint = c.IPCPath()
-	m, err := w.dial(own, events.NewMemory(), t.TempDir())
+	m, err := w.dial(own, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -29,10 +30,10 @@ import (
 // package is concerned.
 type hostDir struct {
 	dir   string
-	store *events.Memory
+	store *storetest.Memory
 }
 
-func newHostDir(t *testing.T) hostDir { return hostDir{t.TempDir(), events.NewMemory()} }
+func newHostDir(t *testing.T) hostDir { return hostDir{t.TempDir(), storetest.NewMemory()} }
 
 // copied is a copy of the directory: a backup, or the directory on another machine.
 func (p hostDir) copied(t *testing.T) hostDir {

@@ -18,6 +18,7 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // paidTo is a host whose rewards go to a recipient.
@@ -25,7 +26,7 @@ func (w *world) paidTo(name, dir string, recipient events.Address) *chain.Market
 	w.t.Helper()
 	cfg := w.config(name)
 	cfg.RewardRecipient = recipient
-	m, err := w.dial(cfg, events.NewMemory(), dir)
+	m, err := w.dial(cfg, storetest.NewMemory(), dir)
 	if err != nil {
 		w.t.Fatalf("dial: %v", err)
 	}
@@ -155,7 +156,7 @@ func TestRecipientThatWouldKeepTheRewardsForEverIsRefused(t *testing.T) {
 	for name, recipient := range map[string]events.Address{"contract": w.at.Marketplace, "token": w.at.Token} {
 		cfg := w.config("host")
 		cfg.RewardRecipient = recipient
-		if _, err := w.dial(cfg, events.NewMemory(), t.TempDir()); !errors.Is(err, chain.ErrConfig) {
+		if _, err := w.dial(cfg, storetest.NewMemory(), t.TempDir()); !errors.Is(err, chain.ErrConfig) {
 			t.Errorf("the %s as the recipient: %v, want ErrConfig", name, err)
 		}
 	}
@@ -188,7 +189,7 @@ func TestPayoutThatTheNodeForgotStillReturnsTheCollateral(t *testing.T) {
 	w.seal(5)
 	cfg := w.config("host")
 	cfg.DeployedAt = w.chain.Head().Number // Older logs are not searched.
-	blank, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	blank, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func (w *world) dialed(name string, change func(*chain.Config)) *chain.Market {
 	cfg := w.config(name)
 	cfg.TakeOver = true // The account was a host's before, and the record is new.
 	change(&cfg)
-	m, err := w.dial(cfg, events.NewMemory(), w.t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), w.t.TempDir())
 	if err != nil {
 		w.t.Fatalf("dial: %v", err)
 	}
@@ -351,7 +352,7 @@ func TestADropIsKnownWithoutARecord(t *testing.T) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	blank := w.host("host", t.TempDir(), events.NewMemory())
+	blank := w.host("host", t.TempDir(), storetest.NewMemory())
 	nonce := w.nonce("host")
 	again, err := blank.FreeSlot(t.Context(), call)
 	if err != nil || !again.AlreadyFree || !again.Paid.IsZero() || w.nonce("host") != nonce {

@@ -19,6 +19,7 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts/contractstest"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 var (
@@ -190,7 +191,7 @@ func (w *world) newHost(name string) *chain.Market {
 	w.t.Helper()
 	w.fund(name)
 	w.mint(name, 10_000_000)
-	return w.host(name, w.t.TempDir(), events.NewMemory())
+	return w.host(name, w.t.TempDir(), storetest.NewMemory())
 }
 
 // drive runs f, and seals a block whenever the account has a transaction in the mempool, so that

@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // doubts collects the answers that were not believed.
@@ -51,7 +52,7 @@ func TestALieIsFoundOutAndTheSaleGoesOnAtAnHonestEndpoint(t *testing.T) {
 			call := callFor(w.request(), 0)
 			w.seal(2)
 			w.gate.has(lie.New())
-			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+			m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +100,7 @@ func TestALieOfTheOnlyEndpointIsToldAndWaitedFor(t *testing.T) {
 				found.tell(e)
 				w.gate.has(nil)
 			}
-			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+			m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -198,7 +199,7 @@ func TestAStartAtALiarTellsItOnceAndWaits(t *testing.T) {
 		}
 	}
 	w.gate.has(nodetest.Lies()[0].New())
-	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func TestBlocksThatDoNotFollowOnEachOtherAreNeverTold(t *testing.T) {
 	doubting := func() (*chain.Market, *doubts) {
 		cfg, found := w.config("host"), &doubts{}
 		cfg.NotBelieved = found.tell
-		m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+		m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +271,7 @@ func TestTwoEndpointsThatDifferAreToldAndNothingIsConfirmed(t *testing.T) {
 	var found doubts
 	cfg := w.config("host")
 	cfg.Fallbacks, cfg.NotBelieved = []string{other.server.URL}, found.tell
-	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // limiting is a provider in front of a gate. After a number of messages it refuses all for a
@@ -116,7 +117,7 @@ func TestProviderWithLimitsAndWithoutFinalBlocksServesAWholeSale(t *testing.T) {
 			said := &logLines{}
 			cfg := w.config("host")
 			cfg.Endpoint, cfg.Finalized, cfg.Log = server.URL, true, said.log()
-			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+			m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}

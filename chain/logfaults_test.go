@@ -12,6 +12,7 @@ import (
 
 	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // rangeOf is the range of blocks of a search for logs; false when it is for one block by
@@ -166,7 +167,7 @@ func TestDeploymentIsSearchedWhenItIsNotKnown(t *testing.T) {
 			w.fund("host")
 			cfg := w.config("host")
 			cfg.DeployedAt = 0
-			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+			m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 var amounts = cmp.Comparer(func(a, b events.Amount) bool { return a == b })
@@ -172,7 +173,7 @@ func TestReservationIsFoundAgainWithoutAnyRecord(t *testing.T) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	blank := w.host("host", t.TempDir(), events.NewMemory())
+	blank := w.host("host", t.TempDir(), storetest.NewMemory())
 	if again := w.reserve(blank, "host", call); !again.TxHash.Zero() {
 		t.Fatalf("without a record the call brought %+v, want the zero receipt", again)
 	}
@@ -274,7 +275,7 @@ func TestFillThatMightComeTooLateIsNotSent(t *testing.T) {
 func TestFillWithoutTokensOrWithAWrongProofIsRefusedBeforeItCosts(t *testing.T) {
 	w := newWorld(t)
 	w.fund("poor")
-	poor := w.host("poor", t.TempDir(), events.NewMemory())
+	poor := w.host("poor", t.TempDir(), storetest.NewMemory())
 	call := callFor(w.request(), 0)
 	w.reserve(poor, "poor", call)
 	if _, err := poor.FillSlot(t.Context(), call, goodProof(1)); !errors.Is(err, events.ErrInsufficientFunds) {
@@ -295,7 +296,7 @@ func TestFillWithoutTokensOrWithAWrongProofIsRefusedBeforeItCosts(t *testing.T) 
 
 func TestAccountWithoutGasLearnsSo(t *testing.T) {
 	w := newWorld(t)
-	broke := w.host("broke", t.TempDir(), events.NewMemory())
+	broke := w.host("broke", t.TempDir(), storetest.NewMemory())
 	_, err := broke.ReserveSlot(t.Context(), callFor(w.request(), 0))
 	if !errors.Is(err, events.ErrInsufficientFunds) {
 		t.Fatalf("error %v, want ErrInsufficientFunds", err)
@@ -329,14 +330,14 @@ func TestWrongContractIsNamedWithAHint(t *testing.T) {
 	w := newWorld(t)
 	cfg := w.config("host")
 	cfg.Marketplace = events.Address{1, 2, 3}
-	_, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	_, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	var wrong *rpc.IdentityError
 	if !errors.As(err, &wrong) || !errors.Is(err, rpc.ErrNoContract) || wrong.Hint() == "" {
 		t.Fatalf("error %v, want ErrNoContract with a hint", err)
 	}
 	cfg = w.config("host")
 	cfg.Genesis = events.Hash{1}
-	if _, err := w.dial(cfg, events.NewMemory(), t.TempDir()); !errors.Is(err, rpc.ErrWrongChain) {
+	if _, err := w.dial(cfg, storetest.NewMemory(), t.TempDir()); !errors.Is(err, rpc.ErrWrongChain) {
 		t.Fatalf("error %v, want ErrWrongChain", err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 func TestNodeWithLittleOrNoSupportForBatchesIsUsedAsItIs(t *testing.T) {
@@ -187,7 +188,7 @@ func TestFinalIsWhatTheChainCallsSoIfItIsAsked(t *testing.T) {
 	said := &logLines{}
 	cfg := w.config("host")
 	cfg.Finalized, cfg.Confirmations, cfg.Log = true, 3, said.log()
-	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +227,7 @@ func TestSlotIsNotFreedBeforeItsEndIsFinal(t *testing.T) {
 	w.mint("host", 10_000_000)
 	cfg := w.config("host")
 	cfg.Finalized = true
-	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

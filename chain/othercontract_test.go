@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/chain/feed"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -28,7 +29,7 @@ func TestAnotherContractSharesConnectionAccountAndFeed(t *testing.T) {
 	w.mint("host", 1000)
 	cfg := w.config("host")
 	cfg.OtherContracts = []tx.Contract{{Kinds: map[string]tx.Kind{"give": {AtOnce: true}}}}
-	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // flakyStore is a store that can be away, or lose its answers after it has written.
@@ -20,7 +21,7 @@ type flakyStore struct {
 	lost        atomic.Int32
 }
 
-func newFlakyStore() *flakyStore { return &flakyStore{Store: events.NewMemory()} }
+func newFlakyStore() *flakyStore { return &flakyStore{Store: storetest.NewMemory()} }
 
 func (s *flakyStore) Append(
 	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,

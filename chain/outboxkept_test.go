@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hostnode/hostnode/chain/tx"
-	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // TestTheOutboxOfBeforeGoesWithTheRightStore is the last resort of docs/record.md: the host was
@@ -18,7 +18,7 @@ func TestTheOutboxOfBeforeGoesWithTheRightStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.fund("host")
-			dir, store := t.TempDir(), events.NewMemory()
+			dir, store := t.TempDir(), storetest.NewMemory()
 			request := w.request()
 			m := w.host("host", dir, store)
 			first := w.reserve(m, "host", callFor(request, 0))
@@ -30,7 +30,7 @@ func TestTheOutboxOfBeforeGoesWithTheRightStore(t *testing.T) {
 				}
 			}
 			ended(m.Compact(t.Context()))
-			wrong := events.NewMemory()
+			wrong := storetest.NewMemory()
 			m = w.host("host", dir, wrong)
 			w.await("the wrong record is complete", func() bool { return len(historyOf(t, wrong, m.Account())) > 0 })
 			if sends {

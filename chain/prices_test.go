@@ -21,6 +21,7 @@ import (
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // messageCounter counts requests to an endpoint.
@@ -44,7 +45,7 @@ func TestRequestsPerBlockDoNotGrowWithWhatIsInFlight(t *testing.T) {
 		cfg.Endpoint, cfg.StuckBlocks, cfg.MaxInFlight = url, 1000, 64
 		// Only the requests that follow from new blocks, as far as possible.
 		cfg.PollInterval = 50 * time.Millisecond
-		m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+		m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +120,7 @@ func TestBalanceSaysWhatWorkReallyCosts(t *testing.T) {
 	}
 	// Before the first call of a kind, the measured gas counts.
 	w.fund("fresh")
-	fresh, err := w.host("fresh", t.TempDir(), events.NewMemory()).Balance(t.Context())
+	fresh, err := w.host("fresh", t.TempDir(), storetest.NewMemory()).Balance(t.Context())
 	if err != nil || fresh.ProofWei != events.NewAmount(340_000*32_000_000_000) {
 		t.Fatalf("a proof of a fresh host costs %s (%v)", fresh.ProofWei, err)
 	}
@@ -188,7 +189,7 @@ func TestTokensAreApprovedOnceOrExactly(t *testing.T) {
 			w.mint("host", 10_000_000)
 			cfg := w.config("host")
 			tc.configure(&cfg)
-			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+			m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}

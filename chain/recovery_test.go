@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // eventsOf are the names of an account's events, in order.
@@ -68,7 +69,7 @@ func (w *world) started(name string, f func(context.Context) error) {
 func TestHostThatDiesBeforeTheReceiptFindsItsTransactionAgain(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	dir, store := t.TempDir(), events.NewMemory()
+	dir, store := t.TempDir(), storetest.NewMemory()
 	m := w.host("host", dir, store)
 	call := callFor(w.request(), 0)
 	w.started("host", func(ctx context.Context) error {
@@ -92,7 +93,7 @@ func TestHostThatDiesBeforeTheReceiptFindsItsTransactionAgain(t *testing.T) {
 func TestHostThatDiesBeforeSendingSendsTheSameTransactionLater(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	dir, store := t.TempDir(), events.NewMemory()
+	dir, store := t.TempDir(), storetest.NewMemory()
 	m := w.host("host", dir, store)
 	call := callFor(w.request(), 0)
 	// The attempt is recorded but reaches no node.
@@ -123,7 +124,7 @@ func TestHostThatDiesBeforeSendingSendsTheSameTransactionLater(t *testing.T) {
 func TestLostOutboxIsRestoredFromTheStream(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	m := w.host("host", t.TempDir(), store)
 	call := callFor(w.request(), 0)
 	first := w.reserve(m, "host", call)
@@ -144,7 +145,7 @@ func TestSecondOwnerOfAnAccountStopsTheFirst(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.fund("host")
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	r := w.request()
 	first := w.host("host", t.TempDir(), store)
 	second := w.host("host", t.TempDir(), store)
@@ -181,7 +182,7 @@ func TestOutboxOfAnotherChainIsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
 	dir := t.TempDir()
-	if err := w.host("host", dir, events.NewMemory()).Close(); err != nil {
+	if err := w.host("host", dir, storetest.NewMemory()).Close(); err != nil {
 		t.Fatal(err)
 	}
 	other, err := devchain.Open(t.Context(), devchain.Config{
@@ -194,7 +195,7 @@ func TestOutboxOfAnotherChainIsRefused(t *testing.T) {
 	there := newWorldOn(t, other)
 	there.name = w.name // The same account on the other chain.
 	cfg := there.config("host")
-	_, err = w.dial(cfg, events.NewMemory(), dir)
+	_, err = w.dial(cfg, storetest.NewMemory(), dir)
 	if !errors.Is(err, tx.ErrForeignOutbox) {
 		t.Fatalf("error %v, want ErrForeignOutbox", err)
 	}
@@ -203,7 +204,7 @@ func TestOutboxOfAnotherChainIsRefused(t *testing.T) {
 func TestStuckTransactionIsOfferedForMore(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	m := w.host("host", t.TempDir(), store)
 	call := callFor(w.request(), 0)
 	w.gate.set(false, true)
@@ -237,7 +238,7 @@ func TestStuckTransactionIsOfferedForMore(t *testing.T) {
 func TestTransactionThatComesTooLateIsReplacedByAnEmptyOne(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	m := w.host("host", t.TempDir(), store)
 	call := callFor(w.request(), 0)
 	call.Deadline = w.chain.Head().Time.Add(3 * time.Second)
@@ -347,7 +348,7 @@ func TestUnconfirmedTransactionOfADroppedBlockIsMinedAgain(t *testing.T) {
 	w.fund("host")
 	cfg := w.config("host")
 	cfg.Confirmations = 3
-	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +394,7 @@ func TestUnconfirmedTransactionOfADroppedBlockIsMinedAgain(t *testing.T) {
 func TestACompactedOutboxCompletesAnEmptyStore(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	dir, store := t.TempDir(), events.NewMemory()
+	dir, store := t.TempDir(), storetest.NewMemory()
 	m := w.host("host", dir, store)
 	call := callFor(w.request(), 0)
 	first := w.reserve(m, "host", call)
@@ -405,7 +406,7 @@ func TestACompactedOutboxCompletesAnEmptyStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // And once more with the result of that start.
-		empty := events.NewMemory()
+		empty := storetest.NewMemory()
 		m = w.host("host", dir, empty)
 		if again := w.reserve(m, "host", call); again.TxHash != first.TxHash || w.nonce("host") != 1 {
 			t.Fatalf("receipt of %s after %d transactions, want that of %s", again.TxHash, w.nonce("host"), first.TxHash)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // transports are an endpoint of the same chain for each transport.
@@ -33,7 +34,7 @@ func TestFeedIsTheSameOverEveryTransport(t *testing.T) {
 			w.mint("host", 10_000_000)
 			cfg := w.config("host")
 			cfg.Endpoint = endpoint
-			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+			m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // pool is how the node treats transactions in a test.
@@ -161,7 +162,7 @@ func TestNonceThatIsUsedElsewhereCostsTimeAndNothingElse(t *testing.T) {
 			w := newWorld(t)
 			w.fund("host")
 			p := newPool(w)
-			m := w.host("host", t.TempDir(), events.NewMemory())
+			m := w.host("host", t.TempDir(), storetest.NewMemory())
 			call := callFor(w.request(), 0)
 			if tc.deadline > 0 {
 				call.Deadline = w.chain.Head().Time.Add(tc.deadline)
@@ -201,7 +202,7 @@ func TestNodeThatForgetsItsPoolIsToldAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.fund("host")
-			m := w.host("host", t.TempDir(), events.NewMemory())
+			m := w.host("host", t.TempDir(), storetest.NewMemory())
 			r := w.request()
 			var all []chan error
 			for i := range uint64(2) {
@@ -240,7 +241,7 @@ func TestPoolThatDropsWhatDoesNotFollowTheMinedNonceLosesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
 	p := newPool(w)
-	m := w.host("host", t.TempDir(), events.NewMemory())
+	m := w.host("host", t.TempDir(), storetest.NewMemory())
 	var calls []events.SlotCall
 	for range 4 {
 		r := w.request()
@@ -269,7 +270,7 @@ func TestEmptyTransactionThatIsStuckIsOfferedForMore(t *testing.T) {
 	p := newPool(w)
 	cfg := w.config("host")
 	cfg.MaxFeeCapWei = 20_000_000_000 // Calls soon reach it; empty transactions have room of their own.
-	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // proving is a host with a filled slot, at the beginning of a period in which it can prove.
@@ -23,7 +24,7 @@ func (w *world) proving() (m *chain.Market, store events.Store, call events.Slot
 	w.t.Helper()
 	w.fund("host")
 	w.mint("host", 10_000_000)
-	store = events.NewMemory()
+	store = storetest.NewMemory()
 	m = w.host("host", w.t.TempDir(), store)
 	call, period = w.duePeriod(m)
 	return m, store, call, period
@@ -210,7 +211,7 @@ func TestSlowFillInFrontOfAProofIsPushedAsHardAsTheProof(t *testing.T) {
 	w.mint("host", 10_000_000)
 	cfg := w.config("host")
 	cfg.StuckBlocks, cfg.FillHold = 1000, 1
-	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +257,7 @@ func TestUrgencyShortensThePatience(t *testing.T) {
 	w.mint("host", 10_000_000)
 	cfg := w.config("host")
 	cfg.StuckBlocks = 1000
-	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +295,7 @@ func TestFillsNeverTakeTheLastPlacesAndProofsGoFirst(t *testing.T) {
 	w.mint("host", 10_000_000)
 	cfg := w.config("host")
 	cfg.MaxInFlight, cfg.FillHold = 4, 1
-	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +342,7 @@ func TestNothingIsSentInFrontOfAProofThatIsAboutToBeDue(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
 	w.mint("host", 10_000_000)
-	m := w.host("host", t.TempDir(), events.NewMemory())
+	m := w.host("host", t.TempDir(), storetest.NewMemory())
 	r := w.request()
 	p := newPool(w)
 	due := w.chain.Head().Time.Add(7 * time.Second)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -72,7 +73,7 @@ func TestHostThatDiesAtAnyPointOfATransactionMakesItOnce(t *testing.T) {
 			w := newWorld(t)
 			w.fund("host")
 			p := newPool(w)
-			dir, store := t.TempDir(), events.NewMemory()
+			dir, store := t.TempDir(), storetest.NewMemory()
 			m := w.host("host", dir, store)
 			call := callFor(w.request(), 0)
 			tc.dies(w, p, func(ctx context.Context) error {
@@ -130,7 +131,7 @@ func TestReceiptThatWasReportedIsTakenBackByADeepReorganisationAndMadeAgain(t *t
 		t.Run(fmt.Sprintf("%d blocks", depth), func(t *testing.T) {
 			w := newWorld(t)
 			w.fund("host")
-			store := events.NewMemory()
+			store := storetest.NewMemory()
 			m := w.host("host", t.TempDir(), store)
 			call := callFor(w.request(), 0)
 			before := w.chain.Head()

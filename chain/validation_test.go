@@ -23,6 +23,7 @@ import (
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 var _ port.Validation = (*chain.Market)(nil)
@@ -85,7 +86,7 @@ func TestMarketObeysThePortOfAValidator(t *testing.T) {
 		w := newWorld(t)
 		r := w.ask(4, 4)
 		careless := w.newHost("careless")
-		dir, store := t.TempDir(), events.NewMemory()
+		dir, store := t.TempDir(), storetest.NewMemory()
 		w.fund("validator")
 		w.mint("validator", 1_000_000)
 		validator := w.host("validator", dir, store)
@@ -242,7 +243,7 @@ func TestManyMissingProofsAreMarkedInOneWindow(t *testing.T) {
 	counted := w.config("validator")
 	counted.Endpoint = counting(t, w.gate.server.URL, &messages)
 	w.fund("validator")
-	validator, err := w.dial(counted, events.NewMemory(), t.TempDir())
+	validator, err := w.dial(counted, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@
 // (how it is encoded). The pure cores, which decide which events follow from
 // which commands, are the packages below this one: sale, capacity, slotqueue,
 // duty, sector and validation. The stores are embedded (the default), esdb (an
-// EventStoreDB) and Memory in this package; all pass the suite in storetest.
+// EventStoreDB) and, for tests, storetest.Memory; all pass the suite in storetest.
 //
 // This package decides nothing: it holds no rule of the market.
 package events

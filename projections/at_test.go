@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
 // TestViewsAreAsTheyWere compares the views as of every position, and as of the time at which
 // that event was written, with the live views of that time.
 func TestViewsAreAsTheyWere(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	clock := time.Unix(1_800_000_000, 0).UTC()
 	store.Clock = func() time.Time { clock = clock.Add(time.Second); return clock }
 	w := history.New(t, store, me)

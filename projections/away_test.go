@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
@@ -358,7 +359,7 @@ func TestACheckpointFitsAStoreWithGapsAndSystemEvents(t *testing.T) {
 }
 
 func TestACheckpointWhoseLastEventIsHiddenIsIgnored(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Stop()

@@ -3,13 +3,13 @@ package projections
 import (
 	"testing"
 
-	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
 // BenchmarkReplay folds 100,000 events of whole lives into all views.
 func BenchmarkReplay(b *testing.B) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(b, store, me)
 	w.Offer(100)
 	head := history.Fill(w, 100_000)
@@ -23,7 +23,7 @@ func BenchmarkReplay(b *testing.B) {
 
 // BenchmarkCheckpoint saves and loads the views of 100,000 events.
 func BenchmarkCheckpoint(b *testing.B) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(b, store, me)
 	w.Offer(100)
 	history.Fill(w, 100_000)

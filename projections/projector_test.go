@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections/internal/history"
 	"github.com/hostnode/hostnode/projections/internal/saved"
@@ -65,7 +66,7 @@ func TestCheckpointsAreSavedWhileReading(t *testing.T) {
 
 // TestAnUnusableCheckpointIsIgnored damages every byte of the file once.
 func TestAnUnusableCheckpointIsIgnored(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(1)
@@ -115,9 +116,9 @@ func TestACheckpointOfAnotherStoreOrScopeIsIgnored(t *testing.T) {
 	if err := open(t, store, Config{Dir: dir}).Close(); err != nil {
 		t.Fatal(err)
 	}
-	short := events.NewMemory()
+	short := storetest.NewMemory()
 	history.New(t, short, me).Start()
-	other := events.NewMemory()
+	other := storetest.NewMemory()
 	long := history.New(t, other, events.Address{0xbb})
 	long.Offer(10)
 	for n := range uint64(10) {
@@ -260,7 +261,7 @@ func TestATimelineTellsTheWholeSale(t *testing.T) {
 }
 
 func TestATransactionMinedAgainCostsWhatItCostThere(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Receipt("fill:1#0")
 	stream := events.TxStream(me)
@@ -278,7 +279,7 @@ func TestATransactionMinedAgainCostsWhatItCostThere(t *testing.T) {
 }
 
 func TestWhatIsOverIsKeptUpToTheLimits(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Offer(2)
 	for n := range uint64(5) {
@@ -306,7 +307,7 @@ func TestWhatIsOverIsKeptUpToTheLimits(t *testing.T) {
 // FuzzCheckpoint reads anything as a checkpoint, also with a right checksum: nothing panics,
 // and an accepted checkpoint is saved again unchanged.
 func FuzzCheckpoint(f *testing.F) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(f, store, me)
 	w.Offer(1)
 	w.Fill(w.Begin(w.Request(1)))

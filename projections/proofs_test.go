@@ -8,11 +8,12 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
 func TestADutyThatLapsesIsCounted(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Offer(1)
 	slot := w.Begin(w.Request(1))
@@ -68,7 +69,7 @@ func TestADutyThatIsOwedAgainIsCountedOnce(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := events.NewMemory()
+			store := storetest.NewMemory()
 			w := history.New(t, store, me)
 			w.Offer(1)
 			slot := w.Begin(w.Request(1))
@@ -98,7 +99,7 @@ func TestADutyThatIsOwedAgainIsCountedOnce(t *testing.T) {
 }
 
 func TestThePeriodsOfASlotAreKeptUpToALimitAndAllCounted(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Offer(1)
 	slot := w.Begin(w.Request(1))

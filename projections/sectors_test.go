@@ -9,6 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
@@ -31,7 +32,7 @@ func someSectors(t history.T, store events.Store) *history.Writer {
 }
 
 func TestSectorsThatNeedSomebodyComeFirst(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	someSectors(t, store)
 	p := built(t, store).Sectors().Providers[0]
 	var order []uint64
@@ -67,7 +68,7 @@ func TestSectorsThatNeedSomebodyComeFirst(t *testing.T) {
 
 // The duration of a step does not include pauses.
 func TestStepsOfASectorAreTimed(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.MustLedger(capacity.SetQuota{At: w.Now, Bytes: 1 << 20})
 	w.BeginSector(1)
@@ -88,7 +89,7 @@ func TestStepsOfASectorAreTimed(t *testing.T) {
 }
 
 func TestSectorsThatAreOverAreForgottenBeyondALimit(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.MustLedger(capacity.SetQuota{At: w.Now, Bytes: 1 << 20})
 	for n := range uint64(4) {
@@ -110,7 +111,7 @@ func TestSectorsThatAreOverAreForgottenBeyondALimit(t *testing.T) {
 }
 
 func TestACheckpointHasAllOfASector(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	someSectors(t, store)
 	v := built(t, store)
 	file := must(encodeCheckpoint(v))
@@ -128,7 +129,7 @@ func TestACheckpointHasAllOfASector(t *testing.T) {
 
 // BenchmarkListSectors shows 10,000 sectors that are hosted.
 func BenchmarkListSectors(b *testing.B) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(b, store, me)
 	w.MustLedger(capacity.SetQuota{At: w.Now, Bytes: 1 << 40})
 	const n = 10_000

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // All pages of a sector together are its stream, each event with the state it led to.
 func TestATimelineOfASectorComesInPages(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := someSectors(t, store)
 	var moments []SectorMoment
 	page := Page{Most: 7}

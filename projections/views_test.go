@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
@@ -31,8 +32,8 @@ func built(t history.T, store events.Store) *Views {
 }
 
 // aDay is a history in which everything that the views show happens.
-func aDay(t testing.TB) (*events.Memory, *history.Writer) {
-	store := events.NewMemory()
+func aDay(t testing.TB) (*storetest.Memory, *history.Writer) {
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(10)
@@ -114,7 +115,7 @@ func TestViewsPrintAsEver(t *testing.T) {
 // For a slot in repair less is taken than the contract holds. The difference is earned with the
 // fill, even if the collateral is lost later, but not if the fill is taken back.
 func TestTheRewardForARepairIsEarnedWithItsFill(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(10)
@@ -150,7 +151,7 @@ func TestTheRewardForARepairIsEarnedWithItsFill(t *testing.T) {
 }
 
 func TestARewardThatWentElsewhereIsShownWithItsRecipient(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(10)

@@ -18,6 +18,7 @@ import (
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // schedule is a scheduler with one hosted slot, and what it told its sale.
@@ -37,7 +38,7 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 		Period: 20 * time.Second, Timeout: 10 * time.Second, Downtime: 64, DowntimeProduct: 67,
 	}}
 	s.deps = depsOf(&shell.Base{
-		RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Store: events.NewMemory(), Codec: catalog.Codec(),
+		RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Store: storetest.NewMemory(), Codec: catalog.Codec(),
 		StoreWatch: shell.NewStoreWatch(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoYield), Yield: shelltest.NoYield,
 	})
 	s.deps.Terms = events.MarketConfig{Proofs: s.cfg}

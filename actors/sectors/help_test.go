@@ -18,6 +18,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections/audit"
 )
 
@@ -33,7 +34,7 @@ var errCrash = errors.New("the host ended here")
 type host struct {
 	t     *testing.T
 	world *world
-	store *events.Memory
+	store *storetest.Memory
 	// change, if set, changes the configuration of each life.
 	change func(*sectors.Deps)
 
@@ -46,7 +47,7 @@ type host struct {
 }
 
 func newHost(t *testing.T) *host {
-	return &host{t: t, world: newWorld(), store: events.NewMemory(), change: func(*sectors.Deps) {}}
+	return &host{t: t, world: newWorld(), store: storetest.NewMemory(), change: func(*sectors.Deps) {}}
 }
 
 // inTime runs a story of a host in fake time.

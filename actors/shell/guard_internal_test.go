@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -91,7 +91,7 @@ func TestWhoAsksAPartThatFailsIsAnswered(t *testing.T) {
 // Stored events are never skipped: if the rules panic on one, the record is broken.
 func TestAFoldThatPanicsIsABrokenRecord(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
-		store := events.NewMemory()
+		store := storetest.NewMemory()
 		first := newCounter(store)
 		tellNumbers(first.run(rt), &answers{}, 2, 4)
 		synctest.Wait()

@@ -10,11 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
 func held() *slowStore {
-	return &slowStore{Store: events.NewMemory(), gate: make(chan func(func() error) error)}
+	return &slowStore{Store: storetest.NewMemory(), gate: make(chan func(func() error) error)}
 }
 
 func sizes(s *slowStore) (n []int) {
@@ -187,7 +188,7 @@ func TestAFailureForGoodRefusesAllThatWasDecided(t *testing.T) {
 
 func TestCommandsAndLooksWaitForTheRecord(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
-		memory, got := events.NewMemory(), &answers{}
+		memory, got := storetest.NewMemory(), &answers{}
 		first := newCounter(memory).run(rt)
 		tellNumbers(first, got, 2)
 		synctest.Wait()
@@ -211,7 +212,7 @@ func TestCommandsAndLooksWaitForTheRecord(t *testing.T) {
 func TestTooManyWaitingCommandsAreRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
 		got := &answers{}
-		j := newCounter(heldStore{events.NewMemory(), make(chan struct{})})
+		j := newCounter(heldStore{storetest.NewMemory(), make(chan struct{})})
 		j.backlog = make([]command[uint64, uint64, messages.CapacityEvent], maxWaiting-1)
 		r := j.run(rt)
 		tellNumbers(r, got, 2, 4)
@@ -224,7 +225,7 @@ func TestTooManyWaitingCommandsAreRefused(t *testing.T) {
 
 func TestARecordThatCannotBeReadIsTold(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
-		memory := events.NewMemory()
+		memory := storetest.NewMemory()
 		if _, err := memory.Append(t.Context(), counted, events.NoStream(), []events.NewEvent{{
 			ID: events.NewEventID(counted, "other", 0), Type: "FromTheFuture", Data: []byte("{}"),
 		}}); err != nil {
@@ -262,7 +263,7 @@ func TestTheEventThatLedToACommandIsNamedAndIsNoPartOfTheIds(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
 		var ids []events.EventID
 		for name, by := range map[string]events.EventID{"": {}, "07000000-0000-0000-0000-000000000000": {7}} {
-			store := &slowStore{Store: events.NewMemory()}
+			store := &slowStore{Store: storetest.NewMemory()}
 			newCounter(store).run(rt).Tell(counterCommand{
 				n: 2, by: by, reply: func(Result[uint64, messages.CapacityEvent]) {},
 			})

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -113,7 +114,7 @@ func (s *brokenReads) ReadStream(
 
 func TestAStreamThatCannotBeReadForNowIsReadAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
-		memory, got := events.NewMemory(), &answers{}
+		memory, got := storetest.NewMemory(), &answers{}
 		tellNumbers(newCounter(memory).run(rt), got, 2)
 		synctest.Wait()
 		j := newCounter(&brokenReads{memory, 3})

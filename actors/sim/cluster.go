@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // This file simulates an event store of three nodes that now and then do not agree, as seen
@@ -45,10 +46,10 @@ const (
 
 // cluster is the store of a host. Its state changes between steps; appends come one at a time.
 type cluster struct {
-	*events.Memory // what is committed
-	rng            *rand.Rand
-	plant          Plant
-	world          *world
+	*storetest.Memory // what is committed
+	rng               *rand.Rand
+	plant             Plant
+	world             *world
 
 	mu      sync.Mutex
 	failure string // empty: none

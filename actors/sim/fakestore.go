@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // hostStore is the store as the host sees it. While it is away, reads fail at once, and appends
@@ -15,7 +16,7 @@ type hostStore struct {
 	parks bool
 	// committed is what the store holds, to check whether it keeps its promises. mine is what
 	// this process tried to write: a restarted actor may meet its predecessor's last append.
-	committed *events.Memory
+	committed *storetest.Memory
 	mine      *writtenIDs
 	panics    bool
 }

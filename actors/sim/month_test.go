@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 var (
@@ -43,7 +44,7 @@ const (
 // member is one host of many.
 type member struct {
 	*world
-	store *events.Memory
+	store *storetest.Memory
 	host  *actors.Host
 	end   context.CancelFunc
 	back  int            // the tick at which it is started again
@@ -102,7 +103,7 @@ func newMonth(t *testing.T, seed uint64, hosts int, cores actors.Cores) *month {
 	for n := range hosts {
 		h := &member{
 			cores: cores,
-			world: worldOn(m.chain, &bus{open: true}, events.Address{0xaa, byte(n + 1)}), store: events.NewMemory(),
+			world: worldOn(m.chain, &bus{open: true}, events.Address{0xaa, byte(n + 1)}), store: storetest.NewMemory(),
 		}
 		m.chain.tip().state.mint(h.me, events.NewAmount(monthCoins))
 		m.members = append(m.members, h)

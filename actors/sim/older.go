@@ -10,6 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/witness"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -77,7 +78,7 @@ func (s *simulator) goBack(ctx context.Context) {
 	head, _ := s.store.Head(ctx) // It returns no errors.
 	n := 1 + s.nodes.IntN(int(head))
 	s.trouble(olderRecord, "world", "the record goes back to %d of %d events", n, head)
-	restored, has, offered := events.NewMemory(), map[string]uint64{}, false
+	restored, has, offered := storetest.NewMemory(), map[string]uint64{}, false
 	for e, err := range s.store.ReadAll(ctx, 0, n) {
 		if err == nil {
 			_, err = restored.Append(ctx, e.Stream, events.Any(), []events.NewEvent{{

@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/validation"
 )
 
@@ -34,7 +35,7 @@ type simulator struct {
 	panics  *panics
 	bus     *bus
 	world   *world
-	store   *events.Memory
+	store   *storetest.Memory
 	// cluster is the store as the host reaches it.
 	cluster *cluster
 	audit   *audit
@@ -147,7 +148,7 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		if sc.Policy.WalletDays > 0 {
 			s.world.purse = events.Balance{Wei: events.NewAmount(sc.Policy.Wei), ProofWei: events.NewAmount(1)}
 		}
-		s.newRecord(events.NewMemory(), events.NewAmount(sc.Tokens))
+		s.newRecord(storetest.NewMemory(), events.NewAmount(sc.Tokens))
 		ctx, cancel := context.WithCancel(t.Context())
 		problem := s.run(ctx)
 		cancel()
@@ -170,7 +171,7 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 }
 
 // newRecord begins a record; tokens is what the account must account for.
-func (s *simulator) newRecord(store *events.Memory, tokens events.Amount) {
+func (s *simulator) newRecord(store *storetest.Memory, tokens events.Amount) {
 	s.store = store
 	s.cluster = &cluster{Memory: store, rng: s.nodes, plant: s.Plant, world: s.world}
 	s.world.told = map[string]uint64{}

@@ -9,6 +9,7 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // crowd is how many parked calls slow down the blocks: only one call is answered per step, and
@@ -138,7 +139,7 @@ func (s *simulator) forget(ctx context.Context) {
 	s.world.repo = map[events.SlotID]*stored{}
 	here, full := s.world.ours()
 	s.world.mu.Unlock()
-	s.newRecord(events.NewMemory(), here.Add(full))
+	s.newRecord(storetest.NewMemory(), here.Add(full))
 	s.start(ctx)
 }
 

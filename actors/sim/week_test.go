@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 var weekDays = flag.Float64("week-days", 0.1, "how many days of chain time TestManySlotsOfOneHost lasts; a week is 7")
@@ -27,7 +28,7 @@ func TestManySlotsOfOneHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMarket(t, rand.New(rand.NewPCG(*first, 3)))
 		h := &member{
-			world: worldOn(m.chain, &bus{open: true}, events.Address{0xaa, 1}), store: events.NewMemory(),
+			world: worldOn(m.chain, &bus{open: true}, events.Address{0xaa, 1}), store: storetest.NewMemory(),
 			room: weekRequests * weekSlots, most: weekSlots,
 		}
 		m.chain.tip().state.mint(h.me, events.NewAmount(monthCoins))

@@ -23,6 +23,7 @@ import (
 	"github.com/hostnode/hostnode/chain/provider"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 var _ port.ProviderChain = (*provider.Chain)(nil)
@@ -174,7 +175,7 @@ func (w *world) newProvider(name string) *provider.Chain {
 	w.t.Helper()
 	w.fund(name)
 	w.mint(name, 10_000_000)
-	p, _ := w.provider(name, w.t.TempDir(), events.NewMemory())
+	p, _ := w.provider(name, w.t.TempDir(), storetest.NewMemory())
 	return p
 }
 

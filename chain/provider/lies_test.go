@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/chain/provider"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // until repeats a call while its error is temporary.
@@ -55,7 +56,7 @@ func TestALieIsFoundOutAndTheSectorIsSealedAtAnHonestEndpoint(t *testing.T) {
 				defer mu.Unlock()
 				found = append(found, e)
 			}
-			m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+			m, err := chain.Dial(t.Context(), cfg, storetest.NewMemory(), t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +69,7 @@ func TestALieIsFoundOutAndTheSectorIsSealedAtAnHonestEndpoint(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			honest, _ := w.provider("observer", t.TempDir(), events.NewMemory())
+			honest, _ := w.provider("observer", t.TempDir(), storetest.NewMemory())
 			s := &sealing{world: w, p: p, data: porttest.NewSectorData(t)}
 			type ticket struct {
 				value events.Hash

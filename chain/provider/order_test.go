@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/tx"
-	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // An account sends its transactions one after the other. Of those that wait, proofs for the marketplace go first, then
@@ -22,7 +22,7 @@ func TestProofsForTheMarketGoBeforeAllOfSectors(t *testing.T) {
 	w.fund("host")
 	config := w.config("host")
 	config.MaxInFlight = 1
-	m, err := chain.Dial(t.Context(), config, events.NewMemory(), t.TempDir())
+	m, err := chain.Dial(t.Context(), config, storetest.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hostnode/hostnode/chain/provider"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/prover/commd"
 )
 
@@ -203,7 +204,7 @@ func TestARestartedHostFindsWhatItSent(t *testing.T) {
 	w := newWorld(t)
 	w.fund("provider")
 	w.mint("provider", 10_000_000)
-	dir, store := t.TempDir(), events.NewMemory()
+	dir, store := t.TempDir(), storetest.NewMemory()
 	p, m := w.provider("provider", dir, store)
 	s := &sealing{world: w, p: p, data: porttest.NewSectorData(t)}
 	s.draws(3)
@@ -226,7 +227,7 @@ func TestARestartedHostFindsWhatItSent(t *testing.T) {
 func TestWithoutTokensNothingIsSent(t *testing.T) {
 	w := newWorld(t)
 	w.fund("provider")
-	p, _ := w.provider("provider", t.TempDir(), events.NewMemory())
+	p, _ := w.provider("provider", t.TempDir(), storetest.NewMemory())
 	s := &sealing{world: w, p: p, data: porttest.NewSectorData(t)}
 	s.draws(3)
 	err := s.tries(func(ctx context.Context) (events.Receipt, error) { return s.p.PreCommit(ctx, s.call) })
@@ -238,7 +239,7 @@ func TestWithoutTokensNothingIsSent(t *testing.T) {
 func TestAnAddressWithoutAContractOfSectorsIsNamed(t *testing.T) {
 	w := newWorld(t)
 	w.fund("provider")
-	_, m := w.provider("provider", t.TempDir(), events.NewMemory())
+	_, m := w.provider("provider", t.TempDir(), storetest.NewMemory())
 	for name, at := range map[string]events.Address{
 		"an account": w.account("friend"), "another contract": w.at.Marketplace,
 	} {
@@ -258,7 +259,7 @@ func TestAnAccountWithSectorsIsInUse(t *testing.T) {
 	dial := func(change func(*chain.Config)) error {
 		config := s.config("provider")
 		change(&config)
-		m, err := chain.Dial(t.Context(), config, events.NewMemory(), t.TempDir())
+		m, err := chain.Dial(t.Context(), config, storetest.NewMemory(), t.TempDir())
 		if err == nil {
 			err = m.Close()
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -90,7 +91,7 @@ func TestWhatIsCopiedAlreadyIsPassedOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := events.NewMemory()
+				store := storetest.NewMemory()
 				copierOn(t, store, tc.there)
 				synctest.Wait()
 				c := copierOn(t, store, tc.pending)
@@ -116,7 +117,7 @@ func TestWhatIsNotOursInTheStreamIsAnotherOwner(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := events.NewMemory()
+				store := storetest.NewMemory()
 				copierOn(t, store, tc.there)
 				synctest.Wait()
 				c := copierOn(t, store, tc.pending)
@@ -131,7 +132,7 @@ func TestWhatIsNotOursInTheStreamIsAnotherOwner(t *testing.T) {
 
 func TestRecordsThatComeWhileTheAnswersAreLostAreAppendedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := events.NewMemory()
+		memory := storetest.NewMemory()
 		var loses atomic.Bool
 		loses.Store(true)
 		store := wanting{memory, func(_ []events.NewEvent, commit func() error) error {
@@ -167,7 +168,7 @@ func TestTheStreamIsCompleteWithinFiveSecondsAfterTheStoreIsBack(t *testing.T) {
 	for _, outage := range []time.Duration{time.Second, 31 * time.Second, 97 * time.Second, time.Hour + 700*time.Millisecond} {
 		t.Run(outage.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				memory := events.NewMemory()
+				memory := storetest.NewMemory()
 				var away atomic.Bool
 				away.Store(true)
 				c := copierOn(t, wanting{memory, func(_ []events.NewEvent, commit func() error) error {
@@ -195,7 +196,7 @@ func TestAnAppendOfUnknownOutcomeIsRepeatedUnchanged(t *testing.T) {
 	for _, truncates := range []bool{false, true} {
 		t.Run(fmt.Sprintf("truncates=%t", truncates), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				memory := events.NewMemory()
+				memory := storetest.NewMemory()
 				var healed, changed atomic.Bool
 				var kept []events.NewEvent
 				store := wanting{memory, func(batch []events.NewEvent, commit func() error) error {
@@ -244,7 +245,7 @@ func TestAnAppendOfUnknownOutcomeIsRepeatedUnchanged(t *testing.T) {
 // known any more what was appended together.
 func TestARevisionBeyondWithNothingToReadIsNotCommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := events.NewMemory()
+		memory := storetest.NewMemory()
 		var healed atomic.Bool
 		store := wanting{memory, func(_ []events.NewEvent, commit func() error) error {
 			if healed.Load() {
@@ -268,7 +269,7 @@ func TestARevisionBeyondWithNothingToReadIsNotCommitted(t *testing.T) {
 
 func TestAnEndCopiesWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := events.NewMemory()
+		memory := storetest.NewMemory()
 		store := wanting{memory, func(_ []events.NewEvent, commit func() error) error {
 			time.Sleep(copyAtEnd / 4) // The store takes its time.
 			return commit()
@@ -283,7 +284,7 @@ func TestAnEndCopiesWhatWaits(t *testing.T) {
 
 func TestAnEndDoesNotWaitLongForAStoreThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := wanting{events.NewMemory(), func([]events.NewEvent, func() error) error { return events.ErrAway }}
+		store := wanting{storetest.NewMemory(), func([]events.NewEvent, func() error) error { return events.ErrAway }}
 		c := copierOn(t, store, entriesOf(0, "a"))
 		began := time.Now()
 		c.close()
@@ -301,7 +302,7 @@ func TestBatchesOfTheCopierAreBelowWhatEveryStoreTakes(t *testing.T) {
 			e.Reason = strings.Repeat("x", 10_000)
 			entries = append(entries, entry{Revision: i, Event: e})
 		}
-		store := wanting{events.NewMemory(), func(batch []events.NewEvent, commit func() error) error {
+		store := wanting{storetest.NewMemory(), func(batch []events.NewEvent, commit func() error) error {
 			bytes := 0
 			for _, e := range batch {
 				bytes += e.Size()
@@ -321,7 +322,7 @@ func TestBatchesOfTheCopierAreBelowWhatEveryStoreTakes(t *testing.T) {
 
 func TestAStreamThatLagsTooFarTakesNoNewIntents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := wanting{events.NewMemory(), func([]events.NewEvent, func() error) error { return events.ErrAway }}
+		store := wanting{storetest.NewMemory(), func([]events.NewEvent, func() error) error { return events.ErrAway }}
 		many := make([]entry, maxUncopied-1)
 		for i := range many {
 			many[i] = entriesOf(uint64(i), "a")[0]
@@ -357,7 +358,7 @@ func TestTheStartComparesOutboxAndStream(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := events.NewMemory()
+				store := storetest.NewMemory()
 				copierOn(t, store, tc.stream)
 				synctest.Wait()
 				next := uint64(0)

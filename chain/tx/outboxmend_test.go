@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // writtenBox is a file with events of these keys, and the offsets of its frames.
@@ -79,7 +80,7 @@ func TestDamagedOutboxIsMendedFromTheRecordAndFromWhatIsLegible(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path, raw, frames := writtenBox(t, dir, written...)
-			store := events.NewMemory()
+			store := storetest.NewMemory()
 			_, entries := openBox(t, path)
 			c2 := &copier{stream: owner().Stream, codec: events.NewCodec(events.TxTable())}
 			for _, r := range entries[:c.recorded] {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -101,7 +102,7 @@ func short(r entry) string {
 // TestAStreamThatIsShortIsWaitedFor: transactions go on, because the outbox has their events.
 func TestAStreamThatIsShortIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := events.NewMemory()
+		store := storetest.NewMemory()
 		copierOn(t, store, entriesOf(0, "a"))
 		synctest.Wait()
 		c := copierOn(t, store, entriesOf(2, "c"))

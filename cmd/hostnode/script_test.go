@@ -21,6 +21,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -168,7 +169,7 @@ func eventServer(ts *testscript.TestScript, _ bool, args []string) {
 	case len(args) != 1:
 		ts.Fatalf("usage: eventserver NAME [auditor]")
 	}
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	server, err := eventserver.Start(store, eventserver.Options{
 		Listen: []string{"127.0.0.1:0"}, Anonymous: role,
 	}, logrus.NewEntry(logrus.New()))

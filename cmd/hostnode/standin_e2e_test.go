@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/demo"
-	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb/standin"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // sellOverACluster runs the demonstration over a cluster with faults: the host must not end,
@@ -33,7 +33,7 @@ func sellOverACluster(t *testing.T, c *standin.Cluster, kill func(line int) bool
 
 // A node that takes no appends for 6 of every 25 s, and serves everything else.
 func TestCISaleOverAStoreThatIsOftenNotReadyIsPaid(t *testing.T) {
-	c := standin.New(t, events.NewMemory(), 3)
+	c := standin.New(t, storetest.NewMemory(), 3)
 	begin := time.Now()
 	c.Decide(func(string) standin.Fate {
 		if time.Since(begin)%(25*time.Second) < 6*time.Second {
@@ -47,7 +47,7 @@ func TestCISaleOverAStoreThatIsOftenNotReadyIsPaid(t *testing.T) {
 // A leader is cut off again and again: it keeps the appends that it gets, acknowledges none,
 // and later commits them, or truncates them when the others have elected a leader.
 func TestSaleOverALeaderThatIsCutOffIsPaid(t *testing.T) {
-	c := standin.New(t, events.NewMemory(), 3)
+	c := standin.New(t, storetest.NewMemory(), 3)
 	const every, election = 15, 3 * time.Second
 	var mu sync.Mutex
 	appends := 0
@@ -67,7 +67,7 @@ func TestSaleOverALeaderThatIsCutOffIsPaid(t *testing.T) {
 
 // In addition the host is killed, and any answer may be lost.
 func TestSaleOverAClusterOfAllMoodsIsPaid(t *testing.T) {
-	c := standin.New(t, events.NewMemory(), 3)
+	c := standin.New(t, storetest.NewMemory(), 3)
 	r := chance(t)
 	var mu sync.Mutex
 	c.Decide(func(string) standin.Fate {

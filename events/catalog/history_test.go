@@ -17,6 +17,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections/audit"
 )
 
@@ -55,7 +56,7 @@ func replayed(t *testing.T, file string) events.Store {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, events.MaxEventBytes)
 	for lines.Scan() {

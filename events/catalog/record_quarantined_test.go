@@ -16,13 +16,14 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // quarantined is the record of a host whose queue cannot judge an offer, until an operator
 // has it tried again.
 func quarantined(t *testing.T) (list []events.Recorded) {
 	t.Helper()
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	synctest.Test(t, func(t *testing.T) {
 		var broken atomic.Bool
 		broken.Store(true)

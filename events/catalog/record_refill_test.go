@@ -14,13 +14,14 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // refilled is the record of a host whose slot the contract takes, and that fills it
 // again with the data that is still there; it says now and then that it lives.
 func refilled(t *testing.T) (list []events.Recorded) {
 	t.Helper()
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	synctest.Test(t, func(t *testing.T) {
 		world := sim.NewWorld(events.NewAmount(1 << 40))
 		log := logrus.New()

@@ -20,6 +20,7 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections/audit"
 )
@@ -194,7 +195,7 @@ func withoutSnapshots(all []events.Recorded) (list []events.Recorded) {
 
 func clean(t *testing.T, list []events.Recorded) bool {
 	t.Helper()
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	for _, e := range list {
 		_, err := store.Append(t.Context(), e.Stream, events.ExpectNext(e.Revision), []events.NewEvent{{
 			ID: e.ID, Type: e.Type, Data: e.Data, Meta: e.Meta, Foreign: e.Foreign,
@@ -313,7 +314,7 @@ type said struct {
 // written is a record of these events.
 func written(t *testing.T, all []said) []events.Recorded {
 	t.Helper()
-	codec, store := catalog.Codec(), events.NewMemory()
+	codec, store := catalog.Codec(), storetest.NewMemory()
 	count, decision := map[string]uint64{}, map[string]uint64{}
 	for _, e := range all {
 		name, version, data, err := codec.Encode(e.message)

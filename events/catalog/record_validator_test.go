@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/validation"
 )
 
@@ -41,7 +42,7 @@ func (o overtaken) MarkMissing(
 // miss their proofs, and another validator is faster once.
 func validated(t *testing.T) (list []events.Recorded) {
 	t.Helper()
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	synctest.Test(t, func(t *testing.T) {
 		world := sim.NewWorld(events.NewAmount(1 << 40))
 		ports := world.Ports(store)

@@ -15,13 +15,14 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/witness"
 )
 
 // wentBack is the record of a host that began on a copy from before it had an offer.
 func wentBack(t *testing.T) (list []events.Recorded) {
 	t.Helper()
-	store, path := events.NewMemory(), filepath.Join(t.TempDir(), "acknowledged")
+	store, path := storetest.NewMemory(), filepath.Join(t.TempDir(), "acknowledged")
 	synctest.Test(t, func(t *testing.T) {
 		world := sim.NewWorld(events.NewAmount(1 << 40))
 		log := logrus.New()
@@ -79,9 +80,9 @@ func wentBack(t *testing.T) (list []events.Recorded) {
 }
 
 // before is a copy of a store up to the first event of a type.
-func before(t *testing.T, store *events.Memory, kind string) *events.Memory {
+func before(t *testing.T, store *storetest.Memory, kind string) *storetest.Memory {
 	t.Helper()
-	older := events.NewMemory()
+	older := storetest.NewMemory()
 	for e, err := range store.ReadAll(t.Context(), 0, 0) {
 		if err != nil {
 			t.Fatal(err)

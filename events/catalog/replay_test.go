@@ -10,6 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -80,7 +81,7 @@ func fold(tb testing.TB, store events.Store, codec *events.Codec, stream string)
 }
 
 func TestAReplayedSaleHasItsProofs(t *testing.T) {
-	store, codec := events.NewMemory(), catalog.Codec()
+	store, codec := storetest.NewMemory(), catalog.Codec()
 	stream := fill(t, store, codec, 1)[0]
 	s, n := fold(t, store, codec, stream)
 	if n != 100 || s.Phase != sale.Proving || s.Submitted != 46 || len(s.Duties) != 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // smallCache keeps the many stores of the tests small.
@@ -197,9 +198,9 @@ func missing(ctx context.Context, s *Store, acks map[events.Position]place) (str
 }
 
 // unlikeMemory compares what can be read of every stream, virtual ones and
-// metadata included, with what events.Memory shows of the same log.
+// metadata included, with what storetest.Memory shows of the same log.
 func unlikeMemory(ctx context.Context, s *Store) (string, error) {
-	memory := events.NewMemory()
+	memory := storetest.NewMemory()
 	streams := map[string]bool{}
 	for r, err := range s.ReadAll(ctx, 0, 0) {
 		if err != nil {

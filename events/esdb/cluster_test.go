@@ -21,6 +21,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // follower is a node of a cluster: it answers reads with an empty log, and refers whoever wants
@@ -169,7 +170,7 @@ func TestWhoMeetsAFollowerGoesToTheLeader(t *testing.T) {
 	for _, batch := range []bool{true, false} {
 		for _, silent := range []bool{true, false} {
 			t.Run(fmt.Sprintf("batch=%v silent=%v", batch, silent), func(t *testing.T) {
-				behind := events.NewMemory()
+				behind := storetest.NewMemory()
 				f := &follower{leader: serveStore(t, behind), silent: silent, batch: batch}
 				startFollower(t, f)
 				f.gossiping(t)
@@ -203,7 +204,7 @@ func TestWhoMeetsAFollowerGoesToTheLeader(t *testing.T) {
 }
 
 func TestGossipLeadsToThePreferredNode(t *testing.T) {
-	behind := events.NewMemory()
+	behind := storetest.NewMemory()
 	f := &follower{leader: serveStore(t, behind), batch: true}
 	startFollower(t, f)
 	f.gossiping(t)
@@ -232,7 +233,7 @@ func TestGossipLeadsToThePreferredNode(t *testing.T) {
 }
 
 func TestASubscriptionMovesToTheLeader(t *testing.T) {
-	behind := events.NewMemory()
+	behind := storetest.NewMemory()
 	f := &follower{leader: serveStore(t, behind), batch: true}
 	startFollower(t, f)
 	f.gossiping(t)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -68,7 +69,7 @@ func (k *killable) kill() {
 
 // bench is a store with a fault between it and its server.
 type bench struct {
-	behind *events.Memory
+	behind *storetest.Memory
 	server *killable
 	proxy  *proxy
 	store  *esdb.Store
@@ -79,7 +80,7 @@ type bench struct {
 
 func newBench(t *testing.T, change func(*esdb.Config)) *bench {
 	t.Helper()
-	b := &bench{behind: events.NewMemory(), harmed: make(chan struct{})}
+	b := &bench{behind: storetest.NewMemory(), harmed: make(chan struct{})}
 	t.Cleanup(func() { b.behind.Close() })
 	var address string
 	b.server, address = start(t, b.behind)

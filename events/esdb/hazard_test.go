@@ -6,10 +6,11 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 func TestMetadataThatWouldStopAServersProjectionsIsNotSentToIt(t *testing.T) {
-	s := open(t, esdb.Config{URL: plain(serveStore(t, events.NewMemory()))})
+	s := open(t, esdb.Config{URL: plain(serveStore(t, storetest.NewMemory()))})
 	defer s.Close()
 	for text, refused := range map[string]bool{
 		`{`: true, `{"a":1`: true, ` {"a":`: true, `{"$correlationId":{}}`: true, `{"$correlationId":["x"]}`: true,

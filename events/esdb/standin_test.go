@@ -89,7 +89,7 @@ func TestARefusedAppendIsNeverAWrittenOne(t *testing.T) {
 		"the leader is killed, and another one": func(c *standin.Cluster) { c.Kill(0); c.Elect(false); c.Start(0) },
 	} {
 		bothWays(t, name, func(t *testing.T, noBatch bool) {
-			behind := events.NewMemory()
+			behind := storetest.NewMemory()
 			c := standin.New(t, behind, 3)
 			cfg := impatient(c.URL())
 			cfg.NoBatch = noBatch
@@ -141,7 +141,7 @@ func always(fate standin.Fate) func(string) standin.Fate {
 func TestWhatIsNotCommittedYetIsNotLost(t *testing.T) {
 	for _, commit := range []bool{true, false} {
 		bothWays(t, fmt.Sprintf("commit=%t", commit), func(t *testing.T, noBatch bool) {
-			behind := events.NewMemory()
+			behind := storetest.NewMemory()
 			c := standin.New(t, behind, 1)
 			cfg := impatient(c.URL())
 			cfg.Patience, cfg.NoBatch = cfg.CallTimeout, noBatch
@@ -180,7 +180,7 @@ func TestWhatIsNotCommittedYetIsNotLost(t *testing.T) {
 
 // TestWhatAStreamHidesIsNoUncommittedEvent: the refusal stands although nothing can be read.
 func TestWhatAStreamHidesIsNoUncommittedEvent(t *testing.T) {
-	behind := events.NewMemory()
+	behind := storetest.NewMemory()
 	s := open(t, eager(standin.New(t, behind, 1).URL()))
 	defer s.Close()
 	for n := range 3 {
@@ -207,7 +207,7 @@ func TestWhatAStreamHidesIsNoUncommittedEvent(t *testing.T) {
 
 // TestOnlyTheLeaderIsRead has a follower that stands still, and is asked first.
 func TestOnlyTheLeaderIsRead(t *testing.T) {
-	behind := events.NewMemory()
+	behind := storetest.NewMemory()
 	c := standin.New(t, behind, 2)
 	c.StandStill(0)
 	c.Lead(1)
@@ -232,7 +232,7 @@ func TestAppendsOfEveryFate(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			const writers, each = 4, 25
-			behind := events.NewMemory()
+			behind := storetest.NewMemory()
 			c := standin.New(t, behind, 3)
 			var mu sync.Mutex
 			chance := rand.New(rand.NewPCG(seed, 0))
@@ -280,7 +280,7 @@ const notReadyEvery = 40
 // because each refusal costs a connection.
 func TestStoreOverAClusterThatIsOftenNotReady(t *testing.T) {
 	storetest.RunRemote(t, func(t *testing.T) events.Store {
-		c := standin.New(t, events.NewMemory(), 3)
+		c := standin.New(t, storetest.NewMemory(), 3)
 		var n atomic.Int32
 		c.Decide(func(string) standin.Fate {
 			if n.Add(1)%notReadyEvery == 0 {

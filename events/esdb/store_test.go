@@ -88,13 +88,13 @@ func open(t testing.TB, cfg esdb.Config) *esdb.Store {
 
 func TestStoreOverTheWireToMemory(t *testing.T) {
 	storetest.RunRemote(t, func(t *testing.T) events.Store {
-		return open(t, esdb.Config{URL: plain(serveStore(t, events.NewMemory()))})
+		return open(t, esdb.Config{URL: plain(serveStore(t, storetest.NewMemory()))})
 	}, storetest.Options{})
 }
 
 func TestStoreOverTheWireWithoutBatchAppend(t *testing.T) {
 	storetest.RunRemote(t, func(t *testing.T) events.Store {
-		return open(t, esdb.Config{URL: plain(serveStore(t, events.NewMemory())), NoBatch: true})
+		return open(t, esdb.Config{URL: plain(serveStore(t, storetest.NewMemory())), NoBatch: true})
 	}, storetest.Options{})
 }
 
@@ -111,7 +111,7 @@ func TestStoreOverTheWireToTheEmbeddedStore(t *testing.T) {
 // TestStoreOverAServerThatOthersUse runs the suite as against a real server, where there are
 // other events and every test begins where the last one ended.
 func TestStoreOverAServerThatOthersUse(t *testing.T) {
-	behind := events.NewMemory()
+	behind := storetest.NewMemory()
 	for n := range 3 {
 		if _, err := behind.Append(t.Context(), "others-1", events.Any(), oneEvent(n)); err != nil {
 			t.Fatal(err)

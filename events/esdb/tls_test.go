@@ -25,6 +25,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -194,7 +195,7 @@ func TestTLSWithAnAuthorityOfOurOwn(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			behind := events.NewMemory()
+			behind := storetest.NewMemory()
 			defer behind.Close()
 			cfg := wire.Config{Store: behind, Users: user(t, operator, wire.RoleOperator)}
 			if !c.plain {
@@ -239,7 +240,7 @@ func TestTLSWithAnAuthorityOfOurOwn(t *testing.T) {
 func TestAnAuditorReadsAndDoesNotWrite(t *testing.T) {
 	a := newAuthority(t)
 	cert, _, _ := a.sign("127.0.0.1", time.Now().Add(time.Hour))
-	behind := events.NewMemory()
+	behind := storetest.NewMemory()
 	defer behind.Close()
 	if _, err := behind.Append(t.Context(), "a-1", events.NoStream(), oneEvent(1)); err != nil {
 		t.Fatal(err)
@@ -280,7 +281,7 @@ func TestAnAuditorReadsAndDoesNotWrite(t *testing.T) {
 func TestAPasswordThatWasChangedIsReadAgain(t *testing.T) {
 	a := newAuthority(t)
 	cert, _, _ := a.sign("127.0.0.1", time.Now().Add(time.Hour))
-	behind := events.NewMemory()
+	behind := storetest.NewMemory()
 	defer behind.Close()
 	secured := func(name string) string {
 		return serve(t, wire.Config{
@@ -326,7 +327,7 @@ func TestAPasswordThatWasChangedIsReadAgain(t *testing.T) {
 func TestAServerThatWantsTLSIsNamedWhenSpokenToWithout(t *testing.T) {
 	a := newAuthority(t)
 	cert, _, _ := a.sign("127.0.0.1", time.Now().Add(time.Hour))
-	behind := events.NewMemory()
+	behind := storetest.NewMemory()
 	defer behind.Close()
 	server := serve(t, wire.Config{
 		Store: behind, Anonymous: wire.RoleAdmin,
@@ -355,7 +356,7 @@ func TestAnAddressThatTakesConnectionsAndSaysNothingIsNamed(t *testing.T) {
 }
 
 func TestAHostsOwnRecordIsRefusedWithoutAdviceOnRights(t *testing.T) {
-	behind := events.NewMemory()
+	behind := storetest.NewMemory()
 	defer behind.Close()
 	s := open(t, esdb.Config{URL: plain(serve(t, wire.Config{
 		Store: behind, Anonymous: wire.RoleAdmin, Guarded: []string{"host"},

@@ -10,12 +10,13 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/snapshot"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // copied is the store again, with one event of the snapshots changed.
 func copied(t testing.TB, from events.Store, change func(n int, data []byte) []byte) events.Store {
 	t.Helper()
-	to := events.NewMemory()
+	to := storetest.NewMemory()
 	n := 0
 	for r, err := range from.ReadAll(t.Context(), 0, 0) {
 		if err != nil {
@@ -38,7 +39,7 @@ func copied(t testing.TB, from events.Store, change func(n int, data []byte) []b
 // Whatever bytes of a snapshot are damaged, whatever part is lost: what is
 // loaded is one of the states that were saved, under its own last event.
 func TestDamageNeverChangesWhatIsLoaded(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	at := fill(t, store, 10)
 	saved := map[snapshot.Event][][]byte{at(3): state(3, 3, 40), at(8): state(8, 4, 40)}
 	save(t, store, at(3), saved[at(3)])
@@ -71,7 +72,7 @@ func TestDamageNeverChangesWhatIsLoaded(t *testing.T) {
 }
 
 func TestAStoreThatDoesNotAnswerIsNoMissingSnapshot(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	at := fill(t, store, 10)
 	save(t, store, at(3), state(3, 1, 4))
 	if err := store.Close(); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/snapshot"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -110,7 +111,7 @@ func TestASnapshotIsReadAsItWasWritten(t *testing.T) {
 		{5, events.MaxPieceBytes, 5},
 		{90, events.MaxPieceBytes / 16, 5},
 	} {
-		store := &appends{Store: events.NewMemory()}
+		store := &appends{Store: storetest.NewMemory()}
 		at := fill(t, store, 10)
 		want := state(1, tc.pieces, tc.size)
 		if before := save(t, store, at(7), want); before != nil {
@@ -136,7 +137,7 @@ func TestASnapshotIsReadAsItWasWritten(t *testing.T) {
 }
 
 func TestTheTwoNewestSnapshotsCanBeReadAndOlderOnesVanish(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	at := fill(t, store, 50)
 	var before *snapshot.Event
 	for i := range 12 { // They grow and shrink.
@@ -178,7 +179,7 @@ func TestTheTwoNewestSnapshotsCanBeReadAndOlderOnesVanish(t *testing.T) {
 
 func TestAnUnfinishedSnapshotLeavesTheOneBeforeItReadable(t *testing.T) {
 	for most := range 6 {
-		store := &appends{Store: events.NewMemory()}
+		store := &appends{Store: storetest.NewMemory()}
 		at := fill(t, store, 20)
 		save(t, store, at(1), state(1, 4, events.MaxPieceBytes))
 		save(t, store, at(2), state(2, 1, 5))
@@ -212,7 +213,7 @@ func TestAnUnfinishedSnapshotLeavesTheOneBeforeItReadable(t *testing.T) {
 }
 
 func TestWhatDoesNotFitIsIgnoredWithItsReason(t *testing.T) {
-	empty := events.NewMemory()
+	empty := storetest.NewMemory()
 	at := fill(t, empty, 10)
 	other := at(5)
 	other.ID[0]++
@@ -238,7 +239,7 @@ func TestWhatDoesNotFitIsIgnoredWithItsReason(t *testing.T) {
 		"at another position":            {moved, log, snapshot.ErrOtherRecord},
 		"of a stream that is unknown":    {snapshot.Event{Stream: "sale-1", ID: other.ID, Position: 6}, log, snapshot.ErrOtherRecord},
 	} {
-		here := events.NewMemory()
+		here := storetest.NewMemory()
 		fill(t, here, 10)
 		save(t, here, tc.last, state(1, 2, 5))
 		tc.reader.Store = here
@@ -274,7 +275,7 @@ func (s unplaced) ReadStream(
 }
 
 func TestWhereAStoreDoesNotSayThePositionTheIDMustDo(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	last := fill(t, store, 10)(5)
 	last.Position = 6
 	save(t, store, last, state(1, 1, 5))
@@ -293,7 +294,7 @@ func TestForeignEventsInTheStreamAreIgnored(t *testing.T) {
 		{Type: "SnapshotPart", Data: []byte(`x`)},
 		{Type: "SnapshotPart", Data: []byte(`{"part":1,"parts":1}`)},
 	} {
-		store := events.NewMemory()
+		store := storetest.NewMemory()
 		at := fill(t, store, 10)
 		save(t, store, at(5), state(1, 1, 5))
 		save(t, store, at(6), state(2, 1, 5))
@@ -311,7 +312,7 @@ func TestForeignEventsInTheStreamAreIgnored(t *testing.T) {
 }
 
 func TestASnapshotWithoutPiecesIsAMistake(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	at := fill(t, store, 1)
 	_, err := writer(store).Save(t.Context(), snapshot.Snapshot{Schema: schema, Last: at(0)}, events.Unix(1))
 	if !errors.Is(err, events.ErrMalformed) {

@@ -8,10 +8,11 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/snapshot"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 func TestOnlyAStreamThatNoAuditRestsOnIsTruncated(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	me := events.Address{1}
 	audited := []string{
 		events.HostStream(me), events.MarketStream(1, me), events.CapacityStream(me), events.TxStream(me),
@@ -40,7 +41,7 @@ func revisions(t *testing.T, tail iter.Seq2[events.Recorded, error]) (list []uin
 }
 
 func TestTruncatingHidesAndNeverShowsAgain(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	fill(t, store, 10)
 	acl := events.StreamMetadata{ACL: &events.ACL{Read: []string{"auditor"}}}
 	_, err := store.Append(t.Context(), events.MetadataStream(queue), events.NoStream(), []events.NewEvent{{
@@ -84,7 +85,7 @@ func (s scavenged) ReadAll(ctx context.Context, after events.Position, limit int
 }
 
 func TestATailHasNoGap(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	fill(t, store, 10)
 	if err := snapshot.Truncate(t.Context(), store, queue, 6); err != nil {
 		t.Fatal(err)

@@ -12,4 +12,6 @@
 // The last test compares the store with a model (rapid) under random
 // operations: when it fails it prints the shortest sequence it found and the
 // seed that repeats it.
+//
+// Memory is the store in memory, for tests and simulations.
 package storetest

@@ -29,7 +29,7 @@ func TestSuiteRunsOnAServerWithoutVirtualStreams(t *testing.T) {
 }
 
 func TestSuiteRunsBehindANetwork(t *testing.T) {
-	RunRemote(t, func(*testing.T) events.Store { return forgetful{events.NewMemory()} }, Options{})
+	RunRemote(t, func(*testing.T) events.Store { return forgetful{NewMemory()} }, Options{})
 }
 
 // TestAnAnswerThatDisagreesWithTheLogIsFound shows that the checks of the view of a shared
@@ -75,7 +75,7 @@ func TestEachTestHasIdsOfItsOwn(t *testing.T) {
 }
 
 // forgetful is a Memory that does not recognise repeated appends.
-type forgetful struct{ *events.Memory }
+type forgetful struct{ *Memory }
 
 func (f forgetful) Append(
 	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
@@ -100,7 +100,7 @@ type shared struct {
 }
 
 func newShared(t *testing.T) *shared {
-	s := &shared{forgetful: forgetful{events.NewMemory()}}
+	s := &shared{forgetful: forgetful{NewMemory()}}
 	for range 20 {
 		s.disturb(t.Context())
 	}

@@ -7,12 +7,13 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/transfer"
 )
 
 // grown is a store in which the streams take turns, two events each.
 func grown(b *testing.B, count int) events.Store {
-	s := events.NewMemory()
+	s := storetest.NewMemory()
 	for n := 0; n < count; n += 2 {
 		name := fmt.Sprintf("sale-%d", n/2%50)
 		if _, err := s.Append(b.Context(), name, events.Any(), []events.NewEvent{small(n), small(n + 1)}); err != nil {

@@ -13,12 +13,13 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/transfer"
 )
 
 func TestACopyHoldsWhatTheSourceHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		from, to := events.NewMemory(), events.NewMemory()
+		from, to := storetest.NewMemory(), storetest.NewMemory()
 		history(t, from, "first")
 		report := mustCopy(t, from, to, transfer.Options{})
 		wantSame(t, from, to)
@@ -41,7 +42,7 @@ func TestACopyHoldsWhatTheSourceHolds(t *testing.T) {
 
 func TestACopyThatIsInterruptedGoesOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		from, to := events.NewMemory(), events.NewMemory()
+		from, to := storetest.NewMemory(), storetest.NewMemory()
 		history(t, from, "first")
 		for range rapid.IntRange(0, 3).Draw(t, "interruptions") {
 			left := atomic.Int64{}
@@ -64,7 +65,7 @@ func TestCopiesGoBetweenMemoryAndTheEmbeddedStore(t *testing.T) {
 		if n++; n > 20 { // Each opens stores on disk.
 			return
 		}
-		from, to := events.NewMemory(), events.NewMemory()
+		from, to := storetest.NewMemory(), storetest.NewMemory()
 		s, _, err := embedded.Open(fmt.Sprint(dir, "/", n), embedded.Config{})
 		if err != nil {
 			rt.Fatal(err)
@@ -86,7 +87,7 @@ func TestCopiesGoBetweenMemoryAndTheEmbeddedStore(t *testing.T) {
 }
 
 func TestACopyOfManyEventsKeepsEveryOrder(t *testing.T) {
-	from, to := events.NewMemory(), events.NewMemory()
+	from, to := storetest.NewMemory(), storetest.NewMemory()
 	var batch []events.NewEvent
 	for n := range 30_000 {
 		e := events.NewEvent{ID: events.NewEventID("", "many", n), Type: "T", Data: make([]byte, n%7*200), Binary: true}
@@ -136,7 +137,7 @@ func TestNothingIsWrittenWhenTheTargetHasOtherEvents(t *testing.T) {
 		}, "deleted for good in the target"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			from, to := events.NewMemory(), events.NewMemory()
+			from, to := storetest.NewMemory(), storetest.NewMemory()
 			add(t, from, "sale-a", 0, 1, 2)
 			add(t, from, "sale-b", 0, 1, 2)
 			c.there(t, to)
@@ -159,7 +160,7 @@ func TestNothingIsWrittenWhenTheTargetHasOtherEvents(t *testing.T) {
 }
 
 func TestOtherStreamsOfTheTargetStay(t *testing.T) {
-	from, to := events.NewMemory(), events.NewMemory()
+	from, to := storetest.NewMemory(), storetest.NewMemory()
 	add(t, from, "sale-a", 0, 1)
 	add(t, to, "sale-z", 0, 1)
 	setMetadata(t, to, "sale-a", `{"$maxCount":1,"$acl":{"$r":"auditor"},"owner":"x"}`)
@@ -186,7 +187,7 @@ func TestOtherStreamsOfTheTargetStay(t *testing.T) {
 func TestASourceThatThrewEventsAwayIsRefused(t *testing.T) {
 	for name, gone := range map[string][]uint64{"its beginning": {0, 1}, "its midst": {2}} {
 		t.Run(name, func(t *testing.T) {
-			whole, to := events.NewMemory(), events.NewMemory()
+			whole, to := storetest.NewMemory(), storetest.NewMemory()
 			add(t, whole, "sale-a", 0, 1, 2, 3, 4)
 			add(t, whole, "sale-b", 0)
 			setMetadata(t, whole, "sale-a", `{"$tb":3}`)
@@ -227,9 +228,9 @@ func TestASourceThatThrewEventsAwayIsRefused(t *testing.T) {
 }
 
 func TestAWriterBesideTheCopyIsAConflict(t *testing.T) {
-	from := events.NewMemory()
+	from := storetest.NewMemory()
 	add(t, from, "sale-a", 0, 1, 2)
-	to := &intruded{Memory: events.NewMemory()}
+	to := &intruded{Memory: storetest.NewMemory()}
 	to.intrude = func() { add(t, to.Memory, "sale-a", 99) }
 	if _, err := transfer.Copy(t.Context(), from, to, transfer.Options{}); !errors.Is(err, transfer.ErrConflict) {
 		t.Fatalf("%v, want a conflict", err)
@@ -238,7 +239,7 @@ func TestAWriterBesideTheCopyIsAConflict(t *testing.T) {
 
 // intruded is a store to which somebody else writes just before us.
 type intruded struct {
-	*events.Memory
+	*storetest.Memory
 	intrude func()
 }
 
@@ -253,11 +254,11 @@ func (i *intruded) Append(
 }
 
 func TestACopyThatIsNotTheSourceIsFound(t *testing.T) {
-	from, to := events.NewMemory(), events.NewMemory()
+	from, to := storetest.NewMemory(), storetest.NewMemory()
 	add(t, from, "sale-a", 0, 1, 2)
 	add(t, from, "sale-b", 0)
 	report := mustCopy(t, from, to, transfer.Options{})
-	other := events.NewMemory()
+	other := storetest.NewMemory()
 	add(t, other, "sale-a", 0, 7, 2)
 	add(t, other, "sale-b", 0)
 	err := transfer.Check(t.Context(), report.Digest, from, other)

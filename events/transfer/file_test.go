@@ -15,12 +15,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/transfer"
 )
 
 func TestAnExportBringsEverythingToTheStoreThatImportsIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		from, to := events.NewMemory(), events.NewMemory()
+		from, to := storetest.NewMemory(), storetest.NewMemory()
 		history(t, from, "first")
 		file := mustExport(t, from)
 		for round := range 2 {
@@ -48,7 +49,7 @@ func TestAnExportBringsEverythingToTheStoreThatImportsIt(t *testing.T) {
 }
 
 func TestAnExportReadsAsTheManualShows(t *testing.T) {
-	s := events.NewMemory()
+	s := storetest.NewMemory()
 	s.Clock = clock()
 	add(t, s, "sale-a", 0, 1)
 	other := events.NewEvent{
@@ -81,7 +82,7 @@ func TestAnExportReadsAsTheManualShows(t *testing.T) {
 
 // sample is an export with one of everything.
 func sample(t *testing.T) (events.Store, []byte) {
-	s := events.NewMemory()
+	s := storetest.NewMemory()
 	s.Clock = clock()
 	add(t, s, "sale-a", 0, 1, 2)
 	add(t, s, "sale-b", 0)
@@ -134,7 +135,7 @@ func TestAFileWithADamagedByteIsRefusedOrMeansTheSame(t *testing.T) {
 func TestADamagedFileChangesNothingInTheStore(t *testing.T) {
 	_, file := sample(t)
 	damaged := bytes.Replace(file, []byte(`{"n":2}`), []byte(`{"n":3}`), 1)
-	to := events.NewMemory()
+	to := storetest.NewMemory()
 	_, err := transfer.Import(t.Context(), bytes.NewReader(damaged), to, transfer.Options{})
 	where, ok := errors.AsType[*transfer.FileError](err)
 	if !ok || where.Line != 4 || !strings.Contains(err.Error(), "line 4: sale-a: event 2 is not what was exported") {
@@ -188,7 +189,7 @@ func TestFilesThatAreNoExportAreRefusedAtTheirLine(t *testing.T) {
 
 func TestTheErrorOfAStoreIsNotBlamedOnTheFile(t *testing.T) {
 	_, file := sample(t)
-	to := events.NewMemory()
+	to := storetest.NewMemory()
 	add(t, to, "sale-a", 7)
 	for _, r := range []io.Reader{bytes.NewReader(file), io.MultiReader(bytes.NewReader(file))} {
 		_, err := transfer.Import(t.Context(), r, to, transfer.Options{})
@@ -209,7 +210,7 @@ func TestADigestDependsOnWhatIsHeldAndOnNothingElse(t *testing.T) {
 		ID: events.EventID{1}, Type: "T", Data: []byte(`{"b":1,"a":"ü"}`), Meta: events.Metadata{Correlation: "r", Epoch: 7},
 	}
 	sum := func(stream string, e events.NewEvent) transfer.Sum {
-		s := events.NewMemory()
+		s := storetest.NewMemory()
 		if err := put(t.Context(), s, stream, e); err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +248,7 @@ func TestADigestDependsOnWhatIsHeldAndOnNothingElse(t *testing.T) {
 }
 
 func FuzzImport(f *testing.F) {
-	s := events.NewMemory()
+	s := storetest.NewMemory()
 	s.Clock = clock()
 	for n := range 3 {
 		e := events.NewEvent{ID: events.NewEventID("sale-a", "n", n), Type: "T", Data: fmt.Appendf(nil, `{"n":%d}`, n)}
@@ -264,7 +265,7 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte(`{"format":"hostnode-events","version":1}` + "\n" + `{"stream":"a","deletedForGood":true}` + "\n"))
 	f.Add([]byte("\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		to := events.NewMemory()
+		to := storetest.NewMemory()
 		report, err := transfer.Import(t.Context(), io.MultiReader(bytes.NewReader(data)), to, transfer.Options{})
 		if err != nil {
 			if !errors.Is(err, transfer.ErrBadFile) {

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -271,7 +272,7 @@ func TestAnUnknownCorrelationEndsTheCall(t *testing.T) {
 }
 
 func TestBatchesUnderWayAreAnsweredWhenTheServerCloses(t *testing.T) {
-	gate := &gated{Store: events.NewMemory(), entered: make(chan struct{}, 1), open: make(chan struct{})}
+	gate := &gated{Store: storetest.NewMemory(), entered: make(chan struct{}, 1), open: make(chan struct{})}
 	s := serve(t, func(cfg *wire.Config) { cfg.Store, cfg.Limits.CloseTime = gate, patience })
 	b := openBatch(t, s)
 	b.send("one", batchOptions("a-1"), 1, true)

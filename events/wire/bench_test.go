@@ -11,6 +11,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -21,7 +22,7 @@ const payload = 300
 // costs, and what a user waits for.
 func overStores(b *testing.B, run func(*testing.B, *served)) {
 	for name, open := range map[string]func(*testing.B) events.Store{
-		"memory": func(*testing.B) events.Store { return events.NewMemory() },
+		"memory": func(*testing.B) events.Store { return storetest.NewMemory() },
 		"embedded": func(b *testing.B) events.Store {
 			s, _, err := embedded.Open(b.TempDir(), embedded.Config{})
 			if err != nil {

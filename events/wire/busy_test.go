@@ -8,12 +8,12 @@ import (
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 
-	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
 func TestAServerThatIsTooBusySaysSoToTheOfficialClientAndServesItLater(t *testing.T) {
-	slow := &gated{Store: events.NewMemory(), entered: make(chan struct{}), open: make(chan struct{})}
+	slow := &gated{Store: storetest.NewMemory(), entered: make(chan struct{}), open: make(chan struct{})}
 	s := serve(t, func(cfg *wire.Config) {
 		limited(cfg)
 		cfg.Store, cfg.Limits.BusyTime = slow, 10*time.Millisecond

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -33,7 +34,7 @@ func (c *copies) Append(
 
 func TestTheCopyThatTheStoreMakesIsCounted(t *testing.T) {
 	const clients = 12
-	store := &copies{Store: events.NewMemory(), let: make(chan struct{})}
+	store := &copies{Store: storetest.NewMemory(), let: make(chan struct{})}
 	s := serve(t, func(cfg *wire.Config) {
 		limited(cfg)
 		cfg.Store, cfg.Limits.BusyTime, cfg.Limits.AppendTime = store, time.Hour, time.Hour

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // fakeStream is a call's stream without a network: what arrives, and what is
@@ -53,7 +53,7 @@ func as(ctx context.Context, role Role) context.Context {
 // unserved is a server that listens nowhere.
 func unserved(t testing.TB, edit func(*Config)) *Server {
 	t.Helper()
-	cfg := Config{Store: events.NewMemory(), Anonymous: RoleAdmin}
+	cfg := Config{Store: storetest.NewMemory(), Anonymous: RoleAdmin}
 	if edit != nil {
 		edit(&cfg)
 	}

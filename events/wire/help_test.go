@@ -33,6 +33,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	_ "github.com/hostnode/hostnode/events/protoconflict"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -77,7 +78,7 @@ type served struct {
 // changes that.
 func serve(t testing.TB, edit func(*wire.Config)) *served {
 	t.Helper()
-	cfg := wire.Config{Store: events.NewMemory(), Anonymous: wire.RoleAdmin}
+	cfg := wire.Config{Store: storetest.NewMemory(), Anonymous: wire.RoleAdmin}
 	if edit != nil {
 		edit(&cfg)
 	}

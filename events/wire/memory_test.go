@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -181,7 +182,7 @@ func TestTwoHundredClientsThatAppendTheLargestEventsAreServedWithinTheLimitOfMem
 	if underRace || testing.Short() {
 		clients = 12 // Four times what fits; three gigabytes would take minutes.
 	}
-	store := &drop{Store: events.NewMemory()}
+	store := &drop{Store: storetest.NewMemory()}
 	s := serve(t, func(cfg *wire.Config) {
 		limited(cfg)
 		cfg.Store, cfg.Limits.BusyTime, cfg.Limits.AppendTime = store, time.Hour, time.Hour // All get their turn.
@@ -260,7 +261,7 @@ func TestClientsThatStopInTheMiddleOfLargeAppendsHoldNoMoreThanTheLimit(t *testi
 
 func TestTwoHundredReadersThatTakeNothingHoldNoMoreThanTheLimit(t *testing.T) {
 	const clients = 200
-	store := one{events.NewMemory()}
+	store := one{storetest.NewMemory()}
 	s := serve(t, func(cfg *wire.Config) {
 		limited(cfg)
 		cfg.Store, cfg.Limits.BusyTime = store, time.Hour
@@ -282,7 +283,7 @@ func TestTwoHundredReadersThatTakeNothingHoldNoMoreThanTheLimit(t *testing.T) {
 }
 
 func TestReadersThatTakeNothingMakeRoomForThoseWhoWait(t *testing.T) {
-	store := one{events.NewMemory()}
+	store := one{storetest.NewMemory()}
 	s := serve(t, func(cfg *wire.Config) {
 		limited(cfg)
 		cfg.Store, cfg.Limits.BusyTime = store, 2*time.Second

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 func TestACallWhoseClientTakesNothingIsEndedAndOneThatIsSlowOrIdleIsNot(t *testing.T) {
@@ -142,7 +143,7 @@ func (a *away) Wait(ctx context.Context, after events.Position) error {
 
 func TestFollowersOfAStoreThatIsAwayAreToldAndLaterOnesServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &away{Store: events.NewMemory(), gone: true}
+		store := &away{Store: storetest.NewMemory(), gone: true}
 		defer store.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		tail := newTail(store)
@@ -178,7 +179,7 @@ func TestFollowersOfAStoreThatIsAwayAreToldAndLaterOnesServed(t *testing.T) {
 
 func TestTheTailWakesOnlyThoseWhomAnEventConcerns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := events.NewMemory()
+		store := storetest.NewMemory()
 		defer store.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		tail := newTail(store)

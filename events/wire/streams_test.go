@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -248,7 +248,7 @@ func TestMetadataHidesEventsOfStreams(t *testing.T) {
 
 func TestAStreamWhoseEventsAreAllTooOldIsEmpty(t *testing.T) {
 	now := time.Now()
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	store.Clock = func() time.Time { return now }
 	s := serve(t, func(cfg *wire.Config) { cfg.Store = store })
 	c := s.client(t, "")

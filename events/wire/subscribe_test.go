@@ -9,7 +9,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -184,7 +184,7 @@ func TestFilteredSubscriptionsSayHowFarTheyLooked(t *testing.T) {
 }
 
 func TestSubscribersAreToldWhenTheServerCloses(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	s := serve(t, func(cfg *wire.Config) { cfg.Store = store })
 	c := s.client(t, "")
 	sub := follow(t, c, "a-1", esdb.SubscribeToStreamOptions{From: esdb.Start{}})

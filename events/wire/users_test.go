@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -42,7 +43,7 @@ func TestWhereNobodyCanBeKnownCredentialsAreIgnored(t *testing.T) {
 }
 
 func TestEveryUserIsListedOnce(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	defer store.Close()
 	list := func() (names []string) {
 		for r, err := range store.ReadStream(t.Context(), "$users", events.ReadStream{}) {
@@ -72,7 +73,7 @@ func TestEveryUserIsListedOnce(t *testing.T) {
 }
 
 func TestWhatCannotBeServedIsRefusedAtOnce(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	defer store.Close()
 	user := users()[0]
 	with := func(edit func(*wire.User)) []wire.User {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/witness"
 )
 
@@ -21,10 +22,10 @@ type bench struct {
 }
 
 // swapped is a server whose database is replaced while it runs.
-type swapped struct{ *events.Memory }
+type swapped struct{ *storetest.Memory }
 
 func newBench(t *testing.T) *bench {
-	b := &bench{T: t, path: filepath.Join(t.TempDir(), "seen"), inner: &swapped{events.NewMemory()}}
+	b := &bench{T: t, path: filepath.Join(t.TempDir(), "seen"), inner: &swapped{storetest.NewMemory()}}
 	b.open()
 	return b
 }
@@ -53,9 +54,9 @@ func (b *bench) must(err error) {
 }
 
 // copied is a backup of the first n events.
-func (b *bench) copied(n int) *events.Memory {
+func (b *bench) copied(n int) *storetest.Memory {
 	b.Helper()
-	c := events.NewMemory()
+	c := storetest.NewMemory()
 	if n == 0 { // A read takes it for no limit.
 		return c
 	}
@@ -181,7 +182,7 @@ func TestWhatIsThereAfterALossIsRemembered(t *testing.T) {
 	b.inner.Memory = b.copied(3)
 	b.open()
 	b.must(b.store.Settle())
-	b.inner.Memory = events.NewMemory()
+	b.inner.Memory = storetest.NewMemory()
 	b.open()
 	if lost := b.store.Lost(); len(lost.Offers) != 1 || len(lost.Streams) != 3 || len(lost.Reservations) != 0 {
 		t.Fatalf("lost: %+v", lost)

@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
@@ -22,7 +23,7 @@ import (
 func TestWhateverTheCoresDecideIsClean(t *testing.T) { rapid.Check(t, anyHistory) }
 
 func anyHistory(t *rapid.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(4)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/internal/history"
@@ -72,7 +73,7 @@ func recorded(t testing.TB, store events.Store) []events.Recorded {
 // aYear is a history with everything that the audit checks.
 func aYear(t testing.TB) *record {
 	t.Helper()
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(10)
@@ -281,7 +282,7 @@ func TestEveryRuleHasABreach(t *testing.T) {
 }
 
 func TestAForeignStreamWithAnIDTwiceInOneAppendIsNoError(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	e := events.NewEvent{ID: events.EventID{1}, Type: "thing", Data: []byte("{}")}
 	if _, err := store.Append(t.Context(), "foreign-1", events.Any(), []events.NewEvent{e, e}); err != nil {
 		t.Fatal(err)
@@ -326,7 +327,7 @@ func TestAStoreThatIsAllDamageIsGivenUp(t *testing.T) {
 }
 
 func TestAFailedReadIsAnErrorOfTheAudit(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	history.New(t, store, me).Start()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

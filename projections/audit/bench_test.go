@@ -5,16 +5,16 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
 // aLot is a record of about so many events of whole lives.
-func aLot(b *testing.B, n int) (*events.Memory, uint64) {
+func aLot(b *testing.B, n int) (*storetest.Memory, uint64) {
 	b.Helper()
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(b, store, me)
 	w.Start()
 	w.Offer(100)

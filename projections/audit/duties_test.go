@@ -7,12 +7,13 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
 // Periods of a long gap may be recorded after the first duty that follows it, but none twice.
 func TestAGapThatIsToldLateIsInOrder(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(4)

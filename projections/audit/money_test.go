@@ -11,6 +11,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
@@ -248,7 +249,7 @@ func TestTokensOnChainThatDifferAreFound(t *testing.T) {
 }
 
 func TestAFillThatWasTakenBackMovesNothing(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(4)
@@ -277,7 +278,7 @@ func TestAChainThatDoesNotAnswerEndsTheAudit(t *testing.T) {
 }
 
 func TestTheChainIsAskedAboutManyTransactionsAtOnce(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(4)
@@ -293,7 +294,7 @@ func TestTheChainIsAskedAboutManyTransactionsAtOnce(t *testing.T) {
 
 // A reward that went to another address did not come to the account, and is looked for there.
 func TestARewardThatWentElsewhereIsComparedThere(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(4)

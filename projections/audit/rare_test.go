@@ -7,6 +7,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
@@ -46,7 +47,7 @@ func TestRareLivesAreInOrder(t *testing.T) {
 			}
 		},
 	} {
-		store := events.NewMemory()
+		store := storetest.NewMemory()
 		w := history.New(t, store, me)
 		w.Offer(4)
 		live(w)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/internal/history"
@@ -88,7 +89,7 @@ func TestAnAuditContinuesWhereItWasInterrupted(t *testing.T) {
 func TestWhereverAnAuditIsInterruptedItEndsTheSame(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		store := events.NewMemory()
+		store := storetest.NewMemory()
 		w := history.New(t, store, me)
 		w.Start()
 		w.Offer(4)
@@ -119,7 +120,7 @@ func TestWhereverAnAuditIsInterruptedItEndsTheSame(t *testing.T) {
 }
 
 func TestAnInterruptSavesWhatIsKnown(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(10)
@@ -171,7 +172,7 @@ func TestACheckpointHoldsAllThatIsKnownOfASale(t *testing.T) {
 }
 
 func TestTheNextAuditLooksAtWhatIsNewOnly(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(10)

@@ -5,8 +5,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestWhateverSectorsDecideIsClean(t *testing.T) { rapid.Check(t, anySectors) }
 
 func anySectors(t *rapid.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.MustLedger(capacity.SetQuota{At: w.Now, Bytes: 1 << 20})
 	for range rapid.IntRange(1, 60).Draw(t, "steps") {

@@ -12,6 +12,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
@@ -188,7 +189,7 @@ func TestEveryEventThatAStateDoesNotHaveIsFound(t *testing.T) {
 			continue
 		}
 		for _, e := range sector.Table() {
-			store := events.NewMemory()
+			store := storetest.NewMemory()
 			w := history.New(t, store, me)
 			w.Offer(1)
 			w.BeginSector(1)
@@ -224,7 +225,7 @@ func TestSpaceThatComesLateIsInOrder(t *testing.T) {
 }
 
 func comesLate(t *testing.T, settling bool) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Offer(1)
 	w.Says(1, &messages.SectorStartEmpty{Sector: 1, Provider: me.String(), Size: 2048})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
@@ -126,7 +127,7 @@ func TestEveryStepThatATableDoesNotHaveIsFound(t *testing.T) {
 			t.Fatalf("no life leads to %s", p)
 		}
 		for _, e := range sale.Table() {
-			store := events.NewMemory()
+			store := storetest.NewMemory()
 			w := history.New(t, store, me)
 			w.Offer(1)
 			slot := life(w)

@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/internal/history"
@@ -65,7 +66,7 @@ var (
 
 // aDay is an ordinary day of two hosts.
 func aDay(t *testing.T) []events.Recorded {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(10)
@@ -90,7 +91,7 @@ func aDay(t *testing.T) []events.Recorded {
 
 // ends are the ways in which a sale can end, and what an operator can do.
 func ends(t *testing.T) []events.Recorded {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Offer(8)
 	size, disabled, until := 12*events.BlockSize, false, w.Now.Add(1000*time.Hour)
@@ -169,7 +170,7 @@ func ends(t *testing.T) []events.Recorded {
 // owedAgain has a duty that lapsed with an end, a loss and a fill that were all taken back, was
 // excused, and is open again; then a miss that cost something.
 func owedAgain(t *testing.T) []events.Recorded {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Offer(1)
 	slot := w.Begin(w.Request(1))
@@ -192,7 +193,7 @@ func owedAgain(t *testing.T) []events.Recorded {
 
 // damaged is a slot whose data is damaged twice, and deleted while it is damaged.
 func damaged(t *testing.T) []events.Recorded {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Offer(1)
 	slot := w.Begin(w.Request(1))
@@ -209,7 +210,7 @@ func damaged(t *testing.T) []events.Recorded {
 
 // sectors are two sectors beside an availability; one has gone, with some of its deposit.
 func sectors(t *testing.T) []events.Recorded {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Offer(4)
 	space := capacity.Space{Unsealed: 1 << 17, Sealed: 1 << 16, Tree: 3000, Scratch: 7}
@@ -229,7 +230,7 @@ func sectors(t *testing.T) []events.Recorded {
 
 // pieceFiles are two pieces whose files come and go.
 func pieceFiles(t *testing.T) []events.Recorded {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Offer(4)
 	one, two := capacity.Piece{CID: "baga1", Bytes: 3000}, capacity.Piece{CID: "baga2", Bytes: 1000}
@@ -246,7 +247,7 @@ func pieceFiles(t *testing.T) []events.Recorded {
 // stuck are sectors that fail until they are parked, wait through outages, are forced, and go
 // on.
 func stuck(t *testing.T) []events.Recorded {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.MustLedger(capacity.SetQuota{At: w.Now, Bytes: 1 << 20})
 	for n := range uint64(4) {
@@ -315,7 +316,7 @@ func TestADutyThatIsOwedAgainIsCountedOnceByTheServer(t *testing.T) {
 
 // Here the server's view once differed from ours, for a sale that proves.
 func TestTheServerKeepsAProvingSaleWhoseFillMoved(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Offer(1)
 	slot := w.Begin(w.Request(1))
@@ -335,7 +336,7 @@ func TestTheServerKeepsAProvingSaleWhoseFillMoved(t *testing.T) {
 
 // The same for a slot that was found on chain, and is no longer ours before its data is here.
 func TestTheServerLapsesWhatAnAdoptedSlotOwedWhenItIsLetGo(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Offer(1)
 	r := w.Request(1)

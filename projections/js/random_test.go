@@ -9,13 +9,14 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
 // TestTheServersViewsAreOursWhateverTheCoresDecide compares them over random commands.
 func TestTheServersViewsAreOursWhateverTheCoresDecide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		store := events.NewMemory()
+		store := storetest.NewMemory()
 		w := history.New(t, store, me)
 		w.Offer(4)
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
@@ -35,7 +36,7 @@ func TestTheServersViewsAreOursWhateverTheCoresDecide(t *testing.T) {
 // steps take any time.
 func TestTheServersViewsOfSectorsAreOursWhateverTheyDecide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		store := events.NewMemory()
+		store := storetest.NewMemory()
 		w := history.New(t, store, me)
 		w.MustLedger(capacity.SetQuota{At: w.Now, Bytes: 1 << 20})
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {

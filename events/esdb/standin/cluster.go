@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -207,7 +208,7 @@ func (c *Cluster) heal(commit bool) int {
 // StandStill keeps a node at what is committed now; it serves that to calls that
 // do not demand the leader.
 func (c *Cluster) StandStill(i int) {
-	old := events.NewMemory()
+	old := storetest.NewMemory()
 	for r, err := range c.Store.ReadAll(c.t.Context(), 0, 0) {
 		if err == nil {
 			_, err = old.Append(c.t.Context(), r.Stream, events.Any(), []events.NewEvent{{

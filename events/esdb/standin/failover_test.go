@@ -12,6 +12,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
 	"github.com/hostnode/hostnode/events/esdb/standin"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // calm is how long a leader lives: after a session that ended at once, a new one is sought more
@@ -86,7 +87,7 @@ func theirs(b *testing.B, url string) appender {
 func BenchmarkLeaderDies(b *testing.B) {
 	for _, election := range []time.Duration{0, time.Second, 4 * time.Second} {
 		b.Run(fmt.Sprint("election=", election), func(b *testing.B) {
-			c := standin.New(b, events.NewMemory(), 3)
+			c := standin.New(b, storetest.NewMemory(), 3)
 			both := []appender{ours(b, c.URL()), theirs(b, c.URL())}
 			var without [2][]time.Duration
 			n, leader := 0, 0

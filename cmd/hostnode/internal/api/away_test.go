@@ -11,6 +11,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -38,7 +39,7 @@ func (s *switchedStore) Head(ctx context.Context) (events.Position, error) {
 
 func TestAHostWhoseStoreIsAwaySaysSoAndSellsAgainByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &switchedStore{Store: events.NewMemory()}
+		store := &switchedStore{Store: storetest.NewMemory()}
 		live, _, _ := runningOn(t, store)
 		add := func(ctx context.Context) (projections.Availability, error) { return live.AddAvailability(ctx, offer()) }
 		ask(t, add)

@@ -22,6 +22,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -108,7 +109,7 @@ func (idle) After(d time.Duration, f func()) func() {
 // running starts a host on a quiet market, in a bubble of fake time.
 func running(t *testing.T) (live *api.Live, m *quietMarket, kill func()) {
 	t.Helper()
-	return runningOn(t, events.NewMemory())
+	return runningOn(t, storetest.NewMemory())
 }
 
 func runningOn(t *testing.T, store events.Store, changes ...func(*api.LiveConfig),
@@ -228,7 +229,7 @@ func TestTheReasonIsTheFirstThingThatIsInTheWay(t *testing.T) {
 func TestTheStatusSaysWhichEndpointIsInUseAndWhenNoneIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at rpc.Reachability
-		live, _, _ := runningOn(t, events.NewMemory(), func(cfg *api.LiveConfig) {
+		live, _, _ := runningOn(t, storetest.NewMemory(), func(cfg *api.LiveConfig) {
 			cfg.Endpoint = "ws://node/?key=secret"
 			cfg.Standing = func() rpc.Reachability { return at }
 		})
@@ -260,7 +261,7 @@ func TestTheStatusSaysWhenTheLimitOnFeesHoldsUpTransactions(t *testing.T) {
 			Since: events.Unix(1_750_000_000), BaseFee: big.NewInt(30_000_000_000), Most: big.NewInt(8_000_000_000),
 			Limit: big.NewInt(9_000_000_000), Waiting: 3,
 		}
-		live, _, _ := runningOn(t, events.NewMemory(), func(cfg *api.LiveConfig) {
+		live, _, _ := runningOn(t, storetest.NewMemory(), func(cfg *api.LiveConfig) {
 			cfg.FeeLimit = func() (tx.FeeLimit, bool) { return limit, held }
 		})
 		s := ask(t, live.Status)
@@ -278,7 +279,7 @@ func TestTheStatusSaysWhenTheLimitOnFeesHoldsUpTransactions(t *testing.T) {
 
 func TestTheStatusSaysWhenTheQuotaIsTooSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := events.NewMemory()
+		store := storetest.NewMemory()
 		live, _, kill := runningOn(t, store)
 		large := offer()
 		large.Size = 9 << 20
@@ -405,7 +406,7 @@ func TestAnOfferMustEndInTheMarketsFuture(t *testing.T) {
 func TestAnOfferThatIsOverIsNotSold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var host *actors.Host
-		live, _, _ := runningOn(t, events.NewMemory(), func(cfg *api.LiveConfig) { host = cfg.Host })
+		live, _, _ := runningOn(t, storetest.NewMemory(), func(cfg *api.LiveConfig) { host = cfg.Host })
 		over := capacity.Create{At: time.Now(), ID: api.DrawID(), Now: capacity.Offer{
 			Size: 1 << 20, Duration: time.Hour, MinPrice: events.NewAmount(1), Collateral: events.NewAmount(1),
 			Enabled: true, Until: head.Time,

@@ -21,6 +21,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/events/storetest"
 	files "github.com/hostnode/hostnode/storage/sectors"
 )
 
@@ -55,7 +56,7 @@ func sealing(t *testing.T) (live *api.Live, dir string) {
 
 func sealingWith(t *testing.T, chain port.ProviderChain, sealer port.Sealer, pieces *files.Pieces) *api.Live {
 	t.Helper()
-	live, _, _ := runningSectors(t, events.NewMemory(), 10<<20, &actors.SectorPorts{
+	live, _, _ := runningSectors(t, storetest.NewMemory(), 10<<20, &actors.SectorPorts{
 		Chain: chain, Sealer: sealer, Pieces: pieces,
 		Space: func(size events.Bytes) capacity.Space { return capacity.Space{Unsealed: size, Tree: size} },
 	}, func(cfg *api.LiveConfig) { cfg.Pieces, cfg.SectorSize, cfg.Proves = pieces, 2048, "possession" })

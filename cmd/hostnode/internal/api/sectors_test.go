@@ -12,6 +12,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -19,7 +20,7 @@ import (
 // withSectors is a process with a record of two sectors, the second of which is parked.
 func withSectors(t *testing.T) api.Backend {
 	t.Helper()
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	for n := range uint64(2) {
 		s, first := sector.New(sector.Policy{}), uint64(0)
 		decide := func(e sector.Event) {

@@ -10,11 +10,12 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections"
 )
 
 func TestAHostThatStartsAnswersWithWhatThereIs(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	defer store.Close()
 	facts := func() health.Facts {
 		return health.Facts{

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -81,7 +82,7 @@ func TestAHostIsKeptWithItsAccount(t *testing.T) {
 }
 
 func TestTooLittleMemoryForClientsIsRefused(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	defer store.Close()
 	o := Options{Listen: []string{"127.0.0.1:0"}, Memory: MinMemory - 1}
 	if _, err := Start(store, o, nil); !errors.Is(err, config.ErrInvalid) {
@@ -199,7 +200,7 @@ func TestCertificatesAreTrustedByTheirAuthorityForTheirHosts(t *testing.T) {
 }
 
 func TestWithoutACertificateOnlyThisMachineIsServed(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	defer store.Close()
 	for _, address := range []string{":0", "0.0.0.0:0", "[::]:0", "example.org:1"} {
 		if _, err := Start(store, Options{Listen: []string{address}}, nil); !errors.Is(err, config.ErrInvalid) {
@@ -230,7 +231,7 @@ func TestAKeyThatOthersCanReadIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{Listen: []string{"127.0.0.1:0"}, CertFile: made.Cert, KeyFile: made.Key}
-	s, err := Start(events.NewMemory(), o, nil)
+	s, err := Start(storetest.NewMemory(), o, nil)
 	if !errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("started with a key that everybody can read: %v, %v", s, err)
 	}
@@ -249,7 +250,7 @@ func TestUsersWithoutACertificateAndCertificatesOutOfTheirTimeAreWarnedOf(t *tes
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	defer store.Close()
 	for _, c := range []struct {
 		o        Options

@@ -21,6 +21,7 @@ import (
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/storage"
 )
@@ -31,7 +32,7 @@ type host struct {
 	t       *testing.T
 	name    string
 	options options
-	store   *events.Memory
+	store   *storetest.Memory
 	repo    *storage.Repo
 	fetcher *storage.Fetcher
 	market  *chain.Market
@@ -110,7 +111,7 @@ type options struct {
 	// proves makes the prover that the host has in place of the fake.
 	proves func(*storage.Repo) port.Prover
 	dir    string
-	store  *events.Memory
+	store  *storetest.Memory
 }
 
 const (
@@ -127,7 +128,7 @@ func (w *world) newHost(o options) *host {
 	if !o.poor {
 		w.give("host", hostTokens)
 	}
-	o.dir, o.store = w.t.TempDir(), events.NewMemory()
+	o.dir, o.store = w.t.TempDir(), storetest.NewMemory()
 	if o.source == "" {
 		o.source = w.source
 	}

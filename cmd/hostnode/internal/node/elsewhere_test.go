@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -58,7 +59,7 @@ func TestAHostThatRunsElsewhereIsNotStartedTwice(t *testing.T) {
 		{name: "it runs again", record: []messages.HostEvent{start, stop, start}, refused: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			store := events.NewMemory()
+			store := storetest.NewMemory()
 			defer store.Close()
 			for i, m := range c.record {
 				name, version, data, err := catalog.Codec().Encode(m)
@@ -98,12 +99,12 @@ func (unreadable) ReadStream(context.Context, string, events.ReadStream) iter.Se
 }
 
 func TestAHostDoesNotBeginWhenItCannotLookWhetherItRunsElsewhere(t *testing.T) {
-	err := notElsewhere(t.Context(), unreadable{events.NewMemory()}, events.Address{1}, datadir.At(t.TempDir()),
+	err := notElsewhere(t.Context(), unreadable{storetest.NewMemory()}, events.Address{1}, datadir.At(t.TempDir()),
 		"", time.Time{})
 	if !errors.Is(err, events.ErrAway) {
 		t.Fatalf("a record that does not answer: %v", err)
 	}
-	err = notElsewhere(t.Context(), events.NewMemory(), events.Address{1}, datadir.At(t.TempDir()), "", time.Time{})
+	err = notElsewhere(t.Context(), storetest.NewMemory(), events.Address{1}, datadir.At(t.TempDir()), "", time.Time{})
 	if err != nil {
 		t.Fatalf("a host that is new: %v", err)
 	}

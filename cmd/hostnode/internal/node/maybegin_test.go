@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -82,7 +83,7 @@ func TestWhoMayBegin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, me := waiting(t), events.Address{1}
-			memory := events.NewMemory() // Not closed: its channels are the bubble's.
+			memory := storetest.NewMemory() // Not closed: its channels are the bubble's.
 			if c.record {
 				started(t, memory, me)
 			}
@@ -121,7 +122,7 @@ func TestWhoMayBegin(t *testing.T) {
 
 func TestAHostWithItsRecordInItsOwnDirectoryMayAlwaysBegin(t *testing.T) {
 	p, me := waiting(t), events.Address{1}
-	memory := events.NewMemory()
+	memory := storetest.NewMemory()
 	defer memory.Close()
 	started(t, memory, me)
 	store := &answering{Store: memory, answers: []error{events.ErrDenied}}

@@ -21,6 +21,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // waiting is the start of a host in a data directory, on a chain that is not embedded.
@@ -164,7 +165,7 @@ func (u *unwilling) Append(
 func TestAStoreThatTakesNothingIsWaitedForBeforeTheHostBegins(t *testing.T) {
 	p, me := waiting(t), events.Address{1}
 	used(t, p, me)
-	store := &unwilling{events.NewMemory(), 2}
+	store := &unwilling{storetest.NewMemory(), 2}
 	p.Store = &stores.Opened{Store: store}
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -178,7 +179,7 @@ func TestAStoreThatTakesNothingIsWaitedForBeforeTheHostBegins(t *testing.T) {
 // A leader that is cut off goes on serving reads; the host has not begun.
 func TestAStoreThatDoesNotTakeTheStartOfTheHostIsAway(t *testing.T) {
 	for begun, want := range map[bool]error{false: events.ErrAway, true: nil} {
-		if err := answers(t.Context(), events.NewMemory(), begun); !errors.Is(err, want) {
+		if err := answers(t.Context(), storetest.NewMemory(), begun); !errors.Is(err, want) {
 			t.Errorf("begun %t: %v, want %v", begun, err, want)
 		}
 	}

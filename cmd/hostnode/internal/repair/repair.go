@@ -80,9 +80,6 @@ func Examine(ctx context.Context, dir datadir.Layout, elsewhere events.Store, no
 
 // left is the event store as it will be.
 func (p *Plan) left(kept events.Position) events.Store {
-	if p.store == nil {
-		return events.NewMemory()
-	}
 	return &beginning{p.store, kept}
 }
 
@@ -184,6 +181,14 @@ type beginning struct {
 // Head is that position.
 func (b *beginning) Head(context.Context) (events.Position, error) { return b.last, nil }
 
+// ReadAll reads the log. Where nothing is left, there may be no store at all.
+func (b *beginning) ReadAll(ctx context.Context, after events.Position, limit int) iter.Seq2[events.Recorded, error] {
+	if b.last == 0 {
+		return func(func(events.Recorded, error) bool) {}
+	}
+	return b.Store.ReadAll(ctx, after, limit)
+}
+
 // ReadStream reads a stream from a revision on, or backwards from its end. It reads the
 // log, because the indexes may be damaged.
 func (b *beginning) ReadStream(
@@ -215,9 +220,6 @@ func (b *beginning) ReadStream(
 }
 
 func (b *beginning) eventsOf(ctx context.Context, stream string) (all []events.Recorded, err error) {
-	if b.last == 0 {
-		return nil, nil
-	}
 	for r, err := range b.ReadAll(ctx, 0, int(b.last)) {
 		if err != nil {
 			return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -37,9 +38,9 @@ func streams() map[string]string {
 
 // store has every event of the catalog once, in the order of a codec table, in
 // the stream of its machine.
-func store(t testing.TB) *events.Memory {
+func store(t testing.TB) *storetest.Memory {
 	t.Helper()
-	s := events.NewMemory()
+	s := storetest.NewMemory()
 	for _, stream := range streams() {
 		put(t, s, stream, machineEvents(stream)...)
 	}
@@ -50,7 +51,7 @@ func store(t testing.TB) *events.Memory {
 func machineEvents(stream string) []proto.Message {
 	var all []proto.Message
 	for e := range catalog.Codec().Entries() {
-		probe := events.NewMemory()
+		probe := storetest.NewMemory()
 		put(nil, probe, stream, e.Example)
 		r, err := replay.Stream(context.Background(), probe, stream, nil, false)
 		if err == nil && r.Unread == 0 {
@@ -132,7 +133,7 @@ func TestTheStateAtARevisionIsThatOfTheEventsUpToIt(t *testing.T) {
 			}
 		})).Draw(t, "stream")
 		examples := machineEvents(stream)
-		whole, part := events.NewMemory(), events.NewMemory()
+		whole, part := storetest.NewMemory(), storetest.NewMemory()
 		n := rapid.IntRange(1, 12).Draw(t, "events")
 		at := rapid.IntRange(0, n-1).Draw(t, "at")
 		for i := range n {
@@ -144,7 +145,7 @@ func TestTheStateAtARevisionIsThatOfTheEventsUpToIt(t *testing.T) {
 			e := []events.NewEvent{{
 				ID: events.NewEventID(stream, name, i), Type: name, Data: data, Meta: events.Metadata{Version: version},
 			}}
-			for _, s := range []*events.Memory{whole, part} {
+			for _, s := range []*storetest.Memory{whole, part} {
 				if s == part && i > at {
 					continue
 				}
@@ -172,7 +173,7 @@ func TestTheStateAtARevisionIsThatOfTheEventsUpToIt(t *testing.T) {
 }
 
 func TestAReplayIsBoundedByTimeAndPosition(t *testing.T) {
-	s := events.NewMemory()
+	s := storetest.NewMemory()
 	stream := events.HostStream(me)
 	put(t, s, stream, machineEvents(stream)...)
 	var list []events.Recorded
@@ -196,7 +197,7 @@ func TestAReplayIsBoundedByTimeAndPosition(t *testing.T) {
 }
 
 func TestWhatCannotBeReadIsCounted(t *testing.T) {
-	s := events.NewMemory()
+	s := storetest.NewMemory()
 	stream := events.HostStream(me)
 	put(t, s, stream, machineEvents(stream)[0])
 	_, err := s.Append(t.Context(), stream, events.Any(), []events.NewEvent{
@@ -263,7 +264,7 @@ func (s scavenged) ReadAll(ctx context.Context, _ events.Position, limit int) it
 }
 
 func TestAQueueBehindASnapshotIsReadFromTheLog(t *testing.T) {
-	s := events.NewMemory()
+	s := storetest.NewMemory()
 	stream := events.SlotQueueStream(me)
 	put(t, s, stream, machineEvents(stream)...)
 	want, err := replay.Stream(t.Context(), s, stream, nil, true)

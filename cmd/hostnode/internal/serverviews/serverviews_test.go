@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/serverviews"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 	"github.com/hostnode/hostnode/projections/js"
 )
@@ -248,7 +249,7 @@ func asks(s *serverviews.Server) []func(context.Context) error {
 // TestAServerWithoutProjectionsIsSaidToHaveNone asks a server that knows no
 // projections at all, and our own, which says so.
 func TestAServerWithoutProjectionsIsSaidToHaveNone(t *testing.T) {
-	own, err := wire.New(wire.Config{Store: events.NewMemory(), Anonymous: wire.RoleAdmin})
+	own, err := wire.New(wire.Config{Store: storetest.NewMemory(), Anonymous: wire.RoleAdmin})
 	if err != nil {
 		t.Fatal(err)
 	}

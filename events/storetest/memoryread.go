@@ -1,24 +1,26 @@
-package events
+package storetest
 
 import (
 	"bytes"
 	"context"
 	"fmt"
 	"iter"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 // ReadStream implements Store.
 func (m *Memory) ReadStream(
-	ctx context.Context, stream string, q ReadStream,
-) iter.Seq2[Recorded, error] {
-	return func(yield func(Recorded, error) bool) {
+	ctx context.Context, stream string, q events.ReadStream,
+) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
 		if err := m.usable(ctx); err != nil {
-			yield(Recorded{}, err)
+			yield(events.Recorded{}, err)
 			return
 		}
 		first, positions, err := m.visible(stream)
 		if err != nil {
-			yield(Recorded{}, err)
+			yield(events.Recorded{}, err)
 			return
 		}
 		next := max(q.From, first)
@@ -42,16 +44,16 @@ func (m *Memory) ReadStream(
 
 // yieldOf yields an event of a stream; of a virtual one, the event that it links to.
 func (m *Memory) yieldOf(
-	ctx context.Context, stream string, revision uint64, position Position, yield func(Recorded, error) bool,
+	ctx context.Context, stream string, revision uint64, position events.Position, yield func(events.Recorded, error) bool,
 ) bool {
-	if !IsVirtual(stream) {
+	if !events.IsVirtual(stream) {
 		return m.yieldAt(ctx, position, yield)
 	}
 	more := false
-	m.yieldAt(ctx, position, func(r Recorded, err error) bool {
+	m.yieldAt(ctx, position, func(r events.Recorded, err error) bool {
 		if err == nil {
-			r.Link = LinkTo(&r, stream, revision)
-			r, err = ResolveLink(ctx, m, r)
+			r.Link = events.LinkTo(&r, stream, revision)
+			r, err = events.ResolveLink(ctx, m, r)
 		}
 		more = yield(r, err) && err == nil
 		return more
@@ -61,16 +63,16 @@ func (m *Memory) yieldOf(
 
 // visible returns the positions of the readable events of a stream, beginning
 // with revision first.
-func (m *Memory) visible(stream string) (first uint64, positions []Position, err error) {
+func (m *Memory) visible(stream string) (first uint64, positions []events.Position, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.streams[stream]
-	of, isMetadata := MetadataOf(stream)
+	of, isMetadata := events.MetadataOf(stream)
 	if s != nil && s.ended || isMetadata && m.stream(of).ended {
-		return 0, nil, fmt.Errorf("read %s: %w", stream, ErrStreamDeleted)
+		return 0, nil, fmt.Errorf("read %s: %w", stream, events.ErrStreamDeleted)
 	}
 	if s == nil || len(s.positions) == 0 || s.meta.Deleted() {
-		return 0, nil, ErrStreamNotFound
+		return 0, nil, events.ErrStreamNotFound
 	}
 	count := uint64(len(s.positions))
 	meta := s.meta
@@ -89,13 +91,13 @@ func (m *Memory) visible(stream string) (first uint64, positions []Position, err
 
 // ReadAll implements Store.
 func (m *Memory) ReadAll(
-	ctx context.Context, after Position, limit int,
-) iter.Seq2[Recorded, error] {
-	return func(yield func(Recorded, error) bool) {
+	ctx context.Context, after events.Position, limit int,
+) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
 		for n := 0; limit <= 0 || n < limit; n++ {
 			if head, _ := m.head(); after >= head {
 				if err := m.usable(ctx); err != nil {
-					yield(Recorded{}, err)
+					yield(events.Recorded{}, err)
 				}
 				return
 			}
@@ -108,10 +110,10 @@ func (m *Memory) ReadAll(
 }
 
 // ReadBack implements Store.
-func (m *Memory) ReadBack(ctx context.Context, before Position, limit int) iter.Seq2[Recorded, error] {
-	return func(yield func(Recorded, error) bool) {
+func (m *Memory) ReadBack(ctx context.Context, before events.Position, limit int) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
 		if err := m.usable(ctx); err != nil {
-			yield(Recorded{}, err)
+			yield(events.Recorded{}, err)
 			return
 		}
 		head, _ := m.head()
@@ -126,7 +128,7 @@ func (m *Memory) ReadBack(ctx context.Context, before Position, limit int) iter.
 }
 
 // Wait implements Store.
-func (m *Memory) Wait(ctx context.Context, after Position) error {
+func (m *Memory) Wait(ctx context.Context, after events.Position) error {
 	for {
 		head, changed := m.head()
 		if err := m.usable(ctx); err != nil || head > after {
@@ -140,8 +142,8 @@ func (m *Memory) Wait(ctx context.Context, after Position) error {
 }
 
 // Subscribe implements Store.
-func (m *Memory) Subscribe(ctx context.Context, after Position) iter.Seq2[Recorded, error] {
-	return func(yield func(Recorded, error) bool) {
+func (m *Memory) Subscribe(ctx context.Context, after events.Position) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
 		for {
 			head, changed := m.head()
 			for after < head {
@@ -151,7 +153,7 @@ func (m *Memory) Subscribe(ctx context.Context, after Position) iter.Seq2[Record
 				}
 			}
 			if err := m.usable(ctx); err != nil {
-				yield(Recorded{}, err)
+				yield(events.Recorded{}, err)
 				return
 			}
 			select {
@@ -163,9 +165,9 @@ func (m *Memory) Subscribe(ctx context.Context, after Position) iter.Seq2[Record
 }
 
 // yieldAt yields one event, or the reason why there are no more.
-func (m *Memory) yieldAt(ctx context.Context, position Position, yield func(Recorded, error) bool) bool {
+func (m *Memory) yieldAt(ctx context.Context, position events.Position, yield func(events.Recorded, error) bool) bool {
 	if err := m.usable(ctx); err != nil {
-		yield(Recorded{}, err)
+		yield(events.Recorded{}, err)
 		return false
 	}
 	m.mu.Lock()
@@ -176,8 +178,8 @@ func (m *Memory) yieldAt(ctx context.Context, position Position, yield func(Reco
 }
 
 // head returns the last position, and the channel that is closed when it changes.
-func (m *Memory) head() (Position, <-chan struct{}) {
+func (m *Memory) head() (events.Position, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return Position(len(m.all)), m.changed
+	return events.Position(len(m.all)), m.changed
 }

@@ -1,4 +1,4 @@
-package events_test
+package storetest_test
 
 import (
 	"testing"
@@ -10,12 +10,12 @@ import (
 )
 
 func TestMemoryObeysThePort(t *testing.T) {
-	storetest.Run(t, func(*testing.T) events.Store { return events.NewMemory() })
+	storetest.Run(t, func(*testing.T) events.Store { return storetest.NewMemory() })
 }
 
 func TestMemoryHidesWhatIsTooOld(t *testing.T) {
 	storetest.RunAged(t, func(_ *testing.T, now func() time.Time) events.Store {
-		m := events.NewMemory()
+		m := storetest.NewMemory()
 		m.Clock = now
 		return m
 	})
@@ -23,7 +23,7 @@ func TestMemoryHidesWhatIsTooOld(t *testing.T) {
 
 func TestMemoryWorksUnderFakeTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := events.NewMemory()
+		m := storetest.NewMemory()
 		start := time.Now()
 		var got []time.Time
 		go func() {
@@ -58,7 +58,7 @@ func TestMemoryWorksUnderFakeTime(t *testing.T) {
 }
 
 func TestMemoryTakesTheTimeFromItsClock(t *testing.T) {
-	m := events.NewMemory()
+	m := storetest.NewMemory()
 	at := time.Date(2031, 2, 3, 4, 5, 6, 7, time.UTC)
 	m.Clock = func() time.Time { return at }
 	batch := []events.NewEvent{{ID: events.EventID{1}, Type: "t"}}
