@@ -148,7 +148,7 @@ func BenchmarkListSectors(b *testing.B) {
 // The chain has the commit before the call that sent it answers: the stream of the sector has no hash of the message,
 // but that of the account has.
 func TestAMessageThatOnlyTheAccountKnowsIsShown(t *testing.T) {
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.MustLedger(capacity.SetQuota{At: w.Now, Bytes: 1 << 20})
 	w.BeginSector(1)
