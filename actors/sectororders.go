@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -65,6 +66,15 @@ func (h *Host) Sectors(ctx context.Context) ([]sectors.Standing, error) {
 		return nil, err
 	}
 	return await(ctx, h, shell.Ask[[]sectors.Standing](h.env.sectors, sectors.List{}))
+}
+
+// HeldPieces are the pieces for whose files the ledger holds bytes, by CID.
+func (h *Host) HeldPieces(ctx context.Context) ([]capacity.Piece, error) {
+	if err := h.started(ctx); err != nil {
+		return nil, err
+	}
+	book, err := await(ctx, h, shell.Ask[capacity.Snapshot](h.env.ledger, ledger.Show{}))
+	return book.Pieces, err
 }
 
 func askSectors[T any](ctx context.Context, h *Host, msg any) (none T, err error) {

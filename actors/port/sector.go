@@ -87,6 +87,9 @@ type PieceSource interface {
 	// it with its commitment. ErrNoSuchPiece; ErrPieceMismatch when it does not have the
 	// payload's length. The caller closes it.
 	Open(ctx context.Context, piece events.SectorPiece) (io.ReadCloser, error)
+	// List returns all pieces, in order of their CIDs. Of their sizes it knows only that of the
+	// payload.
+	List() ([]events.SectorPiece, error)
 }
 
 // ProviderChain is the contract of sectors as one provider, this account, uses it. Each message

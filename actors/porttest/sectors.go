@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/commd"
 )
 
 // PieceSourceWorld is a source of pieces with a way to put some into it.
@@ -18,8 +19,12 @@ type PieceSourceWorld struct {
 
 // PieceSource runs the suite of the port of pieces.
 func PieceSource(t *testing.T, newWorld func(t *testing.T) PieceSourceWorld) {
-	piece := events.SectorPiece{CID: "baga6ea4seaqa", Size: 128, Payload: 100}
 	payload := bytes.Repeat([]byte("data"), 25)
+	of, err := commd.Of(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	piece := events.SectorPiece{CID: commd.CID(of.Root), Size: 128, Payload: 100}
 	open := func(w PieceSourceWorld, p events.SectorPiece) error {
 		r, err := w.Source.Open(t.Context(), p)
 		if err == nil {
@@ -60,6 +65,19 @@ func PieceSource(t *testing.T, newWorld func(t *testing.T) PieceSourceWorld) {
 		longer.Payload++
 		if err := open(w, longer); !errors.Is(err, events.ErrPieceMismatch) {
 			t.Fatal(err)
+		}
+	})
+	t.Run("each is listed", func(t *testing.T) {
+		w := newWorld(t)
+		if all, err := w.Source.List(); err != nil || len(all) != 0 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		if err := w.Put(piece, payload); err != nil {
+			t.Fatal(err)
+		}
+		all, err := w.Source.List()
+		if err != nil || len(all) != 1 || all[0].CID != piece.CID || all[0].Payload != 100 {
+			t.Fatalf("%+v, %v", all, err)
 		}
 	})
 }

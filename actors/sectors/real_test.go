@@ -35,6 +35,15 @@ func (r *realHost) Open(_ context.Context, p events.SectorPiece) (io.ReadCloser,
 	return io.NopCloser(bytes.NewReader(b)), nil
 }
 
+func (r *realHost) List() (all []events.SectorPiece, _ error) {
+	r.world.mu.Lock()
+	defer r.world.mu.Unlock()
+	for cid, b := range r.pieces {
+		all = append(all, events.SectorPiece{CID: cid, Payload: events.Bytes(len(b))})
+	}
+	return all, nil
+}
+
 // piece returns a piece of so many bytes that the source has.
 func (r *realHost) piece(name string, n int) events.SectorPiece {
 	r.t.Helper()

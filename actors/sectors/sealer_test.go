@@ -169,3 +169,5 @@ type source struct{ *world }
 func (s source) Open(ctx context.Context, p events.SectorPiece) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(p.CID)), s.call(ctx, "Open", func() error { return nil })
 }
+
+func (s source) List() ([]events.SectorPiece, error) { return s.pieces, nil }

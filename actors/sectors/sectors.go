@@ -167,6 +167,9 @@ func (s *Sectors) boot(a *shell.Turn) {
 			for _, n := range book.Ended {
 				m.next = max(m.next, n+1)
 			}
+			if err == nil {
+				s.comparePieces(ctx, book.Pieces, m.sectors)
+			}
 		}
 		switch {
 		case err == nil:

@@ -40,7 +40,8 @@ type world struct {
 	files   map[uint64]map[string][]byte // by sector: what each step left
 	made    map[string]int               // work of the sealer, by step and sector
 	damaged map[uint64]bool
-	lies    map[string]bool // steps that answer wrongly
+	pieces  []events.SectorPiece // files of pieces
+	lies    map[string]bool      // steps that answer wrongly
 	hang    map[string]chan struct{}
 	deaf    bool             // a hanging call ignores its cancellation
 	gone    map[string]error // what is away: "chain", or a step of the sealer

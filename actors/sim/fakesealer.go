@@ -206,6 +206,9 @@ func (f fakePieces) Open(ctx context.Context, p events.SectorPiece) (io.ReadClos
 	}))
 }
 
+// List knows of none: the pieces of the simulated world come from outside.
+func (f fakePieces) List() ([]events.SectorPiece, error) { return nil, nil }
+
 // offerPiece puts a piece into the source. The data of a bad one does not match its commitment.
 func (w *world) offerPiece(name uint64, size events.Bytes, bad bool) events.SectorPiece {
 	b := make([]byte, commd.PayloadRoom(uint64(size)))

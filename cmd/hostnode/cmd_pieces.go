@@ -30,10 +30,13 @@ func printPieces(p *paper, all api.Pieces) error {
 		if len(one.Sectors) > 0 {
 			needed = strings.Join(strings.Fields(strings.Trim(fmt.Sprint(one.Sectors), "[]")), ", ")
 		}
+		if one.Trouble != "" {
+			needed += "; " + p.colour(red, one.Trouble)
+		}
 		rows = append(rows, []string{one.CID, size(one.Payload), needed})
 	}
 	p.rows(rows)
-	p.line("%s in all, not counted in the ledger", size(all.Payload))
+	p.line("%s in all, which count against the quota", size(all.Payload))
 	p.asOf(all.AsOf)
 	return nil
 }

@@ -105,6 +105,40 @@ func (s State) PieceFiles() []Piece {
 	return all
 }
 
+// PieceTrouble says that the file of a piece is not what the ledger holds for it.
+type PieceTrouble struct {
+	CID          string
+	Held, Stored events.Bytes // 0: it holds nothing, or there is no file
+}
+
+func (t PieceTrouble) String() string {
+	switch {
+	case t.Held == 0:
+		return fmt.Sprintf("its file has %d bytes, and the ledger holds none for it", t.Stored)
+	case t.Stored == 0:
+		return fmt.Sprintf("the ledger holds %d bytes for it, and its file is missing", t.Held)
+	}
+	return fmt.Sprintf("the ledger holds %d bytes for it, and its file has %d", t.Held, t.Stored)
+}
+
+// ComparePieces compares what the ledger holds for pieces with their files, in order of their CIDs.
+func ComparePieces(held []Piece, files []events.SectorPiece) []PieceTrouble {
+	by := map[string]PieceTrouble{}
+	for _, one := range held {
+		by[one.CID] = PieceTrouble{CID: one.CID, Held: one.Bytes}
+	}
+	for _, file := range files {
+		by[file.CID] = PieceTrouble{file.CID, by[file.CID].Held, file.Payload}
+	}
+	var all []PieceTrouble
+	for _, cid := range slices.Sorted(maps.Keys(by)) {
+		if t := by[cid]; t.Held != t.Stored {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
 const (
 	// maxCID limits the name of a piece, in bytes; those of version 1 have 64.
 	maxCID = 128

@@ -20,7 +20,7 @@ import (
 const maxCID = 128
 
 // Pieces are the payloads of pieces in one directory, a file each, by their CIDs. What stands in them is
-// not compared with the CID: whoever writes a piece into a sector does that. It is safe for concurrent use.
+// compared with the CID when it is stored, and when it is written into a sector. It is safe for concurrent use.
 type Pieces struct{ dir string }
 
 // OpenPieces opens a directory of pieces, makes it when it is not there, and clears what a crash left
@@ -68,50 +68,67 @@ func (p *Pieces) Open(_ context.Context, piece events.SectorPiece) (io.ReadClose
 	return f, nil
 }
 
-// Put stores the payload of a piece durably, as a whole or not at all. One that is there is replaced. It
-// answers ErrPieceMismatch for another number of bytes, ErrMalformed and ErrDiskFull.
+// Identify reads a payload to its end, and returns the smallest piece that holds it. It answers
+// commd.ErrPayload for too few bytes, and commd.ErrTooManyBytes beyond commd.MaxPayload.
+func Identify(ctx context.Context, payload io.Reader) (events.SectorPiece, error) {
+	calc := commd.NewCalc()
+	_, err := io.Copy(calc, until{ctx, payload})
+	if err != nil {
+		return events.SectorPiece{}, fmt.Errorf("read a piece: %w", err)
+	}
+	of, err := calc.Commitment()
+	if err != nil {
+		return events.SectorPiece{}, fmt.Errorf("compute the commitment of a piece: %w", err)
+	}
+	return events.SectorPiece{
+		CID: commd.CID(of.Root), Size: events.Bytes(of.Size), Payload: events.Bytes(of.Payload),
+	}, nil
+}
+
+// Put stores the payload of a piece durably, as a whole or not at all. If it is here, nothing is written;
+// a damaged copy is removed before, so that a piece never takes its size twice. It answers
+// ErrPieceMismatch for other bytes, ErrMalformed and ErrDiskFull.
 func (p *Pieces) Put(ctx context.Context, piece events.SectorPiece, payload io.Reader) error {
 	if _, ok := p.path(piece.CID); !ok {
 		return fmt.Errorf("piece %q is named by no CID: %w", piece.CID, events.ErrMalformed)
 	}
-	err := p.store(piece.CID, func(f io.Writer) (string, error) {
-		most := int64(piece.Payload) + 1 //nolint:gosec // Below the largest sector.
-		limited := io.LimitReader(until{ctx, payload}, most)
-		n, err := io.Copy(f, limited)
-		if err == nil && events.Bytes(n) != piece.Payload { //nolint:gosec // A size.
-			err = fmt.Errorf("it has %d bytes or more, not %d: %w", n, piece.Payload, events.ErrPieceMismatch)
-		}
-		return piece.CID, err
-	})
+	if p.intact(ctx, piece) {
+		return nil
+	}
+	err := context.Cause(ctx) // Or it could not be seen whether it is.
+	if err == nil {
+		err = p.Remove(piece)
+	}
+	if err == nil {
+		err = p.store(piece.CID, func(f io.Writer) error {
+			most := int64(piece.Payload) + 1 //nolint:gosec // Below the largest sector.
+			got, err := Identify(ctx, io.TeeReader(io.LimitReader(payload, most), f))
+			if errors.Is(err, commd.ErrPayload) || err == nil && got != piece {
+				err = fmt.Errorf("the bytes are %d or more of piece %s: %w", got.Payload, got.CID, events.ErrPieceMismatch)
+			}
+			return err
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("store piece %s: %w", piece.CID, err)
 	}
 	return nil
 }
 
-// Import stores a payload like Put, in the smallest piece that holds it, whose commitment is computed meanwhile.
-// It answers commd.ErrPayload for too few bytes, commd.ErrTooManyBytes beyond commd.MaxPayload, and ErrDiskFull.
-func (p *Pieces) Import(ctx context.Context, payload io.Reader) (piece events.SectorPiece, err error) {
-	err = p.store("import", func(f io.Writer) (string, error) {
-		calc := commd.NewCalc()
-		if _, err := io.Copy(io.MultiWriter(f, calc), until{ctx, payload}); err != nil {
-			return "", err
-		}
-		of, err := calc.Commitment()
-		piece = events.SectorPiece{
-			CID: commd.CID(of.Root), Size: events.Bytes(of.Size), Payload: events.Bytes(of.Payload),
-		}
-		return piece.CID, err
-	})
+// intact reports whether the payload of a piece is here, and is what its CID says.
+func (p *Pieces) intact(ctx context.Context, piece events.SectorPiece) bool {
+	f, err := p.Open(ctx, piece)
 	if err != nil {
-		return events.SectorPiece{}, fmt.Errorf("import a piece: %w", err)
+		return false
 	}
-	return piece, nil
+	defer f.Close()
+	got, err := Identify(ctx, f)
+	return err == nil && got == piece
 }
 
-// store writes a file under a name of its own, and gives it the CID that write returns when it is durable.
-func (p *Pieces) store(name string, write func(io.Writer) (cid string, err error)) (err error) {
-	f, err := os.CreateTemp(p.dir, name+freshEnd+"*")
+// store writes a file under a name of its own, and gives it its CID when it is durable.
+func (p *Pieces) store(cid string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(p.dir, cid+freshEnd+"*")
 	if err != nil {
 		return storage.FullDisk(err)
 	}
@@ -121,8 +138,7 @@ func (p *Pieces) store(name string, write func(io.Writer) (cid string, err error
 			err = storage.FullDisk(err)
 		}
 	}()
-	cid, err := write(f)
-	if err == nil {
+	if err = write(f); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {

@@ -34,6 +34,15 @@ func openPieces(t *testing.T, dir string) *sectors.Pieces {
 	return p
 }
 
+func pieceOf(t *testing.T, payload []byte) events.SectorPiece {
+	t.Helper()
+	piece, err := sectors.Identify(t.Context(), bytes.NewReader(payload))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return piece
+}
+
 func TestADirectoryIsASourceOfPieces(t *testing.T) {
 	porttest.PieceSource(t, func(t *testing.T) porttest.PieceSourceWorld {
 		p := openPieces(t, t.TempDir())
@@ -49,8 +58,9 @@ func TestPiecesAreListedAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	piece, err := p.Import(t.Context(), strings.NewReader(strings.Repeat("x", 100)))
-	if err != nil {
+	payload := bytes.Repeat([]byte("x"), 100)
+	piece := pieceOf(t, payload)
+	if err := p.Put(t.Context(), piece, bytes.NewReader(payload)); err != nil {
 		t.Fatal(err)
 	}
 	for _, other := range []string{"import.new123", "README", ".hidden"} {
@@ -70,7 +80,8 @@ func TestPiecesAreListedAndNothingElse(t *testing.T) {
 func TestAPieceIsStoredAsAWholeOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	p := openPieces(t, dir)
-	piece := events.SectorPiece{CID: "baga6ea4seaqa", Size: 128, Payload: 4}
+	text := strings.Repeat("abcd", 25)
+	piece := pieceOf(t, []byte(text))
 	stopped, stop := context.WithCancelCause(t.Context())
 	why, broken := errors.New("the host stops"), errors.New("broken")
 	stop(why)
@@ -78,12 +89,14 @@ func TestAPieceIsStoredAsAWholeOrNotAtAll(t *testing.T) {
 		put  func() error
 		want error
 	}{
-		"too short": {func() error { return p.Put(t.Context(), piece, strings.NewReader("abc")) }, events.ErrPieceMismatch},
-		"too long":  {func() error { return p.Put(t.Context(), piece, strings.NewReader("abcde")) }, events.ErrPieceMismatch},
+		"too short": {func() error { return p.Put(t.Context(), piece, strings.NewReader(text[1:])) }, events.ErrPieceMismatch},
+		"other":     {func() error { return p.Put(t.Context(), piece, strings.NewReader(text[1:]+"x")) }, events.ErrPieceMismatch},
+		"nothing":   {func() error { return p.Put(t.Context(), piece, strings.NewReader("")) }, events.ErrPieceMismatch},
+		"too long":  {func() error { return p.Put(t.Context(), piece, strings.NewReader(text+"e")) }, events.ErrPieceMismatch},
 		"broken":    {func() error { return p.Put(t.Context(), piece, iotest.ErrReader(broken)) }, broken},
-		"cancelled": {func() error { return p.Put(stopped, piece, strings.NewReader("abcd")) }, why},
+		"cancelled": {func() error { return p.Put(stopped, piece, strings.NewReader(text)) }, why},
 		"no CID": {func() error {
-			return p.Put(t.Context(), events.SectorPiece{CID: "../x", Payload: 4}, strings.NewReader("abcd"))
+			return p.Put(t.Context(), events.SectorPiece{CID: "../x", Payload: 4}, strings.NewReader(text))
 		}, events.ErrMalformed},
 	} {
 		if err := c.put(); !errors.Is(err, c.want) {
@@ -102,7 +115,7 @@ func TestAPieceIsStoredAsAWholeOrNotAtAll(t *testing.T) {
 		t.Fatalf("what a crash left half written: %v", err)
 	}
 	for range 2 {
-		if err := p.Put(t.Context(), piece, strings.NewReader("abcd")); err != nil {
+		if err := p.Put(t.Context(), piece, strings.NewReader(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -116,7 +129,8 @@ func TestAPieceIsStoredAsAWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestAnImportedFileIsAPieceUnderItsCommitment(t *testing.T) {
+// A damaged copy is replaced, and an intact one is not read for.
+func TestAPieceIsPutWhereItIsMissingOrDamaged(t *testing.T) {
 	dir := t.TempDir()
 	p := openPieces(t, dir)
 	payload := bytes.Repeat([]byte("hostnode"), 100)
@@ -124,21 +138,31 @@ func TestAnImportedFileIsAPieceUnderItsCommitment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := events.SectorPiece{CID: commd.CID(of.Root), Size: 1024, Payload: 800}
-	for range 2 { // The second time it is replaced.
-		if got, err := p.Import(t.Context(), bytes.NewReader(payload)); err != nil || got != want {
-			t.Fatalf("%+v, %v; want %+v", got, err, want)
+	piece := pieceOf(t, payload)
+	if want := (events.SectorPiece{CID: commd.CID(of.Root), Size: 1024, Payload: 800}); piece != want {
+		t.Fatalf("%+v; want %+v", piece, want)
+	}
+	file := filepath.Join(dir, piece.CID)
+	for _, damaged := range [][]byte{nil, {1}, append([]byte{1}, payload[1:]...)} {
+		if damaged != nil {
+			if err := os.WriteFile(file, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.Put(t.Context(), piece, bytes.NewReader(payload)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, payload) {
+			t.Fatalf("stored are %d bytes, %v", len(got), err)
 		}
 	}
-	f, err := p.Open(t.Context(), want)
-	if err != nil {
+	if err := p.Put(t.Context(), piece, iotest.ErrReader(errors.New("it is read"))); err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	if got, err := io.ReadAll(f); err != nil || !bytes.Equal(got, payload) {
-		t.Fatalf("stored are %d bytes, %v", len(got), err)
-	}
+}
 
+func TestWhatIsNoPieceIsNotIdentified(t *testing.T) {
+	payload := bytes.Repeat([]byte("hostnode"), 100)
 	stopped, stop := context.WithCancelCause(t.Context())
 	why, broken := errors.New("the host stops"), errors.New("broken")
 	stop(why)
@@ -152,11 +176,8 @@ func TestAnImportedFileIsAPieceUnderItsCommitment(t *testing.T) {
 		"broken":    {t.Context(), io.MultiReader(bytes.NewReader(payload), iotest.ErrReader(broken)), broken},
 		"cancelled": {stopped, bytes.NewReader(payload), why},
 	} {
-		if got, err := p.Import(c.ctx, c.from); !errors.Is(err, c.want) || got != (events.SectorPiece{}) {
+		if got, err := sectors.Identify(c.ctx, c.from); !errors.Is(err, c.want) || got != (events.SectorPiece{}) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != want.CID {
-		t.Fatalf("left are %v, %v", left, err)
 	}
 }

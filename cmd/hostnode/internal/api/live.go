@@ -52,6 +52,8 @@ type LiveConfig struct {
 	Proves string
 	// SectorSize is the padded size of a sector that begins without one.
 	SectorSize events.Bytes
+	// Quota is what the host may use in all, as configured; 0: what the ledger says.
+	Quota events.Bytes
 	// Now is the machine's clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -63,6 +65,8 @@ type Live struct {
 	cfg LiveConfig
 	// pieces is locked to remove a piece, and shared by those who give one to a sector.
 	pieces sync.RWMutex
+	// importing are the CIDs of the pieces that are being imported, under that lock.
+	importing map[string]bool
 }
 
 // NewLive answers for a running host.
@@ -70,7 +74,7 @@ func NewLive(cfg LiveConfig) *Live {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	l := &Live{cfg: cfg, reader: reader{
+	l := &Live{cfg: cfg, importing: map[string]bool{}, reader: reader{
 		views: cfg.Projector, projector: cfg.Projector, store: cfg.Store, host: cfg.Account, dataDir: cfg.DataDir,
 		endpoint: cfg.Endpoint, fallbacks: cfg.Fallbacks, now: cfg.Now, running: true,
 	}}

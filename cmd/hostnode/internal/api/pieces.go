@@ -4,13 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
+	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	pieces "github.com/hostnode/hostnode/storage/sectors"
 )
 
-// errPieceNeeded: sectors have the piece.
-var errPieceNeeded = errors.New("sectors need the piece")
+var (
+	// errPieceNeeded: sectors have the piece.
+	errPieceNeeded = errors.New("sectors need the piece")
+	// errPieceBusy: another order about the piece is carried out.
+	errPieceBusy = errors.New("the piece is being imported")
+)
 
 // StoredPiece is the data of a piece that the host keeps, to mend sectors from it.
 type StoredPiece struct {
@@ -18,14 +26,85 @@ type StoredPiece struct {
 	Payload events.Bytes `json:"payload"` // its bytes, without padding
 	// Sectors have it, or are to get it, and are not over; in order of their numbers.
 	Sectors []uint64 `json:"sectors"`
+	// Trouble says how its file differs from what the ledger holds for it; empty: it does not.
+	Trouble string `json:"trouble,omitempty"`
 }
 
 // Pieces are all of them.
 type Pieces struct {
 	AsOf   AsOf          `json:"asOf"`
 	Pieces []StoredPiece `json:"pieces"`
-	// Payload is the sum of their bytes. It is in no ledger.
+	// Payload is the sum of their bytes, which the ledger holds for them.
 	Payload events.Bytes `json:"payload"`
+}
+
+// takeIn lets the ledger hold space for a payload, and stores it as a piece. If it cannot be stored, the
+// space is given back.
+func (l *Live) takeIn(ctx context.Context, f io.ReadSeeker) (events.SectorPiece, error) {
+	p, err := pieces.Identify(ctx, f)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return p, err
+	}
+	// From here on the host has compared the files of pieces with the ledger, as it does at its start.
+	if _, err := l.cfg.Host.Sectors(ctx); err != nil {
+		return p, err
+	}
+	l.pieces.Lock()
+	busy := l.importing[p.CID]
+	l.importing[p.CID] = true
+	l.pieces.Unlock()
+	if busy {
+		return p, fmt.Errorf("%w: %s", errPieceBusy, p.CID)
+	}
+	defer func() {
+		l.pieces.Lock()
+		defer l.pieces.Unlock()
+		delete(l.importing, p.CID)
+	}()
+	err = l.cfg.Host.Ledger(ctx, capacity.HoldPiece{
+		At: l.cfg.Now(), Piece: capacity.Piece{CID: p.CID, Bytes: p.Payload}, Quota: l.cfg.Quota,
+	})
+	if err != nil {
+		return p, err
+	}
+	if err := l.cfg.Pieces.Put(ctx, p, f); err != nil {
+		return p, errors.Join(err, l.notStored(context.WithoutCancel(ctx), p))
+	}
+	return p, l.catchUp(ctx)
+}
+
+// notStored gives the bytes of a piece back that could not be stored, unless sectors need it: then it is
+// to be imported again. If this fails, the next start does it.
+func (l *Live) notStored(ctx context.Context, p events.SectorPiece) error {
+	standing, err := l.cfg.Host.Sectors(ctx)
+	if err != nil || len(neededBy(standing, p.CID)) > 0 || !errors.Is(l.has(ctx, Piece(p)), events.ErrNoSuchPiece) {
+		return err
+	}
+	return l.releasePiece(ctx, p.CID)
+}
+
+// releasePiece removes the file of a piece, and gives its bytes back.
+func (l *Live) releasePiece(ctx context.Context, cid string) error {
+	if err := l.cfg.Pieces.Remove(events.SectorPiece{CID: cid}); err != nil {
+		return err
+	}
+	if err := l.cfg.Host.Ledger(ctx, capacity.ReleasePiece{At: l.cfg.Now(), CID: cid}); err != nil {
+		return err
+	}
+	return l.catchUp(ctx)
+}
+
+func neededBy(standing []sectors.Standing, cid string) []uint64 {
+	all := []uint64{}
+	for _, one := range standing {
+		if sectors.Needs(one.Info, cid) {
+			all = append(all, one.Number)
+		}
+	}
+	return all
 }
 
 // Pieces implements SectorOrders.
@@ -37,21 +116,23 @@ func (l *Live) Pieces(ctx context.Context) (Pieces, error) {
 	if err != nil {
 		return Pieces{}, err
 	}
+	held, err := l.cfg.Host.HeldPieces(ctx)
+	if err != nil {
+		return Pieces{}, err
+	}
 	standing, err := l.cfg.Host.Sectors(ctx)
 	if err != nil {
 		return Pieces{}, err
 	}
-	needs := map[string][]uint64{}
-	for _, one := range standing {
-		for _, p := range slices.Concat(one.Info.Pieces, one.Info.Pending) {
-			if had := needs[p.CID]; !slices.Contains(had, one.Number) {
-				needs[p.CID] = append(had, one.Number)
-			}
+	troubles := map[string]string{}
+	for _, t := range capacity.ComparePieces(held, all) {
+		if troubles[t.CID] = t.String(); t.Stored == 0 {
+			all = append(all, events.SectorPiece{CID: t.CID, Payload: t.Held})
 		}
 	}
 	out := Pieces{AsOf: l.asOf(), Pieces: []StoredPiece{}}
 	for _, p := range all {
-		out.Pieces = append(out.Pieces, StoredPiece{p.CID, p.Payload, append([]uint64{}, needs[p.CID]...)})
+		out.Pieces = append(out.Pieces, StoredPiece{p.CID, p.Payload, neededBy(standing, p.CID), troubles[p.CID]})
 		out.Payload += p.Payload
 	}
 	return out, nil
@@ -66,7 +147,10 @@ func (l *Live) RemovePiece(ctx context.Context, cid string) (StoredPiece, error)
 		return StoredPiece{}, err
 	}
 	i := slices.IndexFunc(all.Pieces, func(p StoredPiece) bool { return p.CID == cid })
-	if i < 0 {
+	switch {
+	case l.importing[cid]:
+		return StoredPiece{}, fmt.Errorf("%w: %.200q", errPieceBusy, cid)
+	case i < 0:
 		return StoredPiece{}, fmt.Errorf("%w: %.200q", events.ErrNoSuchPiece, cid)
 	}
 	p := all.Pieces[i]
@@ -75,5 +159,5 @@ func (l *Live) RemovePiece(ctx context.Context, cid string) (StoredPiece, error)
 		return StoredPiece{}, fmt.Errorf("%w: %s is in %d that are not over: %v", errPieceNeeded, cid, len(p.Sectors),
 			p.Sectors[:min(most, len(p.Sectors))])
 	}
-	return p, l.cfg.Pieces.Remove(events.SectorPiece{CID: cid})
+	return p, l.releasePiece(ctx, cid)
 }

@@ -1,11 +1,17 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/events"
 )
 
 func (f *fakeOrders) Pieces(context.Context) (api.Pieces, error) {
@@ -58,6 +64,130 @@ func TestAPieceIsRemovedWhenNoSectorNeedsIt(t *testing.T) {
 		}
 		if all := ask(t, live.Pieces); len(all.Pieces) != 1 || all.Pieces[0].CID != used.CID {
 			t.Errorf("%+v", all)
+		}
+	})
+}
+
+// ledgerOf is what the ledger holds for pieces.
+func ledgerOf(t *testing.T, live *api.Live) events.Bytes {
+	t.Helper()
+	return ask(t, live.Ledger).Pieces
+}
+
+func TestAPieceHoldsItsBytesInTheLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live, dir := sealing(t)
+		imported(t, live, dir, "a", 600)
+		spare := imported(t, live, dir, "b", 700)
+		imported(t, live, dir, "a", 600)
+		if held := ledgerOf(t, live); held != 1300 {
+			t.Errorf("it holds %d bytes", held)
+		}
+		// The quota is 10 MiB. What has no room is refused before anything is written.
+		large := filepath.Join(dir, "large")
+		if err := os.WriteFile(large, bytes.Repeat([]byte("x"), 10<<20), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := live.ImportPiece(t.Context(), large); api.Explain(err).Code != "quota-exceeded" {
+			t.Errorf("%v", err)
+		}
+		// The same piece with another zero at its end.
+		if err := os.WriteFile(large, append(bytes.Repeat([]byte("b"), 700), 0), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := live.ImportPiece(t.Context(), large); api.Explain(err).Code != "piece-held" {
+			t.Errorf("%v", err)
+		}
+		if files, err := os.ReadDir(filepath.Join(dir, "pieces")); err != nil || len(files) != 2 {
+			t.Errorf("there are %v, %v", files, err)
+		}
+		if _, err := live.RemovePiece(t.Context(), spare.CID); err != nil {
+			t.Fatal(err)
+		}
+		if held := ledgerOf(t, live); held != 600 {
+			t.Errorf("it holds %d bytes", held)
+		}
+	})
+}
+
+func TestAPieceThatCannotBeStoredHoldsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live, dir := sealing(t)
+		of := filepath.Join(dir, "pieces")
+		if err := errors.Join(os.Remove(of), os.WriteFile(of, nil, 0o600)); err != nil { // Nothing can be made in it.
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "a")
+		if err := os.WriteFile(path, bytes.Repeat([]byte("a"), 600), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := live.ImportPiece(t.Context(), path); err == nil {
+			t.Fatal("it is stored nowhere")
+		}
+		if held := ledgerOf(t, live); held != 0 {
+			t.Errorf("it holds %d bytes", held)
+		}
+	})
+}
+
+// What differs while a host runs is shown, and each order about the piece leaves nothing behind.
+func TestAFileOfAPieceThatIsNotAsTheLedgerSaysIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live, dir := sealing(t)
+		gone, cut := imported(t, live, dir, "a", 600), imported(t, live, dir, "b", 700)
+		file := func(cid string) string { return filepath.Join(dir, "pieces", cid) }
+		if err := errors.Join(os.Remove(file(gone.CID)), os.Truncate(file(cut.CID), 70),
+			os.WriteFile(file("bagastray"), []byte("stray"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{gone.CID: "is missing", cut.CID: "has 70", "bagastray": "holds none"}
+		all := ask(t, live.Pieces)
+		if len(all.Pieces) != len(want) {
+			t.Fatalf("%+v", all)
+		}
+		for _, p := range all.Pieces {
+			if !strings.Contains(p.Trouble, want[p.CID]) {
+				t.Errorf("%+v", p)
+			}
+		}
+		imported(t, live, dir, "b", 700) // It is as it was.
+		for _, cid := range []string{gone.CID, "bagastray"} {
+			if _, err := live.RemovePiece(t.Context(), cid); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if all := ask(t, live.Pieces); len(all.Pieces) != 1 || all.Pieces[0].Trouble != "" || ledgerOf(t, live) != 700 {
+			t.Errorf("%+v, the ledger has %d", all, ledgerOf(t, live))
+		}
+	})
+}
+
+func TestTheSamePieceIsImportedOnceAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live, dir := sealing(t)
+		path := filepath.Join(dir, "a")
+		if err := os.WriteFile(path, bytes.Repeat([]byte("a"), 600), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		const tries = 8
+		done := make(chan error, tries)
+		for range tries {
+			go func() {
+				_, err := live.ImportPiece(t.Context(), path)
+				done <- err
+			}()
+		}
+		stored := 0
+		for range tries {
+			switch err := <-done; {
+			case err == nil:
+				stored++
+			case api.Explain(err).Code != "piece-busy":
+				t.Error(err)
+			}
+		}
+		if held := ledgerOf(t, live); stored == 0 || held != 600 {
+			t.Errorf("%d were stored, the ledger has %d", stored, held)
 		}
 	})
 }

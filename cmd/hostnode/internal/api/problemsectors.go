@@ -6,6 +6,7 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
 )
 
@@ -63,6 +64,15 @@ var sectorKinds = []kind{
 		"piece-needed", http.StatusConflict, errPieceNeeded,
 		"Sectors that are not over have the piece, and are repaired from it.",
 		"Wait until they are over, or end them: `hostnode sectors terminate N --reason WHY`.",
+	},
+	{
+		"piece-busy", http.StatusConflict, errPieceBusy, "The same piece is being imported by another command.",
+		"Wait until that has ended.",
+	},
+	{
+		"piece-held", http.StatusConflict, capacity.ErrPieceHeld,
+		"The host has the same piece of a file of another length; only zeros at their ends differ.",
+		"Use the file that was imported, or remove the piece first: `hostnode sectors remove-piece CID`.",
 	},
 	{
 		"piece-mismatch", http.StatusConflict, events.ErrPieceMismatch,

@@ -35,7 +35,7 @@ var (
 // done afterwards.
 type SectorOrders interface {
 	// ImportPiece stores a file, named by an absolute path on the host's machine, as a piece; the
-	// same file is the same piece. It counts in no quota. ErrPieceFile.
+	// same file is the same piece. The ledger holds its bytes. ErrPieceFile; *capacity.SpaceError.
 	ImportPiece(ctx context.Context, path string) (Piece, error)
 	// Pieces are all that the host keeps. RemovePiece removes one that no sector needs.
 	Pieces(ctx context.Context) (Pieces, error)
@@ -189,7 +189,7 @@ func (l *Live) ImportPiece(ctx context.Context, path string) (Piece, error) {
 		return Piece{}, fmt.Errorf("%w: %w", ErrPieceFile, err)
 	}
 	defer f.Close()
-	p, err := l.cfg.Pieces.Import(ctx, f)
+	p, err := l.takeIn(ctx, f)
 	if err != nil {
 		return Piece{}, fmt.Errorf("import %s: %w", path, err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections/audit"
+	files "github.com/hostnode/hostnode/storage/sectors"
 )
 
 func TestSimulatedSectorsAreForDevelopmentChainsOnly(t *testing.T) {
@@ -171,7 +172,11 @@ func TestASectorIsSealedAndProvenOnTheEmbeddedChain(t *testing.T) {
 	run(t, c, func(p *Process) {
 		ctx := t.Context()
 		until(t, p, "it runs", func(all []sectors.Standing) bool { return len(all) == 0 })
-		piece, err := p.Pieces.Import(ctx, strings.NewReader(rand.Text()+strings.Repeat("data", 3000)))
+		text := rand.Text() + strings.Repeat("data", 3000)
+		piece, err := files.Identify(ctx, strings.NewReader(text))
+		if err == nil {
+			err = p.Pieces.Put(ctx, piece, strings.NewReader(text))
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,94 @@
+package sectors_test
+
+import (
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sector"
+)
+
+// heldPieces is what the ledger holds for pieces, by CID.
+func (h *host) heldPieces() map[string]events.Bytes {
+	h.t.Helper()
+	book, err := shell.Ask[capacity.Snapshot](h.ledger, ledger.Show{}).Wait(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	all := map[string]events.Bytes{}
+	for _, one := range book.Pieces {
+		all[one.CID] = one.Bytes
+	}
+	return all
+}
+
+func (h *host) hold(cid string, bytes events.Bytes) {
+	h.t.Helper()
+	err := ledger.Do(h.t.Context(), h.ledger, ledger.Command{
+		Cmd: capacity.HoldPiece{At: time.Now(), Piece: capacity.Piece{CID: cid, Bytes: bytes}}, Cause: "operator",
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// Whenever a host stopped between the ledger and the disk, the next start makes them agree, once.
+func TestAStartComparesTheFilesOfPiecesWithTheLedger(t *testing.T) {
+	inTime(t, func(h *host) {
+		needed := piece("needed")
+		n := h.create(needed)
+		h.until("it has its piece", h.in(n, sector.WaitSeed))
+		h.hold(needed.CID, needed.Payload) // Its file is lost.
+		h.hold("bagakept", 100)
+		h.hold("bagacut", 100)
+		h.hold("bagalost", 100) // The host stopped before its file was written, or after it was removed.
+		h.world.pieces = []events.SectorPiece{
+			{CID: "bagakept", Payload: 100},
+			{CID: "bagacut", Payload: 99},
+			{CID: "bagaold", Payload: 300}, // Of an earlier build.
+			{CID: "notes.txt", Payload: 5}, // It is told of, and nothing else.
+			{CID: "bagalarge", Payload: 1 << 50},
+		}
+		want := map[string]events.Bytes{needed.CID: needed.Payload, "bagakept": 100, "bagacut": 100, "bagaold": 300}
+		for range 2 {
+			before, _ := h.store.Head(t.Context())
+			h.kill()
+			h.start()
+			synctest.Wait()
+			if got := h.heldPieces(); !maps.Equal(got, want) {
+				t.Fatalf("the ledger holds %v, want %v", got, want)
+			}
+			if all, err := ask[[]sectors.Standing](h, sectors.List{}); err != nil || len(all) != 1 {
+				t.Fatalf("%+v, %v", all, err)
+			}
+			if after, _ := h.store.Head(t.Context()); after-before > 2 {
+				t.Fatalf("%d events more", after-before)
+			}
+		}
+	})
+}
+
+// A host that dies around the append of what its start finds does it at the next one.
+func TestAStartThatDiesWhileItComparesPiecesIsRepeated(t *testing.T) {
+	for _, at := range []string{"before append to capacity", "after append to capacity"} {
+		inTime(t, func(h *host) {
+			h.hold("bagalost", 100)
+			h.world.pieces = []events.SectorPiece{{CID: "bagaold", Payload: 300}}
+			h.kill()
+			h.crashOnce(at)
+			h.start()
+			synctest.Wait()
+			h.revive()
+			synctest.Wait()
+			if got := h.heldPieces(); len(got) != 1 || got["bagaold"] != 300 {
+				t.Errorf("%s: the ledger holds %v", at, got)
+			}
+		})
+	}
+}
