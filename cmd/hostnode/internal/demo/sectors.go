@@ -196,7 +196,7 @@ func (o SectorOptions) begin() (events.Bytes, error) {
 		return 0, fmt.Errorf("%w: %s cannot be cut into pieces of sectors: %w", api.ErrDemoOptions, o.File, err)
 	}
 	size := max(piece*piecesOfEach, commd.MinSectorSize)
-	if err := o.hasRoom("sectors", bytes, manySectors*(size+commd.TreeSize(size))); err != nil {
+	if err := o.hasRoom("sectors", bytes, manySectors*(size+commd.TreeSize(size))+bytes); err != nil {
 		return 0, err
 	}
 	dir, err := datadir.OpenBriefly(o.Config.DataDir, time.Now(), true)
