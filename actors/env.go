@@ -103,8 +103,8 @@ type Config struct {
 	JudgePace time.Duration
 	// KeepFree is how much of the file system must stay free: with less, no slot is taken.
 	KeepFree events.Bytes
-	// ScrubEvery is how often all stored data is checked for damage, by the machine's clock; 0:
-	// never. ScrubBytesPerSecond bounds its pace; default 1 MiB.
+	// ScrubEvery is how often all stored data is checked for damage, that of slots and that of sectors, by
+	// the machine's clock; 0: never. ScrubBytesPerSecond bounds the pace of each; default 1 MiB.
 	ScrubEvery          time.Duration
 	ScrubBytesPerSecond events.Bytes
 	// QuarantineRetry is the longest pause before a quarantined sale is tried again, by the

@@ -33,6 +33,8 @@ func (e *env) sectorDeps() sectors.Deps {
 	settings := e.Config.Sectors
 	settings.Quota = cmp.Or(settings.Quota, e.Quota)
 	settings.QuarantineRetry = cmp.Or(settings.QuarantineRetry, e.QuarantineRetry)
+	settings.ScrubEvery = cmp.Or(settings.ScrubEvery, e.ScrubEvery)
+	settings.ScrubBytesPerSecond = cmp.Or(settings.ScrubBytesPerSecond, e.ScrubBytesPerSecond)
 	settings.FinalBlocks = cmp.Or(settings.FinalBlocks, e.FinalBlocks)
 	p := e.Ports.Sectors
 	return sectors.Deps{

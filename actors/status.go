@@ -43,6 +43,8 @@ type Status struct {
 	Disk health.DiskStatus
 	// Scrub is the progress of the scrub.
 	Scrub events.ScrubProgress
+	// SectorScrub is that of the scrub of sectors.
+	SectorScrub events.SectorScrub
 	// Down are the parts of the host that do not run; Quarantined is the work that is left
 	// alone.
 	Down        []health.PartStatus
@@ -86,6 +88,9 @@ func (s *supervisor) status() Status {
 	}
 	if why := s.bootWaits.Load(); why != nil && !s.booted {
 		st.WaitsFor = *why
+	}
+	if p := s.Ports.Sectors; p != nil && p.Files != nil {
+		st.SectorScrub = p.Files.ScrubProgress()
 	}
 	st.Needs = s.needs()
 	if s.booted {

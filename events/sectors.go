@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // This file holds what sealers, the store of their files, and whoever uses them say of a sector. It
@@ -86,6 +87,18 @@ type SectorUsage struct {
 	Parts [4]Bytes
 	// Notes is everything else: what sealer and store write down, and the directory.
 	Notes Bytes
+}
+
+// SectorScrub is how far the scrub of sectors has come, which reads all data at rest again and again.
+// Points in time are by the machine's clock.
+type SectorScrub struct {
+	// Began is when the running pass began; zero: none runs. The pass has come to Offset of the
+	// data of the sector with that number; sectors are read in the order of their numbers.
+	Began  time.Time
+	Sector uint64
+	Offset Bytes
+	// LastBegan and LastEnded are those of the last complete pass; zero: there was none.
+	LastBegan, LastEnded time.Time
 }
 
 // SectorReader is an open part of a sector. ReadAt is safe for concurrent use.

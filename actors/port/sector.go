@@ -49,13 +49,19 @@ type Sealer interface {
 	// Challenge proves some leaves, which one day's randomness selects. ErrSectorDamaged when
 	// one of them is damaged.
 	Challenge(ctx context.Context, ref events.SectorRef, randomness events.Hash, leaves int) (proof []byte, err error)
+	// Check reads what is stored of a sealed sector, from an offset of its data and for at most so
+	// many bytes, and compares it with CommD. It returns where to go on; at the sector's size, all
+	// has been read. A damaged tree is built again, and data that belongs to no piece is made
+	// zero. ErrSectorDamaged when pieces must be added again; ErrNoVerifier when the sealer keeps
+	// nothing with which data at rest can be compared.
+	Check(ctx context.Context, ref events.SectorRef, from, most events.Bytes) (next events.Bytes, err error)
 	// Remove removes everything of the sector. It succeeds when there is nothing.
 	Remove(ctx context.Context, ref events.SectorRef) error
 
 	// VerifyCommitments computes CommD and CommR from the sector, the ticket and the pieces,
 	// and compares them with what PreCommit2 returned: ErrSealerLies. The CommR of a replica
 	// cannot be computed here, so only its CommD is compared. None of the three methods that
-	// verify reads a file or calls another program.
+	// verify results reads a file or calls another program.
 	VerifyCommitments(ref events.SectorRef, c events.SealContext) error
 	// Verify verifies the proof that Commit returned: ErrSealerLies. ErrNoVerifier when this
 	// host cannot.
@@ -79,6 +85,10 @@ type SectorStore interface {
 	// Room is how many bytes the disk has left. ErrDiskFull when it takes no writes, whatever
 	// it has left.
 	Room() (events.Bytes, error)
+	// ScrubProgress is what SetScrubProgress was given last. After a restart it may be an earlier
+	// one of the same sector, or, if it cannot be read, zero.
+	ScrubProgress() events.SectorScrub
+	SetScrubProgress(events.SectorScrub) error
 }
 
 // PieceSource has the data of pieces.

@@ -81,6 +81,10 @@ type Settings struct {
 	ChallengeLimit time.Duration
 	// QuarantineRetry is how long a sector that cannot be run is left alone, default 1 h.
 	QuarantineRetry time.Duration
+	// ScrubEvery is how often the data of all sectors is read to find damage; 0: never. ScrubBytesPerSecond
+	// bounds its pace, default 1 MiB.
+	ScrubEvery          time.Duration
+	ScrubBytesPerSecond events.Bytes
 	// FilesLost: the operator knows that the files of all sectors are gone. Without it nothing is done then.
 	FilesLost bool
 	// Quota is what the host may use in all, and MaxDeposits bounds all deposits together;
@@ -108,6 +112,7 @@ func (s Settings) withDefaults() Settings {
 	} {
 		*at = cmp.Or(*at, def)
 	}
+	s.ScrubBytesPerSecond = cmp.Or(s.ScrubBytesPerSecond, 1<<20)
 	return s
 }
 

@@ -113,6 +113,16 @@ func (s sealer) Challenge(ctx context.Context, ref events.SectorRef, rnd events.
 	})
 }
 
+func (s sealer) Check(ctx context.Context, ref events.SectorRef, from, most events.Bytes) (next events.Bytes, err error) {
+	return min(from+most, ref.Size), s.call(ctx, fmt.Sprintf("Check %d", ref.Number), func() error {
+		if s.damaged[ref.Number] {
+			return events.ErrSectorDamaged
+		}
+		s.made[fmt.Sprintf("Check %d", ref.Number)]++
+		return nil
+	})
+}
+
 func (s sealer) Remove(ctx context.Context, ref events.SectorRef) error {
 	return s.call(ctx, fmt.Sprintf("Remove %d", ref.Number), func() error {
 		delete(s.files, ref.Number)
@@ -163,6 +173,19 @@ func (f files) Usage(ref events.SectorRef) (u events.SectorUsage, err error) {
 func (f files) Remove(events.SectorRef, events.SectorPart) error { return nil }
 func (f files) RemoveSector(events.SectorRef) error              { return nil }
 func (f files) Room() (events.Bytes, error)                      { return 1 << 40, nil }
+
+func (f files) ScrubProgress() events.SectorScrub {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.scrub
+}
+
+func (f files) SetScrubProgress(p events.SectorScrub) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.scrub = p
+	return nil
+}
 
 type source struct{ *world }
 

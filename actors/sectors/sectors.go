@@ -134,6 +134,10 @@ func (s *Sectors) Receive(a *shell.Turn, msg any) {
 		s.onPlanned(a, m)
 	case partitionDone:
 		s.onPartitionDone(m)
+	case atRest:
+		s.onAtRest(m, a.Asker())
+	case scrubFound:
+		s.onScrubFound(m)
 	case withdrawn:
 		s.onWithdrawn(m)
 	default:
@@ -227,6 +231,10 @@ func (s *Sectors) onFound(a *shell.Turn, m found) {
 	}
 	slices.Sort(s.waiting)
 	s.spawnNext(a)
+	if s.ScrubEvery > 0 {
+		self := a.Self
+		a.Do(func(context.Context) { s.scrub(s.ctx, self) })
+	}
 	for _, order := range s.early {
 		order(a)
 	}

@@ -41,7 +41,8 @@ type world struct {
 	made    map[string]int               // work of the sealer, by step and sector
 	damaged map[uint64]bool
 	pieces  []events.SectorPiece // files of pieces
-	lies    map[string]bool      // steps that answer wrongly
+	scrub   events.SectorScrub
+	lies    map[string]bool // steps that answer wrongly
 	hang    map[string]chan struct{}
 	deaf    bool             // a hanging call ignores its cancellation
 	gone    map[string]error // what is away: "chain", or a step of the sealer

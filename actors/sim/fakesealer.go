@@ -153,6 +153,12 @@ func (f fakeSealer) Challenge(
 	return r.out, err
 }
 
+func (f fakeSealer) Check(ctx context.Context, ref events.SectorRef, from, most events.Bytes) (events.Bytes, error) {
+	return do(ctx, f.bus, fmt.Sprintf("sealer.check %d", ref.Number), func() (events.Bytes, error) {
+		return f.Sealer.Check(ctx, ref, from, most)
+	})
+}
+
 func (f fakeSealer) Remove(ctx context.Context, ref events.SectorRef) error {
 	_, err := works(ctx, f, "remove", ref, func() (struct{}, error) { return struct{}{}, f.Sealer.Remove(ctx, ref) })
 	return err
@@ -189,6 +195,12 @@ func (f fakeFiles) Remove(ref events.SectorRef, part events.SectorPart) error {
 
 func (f fakeFiles) RemoveSector(ref events.SectorRef) error {
 	return f.seals.files.RemoveSector(ref)
+}
+
+func (f fakeFiles) ScrubProgress() events.SectorScrub { return f.seals.files.ScrubProgress() }
+
+func (f fakeFiles) SetScrubProgress(p events.SectorScrub) error {
+	return f.seals.files.SetScrubProgress(p)
 }
 
 func (f fakeFiles) Room() (events.Bytes, error) { return f.seals.files.Room() }

@@ -84,7 +84,7 @@ func printStatus(p *paper, s api.Status) error {
 	rows = append(rows, chainRows(s, p.now)...)
 	rows = append(rows, ledgerRows(p, s)...)
 	rows = append(rows, diskRows(s.Disk)...)
-	rows = append(rows, scrubRows(s.Scrub)...)
+	rows = append(rows, scrubRows(s)...)
 	rows = append(rows, workRows(s)...)
 	rows = append(rows, sectorRows(s.Sectors)...)
 	rows = append(rows, validatorRows(s.Validator)...)
@@ -223,21 +223,37 @@ func diskRows(d *api.Disk) [][]string {
 }
 
 // scrubRows say when the stored data was last checked, and how far the running check is.
-func scrubRows(s *api.Scrub) [][]string {
-	if s == nil {
-		return nil
+func scrubRows(s api.Status) (rows [][]string) {
+	if p := s.Scrub; p != nil {
+		at := ""
+		if p.Slot != "" {
+			at = fmt.Sprintf("block %d of slot %s", p.Block, short(p.Slot))
+		}
+		rows = append(rows, []string{"scrub", passes(p.Began, p.LastBegan, p.LastEnded, at)})
 	}
+	if p := s.SectorScrub; p != nil {
+		at := ""
+		if p.Sector != 0 {
+			at = fmt.Sprintf("%s of sector %d", size(p.Offset), p.Sector)
+		}
+		rows = append(rows, []string{"scrub of sectors", passes(p.Began, p.LastBegan, p.LastEnded, at)})
+	}
+	return rows
+}
+
+// passes say when the last pass of a scrub was, and how far the running one is.
+func passes(began, lastBegan, lastEnded time.Time, at string) string {
 	last := "no whole pass yet"
-	if !s.LastEnded.IsZero() {
-		last = fmt.Sprintf("last whole pass %s to %s", clock(s.LastBegan), clock(s.LastEnded))
+	if !lastEnded.IsZero() {
+		last = fmt.Sprintf("last whole pass %s to %s", clock(lastBegan), clock(lastEnded))
 	}
-	if !s.Began.IsZero() {
-		last += ", one runs since " + clock(s.Began)
-		if s.Slot != "" {
-			last += fmt.Sprintf(", at block %d of slot %s", s.Block, short(s.Slot))
+	if !began.IsZero() {
+		last += ", one runs since " + clock(began)
+		if at != "" {
+			last += ", at " + at
 		}
 	}
-	return [][]string{{"scrub", last}}
+	return last
 }
 
 func workRows(s api.Status) [][]string {

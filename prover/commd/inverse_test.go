@@ -1,14 +1,12 @@
 package commd
 
 import (
-	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 )
 
-// What undoes the padding and compares a tree with its data, for tests: nothing else asks for either.
+// What undoes the padding, for tests: nothing else asks for it.
 
 // unpadQuad is the reverse. It returns false when bits are set that the padding leaves zero.
 func unpadQuad(dst *[quadPayload]byte, src *[quadPadded]byte) bool {
@@ -95,71 +93,4 @@ func PadRoot(root Node, from, to uint64) (Node, error) {
 		root = parent(root, zeros[level])
 	}
 	return root, nil
-}
-
-// Damage is a part of the data that differs from what the tree was built from, or a node that is
-// not the parent of its children.
-type Damage struct {
-	// Offset and Length are bytes of the sector; the data under a damaged node may be intact.
-	Offset, Length uint64
-	// Layer is the layer of a damaged node; 0: the data differs.
-	Layer int
-}
-
-// CheckData hashes the data between two offsets again, in whole pages of 4 KiB, and compares it
-// with the tree's lowest stored layer. It returns at most so many damaged pages, in order.
-func (t *Tree) CheckData(ctx context.Context, data io.ReaderAt, from, to uint64, most int) (found []Damage, err error) {
-	size := t.pageSize()
-	from, to = from/size*size, min((to+size-1)/size*size, t.sector)
-	if from >= to {
-		return nil, nil
-	}
-	scratch := make([]byte, size)
-	err = readData(ctx, data, from, to, func(at uint64, part []byte) error {
-		for ; len(part) > 0 && len(found) < most; at, part = at+size, part[size:] {
-			layer, free := part[:size], scratch
-			for len(layer) > NodeSize {
-				above := free[:len(layer)/2]
-				hashPairs(above, layer)
-				layer, free = above, free[len(above):]
-			}
-			want, err := t.node(t.base, at/size)
-			if err != nil {
-				return err
-			}
-			if Node(layer) != want {
-				found = append(found, Damage{Offset: at, Length: size})
-			}
-		}
-		return nil
-	})
-	return found, err
-}
-
-// CheckNodes compares every stored node with its children, and returns at most so many that differ.
-func (t *Tree) CheckNodes(ctx context.Context, most int) (found []Damage, err error) {
-	for level := t.base; level < Depth(t.sector); level++ {
-		begin := uint64(nodeOffset(t.sector, level, 0)) //nolint:gosec // Not negative.
-		end := begin + t.sector>>level
-		above := uint64(0)
-		err := readData(ctx, t.file, begin, end, func(_ uint64, part []byte) error {
-			computed, parents := make([]byte, len(part)/2), make([]byte, len(part)/2)
-			hashPairs(computed, part)
-			if err := readFull(t.file, parents, nodeOffset(t.sector, level+1, above)); err != nil {
-				return err
-			}
-			for i := 0; i < len(parents) && len(found) < most; i += NodeSize {
-				if !bytes.Equal(parents[i:i+NodeSize], computed[i:i+NodeSize]) {
-					length := uint64(NodeSize) << (level + 1)
-					found = append(found, Damage{(above + uint64(i/NodeSize)) * length, length, level + 1})
-				}
-			}
-			above += uint64(len(parents)) / NodeSize
-			return nil
-		})
-		if err != nil {
-			return found, err
-		}
-	}
-	return found, nil
 }

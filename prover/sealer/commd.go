@@ -184,24 +184,76 @@ func (s *CommDSealer) prove(
 	return s.try(sector, seal, c)
 }
 
+// Check implements port.Sealer. The tree's nodes are compared when the last part is read.
+func (s *CommDSealer) Check(ctx context.Context, sector events.SectorRef, from, most events.Bytes) (events.Bytes, error) {
+	leave, err := s.enter(ctx, sector)
+	if err != nil {
+		return from, err
+	}
+	defer leave()
+	seal, err := s.ready(sector)
+	if err == nil {
+		err = s.whole(sector)
+	}
+	if err != nil {
+		return from, err
+	}
+	to := sector.Size
+	if from < to && most < to-from {
+		to = from + most
+	}
+	err = s.withTree(sector, func(data, file io.ReaderAt) error { return compare(ctx, sector, seal, from, to, data, file) })
+	if errors.Is(err, commd.ErrDamaged) || isDamage(err) {
+		err = s.build(ctx, sector, seal.CommD, nil) // It names damaged pieces; if there are none, it builds the tree again.
+	}
+	if err != nil {
+		return from, fmt.Errorf("check %s: %w", sector, err)
+	}
+	return to, nil
+}
+
+func compare(
+	ctx context.Context, sector events.SectorRef, seal sealed, from, to events.Bytes, data, file io.ReaderAt,
+) error {
+	tree, err := openTree(sector, seal, file)
+	if err != nil {
+		return err
+	}
+	found, err := tree.CheckData(ctx, data, uint64(from), uint64(to), 1)
+	if err == nil && len(found) == 0 && to == sector.Size {
+		found, err = tree.CheckNodes(ctx, 1)
+	}
+	if err == nil && len(found) > 0 {
+		err = fmt.Errorf("%d bytes at %d: %w", found[0].Length, found[0].Offset, commd.ErrDamaged)
+	}
+	return err
+}
+
 func (s *CommDSealer) try(sector events.SectorRef, seal sealed, c commd.Challenge) (proof []byte, err error) {
-	err = s.read(sector, func(data events.SectorReader) error {
+	err = s.withTree(sector, func(data, file io.ReaderAt) (err error) {
+		proof, err = prove(sector, seal, c, data, file)
+		return err
+	})
+	return proof, err
+}
+
+// withTree opens the data of a sealed sector and its tree.
+func (s *CommDSealer) withTree(sector events.SectorRef, use func(data, file io.ReaderAt) error) error {
+	err := s.read(sector, func(data events.SectorReader) error {
 		file, err := s.files.Open(sector, events.SectorTree, treeSize(sector))
-		if errors.Is(err, events.ErrNoSectorPart) {
-			return fmt.Errorf("%w: %w", err, events.ErrSectorDamaged)
-		} else if err != nil {
+		if err != nil {
 			return err
 		}
-		proof, err = prove(sector, seal, c, data, file)
-		return errors.Join(err, file.Close())
+		return errors.Join(use(data, file), file.Close())
 	})
 	if errors.Is(err, events.ErrNoSectorPart) { // The sector is sealed, so it was there.
 		err = fmt.Errorf("%w: %w", err, events.ErrSectorDamaged)
 	}
-	return proof, err
+	return err
 }
 
-func prove(sector events.SectorRef, seal sealed, c commd.Challenge, data, file io.ReaderAt) ([]byte, error) {
+// openTree opens the tree of a sealed sector.
+func openTree(sector events.SectorRef, seal sealed, file io.ReaderAt) (*commd.Tree, error) {
 	tree, err := commd.OpenTree(file, uint64(sector.Size))
 	if errors.Is(err, commd.ErrMalformed) {
 		return nil, fmt.Errorf("%w: %w", err, commd.ErrDamaged)
@@ -210,6 +262,14 @@ func prove(sector events.SectorRef, seal sealed, c commd.Challenge, data, file i
 	}
 	if events.Hash(tree.Root()) != seal.CommD {
 		return nil, fmt.Errorf("%s: the root of its tree: %w", sector, commd.ErrDamaged)
+	}
+	return tree, nil
+}
+
+func prove(sector events.SectorRef, seal sealed, c commd.Challenge, data, file io.ReaderAt) ([]byte, error) {
+	tree, err := openTree(sector, seal, file)
+	if err != nil {
+		return nil, err
 	}
 	proof, err := commd.Prove(tree, data, c)
 	if err != nil {

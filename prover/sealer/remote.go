@@ -252,6 +252,11 @@ func (v *verifiedReader) verify() error {
 	return err
 }
 
+// Check implements port.Sealer: what is sealed is not on this host.
+func (r *RemoteSealer) Check(context.Context, events.SectorRef, events.Bytes, events.Bytes) (events.Bytes, error) {
+	return 0, fmt.Errorf("a sector of an outside prover: %w", events.ErrNoVerifier)
+}
+
 // Pack implements port.Sealer. Which zeros are behind the pieces follows from them.
 func (r *RemoteSealer) Pack(
 	ctx context.Context, sector events.SectorRef, pieces []events.SectorPiece,

@@ -67,7 +67,7 @@ func TestTheRemoteSealerObeysItsPort(t *testing.T) {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				sealertest.Run(t, func(t *testing.T) sealertest.World {
 					var inner port.Sealer
-					w := world(func(f sealer.Files) port.Sealer { inner = newSealer(f); return inner })
+					w := world(func(f sealer.Files) port.Sealer { inner = newSealer(f); return inner }, false)
 					_, url := prover(t, inner, async)
 					w.Sealer = called(t, url, inner.Proves())
 					restart := w.Restart

@@ -1,10 +1,13 @@
 package sealer_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,7 +36,7 @@ var makers = map[string]func(sealer.Files) port.Sealer{
 }
 
 // world is a sealer over a store in memory.
-func world(newSealer func(sealer.Files) port.Sealer) sealertest.World {
+func world(newSealer func(sealer.Files) port.Sealer, checks bool) sealertest.World {
 	m := sectorstest.NewMemory()
 	return sealertest.World{
 		Sealer:  newSealer(m),
@@ -44,14 +47,14 @@ func world(newSealer func(sealer.Files) port.Sealer) sealertest.World {
 		Cut: func(s events.SectorRef) {
 			m.Change(s, events.SectorUnsealed, func(b []byte) []byte { return b[:len(b)-1] })
 		},
-		Full: m.SetFull,
+		Full: m.SetFull, Checks: checks,
 	}
 }
 
 func TestSealersObeyTheirPort(t *testing.T) {
 	for name, newSealer := range makers {
 		t.Run(name, func(t *testing.T) {
-			sealertest.Run(t, func(*testing.T) sealertest.World { return world(newSealer) })
+			sealertest.Run(t, func(*testing.T) sealertest.World { return world(newSealer, name == "CommD") })
 		})
 	}
 }
@@ -89,7 +92,7 @@ func TestSealersObeyTheirPortOnADisk(t *testing.T) {
 							t.Fatal(err)
 						}
 					},
-					Full: func(on bool) { full = on },
+					Full: func(on bool) { full = on }, Checks: name == "CommD",
 				}
 			})
 		})
@@ -405,4 +408,45 @@ func TestWhatTheSealersOccupyIsWhatTheySay(t *testing.T) {
 			t.Errorf("%s occupies %d bytes, said were %d", events.SectorParts()[i], got, most)
 		}
 	}
+}
+
+// Every node of the tree is compared, and a damaged tree is built again.
+func TestACheckMendsADamagedTree(t *testing.T) {
+	m := sectorstest.NewMemory()
+	s, sector := sealer.NewCommD(m, sealLeaves), sealertest.Sector
+	piece := sealertest.NewLoad(t, 0, 4000, 'a')
+	if err := s.AddPiece(t.Context(), sector, 0, piece.SectorPiece, bytes.NewReader(piece.Bytes)); err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.PreCommit1(t.Context(), sector, events.Hash{1}, []events.SectorPiece{piece.SectorPiece}, nil)
+	if err == nil {
+		_, _, err = s.PreCommit2(t.Context(), sector, out, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []byte
+	m.Change(sector, events.SectorTree, func(b []byte) []byte { want = slices.Clone(b); return b })
+	check := func(what string) {
+		t.Helper()
+		if next, err := s.Check(t.Context(), sector, 0, sector.Size); err != nil || next != sector.Size {
+			t.Fatalf("%s: to %d, %v", what, next, err)
+		}
+		m.Change(sector, events.SectorTree, func(b []byte) []byte {
+			if !bytes.Equal(b, want) {
+				t.Errorf("%s: the tree is not as it was", what)
+			}
+			return b
+		})
+	}
+	for at := range want {
+		m.Change(sector, events.SectorTree, func(b []byte) []byte { b[at] ^= 1; return b })
+		check(fmt.Sprintf("byte %d", at))
+	}
+	m.Change(sector, events.SectorTree, func(b []byte) []byte { return b[:40] })
+	check("cut short")
+	if err := m.Remove(sector, events.SectorTree); err != nil {
+		t.Fatal(err)
+	}
+	check("lost")
 }

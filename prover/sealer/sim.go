@@ -317,6 +317,11 @@ func simChallenge(sector events.SectorRef, commR, randomness events.Hash, leaves
 	return append(sum[:], simLabel...)
 }
 
+// Check implements port.Sealer: there is no tree, and each challenge reads all data.
+func (s *SimSealer) Check(context.Context, events.SectorRef, events.Bytes, events.Bytes) (events.Bytes, error) {
+	return 0, fmt.Errorf("a simulated sector: %w", events.ErrNoVerifier)
+}
+
 // Remove implements port.Sealer.
 func (s *SimSealer) Remove(ctx context.Context, sector events.SectorRef) error {
 	if _, err := s.fault(ctx, StepRemove, sector); err != nil {

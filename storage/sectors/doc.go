@@ -11,6 +11,7 @@
 //
 //	FORMAT                       the version of this layout; a newer one is refused
 //	PROBE                        written now and then, to see whether the disk takes anything
+//	SCRUB                        how far the check of all sectors at rest has come
 //	<provider>-<number>/         one directory per sector
 //	    sector.json              provider, number, size
 //	    unsealed sealed tree scratch    its parts, each one file; what is zero may be a hole

@@ -40,6 +40,7 @@ type Store struct {
 	mu       sync.Mutex
 	sectors  map[name]events.SectorRef
 	findings []string
+	scrub    events.SectorScrub
 }
 
 // name identifies a sector's directory.
@@ -98,13 +99,14 @@ func (s *Store) load() error {
 	if err := os.RemoveAll(filepath.Join(s.dir, trashDir)); err != nil {
 		return err
 	}
+	s.loadScrub()
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		if !e.IsDir() {
-			if err := s.clear(s.dir, e.Name(), formatName, probeName); err != nil {
+			if err := s.clear(s.dir, e.Name(), formatName, probeName, scrubName); err != nil {
 				return err
 			}
 			continue

@@ -136,6 +136,13 @@ func cancelled(t *testing.T, w World) {
 		"Finalize":   func() error { return w.Sealer.Finalize(ctx, Sector) },
 		"Challenge":  func() error { _, err := w.Sealer.Challenge(ctx, Sector, day, leaves); return err },
 		"Remove":     func() error { return w.Sealer.Remove(ctx, Sector) },
+		"Check": func() error {
+			_, err := w.Sealer.Check(ctx, Sector, 0, Sector.Size)
+			if !w.Checks && errors.Is(err, events.ErrNoVerifier) {
+				return stop
+			}
+			return err
+		},
 	} {
 		if err := step(); !errors.Is(err, stop) {
 			t.Errorf("%s: %v", name, err)

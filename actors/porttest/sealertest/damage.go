@@ -183,3 +183,74 @@ func neverWas(t *testing.T, w World) {
 	}
 	prove(t, w.Sealer, Sector, c)
 }
+
+// check reads all of a sector at rest, a part at a time, and returns how many calls that took.
+func check(t *testing.T, s port.Sealer) (calls int, err error) {
+	t.Helper()
+	for at := events.Bytes(0); at < Sector.Size; calls++ {
+		next, err := s.Check(t.Context(), Sector, at, 5000)
+		if err != nil {
+			return calls, err
+		}
+		if next <= at || next > Sector.Size {
+			t.Fatalf("after %d it goes on at %d", at, next)
+		}
+		at = next
+	}
+	return calls, nil
+}
+
+func checked(t *testing.T, w World) {
+	all := loads(t)
+	if _, err := check(t, w.Sealer); w.Checks != errors.Is(err, events.ErrSectorStep) || w.Checks == errors.Is(err, events.ErrNoVerifier) {
+		t.Fatalf("a sector that is not sealed: %v", err)
+	}
+	c := seal(t, w.Sealer, Sector, all)
+	if !w.Checks {
+		if _, err := check(t, w.Sealer); !errors.Is(err, events.ErrNoVerifier) {
+			t.Fatal(err)
+		}
+		return
+	}
+	if calls, err := check(t, w.Sealer); err != nil || calls != 4 {
+		t.Fatalf("%d calls, %v", calls, err)
+	}
+	for _, at := range []events.Bytes{all[0].Offset, all[1].Offset + 3999, all[2].Offset + 7} {
+		w.Flip(Sector, uint64(at))
+		for range 2 { // It is found again, until it is mended.
+			if _, err := check(t, w.Sealer); !errors.Is(err, events.ErrSectorDamaged) {
+				t.Fatalf("at %d: %v", at, err)
+			}
+		}
+		for _, l := range all {
+			add(t, w.Sealer, Sector, l)
+		}
+		if _, err := check(t, w.Restart()); err != nil {
+			t.Fatalf("at %d, mended: %v", at, err)
+		}
+	}
+	w.Flip(Sector, 3000) // Where nothing is stored.
+	if _, err := check(t, w.Sealer); err != nil {
+		t.Fatal(err)
+	}
+	prove(t, w.Sealer, Sector, c)
+}
+
+func checkedLost(t *testing.T, w World) {
+	if !w.Checks {
+		return // The case above holds.
+	}
+	all := loads(t)
+	c := seal(t, w.Sealer, Sector, all)
+	w.Cut(Sector)
+	if _, err := check(t, w.Sealer); !errors.Is(err, events.ErrSectorDamaged) {
+		t.Fatal(err)
+	}
+	for _, l := range all {
+		add(t, w.Sealer, Sector, l)
+	}
+	if _, err := check(t, w.Sealer); err != nil {
+		t.Fatal(err)
+	}
+	prove(t, w.Sealer, Sector, c)
+}

@@ -24,6 +24,8 @@ type World struct {
 	Cut  func(sector events.SectorRef)
 	// Full sets whether the disk is full.
 	Full func(bool)
+	// Checks says that the sealer can compare data at rest.
+	Checks bool
 }
 
 // Run runs the suite.
@@ -47,6 +49,8 @@ func Run(t *testing.T, newWorld func(t *testing.T) World) {
 		"a lost sector is restored from its pieces":  goneSector,
 		"what a sector never was is not restored":    neverWas,
 		"damage before the first step is found":      early,
+		"data at rest is compared":                   checked,
+		"a check finds what was lost":                checkedLost,
 		"a full disk is named in each step":          fullDisk,
 		"sectors do not get into each other's way":   several,
 	} {

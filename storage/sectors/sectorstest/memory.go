@@ -14,6 +14,7 @@ type Memory struct {
 	mu      sync.Mutex
 	sectors map[key]*sector
 	full    bool
+	scrub   events.SectorScrub
 }
 
 type key struct {
@@ -272,3 +273,18 @@ func (f file) Sync() error {
 }
 
 func (f file) Close() error { return nil }
+
+// ScrubProgress implements port.SectorStore.
+func (m *Memory) ScrubProgress() events.SectorScrub {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.scrub
+}
+
+// SetScrubProgress implements port.SectorStore.
+func (m *Memory) SetScrubProgress(p events.SectorScrub) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.scrub = p
+	return nil
+}

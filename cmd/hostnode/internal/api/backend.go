@@ -113,8 +113,10 @@ type Status struct {
 	// Disk is the free space of the file system; nil: the host does not run.
 	Disk *Disk `json:"disk,omitempty"`
 	// Scrub is the state of the scrub; nil: the host does not run.
-	Scrub *Scrub             `json:"scrub,omitempty"`
-	Views projections.Status `json:"views"`
+	Scrub *Scrub `json:"scrub,omitempty"`
+	// SectorScrub is that of the scrub of sectors; nil: it has not begun, or none runs.
+	SectorScrub *SectorScrub       `json:"sectorScrub,omitempty"`
+	Views       projections.Status `json:"views"`
 }
 
 // Obstacle is something that prevents selling or proving.
@@ -258,6 +260,16 @@ type Scrub struct {
 	// LastBegan and LastEnded are those of the last complete pass; zero: there was none.
 	LastBegan time.Time `json:"lastBegan,omitzero"`
 	LastEnded time.Time `json:"lastEnded,omitzero"`
+}
+
+// SectorScrub is how far the check of the data of all sectors has come, as Scrub says.
+type SectorScrub struct {
+	// Began is when the running pass began; it has come to Offset of the data of Sector.
+	Began     time.Time    `json:"began,omitzero"`
+	Sector    uint64       `json:"sector,omitempty"`
+	Offset    events.Bytes `json:"offset,omitempty"`
+	LastBegan time.Time    `json:"lastBegan,omitzero"`
+	LastEnded time.Time    `json:"lastEnded,omitzero"`
 }
 
 // Pool is how busy a kind of call is.

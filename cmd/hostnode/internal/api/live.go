@@ -115,6 +115,9 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 		s.Pools = append(s.Pools, Pool{p.Name, p.Running, p.Waiting, p.Size})
 	}
 	s.Scrub = scrubOf(now.Scrub)
+	if p := now.SectorScrub; p != (events.SectorScrub{}) {
+		s.SectorScrub = &SectorScrub{p.Began, p.Sector, p.Offset, p.LastBegan, p.LastEnded}
+	}
 	if d := now.Disk; d.Known || d.Full {
 		s.Disk = &Disk{Full: d.Full, Reason: d.Reason, Free: d.Free, Keep: d.Keep}
 		if d.Full {

@@ -314,12 +314,12 @@ type Storage struct {
 	// KeepFree is how much of the file system must stay free. With less, no slot is
 	// taken, but proofs go on; the events need room as well.
 	KeepFree Bytes `key:"keepFree" def:"512MiB" max:"1EiB"`
-	// ScrubEvery is how often all stored data is checked for damage, which is then
-	// repaired. A proof finds damage, too, but only in the part that it reads. 0:
+	// ScrubEvery is how often all stored data, of slots and of sectors, is checked for
+	// damage, which is then repaired. A proof finds damage, too, but only in the part that it reads. 0:
 	// never.
 	ScrubEvery time.Duration `key:"scrubEvery" def:"168h" max:"8760h"`
 	// ScrubBytesPerSecond bounds how many bytes this check reads and hashes in a
-	// second. A processor hashes some 9 MiB.
+	// second, for slots and as many for sectors. A processor hashes some 9 MiB of slots.
 	ScrubBytesPerSecond Bytes `key:"scrubBytesPerSecond" def:"1MiB" min:"64KiB" max:"1GiB"`
 }
 
