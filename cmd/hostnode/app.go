@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
@@ -180,21 +181,25 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 	if err != nil {
 		return nil, nil, err
 	}
-	node, err := os.Hostname()
+	machine, err := os.Hostname()
 	if err != nil {
-		node = "hostnode"
+		machine = "hostnode"
 	}
 	quiet := c.Config
 	// A command that only looks should log nothing but what needs attention.
 	quiet.Log.Level = logrus.WarnLevel.String()
+	var files api.FilesOf
+	if !named { // Another store may have another host's record.
+		files = node.FilesOf(c.Config, datadir.At(c.DataDir))
+	}
 	offline, err := api.OpenOffline(cmd.Context(), api.OfflineConfig{
 		Log:     newLog(quiet, a.stderr),
 		DataDir: c.DataDir, Account: account, Quota: events.Bytes(c.Quota),
 		Store: stores.FromConfig(c.Config), Changes: want == change || want == create,
-		Create: want == create, Node: node, Now: a.now,
+		Create: want == create, Node: machine, Now: a.now,
 		NoViews: want == lookBack && stores.FromConfig(c.Config).Remote(), Endpoint: c.Chain.Endpoint,
 		Fallbacks: c.Chain.Fallbacks, Free: func() (events.Bytes, error) { return storage.Free(c.DataDir) },
-		KeepFree: events.Bytes(c.Storage.KeepFree),
+		KeepFree: events.Bytes(c.Storage.KeepFree), Files: files,
 	})
 	if running && errors.Is(err, datadir.ErrInUse) {
 		return nil, nil, fmt.Errorf("%w: %w", errAskTheHost, err)

@@ -20,6 +20,7 @@ func (a *app) auditCommand() *cobra.Command {
 		Long: "Replay all streams and check them: every event can be read, is in the right place and has a true\n" +
 			"cause; every step was allowed; the ledger, the proofs and the collateral add up; and the views are\n" +
 			"the same as rebuilt ones. With --chain the tokens that moved on chain are compared, too.\n" +
+			"The files of sectors and pieces in this host's directories are compared with the ledger.\n" +
 			"docs/audit.md lists the rules.\n\n" +
 			"A running host audits its own event store; with --store any other one is audited, for which the\n" +
 			"right to read is enough.\n\n" +
@@ -72,6 +73,9 @@ func printAudit(p *paper, r api.Audit) error {
 	if s := r.Sectors; s != nil {
 		p.line("sectors: %s; %d over; %s and deposits of %s base units are held for them", states(s.States), s.Over,
 			size(s.Bytes), grouped(s.Deposits))
+	}
+	if f := r.Files; f != nil && f.Sectors+f.Pieces > 0 {
+		p.line("the files of %s and %s were compared with the ledger", count(f.Sectors, "sector"), count(f.Pieces, "piece"))
 	}
 	if r.ContinuedFrom > 0 {
 		p.line("continued from log position %d", r.ContinuedFrom)

@@ -91,6 +91,7 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 		Standing: p.Market.Reachability, DataDir: p.Dir.Root, Endpoint: p.Endpoint, Development: p.Development,
 		Fallbacks: c.Chain.Fallbacks, FeeLimit: p.Market.FeeLimit,
 		Outage: func() health.OutageFacts { return p.Facts().Outage },
+		Files:  node.FilesOf(c, p.Dir.Layout),
 		Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size), Quota: events.Bytes(c.Quota), Proves: p.Proves,
 	}
 	if p.Provider != nil {

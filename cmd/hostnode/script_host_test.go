@@ -14,7 +14,9 @@ import (
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/embedded"
@@ -62,7 +64,7 @@ func host(ts *testscript.TestScript, _ bool, args []string) {
 	ports.Market, ports.Witness = accountMarket{ports.Market}, store
 	var pieces *sectors.Pieces
 	if len(args) > 0 {
-		pieces, err = sectors.OpenPieces(ts.MkAbs("pieces"))
+		pieces, err = sectors.OpenPieces(dir.Pieces())
 		ts.Check(err)
 		ports.Sectors = &actors.SectorPorts{
 			Chain: silentProvider{}, Pieces: pieces,
@@ -87,7 +89,7 @@ func host(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	server, err := api.Listen(socket, api.NewLive(api.LiveConfig{
 		Host: host, Store: opened, Projector: views, Account: ports.Market.Account(), DataDir: ts.Getenv("DATA"),
-		Pieces: pieces, SectorSize: 2048,
+		Pieces: pieces, SectorSize: 2048, Files: node.FilesOf(config.Config{}, dir.Layout),
 	}), logrus.NewEntry(log))
 	ts.Check(err)
 	end := sync.OnceFunc(func() {

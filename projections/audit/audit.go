@@ -63,6 +63,8 @@ type Report struct {
 	Findings []Finding     `json:"findings"`
 	Errors   uint64        `json:"errors"`
 	Warnings uint64        `json:"warnings"`
+	// Files are those that were compared with the ledger; nil: none were.
+	Files *FilesCompared `json:"files,omitempty"`
 	// ChainCompared says that the tokens on chain were compared with the record.
 	ChainCompared bool `json:"chainCompared,omitempty"`
 	// ContinuedFrom is the position of the checkpoint from which the audit
@@ -93,6 +95,9 @@ type Options struct {
 	// then, at an interrupt, and when everything is read; an audit that finds it
 	// continues from there. Empty: none.
 	Checkpoint string
+	// Files lists the files of sectors and pieces of one host, which are then compared with the
+	// ledger; nil: they are not. It is called before and after the events are read.
+	Files func() (Files, error)
 	// CheckpointEvery is after how many events it is written; 0 means
 	// DefaultCheckpointEvery.
 	CheckpointEvery uint64
@@ -118,6 +123,9 @@ func Run(ctx context.Context, store events.Store, o Options) (Report, error) {
 
 func (a *auditor) run(ctx context.Context, store events.Store) (Report, error) {
 	a.metadata = func(stream string) (events.StreamMetadata, error) { return readMetadata(ctx, store, stream) }
+	if err := a.lookAtFiles(); err != nil {
+		return a.report, err
+	}
 	if err := a.readOn(ctx, store); err != nil {
 		return a.report, fmt.Errorf("audit: %w", err)
 	}
@@ -125,6 +133,9 @@ func (a *auditor) run(ctx context.Context, store events.Store) (Report, error) {
 		return a.report, fmt.Errorf("audit: %w", err)
 	}
 	a.atTheEnd()
+	if err := a.endOfFiles(); err != nil {
+		return a.report, err
+	}
 	if err := a.endOfMoney(ctx); err != nil {
 		return a.report, fmt.Errorf("audit: %w", err)
 	}
@@ -185,6 +196,8 @@ type auditor struct {
 	now time.Time
 	// correlation is that of the event that is judged.
 	correlation string
+	// files are those that lay there before the record was read.
+	files Files
 	// before and last are the last two events that were read.
 	before, last seen
 }

@@ -261,6 +261,7 @@ var elsewhere = []Rule{
 	QueueInconsistent, ReceiptsUnchecked, ViewDiffers, AuditIncomplete,
 	MoneyMismatch, MoneyUnrecorded, CollateralHeld, ChainAhead,
 	MarkingContradiction, MarkingOwnSlot, MarkingWithoutTransaction,
+	FileUnheld, SectorFileMissing, PieceFileMissing,
 }
 
 func TestEveryRuleHasABreach(t *testing.T) {

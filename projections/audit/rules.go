@@ -60,6 +60,10 @@ const (
 	SectorReleasedEarly Rule = "sector-released-early"
 	SectorUnreleased    Rule = "sector-unreleased"
 
+	FileUnheld        Rule = "file-unheld"
+	SectorFileMissing Rule = "sector-file-missing"
+	PieceFileMissing  Rule = "piece-file-missing"
+
 	QueueContradiction Rule = "queue-contradiction"
 	QueueInconsistent  Rule = "queue-inconsistent"
 	QueueCriterion     Rule = "queue-criterion"
@@ -151,6 +155,9 @@ var ruleTable = []RuleInfo{
 	{SectorDeposit, Error, "Ledger and sector say the same of what was returned and lost of the deposit."},
 	{SectorReleasedEarly, Error, "Space of a sector is given back when its files are gone, not before."},
 	{SectorUnreleased, Warning, "A sector that is over holds nothing."},
+	{FileUnheld, Error, "The ledger holds the bytes of each file of a sector or of a piece that lies on this machine."},
+	{SectorFileMissing, Error, "A sector that is proven has its files, as long as the ledger holds bytes for them."},
+	{PieceFileMissing, Warning, "So has a piece. If not, it is being imported, or is lost."},
 	{QueueContradiction, Error, "An event of the queue fits what was before it."},
 	{QueueInconsistent, Error, "The queue's indexes agree."},
 	{QueueCriterion, Warning, "A slot is refused by a criterion that is written down."},

@@ -3,6 +3,7 @@ package sectors_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -46,5 +47,42 @@ func TestTheScrubsPositionIsKept(t *testing.T) {
 	s = open()
 	if p, told := s.ScrubProgress(), strings.Join(s.Findings(), "\n"); p != (events.SectorScrub{}) || !strings.Contains(told, "starts over") {
 		t.Fatalf("%+v, %q", p, told)
+	}
+}
+
+// A look changes nothing, finds what a Store wrote, and measures lengths, not what they occupy.
+func TestALookChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	if all, err := sectors.Look(filepath.Join(dir, "none")); err != nil || len(all) > 0 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if all, err := sectors.LookAtPieces(filepath.Join(dir, "none")); err != nil || len(all) > 0 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	s, err := sectors.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := events.SectorRef{Provider: events.Address{1}, Number: 7, Size: 1 << 20}
+	if err := s.Replace(ref, events.SectorTree, 100, func(events.SectorFile) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := s.Edit(ref, events.SectorUnsealed, ref.Size); err != nil || f.Close() != nil { // A hole.
+		t.Fatal(err)
+	}
+	left := filepath.Join(dir, "0100000000000000000000000000000000000000-7", "tree.new")
+	for _, path := range []string{left, filepath.Join(dir, "other")} {
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []sectors.Found{{Provider: ref.Provider, Number: 7, Parts: map[events.SectorPart]events.Bytes{
+		events.SectorTree: 100, events.SectorUnsealed: ref.Size,
+	}}}
+	if all, err := sectors.Look(dir); err != nil || !reflect.DeepEqual(all, want) {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if _, err := os.Stat(left); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -63,6 +63,9 @@ func (r *reader) auditOptions(o AuditOptions) (audit.Options, func() error, erro
 		}
 		return errors.Join(errs...)
 	}
+	if r.files != nil {
+		options.Files = func() (audit.Files, error) { return r.files(r.host) }
+	}
 	if o.Checkpoint != "" && !filepath.IsAbs(o.Checkpoint) {
 		return options, done, fmt.Errorf("%w: checkpoint %.200q is no whole path", ErrBadRequest, o.Checkpoint)
 	}

@@ -48,6 +48,8 @@ type LiveConfig struct {
 	Fallbacks []string
 	// Pieces are the payloads of pieces; nil: the host seals no sectors.
 	Pieces *pieces.Pieces
+	// Files are those of sectors and pieces, for audits; nil: they are not compared.
+	Files FilesOf
 	// Proves is what the proofs of sectors show: possession, simulated or replication.
 	Proves string
 	// SectorSize is the padded size of a sector that begins without one.
@@ -77,6 +79,7 @@ func NewLive(cfg LiveConfig) *Live {
 	l := &Live{cfg: cfg, importing: map[string]bool{}, reader: reader{
 		views: cfg.Projector, projector: cfg.Projector, store: cfg.Store, host: cfg.Account, dataDir: cfg.DataDir,
 		endpoint: cfg.Endpoint, fallbacks: cfg.Fallbacks, now: cfg.Now, running: true,
+		files: cfg.Files,
 	}}
 	l.changer = changer{&l.reader, l}
 	return l

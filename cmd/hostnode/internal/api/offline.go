@@ -46,6 +46,9 @@ type OfflineConfig struct {
 	Endpoint string
 	// Fallbacks are further endpoints of the same chain.
 	Fallbacks []string
+	// Files are those of sectors and pieces, for audits, if the data directory is here; nil: they are not
+	// compared.
+	Files FilesOf
 	// Log takes the messages of the connection to an EventStoreDB; nil drops them.
 	Log *logrus.Entry
 	// Node names this machine in the record.
@@ -127,6 +130,9 @@ func (o *Offline) open(ctx context.Context) error {
 		views: projections.NewViews(projections.Scope{}), store: store.Store, host: o.cfg.Account,
 		dataDir: o.cfg.DataDir, now: o.cfg.Now, endpoint: o.cfg.Endpoint,
 		fallbacks: o.cfg.Fallbacks, oneHost: o.cfg.Store.Remote(),
+	}
+	if o.dir != nil {
+		o.files = o.cfg.Files
 	}
 	// After a proper shutdown the end of the log cannot be an unfinished write.
 	if store.Embedded != nil && !store.Report.Clean && !store.Report.Unmarked {

@@ -10,6 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/projections/audit"
 )
 
 // MaxSettled is the most settled sales of an answer.
@@ -26,6 +27,9 @@ type viewer interface {
 	Validators() projections.ValidatorsView
 	Sectors() projections.SectorsView
 }
+
+// FilesOf lists the files of sectors and pieces of a host on this machine.
+type FilesOf func(host events.Address) (audit.Files, error)
 
 // reader answers from views; Live and Offline are built on it.
 type reader struct {
@@ -44,6 +48,8 @@ type reader struct {
 	dropped   int64    // bytes of an unfinished write, dropped when the store was opened
 	endpoint  string   // of the chain, for audits
 	fallbacks []string // of the same chain
+	// files lists the files of sectors and pieces, for audits; nil: they are not here.
+	files FilesOf
 	// oneHost says that the store may have many hosts and be far away, so that views that are
 	// built for one answer cover only this host.
 	oneHost bool

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -15,9 +16,11 @@ import (
 	"github.com/hostnode/hostnode/chain/provider"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/projections/audit"
 	"github.com/hostnode/hostnode/prover/sealer"
 	"github.com/hostnode/hostnode/storage/sectors"
 )
@@ -131,6 +134,32 @@ func (n *Node) openSectorFiles(o Options) (err error) {
 	}
 	n.Pieces, err = sectors.OpenPieces(o.Sectors.PiecesDir)
 	return err
+}
+
+// FilesOf lists the files of sectors and pieces of a host with these settings, and changes nothing.
+func FilesOf(c config.Config, dir datadir.Layout) func(events.Address) (audit.Files, error) {
+	return func(host events.Address) (audit.Files, error) {
+		files := audit.Files{
+			Host: host, Local: c.Sectors.Sealer == "commd" || c.Sectors.Sealer == "sim",
+			Sectors: map[uint64]map[capacity.Part]events.Bytes{}, Pieces: map[string]events.Bytes{},
+		}
+		found, err := sectors.Look(cmp.Or(c.Sectors.Directory, dir.Sectors()))
+		for _, one := range found {
+			if one.Provider != host {
+				continue
+			}
+			parts := map[capacity.Part]events.Bytes{}
+			for part, length := range one.Parts {
+				parts[capacity.Part(part.String())] = length
+			}
+			files.Sectors[one.Number] = parts
+		}
+		pieces, err2 := sectors.LookAtPieces(dir.Pieces())
+		for _, p := range pieces {
+			files.Pieces[p.CID] = p.Payload
+		}
+		return files, errors.Join(err, err2)
+	}
 }
 
 // sectorUsage is what the files of sectors and the data of pieces occupy.

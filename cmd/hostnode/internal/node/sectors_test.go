@@ -20,6 +20,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections/audit"
 	files "github.com/hostnode/hostnode/storage/sectors"
@@ -175,6 +176,11 @@ func TestASectorIsSealedAndProvenOnTheEmbeddedChain(t *testing.T) {
 		text := rand.Text() + strings.Repeat("data", 3000)
 		piece, err := files.Identify(ctx, strings.NewReader(text))
 		if err == nil {
+			err = p.Host.Ledger(ctx, capacity.HoldPiece{
+				At: time.Now(), Piece: capacity.Piece{CID: piece.CID, Bytes: piece.Payload},
+			})
+		}
+		if err == nil {
 			err = p.Pieces.Put(ctx, piece, strings.NewReader(text))
 		}
 		if err != nil {
@@ -224,8 +230,10 @@ func TestASectorIsSealedAndProvenOnTheEmbeddedChain(t *testing.T) {
 			t.Errorf("sectors hold %d bytes: %v", book.Book.Sectors, err)
 		}
 		var report audit.Report
+		look := FilesOf(config.Config{Sectors: config.Sectors{Sealer: "commd"}}, p.Dir.Layout)
+		list := func() (audit.Files, error) { return look(p.Account) }
 		until(t, p, "its last message is mined, by the record, too", func([]sectors.Standing) bool {
-			report, err = audit.Run(t.Context(), p.Store, audit.Options{})
+			report, err = audit.Run(t.Context(), p.Store, audit.Options{Files: list})
 			return err != nil || len(report.Findings) == 0 || report.Findings[0].Rule != "transaction-open"
 		})
 		if err != nil || len(report.Findings) != 0 {

@@ -1,0 +1,101 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+)
+
+// Files are what lies in the directories of a host's sectors and pieces.
+type Files struct {
+	Host events.Address
+	// Local says that the sealer keeps sectors in these directories, so that none may be missing.
+	Local bool
+	// Sectors are the lengths of each sector's files, by its number and the file's part.
+	Sectors map[uint64]map[capacity.Part]events.Bytes
+	// Pieces are the lengths of the files of pieces, by CID.
+	Pieces map[string]events.Bytes
+}
+
+// FilesCompared counts the sectors and the pieces whose files were compared with the ledger.
+type FilesCompared struct {
+	Sectors uint64 `json:"sectors"`
+	Pieces  uint64 `json:"pieces"`
+}
+
+// atRest is the state of a sector whose data is complete and taken to be undamaged.
+const atRest sectorState = "Proving"
+
+// lookAtFiles lists the files before the record is read.
+func (a *auditor) lookAtFiles() (err error) {
+	if a.options.Files != nil {
+		if a.files, err = a.options.Files(); err != nil {
+			return fmt.Errorf("audit: list the files: %w", err)
+		}
+	}
+	return nil
+}
+
+// endOfFiles compares the files with the ledger. A running host may change both meanwhile. The ledger
+// holds bytes before a file is written and until it is gone, so that a file that was there before the record
+// was read, and is there afterwards, is held; and what was in neither list is missing.
+func (a *auditor) endOfFiles() error {
+	if a.options.Files == nil {
+		return nil
+	}
+	before := a.files
+	after, err := a.options.Files()
+	if err != nil {
+		return fmt.Errorf("audit: list the files: %w", err)
+	}
+	h := a.host(after.Host.String())
+	if h.Ledger.Broken {
+		return nil
+	}
+	a.report.Files = &FilesCompared{uint64(len(after.Sectors)), uint64(len(after.Pieces))}
+	a.endOfSectorFiles(h, before, after)
+	for _, cid := range sortedKeys(after.Pieces) {
+		if held := h.Ledger.state.PieceBytes(cid); after.Pieces[cid] > held && before.Pieces[cid] > held {
+			a.find(FileUnheld, h.ofLedger(), "the file of piece %s has %d bytes, the ledger holds %d for it",
+				cid, after.Pieces[cid], held)
+		}
+	}
+	for _, one := range h.Ledger.state.PieceFiles() {
+		if longest := max(before.Pieces[one.CID], after.Pieces[one.CID]); longest < one.Bytes {
+			a.find(PieceFileMissing, h.ofLedger(), "the ledger holds %d bytes for piece %s, its file has %d",
+				one.Bytes, one.CID, longest)
+		}
+	}
+	return nil
+}
+
+func (a *auditor) endOfSectorFiles(h *host, before, after Files) {
+	for _, n := range sortedKeys(after.Sectors) {
+		held, _ := h.Ledger.state.Sector(n)
+		for _, part := range capacity.Parts() {
+			if has := min(before.Sectors[n][part], after.Sectors[n][part]); has > held.Of(part) {
+				a.find(FileUnheld, h.ofLedger(), "the %s file of sector %d has %d bytes, the ledger holds %d for it",
+					part, n, has, held.Of(part))
+			}
+		}
+	}
+	for held := range h.Ledger.state.Sectors() {
+		l := h.sectors[held.Number]
+		if l == nil || l.Broken || l.State != atRest || !after.Local {
+			continue
+		}
+		for _, part := range []capacity.Part{capacity.PartUnsealed, capacity.PartSealed, capacity.PartTree} {
+			longest := max(before.Sectors[held.Number][part], after.Sectors[held.Number][part])
+			if longest < held.Of(part) {
+				a.find(SectorFileMissing, h.ofLedger(), "the %s file of sector %d, which is proven, has %d of %d bytes",
+					part, held.Number, longest, held.Of(part))
+			}
+		}
+	}
+}
+
+// ofLedger is where findings stand that no event shows: they are never left out.
+func (h *host) ofLedger() place {
+	return place{Stream: events.CapacityStream(events.Must(events.ParseAddress(h.Address)))}
+}
