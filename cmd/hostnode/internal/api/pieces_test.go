@@ -113,8 +113,7 @@ func TestAPieceHoldsItsBytesInTheLedger(t *testing.T) {
 func TestAPieceThatCannotBeStoredHoldsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		live, dir := sealing(t)
-		of := filepath.Join(dir, "pieces")
-		if err := errors.Join(os.Remove(of), os.WriteFile(of, nil, 0o600)); err != nil { // Nothing can be made in it.
+		if err := os.Remove(filepath.Join(dir, "pieces")); err != nil { // Nothing can be made in it.
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, "a")
@@ -123,6 +122,12 @@ func TestAPieceThatCannotBeStoredHoldsNothing(t *testing.T) {
 		}
 		if _, err := live.ImportPiece(t.Context(), path); err == nil {
 			t.Fatal("it is stored nowhere")
+		}
+		if err := os.Mkdir(filepath.Join(dir, "pieces"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if all := ask(t, live.Pieces); len(all.Pieces) > 0 {
+			t.Errorf("%+v", all)
 		}
 		if held := ledgerOf(t, live); held != 0 {
 			t.Errorf("it holds %d bytes", held)
