@@ -86,6 +86,9 @@ func Scenarios() map[string]Scenario {
 		"sectorsAndReorgs": {
 			Reorganize: 4, Fail: 10, Lose: 10, Crash: 2, Sectors: Sectors{Begin: 4, ProviderDown: 2, Damage: 1},
 		},
+		"sectorsAndRot": { // With BitRot the scrubs run.
+			BitRot: 4, Fail: 10, Crash: 2, Stop: 1, Sectors: Sectors{Begin: 4, Damage: 4},
+		},
 		"sectorsAndOrders": {
 			Fail: 10, Lose: 10, Crash: 2, Stop: 1, Sectors: Sectors{Begin: 6, SealerLies: 3, Damage: 1, Orders: 100},
 		},
