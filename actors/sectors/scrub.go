@@ -101,6 +101,6 @@ func (s *Sectors) scrubNext(ctx context.Context, self shell.Ref) (pause time.Dur
 	case err != nil:
 		return 0, err
 	}
-	read := max(p.Offset, from) - from
-	return time.Duration(float64(read) / float64(s.ScrubBytesPerSecond) * float64(time.Second)), s.Files.SetScrubProgress(p)
+	seconds := float64(max(p.Offset, from)-from) / float64(s.ScrubBytesPerSecond)
+	return time.Duration(seconds * float64(time.Second)), s.Files.SetScrubProgress(p)
 }

@@ -75,7 +75,8 @@ func printAudit(p *paper, r api.Audit) error {
 			size(s.Bytes), grouped(s.Deposits))
 	}
 	if f := r.Files; f != nil && f.Sectors+f.Pieces > 0 {
-		p.line("the files of %s and %s were compared with the ledger", count(f.Sectors, "sector"), count(f.Pieces, "piece"))
+		p.line("the files of %s and %s were compared with the ledger", count(f.Sectors, "sector"),
+			count(f.Pieces, "piece"))
 	}
 	if r.ContinuedFrom > 0 {
 		p.line("continued from log position %d", r.ContinuedFrom)

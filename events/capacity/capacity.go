@@ -20,19 +20,16 @@
 //     the next 1 % of the slot, so that the ledger never counts less as stored than is on disk.
 //  7. A reservation is settled once: its bytes and overhead are free again; its collateral
 //     returns or is lost, and both together are exactly what was committed.
-//  8. An availability is deleted only when nothing is reserved in it: disable it, let it drain,
-//     delete it.
+//  8. An availability is deleted only when nothing is reserved in it: disable it, let it drain.
 //  9. A change is checked against what it changes: growing by 1 GB needs 1 GB of unallocated
 //     quota, shrinking stops at what is in use.
 //  10. A sector takes its bytes from the unallocated ones, for its unsealed, sealed, tree and
 //     scratch files separately. Each part is given back once, when its files are gone. The
 //     sector's deposit is held, returned or lost. A sector that has neither bytes nor a deposit
 //     any more has ended, and its number is never used again (sectors.go).
-//  11. The file of a piece takes its bytes from the unallocated ones before it is written, and
-//     gives them back when it is gone (piecefiles.go).
+//  11. So does the file of a piece, before it is written and until it is gone (piecefiles.go).
 //
-// The package does not write to disk, measure it or move tokens. Whoever does that acts on what
-// the ledger recorded.
+// The package neither writes to disk nor moves tokens: others act on what the ledger recorded.
 package capacity
 
 import (

@@ -264,21 +264,6 @@ func (a *auditor) read(
 	return nil
 }
 
-func readUntil(
-	ctx context.Context, store events.Store, after *events.Position, take func(events.Recorded) error,
-) error {
-	for r, err := range store.ReadAll(ctx, *after, 0) {
-		if err != nil {
-			return err
-		}
-		if err := take(r); err != nil {
-			return err
-		}
-		*after = r.Position
-	}
-	return nil
-}
-
 // event checks one event: first its form, then its contents.
 func (a *auditor) event(r events.Recorded) {
 	if r.Position <= a.report.AsOf {

@@ -140,3 +140,19 @@ func (a *auditor) seeMined(r events.Recorded) {
 		a.arrived(txKey{account, e.GetReceipt().GetTxHash()}, r.Meta.Correlation)
 	}
 }
+
+// readUntil yields the events after a position, and says how far it came.
+func readUntil(
+	ctx context.Context, store events.Store, after *events.Position, take func(events.Recorded) error,
+) error {
+	for r, err := range store.ReadAll(ctx, *after, 0) {
+		if err != nil {
+			return err
+		}
+		if err := take(r); err != nil {
+			return err
+		}
+		*after = r.Position
+	}
+	return nil
+}

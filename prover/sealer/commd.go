@@ -185,7 +185,9 @@ func (s *CommDSealer) prove(
 }
 
 // Check implements port.Sealer. The tree's nodes are compared when the last part is read.
-func (s *CommDSealer) Check(ctx context.Context, sector events.SectorRef, from, most events.Bytes) (events.Bytes, error) {
+func (s *CommDSealer) Check(
+	ctx context.Context, sector events.SectorRef, from, most events.Bytes,
+) (next events.Bytes, err error) {
 	leave, err := s.enter(ctx, sector)
 	if err != nil {
 		return from, err
@@ -202,9 +204,11 @@ func (s *CommDSealer) Check(ctx context.Context, sector events.SectorRef, from, 
 	if from < to && most < to-from {
 		to = from + most
 	}
-	err = s.withTree(sector, func(data, file io.ReaderAt) error { return compare(ctx, sector, seal, from, to, data, file) })
-	if errors.Is(err, commd.ErrDamaged) || isDamage(err) {
-		err = s.build(ctx, sector, seal.CommD, nil) // It names damaged pieces; if there are none, it builds the tree again.
+	err = s.withTree(sector, func(data, file io.ReaderAt) error {
+		return compare(ctx, sector, seal, from, to, data, file)
+	})
+	if errors.Is(err, commd.ErrDamaged) || isDamage(err) { // Damaged pieces are named; a tree is built again.
+		err = s.build(ctx, sector, seal.CommD, nil)
 	}
 	if err != nil {
 		return from, fmt.Errorf("check %s: %w", sector, err)

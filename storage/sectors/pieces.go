@@ -104,7 +104,7 @@ func (p *Pieces) Put(ctx context.Context, piece events.SectorPiece, payload io.R
 			most := int64(piece.Payload) + 1 //nolint:gosec // Below the largest sector.
 			got, err := Identify(ctx, io.TeeReader(io.LimitReader(payload, most), f))
 			if errors.Is(err, commd.ErrPayload) || err == nil && got != piece {
-				err = fmt.Errorf("the bytes are %d or more of piece %s: %w", got.Payload, got.CID, events.ErrPieceMismatch)
+				err = fmt.Errorf("%d bytes or more of piece %q: %w", got.Payload, got.CID, events.ErrPieceMismatch)
 			}
 			return err
 		})
