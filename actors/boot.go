@@ -126,9 +126,13 @@ func (s *supervisor) setQuota() {
 				fmt.Sprintf("the ledger did not take the quota of %d bytes: %v", s.Quota, err),
 				"the previous quota stays in force; find the cause in the log and restart the host")
 		default:
-			if held := book.Sectors + book.Pieces; held > 0 && s.Ports.Sectors == nil {
-				s.Log.Errorf("sectors and pieces hold %d bytes and are not proven, because this host has no sealer: "+
-					"their deposits shrink; set sectors.sealer to what it was", held)
+			if book.Sectors > 0 && s.Ports.Sectors == nil {
+				s.Log.Errorf("sectors hold %d bytes and are not proven, because this host has no sealer: "+
+					"their deposits shrink; set sectors.sealer to what it was", book.Sectors)
+			}
+			if book.Pieces > 0 && s.Ports.Sectors == nil {
+				s.Log.Warnf("the data of pieces holds %d bytes, which can be removed only with a sealer: "+
+					"set sectors.sealer to what it was", book.Pieces)
 			}
 			s.RaiseCause("quota-too-small", events.SlotID{},
 				health.Facts{Supply: health.Supply{Quota: s.Quota, Allocated: book.Allocated()}})

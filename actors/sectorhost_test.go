@@ -56,11 +56,15 @@ func (p *silentProvider) Owed(context.Context) (owed events.Amount, err error) {
 func (r *rig) sealing() *silentProvider {
 	chain := &silentProvider{}
 	r.ports.Sectors = &actors.SectorPorts{
-		Chain: chain,
+		Chain: chain, Pieces: noPieces{},
 		Space: func(size events.Bytes) capacity.Space { return capacity.Space{Unsealed: size, Tree: 2 * size} },
 	}
 	return chain
 }
+
+type noPieces struct{ port.PieceSource }
+
+func (noPieces) List() ([]events.SectorPiece, error) { return nil, nil }
 
 func (r *rig) begin() uint64 {
 	r.Helper()
