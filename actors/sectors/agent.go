@@ -27,6 +27,10 @@ type Agent struct {
 	lanes  lanes
 
 	journal *shell.Journal[sector.Info, sector.Command, sector.Event]
+	// handed is what the scan has folded: there the first load begins. The sector never acts on a state that is older
+	// than its stream: the load reads on to the end of the stream, and an append names the revision that it was decided
+	// on, so that one that rests on less is refused. After that, and after a panic, the whole stream is read.
+	handed  *shell.Saved[sector.Info]
 	running *work
 	held    []order // waiting; see keepsBooks
 	seen    *sighting
@@ -72,24 +76,34 @@ type (
 var errWaits = errors.New("nothing to do until the chain says more")
 
 func newAgent(r *room, number uint64, parent shell.Ref, c *child) *Agent {
-	s := &Agent{room: r, number: number, parent: parent, done: &c.done, lanes: c.lanes}
+	s := &Agent{room: r, number: number, parent: parent, done: &c.done, lanes: c.lanes, handed: c.hand()}
 	stream := events.SectorStream(r.Me, number)
 	s.journal = &shell.Journal[sector.Info, sector.Command, sector.Event]{
 		Machine: shell.Machine[sector.Info, sector.Command, sector.Event]{
 			Empty:  func() sector.Info { return sector.New(r.Policy) },
 			Decide: r.Decide, Evolve: sector.Evolve,
-			About: func(string) shell.Subject { return aboutSector(number) },
+			About:   func(string) shell.Subject { return aboutSector(number) },
+			Restore: s.restored,
 		},
 		Stream: stream, Store: r.Store, Codec: r.Codec, StoreWatch: r.StoreWatch, Shown: r.Shown[stream],
 		Meta: func(sector.Info, sector.Event) events.Metadata { return r.Metadata(aboutSector(number).String()) },
 		Each: s.say,
 		OnDurable: func(a *shell.Turn, fresh []sector.Event) {
+			s.handed = nil
 			parent.Tell(changed{number, a.Self.Address(), s.journal.Durable, len(fresh) > 0})
 			s.act(a)
 		},
 		OnBroken: func(a *shell.Turn, err error) { parent.Tell(brokenSector{number, a.Self.Address(), err}) },
 	}
 	return s
+}
+
+// restored is where a load begins.
+func (s *Agent) restored(context.Context) (shell.Saved[sector.Info], error) {
+	if s.handed != nil {
+		return *s.handed, nil
+	}
+	return shell.Saved[sector.Info]{Durable: sector.New(s.Policy), Ahead: sector.New(s.Policy)}, nil
 }
 
 func aboutSector(number uint64) shell.Subject {

@@ -10,9 +10,9 @@ import (
 
 // haveFiles are the sectors of the record that have written data, in order. One whose removal was
 // begun may have none, also when it was forced into another state since.
-func haveFiles(all map[uint64]sector.Info) (numbers []uint64) {
+func haveFiles(all map[uint64]*past) (numbers []uint64) {
 	for _, n := range slices.Sorted(maps.Keys(all)) {
-		st := all[n]
+		st := all[n].info
 		if st.State == sector.Removing || st.State == sector.RemoveFailed || st.State == sector.Removed || !st.Opened ||
 			st.Released || st.Attempts.Of(sector.StepRemove) > 0 {
 			continue
@@ -27,7 +27,7 @@ func haveFiles(all map[uint64]sector.Info) (numbers []uint64) {
 // mounted returns an error when sectors have data by the record, and not one of them has its files: the disk is
 // not mounted, or the settings name another directory. Nothing may be done then: all sectors would be reported
 // faulty, and their pieces written to the wrong disk.
-func (r *room) mounted(all map[uint64]sector.Info) error {
+func (r *room) mounted(all map[uint64]*past) error {
 	numbers := haveFiles(all)
 	if len(numbers) == 0 || r.FilesLost {
 		return nil

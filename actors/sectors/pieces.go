@@ -20,7 +20,7 @@ func Needs(st sector.Info, cid string) bool {
 // file that the ledger does not know, because an earlier build stored it, gets its bytes. Bytes for a
 // file that is not there, because the host stopped before it was written or after it was removed, are
 // given back, unless a sector needs the piece. All else is told.
-func (r *room) comparePieces(ctx context.Context, held []capacity.Piece, sectors map[uint64]sector.Info) {
+func (r *room) comparePieces(ctx context.Context, held []capacity.Piece, sectors map[uint64]*past) {
 	files, err := r.Pieces.List()
 	if err != nil {
 		r.Log.Errorf("the files of pieces could not be compared with the ledger: %v", err)
@@ -28,8 +28,8 @@ func (r *room) comparePieces(ctx context.Context, held []capacity.Piece, sectors
 	}
 	for _, t := range capacity.ComparePieces(held, files) {
 		entry, needed := r.Log.WithField("piece", t.CID), false
-		for _, st := range sectors {
-			needed = needed || Needs(st, t.CID)
+		for _, was := range sectors {
+			needed = needed || Needs(was.info, t.CID)
 		}
 		var cmd capacity.Command
 		switch {

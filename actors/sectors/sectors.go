@@ -45,9 +45,51 @@ type child struct {
 	orders  map[uint64]shell.Answer
 	begins  bool // nothing of it is in the record yet
 	loading bool // its agent reads the record
+	// scanned is what the scan read of its stream, until its first agent has it.
+	scanned prefix
 	// failures is how often it failed in a row; quarantined is why nothing is done for it.
 	failures    int
 	quarantined string
+}
+
+// prefix is the beginning of a stream that is folded: so many events, and the last one's id. Zero: nothing is known.
+type prefix struct {
+	events uint64
+	last   events.EventID
+}
+
+// past is a sector as the scan found it.
+type past struct {
+	info sector.Info
+	// read is what info is the fold of; zero if an event could not be folded.
+	read prefix
+	bad  bool
+}
+
+// add folds one more event of the stream.
+func (p *past) add(codec *events.Codec, rec events.Recorded) {
+	e, err := shell.DecodeAs[sector.Event](codec, rec)
+	if err == nil {
+		err = shell.Caught(func() error {
+			p.info = sector.Evolve(p.info, e)
+			return nil
+		})
+	}
+	if p.bad = p.bad || err != nil || rec.Revision != p.read.events; p.bad {
+		p.read = prefix{}
+		return
+	}
+	p.read = prefix{rec.Revision + 1, rec.ID}
+}
+
+// hand returns what the scan has folded, once; nil: nothing, or not all of it.
+func (c *child) hand() *shell.Saved[sector.Info] {
+	was := c.scanned
+	c.scanned = prefix{}
+	if was.events == 0 {
+		return nil
+	}
+	return &shell.Saved[sector.Info]{Durable: c.info, Ahead: c.info, Events: was.events, Last: was.last}
 }
 
 func newChild() *child {
@@ -57,7 +99,7 @@ func newChild() *child {
 // Messages to Sectors from itself and its agents.
 type (
 	found struct {
-		sectors map[uint64]sector.Info
+		sectors map[uint64]*past
 		next    uint64
 	}
 	changed struct {
@@ -184,12 +226,12 @@ func (s *Sectors) boot(a *shell.Turn) {
 	})
 }
 
-// scan folds the streams of all sectors of the host. A sector that cannot be folded is on the
-// list all the same: its agent reports the error.
-func scan(ctx context.Context, r *room) (map[uint64]sector.Info, uint64, error) {
-	sectors, next := map[uint64]sector.Info{}, uint64(1)
-	prefix := events.CategorySector + "-" + r.Me.String() + "-"
-	for rec, err := range events.ReadPrefixed(ctx, r.Store, 0, []string{prefix}) {
+// scan folds the streams of all sectors of the host, in one pass over the record. A sector that cannot be folded is on
+// the list all the same: its agent reads the stream itself, and reports the error.
+func scan(ctx context.Context, r *room) (map[uint64]*past, uint64, error) {
+	sectors, next := map[uint64]*past{}, uint64(1)
+	streams := events.CategorySector + "-" + r.Me.String() + "-"
+	for rec, err := range events.ReadPrefixed(ctx, r.Store, 0, []string{streams}) {
 		if err != nil {
 			return nil, 0, err
 		}
@@ -197,24 +239,18 @@ func scan(ctx context.Context, r *room) (map[uint64]sector.Info, uint64, error) 
 		if err != nil {
 			continue // Another host's stream.
 		}
-		st, ok := sectors[n]
-		if !ok {
-			st, next = sector.New(r.Policy), max(next, n+1)
+		if sectors[n] == nil {
+			sectors[n], next = &past{info: sector.New(r.Policy)}, max(next, n+1)
 		}
-		if e, err := shell.DecodeAs[sector.Event](r.Codec, rec); err == nil {
-			_ = shell.Caught(func() error {
-				st = sector.Evolve(st, e)
-				return nil
-			})
-		}
-		sectors[n] = st
+		sectors[n].add(r.Codec, rec)
 	}
 	return sectors, next, nil
 }
 
 func (s *Sectors) onFound(a *shell.Turn, m found) {
 	s.booted, s.next = true, m.next
-	for n, st := range m.sectors {
+	for n, was := range m.sectors {
+		st := was.info
 		if st.Request != "" {
 			s.requests[st.Request] = n
 		}
@@ -222,7 +258,7 @@ func (s *Sectors) onFound(a *shell.Turn, m found) {
 			continue
 		}
 		c := newChild()
-		c.info = st
+		c.info, c.scanned = st, was.read
 		if q, ok := s.Quarantined.Has(aboutSector(n)); ok {
 			c.quarantined, c.failures = q.Reason, quarantine.MostPanics-1
 		}
