@@ -65,11 +65,13 @@ race-full: need-cc
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/hostnode ./cmd/hostnode
 
+# The benchmark against go-statemachine is a module of its own: some thirty small modules more.
 ## vet: compile everything, with every build tag, and let go vet read it
 .PHONY: vet
 vet:
 	go build ./...
 	go vet -tags e2e,soak ./...
+	cd bench/statemachine && go vet ./...
 
 ## lint: the house rules: imports, purity, exhaustiveness, form (.golangci.yml)
 .PHONY: lint

@@ -9,7 +9,9 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/pprof"
+	"slices"
 	"syscall"
 	"time"
 
@@ -18,7 +20,7 @@ import (
 
 var (
 	dir     = flag.String("dir", "", "where the stores are made, on the disk that is to be measured; a temporary directory")
-	rounds  = flag.Int("rounds", 3, "how often each is measured; the best counts, for both sides")
+	rounds  = flag.Int("rounds", 3, "how often each is measured; the median counts, of rates, of their ratios, and of processor time")
 	only    = flag.Int("sectors", 0, "measure the cases with so many sectors only; 0: all")
 	here    = flag.Bool("here", false, "measure our side only")
 	profile = flag.String("cpuprofile", "", "write a profile to a file")
@@ -75,26 +77,26 @@ var sides = []side{
 	},
 }
 
-// measured is the best of some rounds: transitions a second, and the least processor time for one of them.
+// measured is one round of one side: transitions a second, and the processor time of one of them.
 type measured struct{ rate, micros float64 }
 
-// compare measures all sides, one after the other, and again.
+// compare measures all sides, one after the other, and again in another order.
 func compare(base string, sectors, events int) error {
-	best := make([]measured, len(sides))
-	var syncs float64
-	for round := range *rounds {
-		for i, measure := range sides {
+	rounds, syncs := make([][]measured, *rounds), make([]float64, *rounds)
+	for round := range rounds {
+		rounds[round] = make([]measured, len(sides))
+		for n := range sides {
+			i := (round + n) % len(sides)
 			if *here && i > 0 {
 				continue
 			}
 			at := filepath.Join(base, fmt.Sprintf("%d-%d-%d-%d", sectors, events, round, i))
-			err := measure(at, sectors, events, func(run func()) {
+			err := sides[i](at, sectors, events, func(run func()) {
+				runtime.GC() // What another side has left behind is not collected at the expense of this one.
 				before, begin, all := processors(), time.Now(), float64(sectors*events)
 				run()
-				best[i].rate = max(best[i].rate, all/time.Since(begin).Seconds())
-				micros := float64((processors() - before).Microseconds()) / all
-				if round == 0 || micros < best[i].micros {
-					best[i].micros = micros
+				rounds[round][i] = measured{
+					all / time.Since(begin).Seconds(), float64((processors() - before).Microseconds()) / all,
 				}
 			})
 			if err != nil {
@@ -104,17 +106,31 @@ func compare(base string, sectors, events int) error {
 				return err
 			}
 		}
-		n, err := syncsPerSecond(base)
-		if err != nil {
+		var err error
+		if syncs[round], err = syncsPerSecond(base); err != nil {
 			return err
 		}
-		syncs = max(syncs, n)
 	}
-	ours, withLog, without := best[0], best[1], best[2]
+	median := func(of func(round []measured) float64) float64 {
+		all := make([]float64, 0, len(rounds))
+		for _, round := range rounds {
+			all = append(all, of(round))
+		}
+		return middle(all)
+	}
+	rate := func(i int) float64 { return median(func(r []measured) float64 { return r[i].rate }) }
+	times := func(i int) float64 { return median(func(r []measured) float64 { return r[0].rate / r[i].rate }) }
+	micros := func(i int) float64 { return median(func(r []measured) float64 { return r[i].micros }) }
 	fmt.Printf("| %d | %d | %.0f | %.0f | %.2f | %.0f | %.2f | %.0f, %.0f, %.0f | %.0f |\n", sectors, events,
-		ours.rate, withLog.rate, ours.rate/withLog.rate, without.rate, ours.rate/without.rate,
-		ours.micros, withLog.micros, without.micros, syncs)
+		rate(0), rate(1), times(1), rate(2), times(2), micros(0), micros(1), micros(2), middle(syncs))
 	return nil
+}
+
+// middle is the median.
+func middle(all []float64) float64 {
+	slices.Sort(all)
+	n := len(all)
+	return (all[(n-1)/2] + all[n/2]) / 2
 }
 
 // processors returns the processor time that this process has used.
