@@ -48,24 +48,24 @@ const pastTime = auditTime
 func inspections(b Inspector) []route {
 	var routes []route
 	for path, ask := range answers(func(r *http.Request) (Past, error) { return pastOf(b, r) }) {
-		routes = append(routes, route{"/v1/past/" + path, map[string]answer{http.MethodGet: ask}, pastTime})
+		routes = append(routes, route{http.MethodGet, "/v1/past/" + path, ask, pastTime})
 	}
 	return append(routes, []route{
-		{"/v1/audit", map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
+		{http.MethodGet, "/v1/audit", func(r *http.Request) (any, error) {
 			o, err := auditQuestion(r.URL.Query())
 			if err != nil {
 				return nil, err
 			}
 			return b.Audit(r.Context(), o)
-		}}, auditTime},
-		{"/v1/replay", map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
+		}, auditTime},
+		{http.MethodGet, "/v1/replay", func(r *http.Request) (any, error) {
 			q := r.URL.Query()
 			when, err := ParseWhen(q.Get("at"), distant)
 			if err != nil {
 				return nil, err
 			}
 			return b.Replay(r.Context(), ReplayQuestion{q.Get("stream"), when, q.Get("events") == "true"})
-		}}, pastTime},
+		}, pastTime},
 	}...)
 }
 

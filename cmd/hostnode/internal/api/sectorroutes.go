@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"time"
 )
 
 // How orders about sectors come over the socket, and who takes none.
@@ -33,25 +32,25 @@ type numbered struct {
 	Number uint64 `json:"number"`
 }
 
-// orderRoutes are those of SectorOrders, but for the one that GET has too.
+// orderRoutes are those of SectorOrders.
 func orderRoutes(b SectorOrders) []route {
-	post := func(path string, ask answer, limit time.Duration) route {
-		return route{"/v1/" + path, map[string]answer{http.MethodPost: ask}, limit}
-	}
 	routes := []route{
-		{"/v1/pieces", map[string]answer{
-			http.MethodPost: bodied(func(ctx context.Context, f file) (Piece, error) {
-				return b.ImportPiece(ctx, f.Path)
-			}),
-			http.MethodGet: func(r *http.Request) (any, error) { return b.Pieces(r.Context()) },
-		}, auditTime},
-		{"/v1/pieces/{cid}", map[string]answer{http.MethodDelete: func(r *http.Request) (any, error) {
+		{http.MethodPost, "/v1/pieces", bodied(func(ctx context.Context, f file) (Piece, error) {
+			return b.ImportPiece(ctx, f.Path)
+		}), auditTime},
+		{http.MethodGet, "/v1/pieces", func(r *http.Request) (any, error) { return b.Pieces(r.Context()) }, auditTime},
+		{http.MethodDelete, "/v1/pieces/{cid}", func(r *http.Request) (any, error) {
 			return b.RemovePiece(r.Context(), r.PathValue("cid"))
-		}}, answerTime},
-		post("sectors/pieces", bodied(b.PlacePiece), answerTime),
+		}, answerTime},
+		{http.MethodPost, "/v1/sectors", bodied(func(ctx context.Context, s NewSector) (numbered, error) {
+			n, err := b.BeginSector(ctx, s)
+			return numbered{n}, err
+		}), answerTime},
+		{http.MethodPost, "/v1/sectors/pieces", bodied(b.PlacePiece), answerTime},
 	}
 	for verb := range verbs {
-		routes = append(routes, post("sectors/{number}/"+string(verb), func(r *http.Request) (any, error) {
+		path := "/v1/sectors/{number}/" + string(verb)
+		routes = append(routes, route{http.MethodPost, path, func(r *http.Request) (any, error) {
 			n, err := numberOf(r)
 			if err != nil {
 				return nil, err
@@ -59,7 +58,7 @@ func orderRoutes(b SectorOrders) []route {
 			return bodied(func(ctx context.Context, o SectorOrder) (Sector, error) {
 				return b.OrderSector(ctx, n, verb, o)
 			})(r)
-		}, answerTime))
+		}, answerTime})
 	}
 	return routes
 }

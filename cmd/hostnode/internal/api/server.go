@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -89,11 +91,11 @@ func (s *Server) Close() error {
 	return err
 }
 
-// route is a resource: what it answers to each method.
+// route is a question about a resource. Those of one path have the same time.
 type route struct {
-	path    string
-	methods map[string]answer
-	time    time.Duration
+	method, path string
+	ask          answer
+	time         time.Duration
 }
 
 // answer is a handler without HTTP: it returns what to encode.
@@ -108,9 +110,13 @@ func Handler(b Backend, log *logrus.Entry) http.Handler {
 }
 
 func handler(b Backend, log *logrus.Entry) http.Handler {
-	mux := http.NewServeMux()
+	mux, resources := http.NewServeMux(), map[string]map[string]answer{}
 	for _, r := range routes(b) {
-		mux.Handle(r.path, r.handler(log))
+		if resources[r.path] == nil {
+			resources[r.path] = map[string]answer{}
+			mux.Handle(r.path, handlerOf(resources[r.path], r.path, r.time, log))
+		}
+		resources[r.path][r.method] = r.ask
 	}
 	mux.Handle(exportPath, exported(b, log))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -122,44 +128,33 @@ func handler(b Backend, log *logrus.Entry) http.Handler {
 func routes(b Backend) []route {
 	routes := inspections(b)
 	for path, ask := range answers(func(*http.Request) (Past, error) { return b, nil }) {
-		methods := map[string]answer{http.MethodGet: ask}
-		if path == "sectors" {
-			methods[http.MethodPost] = bodied(func(ctx context.Context, s NewSector) (numbered, error) {
-				n, err := b.BeginSector(ctx, s)
-				return numbered{n}, err
-			})
-		}
-		routes = append(routes, route{"/v1/" + path, methods, answerTime})
+		routes = append(routes, route{http.MethodGet, "/v1/" + path, ask, answerTime})
 	}
 	routes = append(routes, orderRoutes(b)...)
 	return append(routes, []route{
-		{"/v1/backup", map[string]answer{http.MethodPost: bodied(func(ctx context.Context, p place) (Backup, error) {
+		{http.MethodPost, "/v1/backup", bodied(func(ctx context.Context, p place) (Backup, error) {
 			return b.Backup(ctx, p.Dir)
-		})}, auditTime},
-		{"/v1/queue/pause", map[string]answer{http.MethodPost: reasoned(b.PauseQueue)}, answerTime},
-		{"/v1/queue/resume", map[string]answer{http.MethodPost: reasoned(b.ResumeQueue)}, answerTime},
-		{"/v1/quarantine", map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
+		}), auditTime},
+		{http.MethodPost, "/v1/queue/pause", reasoned(b.PauseQueue), answerTime},
+		{http.MethodPost, "/v1/queue/resume", reasoned(b.ResumeQueue), answerTime},
+		{http.MethodGet, "/v1/quarantine", func(r *http.Request) (any, error) {
 			return b.Quarantine(r.Context())
-		}}, answerTime},
-		{"/v1/quarantine/retry", map[string]answer{
-			http.MethodPost: bodied(func(ctx context.Context, w work) (Quarantine, error) {
-				return b.TryAgain(ctx, w.Work)
-			}),
 		}, answerTime},
-		{"/v1/availabilities", map[string]answer{
-			http.MethodGet:  func(r *http.Request) (any, error) { return b.Ledger(r.Context()) },
-			http.MethodPost: bodied(b.AddAvailability),
+		{http.MethodPost, "/v1/quarantine/retry", bodied(func(ctx context.Context, w work) (Quarantine, error) {
+			return b.TryAgain(ctx, w.Work)
+		}), answerTime},
+		{http.MethodGet, "/v1/availabilities", func(r *http.Request) (any, error) {
+			return b.Ledger(r.Context())
 		}, answerTime},
-		{"/v1/availabilities/{id}", map[string]answer{
-			http.MethodPatch: func(r *http.Request) (any, error) {
-				return bodied(func(ctx context.Context, c Changes) (any, error) {
-					return b.SetAvailability(ctx, r.PathValue("id"), c)
-				})(r)
-			},
-			http.MethodDelete: func(r *http.Request) (any, error) {
-				id, err := b.RemoveAvailability(r.Context(), r.PathValue("id"))
-				return removed{id}, err
-			},
+		{http.MethodPost, "/v1/availabilities", bodied(b.AddAvailability), answerTime},
+		{http.MethodPatch, "/v1/availabilities/{id}", func(r *http.Request) (any, error) {
+			return bodied(func(ctx context.Context, c Changes) (any, error) {
+				return b.SetAvailability(ctx, r.PathValue("id"), c)
+			})(r)
+		}, answerTime},
+		{http.MethodDelete, "/v1/availabilities/{id}", func(r *http.Request) (any, error) {
+			id, err := b.RemoveAvailability(r.Context(), r.PathValue("id"))
+			return removed{id}, err
 		}, answerTime},
 	}...)
 }
@@ -222,11 +217,11 @@ func decode(body io.Reader, into any) error {
 	return nil
 }
 
-func (rt route) handler(log *logrus.Entry) http.Handler {
+func handlerOf(methods map[string]answer, path string, limit time.Duration, log *logrus.Entry) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			if bug := recover(); bug != nil {
-				log.Errorf("answering %s %s: %v\n%s", r.Method, rt.path, bug, debug.Stack())
+				log.Errorf("answering %s %s: %v\n%s", r.Method, path, bug, debug.Stack())
 				writeProblem(w, fmt.Errorf("a bug in hostnode: %v", bug))
 			}
 		}()
@@ -234,17 +229,13 @@ func (rt route) handler(log *logrus.Entry) http.Handler {
 		if method == http.MethodHead {
 			method = http.MethodGet
 		}
-		do, ok := rt.methods[method]
+		do, ok := methods[method]
 		if !ok {
-			var allow []string
-			for m := range rt.methods {
-				allow = append(allow, m)
-			}
-			w.Header().Set("Allow", strings.Join(allow, ", "))
-			writeProblem(w, fmt.Errorf("%w: %.20s %s", ErrMethod, r.Method, rt.path))
+			w.Header().Set("Allow", strings.Join(slices.Collect(maps.Keys(methods)), ", "))
+			writeProblem(w, fmt.Errorf("%w: %.20s %s", ErrMethod, r.Method, path))
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), rt.time)
+		ctx, cancel := context.WithTimeout(r.Context(), limit)
 		defer cancel()
 		r = r.WithContext(ctx)
 		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)

@@ -110,10 +110,9 @@ func (s *Standby) handler(log *logrus.Entry) http.Handler {
 		return handler(s, log)
 	}
 	mux := http.NewServeMux()
-	status := route{"/v1/status", map[string]answer{
+	mux.Handle("/v1/status", handlerOf(map[string]answer{
 		http.MethodGet: func(r *http.Request) (any, error) { return s.Status(r.Context()) },
-	}, answerTime}
-	mux.Handle(status.path, status.handler(log))
+	}, "/v1/status", answerTime, log))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeProblem(w, s.refuse()) })
 	return mux
 }
