@@ -107,12 +107,12 @@ func (a *app) root() *cobra.Command {
 		a.statusCommand(), a.salesCommand(), a.saleCommand(), a.sectorsCommand(), a.queueCommand(), a.drainCommand(),
 		a.quarantineCommand(), a.availabilityCommand(), a.keyCommand(), a.auditCommand(), a.replayCommand(),
 		a.configCommand(), a.versionCommand(), a.exportCommand(), a.importCommand(), a.backupCommand(),
-		a.eventstoreCommand(), a.projectionsCommand(), a.repairCommand(),
+		a.eventstoreCommand(), a.projectionsCommand(), a.repairCommand(), a.runCommand(), a.demoCommand(),
+		a.devchainCommand(),
 	)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	config.AddFlags(root.PersistentFlags(), "dataDir", "eventStore.url", "eventStore.passwordFile")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
-	root.AddCommand(extraCommands(a.settings)...)
 	a.watch(root)
 	return root
 }

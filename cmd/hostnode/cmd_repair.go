@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -98,7 +96,7 @@ func (a *app) repair(ctx context.Context, c config.Config, yes bool) (err error)
 		return show(a, answer, printRepaired)
 	}
 	if !yes {
-		if err := a.agree(answer); err != nil {
+		if err := a.agree(ctx, answer); err != nil {
 			return err
 		}
 	}
@@ -111,21 +109,18 @@ func (a *app) repair(ctx context.Context, c config.Config, yes bool) (err error)
 }
 
 // agree shows what would be done and asks for consent.
-func (a *app) agree(answer repaired) error {
+func (a *app) agree(ctx context.Context, answer repaired) error {
 	if err := show(a, answer, printRepaired); err != nil {
 		return err
 	}
 	if _, err := io.WriteString(a.stdout, "Do it? Type yes: "); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
-	said, err := bufio.NewReader(a.stdin).ReadString('\n')
-	if strings.TrimSpace(said) == "yes" {
-		return nil
+	agreed, err := a.types(ctx, "yes")
+	if err == nil && !agreed {
+		err = api.ErrNotAgreed
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	return api.ErrNotAgreed
+	return err
 }
 
 func planned(p *repair.Plan) (answer repaired) {

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -169,18 +166,12 @@ func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o order
 	if _, err := fmt.Fprintf(a.stderr, "%sType %d to confirm: ", question.text(), number); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
-	said, err := bufio.NewReader(io.LimitReader(a.input(ctx), maxTyped)).ReadString('\n')
-	if strings.TrimSpace(said) == strconv.FormatUint(number, 10) {
-		return nil
+	agreed, err := a.types(ctx, strconv.FormatUint(number, 10))
+	if err == nil && !agreed {
+		err = fmt.Errorf("%w: the answer was not %d", api.ErrNotAgreed, number)
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	return fmt.Errorf("%w: the answer was not %d", api.ErrNotAgreed, number)
+	return err
 }
-
-// maxTyped bounds a typed answer, in bytes.
-const maxTyped = 100
 
 func printOrdered(p *paper, answer api.Sector) error {
 	p.line("sector %d is in state %s; it waits for %s", answer.Sector.SectorNumber, answer.Sector.State,

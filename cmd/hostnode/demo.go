@@ -20,9 +20,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-func newDemoCommand(load loader) *cobra.Command {
-	var slots, periods int
-	var crash bool
+func (a *app) demoCommand() *cobra.Command {
+	o := demo.Options{Dial: dialHost}
 	cmd := &cobra.Command{
 		Use:   "demo [FILE]",
 		Short: "Sell storage for a file, from an empty directory to the payout",
@@ -37,32 +36,25 @@ Exit code 0 means that the payout arrived and the audit is clean.`,
 			if err := ownDirectory(cmd); err != nil {
 				return err
 			}
-			c, err := load(cmd)
+			c, err := a.settings(cmd)
 			if err != nil {
 				return err
 			}
-			o := demo.Options{
-				Config: c.Config, Slots: slots, Periods: periods, Crash: crash, Dial: dialHost,
-				Out: cmd.OutOrStdout(),
+			if err := demonstrates(cmd, &o, c, args); err != nil {
+				return err
 			}
-			o.Given = slices.DeleteFunc(c.Settings(), func(s config.Setting) bool { return s.Source == "default" })
-			if len(args) == 1 {
-				o.File = args[0]
-				if o.File == "" {
-					return fmt.Errorf("%w: its name is empty", api.ErrFile)
-				}
-			}
-			return runDemo(cmd, o)
+			sum, err := demo.Run(cmd.Context(), o)
+			return summed(cmd, sum, err)
 		},
 	}
 	// The most used settings. All others can be set in the environment and in a file.
 	config.AddFlags(cmd.Flags(), "dataDir", "quota", "devchain.period", "account.keyFile",
 		"sales.maxWorkers", "prover.samples", "prover.maxDepth", "prover.maxLog2Slots", "prover.keysDir",
 		"eventStore.url", "eventStore.passwordFile")
-	cmd.Flags().IntVar(&slots, "slots", 3, "number of slots, a third of them parity")
-	cmd.Flags().IntVar(&periods, "periods", 3, "least number of periods with proofs")
-	cmd.Flags().BoolVar(&crash, "crash", true, "kill the host once in the middle")
-	cmd.AddCommand(newDemoSectorsCommand(load))
+	cmd.Flags().IntVar(&o.Slots, "slots", 3, "number of slots, a third of them parity")
+	cmd.Flags().IntVar(&o.Periods, "periods", 3, "least number of periods with proofs")
+	cmd.Flags().BoolVar(&o.Crash, "crash", true, "kill the host once in the middle")
+	cmd.AddCommand(a.demoSectorsCommand())
 	return cmd
 }
 
@@ -79,16 +71,15 @@ func ownDirectory(cmd *cobra.Command) error {
 	return cmd.Flags().Set("data-dir", dir)
 }
 
-func runDemo(cmd *cobra.Command, o demo.Options) error {
-	if err := onThisMachine(&o); err != nil {
-		return err
+// demonstrates fills in what all demonstrations need: settings, FILE, and what only this process knows.
+func demonstrates(cmd *cobra.Command, o *demo.Options, c config.Loaded, args []string) (err error) {
+	o.Config, o.Out = c.Config, cmd.OutOrStdout()
+	o.Given = slices.DeleteFunc(c.Settings(), func(s config.Setting) bool { return s.Source == "default" })
+	if len(args) == 1 {
+		if o.File = args[0]; o.File == "" {
+			return fmt.Errorf("%w: its name is empty", api.ErrFile)
+		}
 	}
-	sum, err := demo.Run(cmd.Context(), o)
-	return summed(cmd, sum, err)
-}
-
-// onThisMachine is what only this process knows.
-func onThisMachine(o *demo.Options) (err error) {
 	if o.Binary, err = os.Executable(); err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}

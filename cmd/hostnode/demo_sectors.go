@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +15,7 @@ import (
 	"github.com/hostnode/hostnode/projections"
 )
 
-func newDemoSectorsCommand(load loader) *cobra.Command {
+func (a *app) demoSectorsCommand() *cobra.Command {
 	o := demo.SectorOptions{DialSectors: func(dir datadir.Layout) demo.SectorHost {
 		return sectorHostAPI{hostAPI{api.NewClient(dir.Socket())}}
 	}}
@@ -44,18 +42,11 @@ Exit code 0 means that all of this happened and the audit is clean.`,
 			if err := ownDirectory(cmd); err != nil {
 				return err
 			}
-			c, err := loadForSectors(cmd, load)
+			c, err := a.settingsForSectors(cmd)
 			if err != nil {
 				return err
 			}
-			o.Config, o.Out = c.Config, cmd.OutOrStdout()
-			o.Given = slices.DeleteFunc(c.Settings(), func(s config.Setting) bool { return s.Source == "default" })
-			if o.File = ""; len(args) == 1 {
-				if o.File = args[0]; o.File == "" {
-					return fmt.Errorf("%w: its name is empty", api.ErrFile)
-				}
-			}
-			if err := onThisMachine(&o.Options); err != nil {
+			if err := demonstrates(cmd, &o.Options, c, args); err != nil {
 				return err
 			}
 			sum, err := demo.RunSectors(cmd.Context(), o)
@@ -69,10 +60,10 @@ Exit code 0 means that all of this happened and the audit is clean.`,
 	return cmd
 }
 
-// loadForSectors loads the settings. The demonstration sells no slots, so by default their proving keys
+// settingsForSectors loads the settings. The demonstration sells no slots, so by default their proving keys
 // are small ones, which are made in seconds.
-func loadForSectors(cmd *cobra.Command, load loader) (config.Loaded, error) {
-	c, err := load(cmd)
+func (a *app) settingsForSectors(cmd *cobra.Command) (config.Loaded, error) {
+	c, err := a.settings(cmd)
 	if err != nil {
 		return c, err
 	}
@@ -85,7 +76,7 @@ func loadForSectors(cmd *cobra.Command, load loader) (config.Loaded, error) {
 			}
 		}
 	}
-	return load(cmd)
+	return a.settings(cmd)
 }
 
 // sectorHostAPI is a host with sectors, over its socket.

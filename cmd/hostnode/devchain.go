@@ -15,7 +15,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-func newDevchainCommand(load loader) *cobra.Command {
+func (a *app) devchainCommand() *cobra.Command {
 	var fund []string
 	cmd := &cobra.Command{
 		Use:   "devchain",
@@ -27,7 +27,7 @@ time. A host uses it with the options that are printed. Its tokens are worth not
 Everything listens on loopback only.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := load(cmd)
+			c, err := a.settings(cmd)
 			if err != nil {
 				return err
 			}

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"strings"
 )
 
 // input is standard input for a command that a signal can end: a read that waits for a
@@ -11,6 +15,18 @@ func (a *app) input(ctx context.Context) io.Reader {
 	return readFunc(func(into []byte) (int, error) {
 		return untilDone(ctx, func() (int, error) { return a.stdin.Read(into) })
 	})
+}
+
+// maxTyped bounds a typed answer, in bytes.
+const maxTyped = 100
+
+// types reports whether somebody types a text.
+func (a *app) types(ctx context.Context, text string) (bool, error) {
+	said, err := bufio.NewReader(io.LimitReader(a.input(ctx), maxTyped)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) && strings.TrimSpace(said) != text {
+		return false, fmt.Errorf("read the answer: %w", err)
+	}
+	return strings.TrimSpace(said) == text, nil
 }
 
 // readFunc is a reader that is a function.

@@ -23,7 +23,7 @@ import (
 // stopTime is how long a host may take to stop properly.
 const stopTime = 30 * time.Second
 
-func newRunCommand(load loader) *cobra.Command {
+func (a *app) runCommand() *cobra.Command {
 	begin := node.Begin{Version: versionText()}
 	cmd := &cobra.Command{
 		Use:   "run",
@@ -37,7 +37,7 @@ on that chain. SIGINT and SIGTERM stop it properly. Killing it is as safe, only
 slower: it goes on from its events at the next start.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := load(cmd)
+			c, err := a.settings(cmd)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"math"
@@ -32,23 +33,14 @@ func (o Offer) command(at time.Time) (capacity.Create, error) {
 		}
 		c.ID = id
 	}
-	price, err := amount("minPricePerBytePerSecond", o.MinPrice)
-	if err != nil {
-		return c, err
-	}
-	collateral, err := amount("totalCollateral", o.Collateral)
-	if err != nil {
-		return c, err
-	}
-	duration, err := seconds(o.DurationSeconds)
-	if err != nil {
-		return c, err
-	}
+	price, err1 := amount("minPricePerBytePerSecond", o.MinPrice)
+	collateral, err2 := amount("totalCollateral", o.Collateral)
+	duration, err3 := seconds(o.DurationSeconds)
 	c.Now = capacity.Offer{
 		Size: o.Size, Duration: duration, MinPrice: price, Collateral: collateral,
 		Enabled: !o.Disabled, Until: o.Until,
 	}
-	return c, nil
+	return c, cmp.Or(err1, err2, err3)
 }
 
 // command translates changes. Its errors name the field.
