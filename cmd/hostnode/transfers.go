@@ -25,29 +25,14 @@ import (
 type transferred struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Copied events were written, Present ones were there before.
-	Copied  uint64 `json:"copied"`
-	Present uint64 `json:"present"`
-	Bytes   uint64 `json:"bytes"`
-	Streams int    `json:"streams"`
-	// Metadata counts the streams whose metadata was set, Deleted those that were
-	// deleted for good.
-	Metadata int `json:"metadata"`
-	Deleted  int `json:"deletedForGood"`
-	// Others are events that are not moved.
-	Others    uint64   `json:"others"`
-	Scavenged []string `json:"scavenged,omitempty"`
+	transfer.Report
 	// Digest is the same on both sides: the target was read back to make sure.
 	Digest string    `json:"digest"`
 	Time   time.Time `json:"time"`
 }
 
 func (a *app) transferred(from, to string, r transfer.Report) transferred {
-	return transferred{
-		From: from, To: to, Copied: r.Copied, Present: r.Present, Bytes: r.Bytes, Streams: r.Streams,
-		Metadata: r.Metadata, Deleted: r.Ended, Others: r.Others, Scavenged: r.Scavenged,
-		Digest: r.Digest.Sum.String(), Time: a.now().UTC(),
-	}
+	return transferred{from, to, r, r.Digest.Sum.String(), a.now().UTC()}
 }
 
 func printTransferred(p *paper, t transferred) error {

@@ -39,27 +39,29 @@ const (
 	StepCheck   Step = "checking the copy"
 )
 
-// Report is the result of a run. It is also returned beside an error.
+// Report is the result of a run. It is also returned beside an error. Its JSON is what commands print.
 type Report struct {
 	// Copied events were appended by this run; Present ones were there before.
-	Copied, Present uint64
+	Copied  uint64 `json:"copied"`
+	Present uint64 `json:"present"`
 	// Bytes are the bytes of the events copied.
-	Bytes uint64
+	Bytes uint64 `json:"bytes"`
 	// Streams is how many streams have events.
-	Streams int
+	Streams int `json:"streams"`
 	// Metadata counts the streams whose metadata this run has set, Ended those
 	// that it has deleted for good.
-	Metadata, Ended int
+	Metadata int `json:"metadata"`
+	Ended    int `json:"deletedForGood"`
 	// Others are events that are not transferred: the system's own and snapshots.
-	Others uint64
+	Others uint64 `json:"others"`
 	// Scavenged are the streams of which the source no longer has everything.
 	// Their revisions in the target differ from the source's.
-	Scavenged []string
+	Scavenged []string `json:"scavenged,omitempty"`
 	// Conflicts are streams in which the target has other events. Then nothing
 	// was written, unless the source is a pipe.
-	Conflicts []Difference
+	Conflicts []Difference `json:"-"`
 	// Digest is what the source holds, up to where its log ended.
-	Digest Digest
+	Digest Digest `json:"-"`
 }
 
 // Errors of this package.
