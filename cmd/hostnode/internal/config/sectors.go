@@ -195,7 +195,7 @@ func (c Config) checkRemoteProver() error {
 	if _, port, err := net.SplitHostPort(r.CallbackListen); err != nil || port == "0" {
 		return refuse("sectors.remote.callbackListen", r.CallbackListen, "write host:port, for example 127.0.0.1:8090")
 	}
-	if u, err := url.Parse(c.CallbackURL()); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if !overHTTP(c.CallbackURL()) {
 		return refuse("sectors.remote.callback", r.Callback, "not a URL; write for example "+
 			"http://host.example.org:8090")
 	}

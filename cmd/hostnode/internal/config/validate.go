@@ -152,16 +152,20 @@ func (c Config) checkServeEvents() error {
 	return nil
 }
 
+// overHTTP reports whether a text is a URL for HTTP.
+func overHTTP(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+}
+
 func (c Config) checkContent() error {
 	for i, source := range c.Content.Sources {
-		u, err := url.Parse(source)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return refuse(fmt.Sprintf("content.sources[%d]", i), source,
-				"not a URL; write for example http://10.0.0.7:8080")
+		key := fmt.Sprintf("content.sources[%d]", i)
+		if !overHTTP(source) {
+			return refuse(key, source, "not a URL; write for example http://10.0.0.7:8080")
 		}
-		if u.User != nil {
-			return refuse(fmt.Sprintf("content.sources[%d]", i), source,
-				"passwords do not belong in the configuration")
+		if u, _ := url.Parse(source); u.User != nil {
+			return refuse(key, source, "passwords do not belong in the configuration")
 		}
 	}
 	return nil
@@ -197,11 +201,7 @@ func (c Config) checkMoney() error {
 }
 
 func (c Config) checkAlerts() error {
-	hook := c.Alerts.Webhook
-	if hook == "" {
-		return nil
-	}
-	if u, err := url.Parse(hook); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if hook := c.Alerts.Webhook; hook != "" && !overHTTP(hook) {
 		return refuse("alerts.webhook", hook, "not a URL; write for example "+
 			"https://alerts.example.org/hostnode")
 	}
