@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -52,11 +51,12 @@ func inspections(b Inspector) []route {
 	}
 	return append(routes, []route{
 		{http.MethodGet, "/v1/audit", func(r *http.Request) (any, error) {
-			o, err := auditQuestion(r.URL.Query())
+			q := r.URL.Query()
+			from, err := asked(q, "from", "position", 0, parseUint)
 			if err != nil {
 				return nil, err
 			}
-			return b.Audit(r.Context(), o)
+			return b.Audit(r.Context(), AuditOptions{events.Position(from), q.Get("checkpoint"), q.Get("chain")})
 		}, auditTime},
 		{http.MethodGet, "/v1/replay", func(r *http.Request) (any, error) {
 			q := r.URL.Query()
@@ -81,18 +81,6 @@ func pastOf(b Inspector, r *http.Request) (Past, error) {
 // distant lets a server accept times that the client has made absolute: whether
 // they are in the future is for the client's clock to say.
 var distant = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
-
-func auditQuestion(q url.Values) (AuditOptions, error) {
-	o := AuditOptions{Checkpoint: q.Get("checkpoint"), Chain: q.Get("chain")}
-	if from := q.Get("from"); from != "" {
-		n, err := strconv.ParseUint(from, 10, 64)
-		if err != nil {
-			return o, fmt.Errorf("%w: from = %.40q is no position", ErrBadRequest, from)
-		}
-		o.From = events.Position(n)
-	}
-	return o, nil
-}
 
 // Audit implements Backend.
 func (c *Client) Audit(ctx context.Context, o AuditOptions) (Audit, error) {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -90,7 +91,7 @@ func answers(of func(*http.Request) (Past, error)) map[string]answer {
 		"sectors":        func(p Past, r *http.Request) (any, error) { return p.Sectors(r.Context()) },
 		"sectors/faults": func(p Past, r *http.Request) (any, error) { return p.SectorFaults(r.Context()) },
 		"sales": func(p Past, r *http.Request) (any, error) {
-			n, err := settled(r)
+			n, err := asked(r.URL.Query(), "settled", "number", DefaultSettled, strconv.Atoi)
 			if err != nil {
 				return nil, err
 			}
@@ -107,15 +108,13 @@ func answers(of func(*http.Request) (Past, error)) map[string]answer {
 			return p.Sector(r.Context(), n)
 		},
 		"sectors/{number}/timeline": func(p Past, r *http.Request) (any, error) {
-			n, err := numberOf(r)
-			if err != nil {
+			n, err1 := numberOf(r)
+			from, err2 := asked(r.URL.Query(), "from", "revision", 0, parseUint)
+			most, err3 := asked(r.URL.Query(), "most", "number", DefaultMoments, strconv.Atoi)
+			if err := cmp.Or(err1, err2, err3); err != nil {
 				return nil, err
 			}
-			page, err := pageOf(r.URL.Query())
-			if err != nil {
-				return nil, err
-			}
-			return p.SectorTimeline(r.Context(), n, page)
+			return p.SectorTimeline(r.Context(), n, projections.Page{From: from, Most: most})
 		},
 	} {
 		all[path] = func(r *http.Request) (any, error) {
@@ -129,18 +128,6 @@ func answers(of func(*http.Request) (Past, error)) map[string]answer {
 	return all
 }
 
-func settled(r *http.Request) (int, error) {
-	text := r.URL.Query().Get("settled")
-	if text == "" {
-		return DefaultSettled, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, fmt.Errorf("%w: settled = %.40q is no number", ErrBadRequest, text)
-	}
-	return n, nil
-}
-
 // numberOf is the number of a sector in the path of a request.
 func numberOf(r *http.Request) (uint64, error) {
 	n, err := strconv.ParseUint(r.PathValue("number"), 10, 64)
@@ -150,18 +137,17 @@ func numberOf(r *http.Request) (uint64, error) {
 	return n, nil
 }
 
-func pageOf(q url.Values) (projections.Page, error) {
-	page := projections.Page{Most: DefaultMoments}
-	var err error
-	if from := q.Get("from"); from != "" {
-		if page.From, err = strconv.ParseUint(from, 10, 64); err != nil {
-			return page, fmt.Errorf("%w: from = %.40q is no revision", ErrBadRequest, from)
-		}
+// asked is a parameter of a question, or what counts without it; what is what it should be.
+func asked[N any](q url.Values, name, what string, without N, parse func(string) (N, error)) (N, error) {
+	text := q.Get(name)
+	if text == "" {
+		return without, nil
 	}
-	if most := q.Get("most"); most != "" {
-		if page.Most, err = strconv.Atoi(most); err != nil {
-			return page, fmt.Errorf("%w: most = %.40q is no number", ErrBadRequest, most)
-		}
+	n, err := parse(text)
+	if err != nil {
+		err = fmt.Errorf("%w: %s = %.40q is no %s", ErrBadRequest, name, text, what)
 	}
-	return page, nil
+	return n, err
 }
+
+func parseUint(text string) (uint64, error) { return strconv.ParseUint(text, 10, 64) }
