@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
@@ -49,22 +50,10 @@ func (r *reader) Replay(ctx context.Context, q ReplayQuestion) (replay.Result, e
 // streamsOf are the streams that views know of.
 func streamsOf(v viewer) []string {
 	var names []string
-	seen := map[string]bool{}
-	add := func(name string) {
-		if !seen[name] {
-			seen[name] = true
-			names = append(names, name)
-		}
-	}
+	add := func(name ...string) { names = append(names, name...) }
 	host := func(address string) {
-		a, err := events.ParseAddress(address)
-		if err != nil {
-			return
-		}
-		for _, of := range []func(events.Address) string{
-			events.HostStream, events.CapacityStream, events.SlotQueueStream, events.TxStream,
-		} {
-			add(of(a))
+		if a, err := events.ParseAddress(address); err == nil {
+			add(events.HostStream(a), events.CapacityStream(a), events.SlotQueueStream(a), events.TxStream(a))
 		}
 	}
 	for _, h := range v.Hosts().Hosts {
@@ -93,5 +82,6 @@ func streamsOf(v viewer) []string {
 			add(events.SaleStream(a, slot))
 		}
 	}
-	return names
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -33,20 +33,23 @@ func (n *Node) tellUse(u tx.ForeignUse, account events.Address, log *logrus.Entr
 	case u.Host:
 		a.Hint = "another host runs with this key: stop it; proofs of both may come too late"
 	}
+	raise(n.alerts, a, log)
+}
+
+// raise logs an alert and sends it.
+func raise(to *alerts.Sender, a health.Alert, log *logrus.Entry) {
 	log.WithFields(logrus.Fields{"alert": a.Kind, "hint": a.Hint}).Error(a.Text)
-	n.alerts.Send(a)
+	to.Send(a)
 }
 
 // tellDoubt alerts the operator that a node of the chain is not believed.
 func (n *Node) tellDoubt(e rpc.AnswerError, account events.Address, log *logrus.Entry) {
-	a := health.Alert{
+	raise(n.alerts, health.Alert{
 		Kind: health.AlertNotBelieved, At: time.Now(), Host: account.String(),
 		Text: "what a node of the chain says is not believed: " + e.Error(),
 		Hint: "nothing of that answer is used, and the node is asked last for a while; check it, or ask who " +
 			"runs it, and add an endpoint of your own to chain.endpoint or chain.fallbacks",
-	}
-	log.WithFields(logrus.Fields{"alert": a.Kind, "hint": a.Hint}).Error(a.Text)
-	n.alerts.Send(a)
+	}, log)
 }
 
 // tellFees alerts the operator that the limit on fees delays transactions.
@@ -58,12 +61,9 @@ func (n *Node) tellFees(f tx.FeeLimit, account events.Address, log *logrus.Entry
 // tellCause alerts the operator of a cause that the actors do not see, in the same
 // words as the status.
 func tellCause(to *alerts.Sender, code string, f health.Facts, log *logrus.Entry) {
-	c, so := health.CauseOf(code, f)
-	if !so {
-		return
+	if c, so := health.CauseOf(code, f); so {
+		raise(to, health.Alert{Kind: c.Alert, At: time.Now(), Host: f.Account, Text: c.Reason, Hint: c.Hint}, log)
 	}
-	log.WithFields(logrus.Fields{"alert": c.Alert, "hint": c.Hint}).Error(c.Reason)
-	to.Send(health.Alert{Kind: c.Alert, At: time.Now(), Host: f.Account, Text: c.Reason, Hint: c.Hint})
 }
 
 // ErrElsewhere: by the events, a host with this account runs in another process.
