@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -104,13 +105,9 @@ func (c Config) Changed() []string {
 
 // Foreign returns the variables of an environment that are not settings of this program.
 func Foreign(environ []string) []string {
-	var rest []string
-	for _, pair := range environ {
-		if !strings.HasPrefix(pair, prefix) || strings.HasPrefix(pair, testPrefix) {
-			rest = append(rest, pair)
-		}
-	}
-	return rest
+	return slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
+		return strings.HasPrefix(pair, prefix) && !strings.HasPrefix(pair, testPrefix)
+	})
 }
 
 // AddFlags defines flags for the keys, or for all settings if there are none, and --config.
@@ -210,7 +207,7 @@ func ours(environ []string) (map[string]string, error) {
 		case !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, testPrefix):
 		case !known[name]:
 			return nil, fmt.Errorf("%w: the environment has %s, which is no setting%s",
-				ErrInvalid, name, suggest(name, known))
+				ErrInvalid, name, suggest(name, maps.Keys(known)))
 		default:
 			env[name] = value
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -106,17 +107,16 @@ func (s setting) setList(items []string) error {
 
 // refuse says which setting is wrong, with which value, and what is allowed.
 func (s setting) refuse(text string, err error) error {
+	values := []string{text}
 	if s.field.Type.Kind() == reflect.Slice {
-		text = s.discreet(strings.Split(text, ","))
-	} else {
-		text = s.discreet([]string{text})
+		values = strings.Split(text, ",")
 	}
 	const most = 200
 	allowed := s.allowed()
 	if allowed != "" {
 		allowed = "; allowed: " + allowed
 	}
-	return fmt.Errorf("%w: %s = %q: %w%s", ErrInvalid, s.key, events.Clip(text, most), err, allowed)
+	return fmt.Errorf("%w: %s = %q: %w%s", ErrInvalid, s.key, events.Clip(s.discreet(values), most), err, allowed)
 }
 
 // errNumber replaces the long errors of strconv.
@@ -176,10 +176,8 @@ func parse(t reflect.Type, text string) (reflect.Value, error) {
 func (s setting) check(v reflect.Value) error {
 	tag := s.field.Tag
 	if choices := strings.Fields(tag.Get("oneOf")); len(choices) > 0 {
-		for _, c := range choices {
-			if c == v.String() {
-				return nil
-			}
+		if slices.Contains(choices, v.String()) {
+			return nil
 		}
 		return errors.New("no such choice")
 	}

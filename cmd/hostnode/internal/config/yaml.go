@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,7 +42,7 @@ func (l *Loaded) applyYAML(path string, text []byte) error {
 	return walk("", doc.Content[0], at, map[string]int{}, func(key string, value *yaml.Node) error {
 		s, known := byKey[key]
 		if !known {
-			return at(value, fmt.Errorf("%w: unknown key %s%s", ErrInvalid, key, suggestKey(key, byKey)))
+			return at(value, fmt.Errorf("%w: unknown key %s%s", ErrInvalid, key, suggest(key, maps.Keys(byKey))))
 		}
 		if err := s.setNode(value); err != nil {
 			return at(value, err)
@@ -112,16 +114,8 @@ func (s setting) setNode(n *yaml.Node) error {
 	return s.refuse("", errors.New("it takes a plain value"))
 }
 
-func suggestKey(key string, byKey map[string]setting) string {
-	known := map[string]bool{}
-	for k := range byKey {
-		known[k] = true
-	}
-	return suggest(key, known)
-}
-
 // suggest returns the known word that is closest, if it is close.
-func suggest(word string, known map[string]bool) string {
+func suggest(word string, known iter.Seq[string]) string {
 	const near = 4 // edits; more is another word
 	best, distance := "", near
 	for k := range known {

@@ -84,16 +84,9 @@ func (f Facts) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		for j, text := range []string{fact.Name, fact.Value} {
-			b, err := json.Marshal(text)
-			if err != nil {
-				return nil, err
-			}
-			if j > 0 {
-				out.WriteByte(':')
-			}
-			out.Write(b)
-		}
+		name, _ := json.Marshal(fact.Name) // All texts have a JSON form.
+		value, _ := json.Marshal(fact.Value)
+		fmt.Fprintf(&out, "%s:%s", name, value)
 	}
 	out.WriteByte('}')
 	return out.Bytes(), nil
