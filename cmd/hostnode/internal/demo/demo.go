@@ -134,7 +134,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err := s.sell(ctx); err != nil {
 		return Summary{}, err
 	}
-	return s.summarize(ctx)
+	return summed(ctx, s, s.summarize)
 }
 
 func (s *show) close() {

@@ -140,7 +140,7 @@ func RunSectors(ctx context.Context, o SectorOptions) (SectorSummary, error) {
 	if err := s.play(ctx); err != nil {
 		return SectorSummary{}, err
 	}
-	return s.summarize(ctx)
+	return summed(ctx, &s.show, s.summarize)
 }
 
 func (s *sectorShow) close() {

@@ -7,13 +7,11 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
-	"github.com/hostnode/hostnode/projections/audit"
 )
 
 // SectorSummary is the result of a demonstration of sectors. It is read from the event store and the chain after
@@ -73,45 +71,27 @@ type Kill struct {
 }
 
 // summarize reads the record and prints the summary.
-func (s *sectorShow) summarize(ctx context.Context) (SectorSummary, error) {
-	s.display.finish()
-	store, err := stores.Open(ctx, stores.FromConfig(s.Config), nil)
-	if err != nil {
-		return SectorSummary{}, fmt.Errorf("read the record: %w", err)
-	}
-	defer store.Close()
-	views, err := projections.Open(ctx, store, projections.Config{})
-	if err != nil {
-		return SectorSummary{}, fmt.Errorf("read the record: %w", err)
-	}
-	defer views.Close()
-	report, err := audit.Run(ctx, store, audit.Options{})
-	if err != nil {
-		return SectorSummary{}, fmt.Errorf("audit: %w", err)
-	}
+func (s *sectorShow) summarize(ctx context.Context, of record) (_ SectorSummary, err error) {
 	sum := SectorSummary{
 		Proves: "possession", Provider: s.account.String(), Days: s.contract.dayOf(s.local.Head().Number),
 		Damage: s.damage, Messages: s.contract.messages, Reward: s.contract.reward.String(),
 		Withdrawn:         s.contract.paid.String(),
-		HostBalanceBefore: s.before.String(), AuditFindings: len(report.Findings), Events: report.Events,
+		HostBalanceBefore: s.before.String(), AuditFindings: len(of.report.Findings), Events: of.report.Events,
 		DataDir: s.dir.Root,
 	}
 	if err := s.money(ctx, &sum); err != nil {
 		return sum, err
 	}
-	if sum.Kills, err = s.killsInRecord(ctx, store); err != nil {
+	if sum.Kills, err = s.killsInRecord(ctx, of.store); err != nil {
 		return sum, err
 	}
-	s.results(views, &sum)
+	s.results(of.views, &sum)
 	sum.Missing = s.missing(sum)
 	sum.Complete = sum.Missing == ""
 	sum.Seconds = time.Since(s.began).Seconds()
-	s.tellSectors(ctx, store, views, report, sum)
-	switch {
-	case !sum.Complete:
+	s.tellSectors(ctx, of, sum)
+	if !sum.Complete {
 		return sum, fmt.Errorf("%w: %s", api.ErrDemoIncomplete, sum.Missing)
-	case !report.Clean():
-		return sum, api.ErrUnclean
 	}
 	return sum, nil
 }

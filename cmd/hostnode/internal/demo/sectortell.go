@@ -10,16 +10,13 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
-	"github.com/hostnode/hostnode/projections/audit"
 )
 
 // tellSectors prints the summary for a person.
-func (s *sectorShow) tellSectors(
-	ctx context.Context, store events.Store, views *projections.Projector, report audit.Report, sum SectorSummary,
-) {
+func (s *sectorShow) tellSectors(ctx context.Context, of record, sum SectorSummary) {
 	p := func(format string, args ...any) { fmt.Fprintf(s.Out, format+"\n", args...) }
 	p("\n== The life of sector %d, read back from the event store ==", s.sectors[damaged])
-	s.tellLife(ctx, store, s.sectors[damaged])
+	s.tellLife(ctx, of.store, s.sectors[damaged])
 	p("\n== Proofs of possession, not of replication ==")
 	s.tellDays(sum)
 	p("\n== What happened to them ==")
@@ -28,13 +25,8 @@ func (s *sectorShow) tellSectors(
 	s.tellSteps(sum)
 	p("\n== Money, in tokens ==")
 	s.tellDeposits(sum)
-	p("\n== Ledger of bytes ==")
-	s.tellLedger(views)
-	p("\n== Audit ==")
-	s.tellAudit(report)
-	p("\n== Where it is stored, and how to look at it ==")
 	one := fmt.Sprint(s.sectors[damaged])
-	s.tellPlaces("hostnode sectors list", "hostnode sectors status "+one, "hostnode sectors timeline "+one)
+	s.tellRest(of, "hostnode sectors list", "hostnode sectors status "+one, "hostnode sectors timeline "+one)
 	outcome := "all of it happened"
 	if !sum.Complete {
 		outcome = "NOT all of it happened: " + sum.Missing

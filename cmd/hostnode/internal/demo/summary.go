@@ -41,45 +41,58 @@ type ProofTiming struct {
 	Milliseconds uint64 `json:"milliseconds"`
 }
 
-// summarize reads the events and prints the summary.
-func (s *show) summarize(ctx context.Context) (Summary, error) {
+// record is what the host has recorded, after it has stopped.
+type record struct {
+	store  events.Store
+	views  *projections.Projector
+	report audit.Report
+}
+
+// summed reads the record and has it summed up.
+func summed[S any](ctx context.Context, s *show, up func(context.Context, record) (S, error)) (sum S, err error) {
 	s.display.finish()
 	store, err := stores.Open(ctx, stores.FromConfig(s.Config), nil)
 	if err != nil {
-		return Summary{}, fmt.Errorf("read the record: %w", err)
+		return sum, fmt.Errorf("read the record: %w", err)
 	}
 	defer store.Close()
 	views, err := projections.Open(ctx, store, projections.Config{})
 	if err != nil {
-		return Summary{}, fmt.Errorf("read the record: %w", err)
+		return sum, fmt.Errorf("read the record: %w", err)
 	}
 	defer views.Close()
 	report, err := audit.Run(ctx, store, audit.Options{})
 	if err != nil {
-		return Summary{}, fmt.Errorf("audit: %w", err)
+		return sum, fmt.Errorf("audit: %w", err)
 	}
+	sum, err = up(ctx, record{store, views, report})
+	if err == nil && !report.Clean() {
+		err = api.ErrUnclean
+	}
+	return sum, err
+}
+
+// summarize reads the events and prints the summary.
+func (s *show) summarize(ctx context.Context, of record) (Summary, error) {
 	after, err := s.client.account.BalanceOf(ctx, s.account)
 	if err != nil {
 		return Summary{}, fmt.Errorf("read the host's balance: %w", err)
 	}
 	sum := Summary{
 		Slots: s.Slots, HostBalanceBefore: s.before.String(), HostBalanceAfter: after.Tokens.String(),
-		AuditFindings: len(report.Findings), Events: report.Events, Kills: s.kills,
+		AuditFindings: len(of.report.Findings), Events: of.report.Events, Kills: s.kills,
 		RequestID: s.request.ID.String(), DataDir: s.dir.Root,
 	}
-	rows := s.rows(views)
-	if err := s.proofTimes(ctx, store, rows, &sum); err != nil {
+	rows := s.rows(of.views)
+	if err := s.proofTimes(ctx, of.store, rows, &sum); err != nil {
 		return sum, err
 	}
 	s.count(rows, &sum)
 	sum.Seconds = time.Since(s.began).Seconds()
 	sum.Paid = sum.Paid && s.before.Less(after.Tokens)
-	s.tell(ctx, store, views, rows, report, sum, after.Tokens)
-	switch {
-	case !sum.Paid:
+	s.tell(ctx, of, rows, sum, after.Tokens)
+	if !sum.Paid {
 		return sum, api.ErrDemoNotPaid
-	case !report.Clean():
-		return sum, api.ErrUnclean
 	}
 	return sum, nil
 }

@@ -36,26 +36,19 @@ func submitted(ctx context.Context, store events.Store, host events.Address, slo
 }
 
 // tell prints the summary for a person.
-func (s *show) tell(ctx context.Context, store events.Store, views *projections.Projector,
-	rows []projections.Sale, report audit.Report, sum Summary, after events.Amount,
-) {
+func (s *show) tell(ctx context.Context, of record, rows []projections.Sale, sum Summary, after events.Amount) {
 	p := func(format string, args ...any) { fmt.Fprintf(s.Out, format+"\n", args...) }
 	p("\n== The life of one sale, read back from the event store ==")
-	s.tellTimeline(ctx, store, rows)
+	s.tellTimeline(ctx, of.store, rows)
 	p("\n== Proofs ==")
 	s.tellProofs(rows, sum)
 	p("\n== Money ==")
 	s.tellMoney(rows, after)
-	p("\n== Ledger of bytes ==")
-	s.tellLedger(views)
-	p("\n== Audit ==")
-	s.tellAudit(report)
-	p("\n== Where it is stored, and how to look at it ==")
 	slot := "SLOT"
 	if len(rows) > 0 {
 		slot = rows[0].Slot[:10]
 	}
-	s.tellPlaces(saleCommands(slot)...)
+	s.tellRest(of, saleCommands(slot)...)
 	outcome := "NOT paid"
 	if sum.Paid {
 		outcome = "paid"
@@ -71,7 +64,13 @@ func (s *show) tellAudit(report audit.Report) {
 	}
 }
 
-func (s *show) tellPlaces(looking ...string) {
+// tellRest prints what every summary ends with.
+func (s *show) tellRest(of record, looking ...string) {
+	fmt.Fprintln(s.Out, "\n== Ledger of bytes ==")
+	s.tellLedger(of.views)
+	fmt.Fprintln(s.Out, "\n== Audit ==")
+	s.tellAudit(of.report)
+	fmt.Fprintln(s.Out, "\n== Where it is stored, and how to look at it ==")
 	fmt.Fprintf(s.Out, "Everything is in %s (the host's log: host.log).\n", s.dir.Root)
 	if url := s.Config.EventStore.URL; url != "" {
 		fmt.Fprintf(s.Out, "The record is in %s.\n", esdb.Redact(url))
