@@ -81,14 +81,8 @@ func printStatus(p *paper, s api.Status) error {
 		}
 		rows = append(rows, []string{"host", started})
 	}
-	rows = append(rows, chainRows(s, p.now)...)
-	rows = append(rows, ledgerRows(p, s)...)
-	rows = append(rows, diskRows(s.Disk)...)
-	rows = append(rows, scrubRows(s)...)
-	rows = append(rows, workRows(s)...)
-	rows = append(rows, sectorRows(s.Sectors)...)
-	rows = append(rows, validatorRows(s.Validator)...)
-	p.rows(rows)
+	p.rows(slices.Concat(rows, chainRows(s, p.now), ledgerRows(p, s), diskRows(s.Disk), scrubRows(s),
+		workRows(s), sectorRows(s.Sectors), validatorRows(s.Validator)))
 	for _, d := range s.Down {
 		p.line("%s %s is down since %s: %s", p.colour(red, "trouble"), d.Part, clock(d.Since), d.Reason)
 	}

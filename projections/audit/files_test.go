@@ -9,6 +9,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
@@ -16,7 +17,7 @@ import (
 // and the files that belong to it.
 func withFiles(t *testing.T) (events.Store, func() Files) {
 	t.Helper()
-	store := events.NewMemory()
+	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Start()
 	w.Offer(10)

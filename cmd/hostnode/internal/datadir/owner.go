@@ -45,9 +45,9 @@ func (l Layout) Owner() (events.Address, error) {
 }
 
 func (l Layout) lastSender() (owner events.Address, err error) {
-	files, err := os.ReadDir(l.Outbox())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return owner, fmt.Errorf("look for the outbox of transactions: %w", err)
+	files, err := l.outboxes()
+	if err != nil {
+		return owner, err
 	}
 	var newest time.Time
 	for _, f := range files {

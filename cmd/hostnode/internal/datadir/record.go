@@ -10,14 +10,17 @@ import (
 // Used reports whether a host has run with the directory: each start makes an
 // outbox before it appends any event.
 func (l Layout) Used() (bool, error) {
+	files, err := l.outboxes()
+	return len(files) > 0, err
+}
+
+// outboxes are the files of the outbox; none before the first start.
+func (l Layout) outboxes() ([]os.DirEntry, error) {
 	files, err := os.ReadDir(l.Outbox())
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for the outbox of transactions: %w", err)
 	}
-	if err != nil {
-		return false, fmt.Errorf("look for the outbox of transactions: %w", err)
-	}
-	return len(files) > 0, nil
+	return files, nil
 }
 
 // RecordIsHere refuses, with ErrNoRecord, to make an empty embedded store where a

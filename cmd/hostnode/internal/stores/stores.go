@@ -20,6 +20,16 @@ import (
 	"github.com/hostnode/hostnode/events/esdb"
 )
 
+const (
+	// patience is how long a call keeps trying before it reports that the server
+	// does not answer. It is short, because a host that knows of the outage sends
+	// due proofs without its event store, and repeats the call itself.
+	patience = time.Second
+	// callTimeout is how long a server may take to answer: far longer than a
+	// busy one needs, far shorter than a proof period.
+	callTimeout = 5 * time.Second
+)
+
 // Spec says which store.
 type Spec struct {
 	// URL is a connection string of EventStoreDB; empty: the embedded store in Dir.
@@ -83,7 +93,9 @@ func Open(ctx context.Context, spec Spec, log *logrus.Entry) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := openRemote(ctx, connection, spec.Connection, log)
+	store, err := esdb.Open(ctx, esdb.Config{ // If it refuses the user, the password is read again.
+		URL: connection, Renew: spec.Connection, Log: log, Patience: patience, CallTimeout: callTimeout,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open the event store %s: %w", esdb.Redact(spec.URL), err)
 	}
