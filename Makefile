@@ -135,7 +135,7 @@ sim:
 ## sim-read: the audit and both kinds of views over READS (20) seeds of each scenario; five minutes
 .PHONY: sim-read
 sim-read:
-	$(GOTEST) -timeout 0 ./projections/js -run 'InTheSimulatedWorld$$' -seeds $(READS)
+	$(GOTEST) -vet=off -ldflags '-s -w' -timeout 0 ./projections/js -run 'InTheSimulatedWorld$$' -seeds $(READS)
 
 ## sim-race: the same with the race detector, some ten times slower
 .PHONY: sim-race
@@ -188,7 +188,7 @@ e2e:
 ## e2e-ci: the same with one kill for each way of running the chain
 .PHONY: e2e-ci
 e2e-ci:
-	$(GOTEST) -vet=off -tags e2e -count 1 -p 1 -timeout 15m -run '^TestCI' \
+	$(GOTEST) -vet=off -ldflags '-s -w' -tags e2e -count 1 -p 1 -timeout 15m -run '^TestCI' \
 	  $$(git grep -l '^func TestCI' -- cmd | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 ## official-suite: the tests of EventStoreDB's official client against hostnode eventstore

@@ -213,6 +213,9 @@ func (h *harness) serialise(v goja.Value) (string, error) {
 
 // result is the state after the transformations.
 func (h *harness) result(partition string) (string, error) {
+	if len(h.transforms) == 0 {
+		return h.states[partition], nil
+	}
 	v, err := h.parse(h.states[partition])
 	if err != nil {
 		return "", err

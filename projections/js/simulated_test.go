@@ -24,8 +24,8 @@ var (
 // every scenario: the audit finds nothing wrong, and our views, which go on from a checkpoint
 // in the middle, are those that the audit builds from nothing, and, event by event, those of
 // the server. It is here because production code may not import the simulator, and the
-// simulator may not import this package. The simulator's own tests check whether a run was
-// right.
+// simulator may not import this package. That the run itself was right is checked as well, over
+// more seeds than in the simulator's own tests, which run with the race detector.
 func TestWhateverReadsTheRecordIsRightInTheSimulatedWorld(t *testing.T) {
 	usual := debug.SetGCPercent(400) // The stores live shortly, and memory is not scarce.
 	t.Cleanup(func() { debug.SetGCPercent(usual) })
@@ -43,7 +43,12 @@ func TestWhateverReadsTheRecordIsRightInTheSimulatedWorld(t *testing.T) {
 							t.Logf("repeat: go test ./projections/js -run '^%s$' -seed %d -seeds 1", t.Name(), seed)
 						}
 					}()
-					readEverywhere(t, sim.Run(t, seed, scenario).Record)
+					out := sim.Run(t, seed, scenario)
+					if out.Problem != nil {
+						t.Fatalf("%v\nrepeat: go test ./actors/sim -run 'Happens/^%s$' -seed %d -seeds 1 -tell trace.txt",
+							out.Problem, name, seed)
+					}
+					readEverywhere(t, out.Record)
 				})
 			}
 		})
