@@ -82,8 +82,8 @@ func (s *Agent) waitStep(ctx context.Context, st sector.Info, e sector.Effect, l
 		}
 		return lacking("the message with the proof did not land")
 	case sector.StepWaitFault:
-		return lacking("the message that declares the fault did not land; force Faulty to send another, or wait until " +
-			"the contract finds the fault itself, at the end of the window")
+		return lacking("the message that declares the fault did not land; force Faulty to send another, or wait " +
+			"until the contract finds the fault itself, at the end of the window")
 	case sector.StepWaitRecovery:
 		if !lives(l.SectorOnChain) {
 			return lacking("the chain does not have the sector")

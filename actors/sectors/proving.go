@@ -125,7 +125,8 @@ func (r *room) challenge(until context.Context, name string, w events.SectorWind
 	err = r.Retry(until, name, func(err error) { last = err }, hopeless, func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		proof, err = within(ctx, r, name, place{r.challenges, windowTime(w), challengeMoment, func() {}}, func() ([]byte, error) {
+		at := place{r.challenges, windowTime(w), challengeMoment, func() {}}
+		proof, err = within(ctx, r, name, at, func() ([]byte, error) {
 			return once(ctx, cancel)
 		})
 		return err

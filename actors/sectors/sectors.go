@@ -128,7 +128,9 @@ type (
 
 // New is the actor over the sectors of a host.
 func New(d Deps) *Sectors {
-	return &Sectors{room: newRoom(d), children: map[uint64]*child{}, requests: map[string]uint64{}, windows: newWindows()}
+	return &Sectors{
+		room: newRoom(d), children: map[uint64]*child{}, requests: map[string]uint64{}, windows: newWindows(),
+	}
 }
 
 // Panicked ends the calls of all agents, which end with it.

@@ -36,7 +36,8 @@ func (a *app) sectorOrders() []*cobra.Command {
 			warning: "The contract keeps a part of the deposit; then the data is removed. This cannot be undone.",
 		}),
 		a.sectorsOrder(ordering{
-			use: "remove N", short: "Remove the data of a sector, and release its space and deposit", verb: api.VerbRemove,
+			use: "remove N", short: "Remove the data of a sector, and release its space and deposit",
+			verb: api.VerbRemove,
 			warning: "Its data is removed at once. If the sector is on the contract, its missing proofs cost the " +
 				"deposit, so terminate it first. This cannot be undone.",
 		}),
@@ -66,7 +67,8 @@ func (a *app) sectorsAddPiece() *cobra.Command {
 	var size, by string
 	cmd := &cobra.Command{
 		Use: "add-piece FILE", Short: "Import a file as a piece, and add it to a sector", Args: cobra.ExactArgs(1),
-		Long: "Import a file as a piece, and add it to the first sector that still takes pieces and has room for it.\n" +
+		Long: "Import a file as a piece, and add it to the first sector that still takes pieces and has " +
+			"room for it.\n" +
 			"If there is none, a new sector is begun. A full sector is sealed automatically; to seal one that is\n" +
 			"not full, use hostnode sectors seal N. The host keeps a copy of the file to repair a damaged sector.",
 	}

@@ -124,7 +124,8 @@ func orders(s projections.Sector) string {
 	verbs := []string{}
 	for _, action := range s.Actions {
 		verb := map[string]string{
-			"SectorRestart": "retry", "SectorForceState": "force", "SectorTerminate": "terminate", "SectorRemove": "remove",
+			"SectorRestart": "retry", "SectorForceState": "force",
+			"SectorTerminate": "terminate", "SectorRemove": "remove",
 		}[action]
 		verbs = append(verbs, cmp.Or(verb, action))
 	}

@@ -99,7 +99,9 @@ func (h sectorHostAPI) Progress(ctx context.Context) (demo.Progress, error) {
 
 // Import implements demo.SectorHost.
 func (h sectorHostAPI) Import(ctx context.Context, file string) (events.SectorPiece, error) {
-	p, err := soon(ctx, longOrder, func(ctx context.Context) (api.Piece, error) { return h.client.ImportPiece(ctx, file) })
+	p, err := soon(ctx, longOrder, func(ctx context.Context) (api.Piece, error) {
+		return h.client.ImportPiece(ctx, file)
+	})
 	return events.SectorPiece(p), err
 }
 

@@ -18,6 +18,7 @@ func (why noOrders) RemovePiece(context.Context, string) (StoredPiece, error) {
 }
 func (why noOrders) BeginSector(context.Context, NewSector) (uint64, error) { return 0, why() }
 func (why noOrders) PlacePiece(context.Context, Placing) (Sector, error)    { return Sector{}, why() }
+
 func (why noOrders) OrderSector(context.Context, uint64, Verb, SectorOrder) (Sector, error) {
 	return Sector{}, why()
 }

@@ -20,7 +20,8 @@ import (
 // units, of which a sector of 64 MiB earns 7 * 10^12 a period by the development default.
 var rewardPool = ether(100)
 
-// fillPool adds tokens to the pool from which the contract for sectors pays what proofs of possession earn, if less than
+// fillPool adds tokens to the pool from which the contract for sectors pays what proofs of
+// possession earn, if less than
 // half of it is left. It seals the blocks that it needs.
 func (c *Chain) fillPool(ctx context.Context) error {
 	client := ethclient.NewClient(c.Attach())
