@@ -78,10 +78,10 @@ type Cause struct {
 // causeCommands are the causes that name nothing else. "chain" stands before
 // what the follower writes itself: how far it has read, and what was taken back;
 // "quota" before what the ledger does to come near to it; "scrub" before the damage that a
-// look at all stored data found.
+// look at all stored data found, "withdrawn" before what the contract of sectors has paid.
 var causeCommands = map[string]bool{
 	"operator": true, "start": true, "begin": true, "worker": true, "look": true, "take": true, "wake": true,
-	"chain": true, "quota": true, "scrub": true,
+	"chain": true, "quota": true, "scrub": true, "withdrawn": true,
 }
 
 // LookBack is the What of a cause of slots that are looked at again.

@@ -31,6 +31,7 @@ func TestCausesAreTakenApart(t *testing.T) {
 		"repair:2:3":              {Kind: CauseEffect, What: "repair", Attempt: 2, Number: 3},
 		"repair-whole:2":          {Kind: CauseEffect, What: "repair-whole", Attempt: 2},
 		"scrub":                   {What: "scrub"},
+		"withdrawn":               {What: "withdrawn"},
 		"orphan:" + id:            {What: "orphan", Slot: five},
 		SectorCause("PreCommit1:7:2"): {
 			Kind: CauseSector, What: "PreCommit1", Number: 7, Attempt: 2,

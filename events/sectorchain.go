@@ -105,6 +105,12 @@ type SectorSettlement struct {
 	Returned, Lost Amount
 }
 
+// SectorWithdrawal is what the contract has paid of what it owed.
+type SectorWithdrawal struct {
+	Receipt Receipt // zero: nothing was owed
+	Amount  Amount
+}
+
 // What the contract of sectors may answer.
 var (
 	// ErrTicketExpired: the ticket is out of the contract's reach, or another one than the

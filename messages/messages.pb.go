@@ -3087,6 +3087,76 @@ func (x *PieceSpaceReleased) GetBytes() uint64 {
 	return 0
 }
 
+// SectorFundsWithdrawn: the contract of sectors has paid what it owed the account, returned deposits
+// and rewards, and that is final. number counts withdrawals from 1.
+type SectorFundsWithdrawn struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Number        uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	Amount        string                 `protobuf:"bytes,3,opt,name=amount,proto3" json:"amount,omitempty"`
+	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"` // with which it was paid
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorFundsWithdrawn) Reset() {
+	*x = SectorFundsWithdrawn{}
+	mi := &file_hostnode_messages_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorFundsWithdrawn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorFundsWithdrawn) ProtoMessage() {}
+
+func (x *SectorFundsWithdrawn) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorFundsWithdrawn.ProtoReflect.Descriptor instead.
+func (*SectorFundsWithdrawn) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *SectorFundsWithdrawn) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorFundsWithdrawn) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *SectorFundsWithdrawn) GetAmount() string {
+	if x != nil {
+		return x.Amount
+	}
+	return ""
+}
+
+func (x *SectorFundsWithdrawn) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 // SectorPiece is a piece of a sector.
 type SectorPiece struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3099,7 +3169,7 @@ type SectorPiece struct {
 
 func (x *SectorPiece) Reset() {
 	*x = SectorPiece{}
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3111,7 +3181,7 @@ func (x *SectorPiece) String() string {
 func (*SectorPiece) ProtoMessage() {}
 
 func (x *SectorPiece) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3124,7 +3194,7 @@ func (x *SectorPiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorPiece.ProtoReflect.Descriptor instead.
 func (*SectorPiece) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SectorPiece) GetCid() string {
@@ -3164,7 +3234,7 @@ type SectorStart struct {
 
 func (x *SectorStart) Reset() {
 	*x = SectorStart{}
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3176,7 +3246,7 @@ func (x *SectorStart) String() string {
 func (*SectorStart) ProtoMessage() {}
 
 func (x *SectorStart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3189,7 +3259,7 @@ func (x *SectorStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorStart.ProtoReflect.Descriptor instead.
 func (*SectorStart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SectorStart) GetAt() *timestamppb.Timestamp {
@@ -3256,7 +3326,7 @@ type SectorStartEmpty struct {
 
 func (x *SectorStartEmpty) Reset() {
 	*x = SectorStartEmpty{}
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3268,7 +3338,7 @@ func (x *SectorStartEmpty) String() string {
 func (*SectorStartEmpty) ProtoMessage() {}
 
 func (x *SectorStartEmpty) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3281,7 +3351,7 @@ func (x *SectorStartEmpty) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorStartEmpty.ProtoReflect.Descriptor instead.
 func (*SectorStartEmpty) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SectorStartEmpty) GetAt() *timestamppb.Timestamp {
@@ -3341,7 +3411,7 @@ type SectorOpened struct {
 
 func (x *SectorOpened) Reset() {
 	*x = SectorOpened{}
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3353,7 +3423,7 @@ func (x *SectorOpened) String() string {
 func (*SectorOpened) ProtoMessage() {}
 
 func (x *SectorOpened) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3366,7 +3436,7 @@ func (x *SectorOpened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorOpened.ProtoReflect.Descriptor instead.
 func (*SectorOpened) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SectorOpened) GetAt() *timestamppb.Timestamp {
@@ -3423,7 +3493,7 @@ type SectorAddPiece struct {
 
 func (x *SectorAddPiece) Reset() {
 	*x = SectorAddPiece{}
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3435,7 +3505,7 @@ func (x *SectorAddPiece) String() string {
 func (*SectorAddPiece) ProtoMessage() {}
 
 func (x *SectorAddPiece) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3448,7 +3518,7 @@ func (x *SectorAddPiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorAddPiece.ProtoReflect.Descriptor instead.
 func (*SectorAddPiece) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SectorAddPiece) GetAt() *timestamppb.Timestamp {
@@ -3482,7 +3552,7 @@ type SectorPieceAdded struct {
 
 func (x *SectorPieceAdded) Reset() {
 	*x = SectorPieceAdded{}
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3494,7 +3564,7 @@ func (x *SectorPieceAdded) String() string {
 func (*SectorPieceAdded) ProtoMessage() {}
 
 func (x *SectorPieceAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3507,7 +3577,7 @@ func (x *SectorPieceAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorPieceAdded.ProtoReflect.Descriptor instead.
 func (*SectorPieceAdded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SectorPieceAdded) GetAt() *timestamppb.Timestamp {
@@ -3528,7 +3598,7 @@ type SectorAddPieceFailed struct {
 
 func (x *SectorAddPieceFailed) Reset() {
 	*x = SectorAddPieceFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3540,7 +3610,7 @@ func (x *SectorAddPieceFailed) String() string {
 func (*SectorAddPieceFailed) ProtoMessage() {}
 
 func (x *SectorAddPieceFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3553,7 +3623,7 @@ func (x *SectorAddPieceFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorAddPieceFailed.ProtoReflect.Descriptor instead.
 func (*SectorAddPieceFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SectorAddPieceFailed) GetAt() *timestamppb.Timestamp {
@@ -3580,7 +3650,7 @@ type SectorRetryWaitDeals struct {
 
 func (x *SectorRetryWaitDeals) Reset() {
 	*x = SectorRetryWaitDeals{}
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3592,7 +3662,7 @@ func (x *SectorRetryWaitDeals) String() string {
 func (*SectorRetryWaitDeals) ProtoMessage() {}
 
 func (x *SectorRetryWaitDeals) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3605,7 +3675,7 @@ func (x *SectorRetryWaitDeals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryWaitDeals.ProtoReflect.Descriptor instead.
 func (*SectorRetryWaitDeals) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SectorRetryWaitDeals) GetAt() *timestamppb.Timestamp {
@@ -3626,7 +3696,7 @@ type SectorStartPacking struct {
 
 func (x *SectorStartPacking) Reset() {
 	*x = SectorStartPacking{}
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3638,7 +3708,7 @@ func (x *SectorStartPacking) String() string {
 func (*SectorStartPacking) ProtoMessage() {}
 
 func (x *SectorStartPacking) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3651,7 +3721,7 @@ func (x *SectorStartPacking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorStartPacking.ProtoReflect.Descriptor instead.
 func (*SectorStartPacking) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SectorStartPacking) GetAt() *timestamppb.Timestamp {
@@ -3679,7 +3749,7 @@ type SectorPacked struct {
 
 func (x *SectorPacked) Reset() {
 	*x = SectorPacked{}
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3691,7 +3761,7 @@ func (x *SectorPacked) String() string {
 func (*SectorPacked) ProtoMessage() {}
 
 func (x *SectorPacked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3704,7 +3774,7 @@ func (x *SectorPacked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorPacked.ProtoReflect.Descriptor instead.
 func (*SectorPacked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SectorPacked) GetAt() *timestamppb.Timestamp {
@@ -3732,7 +3802,7 @@ type SectorPackingFailed struct {
 
 func (x *SectorPackingFailed) Reset() {
 	*x = SectorPackingFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3744,7 +3814,7 @@ func (x *SectorPackingFailed) String() string {
 func (*SectorPackingFailed) ProtoMessage() {}
 
 func (x *SectorPackingFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3757,7 +3827,7 @@ func (x *SectorPackingFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorPackingFailed.ProtoReflect.Descriptor instead.
 func (*SectorPackingFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *SectorPackingFailed) GetAt() *timestamppb.Timestamp {
@@ -3785,7 +3855,7 @@ type SectorRetryPacking struct {
 
 func (x *SectorRetryPacking) Reset() {
 	*x = SectorRetryPacking{}
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3797,7 +3867,7 @@ func (x *SectorRetryPacking) String() string {
 func (*SectorRetryPacking) ProtoMessage() {}
 
 func (x *SectorRetryPacking) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3810,7 +3880,7 @@ func (x *SectorRetryPacking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryPacking.ProtoReflect.Descriptor instead.
 func (*SectorRetryPacking) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SectorRetryPacking) GetAt() *timestamppb.Timestamp {
@@ -3839,7 +3909,7 @@ type SectorTicket struct {
 
 func (x *SectorTicket) Reset() {
 	*x = SectorTicket{}
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3851,7 +3921,7 @@ func (x *SectorTicket) String() string {
 func (*SectorTicket) ProtoMessage() {}
 
 func (x *SectorTicket) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3864,7 +3934,7 @@ func (x *SectorTicket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorTicket.ProtoReflect.Descriptor instead.
 func (*SectorTicket) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SectorTicket) GetAt() *timestamppb.Timestamp {
@@ -3899,7 +3969,7 @@ type SectorOldTicket struct {
 
 func (x *SectorOldTicket) Reset() {
 	*x = SectorOldTicket{}
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3911,7 +3981,7 @@ func (x *SectorOldTicket) String() string {
 func (*SectorOldTicket) ProtoMessage() {}
 
 func (x *SectorOldTicket) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3924,7 +3994,7 @@ func (x *SectorOldTicket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorOldTicket.ProtoReflect.Descriptor instead.
 func (*SectorOldTicket) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *SectorOldTicket) GetAt() *timestamppb.Timestamp {
@@ -3952,7 +4022,7 @@ type SectorPreCommit1 struct {
 
 func (x *SectorPreCommit1) Reset() {
 	*x = SectorPreCommit1{}
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3964,7 +4034,7 @@ func (x *SectorPreCommit1) String() string {
 func (*SectorPreCommit1) ProtoMessage() {}
 
 func (x *SectorPreCommit1) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3977,7 +4047,7 @@ func (x *SectorPreCommit1) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorPreCommit1.ProtoReflect.Descriptor instead.
 func (*SectorPreCommit1) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *SectorPreCommit1) GetAt() *timestamppb.Timestamp {
@@ -4007,7 +4077,7 @@ type SectorPreCommit2 struct {
 
 func (x *SectorPreCommit2) Reset() {
 	*x = SectorPreCommit2{}
-	mi := &file_hostnode_messages_proto_msgTypes[57]
+	mi := &file_hostnode_messages_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4019,7 +4089,7 @@ func (x *SectorPreCommit2) String() string {
 func (*SectorPreCommit2) ProtoMessage() {}
 
 func (x *SectorPreCommit2) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[57]
+	mi := &file_hostnode_messages_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4032,7 +4102,7 @@ func (x *SectorPreCommit2) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorPreCommit2.ProtoReflect.Descriptor instead.
 func (*SectorPreCommit2) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SectorPreCommit2) GetAt() *timestamppb.Timestamp {
@@ -4067,7 +4137,7 @@ type SectorSealPreCommitFailed struct {
 
 func (x *SectorSealPreCommitFailed) Reset() {
 	*x = SectorSealPreCommitFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[58]
+	mi := &file_hostnode_messages_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4079,7 +4149,7 @@ func (x *SectorSealPreCommitFailed) String() string {
 func (*SectorSealPreCommitFailed) ProtoMessage() {}
 
 func (x *SectorSealPreCommitFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[58]
+	mi := &file_hostnode_messages_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4092,7 +4162,7 @@ func (x *SectorSealPreCommitFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorSealPreCommitFailed.ProtoReflect.Descriptor instead.
 func (*SectorSealPreCommitFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{58}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SectorSealPreCommitFailed) GetAt() *timestamppb.Timestamp {
@@ -4120,7 +4190,7 @@ type SectorPreCommitted struct {
 
 func (x *SectorPreCommitted) Reset() {
 	*x = SectorPreCommitted{}
-	mi := &file_hostnode_messages_proto_msgTypes[59]
+	mi := &file_hostnode_messages_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4132,7 +4202,7 @@ func (x *SectorPreCommitted) String() string {
 func (*SectorPreCommitted) ProtoMessage() {}
 
 func (x *SectorPreCommitted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[59]
+	mi := &file_hostnode_messages_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4145,7 +4215,7 @@ func (x *SectorPreCommitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorPreCommitted.ProtoReflect.Descriptor instead.
 func (*SectorPreCommitted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{59}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *SectorPreCommitted) GetAt() *timestamppb.Timestamp {
@@ -4173,7 +4243,7 @@ type SectorChainPreCommitFailed struct {
 
 func (x *SectorChainPreCommitFailed) Reset() {
 	*x = SectorChainPreCommitFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[60]
+	mi := &file_hostnode_messages_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4185,7 +4255,7 @@ func (x *SectorChainPreCommitFailed) String() string {
 func (*SectorChainPreCommitFailed) ProtoMessage() {}
 
 func (x *SectorChainPreCommitFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[60]
+	mi := &file_hostnode_messages_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4198,7 +4268,7 @@ func (x *SectorChainPreCommitFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorChainPreCommitFailed.ProtoReflect.Descriptor instead.
 func (*SectorChainPreCommitFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{60}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SectorChainPreCommitFailed) GetAt() *timestamppb.Timestamp {
@@ -4227,7 +4297,7 @@ type SectorSeedReady struct {
 
 func (x *SectorSeedReady) Reset() {
 	*x = SectorSeedReady{}
-	mi := &file_hostnode_messages_proto_msgTypes[61]
+	mi := &file_hostnode_messages_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4239,7 +4309,7 @@ func (x *SectorSeedReady) String() string {
 func (*SectorSeedReady) ProtoMessage() {}
 
 func (x *SectorSeedReady) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[61]
+	mi := &file_hostnode_messages_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4252,7 +4322,7 @@ func (x *SectorSeedReady) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorSeedReady.ProtoReflect.Descriptor instead.
 func (*SectorSeedReady) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *SectorSeedReady) GetAt() *timestamppb.Timestamp {
@@ -4287,7 +4357,7 @@ type SectorProofReady struct {
 
 func (x *SectorProofReady) Reset() {
 	*x = SectorProofReady{}
-	mi := &file_hostnode_messages_proto_msgTypes[62]
+	mi := &file_hostnode_messages_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4299,7 +4369,7 @@ func (x *SectorProofReady) String() string {
 func (*SectorProofReady) ProtoMessage() {}
 
 func (x *SectorProofReady) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[62]
+	mi := &file_hostnode_messages_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4312,7 +4382,7 @@ func (x *SectorProofReady) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorProofReady.ProtoReflect.Descriptor instead.
 func (*SectorProofReady) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *SectorProofReady) GetAt() *timestamppb.Timestamp {
@@ -4340,7 +4410,7 @@ type SectorComputeProofFailed struct {
 
 func (x *SectorComputeProofFailed) Reset() {
 	*x = SectorComputeProofFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[63]
+	mi := &file_hostnode_messages_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4352,7 +4422,7 @@ func (x *SectorComputeProofFailed) String() string {
 func (*SectorComputeProofFailed) ProtoMessage() {}
 
 func (x *SectorComputeProofFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[63]
+	mi := &file_hostnode_messages_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4365,7 +4435,7 @@ func (x *SectorComputeProofFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorComputeProofFailed.ProtoReflect.Descriptor instead.
 func (*SectorComputeProofFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *SectorComputeProofFailed) GetAt() *timestamppb.Timestamp {
@@ -4393,7 +4463,7 @@ type SectorCommitted struct {
 
 func (x *SectorCommitted) Reset() {
 	*x = SectorCommitted{}
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4405,7 +4475,7 @@ func (x *SectorCommitted) String() string {
 func (*SectorCommitted) ProtoMessage() {}
 
 func (x *SectorCommitted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4418,7 +4488,7 @@ func (x *SectorCommitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorCommitted.ProtoReflect.Descriptor instead.
 func (*SectorCommitted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *SectorCommitted) GetAt() *timestamppb.Timestamp {
@@ -4447,7 +4517,7 @@ type SectorCommitFailed struct {
 
 func (x *SectorCommitFailed) Reset() {
 	*x = SectorCommitFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4459,7 +4529,7 @@ func (x *SectorCommitFailed) String() string {
 func (*SectorCommitFailed) ProtoMessage() {}
 
 func (x *SectorCommitFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4472,7 +4542,7 @@ func (x *SectorCommitFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorCommitFailed.ProtoReflect.Descriptor instead.
 func (*SectorCommitFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *SectorCommitFailed) GetAt() *timestamppb.Timestamp {
@@ -4499,7 +4569,7 @@ type SectorProving struct {
 
 func (x *SectorProving) Reset() {
 	*x = SectorProving{}
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4511,7 +4581,7 @@ func (x *SectorProving) String() string {
 func (*SectorProving) ProtoMessage() {}
 
 func (x *SectorProving) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4524,7 +4594,7 @@ func (x *SectorProving) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorProving.ProtoReflect.Descriptor instead.
 func (*SectorProving) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *SectorProving) GetAt() *timestamppb.Timestamp {
@@ -4544,7 +4614,7 @@ type SectorFinalized struct {
 
 func (x *SectorFinalized) Reset() {
 	*x = SectorFinalized{}
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4556,7 +4626,7 @@ func (x *SectorFinalized) String() string {
 func (*SectorFinalized) ProtoMessage() {}
 
 func (x *SectorFinalized) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4569,7 +4639,7 @@ func (x *SectorFinalized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorFinalized.ProtoReflect.Descriptor instead.
 func (*SectorFinalized) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *SectorFinalized) GetAt() *timestamppb.Timestamp {
@@ -4590,7 +4660,7 @@ type SectorFinalizeFailed struct {
 
 func (x *SectorFinalizeFailed) Reset() {
 	*x = SectorFinalizeFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4602,7 +4672,7 @@ func (x *SectorFinalizeFailed) String() string {
 func (*SectorFinalizeFailed) ProtoMessage() {}
 
 func (x *SectorFinalizeFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4615,7 +4685,7 @@ func (x *SectorFinalizeFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorFinalizeFailed.ProtoReflect.Descriptor instead.
 func (*SectorFinalizeFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *SectorFinalizeFailed) GetAt() *timestamppb.Timestamp {
@@ -4642,7 +4712,7 @@ type SectorRetryFinalize struct {
 
 func (x *SectorRetryFinalize) Reset() {
 	*x = SectorRetryFinalize{}
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4654,7 +4724,7 @@ func (x *SectorRetryFinalize) String() string {
 func (*SectorRetryFinalize) ProtoMessage() {}
 
 func (x *SectorRetryFinalize) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4667,7 +4737,7 @@ func (x *SectorRetryFinalize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryFinalize.ProtoReflect.Descriptor instead.
 func (*SectorRetryFinalize) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *SectorRetryFinalize) GetAt() *timestamppb.Timestamp {
@@ -4687,7 +4757,7 @@ type SectorRetrySeal struct {
 
 func (x *SectorRetrySeal) Reset() {
 	*x = SectorRetrySeal{}
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4699,7 +4769,7 @@ func (x *SectorRetrySeal) String() string {
 func (*SectorRetrySeal) ProtoMessage() {}
 
 func (x *SectorRetrySeal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4712,7 +4782,7 @@ func (x *SectorRetrySeal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetrySeal.ProtoReflect.Descriptor instead.
 func (*SectorRetrySeal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *SectorRetrySeal) GetAt() *timestamppb.Timestamp {
@@ -4732,7 +4802,7 @@ type SectorRetryPreCommit struct {
 
 func (x *SectorRetryPreCommit) Reset() {
 	*x = SectorRetryPreCommit{}
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4744,7 +4814,7 @@ func (x *SectorRetryPreCommit) String() string {
 func (*SectorRetryPreCommit) ProtoMessage() {}
 
 func (x *SectorRetryPreCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4757,7 +4827,7 @@ func (x *SectorRetryPreCommit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryPreCommit.ProtoReflect.Descriptor instead.
 func (*SectorRetryPreCommit) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *SectorRetryPreCommit) GetAt() *timestamppb.Timestamp {
@@ -4777,7 +4847,7 @@ type SectorRetryWaitSeed struct {
 
 func (x *SectorRetryWaitSeed) Reset() {
 	*x = SectorRetryWaitSeed{}
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4789,7 +4859,7 @@ func (x *SectorRetryWaitSeed) String() string {
 func (*SectorRetryWaitSeed) ProtoMessage() {}
 
 func (x *SectorRetryWaitSeed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4802,7 +4872,7 @@ func (x *SectorRetryWaitSeed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryWaitSeed.ProtoReflect.Descriptor instead.
 func (*SectorRetryWaitSeed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *SectorRetryWaitSeed) GetAt() *timestamppb.Timestamp {
@@ -4822,7 +4892,7 @@ type SectorRetryComputeProof struct {
 
 func (x *SectorRetryComputeProof) Reset() {
 	*x = SectorRetryComputeProof{}
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4834,7 +4904,7 @@ func (x *SectorRetryComputeProof) String() string {
 func (*SectorRetryComputeProof) ProtoMessage() {}
 
 func (x *SectorRetryComputeProof) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4847,7 +4917,7 @@ func (x *SectorRetryComputeProof) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryComputeProof.ProtoReflect.Descriptor instead.
 func (*SectorRetryComputeProof) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *SectorRetryComputeProof) GetAt() *timestamppb.Timestamp {
@@ -4867,7 +4937,7 @@ type SectorRetryInvalidProof struct {
 
 func (x *SectorRetryInvalidProof) Reset() {
 	*x = SectorRetryInvalidProof{}
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4879,7 +4949,7 @@ func (x *SectorRetryInvalidProof) String() string {
 func (*SectorRetryInvalidProof) ProtoMessage() {}
 
 func (x *SectorRetryInvalidProof) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4892,7 +4962,7 @@ func (x *SectorRetryInvalidProof) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryInvalidProof.ProtoReflect.Descriptor instead.
 func (*SectorRetryInvalidProof) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *SectorRetryInvalidProof) GetAt() *timestamppb.Timestamp {
@@ -4912,7 +4982,7 @@ type SectorRetryCommitWait struct {
 
 func (x *SectorRetryCommitWait) Reset() {
 	*x = SectorRetryCommitWait{}
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4924,7 +4994,7 @@ func (x *SectorRetryCommitWait) String() string {
 func (*SectorRetryCommitWait) ProtoMessage() {}
 
 func (x *SectorRetryCommitWait) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4937,7 +5007,7 @@ func (x *SectorRetryCommitWait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryCommitWait.ProtoReflect.Descriptor instead.
 func (*SectorRetryCommitWait) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *SectorRetryCommitWait) GetAt() *timestamppb.Timestamp {
@@ -4958,7 +5028,7 @@ type SectorFaulty struct {
 
 func (x *SectorFaulty) Reset() {
 	*x = SectorFaulty{}
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4970,7 +5040,7 @@ func (x *SectorFaulty) String() string {
 func (*SectorFaulty) ProtoMessage() {}
 
 func (x *SectorFaulty) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4983,7 +5053,7 @@ func (x *SectorFaulty) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorFaulty.ProtoReflect.Descriptor instead.
 func (*SectorFaulty) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *SectorFaulty) GetAt() *timestamppb.Timestamp {
@@ -5011,7 +5081,7 @@ type SectorFaultReported struct {
 
 func (x *SectorFaultReported) Reset() {
 	*x = SectorFaultReported{}
-	mi := &file_hostnode_messages_proto_msgTypes[77]
+	mi := &file_hostnode_messages_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5023,7 +5093,7 @@ func (x *SectorFaultReported) String() string {
 func (*SectorFaultReported) ProtoMessage() {}
 
 func (x *SectorFaultReported) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[77]
+	mi := &file_hostnode_messages_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5036,7 +5106,7 @@ func (x *SectorFaultReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorFaultReported.ProtoReflect.Descriptor instead.
 func (*SectorFaultReported) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *SectorFaultReported) GetAt() *timestamppb.Timestamp {
@@ -5063,7 +5133,7 @@ type SectorFaultedFinal struct {
 
 func (x *SectorFaultedFinal) Reset() {
 	*x = SectorFaultedFinal{}
-	mi := &file_hostnode_messages_proto_msgTypes[78]
+	mi := &file_hostnode_messages_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5075,7 +5145,7 @@ func (x *SectorFaultedFinal) String() string {
 func (*SectorFaultedFinal) ProtoMessage() {}
 
 func (x *SectorFaultedFinal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[78]
+	mi := &file_hostnode_messages_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5088,7 +5158,7 @@ func (x *SectorFaultedFinal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorFaultedFinal.ProtoReflect.Descriptor instead.
 func (*SectorFaultedFinal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{78}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *SectorFaultedFinal) GetAt() *timestamppb.Timestamp {
@@ -5108,7 +5178,7 @@ type SectorRestored struct {
 
 func (x *SectorRestored) Reset() {
 	*x = SectorRestored{}
-	mi := &file_hostnode_messages_proto_msgTypes[79]
+	mi := &file_hostnode_messages_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5120,7 +5190,7 @@ func (x *SectorRestored) String() string {
 func (*SectorRestored) ProtoMessage() {}
 
 func (x *SectorRestored) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[79]
+	mi := &file_hostnode_messages_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5133,7 +5203,7 @@ func (x *SectorRestored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRestored.ProtoReflect.Descriptor instead.
 func (*SectorRestored) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{79}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *SectorRestored) GetAt() *timestamppb.Timestamp {
@@ -5154,7 +5224,7 @@ type SectorRecoveryDeclared struct {
 
 func (x *SectorRecoveryDeclared) Reset() {
 	*x = SectorRecoveryDeclared{}
-	mi := &file_hostnode_messages_proto_msgTypes[80]
+	mi := &file_hostnode_messages_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5166,7 +5236,7 @@ func (x *SectorRecoveryDeclared) String() string {
 func (*SectorRecoveryDeclared) ProtoMessage() {}
 
 func (x *SectorRecoveryDeclared) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[80]
+	mi := &file_hostnode_messages_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5179,7 +5249,7 @@ func (x *SectorRecoveryDeclared) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRecoveryDeclared.ProtoReflect.Descriptor instead.
 func (*SectorRecoveryDeclared) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{80}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *SectorRecoveryDeclared) GetAt() *timestamppb.Timestamp {
@@ -5206,7 +5276,7 @@ type SectorRecovered struct {
 
 func (x *SectorRecovered) Reset() {
 	*x = SectorRecovered{}
-	mi := &file_hostnode_messages_proto_msgTypes[81]
+	mi := &file_hostnode_messages_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5218,7 +5288,7 @@ func (x *SectorRecovered) String() string {
 func (*SectorRecovered) ProtoMessage() {}
 
 func (x *SectorRecovered) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[81]
+	mi := &file_hostnode_messages_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5231,7 +5301,7 @@ func (x *SectorRecovered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRecovered.ProtoReflect.Descriptor instead.
 func (*SectorRecovered) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{81}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *SectorRecovered) GetAt() *timestamppb.Timestamp {
@@ -5252,7 +5322,7 @@ type SectorRestart struct {
 
 func (x *SectorRestart) Reset() {
 	*x = SectorRestart{}
-	mi := &file_hostnode_messages_proto_msgTypes[82]
+	mi := &file_hostnode_messages_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5264,7 +5334,7 @@ func (x *SectorRestart) String() string {
 func (*SectorRestart) ProtoMessage() {}
 
 func (x *SectorRestart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[82]
+	mi := &file_hostnode_messages_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5277,7 +5347,7 @@ func (x *SectorRestart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRestart.ProtoReflect.Descriptor instead.
 func (*SectorRestart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{82}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *SectorRestart) GetAt() *timestamppb.Timestamp {
@@ -5305,7 +5375,7 @@ type SectorFatalError struct {
 
 func (x *SectorFatalError) Reset() {
 	*x = SectorFatalError{}
-	mi := &file_hostnode_messages_proto_msgTypes[83]
+	mi := &file_hostnode_messages_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5317,7 +5387,7 @@ func (x *SectorFatalError) String() string {
 func (*SectorFatalError) ProtoMessage() {}
 
 func (x *SectorFatalError) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[83]
+	mi := &file_hostnode_messages_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5330,7 +5400,7 @@ func (x *SectorFatalError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorFatalError.ProtoReflect.Descriptor instead.
 func (*SectorFatalError) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{83}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *SectorFatalError) GetAt() *timestamppb.Timestamp {
@@ -5360,7 +5430,7 @@ type SectorForceState struct {
 
 func (x *SectorForceState) Reset() {
 	*x = SectorForceState{}
-	mi := &file_hostnode_messages_proto_msgTypes[84]
+	mi := &file_hostnode_messages_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5372,7 +5442,7 @@ func (x *SectorForceState) String() string {
 func (*SectorForceState) ProtoMessage() {}
 
 func (x *SectorForceState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[84]
+	mi := &file_hostnode_messages_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5385,7 +5455,7 @@ func (x *SectorForceState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorForceState.ProtoReflect.Descriptor instead.
 func (*SectorForceState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{84}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *SectorForceState) GetAt() *timestamppb.Timestamp {
@@ -5428,7 +5498,7 @@ type SectorTerminate struct {
 
 func (x *SectorTerminate) Reset() {
 	*x = SectorTerminate{}
-	mi := &file_hostnode_messages_proto_msgTypes[85]
+	mi := &file_hostnode_messages_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5440,7 +5510,7 @@ func (x *SectorTerminate) String() string {
 func (*SectorTerminate) ProtoMessage() {}
 
 func (x *SectorTerminate) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[85]
+	mi := &file_hostnode_messages_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5453,7 +5523,7 @@ func (x *SectorTerminate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorTerminate.ProtoReflect.Descriptor instead.
 func (*SectorTerminate) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{85}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *SectorTerminate) GetAt() *timestamppb.Timestamp {
@@ -5488,7 +5558,7 @@ type SectorTerminating struct {
 
 func (x *SectorTerminating) Reset() {
 	*x = SectorTerminating{}
-	mi := &file_hostnode_messages_proto_msgTypes[86]
+	mi := &file_hostnode_messages_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5500,7 +5570,7 @@ func (x *SectorTerminating) String() string {
 func (*SectorTerminating) ProtoMessage() {}
 
 func (x *SectorTerminating) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[86]
+	mi := &file_hostnode_messages_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5513,7 +5583,7 @@ func (x *SectorTerminating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorTerminating.ProtoReflect.Descriptor instead.
 func (*SectorTerminating) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{86}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *SectorTerminating) GetAt() *timestamppb.Timestamp {
@@ -5540,7 +5610,7 @@ type SectorTerminated struct {
 
 func (x *SectorTerminated) Reset() {
 	*x = SectorTerminated{}
-	mi := &file_hostnode_messages_proto_msgTypes[87]
+	mi := &file_hostnode_messages_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5552,7 +5622,7 @@ func (x *SectorTerminated) String() string {
 func (*SectorTerminated) ProtoMessage() {}
 
 func (x *SectorTerminated) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[87]
+	mi := &file_hostnode_messages_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5565,7 +5635,7 @@ func (x *SectorTerminated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorTerminated.ProtoReflect.Descriptor instead.
 func (*SectorTerminated) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{87}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *SectorTerminated) GetAt() *timestamppb.Timestamp {
@@ -5586,7 +5656,7 @@ type SectorTerminateFailed struct {
 
 func (x *SectorTerminateFailed) Reset() {
 	*x = SectorTerminateFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[88]
+	mi := &file_hostnode_messages_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5598,7 +5668,7 @@ func (x *SectorTerminateFailed) String() string {
 func (*SectorTerminateFailed) ProtoMessage() {}
 
 func (x *SectorTerminateFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[88]
+	mi := &file_hostnode_messages_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5611,7 +5681,7 @@ func (x *SectorTerminateFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorTerminateFailed.ProtoReflect.Descriptor instead.
 func (*SectorTerminateFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{88}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *SectorTerminateFailed) GetAt() *timestamppb.Timestamp {
@@ -5638,7 +5708,7 @@ type SectorRetryTerminate struct {
 
 func (x *SectorRetryTerminate) Reset() {
 	*x = SectorRetryTerminate{}
-	mi := &file_hostnode_messages_proto_msgTypes[89]
+	mi := &file_hostnode_messages_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5650,7 +5720,7 @@ func (x *SectorRetryTerminate) String() string {
 func (*SectorRetryTerminate) ProtoMessage() {}
 
 func (x *SectorRetryTerminate) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[89]
+	mi := &file_hostnode_messages_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5663,7 +5733,7 @@ func (x *SectorRetryTerminate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryTerminate.ProtoReflect.Descriptor instead.
 func (*SectorRetryTerminate) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{89}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *SectorRetryTerminate) GetAt() *timestamppb.Timestamp {
@@ -5685,7 +5755,7 @@ type SectorRemove struct {
 
 func (x *SectorRemove) Reset() {
 	*x = SectorRemove{}
-	mi := &file_hostnode_messages_proto_msgTypes[90]
+	mi := &file_hostnode_messages_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5697,7 +5767,7 @@ func (x *SectorRemove) String() string {
 func (*SectorRemove) ProtoMessage() {}
 
 func (x *SectorRemove) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[90]
+	mi := &file_hostnode_messages_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5710,7 +5780,7 @@ func (x *SectorRemove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRemove.ProtoReflect.Descriptor instead.
 func (*SectorRemove) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{90}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *SectorRemove) GetAt() *timestamppb.Timestamp {
@@ -5744,7 +5814,7 @@ type SectorRemoved struct {
 
 func (x *SectorRemoved) Reset() {
 	*x = SectorRemoved{}
-	mi := &file_hostnode_messages_proto_msgTypes[91]
+	mi := &file_hostnode_messages_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5756,7 +5826,7 @@ func (x *SectorRemoved) String() string {
 func (*SectorRemoved) ProtoMessage() {}
 
 func (x *SectorRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[91]
+	mi := &file_hostnode_messages_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5769,7 +5839,7 @@ func (x *SectorRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRemoved.ProtoReflect.Descriptor instead.
 func (*SectorRemoved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{91}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *SectorRemoved) GetAt() *timestamppb.Timestamp {
@@ -5790,7 +5860,7 @@ type SectorRemoveFailed struct {
 
 func (x *SectorRemoveFailed) Reset() {
 	*x = SectorRemoveFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[92]
+	mi := &file_hostnode_messages_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5802,7 +5872,7 @@ func (x *SectorRemoveFailed) String() string {
 func (*SectorRemoveFailed) ProtoMessage() {}
 
 func (x *SectorRemoveFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[92]
+	mi := &file_hostnode_messages_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5815,7 +5885,7 @@ func (x *SectorRemoveFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRemoveFailed.ProtoReflect.Descriptor instead.
 func (*SectorRemoveFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{92}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *SectorRemoveFailed) GetAt() *timestamppb.Timestamp {
@@ -5842,7 +5912,7 @@ type SectorRetryRemove struct {
 
 func (x *SectorRetryRemove) Reset() {
 	*x = SectorRetryRemove{}
-	mi := &file_hostnode_messages_proto_msgTypes[93]
+	mi := &file_hostnode_messages_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5854,7 +5924,7 @@ func (x *SectorRetryRemove) String() string {
 func (*SectorRetryRemove) ProtoMessage() {}
 
 func (x *SectorRetryRemove) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[93]
+	mi := &file_hostnode_messages_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5867,7 +5937,7 @@ func (x *SectorRetryRemove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryRemove.ProtoReflect.Descriptor instead.
 func (*SectorRetryRemove) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{93}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *SectorRetryRemove) GetAt() *timestamppb.Timestamp {
@@ -5888,7 +5958,7 @@ type SectorReleased struct {
 
 func (x *SectorReleased) Reset() {
 	*x = SectorReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[94]
+	mi := &file_hostnode_messages_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5900,7 +5970,7 @@ func (x *SectorReleased) String() string {
 func (*SectorReleased) ProtoMessage() {}
 
 func (x *SectorReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[94]
+	mi := &file_hostnode_messages_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5913,7 +5983,7 @@ func (x *SectorReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorReleased.ProtoReflect.Descriptor instead.
 func (*SectorReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{94}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *SectorReleased) GetAt() *timestamppb.Timestamp {
@@ -5945,7 +6015,7 @@ type SectorSettled struct {
 
 func (x *SectorSettled) Reset() {
 	*x = SectorSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[95]
+	mi := &file_hostnode_messages_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5957,7 +6027,7 @@ func (x *SectorSettled) String() string {
 func (*SectorSettled) ProtoMessage() {}
 
 func (x *SectorSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[95]
+	mi := &file_hostnode_messages_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5970,7 +6040,7 @@ func (x *SectorSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorSettled.ProtoReflect.Descriptor instead.
 func (*SectorSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{95}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *SectorSettled) GetAt() *timestamppb.Timestamp {
@@ -6014,7 +6084,7 @@ type SectorStepScheduled struct {
 
 func (x *SectorStepScheduled) Reset() {
 	*x = SectorStepScheduled{}
-	mi := &file_hostnode_messages_proto_msgTypes[96]
+	mi := &file_hostnode_messages_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6026,7 +6096,7 @@ func (x *SectorStepScheduled) String() string {
 func (*SectorStepScheduled) ProtoMessage() {}
 
 func (x *SectorStepScheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[96]
+	mi := &file_hostnode_messages_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6039,7 +6109,7 @@ func (x *SectorStepScheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorStepScheduled.ProtoReflect.Descriptor instead.
 func (*SectorStepScheduled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{96}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *SectorStepScheduled) GetAt() *timestamppb.Timestamp {
@@ -6084,7 +6154,7 @@ type SectorRetryScheduled struct {
 
 func (x *SectorRetryScheduled) Reset() {
 	*x = SectorRetryScheduled{}
-	mi := &file_hostnode_messages_proto_msgTypes[97]
+	mi := &file_hostnode_messages_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6096,7 +6166,7 @@ func (x *SectorRetryScheduled) String() string {
 func (*SectorRetryScheduled) ProtoMessage() {}
 
 func (x *SectorRetryScheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[97]
+	mi := &file_hostnode_messages_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6109,7 +6179,7 @@ func (x *SectorRetryScheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorRetryScheduled.ProtoReflect.Descriptor instead.
 func (*SectorRetryScheduled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{97}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *SectorRetryScheduled) GetAt() *timestamppb.Timestamp {
@@ -6159,7 +6229,7 @@ type SectorParked struct {
 
 func (x *SectorParked) Reset() {
 	*x = SectorParked{}
-	mi := &file_hostnode_messages_proto_msgTypes[98]
+	mi := &file_hostnode_messages_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6171,7 +6241,7 @@ func (x *SectorParked) String() string {
 func (*SectorParked) ProtoMessage() {}
 
 func (x *SectorParked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[98]
+	mi := &file_hostnode_messages_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6184,7 +6254,7 @@ func (x *SectorParked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorParked.ProtoReflect.Descriptor instead.
 func (*SectorParked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{98}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *SectorParked) GetAt() *timestamppb.Timestamp {
@@ -6221,7 +6291,7 @@ type SectorEventRefused struct {
 
 func (x *SectorEventRefused) Reset() {
 	*x = SectorEventRefused{}
-	mi := &file_hostnode_messages_proto_msgTypes[99]
+	mi := &file_hostnode_messages_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6233,7 +6303,7 @@ func (x *SectorEventRefused) String() string {
 func (*SectorEventRefused) ProtoMessage() {}
 
 func (x *SectorEventRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[99]
+	mi := &file_hostnode_messages_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6246,7 +6316,7 @@ func (x *SectorEventRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectorEventRefused.ProtoReflect.Descriptor instead.
 func (*SectorEventRefused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{99}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *SectorEventRefused) GetAt() *timestamppb.Timestamp {
@@ -6296,7 +6366,7 @@ type SlotsQueued struct {
 
 func (x *SlotsQueued) Reset() {
 	*x = SlotsQueued{}
-	mi := &file_hostnode_messages_proto_msgTypes[100]
+	mi := &file_hostnode_messages_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6308,7 +6378,7 @@ func (x *SlotsQueued) String() string {
 func (*SlotsQueued) ProtoMessage() {}
 
 func (x *SlotsQueued) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[100]
+	mi := &file_hostnode_messages_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6321,7 +6391,7 @@ func (x *SlotsQueued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsQueued.ProtoReflect.Descriptor instead.
 func (*SlotsQueued) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{100}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *SlotsQueued) GetAt() *timestamppb.Timestamp {
@@ -6406,7 +6476,7 @@ type SlotTaken struct {
 
 func (x *SlotTaken) Reset() {
 	*x = SlotTaken{}
-	mi := &file_hostnode_messages_proto_msgTypes[101]
+	mi := &file_hostnode_messages_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6418,7 +6488,7 @@ func (x *SlotTaken) String() string {
 func (*SlotTaken) ProtoMessage() {}
 
 func (x *SlotTaken) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[101]
+	mi := &file_hostnode_messages_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6431,7 +6501,7 @@ func (x *SlotTaken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotTaken.ProtoReflect.Descriptor instead.
 func (*SlotTaken) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{101}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *SlotTaken) GetAt() *timestamppb.Timestamp {
@@ -6471,7 +6541,7 @@ type SlotReleased struct {
 
 func (x *SlotReleased) Reset() {
 	*x = SlotReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[102]
+	mi := &file_hostnode_messages_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6483,7 +6553,7 @@ func (x *SlotReleased) String() string {
 func (*SlotReleased) ProtoMessage() {}
 
 func (x *SlotReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[102]
+	mi := &file_hostnode_messages_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6496,7 +6566,7 @@ func (x *SlotReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotReleased.ProtoReflect.Descriptor instead.
 func (*SlotReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{102}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *SlotReleased) GetAt() *timestamppb.Timestamp {
@@ -6563,7 +6633,7 @@ type SlotRemoved struct {
 
 func (x *SlotRemoved) Reset() {
 	*x = SlotRemoved{}
-	mi := &file_hostnode_messages_proto_msgTypes[103]
+	mi := &file_hostnode_messages_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6575,7 +6645,7 @@ func (x *SlotRemoved) String() string {
 func (*SlotRemoved) ProtoMessage() {}
 
 func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[103]
+	mi := &file_hostnode_messages_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6588,7 +6658,7 @@ func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotRemoved.ProtoReflect.Descriptor instead.
 func (*SlotRemoved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{103}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *SlotRemoved) GetAt() *timestamppb.Timestamp {
@@ -6648,7 +6718,7 @@ type SlotsRefused struct {
 
 func (x *SlotsRefused) Reset() {
 	*x = SlotsRefused{}
-	mi := &file_hostnode_messages_proto_msgTypes[104]
+	mi := &file_hostnode_messages_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6660,7 +6730,7 @@ func (x *SlotsRefused) String() string {
 func (*SlotsRefused) ProtoMessage() {}
 
 func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[104]
+	mi := &file_hostnode_messages_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6673,7 +6743,7 @@ func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsRefused.ProtoReflect.Descriptor instead.
 func (*SlotsRefused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{104}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *SlotsRefused) GetAt() *timestamppb.Timestamp {
@@ -6732,7 +6802,7 @@ type ClientAvoided struct {
 
 func (x *ClientAvoided) Reset() {
 	*x = ClientAvoided{}
-	mi := &file_hostnode_messages_proto_msgTypes[105]
+	mi := &file_hostnode_messages_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6744,7 +6814,7 @@ func (x *ClientAvoided) String() string {
 func (*ClientAvoided) ProtoMessage() {}
 
 func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[105]
+	mi := &file_hostnode_messages_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6757,7 +6827,7 @@ func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientAvoided.ProtoReflect.Descriptor instead.
 func (*ClientAvoided) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{105}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *ClientAvoided) GetAt() *timestamppb.Timestamp {
@@ -6800,7 +6870,7 @@ type QueuePaused struct {
 
 func (x *QueuePaused) Reset() {
 	*x = QueuePaused{}
-	mi := &file_hostnode_messages_proto_msgTypes[106]
+	mi := &file_hostnode_messages_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6812,7 +6882,7 @@ func (x *QueuePaused) String() string {
 func (*QueuePaused) ProtoMessage() {}
 
 func (x *QueuePaused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[106]
+	mi := &file_hostnode_messages_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6825,7 +6895,7 @@ func (x *QueuePaused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuePaused.ProtoReflect.Descriptor instead.
 func (*QueuePaused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{106}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *QueuePaused) GetAt() *timestamppb.Timestamp {
@@ -6863,7 +6933,7 @@ type QueueResumed struct {
 
 func (x *QueueResumed) Reset() {
 	*x = QueueResumed{}
-	mi := &file_hostnode_messages_proto_msgTypes[107]
+	mi := &file_hostnode_messages_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6875,7 +6945,7 @@ func (x *QueueResumed) String() string {
 func (*QueueResumed) ProtoMessage() {}
 
 func (x *QueueResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[107]
+	mi := &file_hostnode_messages_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6888,7 +6958,7 @@ func (x *QueueResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueResumed.ProtoReflect.Descriptor instead.
 func (*QueueResumed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{107}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *QueueResumed) GetAt() *timestamppb.Timestamp {
@@ -6933,7 +7003,7 @@ type ChainStorageRequested struct {
 
 func (x *ChainStorageRequested) Reset() {
 	*x = ChainStorageRequested{}
-	mi := &file_hostnode_messages_proto_msgTypes[108]
+	mi := &file_hostnode_messages_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6945,7 +7015,7 @@ func (x *ChainStorageRequested) String() string {
 func (*ChainStorageRequested) ProtoMessage() {}
 
 func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[108]
+	mi := &file_hostnode_messages_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6958,7 +7028,7 @@ func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainStorageRequested.ProtoReflect.Descriptor instead.
 func (*ChainStorageRequested) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{108}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *ChainStorageRequested) GetRequestId() string {
@@ -7003,7 +7073,7 @@ type ChainLog struct {
 
 func (x *ChainLog) Reset() {
 	*x = ChainLog{}
-	mi := &file_hostnode_messages_proto_msgTypes[109]
+	mi := &file_hostnode_messages_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7015,7 +7085,7 @@ func (x *ChainLog) String() string {
 func (*ChainLog) ProtoMessage() {}
 
 func (x *ChainLog) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[109]
+	mi := &file_hostnode_messages_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7028,7 +7098,7 @@ func (x *ChainLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainLog.ProtoReflect.Descriptor instead.
 func (*ChainLog) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{109}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *ChainLog) GetBlock() uint64 {
@@ -7077,7 +7147,7 @@ type ChainRequestFulfilled struct {
 
 func (x *ChainRequestFulfilled) Reset() {
 	*x = ChainRequestFulfilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[110]
+	mi := &file_hostnode_messages_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7089,7 +7159,7 @@ func (x *ChainRequestFulfilled) String() string {
 func (*ChainRequestFulfilled) ProtoMessage() {}
 
 func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[110]
+	mi := &file_hostnode_messages_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7102,7 +7172,7 @@ func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFulfilled.ProtoReflect.Descriptor instead.
 func (*ChainRequestFulfilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{110}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ChainRequestFulfilled) GetRequestId() string {
@@ -7130,7 +7200,7 @@ type ChainRequestFailed struct {
 
 func (x *ChainRequestFailed) Reset() {
 	*x = ChainRequestFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[111]
+	mi := &file_hostnode_messages_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7142,7 +7212,7 @@ func (x *ChainRequestFailed) String() string {
 func (*ChainRequestFailed) ProtoMessage() {}
 
 func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[111]
+	mi := &file_hostnode_messages_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7155,7 +7225,7 @@ func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFailed.ProtoReflect.Descriptor instead.
 func (*ChainRequestFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{111}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *ChainRequestFailed) GetRequestId() string {
@@ -7183,7 +7253,7 @@ type ChainRequestCancelled struct {
 
 func (x *ChainRequestCancelled) Reset() {
 	*x = ChainRequestCancelled{}
-	mi := &file_hostnode_messages_proto_msgTypes[112]
+	mi := &file_hostnode_messages_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7195,7 +7265,7 @@ func (x *ChainRequestCancelled) String() string {
 func (*ChainRequestCancelled) ProtoMessage() {}
 
 func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[112]
+	mi := &file_hostnode_messages_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7208,7 +7278,7 @@ func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestCancelled.ProtoReflect.Descriptor instead.
 func (*ChainRequestCancelled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{112}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ChainRequestCancelled) GetRequestId() string {
@@ -7237,7 +7307,7 @@ type ChainSlotFilled struct {
 
 func (x *ChainSlotFilled) Reset() {
 	*x = ChainSlotFilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[113]
+	mi := &file_hostnode_messages_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7249,7 +7319,7 @@ func (x *ChainSlotFilled) String() string {
 func (*ChainSlotFilled) ProtoMessage() {}
 
 func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[113]
+	mi := &file_hostnode_messages_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7262,7 +7332,7 @@ func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFilled.ProtoReflect.Descriptor instead.
 func (*ChainSlotFilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{113}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ChainSlotFilled) GetRequestId() string {
@@ -7298,7 +7368,7 @@ type ChainSlotFreed struct {
 
 func (x *ChainSlotFreed) Reset() {
 	*x = ChainSlotFreed{}
-	mi := &file_hostnode_messages_proto_msgTypes[114]
+	mi := &file_hostnode_messages_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7310,7 +7380,7 @@ func (x *ChainSlotFreed) String() string {
 func (*ChainSlotFreed) ProtoMessage() {}
 
 func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[114]
+	mi := &file_hostnode_messages_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7323,7 +7393,7 @@ func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFreed.ProtoReflect.Descriptor instead.
 func (*ChainSlotFreed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{114}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *ChainSlotFreed) GetRequestId() string {
@@ -7359,7 +7429,7 @@ type ChainSlotReservationsFull struct {
 
 func (x *ChainSlotReservationsFull) Reset() {
 	*x = ChainSlotReservationsFull{}
-	mi := &file_hostnode_messages_proto_msgTypes[115]
+	mi := &file_hostnode_messages_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7371,7 +7441,7 @@ func (x *ChainSlotReservationsFull) String() string {
 func (*ChainSlotReservationsFull) ProtoMessage() {}
 
 func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[115]
+	mi := &file_hostnode_messages_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7384,7 +7454,7 @@ func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotReservationsFull.ProtoReflect.Descriptor instead.
 func (*ChainSlotReservationsFull) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{115}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ChainSlotReservationsFull) GetRequestId() string {
@@ -7420,7 +7490,7 @@ type ChainProofSubmitted struct {
 
 func (x *ChainProofSubmitted) Reset() {
 	*x = ChainProofSubmitted{}
-	mi := &file_hostnode_messages_proto_msgTypes[116]
+	mi := &file_hostnode_messages_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7432,7 +7502,7 @@ func (x *ChainProofSubmitted) String() string {
 func (*ChainProofSubmitted) ProtoMessage() {}
 
 func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[116]
+	mi := &file_hostnode_messages_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7445,7 +7515,7 @@ func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainProofSubmitted.ProtoReflect.Descriptor instead.
 func (*ChainProofSubmitted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{116}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *ChainProofSubmitted) GetSlotId() string {
@@ -7478,7 +7548,7 @@ type BlocksScanned struct {
 
 func (x *BlocksScanned) Reset() {
 	*x = BlocksScanned{}
-	mi := &file_hostnode_messages_proto_msgTypes[117]
+	mi := &file_hostnode_messages_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7490,7 +7560,7 @@ func (x *BlocksScanned) String() string {
 func (*BlocksScanned) ProtoMessage() {}
 
 func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[117]
+	mi := &file_hostnode_messages_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7503,7 +7573,7 @@ func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlocksScanned.ProtoReflect.Descriptor instead.
 func (*BlocksScanned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{117}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *BlocksScanned) GetNumber() uint64 {
@@ -7546,7 +7616,7 @@ type ChainReorganized struct {
 
 func (x *ChainReorganized) Reset() {
 	*x = ChainReorganized{}
-	mi := &file_hostnode_messages_proto_msgTypes[118]
+	mi := &file_hostnode_messages_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7558,7 +7628,7 @@ func (x *ChainReorganized) String() string {
 func (*ChainReorganized) ProtoMessage() {}
 
 func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[118]
+	mi := &file_hostnode_messages_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7571,7 +7641,7 @@ func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainReorganized.ProtoReflect.Descriptor instead.
 func (*ChainReorganized) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{118}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *ChainReorganized) GetAncestor() uint64 {
@@ -7611,7 +7681,7 @@ type HostStarted struct {
 
 func (x *HostStarted) Reset() {
 	*x = HostStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[119]
+	mi := &file_hostnode_messages_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7623,7 +7693,7 @@ func (x *HostStarted) String() string {
 func (*HostStarted) ProtoMessage() {}
 
 func (x *HostStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[119]
+	mi := &file_hostnode_messages_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7636,7 +7706,7 @@ func (x *HostStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStarted.ProtoReflect.Descriptor instead.
 func (*HostStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{119}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *HostStarted) GetAt() *timestamppb.Timestamp {
@@ -7699,7 +7769,7 @@ type HostStopped struct {
 
 func (x *HostStopped) Reset() {
 	*x = HostStopped{}
-	mi := &file_hostnode_messages_proto_msgTypes[120]
+	mi := &file_hostnode_messages_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7711,7 +7781,7 @@ func (x *HostStopped) String() string {
 func (*HostStopped) ProtoMessage() {}
 
 func (x *HostStopped) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[120]
+	mi := &file_hostnode_messages_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7724,7 +7794,7 @@ func (x *HostStopped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStopped.ProtoReflect.Descriptor instead.
 func (*HostStopped) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{120}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *HostStopped) GetAt() *timestamppb.Timestamp {
@@ -7753,7 +7823,7 @@ type HostHeartbeat struct {
 
 func (x *HostHeartbeat) Reset() {
 	*x = HostHeartbeat{}
-	mi := &file_hostnode_messages_proto_msgTypes[121]
+	mi := &file_hostnode_messages_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7765,7 +7835,7 @@ func (x *HostHeartbeat) String() string {
 func (*HostHeartbeat) ProtoMessage() {}
 
 func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[121]
+	mi := &file_hostnode_messages_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7778,7 +7848,7 @@ func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostHeartbeat.ProtoReflect.Descriptor instead.
 func (*HostHeartbeat) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{121}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *HostHeartbeat) GetAt() *timestamppb.Timestamp {
@@ -7810,7 +7880,7 @@ type WorkQuarantined struct {
 
 func (x *WorkQuarantined) Reset() {
 	*x = WorkQuarantined{}
-	mi := &file_hostnode_messages_proto_msgTypes[122]
+	mi := &file_hostnode_messages_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7822,7 +7892,7 @@ func (x *WorkQuarantined) String() string {
 func (*WorkQuarantined) ProtoMessage() {}
 
 func (x *WorkQuarantined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[122]
+	mi := &file_hostnode_messages_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7835,7 +7905,7 @@ func (x *WorkQuarantined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkQuarantined.ProtoReflect.Descriptor instead.
 func (*WorkQuarantined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{122}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *WorkQuarantined) GetAt() *timestamppb.Timestamp {
@@ -7887,7 +7957,7 @@ type QuarantineEnded struct {
 
 func (x *QuarantineEnded) Reset() {
 	*x = QuarantineEnded{}
-	mi := &file_hostnode_messages_proto_msgTypes[123]
+	mi := &file_hostnode_messages_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7899,7 +7969,7 @@ func (x *QuarantineEnded) String() string {
 func (*QuarantineEnded) ProtoMessage() {}
 
 func (x *QuarantineEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[123]
+	mi := &file_hostnode_messages_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7912,7 +7982,7 @@ func (x *QuarantineEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuarantineEnded.ProtoReflect.Descriptor instead.
 func (*QuarantineEnded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{123}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *QuarantineEnded) GetAt() *timestamppb.Timestamp {
@@ -7968,7 +8038,7 @@ type RecordWentBack struct {
 
 func (x *RecordWentBack) Reset() {
 	*x = RecordWentBack{}
-	mi := &file_hostnode_messages_proto_msgTypes[124]
+	mi := &file_hostnode_messages_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7980,7 +8050,7 @@ func (x *RecordWentBack) String() string {
 func (*RecordWentBack) ProtoMessage() {}
 
 func (x *RecordWentBack) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[124]
+	mi := &file_hostnode_messages_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7993,7 +8063,7 @@ func (x *RecordWentBack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordWentBack.ProtoReflect.Descriptor instead.
 func (*RecordWentBack) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{124}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *RecordWentBack) GetAt() *timestamppb.Timestamp {
@@ -8064,7 +8134,7 @@ type ShortStream struct {
 
 func (x *ShortStream) Reset() {
 	*x = ShortStream{}
-	mi := &file_hostnode_messages_proto_msgTypes[125]
+	mi := &file_hostnode_messages_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8076,7 +8146,7 @@ func (x *ShortStream) String() string {
 func (*ShortStream) ProtoMessage() {}
 
 func (x *ShortStream) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[125]
+	mi := &file_hostnode_messages_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8089,7 +8159,7 @@ func (x *ShortStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShortStream.ProtoReflect.Descriptor instead.
 func (*ShortStream) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{125}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *ShortStream) GetStream() string {
@@ -8126,7 +8196,7 @@ type ValidationStarted struct {
 
 func (x *ValidationStarted) Reset() {
 	*x = ValidationStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[126]
+	mi := &file_hostnode_messages_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8138,7 +8208,7 @@ func (x *ValidationStarted) String() string {
 func (*ValidationStarted) ProtoMessage() {}
 
 func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[126]
+	mi := &file_hostnode_messages_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8151,7 +8221,7 @@ func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidationStarted.ProtoReflect.Descriptor instead.
 func (*ValidationStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{126}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *ValidationStarted) GetAt() *timestamppb.Timestamp {
@@ -8198,7 +8268,7 @@ type ProofMarked struct {
 
 func (x *ProofMarked) Reset() {
 	*x = ProofMarked{}
-	mi := &file_hostnode_messages_proto_msgTypes[127]
+	mi := &file_hostnode_messages_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8210,7 +8280,7 @@ func (x *ProofMarked) String() string {
 func (*ProofMarked) ProtoMessage() {}
 
 func (x *ProofMarked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[127]
+	mi := &file_hostnode_messages_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8223,7 +8293,7 @@ func (x *ProofMarked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProofMarked.ProtoReflect.Descriptor instead.
 func (*ProofMarked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{127}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *ProofMarked) GetAt() *timestamppb.Timestamp {
@@ -8290,7 +8360,7 @@ type MarkingFailed struct {
 
 func (x *MarkingFailed) Reset() {
 	*x = MarkingFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[128]
+	mi := &file_hostnode_messages_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8302,7 +8372,7 @@ func (x *MarkingFailed) String() string {
 func (*MarkingFailed) ProtoMessage() {}
 
 func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[128]
+	mi := &file_hostnode_messages_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8315,7 +8385,7 @@ func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkingFailed.ProtoReflect.Descriptor instead.
 func (*MarkingFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{128}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *MarkingFailed) GetAt() *timestamppb.Timestamp {
@@ -8375,7 +8445,7 @@ type TxIntended struct {
 
 func (x *TxIntended) Reset() {
 	*x = TxIntended{}
-	mi := &file_hostnode_messages_proto_msgTypes[129]
+	mi := &file_hostnode_messages_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8387,7 +8457,7 @@ func (x *TxIntended) String() string {
 func (*TxIntended) ProtoMessage() {}
 
 func (x *TxIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[129]
+	mi := &file_hostnode_messages_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8400,7 +8470,7 @@ func (x *TxIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxIntended.ProtoReflect.Descriptor instead.
 func (*TxIntended) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{129}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *TxIntended) GetAt() *timestamppb.Timestamp {
@@ -8461,7 +8531,7 @@ type TxSent struct {
 
 func (x *TxSent) Reset() {
 	*x = TxSent{}
-	mi := &file_hostnode_messages_proto_msgTypes[130]
+	mi := &file_hostnode_messages_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8473,7 +8543,7 @@ func (x *TxSent) String() string {
 func (*TxSent) ProtoMessage() {}
 
 func (x *TxSent) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[130]
+	mi := &file_hostnode_messages_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8486,7 +8556,7 @@ func (x *TxSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxSent.ProtoReflect.Descriptor instead.
 func (*TxSent) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{130}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *TxSent) GetAt() *timestamppb.Timestamp {
@@ -8552,7 +8622,7 @@ type TxMined struct {
 
 func (x *TxMined) Reset() {
 	*x = TxMined{}
-	mi := &file_hostnode_messages_proto_msgTypes[131]
+	mi := &file_hostnode_messages_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8564,7 +8634,7 @@ func (x *TxMined) String() string {
 func (*TxMined) ProtoMessage() {}
 
 func (x *TxMined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[131]
+	mi := &file_hostnode_messages_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8577,7 +8647,7 @@ func (x *TxMined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxMined.ProtoReflect.Descriptor instead.
 func (*TxMined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{131}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *TxMined) GetAt() *timestamppb.Timestamp {
@@ -8627,7 +8697,7 @@ type TxAbandoned struct {
 
 func (x *TxAbandoned) Reset() {
 	*x = TxAbandoned{}
-	mi := &file_hostnode_messages_proto_msgTypes[132]
+	mi := &file_hostnode_messages_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8639,7 +8709,7 @@ func (x *TxAbandoned) String() string {
 func (*TxAbandoned) ProtoMessage() {}
 
 func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[132]
+	mi := &file_hostnode_messages_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8652,7 +8722,7 @@ func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxAbandoned.ProtoReflect.Descriptor instead.
 func (*TxAbandoned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{132}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *TxAbandoned) GetAt() *timestamppb.Timestamp {
@@ -8689,7 +8759,7 @@ type TxCountObserved struct {
 
 func (x *TxCountObserved) Reset() {
 	*x = TxCountObserved{}
-	mi := &file_hostnode_messages_proto_msgTypes[133]
+	mi := &file_hostnode_messages_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8701,7 +8771,7 @@ func (x *TxCountObserved) String() string {
 func (*TxCountObserved) ProtoMessage() {}
 
 func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[133]
+	mi := &file_hostnode_messages_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8714,7 +8784,7 @@ func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxCountObserved.ProtoReflect.Descriptor instead.
 func (*TxCountObserved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{133}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *TxCountObserved) GetAt() *timestamppb.Timestamp {
@@ -8760,7 +8830,7 @@ type SnapshotPart struct {
 
 func (x *SnapshotPart) Reset() {
 	*x = SnapshotPart{}
-	mi := &file_hostnode_messages_proto_msgTypes[134]
+	mi := &file_hostnode_messages_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8772,7 +8842,7 @@ func (x *SnapshotPart) String() string {
 func (*SnapshotPart) ProtoMessage() {}
 
 func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[134]
+	mi := &file_hostnode_messages_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8785,7 +8855,7 @@ func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotPart.ProtoReflect.Descriptor instead.
 func (*SnapshotPart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{134}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *SnapshotPart) GetAt() *timestamppb.Timestamp {
@@ -8873,7 +8943,7 @@ type QueueState struct {
 
 func (x *QueueState) Reset() {
 	*x = QueueState{}
-	mi := &file_hostnode_messages_proto_msgTypes[135]
+	mi := &file_hostnode_messages_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8885,7 +8955,7 @@ func (x *QueueState) String() string {
 func (*QueueState) ProtoMessage() {}
 
 func (x *QueueState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[135]
+	mi := &file_hostnode_messages_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8898,7 +8968,7 @@ func (x *QueueState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueState.ProtoReflect.Descriptor instead.
 func (*QueueState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{135}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *QueueState) GetFlags() *QueueFlags {
@@ -8953,7 +9023,7 @@ type QueueFlags struct {
 
 func (x *QueueFlags) Reset() {
 	*x = QueueFlags{}
-	mi := &file_hostnode_messages_proto_msgTypes[136]
+	mi := &file_hostnode_messages_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8965,7 +9035,7 @@ func (x *QueueFlags) String() string {
 func (*QueueFlags) ProtoMessage() {}
 
 func (x *QueueFlags) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[136]
+	mi := &file_hostnode_messages_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8978,7 +9048,7 @@ func (x *QueueFlags) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueFlags.ProtoReflect.Descriptor instead.
 func (*QueueFlags) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{136}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *QueueFlags) GetNextOrder() uint64 {
@@ -9055,7 +9125,7 @@ type QueueOffer struct {
 
 func (x *QueueOffer) Reset() {
 	*x = QueueOffer{}
-	mi := &file_hostnode_messages_proto_msgTypes[137]
+	mi := &file_hostnode_messages_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9067,7 +9137,7 @@ func (x *QueueOffer) String() string {
 func (*QueueOffer) ProtoMessage() {}
 
 func (x *QueueOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[137]
+	mi := &file_hostnode_messages_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9080,7 +9150,7 @@ func (x *QueueOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueOffer.ProtoReflect.Descriptor instead.
 func (*QueueOffer) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{137}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *QueueOffer) GetRequestId() []byte {
@@ -9167,7 +9237,7 @@ type QueueSlot struct {
 
 func (x *QueueSlot) Reset() {
 	*x = QueueSlot{}
-	mi := &file_hostnode_messages_proto_msgTypes[138]
+	mi := &file_hostnode_messages_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9179,7 +9249,7 @@ func (x *QueueSlot) String() string {
 func (*QueueSlot) ProtoMessage() {}
 
 func (x *QueueSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[138]
+	mi := &file_hostnode_messages_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9192,7 +9262,7 @@ func (x *QueueSlot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueSlot.ProtoReflect.Descriptor instead.
 func (*QueueSlot) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{138}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *QueueSlot) GetIndex() uint64 {
@@ -9292,7 +9362,7 @@ type QueueClient struct {
 
 func (x *QueueClient) Reset() {
 	*x = QueueClient{}
-	mi := &file_hostnode_messages_proto_msgTypes[139]
+	mi := &file_hostnode_messages_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9304,7 +9374,7 @@ func (x *QueueClient) String() string {
 func (*QueueClient) ProtoMessage() {}
 
 func (x *QueueClient) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[139]
+	mi := &file_hostnode_messages_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9317,7 +9387,7 @@ func (x *QueueClient) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueClient.ProtoReflect.Descriptor instead.
 func (*QueueClient) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{139}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *QueueClient) GetClient() []byte {
@@ -9362,7 +9432,7 @@ type QueueRefusal struct {
 
 func (x *QueueRefusal) Reset() {
 	*x = QueueRefusal{}
-	mi := &file_hostnode_messages_proto_msgTypes[140]
+	mi := &file_hostnode_messages_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9374,7 +9444,7 @@ func (x *QueueRefusal) String() string {
 func (*QueueRefusal) ProtoMessage() {}
 
 func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[140]
+	mi := &file_hostnode_messages_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9387,7 +9457,7 @@ func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRefusal.ProtoReflect.Descriptor instead.
 func (*QueueRefusal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{140}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *QueueRefusal) GetRequestId() []byte {
@@ -9441,7 +9511,7 @@ type LedgerState struct {
 
 func (x *LedgerState) Reset() {
 	*x = LedgerState{}
-	mi := &file_hostnode_messages_proto_msgTypes[141]
+	mi := &file_hostnode_messages_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9453,7 +9523,7 @@ func (x *LedgerState) String() string {
 func (*LedgerState) ProtoMessage() {}
 
 func (x *LedgerState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[141]
+	mi := &file_hostnode_messages_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9466,7 +9536,7 @@ func (x *LedgerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerState.ProtoReflect.Descriptor instead.
 func (*LedgerState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{141}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *LedgerState) GetBook() *LedgerBook {
@@ -9533,13 +9603,15 @@ type LedgerBook struct {
 	DepositsReturned string                 `protobuf:"bytes,10,opt,name=deposits_returned,json=depositsReturned,proto3" json:"deposits_returned,omitempty"`
 	DepositsLost     string                 `protobuf:"bytes,11,opt,name=deposits_lost,json=depositsLost,proto3" json:"deposits_lost,omitempty"`
 	Pieces           uint64                 `protobuf:"varint,12,opt,name=pieces,proto3" json:"pieces,omitempty"`
+	Withdrawn        string                 `protobuf:"bytes,13,opt,name=withdrawn,proto3" json:"withdrawn,omitempty"`
+	Withdrawals      uint64                 `protobuf:"varint,14,opt,name=withdrawals,proto3" json:"withdrawals,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *LedgerBook) Reset() {
 	*x = LedgerBook{}
-	mi := &file_hostnode_messages_proto_msgTypes[142]
+	mi := &file_hostnode_messages_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9551,7 +9623,7 @@ func (x *LedgerBook) String() string {
 func (*LedgerBook) ProtoMessage() {}
 
 func (x *LedgerBook) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[142]
+	mi := &file_hostnode_messages_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9564,7 +9636,7 @@ func (x *LedgerBook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerBook.ProtoReflect.Descriptor instead.
 func (*LedgerBook) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{142}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *LedgerBook) GetQuota() uint64 {
@@ -9651,6 +9723,20 @@ func (x *LedgerBook) GetPieces() uint64 {
 	return 0
 }
 
+func (x *LedgerBook) GetWithdrawn() string {
+	if x != nil {
+		return x.Withdrawn
+	}
+	return ""
+}
+
+func (x *LedgerBook) GetWithdrawals() uint64 {
+	if x != nil {
+		return x.Withdrawals
+	}
+	return 0
+}
+
 // LedgerAvailability is an offer, and how much of it is sold.
 type LedgerAvailability struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -9671,7 +9757,7 @@ type LedgerAvailability struct {
 
 func (x *LedgerAvailability) Reset() {
 	*x = LedgerAvailability{}
-	mi := &file_hostnode_messages_proto_msgTypes[143]
+	mi := &file_hostnode_messages_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9683,7 +9769,7 @@ func (x *LedgerAvailability) String() string {
 func (*LedgerAvailability) ProtoMessage() {}
 
 func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[143]
+	mi := &file_hostnode_messages_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9696,7 +9782,7 @@ func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerAvailability.ProtoReflect.Descriptor instead.
 func (*LedgerAvailability) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{143}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *LedgerAvailability) GetId() []byte {
@@ -9796,7 +9882,7 @@ type LedgerReservation struct {
 
 func (x *LedgerReservation) Reset() {
 	*x = LedgerReservation{}
-	mi := &file_hostnode_messages_proto_msgTypes[144]
+	mi := &file_hostnode_messages_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9808,7 +9894,7 @@ func (x *LedgerReservation) String() string {
 func (*LedgerReservation) ProtoMessage() {}
 
 func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[144]
+	mi := &file_hostnode_messages_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9821,7 +9907,7 @@ func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerReservation.ProtoReflect.Descriptor instead.
 func (*LedgerReservation) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{144}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *LedgerReservation) GetId() []byte {
@@ -9912,7 +9998,7 @@ type LedgerSettled struct {
 
 func (x *LedgerSettled) Reset() {
 	*x = LedgerSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[145]
+	mi := &file_hostnode_messages_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9924,7 +10010,7 @@ func (x *LedgerSettled) String() string {
 func (*LedgerSettled) ProtoMessage() {}
 
 func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[145]
+	mi := &file_hostnode_messages_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9937,7 +10023,7 @@ func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSettled.ProtoReflect.Descriptor instead.
 func (*LedgerSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{145}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *LedgerSettled) GetSlotId() []byte {
@@ -9970,7 +10056,7 @@ type LedgerSector struct {
 
 func (x *LedgerSector) Reset() {
 	*x = LedgerSector{}
-	mi := &file_hostnode_messages_proto_msgTypes[146]
+	mi := &file_hostnode_messages_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9982,7 +10068,7 @@ func (x *LedgerSector) String() string {
 func (*LedgerSector) ProtoMessage() {}
 
 func (x *LedgerSector) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[146]
+	mi := &file_hostnode_messages_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9995,7 +10081,7 @@ func (x *LedgerSector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSector.ProtoReflect.Descriptor instead.
 func (*LedgerSector) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{146}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *LedgerSector) GetSector() uint64 {
@@ -10058,7 +10144,7 @@ type LedgerPiece struct {
 
 func (x *LedgerPiece) Reset() {
 	*x = LedgerPiece{}
-	mi := &file_hostnode_messages_proto_msgTypes[147]
+	mi := &file_hostnode_messages_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10070,7 +10156,7 @@ func (x *LedgerPiece) String() string {
 func (*LedgerPiece) ProtoMessage() {}
 
 func (x *LedgerPiece) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[147]
+	mi := &file_hostnode_messages_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10083,7 +10169,7 @@ func (x *LedgerPiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerPiece.ProtoReflect.Descriptor instead.
 func (*LedgerPiece) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{147}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *LedgerPiece) GetCid() string {
@@ -10110,7 +10196,7 @@ type HostState struct {
 
 func (x *HostState) Reset() {
 	*x = HostState{}
-	mi := &file_hostnode_messages_proto_msgTypes[148]
+	mi := &file_hostnode_messages_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10122,7 +10208,7 @@ func (x *HostState) String() string {
 func (*HostState) ProtoMessage() {}
 
 func (x *HostState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[148]
+	mi := &file_hostnode_messages_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10135,7 +10221,7 @@ func (x *HostState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostState.ProtoReflect.Descriptor instead.
 func (*HostState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{148}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *HostState) GetLiving() []*LivingSale {
@@ -10157,7 +10243,7 @@ type LivingSale struct {
 
 func (x *LivingSale) Reset() {
 	*x = LivingSale{}
-	mi := &file_hostnode_messages_proto_msgTypes[149]
+	mi := &file_hostnode_messages_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10169,7 +10255,7 @@ func (x *LivingSale) String() string {
 func (*LivingSale) ProtoMessage() {}
 
 func (x *LivingSale) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[149]
+	mi := &file_hostnode_messages_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10182,7 +10268,7 @@ func (x *LivingSale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LivingSale.ProtoReflect.Descriptor instead.
 func (*LivingSale) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{149}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *LivingSale) GetSlotId() []byte {
@@ -10476,7 +10562,12 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x12PieceSpaceReleased\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
 	"\x03cid\x18\x02 \x01(\tR\x03cid\x12\x14\n" +
-	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\"M\n" +
+	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\"\x98\x01\n" +
+	"\x14SectorFundsWithdrawn\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x1c\n" +
+	"\x06amount\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x03R\x06amount\x12\x1e\n" +
+	"\amessage\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x01R\amessage\"M\n" +
 	"\vSectorPiece\x12\x10\n" +
 	"\x03cid\x18\x01 \x01(\tR\x03cid\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\x12\x18\n" +
@@ -10967,7 +11058,7 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\asettled\x18\x04 \x03(\v2\x1a.hostnode.v1.LedgerSettledR\asettled\x123\n" +
 	"\asectors\x18\x05 \x03(\v2\x19.hostnode.v1.LedgerSectorR\asectors\x12#\n" +
 	"\rended_sectors\x18\x06 \x03(\x04R\fendedSectors\x120\n" +
-	"\x06pieces\x18\a \x03(\v2\x18.hostnode.v1.LedgerPieceR\x06pieces\"\xf1\x02\n" +
+	"\x06pieces\x18\a \x03(\v2\x18.hostnode.v1.LedgerPieceR\x06pieces\"\xb7\x03\n" +
 	"\n" +
 	"LedgerBook\x12\x14\n" +
 	"\x05quota\x18\x01 \x01(\x04R\x05quota\x12 \n" +
@@ -10983,7 +11074,9 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x11deposits_returned\x18\n" +
 	" \x01(\tB\x04\xe8\xf9\x18\x03R\x10depositsReturned\x12)\n" +
 	"\rdeposits_lost\x18\v \x01(\tB\x04\xe8\xf9\x18\x03R\fdepositsLost\x12\x16\n" +
-	"\x06pieces\x18\f \x01(\x04R\x06pieces\"\xee\x02\n" +
+	"\x06pieces\x18\f \x01(\x04R\x06pieces\x12\"\n" +
+	"\twithdrawn\x18\r \x01(\tB\x04\xe8\xf9\x18\x03R\twithdrawn\x12 \n" +
+	"\vwithdrawals\x18\x0e \x01(\x04R\vwithdrawals\"\xee\x02\n" +
 	"\x12LedgerAvailability\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\x12)\n" +
@@ -11063,7 +11156,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 150)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 151)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                          // 0: hostnode.v1.Kind
 	(*Request)(nil),                    // 1: hostnode.v1.Request
@@ -11108,306 +11201,308 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*SectorDepositSettled)(nil),       // 40: hostnode.v1.SectorDepositSettled
 	(*PieceSpaceHeld)(nil),             // 41: hostnode.v1.PieceSpaceHeld
 	(*PieceSpaceReleased)(nil),         // 42: hostnode.v1.PieceSpaceReleased
-	(*SectorPiece)(nil),                // 43: hostnode.v1.SectorPiece
-	(*SectorStart)(nil),                // 44: hostnode.v1.SectorStart
-	(*SectorStartEmpty)(nil),           // 45: hostnode.v1.SectorStartEmpty
-	(*SectorOpened)(nil),               // 46: hostnode.v1.SectorOpened
-	(*SectorAddPiece)(nil),             // 47: hostnode.v1.SectorAddPiece
-	(*SectorPieceAdded)(nil),           // 48: hostnode.v1.SectorPieceAdded
-	(*SectorAddPieceFailed)(nil),       // 49: hostnode.v1.SectorAddPieceFailed
-	(*SectorRetryWaitDeals)(nil),       // 50: hostnode.v1.SectorRetryWaitDeals
-	(*SectorStartPacking)(nil),         // 51: hostnode.v1.SectorStartPacking
-	(*SectorPacked)(nil),               // 52: hostnode.v1.SectorPacked
-	(*SectorPackingFailed)(nil),        // 53: hostnode.v1.SectorPackingFailed
-	(*SectorRetryPacking)(nil),         // 54: hostnode.v1.SectorRetryPacking
-	(*SectorTicket)(nil),               // 55: hostnode.v1.SectorTicket
-	(*SectorOldTicket)(nil),            // 56: hostnode.v1.SectorOldTicket
-	(*SectorPreCommit1)(nil),           // 57: hostnode.v1.SectorPreCommit1
-	(*SectorPreCommit2)(nil),           // 58: hostnode.v1.SectorPreCommit2
-	(*SectorSealPreCommitFailed)(nil),  // 59: hostnode.v1.SectorSealPreCommitFailed
-	(*SectorPreCommitted)(nil),         // 60: hostnode.v1.SectorPreCommitted
-	(*SectorChainPreCommitFailed)(nil), // 61: hostnode.v1.SectorChainPreCommitFailed
-	(*SectorSeedReady)(nil),            // 62: hostnode.v1.SectorSeedReady
-	(*SectorProofReady)(nil),           // 63: hostnode.v1.SectorProofReady
-	(*SectorComputeProofFailed)(nil),   // 64: hostnode.v1.SectorComputeProofFailed
-	(*SectorCommitted)(nil),            // 65: hostnode.v1.SectorCommitted
-	(*SectorCommitFailed)(nil),         // 66: hostnode.v1.SectorCommitFailed
-	(*SectorProving)(nil),              // 67: hostnode.v1.SectorProving
-	(*SectorFinalized)(nil),            // 68: hostnode.v1.SectorFinalized
-	(*SectorFinalizeFailed)(nil),       // 69: hostnode.v1.SectorFinalizeFailed
-	(*SectorRetryFinalize)(nil),        // 70: hostnode.v1.SectorRetryFinalize
-	(*SectorRetrySeal)(nil),            // 71: hostnode.v1.SectorRetrySeal
-	(*SectorRetryPreCommit)(nil),       // 72: hostnode.v1.SectorRetryPreCommit
-	(*SectorRetryWaitSeed)(nil),        // 73: hostnode.v1.SectorRetryWaitSeed
-	(*SectorRetryComputeProof)(nil),    // 74: hostnode.v1.SectorRetryComputeProof
-	(*SectorRetryInvalidProof)(nil),    // 75: hostnode.v1.SectorRetryInvalidProof
-	(*SectorRetryCommitWait)(nil),      // 76: hostnode.v1.SectorRetryCommitWait
-	(*SectorFaulty)(nil),               // 77: hostnode.v1.SectorFaulty
-	(*SectorFaultReported)(nil),        // 78: hostnode.v1.SectorFaultReported
-	(*SectorFaultedFinal)(nil),         // 79: hostnode.v1.SectorFaultedFinal
-	(*SectorRestored)(nil),             // 80: hostnode.v1.SectorRestored
-	(*SectorRecoveryDeclared)(nil),     // 81: hostnode.v1.SectorRecoveryDeclared
-	(*SectorRecovered)(nil),            // 82: hostnode.v1.SectorRecovered
-	(*SectorRestart)(nil),              // 83: hostnode.v1.SectorRestart
-	(*SectorFatalError)(nil),           // 84: hostnode.v1.SectorFatalError
-	(*SectorForceState)(nil),           // 85: hostnode.v1.SectorForceState
-	(*SectorTerminate)(nil),            // 86: hostnode.v1.SectorTerminate
-	(*SectorTerminating)(nil),          // 87: hostnode.v1.SectorTerminating
-	(*SectorTerminated)(nil),           // 88: hostnode.v1.SectorTerminated
-	(*SectorTerminateFailed)(nil),      // 89: hostnode.v1.SectorTerminateFailed
-	(*SectorRetryTerminate)(nil),       // 90: hostnode.v1.SectorRetryTerminate
-	(*SectorRemove)(nil),               // 91: hostnode.v1.SectorRemove
-	(*SectorRemoved)(nil),              // 92: hostnode.v1.SectorRemoved
-	(*SectorRemoveFailed)(nil),         // 93: hostnode.v1.SectorRemoveFailed
-	(*SectorRetryRemove)(nil),          // 94: hostnode.v1.SectorRetryRemove
-	(*SectorReleased)(nil),             // 95: hostnode.v1.SectorReleased
-	(*SectorSettled)(nil),              // 96: hostnode.v1.SectorSettled
-	(*SectorStepScheduled)(nil),        // 97: hostnode.v1.SectorStepScheduled
-	(*SectorRetryScheduled)(nil),       // 98: hostnode.v1.SectorRetryScheduled
-	(*SectorParked)(nil),               // 99: hostnode.v1.SectorParked
-	(*SectorEventRefused)(nil),         // 100: hostnode.v1.SectorEventRefused
-	(*SlotsQueued)(nil),                // 101: hostnode.v1.SlotsQueued
-	(*SlotTaken)(nil),                  // 102: hostnode.v1.SlotTaken
-	(*SlotReleased)(nil),               // 103: hostnode.v1.SlotReleased
-	(*SlotRemoved)(nil),                // 104: hostnode.v1.SlotRemoved
-	(*SlotsRefused)(nil),               // 105: hostnode.v1.SlotsRefused
-	(*ClientAvoided)(nil),              // 106: hostnode.v1.ClientAvoided
-	(*QueuePaused)(nil),                // 107: hostnode.v1.QueuePaused
-	(*QueueResumed)(nil),               // 108: hostnode.v1.QueueResumed
-	(*ChainStorageRequested)(nil),      // 109: hostnode.v1.ChainStorageRequested
-	(*ChainLog)(nil),                   // 110: hostnode.v1.ChainLog
-	(*ChainRequestFulfilled)(nil),      // 111: hostnode.v1.ChainRequestFulfilled
-	(*ChainRequestFailed)(nil),         // 112: hostnode.v1.ChainRequestFailed
-	(*ChainRequestCancelled)(nil),      // 113: hostnode.v1.ChainRequestCancelled
-	(*ChainSlotFilled)(nil),            // 114: hostnode.v1.ChainSlotFilled
-	(*ChainSlotFreed)(nil),             // 115: hostnode.v1.ChainSlotFreed
-	(*ChainSlotReservationsFull)(nil),  // 116: hostnode.v1.ChainSlotReservationsFull
-	(*ChainProofSubmitted)(nil),        // 117: hostnode.v1.ChainProofSubmitted
-	(*BlocksScanned)(nil),              // 118: hostnode.v1.BlocksScanned
-	(*ChainReorganized)(nil),           // 119: hostnode.v1.ChainReorganized
-	(*HostStarted)(nil),                // 120: hostnode.v1.HostStarted
-	(*HostStopped)(nil),                // 121: hostnode.v1.HostStopped
-	(*HostHeartbeat)(nil),              // 122: hostnode.v1.HostHeartbeat
-	(*WorkQuarantined)(nil),            // 123: hostnode.v1.WorkQuarantined
-	(*QuarantineEnded)(nil),            // 124: hostnode.v1.QuarantineEnded
-	(*RecordWentBack)(nil),             // 125: hostnode.v1.RecordWentBack
-	(*ShortStream)(nil),                // 126: hostnode.v1.ShortStream
-	(*ValidationStarted)(nil),          // 127: hostnode.v1.ValidationStarted
-	(*ProofMarked)(nil),                // 128: hostnode.v1.ProofMarked
-	(*MarkingFailed)(nil),              // 129: hostnode.v1.MarkingFailed
-	(*TxIntended)(nil),                 // 130: hostnode.v1.TxIntended
-	(*TxSent)(nil),                     // 131: hostnode.v1.TxSent
-	(*TxMined)(nil),                    // 132: hostnode.v1.TxMined
-	(*TxAbandoned)(nil),                // 133: hostnode.v1.TxAbandoned
-	(*TxCountObserved)(nil),            // 134: hostnode.v1.TxCountObserved
-	(*SnapshotPart)(nil),               // 135: hostnode.v1.SnapshotPart
-	(*QueueState)(nil),                 // 136: hostnode.v1.QueueState
-	(*QueueFlags)(nil),                 // 137: hostnode.v1.QueueFlags
-	(*QueueOffer)(nil),                 // 138: hostnode.v1.QueueOffer
-	(*QueueSlot)(nil),                  // 139: hostnode.v1.QueueSlot
-	(*QueueClient)(nil),                // 140: hostnode.v1.QueueClient
-	(*QueueRefusal)(nil),               // 141: hostnode.v1.QueueRefusal
-	(*LedgerState)(nil),                // 142: hostnode.v1.LedgerState
-	(*LedgerBook)(nil),                 // 143: hostnode.v1.LedgerBook
-	(*LedgerAvailability)(nil),         // 144: hostnode.v1.LedgerAvailability
-	(*LedgerReservation)(nil),          // 145: hostnode.v1.LedgerReservation
-	(*LedgerSettled)(nil),              // 146: hostnode.v1.LedgerSettled
-	(*LedgerSector)(nil),               // 147: hostnode.v1.LedgerSector
-	(*LedgerPiece)(nil),                // 148: hostnode.v1.LedgerPiece
-	(*HostState)(nil),                  // 149: hostnode.v1.HostState
-	(*LivingSale)(nil),                 // 150: hostnode.v1.LivingSale
-	(*timestamppb.Timestamp)(nil),      // 151: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil),  // 152: google.protobuf.FieldOptions
+	(*SectorFundsWithdrawn)(nil),       // 43: hostnode.v1.SectorFundsWithdrawn
+	(*SectorPiece)(nil),                // 44: hostnode.v1.SectorPiece
+	(*SectorStart)(nil),                // 45: hostnode.v1.SectorStart
+	(*SectorStartEmpty)(nil),           // 46: hostnode.v1.SectorStartEmpty
+	(*SectorOpened)(nil),               // 47: hostnode.v1.SectorOpened
+	(*SectorAddPiece)(nil),             // 48: hostnode.v1.SectorAddPiece
+	(*SectorPieceAdded)(nil),           // 49: hostnode.v1.SectorPieceAdded
+	(*SectorAddPieceFailed)(nil),       // 50: hostnode.v1.SectorAddPieceFailed
+	(*SectorRetryWaitDeals)(nil),       // 51: hostnode.v1.SectorRetryWaitDeals
+	(*SectorStartPacking)(nil),         // 52: hostnode.v1.SectorStartPacking
+	(*SectorPacked)(nil),               // 53: hostnode.v1.SectorPacked
+	(*SectorPackingFailed)(nil),        // 54: hostnode.v1.SectorPackingFailed
+	(*SectorRetryPacking)(nil),         // 55: hostnode.v1.SectorRetryPacking
+	(*SectorTicket)(nil),               // 56: hostnode.v1.SectorTicket
+	(*SectorOldTicket)(nil),            // 57: hostnode.v1.SectorOldTicket
+	(*SectorPreCommit1)(nil),           // 58: hostnode.v1.SectorPreCommit1
+	(*SectorPreCommit2)(nil),           // 59: hostnode.v1.SectorPreCommit2
+	(*SectorSealPreCommitFailed)(nil),  // 60: hostnode.v1.SectorSealPreCommitFailed
+	(*SectorPreCommitted)(nil),         // 61: hostnode.v1.SectorPreCommitted
+	(*SectorChainPreCommitFailed)(nil), // 62: hostnode.v1.SectorChainPreCommitFailed
+	(*SectorSeedReady)(nil),            // 63: hostnode.v1.SectorSeedReady
+	(*SectorProofReady)(nil),           // 64: hostnode.v1.SectorProofReady
+	(*SectorComputeProofFailed)(nil),   // 65: hostnode.v1.SectorComputeProofFailed
+	(*SectorCommitted)(nil),            // 66: hostnode.v1.SectorCommitted
+	(*SectorCommitFailed)(nil),         // 67: hostnode.v1.SectorCommitFailed
+	(*SectorProving)(nil),              // 68: hostnode.v1.SectorProving
+	(*SectorFinalized)(nil),            // 69: hostnode.v1.SectorFinalized
+	(*SectorFinalizeFailed)(nil),       // 70: hostnode.v1.SectorFinalizeFailed
+	(*SectorRetryFinalize)(nil),        // 71: hostnode.v1.SectorRetryFinalize
+	(*SectorRetrySeal)(nil),            // 72: hostnode.v1.SectorRetrySeal
+	(*SectorRetryPreCommit)(nil),       // 73: hostnode.v1.SectorRetryPreCommit
+	(*SectorRetryWaitSeed)(nil),        // 74: hostnode.v1.SectorRetryWaitSeed
+	(*SectorRetryComputeProof)(nil),    // 75: hostnode.v1.SectorRetryComputeProof
+	(*SectorRetryInvalidProof)(nil),    // 76: hostnode.v1.SectorRetryInvalidProof
+	(*SectorRetryCommitWait)(nil),      // 77: hostnode.v1.SectorRetryCommitWait
+	(*SectorFaulty)(nil),               // 78: hostnode.v1.SectorFaulty
+	(*SectorFaultReported)(nil),        // 79: hostnode.v1.SectorFaultReported
+	(*SectorFaultedFinal)(nil),         // 80: hostnode.v1.SectorFaultedFinal
+	(*SectorRestored)(nil),             // 81: hostnode.v1.SectorRestored
+	(*SectorRecoveryDeclared)(nil),     // 82: hostnode.v1.SectorRecoveryDeclared
+	(*SectorRecovered)(nil),            // 83: hostnode.v1.SectorRecovered
+	(*SectorRestart)(nil),              // 84: hostnode.v1.SectorRestart
+	(*SectorFatalError)(nil),           // 85: hostnode.v1.SectorFatalError
+	(*SectorForceState)(nil),           // 86: hostnode.v1.SectorForceState
+	(*SectorTerminate)(nil),            // 87: hostnode.v1.SectorTerminate
+	(*SectorTerminating)(nil),          // 88: hostnode.v1.SectorTerminating
+	(*SectorTerminated)(nil),           // 89: hostnode.v1.SectorTerminated
+	(*SectorTerminateFailed)(nil),      // 90: hostnode.v1.SectorTerminateFailed
+	(*SectorRetryTerminate)(nil),       // 91: hostnode.v1.SectorRetryTerminate
+	(*SectorRemove)(nil),               // 92: hostnode.v1.SectorRemove
+	(*SectorRemoved)(nil),              // 93: hostnode.v1.SectorRemoved
+	(*SectorRemoveFailed)(nil),         // 94: hostnode.v1.SectorRemoveFailed
+	(*SectorRetryRemove)(nil),          // 95: hostnode.v1.SectorRetryRemove
+	(*SectorReleased)(nil),             // 96: hostnode.v1.SectorReleased
+	(*SectorSettled)(nil),              // 97: hostnode.v1.SectorSettled
+	(*SectorStepScheduled)(nil),        // 98: hostnode.v1.SectorStepScheduled
+	(*SectorRetryScheduled)(nil),       // 99: hostnode.v1.SectorRetryScheduled
+	(*SectorParked)(nil),               // 100: hostnode.v1.SectorParked
+	(*SectorEventRefused)(nil),         // 101: hostnode.v1.SectorEventRefused
+	(*SlotsQueued)(nil),                // 102: hostnode.v1.SlotsQueued
+	(*SlotTaken)(nil),                  // 103: hostnode.v1.SlotTaken
+	(*SlotReleased)(nil),               // 104: hostnode.v1.SlotReleased
+	(*SlotRemoved)(nil),                // 105: hostnode.v1.SlotRemoved
+	(*SlotsRefused)(nil),               // 106: hostnode.v1.SlotsRefused
+	(*ClientAvoided)(nil),              // 107: hostnode.v1.ClientAvoided
+	(*QueuePaused)(nil),                // 108: hostnode.v1.QueuePaused
+	(*QueueResumed)(nil),               // 109: hostnode.v1.QueueResumed
+	(*ChainStorageRequested)(nil),      // 110: hostnode.v1.ChainStorageRequested
+	(*ChainLog)(nil),                   // 111: hostnode.v1.ChainLog
+	(*ChainRequestFulfilled)(nil),      // 112: hostnode.v1.ChainRequestFulfilled
+	(*ChainRequestFailed)(nil),         // 113: hostnode.v1.ChainRequestFailed
+	(*ChainRequestCancelled)(nil),      // 114: hostnode.v1.ChainRequestCancelled
+	(*ChainSlotFilled)(nil),            // 115: hostnode.v1.ChainSlotFilled
+	(*ChainSlotFreed)(nil),             // 116: hostnode.v1.ChainSlotFreed
+	(*ChainSlotReservationsFull)(nil),  // 117: hostnode.v1.ChainSlotReservationsFull
+	(*ChainProofSubmitted)(nil),        // 118: hostnode.v1.ChainProofSubmitted
+	(*BlocksScanned)(nil),              // 119: hostnode.v1.BlocksScanned
+	(*ChainReorganized)(nil),           // 120: hostnode.v1.ChainReorganized
+	(*HostStarted)(nil),                // 121: hostnode.v1.HostStarted
+	(*HostStopped)(nil),                // 122: hostnode.v1.HostStopped
+	(*HostHeartbeat)(nil),              // 123: hostnode.v1.HostHeartbeat
+	(*WorkQuarantined)(nil),            // 124: hostnode.v1.WorkQuarantined
+	(*QuarantineEnded)(nil),            // 125: hostnode.v1.QuarantineEnded
+	(*RecordWentBack)(nil),             // 126: hostnode.v1.RecordWentBack
+	(*ShortStream)(nil),                // 127: hostnode.v1.ShortStream
+	(*ValidationStarted)(nil),          // 128: hostnode.v1.ValidationStarted
+	(*ProofMarked)(nil),                // 129: hostnode.v1.ProofMarked
+	(*MarkingFailed)(nil),              // 130: hostnode.v1.MarkingFailed
+	(*TxIntended)(nil),                 // 131: hostnode.v1.TxIntended
+	(*TxSent)(nil),                     // 132: hostnode.v1.TxSent
+	(*TxMined)(nil),                    // 133: hostnode.v1.TxMined
+	(*TxAbandoned)(nil),                // 134: hostnode.v1.TxAbandoned
+	(*TxCountObserved)(nil),            // 135: hostnode.v1.TxCountObserved
+	(*SnapshotPart)(nil),               // 136: hostnode.v1.SnapshotPart
+	(*QueueState)(nil),                 // 137: hostnode.v1.QueueState
+	(*QueueFlags)(nil),                 // 138: hostnode.v1.QueueFlags
+	(*QueueOffer)(nil),                 // 139: hostnode.v1.QueueOffer
+	(*QueueSlot)(nil),                  // 140: hostnode.v1.QueueSlot
+	(*QueueClient)(nil),                // 141: hostnode.v1.QueueClient
+	(*QueueRefusal)(nil),               // 142: hostnode.v1.QueueRefusal
+	(*LedgerState)(nil),                // 143: hostnode.v1.LedgerState
+	(*LedgerBook)(nil),                 // 144: hostnode.v1.LedgerBook
+	(*LedgerAvailability)(nil),         // 145: hostnode.v1.LedgerAvailability
+	(*LedgerReservation)(nil),          // 146: hostnode.v1.LedgerReservation
+	(*LedgerSettled)(nil),              // 147: hostnode.v1.LedgerSettled
+	(*LedgerSector)(nil),               // 148: hostnode.v1.LedgerSector
+	(*LedgerPiece)(nil),                // 149: hostnode.v1.LedgerPiece
+	(*HostState)(nil),                  // 150: hostnode.v1.HostState
+	(*LivingSale)(nil),                 // 151: hostnode.v1.LivingSale
+	(*timestamppb.Timestamp)(nil),      // 152: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil),  // 153: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	151, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	151, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	152, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	152, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	151, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	151, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	151, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	151, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	152, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	152, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	152, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	152, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	151, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	151, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	151, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	151, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	151, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	152, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	152, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	152, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	152, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	152, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	151, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	151, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	151, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	151, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	151, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	151, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	151, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	152, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	152, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	152, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	152, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	152, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	152, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	152, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	151, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	151, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	151, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
-	151, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
-	151, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	151, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
-	151, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	151, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	152, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	152, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	152, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
+	152, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
+	152, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	152, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	152, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	152, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
 	2,   // 30: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	151, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	151, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	151, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	151, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	152, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	152, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	152, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	152, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
 	2,   // 35: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	151, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	151, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	151, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	151, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	151, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	151, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	151, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	151, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	151, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	151, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	151, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	151, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	151, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	151, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	151, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	151, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	151, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
-	151, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	151, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	151, // 55: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
-	43,  // 56: hostnode.v1.SectorStart.pieces:type_name -> hostnode.v1.SectorPiece
-	151, // 57: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
-	151, // 58: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
-	151, // 59: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
-	43,  // 60: hostnode.v1.SectorAddPiece.piece:type_name -> hostnode.v1.SectorPiece
-	151, // 61: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
-	151, // 62: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
-	151, // 63: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
-	151, // 64: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
-	151, // 65: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
-	43,  // 66: hostnode.v1.SectorPacked.fillers:type_name -> hostnode.v1.SectorPiece
-	151, // 67: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
-	151, // 68: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
-	151, // 69: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
-	151, // 70: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
-	151, // 71: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
-	151, // 72: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
-	151, // 73: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	151, // 74: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
-	151, // 75: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	151, // 76: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
-	151, // 77: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
-	151, // 78: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
-	151, // 79: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
-	151, // 80: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
-	151, // 81: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
-	151, // 82: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
-	151, // 83: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
-	151, // 84: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
-	151, // 85: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
-	151, // 86: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
-	151, // 87: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
-	151, // 88: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
-	151, // 89: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
-	151, // 90: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
-	151, // 91: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
-	151, // 92: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
-	151, // 93: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
-	151, // 94: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
-	151, // 95: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
-	151, // 96: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
-	151, // 97: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
-	151, // 98: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
-	151, // 99: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
-	151, // 100: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
-	151, // 101: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
-	151, // 102: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
-	151, // 103: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
-	151, // 104: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
-	151, // 105: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
-	151, // 106: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
-	151, // 107: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
-	151, // 108: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
-	151, // 109: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
-	151, // 110: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
-	151, // 111: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
-	151, // 112: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
-	151, // 113: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
-	151, // 114: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
-	151, // 115: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
-	151, // 116: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	151, // 117: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	151, // 118: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	151, // 119: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	151, // 120: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	151, // 121: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	151, // 122: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	151, // 123: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	151, // 124: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	151, // 125: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	151, // 126: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
-	1,   // 127: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	151, // 128: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
-	110, // 129: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	151, // 130: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
-	110, // 131: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
-	110, // 132: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
-	110, // 133: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
-	110, // 134: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
-	110, // 135: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
-	110, // 136: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
-	110, // 137: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	151, // 138: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	151, // 139: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	151, // 140: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	151, // 141: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	151, // 142: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
-	151, // 143: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
-	151, // 144: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
-	151, // 145: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
-	151, // 146: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
-	126, // 147: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
-	151, // 148: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	151, // 149: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
-	2,   // 150: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	151, // 151: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	151, // 152: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	151, // 153: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	151, // 154: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	151, // 155: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
-	2,   // 156: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	151, // 157: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	151, // 158: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
-	151, // 159: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
-	137, // 160: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
-	138, // 161: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
-	138, // 162: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
-	141, // 163: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
-	140, // 164: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	151, // 165: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	151, // 166: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
-	139, // 167: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	151, // 168: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	151, // 169: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	151, // 170: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	151, // 171: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
-	143, // 172: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
-	144, // 173: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
-	145, // 174: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
-	146, // 175: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
-	147, // 176: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
-	148, // 177: hostnode.v1.LedgerState.pieces:type_name -> hostnode.v1.LedgerPiece
-	151, // 178: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	151, // 179: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
-	150, // 180: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	152, // 181: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 182: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	183, // [183:183] is the sub-list for method output_type
-	183, // [183:183] is the sub-list for method input_type
-	182, // [182:183] is the sub-list for extension type_name
-	181, // [181:182] is the sub-list for extension extendee
-	0,   // [0:181] is the sub-list for field type_name
+	152, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	152, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	152, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	152, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	152, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	152, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	152, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	152, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	152, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	152, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	152, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	152, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	152, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	152, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	152, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	152, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	152, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
+	152, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	152, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	152, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
+	152, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
+	44,  // 57: hostnode.v1.SectorStart.pieces:type_name -> hostnode.v1.SectorPiece
+	152, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
+	152, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
+	152, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
+	44,  // 61: hostnode.v1.SectorAddPiece.piece:type_name -> hostnode.v1.SectorPiece
+	152, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
+	152, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
+	152, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
+	152, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
+	152, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
+	44,  // 67: hostnode.v1.SectorPacked.fillers:type_name -> hostnode.v1.SectorPiece
+	152, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
+	152, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
+	152, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
+	152, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
+	152, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
+	152, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
+	152, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	152, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
+	152, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	152, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
+	152, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
+	152, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
+	152, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
+	152, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
+	152, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
+	152, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
+	152, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
+	152, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
+	152, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
+	152, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
+	152, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
+	152, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
+	152, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
+	152, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
+	152, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
+	152, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
+	152, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
+	152, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
+	152, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
+	152, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
+	152, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
+	152, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
+	152, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
+	152, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
+	152, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
+	152, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
+	152, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
+	152, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
+	152, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
+	152, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
+	152, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
+	152, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
+	152, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
+	152, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
+	152, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
+	152, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
+	152, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
+	152, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
+	152, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
+	152, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	152, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	152, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	152, // 120: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	152, // 121: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	152, // 122: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	152, // 123: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	152, // 124: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	152, // 125: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	152, // 126: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	152, // 127: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	1,   // 128: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
+	152, // 129: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	111, // 130: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
+	152, // 131: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	111, // 132: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
+	111, // 133: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
+	111, // 134: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
+	111, // 135: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
+	111, // 136: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
+	111, // 137: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
+	111, // 138: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
+	152, // 139: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	152, // 140: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	152, // 141: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	152, // 142: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	152, // 143: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
+	152, // 144: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
+	152, // 145: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
+	152, // 146: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
+	152, // 147: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
+	127, // 148: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
+	152, // 149: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	152, // 150: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	2,   // 151: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
+	152, // 152: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	152, // 153: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	152, // 154: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	152, // 155: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	152, // 156: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	2,   // 157: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
+	152, // 158: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	152, // 159: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
+	152, // 160: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	138, // 161: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
+	139, // 162: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
+	139, // 163: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
+	142, // 164: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
+	141, // 165: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
+	152, // 166: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	152, // 167: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	140, // 168: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
+	152, // 169: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	152, // 170: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	152, // 171: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	152, // 172: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	144, // 173: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
+	145, // 174: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
+	146, // 175: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
+	147, // 176: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
+	148, // 177: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
+	149, // 178: hostnode.v1.LedgerState.pieces:type_name -> hostnode.v1.LedgerPiece
+	152, // 179: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	152, // 180: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	151, // 181: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
+	153, // 182: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 183: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	184, // [184:184] is the sub-list for method output_type
+	184, // [184:184] is the sub-list for method input_type
+	183, // [183:184] is the sub-list for extension type_name
+	182, // [182:183] is the sub-list for extension extendee
+	0,   // [0:182] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -11417,18 +11512,18 @@ func file_hostnode_messages_proto_init() {
 	}
 	file_hostnode_messages_proto_msgTypes[8].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[21].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[43].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[44].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[95].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[117].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[129].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[45].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[96].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[118].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[130].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   150,
+			NumMessages:   151,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

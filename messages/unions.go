@@ -62,6 +62,7 @@ func (*SectorSpaceReleased) capacityEvent()  {}
 func (*SectorDepositSettled) capacityEvent() {}
 func (*PieceSpaceHeld) capacityEvent()       {}
 func (*PieceSpaceReleased) capacityEvent()   {}
+func (*SectorFundsWithdrawn) capacityEvent() {}
 
 // SectorEvent is an event of one sector (package events/sector).
 //

@@ -37,11 +37,13 @@ type Ledger struct {
 	Availabilities []Availability `json:"availabilities"`
 }
 
-// Deposits is the deposits of all sectors of a host, also of those that have ended.
+// Deposits is the deposits of all sectors of a host, also of those that have ended, and what the contract has
+// paid: returned deposits and rewards.
 type Deposits struct {
-	Held     string `json:"held"`
-	Returned string `json:"returned"`
-	Lost     string `json:"lost"`
+	Held      string `json:"held"`
+	Returned  string `json:"returned"`
+	Lost      string `json:"lost"`
+	Withdrawn string `json:"withdrawn"`
 }
 
 // Availability is an offer, and how much of it is sold.
@@ -158,7 +160,7 @@ func (l ledger) row(address string) Ledger {
 		Host: address, Quota: b.Quota, Unallocated: b.Unallocated, Free: b.Free,
 		Reserved: b.Reserved, Stored: b.Stored, Overhead: b.Overhead, Sectors: b.Sectors,
 		Pieces:         b.Pieces,
-		Deposits:       Deposits{d.Held.String(), d.Returned.String(), d.Lost.String()},
+		Deposits:       Deposits{d.Held.String(), d.Returned.String(), d.Lost.String(), d.Withdrawn.String()},
 		Availabilities: []Availability{},
 	}
 	for a := range l.state.Availabilities() {

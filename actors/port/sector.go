@@ -160,6 +160,7 @@ type ProviderChain interface {
 	Settle(ctx context.Context, key string, number uint64) (events.SectorSettlement, error)
 	// Owed returns the returned deposits and rewards that the contract owes the account.
 	Owed(ctx context.Context) (events.Amount, error)
-	// Withdraw pays the account what the contract owes it. It succeeds when nothing is owed.
-	Withdraw(ctx context.Context, key string) (events.Receipt, error)
+	// Withdraw pays the account what the contract owes it. Under a key that was mined it says what was paid with it.
+	// It succeeds when nothing is owed.
+	Withdraw(ctx context.Context, key string) (events.SectorWithdrawal, error)
 }

@@ -177,7 +177,17 @@ func terminated(p *provided) {
 	if owed := p.owed(); owed.IsZero() {
 		p.Fatalf("nothing is owed")
 	}
-	p.once(func(ctx context.Context, key string) (events.Receipt, error) { return p.w.Provider.Withdraw(ctx, key) })
+	owed, paid := p.owed(), events.Amount{}
+	p.once(func(ctx context.Context, key string) (events.Receipt, error) {
+		w, err := p.w.Provider.Withdraw(ctx, key)
+		if !w.Receipt.TxHash.Zero() { // Also when it is asked again; under another key nothing is owed.
+			paid = w.Amount
+		}
+		return w.Receipt, err
+	})
+	if paid != owed {
+		p.Fatalf("%s were paid of %s", paid, owed)
+	}
 	if owed := p.owed(); !owed.IsZero() {
 		p.Fatalf("%s are owed after they were paid", owed)
 	}

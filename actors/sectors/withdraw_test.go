@@ -1,10 +1,14 @@
 package sectors_test
 
 import (
+	"context"
 	"testing"
 
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
 )
 
@@ -27,11 +31,28 @@ func (h *host) paid(paid, owed uint64, sent int) {
 	}
 }
 
+// booked waits until the ledger has so much withdrawn.
+func (h *host) booked(amount, number uint64) {
+	h.t.Helper()
+	h.until("it is final", func() bool {
+		snap, err := asksLedger[capacity.Snapshot](h, ledger.Show{})
+		return err == nil && snap.Deposits.Withdrawals == number
+	})
+	if snap, _ := asksLedger[capacity.Snapshot](h, ledger.Show{}); snap.Deposits.Withdrawn != events.NewAmount(amount) {
+		h.t.Errorf("the ledger says that %s were withdrawn, want %d", snap.Deposits.Withdrawn, amount)
+	}
+}
+
+func asksLedger[T any](h *host, msg any) (T, error) {
+	return shell.Ask[T](h.ledger, msg).Wait(context.Background())
+}
+
 func TestADepositThatComesBackIsWithdrawnOnce(t *testing.T) {
 	inTime(t, func(h *host) {
 		h.terminated()
 		h.mine(3)
 		h.paid(uint64(size)-5, 0, 1)
+		h.booked(uint64(size)-5, 1)
 	})
 }
 
@@ -51,11 +72,13 @@ func TestRewardsAreWithdrawnNowAndThen(t *testing.T) {
 		h.paid(8, 9, 1)
 		h.mine(5)
 		h.paid(17, 0, 2)
+		h.booked(17, 2)
 	})
 }
 
 func TestAWithdrawalIsNotSentTwiceAfterACrash(t *testing.T) {
-	for _, point := range []string{"before Owed", "after Owed", "before Withdraw", "after Withdraw"} {
+	for _, point := range []string{"before Owed", "after Owed", "before Withdraw", "after Withdraw", "before Final", "after Final",
+		"before append to capacity", "after append to capacity"} {
 		t.Run(point, func(t *testing.T) {
 			inTime(t, func(h *host) {
 				h.world.owed = events.NewAmount(50)
@@ -64,6 +87,7 @@ func TestAWithdrawalIsNotSentTwiceAfterACrash(t *testing.T) {
 				h.start()
 				h.mine(3)
 				h.paid(50, 0, 1)
+				h.booked(50, 1)
 			})
 		})
 	}

@@ -24,6 +24,7 @@ type world struct {
 	missed  int                        // windows that a sector owed and nobody proved
 	// owed is what the contract owes the account, paid what it has paid.
 	owed, paid events.Amount
+	payments   map[string]events.Amount // by the key of the message
 	// tooEarly counts proofs that came before the first block of their window.
 	tooEarly int
 	asked    []int  // sizes of the batches that the chain was asked for
@@ -61,7 +62,7 @@ func newWorld() *world {
 			SealLeaves: 4, DailyLeaves: 2, MaxFaultPeriods: 10, DepositPerByte: events.NewAmount(1),
 		},
 		onchain: map[uint64]*events.SectorOnChain{}, mined: map[string]events.Receipt{}, effects: map[string]int{},
-		keys:  map[string]map[string]bool{},
+		keys: map[string]map[string]bool{}, payments: map[string]events.Amount{},
 		files: map[uint64]map[string][]byte{}, made: map[string]int{}, damaged: map[uint64]bool{},
 		settled: map[uint64]events.SectorSettlement{}, refuses: map[uint64]bool{}, lies: map[string]bool{}, hang: map[string]chan struct{}{}, gone: map[string]error{},
 		point: func(string) error { return nil },

@@ -85,15 +85,18 @@ func (c chain) Owed(ctx context.Context) (owed events.Amount, err error) {
 	return owed, c.ask(ctx, "Owed", func() error { owed = c.owed; return nil })
 }
 
-func (c chain) Withdraw(ctx context.Context, key string) (events.Receipt, error) {
+func (c chain) Withdraw(ctx context.Context, key string) (w events.SectorWithdrawal, err error) {
 	c.mu.Lock()
 	none := c.owed.IsZero() && c.mined[key].TxHash.Zero()
 	c.mu.Unlock()
 	if none {
-		return events.Receipt{}, nil
+		return w, nil
 	}
-	return c.send(ctx, "Withdraw", key, 0, func() error {
+	w.Receipt, err = c.send(ctx, "Withdraw", key, 0, func() error {
+		c.payments[key] = c.owed
 		c.paid, c.owed = c.paid.AddSaturating(c.owed), events.Amount{}
 		return nil
 	})
+	w.Amount = c.payments[key]
+	return w, err
 }

@@ -347,17 +347,23 @@ func (f fakeProvider) Owed(ctx context.Context) (events.Amount, error) {
 	return asks(ctx, f, "owed", func() (events.Amount, error) { return f.sight().state.provider.owed, nil })
 }
 
-func (f fakeProvider) Withdraw(ctx context.Context, key string) (events.Receipt, error) {
-	return f.sends(ctx, sectorMessage{
-		kind: "withdraw", key: key, said: "withdrawn",
+func (f fakeProvider) Withdraw(ctx context.Context, key string) (w events.SectorWithdrawal, err error) {
+	w.Receipt, err = f.sends(ctx, sectorMessage{
+		kind: "withdraw", key: key, said: "withdrawn " + key,
 		so: func() (bool, error) { return f.tip().state.provider.owed.IsZero(), nil },
 		does: func(c *contract, _ blockContext) error {
 			p := c.provider
 			c.pay(p.account, p.owed)
-			p.taken, p.owed = p.taken.Sub(p.owed), events.Amount{}
+			p.paid[key], p.taken, p.owed = p.owed, p.taken.Sub(p.owed), events.Amount{}
 			return nil
 		},
 	})
+	if err == nil && !w.Receipt.TxHash.Zero() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		w.Amount = f.tip().state.provider.paid[key]
+	}
+	return w, err
 }
 
 // isProvider selects the calls on the contract of sectors.

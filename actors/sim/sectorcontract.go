@@ -36,6 +36,8 @@ type sectorContract struct {
 	settled map[uint64]events.SectorSettlement
 	// said is the last message of the provider that had an effect, by that effect.
 	said map[string]events.Receipt
+	// paid is how much each withdrawal paid, by its key.
+	paid map[string]events.Amount
 	// owed is what the contract returned and the provider has not withdrawn; taken is all that the contract holds.
 	owed, taken events.Amount
 	// lost is how much the sectors of each number have lost for good.
@@ -56,7 +58,7 @@ func newSectorContract(rules SectorRules, account events.Address) *sectorContrac
 	return &sectorContract{
 		SectorRules: rules, account: account, sectors: map[uint64]*sectorThere{},
 		settled: map[uint64]events.SectorSettlement{}, said: map[string]events.Receipt{},
-		lost: map[uint64]events.Amount{}, missed: map[sectorPeriod]bool{},
+		lost: map[uint64]events.Amount{}, paid: map[string]events.Amount{}, missed: map[sectorPeriod]bool{},
 	}
 }
 
@@ -72,7 +74,7 @@ func (c *sectorContract) clone() *sectorContract {
 		n.sectors[number] = &copied
 	}
 	n.settled, n.said, n.missed = maps.Clone(c.settled), maps.Clone(c.said), maps.Clone(c.missed)
-	n.lost = maps.Clone(c.lost)
+	n.lost, n.paid = maps.Clone(c.lost), maps.Clone(c.paid)
 	return &n
 }
 

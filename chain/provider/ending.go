@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/hostnode/hostnode/chain/contracts"
@@ -180,9 +181,10 @@ func (c *Chain) owedAt(ctx context.Context, head *rpc.Header) (owed *big.Int, er
 	return owed, err
 }
 
-// Withdraw pays the account what the contract owes it; nothing owed is success.
-func (c *Chain) Withdraw(ctx context.Context, key string) (events.Receipt, error) {
-	r, err := c.act(ctx, purpose{kindWithdraw, "owed", key},
+// Withdraw pays the account what the contract owes it; nothing owed is success. Under a key that was mined it says
+// what was paid with it.
+func (c *Chain) Withdraw(ctx context.Context, key string) (w events.SectorWithdrawal, err error) {
+	w.Receipt, err = c.act(ctx, purpose{kindWithdraw, "owed", key},
 		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
 			owed, err := c.owedAt(ctx, head)
 			if err != nil || owed.Sign() == 0 {
@@ -191,8 +193,28 @@ func (c *Chain) Withdraw(ctx context.Context, key string) (events.Receipt, error
 			data, err := c.abi.TryPackWithdraw()
 			return &message{data: data, packed: err, gas: withMargin(c.cfg.Gas.Withdraw)}, events.Receipt{}, nil
 		})
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("withdraw: %w", err)
+	if err == nil && !w.Receipt.TxHash.Zero() {
+		w.Amount, err = c.withdrawnBy(ctx, w.Receipt)
 	}
-	return r, nil
+	if err != nil {
+		return events.SectorWithdrawal{}, fmt.Errorf("withdraw: %w", err)
+	}
+	return w, nil
+}
+
+// withdrawnBy reads how much a message has paid the account.
+func (c *Chain) withdrawnBy(ctx context.Context, r events.Receipt) (events.Amount, error) {
+	topics := [][]common.Hash{{c.abi.GetABI().Events["Withdrawn"].ID}, {common.BytesToHash(c.account[:])}}
+	logs, err := c.conn.LogsBetween(ctx, c.contract, topics, r.Block.Number, r.Block.Number)
+	if err != nil {
+		return events.Amount{}, err
+	}
+	for i := range logs {
+		said, err := contracts.UnpackSectorEvent(&logs[i])
+		paid, ok := said.(*bindings.SectorProviderWithdrawn)
+		if err == nil && ok && events.Hash(logs[i].TxHash) == r.TxHash {
+			return events.AmountFromBig(paid.Amount)
+		}
+	}
+	return events.Amount{}, fmt.Errorf("%w: the log of the payment is not there yet", rpc.ErrUnavailable)
 }

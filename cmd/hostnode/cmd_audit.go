@@ -73,6 +73,8 @@ func printAudit(p *paper, r api.Audit) error {
 	if s := r.Sectors; s != nil {
 		p.line("sectors: %s; %d over; %s and deposits of %s base units are held for them", states(s.States), s.Over,
 			size(s.Bytes), grouped(s.Deposits))
+		p.line("sectors: of deposits %s returned, %s lost; the contract has paid %s, rewards included",
+			grouped(s.Returned), grouped(s.Lost), grouped(s.Withdrawn))
 	}
 	if f := r.Files; f != nil && f.Sectors+f.Pieces > 0 {
 		p.line("the files of %s and %s were compared with the ledger", count(f.Sectors, "sector"),

@@ -302,7 +302,12 @@ func sectorRows(s *api.SectorSummary) [][]string {
 		}
 		rows = append(rows, []string{"  stuck", stuck})
 	}
-	rows = append(rows, []string{"  deposits", grouped(s.Deposit) + " base units at stake"})
+	rows = append(rows, []string{"  deposits", fmt.Sprintf("%s base units at stake, %s returned, %s lost",
+		grouped(s.Deposit), grouped(s.Returned), grouped(s.Lost))})
+	if s.Withdrawn != "0" {
+		rows = append(rows, []string{"  withdrawn", grouped(s.Withdrawn) +
+			" base units of returned deposits and rewards, by the ledger"})
+	}
 	if s.Owed != "" && s.Owed != "0" {
 		rows = append(rows, []string{"  owed", grouped(s.Owed) +
 			" base units that the contract owes, withdrawn from time to time"})

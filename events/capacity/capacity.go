@@ -173,6 +173,8 @@ func Decide(s State, c Command) ([]Event, error) {
 		return decideHoldPiece(s, c)
 	case ReleasePiece:
 		return decideReleasePiece(s, c)
+	case Withdraw:
+		return decideWithdraw(s, c)
 	}
 	panic(fmt.Sprintf("capacity: unknown command %T", c))
 }

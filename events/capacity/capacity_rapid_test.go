@@ -83,7 +83,9 @@ func anySectorCommand(
 	if draw(2) == 0 {
 		most = nil
 	}
-	switch draw(6) {
+	switch draw(7) {
+	case 6:
+		return Withdraw{at, s.Deposits().Withdrawals + uint64(draw(3)), tokens(), events.Hash{1}}
 	case 0, 1:
 		space := Space{Unsealed: bytes() / 2, Sealed: bytes() / 2, Scratch: events.Bytes(draw(60))}
 		return Hold{at, sector, space, tokens(), most, events.Bytes(draw(2) * draw(4000))}
@@ -247,6 +249,10 @@ func (m *machine) checkOutcome(t fatal, c Command, before Snapshot, err error) {
 	case ReleasePiece:
 		if held := m.live.PieceBytes(c.CID); err == nil && held != 0 {
 			t.Fatalf("%+v: accepted, but %d bytes are held", c, held)
+		}
+	case Withdraw:
+		if d := m.live.Deposits(); err == nil && c.Number > d.Withdrawals+1 {
+			t.Fatalf("%+v: accepted, but there are %d", c, d.Withdrawals)
 		}
 	case SetQuota, Create, Update, Delete, Renew:
 	}

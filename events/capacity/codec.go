@@ -18,6 +18,7 @@ func Table() []events.Entry {
 	const (
 		availability = "0xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 		request      = "0xbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+		message      = "0xabababababababababababababababababababababababababababababababab"
 		slot         = "0xcccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
 		piece        = "baga6ea4seaqao7s73y24kcutaosvacpdjgfe5pw76ooefnyqw4ynr3d2y6x2mpq"
 	)
@@ -54,6 +55,9 @@ func Table() []events.Entry {
 		entry("SectorDepositSettled", &messages.SectorDepositSettled{At: at, Sector: 1, Held: "4000", Lost: "1000"}),
 		entry("PieceSpaceHeld", &messages.PieceSpaceHeld{At: at, Cid: piece, Bytes: 1 << 20}),
 		entry("PieceSpaceReleased", &messages.PieceSpaceReleased{At: at, Cid: piece, Bytes: 1 << 20}),
+		entry("SectorFundsWithdrawn", &messages.SectorFundsWithdrawn{
+			At: at, Number: 1, Amount: "4200", Message: message,
+		}),
 	}
 }
 

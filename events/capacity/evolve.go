@@ -44,6 +44,8 @@ func Evolve(s State, e Event) State {
 		s.holdPiece(e.GetCid(), events.Bytes(e.GetBytes()))
 	case *messages.PieceSpaceReleased:
 		s.releasePiece(e.GetCid(), events.Bytes(e.GetBytes()))
+	case *messages.SectorFundsWithdrawn:
+		s.withdraw(e.GetNumber(), events.Must(events.ParseAmount(e.GetAmount())))
 	}
 	return s
 }

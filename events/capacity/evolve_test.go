@@ -41,6 +41,7 @@ func TestEventsThatContradictTheRecordArePassedOverAndTold(t *testing.T) {
 		{"part of a part", &messages.SectorSpaceReleased{Sector: 1, Part: "sealed", Bytes: 9}, "9 bytes of the sealed"},
 		{"a part of nothing", &messages.SectorSpaceReleased{Sector: 2, Part: "sealed", Bytes: 10}, "of sector 2"},
 		{"a deposit of nothing", &messages.SectorDepositSettled{Sector: 2, Held: "0", Lost: "0"}, "of sector 2"},
+		{"a withdrawal out of order", &messages.SectorFundsWithdrawn{Number: 2, Amount: "1"}, "withdrawal 2 was"},
 		{"a loss that shrinks", &messages.SectorDepositSettled{Sector: 1, Held: "0", Lost: "0"}, "lost less than before"},
 	}
 	for _, test := range tests {

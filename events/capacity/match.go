@@ -277,7 +277,8 @@ func Wakes(s State, e Event) (reason string, criteria []Criterion) {
 	case *messages.PieceSpaceReleased:
 		return "bytes of a piece are unallocated", []Criterion{Overhead}
 	case *messages.ReservationCreated, *messages.BytesReleased,
-		*messages.SectorSpaceHeld, *messages.SectorDepositSettled, *messages.PieceSpaceHeld:
+		*messages.SectorSpaceHeld, *messages.SectorDepositSettled, *messages.SectorFundsWithdrawn,
+		*messages.PieceSpaceHeld:
 	}
 	return "", nil
 }

@@ -28,7 +28,8 @@ func (s State) Pieces() [][]byte {
 		Reserved: uint64(s.book.Reserved), Stored: uint64(s.book.Stored), Overhead: uint64(s.book.Overhead),
 		Faults: uint64(s.faults), FirstFault: s.firstFault, Sectors: uint64(s.book.Sectors),
 		DepositsReturned: s.returned.String(), DepositsLost: s.lost.String(),
-		Pieces: uint64(s.book.Pieces),
+		Pieces:    uint64(s.book.Pieces),
+		Withdrawn: s.withdrawn.String(), Withdrawals: s.withdrawals,
 	}})
 	for a := range s.Availabilities() {
 		out.Add(&messages.LedgerState{Availabilities: []*messages.LedgerAvailability{{
@@ -138,7 +139,11 @@ func (b *builder) putBook(m *messages.LedgerBook) (err error) {
 	if b.returned, err = events.ParseAmount(m.GetDepositsReturned()); err != nil {
 		return err
 	}
-	b.lost, err = events.ParseAmount(m.GetDepositsLost())
+	if b.lost, err = events.ParseAmount(m.GetDepositsLost()); err != nil {
+		return err
+	}
+	b.withdrawals = m.GetWithdrawals()
+	b.withdrawn, err = events.ParseAmount(m.GetWithdrawn())
 	return err
 }
 

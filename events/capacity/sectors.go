@@ -78,8 +78,13 @@ type Sector struct {
 	Deposit, Lost events.Amount
 }
 
-// Deposits is the deposits of all sectors, also of those that have ended.
-type Deposits struct{ Held, Returned, Lost events.Amount }
+// Deposits is the deposits of all sectors, also of those that have ended, and how much the contract has paid:
+// returned deposits and rewards.
+type Deposits struct {
+	Held, Returned, Lost, Withdrawn events.Amount
+	// Withdrawals counts the payments.
+	Withdrawals uint64
+}
 
 // Commands for sectors.
 type (
@@ -115,11 +120,20 @@ type (
 		Held, Lost  events.Amount
 		MaxDeposits *events.Amount
 	}
+	// Withdraw says that the contract has paid what it owed. Number is one more than
+	// Deposits.Withdrawals was; one that is recorded already is left alone.
+	Withdraw struct {
+		At      time.Time
+		Number  uint64
+		Amount  events.Amount
+		Message events.Hash
+	}
 )
 
 func (Hold) command()          {}
 func (ReleasePart) command()   {}
 func (SettleDeposit) command() {}
+func (Withdraw) command()      {}
 
 // Errors about sectors.
 var (
@@ -229,6 +243,18 @@ func decideDeposit(s State, c SettleDeposit) ([]Event, error) {
 	}}, nil
 }
 
+func decideWithdraw(s State, c Withdraw) ([]Event, error) {
+	switch {
+	case c.Number > 0 && c.Number <= s.withdrawals:
+		return nil, nil
+	case c.Number != s.withdrawals+1 || c.Amount.IsZero():
+		return nil, fmt.Errorf("record withdrawal %d of %s: %w: there are %d", c.Number, c.Amount, ErrInvalid, s.withdrawals)
+	}
+	return []Event{&messages.SectorFundsWithdrawn{
+		At: events.TimeToMessage(c.At), Number: c.Number, Amount: c.Amount.String(), Message: c.Message.String(),
+	}}, nil
+}
+
 func spaceOf(e *messages.SectorSpaceHeld) Space {
 	return Space{
 		Unsealed: events.Bytes(e.GetUnsealed()), Sealed: events.Bytes(e.GetSealed()),
@@ -273,6 +299,14 @@ func (s *State) settleDeposit(sector uint64, held, lost events.Amount) {
 	s.endSector(one)
 }
 
+func (s *State) withdraw(number uint64, amount events.Amount) {
+	if number != s.withdrawals+1 {
+		s.fault("withdrawal %d was recorded after %d", number, s.withdrawals)
+		return
+	}
+	s.withdrawals, s.withdrawn = number, s.withdrawn.AddSaturating(amount)
+}
+
 // endSector forgets a sector that holds nothing any more.
 func (s *State) endSector(one *Sector) {
 	if one.total() == 0 && one.Deposit.IsZero() {
@@ -294,7 +328,7 @@ func (s State) Sectors() iter.Seq[Sector] { return inOrder(s.sectors, cmp.Compar
 
 // Deposits are those of all sectors together. It looks at all of them.
 func (s State) Deposits() Deposits {
-	d := Deposits{Returned: s.returned, Lost: s.lost}
+	d := Deposits{Returned: s.returned, Lost: s.lost, Withdrawn: s.withdrawn, Withdrawals: s.withdrawals}
 	for _, one := range s.sectors {
 		d.Held = d.Held.AddSaturating(one.Deposit)
 	}

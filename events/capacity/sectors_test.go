@@ -44,6 +44,11 @@ func TestASectorsSpaceIsRefusedOrHeldOnce(t *testing.T) {
 			ErrInvalid,
 		},
 		{"the same again", []Command{holdFew}, holdFew, nil},
+		{"a withdrawal", nil, Withdraw{start, 1, amount(5), events.Hash{1}}, nil},
+		{"the same again", []Command{Withdraw{start, 1, amount(5), events.Hash{1}}},
+			Withdraw{start, 1, amount(7), events.Hash{2}}, nil},
+		{"one too many", nil, Withdraw{start, 2, amount(5), events.Hash{1}}, ErrInvalid},
+		{"a withdrawal of nothing", nil, Withdraw{At: start, Number: 1}, ErrInvalid},
 		{"other space", []Command{holdFew}, other, ErrHeld},
 		{"scratch space once more, and there is none", []Command{
 			Hold{Sector: 1, Space: Space{Sealed: 10, Scratch: 9}},

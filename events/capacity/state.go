@@ -156,6 +156,8 @@ type State struct {
 	ended          settled[uint64]
 	pieces         map[string]events.Bytes // by CID
 	returned, lost events.Amount           // of the deposits of all sectors, ended ones too
+	withdrawn      events.Amount
+	withdrawals    uint64
 	faults         int
 	firstFault     string
 }

@@ -180,6 +180,9 @@ func paintLedger(say func(string, ...any), l capacity.Snapshot) {
 	}
 	if d := l.Deposits; d != (capacity.Deposits{}) {
 		say("  deposits held %s returned %s lost %s", d.Held, d.Returned, d.Lost)
+		if d.Withdrawals > 0 {
+			say("  withdrawn %s in %d", d.Withdrawn, d.Withdrawals)
+		}
 	}
 }
 

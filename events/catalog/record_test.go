@@ -17,7 +17,6 @@ import (
 
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/storetest"
@@ -100,6 +99,9 @@ func TestRecordHistory(t *testing.T) {
 	}
 	if missing(t, historyFile("piece_space")) {
 		keep(t, "piece_space", pieceSpace(t))
+	}
+	if missing(t, historyFile("withdrawals")) {
+		keep(t, "withdrawals", withdrawals(t))
 	}
 	if missing(t, historyFile("sectors")) {
 		keep(t, "sectors", sectors(t))
@@ -249,58 +251,6 @@ func usedElsewhere(t *testing.T) []events.Recorded {
 		{stream: stream, message: &messages.TxCountObserved{At: at, Count: 9, Reason: "begun with --take-over"}},
 		{stream: stream, message: &messages.TxCountObserved{At: at, Count: 10, Reason: "a transaction that is not ours was mined"}},
 	})
-}
-
-// sectorSpace is a ledger with two sectors: one is there, the other lost some of its
-// deposit and gave everything back.
-func sectorSpace(t *testing.T) []events.Recorded {
-	t.Helper()
-	at := events.Unix(1_700_000_000)
-	return ledgerAlone(
-		t,
-		capacity.SetQuota{At: at, Bytes: 1 << 20},
-		capacity.Hold{At: at, Sector: 1, Space: capacity.Space{
-			Unsealed: 1 << 16, Sealed: 1 << 16, Tree: 1 << 12, Scratch: 1 << 10,
-		}, Deposit: events.NewAmount(5000)},
-		capacity.Hold{At: at, Sector: 2, Space: capacity.Space{Sealed: 1 << 11}, Deposit: events.NewAmount(40)},
-		capacity.ReleasePart{At: at, Sector: 1, Part: capacity.PartScratch},
-		capacity.SettleDeposit{At: at, Sector: 1, Held: events.NewAmount(4700), Lost: events.NewAmount(300)},
-		capacity.SettleDeposit{At: at, Sector: 1, Lost: events.NewAmount(1000)},
-		capacity.ReleasePart{At: at, Sector: 1, Part: capacity.PartTree},
-		capacity.ReleasePart{At: at, Sector: 1, Part: capacity.PartSealed},
-		capacity.ReleasePart{At: at, Sector: 1, Part: capacity.PartUnsealed},
-	)
-}
-
-// pieceSpace is the ledger of a host with two pieces, the first of which is removed.
-func pieceSpace(t *testing.T) []events.Recorded {
-	t.Helper()
-	at := events.Unix(1_700_000_000)
-	one, two := capacity.Piece{CID: "baga1", Bytes: 3000}, capacity.Piece{CID: "baga2", Bytes: 1000}
-	return ledgerAlone(
-		t,
-		capacity.SetQuota{At: at, Bytes: 1 << 20},
-		capacity.HoldPiece{At: at, Piece: one},
-		capacity.HoldPiece{At: at, Piece: two},
-		capacity.ReleasePiece{At: at, CID: one.CID},
-	)
-}
-
-func ledgerAlone(t *testing.T, commands ...capacity.Command) []events.Recorded {
-	t.Helper()
-	ledger := capacity.New()
-	var all []said
-	for _, c := range commands {
-		out, err := capacity.Decide(ledger, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range out {
-			ledger = capacity.Evolve(ledger, e)
-			all = append(all, said{stream: events.CapacityStream(events.Address{0x5e}), message: e, cause: "operator"})
-		}
-	}
-	return written(t, all)
 }
 
 // said is an event of a history that is written by hand.

@@ -214,6 +214,7 @@ func TestARecordInOrderIsClean(t *testing.T) {
 		AsOf: report.AsOf, Events: uint64(report.AsOf), Streams: 9, Sales: 3, SalesFinished: 2,
 		Sectors: &SectorTotals{
 			States: map[string]uint64{"Packing": 1, "Removed": 1}, Over: 1, Bytes: 8292, Deposits: "5000",
+			Returned: "4000", Lost: "1000", Withdrawn: "0",
 		},
 		Findings: []Finding{},
 	}

@@ -119,6 +119,9 @@ func (a *auditor) fitsLedger(h *host, p place, e capacity.Event) bool {
 		had := uint64(h.Ledger.state.PieceBytes(e.GetCid()))
 		return a.fits(p, had == e.GetBytes() && had > 0, "%d bytes of piece %s were released, it has %d",
 			e.GetBytes(), e.GetCid(), had)
+	case *messages.SectorFundsWithdrawn:
+		had := h.Ledger.state.Deposits().Withdrawals
+		return a.fits(p, e.GetNumber() == had+1, "withdrawal %d comes after %d", e.GetNumber(), had)
 	}
 	return false
 }

@@ -133,7 +133,7 @@ func causeOfMarket(cause string, m proto.Message) string {
 }
 
 // causesOfLedger are the commands that a ledger knows.
-var causesOfLedger = []string{"operator", "start", "quota", "orphan"}
+var causesOfLedger = []string{"operator", "start", "quota", "orphan", "withdrawn"}
 
 func causeOfLedger(h *host, c events.Cause, m proto.Message, a *auditor) string {
 	switch c.Kind {

@@ -273,11 +273,15 @@ type SectorTotals struct {
 	// that have events that do not fit.
 	Bytes    events.Bytes `json:"bytes"`
 	Deposits string       `json:"deposits"`
+	// Returned and Lost are of all deposits; Withdrawn is what the contracts have paid: returned deposits and rewards.
+	Returned  string `json:"returned"`
+	Lost      string `json:"lost"`
+	Withdrawn string `json:"withdrawn"`
 }
 
 // countSectors adds them up at the end.
 func (a *auditor) countSectors() {
-	all, deposits := SectorTotals{States: map[string]uint64{}}, events.Amount{}
+	all, sum := SectorTotals{States: map[string]uint64{}}, capacity.Deposits{}
 	for _, h := range a.hosts {
 		for _, l := range h.sectors {
 			if all.States[string(l.State)]++; l.State == removed && l.Released && l.Settled {
@@ -286,10 +290,13 @@ func (a *auditor) countSectors() {
 		}
 		if !h.Ledger.Broken {
 			all.Bytes += h.Ledger.state.Book().Sectors
-			deposits = deposits.AddSaturating(h.Ledger.state.Deposits().Held)
+			d := h.Ledger.state.Deposits()
+			sum.Held, sum.Returned = sum.Held.AddSaturating(d.Held), sum.Returned.AddSaturating(d.Returned)
+			sum.Lost, sum.Withdrawn = sum.Lost.AddSaturating(d.Lost), sum.Withdrawn.AddSaturating(d.Withdrawn)
 		}
 	}
-	if all.Deposits = deposits.String(); len(all.States) > 0 {
+	all.Deposits, all.Returned, all.Lost = sum.Held.String(), sum.Returned.String(), sum.Lost.String()
+	if all.Withdrawn = sum.Withdrawn.String(); len(all.States) > 0 {
 		a.report.Sectors = &all
 	}
 }

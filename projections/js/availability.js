@@ -1,4 +1,4 @@
-// hostnode-availability, version 2
+// hostnode-availability, version 3
 //
 // What each host has on offer, and where every byte of its quota is.
 //
@@ -6,7 +6,7 @@
 // Partition  the host's address, such as 0xaabb000000000000000000000000000000000000
 // State      { host,
 //              quota, unallocated, free, reserved, stored, overhead, sectors, pieces,
-//              deposits: { held, returned, lost },
+//              deposits: { held, returned, lost, withdrawn },
 //              availabilities: { <availability id>: {
 //                id, enabled, totalSize, usedSize, freeSize, durationSeconds, minPricePerBytePerSecond,
 //                totalCollateral, committedCollateral, lostCollateral, remainingCollateral,
@@ -15,11 +15,11 @@
 //                availabilityId, bytes, stored, overhead, collateral } },
 //              holders: { <sector number>: { unsealed, sealed, tree, scratch, deposit, lost } },
 //              pieceFiles: { <piece CID>: bytes },
-//              passedOver }
+//              withdrawals, passedOver }
 //
 // The places of the second line always add up to the quota. pieces and pieceFiles are there while a piece
 // is held. holders are the sectors that have bytes
-// or a deposit. reservations are the open ones; what
+// or a deposit; withdrawals are how often their contract has paid. reservations are the open ones; what
 // else there is to say about one is in hostnode-reservation. passedOver counts the events that contradict
 // the ledger or that a newer version of hostnode wrote: they change nothing here.
 //
@@ -92,8 +92,8 @@ fromAll()
             return {
                 host: "",
                 quota: "0", unallocated: "0", free: "0", reserved: "0", stored: "0", overhead: "0",
-                sectors: "0", deposits: { held: "0", returned: "0", lost: "0" },
-                availabilities: {}, reservations: {}, holders: {}, passedOver: 0,
+                sectors: "0", deposits: { held: "0", returned: "0", lost: "0", withdrawn: "0" },
+                availabilities: {}, reservations: {}, holders: {}, withdrawals: "0", passedOver: 0,
             };
         },
 
@@ -234,5 +234,13 @@ fromAll()
                 delete s.pieces;
                 delete s.pieceFiles;
             }
+        }),
+
+        SectorFundsWithdrawn: understood(function (s, said) {
+            if (said.number !== add(s.withdrawals, "1")) {
+                return false;
+            }
+            s.withdrawals = said.number;
+            s.deposits.withdrawn = add(s.deposits.withdrawn, said.amount);
         }),
     });

@@ -43,6 +43,7 @@ func TestHistoriesAreRecorded(t *testing.T) {
 		"sectors":   sectors,
 		"pieces":    pieceFiles,
 		"lives":     keptSectors,
+		"withdrawn": withdrawn,
 		"stuck":     stuck,
 		"complete":  func(t *testing.T) []events.Recorded { return oldHistory(t, "complete") },
 		"forfeited": func(t *testing.T) []events.Recorded { return oldHistory(t, "forfeited") },
@@ -53,6 +54,19 @@ func TestHistoriesAreRecorded(t *testing.T) {
 			writeHistory(t, filepath.Join("testdata", "histories", name+".jsonl"), tell(t))
 		}
 	}
+}
+
+// withdrawn is a ledger with what the contract of sectors has paid.
+func withdrawn(t *testing.T) []events.Recorded {
+	store := storetest.NewMemory()
+	w := history.New(t, store, me)
+	w.MustLedger(capacity.SetQuota{At: w.Now, Bytes: 1 << 20})
+	for n, amount := range []uint64{4200, 17} {
+		w.MustLedger(capacity.Withdraw{
+			At: w.Now, Number: uint64(n) + 1, Amount: events.NewAmount(amount), Message: events.Hash{1, byte(n)},
+		})
+	}
+	return readAll(t, store)
 }
 
 // Scenarios of the simulator that were recorded once, as they were then.

@@ -208,7 +208,7 @@ func (w *twins) shown(name string, state map[string]any) any {
 		w.held(state)
 	}
 	hidden := map[string][]string{
-		"hostnode-availability": {"passedOver", "holders", "pieceFiles"},
+		"hostnode-availability": {"passedOver", "holders", "pieceFiles", "withdrawals"},
 		"hostnode-reservation":  {"passedOver", "open", "createdAt"},
 		"hostnode-sector":       {"passedOver", "inner"},
 		"hostnode-sectors":      {"passedOver", "inner"},

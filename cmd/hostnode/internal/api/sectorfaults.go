@@ -1,12 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"time"
 
-	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -95,8 +95,12 @@ type SectorSummary struct {
 	Parked uint64 `json:"parked"`
 	Paused uint64 `json:"paused"`
 	Faulty uint64 `json:"faulty"`
-	// Deposit is what is at stake in all, in base units.
-	Deposit string `json:"deposit"`
+	// Deposit is what is at stake in all, Returned and Lost are of all deposits, also of sectors that are over;
+	// Withdrawn is what the contract has paid: returned deposits and rewards. All in base units.
+	Deposit   string `json:"deposit"`
+	Returned  string `json:"returned"`
+	Lost      string `json:"lost"`
+	Withdrawn string `json:"withdrawn"`
 	// Owed is what the contract still owes the account, in base units; empty: not
 	// known.
 	Owed string `json:"owed,omitempty"`
@@ -109,14 +113,13 @@ func (r *reader) sectorSummary() *SectorSummary {
 		return nil
 	}
 	sum := &SectorSummary{Counts: p.Counts, Parked: p.Parked, Paused: p.Paused}
-	var deposit events.Amount
 	for _, s := range p.Sectors {
-		// The views have printed these amounts, so they can be parsed.
-		deposit = saturating(deposit, events.Must(events.ParseAmount(s.Deposit)))
 		if faulty(s.State) {
 			sum.Faulty++
 		}
 	}
-	sum.Deposit = deposit.String()
+	d := r.ledger().Deposits // Without a ledger they are empty.
+	sum.Deposit, sum.Returned = cmp.Or(d.Held, "0"), cmp.Or(d.Returned, "0")
+	sum.Lost, sum.Withdrawn = cmp.Or(d.Lost, "0"), cmp.Or(d.Withdrawn, "0")
 	return sum
 }

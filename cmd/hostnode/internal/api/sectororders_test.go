@@ -288,7 +288,7 @@ func TestAFaultSaysSinceWhenAndWhatIsNext(t *testing.T) {
 			!faults[0].Since.Equal(found) || !strings.Contains(faults[0].Reason, "a drill") || faults[0].Next == "" {
 			t.Errorf("%+v", faults)
 		}
-		want := &api.SectorSummary{Faulty: 1, Deposit: "0"}
+		want := &api.SectorSummary{Faulty: 1, Deposit: "0", Returned: "0", Lost: "0", Withdrawn: "0"}
 		status := ask(t, live.Status)
 		if !status.NotProving || !slices.ContainsFunc(status.Readiness, func(o api.Obstacle) bool {
 			return o.Code == "sectors-stuck" && strings.Contains(o.Hint, "sectors status 2")

@@ -221,13 +221,19 @@ func TestASectorIsSealedAndProvenOnTheEmbeddedChain(t *testing.T) {
 			owed, err := p.Provider.Owed(t.Context())
 			return err == nil && owed.IsZero()
 		})
-		mine, err := p.Market.Balance(t.Context())
-		if err != nil || !had.Tokens.Less(mine.Tokens) {
-			t.Errorf("the account has %s tokens, and had %s before the deposit came back: %v", mine.Tokens, had.Tokens, err)
-		}
-		book, err := p.Host.ViewLedger(t.Context())
+		var book capacity.Snapshot
+		until(t, p, "the ledger has what was paid", func([]sectors.Standing) bool {
+			book, err = p.Host.ViewLedger(t.Context())
+			return err != nil || book.Deposits.Withdrawals > 0
+		})
 		if err != nil || book.Book.Sectors != 0 {
 			t.Errorf("sectors hold %d bytes: %v", book.Book.Sectors, err)
+		}
+		mine, err := p.Market.Balance(t.Context())
+		d := book.Deposits
+		if err != nil || mine.Tokens != had.Tokens.Add(d.Withdrawn) || !d.Returned.Less(d.Withdrawn) {
+			t.Errorf("the account has %s tokens, and had %s before the deposit came back; the ledger: %+v; %v",
+				mine.Tokens, had.Tokens, d, err)
 		}
 		var report audit.Report
 		look := FilesOf(config.Config{Sectors: config.Sectors{Sealer: "commd"}}, p.Dir.Layout)
