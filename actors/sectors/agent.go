@@ -32,6 +32,7 @@ type Agent struct {
 	// on, so that one that rests on less is refused. After that, and after a panic, the whole stream is read.
 	handed  *shell.Saved[sector.Info]
 	running *work
+	woken   bool    // the record was read, and what is due is begun
 	held    []order // waiting; see keepsBooks
 	seen    *sighting
 	// from is the block of the newest receipt: older answers of the chain are ignored.
@@ -221,7 +222,11 @@ func (s *Agent) onSeen(a *shell.Turn, m sighting) {
 		return
 	}
 	s.seen = &m
-	s.submit(a, sector.ReportChain{News: s.news(), Facts: m.SectorFacts}, "look", func(err error, _ []sector.Event) {
+	facts := m.SectorFacts
+	if st := s.journal.Durable; st.State == sector.WaitSeed && m.CommR != st.CommR {
+		facts.Seed = events.Hash{} // It is of another seal.
+	}
+	s.submit(a, sector.ReportChain{News: s.news(), Facts: facts}, "look", func(err error, _ []sector.Event) {
 		if err != nil {
 			s.fields().Warnf("what the chain says was not recorded; it is asked again: %v", err)
 		}
@@ -248,6 +253,10 @@ func (s *Agent) act(a *shell.Turn) {
 		s.seen = nil // The sector is not watched now, so this would be outdated later.
 	}
 	e := s.wanted()
+	if !s.woken {
+		s.woken = true
+		s.submit(a, sector.Due{News: s.news()}, "start", func(error, []sector.Event) {})
+	}
 	if w := s.running; w != nil {
 		if w.effect.Key() == e.Key() || w.reporting {
 			return

@@ -205,6 +205,7 @@ func (s *Sectors) boot(a *shell.Turn) {
 			err = s.mounted(m.sectors)
 		}
 		if err == nil {
+			m.next = max(m.next, s.afterFiles(m.sectors))
 			var book capacity.Snapshot // A number that the ledger knows is used, whatever the streams say.
 			book, err = shell.WhenUp(ctx, s.Base, "sectors", func() shell.Question[capacity.Snapshot] {
 				return shell.Ask[capacity.Snapshot](s.Ledger, ledger.Show{})

@@ -38,7 +38,8 @@ type (
 		Key    string
 		Reason string
 	}
-	// Due tells the time to the pause that has this end; zero: to any pause.
+	// Due tells the time to the pause that has this end; zero: to any pause. Where there is none, zero has a step
+	// begun that is due and was not scheduled: the record was cut within a decision.
 	Due struct {
 		News
 		Until time.Time

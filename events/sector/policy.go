@@ -122,7 +122,10 @@ func tellsChain(s Info, c ReportChain) Event {
 	landed := f.Active || f.Terminated
 	switch s.State { //nolint:exhaustive // In the others the chain has no say.
 	case WaitSeed:
-		if !f.PreCommitted && !f.Active {
+		switch {
+		case landed && !f.Seed.Zero(): // By a record that is older than the chain: it goes on from there.
+			return &messages.SectorSeedReady{At: at, Value: f.Seed.String(), Epoch: f.SeedEpoch}
+		case !f.PreCommitted && !f.Active:
 			return &messages.SectorChainPreCommitFailed{At: at, Reason: gone}
 		}
 	case Committing:

@@ -227,6 +227,9 @@ func Decide(s Info, c Command) ([]Event, error) {
 			Until: events.TimeToMessage(c.At.Add(s.policy.Pause(s.Outages+1, c.Chance))),
 		}}, nil
 	case Due:
+		if c.Until.IsZero() && s.Until.IsZero() { // The record may have been cut within a decision.
+			return enter(s, c.News), nil
+		}
 		if other := !c.Until.IsZero() && !c.Until.Equal(s.Until); other || s.Until.IsZero() || s.PauseLeft(c.At) > 0 {
 			return nil, nil
 		}
