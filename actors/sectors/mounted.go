@@ -46,14 +46,15 @@ func (r *room) mounted(all map[uint64]*past) error {
 
 // afterFiles is the first number after those of sectors with files. One of them that is not in the record is named: the
 // record is older than the files, as with a restored backup, and nobody proves it.
-func (r *room) afterFiles(all map[uint64]sector.Info) (next uint64) {
+func (r *room) afterFiles(all map[uint64]*past) (next uint64) {
 	for _, ref := range r.Files.Sectors() {
 		if ref.Provider != r.Me {
 			continue
 		}
-		if next = max(next, ref.Number+1); all[ref.Number].Number == 0 {
-			r.Log.WithField("sector", ref.Number).Error("there are files of the sector, but it is not in the record: if the " +
-				"contract has it, it is not proven, and loses its deposit; restore a newer record, or remove its files")
+		next = max(next, ref.Number+1)
+		if _, known := all[ref.Number]; !known {
+			r.Log.WithField("sector", ref.Number).Error("there are files of the sector, but it is not in " +
+				"the record: if the contract has it, it is not proven, and loses its deposit; restore a newer record, or remove its files")
 		}
 	}
 	return next

@@ -7,13 +7,14 @@ import (
 	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 // cutAt lets the host begin again with the first events of its record, as with a restored backup, while files and chain
 // went on. It returns how the sector stands by that.
 func (h *host) cutAt(position int) (was sector.Info) {
 	h.t.Helper()
-	old := events.NewMemory()
+	old := storetest.NewMemory()
 	copied := 0
 	for r, err := range h.store.ReadAll(context.Background(), 0, 0) {
 		if err != nil {
@@ -62,8 +63,10 @@ func TestASectorGoesOnWithARestoredBackup(t *testing.T) {
 					if head, err := h.store.Head(context.Background()); err == nil {
 						whole = int(head)
 					}
-					h.change = func(d *sectors.Deps) { d.FilesLost = true } // When it is over they are gone, as they should be.
-					if h.cutAt(at).TicketValue.Zero() {                     // What the contract has cannot be made again: it says so, and can be ended.
+					// When it is over they are gone, as they should be.
+					h.change = func(d *sectors.Deps) { d.FilesLost = true }
+					// What the contract has cannot be made again: it says so, and can be ended.
+					if h.cutAt(at).TicketValue.Zero() {
 						h.until("it says so", func() bool { return h.info(1).Parked() })
 						h.do(sectors.Terminate{Number: 1, By: "anna", Reason: "restored"})
 						h.until("it is over", func() bool { return h.info(1).Over() })

@@ -77,8 +77,10 @@ func TestRewardsAreWithdrawnNowAndThen(t *testing.T) {
 }
 
 func TestAWithdrawalIsNotSentTwiceAfterACrash(t *testing.T) {
-	for _, point := range []string{"before Owed", "after Owed", "before Withdraw", "after Withdraw", "before Final", "after Final",
-		"before append to capacity", "after append to capacity"} {
+	for _, point := range []string{
+		"before Owed", "after Owed", "before Withdraw", "after Withdraw", "before Final", "after Final",
+		"before append to capacity", "after append to capacity",
+	} {
 		t.Run(point, func(t *testing.T) {
 			inTime(t, func(h *host) {
 				h.world.owed = events.NewAmount(50)

@@ -248,7 +248,8 @@ func decideWithdraw(s State, c Withdraw) ([]Event, error) {
 	case c.Number > 0 && c.Number <= s.withdrawals:
 		return nil, nil
 	case c.Number != s.withdrawals+1 || c.Amount.IsZero():
-		return nil, fmt.Errorf("record withdrawal %d of %s: %w: there are %d", c.Number, c.Amount, ErrInvalid, s.withdrawals)
+		return nil, fmt.Errorf("record withdrawal %d of %s: %w: there are %d",
+			c.Number, c.Amount, ErrInvalid, s.withdrawals)
 	}
 	return []Event{&messages.SectorFundsWithdrawn{
 		At: events.TimeToMessage(c.At), Number: c.Number, Amount: c.Amount.String(), Message: c.Message.String(),
