@@ -89,7 +89,7 @@ func (s *supervisor) status() Status {
 	if why := s.bootWaits.Load(); why != nil && !s.booted {
 		st.WaitsFor = *why
 	}
-	if p := s.Ports.Sectors; p != nil && p.Files != nil {
+	if p := s.Ports.Sectors; p != nil {
 		st.SectorScrub = p.Files.ScrubProgress()
 	}
 	st.Needs = s.needs()

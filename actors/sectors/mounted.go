@@ -54,7 +54,8 @@ func (r *room) afterFiles(all map[uint64]*past) (next uint64) {
 		next = max(next, ref.Number+1)
 		if _, known := all[ref.Number]; !known {
 			r.Log.WithField("sector", ref.Number).Error("there are files of the sector, but it is not in " +
-				"the record: if the contract has it, it is not proven, and loses its deposit; restore a newer record, or remove its files")
+				"the record: if the contract has it, it is not proven, and loses its deposit; restore " +
+				"a newer record, or remove its files")
 		}
 	}
 	return next

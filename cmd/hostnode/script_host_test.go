@@ -66,8 +66,10 @@ func host(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) > 0 {
 		pieces, err = sectors.OpenPieces(dir.Pieces())
 		ts.Check(err)
+		files, err := sectors.Open(dir.Sectors())
+		ts.Check(err)
 		ports.Sectors = &actors.SectorPorts{
-			Chain: silentProvider{}, Pieces: pieces,
+			Chain: silentProvider{}, Pieces: pieces, Files: files,
 			Space: func(size events.Bytes) capacity.Space { return capacity.Space{Unsealed: size} },
 		}
 	}

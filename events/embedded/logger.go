@@ -39,7 +39,7 @@ func (l *logger) Fatalf(format string, args ...any) {
 
 // corruption is called for each read of damaged bytes.
 func (l *logger) corruption(i pebble.DataCorruptionInfo) {
-	l.once(fmt.Sprintf("damaged: %s: %s", i.Path, firstLine(i.Details.Error())))
+	l.once(fmt.Sprintf("damaged: %s: %s; %s", i.Path, firstLine(i.Details.Error()), cure))
 	if l.guard.stopped() {
 		l.guard.wait(corruptionPause)
 	}

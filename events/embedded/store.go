@@ -334,10 +334,13 @@ func (s *Store) options(cfg Config) *pebble.Options {
 	return o
 }
 
+// cure is what to do about damage.
+const cure = "what is elsewhere can still be read; stop the host, then restore a backup or run hostnode repair"
+
 func (s *Store) setFailure(err error) {
 	todo := "check the disk (full? failing?), then start again"
 	if errors.Is(err, events.ErrDamaged) {
-		todo = "what is elsewhere can still be read; stop the host, then restore a backup or run hostnode repair"
+		todo = cure
 	}
 	err = fmt.Errorf("%w: %s: %w; %s", events.ErrStoreFailed, s.dir, err, todo)
 	s.failure.Store(&err)

@@ -56,8 +56,12 @@ func sealing(t *testing.T) (live *api.Live, dir string) {
 
 func sealingWith(t *testing.T, chain port.ProviderChain, sealer port.Sealer, pieces *files.Pieces) *api.Live {
 	t.Helper()
+	stored, err := files.Open(filepath.Join(t.TempDir(), "sectors"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	live, _, _ := runningSectors(t, storetest.NewMemory(), 10<<20, &actors.SectorPorts{
-		Chain: chain, Sealer: sealer, Pieces: pieces,
+		Chain: chain, Sealer: sealer, Pieces: pieces, Files: stored,
 		Space: func(size events.Bytes) capacity.Space { return capacity.Space{Unsealed: size, Tree: size} },
 	}, func(cfg *api.LiveConfig) { cfg.Pieces, cfg.SectorSize, cfg.Proves = pieces, 2048, "possession" })
 	return live
