@@ -9,6 +9,7 @@ import (
 
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/commd"
 )
@@ -18,7 +19,8 @@ func TestASectorThatCannotBeIsNotBelieved(t *testing.T) {
 	c := &Chain{account: common.Address{1, 2, 3}, config: events.SectorConfig{
 		ChallengeDelay: 4, Deadlines: 3, PartitionSize: 5, PeriodBlocks: 30, DepositPerByte: events.NewAmount(10),
 	}}
-	const number, block = 47, 1000
+	const number = 47
+	head := &rpc.Header{Number: 1000}
 	good := func() bindings.SectorInfo {
 		return bindings.SectorInfo{
 			Status: uint8(contracts.SectorActive), Size: 2048, Deadline: 2, Partition: 3, TicketEpoch: 90, PreCommitEpoch: 100,
@@ -26,10 +28,10 @@ func TestASectorThatCannotBeIsNotBelieved(t *testing.T) {
 			Ticket: [32]byte{8}, CommR: commd.CommR(c.account, number, [32]byte{8}, commd.Node{7}),
 		}
 	}
-	if err := c.impossible(number, good(), block); err != nil {
+	if err := c.impossible(number, good(), head); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.impossible(number, bindings.SectorInfo{Deposit: new(big.Int)}, block); err != nil {
+	if err := c.impossible(number, bindings.SectorInfo{Deposit: new(big.Int)}, head); err != nil {
 		t.Fatalf("none: %v", err)
 	}
 	for name, change := range map[string]func(*bindings.SectorInfo){
@@ -50,7 +52,7 @@ func TestASectorThatCannotBeIsNotBelieved(t *testing.T) {
 	} {
 		s := good()
 		change(&s)
-		if c.impossible(number, s, block) == nil {
+		if c.impossible(number, s, head) == nil {
 			t.Errorf("%s is believed", name)
 		}
 	}

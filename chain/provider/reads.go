@@ -74,7 +74,7 @@ func (c *Chain) sectorsAt(ctx context.Context, head *rpc.Header, numbers []uint6
 	views := make([]*rpc.View, len(numbers))
 	for i, n := range numbers {
 		views[i] = viewOf(c.contract, c.abi.PackSector(c.account, n), c.abi.UnpackSector, &raw[i]).
-			Must(func() error { return c.impossible(n, raw[i], uint64(head.Number)) })
+			Must(func() error { return c.impossible(n, raw[i], head) })
 	}
 	if err := c.read(ctx, head.Hash, views...); err != nil {
 		return nil, fmt.Errorf("read %d sectors: %w", len(numbers), err)
@@ -129,7 +129,7 @@ func onChain(r bindings.SectorInfo, head *rpc.Header) events.SectorOnChain {
 }
 
 // impossible is why what is said of a sector cannot be so in a block.
-func (c *Chain) impossible(number uint64, r bindings.SectorInfo, block uint64) error {
+func (c *Chain) impossible(number uint64, r bindings.SectorInfo, head *rpc.Header) error {
 	status := contracts.SectorStatus(r.Status)
 	if status == contracts.SectorNone {
 		if r.Size != 0 || r.PreCommitEpoch != 0 || r.CommD != [32]byte{} || r.Deposit.Sign() != 0 {
@@ -137,29 +137,20 @@ func (c *Chain) impossible(number uint64, r bindings.SectorInfo, block uint64) e
 		}
 		return nil
 	}
-	place, partition := number%c.config.Deadlines, number/c.config.Deadlines/c.config.PartitionSize
 	commR := events.Hash(commd.CommR(c.account, number, r.Ticket, commd.Node(r.CommD)))
-	deposit, err := events.AmountFromBig(r.Deposit)
+	_, err := events.AmountFromBig(r.Deposit)
 	switch {
 	case status > contracts.SectorExpired:
 		return fmt.Errorf("it says of sector %d that it is in %s", number, status)
 	case commd.CheckSectorSize(r.Size) != nil:
 		return fmt.Errorf("it says of sector %d that it has %d bytes", number, r.Size)
-	case err != nil || c.config.Deposit(events.Bytes(r.Size)).Less(deposit):
+	case err != nil:
 		return fmt.Errorf("it says that a sector of %d bytes has a deposit of %s", r.Size, r.Deposit)
-	case r.PreCommitEpoch > block || r.Activation > block || r.TicketEpoch >= r.PreCommitEpoch:
-		return fmt.Errorf("it says in block %d of sector %d that it has a ticket of %d, was precommitted in %d and "+
-			"committed in %d", block, number, r.TicketEpoch, r.PreCommitEpoch, r.Activation)
-	case r.SeedEpoch != r.PreCommitEpoch+c.config.ChallengeDelay:
-		return fmt.Errorf("it says that a sector precommitted in %d has a seed of %d", r.PreCommitEpoch, r.SeedEpoch)
-	case r.Deadline != place || r.Partition != partition:
-		return fmt.Errorf("it says that sector %d stands in partition %d of deadline %d",
-			number, r.Partition, r.Deadline)
 	case commR != r.CommR:
 		return fmt.Errorf("it says that CommR of sector %d is %x, by its ticket and CommD it is %s",
 			number, r.CommR, commR)
 	}
-	return nil
+	return events.CheckSector(c.config, number, onChain(r, head))
 }
 
 // hashesAt are the hashes of blocks on the branch of a head.
