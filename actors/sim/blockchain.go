@@ -50,6 +50,8 @@ type transaction struct {
 	// mined is called for each block that includes it; may be nil.
 	mined func(events.Head, *contract)
 	err   error // from the last block that included it
+	// ofSectors: it is for the contract of sectors.
+	ofSectors bool
 }
 
 func newBlockchain(cfg events.MarketConfig, every time.Duration) *blockchain {

@@ -35,6 +35,9 @@ func sectorPlants() map[string]planted {
 		"a deposit is not settled": {
 			breaks: DepositsAccounted, sc: Scenario{Sectors: few}, cores: actors.Cores{DecideCapacity: keepsDeposits},
 		},
+		"what the deposit of a precommit lost is not told": {
+			breaks: DepositsAccounted, sc: Scenario{Sectors: Sectors{Begin: 3, Early: 60}, Plant: Plant{Lenient: true}},
+		},
 		"scratch space is not given back": {
 			breaks: SectorSpaceIsUsed, sc: Scenario{Sectors: few}, cores: actors.Cores{DecideCapacity: keepsScratch},
 		},

@@ -124,9 +124,9 @@ type Plant struct {
 	// success; Growing, one that repeats an append with more events in it; Follower, one that
 	// reads from any node.
 	Credulous, Growing, Follower bool
-	// Unasking is an adapter of the contract of sectors that sends without asking first; Hasty, a
-	// sealer that does the next step, too.
-	Unasking, Hasty bool
+	// Unasking is an adapter of the contract of sectors that sends without asking first; Lenient, one
+	// that does not tell what a deposit lost; Hasty, a sealer that does the next step, too.
+	Unasking, Lenient, Hasty bool
 	// Dropping is a store that keeps all but the last event of a batch of a sector; Late, a host that
 	// finds every window too short for a proof.
 	Dropping, Late bool

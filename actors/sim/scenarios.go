@@ -99,7 +99,10 @@ func Scenarios() map[string]Scenario {
 				Begin: 5, SealerAway: 1, SealerHangs: 1, SealerLies: 1, ProviderDown: 1, Damage: 1, Orders: 30, BadPieces: true,
 			},
 		},
-		"validator": {Validator: true, Rival: 8, Requests: 4, Slots: 3, Fail: 20, Lose: 20, Crash: 2, Stop: 1},
+		"sectorsEndedEarly":  {Fail: 10, Lose: 10, Crash: 1, Reorganize: 1, Sectors: Sectors{Begin: 5, Early: 30, Damage: 1}},
+		"sectorsAndLies":     {Fail: 10, Lose: 10, Crash: 1, Reorganize: 1, Sectors: Sectors{Begin: 5, ProviderLies: 6, Damage: 1}},
+		"sectorsBeyondFinal": {Fail: 10, Lose: 10, Crash: 1, Requests: 1, Sectors: Sectors{Begin: 6, BeyondFinal: 6, Damage: 1, Orders: 20}},
+		"validator":          {Validator: true, Rival: 8, Requests: 4, Slots: 3, Fail: 20, Lose: 20, Crash: 2, Stop: 1},
 		"all": {
 			Fail: 30, Lose: 30, Crash: 4, Stop: 1, Reorganize: 2, Repeat: 10, StoreDown: 1, StoreAway: 1, Pause: 2,
 			Rival: 2, Requests: 4, Slots: 3, BadContent: true,

@@ -181,13 +181,17 @@ func (s *simulator) sectorsAtTheEnd(tip block) (errs []error) {
 		return nil
 	}
 	complain := func(format string, args ...any) { errs = append(errs, broken(DepositsAccounted, format, args...)) }
-	var held, lost, returned events.Amount
+	var held, undone, lost, returned events.Amount
 	c := tip.state.provider
 	for n, st := range s.audit.sectors {
 		lost, returned = lost.Add(st.Lost), returned.Add(st.Returned)
-		if !st.Over() {
+		if there := c.sectors[n]; there != nil && s.undone[n] {
+			undone = undone.Add(there.Deposit)
+		}
+		switch {
+		case !st.Over():
 			held = held.Add(st.Deposit)
-		} else if st.Lost != c.lost[n] {
+		case st.Lost != c.lost[n] && !s.undone[n]:
 			complain("sector %d got back %s and lost %s of %s; the contract returned %s and kept %s",
 				n, st.Returned, st.Lost, st.Deposit, c.settled[n].Returned, c.lost[n])
 		}
@@ -196,7 +200,7 @@ func (s *simulator) sectorsAtTheEnd(tip block) (errs []error) {
 		complain("the ledger has deposits of %s, %s returned and %s lost; sectors have %s, %s and %s",
 			d.Held, d.Returned, d.Lost, held, returned, lost)
 	}
-	if there := c.deposits(); held.Less(there) {
+	if there := c.deposits(); held.Add(undone).Less(there) {
 		complain("the contract holds %s, the ledger %s", there, held)
 	}
 	if left := len(s.world.seals.files.Sectors()); left > len(s.audit.sectors) {

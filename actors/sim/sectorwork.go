@@ -28,6 +28,10 @@ type Sectors struct {
 	ProviderDown int // the contract of sectors does not answer for a while
 	Damage       int // stored data of a sector changes
 	Orders       int // the operator terminates, removes or forces a sector, or ends a pause
+	// Each of the following has random numbers of its own.
+	Early        int // the operator terminates a sector of which the contract has only the precommit
+	ProviderLies int // for a while a third of the answers of the contract of sectors are impossible
+	BeyondFinal  int // the chain drops more blocks than the host takes back
 	BadPieces    bool
 	// Chance: a running host that can prove a sector for more than so many blocks of a window in a
 	// row must not miss the window. 0: not checked.
@@ -72,6 +76,10 @@ func (s *simulator) sectorTrouble(c *call) (v verdict, parked bool) {
 	switch {
 	case isProvider(port) && (s.in(chainDown) || s.in(providerDown)):
 		return fail, false
+	case isProvider(port) && s.in(providerLies) && s.forger.IntN(3) == 0:
+		c.lie = s.forger.Uint64()
+		s.faults[Fault{faultLie, port}]++
+		return lied, false
 	case !isSealer(port) || s.calm():
 	case s.in(sealerAway):
 		return gone, false
@@ -114,6 +122,8 @@ func (s *simulator) workSectors(ctx context.Context) {
 	if s.sealers.IntN(1000) < s.Sectors.Damage {
 		s.damageSome()
 	}
+	s.lieOfSectors()
+	s.dropFinalBlocks()
 }
 
 // damageSome changes stored data of a sector that is active on chain.
@@ -137,7 +147,7 @@ func (s *simulator) operateSectors(ctx context.Context, h *actors.Host) {
 	s.world.mu.Lock()
 	busy := s.ordering
 	s.world.mu.Unlock()
-	if busy {
+	if busy || s.terminateEarly(ctx, h) {
 		return
 	}
 	numbers := slices.Sorted(maps.Keys(s.audit.sectors))

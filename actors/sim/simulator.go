@@ -30,12 +30,13 @@ type simulator struct {
 	decay *rand.Rand // for rotting data, so that other draws stay the same
 	liar  *rand.Rand // for lies, likewise
 	nodes *rand.Rand // for the nodes of the event store, likewise
-	// sealers are for sectors, likewise.
-	sealers *rand.Rand
-	panics  *panics
-	bus     *bus
-	world   *world
-	store   *storetest.Memory
+	// sealers are for sectors, likewise. Of their faults, early terminations, forged answers of the
+	// contract, and reorganisations beyond what is final have theirs.
+	sealers, early, forger, depths *rand.Rand
+	panics                         *panics
+	bus                            *bus
+	world                          *world
+	store                          *storetest.Memory
 	// cluster is the store as the host reaches it.
 	cluster *cluster
 	audit   *audit
@@ -84,6 +85,8 @@ type simulator struct {
 	ordering bool
 	bad      map[string]bool
 	harmed   map[uint64]bool
+	// undone are the sectors of which a reorganisation took back what was final.
+	undone map[uint64]bool
 	// answered is the step of each sector whose result this process was told; told: the newest call
 	// was answered.
 	answered map[uint64]string
@@ -122,16 +125,17 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		b := &bus{}
 		s := &simulator{
 			Scenario: sc, rng: rand.New(rand.NewPCG(seed, 1)), decay: rand.New(rand.NewPCG(seed, 2)), liar: rand.New(rand.NewPCG(seed, 4)),
-			nodes: rand.New(rand.NewPCG(seed, 5)), sealers: rand.New(rand.NewPCG(seed, 6)), bus: b, rules: newRules(sc.Cores, sc.MaxQueued),
+			nodes: rand.New(rand.NewPCG(seed, 5)), sealers: rand.New(rand.NewPCG(seed, 6)), early: rand.New(rand.NewPCG(seed, 8)),
+			forger: rand.New(rand.NewPCG(seed, 9)), depths: rand.New(rand.NewPCG(seed, 10)), bus: b, rules: newRules(sc.Cores, sc.MaxQueued),
 			world: newWorld(b, me, sc.market(), events.NewAmount(sc.Tokens)), trace: sum,
 			faults: map[Fault]int{}, until: map[string]int{}, panics: newPanics(seed, sc.Plant.Brittle),
-			bad: map[string]bool{}, harmed: map[uint64]bool{}, answered: map[uint64]string{},
+			bad: map[string]bool{}, harmed: map[uint64]bool{}, undone: map[uint64]bool{}, answered: map[uint64]string{},
 			windows: map[sectorPeriod]*sectorWindow{},
 		}
 		if sc.Sectors.Begin > 0 {
 			s.world.tip().state.provider = newSectorContract(sectorRules, me)
 			s.world.seals = newSeals()
-			s.world.seals.hasty, s.world.unasking = sc.Plant.Hasty, sc.Plant.Unasking
+			s.world.seals.hasty, s.world.unasking, s.world.lenient = sc.Plant.Hasty, sc.Plant.Unasking, sc.Plant.Lenient
 		}
 		if sc.Older > 0 {
 			s.dir = t.TempDir()

@@ -28,9 +28,10 @@ type world struct {
 	intended []events.MissingProof
 	marked   map[events.MissingProof]events.Marking
 	// messages are our mined ones to the contract of sectors, by what they were for, likewise;
-	// unasking is an error planted in its adapter: it sends without looking.
-	messages map[string]events.Receipt
-	unasking bool
+	// unasking and lenient are errors planted in its adapter: it sends without looking, and does not tell what
+	// a deposit lost.
+	messages          map[string]events.Receipt
+	unasking, lenient bool
 	// seals is what sectors are made with and of.
 	seals seals
 	// confirmations is how deep a payout must be before FreeSlot reports it.
