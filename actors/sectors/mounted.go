@@ -29,7 +29,7 @@ func haveFiles(all map[uint64]*past) (numbers []uint64) {
 // faulty, and their pieces written to the wrong disk.
 func (r *room) mounted(all map[uint64]*past) error {
 	numbers := haveFiles(all)
-	if len(numbers) == 0 || r.FilesLost {
+	if len(numbers) == 0 || r.FilesLost || r.FilesElsewhere {
 		return nil
 	}
 	for _, ref := range r.Files.Sectors() {

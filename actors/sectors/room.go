@@ -85,6 +85,8 @@ type Settings struct {
 	// bounds its pace, default 1 MiB.
 	ScrubEvery          time.Duration
 	ScrubBytesPerSecond events.Bytes
+	// FilesElsewhere: the sealer keeps the files of sectors, and none are expected here.
+	FilesElsewhere bool
 	// FilesLost: the operator knows that the files of all sectors are gone. Without it nothing is done then.
 	FilesLost bool
 	// Quota is what the host may use in all, and MaxDeposits bounds all deposits together;
