@@ -30,12 +30,17 @@ func TestWithoutAnyFileOfASectorNothingIsDone(t *testing.T) {
 		if all, err := ask[[]sectors.Standing](h, sectors.List{}); err != nil || len(all) != 1 {
 			t.Errorf("with its files: %+v, %v", all, err)
 		}
-		h.kill()
-		h.world.files = map[uint64]map[string][]byte{}
-		h.change = func(d *sectors.Deps) { d.FilesLost = true }
-		h.start()
-		if all, err := ask[[]sectors.Standing](h, sectors.List{}); err != nil || len(all) != 1 {
-			t.Errorf("when it is known that they are lost: %+v, %v", all, err)
+		for name, change := range map[string]func(*sectors.Deps){
+			"they are known to be lost":  func(d *sectors.Deps) { d.FilesLost = true },
+			"the sealer has them itself": func(d *sectors.Deps) { d.FilesElsewhere = true },
+		} {
+			h.kill()
+			h.world.files = map[uint64]map[string][]byte{}
+			h.change = change
+			h.start()
+			if all, err := ask[[]sectors.Standing](h, sectors.List{}); err != nil || len(all) != 1 {
+				t.Errorf("when %s: %+v, %v", name, all, err)
+			}
 		}
 	})
 }
