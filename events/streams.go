@@ -56,6 +56,28 @@ func MarketStream(chainID uint64, contract Address) string {
 // CapacityStream is the stream of a host's ledger.
 func CapacityStream(host Address) string { return CategoryCapacity + "-" + host.String() }
 
+// LedgerStream is the stream of a member's ledger. Without a member it is CapacityStream.
+func LedgerStream(host Address, member Member) string {
+	if member == "" {
+		return CapacityStream(host)
+	}
+	return CapacityStream(host) + "-" + string(member)
+}
+
+// ParseLedgerStream takes the name of a ledger's stream apart.
+func ParseLedgerStream(stream string) (Address, Member, error) {
+	parts := strings.SplitN(stream, "-", 3)
+	if len(parts) < 2 || parts[0] != CategoryCapacity {
+		return Address{}, "", fmt.Errorf("%w: %q is no ledger's stream", ErrMalformed, clip(stream))
+	}
+	host, err := ParseAddress(parts[1])
+	if err != nil || len(parts) == 2 {
+		return host, "", err
+	}
+	member, err := ParseMember(parts[2])
+	return host, member, err
+}
+
 // SlotQueueStream is the stream of a host's slot queue.
 func SlotQueueStream(host Address) string { return CategorySlotQueue + "-" + host.String() }
 

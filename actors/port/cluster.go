@@ -1,0 +1,30 @@
+package port
+
+import (
+	"context"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Cluster joins the members of one host. A host of one process has none.
+//
+// It only says who seems to be alive, and carries questions. Who may do what is in the record.
+type Cluster interface {
+	// Member is the name of this member.
+	Member() events.Member
+	// Campaign waits until this member holds the lease, which says that nobody else seems to run
+	// what runs once per host. The context that it returns ends when the lease is lost or given
+	// back; Campaign may be called again then. It fails only when ctx ends.
+	Campaign(ctx context.Context) (held context.Context, err error)
+	// Resign gives the lease back, so that another member need not wait until it expires.
+	Resign(ctx context.Context) error
+	// Seen are the members that seem to be alive, this one included, in the order of their names.
+	Seen() []events.Member
+	// Call asks a member and waits for the answer. A question may arrive twice, and after the
+	// caller has given up. ErrMemberAway: there was no answer, and it is not known whether the
+	// question was heard. *events.MemberError: the member answered with an error.
+	Call(ctx context.Context, to events.Member, question []byte) (answer []byte, err error)
+	// Serve sets who answers the questions of other members. Until then they get ErrMemberAway.
+	// It is called once.
+	Serve(answer func(ctx context.Context, from events.Member, question []byte) ([]byte, error))
+}

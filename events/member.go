@@ -1,0 +1,34 @@
+package events
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+)
+
+// ErrMemberAway: a member of the host does not answer. What it was asked may have been heard.
+var ErrMemberAway = errors.New("member does not answer")
+
+// Member is the name of one of the processes that together are a host; empty: the host is one
+// process. A name stays, whichever process has it.
+type Member string
+
+var memberName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+
+// ParseMember checks the name of a member: up to 40 lower-case letters, digits and dashes, and no
+// dash at the beginning. ErrMalformed.
+func ParseMember(s string) (Member, error) {
+	if !memberName.MatchString(s) {
+		return "", fmt.Errorf("%w: %q is no name of a member: up to 40 lower-case letters, digits and dashes, "+
+			"beginning with a letter or a digit", ErrMalformed, clip(s))
+	}
+	return Member(s), nil
+}
+
+// MemberError is the error with which a member answered another one.
+type MemberError struct {
+	Member Member
+	Text   string
+}
+
+func (e *MemberError) Error() string { return fmt.Sprintf("member %s: %s", e.Member, e.Text) }
