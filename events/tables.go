@@ -55,6 +55,8 @@ func HostTable() []Entry {
 		}),
 		entryOf("HostStopped", &messages.HostStopped{At: at, Epoch: 1}),
 		entryOf("HostHeartbeat", &messages.HostHeartbeat{At: at, Epoch: 1}),
+		entryOf("TermTaken", &messages.TermTaken{At: at, Epoch: 1, Term: 1, Member: "north"}),
+		entryOf("TermEnded", &messages.TermEnded{At: at, Epoch: 1, Term: 1}),
 		entryOf("WorkQuarantined", &messages.WorkQuarantined{
 			At: at, Epoch: 1, Kind: "market", Key: "17", Reason: "panic: index out of range",
 		}),

@@ -337,6 +337,7 @@ type SaleStarted struct {
 	ExpiresAt        *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	EndsAt           *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
 	FailEveryNProofs uint32                 `protobuf:"varint,10,opt,name=fail_every_n_proofs,json=failEveryNProofs,proto3" json:"fail_every_n_proofs,omitempty"` // 0: never; development chains only
+	Member           string                 `protobuf:"bytes,11,opt,name=member,proto3" json:"member,omitempty"`                                                  // whose disk has the data; empty: the host is one process
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -439,6 +440,13 @@ func (x *SaleStarted) GetFailEveryNProofs() uint32 {
 		return x.FailEveryNProofs
 	}
 	return 0
+}
+
+func (x *SaleStarted) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
 }
 
 // CapacityReserved: the ledger holds space and collateral. State: SlotReserving.
@@ -6525,6 +6533,83 @@ func (x *SlotTaken) GetSlotIndex() uint64 {
 	return 0
 }
 
+// SlotHandedOut: a member of the host sells the taken slot. The collateral is promised to it.
+type SlotHandedOut struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	RequestId     string                 `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	SlotIndex     uint64                 `protobuf:"varint,3,opt,name=slot_index,json=slotIndex,proto3" json:"slot_index,omitempty"`
+	Member        string                 `protobuf:"bytes,4,opt,name=member,proto3" json:"member,omitempty"`
+	Collateral    string                 `protobuf:"bytes,5,opt,name=collateral,proto3" json:"collateral,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SlotHandedOut) Reset() {
+	*x = SlotHandedOut{}
+	mi := &file_hostnode_messages_proto_msgTypes[103]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SlotHandedOut) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SlotHandedOut) ProtoMessage() {}
+
+func (x *SlotHandedOut) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[103]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SlotHandedOut.ProtoReflect.Descriptor instead.
+func (*SlotHandedOut) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{103}
+}
+
+func (x *SlotHandedOut) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SlotHandedOut) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *SlotHandedOut) GetSlotIndex() uint64 {
+	if x != nil {
+		return x.SlotIndex
+	}
+	return 0
+}
+
+func (x *SlotHandedOut) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
+}
+
+func (x *SlotHandedOut) GetCollateral() string {
+	if x != nil {
+		return x.Collateral
+	}
+	return ""
+}
+
 // SlotReleased: the worker is free again.
 type SlotReleased struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -6541,7 +6626,7 @@ type SlotReleased struct {
 
 func (x *SlotReleased) Reset() {
 	*x = SlotReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[103]
+	mi := &file_hostnode_messages_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6553,7 +6638,7 @@ func (x *SlotReleased) String() string {
 func (*SlotReleased) ProtoMessage() {}
 
 func (x *SlotReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[103]
+	mi := &file_hostnode_messages_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6566,7 +6651,7 @@ func (x *SlotReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotReleased.ProtoReflect.Descriptor instead.
 func (*SlotReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{103}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *SlotReleased) GetAt() *timestamppb.Timestamp {
@@ -6633,7 +6718,7 @@ type SlotRemoved struct {
 
 func (x *SlotRemoved) Reset() {
 	*x = SlotRemoved{}
-	mi := &file_hostnode_messages_proto_msgTypes[104]
+	mi := &file_hostnode_messages_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6645,7 +6730,7 @@ func (x *SlotRemoved) String() string {
 func (*SlotRemoved) ProtoMessage() {}
 
 func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[104]
+	mi := &file_hostnode_messages_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6658,7 +6743,7 @@ func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotRemoved.ProtoReflect.Descriptor instead.
 func (*SlotRemoved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{104}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *SlotRemoved) GetAt() *timestamppb.Timestamp {
@@ -6718,7 +6803,7 @@ type SlotsRefused struct {
 
 func (x *SlotsRefused) Reset() {
 	*x = SlotsRefused{}
-	mi := &file_hostnode_messages_proto_msgTypes[105]
+	mi := &file_hostnode_messages_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6730,7 +6815,7 @@ func (x *SlotsRefused) String() string {
 func (*SlotsRefused) ProtoMessage() {}
 
 func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[105]
+	mi := &file_hostnode_messages_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6743,7 +6828,7 @@ func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsRefused.ProtoReflect.Descriptor instead.
 func (*SlotsRefused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{105}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *SlotsRefused) GetAt() *timestamppb.Timestamp {
@@ -6802,7 +6887,7 @@ type ClientAvoided struct {
 
 func (x *ClientAvoided) Reset() {
 	*x = ClientAvoided{}
-	mi := &file_hostnode_messages_proto_msgTypes[106]
+	mi := &file_hostnode_messages_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6814,7 +6899,7 @@ func (x *ClientAvoided) String() string {
 func (*ClientAvoided) ProtoMessage() {}
 
 func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[106]
+	mi := &file_hostnode_messages_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6827,7 +6912,7 @@ func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientAvoided.ProtoReflect.Descriptor instead.
 func (*ClientAvoided) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{106}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ClientAvoided) GetAt() *timestamppb.Timestamp {
@@ -6870,7 +6955,7 @@ type QueuePaused struct {
 
 func (x *QueuePaused) Reset() {
 	*x = QueuePaused{}
-	mi := &file_hostnode_messages_proto_msgTypes[107]
+	mi := &file_hostnode_messages_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6882,7 +6967,7 @@ func (x *QueuePaused) String() string {
 func (*QueuePaused) ProtoMessage() {}
 
 func (x *QueuePaused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[107]
+	mi := &file_hostnode_messages_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6895,7 +6980,7 @@ func (x *QueuePaused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuePaused.ProtoReflect.Descriptor instead.
 func (*QueuePaused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{107}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *QueuePaused) GetAt() *timestamppb.Timestamp {
@@ -6933,7 +7018,7 @@ type QueueResumed struct {
 
 func (x *QueueResumed) Reset() {
 	*x = QueueResumed{}
-	mi := &file_hostnode_messages_proto_msgTypes[108]
+	mi := &file_hostnode_messages_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6945,7 +7030,7 @@ func (x *QueueResumed) String() string {
 func (*QueueResumed) ProtoMessage() {}
 
 func (x *QueueResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[108]
+	mi := &file_hostnode_messages_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6958,7 +7043,7 @@ func (x *QueueResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueResumed.ProtoReflect.Descriptor instead.
 func (*QueueResumed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{108}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *QueueResumed) GetAt() *timestamppb.Timestamp {
@@ -7003,7 +7088,7 @@ type ChainStorageRequested struct {
 
 func (x *ChainStorageRequested) Reset() {
 	*x = ChainStorageRequested{}
-	mi := &file_hostnode_messages_proto_msgTypes[109]
+	mi := &file_hostnode_messages_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7015,7 +7100,7 @@ func (x *ChainStorageRequested) String() string {
 func (*ChainStorageRequested) ProtoMessage() {}
 
 func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[109]
+	mi := &file_hostnode_messages_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7028,7 +7113,7 @@ func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainStorageRequested.ProtoReflect.Descriptor instead.
 func (*ChainStorageRequested) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{109}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *ChainStorageRequested) GetRequestId() string {
@@ -7073,7 +7158,7 @@ type ChainLog struct {
 
 func (x *ChainLog) Reset() {
 	*x = ChainLog{}
-	mi := &file_hostnode_messages_proto_msgTypes[110]
+	mi := &file_hostnode_messages_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7085,7 +7170,7 @@ func (x *ChainLog) String() string {
 func (*ChainLog) ProtoMessage() {}
 
 func (x *ChainLog) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[110]
+	mi := &file_hostnode_messages_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7098,7 +7183,7 @@ func (x *ChainLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainLog.ProtoReflect.Descriptor instead.
 func (*ChainLog) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{110}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ChainLog) GetBlock() uint64 {
@@ -7147,7 +7232,7 @@ type ChainRequestFulfilled struct {
 
 func (x *ChainRequestFulfilled) Reset() {
 	*x = ChainRequestFulfilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[111]
+	mi := &file_hostnode_messages_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7159,7 +7244,7 @@ func (x *ChainRequestFulfilled) String() string {
 func (*ChainRequestFulfilled) ProtoMessage() {}
 
 func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[111]
+	mi := &file_hostnode_messages_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7172,7 +7257,7 @@ func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFulfilled.ProtoReflect.Descriptor instead.
 func (*ChainRequestFulfilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{111}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *ChainRequestFulfilled) GetRequestId() string {
@@ -7200,7 +7285,7 @@ type ChainRequestFailed struct {
 
 func (x *ChainRequestFailed) Reset() {
 	*x = ChainRequestFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[112]
+	mi := &file_hostnode_messages_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7212,7 +7297,7 @@ func (x *ChainRequestFailed) String() string {
 func (*ChainRequestFailed) ProtoMessage() {}
 
 func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[112]
+	mi := &file_hostnode_messages_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7225,7 +7310,7 @@ func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFailed.ProtoReflect.Descriptor instead.
 func (*ChainRequestFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{112}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ChainRequestFailed) GetRequestId() string {
@@ -7253,7 +7338,7 @@ type ChainRequestCancelled struct {
 
 func (x *ChainRequestCancelled) Reset() {
 	*x = ChainRequestCancelled{}
-	mi := &file_hostnode_messages_proto_msgTypes[113]
+	mi := &file_hostnode_messages_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7265,7 +7350,7 @@ func (x *ChainRequestCancelled) String() string {
 func (*ChainRequestCancelled) ProtoMessage() {}
 
 func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[113]
+	mi := &file_hostnode_messages_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7278,7 +7363,7 @@ func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestCancelled.ProtoReflect.Descriptor instead.
 func (*ChainRequestCancelled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{113}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ChainRequestCancelled) GetRequestId() string {
@@ -7307,7 +7392,7 @@ type ChainSlotFilled struct {
 
 func (x *ChainSlotFilled) Reset() {
 	*x = ChainSlotFilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[114]
+	mi := &file_hostnode_messages_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7319,7 +7404,7 @@ func (x *ChainSlotFilled) String() string {
 func (*ChainSlotFilled) ProtoMessage() {}
 
 func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[114]
+	mi := &file_hostnode_messages_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7332,7 +7417,7 @@ func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFilled.ProtoReflect.Descriptor instead.
 func (*ChainSlotFilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{114}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *ChainSlotFilled) GetRequestId() string {
@@ -7368,7 +7453,7 @@ type ChainSlotFreed struct {
 
 func (x *ChainSlotFreed) Reset() {
 	*x = ChainSlotFreed{}
-	mi := &file_hostnode_messages_proto_msgTypes[115]
+	mi := &file_hostnode_messages_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7380,7 +7465,7 @@ func (x *ChainSlotFreed) String() string {
 func (*ChainSlotFreed) ProtoMessage() {}
 
 func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[115]
+	mi := &file_hostnode_messages_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7393,7 +7478,7 @@ func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFreed.ProtoReflect.Descriptor instead.
 func (*ChainSlotFreed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{115}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ChainSlotFreed) GetRequestId() string {
@@ -7429,7 +7514,7 @@ type ChainSlotReservationsFull struct {
 
 func (x *ChainSlotReservationsFull) Reset() {
 	*x = ChainSlotReservationsFull{}
-	mi := &file_hostnode_messages_proto_msgTypes[116]
+	mi := &file_hostnode_messages_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7441,7 +7526,7 @@ func (x *ChainSlotReservationsFull) String() string {
 func (*ChainSlotReservationsFull) ProtoMessage() {}
 
 func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[116]
+	mi := &file_hostnode_messages_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7454,7 +7539,7 @@ func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotReservationsFull.ProtoReflect.Descriptor instead.
 func (*ChainSlotReservationsFull) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{116}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *ChainSlotReservationsFull) GetRequestId() string {
@@ -7490,7 +7575,7 @@ type ChainProofSubmitted struct {
 
 func (x *ChainProofSubmitted) Reset() {
 	*x = ChainProofSubmitted{}
-	mi := &file_hostnode_messages_proto_msgTypes[117]
+	mi := &file_hostnode_messages_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7502,7 +7587,7 @@ func (x *ChainProofSubmitted) String() string {
 func (*ChainProofSubmitted) ProtoMessage() {}
 
 func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[117]
+	mi := &file_hostnode_messages_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7515,7 +7600,7 @@ func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainProofSubmitted.ProtoReflect.Descriptor instead.
 func (*ChainProofSubmitted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{117}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *ChainProofSubmitted) GetSlotId() string {
@@ -7548,7 +7633,7 @@ type BlocksScanned struct {
 
 func (x *BlocksScanned) Reset() {
 	*x = BlocksScanned{}
-	mi := &file_hostnode_messages_proto_msgTypes[118]
+	mi := &file_hostnode_messages_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7560,7 +7645,7 @@ func (x *BlocksScanned) String() string {
 func (*BlocksScanned) ProtoMessage() {}
 
 func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[118]
+	mi := &file_hostnode_messages_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7573,7 +7658,7 @@ func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlocksScanned.ProtoReflect.Descriptor instead.
 func (*BlocksScanned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{118}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *BlocksScanned) GetNumber() uint64 {
@@ -7616,7 +7701,7 @@ type ChainReorganized struct {
 
 func (x *ChainReorganized) Reset() {
 	*x = ChainReorganized{}
-	mi := &file_hostnode_messages_proto_msgTypes[119]
+	mi := &file_hostnode_messages_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7628,7 +7713,7 @@ func (x *ChainReorganized) String() string {
 func (*ChainReorganized) ProtoMessage() {}
 
 func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[119]
+	mi := &file_hostnode_messages_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7641,7 +7726,7 @@ func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainReorganized.ProtoReflect.Descriptor instead.
 func (*ChainReorganized) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{119}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *ChainReorganized) GetAncestor() uint64 {
@@ -7667,21 +7752,25 @@ func (x *ChainReorganized) GetDropped() []string {
 
 // HostStarted: a process started as this host.
 type HostStarted struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`        // by the machine's clock
-	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"` // 1 for the first start
-	ChainId       uint64                 `protobuf:"varint,3,opt,name=chain_id,json=chainId,proto3" json:"chain_id,omitempty"`
-	Genesis       string                 `protobuf:"bytes,4,opt,name=genesis,proto3" json:"genesis,omitempty"`
-	Contract      string                 `protobuf:"bytes,5,opt,name=contract,proto3" json:"contract,omitempty"`
-	Version       string                 `protobuf:"bytes,6,opt,name=version,proto3" json:"version,omitempty"`
-	Node          string                 `protobuf:"bytes,7,opt,name=node,proto3" json:"node,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	At       *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`        // by the machine's clock
+	Epoch    uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"` // 1 for the first start
+	ChainId  uint64                 `protobuf:"varint,3,opt,name=chain_id,json=chainId,proto3" json:"chain_id,omitempty"`
+	Genesis  string                 `protobuf:"bytes,4,opt,name=genesis,proto3" json:"genesis,omitempty"`
+	Contract string                 `protobuf:"bytes,5,opt,name=contract,proto3" json:"contract,omitempty"`
+	Version  string                 `protobuf:"bytes,6,opt,name=version,proto3" json:"version,omitempty"`
+	Node     string                 `protobuf:"bytes,7,opt,name=node,proto3" json:"node,omitempty"`
+	Member   string                 `protobuf:"bytes,8,opt,name=member,proto3" json:"member,omitempty"` // empty: the host is one process
+	// host_ledger: the ledger of this member is the host's, capacity-<host>, because the host was
+	// one process before it had members.
+	HostLedger    bool `protobuf:"varint,9,opt,name=host_ledger,json=hostLedger,proto3" json:"host_ledger,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HostStarted) Reset() {
 	*x = HostStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[120]
+	mi := &file_hostnode_messages_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7693,7 +7782,7 @@ func (x *HostStarted) String() string {
 func (*HostStarted) ProtoMessage() {}
 
 func (x *HostStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[120]
+	mi := &file_hostnode_messages_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7706,7 +7795,7 @@ func (x *HostStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStarted.ProtoReflect.Descriptor instead.
 func (*HostStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{120}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *HostStarted) GetAt() *timestamppb.Timestamp {
@@ -7758,6 +7847,151 @@ func (x *HostStarted) GetNode() string {
 	return ""
 }
 
+func (x *HostStarted) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
+}
+
+func (x *HostStarted) GetHostLedger() bool {
+	if x != nil {
+		return x.HostLedger
+	}
+	return false
+}
+
+// TermTaken: this process runs from now on what runs once per host: it follows the contract, runs
+// the slot queue, sends transactions, and validates.
+type TermTaken struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Term          uint64                 `protobuf:"varint,3,opt,name=term,proto3" json:"term,omitempty"` // 1 for the first
+	Member        string                 `protobuf:"bytes,4,opt,name=member,proto3" json:"member,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TermTaken) Reset() {
+	*x = TermTaken{}
+	mi := &file_hostnode_messages_proto_msgTypes[122]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TermTaken) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TermTaken) ProtoMessage() {}
+
+func (x *TermTaken) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[122]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TermTaken.ProtoReflect.Descriptor instead.
+func (*TermTaken) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{122}
+}
+
+func (x *TermTaken) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *TermTaken) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *TermTaken) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *TermTaken) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
+}
+
+// TermEnded: the process gave the term back.
+type TermEnded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Term          uint64                 `protobuf:"varint,3,opt,name=term,proto3" json:"term,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TermEnded) Reset() {
+	*x = TermEnded{}
+	mi := &file_hostnode_messages_proto_msgTypes[123]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TermEnded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TermEnded) ProtoMessage() {}
+
+func (x *TermEnded) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[123]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TermEnded.ProtoReflect.Descriptor instead.
+func (*TermEnded) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{123}
+}
+
+func (x *TermEnded) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *TermEnded) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *TermEnded) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
 // HostStopped: the process shut down properly.
 type HostStopped struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -7769,7 +8003,7 @@ type HostStopped struct {
 
 func (x *HostStopped) Reset() {
 	*x = HostStopped{}
-	mi := &file_hostnode_messages_proto_msgTypes[121]
+	mi := &file_hostnode_messages_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7781,7 +8015,7 @@ func (x *HostStopped) String() string {
 func (*HostStopped) ProtoMessage() {}
 
 func (x *HostStopped) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[121]
+	mi := &file_hostnode_messages_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7794,7 +8028,7 @@ func (x *HostStopped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStopped.ProtoReflect.Descriptor instead.
 func (*HostStopped) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{121}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *HostStopped) GetAt() *timestamppb.Timestamp {
@@ -7823,7 +8057,7 @@ type HostHeartbeat struct {
 
 func (x *HostHeartbeat) Reset() {
 	*x = HostHeartbeat{}
-	mi := &file_hostnode_messages_proto_msgTypes[122]
+	mi := &file_hostnode_messages_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7835,7 +8069,7 @@ func (x *HostHeartbeat) String() string {
 func (*HostHeartbeat) ProtoMessage() {}
 
 func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[122]
+	mi := &file_hostnode_messages_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7848,7 +8082,7 @@ func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostHeartbeat.ProtoReflect.Descriptor instead.
 func (*HostHeartbeat) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{122}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *HostHeartbeat) GetAt() *timestamppb.Timestamp {
@@ -7880,7 +8114,7 @@ type WorkQuarantined struct {
 
 func (x *WorkQuarantined) Reset() {
 	*x = WorkQuarantined{}
-	mi := &file_hostnode_messages_proto_msgTypes[123]
+	mi := &file_hostnode_messages_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7892,7 +8126,7 @@ func (x *WorkQuarantined) String() string {
 func (*WorkQuarantined) ProtoMessage() {}
 
 func (x *WorkQuarantined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[123]
+	mi := &file_hostnode_messages_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7905,7 +8139,7 @@ func (x *WorkQuarantined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkQuarantined.ProtoReflect.Descriptor instead.
 func (*WorkQuarantined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{123}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *WorkQuarantined) GetAt() *timestamppb.Timestamp {
@@ -7957,7 +8191,7 @@ type QuarantineEnded struct {
 
 func (x *QuarantineEnded) Reset() {
 	*x = QuarantineEnded{}
-	mi := &file_hostnode_messages_proto_msgTypes[124]
+	mi := &file_hostnode_messages_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7969,7 +8203,7 @@ func (x *QuarantineEnded) String() string {
 func (*QuarantineEnded) ProtoMessage() {}
 
 func (x *QuarantineEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[124]
+	mi := &file_hostnode_messages_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7982,7 +8216,7 @@ func (x *QuarantineEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuarantineEnded.ProtoReflect.Descriptor instead.
 func (*QuarantineEnded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{124}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *QuarantineEnded) GetAt() *timestamppb.Timestamp {
@@ -8038,7 +8272,7 @@ type RecordWentBack struct {
 
 func (x *RecordWentBack) Reset() {
 	*x = RecordWentBack{}
-	mi := &file_hostnode_messages_proto_msgTypes[125]
+	mi := &file_hostnode_messages_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8050,7 +8284,7 @@ func (x *RecordWentBack) String() string {
 func (*RecordWentBack) ProtoMessage() {}
 
 func (x *RecordWentBack) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[125]
+	mi := &file_hostnode_messages_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8063,7 +8297,7 @@ func (x *RecordWentBack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordWentBack.ProtoReflect.Descriptor instead.
 func (*RecordWentBack) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{125}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *RecordWentBack) GetAt() *timestamppb.Timestamp {
@@ -8134,7 +8368,7 @@ type ShortStream struct {
 
 func (x *ShortStream) Reset() {
 	*x = ShortStream{}
-	mi := &file_hostnode_messages_proto_msgTypes[126]
+	mi := &file_hostnode_messages_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8146,7 +8380,7 @@ func (x *ShortStream) String() string {
 func (*ShortStream) ProtoMessage() {}
 
 func (x *ShortStream) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[126]
+	mi := &file_hostnode_messages_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8159,7 +8393,7 @@ func (x *ShortStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShortStream.ProtoReflect.Descriptor instead.
 func (*ShortStream) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{126}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *ShortStream) GetStream() string {
@@ -8196,7 +8430,7 @@ type ValidationStarted struct {
 
 func (x *ValidationStarted) Reset() {
 	*x = ValidationStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[127]
+	mi := &file_hostnode_messages_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8208,7 +8442,7 @@ func (x *ValidationStarted) String() string {
 func (*ValidationStarted) ProtoMessage() {}
 
 func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[127]
+	mi := &file_hostnode_messages_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8221,7 +8455,7 @@ func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidationStarted.ProtoReflect.Descriptor instead.
 func (*ValidationStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{127}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *ValidationStarted) GetAt() *timestamppb.Timestamp {
@@ -8268,7 +8502,7 @@ type ProofMarked struct {
 
 func (x *ProofMarked) Reset() {
 	*x = ProofMarked{}
-	mi := &file_hostnode_messages_proto_msgTypes[128]
+	mi := &file_hostnode_messages_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8280,7 +8514,7 @@ func (x *ProofMarked) String() string {
 func (*ProofMarked) ProtoMessage() {}
 
 func (x *ProofMarked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[128]
+	mi := &file_hostnode_messages_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8293,7 +8527,7 @@ func (x *ProofMarked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProofMarked.ProtoReflect.Descriptor instead.
 func (*ProofMarked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{128}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *ProofMarked) GetAt() *timestamppb.Timestamp {
@@ -8360,7 +8594,7 @@ type MarkingFailed struct {
 
 func (x *MarkingFailed) Reset() {
 	*x = MarkingFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[129]
+	mi := &file_hostnode_messages_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8372,7 +8606,7 @@ func (x *MarkingFailed) String() string {
 func (*MarkingFailed) ProtoMessage() {}
 
 func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[129]
+	mi := &file_hostnode_messages_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8385,7 +8619,7 @@ func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkingFailed.ProtoReflect.Descriptor instead.
 func (*MarkingFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{129}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *MarkingFailed) GetAt() *timestamppb.Timestamp {
@@ -8445,7 +8679,7 @@ type TxIntended struct {
 
 func (x *TxIntended) Reset() {
 	*x = TxIntended{}
-	mi := &file_hostnode_messages_proto_msgTypes[130]
+	mi := &file_hostnode_messages_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8457,7 +8691,7 @@ func (x *TxIntended) String() string {
 func (*TxIntended) ProtoMessage() {}
 
 func (x *TxIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[130]
+	mi := &file_hostnode_messages_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8470,7 +8704,7 @@ func (x *TxIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxIntended.ProtoReflect.Descriptor instead.
 func (*TxIntended) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{130}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *TxIntended) GetAt() *timestamppb.Timestamp {
@@ -8531,7 +8765,7 @@ type TxSent struct {
 
 func (x *TxSent) Reset() {
 	*x = TxSent{}
-	mi := &file_hostnode_messages_proto_msgTypes[131]
+	mi := &file_hostnode_messages_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8543,7 +8777,7 @@ func (x *TxSent) String() string {
 func (*TxSent) ProtoMessage() {}
 
 func (x *TxSent) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[131]
+	mi := &file_hostnode_messages_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8556,7 +8790,7 @@ func (x *TxSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxSent.ProtoReflect.Descriptor instead.
 func (*TxSent) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{131}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *TxSent) GetAt() *timestamppb.Timestamp {
@@ -8622,7 +8856,7 @@ type TxMined struct {
 
 func (x *TxMined) Reset() {
 	*x = TxMined{}
-	mi := &file_hostnode_messages_proto_msgTypes[132]
+	mi := &file_hostnode_messages_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8634,7 +8868,7 @@ func (x *TxMined) String() string {
 func (*TxMined) ProtoMessage() {}
 
 func (x *TxMined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[132]
+	mi := &file_hostnode_messages_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8647,7 +8881,7 @@ func (x *TxMined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxMined.ProtoReflect.Descriptor instead.
 func (*TxMined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{132}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *TxMined) GetAt() *timestamppb.Timestamp {
@@ -8697,7 +8931,7 @@ type TxAbandoned struct {
 
 func (x *TxAbandoned) Reset() {
 	*x = TxAbandoned{}
-	mi := &file_hostnode_messages_proto_msgTypes[133]
+	mi := &file_hostnode_messages_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8709,7 +8943,7 @@ func (x *TxAbandoned) String() string {
 func (*TxAbandoned) ProtoMessage() {}
 
 func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[133]
+	mi := &file_hostnode_messages_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8722,7 +8956,7 @@ func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxAbandoned.ProtoReflect.Descriptor instead.
 func (*TxAbandoned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{133}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *TxAbandoned) GetAt() *timestamppb.Timestamp {
@@ -8759,7 +8993,7 @@ type TxCountObserved struct {
 
 func (x *TxCountObserved) Reset() {
 	*x = TxCountObserved{}
-	mi := &file_hostnode_messages_proto_msgTypes[134]
+	mi := &file_hostnode_messages_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8771,7 +9005,7 @@ func (x *TxCountObserved) String() string {
 func (*TxCountObserved) ProtoMessage() {}
 
 func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[134]
+	mi := &file_hostnode_messages_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8784,7 +9018,7 @@ func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxCountObserved.ProtoReflect.Descriptor instead.
 func (*TxCountObserved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{134}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *TxCountObserved) GetAt() *timestamppb.Timestamp {
@@ -8830,7 +9064,7 @@ type SnapshotPart struct {
 
 func (x *SnapshotPart) Reset() {
 	*x = SnapshotPart{}
-	mi := &file_hostnode_messages_proto_msgTypes[135]
+	mi := &file_hostnode_messages_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8842,7 +9076,7 @@ func (x *SnapshotPart) String() string {
 func (*SnapshotPart) ProtoMessage() {}
 
 func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[135]
+	mi := &file_hostnode_messages_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8855,7 +9089,7 @@ func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotPart.ProtoReflect.Descriptor instead.
 func (*SnapshotPart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{135}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *SnapshotPart) GetAt() *timestamppb.Timestamp {
@@ -8943,7 +9177,7 @@ type QueueState struct {
 
 func (x *QueueState) Reset() {
 	*x = QueueState{}
-	mi := &file_hostnode_messages_proto_msgTypes[136]
+	mi := &file_hostnode_messages_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8955,7 +9189,7 @@ func (x *QueueState) String() string {
 func (*QueueState) ProtoMessage() {}
 
 func (x *QueueState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[136]
+	mi := &file_hostnode_messages_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8968,7 +9202,7 @@ func (x *QueueState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueState.ProtoReflect.Descriptor instead.
 func (*QueueState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{136}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *QueueState) GetFlags() *QueueFlags {
@@ -9023,7 +9257,7 @@ type QueueFlags struct {
 
 func (x *QueueFlags) Reset() {
 	*x = QueueFlags{}
-	mi := &file_hostnode_messages_proto_msgTypes[137]
+	mi := &file_hostnode_messages_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9035,7 +9269,7 @@ func (x *QueueFlags) String() string {
 func (*QueueFlags) ProtoMessage() {}
 
 func (x *QueueFlags) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[137]
+	mi := &file_hostnode_messages_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9048,7 +9282,7 @@ func (x *QueueFlags) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueFlags.ProtoReflect.Descriptor instead.
 func (*QueueFlags) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{137}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *QueueFlags) GetNextOrder() uint64 {
@@ -9125,7 +9359,7 @@ type QueueOffer struct {
 
 func (x *QueueOffer) Reset() {
 	*x = QueueOffer{}
-	mi := &file_hostnode_messages_proto_msgTypes[138]
+	mi := &file_hostnode_messages_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9137,7 +9371,7 @@ func (x *QueueOffer) String() string {
 func (*QueueOffer) ProtoMessage() {}
 
 func (x *QueueOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[138]
+	mi := &file_hostnode_messages_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9150,7 +9384,7 @@ func (x *QueueOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueOffer.ProtoReflect.Descriptor instead.
 func (*QueueOffer) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{138}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *QueueOffer) GetRequestId() []byte {
@@ -9231,13 +9465,15 @@ type QueueSlot struct {
 	Criterion     string                 `protobuf:"bytes,10,opt,name=criterion,proto3" json:"criterion,omitempty"` // what it failed when it was seen
 	RetryAt       *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=retry_at,json=retryAt,proto3" json:"retry_at,omitempty"`
 	WokenFor      []string               `protobuf:"bytes,12,rep,name=woken_for,json=wokenFor,proto3" json:"woken_for,omitempty"` // of a woken one: by which criteria; none: by any
+	Member        string                 `protobuf:"bytes,13,opt,name=member,proto3" json:"member,omitempty"`                     // to whom a taken one is handed out; empty: to nobody
+	Promise       string                 `protobuf:"bytes,14,opt,name=promise,proto3" json:"promise,omitempty"`                   // the collateral that goes with it; empty as above
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *QueueSlot) Reset() {
 	*x = QueueSlot{}
-	mi := &file_hostnode_messages_proto_msgTypes[139]
+	mi := &file_hostnode_messages_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9249,7 +9485,7 @@ func (x *QueueSlot) String() string {
 func (*QueueSlot) ProtoMessage() {}
 
 func (x *QueueSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[139]
+	mi := &file_hostnode_messages_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9262,7 +9498,7 @@ func (x *QueueSlot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueSlot.ProtoReflect.Descriptor instead.
 func (*QueueSlot) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{139}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *QueueSlot) GetIndex() uint64 {
@@ -9349,6 +9585,20 @@ func (x *QueueSlot) GetWokenFor() []string {
 	return nil
 }
 
+func (x *QueueSlot) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
+}
+
+func (x *QueueSlot) GetPromise() string {
+	if x != nil {
+		return x.Promise
+	}
+	return ""
+}
+
 // QueueClient is a client whose requests are refused.
 type QueueClient struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -9362,7 +9612,7 @@ type QueueClient struct {
 
 func (x *QueueClient) Reset() {
 	*x = QueueClient{}
-	mi := &file_hostnode_messages_proto_msgTypes[140]
+	mi := &file_hostnode_messages_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9374,7 +9624,7 @@ func (x *QueueClient) String() string {
 func (*QueueClient) ProtoMessage() {}
 
 func (x *QueueClient) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[140]
+	mi := &file_hostnode_messages_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9387,7 +9637,7 @@ func (x *QueueClient) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueClient.ProtoReflect.Descriptor instead.
 func (*QueueClient) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{140}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *QueueClient) GetClient() []byte {
@@ -9432,7 +9682,7 @@ type QueueRefusal struct {
 
 func (x *QueueRefusal) Reset() {
 	*x = QueueRefusal{}
-	mi := &file_hostnode_messages_proto_msgTypes[141]
+	mi := &file_hostnode_messages_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9444,7 +9694,7 @@ func (x *QueueRefusal) String() string {
 func (*QueueRefusal) ProtoMessage() {}
 
 func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[141]
+	mi := &file_hostnode_messages_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9457,7 +9707,7 @@ func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRefusal.ProtoReflect.Descriptor instead.
 func (*QueueRefusal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{141}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *QueueRefusal) GetRequestId() []byte {
@@ -9511,7 +9761,7 @@ type LedgerState struct {
 
 func (x *LedgerState) Reset() {
 	*x = LedgerState{}
-	mi := &file_hostnode_messages_proto_msgTypes[142]
+	mi := &file_hostnode_messages_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9523,7 +9773,7 @@ func (x *LedgerState) String() string {
 func (*LedgerState) ProtoMessage() {}
 
 func (x *LedgerState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[142]
+	mi := &file_hostnode_messages_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9536,7 +9786,7 @@ func (x *LedgerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerState.ProtoReflect.Descriptor instead.
 func (*LedgerState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{142}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *LedgerState) GetBook() *LedgerBook {
@@ -9611,7 +9861,7 @@ type LedgerBook struct {
 
 func (x *LedgerBook) Reset() {
 	*x = LedgerBook{}
-	mi := &file_hostnode_messages_proto_msgTypes[143]
+	mi := &file_hostnode_messages_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9623,7 +9873,7 @@ func (x *LedgerBook) String() string {
 func (*LedgerBook) ProtoMessage() {}
 
 func (x *LedgerBook) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[143]
+	mi := &file_hostnode_messages_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9636,7 +9886,7 @@ func (x *LedgerBook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerBook.ProtoReflect.Descriptor instead.
 func (*LedgerBook) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{143}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *LedgerBook) GetQuota() uint64 {
@@ -9757,7 +10007,7 @@ type LedgerAvailability struct {
 
 func (x *LedgerAvailability) Reset() {
 	*x = LedgerAvailability{}
-	mi := &file_hostnode_messages_proto_msgTypes[144]
+	mi := &file_hostnode_messages_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9769,7 +10019,7 @@ func (x *LedgerAvailability) String() string {
 func (*LedgerAvailability) ProtoMessage() {}
 
 func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[144]
+	mi := &file_hostnode_messages_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9782,7 +10032,7 @@ func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerAvailability.ProtoReflect.Descriptor instead.
 func (*LedgerAvailability) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{144}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *LedgerAvailability) GetId() []byte {
@@ -9882,7 +10132,7 @@ type LedgerReservation struct {
 
 func (x *LedgerReservation) Reset() {
 	*x = LedgerReservation{}
-	mi := &file_hostnode_messages_proto_msgTypes[145]
+	mi := &file_hostnode_messages_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9894,7 +10144,7 @@ func (x *LedgerReservation) String() string {
 func (*LedgerReservation) ProtoMessage() {}
 
 func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[145]
+	mi := &file_hostnode_messages_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9907,7 +10157,7 @@ func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerReservation.ProtoReflect.Descriptor instead.
 func (*LedgerReservation) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{145}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *LedgerReservation) GetId() []byte {
@@ -9998,7 +10248,7 @@ type LedgerSettled struct {
 
 func (x *LedgerSettled) Reset() {
 	*x = LedgerSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[146]
+	mi := &file_hostnode_messages_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10010,7 +10260,7 @@ func (x *LedgerSettled) String() string {
 func (*LedgerSettled) ProtoMessage() {}
 
 func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[146]
+	mi := &file_hostnode_messages_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10023,7 +10273,7 @@ func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSettled.ProtoReflect.Descriptor instead.
 func (*LedgerSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{146}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *LedgerSettled) GetSlotId() []byte {
@@ -10056,7 +10306,7 @@ type LedgerSector struct {
 
 func (x *LedgerSector) Reset() {
 	*x = LedgerSector{}
-	mi := &file_hostnode_messages_proto_msgTypes[147]
+	mi := &file_hostnode_messages_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10068,7 +10318,7 @@ func (x *LedgerSector) String() string {
 func (*LedgerSector) ProtoMessage() {}
 
 func (x *LedgerSector) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[147]
+	mi := &file_hostnode_messages_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10081,7 +10331,7 @@ func (x *LedgerSector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSector.ProtoReflect.Descriptor instead.
 func (*LedgerSector) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{147}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *LedgerSector) GetSector() uint64 {
@@ -10144,7 +10394,7 @@ type LedgerPiece struct {
 
 func (x *LedgerPiece) Reset() {
 	*x = LedgerPiece{}
-	mi := &file_hostnode_messages_proto_msgTypes[148]
+	mi := &file_hostnode_messages_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10156,7 +10406,7 @@ func (x *LedgerPiece) String() string {
 func (*LedgerPiece) ProtoMessage() {}
 
 func (x *LedgerPiece) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[148]
+	mi := &file_hostnode_messages_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10169,7 +10419,7 @@ func (x *LedgerPiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerPiece.ProtoReflect.Descriptor instead.
 func (*LedgerPiece) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{148}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *LedgerPiece) GetCid() string {
@@ -10196,7 +10446,7 @@ type HostState struct {
 
 func (x *HostState) Reset() {
 	*x = HostState{}
-	mi := &file_hostnode_messages_proto_msgTypes[149]
+	mi := &file_hostnode_messages_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10208,7 +10458,7 @@ func (x *HostState) String() string {
 func (*HostState) ProtoMessage() {}
 
 func (x *HostState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[149]
+	mi := &file_hostnode_messages_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10221,7 +10471,7 @@ func (x *HostState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostState.ProtoReflect.Descriptor instead.
 func (*HostState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{149}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *HostState) GetLiving() []*LivingSale {
@@ -10243,7 +10493,7 @@ type LivingSale struct {
 
 func (x *LivingSale) Reset() {
 	*x = LivingSale{}
-	mi := &file_hostnode_messages_proto_msgTypes[150]
+	mi := &file_hostnode_messages_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10255,7 +10505,7 @@ func (x *LivingSale) String() string {
 func (*LivingSale) ProtoMessage() {}
 
 func (x *LivingSale) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[150]
+	mi := &file_hostnode_messages_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10268,7 +10518,7 @@ func (x *LivingSale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LivingSale.ProtoReflect.Descriptor instead.
 func (*LivingSale) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{150}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *LivingSale) GetSlotId() []byte {
@@ -10337,7 +10587,7 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"block_hash\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x01R\tblockHash\x12.\n" +
 	"\x04time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1d\n" +
 	"\afee_wei\x18\x05 \x01(\tB\x04\xe8\xf9\x18\x03R\x06feeWei\x12\x19\n" +
-	"\bgas_used\x18\x06 \x01(\x04R\agasUsed\"\x92\x03\n" +
+	"\bgas_used\x18\x06 \x01(\x04R\agasUsed\"\xaa\x03\n" +
 	"\vSaleStarted\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x1d\n" +
@@ -10351,7 +10601,8 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"expires_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x123\n" +
 	"\aends_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x12-\n" +
 	"\x13fail_every_n_proofs\x18\n" +
-	" \x01(\rR\x10failEveryNProofs\"\xd6\x01\n" +
+	" \x01(\rR\x10failEveryNProofs\x12\x16\n" +
+	"\x06member\x18\v \x01(\tR\x06member\"\xd6\x01\n" +
 	"\x10CapacityReserved\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12-\n" +
 	"\x0favailability_id\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\x0eavailabilityId\x12+\n" +
@@ -10782,7 +11033,17 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\trequestId\x12\x1d\n" +
 	"\n" +
-	"slot_index\x18\x03 \x01(\x04R\tslotIndex\"\x87\x02\n" +
+	"slot_index\x18\x03 \x01(\x04R\tslotIndex\"\xbd\x01\n" +
+	"\rSlotHandedOut\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12#\n" +
+	"\n" +
+	"request_id\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\trequestId\x12\x1d\n" +
+	"\n" +
+	"slot_index\x18\x03 \x01(\x04R\tslotIndex\x12\x16\n" +
+	"\x06member\x18\x04 \x01(\tR\x06member\x12$\n" +
+	"\n" +
+	"collateral\x18\x05 \x01(\tB\x04\xe8\xf9\x18\x03R\n" +
+	"collateral\"\x87\x02\n" +
 	"\fSlotReleased\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12#\n" +
 	"\n" +
@@ -10882,7 +11143,7 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x10ChainReorganized\x12\x1a\n" +
 	"\bancestor\x18\x01 \x01(\x04R\bancestor\x12)\n" +
 	"\rancestor_hash\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\fancestorHash\x12\x1e\n" +
-	"\adropped\x18\x03 \x03(\tB\x04\xe8\xf9\x18\x01R\adropped\"\xda\x01\n" +
+	"\adropped\x18\x03 \x03(\tB\x04\xe8\xf9\x18\x01R\adropped\"\x93\x02\n" +
 	"\vHostStarted\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x19\n" +
@@ -10890,7 +11151,19 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\agenesis\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x01R\agenesis\x12 \n" +
 	"\bcontract\x18\x05 \x01(\tB\x04\xe8\xf9\x18\x02R\bcontract\x12\x18\n" +
 	"\aversion\x18\x06 \x01(\tR\aversion\x12\x12\n" +
-	"\x04node\x18\a \x01(\tR\x04node\"O\n" +
+	"\x04node\x18\a \x01(\tR\x04node\x12\x16\n" +
+	"\x06member\x18\b \x01(\tR\x06member\x12\x1f\n" +
+	"\vhost_ledger\x18\t \x01(\bR\n" +
+	"hostLedger\"y\n" +
+	"\tTermTaken\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x12\n" +
+	"\x04term\x18\x03 \x01(\x04R\x04term\x12\x16\n" +
+	"\x06member\x18\x04 \x01(\tR\x06member\"a\n" +
+	"\tTermEnded\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x12\n" +
+	"\x04term\x18\x03 \x01(\x04R\x04term\"O\n" +
 	"\vHostStopped\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"Q\n" +
@@ -11024,7 +11297,7 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"collateral\x122\n" +
 	"\x06expiry\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x06expiry\x12\x16\n" +
 	"\x06repair\x18\b \x01(\bR\x06repair\x12,\n" +
-	"\x05slots\x18\t \x03(\v2\x16.hostnode.v1.QueueSlotR\x05slots\"\xc3\x02\n" +
+	"\x05slots\x18\t \x03(\v2\x16.hostnode.v1.QueueSlotR\x05slots\"\xf5\x02\n" +
 	"\tQueueSlot\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x14\n" +
 	"\x05order\x18\x02 \x01(\x04R\x05order\x12\x14\n" +
@@ -11038,7 +11311,9 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\tcriterion\x18\n" +
 	" \x01(\tR\tcriterion\x125\n" +
 	"\bretry_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\aretryAt\x12\x1b\n" +
-	"\twoken_for\x18\f \x03(\tR\bwokenFor\"\x9b\x01\n" +
+	"\twoken_for\x18\f \x03(\tR\bwokenFor\x12\x16\n" +
+	"\x06member\x18\r \x01(\tR\x06member\x12\x18\n" +
+	"\apromise\x18\x0e \x01(\tR\apromise\"\x9b\x01\n" +
 	"\vQueueClient\x12\x16\n" +
 	"\x06client\x18\x01 \x01(\fR\x06client\x12*\n" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x120\n" +
@@ -11156,7 +11431,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 151)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 154)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                          // 0: hostnode.v1.Kind
 	(*Request)(nil),                    // 1: hostnode.v1.Request
@@ -11262,247 +11537,253 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*SectorEventRefused)(nil),         // 101: hostnode.v1.SectorEventRefused
 	(*SlotsQueued)(nil),                // 102: hostnode.v1.SlotsQueued
 	(*SlotTaken)(nil),                  // 103: hostnode.v1.SlotTaken
-	(*SlotReleased)(nil),               // 104: hostnode.v1.SlotReleased
-	(*SlotRemoved)(nil),                // 105: hostnode.v1.SlotRemoved
-	(*SlotsRefused)(nil),               // 106: hostnode.v1.SlotsRefused
-	(*ClientAvoided)(nil),              // 107: hostnode.v1.ClientAvoided
-	(*QueuePaused)(nil),                // 108: hostnode.v1.QueuePaused
-	(*QueueResumed)(nil),               // 109: hostnode.v1.QueueResumed
-	(*ChainStorageRequested)(nil),      // 110: hostnode.v1.ChainStorageRequested
-	(*ChainLog)(nil),                   // 111: hostnode.v1.ChainLog
-	(*ChainRequestFulfilled)(nil),      // 112: hostnode.v1.ChainRequestFulfilled
-	(*ChainRequestFailed)(nil),         // 113: hostnode.v1.ChainRequestFailed
-	(*ChainRequestCancelled)(nil),      // 114: hostnode.v1.ChainRequestCancelled
-	(*ChainSlotFilled)(nil),            // 115: hostnode.v1.ChainSlotFilled
-	(*ChainSlotFreed)(nil),             // 116: hostnode.v1.ChainSlotFreed
-	(*ChainSlotReservationsFull)(nil),  // 117: hostnode.v1.ChainSlotReservationsFull
-	(*ChainProofSubmitted)(nil),        // 118: hostnode.v1.ChainProofSubmitted
-	(*BlocksScanned)(nil),              // 119: hostnode.v1.BlocksScanned
-	(*ChainReorganized)(nil),           // 120: hostnode.v1.ChainReorganized
-	(*HostStarted)(nil),                // 121: hostnode.v1.HostStarted
-	(*HostStopped)(nil),                // 122: hostnode.v1.HostStopped
-	(*HostHeartbeat)(nil),              // 123: hostnode.v1.HostHeartbeat
-	(*WorkQuarantined)(nil),            // 124: hostnode.v1.WorkQuarantined
-	(*QuarantineEnded)(nil),            // 125: hostnode.v1.QuarantineEnded
-	(*RecordWentBack)(nil),             // 126: hostnode.v1.RecordWentBack
-	(*ShortStream)(nil),                // 127: hostnode.v1.ShortStream
-	(*ValidationStarted)(nil),          // 128: hostnode.v1.ValidationStarted
-	(*ProofMarked)(nil),                // 129: hostnode.v1.ProofMarked
-	(*MarkingFailed)(nil),              // 130: hostnode.v1.MarkingFailed
-	(*TxIntended)(nil),                 // 131: hostnode.v1.TxIntended
-	(*TxSent)(nil),                     // 132: hostnode.v1.TxSent
-	(*TxMined)(nil),                    // 133: hostnode.v1.TxMined
-	(*TxAbandoned)(nil),                // 134: hostnode.v1.TxAbandoned
-	(*TxCountObserved)(nil),            // 135: hostnode.v1.TxCountObserved
-	(*SnapshotPart)(nil),               // 136: hostnode.v1.SnapshotPart
-	(*QueueState)(nil),                 // 137: hostnode.v1.QueueState
-	(*QueueFlags)(nil),                 // 138: hostnode.v1.QueueFlags
-	(*QueueOffer)(nil),                 // 139: hostnode.v1.QueueOffer
-	(*QueueSlot)(nil),                  // 140: hostnode.v1.QueueSlot
-	(*QueueClient)(nil),                // 141: hostnode.v1.QueueClient
-	(*QueueRefusal)(nil),               // 142: hostnode.v1.QueueRefusal
-	(*LedgerState)(nil),                // 143: hostnode.v1.LedgerState
-	(*LedgerBook)(nil),                 // 144: hostnode.v1.LedgerBook
-	(*LedgerAvailability)(nil),         // 145: hostnode.v1.LedgerAvailability
-	(*LedgerReservation)(nil),          // 146: hostnode.v1.LedgerReservation
-	(*LedgerSettled)(nil),              // 147: hostnode.v1.LedgerSettled
-	(*LedgerSector)(nil),               // 148: hostnode.v1.LedgerSector
-	(*LedgerPiece)(nil),                // 149: hostnode.v1.LedgerPiece
-	(*HostState)(nil),                  // 150: hostnode.v1.HostState
-	(*LivingSale)(nil),                 // 151: hostnode.v1.LivingSale
-	(*timestamppb.Timestamp)(nil),      // 152: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil),  // 153: google.protobuf.FieldOptions
+	(*SlotHandedOut)(nil),              // 104: hostnode.v1.SlotHandedOut
+	(*SlotReleased)(nil),               // 105: hostnode.v1.SlotReleased
+	(*SlotRemoved)(nil),                // 106: hostnode.v1.SlotRemoved
+	(*SlotsRefused)(nil),               // 107: hostnode.v1.SlotsRefused
+	(*ClientAvoided)(nil),              // 108: hostnode.v1.ClientAvoided
+	(*QueuePaused)(nil),                // 109: hostnode.v1.QueuePaused
+	(*QueueResumed)(nil),               // 110: hostnode.v1.QueueResumed
+	(*ChainStorageRequested)(nil),      // 111: hostnode.v1.ChainStorageRequested
+	(*ChainLog)(nil),                   // 112: hostnode.v1.ChainLog
+	(*ChainRequestFulfilled)(nil),      // 113: hostnode.v1.ChainRequestFulfilled
+	(*ChainRequestFailed)(nil),         // 114: hostnode.v1.ChainRequestFailed
+	(*ChainRequestCancelled)(nil),      // 115: hostnode.v1.ChainRequestCancelled
+	(*ChainSlotFilled)(nil),            // 116: hostnode.v1.ChainSlotFilled
+	(*ChainSlotFreed)(nil),             // 117: hostnode.v1.ChainSlotFreed
+	(*ChainSlotReservationsFull)(nil),  // 118: hostnode.v1.ChainSlotReservationsFull
+	(*ChainProofSubmitted)(nil),        // 119: hostnode.v1.ChainProofSubmitted
+	(*BlocksScanned)(nil),              // 120: hostnode.v1.BlocksScanned
+	(*ChainReorganized)(nil),           // 121: hostnode.v1.ChainReorganized
+	(*HostStarted)(nil),                // 122: hostnode.v1.HostStarted
+	(*TermTaken)(nil),                  // 123: hostnode.v1.TermTaken
+	(*TermEnded)(nil),                  // 124: hostnode.v1.TermEnded
+	(*HostStopped)(nil),                // 125: hostnode.v1.HostStopped
+	(*HostHeartbeat)(nil),              // 126: hostnode.v1.HostHeartbeat
+	(*WorkQuarantined)(nil),            // 127: hostnode.v1.WorkQuarantined
+	(*QuarantineEnded)(nil),            // 128: hostnode.v1.QuarantineEnded
+	(*RecordWentBack)(nil),             // 129: hostnode.v1.RecordWentBack
+	(*ShortStream)(nil),                // 130: hostnode.v1.ShortStream
+	(*ValidationStarted)(nil),          // 131: hostnode.v1.ValidationStarted
+	(*ProofMarked)(nil),                // 132: hostnode.v1.ProofMarked
+	(*MarkingFailed)(nil),              // 133: hostnode.v1.MarkingFailed
+	(*TxIntended)(nil),                 // 134: hostnode.v1.TxIntended
+	(*TxSent)(nil),                     // 135: hostnode.v1.TxSent
+	(*TxMined)(nil),                    // 136: hostnode.v1.TxMined
+	(*TxAbandoned)(nil),                // 137: hostnode.v1.TxAbandoned
+	(*TxCountObserved)(nil),            // 138: hostnode.v1.TxCountObserved
+	(*SnapshotPart)(nil),               // 139: hostnode.v1.SnapshotPart
+	(*QueueState)(nil),                 // 140: hostnode.v1.QueueState
+	(*QueueFlags)(nil),                 // 141: hostnode.v1.QueueFlags
+	(*QueueOffer)(nil),                 // 142: hostnode.v1.QueueOffer
+	(*QueueSlot)(nil),                  // 143: hostnode.v1.QueueSlot
+	(*QueueClient)(nil),                // 144: hostnode.v1.QueueClient
+	(*QueueRefusal)(nil),               // 145: hostnode.v1.QueueRefusal
+	(*LedgerState)(nil),                // 146: hostnode.v1.LedgerState
+	(*LedgerBook)(nil),                 // 147: hostnode.v1.LedgerBook
+	(*LedgerAvailability)(nil),         // 148: hostnode.v1.LedgerAvailability
+	(*LedgerReservation)(nil),          // 149: hostnode.v1.LedgerReservation
+	(*LedgerSettled)(nil),              // 150: hostnode.v1.LedgerSettled
+	(*LedgerSector)(nil),               // 151: hostnode.v1.LedgerSector
+	(*LedgerPiece)(nil),                // 152: hostnode.v1.LedgerPiece
+	(*HostState)(nil),                  // 153: hostnode.v1.HostState
+	(*LivingSale)(nil),                 // 154: hostnode.v1.LivingSale
+	(*timestamppb.Timestamp)(nil),      // 155: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil),  // 156: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	152, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	152, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	155, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	155, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	152, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	152, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	152, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	152, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	155, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	155, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	155, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	155, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	152, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	152, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	152, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	152, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	152, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	155, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	155, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	155, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	155, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	155, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	152, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	152, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	152, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	152, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	152, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	152, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	152, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	155, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	155, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	155, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	155, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	155, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	155, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	155, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	152, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	152, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	152, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
-	152, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
-	152, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	152, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
-	152, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	152, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	155, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	155, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	155, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
+	155, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
+	155, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	155, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	155, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	155, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
 	2,   // 30: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	152, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	152, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	152, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	152, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	155, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	155, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	155, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	155, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
 	2,   // 35: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	152, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	152, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	152, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	152, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	152, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	152, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	152, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	152, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	152, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	152, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	152, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	152, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	152, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	152, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	152, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	152, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	152, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
-	152, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	152, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	152, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
-	152, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
+	155, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	155, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	155, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	155, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	155, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	155, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	155, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	155, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	155, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	155, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	155, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	155, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	155, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	155, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	155, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	155, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	155, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
+	155, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	155, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	155, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
+	155, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
 	44,  // 57: hostnode.v1.SectorStart.pieces:type_name -> hostnode.v1.SectorPiece
-	152, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
-	152, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
-	152, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
+	155, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
+	155, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
+	155, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
 	44,  // 61: hostnode.v1.SectorAddPiece.piece:type_name -> hostnode.v1.SectorPiece
-	152, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
-	152, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
-	152, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
-	152, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
-	152, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
+	155, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
+	155, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
+	155, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
+	155, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
+	155, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
 	44,  // 67: hostnode.v1.SectorPacked.fillers:type_name -> hostnode.v1.SectorPiece
-	152, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
-	152, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
-	152, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
-	152, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
-	152, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
-	152, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
-	152, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	152, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
-	152, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	152, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
-	152, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
-	152, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
-	152, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
-	152, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
-	152, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
-	152, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
-	152, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
-	152, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
-	152, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
-	152, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
-	152, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
-	152, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
-	152, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
-	152, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
-	152, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
-	152, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
-	152, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
-	152, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
-	152, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
-	152, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
-	152, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
-	152, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
-	152, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
-	152, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
-	152, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
-	152, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
-	152, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
-	152, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
-	152, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
-	152, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
-	152, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
-	152, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
-	152, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
-	152, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
-	152, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
-	152, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
-	152, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
-	152, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
-	152, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
-	152, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	152, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	152, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	152, // 120: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	152, // 121: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	152, // 122: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	152, // 123: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	152, // 124: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	152, // 125: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	152, // 126: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	152, // 127: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
-	1,   // 128: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	152, // 129: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
-	111, // 130: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	152, // 131: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
-	111, // 132: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
-	111, // 133: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
-	111, // 134: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
-	111, // 135: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
-	111, // 136: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
-	111, // 137: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
-	111, // 138: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	152, // 139: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	152, // 140: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	152, // 141: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	152, // 142: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	152, // 143: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
-	152, // 144: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
-	152, // 145: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
-	152, // 146: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
-	152, // 147: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
-	127, // 148: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
-	152, // 149: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	152, // 150: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
-	2,   // 151: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	152, // 152: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	152, // 153: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	152, // 154: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	152, // 155: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	152, // 156: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
-	2,   // 157: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	152, // 158: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	152, // 159: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
-	152, // 160: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
-	138, // 161: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
-	139, // 162: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
-	139, // 163: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
-	142, // 164: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
-	141, // 165: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	152, // 166: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	152, // 167: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
-	140, // 168: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	152, // 169: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	152, // 170: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	152, // 171: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	152, // 172: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
-	144, // 173: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
-	145, // 174: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
-	146, // 175: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
-	147, // 176: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
-	148, // 177: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
-	149, // 178: hostnode.v1.LedgerState.pieces:type_name -> hostnode.v1.LedgerPiece
-	152, // 179: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	152, // 180: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
-	151, // 181: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	153, // 182: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 183: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	184, // [184:184] is the sub-list for method output_type
-	184, // [184:184] is the sub-list for method input_type
-	183, // [183:184] is the sub-list for extension type_name
-	182, // [182:183] is the sub-list for extension extendee
-	0,   // [0:182] is the sub-list for field type_name
+	155, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
+	155, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
+	155, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
+	155, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
+	155, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
+	155, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
+	155, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	155, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
+	155, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	155, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
+	155, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
+	155, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
+	155, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
+	155, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
+	155, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
+	155, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
+	155, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
+	155, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
+	155, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
+	155, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
+	155, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
+	155, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
+	155, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
+	155, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
+	155, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
+	155, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
+	155, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
+	155, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
+	155, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
+	155, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
+	155, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
+	155, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
+	155, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
+	155, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
+	155, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
+	155, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
+	155, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
+	155, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
+	155, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
+	155, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
+	155, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
+	155, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
+	155, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
+	155, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
+	155, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
+	155, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
+	155, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
+	155, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
+	155, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
+	155, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	155, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	155, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	155, // 120: hostnode.v1.SlotHandedOut.at:type_name -> google.protobuf.Timestamp
+	155, // 121: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	155, // 122: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	155, // 123: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	155, // 124: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	155, // 125: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	155, // 126: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	155, // 127: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	155, // 128: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	1,   // 129: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
+	155, // 130: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	112, // 131: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
+	155, // 132: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	112, // 133: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
+	112, // 134: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
+	112, // 135: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
+	112, // 136: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
+	112, // 137: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
+	112, // 138: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
+	112, // 139: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
+	155, // 140: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	155, // 141: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	155, // 142: hostnode.v1.TermTaken.at:type_name -> google.protobuf.Timestamp
+	155, // 143: hostnode.v1.TermEnded.at:type_name -> google.protobuf.Timestamp
+	155, // 144: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	155, // 145: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	155, // 146: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
+	155, // 147: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
+	155, // 148: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
+	155, // 149: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
+	155, // 150: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
+	130, // 151: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
+	155, // 152: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	155, // 153: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	2,   // 154: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
+	155, // 155: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	155, // 156: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	155, // 157: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	155, // 158: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	155, // 159: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	2,   // 160: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
+	155, // 161: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	155, // 162: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
+	155, // 163: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	141, // 164: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
+	142, // 165: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
+	142, // 166: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
+	145, // 167: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
+	144, // 168: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
+	155, // 169: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	155, // 170: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	143, // 171: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
+	155, // 172: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	155, // 173: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	155, // 174: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	155, // 175: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	147, // 176: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
+	148, // 177: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
+	149, // 178: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
+	150, // 179: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
+	151, // 180: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
+	152, // 181: hostnode.v1.LedgerState.pieces:type_name -> hostnode.v1.LedgerPiece
+	155, // 182: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	155, // 183: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	154, // 184: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
+	156, // 185: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 186: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	187, // [187:187] is the sub-list for method output_type
+	187, // [187:187] is the sub-list for method input_type
+	186, // [186:187] is the sub-list for extension type_name
+	185, // [185:186] is the sub-list for extension extendee
+	0,   // [0:185] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -11515,15 +11796,15 @@ func file_hostnode_messages_proto_init() {
 	file_hostnode_messages_proto_msgTypes[44].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[45].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[96].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[118].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[130].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[119].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[133].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   151,
+			NumMessages:   154,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

@@ -140,6 +140,7 @@ type QueueEvent interface {
 
 func (*SlotsQueued) queueEvent()   {}
 func (*SlotTaken) queueEvent()     {}
+func (*SlotHandedOut) queueEvent() {}
 func (*SlotReleased) queueEvent()  {}
 func (*SlotRemoved) queueEvent()   {}
 func (*SlotsRefused) queueEvent()  {}
@@ -177,6 +178,8 @@ type HostEvent interface {
 func (*HostStarted) hostEvent()     {}
 func (*HostStopped) hostEvent()     {}
 func (*HostHeartbeat) hostEvent()   {}
+func (*TermTaken) hostEvent()       {}
+func (*TermEnded) hostEvent()       {}
 func (*WorkQuarantined) hostEvent() {}
 func (*QuarantineEnded) hostEvent() {}
 func (*RecordWentBack) hostEvent()  {}

@@ -62,7 +62,8 @@ func (s *starts) fold(e messages.HostEvent, l Limits) {
 		if n := len(s.Runs); n > 0 && s.Runs[n-1].Epoch == e.GetEpoch() {
 			s.Runs[n-1].StoppedAt, s.Runs[n-1].HeardAt = at(e), at(e)
 		}
-	case *messages.HostHeartbeat, *messages.WorkQuarantined, *messages.QuarantineEnded, *messages.RecordWentBack:
+	case *messages.HostHeartbeat, *messages.WorkQuarantined, *messages.QuarantineEnded, *messages.RecordWentBack,
+		*messages.TermTaken, *messages.TermEnded:
 		if n := len(s.Runs); n > 0 && s.Runs[n-1].Epoch == e.(hostEvent).GetEpoch() {
 			s.Runs[n-1].HeardAt = at(e)
 		}

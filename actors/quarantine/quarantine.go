@@ -88,7 +88,8 @@ func (q *List) Fold(e messages.HostEvent) {
 		q.items[subject] = item{Work{subject, e.GetAt().AsTime(), e.GetReason()}, stored}
 	case *messages.QuarantineEnded:
 		delete(q.items, shell.Subject{Kind: shell.SubjectKind(e.GetKind()), Key: e.GetKey()})
-	case *messages.HostStarted, *messages.HostStopped, *messages.HostHeartbeat, *messages.RecordWentBack:
+	case *messages.HostStarted, *messages.HostStopped, *messages.HostHeartbeat, *messages.RecordWentBack,
+		*messages.TermTaken, *messages.TermEnded:
 	}
 }
 

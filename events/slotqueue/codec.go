@@ -22,6 +22,9 @@ func Table() []events.Entry {
 			Expiry: timestamppb.New(time.Unix(1_700_003_600, 0)), MarketRevision: 7,
 		}),
 		entry("SlotTaken", &messages.SlotTaken{At: at, RequestId: request, SlotIndex: 2}),
+		entry("SlotHandedOut", &messages.SlotHandedOut{
+			At: at, RequestId: request, SlotIndex: 2, Member: "north", Collateral: "1048576",
+		}),
 		entry("SlotReleased", &messages.SlotReleased{
 			At: at, RequestId: request, SlotIndex: 2, Outcome: "no availability fits", Requeue: true,
 			Criterion: "price", RetryAt: timestamppb.New(time.Unix(1_700_000_600, 0)),
@@ -60,6 +63,9 @@ func check(m proto.Message) error {
 		return someSlots(e.GetSlotIndices())
 	case *messages.SlotRemoved:
 		return someSlots(e.GetSlotIndices())
+	case *messages.SlotHandedOut:
+		_, err := events.ParseMember(e.GetMember())
+		return err
 	case *messages.SlotsRefused:
 		if e.GetCriterion() == "" {
 			return fmt.Errorf("%w: criterion is empty", events.ErrMalformed)

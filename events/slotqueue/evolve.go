@@ -19,6 +19,8 @@ func Evolve(s State, e Event) State {
 		s.consume(e.GetMarketRevision())
 	case *messages.SlotTaken:
 		s.take(keyOf(e.GetRequestId(), e.GetSlotIndex()))
+	case *messages.SlotHandedOut:
+		s.handOut(keyOf(e.GetRequestId(), e.GetSlotIndex()), e)
 	case *messages.SlotReleased:
 		s.release(keyOf(e.GetRequestId(), e.GetSlotIndex()), e)
 	case *messages.SlotRemoved:

@@ -41,6 +41,10 @@ type item struct {
 	criterion string    // what it failed when it was seen; empty: not known
 	retryAt   time.Time // not considered again before; zero: when something changes
 
+	// member sells the taken slot, for which it is promised this collateral (rule 12).
+	member  events.Member
+	promise events.Amount
+
 	inBest, inWorst, inSeen, inTimed, inRequest int32
 }
 

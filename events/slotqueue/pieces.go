@@ -14,7 +14,7 @@ import (
 // StateSchema names the form of Pieces. A change of the form, or of the meaning
 // of a field, needs a new name; older snapshots are then not used. A test holds
 // the form to it (testdata/shape.golden).
-const StateSchema = "slotqueue/2"
+const StateSchema = "slotqueue/3"
 
 // Size is how many entries the state has: slots, refused requests, avoided clients.
 func (s State) Size() int { return len(s.items) + s.refusals.len() + len(s.avoided.by) }
@@ -49,6 +49,7 @@ func (s State) Pieces() [][]byte {
 				Index: it.index, Order: it.order, Place: it.place, Seen: it.seen, Taken: taken[it],
 				Gone: it.gone, Woken: it.woken, Retried: it.retried, Again: waiting[it.again],
 				Criterion: it.criterion, RetryAt: events.TimeToMessage(it.retryAt), WokenFor: it.wokenFor,
+				Member: string(it.member), Promise: it.promised(),
 			})
 		}
 		out.Add(&messages.QueueState{Offers: []*messages.QueueOffer{o}})
@@ -67,6 +68,13 @@ func (s State) Pieces() [][]byte {
 		}}})
 	}
 	return out.All()
+}
+
+func (it *item) promised() string {
+	if it.member == "" {
+		return ""
+	}
+	return it.promise.String()
 }
 
 func (o *offer) message() *messages.QueueOffer {
@@ -158,7 +166,13 @@ func (b *builder) put(o *offer, slot *messages.QueueSlot) error {
 		offer: o, index: slot.GetIndex(), order: slot.GetOrder(), place: slot.GetPlace(),
 		seen: slot.GetSeen(), gone: slot.GetGone(), woken: slot.GetWoken(), retried: slot.GetRetried(),
 		criterion: slot.GetCriterion(), retryAt: events.TimeFromMessage(slot.GetRetryAt()),
-		wokenFor: slot.GetWokenFor(),
+		wokenFor: slot.GetWokenFor(), member: events.Member(slot.GetMember()),
+	}
+	if it.member != "" {
+		var err error
+		if it.promise, err = events.ParseAmount(slot.GetPromise()); err != nil {
+			return err
+		}
 	}
 	if b.items[key{o.request, it.index}] != nil {
 		return fmt.Errorf("%w: it is there twice", events.ErrMalformed)

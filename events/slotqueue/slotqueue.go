@@ -31,6 +31,9 @@
 //     client whose time ends first is forgotten first.
 //  11. Commands that follow from the market carry the revision of its event. A
 //     revision that was consumed is not consumed again.
+//  12. In a host of several members a taken slot is handed out to one of them before its sale
+//     begins, with the collateral that is promised to it. All promises together with what is not
+//     paid yet never exceed what the account holds. The promise ends with the release.
 //
 // The package does not judge slots. The ledger decides whether a slot fits (package capacity), and
 // the sale what becomes of it.
@@ -90,6 +93,19 @@ type (
 		Criterion string
 		RetryAt   time.Time
 	}
+	// HandOut gives a taken slot to a member of the host, which is promised the collateral (rule 12).
+	// ErrPromised: what is promised already, the collateral and Unpaid are more than Balance. A
+	// slot stays with the member that it was handed to until its release.
+	HandOut struct {
+		At         time.Time
+		RequestID  events.RequestID
+		SlotIndex  uint64
+		Member     events.Member
+		Collateral events.Amount
+		// Unpaid is what sales have yet to pay whose slots are not taken here; Balance is what
+		// the account holds.
+		Unpaid, Balance events.Amount
+	}
 	// Remove says that slots are no longer on offer; no indices mean all slots
 	// of the request, whose refusal is then forgotten too.
 	Remove struct {
@@ -130,6 +146,7 @@ type (
 func (Queue) command()   {}
 func (Take) command()    {}
 func (Release) command() {}
+func (HandOut) command() {}
 func (Remove) command()  {}
 func (Wake) command()    {}
 func (Avoid) command()   {}
@@ -153,6 +170,7 @@ type Work struct {
 	RequestID events.RequestID
 	SlotIndex uint64
 	Repair    bool
+	Member    events.Member // who sells it; empty: it is not handed out
 }
 
 func (Work) effect() {}
@@ -166,7 +184,7 @@ func (w Work) Key() string {
 func Next(s State) []Effect {
 	out := make([]Effect, 0, len(s.taken))
 	for _, it := range s.taken {
-		out = append(out, Work{it.offer.request, it.index, it.offer.Repair})
+		out = append(out, Work{it.offer.request, it.index, it.offer.Repair, it.member})
 	}
 	return out
 }
@@ -177,6 +195,8 @@ var (
 	ErrTooManySlots = errors.New("too many slots in one command")
 	// ErrNoCriterion: a refusal does not say what was failed.
 	ErrNoCriterion = errors.New("refusal without a criterion")
+	// ErrPromised: the account's tokens are promised to other slots.
+	ErrPromised = errors.New("the tokens are promised to other slots")
 )
 
 // Decide returns the events that follow from c; none when c is already true. It
@@ -189,6 +209,8 @@ func Decide(s State, c Command) ([]Event, error) {
 		return decideTake(s, c), nil
 	case Release:
 		return decideRelease(s, c), nil
+	case HandOut:
+		return decideHandOut(s, c)
 	case Remove:
 		return decideRemove(s, c)
 	case Wake:
@@ -299,6 +321,23 @@ func decideTake(s State, c Take) []Event {
 	return []Event{&messages.SlotTaken{
 		At: events.TimeToMessage(c.At), RequestId: best.offer.request.String(), SlotIndex: best.index,
 	}}
+}
+
+func decideHandOut(s State, c HandOut) ([]Event, error) {
+	it := s.items[key{c.RequestID, c.SlotIndex}]
+	if it == nil || !it.taken || it.member != "" {
+		return nil, nil
+	}
+	promised := s.Promised()
+	if sum := promised.AddSaturating(c.Unpaid).AddSaturating(c.Collateral); sum.Cmp(c.Balance) > 0 {
+		return nil, fmt.Errorf("hand out slot %d of request %s: %w: it takes %s, %s are promised, %s are not paid yet, "+
+			"and the account holds %s", c.SlotIndex, c.RequestID.Short(), ErrPromised, c.Collateral, promised,
+			c.Unpaid, c.Balance)
+	}
+	return []Event{&messages.SlotHandedOut{
+		At: events.TimeToMessage(c.At), RequestId: c.RequestID.String(), SlotIndex: c.SlotIndex,
+		Member: string(c.Member), Collateral: c.Collateral.String(),
+	}}, nil
 }
 
 func decideRelease(s State, c Release) []Event {

@@ -1,6 +1,7 @@
 package slotqueue
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -27,7 +28,7 @@ func anyCommand(draw source, s State) Command {
 	if draw(2) == 0 {
 		revision = s.LastMarketRevision() + uint64(draw(3))
 	}
-	switch draw(13) {
+	switch draw(14) {
 	case 0, 1, 2:
 		c := Queue{
 			At: start, RequestID: id, SlotIndices: indices, MarketRevision: revision,
@@ -71,6 +72,15 @@ func anyCommand(draw source, s State) Command {
 		return c
 	case 10:
 		return Pause{start, "operator"}
+	case 12:
+		if taken := s.Taken(); len(taken) > 0 {
+			it := taken[draw(len(taken))]
+			id, index = it.RequestID, it.SlotIndex
+		}
+		return HandOut{
+			start, id, index, []events.Member{"north", "south"}[draw(2)], amount(uint64(draw(3))), amount(uint64(draw(2))),
+			amount(uint64(draw(5))),
+		}
 	case 11:
 		at := start.Add(time.Duration(draw(2)) * time.Minute)
 		return Avoid{at, events.Address{byte(draw(4))}, at.Add(time.Duration(draw(3)) * time.Minute), "data"}
@@ -194,6 +204,7 @@ func (p *plain) after(c Command, before State) {
 			again := it.Woken && !it.Retried && (len(it.WokenFor) == 0 || c.Criterion == "" ||
 				c.RetryAt.IsZero() && slices.Contains(it.WokenFor, c.Criterion))
 			it.Seen, it.Retried, it.Woken, it.WokenFor = !again, again, false, nil
+			it.Member, it.Promise = "", events.Amount{}
 			if it.Seen {
 				it.Criterion, it.RetryAt = c.Criterion, c.RetryAt
 			}
@@ -215,7 +226,7 @@ func (p *plain) after(c Command, before State) {
 		})
 	case Resume:
 		p.wake(func(Item) bool { return true })
-	case Pause, Avoid:
+	case Pause, Avoid, HandOut:
 	}
 }
 
@@ -254,7 +265,12 @@ func (m *machine) do(t fatal, c Command) {
 	before := m.live.Snapshot()
 	m.plain.after(c, m.live)
 	out, err := Decide(m.live, c)
-	if err != nil {
+	if h, ok := c.(HandOut); ok && len(out)+number(err != nil) > 0 {
+		promised := m.live.Promised().Add(h.Unpaid).Add(h.Collateral)
+		if enough := promised.Cmp(h.Balance) <= 0; enough == errors.Is(err, ErrPromised) {
+			t.Fatalf("%+v with %s promised: %v", c, m.live.Promised(), err)
+		}
+	} else if err != nil {
 		t.Fatalf("%+v: %v", c, err)
 	}
 	if diff := difference(before, m.live.Snapshot()); diff != "" {
@@ -286,9 +302,9 @@ func (m *machine) do(t fatal, c Command) {
 		if c.MarketRevision == 0 && len(out) > 1 {
 			return
 		}
-	case Release, Remove, Wake, Pause, Resume, Avoid:
+	case Release, Remove, Wake, Pause, Resume, Avoid, HandOut:
 	}
-	if again, err := Decide(m.live, c); len(again) > 0 || err != nil {
+	if again, twice := Decide(m.live, c); len(again) > 0 || (twice == nil) != (err == nil) {
 		t.Fatalf("%+v given twice: %s, %v", c, tellAll(again), err)
 	}
 }

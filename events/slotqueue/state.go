@@ -176,6 +176,23 @@ func (s *State) take(k key) {
 	s.taken = append(s.taken, it)
 }
 
+func (s *State) handOut(k key, e *messages.SlotHandedOut) {
+	it := s.items[k]
+	if it == nil || !it.taken || it.member != "" {
+		s.fault("slot %d of request %s was handed out, but is not taken, or was handed out before", k.index, k.request)
+		return
+	}
+	it.member, it.promise = events.Member(e.GetMember()), events.Must(events.ParseAmount(e.GetCollateral()))
+}
+
+// Promised is the collateral promised to members for the slots that they have now.
+func (s State) Promised() (sum events.Amount) {
+	for _, it := range s.taken {
+		sum = sum.AddSaturating(it.promise)
+	}
+	return sum
+}
+
 func (s *State) release(k key, e *messages.SlotReleased) {
 	it := s.items[k]
 	if it == nil || !it.taken {
@@ -183,7 +200,7 @@ func (s *State) release(k key, e *messages.SlotReleased) {
 		return
 	}
 	s.taken = slices.DeleteFunc(s.taken, func(other *item) bool { return other == it })
-	it.taken = false
+	it.taken, it.member, it.promise = false, "", events.Amount{}
 	if !e.GetRequeue() || it.gone {
 		s.forget(it)
 		return
@@ -287,6 +304,10 @@ type Item struct {
 	WokenFor       []string
 	// Gone says of a taken slot that it left the market.
 	Gone bool
+	// Member sells a taken slot, and Promise is the collateral that it is promised; empty: the
+	// slot is not handed out.
+	Member  events.Member
+	Promise events.Amount
 	// Again is the newer offer that waits for the release of a taken slot that
 	// had left the market; nil when there is none.
 	Again *Terms
@@ -299,6 +320,7 @@ func (it *item) view() Item {
 		RequestID: it.offer.request, SlotIndex: it.index, Terms: it.offer.Terms,
 		QueuedAt: it.offer.at, Place: it.place, Order: it.order, Seen: it.seen, Gone: it.gone,
 		Woken: it.woken, WokenFor: it.wokenFor, Retried: it.retried, Criterion: it.criterion, RetryAt: it.retryAt,
+		Member: it.member, Promise: it.promise,
 	}
 	if it.again != nil {
 		terms := it.again.Terms

@@ -48,7 +48,11 @@ func show(s State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "queued: %s\n", order(s))
 	for _, w := range Next(s) {
-		fmt.Fprintf(&b, "work on %02x/%d\n", w.(Work).RequestID[0], w.(Work).SlotIndex)
+		fmt.Fprintf(&b, "work on %02x/%d", w.(Work).RequestID[0], w.(Work).SlotIndex)
+		if m := w.(Work).Member; m != "" {
+			fmt.Fprintf(&b, " by %s", m)
+		}
+		b.WriteString("\n")
 	}
 	if reason, _, paused := s.Paused(); paused {
 		fmt.Fprintf(&b, "paused: %s\n", reason)
@@ -96,6 +100,13 @@ func command(t *testing.T, d *datadriven.TestData) Command {
 		return Take{start, int(workers)}
 	case "release":
 		return Release{At: start, RequestID: request(byte(id)), SlotIndex: slots[0], Outcome: reason, Requeue: d.HasArg("requeue"), Criterion: criterion}
+	case "hand-out":
+		var balance, unpaid uint64
+		member := events.Member("")
+		d.ScanArgs(t, "balance", &balance)
+		d.ScanArgs(t, "member", (*string)(&member))
+		d.MaybeScanArgs(t, "unpaid", &unpaid)
+		return HandOut{start, request(byte(id)), slots[0], member, amount(collateral), amount(unpaid), amount(balance)}
 	case "remove":
 		return Remove{start, request(byte(id)), slots, reason, revision}
 	case "wake":

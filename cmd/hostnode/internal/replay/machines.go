@@ -202,6 +202,10 @@ func (m *hostMachine) fold(e proto.Message) bool {
 	case *messages.QuarantineEnded:
 		m.heard = events.TimeFromMessage(e.GetAt())
 		m.quarantined = m.without(e.GetKind(), e.GetKey())
+	case *messages.TermTaken:
+		m.heard = events.TimeFromMessage(e.GetAt())
+	case *messages.TermEnded:
+		m.heard = events.TimeFromMessage(e.GetAt())
 	case *messages.RecordWentBack:
 		m.heard = events.TimeFromMessage(e.GetAt())
 	default:
