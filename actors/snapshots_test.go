@@ -198,7 +198,7 @@ func TestLedgerFromSnapshotAndTailIsTheReplayedOneWhateverIsDamaged(t *testing.T
 	at := events.Unix(1_700_000_000)
 	life[capacity.State, capacity.Event]{
 		stream: events.CapacityStream(snapshotHost), evolve: capacity.Evolve, empty: capacity.New,
-		plain: func(s capacity.State) any { return s.Snapshot() }, keeper: ledger.NewKeeper,
+		plain: func(s capacity.State) any { return s.Snapshot() }, keeper: func(b *shell.Base) *shell.Keeper[capacity.State] { return ledger.NewKeeper(b, "") },
 		next: func(t *rapid.T, s capacity.State) []capacity.Event {
 			draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }
 			slot := events.SlotID{byte(draw(4))}
@@ -335,7 +335,7 @@ func TestAStartFindsTheSalesThatAreNotOverWhateverIsDamaged(t *testing.T) {
 func TestAStoreThatIsAwayCostsASnapshotAndNothingElse(t *testing.T) {
 	store := storetest.NewMemory()
 	e := bareEnv(store)
-	k := ledger.NewKeeper(e.Base)
+	k := ledger.NewKeeper(e.Base, "")
 	k.Now = func() (capacity.State, uint64, events.EventID, bool) {
 		return capacity.New(), 1, events.EventID{1}, true
 	}

@@ -48,6 +48,15 @@ func ParseAmount(s string) (Amount, error) {
 // String prints the amount in decimal, as it is stored.
 func (a Amount) String() string { return a.v.Dec() }
 
+// MarshalText implements encoding.TextMarshaler: decimal digits.
+func (a Amount) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler, as ParseAmount.
+func (a *Amount) UnmarshalText(text []byte) (err error) {
+	*a, err = ParseAmount(string(text))
+	return err
+}
+
 // Big returns a copy that the caller may change.
 func (a Amount) Big() *big.Int { return a.v.ToBig() }
 

@@ -88,7 +88,7 @@ func Do(ctx context.Context, ledger *shell.Part, c Command) error {
 // New returns the actor of a ledger.
 func New(e Deps) *Ledger {
 	r := &Ledger{Deps: e}
-	r.keeper = NewKeeper(e.Base)
+	r.keeper = NewKeeper(e.Base, e.Ledger)
 	r.keeper.Now = func() (capacity.State, uint64, events.EventID, bool) { return r.journal.DurableState() }
 	e.Savers[Name] = r.keeper
 	r.journal = &shell.Journal[capacity.State, capacity.Command, capacity.Event]{
@@ -98,8 +98,8 @@ func New(e Deps) *Ledger {
 				return r.keeper.Load(ctx, capacity.New)
 			},
 		},
-		Stream: events.CapacityStream(e.Me), Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
-		Shown: e.Shown[events.CapacityStream(e.Me)],
+		Stream: r.keeper.Stream, Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
+		Shown: e.Shown[r.keeper.Stream],
 		Meta: func(_ capacity.State, ev capacity.Event) events.Metadata {
 			return e.Metadata(requestOf(ev))
 		},
@@ -115,10 +115,10 @@ func (r *Ledger) Once(ctx context.Context, cmd capacity.Command) error {
 	return r.journal.Once(ctx, cmd, OperatorCause)
 }
 
-// NewKeeper saves and loads the state of a ledger.
-func NewKeeper(b *shell.Base) *shell.Keeper[capacity.State] {
+// NewKeeper saves and loads the state of the ledger of a member, or of the host.
+func NewKeeper(b *shell.Base, of events.Member) *shell.Keeper[capacity.State] {
 	return &shell.Keeper[capacity.State]{
-		Base: b, Stream: events.CapacityStream(b.Me), Schema: capacity.StateSchema,
+		Base: b, Stream: events.LedgerStream(b.Me, of), Schema: capacity.StateSchema,
 		Size: capacity.State.Size, Pieces: capacity.State.Pieces,
 		Parse: func(pieces [][]byte) (capacity.State, error) {
 			return capacity.RestorePieces(capacity.Limits{}, pieces)

@@ -21,8 +21,12 @@ type Base struct {
 	Codec      *events.Codec
 	StoreWatch *StoreWatch // says whether the event store answers
 	Me         events.Address
-	Epoch      uint64 // of this process, for the metadata of what it writes
-	Node       string // the same
+	// Member is the name of this process among the members of the host; empty: it is alone. Ledger
+	// names its ledger, as events.LedgerStream does. Both are set before the actors exist.
+	Member, Ledger events.Member
+
+	Epoch uint64 // of this process, for the metadata of what it writes
+	Node  string // the same
 	// RetryAfter and RetryMost are the first and the longest pause between two tries of a call
 	// with a temporary failure.
 	RetryAfter, RetryMost time.Duration
@@ -38,6 +42,12 @@ type Base struct {
 	// Savers save unsaved states at a stop, by the name of their owner. The root actor adds
 	// them; they are read when it has stopped.
 	Savers map[string]Saver
+}
+
+// Mine reports whether a sale that names a member is one of this process: what was sold before the
+// host had members belongs to the one that has the host's ledger.
+func (b *Base) Mine(member events.Member) bool {
+	return member == b.Member || member == "" && b.Ledger == ""
 }
 
 // Metadata returns the metadata of an event of this process.

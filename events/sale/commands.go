@@ -24,6 +24,7 @@ type (
 		ExpiresAt time.Time
 		EndsAt    time.Time
 		FailEvery uint32
+		Member    events.Member // whose disk will have the data; empty: the host is one process
 	}
 	// ReportCapacity says that the ledger holds space and collateral for this attempt.
 	ReportCapacity struct {

@@ -118,6 +118,7 @@ func started(e *messages.SaleStarted) State {
 		ExpiresAt: events.TimeFromMessage(e.GetExpiresAt()),
 		EndsAt:    events.TimeFromMessage(e.GetEndsAt()),
 		FailEvery: e.GetFailEveryNProofs(),
+		Member:    events.Member(e.GetMember()),
 	}
 }
 

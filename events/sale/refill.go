@@ -49,6 +49,7 @@ func decideRefill(s State, c Refill) ([]Event, error) {
 			ExpiresAt:        events.TimeToMessage(c.ExpiresAt),
 			EndsAt:           events.TimeToMessage(c.EndsAt),
 			FailEveryNProofs: s.FailEvery,
+			Member:           string(s.Member),
 		},
 		capacityReserved(c.Capacity),
 	}, nil

@@ -132,6 +132,7 @@ func decideStart(s State, c Start) ([]Event, error) {
 		ExpiresAt:        events.TimeToMessage(c.ExpiresAt),
 		EndsAt:           events.TimeToMessage(c.EndsAt),
 		FailEveryNProofs: c.FailEvery,
+		Member:           string(c.Member),
 	}}, nil
 }
 

@@ -15,10 +15,11 @@ type State struct {
 	Request   events.Request
 	Repair    bool
 	Adopted   bool
-	BeganAt   time.Time // chain time
-	ExpiresAt time.Time // chain time: an unfilled request is void after it
-	EndsAt    time.Time // chain time: the request is finished after it
-	FailEvery uint32    // every how many proofs one is spoiled on purpose; 0: none is
+	BeganAt   time.Time     // chain time
+	ExpiresAt time.Time     // chain time: an unfilled request is void after it
+	EndsAt    time.Time     // chain time: the request is finished after it
+	FailEvery uint32        // every how many proofs one is spoiled on purpose; 0: none is
+	Member    events.Member // whose disk has the data; empty: the host is one process
 
 	// What the ledger holds for the sale.
 	Availability events.AvailabilityID
