@@ -8,6 +8,7 @@ import (
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/membership"
 	"github.com/hostnode/hostnode/events/sector"
 )
 
@@ -130,7 +131,7 @@ func matches(err, is error) bool {
 	case errors.Is(is, errTakenOver):
 		return errors.Is(err, is) || errors.Is(err, shell.ErrTakenOver) || errors.Is(err, tx.ErrTakenOver)
 	case errors.Is(is, node.ErrElsewhere):
-		return errors.Is(err, is) || errors.Is(err, tx.ErrUsedElsewhere)
+		return errors.Is(err, is) || errors.Is(err, tx.ErrUsedElsewhere) || errors.Is(err, membership.ErrElsewhere)
 	case errors.Is(is, ErrTimeout) && errors.Is(err, context.DeadlineExceeded):
 		return true
 	}

@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/membership"
 )
 
 func TestEveryErrorOfTheTableHasACodeOfItsOwnAndAHint(t *testing.T) {
@@ -54,6 +56,7 @@ func TestAHostThatMayBeElsewhereIsToldHowToBeginAndOneThatLivesHereIsNot(t *test
 	}{
 		{node.ErrElsewhere, "host-elsewhere", true},
 		{tx.ErrUsedElsewhere, "host-elsewhere", true},
+		{membership.ErrElsewhere, "host-elsewhere", true},
 		{datadir.ErrAccountInUse, "account-in-use", false},
 	} {
 		p := Explain(fmt.Errorf("connect to the market: %w", c.err))
@@ -66,5 +69,11 @@ func TestAHostThatMayBeElsewhereIsToldHowToBeginAndOneThatLivesHereIsNot(t *test
 func TestAnUnknownErrorIsExplainedToo(t *testing.T) {
 	if p := Explain(errors.New("odd")); p.Code != "internal" || p.Detail != "odd" || p.Hint == "" {
 		t.Fatalf("%+v", p)
+	}
+}
+
+func TestAProcessCountsAsSilentAfterThreeHeartbeatsThatItWouldHaveWritten(t *testing.T) {
+	if membership.Heartbeat != actors.DefaultHeartbeat {
+		t.Fatalf("a process is heard every %s, and is expected every %s", actors.DefaultHeartbeat, membership.Heartbeat)
 	}
 }

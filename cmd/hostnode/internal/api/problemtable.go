@@ -19,6 +19,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/membership"
 	"github.com/hostnode/hostnode/prover"
 )
 
@@ -308,6 +309,19 @@ var hostKinds = []kind{
 		"Stop it there: two hosts with one account disturb each other and miss proofs. If it is gone for " +
 			"good, if this is a restored backup, or if the transactions were sent by hand, start once with " +
 			"`hostnode run --take-over`; slots whose data is gone cannot be proven.",
+	},
+	{
+		"host-has-members", http.StatusConflict, membership.ErrHasMembers,
+		"A process without settings of a cluster cannot run a host that has members.",
+		"Set `cluster.name` and `cluster.member` as the message says; `hostnode members` shows the members. Only a host " +
+			"whose one member was once the whole host can be one process again, after that member has stopped.",
+	},
+	{
+		"member-first", http.StatusConflict, membership.ErrFirstMember,
+		"The first member of a host that was one process must start with that process's data directory.",
+		"Add the settings of the cluster to the process that has run the host until now, and start it; then start " +
+			"this member. If its data directory is gone for good, start this one once with `hostnode run --take-over`; " +
+			"slots whose data is gone cannot be proven.",
 	},
 	{
 		"account-in-use", http.StatusConflict, datadir.ErrAccountInUse,
