@@ -29,14 +29,34 @@ func (s *supervisor) admit(m saleReady) *admission.Refusal {
 			n.InWork++
 		}
 	}
+	if s.Cluster == nil { // In a cluster, the member that is to sell the slot judges that.
+		if no := s.fits(r); no != nil {
+			return no
+		}
+		n.ProofLoad, n.ProofDetail = s.BusyWith(r)
+	}
+	n.Unpaid = s.unpaid()
+	_, expected := s.Load.Total()
+	n.Proofs = s.ProofsWithin(n.Days, expected+s.ExpectedProofs(r))
+	return n.Judge()
+}
+
+// fits judges whether the disk of this machine has room for one more slot.
+func (s *supervisor) fits(r events.Request) *admission.Refusal {
 	size := r.Ask.SlotSize + s.Overhead(r.Ask.SlotSize)
 	if why := s.Room.Fits(size, s.promised()); why != "" {
 		return &admission.Refusal{Criterion: slotqueue.CriterionDisk, Reason: why, Requeue: true}
 	}
-	n.Unpaid = s.unpaid()
+	return nil
+}
+
+// admitHere judges what only the member knows that is to sell a slot: its disk and its prover.
+func (s *supervisor) admitHere(r events.Request) *admission.Refusal {
+	if no := s.fits(r); no != nil {
+		return no
+	}
+	n := admission.Affordable{MaxSame: 1, MaxProofLoad: s.ProofLoad}
 	n.ProofLoad, n.ProofDetail = s.BusyWith(r)
-	_, expected := s.Load.Total()
-	n.Proofs = s.ProofsWithin(n.Days, expected+s.ExpectedProofs(r))
 	return n.Judge()
 }
 
@@ -48,18 +68,41 @@ func (ag *agent) inWork() bool {
 	return ag.state.BeforeFill() && !ag.state.Adopted
 }
 
+// collateral is what the slot of the sale costs.
+func (ag *agent) collateral() events.Amount {
+	r := ag.state.Request
+	if ag.starting {
+		r = ag.start.Request
+	}
+	collateral, _ := r.Ask.CollateralPerSlot()
+	return collateral
+}
+
+// seller is the member that runs the sale, given the name of this one.
+func (ag *agent) seller(here events.Member) events.Member {
+	if ag.far != "" {
+		return ag.far
+	}
+	return here
+}
+
 // unpaid is the collateral that sales in work have not paid yet.
 func (s *supervisor) unpaid() (sum events.Amount) {
 	for _, ag := range s.agents {
-		if !ag.inWork() {
-			continue
+		if ag.inWork() {
+			sum = sum.AddSaturating(ag.collateral())
 		}
-		r := ag.state.Request
-		if ag.starting {
-			r = ag.start.Request
+	}
+	return sum
+}
+
+// unpaidBeside is unpaid without the slots that have workers: what those will pay is promised in the
+// queue's record.
+func (s *supervisor) unpaidBeside() (sum events.Amount) {
+	for _, ag := range s.agents {
+		if ag.inWork() && len(ag.watchers) == 0 {
+			sum = sum.AddSaturating(ag.collateral())
 		}
-		collateral, _ := r.Ask.CollateralPerSlot()
-		sum = sum.AddSaturating(collateral)
 	}
 	return sum
 }

@@ -65,7 +65,7 @@ func (s *supervisor) adopt(a *shell.Turn, owned []events.OwnedSlot) {
 		if ag != nil && ag.state.Ended() && !ag.state.OnChain {
 			s.owned.due = true
 		}
-		if ag == nil {
+		if ag == nil && s.term.owns {
 			s.Log.WithField("slot", o.Slot.String()).
 				Warn("the chain says that this slot is ours, and the record has no sale of it: adopting it")
 			s.candidate(a, o.Slot, o.Request.ID, o.Index, shell.Ref{}, events.EventID{})

@@ -69,6 +69,11 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 	if r.living, err = readLivingSales(ctx, s.env); err != nil {
 		return r, err
 	}
+	if s.Cluster != nil {
+		if r.others, err = s.loadOthers(ctx, r.living); err != nil {
+			return r, err
+		}
+	}
 	return r, r.living.whole()
 }
 
@@ -84,26 +89,39 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	s.Shown, m.living.lengths = m.living.lengths, nil
 	s.planParts(a, m.heads)
 	s.alertRecordLoss()
+	s.term.owns = s.Cluster == nil
 	for _, p := range s.parts() {
 		s.startPart(a, p)
 	}
 	for _, l := range m.living.inOrder() {
+		if !s.Mine(l.member) {
+			continue
+		}
 		s.agents[l.slot] = &agent{request: l.request, index: l.index}
 		s.stayQuarantined(l.slot)
 		s.agents[l.slot].ref = s.spawnAgent(a, l.slot, l.request, l.index)
 	}
 	s.tellDamaged(m.stored)
 	s.endOldQuarantines()
+	for _, o := range m.others {
+		s.onFarSale(o.Changed)
+	}
 	s.adopt(a, m.owned)
 	s.releaseOrphans(a, m)
 	s.booted = true
 	s.saveLivingSales(a, m.living)
-	s.startValidator(a)
+	if s.term.owns {
+		s.startValidator(a)
+	}
 	a.RT.Do("room", s.watchRoom(func(m queue.Wake) { s.queue.Tell(m) }))
 	if s.ScrubEvery > 0 {
 		a.RT.Do("scrub", s.scrub(a.Self))
 	}
-	s.follow(a)
+	if s.term.owns {
+		s.follow(a)
+	} else {
+		s.startMember(a)
+	}
 }
 
 // setQuota tells the ledger the quota. A quota below what availabilities and sales already use
@@ -144,5 +162,5 @@ func (s *supervisor) setQuota() {
 func (s *supervisor) follow(a *shell.Turn) {
 	self := a.Self
 	f := &chainFollower{env: s.env, deliver: func(n chainNews) { self.Tell(n) }}
-	a.RT.Do("chain follower", f.run)
+	s.following(a, "chain follower", f.run)
 }

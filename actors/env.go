@@ -9,6 +9,7 @@ import (
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/members"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/proofs"
 	"github.com/hostnode/hostnode/actors/quarantine"
@@ -42,6 +43,11 @@ type Ports struct {
 	Sectors *SectorPorts
 	// Witness remembers what the store has acknowledged; nil: there is none.
 	Witness port.Witness
+	// Cluster joins this process with the other members of the host; nil: it is the host.
+	Cluster port.Cluster
+	// Account lets this member send the account's transactions while it has the term; nil: it
+	// never does. A process that is the host sends them always.
+	Account port.Account
 }
 
 // Config holds the settings of a host. Zero values stand for the defaults named here.
@@ -55,6 +61,8 @@ type Config struct {
 	Genesis  events.Hash
 	Contract events.Address
 
+	// UsedDirectory says that the data directory was used by this host before.
+	UsedDirectory bool
 	// Quota is how many bytes the host may use; the ledger is told at the start.
 	// 0 leaves it as it is.
 	Quota events.Bytes
@@ -270,6 +278,8 @@ type env struct {
 	lossRecorded atomic.Bool
 	// validating is the validator's status; nil: there is none.
 	validating atomic.Pointer[validator.Status]
+	// mirror is what this process knows of the other members; nil: it is the host.
+	mirror *members.Mirror
 	// selling is what all sales share.
 	selling *selling.Deps
 }
@@ -279,13 +289,20 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		rt.Met = cfg.Met
 	}
 	ports.Clock = shell.GuardClock(ports.Clock, rt)
-	e := &env{
+	e := &env{}
+	market := ports.Market
+	var member events.Member
+	if ports.Cluster != nil {
+		market = members.NewMarket(ports.Market, ports.Cluster, e.ownerNow)
+		member = ports.Cluster.Member()
+	}
+	*e = env{
 		Chain: chainview.New(&shell.Base{
 			RT: rt, Log: rt.Log, Clock: ports.Clock, Store: ports.Store, Codec: catalog.Codec(),
-			StoreWatch: shell.NewStoreWatch(ports.Clock, rt.Log, cfg.Yield), Me: ports.Market.Account(), Node: cfg.Node,
+			StoreWatch: shell.NewStoreWatch(ports.Clock, rt.Log, cfg.Yield), Me: ports.Market.Account(), Member: member, Node: cfg.Node,
 			RetryAfter: cfg.RetryAfter, RetryMost: cfg.RetryMost, SnapshotEvery: cfg.SnapshotEvery, Yield: cfg.Yield,
 			Savers: map[string]shell.Saver{},
-		}, ports.Market, cfg.Margin),
+		}, market, cfg.Margin),
 		world:        world{given{cfg, ports}},
 		owner:        owner{writing: shell.NewPool("writes to the host's stream", 1)},
 		ledger:       shell.NewPart(ledger.Name),
@@ -298,6 +315,9 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		reads:        shell.NewPool("reads", cfg.Reads),
 		disk:         shell.NewPool("disk", cfg.Disk),
 		repairs:      shell.NewPool("repairs", selling.MaxRepairs),
+	}
+	if ports.Cluster != nil {
+		e.mirror = members.NewMirror(e.Base, e.hostLedgerHolder)
 	}
 	e.Rules = admission.New(e.Chain, admission.Limits{
 		MaxSlotsPerRequest: cfg.MaxSlotsPerRequest, MinFill: cfg.MinFill, MinWei: cfg.MinWei,
@@ -320,11 +340,22 @@ func (e *env) ledgerDeps(broken func(error)) ledger.Deps {
 
 func (e *env) queueDeps(supervisor shell.Ref, life int, broken func(error)) queue.Deps {
 	return queue.Deps{
-		Rules: e.Rules, Alerts: e.Alerts, Quarantined: e.quarantined, Part: e.queue, Ledger: e.ledger,
+		Rules: e.Rules, Alerts: e.Alerts, Quarantined: e.quarantined, Part: e.queue, Match: e.match,
 		Supervisor: supervisor, Reads: e.reads, ChainID: e.ChainID, Contract: e.Contract, MaxQueued: e.MaxQueued,
 		MaxWorkers: e.MaxWorkers, WorkerPatience: e.WorkerPatience, AvoidClient: e.AvoidClient,
 		Decide: e.Cores.DecideQueue, Held: e.lossUnrecorded, Life: life, Broken: broken,
 	}
+}
+
+// match asks all ledgers of the host for an availability that fits a slot.
+func (e *env) match(ctx context.Context, ask capacity.Ask) (*capacity.Refusal, error) {
+	if e.mirror != nil {
+		_, refusal := e.mirror.Fits(ask, nil)
+		return refusal, nil
+	}
+	return shell.WhenUp(ctx, e.Base, "judge", func() shell.Question[*capacity.Refusal] {
+		return shell.Ask[*capacity.Refusal](e.ledger, ledger.Match{Ask: ask})
+	})
 }
 
 func (e *env) schedulerDeps() proofs.Deps {

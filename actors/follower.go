@@ -300,7 +300,11 @@ func (f *chainFollower) keep(call *shell.StoreCall, u events.ChainUpdate) error 
 	}
 	first := f.revision
 	logs := len(batch)
-	if logs == 0 && u.Head.Number < f.scanned+scanEvery {
+	every := uint64(scanEvery)
+	if f.Cluster != nil {
+		every = scanEveryOfMembers
+	}
+	if logs == 0 && u.Head.Number < f.scanned+every {
 		f.tell(u.Head.Number)
 		return nil
 	}

@@ -68,6 +68,9 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 		panicked: map[shell.Subject]int{},
 	})
 	e.StoreWatch.Notify(func() { h.supervisor.Tell(sales.RecordMoved{}) })
+	if ports.Cluster != nil {
+		h.serve()
+	}
 	if cfg.Alert != nil { // The scheduler cannot watch: without a chain it never starts.
 		rt.Do("watch", e.keepWatch)
 	}

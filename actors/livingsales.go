@@ -17,7 +17,7 @@ import (
 
 // livingSalesSchema names the form in which the list is saved; testdata/shape.golden holds that
 // form.
-const livingSalesSchema = "host/1"
+const livingSalesSchema = "host/2"
 
 // livingSales is the list of the sales that are not over, folded from the whole log: a sale is
 // on it from SaleStarted to SaleSettled. Workers and reservations would not show all living
@@ -25,8 +25,9 @@ const livingSalesSchema = "host/1"
 // reservation, and a sale whose reservation is settled is not over before its own stream says
 // so.
 type livingSales struct {
-	me    events.Address
-	codec *events.Codec
+	me     events.Address
+	ledger string // the stream of this process's ledger
+	codec  *events.Codec
 	sales map[events.SlotID]livingSale
 	next  uint64 // number of the next attempt
 	// read is the position up to which the log was read. last is the last event before it that
@@ -53,12 +54,13 @@ type livingSale struct {
 	slot    events.SlotID
 	request events.RequestID
 	index   uint64
+	member  events.Member
 	begun   uint64 // in the order in which the attempts began
 }
 
 func newLivingSales(me events.Address, codec *events.Codec) *livingSales {
 	return &livingSales{
-		me: me, codec: codec, sales: map[events.SlotID]livingSale{}, lengths: map[string]uint64{},
+		me: me, ledger: events.CapacityStream(me), codec: codec, sales: map[events.SlotID]livingSale{}, lengths: map[string]uint64{},
 		unread: func(events.Recorded, error) {},
 	}
 }
@@ -76,7 +78,7 @@ func (s *livingSales) take(r events.Recorded) {
 	switch r.Stream {
 	case events.HostStream(s.me):
 		s.reached = s.reached || r.Meta.Epoch == s.epoch
-	case events.CapacityStream(s.me), events.SlotQueueStream(s.me):
+	case s.ledger, events.SlotQueueStream(s.me):
 		s.noteLength(r)
 	}
 	if events.Category(r.Stream) != events.CategorySale {
@@ -96,7 +98,8 @@ func (s *livingSales) take(r events.Recorded) {
 			return
 		}
 		e := m.(*messages.SaleStarted)
-		s.begin(slot, events.Must(events.ParseRequestID(e.GetRequest().GetId())), e.GetSlotIndex())
+		s.begin(slot, events.Must(events.ParseRequestID(e.GetRequest().GetId())), e.GetSlotIndex(),
+			events.Member(e.GetMember()))
 	case "SaleSettled":
 		delete(s.sales, slot)
 	}
@@ -109,8 +112,8 @@ func (s *livingSales) noteLength(r events.Recorded) {
 	}
 }
 
-func (s *livingSales) begin(slot events.SlotID, request events.RequestID, index uint64) {
-	s.sales[slot] = livingSale{slot, request, index, s.next}
+func (s *livingSales) begin(slot events.SlotID, request events.RequestID, index uint64, member events.Member) {
+	s.sales[slot] = livingSale{slot, request, index, member, s.next}
 	s.next++
 }
 
@@ -123,7 +126,7 @@ func (s *livingSales) pieces() [][]byte {
 	var out events.Pieces
 	for _, l := range s.inOrder() {
 		out.Add(&messages.HostState{Living: []*messages.LivingSale{{
-			SlotId: l.slot[:], RequestId: l.request[:], SlotIndex: l.index,
+			SlotId: l.slot[:], RequestId: l.request[:], SlotIndex: l.index, Member: string(l.member),
 		}}})
 	}
 	return out.All()
@@ -141,7 +144,7 @@ func (s *livingSales) restore(pieces [][]byte) error {
 			if err != nil {
 				return err
 			}
-			s.begin(slot, request, l.GetSlotIndex())
+			s.begin(slot, request, l.GetSlotIndex(), events.Member(l.GetMember()))
 		}
 		return nil
 	})
@@ -150,7 +153,7 @@ func (s *livingSales) restore(pieces [][]byte) error {
 // readLivingSales reads the newest snapshot of the list and the log after it.
 func readLivingSales(ctx context.Context, e *env) (*livingSales, error) {
 	s := newLivingSales(e.Me, e.Codec)
-	s.epoch = e.Epoch
+	s.epoch, s.ledger = e.Epoch, events.LedgerStream(e.Me, e.Ledger)
 	s.unread = func(r events.Recorded, err error) {
 		// Such a sale cannot go on; the others can.
 		e.Log.WithField("stream", r.Stream).Errorf("a sale's record cannot be read, so the sale is left alone: %v", err)
@@ -211,14 +214,21 @@ func LivingSales(ctx context.Context, store events.Store, me events.Address) ([]
 type livingSalesSaver struct {
 	*env
 	living *livingSales
+	// others takes each event in a host of several members; nil: the host is this process.
+	others func(context.Context, events.Recorded)
 }
 
 func (s *supervisor) saveLivingSales(a *shell.Turn, from *livingSales) {
-	if !s.Saves() {
+	if !s.Saves() && s.Cluster == nil {
 		return
 	}
 	w := &livingSalesSaver{env: s.env, living: from}
-	s.Savers["living sales"] = w
+	if s.Cluster != nil {
+		w.others = s.readOthers(a.Self)
+	}
+	if s.Saves() {
+		s.Savers["living sales"] = w
+	}
 	a.RT.Do("living sales", w.run)
 }
 
@@ -239,11 +249,14 @@ func (w *livingSalesSaver) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if r.Stream == own && r.Meta.Epoch > w.Epoch {
+		if r.Stream == own && (r.Meta.Epoch > w.Epoch || w.Cluster != nil && r.Meta.Epoch != w.Epoch) {
 			w.suspect() // The next heartbeat would notice it later.
 		}
 		w.living.take(r)
-		if w.living.since < (tries+1)*w.SnapshotEvery {
+		if w.others != nil {
+			w.others(ctx, r)
+		}
+		if !w.saves() || w.living.since < (tries+1)*w.SnapshotEvery {
 			continue
 		}
 		w.Yield(ctx, "snapshot of the living sales")
@@ -255,6 +268,12 @@ func (w *livingSalesSaver) follow(ctx context.Context) error {
 		tries = 0
 	}
 	return nil
+}
+
+// saves reports whether this process saves the list: of several members, the owner does.
+func (w *livingSalesSaver) saves() bool {
+	owner, lasts := w.ownerNow()
+	return w.Saves() && (w.Cluster == nil || lasts && owner == w.Member)
 }
 
 func (w *livingSalesSaver) save(ctx context.Context) error {
@@ -270,7 +289,7 @@ func (w *livingSalesSaver) save(ctx context.Context) error {
 
 // Finish implements shell.Saver.
 func (w *livingSalesSaver) Finish(ctx context.Context) error {
-	if w.living.since == 0 {
+	if w.living.since == 0 || !w.saves() {
 		return nil
 	}
 	return w.save(ctx)

@@ -10,17 +10,18 @@ import (
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/membership"
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file makes sure that one process at a time runs a host.
+// This file makes sure that one process at a time runs a host, or is a member of it.
 //
 // A process writes HostStarted with the next epoch when it begins, HostHeartbeat while it lives
 // and HostStopped at its end, each at exactly the revision after the last that it knows of the
 // host's stream. So of two processes that begin at once, one meets a conflict; when another
 // begins later, the older one's next event does. A process also looks whenever somebody else
-// wrote to any of its streams. One that finds a newer epoch ends at once: two processes would
-// spoil each other's record and take each other's nonces.
+// wrote to any of its streams. One that finds that it was replaced (events/membership) ends at
+// once: two processes would spoil each other's record and take each other's nonces.
 
 // DefaultHeartbeat is how often a process records that it is alive.
 const DefaultHeartbeat = 5 * time.Minute
@@ -36,6 +37,31 @@ type owner struct {
 	lookMu  sync.Mutex
 	// lost is called when another process runs the host.
 	lost func(error)
+
+	mu      sync.Mutex
+	members membership.State // what the stream says, as far as this process knows
+	moved   chan struct{}    // closed with the next event; made when somebody waits
+}
+
+// state is what the host's stream says, and a channel that is closed when it says more.
+func (o *owner) state() (membership.State, <-chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.moved == nil {
+		o.moved = make(chan struct{})
+	}
+	return o.members, o.moved
+}
+
+// known notes an event of the host's stream.
+func (o *owner) known(m messages.HostEvent) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.members = membership.Evolve(o.members, m)
+	if o.moved != nil {
+		close(o.moved)
+		o.moved = nil
+	}
 }
 
 // hostEvent is an event of the host's stream; each has a time.
@@ -49,6 +75,7 @@ func (e *env) takeOver(ctx context.Context) error {
 	var count uint64
 	err := e.ask(ctx, func() (err error) {
 		e.quarantined.Clear()
+		e.owner.members = membership.State{} // No other task knows it yet.
 		last, count, err = e.readHost(ctx)
 		return err
 	})
@@ -61,10 +88,20 @@ func (e *env) takeOver(ctx context.Context) error {
 	if err := e.sameChain(ctx); err != nil {
 		return err
 	}
-	e.Epoch, e.owner.count = last.GetEpoch()+1, count
+	now, _ := e.owner.state()
+	if err := membership.MayStart(now, membership.Starting{Member: e.Member, Node: e.Node, UsedDirectory: true},
+		e.Clock.Now()); errors.Is(err, membership.ErrHasMembers) {
+		return err
+	}
+	e.Epoch, e.owner.count = now.Epoch+1, count
+	hostLedger := membership.HoldsHostLedger(now, e.Member, e.UsedDirectory)
+	if e.Ledger = e.Member; hostLedger {
+		e.Ledger = ""
+	}
 	started := &messages.HostStarted{
 		At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, ChainId: e.ChainID,
 		Genesis: e.Genesis.String(), Contract: e.Contract.String(), Version: e.Version, Node: e.Node,
+		Member: string(e.Member), HostLedger: hostLedger,
 	}
 	return e.writeHost(ctx, started)
 }
@@ -76,6 +113,7 @@ func (e *env) readHost(ctx context.Context) (last *messages.HostStarted, count u
 			last = m
 		}
 		e.quarantined.Fold(m)
+		e.owner.known(m)
 		count = revision + 1
 	})
 	return last, count, err
@@ -123,6 +161,7 @@ func (e *env) appendHost(ctx context.Context, m hostEvent) error {
 		switch {
 		case err == nil:
 			e.owner.count++
+			e.owner.known(m)
 			return nil
 		case !errors.Is(err, events.ErrWrongRevision):
 			return fmt.Errorf("write the host's record: %w", err)
@@ -148,6 +187,9 @@ func (e *env) appendHostAt(ctx context.Context, count uint64, m hostEvent) error
 	// The id differs between processes that claim the same epoch at the same revision: a store
 	// takes an append with known ids for a repetition.
 	id := fmt.Sprintf("epoch:%d@%d/%d/%s", e.Epoch, count, m.GetAt().AsTime().UnixNano(), e.Node)
+	if e.Member != "" {
+		id += "/" + string(e.Member)
+	}
 	_, err = e.Store.Append(ctx, stream, events.ExpectNext(count), []events.NewEvent{{
 		ID: events.NewEventID(stream, id, 0), Type: name, Data: data, Meta: meta,
 	}})
@@ -155,19 +197,14 @@ func (e *env) appendHostAt(ctx context.Context, count uint64, m hostEvent) error
 }
 
 // readOn reads the events after those that this process knows, and counts its own whose answers
-// were lost. ErrTakenOver: it found another process's. Call it inside oneAtATime.
+// were lost. ErrTakenOver: it was replaced. Call it inside oneAtATime.
 func (e *env) readOn(ctx context.Context) error {
 	var other *messages.HostStarted
-	var lastSeen time.Time
-	stopped := false
 	err := e.readHostFrom(ctx, e.owner.count, func(revision uint64, m messages.HostEvent) {
-		switch m := m.(type) {
-		case *messages.HostStarted:
-			other, lastSeen, stopped = m, m.GetAt().AsTime(), false
-		case *messages.HostHeartbeat:
-			lastSeen = m.GetAt().AsTime()
-		case *messages.HostStopped:
-			lastSeen, stopped = m.GetAt().AsTime(), true
+		e.owner.known(m)
+		now, _ := e.owner.state()
+		if s, ok := m.(*messages.HostStarted); ok && s.GetEpoch() > e.Epoch && membership.Replaced(now, e.Epoch, e.Member) {
+			other = s
 		}
 		if other == nil {
 			e.owner.count = revision + 1
@@ -179,13 +216,15 @@ func (e *env) readOn(ctx context.Context) error {
 	case other == nil:
 		return nil
 	}
-	is := "was last heard"
-	if stopped {
-		is = "stopped"
+	now, _ := e.owner.state()
+	p, _ := now.Process(events.Member(other.GetMember()))
+	is, at := "was last heard", p.Heard
+	if !p.Stopped.IsZero() {
+		is, at = "stopped", p.Stopped
 	}
 	return fmt.Errorf("%w: start %d of account %s began at %s on %q and %s at %s; this process is start %d on %q",
-		shell.ErrTakenOver, other.GetEpoch(), e.Me, other.GetAt().AsTime().Format(time.RFC3339), other.GetNode(),
-		is, lastSeen.Format(time.RFC3339), e.Epoch, e.Node)
+		shell.ErrTakenOver, p.Epoch, e.Me, p.Since.UTC().Format(time.RFC3339), p.Node,
+		is, at.UTC().Format(time.RFC3339), e.Epoch, e.Node)
 }
 
 // beat records now and then that this process is alive, until ctx ends. So others know, and

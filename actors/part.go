@@ -70,7 +70,10 @@ type (
 
 // parts returns the parts that this host has in a fixed order.
 func (s *supervisor) parts() []*keptPart {
-	parts := []*keptPart{&s.kept.ledger, &s.kept.queue, &s.kept.scheduler}
+	parts := []*keptPart{&s.kept.ledger, &s.kept.scheduler}
+	if s.term.owns {
+		parts = slices.Insert(parts, 1, &s.kept.queue)
+	}
 	if s.Ports.Sectors != nil {
 		parts = append(parts, &s.kept.sectors)
 	}

@@ -99,6 +99,9 @@ func (s *supervisor) status() Status {
 	}
 	for _, slot := range s.slots() {
 		ag := s.agents[slot]
+		if ag.far != "" {
+			continue
+		}
 		st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.quarantined})
 	}
 	pools := []*shell.Pool{s.downloads, s.transactions, s.proofTxs, s.reads, s.disk, s.repairs}

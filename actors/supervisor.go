@@ -40,12 +40,14 @@ type supervisor struct {
 	since    time.Time // chain time of the first block that the host looked at
 	live     bool
 	owned    ownedAgain
+	term     term
 	lastNews time.Time // by the machine's clock
 }
 
 // agent is a sale that is in work or hosted.
 type agent struct {
 	ref         shell.Ref
+	far         events.Member // the other member that runs it; then there is no actor here
 	request     events.RequestID
 	index       uint64
 	state       sale.State
@@ -70,6 +72,11 @@ type candidate struct {
 	index   uint64
 	by      events.EventID // what took the slot; zero: it is adopted, or not known
 	workers []shell.Ref
+	// member is to whom the slot was handed out before; start is the sale's. handing: it is being
+	// handed out now.
+	member  events.Member
+	start   sale.Start
+	handing bool
 	held    bool // it begins when the leftovers of an earlier sale are deleted
 }
 
@@ -81,6 +88,7 @@ type (
 		head   events.Head
 		heads  []events.Head // the newest blocks up to head; empty if they cannot be read
 		living *livingSales
+		others []farSale // the living sales of other members
 		owned  []events.OwnedSlot
 		stored []events.StoredSlot
 	}
@@ -118,7 +126,7 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	case sales.Changed:
 		s.onSale(a, m)
 	case sales.LetGo:
-		s.onLetGo(m)
+		s.onLetGo(a, m)
 	case chainNews:
 		s.onNews(a, m)
 		s.tellValidator(m)
@@ -146,6 +154,20 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 		s.onTryAgain(a, m)
 	case quarantineOver:
 		s.onQuarantineOver(m)
+	case marketSaid:
+		s.tellConcerned(m.event)
+	case farSale:
+		s.onFarSale(m.Changed)
+	case sellHere:
+		s.onSell(a, m)
+	case handedOut:
+		s.onHandedOut(m)
+	case letGoFailed:
+		s.onLetGoFailed(m)
+	case termBegan:
+		s.onTermBegan(a)
+	case termEnded:
+		s.onTermEnded(a)
 	case restartAgent:
 		if ag := s.agents[m.slot]; ag != nil && ag.quarantined == "" {
 			s.runAgent(a, m.slot, ag)
@@ -198,6 +220,7 @@ func (s *supervisor) onBegin(a *shell.Turn, m sales.Begin) {
 		return
 	}
 	s.candidate(a, slot, m.Work.RequestID, m.Work.SlotIndex, worker, m.By)
+	s.beginning[slot].member = m.Work.Member
 }
 
 // candidate asks the chain about a slot before its sale begins. The zero worker means that the
@@ -246,19 +269,32 @@ func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 		}
 		return
 	}
-	ag := &agent{
-		request: c.request, index: m.start.Index, watchers: c.workers, starting: true, start: m.start,
-		by: c.by,
-	}
-	s.agents[m.slot] = ag
-	s.Load.Set(m.slot, s.ExpectedProofs(m.start.Request)) // The next slot is judged with this one included.
 	s.tellTerms(m.start, m.balance)
-	ag.ref = s.spawnAgent(a, m.slot, c.request, m.start.Index)
+	if s.Cluster != nil && !m.start.Adopted {
+		c.start = m.start
+		s.handOut(a, m, c)
+		return
+	}
+	m.start.Member = s.Member
+	s.begin(a, m.start, c.by, c.workers)
+}
+
+// begin begins a sale that this process runs.
+func (s *supervisor) begin(a *shell.Turn, start sale.Start, by events.EventID, watchers []shell.Ref) {
+	ag := &agent{
+		request: start.Request.ID, index: start.Index, watchers: watchers, starting: true, start: start, by: by,
+	}
+	s.agents[start.Slot] = ag
+	s.Load.Set(start.Slot, s.ExpectedProofs(start.Request)) // The next slot is judged with this one included.
+	ag.ref = s.spawnAgent(a, start.Slot, start.Request.ID, start.Index)
 	ag.ref.Tell(sales.Command{Cmd: ag.start, Cause: "begin", By: ag.by})
 }
 
 func (s *supervisor) onSale(_ *shell.Turn, m sales.Changed) {
 	ag := s.agents[m.Slot]
+	if ag != nil && ag.far != "" {
+		return
+	}
 	if ag == nil || m.State.Phase == sale.Unknown || ag.starting && m.State.Over() ||
 		!s.runsAgain(ag, m) {
 		return
@@ -279,12 +315,14 @@ func (s *supervisor) onSale(_ *shell.Turn, m sales.Changed) {
 	}
 }
 
-func (s *supervisor) onLetGo(m sales.LetGo) {
+func (s *supervisor) onLetGo(a *shell.Turn, m sales.LetGo) {
 	if s.StoreWatch.Away() { // No sale makes progress during an outage; the worker goes on waiting.
 		return
 	}
 	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
-	if ag := s.agents[slot]; ag != nil {
+	if ag := s.agents[slot]; ag != nil && ag.far != "" {
+		s.letGoFar(a, ag, m)
+	} else if ag != nil {
 		ag.ref.Tell(sales.Command{Cmd: sale.GiveUp{
 			At: s.ChainTime(), Reason: m.Reason, LetGo: true, Reprocess: true,
 			Criterion: slotqueue.CriterionNoProgress,
@@ -299,7 +337,9 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 	case m.recorded != nil:
 		for _, n := range m.recorded {
 			s.queue.Tell(n)
-			s.tellConcerned(n.Event)
+			if s.Cluster == nil { // Members read what concerns their sales in the record.
+				s.tellConcerned(n.Event)
+			}
 		}
 		return
 	case m.reorganized != nil:

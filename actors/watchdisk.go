@@ -56,6 +56,8 @@ func (s *supervisor) promised() (sum events.Bytes) {
 	for _, ag := range s.agents {
 		r := ag.state.Request
 		switch {
+		case ag.far != "":
+			continue
 		case ag.starting:
 			r = ag.start.Request
 		case ag.state.Stored > 0 || ag.state.Ended():

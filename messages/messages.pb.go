@@ -10487,6 +10487,7 @@ type LivingSale struct {
 	SlotId        []byte                 `protobuf:"bytes,1,opt,name=slot_id,json=slotId,proto3" json:"slot_id,omitempty"`
 	RequestId     []byte                 `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	SlotIndex     uint64                 `protobuf:"varint,3,opt,name=slot_index,json=slotIndex,proto3" json:"slot_index,omitempty"`
+	Member        string                 `protobuf:"bytes,4,opt,name=member,proto3" json:"member,omitempty"` // who runs it; empty: the host is one process
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -10540,6 +10541,13 @@ func (x *LivingSale) GetSlotIndex() uint64 {
 		return x.SlotIndex
 	}
 	return 0
+}
+
+func (x *LivingSale) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
 }
 
 var file_hostnode_messages_proto_extTypes = []protoimpl.ExtensionInfo{
@@ -11400,14 +11408,15 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x03cid\x18\x01 \x01(\tR\x03cid\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\"<\n" +
 	"\tHostState\x12/\n" +
-	"\x06living\x18\x01 \x03(\v2\x17.hostnode.v1.LivingSaleR\x06living\"c\n" +
+	"\x06living\x18\x01 \x03(\v2\x17.hostnode.v1.LivingSaleR\x06living\"{\n" +
 	"\n" +
 	"LivingSale\x12\x17\n" +
 	"\aslot_id\x18\x01 \x01(\fR\x06slotId\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x02 \x01(\fR\trequestId\x12\x1d\n" +
 	"\n" +
-	"slot_index\x18\x03 \x01(\x04R\tslotIndex*o\n" +
+	"slot_index\x18\x03 \x01(\x04R\tslotIndex\x12\x16\n" +
+	"\x06member\x18\x04 \x01(\tR\x06member*o\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fKIND_BYTES32\x10\x01\x12\x10\n" +

@@ -18,12 +18,16 @@ type doubtful struct {
 	view *View
 }
 
-// Optional returns an additional interface of a market, if it has that.
+// Optional returns an additional interface of a market, or of the one that it is in front of, if
+// one of them has that.
 func Optional[T any](m port.Market) (T, bool) {
 	if d, ok := m.(*doubtful); ok {
 		m = d.Market
 	}
 	t, ok := m.(T)
+	if front, is := m.(interface{ Unwrap() port.Market }); is && !ok {
+		return Optional[T](front.Unwrap())
+	}
 	return t, ok
 }
 

@@ -28,3 +28,15 @@ type Cluster interface {
 	// It is called once.
 	Serve(answer func(ctx context.Context, from events.Member, question []byte) ([]byte, error))
 }
+
+// Account is the right to send an account's transactions, which one member of a host has at a time.
+type Account interface {
+	// Own takes it: what earlier owners sent is known when it returns. Until Disown, the market
+	// sends. events.ErrAway while the record does not answer.
+	Own(ctx context.Context) error
+	// Disown gives it up. Calls under way end with events.ErrNotOwner.
+	Disown() error
+	// Lost is closed when another process sends the account's transactions, or when none can be
+	// sent any more, since the last Own.
+	Lost() <-chan struct{}
+}

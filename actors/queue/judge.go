@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -154,9 +153,7 @@ func (q *Queue) judgeSlots(ctx context.Context, n MarketNews, r events.Request, 
 }
 
 func (q *Queue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal, error) {
-	refusal, err := shell.WhenUp(ctx, q.Base, "judge", func() shell.Question[*capacity.Refusal] {
-		return shell.Ask[*capacity.Refusal](q.Ledger, ledger.Match{Ask: ask})
-	})
+	refusal, err := q.Match(ctx, ask)
 	if err != nil || refusal == nil {
 		return nil, err
 	}

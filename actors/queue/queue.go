@@ -22,6 +22,7 @@ import (
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -50,9 +51,11 @@ type Deps struct {
 	*admission.Rules
 	*health.Alerts
 	Quarantined *quarantine.List
-	// Part is the queue's own address, Ledger that of the ledger; Supervisor begins sales.
-	Part, Ledger *shell.Part
-	Supervisor   shell.Ref
+	// Part is the queue's own address; Supervisor begins sales.
+	Part       *shell.Part
+	Supervisor shell.Ref
+	// Match says why no availability fits a slot; nil: one does. It waits until that is known.
+	Match func(context.Context, capacity.Ask) (*capacity.Refusal, error)
 	// Reads bounds the calls on the chain that run at once.
 	Reads *shell.Pool
 	// ChainID and Contract say which market is read.

@@ -44,6 +44,8 @@ const (
 	CriterionNoProgress = "no-progress"
 	// CriterionQuarantined: the sale of the slot cannot be run.
 	CriterionQuarantined = "quarantined"
+	// CriterionMember: no member of the host takes the slot now.
+	CriterionMember = "member"
 )
 
 // Criteria are all of them.
@@ -52,6 +54,6 @@ func Criteria() []string {
 		QueueFull, CriterionUnsound, CriterionUnknown, CriterionClient, CriterionState, CriterionPeriod,
 		CriterionTime, CriterionDispersal, CriterionRequestCap, CriterionProofs, CriterionTokens, CriterionGas,
 		CriterionReservation, CriterionWithheld, CriterionSlow, CriterionWrong, CriterionSources,
-		CriterionDisk, CriterionNoProgress, CriterionQuarantined,
+		CriterionDisk, CriterionNoProgress, CriterionQuarantined, CriterionMember,
 	}
 }

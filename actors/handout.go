@@ -1,0 +1,326 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hostnode/hostnode/actors/admission"
+	"github.com/hostnode/hostnode/actors/members"
+	"github.com/hostnode/hostnode/actors/queue"
+	"github.com/hostnode/hostnode/actors/sales"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file hands slots out: the owner chooses the member that sells a slot, and that member begins
+// the sale.
+//
+// A member is asked first whether it would. Then SlotHandedOut is recorded, with the collateral that
+// is promised, and only then the member is told to begin. Whose answer is lost may have begun all
+// the same; the record tells. If two members begin a sale of one slot, because the question to one of
+// them came very late, both append at the same revision of the sale's stream, and one of them finds
+// that the sale is not its own.
+
+// sellPatience is how long an answer of another member is awaited.
+const sellPatience = 5 * time.Second
+
+// soon is when, in chain time, a slot is considered again for which no member answered.
+func (s *supervisor) soon() time.Time { return s.ChainTime().Add(queue.LookAgainAfter) }
+
+// Messages about slots that are handed out.
+type (
+	// sellHere asks this member to sell a slot; the answer is a *members.Refusal.
+	sellHere struct {
+		start sale.Start
+		by    events.EventID
+		try   bool
+	}
+	// handedOut says who sells a slot, or why nobody does.
+	handedOut struct {
+		slot    events.SlotID
+		member  events.Member
+		refused *admission.Refusal
+	}
+	// farSale is the state of another member's sale.
+	farSale struct{ sales.Changed }
+	// letGoFailed: the member that should let go of a slot does not answer.
+	letGoFailed struct {
+		slot events.SlotID
+		err  error
+	}
+)
+
+// handOut looks for a member that sells a slot, beside the actor.
+func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
+	c.handing = true
+	s.beginning[m.slot] = c
+	ask := s.AskOf(m.start.Request, m.start.EndsAt)
+	selling := map[events.Member]int{}
+	for _, ag := range s.agents {
+		if ag.request == c.request && (ag.starting || !ag.state.Ended()) {
+			selling[ag.seller(s.Member)]++
+		}
+	}
+	var fit []events.Member
+	if c.member != "" { // It was handed out before this member had the term, or before a restart.
+		fit = []events.Member{c.member}
+	} else {
+		var refusal *admission.Refusal
+		if fit, refusal = s.fitting(ask, selling); refusal != nil {
+			a.Self.Tell(handedOut{slot: m.slot, refused: refusal})
+			return
+		}
+	}
+	cmd := slotqueue.HandOut{
+		At: s.ChainTime(), RequestID: c.request, SlotIndex: c.index, Unpaid: s.unpaidBeside(), Balance: m.balance.Tokens,
+	}
+	cmd.Collateral, _ = m.start.Request.Ask.CollateralPerSlot()
+	self := a.Self
+	a.Do(func(ctx context.Context) {
+		s.Yield(ctx, "hand out "+m.slot.Short())
+		out := handedOut{slot: m.slot}
+		err := s.RT.Guarded("hand out a slot", func() (err error) {
+			out.member, out.refused, err = s.handOutTo(ctx, self, m.start, c, fit, cmd)
+			return err
+		})
+		if err != nil {
+			out.refused = &admission.Refusal{
+				Criterion: slotqueue.CriterionMember, Reason: err.Error(), Requeue: true, RetryAt: s.soon(),
+			}
+		}
+		if ctx.Err() == nil {
+			self.Tell(out)
+		}
+	})
+}
+
+// fitting are the members that seem to be alive and have an availability for a slot.
+func (s *supervisor) fitting(ask capacity.Ask, selling map[events.Member]int) ([]events.Member, *admission.Refusal) {
+	fit, refusal := s.mirror.Fits(ask, selling)
+	if refusal != nil {
+		return nil, &admission.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason, Requeue: true}
+	}
+	seen := s.Cluster.Seen()
+	alive := slices.DeleteFunc(slices.Clone(fit), func(m events.Member) bool { return !slices.Contains(seen, m) })
+	if len(alive) == 0 {
+		return nil, &admission.Refusal{
+			Criterion: slotqueue.CriterionMember, Requeue: true, RetryAt: s.soon(),
+			Reason: fmt.Sprintf("the members that have room for it do not answer: %v", fit),
+		}
+	}
+	return alive, nil
+}
+
+// handOutTo asks the members in their order, records who gets the slot, and has the sale begun.
+func (s *supervisor) handOutTo(ctx context.Context, self shell.Ref, start sale.Start, c *candidate,
+	fit []events.Member, cmd slotqueue.HandOut,
+) (events.Member, *admission.Refusal, error) {
+	var last *admission.Refusal
+	for _, member := range fit {
+		start.Member = member
+		if c.member == "" {
+			if refused, err := s.sell(ctx, self, sellHere{start: start, try: true}); err != nil {
+				last = &admission.Refusal{Criterion: slotqueue.CriterionMember, Reason: err.Error(), RetryAt: s.soon()}
+				continue
+			} else if refused != nil {
+				last = &admission.Refusal{
+					Criterion: refused.Criterion, Reason: fmt.Sprintf("member %s: %s", member, refused.Reason),
+					RetryAt: refused.RetryAt,
+				}
+				continue
+			}
+			cmd.Member = member
+			_, err := shell.Ask[struct{}](s.queue, queue.Command{Cmd: cmd, Cause: "hand out"}).Wait(ctx)
+			if errors.Is(err, slotqueue.ErrPromised) {
+				return "", &admission.Refusal{Criterion: slotqueue.CriterionTokens, Reason: err.Error(), Requeue: true}, nil
+			}
+			if err != nil {
+				return "", nil, err
+			}
+		}
+		refused, err := s.sell(ctx, self, sellHere{start: start, by: c.by})
+		switch {
+		case err != nil: // It may have begun: the record tells, or the worker loses its patience.
+			s.Log.WithField("slot", start.Slot.String()).Warnf("it is not known whether member %s sells the slot: %v", member, err)
+			return member, nil, nil
+		case refused != nil:
+			return "", &admission.Refusal{
+				Criterion: refused.Criterion, Reason: fmt.Sprintf("member %s: %s", member, refused.Reason),
+				Requeue: true, RetryAt: refused.RetryAt,
+			}, nil
+		}
+		return member, nil, nil
+	}
+	last.Requeue = true
+	return "", last, nil
+}
+
+// sell asks the member that a start names to sell a slot.
+func (s *supervisor) sell(ctx context.Context, self shell.Ref, m sellHere) (*members.Refusal, error) {
+	if m.start.Member == s.Member {
+		return shell.AskActor[*members.Refusal](self, m).Wait(ctx)
+	}
+	started, err := startMessage(m.start)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, sellPatience)
+	defer cancel()
+	answer, err := members.Ask(ctx, s.Cluster, m.start.Member, members.Sell{Started: started, By: m.by, Try: m.try})
+	return answer.Refused, err
+}
+
+// onSell begins a sale that was handed out to this member, or says why it does not.
+func (s *supervisor) onSell(a *shell.Turn, m sellHere) {
+	slot, answer := m.start.Slot, a.Asker()
+	refused := func(criterion, format string, args ...any) {
+		answer(&members.Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...)}, nil)
+	}
+	c := s.beginning[slot]
+	switch ag := s.agents[slot]; {
+	case !s.booted:
+		refused(slotqueue.CriterionMember, "it is starting")
+		return
+	case ag != nil && ag.far != "":
+		refused(slotqueue.CriterionMember, "member %s sells the slot", ag.far)
+		return
+	case ag != nil:
+		if ag.quarantined != "" {
+			refused(slotqueue.CriterionQuarantined, "quarantined: %s", ag.quarantined)
+			return
+		}
+		answer((*members.Refusal)(nil), nil)
+		return
+	case c != nil && !c.handing:
+		refused(slotqueue.CriterionMember, "data of an earlier sale is being deleted")
+		return
+	}
+	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: slot.String()}); ok {
+		refused(slotqueue.CriterionQuarantined, "quarantined: %s", q.Reason)
+		return
+	}
+	if no := s.admitHere(m.start.Request); no != nil {
+		refused(no.Criterion, "%s", no.Reason)
+		return
+	}
+	if !m.try {
+		s.begin(a, m.start, m.by, nil)
+	}
+	answer((*members.Refusal)(nil), nil)
+}
+
+// onHandedOut tells the workers, or lets them watch the sale.
+func (s *supervisor) onHandedOut(m handedOut) {
+	c := s.beginning[m.slot]
+	if c == nil || !c.handing {
+		return
+	}
+	delete(s.beginning, m.slot)
+	if m.refused != nil {
+		for _, w := range c.workers {
+			w.Tell(*m.refused)
+		}
+		return
+	}
+	ag := s.agents[m.slot]
+	if ag == nil { // Another member's, which has not recorded its start yet.
+		ag = &agent{request: c.request, index: c.index, far: m.member, starting: true, start: c.start}
+		s.agents[m.slot] = ag
+	}
+	ag.watchers = append(ag.watchers, c.workers...)
+	if !ag.starting {
+		for _, w := range c.workers {
+			w.Tell(sales.Changed{Agent: ag.ref.Address(), Slot: m.slot, State: ag.state, Last: ag.last})
+		}
+	}
+}
+
+// onFarSale takes the state of another member's sale.
+func (s *supervisor) onFarSale(m sales.Changed) {
+	ag := s.agents[m.Slot]
+	if ag != nil && ag.far == "" { // This member began one at the same time, and was not the first.
+		if m.State.Over() || s.Mine(m.State.Member) {
+			return
+		}
+		s.Log.WithField("slot", m.Slot.String()).Warnf("member %s sells the slot; the attempt of this member ends", m.State.Member)
+		ag.ref.Stop()
+		s.Load.Set(m.Slot, 0)
+		ag = &agent{request: ag.request, index: ag.index, watchers: ag.watchers}
+		s.agents[m.Slot] = ag
+	}
+	if ag == nil {
+		ag = &agent{request: m.State.Request.ID, index: m.State.Index}
+		s.agents[m.Slot] = ag
+	}
+	ag.far, ag.state, ag.ahead, ag.last, ag.starting = m.State.Member, m.State, m.State, m.Last, false
+	for _, w := range ag.watchers {
+		w.Tell(m)
+	}
+	if m.State.Over() {
+		delete(s.agents, m.Slot)
+	}
+}
+
+// letGoFar asks another member to end a sale that makes no progress.
+func (s *supervisor) letGoFar(a *shell.Turn, ag *agent, m sales.LetGo) {
+	slot, self := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex), a.Self
+	a.Do(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, sellPatience)
+		defer cancel()
+		s.Yield(ctx, "let go of "+slot.Short())
+		if _, err := members.Ask(ctx, s.Cluster, ag.far, members.LetGo{Work: m.Work, Reason: m.Reason}); err != nil {
+			self.Tell(letGoFailed{slot, err})
+		}
+	})
+}
+
+// onLetGoFailed frees the workers: the sale waits for its member, and they have others to do.
+func (s *supervisor) onLetGoFailed(m letGoFailed) {
+	ag := s.agents[m.slot]
+	if ag == nil || ag.far == "" {
+		return
+	}
+	for _, w := range ag.watchers {
+		w.Tell(admission.Refusal{
+			Criterion: slotqueue.CriterionMember, Requeue: ag.starting, RetryAt: s.soon(),
+			Reason: fmt.Sprintf("member %s does not answer: %v", ag.far, m.err),
+		})
+	}
+	ag.watchers = nil
+	if ag.starting { // Nothing says that it has begun.
+		delete(s.agents, m.slot)
+	}
+}
+
+func startMessage(c sale.Start) ([]byte, error) {
+	decided, err := sale.Decide(sale.State{}, c)
+	if err != nil {
+		return nil, err
+	}
+	return proto.Marshal(decided[0])
+}
+
+// startOf is the command that a message came from.
+func startOf(started []byte) (c sale.Start, err error) {
+	var e messages.SaleStarted
+	if err := proto.Unmarshal(started, &e); err != nil {
+		return c, fmt.Errorf("%w: %w", events.ErrMalformed, err)
+	}
+	if err := events.CheckMessage(&e); err != nil {
+		return c, err
+	}
+	st := sale.Evolve(sale.State{}, &e)
+	return sale.Start{
+		At: st.BeganAt, Slot: st.Slot, Index: st.Index, Request: st.Request, Repair: st.Repair, Adopted: st.Adopted,
+		ExpiresAt: st.ExpiresAt, EndsAt: st.EndsAt, FailEvery: st.FailEvery, Member: st.Member,
+	}, nil
+}

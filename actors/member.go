@@ -1,0 +1,211 @@
+package actors
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hostnode/hostnode/actors/members"
+	"github.com/hostnode/hostnode/actors/queue"
+	"github.com/hostnode/hostnode/actors/sales"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file is what a member of a host does beside a process that is the whole host: it reads in
+// the record what the others do, answers their questions, and begins and stops what runs once per
+// host.
+
+// term is what the supervisor knows of the term of this process. A process that is the host has one
+// from its start to its end.
+type term struct {
+	owns bool
+	stop context.CancelFunc // stops following the chain
+}
+
+// scanEveryOfMembers is scanEvery in a host of several members: the others learn from the record up
+// to which block the logs are in it.
+const scanEveryOfMembers = 16
+
+// serve answers the questions of the other members.
+func (h *Host) serve() {
+	to := members.Answers{}
+	members.AnswerMarket(to, h.env.Ports.Market)
+	members.On(to, func(ctx context.Context, q members.Sell) (members.Sells, error) {
+		start, err := startOf(q.Started)
+		if err != nil {
+			return members.Sells{}, err
+		}
+		start.Member = h.env.Member
+		refused, err := ask(ctx, h, shell.AskActor[*members.Refusal](h.supervisor, sellHere{start, q.By, q.Try}))
+		return members.Sells{Refused: refused}, err
+	})
+	members.On(to, func(_ context.Context, q members.LetGo) (members.None, error) {
+		h.supervisor.Tell(sales.LetGo{Work: q.Work, Reason: q.Reason})
+		return members.None{}, nil
+	})
+	h.env.Cluster.Serve(to.Serve)
+}
+
+// loadOthers folds the ledgers of all members, and the living sales of the others.
+func (e *env) loadOthers(ctx context.Context, living *livingSales) (others []farSale, err error) {
+	now, _ := e.owner.state()
+	for _, p := range now.Members() {
+		name := p.Member
+		if p.HostLedger {
+			name = ""
+		}
+		if _, err := e.mirror.Load(ctx, events.LedgerStream(e.Me, name)); err != nil {
+			return nil, err
+		}
+	}
+	for _, l := range living.inOrder() {
+		if e.Mine(l.member) {
+			continue
+		}
+		st, err := e.mirror.Load(ctx, events.SaleStream(e.Me, l.slot))
+		if err != nil {
+			return nil, err
+		}
+		others = append(others, farSale{sales.Changed{Slot: l.slot, State: st, Ahead: st}})
+	}
+	return others, nil
+}
+
+// readOthers returns what takes each event of the record, in order.
+func (s *supervisor) readOthers(self shell.Ref) func(context.Context, events.Recorded) {
+	market := events.MarketStream(s.ChainID, s.Contract)
+	return func(ctx context.Context, r events.Recorded) {
+		if r.Stream == market {
+			s.readMarket(self, r)
+			return
+		}
+		change, err := s.mirror.Take(ctx, r)
+		if err != nil && ctx.Err() == nil {
+			s.Log.WithField("stream", r.Stream).Errorf("what another member wrote cannot be read: %v", err)
+			return
+		}
+		if change.Sale != nil {
+			self.Tell(farSale{*change.Sale})
+		}
+		if change.Freed != "" {
+			s.queue.Tell(queue.Wake{Reason: change.Freed, Criteria: ledgerCriteria})
+		}
+	}
+}
+
+// ledgerCriteria are the criteria that a change of another member's ledger may have met.
+var ledgerCriteria = func() (names []string) {
+	for _, c := range capacity.Criteria() {
+		names = append(names, string(c))
+	}
+	return names
+}()
+
+// marketSaid is an event of the market's stream, which concerns the sales of this member.
+type marketSaid struct{ event messages.MarketEvent }
+
+// readMarket passes on what the owner recorded of the contract.
+func (s *supervisor) readMarket(self shell.Ref, r events.Recorded) {
+	m, err := shell.DecodeAs[messages.MarketEvent](s.Codec, r)
+	if err != nil {
+		s.Log.Errorf("an event of the market cannot be read: %v", err)
+		return
+	}
+	switch m := m.(type) {
+	case *messages.BlocksScanned:
+		s.Told.Store(m.GetNumber())
+		s.View.Wake()
+	case *messages.ChainReorganized:
+		s.Told.Store(m.GetAncestor())
+		s.View.Wake()
+	default:
+		self.Tell(marketSaid{m})
+	}
+}
+
+// startMember begins what a member does besides selling.
+func (s *supervisor) startMember(a *shell.Turn) {
+	s.followHeads(a)
+	if s.Account == nil {
+		s.Log.Info("this member never runs what runs once per host: account.transactions is false")
+		return
+	}
+	self := a.Self
+	a.RT.Do("term", func(ctx context.Context) { s.keepTerms(ctx, self) })
+}
+
+// onTermBegan begins what runs once per host.
+func (s *supervisor) onTermBegan(a *shell.Turn) {
+	answer := a.Asker()
+	if !s.term.owns {
+		s.term.stop()
+		s.term.owns = true
+		s.startPart(a, &s.kept.queue)
+		s.startValidator(a)
+		s.follow(a)
+		s.owned.due = true // What the contract counts as ours and nobody sells is the owner's.
+	}
+	answer(struct{}{}, nil)
+}
+
+// onTermEnded stops what runs once per host.
+func (s *supervisor) onTermEnded(a *shell.Turn) {
+	answer := a.Asker()
+	if s.term.owns {
+		s.term.stop()
+		s.term.owns = false
+		s.rest(&s.kept.queue)
+		s.validator.ref.Stop()
+		s.validator.ref = shell.Ref{}
+		s.followHeads(a)
+	}
+	answer(struct{}{}, nil)
+}
+
+// errNoTerm: another member may run what this one does not run now.
+var errNoTerm = errors.New("it runs where the term is")
+
+// rest stops a part that is not to run here now.
+func (s *supervisor) rest(p *keptPart) {
+	if p.Running() {
+		p.Stop()
+		p.Ended(s.Clock.Now(), true, errNoTerm)
+	}
+	delete(s.Savers, p.Name)
+	p.failures = 0
+	s.forgetWorkers()
+}
+
+// followHeads follows the blocks without their logs, which the owner records.
+func (s *supervisor) followHeads(a *shell.Turn) {
+	self := a.Self
+	s.following(a, "heads", func(ctx context.Context) {
+		for n := 1; ctx.Err() == nil; n++ {
+			last := s.View.Cursor()
+			err := s.RT.Guarded("heads", func() error {
+				return s.Feed.FollowHeads(ctx, last, func(ctx context.Context, u events.ChainUpdate) error {
+					self.Tell(chainNews{head: u.Head, live: u.Live, reorganized: u.Reorganized})
+					return ctx.Err()
+				})
+			})
+			if ctx.Err() == nil {
+				s.Log.Warnf("following the blocks was interrupted and begins again: %v", err)
+				_ = shell.Sleep(ctx, s.Clock, s.Backoff("heads", n))
+			}
+		}
+	})
+}
+
+// following runs a task that follows the chain until the term changes.
+func (s *supervisor) following(a *shell.Turn, name string, task func(context.Context)) {
+	until, stop := context.WithCancel(context.Background())
+	s.term.stop = stop
+	a.RT.Do(name, func(ctx context.Context) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(until, cancel)()
+		task(ctx)
+	})
+}

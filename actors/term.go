@@ -1,0 +1,185 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/membership"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file gives a member the term, and takes it away.
+//
+// The lease of the cluster only says when a member may try. The term is TermTaken in the host's
+// stream, at the exact revision; the newest one counts. An owner that has lost its lease goes on
+// until somebody else has taken the term: it looks every few seconds, and whenever somebody else
+// wrote to a stream that is its own. Two that both believe to be the owner do no harm, because all
+// that an owner decides is appended at exact revisions before it is done.
+
+// termLook is how often an owner looks whether the term is still its own.
+const termLook = 2 * time.Second
+
+// Messages about the term, to the supervisor. The answer comes when all that runs once per host
+// has begun, or has stopped.
+type (
+	termBegan struct{}
+	termEnded struct{}
+)
+
+// keepTerms tries to have the term, again and again, until ctx ends.
+func (e *env) keepTerms(ctx context.Context, supervisor shell.Ref) {
+	for n := 1; ctx.Err() == nil; n++ {
+		e.Yield(ctx, "term")
+		err := e.RT.Guarded("term", func() error { return e.haveTerm(ctx, supervisor) })
+		if err == nil {
+			n = 0
+		} else if ctx.Err() == nil {
+			e.Log.Warnf("this member does not run what runs once per host: %v", err)
+		}
+		_ = shell.Sleep(ctx, e.Clock, e.Backoff("term", n))
+	}
+}
+
+// haveTerm waits for the lease, takes the term, and returns when the term is over; with an error
+// if this member could not use it.
+func (e *env) haveTerm(ctx context.Context, supervisor shell.Ref) error {
+	held, err := e.Cluster.Campaign(ctx)
+	if err != nil {
+		return err
+	}
+	term, err := e.takeTerm(held)
+	if err != nil {
+		return fmt.Errorf("take the term: %w", err)
+	}
+	defer e.giveBack(ctx, term)
+	if err := e.Account.Own(ctx); err != nil {
+		return fmt.Errorf("term %d: take over the account's transactions: %w", term, err)
+	}
+	defer func() {
+		if err := e.Account.Disown(); err != nil {
+			e.Log.Warnf("term %d: give up the account's transactions: %v", term, err)
+		}
+	}()
+	if _, err := shell.AskActor[struct{}](supervisor, termBegan{}).Wait(ctx); err != nil {
+		return err
+	}
+	e.Log.Infof("term %d: this member runs what runs once per host", term)
+	why := e.untilDeposed(ctx, term)
+	if ctx.Err() != nil { // The host stops, and all actors with it.
+		return ctx.Err()
+	}
+	e.Log.Warnf("term %d is over: %v", term, why)
+	_, err = shell.AskActor[struct{}](supervisor, termEnded{}).Wait(ctx)
+	return err
+}
+
+// errDeposed: another member has the term.
+var errDeposed = errors.New("another member has taken the term")
+
+// untilDeposed returns when the term is over, or of no use any more, and says why.
+func (e *env) untilDeposed(ctx context.Context, term uint64) error {
+	for {
+		now, moved := e.owner.state()
+		if membership.Deposed(now, e.Epoch, term) {
+			return fmt.Errorf("%w: %s", errDeposed, now.Term.Member)
+		}
+		looks := make(chan struct{})
+		stop := e.Clock.After(termLook, func() { close(looks) })
+		select {
+		case <-moved:
+		case <-looks:
+			e.suspect()
+		case <-e.Account.Lost():
+			stop()
+			return errors.New("the account's transactions are lost to another process, or none can be sent")
+		case <-ctx.Done():
+			stop()
+			return ctx.Err()
+		}
+		stop()
+	}
+}
+
+// takeTerm appends TermTaken with the next number. It gives up when the lease is lost meanwhile:
+// another member may have it now.
+func (e *env) takeTerm(ctx context.Context) (term uint64, err error) {
+	err = e.oneAtATime(ctx, func() error {
+		return e.ask(ctx, func() error {
+			for {
+				term, err = e.takeTermOnce(ctx)
+				if !errors.Is(err, events.ErrWrongRevision) {
+					return err
+				}
+			}
+		})
+	})
+	return term, err
+}
+
+// takeTermOnce tries once. ErrWrongRevision: somebody else wrote to the host's stream. Call it
+// inside oneAtATime.
+func (e *env) takeTermOnce(ctx context.Context) (term uint64, err error) {
+	if err := e.readOn(ctx); err != nil {
+		return 0, err
+	}
+	now, _ := e.owner.state()
+	m := membership.TakeTerm(now, e.Epoch, e.Member, e.Clock.Now())
+	if m == nil {
+		return now.Term.Number, nil
+	}
+	if err := e.appendHostAt(ctx, e.owner.count, m); err != nil {
+		return 0, err
+	}
+	e.owner.count++
+	e.owner.known(m)
+	return m.GetTerm(), nil
+}
+
+// giveBack says in the record that the term is over, if it is still this member's, and lets others
+// try. If the record does not answer, they take the term all the same.
+func (e *env) giveBack(ctx context.Context, term uint64) {
+	now, _ := e.owner.state()
+	if ctx.Err() == nil && !membership.Deposed(now, e.Epoch, term) {
+		patient, cancel := context.WithTimeout(ctx, shell.StopPatience)
+		defer cancel()
+		m := &messages.TermEnded{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, Term: term}
+		if err := e.writeHost(patient, m); err != nil && ctx.Err() == nil {
+			e.Log.Warnf("the end of term %d could not be recorded: %v", term, err)
+		}
+	}
+	e.resign()
+}
+
+// resign gives the lease back.
+func (e *env) resign() {
+	ctx, cancel := context.WithTimeout(context.Background(), resignPatience)
+	defer cancel()
+	if err := e.Cluster.Resign(ctx); err != nil {
+		e.Log.Debugf("the lease could not be given back, and will expire: %v", err)
+	}
+}
+
+// resignPatience is how long giving the lease back may take.
+const resignPatience = time.Second
+
+// hostLedgerHolder is the member that has the host's ledger.
+func (e *env) hostLedgerHolder() events.Member {
+	now, _ := e.owner.state()
+	for _, p := range now.Members() {
+		if p.HostLedger {
+			return p.Member
+		}
+	}
+	return ""
+}
+
+// ownerNow is the member that has the term; false: none has.
+func (e *env) ownerNow() (events.Member, bool) {
+	now, _ := e.owner.state()
+	term, lasts := membership.Owner(now)
+	return term.Member, lasts
+}
