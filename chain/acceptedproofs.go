@@ -17,7 +17,9 @@ import (
 // back as the outbox goes: it outlives a crash, and an outage of the event store. Proofs under way
 // are waited for until ctx ends.
 func (m *Market) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
-	taken, err := m.takenProofs(ctx, slot, from)
+	taken, err := whileOwned(ctx, m, func(ctx context.Context, m sending) ([]events.TakenProof, error) {
+		return m.takenProofs(ctx, slot, from)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("look for proofs of slot %s: %w", slot.Short(), err)
 	}
@@ -25,7 +27,7 @@ func (m *Market) TakenProofs(ctx context.Context, slot events.SlotID, from uint6
 	return taken, nil
 }
 
-func (m *Market) takenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
+func (m sending) takenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
 	hashes, err := m.tx.Succeeded(ctx, func(base string) bool {
 		period, ok := periodOf(base, slot)
 		return ok && period >= from

@@ -48,7 +48,7 @@ func (m *Market) unlockApproval() { <-m.approve }
 
 // provideOnce gives the marketplace an allowance that lasts for long. One fill asks at a time, so
 // that two do not ask for the same allowance.
-func (m *Market) provideOnce(
+func (m sending) provideOnce(
 	ctx context.Context, price events.Amount, deadline time.Time, request events.RequestID,
 ) error {
 	if err := m.lockApproval(ctx); err != nil {
@@ -61,7 +61,7 @@ func (m *Market) provideOnce(
 // provide makes sure that the account has the price of a fill, and that the marketplace may take it
 // besides the prices of the other fills under way. It approves at least
 // amount, and not after the fill's deadline. One call at a time.
-func (m *Market) provide(
+func (m sending) provide(
 	ctx context.Context, price, amount events.Amount, deadline time.Time, request events.RequestID,
 ) error {
 	if err := m.tx.Idle(ctx, "approve:"); err != nil {

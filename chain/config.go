@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -51,8 +52,8 @@ func DefaultGas() Gas {
 	return g
 }
 
-// Config says how to reach the contract. Endpoint, Marketplace and Key are required; other zero
-// values mean the defaults named here.
+// Config says how to reach the contract. Endpoint, Marketplace and Key are required, for reading only also
+// Account instead of Key; other zero values mean the defaults named here.
 type Config struct {
 	// Endpoint is a ws, http or https URL, or the path of a unix socket.
 	Endpoint string
@@ -76,6 +77,8 @@ type Config struct {
 	ReturnAfter time.Duration
 	// Key signs for the host's account, which nobody else uses.
 	Key *ecdsa.PrivateKey
+	// Account is the host's account: default that of Key. Without a key, its slots are read.
+	Account events.Address
 	// ChainID and Genesis are what the node must have, unless they are zero.
 	ChainID uint64
 	Genesis events.Hash
@@ -132,7 +135,7 @@ type Config struct {
 	// NotBelieved, if set, is called when a node gave an impossible answer: the first time, and
 	// then at most once in the time for which that endpoint is tried last. It must not block.
 	NotBelieved func(rpc.AnswerError)
-	// Waits, if set, lets Dial try until an endpoint answers, and is called after each round with
+	// Waits, if set, lets Dial, DialReader and Own try until an endpoint answers, and is called after each round with
 	// the reason why none does. It must not block.
 	Waits func(error)
 	// FeeLimited, if set, is called when MaxFeeCapWei begins to hold transactions up. It must not
@@ -165,6 +168,13 @@ func (cfg *Config) complete() error {
 	case cfg.MaxInFlight > mostInFlight:
 		return fmt.Errorf("%w: %d transactions in flight, the limit is %d",
 			ErrConfig, cfg.MaxInFlight, mostInFlight)
+	}
+	if cfg.Key != nil {
+		of := events.Address(crypto.PubkeyToAddress(cfg.Key.PublicKey))
+		if orDefault(&cfg.Account, of); cfg.Account != of {
+			return fmt.Errorf("%w: the account is %s, and the key is that of %s; correct one of them",
+				ErrConfig, cfg.Account, of)
+		}
 	}
 	orDefault(&cfg.Confirmations, 1)
 	gas := DefaultGas()

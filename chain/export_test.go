@@ -3,18 +3,20 @@ package chain
 import (
 	"context"
 
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 )
 
 // Looked says whether everything was done that follows from a block for the transactions under way;
-// also true when there are none, or the market is closed.
+// also true when there are none, or this process does not own them.
 func (m *Market) Looked(ctx context.Context, block events.Hash) bool {
-	return m.tx.Looked(ctx, block)
+	manager := m.txs.manager()
+	return manager == nil || manager.Looked(ctx, block)
 }
 
 // Compact rewrites the outbox, as happens by itself when it has grown large.
 func (m *Market) Compact(ctx context.Context) error {
-	return m.tx.Compact(ctx)
+	return m.txs.During(ctx, func(ctx context.Context, manager *tx.Manager) error { return manager.Compact(ctx) })
 }
 
 // RequestIDOf is the id that the contract gives a request (spec/marketplace.md §1.3).

@@ -26,10 +26,13 @@ import (
 func (m *Market) FillSlot(
 	ctx context.Context, call events.SlotCall, proof events.Proof,
 ) (events.Fill, error) {
-	fill, err := m.fill(ctx, call, proof)
-	if errors.Is(err, events.ErrSlotNotFree) {
-		fill, err = m.recheckOurs(ctx, call, err)
-	}
+	fill, err := whileOwned(ctx, m, func(ctx context.Context, m sending) (events.Fill, error) {
+		fill, err := m.fill(ctx, call, proof)
+		if errors.Is(err, events.ErrSlotNotFree) {
+			return m.recheckOurs(ctx, call, err)
+		}
+		return fill, err
+	})
 	if err != nil {
 		return events.Fill{}, fmt.Errorf("fill slot %s: %w", call.Slot.Short(), err)
 	}
@@ -38,7 +41,7 @@ func (m *Market) FillSlot(
 
 // recheckOurs checks again whether a slot that is not free is ours: a fill that a reorganisation
 // undid may have been mined again in the meantime.
-func (m *Market) recheckOurs(ctx context.Context, call events.SlotCall, taken error) (events.Fill, error) {
+func (m sending) recheckOurs(ctx context.Context, call events.SlotCall, taken error) (events.Fill, error) {
 	if err := m.tx.Idle(ctx, fmt.Sprintf("fill:%s:", call.Slot)); err != nil {
 		return events.Fill{}, err
 	}
@@ -56,7 +59,7 @@ func (m *Market) recheckOurs(ctx context.Context, call events.SlotCall, taken er
 	return m.ownFill(ctx, call, request)
 }
 
-func (m *Market) fill(
+func (m sending) fill(
 	ctx context.Context, call events.SlotCall, proof events.Proof,
 ) (events.Fill, error) {
 	prefix := fmt.Sprintf("fill:%s:", call.Slot)
@@ -121,7 +124,7 @@ func (m *Market) fill(
 }
 
 // sendFill tries a fill once more, because the approval may have taken a while, and sends it.
-func (m *Market) sendFill(
+func (m sending) sendFill(
 	ctx context.Context, call events.SlotCall, proof events.Proof, data []byte, last time.Time,
 ) (*types.Receipt, error) {
 	head, err := m.conn.Latest(ctx)
@@ -151,7 +154,7 @@ func (m *Market) sendFill(
 // unreportedFill reports a fill of this attempt that was mined although the slot is no longer ours: we
 // never heard of it, and the contract has taken the slot away since. A fill that a reorganisation
 // undid has no receipt.
-func (m *Market) unreportedFill(
+func (m sending) unreportedFill(
 	ctx context.Context, call events.SlotCall, request events.Request,
 ) (fill events.Fill, found bool, err error) {
 	hash, ok, err := m.tx.Earlier(ctx, fmt.Sprintf("fill:%s:%d:", call.Slot, call.Attempt))
@@ -219,7 +222,7 @@ var errFillNotFound = errors.New("slot is ours, but the log of its fill was not 
 
 // ownFill reports a fill of ours that is on chain: from the outbox, or else from the newest
 // SlotFilled log of the slot.
-func (m *Market) ownFill(
+func (m sending) ownFill(
 	ctx context.Context, call events.SlotCall, request events.Request,
 ) (events.Fill, error) {
 	hash, ok, err := m.tx.Earlier(ctx, fmt.Sprintf("fill:%s:", call.Slot))

@@ -20,7 +20,9 @@ import (
 // reported with AlreadyFree and the amounts of that time, as far as the node still finds them.
 // Errors: ErrSlotIsFree, ErrNotOurSlot, ErrInsufficientFunds, ErrDeadlinePassed.
 func (m *Market) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
-	payout, err := m.free(ctx, call)
+	payout, err := whileOwned(ctx, m, func(ctx context.Context, m sending) (events.PayoutReceipt, error) {
+		return m.free(ctx, call)
+	})
 	if err != nil {
 		return events.PayoutReceipt{}, fmt.Errorf("free slot %s: %w", call.Slot.Short(), err)
 	}
@@ -31,7 +33,7 @@ func (m *Market) FreeSlot(ctx context.Context, call events.SlotCall) (events.Pay
 // freeing the slot there would cost everything.
 var errEndNotFinal = fmt.Errorf("%w: the end of the request is not final yet", events.ErrTooEarly)
 
-func (m *Market) free(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
+func (m sending) free(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
 	prefix := fmt.Sprintf("free:%s:", call.Slot)
 	if err := m.tx.Idle(ctx, prefix); err != nil {
 		return events.PayoutReceipt{}, err
@@ -173,7 +175,7 @@ func (m *Market) payoutFrom(ctx context.Context, r *types.Receipt) (events.Payou
 
 // earlierPayout reports an earlier payout of a slot, from the outbox or from the transaction on
 // chain.
-func (m *Market) earlierPayout(
+func (m sending) earlierPayout(
 	ctx context.Context, prefix string, slot events.SlotID, facts events.SlotFacts,
 ) (events.PayoutReceipt, error) {
 	hash, ok, err := m.tx.Earlier(ctx, prefix)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/hostnode/hostnode/chain/feed"
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -19,6 +18,8 @@ import (
 // Market is the marketplace contract as one host sees it. All methods are safe for concurrent use
 // and may be repeated. Errors other than the outcomes named in package events are temporary, except
 // *IdentityError, ErrTakenOver, ErrUsedElsewhere and ErrOutboxFailed.
+//
+// It reads from DialReader to Close. It sends, and knows what was sent, from Own to Disown; Dial is both.
 type Market struct {
 	cfg      Config
 	conn     *rpc.Conn
@@ -27,7 +28,7 @@ type Market struct {
 	token    common.Address
 	account  common.Address
 	identity rpc.Identity
-	tx       *tx.Manager
+	txs      *Transactions
 	approve  chan struct{} // one approval at a time
 	finality *feed.Finality
 	blocks   *rpc.BlockTime
@@ -38,64 +39,106 @@ type Market struct {
 	disagreed time.Time            // when a disagreement of two endpoints was last reported
 }
 
-// Dial connects to the contract, opens the account's outbox in a directory, and takes up the
-// transactions of the last run. The store may be away if the outbox was used before; then the
-// account's stream is completed later. An outbox that was never used does not say where the stream
-// ends, so then the store is needed.
-//
-// Without a store, as in a host whose start waits for it, nothing is compared with the stream or
-// copied to it; the next Dial does both. The outbox must have been used, and the market ends with
-// ErrUsedElsewhere as soon as the chain has a transaction of the account that the outbox does not
-// know.
-//
-// Errors: ErrConfig, ErrUnavailable (but see Config.Waits), *IdentityError, ErrForeignOutbox,
-// ErrOutboxDamaged, ErrTakenOver, ErrUsedElsewhere, and those of the store and the file system.
+// Dial is DialReader and Own, for a host of one process.
 func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string) (*Market, error) {
+	if cfg.Key == nil {
+		return nil, fmt.Errorf("%w: no key", ErrConfig)
+	}
+	m, err := DialReader(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Own(ctx, store, outboxDir); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+// DialReader connects to the contract. The market reads, and sends nothing until Own; without a key it
+// never does. Until then, calls that send transactions, or ask what became of them, end with the
+// temporary error ErrNotOwner.
+//
+// Errors: ErrConfig, ErrUnavailable (but see Config.Waits), *IdentityError.
+func DialReader(ctx context.Context, cfg Config) (*Market, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	if cfg.Key == nil {
-		return nil, fmt.Errorf("%w: no key", ErrConfig)
+	if cfg.Account.Zero() {
+		return nil, fmt.Errorf("%w: neither a key nor an account", ErrConfig)
 	}
 	m := &Market{
 		cfg: cfg, abis: newABIs(),
 		contract: common.Address(cfg.Marketplace),
-		account:  crypto.PubkeyToAddress(cfg.Key.PublicKey),
+		account:  common.Address(cfg.Account),
+		txs:      newTransactions(),
 		approve:  make(chan struct{}, 1),
 		blocks:   rpc.NewBlockTime(cfg.BlockTime, cfg.PollInterval, cfg.Log),
 	}
 	m.conn = rpc.New(cfg.connection(m.rereadConstants), m.contract)
 	m.finality = feed.NewFinality(m.conn, cfg.Confirmations, cfg.Finalized, cfg.Log)
-	err := m.begin(ctx, store, outboxDir)
-	for tried := 1; errors.Is(err, rpc.ErrUnavailable) && ctx.Err() == nil; tried++ {
-		if tried%m.conn.NumberOfEndpoints() == 0 { // No endpoint answers.
-			if cfg.Waits == nil {
-				break
-			}
-			cfg.Waits(err)
-			rpc.Sleep(ctx, min(dialPause, cfg.LongestRedialWait))
-		}
-		err = m.begin(ctx, store, outboxDir)
-	}
+	err := m.untilAvailable(ctx, func(ctx context.Context) error {
+		return errors.Join(m.readConstants(ctx), m.checkRecipient())
+	})
 	if err != nil {
 		m.conn.Close()
 		return nil, err
 	}
+	m.blocks.Begin(ctx, m.conn)
 	return m, nil
+}
+
+// untilAvailable repeats a call that fails because an endpoint does not answer: once for each endpoint,
+// and without end if Config.Waits is set.
+func (m *Market) untilAvailable(ctx context.Context, call func(context.Context) error) error {
+	err := call(ctx)
+	for tried := 1; errors.Is(err, rpc.ErrUnavailable) && ctx.Err() == nil; tried++ {
+		if tried%m.conn.NumberOfEndpoints() == 0 { // No endpoint answers.
+			if m.cfg.Waits == nil {
+				break
+			}
+			m.cfg.Waits(err)
+			rpc.Sleep(ctx, min(dialPause, m.cfg.LongestRedialWait))
+		}
+		err = call(ctx)
+	}
+	return err
 }
 
 // dialPause is the pause between two rounds when no endpoint answers.
 const dialPause = 2 * time.Second
 
-func (m *Market) begin(ctx context.Context, store events.Store, outboxDir string) error {
-	if err := errors.Join(m.readConstants(ctx), m.checkRecipient()); err != nil {
-		return err
+// Own makes this process the one that sends the account's transactions: it opens the account's outbox in
+// a directory, and takes up the transactions of the last owner. Whoever calls it makes sure that no other
+// process owns them. Owning twice changes nothing; what has failed must be disowned first, and until
+// then Own returns its Failure. A Disown ends an Own under way, with ErrNotOwner.
+//
+// The store may be away if the outbox was used before; then the account's stream is completed later. An
+// outbox that was never used does not say where the stream ends, so then the store is needed.
+//
+// Without a store, as in a host whose start waits for it, nothing is compared with the stream or
+// copied to it; the next Own does both. The outbox must have been used, and the ownership fails with
+// ErrUsedElsewhere as soon as the chain has a transaction of the account that the outbox does not
+// know.
+//
+// Errors: ErrConfig without a key, ErrUnavailable (but see Config.Waits), ErrForeignOutbox,
+// ErrOutboxDamaged, ErrTakenOver, ErrUsedElsewhere, and those of the store and the file system.
+func (m *Market) Own(ctx context.Context, store events.Store, outboxDir string) error {
+	if m.cfg.Key == nil {
+		return fmt.Errorf("%w: without the account's key, no transactions can be sent", ErrConfig)
 	}
-	m.blocks.Begin(ctx, m.conn)
-	manager, err := tx.Open(ctx, m.transactions(), m.conn, m.blocks, store, outboxDir)
-	m.tx = manager
-	return err
+	return m.txs.own(ctx, func(ctx context.Context) (manager *tx.Manager, err error) {
+		err = m.untilAvailable(ctx, func(ctx context.Context) error {
+			manager, err = tx.Open(ctx, m.transactions(), m.conn, m.blocks, store, outboxDir)
+			return err
+		})
+		return manager, err
+	})
 }
+
+// Disown ends what Own began, and closes the outbox. Calls under way that need the transactions end at
+// once with ErrNotOwner; what they have sent may still be mined. It waits a short time for events to be
+// copied to the store. Disowning twice changes nothing.
+func (m *Market) Disown() error { return m.txs.disown() }
 
 // transactions is the configuration of the account's transactions.
 func (m *Market) transactions() tx.Config {
@@ -113,30 +156,46 @@ func (m *Market) transactions() tx.Config {
 	}
 }
 
-// Close stops the transaction manager and closes connection and outbox. Transactions that are under
-// way continue at the next start.
+// Close disowns the transactions for good, and closes the connection. Transactions that are under way
+// continue at the next start.
 func (m *Market) Close() error {
-	err := m.tx.Close()
+	err := m.txs.close()
 	m.conn.Close()
 	return err
 }
 
-// Failed is closed when no transaction is sent any more; Failure says why. Only another start
-// changes that, so the host should end.
-func (m *Market) Failed() <-chan struct{} { return m.tx.Failed() }
+// Failed is closed when the transactions that this process owns are not sent any more, in this ownership
+// or, if there is none, in the next one that fails; Failure says why. The end of an ownership by Disown is
+// no failure. Only Disown, and another Own, changes a failure: Failed is a new channel after Disown. A
+// host of one process should end.
+func (m *Market) Failed() <-chan struct{} {
+	m.txs.mu.Lock()
+	defer m.txs.mu.Unlock()
+	return m.txs.failed
+}
 
-// Failure is the reason why no transaction is sent any more: ErrTakenOver, ErrUsedElsewhere or
-// ErrOutboxFailed; nil: they are sent.
-func (m *Market) Failure() error { return m.tx.Failure() }
+// Failure is the reason why the transactions that this process owns are not sent any more: ErrTakenOver,
+// ErrUsedElsewhere or ErrOutboxFailed; nil: they are sent, or this process does not own them.
+func (m *Market) Failure() error {
+	if manager := m.txs.manager(); manager != nil {
+		return manager.Failure()
+	}
+	return nil
+}
 
 // DutiesDue tells the market by when, in chain time, the earliest unsubmitted proof must be mined;
 // zero: there is none. When that is near, only proofs are sent, and what is due before them. It
 // does not block. The last call counts, until its time has passed.
-func (m *Market) DutiesDue(next time.Time) { m.tx.DutiesDue(kindProof, next) }
+func (m *Market) DutiesDue(next time.Time) { m.txs.DutiesDue(kindProof, next) }
 
 // RecordAway is since when the event store has not taken the events of transactions, and why; no
-// error: it takes them. Meanwhile they wait in the outbox.
-func (m *Market) RecordAway() (since time.Time, reason error) { return m.tx.RecordAway() }
+// error: it takes them, or this process does not own the transactions. Meanwhile they wait in the outbox.
+func (m *Market) RecordAway() (since time.Time, reason error) {
+	if manager := m.txs.manager(); manager != nil {
+		return manager.RecordAway()
+	}
+	return time.Time{}, nil
+}
 
 // Connection is, as Blocks and Transactions are, what another contract of the same account
 // shares with the market. They end with the market.
@@ -145,8 +204,8 @@ func (m *Market) Connection() *rpc.Conn { return m.conn }
 // Blocks is the block time; see Connection.
 func (m *Market) Blocks() *rpc.BlockTime { return m.blocks }
 
-// Transactions is the transaction manager; see Connection.
-func (m *Market) Transactions() *tx.Manager { return m.tx }
+// Transactions are the account's transactions; see Connection.
+func (m *Market) Transactions() *Transactions { return m.txs }
 
 // Identity is the identity of the market's chain.
 func (m *Market) Identity() rpc.Identity { return m.identity }

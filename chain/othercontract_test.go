@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/feed"
 	"github.com/hostnode/hostnode/chain/tx"
@@ -20,6 +21,15 @@ import (
 	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
 )
+
+// submit sends a call of another contract.
+func submit(ctx context.Context, m *chain.Market, call tx.Call) (r *types.Receipt, err error) {
+	err = m.Transactions().During(ctx, func(ctx context.Context, manager *tx.Manager) error {
+		r, err = manager.Submit(ctx, call)
+		return err
+	})
+	return r, err
+}
 
 // A contract that is no marketplace, here the token, is called and followed through the market's
 // own parts: one connection, one account, one feed.
@@ -37,7 +47,7 @@ func TestAnotherContractSharesConnectionAccountAndFeed(t *testing.T) {
 	token, friend := bindings.NewTestToken(), common.Address(w.account("friend"))
 	give := func(key string, amount int64) (r *types.Receipt, err error) {
 		err = w.try("host", func(ctx context.Context) (err error) {
-			r, err = m.Transactions().Submit(ctx, tx.Call{
+			r, err = submit(ctx, m, tx.Call{
 				Key: key, To: common.Address(m.Token()), Data: token.PackTransfer(friend, big.NewInt(amount)), Gas: 100_000,
 			})
 			return err
@@ -56,7 +66,7 @@ func TestAnotherContractSharesConnectionAccountAndFeed(t *testing.T) {
 	}
 
 	err = w.try("host", func(ctx context.Context) error {
-		_, err := m.Transactions().Submit(ctx, tx.Call{
+		_, err := submit(ctx, m, tx.Call{
 			Key: "pay:friend:1", To: friend, Value: events.NewAmount(70), Gas: 30_000,
 		})
 		return err

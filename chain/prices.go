@@ -8,10 +8,11 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// spentOn is the gas that a kind of call uses: that of the last one, or MeasuredGas.
+// spentOn is the gas that a kind of call uses: that of the last one, if it is known, or
+// MeasuredGas.
 func (m *Market) spentOn(kind string) uint64 {
-	if gas := m.tx.SpentOn(kind); gas > 0 {
-		return gas
+	if manager := m.txs.manager(); manager != nil && manager.SpentOn(kind) > 0 {
+		return manager.SpentOn(kind)
 	}
 	switch measured := MeasuredGas(); kind {
 	case kindProof:
@@ -29,7 +30,8 @@ func (m *Market) spentOn(kind string) uint64 {
 // addPrices adds what work costs now: the gas that it really uses, at the newest base fee and the
 // node's tip.
 func (m *Market) addPrices(ctx context.Context, b *events.Balance) error {
-	price, err := m.tx.GasPrice(ctx)
+	limits := m.transactions()
+	price, err := limits.GasPrice(ctx, m.conn)
 	if err != nil {
 		return err
 	}

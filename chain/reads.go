@@ -273,8 +273,13 @@ func (m *Market) HeadsBetween(ctx context.Context, first, last uint64) ([]events
 
 // FeeLimit says whether the configured limit on fees holds transactions up, by the newest block
 // that was looked at: at least once a minute, and with each block while something waits. It asks no
-// node and does not block.
-func (m *Market) FeeLimit() (tx.FeeLimit, bool) { return m.tx.FeeLimit() }
+// node and does not block. It is false while this process does not own the transactions.
+func (m *Market) FeeLimit() (tx.FeeLimit, bool) {
+	if manager := m.txs.manager(); manager != nil {
+		return manager.FeeLimit()
+	}
+	return tx.FeeLimit{}, false
+}
 
 // Final says whether a block counts as permanent: it has the configured confirmations and, if that
 // is demanded, the tag finalized has reached it. On a chain without that tag, confirmations are

@@ -30,10 +30,13 @@ func known(state, ends *rpc.View) (bool, error) {
 // when another call than this one already made the reservation. Errors: ErrUnknownRequest,
 // ErrReservationNotAllowed, ErrInsufficientFunds, ErrDeadlinePassed.
 func (m *Market) ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
-	receipt, err := m.reserve(ctx, call)
-	if errors.Is(err, events.ErrReservationNotAllowed) {
-		receipt, err = m.recheckReserved(ctx, call, err)
-	}
+	receipt, err := whileOwned(ctx, m, func(ctx context.Context, m sending) (events.Receipt, error) {
+		receipt, err := m.reserve(ctx, call)
+		if errors.Is(err, events.ErrReservationNotAllowed) {
+			return m.recheckReserved(ctx, call, err)
+		}
+		return receipt, err
+	})
 	if err != nil {
 		return events.Receipt{}, fmt.Errorf("reserve slot %s: %w", call.Slot.Short(), err)
 	}
@@ -42,7 +45,7 @@ func (m *Market) ReserveSlot(ctx context.Context, call events.SlotCall) (events.
 
 // recheckReserved checks again whether we hold a reservation that was refused: one that a
 // reorganisation undid may have been mined again in the meantime.
-func (m *Market) recheckReserved(
+func (m sending) recheckReserved(
 	ctx context.Context, call events.SlotCall, refused error,
 ) (events.Receipt, error) {
 	prefix := fmt.Sprintf("reserve:%s:", call.Slot)
@@ -63,7 +66,7 @@ func (m *Market) recheckReserved(
 	return m.earlierReceipt(ctx, fmt.Sprintf("%s%d", prefix, call.Attempt))
 }
 
-func (m *Market) reserve(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
+func (m sending) reserve(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
 	prefix := fmt.Sprintf("reserve:%s:", call.Slot)
 	if err := m.tx.Idle(ctx, prefix); err != nil {
 		return events.Receipt{}, err
@@ -129,7 +132,7 @@ func (m *Market) holdsReservation(ctx context.Context, at *rpc.Header, slot even
 
 // earlierReceipt is the receipt of our newest success whose key begins with a prefix, zero if there
 // is none.
-func (m *Market) earlierReceipt(ctx context.Context, prefix string) (events.Receipt, error) {
+func (m sending) earlierReceipt(ctx context.Context, prefix string) (events.Receipt, error) {
 	hash, ok, err := m.tx.Earlier(ctx, prefix)
 	if err != nil || !ok {
 		return events.Receipt{}, err
@@ -159,7 +162,9 @@ func (m *Market) send(ctx context.Context, submit submitter, c tx.Call) (events.
 func (m *Market) SubmitProof(
 	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
 ) (events.Receipt, error) {
-	receipt, err := m.submitProof(ctx, call, period, proof)
+	receipt, err := whileOwned(ctx, m, func(ctx context.Context, m sending) (events.Receipt, error) {
+		return m.submitProof(ctx, call, period, proof)
+	})
 	if err != nil {
 		return events.Receipt{}, fmt.Errorf("submit proof for slot %s, period %d: %w",
 			call.Slot.Short(), period, err)
@@ -170,7 +175,7 @@ func (m *Market) SubmitProof(
 // errPeriodNotBegun is temporary.
 var errPeriodNotBegun = fmt.Errorf("%w: period has not begun", events.ErrTooEarly)
 
-func (m *Market) submitProof(
+func (m sending) submitProof(
 	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
 ) (events.Receipt, error) {
 	prefix := fmt.Sprintf("proof:%s:%d:", call.Slot, period)

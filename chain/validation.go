@@ -101,14 +101,16 @@ func (m *Market) ofOthers(ctx context.Context, head *rpc.Header, slots []events.
 func (m *Market) MarkMissing(
 	ctx context.Context, slot events.SlotRef, period uint64, deadline time.Time,
 ) (events.Marking, error) {
-	marking, err := m.markMissing(ctx, slot, period, deadline)
+	marking, err := whileOwned(ctx, m, func(ctx context.Context, m sending) (events.Marking, error) {
+		return m.markMissing(ctx, slot, period, deadline)
+	})
 	if err != nil {
 		return events.Marking{}, fmt.Errorf("mark slot %s, period %d: %w", slot.Slot.Short(), period, err)
 	}
 	return marking, nil
 }
 
-func (m *Market) markMissing(
+func (m sending) markMissing(
 	ctx context.Context, slot events.SlotRef, period uint64, deadline time.Time,
 ) (events.Marking, error) {
 	key := markKey(slot.Slot, period)
@@ -164,7 +166,7 @@ func (m *Market) whyNot(ctx context.Context, slot events.SlotRef, period uint64)
 
 // earlierMarking waits for a marking of this proof that is under way, and reports one that the
 // contract accepted.
-func (m *Market) earlierMarking(ctx context.Context, key string) (marking events.Marking, found bool, err error) {
+func (m sending) earlierMarking(ctx context.Context, key string) (marking events.Marking, found bool, err error) {
 	hashes, err := m.tx.Succeeded(ctx, func(base string) bool { return base == key })
 	if err != nil || len(hashes) == 0 {
 		return marking, false, err
@@ -207,7 +209,9 @@ func (m *Market) markingFrom(ctx context.Context, r *types.Receipt) (events.Mark
 // goes: it outlives a crash, and an outage of the event store. MarkMissing says what became of
 // each.
 func (m *Market) Sent(ctx context.Context) ([]events.MissingProof, error) {
-	all, err := m.tx.Intents(ctx, markPrefix)
+	all, err := whileOwned(ctx, m, func(ctx context.Context, m sending) ([]tx.Intent, error) {
+		return m.tx.Intents(ctx, markPrefix)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("look for markings: %w", err)
 	}

@@ -222,6 +222,9 @@ var (
 	ErrDeadlinePassed = errors.New("deadline passed before the transaction could be mined")
 	// ErrTooEarly: the same call will succeed after some more blocks.
 	ErrTooEarly = errors.New("too early")
+	// ErrNotOwner: another process of the host sends the account's transactions, or none does now.
+	// The same call may succeed there, or later here.
+	ErrNotOwner = errors.New("this process does not send the account's transactions now")
 	// ErrReverted: the transaction was mined and failed for another reason.
 	ErrReverted = errors.New("transaction reverted")
 )

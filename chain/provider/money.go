@@ -14,7 +14,7 @@ func bigOf(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
 // provide makes sure that the account has a deposit and that the contract can take it, besides those
 // of the other precommits under way. Whoever calls it keeps the deposit promised until its message
 // ended.
-func (c *Chain) provide(ctx context.Context, deposit events.Amount) error {
+func (c sending) provide(ctx context.Context, deposit events.Amount) error {
 	c.mu.Lock()
 	c.promised = c.promised.AddSaturating(deposit)
 	c.mu.Unlock()

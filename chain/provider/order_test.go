@@ -46,8 +46,11 @@ func TestProofsForTheMarketGoBeforeAllOfSectors(t *testing.T) {
 		done := make(chan error, 1)
 		all = append(all, done)
 		go func() {
-			_, err := account.Submit(context.WithoutCancel(t.Context()), call)
-			done <- err
+			ctx := context.WithoutCancel(t.Context())
+			done <- account.During(ctx, func(ctx context.Context, manager *tx.Manager) error {
+				_, err := manager.Submit(ctx, call)
+				return err
+			})
 		}()
 		if i == 0 { // The place is taken, so that the others wait.
 			w.await("the first one is sent", func() bool { return w.waiting("host") })
@@ -87,9 +90,12 @@ func TestProofsForTheMarketGoBeforeAllOfSectors(t *testing.T) {
 	}
 }
 
-func underWay(t *testing.T, account *tx.Manager) []tx.Intent {
+func underWay(t *testing.T, account *chain.Transactions) (all []tx.Intent) {
 	t.Helper()
-	all, err := account.Intents(t.Context(), "")
+	err := account.During(t.Context(), func(ctx context.Context, manager *tx.Manager) (err error) {
+		all, err = manager.Intents(ctx, "")
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/big"
 	"sync"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/sirupsen/logrus"
@@ -43,8 +44,18 @@ type Account struct {
 	Address events.Address
 	Conn    *rpc.Conn
 	Blocks  *rpc.BlockTime
-	Tx      *tx.Manager
+	Tx      Transactions
 	Log     logrus.FieldLogger // default: silent
+}
+
+// Transactions are the account's, while this process owns them.
+type Transactions interface {
+	// During runs call with the transaction manager. The context of call ends with the ownership; then,
+	// and while there is none, the error is ErrNotOwner.
+	During(ctx context.Context, call func(context.Context, *tx.Manager) error) error
+	// DutiesDue tells by when, in chain time, the earliest unsubmitted duty of a kind must be mined. It
+	// does not block.
+	DutiesDue(kind string, next time.Time)
 }
 
 // Chain is the contract for one provider. All methods are safe for concurrent use and may be
@@ -54,7 +65,7 @@ type Chain struct {
 	cfg      Config
 	conn     *rpc.Conn
 	blocks   *rpc.BlockTime
-	tx       *tx.Manager
+	txs      Transactions
 	account  common.Address
 	contract common.Address
 	token    common.Address
@@ -91,7 +102,7 @@ func New(ctx context.Context, cfg Config, with Account) (*Chain, error) {
 		with.Log = silent
 	}
 	c := &Chain{
-		cfg: cfg, conn: with.Conn, blocks: with.Blocks, tx: with.Tx,
+		cfg: cfg, conn: with.Conn, blocks: with.Blocks, txs: with.Tx,
 		account: common.Address(with.Address), contract: common.Address(cfg.Contract),
 		abi: bindings.NewSectorProvider(), tokenABI: bindings.NewTestToken(),
 		finality: feed.NewFinality(with.Conn, cfg.Confirmations, cfg.Finalized, with.Log),

@@ -17,7 +17,7 @@ import (
 
 // DutiesDue says by when the earliest proof of possession that is owed and not handed in must be mined, in
 // chain time; zero: none is. It does not block; the last word counts, until its time has passed.
-func (c *Chain) DutiesDue(next time.Time) { c.tx.DutiesDue(kindPossession, next) }
+func (c *Chain) DutiesDue(next time.Time) { c.txs.DutiesDue(kindPossession, next) }
 
 // ProvePossession proves sectors of one partition in its window. ErrInvalidProof, ErrSectorNotDue,
 // ErrSectorNotLive, ErrTooEarly; ErrDeadlinePassed (nothing is sent or mined after the window). Those

@@ -34,11 +34,26 @@ type purpose struct{ kind, subject, key string }
 
 func (p purpose) prefix() string { return p.kind + ":" + p.subject + ":" }
 
-// act brings a message onto the chain, once for its key. Look says at a block what is to be sent;
-// nil: it is so already, by the message of that receipt if it is known.
-func (c *Chain) act(
-	ctx context.Context, p purpose, look func(context.Context, *rpc.Header) (*message, events.Receipt, error),
-) (events.Receipt, error) {
+// looker says at a block what is to be sent; nil: it is so already, by the message of that receipt if it
+// is known.
+type looker func(context.Context, *rpc.Header) (*message, events.Receipt, error)
+
+// sending is the contract during one ownership of the account's transactions.
+type sending struct {
+	*Chain
+	tx *tx.Manager
+}
+
+// act brings a message onto the chain, once for its key.
+func (c *Chain) act(ctx context.Context, p purpose, look looker) (r events.Receipt, err error) {
+	err = c.txs.During(ctx, func(ctx context.Context, manager *tx.Manager) error {
+		r, err = sending{c, manager}.act(ctx, p, look)
+		return err
+	})
+	return r, err
+}
+
+func (c sending) act(ctx context.Context, p purpose, look looker) (events.Receipt, error) {
 	if err := c.tx.Idle(ctx, p.prefix()); err != nil {
 		return events.Receipt{}, err
 	}
@@ -75,7 +90,7 @@ func (c *Chain) act(
 }
 
 // mined is the receipt of the message that was mined under a key; zero: none was, or it was taken back.
-func (c *Chain) mined(ctx context.Context, p purpose) (events.Receipt, error) {
+func (c sending) mined(ctx context.Context, p purpose) (events.Receipt, error) {
 	hashes, err := c.tx.Succeeded(ctx, func(base string) bool { return base == p.prefix()+p.key })
 	if err != nil || len(hashes) == 0 {
 		return events.Receipt{}, err
@@ -87,7 +102,7 @@ func (c *Chain) mined(ctx context.Context, p purpose) (events.Receipt, error) {
 	return c.conn.InBlock(ctx, r)
 }
 
-func (c *Chain) send(
+func (c sending) send(
 	ctx context.Context, p purpose, head *rpc.Header, m *message, looked uint64,
 ) (*types.Receipt, error) {
 	if m.packed != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/big"
 	"sync"
+
+	"github.com/hostnode/hostnode/chain/rpc"
 )
 
 // gasSpent is the gas used by the newest successful call of each kind. It is safe for concurrent
@@ -31,15 +33,15 @@ func (g *gasSpent) of(kind string) uint64 {
 
 // GasPrice is the price per gas that a first attempt would pay now, in wei: the newest base fee and
 // the node's tip, within the limits.
-func (m *Manager) GasPrice(ctx context.Context) (*big.Int, error) {
-	head, err := m.conn.Latest(ctx)
+func (cfg *Config) GasPrice(ctx context.Context, c *rpc.Conn) (*big.Int, error) {
+	head, err := c.Latest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("price of gas: %w", err)
 	}
-	tip, err := m.conn.Tip(ctx)
+	tip, err := c.Tip(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("price of gas: %w", err)
 	}
-	price := clampTip(tip, m.cfg.MinTipWei, m.cfg.MaxTipWei)
-	return minBig(new(big.Int).Add(head.LeastPrice(), price), newBig(m.cfg.MaxFeeCapWei)), nil
+	price := clampTip(tip, cfg.MinTipWei, cfg.MaxTipWei)
+	return minBig(new(big.Int).Add(head.LeastPrice(), price), newBig(cfg.MaxFeeCapWei)), nil
 }

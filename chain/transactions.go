@@ -1,0 +1,200 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hostnode/hostnode/chain/tx"
+	"github.com/hostnode/hostnode/events"
+)
+
+// Transactions are the account's transactions. Of the processes of a host one at a time owns them: it
+// alone has a transaction manager, from Market.Own until Market.Disown. All methods are safe for
+// concurrent use.
+type Transactions struct {
+	turn chan struct{} // one Own, Disown or Close at a time
+
+	mu      sync.Mutex
+	now     *ownership              // nil: there is none
+	none    error                   // what calls get when there is none
+	opening context.CancelCauseFunc // ends the newest Own, if it is under way; nil: there was none
+	failed  chan struct{}           // see Market.Failed
+	due     map[string]time.Time    // see DutiesDue, by kind
+}
+
+// ownership is the time from an Own to a Disown.
+type ownership struct {
+	manager *tx.Manager
+	ctx     context.Context // ends with it; the cause is what calls under way get
+	end     context.CancelCauseFunc
+}
+
+func newTransactions() *Transactions {
+	return &Transactions{
+		turn: make(chan struct{}, 1), none: events.ErrNotOwner, failed: make(chan struct{}), due: map[string]time.Time{},
+	}
+}
+
+// During runs call with the transaction manager, and returns its error. The context of call ends with
+// the ownership. If the ownership has ended before call did, or there is none, the error is ErrNotOwner; an
+// outcome that call found all the same is wrapped with it. After Market.Close it is tx.ErrStopped.
+func (t *Transactions) During(ctx context.Context, call func(context.Context, *tx.Manager) error) error {
+	t.mu.Lock()
+	own, none := t.now, t.none
+	t.mu.Unlock()
+	if own == nil {
+		return none
+	}
+	during, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(own.ctx, cancel)()
+	err := call(during, own.manager)
+	ended := context.Cause(own.ctx)
+	switch {
+	case err == nil, ended == nil, ctx.Err() != nil:
+		return err
+	case errors.Is(err, context.Canceled), errors.Is(err, tx.ErrStopped):
+		return ended
+	}
+	return fmt.Errorf("%w: %w", ended, err)
+}
+
+// sending is a market during one ownership of the account's transactions: what it asks and sends in one
+// call belongs together, and must not go on in the next ownership.
+type sending struct {
+	*Market
+	tx *tx.Manager
+}
+
+// whileOwned is During for a call with a result.
+func whileOwned[T any](ctx context.Context, m *Market, call func(context.Context, sending) (T, error)) (T, error) {
+	var result T
+	err := m.txs.During(ctx, func(ctx context.Context, manager *tx.Manager) (err error) {
+		result, err = call(ctx, sending{m, manager})
+		return err
+	})
+	return result, err
+}
+
+// DutiesDue tells by when, in chain time, the earliest unsubmitted duty of a kind must be mined; zero:
+// there is none. The last call counts, until its time has passed, also for ownerships that begin after
+// it. It does not block.
+func (t *Transactions) DutiesDue(kind string, next time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.due[kind] = next
+	if t.now != nil {
+		t.now.manager.DutiesDue(kind, next)
+	}
+}
+
+// manager is the transaction manager; nil: there is none.
+func (t *Transactions) manager() *tx.Manager {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.now == nil {
+		return nil
+	}
+	return t.now.manager
+}
+
+// own begins an ownership with the manager that open returns.
+func (t *Transactions) own(ctx context.Context, open func(context.Context) (*tx.Manager, error)) error {
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t.mu.Lock()
+	now, none := t.now, t.none
+	t.opening = cancel
+	t.mu.Unlock()
+	switch {
+	case now != nil:
+		return now.manager.Failure()
+	case !errors.Is(none, events.ErrNotOwner):
+		return none
+	}
+	manager, err := open(ctx)
+	if err == nil && !t.begin(ctx, manager) {
+		err = errors.Join(context.Cause(ctx), manager.Close())
+	}
+	if ended := context.Cause(ctx); err != nil && ended != nil && !errors.Is(err, ended) {
+		err = fmt.Errorf("%w: %w", ended, err)
+	}
+	return err
+}
+
+// begin notes an ownership, unless ctx has ended.
+func (t *Transactions) begin(ctx context.Context, manager *tx.Manager) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if ctx.Err() != nil {
+		return false
+	}
+	for kind, next := range t.due {
+		manager.DutiesDue(kind, next)
+	}
+	own := &ownership{manager: manager}
+	own.ctx, own.end = context.WithCancelCause(context.Background())
+	t.now = own
+	go t.watch(own)
+	return true
+}
+
+// watch tells when an ownership fails.
+func (t *Transactions) watch(own *ownership) {
+	select {
+	case <-own.manager.Failed():
+	case <-own.ctx.Done():
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.now == own {
+		close(t.failed)
+	}
+}
+
+// disown ends the ownership, and an Own under way.
+func (t *Transactions) disown() error {
+	t.mu.Lock()
+	if t.opening != nil {
+		t.opening(t.none)
+	}
+	if t.now != nil {
+		t.now.end(t.none)
+	}
+	t.mu.Unlock()
+
+	t.turn <- struct{}{}
+	defer func() { <-t.turn }()
+	t.mu.Lock()
+	own, none := t.now, t.none
+	t.now = nil
+	select {
+	case <-t.failed:
+		t.failed = make(chan struct{})
+	default:
+	}
+	t.mu.Unlock()
+	if own == nil {
+		return nil
+	}
+	own.end(none) // Another Own may have had its turn first.
+	return own.manager.Close()
+}
+
+// close is disown for good.
+func (t *Transactions) close() error {
+	t.mu.Lock()
+	t.none = tx.ErrStopped
+	t.mu.Unlock()
+	return t.disown()
+}
