@@ -174,6 +174,18 @@ func (w *world) dial(cfg chain.Config, store events.Store, dir string) (*chain.M
 	return m, err
 }
 
+// reader dials a market that sends nothing yet.
+func (w *world) reader(cfg chain.Config) *chain.Market {
+	w.t.Helper()
+	m, err := chain.DialReader(w.t.Context(), cfg)
+	if err != nil {
+		w.t.Fatalf("dial: %v", err)
+	}
+	w.markets = append(w.markets, m)
+	w.t.Cleanup(func() { _ = m.Close() })
+	return m
+}
+
 // host dials a host's market; dir keeps its outbox.
 func (w *world) host(name, dir string, store events.Store) *chain.Market {
 	w.t.Helper()

@@ -3,7 +3,7 @@
 // that the marketplace of the same account has already.
 //
 //	cfg.OtherContracts = append(cfg.OtherContracts, provider.Contract(address)) // of the market
-//	market, err := chain.Dial(ctx, cfg, store, dir)
+//	market, err := chain.Dial(ctx, cfg, store, dir) // Or DialReader, and Own from time to time.
 //	p, err := provider.New(ctx, provider.Config{Contract: address}, provider.Account{
 //		Conn: market.Connection(), Blocks: market.Blocks(), Tx: market.Transactions(), Address: market.Account()})
 //

@@ -153,7 +153,17 @@ func (w *world) config(name string) chain.Config {
 // provider is the contract for an account, whose outbox is in a directory.
 func (w *world) provider(name, dir string, store events.Store) (*provider.Chain, *chain.Market) {
 	w.t.Helper()
-	m, err := chain.Dial(w.t.Context(), w.config(name), store, dir)
+	p, m := w.reader(name)
+	if err := m.Own(w.t.Context(), store, dir); err != nil {
+		w.t.Fatalf("own: %v", err)
+	}
+	return p, m
+}
+
+// reader is the contract for an account whose transactions nobody sends yet.
+func (w *world) reader(name string) (*provider.Chain, *chain.Market) {
+	w.t.Helper()
+	m, err := chain.DialReader(w.t.Context(), w.config(name))
 	if err != nil {
 		w.t.Fatalf("dial: %v", err)
 	}
