@@ -143,6 +143,12 @@ type Config struct {
 	FeeLimited func(tx.FeeLimit)
 	// OtherContracts are further contracts that the account calls, through Transactions.
 	OtherContracts []tx.Contract
+	// RecordFirst is for an account that several members of a host own in turn: nothing is sent
+	// before the account's stream has it, except proofs while the event store is away.
+	RecordFirst bool
+	// UnknownNonceBlocks is for how many blocks, with RecordFirst, a transaction in the node's pool
+	// that the record does not know is left alone: default 30.
+	UnknownNonceBlocks uint64
 	// Epoch and Node go into the metadata of the account's events.
 	Epoch uint64
 	Node  string

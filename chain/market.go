@@ -152,6 +152,7 @@ func (m *Market) transactions() tx.Config {
 		MaxFeeCapWei: cfg.MaxFeeCapWei, MinTipWei: cfg.MinTipWei, MaxTipWei: cfg.MaxTipWei,
 		MaxInFlight: int(cfg.MaxInFlight), DutyHold: cfg.FillHold, FeeLimited: cfg.FeeLimited,
 		Began: cfg.Began, TakeOver: cfg.TakeOver, UsedElsewhere: cfg.UsedElsewhere,
+		RecordFirst: cfg.RecordFirst, UnknownNonceBlocks: cfg.UnknownNonceBlocks,
 		Epoch: cfg.Epoch, Node: cfg.Node, Log: cfg.Log,
 	}
 }

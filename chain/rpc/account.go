@@ -18,6 +18,17 @@ func (c *Conn) MinedBy(ctx context.Context, account common.Address) (uint64, err
 	return uint64(answer.Uint64), err
 }
 
+// PendingBy is the number of an account's transactions that are mined or, without a gap after them,
+// in the node's pool. known is false when the node cannot say.
+func (c *Conn) PendingBy(ctx context.Context, account common.Address) (count uint64, known bool, err error) {
+	var answer countAnswer
+	err = c.call(ctx, &answer, "eth_getTransactionCount", account, "pending")
+	if _, answered := errors.AsType[rpc.Error](err); answered {
+		return 0, false, nil
+	}
+	return uint64(answer.Uint64), err == nil, err
+}
+
 // CoinsOf is how many wei an account has at a block.
 func (c *Conn) CoinsOf(ctx context.Context, at common.Hash, account common.Address) (*big.Int, error) {
 	var wei hexutil.Big

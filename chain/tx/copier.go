@@ -29,6 +29,9 @@ const (
 	// store takes to elect a leader, and shorter than the 10 seconds after which containers are
 	// killed.
 	copyAtEnd = 8 * time.Second
+	// recordTime is how long an append may take when transactions wait for it; then the event store
+	// counts as away, and duties go out.
+	recordTime = 3 * time.Second
 )
 
 // Errors of copying.
@@ -64,6 +67,9 @@ type copier struct {
 	done   chan struct{}
 	wake   chan struct{}
 	copied chan struct{} // buffered, one; filled when something was copied
+	// news is nil unless transactions wait for their events. Buffered, one; filled when something
+	// was copied, the store went away or came back, or the copying has ended.
+	news chan struct{}
 
 	down *firstFailure
 
@@ -85,6 +91,9 @@ func startCopier(cfg Config, store events.Store, stream string, pending []entry)
 		codec: events.NewCodec(events.TxTable()), log: cfg.Log,
 		stop: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1), copied: make(chan struct{}, 1),
 		down: newFirstFailure(), pending: pending,
+	}
+	if cfg.RecordFirst {
+		c.news = make(chan struct{}, 1)
 	}
 	if store == nil {
 		c.note(errNoStore)
@@ -125,6 +134,21 @@ func (c *copier) put(r entry) {
 	}
 }
 
+// tell says that there is news. Without anybody who listens it does nothing.
+func (c *copier) tell() {
+	select {
+	case c.news <- struct{}{}:
+	default:
+	}
+}
+
+// has says that the entry with a revision is certainly in the stream.
+func (c *copier) has(revision uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.pending) == 0 || revision < c.pending[0].Revision
+}
+
 // room returns an error when the stream lags too far behind.
 func (c *copier) room() error {
 	c.mu.Lock()
@@ -161,6 +185,7 @@ func (c *copier) run(ctx context.Context) {
 		if errors.Is(err, ErrTakenOver) {
 			c.log.WithError(err).Error("transactions: nothing is sent any more")
 			c.down.set(err)
+			c.tell()
 			return
 		}
 		c.note(err)
@@ -188,9 +213,11 @@ func (c *copier) note(err error) {
 	case err != nil && c.trouble == nil:
 		c.since = time.Now()
 		c.log.WithError(err).Warn("transactions: the event store does not take their events, they wait in the outbox")
+		defer c.tell()
 	case err == nil && c.trouble != nil:
 		c.since = time.Time{}
 		c.log.Info("transactions: the event store has all their events again")
+		defer c.tell()
 	}
 	c.trouble = err
 }
@@ -203,11 +230,7 @@ func (c *copier) copyAll(ctx context.Context) error {
 				return err
 			}
 		}
-		n := len(c.out)
-		_, err := c.store.Append(ctx, c.stream, events.ExpectNext(c.outAt), c.out)
-		if wrong, refused := errors.AsType[*events.WrongRevisionError](err); refused {
-			n, err = c.compare(ctx, wrong)
-		}
+		n, err := c.append(ctx)
 		if err != nil {
 			return err
 		}
@@ -219,7 +242,27 @@ func (c *copier) copyAll(ctx context.Context) error {
 		case c.copied <- struct{}{}:
 		default:
 		}
+		c.tell()
 	}
+}
+
+// append appends out, and returns how many of its events are in the stream then.
+func (c *copier) append(ctx context.Context) (n int, err error) {
+	timed := ctx
+	if c.news != nil {
+		var cancel context.CancelFunc
+		timed, cancel = context.WithTimeout(ctx, recordTime)
+		defer cancel()
+	}
+	_, err = c.store.Append(timed, c.stream, events.ExpectNext(c.outAt), c.out)
+	n = len(c.out)
+	if wrong, refused := errors.AsType[*events.WrongRevisionError](err); refused {
+		n, err = c.compare(timed, wrong)
+	}
+	if err != nil && timed.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: no answer within %s: %w", events.ErrAway, recordTime, err)
+	}
+	return n, err
 }
 
 // batch is the next append: entries without a gap, within the size that every store takes.

@@ -124,6 +124,8 @@ func cheaper(a, than attempt) bool {
 func (m *Manager) wantsMore(in, urgent, lowest *intent, head *rpc.Header) bool {
 	a, waited := in.last(), uint64(head.Number)-min(in.sentAt, uint64(head.Number))
 	switch {
+	case m.leftAlone(in, head):
+		return false
 	case in.outpriced:
 		return true
 	case waited == 0:

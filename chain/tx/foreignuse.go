@@ -33,6 +33,9 @@ type ForeignUse struct {
 	// Host says that the call is one that only a host or a validator makes: another one runs with
 	// this key. Ends says that this host, being the newer one, therefore ends.
 	Host, Ends bool
+	// FormerOwner says that another owner of the account may have sent it, in a host whose processes own
+	// the account in turn (Config.RecordFirst).
+	FormerOwner bool
 }
 
 func (u ForeignUse) String() string {
@@ -42,6 +45,9 @@ func (u ForeignUse) String() string {
 		what = fmt.Sprintf("is a call of another host: %s in block %d", u.Transaction, u.Block)
 	case !u.Transaction.Zero():
 		what = fmt.Sprintf("is not ours: %s in block %d", u.Transaction, u.Block)
+	}
+	if u.FormerOwner {
+		what += "; a former owner of the account may have sent it while the event store was away"
 	}
 	return fmt.Sprintf("the transaction of the account with nonce %d %s", u.Nonce, what)
 }
@@ -62,7 +68,7 @@ func knownBy(e any) uint64 {
 // notElsewhere checks, before anything is sent, whether the account has transactions that this
 // record does not know: then another host has the key, or the record is an older copy. It returns
 // the number of mined transactions and, with TakeOver, the event to be recorded, so that the next
-// start needs no TakeOver. What a wallet did with an account that was never a host's does not
+// start needs no TakeOver. With RecordFirst a former owner may have sent them: they are told and recorded. What a wallet did with an account that was never a host's does not
 // matter; what the account has in a contract does. A count below the known one means a
 // reorganisation, or transactions that are not mined yet. away says that only the outbox was read,
 // because the event store does not answer: then nothing is certain.
@@ -96,6 +102,15 @@ func (cfg *Config) notElsewhere(
 		}, nil
 	case away != nil:
 		return 0, nil, fmt.Errorf("%s; the event store may know more: %w", why, away)
+	case cfg.RecordFirst && known > 0:
+		u := ForeignUse{Nonce: known, Mined: mined, FormerOwner: true}
+		cfg.Log.Warnf("transactions: %s", u)
+		if cfg.UsedElsewhere != nil {
+			cfg.UsedElsewhere(u)
+		}
+		return mined, &messages.TxCountObserved{
+			At: timestamppb.Now(), Count: mined, Reason: "a new owner of the account began: " + u.String(),
+		}, nil
 	default:
 		return 0, nil, fmt.Errorf("%w: %s", ErrUsedElsewhere, why)
 	}

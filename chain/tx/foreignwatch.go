@@ -122,7 +122,9 @@ func (m *Manager) foreignUse(found []rpc.Transaction, nonce, mined uint64) Forei
 		}
 		u.Nonce, u.Transaction, u.Block, u.Host = uint64(tx.Nonce), events.Hash(tx.Hash), tx.Block, host
 	}
-	u.Ends = m.others.alone || u.Host && !m.cfg.TakeOver && time.Since(m.cfg.Began) < newcomerFor
+	newer := !m.cfg.TakeOver && !m.cfg.RecordFirst && time.Since(m.cfg.Began) < newcomerFor
+	u.Ends = m.others.alone || u.Host && newer
+	u.FormerOwner = m.cfg.RecordFirst && (u.Host || u.Transaction.Zero())
 	return u
 }
 

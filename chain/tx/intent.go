@@ -55,6 +55,9 @@ type intent struct {
 	hopeless      error  // why the call can no longer succeed
 	usedElsewhere int    // blocks in which the nonce counted as used, but not by us
 	gap           bool   // it only fills a nonce gap
+	taken         bool   // a node took an attempt
+	contested     uint64 // the newest block when a node had another transaction with the nonce; 0: it has none
+	toldWaits     bool   // it was logged that it waits for the event store
 }
 
 // attempt is one signed version of an intent.
@@ -65,11 +68,23 @@ type attempt struct {
 	feeCap *big.Int // wei
 	tipCap *big.Int // wei
 	isNoop bool
+	// revision is that of its event.
+	revision uint64
 }
 
 func (in *intent) sent() bool { return len(in.attempts) > 0 }
 
 func (in *intent) last() attempt { return in.attempts[len(in.attempts)-1] }
+
+// add adds an attempt. The last one stays the one that offers the most with its nonce: two owners
+// of the account may have raised the fees of one transaction without knowing of each other.
+func (in *intent) add(a attempt) {
+	at := len(in.attempts)
+	if at > 0 && in.last().nonce == a.nonce && cheaper(a, in.last()) {
+		at--
+	}
+	in.attempts = slices.Insert(in.attempts, at, a)
+}
 
 // trial is the call as a trial.
 func (in *intent) trial(gas uint64) rpc.Trial {
@@ -118,7 +133,7 @@ func (b *book) apply(r entry) {
 		b.open = append(b.open, in)
 	case *messages.TxSent:
 		if in := b.note(e.GetKey(), r); in != nil {
-			in.attempts = append(in.attempts, attemptOf(e))
+			in.add(attemptOf(e, r.Revision))
 		}
 	case *messages.TxMined:
 		if in := b.note(e.GetKey(), r); in != nil {
@@ -232,14 +247,15 @@ func intentOf(e *messages.TxIntended) *intent {
 	}
 }
 
-func attemptOf(e *messages.TxSent) attempt {
+func attemptOf(e *messages.TxSent, revision uint64) attempt {
 	return attempt{
-		nonce:  e.GetNonce(),
-		hash:   common.Hash(events.Must(events.ParseHash(e.GetTxHash()))),
-		gas:    e.GetGasLimit(),
-		feeCap: events.Must(events.ParseAmount(e.GetFeeCapWei())).Big(),
-		tipCap: events.Must(events.ParseAmount(e.GetTipCapWei())).Big(),
-		isNoop: e.GetGasLimit() == noopGas,
+		revision: revision,
+		nonce:    e.GetNonce(),
+		hash:     common.Hash(events.Must(events.ParseHash(e.GetTxHash()))),
+		gas:      e.GetGasLimit(),
+		feeCap:   events.Must(events.ParseAmount(e.GetFeeCapWei())).Big(),
+		tipCap:   events.Must(events.ParseAmount(e.GetTipCapWei())).Big(),
+		isNoop:   e.GetGasLimit() == noopGas,
 	}
 }
 

@@ -92,6 +92,7 @@ type Manager struct {
 	spent     gasSpent
 	blocks    *rpc.BlockTime
 	due       dueTimes
+	unknown   unknownNonces
 }
 
 // Config is the configuration for one account. Everything is set unless its comment says otherwise.
@@ -113,6 +114,13 @@ type Config struct {
 	Began         time.Time        // since when this host runs
 	TakeOver      bool             // begin, and stay, although somebody else may use the account
 	UsedElsewhere func(ForeignUse) // may be nil
+
+	// RecordFirst is for an account that several processes own in turn: nothing is sent before the
+	// account's stream has it, except duties while the event store is away. May be false.
+	RecordFirst bool
+	// UnknownNonceBlocks is for how many blocks, with RecordFirst, a transaction in the node's pool
+	// that the record does not know is left alone. 0: 30.
+	UnknownNonceBlocks uint64
 
 	Epoch uint64
 	Node  string
@@ -191,6 +199,7 @@ func (m *Manager) run(ctx context.Context) {
 			return
 		case f := <-m.requests:
 			f(ctx)
+		case <-m.copier.news:
 		case <-timer.C:
 		}
 		if m.busy() {
@@ -266,7 +275,7 @@ func (m *Manager) Submit(ctx context.Context, c Call) (*types.Receipt, error) {
 	if err := m.do(ctx, func(context.Context) { m.accept(c, wait) }); err != nil {
 		return nil, err
 	}
-	return m.await(ctx, wait)
+	return m.awaitCall(ctx, c, wait)
 }
 
 // Again is Submit, except that an earlier success does not count.
@@ -282,7 +291,7 @@ func (m *Manager) Again(ctx context.Context, c Call) (*types.Receipt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.await(ctx, wait)
+	return m.awaitCall(ctx, c, wait)
 }
 
 // errOther is temporary.

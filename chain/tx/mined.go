@@ -2,6 +2,7 @@ package tx
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -98,12 +99,20 @@ func (m *Manager) followLost(ctx context.Context, lost []*intent, now observatio
 		if in.usedElsewhere++; in.usedElsewhere < usedElsewhereBlocks {
 			continue
 		}
-		in.usedElsewhere, used = 0, append(used, in.last().nonce)
+		in.usedElsewhere = 0
+		ours := m.usedByUs(in)
+		if !ours {
+			used = append(used, in.last().nonce)
+		}
 		switch {
 		case in.gap:
 			m.abandon(in, "the nonce is used", events.ErrReverted)
 		case m.late(in, now.head) || in.last().isNoop:
 			m.abandon(in, "the nonce was used by another transaction", events.ErrDeadlinePassed)
+		case ours && !in.kind.Duty: // Whoever still wants it asks again.
+			m.abandon(in, "another owner of the account used the nonce", events.ErrReverted)
+		case ours:
+			again = append(again, in)
 		default:
 			m.log.WithField("tx", in.key).Warnf("transactions: nonce %d was used by a transaction that is not ours; "+
 				"the account's key must be used by this host alone", in.last().nonce)
@@ -130,11 +139,14 @@ func (m *Manager) followLost(ctx context.Context, lost []*intent, now observatio
 // settle records the end of an intent and answers its waiters.
 func (m *Manager) settle(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
 	if a.isNoop {
-		reason := "replaced by an empty transaction"
+		reason, outcome := "replaced by an empty transaction", events.ErrDeadlinePassed
 		if in.hopeless != nil {
 			reason += ": " + in.hopeless.Error()
 		}
-		m.abandon(in, reason, events.ErrDeadlinePassed)
+		if errors.Is(in.hopeless, events.ErrAway) {
+			outcome = events.ErrAway
+		}
+		m.abandon(in, reason, outcome)
 		return nil
 	}
 	ours, err := rpc.ReceiptIn(r, block)

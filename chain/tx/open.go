@@ -1,6 +1,7 @@
 package tx
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,12 @@ import (
 // errNoStore: there is no event store yet; the start of the host waits for it.
 var errNoStore = fmt.Errorf("%w: the start waits for it", events.ErrAway)
 
-// catchUpTimeout is how long the start waits for the event store.
-const catchUpTimeout = 5 * time.Second
+// catchUpTimeout is how long the start waits for the event store. A new owner of an account needs all
+// of its stream, however long it is.
+const (
+	catchUpTimeout    = 5 * time.Second
+	catchUpAsNewOwner = time.Minute
+)
 
 // Open opens the account's outbox in a directory, adds what only its stream has, checks whether
 // somebody else used the account, and takes up the transactions of the last run.
@@ -31,6 +36,7 @@ func Open(
 	if cfg.contract, err = joined(cfg.Contracts); err != nil {
 		return nil, err
 	}
+	cfg.UnknownNonceBlocks = cmp.Or(cfg.UnknownNonceBlocks, defaultUnknownBlocks)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make directory of the outbox: %w", err)
 	}
@@ -92,12 +98,16 @@ func (cfg *Config) join(
 		}
 		return entries, box.copied, errNoStore, nil
 	}
-	timed, cancel := context.WithTimeout(ctx, catchUpTimeout)
+	patience := catchUpTimeout
+	if cfg.RecordFirst {
+		patience = catchUpAsNewOwner
+	}
+	timed, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	missing, copied, err := catchUp(timed, store, box.owner.Stream, entries, box.next)
 	switch {
 	case errors.Is(err, ErrTakenOver), err != nil && box.next == 0:
-		return nil, 0, nil, fmt.Errorf("read the account's record: %w", err)
+		return cfg.joinWithOthers(timed, store, box, entries, err)
 	case err == nil && copied < box.copied:
 		entries, err = cfg.renumber(timed, store, box, entries, copied)
 		return entries, copied, nil, err
@@ -108,8 +118,13 @@ func (cfg *Config) join(
 	if len(missing) == 0 {
 		return entries, copied, away, nil
 	}
-	cfg.Log.Warnf("transactions: the outbox %s lacked %d of the %d events in the account's record (was it lost, "+
-		"emptied or cut?); it was completed from the event store", box.path, len(missing), copied)
+	if cfg.RecordFirst {
+		cfg.Log.Infof("transactions: the account's record has %d more events than the outbox: others owned it, or the "+
+			"outbox is new", len(missing))
+	} else {
+		cfg.Log.Warnf("transactions: the outbox %s lacked %d of the %d events in the account's record (was it lost, "+
+			"emptied or cut?); it was completed from the event store", box.path, len(missing), copied)
+	}
 	for some := range slices.Chunk(missing, copyBatch) {
 		if err := box.put(some...); err != nil {
 			return nil, 0, nil, err

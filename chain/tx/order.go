@@ -63,9 +63,9 @@ func (m *Manager) launch(ctx context.Context, now observation) error {
 		}
 		switch {
 		case m.late(in, now.head):
-			m.abandon(in, fmt.Sprintf("the block after %d of %s is too late for %s", now.head.Number,
-				now.head.Head().Time.Format(time.TimeOnly), lastChance(in)), events.ErrDeadlinePassed)
-		case suspected || flying >= most || m.held(in, now.head):
+			m.abandon(in, fmt.Sprintf("the block after %d of %s is too late for %s%s", now.head.Number,
+				now.head.Head().Time.Format(time.TimeOnly), lastChance(in), m.whyWaits(in)), events.ErrDeadlinePassed)
+		case suspected || flying >= most || m.held(in, now.head) || m.waitsForRecord(in):
 		default:
 			err := m.attempt(ctx, in, now.head, attempt{nonce: m.nextNonce(now.count), gas: in.gas})
 			if err != nil {
@@ -94,7 +94,7 @@ func (m *Manager) inFlight(count uint64) []*intent {
 		}
 	}
 	slices.SortFunc(flying, func(x, y *intent) int { return cmp.Compare(x.last().nonce, y.last().nonce) })
-	return flying
+	return m.oneOfEach(flying)
 }
 
 // held says that an intent must let a duty go first: a duty waits to be sent, or is due so soon
@@ -172,9 +172,10 @@ func mostUrgent(flying []*intent) []*intent {
 	return urgent
 }
 
-// nextNonce is the nonce after the highest one in use: mined, or of an open intent's last attempt.
+// nextNonce is the nonce after the highest one in use: mined, of an open intent's last attempt, or of
+// a transaction in the node's pool that the record does not know.
 func (m *Manager) nextNonce(count uint64) uint64 {
-	next := count
+	next := max(count, m.unknown.next())
 	for _, o := range m.book.open {
 		if o.sent() {
 			next = max(next, o.last().nonce+1)
@@ -193,7 +194,7 @@ func (m *Manager) fillGaps(ctx context.Context, now observation) {
 		}
 	}
 	for nonce := now.count; nonce < m.nextNonce(now.count); nonce++ {
-		if used[nonce] {
+		if used[nonce] || m.unknown.leftAlone(nonce, uint64(now.head.Number), m.cfg.UnknownNonceBlocks) {
 			continue
 		}
 		base := fmt.Sprintf("%s%d", gapPrefix, nonce)

@@ -29,6 +29,7 @@ func (m *Manager) followWaiting(ctx context.Context, active []*intent, now obser
 			continue
 		}
 		in.outgoing = true
+		m.makeWay(in)
 		wants := m.wantsMore(in, urgent[i], flying[0], now.head)
 		if wants {
 			more = append(more, in)
@@ -42,7 +43,7 @@ func (m *Manager) followWaiting(ctx context.Context, active []*intent, now obser
 	}
 	for i, in := range flying {
 		noop := in.last().isNoop
-		dead := !noop && (in.hopeless != nil || m.late(in, now.head))
+		dead := !noop && (in.hopeless != nil || m.late(in, now.head)) && !m.leftAlone(in, now.head)
 		if !slices.Contains(active, in) || !dead && !slices.Contains(more, in) {
 			continue
 		}
@@ -84,15 +85,19 @@ func (m *Manager) attempt(ctx context.Context, in *intent, head *rpc.Header, a a
 // refusals are resolved by the next block.
 func (m *Manager) publish(ctx context.Context) error {
 	var out []*intent
+	newest := map[*intent]attempt{}
 	for _, in := range m.book.open {
-		if in.outgoing && in.sent() {
-			out = append(out, in)
+		if !in.outgoing || !in.sent() {
+			continue
+		}
+		if a, may := m.sendable(in); may {
+			out, newest[in] = append(out, in), a
 		}
 	}
 	slices.SortFunc(out, func(x, y *intent) int { return cmp.Compare(x.last().nonce, y.last().nonce) })
 	signed := make([][]byte, len(out))
 	for i, in := range out {
-		tx, err := m.rebuild(in, in.last())
+		tx, err := m.rebuild(in, newest[in])
 		if err != nil {
 			return err
 		}
@@ -106,7 +111,7 @@ func (m *Manager) publish(ctx context.Context) error {
 	}
 	var unknown error
 	for i, in := range slices.Backward(out) { // Giving one up frees the nonce before it.
-		in.outgoing = false
+		in.outgoing = newest[in].hash != in.last().hash
 		if err := m.answered(in, refusals[i]); err != nil {
 			in.outgoing = true
 			unknown = errors.Join(unknown, fmt.Errorf("send %s: %w", in.key, err))
@@ -118,15 +123,16 @@ func (m *Manager) publish(ctx context.Context) error {
 // answered notes a node's answer to an attempt, and returns an error that it does not understand.
 func (m *Manager) answered(in *intent, err error) error {
 	if err == nil {
-		in.published = true
+		in.published, in.taken, in.contested = true, true, 0
 		return nil
 	}
 	switch refusal := strings.ToLower(err.Error()); {
 	case strings.Contains(refusal, "already known"):
-		in.published = true
+		in.published, in.taken, in.contested = true, true, 0
 	case strings.Contains(refusal, "nonce too low"): // The next step finds out who used it.
 	case strings.Contains(refusal, "underpriced"):
 		in.outpriced = true
+		m.noteRival(in, refusal)
 	case strings.Contains(refusal, "insufficient funds"):
 		m.refuse(in, fmt.Errorf("%w: %w", events.ErrInsufficientFunds, err))
 	case slices.ContainsFunc(neverMined(), func(words string) bool { return strings.Contains(refusal, words) }):

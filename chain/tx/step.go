@@ -38,6 +38,9 @@ func (m *Manager) step(ctx context.Context) error {
 	if err := m.follow(ctx, now); err != nil {
 		return err
 	}
+	if err := m.watchPool(ctx, now); err != nil {
+		return fmt.Errorf("look into the node's pool: %w", err)
+	}
 	if now.fresh && !now.behind {
 		m.fillGaps(ctx, now)
 	}

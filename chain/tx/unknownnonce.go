@@ -1,0 +1,111 @@
+package tx
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// This file finds transactions of the account in the node's pool that the record does not know
+// (Config.RecordFirst). A former owner may have sent a proof while the event store was away. Its
+// nonce is respected, and nobody outbids it, until it has stayed unmined for
+// Config.UnknownNonceBlocks. No method of txpool is needed, which many nodes do not offer.
+
+const (
+	// defaultUnknownBlocks is the default of Config.UnknownNonceBlocks.
+	defaultUnknownBlocks = 30
+	// mostPending is more transactions of one account than any pool holds.
+	mostPending = 4096
+)
+
+// unknownNonces are the nonces of transactions that only the node's pool knows.
+type unknownNonces struct {
+	pending uint64            // the node's number of the account's transactions, mined or in its pool
+	since   map[uint64]uint64 // by nonce, the newest block when it was first seen
+}
+
+// next is the nonce after the highest one.
+func (u *unknownNonces) next() uint64 {
+	next := u.pending
+	for nonce := range u.since {
+		next = max(next, nonce+1)
+	}
+	return next
+}
+
+// leftAlone says that a nonce is one of them, and has been for less than some blocks.
+func (u *unknownNonces) leftAlone(nonce, head, blocks uint64) bool {
+	since, unknown := u.since[nonce]
+	return unknown && head < since+blocks
+}
+
+// watchPool asks the node for the account's pending transactions. A nonce that was seen once counts even if
+// the node, or the next one, no longer has it: others may.
+func (m *Manager) watchPool(ctx context.Context, now observation) error {
+	if !m.cfg.RecordFirst || !now.fresh && !m.hasUnsent() {
+		return nil
+	}
+	pending, known, err := m.conn.PendingBy(ctx, m.account)
+	switch {
+	case err != nil:
+		return err
+	case known && pending > now.count+mostPending:
+		return m.conn.Disbelieve(ctx, "for the account's pending transactions",
+			fmt.Errorf("it has %d, and %d are mined", pending, now.count))
+	}
+	ours := map[uint64]bool{}
+	for _, in := range m.book.open {
+		for _, a := range in.attempts {
+			ours[a.nonce] = true
+		}
+	}
+	u := &m.unknown
+	for nonce := range u.since {
+		if nonce < now.count || ours[nonce] {
+			delete(u.since, nonce)
+		}
+	}
+	if !known || now.behind {
+		return nil
+	}
+	u.pending = pending
+	for nonce := now.count; nonce < pending; nonce++ {
+		if _, seen := u.since[nonce]; seen || ours[nonce] {
+			continue
+		}
+		if u.since == nil {
+			u.since = map[uint64]uint64{}
+		}
+		u.since[nonce] = uint64(now.head.Number)
+		m.log.Warnf("transactions: the node has a transaction with nonce %d that is not in the record; a former "+
+			"owner of the account may have sent it while the event store was away. It is left alone for %d blocks",
+			nonce, m.cfg.UnknownNonceBlocks)
+	}
+	return nil
+}
+
+func (m *Manager) hasUnsent() bool {
+	for _, in := range m.book.open {
+		if !in.sent() {
+			return true
+		}
+	}
+	return false
+}
+
+// noteRival notes that a node refuses an attempt because it has another transaction with that nonce. If no
+// attempt of ours was ever taken, that is one which the record does not know.
+func (m *Manager) noteRival(in *intent, refusal string) {
+	if !m.cfg.RecordFirst || in.taken || in.gap || in.contested != 0 || !strings.Contains(refusal, "replace") {
+		return
+	}
+	for _, o := range m.book.intents {
+		if o != in && o.hasNonce(in.last().nonce) { // It is known.
+			return
+		}
+	}
+	in.contested = uint64(m.lastHead.Number)
+	m.log.WithField("tx", in.key).Warnf("transactions: the node has another transaction with nonce %d that is not "+
+		"in the record; a former owner of the account may have sent it while the event store was away. It is not "+
+		"outbid for %d blocks", in.last().nonce, m.cfg.UnknownNonceBlocks)
+}
