@@ -1,0 +1,183 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/sirupsen/logrus"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.uber.org/zap"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// ErrRefused: this process may not be a member; the text says why. Trying again cannot help.
+var ErrRefused = errors.New("refused as a member of the host")
+
+// Cluster is one member of a host. It implements port.Cluster. All methods may be called at once.
+type Cluster struct {
+	cfg      checked
+	instance string // tells processes with one name apart
+	since    time.Time
+	log      *logrus.Entry
+	etcd     *clientv3.Client
+	wire     *wire
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+
+	joined chan struct{} // closed once it was taken as a member
+	failed chan error    // has room for one
+	heard  atomic.Bool   // etcd has answered
+
+	handler atomic.Pointer[Handler] // nil until Serve
+
+	mu       sync.Mutex
+	peers    map[events.Member]Peer // without this member
+	presence *concurrency.Session   // the last one
+	term     *concurrency.Session   // of the last campaign that was won
+}
+
+// Open joins the members of a host. It starts to listen, and returns when the others were told. When
+// etcd does not answer within a lease, it returns all the same, and goes on trying; Failed tells if it is refused then.
+//
+// ErrConfig: a setting is wrong. ErrRefused: another process has this name and is alive, or other members have other
+// facts. After a member was killed, its name is free when its lease has expired; Open waits for that.
+//
+// Call it before anything else in the process that uses grpc, and once (package comment).
+func Open(ctx context.Context, cfg Config, log *logrus.Entry) (*Cluster, error) {
+	ok, err := cfg.check()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{
+		cfg: ok, instance: uuid.NewString(), since: time.Now().UTC().Truncate(time.Second), log: log,
+		joined: make(chan struct{}), failed: make(chan error, 1), peers: map[events.Member]Peer{},
+	}
+	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if c.wire, err = listen(c); err != nil {
+		c.cancel()
+		return nil, err
+	}
+	c.etcd, err = clientv3.New(clientv3.Config{
+		Endpoints: ok.Etcd, TLS: ok.etcdTLS, Logger: zap.NewNop(), Context: c.ctx,
+		DialTimeout: ok.Lease, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: ok.Lease,
+	})
+	if err != nil {
+		c.cancel()
+		c.wire.close()
+		return nil, fmt.Errorf("%w: etcd: %w", ErrConfig, err)
+	}
+	c.tasks.Go(c.stay)
+	for waited := 1; ; waited++ {
+		select {
+		case <-c.joined:
+			return c, nil
+		case err := <-c.failed:
+			c.Close()
+			return nil, err
+		case <-ctx.Done():
+			c.Close()
+			return nil, ctx.Err()
+		case <-time.After(ok.Lease):
+			if !c.heard.Load() || waited == mostLeases {
+				log.WithField("etcd", ok.Etcd).Warn("etcd does not answer; the member joins the others once it does")
+				return c, nil
+			}
+		}
+	}
+}
+
+// mostLeases is how many leases Open waits for an etcd that answers, and for the lease of a process that had this name.
+const mostLeases = 3
+
+// Close leaves the others: they are told, if etcd answers within a second. Handlers of questions end with their contexts;
+// Close waits for them.
+func (c *Cluster) Close() {
+	c.cancel()
+	c.tasks.Wait()
+	c.wire.close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	c.mu.Lock()
+	leases := []*concurrency.Session{c.term, c.presence}
+	c.term, c.presence = nil, nil
+	c.mu.Unlock()
+	for _, s := range leases {
+		if s != nil {
+			_, _ = c.etcd.Revoke(ctx, s.Lease()) // It expires anyway.
+		}
+	}
+	_ = c.etcd.Close()
+}
+
+// Failed tells once why the process can't be a member any more. It should then end.
+func (c *Cluster) Failed() <-chan error { return c.failed }
+
+// Member implements port.Cluster.
+func (c *Cluster) Member() events.Member { return c.cfg.Member }
+
+// Seen implements port.Cluster. While etcd is away it is who was seen last.
+func (c *Cluster) Seen() []events.Member {
+	var all []events.Member
+	for _, p := range c.Peers() {
+		all = append(all, p.Member)
+	}
+	return all
+}
+
+// Peers are the members that Seen tells, with what they say of themselves.
+func (c *Cluster) Peers() []Peer {
+	c.mu.Lock()
+	all := slices.Collect(maps.Values(c.peers))
+	c.mu.Unlock()
+	all = append(all, c.self())
+	slices.SortFunc(all, func(a, b Peer) int { return strings.Compare(string(a.Member), string(b.Member)) })
+	return all
+}
+
+// session returns a new lease that is kept alive until it is given up, lost, or the member is
+// closed.
+func (c *Cluster) session(ctx context.Context) (*concurrency.Session, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Lease)
+	defer cancel()
+	lease, err := c.etcd.Grant(ctx, int64(c.cfg.Lease/time.Second))
+	if err != nil {
+		return nil, err
+	}
+	return concurrency.NewSession(c.etcd, concurrency.WithLease(lease.ID), concurrency.WithContext(c.ctx))
+}
+
+// giveUp lets a lease expire, and tells etcd that it may do so at once.
+func (c *Cluster) giveUp(ctx context.Context, s *concurrency.Session) error {
+	s.Orphan()
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Lease) // Then it has expired.
+	defer cancel()
+	_, err := c.etcd.Revoke(ctx, s.Lease())
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return nil
+	}
+	return err
+}
+
+// pause waits a little before something is tried again.
+func pause(ctx context.Context) {
+	select {
+	case <-time.After(again):
+	case <-ctx.Done():
+	}
+}
+
+// again is how long the pause is after etcd did not do what it was asked.
+const again = 300 * time.Millisecond

@@ -1,0 +1,313 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/remote"
+	"github.com/google/uuid"
+	"github.com/sirupsen/logrus"
+	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+const (
+	memberActor = "member" // the actor that hears questions
+	// Headers of a question.
+	withinHeader = "within" // how long the asker waits
+	factsHeader  = "facts"  // the digest of its facts
+	// batch is how many messages the library puts into one of grpc's, of which the size is limited.
+	batch = 4
+	// A peer that is silent for so long is away: nothing of what it was asked before waits any more. The first is the least
+	// that grpc allows.
+	silent, silentAfterPing = 10 * time.Second, 5 * time.Second
+	mostConnecting          = 3 * time.Second
+)
+
+// wire carries questions and answers by the actor library.
+type wire struct {
+	c      *Cluster
+	system *actor.ActorSystem
+	remote *remote.Remote
+	member *actor.PID
+	served chan struct{} // has room for the questions that are worked at
+	tasks  sync.WaitGroup
+
+	mu     sync.RWMutex // held for reading while something is sent
+	closed bool
+	lines  map[events.Member]*line
+}
+
+// line is what this member asks another one.
+type line struct {
+	slots chan struct{} // has room for the questions that are unanswered
+	mu    sync.Mutex
+	open  map[*asked]struct{}
+}
+
+// listen starts to listen for other members.
+func listen(c *Cluster) (w *wire, err error) {
+	w = &wire{c: c, served: make(chan struct{}, mostServed), lines: map[events.Member]*line{}}
+	w.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+		return slog.New(quiet{c.log})
+	}))
+	host := c.cfg.listenHost
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	config := remote.Configure(host, c.cfg.listenPort,
+		remote.WithAdvertisedHost(addressOf(c.cfg.Name, c.cfg.Member)),
+		remote.WithServerOptions(w.serverOptions()...), remote.WithDialOptions(w.dialOptions()...),
+		remote.WithEndpointWriterBatchSize(batch), remote.WithEndpointWriterQueueSize(mostUnanswered))
+	config.MaxRetryCount = 1 // The next question tries again.
+	w.remote = remote.NewRemote(w.system, config)
+	w.system.EventStream.Subscribe(func(e any) {
+		if t, ok := e.(*remote.EndpointTerminatedEvent); ok {
+			w.hungUp(t.Address)
+		}
+	})
+	defer func() {
+		if v := recover(); v != nil {
+			w, err = nil, fmt.Errorf("listen for other members at %s: %v", c.cfg.Listen, v)
+		}
+	}()
+	w.remote.Start()
+	w.member, err = w.system.Root.SpawnNamed(actor.PropsFromFunc(w.hear), memberActor)
+	return w, err
+}
+
+func (w *wire) serverOptions() []grpc.ServerOption {
+	creds := insecure.NewCredentials()
+	if w.c.cfg.tls != nil {
+		creds = credentials.NewTLS(w.c.cfg.tls)
+	}
+	return []grpc.ServerOption{
+		grpc.Creds(creds),
+		grpc.MaxRecvMsgSize(batch*(Largest+4096) + 1<<16), grpc.MaxConcurrentStreams(16),
+		grpc.ConnectionTimeout(mostConnecting),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: silent, Timeout: silentAfterPing}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: silent / 2}),
+		grpc.StreamInterceptor(w.guardStream), grpc.UnaryInterceptor(refuseUnary),
+	}
+}
+
+func (w *wire) dialOptions() []grpc.DialOption {
+	creds := insecure.NewCredentials()
+	if w.c.cfg.tls != nil {
+		creds = credentials.NewTLS(w.c.cfg.tls) // It compares the certificate with the member's address.
+	}
+	return []grpc.DialOption{
+		grpc.WithTransportCredentials(creds), grpc.WithContextDialer(w.dial), grpc.WithNoProxy(),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: silent, Timeout: silentAfterPing}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: mostConnecting}),
+	}
+}
+
+// dial connects to the member with an address, wherever it is now.
+func (w *wire) dial(ctx context.Context, address string) (net.Conn, error) {
+	m, ok := memberAt(w.c.cfg.Name, address)
+	p, seen := w.c.peer(m)
+	if !ok || !seen {
+		return nil, fmt.Errorf("member %s is not seen", address)
+	}
+	return (&net.Dialer{Timeout: mostConnecting}).DialContext(ctx, "tcp", p.Address)
+}
+
+// close stops listening and ends all connections. It waits for what is served.
+func (w *wire) close() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	root := w.system.Root
+	_ = root.StopFuture(w.system.NewLocalPID("EndpointSupervisor")).Wait() // It ends the connections to others.
+	_ = root.StopFuture(w.member).Wait()
+	w.remote.Shutdown(false)
+	w.system.Shutdown()
+	w.tasks.Wait()
+}
+
+// line returns what is asked of a member.
+func (w *wire) line(to events.Member) *line {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l := w.lines[to]
+	if l == nil {
+		l = &line{slots: make(chan struct{}, mostUnanswered), open: map[*asked]struct{}{}}
+		w.lines[to] = l
+	}
+	return l
+}
+
+// hungUp tells all who wait for answers from an address that none will come: the connection to it
+// has ended, and with it what was on its way.
+func (w *wire) hungUp(address string) {
+	if m, ok := memberAt(w.c.cfg.Name, address); ok {
+		l := w.line(m)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for q := range l.open {
+			q.take(reply{away: errors.New("the connection ended")})
+		}
+	}
+}
+
+// asked receives the answer to one question; it is a process of the library.
+type asked struct{ done chan reply }
+
+func (q asked) take(r reply) {
+	select {
+	case q.done <- r:
+	default:
+	}
+}
+
+// SendUserMessage takes the answer; only the first counts.
+func (q asked) SendUserMessage(_ *actor.PID, msg any) {
+	_, msg, _ = actor.UnwrapEnvelope(msg)
+	switch m := msg.(type) {
+	case *wrapperspb.BytesValue:
+		q.take(reply{answer: m.Value})
+	case *status.Status:
+		q.take(reply{fault: m})
+	case *actor.DeadLetterResponse:
+		q.take(reply{away: errors.New("it cannot be reached")})
+	}
+}
+
+// SendSystemMessage implements actor.Process; nobody watches a question.
+func (asked) SendSystemMessage(*actor.PID, any) {}
+
+// Stop implements actor.Process.
+func (asked) Stop(*actor.PID) {}
+
+// askedPrefix begins the names of the questions to a member; only it may answer them.
+func askedPrefix(to events.Member) string { return "asked/" + string(to) + "/" }
+
+// ask asks another member.
+func (w *wire) ask(ctx context.Context, to events.Member, question []byte) reply {
+	l := w.line(to)
+	select {
+	case l.slots <- struct{}{}:
+	case <-ctx.Done():
+		return reply{away: fmt.Errorf("it has not answered earlier questions: %w", ctx.Err())}
+	}
+	q := &asked{done: make(chan reply, 1)}
+	pid, _ := w.system.ProcessRegistry.Add(q, askedPrefix(to)+uuid.NewString())
+	defer w.system.ProcessRegistry.Remove(pid)
+	l.mu.Lock()
+	l.open[q] = struct{}{}
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		delete(l.open, q)
+		l.mu.Unlock()
+	}()
+	deadline, _ := ctx.Deadline()
+	sent := w.send(actor.NewPID(addressOf(w.c.cfg.Name, to), memberActor), &actor.MessageEnvelope{
+		Header: map[string]string{
+			withinHeader: time.Until(deadline).String(), factsHeader: w.c.cfg.digest,
+		},
+		Message: wrapperspb.Bytes(question), Sender: pid,
+	})
+	if !sent {
+		<-l.slots
+		return reply{away: errors.New("this member is leaving")}
+	}
+	select {
+	case r := <-q.done:
+		<-l.slots
+		return r
+	case <-w.c.ctx.Done():
+		<-l.slots
+		return reply{away: errors.New("this member is leaving")}
+	case <-ctx.Done():
+		// Until then the question may still lie in memory.
+		time.AfterFunc(silent+silentAfterPing, func() { <-l.slots })
+		return reply{away: ctx.Err()}
+	}
+}
+
+// send sends a message; false: the wire is closed.
+func (w *wire) send(to *actor.PID, msg any) bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return false
+	}
+	w.system.Root.Send(to, msg)
+	return true
+}
+
+// serve works at a question beside others. False: it works at too many, or the wire is closed.
+func (w *wire) serve(work func()) bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return false
+	}
+	select {
+	case w.served <- struct{}{}:
+	default:
+		return false
+	}
+	w.tasks.Go(func() {
+		defer func() { <-w.served }()
+		work()
+	})
+	return true
+}
+
+// hear is the actor that questions are sent to. The guard has checked who sent them.
+func (w *wire) hear(a actor.Context) {
+	question, ok := a.Message().(*wrapperspb.BytesValue)
+	asker := a.Sender()
+	if !ok || asker == nil {
+		return
+	}
+	from, _ := memberAt(w.c.cfg.Name, asker.Address)
+	within, err := time.ParseDuration(a.MessageHeader().Get(withinHeader))
+	digest := a.MessageHeader().Get(factsHeader)
+	switch {
+	case digest != w.c.cfg.digest:
+		w.answer(asker, reply{fault: otherHost})
+	case err != nil || within <= 0: // Nobody waits for the answer.
+	case !w.serve(func() { w.answer(asker, w.c.answer(within, from, question.Value)) }):
+		w.answer(asker, reply{fault: busy})
+	}
+}
+
+func (w *wire) answer(asker *actor.PID, r reply) {
+	if r.fault != nil {
+		w.send(asker, r.fault)
+	} else {
+		w.send(asker, wrapperspb.Bytes(r.answer))
+	}
+}
+
+// quiet passes what the library warns of to our log, without the logged values, because messages may hold anything. Most of
+// it says that a member does not answer, which whoever asked is told.
+type quiet struct{ log *logrus.Entry }
+
+func (h quiet) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+
+func (h quiet) Handle(_ context.Context, r slog.Record) error {
+	h.log.WithField("from", "actor library").Debug(r.Message)
+	return nil
+}
+
+func (h quiet) WithAttrs([]slog.Attr) slog.Handler { return h }
+func (h quiet) WithGroup(string) slog.Handler      { return h }
