@@ -214,16 +214,24 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 	return offline, offline.Close, nil
 }
 
-// account is the address of the key file. A command that only looks needs none.
+// account is the address of the key file or, without one, account.address. A command that only
+// looks needs neither.
 func (a *app) account(c config.Loaded, want access) (events.Address, error) {
-	key, err := keys.Load(c.Account.KeyFile)
+	address, err := c.AccountAddress()
 	if err != nil {
-		if want == look || want == lookBack {
-			return events.Address{}, nil
-		}
 		return events.Address{}, err
 	}
-	return keys.AddressOf(key), nil
+	key, err := keys.Load(c.Account.KeyFile)
+	switch {
+	case err == nil && !address.Zero() && address != keys.AddressOf(key):
+		return events.Address{}, fmt.Errorf("%w: account.address = %s, and the key in %s is that of %s",
+			config.ErrInvalid, address, c.Account.KeyFile, keys.AddressOf(key))
+	case err == nil:
+		return keys.AddressOf(key), nil
+	case want == look || want == lookBack || !address.Zero() && errors.Is(err, keys.ErrMissing):
+		return address, nil
+	}
+	return events.Address{}, err
 }
 
 // asking runs a function with a backend and prints its answer, as JSON or for people.

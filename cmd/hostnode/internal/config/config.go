@@ -5,13 +5,15 @@ import (
 	"time"
 )
 
-// source is this file, and sectorSource the one beside it: the comments of the structs are
-// the operator's documentation (example.go).
+// source is this file, the others are beside it: the comments of the structs are the operator's
+// documentation (example.go).
 var (
 	//go:embed config.go
 	source string
 	//go:embed sectors.go
 	sectorSource string
+	//go:embed cluster.go
+	clusterSource string
 )
 
 // Config is everything that an operator can set. In the tags of a field, key is
@@ -58,6 +60,8 @@ type Config struct {
 	Validator Validator `key:"validator"`
 	// Sectors seal data, and prove it to the contract of sectors.
 	Sectors Sectors `key:"sectors"`
+	// Cluster makes this process a member of a host that several processes run together.
+	Cluster Cluster `key:"cluster"`
 }
 
 // Log is what the host logs while it runs.
@@ -130,6 +134,13 @@ type Account struct {
 	// RewardRecipient is the address that gets the rewards of sales. The collateral
 	// always returns to the account. Empty: the account.
 	RewardRecipient string `key:"rewardRecipient"`
+	// Address is the account's address, for members of a cluster that have no key. Empty: that of
+	// the key.
+	Address string `key:"address"`
+	// Transactions lets this member of a cluster send the host's transactions, for which it needs
+	// the key. At least two members should be able to. A member that may not never runs the queue
+	// either.
+	Transactions bool `key:"transactions" def:"true"`
 }
 
 // Fees bound what transactions may cost.

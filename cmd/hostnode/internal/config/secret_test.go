@@ -32,6 +32,9 @@ var planted = map[string][]string{
 var plain = []string{
 	"dataDir", "log.level", "log.format", "chain.contract", "chain.finality", "account.keyFile",
 	"account.rewardRecipient", "sales.maxCollateralAtRisk", "sales.dispersal", "prover.keysDir",
+	"account.address", "cluster.name", "cluster.member", "cluster.listen", "cluster.advertise",
+	"cluster.etcd.caFile", "cluster.etcd.certFile", "cluster.etcd.keyFile",
+	"cluster.tls.caFile", "cluster.tls.certFile", "cluster.tls.keyFile",
 	"eventStore.passwordFile", "serveEvents.listen", "serveEvents.certFile", "serveEvents.keyFile",
 	"serveEvents.usersFile", "serveEvents.advertise", "sectors.sealer", "sectors.contract", "sectors.directory",
 	"sectors.maxDeposits", "sectors.withdrawMin", "sectors.remote.tokenFile", "sectors.remote.proves",

@@ -2,10 +2,8 @@ package config
 
 import (
 	"fmt"
-	"net"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +15,7 @@ import (
 func (c Config) Validate() error {
 	checks := []func() error{
 		c.checkChain, c.checkDevchain, c.checkContent, c.checkEventStore, c.checkServeEvents, c.checkMoney,
-		c.checkAlerts, c.checkValidator, c.checkSectors, c.checkRemoteProver,
+		c.checkAlerts, c.checkValidator, c.checkSectors, c.checkRemoteProver, c.checkCluster,
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {
@@ -132,8 +130,8 @@ func (c Config) checkServeEvents() error {
 	if s.Listen == "" {
 		return nil
 	}
-	host, port, err := net.SplitHostPort(s.Listen)
-	if _, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil {
+	host, _, err := splitAddress(s.Listen)
+	if err != nil {
 		return refuse("serveEvents.listen", s.Listen, "write host:port, for example 127.0.0.1:2113")
 	}
 	if c.EventStore.URL != "" {
@@ -143,11 +141,9 @@ func (c Config) checkServeEvents() error {
 	if (s.CertFile == "") != (s.KeyFile == "") {
 		return refuse("serveEvents.certFile", s.CertFile, "certFile and keyFile belong together")
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		if s.CertFile == "" || s.UsersFile == "" {
-			return refuse("serveEvents.listen", s.Listen, "events are served to other machines only with "+
-				"certFile, keyFile and usersFile; hostnode eventstore certificate and user make them")
-		}
+	if !loopback(host) && (s.CertFile == "" || s.UsersFile == "") {
+		return refuse("serveEvents.listen", s.Listen, "events are served to other machines only with "+
+			"certFile, keyFile and usersFile; hostnode eventstore certificate and user make them")
 	}
 	return nil
 }
