@@ -128,7 +128,15 @@ type cutFeed struct {
 }
 
 func (f *cutFeed) Follow(ctx context.Context, from events.Cursor, deliver func(context.Context, events.ChainUpdate) error) error {
-	return f.ChainFeed.Follow(ctx, from, func(ctx context.Context, u events.ChainUpdate) error {
+	return f.ChainFeed.Follow(ctx, from, f.unlessCut(deliver))
+}
+
+func (f *cutFeed) FollowHeads(ctx context.Context, from events.Cursor, deliver func(context.Context, events.ChainUpdate) error) error {
+	return f.ChainFeed.FollowHeads(ctx, from, f.unlessCut(deliver))
+}
+
+func (f *cutFeed) unlessCut(deliver func(context.Context, events.ChainUpdate) error) func(context.Context, events.ChainUpdate) error {
+	return func(ctx context.Context, u events.ChainUpdate) error {
 		if f.cut.Load() {
 			select {
 			case <-f.let:
@@ -137,7 +145,7 @@ func (f *cutFeed) Follow(ctx context.Context, from events.Cursor, deliver func(c
 			}
 		}
 		return deliver(ctx, u)
-	})
+	}
 }
 
 // A host that was cut off from the chain learns of the newest blocks before it learns that the
@@ -226,6 +234,15 @@ func (f lateFeed) Follow(ctx context.Context, from events.Cursor, deliver func(c
 	select {
 	case <-f.let:
 		return f.ChainFeed.Follow(ctx, from, deliver)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (f lateFeed) FollowHeads(ctx context.Context, from events.Cursor, deliver func(context.Context, events.ChainUpdate) error) error {
+	select {
+	case <-f.let:
+		return f.ChainFeed.FollowHeads(ctx, from, deliver)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

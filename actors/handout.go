@@ -70,6 +70,11 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 			selling[ag.seller(s.Member)]++
 		}
 	}
+	for _, other := range s.beginning {
+		if other.handing && other.request == c.request && other.asked != "" {
+			selling[other.asked]++
+		}
+	}
 	var fit []events.Member
 	if c.member != "" { // It was handed out before this member had the term, or before a restart.
 		fit = []events.Member{c.member}
@@ -80,6 +85,7 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 			return
 		}
 	}
+	c.asked = fit[0]
 	cmd := slotqueue.HandOut{
 		At: s.ChainTime(), RequestID: c.request, SlotIndex: c.index, Unpaid: s.unpaidBeside(), Balance: m.balance.Tokens,
 	}

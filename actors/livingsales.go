@@ -28,8 +28,8 @@ type livingSales struct {
 	me     events.Address
 	ledger string // the stream of this process's ledger
 	codec  *events.Codec
-	sales map[events.SlotID]livingSale
-	next  uint64 // number of the next attempt
+	sales  map[events.SlotID]livingSale
+	next   uint64 // number of the next attempt
 	// read is the position up to which the log was read. last is the last event before it that
 	// is never truncated: the list is saved under that event.
 	read  events.Position

@@ -73,10 +73,11 @@ type candidate struct {
 	by      events.EventID // what took the slot; zero: it is adopted, or not known
 	workers []shell.Ref
 	// member is to whom the slot was handed out before; start is the sale's. handing: it is being
-	// handed out now.
+	// handed out now, and asked is the member that is asked first.
 	member  events.Member
 	start   sale.Start
 	handing bool
+	asked   events.Member
 	held    bool // it begins when the leftovers of an earlier sale are deleted
 }
 

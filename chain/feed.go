@@ -31,7 +31,22 @@ func (f *Follower) Follow(
 	ctx context.Context, from events.Cursor,
 	deliver func(context.Context, events.ChainUpdate) error,
 ) error {
-	return f.feed.Follow(ctx, from, func(ctx context.Context, u feed.Update[messages.MarketEvent]) error {
+	return f.feed.Follow(ctx, from, asUpdates(deliver))
+}
+
+// FollowHeads is Follow without the logs: the node is never asked for any. Of the blocks that are far behind
+// the newest it delivers only the last.
+func (f *Follower) FollowHeads(
+	ctx context.Context, from events.Cursor,
+	deliver func(context.Context, events.ChainUpdate) error,
+) error {
+	return f.feed.FollowHeads(ctx, from, asUpdates(deliver))
+}
+
+func asUpdates(
+	deliver func(context.Context, events.ChainUpdate) error,
+) func(context.Context, feed.Update[messages.MarketEvent]) error {
+	return func(ctx context.Context, u feed.Update[messages.MarketEvent]) error {
 		return deliver(ctx, events.ChainUpdate(u))
-	})
+	}
 }

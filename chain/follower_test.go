@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
@@ -39,7 +39,7 @@ type diary struct {
 	ended   chan error
 }
 
-func (w *world) follow(f *chain.Follower, from events.Cursor) *diary {
+func (w *world) follow(f port.ChainFeed, from events.Cursor) *diary {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	d := &diary{stop: cancel, ended: make(chan error, 1), cursor: from}
 	if d.cursor.Recent == nil {

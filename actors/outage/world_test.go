@@ -186,6 +186,13 @@ func (w *world) Prove(ctx context.Context, job events.ProofJob) (events.ProofRes
 	return events.ProofResult{Proof: proofOf(job.Challenge), Challenge: job.Challenge}, err
 }
 
+// FollowHeads is Follow, which has no logs either.
+func (w *world) FollowHeads(
+	ctx context.Context, from events.Cursor, deliver func(context.Context, events.ChainUpdate) error,
+) error {
+	return w.Follow(ctx, from, deliver)
+}
+
 // Follow delivers the newest block.
 func (w *world) Follow(
 	ctx context.Context, _ events.Cursor, deliver func(context.Context, events.ChainUpdate) error,

@@ -90,6 +90,9 @@ type ChainFeed interface {
 	// the caller knows that it is the newest. Follow reconnects by itself for as long as ctx
 	// lives.
 	Follow(ctx context.Context, from events.Cursor, deliver func(context.Context, events.ChainUpdate) error) error
+	// FollowHeads is Follow without the logs, and the chain is never asked for any: the members of a host
+	// read them in its record, where one of them writes what Follow delivers.
+	FollowHeads(ctx context.Context, from events.Cursor, deliver func(context.Context, events.ChainUpdate) error) error
 }
 
 // Prover makes Groth16 proofs of stored slots. It verifies each proof itself

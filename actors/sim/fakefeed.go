@@ -61,6 +61,15 @@ func (f fakeFeed) Follow(
 	}
 }
 
+func (f fakeFeed) FollowHeads(
+	ctx context.Context, from events.Cursor, deliver func(context.Context, events.ChainUpdate) error,
+) error {
+	return f.Follow(ctx, from, func(ctx context.Context, u events.ChainUpdate) error {
+		u.Logs = nil
+		return deliver(ctx, u)
+	})
+}
+
 // repeats reports whether the feed delivers the next update twice.
 func (w *world) repeats() bool {
 	w.mu.Lock()

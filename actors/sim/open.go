@@ -196,3 +196,13 @@ func (w *World) MissedPeriods(slot events.SlotID) []uint64 {
 	defer w.w.mu.Unlock()
 	return slices.Sorted(maps.Keys(w.w.tip().state.slots[slot].missing))
 }
+
+// Beside returns the world of another member of the same host: the same chain and account, and
+// another disk.
+func (w *World) Beside() *World {
+	other := worldOn(w.w.blockchain, w.w.bus, w.w.me)
+	// What the account sent is known to whoever sends for it.
+	other.fills, other.proofs, other.repairs = w.w.fills, w.w.proofs, w.w.repairs
+	other.paid, other.marked = w.w.paid, w.w.marked
+	return &World{other}
+}

@@ -68,7 +68,7 @@ type Follower[E any] struct {
 	conn    *rpc.Conn
 	blocks  *rpc.BlockTime
 	cfg     Config
-	readers Readers[E]
+	readers Readers[E] // none: only heads are followed
 	topics  [][]common.Hash
 }
 
@@ -132,6 +132,17 @@ func (f *Follower[E]) Follow(
 			wait = min(2*wait, f.cfg.LongestWait)
 		}
 	}
+}
+
+// FollowHeads is Follow without the logs: the node is never asked for any. Of the blocks that are far behind
+// the newest it delivers only the last.
+func (f *Follower[E]) FollowHeads(
+	ctx context.Context, from events.Cursor,
+	deliver func(context.Context, Update[E]) error,
+) error {
+	heads := *f
+	heads.readers = nil
+	return heads.Follow(ctx, from, deliver)
 }
 
 // silence closes the connection when there was no new block for too long.

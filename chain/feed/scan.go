@@ -17,8 +17,7 @@ func (f *Follower[E]) leap(
 	ctx context.Context, at *cursor, to uint64, hand func(Update[E]) error,
 ) error {
 	for at.number < to {
-		last := min(to, at.number+f.cfg.LogRange)
-		found, err := f.conn.LogsBetween(ctx, f.cfg.Contract, f.topics, at.number+1, last)
+		last, found, err := f.logsUpTo(ctx, at.number+1, to)
 		if err != nil {
 			return err
 		}
@@ -57,6 +56,16 @@ func (f *Follower[E]) leap(
 	return nil
 }
 
+// logsUpTo reads the logs of a range of old blocks, or of its beginning up to block last.
+func (f *Follower[E]) logsUpTo(ctx context.Context, first, to uint64) (last uint64, found []types.Log, err error) {
+	if len(f.readers) == 0 {
+		return to, nil, nil
+	}
+	last = min(to, first-1+f.cfg.LogRange)
+	found, err = f.conn.LogsBetween(ctx, f.cfg.Contract, f.topics, first, last)
+	return last, found, err
+}
+
 // blocksOf reads the blocks that hold the logs.
 func (f *Follower[E]) blocksOf(ctx context.Context, logs []types.Log) (map[common.Hash]*rpc.Header, error) {
 	var hashes []common.Hash
@@ -81,6 +90,9 @@ func (f *Follower[E]) blocksOf(ctx context.Context, logs []types.Log) (map[commo
 
 // logsOf reads the logs of one block, by its hash.
 func (f *Follower[E]) logsOf(ctx context.Context, block *rpc.Header) ([]types.Log, error) {
+	if len(f.readers) == 0 {
+		return nil, nil
+	}
 	hash, number := block.Hash, block.Number
 	ofOthers := func(l types.Log) bool { return l.BlockHash != hash }
 	logs, err := f.query(f.conn.LogsOfBlock(ctx, f.cfg.Contract, f.topics, hash, uint64(number)))

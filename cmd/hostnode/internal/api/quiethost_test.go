@@ -73,6 +73,12 @@ func (quietFeed) Follow(
 	return ctx.Err()
 }
 
+func (f quietFeed) FollowHeads(
+	ctx context.Context, from events.Cursor, deliver func(context.Context, events.ChainUpdate) error,
+) error {
+	return f.Follow(ctx, from, deliver)
+}
+
 // idle stands for the ports that nobody calls on a quiet market.
 type idle struct {
 	port.Content

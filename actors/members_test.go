@@ -1,0 +1,329 @@
+package actors_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/porttest/clusterfake"
+	"github.com/hostnode/hostnode/actors/sim"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/membership"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// membersRig is a host of several members over one store, in a simulated world.
+type membersRig struct {
+	*rig
+	cluster *clusterfake.Host
+	members map[events.Member]*memberRig
+}
+
+type memberRig struct {
+	name    events.Member
+	world   *sim.World
+	account *account
+	host    *actors.Host
+}
+
+// account is the right to send the account's transactions. The market of a member that does not
+// have it sends nothing.
+type account struct {
+	mu    sync.Mutex
+	owns  bool
+	lost  chan struct{}
+	owned int
+}
+
+func (a *account) Own(context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.owns, a.lost = true, make(chan struct{})
+	a.owned++
+	return nil
+}
+
+func (a *account) Disown() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.owns = false
+	return nil
+}
+
+func (a *account) Lost() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.lost
+}
+
+var errNotOwned = errors.New("this process does not send the account's transactions now")
+
+func (a *account) may() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.owns {
+		return errNotOwned
+	}
+	return nil
+}
+
+// ownedMarket sends only while the member owns the account.
+type ownedMarket struct {
+	port.Market
+	account *account
+}
+
+func (m ownedMarket) ReserveSlot(ctx context.Context, c events.SlotCall) (r events.Receipt, err error) {
+	if err := m.account.may(); err != nil {
+		return r, err
+	}
+	return m.Market.ReserveSlot(ctx, c)
+}
+
+func (m ownedMarket) FillSlot(ctx context.Context, c events.SlotCall, p events.Proof) (f events.Fill, err error) {
+	if err := m.account.may(); err != nil {
+		return f, err
+	}
+	return m.Market.FillSlot(ctx, c, p)
+}
+
+func (m ownedMarket) SubmitProof(ctx context.Context, c events.SlotCall, period uint64, p events.Proof,
+) (r events.Receipt, err error) {
+	if err := m.account.may(); err != nil {
+		return r, err
+	}
+	return m.Market.SubmitProof(ctx, c, period, p)
+}
+
+func (m ownedMarket) FreeSlot(ctx context.Context, c events.SlotCall) (r events.PayoutReceipt, err error) {
+	if err := m.account.may(); err != nil {
+		return r, err
+	}
+	return m.Market.FreeSlot(ctx, c)
+}
+
+// withMembers runs a test with members that have started and offer space, in the order given.
+func withMembers(t *testing.T, names []events.Member, test func(r *membersRig)) {
+	t.Helper()
+	inWorld(t, func(r *rig) {
+		m := &membersRig{r, clusterfake.New(5 * time.Second), map[events.Member]*memberRig{}}
+		defer func() {
+			for _, one := range m.members {
+				one.host.Kill()
+			}
+			for _, name := range names {
+				m.cluster.Kill(name)
+			}
+			time.Sleep(time.Minute)
+		}()
+		for i, name := range names {
+			world := r.world
+			if i > 0 {
+				world = r.world.Beside()
+			}
+			m.members[name] = &memberRig{name: name, world: world}
+			m.begin(name)
+			m.offers(name)
+		}
+		test(m)
+	})
+}
+
+// begin starts a member, for the first time or again.
+func (m *membersRig) begin(name events.Member) {
+	m.Helper()
+	one := m.members[name]
+	one.account = &account{}
+	ports := one.world.Ports(m.store)
+	ports.Market = ownedMarket{ports.Market, one.account}
+	ports.Cluster, ports.Account = m.cluster.Start(name), one.account
+	cfg := m.cfg
+	cfg.Node = string(name)
+	host, err := actors.Start(context.Background(), cfg, ports, silent())
+	if err != nil {
+		m.Fatal(err)
+	}
+	one.host = host
+	synctest.Wait()
+}
+
+func (m *membersRig) kill(name events.Member) {
+	m.members[name].host.Kill()
+	m.cluster.Kill(name)
+	synctest.Wait()
+}
+
+func (m *membersRig) offers(name events.Member) {
+	m.Helper()
+	for _, cmd := range []capacity.Command{
+		capacity.SetQuota{At: time.Now(), Bytes: 1 << 30},
+		capacity.Create{At: time.Now(), ID: events.AvailabilityID{1, name[0]}, Now: capacity.Offer{
+			Size: 64 * events.BlockSize, Duration: 24 * time.Hour, MinPrice: events.NewAmount(1),
+			Collateral: events.NewAmount(1 << 38), Enabled: true,
+		}},
+	} {
+		if err := m.members[name].host.Ledger(m.Context(), cmd); err != nil {
+			m.Fatal(err)
+		}
+		synctest.Wait()
+	}
+}
+
+// sellers is how many sales each member began.
+func (m *membersRig) sellers() map[events.Member]int {
+	began := map[events.Member]int{}
+	for _, e := range all[*messages.SaleStarted](m.rig) {
+		began[events.Member(e.GetMember())]++
+	}
+	return began
+}
+
+// settled checks that all sales are paid and settled, that nothing is left, and nothing was missed.
+func (m *membersRig) settled(slots int) {
+	m.Helper()
+	if m.count("PayoutReceived") != slots || m.count("SaleSettled") != slots || m.count("ProofMissed") != 0 {
+		m.Errorf("%d slots: %d paid, %d settled, %d proofs missed", slots,
+			m.count("PayoutReceived"), m.count("SaleSettled"), m.count("ProofMissed"))
+	}
+	for name, one := range m.members {
+		if left := one.world.Stored(); len(left) != 0 {
+			m.Errorf("member %s has data of %d slots left", name, len(left))
+		}
+	}
+}
+
+var three = []events.Member{"north", "south", "west"}
+
+func TestTheSlotsOfARequestAreSoldByAllMembers(t *testing.T) {
+	withMembers(t, three, func(m *membersRig) {
+		q := sim.Offer(1, 3)
+		m.world.Post(q)
+		m.mineUntil("all slots are settled", func() bool { return m.count("SaleSettled") == 3 })
+		m.settled(3)
+		want := map[events.Member]int{"north": 1, "south": 1, "west": 1}
+		if got := m.sellers(); !maps.Equal(got, want) {
+			m.Errorf("sales by member: %v, want %v", got, want)
+		}
+		handed := all[*messages.SlotHandedOut](m.rig)
+		if len(handed) != 3 {
+			m.Errorf("%d slots were handed out", len(handed))
+		}
+		terms := all[*messages.TermTaken](m.rig)
+		if len(terms) != 1 || terms[0].GetMember() != "north" {
+			m.Errorf("the terms: %v", terms)
+		}
+		if m.members["south"].account.owned+m.members["west"].account.owned > 0 {
+			m.Error("a member without the term owned the account's transactions")
+		}
+	})
+}
+
+// The death of the owner stops nothing but what lies on its own disk.
+func TestAnotherMemberTakesTheTermOfADeadOwner(t *testing.T) {
+	withMembers(t, three, func(m *membersRig) {
+		q := long(1, 3)
+		m.world.Post(q)
+		m.mineUntil("all slots are filled", func() bool { return m.count("SlotFilled") == 3 })
+		m.kill("north")
+		proven := m.count("ProofSubmitted")
+		m.mineUntil("somebody else has the term", func() bool { return len(all[*messages.TermTaken](m.rig)) == 2 })
+		m.mineUntil("the living members prove", func() bool { return m.count("ProofSubmitted") > proven+4 })
+		m.world.Post(sim.Offer(2, 2))
+		m.mineUntil("more is sold", func() bool { return m.count("SlotFilled") == 5 })
+		after := all[*messages.TermTaken](m.rig)
+		if owner := after[1].GetMember(); owner != "south" && owner != "west" || after[1].GetTerm() != 2 {
+			m.Errorf("term %d was taken by %s", after[1].GetTerm(), owner)
+		}
+		m.begin("north")
+		m.mine(5)
+		if terms := all[*messages.TermTaken](m.rig); len(terms) != 2 {
+			m.Errorf("the member that came back changed the term: %v", terms)
+		}
+		if s, err := m.members["north"].host.Status(m.Context()); err != nil || len(s.Sales) != 1 {
+			m.Errorf("the member that came back has %d sales: %v", len(s.Sales), err)
+		}
+	})
+}
+
+// Between the hand-out and the start of a sale, each may die.
+func TestASlotThatWasHandedOutIsSoldOnceWhoeverDies(t *testing.T) {
+	for _, victim := range []events.Member{"north", "south"} {
+		t.Run(string(victim), func(t *testing.T) {
+			withMembers(t, []events.Member{"north", "south"}, func(m *membersRig) {
+				q := long(1, 2)
+				m.world.Post(q)
+				m.world.Mine(1)
+				for range 10_000 {
+					if m.count("SlotHandedOut") == 2 {
+						break
+					}
+					time.Sleep(time.Millisecond)
+				}
+				m.kill(victim)
+				m.mine(10)
+				m.begin(victim)
+				m.mineUntil("all slots are filled", func() bool { return m.count("SlotFilled") == 2 })
+				slots := map[string]int{}
+				for _, e := range all[*messages.SaleStarted](m.rig) {
+					slots[e.GetSlotId()]++
+				}
+				if len(slots) != 2 || slices.Max(slices.Collect(maps.Values(slots))) > 1 {
+					m.Errorf("sales by slot: %v", slots)
+				}
+			})
+		})
+	}
+}
+
+// A process that is not told that it is a member would run the whole host.
+func TestAProcessWithoutAMemberIsRefusedOnAHostThatHasMembers(t *testing.T) {
+	withMembers(t, []events.Member{"north", "south"}, func(m *membersRig) {
+		_, err := actors.Start(m.Context(), m.cfg, m.ports, silent())
+		if !errors.Is(err, membership.ErrHasMembers) {
+			m.Errorf("it began: %v", err)
+		}
+	})
+}
+
+// A host of one process becomes the first member, and keeps its ledger and its sales.
+func TestAHostOfOneProcessBecomesTheFirstMember(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		r.start()
+		r.offer(64 * events.BlockSize)
+		r.world.Post(long(1, 1))
+		r.mineUntil("the slot is filled", r.has("SlotFilled"))
+		if err := r.host.Stop(r.Context()); err != nil {
+			r.Fatal(err)
+		}
+		r.host = nil
+		m := &membersRig{r, clusterfake.New(5 * time.Second), map[events.Member]*memberRig{}}
+		m.cfg.UsedDirectory = true
+		m.members["north"] = &memberRig{name: "north", world: r.world}
+		m.begin("north")
+		m.cfg.UsedDirectory = false
+		m.members["south"] = &memberRig{name: "south", world: r.world.Beside()}
+		m.begin("south")
+		m.offers("south")
+		defer func() {
+			for _, name := range []events.Member{"north", "south"} {
+				m.kill(name)
+			}
+			time.Sleep(time.Minute)
+		}()
+		proven := r.count("ProofSubmitted")
+		m.mineUntil("it goes on proving", func() bool { return r.count("ProofSubmitted") > proven })
+		m.world.Post(sim.Offer(2, 2))
+		m.mineUntil("both sell", func() bool { return m.count("SlotFilled") == 3 })
+		if got := m.sellers(); got["north"] != 1 || got["south"] != 1 || got[""] != 1 {
+			m.Errorf("sales by member: %v", got)
+		}
+	})
+}
