@@ -99,7 +99,9 @@ type Parts struct {
 	Store events.Store
 	// Witness remembers what the store acknowledged; nil: there is none.
 	Witness    port.Witness
-	Key        *ecdsa.PrivateKey
+	Account    events.Address
+	Key        *ecdsa.PrivateKey // nil: this member sends no transactions
+	Cluster    port.Cluster      // nil: the process is the whole host
 	Keys       *prover.Keys
 	Endpoint   string
 	Contract   events.Address
@@ -139,8 +141,9 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 		Witness:   p.Witness,
 		Validates: c.Validator.Enabled,
 		Store:     p.Store, SlotsDir: p.Dir.Slots(), OutboxDir: p.Dir.Outbox(),
-		Quota: events.Bytes(c.Quota), Key: p.Key, Keys: p.Keys, Log: p.Log,
-		Alerts: p.Alerts, Waits: p.Waits,
+		Quota: events.Bytes(c.Quota), Account: p.Account, Key: p.Key, Keys: p.Keys, Log: p.Log,
+		Cluster: p.Cluster,
+		Alerts:  p.Alerts, Waits: p.Waits,
 		Chain: chain.Config{
 			Endpoint: p.Endpoint, Fallbacks: c.Chain.Fallbacks, Marketplace: p.Contract,
 			DeployedAt: max(p.DeployedAt, c.Chain.DeployedAt), LogRange: c.Chain.LogRange,
@@ -148,7 +151,8 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			RewardRecipient: recipient, StuckBlocks: c.Fees.StuckBlocks, MaxFeeCapWei: c.Fees.MaxFeeGwei * gwei,
 			MaxTipWei:   c.Fees.MaxTipGwei * gwei,
 			MaxInFlight: c.Fees.MaxInFlight, FillHold: c.Fees.FillHold, ExactAllowance: c.Fees.ExactAllowance,
-			TakeOver: p.TakeOver, Confirmations: c.Confirmations(p.Development),
+			RecordFirst: p.Cluster != nil,
+			TakeOver:    p.TakeOver, Confirmations: c.Confirmations(p.Development),
 			LongestRedialWait: redialWait(p.Development), CallTimeout: callTimeout(p.Development),
 			BlockTime: blockTime(c), PollInterval: pollInterval(c, p.Development),
 		},

@@ -21,7 +21,6 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover"
 	"github.com/hostnode/hostnode/storage"
@@ -39,8 +38,12 @@ type Options struct {
 	// SlotsDir holds the slots, OutboxDir the transactions in flight.
 	SlotsDir, OutboxDir string
 	// Quota is the hard limit of the disk; the ledger has the same.
-	Quota events.Bytes
-	Key   *ecdsa.PrivateKey
+	Quota   events.Bytes
+	Account events.Address
+	Key     *ecdsa.PrivateKey // nil: this member sends no transactions
+	// Cluster joins this member with the others; the caller closes it after the node. Nil: the
+	// process is the whole host.
+	Cluster port.Cluster
 	// Chain says how to reach the market; Key, Epoch, Node and Log are filled in.
 	Chain chain.Config
 	// Keys are the proving keys.
@@ -163,13 +166,19 @@ func (n *Node) start(ctx context.Context, o Options) error {
 		return fmt.Errorf("seal sectors: %w", err)
 	}
 	hosts := make(chan *actors.Host, 1)
-	n.boot = n.proveUntilBooted(ctx, o, slots, hosts)
-	n.Host, err = actors.Start(ctx, cfg, actors.Ports{
+	if o.Cluster == nil { // Of several members, another one may own the account's transactions.
+		n.boot = n.proveUntilBooted(ctx, o, slots, hosts)
+	}
+	ports := actors.Ports{
 		Validation: validates,
 		Market:     n.Market, Feed: n.Market.Feed(),
 		Prover: slots, Repo: n.Repo, Content: fetcher, Clock: clock{}, Store: o.Store,
-		Witness: o.Witness, Sectors: sealing,
-	}, o.Log)
+		Witness: o.Witness, Sectors: sealing, Cluster: o.Cluster,
+	}
+	if o.Cluster != nil && o.Key != nil {
+		ports.Account = ownAccount{n.Market, o.Store, o.OutboxDir}
+	}
+	n.Host, err = actors.Start(ctx, cfg, ports, o.Log)
 	if err != nil {
 		return fmt.Errorf("start the host: %w", err)
 	}
@@ -186,13 +195,13 @@ const (
 
 func (n *Node) dial(ctx context.Context, o Options) error {
 	cfg := o.Chain
-	cfg.Key, cfg.Node, cfg.Log = o.Key, o.Host.Node, o.Log
+	cfg.Account, cfg.Key, cfg.Node, cfg.Log = o.Account, o.Key, o.Host.Node, o.Log
 	cfg.UsedElsewhere = func(u tx.ForeignUse) {
 		u.Ends = u.Ends && o.Store != nil // Without a store only the proving ends, as the status says.
-		n.tellUse(u, keys.AddressOf(o.Key), o.Log)
+		n.tellUse(u, o.Account, o.Log)
 	}
-	cfg.NotBelieved = func(e rpc.AnswerError) { n.tellDoubt(e, keys.AddressOf(o.Key), o.Log) }
-	cfg.FeeLimited = func(f tx.FeeLimit) { n.tellFees(f, keys.AddressOf(o.Key), o.Log) }
+	cfg.NotBelieved = func(e rpc.AnswerError) { n.tellDoubt(e, o.Account, o.Log) }
+	cfg.FeeLimited = func(f tx.FeeLimit) { n.tellFees(f, o.Account, o.Log) }
 	waits := o.waits()
 	var said time.Time
 	cfg.Waits = func(err error) {
@@ -203,7 +212,7 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 		}
 	}
 	for {
-		market, err := chain.Dial(ctx, cfg, o.Store, o.OutboxDir)
+		market, err := dialMarket(ctx, cfg, o)
 		var wrong *rpc.IdentityError
 		switch {
 		case err == nil:
@@ -220,6 +229,15 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 			return fmt.Errorf("connect to the market: %w", errors.Join(err, ctx.Err()))
 		}
 	}
+}
+
+// dialMarket connects to the market. A member of a host sends transactions only while it has the
+// term.
+func dialMarket(ctx context.Context, cfg chain.Config, o Options) (*chain.Market, error) {
+	if o.Cluster != nil {
+		return chain.DialReader(ctx, cfg)
+	}
+	return chain.Dial(ctx, cfg, o.Store, o.OutboxDir)
 }
 
 // waits is Waits, or nothing.

@@ -84,7 +84,9 @@ func (t *task) end() {
 
 // startProving begins to prove, unless that was begun before.
 func (p *Process) startProving(ctx context.Context) {
-	if p.proving != nil || p.config.Embedded() { // The embedded chain stands still meanwhile.
+	// The embedded chain stands still meanwhile. Of several members, another one may own the account's
+	// transactions.
+	if p.proving != nil || p.config.Embedded() || p.config.Clustered() {
 		return
 	}
 	p.proving = begin(ctx, func(ctx context.Context) {
@@ -129,7 +131,7 @@ func (p *Process) prove(ctx context.Context) error {
 		return err
 	}
 	parts := Parts{
-		Dir: p.Dir.Layout, Key: key, Keys: keys, Endpoint: p.config.Chain.Endpoint, Alerts: p.alerts,
+		Dir: p.Dir.Layout, Account: owner, Key: key, Keys: keys, Endpoint: p.config.Chain.Endpoint, Alerts: p.alerts,
 		Waits: p.start.waitsMeanwhile, Node: nodeName(), Version: p.begin.Version, Log: p.log,
 	}
 	if err := p.remoteChain(ctx, p.config, &parts); err != nil {

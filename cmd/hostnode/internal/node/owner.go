@@ -61,7 +61,7 @@ func KeyFile(c config.Config) string {
 // the events were put there, from a backup, they tell it.
 func (p *Process) owner(ctx context.Context) (events.Address, error) {
 	owner, err := p.Dir.Owner()
-	if err != nil || !owner.Zero() || p.Store.Embedded == nil {
+	if err != nil || !owner.Zero() || p.Store == nil || p.Store.Embedded == nil {
 		return owner, err
 	}
 	q := events.ReadStream{From: events.End, Backward: true}

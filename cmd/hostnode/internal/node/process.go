@@ -11,12 +11,12 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors/cluster"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
@@ -40,10 +40,12 @@ type Process struct {
 	Endpoint    string
 	Development bool
 
-	account *flock.Flock   // nil: the chain is ours alone
-	witness *witness.Store // nil: it could not be made
-	keys    *prover.Keys   // nil: they are not loaded yet
-	proving *task          // nil: the start does not wait for the event store
+	account *flock.Flock     // nil: the chain is ours alone
+	witness *witness.Store   // nil: it could not be made
+	keys    *prover.Keys     // nil: they are not loaded yet
+	proving *task            // nil: the start does not wait for the event store
+	cluster *cluster.Cluster // nil: the process is the whole host
+	used    bool             // the data directory was used before this start
 
 	config config.Config
 	begin  Begin
@@ -87,22 +89,26 @@ func Take(c config.Config, o Begin, log *logrus.Entry) (*Process, error) {
 // called in any case.
 func (p *Process) Start(ctx context.Context, opened func()) error {
 	c, o := p.config, p.begin
-	if err := p.openStore(ctx, c); err != nil {
-		return err
+	if !c.Clustered() {
+		if err := p.openStore(ctx, c); err != nil {
+			return err
+		}
 	}
-	owner, err := p.owner(ctx)
+	account, key, err := p.who(ctx)
 	if err != nil {
 		return err
 	}
-	key, err := AccountKey(c, p.Dir.Layout, owner, c.Embedded(), p.log)
-	if err != nil {
+	if err := p.mine(account); err != nil {
 		return err
 	}
-	account := keys.AddressOf(key)
-	if err := p.Dir.Own(account); err != nil {
-		return err
+	if c.Clustered() {
+		if err := p.join(ctx, account); err != nil {
+			return err
+		}
+		if err := p.openStore(ctx, c); err != nil {
+			return err
+		}
 	}
-	p.start.is(account)
 	if err := p.mayBegin(ctx, account, o.TakeOver); err != nil {
 		return err
 	}
@@ -117,7 +123,7 @@ func (p *Process) Start(ctx context.Context, opened func()) error {
 		}
 		views <- err
 	}()
-	if err := p.startNode(ctx, key); err != nil {
+	if err := p.startNode(ctx, account, key); err != nil {
 		cancel()
 		<-views
 		return err
@@ -125,17 +131,38 @@ func (p *Process) Start(ctx context.Context, opened func()) error {
 	return <-views
 }
 
-func (p *Process) startNode(ctx context.Context, key *ecdsa.PrivateKey) error {
+// mine makes the data directory the account's, and notes whether it was used before.
+func (p *Process) mine(account events.Address) error {
+	if err := p.Dir.Own(account); err != nil {
+		return err
+	}
+	p.start.is(account)
+	member, err := p.Dir.Member()
+	if err != nil {
+		return err
+	}
+	if !p.config.Clustered() && member != "" {
+		p.log.Warnf("the data directory was that of member %s; the record says whether the host may be one process again", member)
+	}
+	used, err := p.Dir.Used()
+	p.used = used || member != ""
+	return err
+}
+
+func (p *Process) startNode(ctx context.Context, account events.Address, key *ecdsa.PrivateKey) error {
 	c, o := p.config, p.begin
 	provingKeys, err := p.loadKeys(ctx)
 	if err != nil {
 		return err
 	}
 	parts := Parts{
-		Dir: p.Dir.Layout, Store: p.Store.Store, Key: key, Keys: provingKeys, Endpoint: c.Chain.Endpoint,
+		Dir: p.Dir.Layout, Store: p.Store.Store, Account: account, Key: key, Keys: provingKeys, Endpoint: c.Chain.Endpoint,
 		// Nobody else uses the embedded chain, restored or not.
 		TakeOver: o.TakeOver || c.Embedded(), Alerts: p.alerts, Waits: p.start.waits,
 		Node: nodeName(), Version: o.Version, Log: p.log,
+	}
+	if p.cluster != nil {
+		parts.Cluster = p.cluster
 	}
 	if p.witness != nil {
 		parts.Store, parts.Witness = p.witness, p.witness
@@ -153,11 +180,11 @@ func (p *Process) startNode(ctx context.Context, key *ecdsa.PrivateKey) error {
 	if err != nil {
 		return err
 	}
-	options.Proves = p.start.proves
+	options.Proves, options.Host.UsedDirectory = p.start.proves, p.used
 	err = againWhenLate(func() (err error) {
 		p.Node, err = Start(ctx, options)
 		return err
-	}, func() error { return p.mayBegin(ctx, keys.AddressOf(key), o.TakeOver) })
+	}, func() error { return p.mayBegin(ctx, account, o.TakeOver) })
 	if err != nil {
 		return err
 	}
@@ -286,6 +313,9 @@ func (p *Process) mayBeginNow(ctx context.Context, account events.Address, takeO
 	if takeOver {
 		return nil
 	}
+	if p.config.Clustered() {
+		return p.memberMayBegin(ctx, account)
+	}
 	return notElsewhere(ctx, p.Store.Store, account, p.Dir.Layout, nodeName(), time.Now())
 }
 
@@ -349,6 +379,9 @@ func (p *Process) Close() error {
 		errs = append(errs, p.Projector.Close())
 	}
 	p.cancel()
+	if p.cluster != nil {
+		p.cluster.Close()
+	}
 	if p.Local != nil {
 		errs = append(errs, p.Local.Close())
 	}

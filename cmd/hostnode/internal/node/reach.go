@@ -14,7 +14,6 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/events"
 )
@@ -30,7 +29,7 @@ func (p *Process) openChain(ctx context.Context, c config.Config, parts *Parts) 
 		return err
 	}
 	p.Local = local
-	if err := ProvideDevelopmentFunds(ctx, local, keys.AddressOf(parts.Key)); err != nil {
+	if err := ProvideDevelopmentFunds(ctx, local, parts.Account); err != nil {
 		return err
 	}
 	parts.Development = true
@@ -67,14 +66,23 @@ func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts
 		return fmt.Errorf("chain.contract: %w", err)
 	}
 	parts.Contract = contract
+	id, genesis, err := p.whichChain(ctx, c, parts)
+	if err != nil {
+		return err
+	}
+	parts.Development = id == devchain.ChainID
+	return p.lockAccount(parts.Account, contract, genesis)
+}
+
+// whichChain asks the configured endpoints until one of them says which chain it is.
+func (p *Process) whichChain(ctx context.Context, c config.Config, parts *Parts) (id uint64, genesis events.Hash, _ error) {
 	for said := ""; ; {
 		var failed []error
 		for _, endpoint := range append([]string{c.Chain.Endpoint}, c.Chain.Fallbacks...) {
 			id, genesis, err := askChain(ctx, endpoint)
 			if err == nil {
 				parts.Waits(nil)
-				parts.Development = id == devchain.ChainID
-				return p.lockAccount(keys.AddressOf(parts.Key), contract, genesis)
+				return id, genesis, nil
 			}
 			failed = append(failed, fmt.Errorf("%s: %w", rpc.Redact(endpoint), err))
 		}
@@ -87,7 +95,7 @@ func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts
 		select {
 		case <-time.After(dialPause):
 		case <-ctx.Done():
-			return fmt.Errorf("connect to the chain: %w", errors.Join(err, ctx.Err()))
+			return 0, genesis, fmt.Errorf("connect to the chain: %w", errors.Join(err, ctx.Err()))
 		}
 	}
 }
@@ -123,6 +131,9 @@ func (p *Process) lockAccount(account, contract events.Address, genesis events.H
 		return nil
 	}
 	name := fmt.Sprintf("%s at %s on %s", account, contract, genesis)
+	if member := p.config.Member(); member != "" {
+		name += " as " + string(member)
+	}
 	lock, err := p.Dir.LockAccount(name, time.Now())
 	if errors.Is(err, datadir.ErrAccountInUse) {
 		return fmt.Errorf("account %s: %w", account, err)

@@ -1,0 +1,131 @@
+package node
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/cluster"
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/membership"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file is what a member of a host does at its start beside a process that is the whole host.
+
+// recordFacts names the form of the record that all members must understand.
+const recordFacts = "1"
+
+// who finds out which account this process works for, and has its key; nil: it needs none.
+func (p *Process) who(ctx context.Context) (events.Address, *ecdsa.PrivateKey, error) {
+	c := p.config
+	owner, err := p.owner(ctx)
+	if err != nil {
+		return owner, nil, err
+	}
+	if c.Clustered() && !c.Account.Transactions {
+		account, err := c.AccountAddress()
+		return account, nil, err
+	}
+	key, err := AccountKey(c, p.Dir.Layout, owner, c.Embedded(), p.log)
+	if err != nil {
+		return owner, nil, err
+	}
+	account := keys.AddressOf(key)
+	if named, err := c.AccountAddress(); err != nil || !named.Zero() && named != account {
+		return account, nil, fmt.Errorf("%w: account.address is %s, and the key in %s is that of %s",
+			config.ErrInvalid, named, KeyFile(c), account)
+	}
+	return account, key, nil
+}
+
+// join joins the other members. It comes before the event store is opened, because the library that
+// speaks to them changes the logging of the one that both speak through.
+func (p *Process) join(ctx context.Context, account events.Address) error {
+	c := p.config
+	if err := p.Dir.OwnMember(c.Member()); err != nil {
+		return err
+	}
+	parts := Parts{Waits: p.start.waits, Log: p.log}
+	id, genesis, err := p.whichChain(ctx, c, &parts)
+	if err != nil {
+		return err
+	}
+	provingKeys, err := p.loadKeys(ctx)
+	if err != nil {
+		return err
+	}
+	cc := c.Cluster
+	p.start.does("joining the other members")
+	p.cluster, err = cluster.Open(ctx, cluster.Config{
+		Name: cc.Name, Host: account, Member: c.Member(), Version: p.begin.Version,
+		Facts: map[string]string{
+			"chain": strconv.FormatUint(id, 10), "genesis": genesis.String(),
+			"contract": strings.ToLower(c.Chain.Contract), "proving keys": provingKeys.Hash(), "record": recordFacts,
+		},
+		Listen: cc.Listen, Advertise: cc.Advertise,
+		TLS:     cluster.Files{CA: cc.TLS.CAFile, Cert: cc.TLS.CertFile, Key: cc.TLS.KeyFile},
+		Etcd:    etcdEndpoints(cc.Etcd.Endpoints),
+		EtcdTLS: cluster.Files{CA: cc.Etcd.CAFile, Cert: cc.Etcd.CertFile, Key: cc.Etcd.KeyFile},
+		Lease:   cc.Lease,
+	}, p.log)
+	p.start.does("")
+	return err
+}
+
+// etcdEndpoints are end points as the adapter wants them: those of plain http without the scheme.
+func etcdEndpoints(urls []string) (out []string) {
+	for _, u := range urls {
+		out = append(out, strings.TrimSuffix(strings.TrimPrefix(u, "http://"), "/"))
+	}
+	return out
+}
+
+// memberMayBegin is notElsewhere for a member: only an earlier process of the same member, or one
+// that was the whole host, can stand in its way.
+func (p *Process) memberMayBegin(ctx context.Context, account events.Address) error {
+	codec := catalog.Codec()
+	var known membership.State
+	for r, err := range p.Store.ReadStream(ctx, events.HostStream(account), events.ReadStream{}) {
+		if err != nil {
+			if errors.Is(err, events.ErrStreamNotFound) {
+				break
+			}
+			return fmt.Errorf("look whether the member runs elsewhere: %w", err)
+		}
+		m, err := codec.Decode(r)
+		if err != nil {
+			return fmt.Errorf("look whether the member runs elsewhere: %w", err)
+		}
+		if e, ok := m.(messages.HostEvent); ok {
+			known = membership.Evolve(known, e)
+		}
+	}
+	return membership.MayStart(known, membership.Starting{
+		Member: p.config.Member(), Node: nodeName(), UsedDirectory: p.used,
+	}, time.Now())
+}
+
+// ownAccount is the port.Account of a member that has the account's key.
+type ownAccount struct {
+	market *chain.Market
+	store  events.Store
+	outbox string
+}
+
+// Own implements port.Account.
+func (a ownAccount) Own(ctx context.Context) error { return a.market.Own(ctx, a.store, a.outbox) }
+
+// Disown implements port.Account.
+func (a ownAccount) Disown() error { return a.market.Disown() }
+
+// Lost implements port.Account.
+func (a ownAccount) Lost() <-chan struct{} { return a.market.Failed() }
