@@ -1,8 +1,8 @@
 // Package chain is the marketplace contract as one host sees it, over Ethereum JSON-RPC.
 //
-// It has three parts. Market answers questions about the contract and sends the host's
-// transactions; before it sends one it asks the chain, so that every call may be repeated after a
-// crash. Follower delivers the contract's logs, block by block. Requester is the client's side, for
+// It has three parts. Market answers questions about the contract and, while its process owns them
+// (transactions.go), sends the host's transactions; before it sends one it asks the chain, so that every
+// call may be repeated after a crash. Follower delivers the contract's logs, or heads alone, block by block. Requester is the client's side, for
 // trials.
 //
 // What needs no knowledge of the contract is in packages below: rpc is the connection; tx owns the

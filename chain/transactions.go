@@ -34,7 +34,8 @@ type ownership struct {
 
 func newTransactions() *Transactions {
 	return &Transactions{
-		turn: make(chan struct{}, 1), none: events.ErrNotOwner, failed: make(chan struct{}), due: map[string]time.Time{},
+		turn: make(chan struct{}, 1), none: events.ErrNotOwner,
+		failed: make(chan struct{}), due: map[string]time.Time{},
 	}
 }
 
