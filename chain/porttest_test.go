@@ -3,6 +3,7 @@ package chain_test
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"testing"
 	"time"
 
@@ -74,4 +75,24 @@ func (w *world) marketWorld(m *chain.Market) porttest.MarketWorld {
 			return r, err
 		},
 	}
+}
+
+func TestFeedObeysItsPort(t *testing.T) {
+	porttest.Feed(t, func(t *testing.T) porttest.FeedWorld {
+		w := newWorld(t)
+		return porttest.FeedWorld{
+			Feed: w.reader(w.readerConfig("host")).Feed(),
+			Post: func() { w.request() }, Mine: func(n int) { w.seal(uint64(n)) }, Head: w.chain.Head,
+			Reorganize: func(n int) {
+				h, err := w.client.HeaderByNumber(t.Context(), new(big.Int).SetUint64(w.chain.Head().Number-uint64(n)))
+				if err == nil {
+					_, err = w.chain.Fork(t.Context(), events.Hash(h.Hash()), true)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.seal(uint64(n) + 1)
+			},
+		}
+	})
 }

@@ -46,6 +46,21 @@ func TestFakeMarket(t *testing.T) {
 	})
 }
 
+func TestFakeFeed(t *testing.T) {
+	porttest.Feed(t, func(*testing.T) porttest.FeedWorld {
+		w := sim.NewWorld(events.NewAmount(1 << 40))
+		posted := byte(0)
+		return porttest.FeedWorld{
+			Feed: w.Ports(nil).Feed,
+			Post: func() {
+				posted++
+				w.Post(sim.Offer(posted, 2))
+			},
+			Mine: w.Mine, Reorganize: w.Reorganize, Head: w.Head,
+		}
+	})
+}
+
 func TestFakeRepo(t *testing.T) {
 	porttest.Repo(t, func(t *testing.T) porttest.RepoWorld {
 		w := sim.NewWorld(events.Amount{})

@@ -217,42 +217,6 @@ func (f *Follower[E]) advance(
 	}
 }
 
-// begin sets a zero cursor to the block before the contract's deployment.
-func (f *Follower[E]) begin(ctx context.Context, at *cursor, head *rpc.Header) error {
-	first, err := f.deployment(ctx, uint64(head.Number))
-	if err != nil {
-		return err
-	}
-	before, err := f.conn.ByNumber(ctx, first-min(first, 1))
-	if err != nil {
-		return err
-	}
-	at.move(before)
-	return nil
-}
-
-// deployment finds the block in which the contract got its code, by binary search. If the node no
-// longer has old states it starts earlier, which only takes longer.
-func (f *Follower[E]) deployment(ctx context.Context, head uint64) (uint64, error) {
-	if f.cfg.DeployedAt != 0 {
-		return f.cfg.DeployedAt, nil
-	}
-	low, high := uint64(0), head
-	for low < high {
-		middle := low + (high-low)/2
-		there, known, err := f.conn.HasCode(ctx, f.cfg.Contract, middle)
-		if err != nil || !known {
-			return 0, err
-		}
-		if there {
-			high = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	return low, nil
-}
-
 // rewind compares the cursor with the chain. If the cursor's block is gone, or never existed, it
 // announces that and moves back to the last block that is still there. A node that has not reached
 // the cursor yet is ErrNotYet: it merely lags behind another node, and nothing was reorganised.
