@@ -84,6 +84,15 @@ func (s State) Members() []Process {
 	return s.Processes
 }
 
+// Host returns the processes that are the host now: the one without a member if it started last,
+// otherwise the newest of each member.
+func (s State) Host() []Process {
+	if one, single := s.Process(""); single && one.Epoch == s.Epoch {
+		return []Process{one}
+	}
+	return s.Members()
+}
+
 func (s State) find(member events.Member) (int, bool) {
 	return slices.BinarySearchFunc(s.Processes, member, func(p Process, m events.Member) int {
 		return cmp.Compare(p.Member, m)

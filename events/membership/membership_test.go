@@ -258,6 +258,21 @@ func TestATermIsTakenOnce(t *testing.T) {
 	}
 }
 
+func TestTheHostIsItsMembersOrTheOneProcessThatStartedLast(t *testing.T) {
+	all := []membership.Event{
+		started(0, 1, ""), started(1, 2, "north"), started(2, 3, "east"), started(3, 4, "north"), started(4, 5, ""),
+	}
+	for i, want := range [][]uint64{nil, {1}, {2}, {3, 2}, {3, 4}, {5}} {
+		var got []uint64
+		for _, p := range fold(all[:i]...).Host() {
+			got = append(got, p.Epoch)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("after %d starts: %s", i, diff)
+		}
+	}
+}
+
 func TestWhatAProcessWritesIsHeardOfIt(t *testing.T) {
 	at := events.TimeToMessage(after(7))
 	for _, e := range []membership.Event{

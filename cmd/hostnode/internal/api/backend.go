@@ -31,6 +31,8 @@ type Backend interface {
 	Sale(ctx context.Context, slot string) (Story, error)
 	// Queue says how many slots wait, which are worked on, and what was refused.
 	Queue(ctx context.Context) (Queue, error)
+	// Members lists the processes that together are the host, and says which has the term.
+	Members(ctx context.Context) (Members, error)
 	// PauseQueue stops taking slots until ResumeQueue; sales go on.
 	PauseQueue(ctx context.Context, reason string) (Queue, error)
 	// ResumeQueue takes slots again.

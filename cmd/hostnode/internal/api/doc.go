@@ -19,6 +19,7 @@
 //	GET    /v1/sales?settled=N
 //	GET    /v1/sales/{slot}
 //	GET    /v1/queue
+//	GET    /v1/members
 //	POST   /v1/queue/pause               {"reason": "..."}
 //	POST   /v1/queue/resume              {"reason": "..."}
 //	GET    /v1/quarantine
@@ -38,7 +39,7 @@
 //	POST   /v1/sectors/{number}/remove
 //	GET    /v1/audit?from=POSITION&checkpoint=FILE&chain=ENDPOINT
 //	GET    /v1/replay?stream=NAME&at=WHEN&events=true
-//	GET    /v1/past/status?at=WHEN       and so ledger, queue, sales, sales/{slot}, sectors...
+//	GET    /v1/past/status?at=WHEN       and so ledger, queue, members, sales, sales/{slot}...
 //
 // Of an id in a path, a beginning is enough if no other id has the same. Sizes are
 // bytes, durations seconds, amounts decimal strings of token base units.

@@ -28,6 +28,7 @@ type Past interface {
 	Sales(ctx context.Context, settled int) (Sales, error)
 	Sale(ctx context.Context, slot string) (Story, error)
 	Queue(ctx context.Context) (Queue, error)
+	Members(ctx context.Context) (Members, error)
 	SectorReader
 }
 

@@ -33,7 +33,7 @@ func benchHost(n int) (a events.Address) {
 }
 
 // benchLife is a whole sale as it was stored.
-func benchLife(b *testing.B) (life []events.NewEvent) {
+func benchLife(b testing.TB) (life []events.NewEvent) {
 	b.Helper()
 	f, err := os.Open("../../../../events/sale/testdata/history/complete.jsonl")
 	if err != nil {

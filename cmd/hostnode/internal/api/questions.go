@@ -55,6 +55,11 @@ func (q questions) Sale(ctx context.Context, slot string) (Story, error) {
 	return look[Story](ctx, q, "sales/"+url.PathEscape(slot), nil)
 }
 
+// Members implements Past.
+func (q questions) Members(ctx context.Context) (Members, error) {
+	return look[Members](ctx, q, "members", nil)
+}
+
 // Sectors implements Past.
 func (q questions) Sectors(ctx context.Context) (Sectors, error) {
 	return look[Sectors](ctx, q, "sectors", nil)
@@ -88,6 +93,7 @@ func answers(of func(*http.Request) (Past, error)) map[string]answer {
 		"status":         func(p Past, r *http.Request) (any, error) { return p.Status(r.Context()) },
 		"ledger":         func(p Past, r *http.Request) (any, error) { return p.Ledger(r.Context()) },
 		"queue":          func(p Past, r *http.Request) (any, error) { return p.Queue(r.Context()) },
+		"members":        func(p Past, r *http.Request) (any, error) { return p.Members(r.Context()) },
 		"sectors":        func(p Past, r *http.Request) (any, error) { return p.Sectors(r.Context()) },
 		"sectors/faults": func(p Past, r *http.Request) (any, error) { return p.SectorFaults(r.Context()) },
 		"sales": func(p Past, r *http.Request) (any, error) {

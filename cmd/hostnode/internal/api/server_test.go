@@ -110,6 +110,7 @@ func TestTheAnswerIsTheSameOverTheSocket(t *testing.T) {
 	same(t, client.Status, direct.Status)
 	same(t, client.Ledger, direct.Ledger)
 	same(t, client.Queue, direct.Queue)
+	same(t, client.Members, direct.Members)
 	same(t, func(ctx context.Context) (api.Audit, error) { return client.Audit(ctx, api.AuditOptions{From: 1}) },
 		func(ctx context.Context) (api.Audit, error) { return direct.Audit(ctx, api.AuditOptions{From: 1}) })
 	same(t, func(ctx context.Context) (api.Sales, error) { return client.Sales(ctx, 3) },
