@@ -105,7 +105,7 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 	},
 		a.statusCommand(), a.membersCommand(), a.salesCommand(), a.saleCommand(), a.sectorsCommand(), a.queueCommand(),
-		a.drainCommand(),
+		a.drainCommand(), a.clusterCommand(),
 		a.quarantineCommand(), a.availabilityCommand(), a.keyCommand(), a.auditCommand(), a.replayCommand(),
 		a.configCommand(), a.versionCommand(), a.exportCommand(), a.importCommand(), a.backupCommand(),
 		a.eventstoreCommand(), a.projectionsCommand(), a.repairCommand(), a.runCommand(), a.demoCommand(),

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/certs"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/transfer"
 	"github.com/hostnode/hostnode/storage/dataset"
@@ -129,6 +130,16 @@ var fileKinds = []kind{
 	{
 		"not-a-directory", http.StatusConflict, syscall.ENOTDIR, "A file is where a directory should be.",
 		"Name another directory, or move that file away.",
+	},
+	{
+		"certificate-exists", http.StatusConflict, certs.ErrExists, "A certificate would replace a file.",
+		"Move the file away, or name another directory with --dir. Members of one cluster need certificates of " +
+			"one authority.",
+	},
+	{
+		"authority-unusable", http.StatusConflict, certs.ErrAuthority,
+		"The authority in the directory cannot sign certificates for this cluster.",
+		"Correct what the message names, or name another directory with --dir; then all members need new certificates.",
 	},
 	{
 		"too-many-files", http.StatusServiceUnavailable, syscall.EMFILE, "The process has too many files open.",

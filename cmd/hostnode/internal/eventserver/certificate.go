@@ -6,17 +6,15 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math/big"
-	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/certs"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/internal/durable"
 )
@@ -64,31 +62,16 @@ func MakeCertificates(dir string, hosts []string, now time.Time) (Certificates, 
 		return made, fmt.Errorf("make certificates: %w", err)
 	}
 	return made, errors.Join(
-		durable.Replace(made.CA, encodePEM("CERTIFICATE", ca)),
-		durable.Replace(made.Cert, encodePEM("CERTIFICATE", cert)),
-		durable.Replace(made.Key, encodePEM("PRIVATE KEY", key)))
+		durable.Replace(made.CA, certs.EncodePEM("CERTIFICATE", ca)),
+		durable.Replace(made.Cert, certs.EncodePEM("CERTIFICATE", cert)),
+		durable.Replace(made.Key, certs.EncodePEM("PRIVATE KEY", key)))
 }
-
-// hostName is a host name as certificates have it: labels separated by dots, of
-// which the first may be a star.
-var hostName = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?` +
-	`(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*$`)
 
 func checkHosts(hosts []string) error {
 	if len(hosts) == 0 {
 		return fmt.Errorf("%w: a certificate is for at least one host name or address", config.ErrInvalid)
 	}
-	for _, host := range hosts {
-		if net.ParseIP(host) == nil && !hostName.MatchString(host) {
-			return fmt.Errorf("%w: %q is neither a host name nor an address; write it without scheme and port",
-				config.ErrInvalid, host)
-		}
-	}
-	return nil
-}
-
-func encodePEM(kind string, b []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b})
+	return certs.CheckHosts(hosts)
 }
 
 // sign makes the authority and the certificate, as DER.
@@ -112,13 +95,7 @@ func sign(hosts []string, now, expires time.Time) (ca, cert, key []byte, err err
 		NotBefore: now.Add(-skew), NotAfter: expires,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
-	for _, host := range hosts {
-		if ip := net.ParseIP(host); ip != nil {
-			server.IPAddresses = append(server.IPAddresses, ip)
-		} else {
-			server.DNSNames = append(server.DNSNames, host)
-		}
-	}
+	certs.AddHosts(server, hosts)
 	if ca, err = x509.CreateCertificate(rand.Reader, authority, authority, caKey.Public(), caKey); err != nil {
 		return nil, nil, nil, err
 	}
