@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -22,15 +23,31 @@ type Host struct {
 	Stops  uint64 `json:"stops"`
 	// Stopped says that the last run was shut down properly. Otherwise it is
 	// running, or has crashed.
+	// Of several members all are meant.
 	Stopped bool  `json:"stopped"`
 	Runs    []Run `json:"runs"` // the newest last
+	// Terms are when which member ran what runs once per host, the newest last; none: the host is
+	// one process.
+	Terms []Term `json:"terms,omitempty"`
+}
+
+// Term is how long a member ran what runs once per host. Its times are by the machine's clock.
+type Term struct {
+	Term   uint64        `json:"term"`
+	Member events.Member `json:"member"`
+	Epoch  uint64        `json:"epoch"`
+	Since  time.Time     `json:"since"`
+	// Ended is when it was given back, or else the next one was taken.
+	Ended time.Time `json:"ended,omitzero"`
 }
 
 // Run is one start of a host. Its times are by the machine's clock.
 type Run struct {
-	Epoch     uint64    `json:"epoch"`
-	StartedAt time.Time `json:"startedAt"`
-	StoppedAt time.Time `json:"stoppedAt,omitzero"`
+	Epoch uint64 `json:"epoch"`
+	// Member is whose run it is; empty: the host was one process.
+	Member    events.Member `json:"member,omitempty"`
+	StartedAt time.Time     `json:"startedAt"`
+	StoppedAt time.Time     `json:"stoppedAt,omitzero"`
 	// HeardAt is the last sign of life of the process: a heartbeat, its start or its
 	// stop.
 	HeardAt  time.Time `json:"heardAt"`
@@ -44,30 +61,83 @@ type Run struct {
 type starts struct {
 	Starts, Stops uint64
 	Runs          []Run
+	Terms         []Term
+	// HostLedger is the member that has the host's own ledger; empty: none, or it is not known.
+	HostLedger events.Member
 }
 
 // hostEvent is an event of the host's stream that a running process wrote.
-type hostEvent interface{ GetEpoch() uint64 }
+type hostEvent interface {
+	messages.HostEvent
+	GetEpoch() uint64
+}
 
 func (s *starts) fold(e messages.HostEvent, l Limits) {
 	switch e := e.(type) {
 	case *messages.HostStarted:
 		s.Starts++
 		s.Runs, _ = recent(s.Runs, Run{
-			Epoch: e.GetEpoch(), StartedAt: at(e), HeardAt: at(e), Version: e.GetVersion(), Node: e.GetNode(),
+			Epoch: e.GetEpoch(), Member: events.Member(e.GetMember()), StartedAt: at(e), HeardAt: at(e),
+			Version: e.GetVersion(), Node: e.GetNode(),
 			ChainID: e.GetChainId(), Genesis: e.GetGenesis(), Contract: e.GetContract(),
 		}, l.Starts)
+		if e.GetHostLedger() || e.GetMember() == "" {
+			s.HostLedger = events.Member(e.GetMember())
+		}
 	case *messages.HostStopped:
 		s.Stops++
-		if n := len(s.Runs); n > 0 && s.Runs[n-1].Epoch == e.GetEpoch() {
-			s.Runs[n-1].StoppedAt, s.Runs[n-1].HeardAt = at(e), at(e)
+		if run := s.run(e.GetEpoch()); run != nil {
+			run.StoppedAt, run.HeardAt = at(e), at(e)
 		}
-	case *messages.HostHeartbeat, *messages.WorkQuarantined, *messages.QuarantineEnded, *messages.RecordWentBack,
-		*messages.TermTaken, *messages.TermEnded:
-		if n := len(s.Runs); n > 0 && s.Runs[n-1].Epoch == e.(hostEvent).GetEpoch() {
-			s.Runs[n-1].HeardAt = at(e)
+	case *messages.TermTaken:
+		s.hear(e)
+		if n := len(s.Terms); n > 0 && s.Terms[n-1].Ended.IsZero() {
+			s.Terms[n-1].Ended = at(e)
+		}
+		s.Terms, _ = recent(s.Terms, Term{
+			Term: e.GetTerm(), Member: events.Member(e.GetMember()), Epoch: e.GetEpoch(), Since: at(e),
+		}, l.Starts)
+	case *messages.TermEnded:
+		s.hear(e)
+		if n := len(s.Terms); n > 0 && s.Terms[n-1].Term == e.GetTerm() {
+			s.Terms[n-1].Ended = at(e)
+		}
+	case *messages.HostHeartbeat, *messages.WorkQuarantined, *messages.QuarantineEnded, *messages.RecordWentBack:
+		s.hear(e.(hostEvent))
+	}
+}
+
+// hear notes a sign of life of a process.
+func (s *starts) hear(e hostEvent) {
+	if run := s.run(e.GetEpoch()); run != nil {
+		run.HeardAt = at(e)
+	}
+}
+
+// run is that of an epoch; nil: it is not kept.
+func (s *starts) run(epoch uint64) *Run {
+	for i := len(s.Runs) - 1; i >= 0; i-- {
+		if s.Runs[i].Epoch == epoch {
+			return &s.Runs[i]
 		}
 	}
+	return nil
+}
+
+// stopped says whether each member's last run was shut down properly. A start ends the runs of its member
+// before it, and those of a host of one process; the start of such a host ends all.
+func (s *starts) stopped() bool {
+	known := map[events.Member]bool{}
+	for _, run := range slices.Backward(s.Runs) {
+		if known[""] || known[run.Member] || run.Member == "" && len(known) > 0 {
+			continue
+		}
+		known[run.Member] = true
+		if run.StoppedAt.IsZero() {
+			return false
+		}
+	}
+	return len(known) > 0
 }
 
 // Hosts is the view of the hosts and their runs.
@@ -78,10 +148,11 @@ func (v *Views) Hosts() HostsView {
 		if s.Starts+s.Stops == 0 {
 			continue
 		}
-		row := Host{Host: h.address, Starts: s.Starts, Stops: s.Stops, Runs: []Run{}}
+		row := Host{Host: h.address, Starts: s.Starts, Stops: s.Stops, Stopped: s.stopped(), Runs: []Run{}}
 		row.Runs = append(row.Runs, s.Runs...)
+		row.Terms = append(row.Terms, s.Terms...)
 		if n := len(row.Runs); n > 0 {
-			row.Epoch, row.Stopped = row.Runs[n-1].Epoch, !row.Runs[n-1].StoppedAt.IsZero()
+			row.Epoch = row.Runs[n-1].Epoch
 		}
 		out.Hosts = append(out.Hosts, row)
 	}

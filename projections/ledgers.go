@@ -2,6 +2,8 @@ package projections
 
 import (
 	"bytes"
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -24,7 +26,9 @@ type LedgersView struct {
 // Ledger says how the bytes of a host's quota are used. The parts add up to
 // the quota.
 type Ledger struct {
-	Host           string         `json:"host"`
+	Host string `json:"host"`
+	// Member has this part of the host's ledger; empty: it is all of it.
+	Member         events.Member  `json:"member,omitempty"`
 	Quota          events.Bytes   `json:"quota"`
 	Unallocated    events.Bytes   `json:"unallocated"`
 	Free           events.Bytes   `json:"free"`
@@ -34,7 +38,10 @@ type Ledger struct {
 	Sectors        events.Bytes   `json:"sectors"`
 	Pieces         events.Bytes   `json:"pieces,omitempty"`
 	Deposits       Deposits       `json:"deposits"`
-	Availabilities []Availability `json:"availabilities"`
+	Availabilities []Availability `json:"availabilities,omitzero"`
+	// Members are the ledgers of a host of several members, without their availabilities, in order of their
+	// names; the host's own ledger is its first member's. The host's row is their sum.
+	Members []Ledger `json:"members,omitempty"`
 }
 
 // Deposits is the deposits of all sectors of a host, also of those that have ended, and what the contract has
@@ -48,19 +55,21 @@ type Deposits struct {
 
 // Availability is an offer, and how much of it is sold.
 type Availability struct {
-	ID              string       `json:"id"`
-	Enabled         bool         `json:"enabled"`
-	TotalSize       events.Bytes `json:"totalSize"`
-	UsedSize        events.Bytes `json:"usedSize"`
-	FreeSize        events.Bytes `json:"freeSize"`
-	DurationSeconds uint64       `json:"durationSeconds"`
-	MinPrice        string       `json:"minPricePerBytePerSecond"`
-	Collateral      string       `json:"totalCollateral"`
-	Committed       string       `json:"committedCollateral"`
-	Lost            string       `json:"lostCollateral"`
-	Remaining       string       `json:"remainingCollateral"`
-	Until           time.Time    `json:"until,omitzero"`
-	Reservations    int          `json:"reservations"`
+	ID string `json:"id"`
+	// Member is whose disk it is of; empty: the host is one process.
+	Member          events.Member `json:"member,omitempty"`
+	Enabled         bool          `json:"enabled"`
+	TotalSize       events.Bytes  `json:"totalSize"`
+	UsedSize        events.Bytes  `json:"usedSize"`
+	FreeSize        events.Bytes  `json:"freeSize"`
+	DurationSeconds uint64        `json:"durationSeconds"`
+	MinPrice        string        `json:"minPricePerBytePerSecond"`
+	Collateral      string        `json:"totalCollateral"`
+	Committed       string        `json:"committedCollateral"`
+	Lost            string        `json:"lostCollateral"`
+	Remaining       string        `json:"remainingCollateral"`
+	Until           time.Time     `json:"until,omitzero"`
+	Reservations    int           `json:"reservations"`
 }
 
 // ReservationsView shows the reservations of each host.
@@ -74,18 +83,20 @@ type ReservationsView struct {
 
 // Reservation is the space and the collateral of one attempt at one slot.
 type Reservation struct {
-	Host         string       `json:"host"`
-	ID           string       `json:"id"`
-	Availability string       `json:"availabilityId"`
-	Request      string       `json:"requestId"`
-	Slot         string       `json:"slotId"`
-	SlotIndex    uint64       `json:"slotIndex"`
-	Attempt      uint32       `json:"attempt"`
-	Bytes        events.Bytes `json:"bytes"`
-	Stored       events.Bytes `json:"storedBytes"`
-	Overhead     events.Bytes `json:"overheadBytes"`
-	Collateral   string       `json:"collateral"`
-	ValidUntil   time.Time    `json:"validUntil,omitzero"`
+	Host string `json:"host"`
+	// Member is in whose ledger it is; empty: the host is one process.
+	Member       events.Member `json:"member,omitempty"`
+	ID           string        `json:"id"`
+	Availability string        `json:"availabilityId"`
+	Request      string        `json:"requestId"`
+	Slot         string        `json:"slotId"`
+	SlotIndex    uint64        `json:"slotIndex"`
+	Attempt      uint32        `json:"attempt"`
+	Bytes        events.Bytes  `json:"bytes"`
+	Stored       events.Bytes  `json:"storedBytes"`
+	Overhead     events.Bytes  `json:"overheadBytes"`
+	Collateral   string        `json:"collateral"`
+	ValidUntil   time.Time     `json:"validUntil,omitzero"`
 	// Phase is the sale's, as far as the sale is known.
 	Phase string `json:"phase,omitempty"`
 }
@@ -100,39 +111,45 @@ type ClosedReservation struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// ledger is the core's fold, with what the core does not keep.
-type ledger struct {
-	state  capacity.State
-	known  bool // the host has a ledger at all
+// ledgers are the core's folds by member, with what the core does not keep. The host's own ledger has no name
+// here: it is that of a host of one process, or of the member that such a host became.
+type ledgers struct {
+	of     map[events.Member]capacity.State
 	closed []ClosedReservation
 }
 
-func newLedger() ledger { return ledger{state: capacity.New()} }
+func newLedgers() ledgers { return ledgers{of: map[events.Member]capacity.State{}} }
 
-func (h *host) foldLedger(e capacity.Event) {
-	h.ledger.known = true
-	if e, ok := e.(*messages.ReservationDeleted); ok {
-		h.closeReservation(e)
+// members are the names of the ledgers, in order; the host's own comes first.
+func (l ledgers) members() []events.Member { return slices.Sorted(maps.Keys(l.of)) }
+
+func (h *host) foldLedger(member events.Member, e capacity.Event) {
+	state, known := h.ledgers.of[member]
+	if !known {
+		state = capacity.New()
 	}
-	h.ledger.state = capacity.Evolve(h.ledger.state, e)
+	if e, ok := e.(*messages.ReservationDeleted); ok {
+		h.closeReservation(member, state, e)
+	}
+	h.ledgers.of[member] = capacity.Evolve(state, e)
 }
 
-func (h *host) closeReservation(e *messages.ReservationDeleted) {
-	r, open := h.ledger.state.Reservation(events.Must(events.ParseReservationID(e.GetReservationId())))
+func (h *host) closeReservation(member events.Member, state capacity.State, e *messages.ReservationDeleted) {
+	r, open := state.Reservation(events.Must(events.ParseReservationID(e.GetReservationId())))
 	if !open {
 		return
 	}
-	row, reason := h.reservation(r)
-	h.ledger.closed, _ = recent(h.ledger.closed, ClosedReservation{
+	row, reason := h.reservation(member, r)
+	h.ledgers.closed, _ = recent(h.ledgers.closed, ClosedReservation{
 		Reservation: row, ReleasedAt: at(e), Reason: reason,
 		Returned: e.GetCollateralReturned(), Lost: e.GetCollateralLost(),
 	}, h.limits.ClosedReservations)
 }
 
 // reservation is the row of an open reservation, and why its sale ended.
-func (h *host) reservation(r capacity.Reservation) (row Reservation, reason string) {
+func (h *host) reservation(member events.Member, r capacity.Reservation) (row Reservation, reason string) {
 	row = Reservation{
-		Host: h.address, ID: r.ID.String(), Availability: r.Availability.String(),
+		Host: h.address, Member: member, ID: r.ID.String(), Availability: r.Availability.String(),
 		Request: r.RequestID.String(), Slot: r.Slot.String(), SlotIndex: r.SlotIndex,
 		Attempt: r.Attempt, Bytes: r.Bytes, Stored: r.Stored, Overhead: r.Overhead,
 		Collateral: r.Collateral.String(), ValidUntil: r.ValidUntil,
@@ -147,43 +164,89 @@ func (h *host) reservation(r capacity.Reservation) (row Reservation, reason stri
 func (v *Views) Ledgers() LedgersView {
 	out := LedgersView{AsOf: v.asOf, Ledgers: []Ledger{}}
 	for _, h := range v.inOrder() {
-		if h.ledger.known {
-			out.Ledgers = append(out.Ledgers, h.ledger.row(h.address))
+		if len(h.ledgers.of) > 0 {
+			out.Ledgers = append(out.Ledgers, h.ledger())
 		}
 	}
 	return out
 }
 
-func (l ledger) row(address string) Ledger {
-	b, d := l.state.Book(), l.state.Deposits()
-	row := Ledger{
-		Host: address, Quota: b.Quota, Unallocated: b.Unallocated, Free: b.Free,
-		Reserved: b.Reserved, Stored: b.Stored, Overhead: b.Overhead, Sectors: b.Sectors,
-		Pieces:         b.Pieces,
-		Deposits:       Deposits{d.Held.String(), d.Returned.String(), d.Lost.String(), d.Withdrawn.String()},
-		Availabilities: []Availability{},
+// ledger is the sum of all ledgers of a host.
+func (h *host) ledger() Ledger {
+	all := Ledger{Host: h.address, Availabilities: []Availability{}}
+	var deposits capacity.Deposits
+	for _, name := range h.ledgers.members() {
+		state, member := h.ledgers.of[name], h.named(name)
+		b, d := state.Book(), state.Deposits()
+		one := Ledger{
+			Host: h.address, Member: member, Quota: b.Quota, Unallocated: b.Unallocated, Free: b.Free,
+			Reserved: b.Reserved, Stored: b.Stored, Overhead: b.Overhead, Sectors: b.Sectors,
+			Pieces: b.Pieces, Deposits: depositsOf(d),
+		}
+		all.add(one)
+		deposits.Held, deposits.Returned = deposits.Held.AddSaturating(d.Held), deposits.Returned.AddSaturating(d.Returned)
+		deposits.Lost = deposits.Lost.AddSaturating(d.Lost)
+		deposits.Withdrawn = deposits.Withdrawn.AddSaturating(d.Withdrawn)
+		all.Availabilities = append(all.Availabilities, availabilities(member, state)...)
+		if member != "" {
+			all.Members = append(all.Members, one)
+		}
 	}
-	for a := range l.state.Availabilities() {
-		row.Availabilities = append(row.Availabilities, Availability{
-			ID: a.ID.String(), Enabled: a.Enabled, TotalSize: a.Size, UsedSize: a.Used,
+	all.Deposits = depositsOf(deposits)
+	slices.SortFunc(all.Members, func(a, b Ledger) int { return cmp.Compare(a.Member, b.Member) })
+	return all
+}
+
+// named is the name of a ledger's member: the host's own ledger has the name of the member that has it.
+func (h *host) named(ledger events.Member) events.Member { return cmp.Or(ledger, h.starts.HostLedger) }
+
+// add adds the bytes of a member's ledger.
+func (l *Ledger) add(one Ledger) {
+	l.Quota += one.Quota
+	l.Unallocated += one.Unallocated
+	l.Free += one.Free
+	l.Reserved += one.Reserved
+	l.Stored += one.Stored
+	l.Overhead += one.Overhead
+	l.Sectors += one.Sectors
+	l.Pieces += one.Pieces
+}
+
+func depositsOf(d capacity.Deposits) Deposits {
+	return Deposits{d.Held.String(), d.Returned.String(), d.Lost.String(), d.Withdrawn.String()}
+}
+
+func availabilities(member events.Member, state capacity.State) (out []Availability) {
+	for a := range state.Availabilities() {
+		out = append(out, Availability{
+			ID: a.ID.String(), Member: member, Enabled: a.Enabled, TotalSize: a.Size, UsedSize: a.Used,
 			FreeSize: a.Free(), DurationSeconds: uint64(a.Duration / time.Second),
 			MinPrice: a.MinPrice.String(), Collateral: a.Collateral.String(),
 			Committed: a.Committed.String(), Lost: a.Lost.String(),
 			Remaining: a.Remaining().String(), Until: a.Until, Reservations: a.Reservations,
 		})
 	}
-	return row
+	return out
 }
 
 // Reservations is the view of the reservations.
 func (v *Views) Reservations() ReservationsView {
 	out := ReservationsView{AsOf: v.asOf, Open: []Reservation{}, Closed: []ClosedReservation{}}
 	for _, h := range v.inOrder() {
-		for r := range h.ledger.state.Reservations() {
-			row, _ := h.reservation(r)
-			out.Open = append(out.Open, row)
+		first := len(out.Open)
+		for _, member := range h.ledgers.members() {
+			for r := range h.ledgers.of[member].Reservations() {
+				row, _ := h.reservation(h.named(member), r)
+				out.Open = append(out.Open, row)
+			}
 		}
-		out.Closed = append(out.Closed, h.ledger.closed...)
+		if len(h.ledgers.of) > 1 {
+			slices.SortFunc(out.Open[first:], func(a, b Reservation) int { return cmp.Compare(a.ID, b.ID) })
+		}
+		for _, row := range h.ledgers.closed {
+			row.Member = h.named(row.Member)
+			out.Closed = append(out.Closed, row)
+		}
 	}
 	return out
 }

@@ -62,6 +62,8 @@ type TakenSlot struct {
 	SlotIndex uint64    `json:"slotIndex"`
 	QueuedAt  time.Time `json:"queuedAt"`
 	Repair    bool      `json:"repair,omitempty"`
+	// Member sells it; empty: it is not handed out, or the host is one process.
+	Member events.Member `json:"member,omitempty"`
 }
 
 // Refusals counts what failed one criterion.
@@ -144,7 +146,7 @@ func (v *Views) Queues() QueuesView {
 			row.Avoided = append(row.Avoided, AvoidedClient{c.Client.String(), c.At, c.Until, c.Reason})
 		}
 		for _, it := range s.Taken() {
-			row.Taken = append(row.Taken, TakenSlot{it.RequestID.String(), it.SlotIndex, it.QueuedAt, it.Repair})
+			row.Taken = append(row.Taken, TakenSlot{it.RequestID.String(), it.SlotIndex, it.QueuedAt, it.Repair, it.Member})
 		}
 		out.Queues = append(out.Queues, row)
 	}

@@ -23,25 +23,30 @@ type savedViews struct {
 }
 
 type savedHost struct {
-	Address     string
-	HasLedger   bool
-	Ledger      [][]byte
-	Released    []ClosedReservation
-	Sales       []openSale
-	ClosedSales []Sale
-	Ledgers     []ProofLedger
-	HasQueue    bool
-	Queue       [][]byte
-	Refusals    []Refusals
-	Txs         []openTx
-	NextTx      uint64
-	ClosedTxs   []Transaction
-	Starts      starts
-	Earnings    earnings
-	Validator   validating
-	Sectors     []savedSector
-	Over        []uint64 // of the sectors
-	Forgotten   uint64
+	Address       string
+	MemberLedgers []savedLedger
+	Released      []ClosedReservation
+	Sales         []openSale
+	ClosedSales   []Sale
+	Ledgers       []ProofLedger
+	HasQueue      bool
+	Queue         [][]byte
+	Refusals      []Refusals
+	Txs           []openTx
+	NextTx        uint64
+	ClosedTxs     []Transaction
+	Starts        starts
+	Earnings      earnings
+	Validator     validating
+	Sectors       []savedSector
+	Over          []uint64 // of the sectors
+	Forgotten     uint64
+}
+
+// savedLedger is that of a member; the host's own has no name.
+type savedLedger struct {
+	Member events.Member
+	State  [][]byte
 }
 
 // savedSector is a sector whose maps are lists, in order.
@@ -101,13 +106,15 @@ func (v *Views) save() savedViews {
 
 func (h *host) save() savedHost {
 	s := savedHost{
-		Address: h.address, HasLedger: h.ledger.known, Ledger: h.ledger.state.Unsettled().Pieces(),
-		Released: h.ledger.closed, ClosedSales: h.sales.closed,
+		Address: h.address, Released: h.ledgers.closed, ClosedSales: h.sales.closed,
 		Ledgers:  h.sales.ledgers,
 		HasQueue: h.queue.known, Queue: h.queue.state.Pieces(), Refusals: h.queue.refused(),
 		Txs: h.txs.inOrder(), NextTx: h.txs.next, ClosedTxs: h.txs.closed,
 		Starts: h.starts, Earnings: h.earnings, Validator: h.validator,
 		Over: h.sectors.over, Forgotten: h.sectors.forgotten,
+	}
+	for _, member := range h.ledgers.members() {
+		s.MemberLedgers = append(s.MemberLedgers, savedLedger{member, h.ledgers.of[member].Unsettled().Pieces()})
 	}
 	for _, slot := range sortedSlots(h.sales.open) {
 		s.Sales = append(s.Sales, *h.sales.open[slot])
@@ -139,13 +146,15 @@ func (s savedViews) restore() (*Views, error) {
 func (s savedHost) restore(l Limits) (*host, error) {
 	h := newHost(s.Address, l)
 	var err error
-	if h.ledger.state, err = capacity.RestorePieces(capacity.Limits{}, s.Ledger); err != nil {
-		return nil, err
+	for _, l := range s.MemberLedgers {
+		if h.ledgers.of[l.Member], err = capacity.RestorePieces(capacity.Limits{}, l.State); err != nil {
+			return nil, err
+		}
 	}
 	if h.queue.state, err = slotqueue.RestorePieces(queueLimits, s.Queue); err != nil {
 		return nil, err
 	}
-	h.ledger.known, h.ledger.closed = s.HasLedger, s.Released
+	h.ledgers.closed = s.Released
 	h.queue.known = s.HasQueue
 	h.starts, h.earnings, h.validator = s.Starts, s.Earnings, s.Validator
 	h.sales.ledgers = s.Ledgers

@@ -20,13 +20,15 @@ type SalesView struct {
 
 // Sale is one attempt at one slot. Points in time are of the chain.
 type Sale struct {
-	Host      string `json:"host"`
-	Slot      string `json:"slotId"`
-	Request   string `json:"requestId"`
-	SlotIndex uint64 `json:"slotIndex"`
-	Attempt   uint32 `json:"attempt"`
-	Repair    bool   `json:"repair,omitempty"`
-	Adopted   bool   `json:"adopted,omitempty"`
+	Host string `json:"host"`
+	// Member sells it; empty: the host is one process.
+	Member    events.Member `json:"member,omitempty"`
+	Slot      string        `json:"slotId"`
+	Request   string        `json:"requestId"`
+	SlotIndex uint64        `json:"slotIndex"`
+	Attempt   uint32        `json:"attempt"`
+	Repair    bool          `json:"repair,omitempty"`
+	Adopted   bool          `json:"adopted,omitempty"`
 
 	Phase    string    `json:"phase"`
 	Since    time.Time `json:"since"` // when it came into this phase
@@ -111,6 +113,7 @@ func newSales() sales { return sales{open: map[events.SlotID]*openSale{}} }
 // openSale is the core's fold of an attempt, with what the core does not keep.
 type openSale struct {
 	State     sale.State
+	Member    events.Member
 	StartedAt time.Time
 	Since     time.Time
 	Due       uint64
@@ -141,7 +144,7 @@ func (h *host) foldSale(r events.Recorded, e sale.Event) {
 		if s != nil { // It never settled; what is known of it stays to be seen.
 			h.closeSale(slot, s)
 		}
-		s = &openSale{StartedAt: at(start)}
+		s = &openSale{StartedAt: at(start), Member: events.Member(start.GetMember())}
 		h.sales.open[slot] = s
 	}
 	if s == nil {
@@ -255,7 +258,7 @@ func (s *openSale) pay(e sale.Event, r *messages.Receipt) (fee events.Amount) {
 func (s *openSale) row(address string) Sale {
 	st := s.State
 	row := Sale{
-		Host: address, Slot: st.Slot.String(), Request: st.Request.ID.String(), SlotIndex: st.Index,
+		Host: address, Member: s.Member, Slot: st.Slot.String(), Request: st.Request.ID.String(), SlotIndex: st.Index,
 		Attempt: st.Attempt, Repair: st.Repair, Adopted: st.Adopted,
 		Phase: st.Phase.String(), Since: s.Since, WaitsFor: sale.Waiting(st), Over: st.Settled,
 		Reason: st.Reason, StartedAt: s.StartedAt, ExpiresAt: st.ExpiresAt, EndsAt: st.EndsAt,

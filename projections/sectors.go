@@ -307,7 +307,7 @@ func (s *openSector) row(h *host) Sector {
 		Attempt: st.Step.Attempt, PausedUntil: st.Until, Outage: st.Outage, Parked: st.Reason, Actions: st.Actions,
 		ForcedBy: st.ForcedBy, Wanted: st.Doing, Steps: s.steps(), LastEvent: s.Last,
 	}
-	one, _ := h.ledger.state.Sector(st.Number)
+	one := h.sectorSpace(st.Number)
 	row.Space = spaceOf(one)
 	lost := one.Lost
 	if st.Settled {
@@ -343,4 +343,14 @@ func hashOf(h events.Hash) string {
 		return ""
 	}
 	return h.String()
+}
+
+// sectorSpace is what the host's ledgers hold for a sector. One of them does, if any.
+func (h *host) sectorSpace(number uint64) (held capacity.Sector) {
+	for _, state := range h.ledgers.of {
+		if one, known := state.Sector(number); known {
+			held = one
+		}
+	}
+	return held
 }

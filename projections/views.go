@@ -34,7 +34,7 @@ type Limits struct {
 	ClosedSectors int `json:"closedSectors"`
 	// ClosedTransactions is the most mined or abandoned intents, default 1,000.
 	ClosedTransactions int `json:"closedTransactions"`
-	// Starts is the most starts of a host, default 100.
+	// Starts is the most starts of a host, and the most terms, default 100.
 	Starts int `json:"starts"`
 	// Criteria is the most criteria by which refusals are counted separately,
 	// default 100; the others are counted under "other".
@@ -98,9 +98,10 @@ func (s Scope) Prefixes() []string {
 
 // Views is one fold of all streams:
 //
-//	capacity-<host>      Ledgers, Reservations
+//	capacity-<host>, and capacity-<host>-<member> of each further member of the host
+//	                     Ledgers, Reservations
 //	sale-<host>-<slot>   Sales, Proofs, the outcome of reservations, Earnings
-//	sector-<host>-<n>    Sectors; the space and the deposit are those of capacity-<host>
+//	sector-<host>-<n>    Sectors; the space and the deposit are those of the ledger
 //	slotqueue-<host>     Queues
 //	tx-<account>         Transactions, Earnings
 //	host-<host>          Hosts
@@ -135,7 +136,7 @@ type anchor struct {
 type host struct {
 	address  string
 	limits   Limits
-	ledger   ledger
+	ledgers  ledgers
 	sales    sales
 	sectors  sectors
 	queue    queue
@@ -218,8 +219,20 @@ func (v *Views) wants(stream string) (address string, wanted bool) {
 	default: // Streams of the market, and of machines without a view.
 		return "", false
 	}
-	address, _, _ = strings.Cut(rest, "-")
+	address, tail, more := strings.Cut(rest, "-")
+	if category == events.CategoryCapacity && more { // Otherwise it is no ledger of ours.
+		if _, err := events.ParseMember(tail); err != nil {
+			return "", false
+		}
+	}
 	return address, len(address) == addressLength && (v.only == "" || v.only == address)
+}
+
+// memberOf is the name in the stream of a member's ledger; empty for the host's own.
+func memberOf(ledger string) events.Member {
+	_, rest, _ := strings.Cut(ledger, "-")
+	_, member, _ := strings.Cut(rest, "-")
+	return events.Member(member)
 }
 
 func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
@@ -233,7 +246,7 @@ func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
 	case events.CategoryCapacity:
 		var e capacity.Event
 		if e, known = m.(capacity.Event); known {
-			h.foldLedger(e)
+			h.foldLedger(memberOf(r.Stream), e)
 		}
 	case events.CategorySale:
 		var e sale.Event
@@ -274,7 +287,7 @@ func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
 func newHost(address string, l Limits) *host {
 	return &host{
 		address: address, limits: l,
-		ledger: newLedger(), sales: newSales(), sectors: newSectors(), queue: newQueue(), txs: newTransactions(),
+		ledgers: newLedgers(), sales: newSales(), sectors: newSectors(), queue: newQueue(), txs: newTransactions(),
 	}
 }
 

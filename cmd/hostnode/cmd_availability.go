@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,6 +71,7 @@ func printAvailabilities(p *paper, l api.Ledger) error {
 
 func availabilityRows(now time.Time, all ...projections.Availability) [][]string {
 	rows := [][]string{{"ID", "STATE", "SIZE", "FREE", "LONGEST", "MIN PRICE", "COLLATERAL LEFT", "UNTIL", "SALES"}}
+	var members []events.Member
 	for _, v := range all {
 		state := "enabled"
 		if !v.Enabled {
@@ -81,8 +83,21 @@ func availabilityRows(now time.Time, all ...projections.Availability) [][]string
 			short(v.ID), state, size(v.TotalSize), size(v.FreeSize), span(v.DurationSeconds), grouped(v.MinPrice),
 			grouped(v.Remaining) + " of " + grouped(v.Collateral), clock(v.Until), fmt.Sprint(v.Reservations),
 		})
+		members = append(members, v.Member)
 	}
-	return rows
+	return withMembers(rows, members)
+}
+
+// withMembers adds a first column, with the member of each row below the head; none, if no row has a member.
+func withMembers(rows [][]string, members []events.Member) [][]string {
+	if !slices.ContainsFunc(members, func(m events.Member) bool { return m != "" }) {
+		return rows
+	}
+	out := [][]string{append([]string{"MEMBER"}, rows[0]...)}
+	for i, m := range members {
+		out = append(out, append([]string{string(m)}, rows[i+1]...))
+	}
+	return out
 }
 
 // offerFlags are the flags that add and set share.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -29,6 +30,7 @@ func printSales(p *paper, s api.Sales) error {
 		return p.none("no sales yet", s.AsOf)
 	}
 	rows := [][]string{{"SLOT", "REQUEST", "INDEX", "STATE", "SINCE (CHAIN)", "SIZE", "PROOFS", "REWARD", "WAITS FOR"}}
+	var members []events.Member
 	for _, sale := range s.Sales {
 		waits := sale.WaitsFor
 		if sale.Over {
@@ -41,8 +43,9 @@ func printSales(p *paper, s api.Sales) error {
 			short(sale.Slot), short(sale.Request), fmt.Sprint(sale.SlotIndex), state(p, sale), clock(sale.Since),
 			size(sale.SlotSize), proofs(sale.Proofs), grouped(sale.Reward), waits,
 		})
+		members = append(members, sale.Member)
 	}
-	p.rows(rows)
+	p.rows(withMembers(rows, members))
 	if s.Hidden > 0 {
 		p.line("%s not shown; hostnode sales --all", count(s.Hidden, "older settled sale"))
 	}
@@ -125,6 +128,9 @@ func storyRows(s projections.Sale) [][]string {
 	}
 	if s.Availability != "" {
 		rows = append(rows, []string{"availability", s.Availability})
+	}
+	if s.Member != "" {
+		rows = append(rows, []string{"member", string(s.Member)})
 	}
 	return rows
 }

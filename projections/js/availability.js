@@ -1,10 +1,11 @@
-// hostnode-availability, version 3
+// hostnode-availability, version 4
 //
 // What each host has on offer, and where every byte of its quota is.
 //
-// Reads      the ledgers: the streams capacity-<host>
-// Partition  the host's address, such as 0xaabb000000000000000000000000000000000000
-// State      { host,
+// Reads      the ledgers: the streams capacity-<host>, and capacity-<host>-<member> of a host of several members
+// Partition  the host's address, such as 0xaabb000000000000000000000000000000000000; for the ledger of a further
+//            member with its name after a dash. What the host has in all is the sum of its ledgers.
+// State      { host, member (of such a ledger),
 //              quota, unallocated, free, reserved, stored, overhead, sectors, pieces,
 //              deposits: { held, returned, lost, withdrawn },
 //              availabilities: { <availability id>: {
@@ -27,7 +28,7 @@
 // not fit into JavaScript's numbers; all sums are made with BigInt. An event leaves out a field that is
 // zero, false or empty.
 
-var LEDGER = /^capacity-(0x[0-9a-f]{40})$/;
+var LEDGER = /^capacity-(0x[0-9a-f]{40})(?:-([a-z0-9][a-z0-9-]{0,39}))?$/;
 var SCHEMA = 1; // the newest schema version of the events that is understood here
 
 function add(a, b) { return (BigInt(a || 0) + BigInt(b || 0)).toString(); }
@@ -73,7 +74,11 @@ function endHolder(s, number) {
 // because they contradict the ledger.
 function understood(fold) {
     return function (s, event) {
-        s.host = LEDGER.exec(event.streamId)[1];
+        var ledger = LEDGER.exec(event.streamId);
+        s.host = ledger[1];
+        if (ledger[2]) {
+            s.member = ledger[2];
+        }
         var version = event.metadata ? event.metadata.schemaVersion || 0 : 0;
         if (version > SCHEMA || fold(s, event.data) === false) {
             s.passedOver++;
@@ -85,7 +90,7 @@ function understood(fold) {
 fromAll()
     .partitionBy(function (event) {
         var ledger = event.isJson ? LEDGER.exec(event.streamId) : null;
-        return ledger ? ledger[1] : null; // An event without a partition is not looked at.
+        return ledger ? event.streamId.slice("capacity-".length) : null; // An event without a partition is not looked at.
     })
     .when({
         $init: function () {

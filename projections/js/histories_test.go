@@ -45,6 +45,7 @@ func TestHistoriesAreRecorded(t *testing.T) {
 		"lives":     keptSectors,
 		"withdrawn": withdrawn,
 		"stuck":     stuck,
+		"members":   members,
 		"complete":  func(t *testing.T) []events.Recorded { return oldHistory(t, "complete") },
 		"forfeited": func(t *testing.T) []events.Recorded { return oldHistory(t, "forfeited") },
 		"simulated": func(t *testing.T) []events.Recorded { return sim.Run(t, 1, all).Record },
@@ -66,6 +67,13 @@ func withdrawn(t *testing.T) []events.Recorded {
 			At: w.Now, Number: uint64(n) + 1, Amount: events.NewAmount(amount), Message: events.Hash{1, byte(n)},
 		})
 	}
+	return readAll(t, store)
+}
+
+// members is a host of two members.
+func members(t *testing.T) []events.Recorded {
+	store := storetest.NewMemory()
+	history.New(t, store, me).Members()
 	return readAll(t, store)
 }
 
@@ -315,6 +323,18 @@ func keptSectors(t *testing.T) []events.Recorded {
 		out = append(out, r)
 	}
 	return out
+}
+
+func TestTheServersViewsAreOursForAHostOfSeveralMembers(t *testing.T) {
+	both := newTwins(t)
+	for _, r := range members(t) {
+		both.apply(r)
+	}
+	for _, ledger := range []string{me.String(), me.String() + "-south"} {
+		if both.js["hostnode-availability"].states[ledger] == "" {
+			t.Errorf("the server has no ledger %s", ledger)
+		}
+	}
 }
 
 func TestADutyThatIsOwedAgainIsCountedOnceByTheServer(t *testing.T) {

@@ -201,7 +201,7 @@ func TestStreamsOfOthersAreNotLookedAt(t *testing.T) {
 		h := compiled(t, p.Query)
 		for _, stream := range []string{
 			"$$" + ledgerStream, "capacity-1", "capacity-0xAA00000000000000000000000000000000000000",
-			"sale-0xaa00000000000000000000000000000000000000", "orders-1", "$ce-capacity", ledgerStream + "-1",
+			"sale-0xaa00000000000000000000000000000000000000", "orders-1", "$ce-capacity", ledgerStream + "-", ledgerStream + "--1",
 			"sector-0xaa00000000000000000000000000000000000000", "sector-0xaa00000000000000000000000000000000000000-01",
 		} {
 			for kind := range h.handlers {

@@ -1,11 +1,11 @@
-// hostnode-reservation, version 1
+// hostnode-reservation, version 2
 //
 // What a host set aside for one attempt at one slot, how much of it is stored, and what came back.
 //
-// Reads      the ledgers: the streams capacity-<host>
+// Reads      the ledgers: the streams capacity-<host>, and capacity-<host>-<member> of a host of several members
 // Partition  <host>-<reservation id>; hostnode-availability lists the ids of the open ones. Each has a
 //            state of its own, which stays when the reservation is over, so that no state grows.
-// State      { host, id, availabilityId, requestId, slotId, slotIndex, attempt,
+// State      { host, member (when it is in the ledger of one that has a name), id, availabilityId, requestId, slotId, slotIndex, attempt,
 //              bytes, storedBytes, overheadBytes, collateral, validUntil,
 //              open, createdAt, releasedAt, collateralReturned, collateralLost, passedOver }
 //
@@ -16,7 +16,7 @@
 // Sizes (bytes) and amounts (token base units) are decimal strings, because they do not fit into
 // JavaScript's numbers. An event leaves out a field that is zero, false or empty.
 
-var LEDGER = /^capacity-(0x[0-9a-f]{40})$/;
+var LEDGER = /^capacity-(0x[0-9a-f]{40})(?:-([a-z0-9][a-z0-9-]{0,39}))?$/;
 var SCHEMA = 1; // the newest schema version of the events that is understood here
 
 function add(a, b) { return (BigInt(a || 0) + BigInt(b || 0)).toString(); }
@@ -26,7 +26,11 @@ function less(a, b) { return BigInt(a || 0) < BigInt(b || 0); }
 // because they contradict the reservation.
 function understood(fold) {
     return function (s, event) {
-        s.host = LEDGER.exec(event.streamId)[1];
+        var ledger = LEDGER.exec(event.streamId);
+        s.host = ledger[1];
+        if (ledger[2]) {
+            s.member = ledger[2];
+        }
         var version = event.metadata ? event.metadata.schemaVersion || 0 : 0;
         if (version > SCHEMA || fold(s, event.data) === false) {
             s.passedOver++;

@@ -1,10 +1,10 @@
-// hostnode-slot, version 3
+// hostnode-slot, version 4
 //
 // How a host's dealings with one slot stand: where its sale is, what it proved, earned and lost.
 //
 // Reads      the sales: the streams sale-<host>-<slot id>
 // Partition  the name of the stream
-// State      { host, slotId, requestId, slotIndex, attempt, repair, adopted,
+// State      { host, member (that sells it, in a host of several), slotId, requestId, slotIndex, attempt, repair, adopted,
 //              phase, since, over, reason, startedAt, expiresAt, endsAt, filledAt,
 //              availabilityId, reservationId, slotSize, storedBytes,
 //              proofs:     { due, open, submitted, missed, excused, lapsed },
@@ -158,6 +158,9 @@ fromAll()
         SaleStarted: understood(function (s, said) {
             var fresh = nothing(); // Nothing of the last attempt is left.
             fresh.passedOver = s.passedOver;
+            if (said.member) {
+                fresh.member = said.member;
+            }
             fresh.attempt = said.attempt || 0;
             fresh.slotId = said.slotId;
             fresh.slotIndex = said.slotIndex || "0";

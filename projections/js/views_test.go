@@ -85,19 +85,24 @@ func (w *twins) row(name, partition string) any {
 	switch name {
 	case "hostnode-availability":
 		for _, l := range w.views.Ledgers().Ledgers {
-			if l.Host == partition {
-				return w.ledger(l)
+			for _, one := range ledgersOf(l) {
+				of := events.Must(events.ParseAddress(one.Host))
+				if events.LedgerStream(of, one.Member) == "capacity-"+partition {
+					return w.ledger(one)
+				}
 			}
 		}
 	case "hostnode-reservation":
 		all := w.views.Reservations()
 		for _, r := range all.Open {
 			if r.Host+"-"+r.ID == partition {
+				r.Member = inStream(r.Member)
 				return normal(w.without(r, "phase"))
 			}
 		}
 		for _, r := range slices.Backward(all.Closed) {
 			if r.Host+"-"+r.ID == partition {
+				r.Member = inStream(r.Member)
 				return normal(w.without(r, "phase", "reason"))
 			}
 		}
@@ -130,6 +135,33 @@ func (w *twins) row(name, partition string) any {
 	return nil
 }
 
+// inStream is the name of a member in the stream of its ledger. That of the host's own has none, which in these
+// histories is north's: the server's projections do not read the starts, which say it.
+func inStream(member events.Member) events.Member {
+	if member == "north" {
+		return ""
+	}
+	return member
+}
+
+// ledgersOf are the rows of a host's ledgers, each with its availabilities.
+func ledgersOf(host projections.Ledger) []projections.Ledger {
+	if len(host.Members) == 0 {
+		return []projections.Ledger{host}
+	}
+	all := slices.Clone(host.Members)
+	for i, one := range all {
+		for _, a := range host.Availabilities {
+			if a.Member == one.Member {
+				a.Member = "" // The ledger's says it.
+				all[i].Availabilities = append(all[i].Availabilities, a)
+			}
+		}
+		all[i].Member = inStream(one.Member)
+	}
+	return all
+}
+
 // ledger is a row with its availabilities and open reservations by their ids.
 func (w *twins) ledger(l projections.Ledger) any {
 	row := w.without(l)
@@ -138,7 +170,7 @@ func (w *twins) ledger(l projections.Ledger) any {
 		availabilities[a.ID] = a
 	}
 	for _, r := range w.views.Reservations().Open {
-		if r.Host == l.Host {
+		if r.Host == l.Host && inStream(r.Member) == l.Member {
 			open[r.ID] = map[string]any{
 				"availabilityId": r.Availability, "bytes": r.Bytes, "stored": r.Stored,
 				"overhead": r.Overhead, "collateral": r.Collateral,

@@ -50,6 +50,8 @@ type Writer struct {
 	// Sectors are by their numbers.
 	Sectors map[uint64]sector.Info
 	Epoch   uint64
+	// Member writes now, with its Ledger and its Epoch; empty: the host is one process (members.go).
+	Member events.Member
 	// RepairReward is how much less than the collateral the next fills take.
 	RepairReward events.Amount
 
@@ -57,6 +59,7 @@ type Writer struct {
 	count   map[string]uint64
 	block   uint64
 	because string // what the next events of sectors follow from, and of the ledger that they ask
+	hostMembers
 }
 
 // New is a host without a record.
@@ -87,7 +90,7 @@ func (w *Writer) Append(stream, correlation string, list ...proto.Message) {
 		}
 		meta := events.Metadata{
 			Correlation: cmp.Or(correlation, w.correlation(stream, m)), Cause: w.cause(stream, m),
-			Version: version, Epoch: w.Epoch, Node: "test",
+			Version: version, Epoch: w.writes(stream), Node: "test",
 		}
 		batch = append(batch, events.NewEvent{
 			ID: IDOf(stream, m, meta, n, i), Type: name, Data: data, Meta: meta,
@@ -156,10 +159,12 @@ func (w *Writer) correlation(stream string, m proto.Message) string {
 // Start begins the next epoch of the host.
 func (w *Writer) Start() {
 	w.T.Helper()
-	w.Epoch++
+	w.starts++
+	w.Epoch = w.starts
 	w.Append(events.HostStream(w.Me), "", &messages.HostStarted{
 		At: events.TimeToMessage(w.Now), Epoch: w.Epoch, ChainId: 1337,
 		Genesis: events.Hash{1}.String(), Contract: events.Address{2}.String(), Version: "0.1.0", Node: "test",
+		Member: string(w.Member), HostLedger: w.hasHostLedger(),
 	})
 }
 
@@ -178,7 +183,7 @@ func (w *Writer) AskLedger(c capacity.Command) error {
 	if err != nil {
 		return err
 	}
-	w.Append(events.CapacityStream(w.Me), "", plain(list)...)
+	w.Append(w.LedgerStream(), "", plain(list)...)
 	for _, e := range list {
 		w.Ledger = capacity.Evolve(w.Ledger, e)
 	}
@@ -217,6 +222,11 @@ func (w *Writer) AskSale(slot events.SlotID, c sale.Command) error {
 	list, err := sale.Decide(s, c)
 	if err != nil {
 		return err
+	}
+	for _, e := range list {
+		if start, ok := e.(*messages.SaleStarted); ok {
+			start.Member = string(w.Member)
+		}
 	}
 	w.Append(events.SaleStream(w.Me, slot), "", plain(list)...)
 	for _, e := range list {
@@ -291,7 +301,7 @@ func (w *Writer) Offer(slots uint64) {
 	size := events.Bytes(slots) * events.BlockSize
 	w.MustLedger(
 		capacity.SetQuota{At: w.Now, Bytes: 2*size + events.Bytes(slots)*Overhead},
-		capacity.Create{At: w.Now, ID: events.AvailabilityID{0xa1}, Now: capacity.Offer{
+		capacity.Create{At: w.Now, ID: w.offerID(), Now: capacity.Offer{
 			Size: size, Duration: 2 * time.Hour, MinPrice: events.NewAmount(1),
 			Collateral: events.NewAmount(uint64(2 * size)), Enabled: true,
 		}})
