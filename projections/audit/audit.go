@@ -180,6 +180,7 @@ type auditor struct {
 	streams  map[string]*stream // that are not at rest
 	resting  map[restKey]rest
 	hosts    map[string]*host
+	markets  map[string]*host // the only host in a market; nil: there are several
 	ids      *idFilter
 	txs      receipts
 	chains   map[Market]Chain
@@ -229,7 +230,7 @@ func newAuditor(o Options) *auditor {
 	}
 	a := &auditor{
 		options: o, codec: catalog.Codec(), versions: map[string]uint32{}, report: Report{Findings: []Finding{}},
-		streams: map[string]*stream{}, resting: map[restKey]rest{}, hosts: map[string]*host{},
+		streams: map[string]*stream{}, resting: map[restKey]rest{}, hosts: map[string]*host{}, markets: map[string]*host{},
 		ids: newIDFilter(o.filterBits, maxSuspects), txs: newReceipts(keptMined, maxAwaited),
 		chains: map[Market]Chain{}, damage: map[events.Position]bool{}, cut: map[string]bool{},
 		metadata: func(string) (events.StreamMetadata, error) { return events.StreamMetadata{}, nil },
@@ -335,7 +336,7 @@ func (a *auditor) add(rule Rule, warning bool, at place, sentence string) {
 func (a *auditor) atTheEnd() {
 	for _, name := range sortedKeys(a.hosts) {
 		h := a.hosts[name]
-		a.endOfLedger(h)
+		a.endOfLedgers(h)
 		a.endOfQueue(h)
 		a.endOfTransactions(h)
 		a.endOfSales(h)
@@ -385,6 +386,7 @@ func (a *auditor) judge(s *stream, r events.Recorded, m proto.Message) {
 	}
 	a.correlation = r.Meta.Correlation
 	a.checkOrigin(s, r, m)
+	a.checkWriter(s, r, m)
 	if !s.judge(placeOf(r), m) {
 		a.find(EventMisplaced, placeOf(r), "%s does not belong in this stream", r.Type)
 		s.giveUp()

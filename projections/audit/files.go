@@ -10,6 +10,8 @@ import (
 // Files are what lies in the directories of a host's sectors and pieces.
 type Files struct {
 	Host events.Address
+	// Member is whose directories they are; empty: the host is one process.
+	Member events.Member
 	// Local says that the sealer keeps sectors in these directories, so that none may be missing.
 	Local bool
 	// Sectors are the lengths of each sector's files, by its number and the file's part.
@@ -50,37 +52,38 @@ func (a *auditor) endOfFiles() error {
 		return fmt.Errorf("audit: list the files: %w", err)
 	}
 	h := a.host(after.Host.String())
-	if h.Ledger.Broken {
+	in := h.ledgerOf(after.Member)
+	if in.Broken {
 		return nil
 	}
 	a.report.Files = &FilesCompared{uint64(len(after.Sectors)), uint64(len(after.Pieces))}
-	a.endOfSectorFiles(h, before, after)
+	a.endOfSectorFiles(h, in, before, after)
 	for _, cid := range sortedKeys(after.Pieces) {
-		if held := h.Ledger.state.PieceBytes(cid); after.Pieces[cid] > held && before.Pieces[cid] > held {
-			a.find(FileUnheld, h.ofLedger(), "the file of piece %s has %d bytes, the ledger holds %d for it",
+		if held := in.state.PieceBytes(cid); after.Pieces[cid] > held && before.Pieces[cid] > held {
+			a.find(FileUnheld, h.placeOf(in), "the file of piece %s has %d bytes, the ledger holds %d for it",
 				cid, after.Pieces[cid], held)
 		}
 	}
-	for _, one := range h.Ledger.state.PieceFiles() {
+	for _, one := range in.state.PieceFiles() {
 		if longest := max(before.Pieces[one.CID], after.Pieces[one.CID]); longest < one.Bytes {
-			a.find(PieceFileMissing, h.ofLedger(), "the ledger holds %d bytes for piece %s, its file has %d",
+			a.find(PieceFileMissing, h.placeOf(in), "the ledger holds %d bytes for piece %s, its file has %d",
 				one.Bytes, one.CID, longest)
 		}
 	}
 	return nil
 }
 
-func (a *auditor) endOfSectorFiles(h *host, before, after Files) {
+func (a *auditor) endOfSectorFiles(h *host, in *ledger, before, after Files) {
 	for _, n := range sortedKeys(after.Sectors) {
-		held, _ := h.Ledger.state.Sector(n)
+		held, _ := in.state.Sector(n)
 		for _, part := range capacity.Parts() {
 			if has := min(before.Sectors[n][part], after.Sectors[n][part]); has > held.Of(part) {
-				a.find(FileUnheld, h.ofLedger(), "the %s file of sector %d has %d bytes, the ledger holds %d for it",
+				a.find(FileUnheld, h.placeOf(in), "the %s file of sector %d has %d bytes, the ledger holds %d for it",
 					part, n, has, held.Of(part))
 			}
 		}
 	}
-	for held := range h.Ledger.state.Sectors() {
+	for held := range in.state.Sectors() {
 		l := h.sectors[held.Number]
 		if l == nil || l.Broken || l.State != atRest || !after.Local {
 			continue
@@ -88,14 +91,14 @@ func (a *auditor) endOfSectorFiles(h *host, before, after Files) {
 		for _, part := range []capacity.Part{capacity.PartUnsealed, capacity.PartSealed, capacity.PartTree} {
 			longest := max(before.Sectors[held.Number][part], after.Sectors[held.Number][part])
 			if longest < held.Of(part) {
-				a.find(SectorFileMissing, h.ofLedger(), "the %s file of sector %d, which is proven, has %d of %d bytes",
+				a.find(SectorFileMissing, h.placeOf(in), "the %s file of sector %d, which is proven, has %d of %d bytes",
 					part, held.Number, longest, held.Of(part))
 			}
 		}
 	}
 }
 
-// ofLedger is where findings stand that no event shows: they are never left out.
-func (h *host) ofLedger() place {
-	return place{Stream: events.CapacityStream(events.Must(events.ParseAddress(h.Address)))}
+// placeOf is where findings stand that no event shows: they are never left out.
+func (h *host) placeOf(in *ledger) place {
+	return place{Stream: events.LedgerStream(events.Must(events.ParseAddress(h.Address)), in.Member)}
 }

@@ -14,9 +14,10 @@ import (
 // Each event is always compared with the state before it.
 const smallState = 64
 
-// ledger is the core's fold of a host's ledger. It sees only events that fit
+// ledger is the core's fold of a member's ledger. It sees only events that fit
 // the state before them.
 type ledger struct {
+	Member  events.Member // as in the stream's name: the host's own has none
 	state   capacity.State
 	Broken  bool
 	Entries int // availabilities, open reservations, sectors and pieces
@@ -24,11 +25,10 @@ type ledger struct {
 	Last    place
 }
 
-func newLedger() *ledger { return &ledger{state: capacity.New()} }
+func newLedger(member events.Member) *ledger { return &ledger{Member: member, state: capacity.New()} }
 
-func (a *auditor) judgeLedger(h *host, p place, e capacity.Event) {
-	l := h.Ledger
-	if !a.fitsLedger(h, p, e) {
+func (a *auditor) judgeLedger(h *host, l *ledger, p place, e capacity.Event) {
+	if !a.fitsLedger(h, l, p, e) {
 		return // As the core does: it is passed over.
 	}
 	switch e.(type) {
@@ -37,7 +37,7 @@ func (a *auditor) judgeLedger(h *host, p place, e capacity.Event) {
 	case *messages.AvailabilityDeleted, *messages.ReservationDeleted, *messages.PieceSpaceReleased:
 		l.Entries--
 	}
-	a.followBooks(h, p, e)
+	a.followBooks(h, l, p, e)
 	var of uint64
 	if about, ok := e.(interface{ GetSector() uint64 }); ok {
 		of = about.GetSector()
@@ -58,7 +58,7 @@ func (a *auditor) judgeLedger(h *host, p place, e capacity.Event) {
 		return
 	}
 	if l.Entries <= smallState || l.Since >= l.Entries {
-		a.checkLedger(h)
+		a.checkLedger(l)
 	}
 }
 
@@ -74,53 +74,55 @@ func closed(b capacity.Book) bool {
 	return over == 0 && total == uint64(b.Quota)
 }
 
-func (a *auditor) checkLedger(h *host) {
-	h.Ledger.Since = 0
-	if err := h.Ledger.state.Check(); err != nil {
-		a.find(LedgerUnbalanced, h.Ledger.Last, "%v", err)
-		a.streams[h.Ledger.Last.Stream].giveUp()
+func (a *auditor) checkLedger(l *ledger) {
+	l.Since = 0
+	if err := l.state.Check(); err != nil {
+		a.find(LedgerUnbalanced, l.Last, "%v", err)
+		a.streams[l.Last.Stream].giveUp()
 	}
 }
 
-func (a *auditor) endOfLedger(h *host) {
-	if h.Ledger.Since > 0 && !h.Ledger.Broken {
-		a.checkLedger(h)
+func (a *auditor) endOfLedgers(h *host) {
+	for _, name := range sortedKeys(h.Ledgers) {
+		if l := h.Ledgers[name]; l.Since > 0 && !l.Broken {
+			a.checkLedger(l)
+		}
 	}
 }
 
 // fitsLedger compares an event with the state before it.
-func (a *auditor) fitsLedger(h *host, p place, e capacity.Event) bool {
+func (a *auditor) fitsLedger(h *host, l *ledger, p place, e capacity.Event) bool {
 	switch e := e.(type) {
 	case *messages.QuotaSet:
 		return true
 	case *messages.AvailabilityCreated:
-		_, known := h.availability(e.GetAvailabilityId())
+		_, known := l.availability(e.GetAvailabilityId())
 		return a.fits(p, !known, "availability %s was created twice", e.GetAvailabilityId())
 	case *messages.AvailabilityUpdated:
-		_, known := h.availability(e.GetAvailabilityId())
+		_, known := l.availability(e.GetAvailabilityId())
 		return a.fits(p, known, "availability %s was updated, but does not exist", e.GetAvailabilityId())
 	case *messages.AvailabilityDeleted:
-		v, known := h.availability(e.GetAvailabilityId())
+		v, known := l.availability(e.GetAvailabilityId())
 		return a.fits(p, known && v.Reservations == 0,
 			"availability %s was deleted, but does not exist or is in use", e.GetAvailabilityId())
 	case *messages.ReservationCreated:
-		return a.fitsReservation(h, p, e)
+		return a.fitsReservation(h, l, p, e)
 	case *messages.BytesReleased:
-		r, open := h.reservation(e.GetReservationId())
+		r, open := l.reservation(e.GetReservationId())
 		return a.fits(p, open && e.GetBytes() <= uint64(r.Bytes-r.Stored),
 			"%d bytes of reservation %s were released, which it does not have", e.GetBytes(), e.GetReservationId())
 	case *messages.ReservationDeleted:
-		return a.fitsRelease(h, p, e)
+		return a.fitsRelease(h, l, p, e)
 	case *messages.SectorSpaceHeld, *messages.SectorSpaceReleased, *messages.SectorDepositSettled:
-		return a.fitsSector(h, p, e)
+		return a.fitsSector(l, p, e)
 	case *messages.PieceSpaceHeld:
-		return a.fits(p, h.Ledger.state.PieceBytes(e.GetCid()) == 0, "piece %s was given space twice", e.GetCid())
+		return a.fits(p, l.state.PieceBytes(e.GetCid()) == 0, "piece %s was given space twice", e.GetCid())
 	case *messages.PieceSpaceReleased:
-		had := uint64(h.Ledger.state.PieceBytes(e.GetCid()))
+		had := uint64(l.state.PieceBytes(e.GetCid()))
 		return a.fits(p, had == e.GetBytes() && had > 0, "%d bytes of piece %s were released, it has %d",
 			e.GetBytes(), e.GetCid(), had)
 	case *messages.SectorFundsWithdrawn:
-		had := h.Ledger.state.Deposits().Withdrawals
+		had := l.state.Deposits().Withdrawals
 		return a.fits(p, e.GetNumber() == had+1, "withdrawal %d comes after %d", e.GetNumber(), had)
 	}
 	return false
@@ -128,20 +130,20 @@ func (a *auditor) fitsLedger(h *host, p place, e capacity.Event) bool {
 
 // fitsSector compares an event with what the sector was given: each part comes back as a whole, and only
 // scratch space is given once more, and what a deposit has lost stays lost.
-func (a *auditor) fitsSector(h *host, p place, e capacity.Event) bool {
+func (a *auditor) fitsSector(l *ledger, p place, e capacity.Event) bool {
 	switch e := e.(type) {
 	case *messages.SectorSpaceHeld:
-		one, known := h.Ledger.state.Sector(e.GetSector())
+		one, known := l.state.Sector(e.GetSector())
 		again := one.Scratch == 0 && e.GetUnsealed()+e.GetSealed()+e.GetTree() == 0 && amount(e.GetDeposit()).IsZero()
 		return a.fits(p, !known || again, "sector %d was given space twice", e.GetSector())
 	case *messages.SectorSpaceReleased:
-		one, known := h.Ledger.state.Sector(e.GetSector())
+		one, known := l.state.Sector(e.GetSector())
 		had := uint64(one.Of(capacity.Part(e.GetPart())))
 		return a.fits(p, known && had == e.GetBytes() && had > 0,
 			"%d bytes of the %s files of sector %d were released, it has %d",
 			e.GetBytes(), e.GetPart(), e.GetSector(), had)
 	case *messages.SectorDepositSettled:
-		one, known := h.Ledger.state.Sector(e.GetSector())
+		one, known := l.state.Sector(e.GetSector())
 		return a.fits(p, known && !amount(e.GetLost()).Less(one.Lost),
 			"sector %d has lost %s of its deposit, and had lost %s before; it holds something: %t",
 			e.GetSector(), e.GetLost(), one.Lost, known)
@@ -156,17 +158,17 @@ func (a *auditor) fits(p place, ok bool, format string, args ...any) bool {
 	return ok
 }
 
-func (h *host) availability(id string) (capacity.Availability, bool) {
-	return h.Ledger.state.Availability(events.Must(events.ParseAvailabilityID(id)))
+func (l *ledger) availability(id string) (capacity.Availability, bool) {
+	return l.state.Availability(events.Must(events.ParseAvailabilityID(id)))
 }
 
-func (h *host) reservation(id string) (capacity.Reservation, bool) {
-	return h.Ledger.state.Reservation(events.Must(events.ParseReservationID(id)))
+func (l *ledger) reservation(id string) (capacity.Reservation, bool) {
+	return l.state.Reservation(events.Must(events.ParseReservationID(id)))
 }
 
-func (a *auditor) fitsReservation(h *host, p place, e *messages.ReservationCreated) bool {
-	_, open := h.reservation(e.GetReservationId())
-	_, known := h.availability(e.GetAvailabilityId())
+func (a *auditor) fitsReservation(h *host, in *ledger, p place, e *messages.ReservationCreated) bool {
+	_, open := in.reservation(e.GetReservationId())
+	_, known := in.availability(e.GetAvailabilityId())
 	if !a.fits(p, known && !open, "reservation %s was created twice, or in an unknown availability",
 		e.GetReservationId()) {
 		return false
@@ -187,12 +189,16 @@ func (a *auditor) fitsReservation(h *host, p place, e *messages.ReservationCreat
 		a.cross(ReservationMismatch, p, "the ledger has %d bytes for slot %d of request %s; "+
 			"the sale has %d bytes, slot %d of request %s",
 			e.GetBytes(), e.GetSlotIndex(), e.GetRequestId(), l.SlotSize, l.Index, l.Request)
+	case h.foreign(in, l.Member):
+		a.cross(ReservationOwner, p, "the sale is of member %q, and has its reservation in another ledger", l.Member)
+	default:
+		a.checkPromise(h, l, p, e)
 	}
 	return true
 }
 
-func (a *auditor) fitsRelease(h *host, p place, e *messages.ReservationDeleted) bool {
-	r, open := h.reservation(e.GetReservationId())
+func (a *auditor) fitsRelease(h *host, in *ledger, p place, e *messages.ReservationDeleted) bool {
+	r, open := in.reservation(e.GetReservationId())
 	if !open {
 		a.find(ReservationNotOpen, p, "reservation %s was released, but is not open", e.GetReservationId())
 		return false

@@ -107,12 +107,12 @@ func TestAQueueWhoseIndexesDisagreeIsFound(t *testing.T) {
 
 func TestALargeLedgerIsCheckedAtTheEndToo(t *testing.T) {
 	a := newAuditor(Options{})
-	l := a.host(me.String()).Ledger
+	l := a.host(me.String()).ledger("")
 	l.Entries = 2 * smallState
 	a.stream(capacityStream)
 	l.Last = place{Stream: capacityStream, Position: 1}
 	p := place{capacityStream, 0, 1}
-	a.judgeLedger(a.host(me.String()), p, &messages.QuotaSet{Bytes: 10})
+	a.judgeLedger(a.host(me.String()), l, p, &messages.QuotaSet{Bytes: 10})
 	if l.Since != 1 {
 		t.Fatalf("%d events since the last whole check", l.Since)
 	}

@@ -33,10 +33,11 @@ type savedStream struct {
 }
 
 type savedHost struct {
-	Host          *host
-	Ledger, Queue [][]byte
-	Sales         []savedLife
-	Sectors       []*sectorLife
+	Host    *host
+	Ledgers map[events.Member][][]byte
+	Queue   [][]byte
+	Sales   []savedLife
+	Sectors []*sectorLife
 }
 
 type savedLife struct {
@@ -54,7 +55,10 @@ func (a *auditor) remember() (memory, error) {
 		m.Streams = append(m.Streams, savedStream{s, s.judge == nil})
 	}
 	for _, h := range a.hosts {
-		saved := savedHost{Host: h, Ledger: h.Ledger.state.Unsettled().Pieces(), Queue: h.Queue.state.Pieces()}
+		saved := savedHost{Host: h, Ledgers: map[events.Member][][]byte{}, Queue: h.Queue.state.Pieces()}
+		for name, l := range h.Ledgers {
+			saved.Ledgers[name] = l.state.Unsettled().Pieces()
+		}
 		for _, l := range h.sales {
 			saved.Sales = append(saved.Sales, savedLife{l, l.account})
 		}
@@ -95,13 +99,14 @@ func (a *auditor) recall(m memory) error {
 	m.Txs.kept, m.Txs.most = a.txs.kept, a.txs.most
 	a.txs = m.Txs
 	for _, s := range m.Hosts {
-		if s.Host == nil || s.Host.Ledger == nil || s.Host.Queue == nil {
+		if s.Host == nil || s.Host.Ledgers[""] == nil || s.Host.Queue == nil {
 			return fmt.Errorf("%w: a host without a ledger or a queue", errForm)
 		}
 		if err := a.host(s.Host.Address).recall(s); err != nil {
 			return fmt.Errorf("host %s: %w", s.Host.Address, err)
 		}
 		a.claims += len(s.Host.Money.Claims)
+		a.trades(a.hosts[s.Host.Address])
 	}
 	if len(a.hosts) != len(m.Hosts) {
 		return fmt.Errorf("%w: a host is there twice", errForm)
@@ -131,6 +136,7 @@ func (a *auditor) recallStreams(m memory) error {
 		}
 		s := a.makeStream(was.Name)
 		s.Next, s.Epoch, s.Decision, s.Told, s.Partial = was.Next, was.Epoch, was.Decision, was.Told, was.Partial
+		s.Epochs = was.Epochs
 		if s.Recent != nil && was.Recent != nil {
 			*s.Recent, s.Scanned = *was.Recent, was.Scanned
 			if s.Recent.Start < 0 || s.Recent.Start > len(s.Recent.Said) {
@@ -163,10 +169,19 @@ func (h *host) recall(s savedHost) (err error) {
 	was := s.Host
 	was.number, was.sales, was.sectors = h.number, h.sales, h.sectors
 	was.Tx.Intents, was.Queue.Slots = orEmpty(was.Tx.Intents), orEmpty(was.Queue.Slots)
-	was.Ledger.state, was.Queue.state = h.Ledger.state, h.Queue.state
+	was.Queue.HandedOut, was.Queue.state = orEmpty(was.Queue.HandedOut), h.Queue.state
 	*h = *was
-	if !h.Ledger.Broken {
-		if h.Ledger.state, err = capacity.RestorePieces(capacity.Limits{}, s.Ledger); err != nil {
+	if err := h.Processes.recall(); err != nil {
+		return err
+	}
+	for name, l := range h.Ledgers {
+		if l == nil {
+			return fmt.Errorf("%w: a member without a ledger", errForm)
+		}
+		if l.state = capacity.New(); l.Broken {
+			continue
+		}
+		if l.state, err = capacity.RestorePieces(capacity.Limits{}, s.Ledgers[name]); err != nil {
 			return err
 		}
 	}

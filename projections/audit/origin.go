@@ -176,8 +176,11 @@ func (a *auditor) causeOfQueue(s *stream, r events.Recorded, c events.Cause, m p
 	case events.CauseMarket:
 		return a.causeOfMarketNews(s.host, c, m)
 	case events.CauseWork:
-		e, ok := m.(*messages.SlotReleased)
-		if !ok || r.Revision != s.Decision {
+		e, about := m.(interface {
+			GetRequestId() string
+			GetSlotIndex() uint64
+		})
+		if !about || r.Revision != s.Decision {
 			return "" // What else follows is about other slots.
 		}
 		same := e.GetRequestId() == c.Request.String() && e.GetSlotIndex() == c.Number
@@ -264,7 +267,7 @@ func (a *auditor) checkCorrelation(s *stream, r events.Recorded, m proto.Message
 		if _, created := m.(*messages.ReservationCreated); !created {
 			must = false // These name the reservation, which names the request.
 			if of, ok := m.(interface{ GetReservationId() string }); ok {
-				if open, found := s.host.reservation(of.GetReservationId()); found {
+				if open, found := s.ledger.reservation(of.GetReservationId()); found {
 					want = open.RequestID.String()
 				}
 			}

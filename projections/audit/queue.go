@@ -12,9 +12,11 @@ import (
 // queue is the core's fold of a host's queue, and the audit's own account of
 // where each slot is.
 type queue struct {
-	state  slotqueue.State
-	Slots  map[slotKey]slotPlace
-	Broken bool
+	state slotqueue.State
+	Slots map[slotKey]slotPlace
+	// HandedOut are the taken slots that a member has.
+	HandedOut map[slotKey]handedOut
+	Broken    bool
 	// part says that the beginning of the queue's stream is missing. Then a slot
 	// that the audit does not know may be in the queue.
 	Part  bool
@@ -39,7 +41,7 @@ type slotPlace struct {
 var queueLimits = slotqueue.Limits{MaxItems: math.MaxInt, MaxRefused: 1}
 
 func newQueue() *queue {
-	return &queue{state: slotqueue.New(queueLimits), Slots: map[slotKey]slotPlace{}}
+	return &queue{state: slotqueue.New(queueLimits), Slots: map[slotKey]slotPlace{}, HandedOut: map[slotKey]handedOut{}}
 }
 
 // partly marks the queue as one whose beginning is missing.
@@ -58,6 +60,7 @@ func (a *auditor) judgeQueue(h *host, p place, e slotqueue.Event) {
 		return
 	}
 	q.state = slotqueue.Evolve(q.state, e)
+	a.checkReceiver(h, p, e)
 	q.Since++
 	q.Last = p
 	if len(q.Slots) <= smallState || q.Since >= len(q.Slots) {
@@ -109,6 +112,7 @@ func (a *auditor) fitsQueue(q *queue, p place, e slotqueue.Event) bool {
 			return wrong("released, but is not taken", k)
 		}
 		delete(q.Slots, k)
+		delete(q.HandedOut, k)
 		a.checkCriterion(p, e.GetCriterion())
 		if e.GetRequeue() && !s.Gone {
 			q.Slots[k] = slotPlace{}
@@ -128,6 +132,11 @@ func (a *auditor) fitsQueue(q *queue, p place, e slotqueue.Event) bool {
 	case *messages.ClientAvoided:
 		if !e.GetUntil().AsTime().After(e.GetAt().AsTime()) {
 			a.find(QueueContradiction, p, "client %s is avoided until before it is", e.GetClient())
+		}
+	case *messages.SlotHandedOut:
+		k := slotKey{e.GetRequestId(), e.GetSlotIndex()}
+		if !q.handOut(k, e) {
+			return wrong("handed out, but is not taken, or was handed out before", k)
 		}
 	case *messages.QueuePaused, *messages.QueueResumed:
 	}

@@ -25,6 +25,10 @@ const (
 	CorrelationMismatch Rule = "correlation-mismatch"
 
 	HostEpoch       Rule = "host-epoch"
+	TermOrder       Rule = "term-order"
+	TermMissing     Rule = "term-missing"
+	SaleMember      Rule = "sale-member"
+	LedgerMember    Rule = "ledger-member"
 	BlockImpossible Rule = "block-impossible"
 
 	SaleTransition            Rule = "sale-transition"
@@ -67,6 +71,8 @@ const (
 	QueueContradiction Rule = "queue-contradiction"
 	QueueInconsistent  Rule = "queue-inconsistent"
 	QueueCriterion     Rule = "queue-criterion"
+	SlotHandedOut      Rule = "slot-handed-out"
+	CollateralPromised Rule = "collateral-promised"
 
 	TransactionOpen       Rule = "transaction-open"
 	TransactionUnresolved Rule = "transaction-unresolved"
@@ -114,12 +120,20 @@ var ruleTable = []RuleInfo{
 	{EventNewer, Error, "The event's schema is not newer than this build."},
 	{EventMalformed, Error, "The event's data can be read."},
 	{EventMisplaced, Error, "An event is in a stream of its machine."},
-	{EpochDecreased, Error, "No older process of the host writes after a younger one."},
+	{EpochDecreased, Error, "No older process of the host writes after a younger one, in a host of several members " +
+		"of the same member."},
 	{StreamUnknown, Warning, "This build knows the stream's machine."},
 	{CauseUnknown, Error, "A cause has one of the forms that hostnode writes."},
 	{CauseUnresolved, Error, "What a cause names is in the record."},
 	{CorrelationMismatch, Error, "All events of a sale, in every stream, have its request for a correlation."},
-	{HostEpoch, Error, "Starts of a host are numbered 1, 2, 3 ..., and a stop has the number of its start."},
+	{HostEpoch, Error, "Starts of a host are numbered 1, 2, 3 ..., counted over all members, and a process writes " +
+		"with the number of its start, until its member starts again."},
+	{TermOrder, Error, "Terms of a host are numbered 1, 2, 3 ...; each is taken by the process and the member that it " +
+		"names, and that process ends it at most once, before the next is taken."},
+	{TermMissing, Error, "In a host of several members, what exists once per host (queue, market, transactions, " +
+		"validator) is written by processes that have taken a term."},
+	{SaleMember, Error, "The events of a sale are written by the member that its start names."},
+	{LedgerMember, Error, "The ledger of a member is written by that member, and stays the same stream."},
 	{BlockImpossible, Warning, "A block that was believed has a number that a chain can have, and the chain is not " +
 		"taken back by more than 128 blocks."},
 	{SaleTransition, Error, "Each event of a sale is one that its phase allows."},
@@ -161,6 +175,10 @@ var ruleTable = []RuleInfo{
 	{QueueContradiction, Error, "An event of the queue fits what was before it."},
 	{QueueInconsistent, Error, "The queue's indexes agree."},
 	{QueueCriterion, Warning, "A slot is refused by a criterion that is written down."},
+	{SlotHandedOut, Error, "A slot is handed out to a member that has started, and a member begins a sale only of a " +
+		"slot that it was handed, that it found on chain, or that it had before."},
+	{CollateralPromised, Error, "The ledger of a member commits no more collateral for a slot than the member was " +
+		"promised with it."},
 	{TransactionOpen, Warning, "Every intent is mined or abandoned."},
 	{TransactionUnresolved, Error, "At the latest, it is so when its sale is settled."},
 	{MarkingContradiction, Error, "A validator marks each missing proof once, after it has started, and says why " +

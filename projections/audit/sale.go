@@ -27,6 +27,7 @@ type life struct {
 
 // account is what an attempt must account for; nil when none runs.
 type account struct {
+	Member    events.Member // who sells it
 	Request   string
 	Index     uint64
 	SlotSize  uint64
@@ -237,7 +238,7 @@ func (a *auditor) followStart(l *life, p place, e *messages.SaleStarted) {
 	}
 	ask := e.GetRequest()
 	*l = life{Slot: l.Slot, Phase: preparing, Attempt: e.GetAttempt(), Began: p.Position, account: &account{
-		Request: ask.GetId(), Index: e.GetSlotIndex(), SlotSize: ask.GetSlotSize(),
+		Member: events.Member(e.GetMember()), Request: ask.GetId(), Index: e.GetSlotIndex(), SlotSize: ask.GetSlotSize(),
 		Demanded: amount(ask.GetCollateralPerByte()).MulSaturating(ask.GetSlotSize()),
 		Adopted:  e.GetAdopted(), Repair: e.GetRepair(), Simulated: e.GetFailEveryNProofs() > 0,
 	}}
@@ -284,13 +285,13 @@ func (a *auditor) followPayout(l *life, p place, e *messages.PayoutReceived) {
 
 // checkCapacity compares what the sale recorded with the ledger.
 func (a *auditor) checkCapacity(h *host, l *life, p place, e *messages.CapacityReserved) {
-	if h.Ledger.Broken {
+	if h.anyBroken() {
 		return
 	}
 	id := events.Must(events.ParseReservationID(e.GetReservationId()))
-	r, open := h.Ledger.state.Reservation(id)
+	r, in := h.reservation(id)
 	switch {
-	case !open:
+	case in == nil:
 		a.cross(ReservationMismatch, p, "the ledger has no open reservation %s", id)
 	case r.Slot != l.Slot || r.Attempt != l.Attempt || r.Availability.String() != e.GetAvailabilityId() ||
 		uint64(r.Bytes) != e.GetBytes() || r.Collateral.String() != e.GetCollateral():
@@ -309,12 +310,12 @@ func (a *auditor) followSettled(h *host, l *life, p place, e *messages.SaleSettl
 		a.find(SaleSettlement, p, "%s returned and %s lost are not the %s committed", back, lost, l.Committed)
 	case lost != l.Lost:
 		a.find(SaleSettlement, p, "%s of collateral is called lost, but what the contract did says %s", lost, l.Lost)
-	case !h.Ledger.Broken && l.Released && l.HasCapacity && (l.LedgerReturn != back || l.LedgerLoss != lost):
+	case !h.anyBroken() && l.Released && l.HasCapacity && (l.LedgerReturn != back || l.LedgerLoss != lost):
 		a.cross(SaleSettlement, p, "the sale says %s returned and %s lost, the ledger %s and %s",
 			back, lost, l.LedgerReturn, l.LedgerLoss)
 	}
 	id := capacity.ReservationIDOf(l.Slot, l.Attempt)
-	if _, open := h.Ledger.state.Reservation(id); open && !h.Ledger.Broken {
+	if _, in := h.reservation(id); in != nil && !h.anyBroken() {
 		a.cross(ReservationUnreleased, p, "the sale is settled, but its reservation %s is open", id)
 	}
 	a.claim(h, l)

@@ -182,14 +182,14 @@ func (a *auditor) checkStart(s *stream, p place, e interface {
 
 // checkBooks compares what a sector says of its space and its deposit with the ledger.
 func (a *auditor) checkBooks(h *host, l *sectorLife, p place, e sector.Event) {
-	if h.Ledger.Broken {
+	if h.anyBroken() {
 		return
 	}
 	differ := func(rule Rule, format string, args ...any) {
 		l.Told = true
 		a.cross(rule, p, format, args...)
 	}
-	holds, _ := h.Ledger.state.Sector(l.Number)
+	holds := h.heldBySector(l.Number)
 	switch e := e.(type) {
 	case *messages.SectorOpened:
 		says := capacity.Space{
@@ -225,7 +225,7 @@ func (a *auditor) checkBooks(h *host, l *sectorLife, p place, e sector.Event) {
 
 // followBooks holds an event of the ledger to the sector that it is about, before the ledger's
 // fold sees it, and takes it over.
-func (a *auditor) followBooks(h *host, p place, e capacity.Event) {
+func (a *auditor) followBooks(h *host, in *ledger, p place, e capacity.Event) {
 	of, ok := e.(interface{ GetSector() uint64 })
 	if !ok {
 		return
@@ -258,7 +258,7 @@ func (a *auditor) followBooks(h *host, p place, e capacity.Event) {
 			a.cross(SectorReleasedEarly, p, "the sector is in state %q, its files are not gone", l.State)
 		}
 	case *messages.SectorDepositSettled:
-		was, _ := h.Ledger.state.Sector(l.Number)
+		was, _ := in.state.Sector(l.Number)
 		before, after := was.Deposit.AddSaturating(was.Lost), amount(e.GetHeld()).AddSaturating(amount(e.GetLost()))
 		l.Returned, l.Lost = l.Returned.AddSaturating(before.SubFloor(after)), amount(e.GetLost())
 	}
@@ -288,9 +288,12 @@ func (a *auditor) countSectors() {
 				all.Over++
 			}
 		}
-		if !h.Ledger.Broken {
-			all.Bytes += h.Ledger.state.Book().Sectors
-			d := h.Ledger.state.Deposits()
+		for _, in := range h.Ledgers {
+			if in.Broken {
+				continue
+			}
+			all.Bytes += in.state.Book().Sectors
+			d := in.state.Deposits()
 			sum.Held, sum.Returned = sum.Held.AddSaturating(d.Held), sum.Returned.AddSaturating(d.Returned)
 			sum.Lost, sum.Withdrawn = sum.Lost.AddSaturating(d.Lost), sum.Withdrawn.AddSaturating(d.Withdrawn)
 		}
@@ -303,14 +306,17 @@ func (a *auditor) countSectors() {
 
 // endOfSectors looks for what the ledger holds for sectors that are over.
 func (a *auditor) endOfSectors(h *host) {
-	if h.Ledger.Broken {
-		return
-	}
-	for one := range h.Ledger.state.Sectors() {
-		l := h.sectors[one.Number]
-		if l != nil && !l.Told && l.State == removed && l.Released && l.Settled {
-			a.find(SectorUnreleased, h.Ledger.Last, "sector %d is over, and holds %d bytes and a deposit of %s",
-				one.Number, one.Unsealed+one.Sealed+one.Tree+one.Scratch, one.Deposit)
+	for _, name := range sortedKeys(h.Ledgers) {
+		in := h.Ledgers[name]
+		if in.Broken {
+			continue
+		}
+		for one := range in.state.Sectors() {
+			l := h.sectors[one.Number]
+			if l != nil && !l.Told && l.State == removed && l.Released && l.Settled {
+				a.find(SectorUnreleased, in.Last, "sector %d is over, and holds %d bytes and a deposit of %s",
+					one.Number, one.Unsealed+one.Sealed+one.Tree+one.Scratch, one.Deposit)
+			}
 		}
 	}
 }

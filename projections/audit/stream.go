@@ -24,13 +24,16 @@ type stream struct {
 	kind  kind
 	hash  uint64
 	Next  uint64 // the revision that must come next
-	Epoch uint64 // of its last event
-	Told  bool   // that its machine is unknown
+	Epoch uint64 // the newest in which it was written
+	// Epochs are the newest of each member, of a stream that several members write in turn.
+	Epochs map[events.Member]uint64
+	Told   bool // that its machine is unknown
 	// decision is the revision at which the decision with its last event began.
 	Decision uint64
 	// partial says that the beginning of the next decision may have been removed.
 	Partial bool
 	host    *host // nil: the stream belongs to none
+	ledger  *ledger
 	life    *life // of a sale
 	sector  *sectorLife
 	Recent  *recent
@@ -91,21 +94,24 @@ type host struct {
 	Market   string
 	ChainID  uint64
 	Contract events.Address
-	Ledger   *ledger
-	Queue    *queue
-	sales    map[events.SlotID]*life // that are not at rest
-	sectors  map[uint64]*sectorLife
-	Tx       txAccount
-	Money    money
-	Marks    marks
+	// Ledgers are by the names in their streams. The host's own has none, and is always there.
+	Ledgers   map[events.Member]*ledger
+	Processes processes
+	Queue     *queue
+	sales     map[events.SlotID]*life // that are not at rest
+	sectors   map[uint64]*sectorLife
+	Tx        txAccount
+	Money     money
+	Marks     marks
 }
 
 func (a *auditor) host(address string) *host {
 	h := a.hosts[address]
 	if h == nil {
 		h = &host{
-			Address: address, number: uint32(len(a.hosts)), Ledger: newLedger(), Queue: newQueue(),
-			sales: map[events.SlotID]*life{}, sectors: map[uint64]*sectorLife{},
+			Address: address, number: uint32(len(a.hosts)), Queue: newQueue(), Processes: newProcesses(),
+			Ledgers: map[events.Member]*ledger{"": newLedger("")},
+			sales:   map[events.SlotID]*life{}, sectors: map[uint64]*sectorLife{},
 			Tx: txAccount{Intents: map[string]intent{}},
 		}
 		a.hosts[address] = h
@@ -128,11 +134,18 @@ func (a *auditor) stream(name string) *stream {
 
 func (a *auditor) makeStream(name string) *stream {
 	_, rest, _ := strings.Cut(name, "-")
-	address, _, _ := strings.Cut(rest, "-")
+	address, tail, more := strings.Cut(rest, "-")
 	s := &stream{Name: name, kind: kindOf(name), hash: a.ids.hashOf(name), abandon: func() {}}
 	switch s.kind {
-	case kindHost, kindLedger, kindQueue, kindTx, kindValidator:
+	case kindHost, kindQueue, kindTx, kindValidator:
 		s.host = a.host(address)
+	case kindLedger:
+		if _, err := events.ParseMember(tail); more && err != nil {
+			s.kind = kindUnknown
+			return s
+		}
+		s.host = a.host(address)
+		s.ledger = s.host.ledger(events.Member(tail))
 	case kindSale:
 		owner, slot, err := events.ParseSaleStream(name)
 		if err != nil {
@@ -151,7 +164,9 @@ func (a *auditor) makeStream(name string) *stream {
 		s.host.sectors[number] = s.sector
 	case kindMarket:
 		s.Recent = &recent{}
-	case kindUnknown, kindDisposable:
+	case kindDisposable:
+		s.host = a.hosts[address]
+	case kindUnknown:
 	}
 	a.appoint(s)
 	return s
@@ -159,13 +174,14 @@ func (a *auditor) makeStream(name string) *stream {
 
 // appoint gives a stream the judge of its machine.
 func (a *auditor) appoint(s *stream) {
-	h, l, one := s.host, s.life, s.sector
+	h, book, l, one := s.host, s.ledger, s.life, s.sector
 	switch s.kind {
 	case kindHost:
 		s.judge = func(p place, m proto.Message) bool { return a.judgeHost(h, p, m) }
+		s.abandon = func() { h.Processes.Unsure = true }
 	case kindLedger:
-		s.judge = judgeAs(func(p place, e capacity.Event) { a.judgeLedger(h, p, e) })
-		s.abandon = func() { h.Ledger.Broken = true }
+		s.judge = judgeAs(func(p place, e capacity.Event) { a.judgeLedger(h, book, p, e) })
+		s.abandon = func() { book.Broken = true }
 	case kindQueue:
 		s.judge = judgeAs(func(p place, e slotqueue.Event) { a.judgeQueue(h, p, e) })
 		s.abandon = func() { h.Queue.Broken = true }
@@ -208,17 +224,6 @@ func (a *auditor) checkOrder(s *stream, r events.Recorded) {
 	s.Next = max(s.Next, r.Revision+1)
 }
 
-// checkEpoch checks the order of a host's processes. The market's events are
-// written by whichever host comes first, with its own epochs, which cannot be
-// compared with those of others.
-func (a *auditor) checkEpoch(s *stream, r events.Recorded) {
-	if s.kind != kindMarket && s.kind != kindUnknown && r.Meta.Epoch < s.Epoch {
-		a.find(EpochDecreased, placeOf(r), "written in epoch %d of the host, after an event of epoch %d",
-			r.Meta.Epoch, s.Epoch)
-	}
-	s.Epoch = max(s.Epoch, r.Meta.Epoch)
-}
-
 func (a *auditor) decode(s *stream, r events.Recorded) (proto.Message, error) {
 	switch {
 	case s.kind == kindDisposable:
@@ -259,48 +264,6 @@ func (a *auditor) lost(r events.Recorded) {
 	a.find(RecordLost, placeOf(r), "%d events, %d to %d of the store that was then, are lost, "+
 		"which was accepted at %s; "+
 		"it is kept in %s: %s", l.Lost(), l.Kept+1, l.Last, l.At.Format(time.RFC3339), clip(l.Aside), clip(l.Problem))
-}
-
-// judgeHost checks the numbers of a host's starts.
-func (a *auditor) judgeHost(h *host, p place, m proto.Message) bool {
-	switch e := m.(type) {
-	case *messages.HostStarted:
-		if e.GetEpoch() != h.Started+1 {
-			a.find(HostEpoch, p, "the host started epoch %d after epoch %d", e.GetEpoch(), h.Started)
-		}
-		h.Started = e.GetEpoch()
-		h.ChainID, h.Contract = e.GetChainId(), events.Must(events.ParseAddress(e.GetContract()))
-		h.Market = events.MarketStream(h.ChainID, h.Contract)
-	case *messages.HostStopped:
-		if e.GetEpoch() != h.Started {
-			a.find(HostEpoch, p, "the host stopped epoch %d in epoch %d", e.GetEpoch(), h.Started)
-		}
-	case *messages.HostHeartbeat:
-		if e.GetEpoch() != h.Started {
-			a.find(HostEpoch, p, "a process of epoch %d lives in epoch %d", e.GetEpoch(), h.Started)
-		}
-	case *messages.WorkQuarantined:
-		if e.GetEpoch() != h.Started {
-			a.find(HostEpoch, p, "a process of epoch %d leaves %s alone in epoch %d",
-				e.GetEpoch(), e.GetKind(), h.Started)
-		}
-	case *messages.QuarantineEnded:
-		if e.GetEpoch() != h.Started {
-			a.find(HostEpoch, p, "a process of epoch %d tries %s again in epoch %d",
-				e.GetEpoch(), e.GetKind(), h.Started)
-		}
-	case *messages.RecordWentBack:
-		if e.GetEpoch() != h.Started {
-			a.find(HostEpoch, p, "a process of epoch %d tells of a record that went back in epoch %d",
-				e.GetEpoch(), h.Started)
-		}
-		a.find(RecordLost, p,
-			"the event store went back before epoch %d: %d streams lack events, the last of them of %s",
-			e.GetEpoch(), uint64(len(e.GetStreams()))+e.GetMore(), e.GetSeen().AsTime().Format(time.RFC3339))
-	default:
-		return false
-	}
-	return true
 }
 
 func (a *auditor) judgeMarket(s *stream, p place, e messages.MarketEvent) {
