@@ -180,8 +180,9 @@ func FuzzParseIDs(f *testing.F) {
 func TestSnapshotsHaveStreamsOfTheirOwn(t *testing.T) {
 	host := Address{1}
 	for of, want := range map[string]string{
-		SlotQueueStream(host): "slotqueueSnapshot-" + host.String(),
-		HostStream(host):      "hostSnapshot-" + host.String(),
+		SlotQueueStream(host):       "slotqueueSnapshot-" + host.String(),
+		HostStream(host):            "hostSnapshot-" + host.String(),
+		LedgerStream(host, "north"): "capacitySnapshot-" + host.String() + "-north",
 	} {
 		got := SnapshotStream(of)
 		if got != want || !IsSnapshot(got) || IsSnapshot(of) || IsSnapshot(MetadataStream(got)) {
@@ -193,7 +194,7 @@ func TestSnapshotsHaveStreamsOfTheirOwn(t *testing.T) {
 func TestOnlyTheQueueMayLoseItsPast(t *testing.T) {
 	host := Address{1}
 	for _, stream := range []string{
-		HostStream(host), MarketStream(1, host), CapacityStream(host), SaleStream(host, SlotID{}), TxStream(host),
+		HostStream(host), MarketStream(1, host), CapacityStream(host), LedgerStream(host, "slotqueue"), SaleStream(host, SlotID{}), TxStream(host),
 		SnapshotStream(SlotQueueStream(host)), MetadataStream(SlotQueueStream(host)), "sector-1", "",
 	} {
 		if MayTruncate(stream) {

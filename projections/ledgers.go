@@ -28,7 +28,9 @@ type LedgersView struct {
 type Ledger struct {
 	Host string `json:"host"`
 	// Member has this part of the host's ledger; empty: it is all of it.
-	Member         events.Member  `json:"member,omitempty"`
+	Member events.Member `json:"member,omitempty"`
+	// HostLedger says of a member's part that its stream is the host's own, without the member's name.
+	HostLedger     bool           `json:"hostLedger,omitempty"`
 	Quota          events.Bytes   `json:"quota"`
 	Unallocated    events.Bytes   `json:"unallocated"`
 	Free           events.Bytes   `json:"free"`
@@ -188,7 +190,7 @@ func (h *host) ledger() Ledger {
 		deposits.Lost = deposits.Lost.AddSaturating(d.Lost)
 		deposits.Withdrawn = deposits.Withdrawn.AddSaturating(d.Withdrawn)
 		all.Availabilities = append(all.Availabilities, availabilities(member, state)...)
-		if member != "" {
+		if one.HostLedger = name == ""; member != "" {
 			all.Members = append(all.Members, one)
 		}
 	}

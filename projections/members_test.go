@@ -41,14 +41,15 @@ func TestLedgersOfMembersAreKeptApartAndSummedUp(t *testing.T) {
 	const slot = events.BlockSize
 	offered := 4 * slot
 	want := Ledger{
-		Host: me.String(), Member: north, Quota: 2*offered + 4*history.Overhead,
+		Host: me.String(), Member: north, HostLedger: true, Quota: 2*offered + 4*history.Overhead,
 		Unallocated: offered + 3*history.Overhead, Free: 3 * slot, Stored: slot, Overhead: history.Overhead,
 		Deposits: Deposits{"0", "0", "0", "0"},
 	}
 	if diff := cmp.Diff(want, one); diff != "" {
 		t.Errorf("north (-want +got):\n%s", diff)
 	}
-	if want.Member = south; cmp.Diff(want, two) != "" { // Each hosts one slot.
+	want.Member, want.HostLedger = south, false
+	if cmp.Diff(want, two) != "" { // Each hosts one slot.
 		t.Errorf("south (-want +got):\n%s", cmp.Diff(want, two))
 	}
 	if sum.Quota != one.Quota+two.Quota || sum.Free != one.Free+two.Free || sum.Stored != 2*slot ||

@@ -16,6 +16,7 @@ func TestOnlyAStreamThatNoAuditRestsOnIsTruncated(t *testing.T) {
 	me := events.Address{1}
 	audited := []string{
 		events.HostStream(me), events.MarketStream(1, me), events.CapacityStream(me), events.TxStream(me),
+		events.LedgerStream(me, "north"), events.SnapshotStream(events.LedgerStream(me, "north")),
 		events.SaleStream(me, events.SlotID{1}), events.SnapshotStream(events.SlotQueueStream(me)),
 		events.MetadataStream(events.SlotQueueStream(me)), "$ce-slotqueue", "sector-1", "",
 	}

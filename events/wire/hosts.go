@@ -30,8 +30,11 @@ func ofAccount(stream string, account events.Address) bool {
 	case events.CategorySector:
 		owner, number, err := events.ParseSectorStream(stream)
 		return err == nil && owner == account && stream == events.SectorStream(owner, number)
-	case events.CategoryHost, events.CategoryCapacity, events.CategorySlotQueue, events.CategoryTx,
-		events.CategoryValidator:
+	case events.CategoryCapacity:
+		own, member, ofMember := strings.Cut(id, "-")
+		_, err := events.ParseMember(member)
+		return own == account.String() && (!ofMember || err == nil)
+	case events.CategoryHost, events.CategorySlotQueue, events.CategoryTx, events.CategoryValidator:
 		return id == account.String()
 	}
 	return false

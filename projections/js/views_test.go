@@ -157,7 +157,7 @@ func ledgersOf(host projections.Ledger) []projections.Ledger {
 				all[i].Availabilities = append(all[i].Availabilities, a)
 			}
 		}
-		all[i].Member = inStream(one.Member)
+		all[i].Member, all[i].HostLedger = inStream(one.Member), false
 	}
 	return all
 }

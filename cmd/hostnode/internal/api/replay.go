@@ -66,6 +66,12 @@ func streamsOf(v viewer) []string {
 	}
 	for _, l := range v.Ledgers().Ledgers {
 		host(l.Host)
+		a, err := events.ParseAddress(l.Host)
+		for _, one := range l.Members {
+			if err == nil && !one.HostLedger {
+				add(events.LedgerStream(a, one.Member))
+			}
+		}
 	}
 	for _, p := range v.Sectors().Providers {
 		a, err := events.ParseAddress(p.Host)

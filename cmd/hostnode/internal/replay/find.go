@@ -73,7 +73,10 @@ func whole(name string) bool {
 	case events.CategorySector:
 		_, _, err := events.ParseSectorStream(name)
 		return err == nil
-	case events.CategoryHost, events.CategoryCapacity, events.CategorySlotQueue, events.CategoryTx:
+	case events.CategoryCapacity:
+		host, member, err := events.ParseLedgerStream(name)
+		return err == nil && events.LedgerStream(host, member) == name
+	case events.CategoryHost, events.CategorySlotQueue, events.CategoryTx:
 		a, err := events.ParseAddress(rest)
 		return err == nil && a.String() == rest
 	case events.CategoryMarket:

@@ -170,67 +170,13 @@ func (m *queueMachine) state() State {
 		}
 		return l
 	}
-	return out.with(rows("taken", taken), rows("waiting", slices.Collect(m.s.Items())))
-}
-
-// hostMachine is the newest start of a host.
-type hostMachine struct {
-	start   *messages.HostStarted
-	stopped *messages.HostStopped
-	heard   time.Time
-	// quarantined is the work that is left alone.
-	quarantined []*messages.WorkQuarantined
-}
-
-func (m *hostMachine) without(kind, key string) []*messages.WorkQuarantined {
-	return slices.DeleteFunc(m.quarantined, func(q *messages.WorkQuarantined) bool {
-		return q.GetKind() == kind && q.GetKey() == key
-	})
-}
-
-func (m *hostMachine) fold(e proto.Message) bool {
-	switch e := e.(type) {
-	case *messages.HostStarted:
-		m.start, m.stopped, m.heard = e, nil, events.TimeFromMessage(e.GetAt())
-	case *messages.HostStopped:
-		m.stopped, m.heard = e, events.TimeFromMessage(e.GetAt())
-	case *messages.HostHeartbeat:
-		m.heard = events.TimeFromMessage(e.GetAt())
-	case *messages.WorkQuarantined:
-		m.heard = events.TimeFromMessage(e.GetAt())
-		m.quarantined = append(m.without(e.GetKind(), e.GetKey()), e)
-	case *messages.QuarantineEnded:
-		m.heard = events.TimeFromMessage(e.GetAt())
-		m.quarantined = m.without(e.GetKind(), e.GetKey())
-	case *messages.TermTaken:
-		m.heard = events.TimeFromMessage(e.GetAt())
-	case *messages.TermEnded:
-		m.heard = events.TimeFromMessage(e.GetAt())
-	case *messages.RecordWentBack:
-		m.heard = events.TimeFromMessage(e.GetAt())
-	default:
-		return false
+	given := List{Name: "handedOut"}
+	for _, it := range taken {
+		if it.Member != "" {
+			given.add("requestId", it.RequestID, "slotIndex", it.SlotIndex, "member", it.Member, "promised", it.Promise)
+		}
 	}
-	return true
-}
-
-func (m *hostMachine) state() State {
-	var out State
-	if m.start == nil {
-		return out
-	}
-	out.Facts.add("epoch", m.start.GetEpoch(), "startedAt", events.TimeFromMessage(m.start.GetAt()))
-	if m.stopped != nil {
-		out.Facts.add("stoppedAt", events.TimeFromMessage(m.stopped.GetAt()))
-	}
-	out.Facts.add("heardAt", m.heard, "stopped", m.stopped != nil, "chainId", m.start.GetChainId(),
-		"genesis", m.start.GetGenesis(), "contract", m.start.GetContract(), "version", m.start.GetVersion(),
-		"node", m.start.GetNode())
-	quarantined := List{Name: "quarantined"}
-	for _, q := range m.quarantined {
-		quarantined.add("work", q.GetKind()+":"+q.GetKey(), "reason", q.GetReason())
-	}
-	return out.with(quarantined)
+	return out.with(rows("taken", taken), given, rows("waiting", slices.Collect(m.s.Items())))
 }
 
 // txMachine is an account's transactions.

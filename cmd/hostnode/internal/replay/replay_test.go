@@ -219,11 +219,11 @@ func TestNamesOfStreamsMayBeCutShort(t *testing.T) {
 		events.HostStream(me), events.CapacityStream(me), sale, other, events.SlotQueueStream(me),
 		events.SectorStream(me, 1), events.SectorStream(me, 12),
 	}
-	foreign := events.TxStream(events.Address{9})
+	foreign, ledger := events.TxStream(events.Address{9}), events.LedgerStream(events.Address{9}, "north-2")
 	for typed, want := range map[string]string{
 		sale: sale, "capacity": events.CapacityStream(me), "host-0xaa": events.HostStream(me),
 		"sector-1": events.SectorStream(me, 1), "sector-12": events.SectorStream(me, 12),
-		"0x5107": sale, "5108": other, " slotq ": events.SlotQueueStream(me), foreign: foreign,
+		"0x5107": sale, "5108": other, " slotq ": events.SlotQueueStream(me), foreign: foreign, ledger: ledger,
 	} {
 		if got, err := replay.Find(typed, known); err != nil || got != want {
 			t.Errorf("%q is %q, %v", typed, got, err)
@@ -232,6 +232,7 @@ func TestNamesOfStreamsMayBeCutShort(t *testing.T) {
 	for typed, want := range map[string]error{
 		"sale": replay.ErrAmbiguous, "0x51": replay.ErrAmbiguous, "capcity": replay.ErrUnknownStream,
 		"": replay.ErrUnknownStream, "sale-0xaa-0x1": replay.ErrUnknownStream, "0x9": replay.ErrUnknownStream,
+		events.CapacityStream(events.Address{9}) + "-North": replay.ErrUnknownStream,
 	} {
 		got, err := replay.Find(typed, known)
 		if !errors.Is(err, want) {
