@@ -186,7 +186,8 @@ func (h *host) ledger() Ledger {
 			Pieces: b.Pieces, Deposits: depositsOf(d),
 		}
 		all.add(one)
-		deposits.Held, deposits.Returned = deposits.Held.AddSaturating(d.Held), deposits.Returned.AddSaturating(d.Returned)
+		deposits.Held = deposits.Held.AddSaturating(d.Held)
+		deposits.Returned = deposits.Returned.AddSaturating(d.Returned)
 		deposits.Lost = deposits.Lost.AddSaturating(d.Lost)
 		deposits.Withdrawn = deposits.Withdrawn.AddSaturating(d.Withdrawn)
 		all.Availabilities = append(all.Availabilities, availabilities(member, state)...)

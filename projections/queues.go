@@ -146,7 +146,9 @@ func (v *Views) Queues() QueuesView {
 			row.Avoided = append(row.Avoided, AvoidedClient{c.Client.String(), c.At, c.Until, c.Reason})
 		}
 		for _, it := range s.Taken() {
-			row.Taken = append(row.Taken, TakenSlot{it.RequestID.String(), it.SlotIndex, it.QueuedAt, it.Repair, it.Member})
+			row.Taken = append(row.Taken, TakenSlot{
+				it.RequestID.String(), it.SlotIndex, it.QueuedAt, it.Repair, it.Member,
+			})
 		}
 		out.Queues = append(out.Queues, row)
 	}

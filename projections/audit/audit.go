@@ -230,8 +230,9 @@ func newAuditor(o Options) *auditor {
 	}
 	a := &auditor{
 		options: o, codec: catalog.Codec(), versions: map[string]uint32{}, report: Report{Findings: []Finding{}},
-		streams: map[string]*stream{}, resting: map[restKey]rest{}, hosts: map[string]*host{}, markets: map[string]*host{},
-		ids: newIDFilter(o.filterBits, maxSuspects), txs: newReceipts(keptMined, maxAwaited),
+		streams: map[string]*stream{}, resting: map[restKey]rest{}, hosts: map[string]*host{},
+		markets: map[string]*host{},
+		ids:     newIDFilter(o.filterBits, maxSuspects), txs: newReceipts(keptMined, maxAwaited),
 		chains: map[Market]Chain{}, damage: map[events.Position]bool{}, cut: map[string]bool{},
 		metadata: func(string) (events.StreamMetadata, error) { return events.StreamMetadata{}, nil },
 	}

@@ -91,7 +91,8 @@ func (a *auditor) endOfSectorFiles(h *host, in *ledger, before, after Files) {
 		for _, part := range []capacity.Part{capacity.PartUnsealed, capacity.PartSealed, capacity.PartTree} {
 			longest := max(before.Sectors[held.Number][part], after.Sectors[held.Number][part])
 			if longest < held.Of(part) {
-				a.find(SectorFileMissing, h.placeOf(in), "the %s file of sector %d, which is proven, has %d of %d bytes",
+				a.find(SectorFileMissing, h.placeOf(in),
+					"the %s file of sector %d, which is proven, has %d of %d bytes",
 					part, held.Number, longest, held.Of(part))
 			}
 		}

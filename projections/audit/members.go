@@ -171,7 +171,7 @@ func (s *stream) newest(epoch uint64) uint64 {
 
 // judgeHost checks the numbers of a host's starts and terms.
 func (a *auditor) judgeHost(h *host, p place, m proto.Message) bool {
-	said := ""
+	var said string
 	switch e := m.(type) {
 	case *messages.HostStarted:
 		a.followStarted(h, p, e)
@@ -270,7 +270,8 @@ func (a *auditor) followTerm(h *host, p place, e *messages.TermTaken) {
 func (a *auditor) followTermEnd(h *host, p place, e *messages.TermEnded) {
 	all := &h.Processes
 	if e.GetTerm() != all.Term || e.GetEpoch() != all.Owner || all.Ended {
-		a.find(TermOrder, p, "term %d was ended by epoch %d; the newest is term %d of epoch %d, and was ended before: %t",
+		a.find(TermOrder, p,
+			"term %d was ended by epoch %d; the newest is term %d of epoch %d, and was ended before: %t",
 			e.GetTerm(), e.GetEpoch(), all.Term, all.Owner, all.Ended)
 		return
 	}

@@ -128,8 +128,8 @@ var ruleTable = []RuleInfo{
 	{CorrelationMismatch, Error, "All events of a sale, in every stream, have its request for a correlation."},
 	{HostEpoch, Error, "Starts of a host are numbered 1, 2, 3 ..., counted over all members, and a process writes " +
 		"with the number of its start, until its member starts again."},
-	{TermOrder, Error, "Terms of a host are numbered 1, 2, 3 ...; each is taken by the process and the member that it " +
-		"names, and that process ends it at most once, before the next is taken."},
+	{TermOrder, Error, "Terms of a host are numbered 1, 2, 3 ...; each is taken by the process and the member that " +
+		"it names, and that process ends it at most once, before the next is taken."},
 	{TermMissing, Error, "In a host of several members, what exists once per host (queue, market, transactions, " +
 		"validator) is written by processes that have taken a term."},
 	{SaleMember, Error, "The events of a sale are written by the member that its start names."},

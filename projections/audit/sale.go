@@ -238,7 +238,8 @@ func (a *auditor) followStart(l *life, p place, e *messages.SaleStarted) {
 	}
 	ask := e.GetRequest()
 	*l = life{Slot: l.Slot, Phase: preparing, Attempt: e.GetAttempt(), Began: p.Position, account: &account{
-		Member: events.Member(e.GetMember()), Request: ask.GetId(), Index: e.GetSlotIndex(), SlotSize: ask.GetSlotSize(),
+		Member: events.Member(e.GetMember()), Request: ask.GetId(), Index: e.GetSlotIndex(),
+		SlotSize: ask.GetSlotSize(),
 		Demanded: amount(ask.GetCollateralPerByte()).MulSaturating(ask.GetSlotSize()),
 		Adopted:  e.GetAdopted(), Repair: e.GetRepair(), Simulated: e.GetFailEveryNProofs() > 0,
 	}}

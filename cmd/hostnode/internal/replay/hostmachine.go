@@ -92,14 +92,15 @@ func (m *hostMachine) state() State {
 		"chainId", last.start.GetChainId(), "genesis", last.start.GetGenesis(), "contract", last.start.GetContract(),
 		"version", last.start.GetVersion(), "node", last.start.GetNode(), "member", m.newest)
 	if m.term != nil {
-		out.Facts.add("term", m.term.GetTerm(), "owner", m.term.GetMember(), "since", events.TimeFromMessage(m.term.GetAt()),
-			"termEnded", m.ended)
+		out.Facts.add("term", m.term.GetTerm(), "owner", m.term.GetMember(),
+			"since", events.TimeFromMessage(m.term.GetAt()), "termEnded", m.ended)
 	}
 	members := List{Name: "members"}
 	for _, name := range slices.Sorted(maps.Keys(m.runs)) {
 		if r := m.runs[name]; name != "" {
-			members.add("member", name, "epoch", r.start.GetEpoch(), "startedAt", events.TimeFromMessage(r.start.GetAt()),
-				"heardAt", r.heard, "stopped", !r.stopped.IsZero(), "version", r.start.GetVersion(), "node", r.start.GetNode())
+			members.add("member", name, "epoch", r.start.GetEpoch(),
+				"startedAt", events.TimeFromMessage(r.start.GetAt()), "heardAt", r.heard,
+				"stopped", !r.stopped.IsZero(), "version", r.start.GetVersion(), "node", r.start.GetNode())
 		}
 	}
 	quarantined := List{Name: "quarantined"}
