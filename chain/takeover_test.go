@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,8 +15,10 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
+	"github.com/hostnode/hostnode/messages"
 )
 
 func outboxOf(t *testing.T, m *member) string {
@@ -32,9 +35,10 @@ func quoted(nonce uint64) string { return fmt.Sprintf(`"%d"`, nonce) }
 
 // inOutage is an owner that has sent a proof while the event store is away, and was then cut off. The proof is in the
 // pool, and no block takes it.
-func inOutage(t *testing.T) (w *world, old *member, record *storetest.Memory, call events.SlotCall, period uint64) {
+func inOutage(t *testing.T) (w *world, old *member, record *storetest.Memory, call events.SlotCall, period uint64, r events.Request) {
 	t.Helper()
 	w = newWorld(t)
+	r = w.request()
 	w.fund("host")
 	w.mint("host", 10_000_000)
 	record = storetest.NewMemory()
@@ -49,13 +53,13 @@ func inOutage(t *testing.T) (w *world, old *member, record *storetest.Memory, ca
 	})
 	w.await("the proof is in the pool", func() bool { return w.waiting("host") })
 	w.cutOff(old)
-	return w, old, record, call, period
+	return w, old, record, call, period, r
 }
 
 func TestAProofThatOnlyThePoolKnowsIsLeftAloneAndRecordedWhenItsOwnerReturns(t *testing.T) {
 	for name, mined := range map[string]bool{"before the next owner begins": true, "later": false} {
 		t.Run(name, func(t *testing.T) {
-			w, old, record, call, period := inOutage(t)
+			w, old, record, call, period, r := inOutage(t)
 			before := w.nonce("host")
 			if mined {
 				w.chain.Hold(false)
@@ -64,8 +68,6 @@ func TestAProofThatOnlyThePoolKnowsIsLeftAloneAndRecordedWhenItsOwnerReturns(t *
 			fresh := w.newMember(t.TempDir(), record)
 			p := &pool{takes: everything}
 			fresh.gate.has(p.answer)
-			r := w.request()
-			w.chain.Hold(!mined)
 			done := w.reserving(fresh, callFor(r, 0))
 			w.await("it is sent", func() bool { return p.count() > 0 })
 			if n := len(p.seen(before)); n != 0 {
@@ -99,38 +101,56 @@ func TestAProofThatOnlyThePoolKnowsIsLeftAloneAndRecordedWhenItsOwnerReturns(t *
 	}
 }
 
-// Both owners prove the same period. Both transactions are followed.
-func TestAProofThatTwoOwnersSentIsFollowedTwice(t *testing.T) {
-	w, old, record, call, period := inOutage(t)
+// Both owners send the same call. Both transactions are followed.
+func TestACallThatTwoOwnersSentIsFollowedTwice(t *testing.T) {
+	w, old, record, _, _, _ := inOutage(t)
 	before := w.nonce("host")
+	twice := func(m *member) chan error {
+		return later(w, func(ctx context.Context) (*types.Receipt, error) {
+			return m.Transactions().Submit(ctx, tx.Call{Key: "proof:x:1", To: common.Address{0x33}, Gas: 30_000})
+		})
+	}
+	old.gate.set(false, false)
+	first := twice(old)
+	w.await("it is in the pool", func() bool { return w.chain.Pending() == 2 })
+	old.gate.set(true, false)
 	fresh := w.newMember(t.TempDir(), record)
-	done := later(w, func(ctx context.Context) (events.Receipt, error) {
-		return fresh.SubmitProof(ctx, call, period, goodProof(2)) // The same key.
-	})
-	w.await("both are in the pool", func() bool { return w.chain.Pending() == 2 })
+	second := twice(fresh)
+	w.await("both are in the pool", func() bool { return w.chain.Pending() == 3 })
 	old.store.refuses(nil)
 	<-old.Failed()
 	w.end(old.guarded)
 	w.end(fresh.guarded)
-	<-done
+	<-first
+	<-second
 	again := w.newMember(old.dir, record)
 	w.chain.Hold(false)
-	w.sealUntilHolds("both ended", func() bool {
-		return again.Transactions().Idle(t.Context(), "proof:") == nil && w.nonce("host") == before+2
+	w.sealUntilHolds("both are in the record", func() bool {
+		keys := minedKeys(t, record, again.Account())
+		return slices.Contains(keys, "proof:x:1#1") && slices.Contains(keys, "proof:x:1#2")
 	})
-	taken, err := again.TakenProofs(t.Context(), call.Slot, period)
-	if err != nil || len(taken) != 1 {
-		t.Fatalf("taken proofs: %+v, %v", taken, err)
+	if n := w.nonce("host"); n != before+3 || again.Failure() != nil {
+		t.Fatalf("%d transactions were mined, failed with %v", n-before, again.Failure())
 	}
-	w.await("both are in the record", func() bool {
-		ends := 0
-		for _, name := range eventsOf(t, record, again.Account())[9:] {
-			if name == "TxMined" {
-				ends++
-			}
+}
+
+// minedKeys are the keys of the recorded successes.
+func minedKeys(t *testing.T, record *storetest.Memory, who events.Address) (keys []string) {
+	t.Helper()
+	codec := events.NewCodec(events.TxTable())
+	for e, err := range record.ReadStream(t.Context(), events.TxStream(who), events.ReadStream{}) {
+		if err != nil {
+			t.Fatal(err)
 		}
-		return ends == 2
-	})
+		m, err := codec.Decode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mined, ok := m.(*messages.TxMined); ok && mined.GetSucceeded() {
+			keys = append(keys, mined.GetKey())
+		}
+	}
+	return keys
 }
 
 // pending is a cheap transaction of the account that the record does not know, in the pool.
@@ -143,6 +163,9 @@ func (w *world) pending(nonce uint64) common.Hash {
 	head, err := w.client.HeaderByNumber(w.t.Context(), nil)
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	if least := big.NewInt(10_000_000); tip.Cmp(least) < 0 { // The least that we offer.
+		tip = least
 	}
 	more := func(wei *big.Int) *big.Int { // 5%: neither outbid by a first attempt, nor hard to outbid.
 		return new(big.Int).Div(new(big.Int).Mul(wei, big.NewInt(105)), big.NewInt(100))
@@ -164,8 +187,7 @@ func (w *world) pending(nonce uint64) common.Hash {
 
 func TestAnUnknownPendingNonceIsWaitedForAndThenReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
-		counts  bool   // the node counts what is in its pool
-		replace uint64 // whose nonce: that of the unknown one, if the node does not count it
+		counts bool // the node counts what is in its pool
 	}{
 		"a node without txpool":                {counts: true},
 		"a node that says nothing of its pool": {counts: false},

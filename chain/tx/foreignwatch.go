@@ -33,6 +33,7 @@ type foreignWatch struct {
 	alone   bool   // there is only the outbox, and any other user ends this process
 	atStart uint64 // mined transactions at the start
 
+	untold   []recordedUse      // with RecordFirst, until they are in the record
 	empty    int                // blocks in which the foreign transaction was not found
 	reported map[bool]time.Time // when the operator was last told of another host (true), or of anything else (false)
 }
@@ -56,15 +57,48 @@ func (m *Manager) watchNonces(ctx context.Context, now observation) {
 	}
 	m.others.empty = 0
 	use := m.foreignUse(found, known, now.count)
+	if m.recordUse(use) {
+		return
+	}
 	if m.report(use) && (use.Host || use.Transaction.Zero()) {
 		return
 	}
-	err = m.write(&messages.TxCountObserved{
-		At: timestamppb.Now(), Count: now.count, Reason: "while the host ran: " + use.String(),
+	m.writeUse(use)
+}
+
+func (m *Manager) writeUse(use ForeignUse) {
+	err := m.write(&messages.TxCountObserved{
+		At: timestamppb.Now(), Count: use.Mined, Reason: "while the host ran: " + use.String(),
 	}, "")
 	if err != nil {
 		m.log.WithError(err).Error("transactions: record that somebody else used the account")
 	}
+}
+
+// recordUse records a use with RecordFirst, and leaves it to tellRecorded to report it: if the account has another owner
+// by now, it was his, and the append fails.
+func (m *Manager) recordUse(use ForeignUse) bool {
+	if !m.cfg.RecordFirst || m.others.alone {
+		return false
+	}
+	revision := m.outbox.next
+	m.writeUse(use)
+	m.others.untold = append(m.others.untold, recordedUse{use, revision})
+	return true
+}
+
+// tellRecorded reports the uses that are in the record by now.
+func (m *Manager) tellRecorded() {
+	for len(m.others.untold) > 0 && m.copier.has(m.others.untold[0].revision) && m.Failure() == nil {
+		m.report(m.others.untold[0].ForeignUse)
+		m.others.untold = m.others.untold[1:]
+	}
+}
+
+// recordedUse is a use whose event has a revision.
+type recordedUse struct {
+	ForeignUse
+	revision uint64
 }
 
 // lostNonces finds out who used nonces that were ours.
@@ -78,7 +112,9 @@ func (m *Manager) lostNonces(ctx context.Context, used []uint64, now observation
 		m.log.WithError(err).Debug("transactions: find out who used the nonce")
 		return
 	}
-	m.report(m.foreignUse(found, lowest, now.count))
+	if use := m.foreignUse(found, lowest, now.count); !m.recordUse(use) {
+		m.report(use)
+	}
 }
 
 // foreign are the account's transactions in the newest blocks that are not ours, from a nonce on,

@@ -200,6 +200,7 @@ func (m *Manager) run(ctx context.Context) {
 		case f := <-m.requests:
 			f(ctx)
 		case <-m.copier.news:
+			m.tellRecorded()
 		case <-timer.C:
 		}
 		if m.busy() {

@@ -47,13 +47,11 @@ func (m *Manager) waitsForRecord(in *intent) bool {
 
 // whyWaits is the end of a sentence about a call that was not sent; empty: it did not wait for the store.
 func (m *Manager) whyWaits(in *intent) string {
-	if !in.toldWaits {
+	away := m.recordAway()
+	if away == nil || !m.waitsForRecord(in) {
 		return ""
 	}
-	if away := m.recordAway(); away != nil {
-		return fmt.Sprintf("; it waited for the event store: %v", away)
-	}
-	return "; it waited for the event store"
+	return fmt.Sprintf("; it waited for the event store: %v", away)
 }
 
 // awaitCall waits for the result of a call. When the caller gives up while the call waits for the event
