@@ -44,7 +44,7 @@ func inOutage(t *testing.T) (w *world, old *member, record *storetest.Memory, ca
 	record = storetest.NewMemory()
 	old = w.newMember(t.TempDir(), record)
 	call, period = w.duePeriod(old.Market)
-	w.await("the record is complete", func() bool { return len(historyOf(t, record, old.Account())) == 9 })
+	w.await("the record is complete", func() bool { return len(sendingOf(t, record, old.Account())) == 9 })
 	w.chain.Hold(true)
 	t.Cleanup(func() { w.chain.Hold(false) })
 	old.store.refuses(allAppends)

@@ -11,6 +11,9 @@
 // what a revert means, and which calls only a host makes, so that another host with the same key is
 // noticed.
 //
+// With Config.RecordFirst several processes own the account in turn: an attempt is sent when the stream
+// has it (recordfirst.go), and what another owner sent without is left alone (unknownnonce.go).
+//
 // Start with manager.go and step.go; order.go decides what is sent first. docs/transactions.md
 // describes all this from outside.
 package tx

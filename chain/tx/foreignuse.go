@@ -68,10 +68,11 @@ func knownBy(e any) uint64 {
 // notElsewhere checks, before anything is sent, whether the account has transactions that this
 // record does not know: then another host has the key, or the record is an older copy. It returns
 // the number of mined transactions and, with TakeOver, the event to be recorded, so that the next
-// start needs no TakeOver. With RecordFirst a former owner may have sent them: they are told and recorded. What a wallet did with an account that was never a host's does not
-// matter; what the account has in a contract does. A count below the known one means a
-// reorganisation, or transactions that are not mined yet. away says that only the outbox was read,
-// because the event store does not answer: then nothing is certain.
+// start needs no TakeOver. With RecordFirst a former owner may have sent them, so they are told and
+// recorded. What a wallet did with an account that was never a host's does not matter; what the
+// account has in a contract does. A count below the known one means a reorganisation, or
+// transactions that are not mined yet. away says that only the outbox was read, because the event
+// store does not answer: then nothing is certain.
 func (cfg *Config) notElsewhere(
 	ctx context.Context, c *rpc.Conn, entries []entry, away error,
 ) (mined uint64, observed *messages.TxCountObserved, err error) {

@@ -75,8 +75,8 @@ func (m *Manager) writeUse(use ForeignUse) {
 	}
 }
 
-// recordUse records a use with RecordFirst, and leaves it to tellRecorded to report it: if the account has another owner
-// by now, it was his, and the append fails.
+// recordUse records a use with RecordFirst, and leaves it to tellRecorded to report it: if the
+// account has another owner by now, it was his, and the append fails.
 func (m *Manager) recordUse(use ForeignUse) bool {
 	if !m.cfg.RecordFirst || m.others.alone {
 		return false

@@ -10,8 +10,11 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
 )
 
 // This file opens the account: it reads the outbox and the stream, and checks whether somebody else
@@ -68,6 +71,10 @@ func (cfg *Config) openWith(
 	mined, observed, err := cfg.notElsewhere(ctx, c, entries, away)
 	if err != nil {
 		return nil, err
+	}
+	if observed == nil && cfg.RecordFirst && store != nil {
+		// Whoever owned the account and still sends learns from the revision that he lost it.
+		observed = &messages.TxCountObserved{At: timestamppb.Now(), Count: mined, Reason: "a new owner of the account began"}
 	}
 	if observed != nil {
 		r, err := box.add(observed, "")

@@ -215,13 +215,13 @@ func TestAMergeThatWasInterruptedGoesOn(t *testing.T) {
 		t.Run(fmt.Sprint(appended, " appended"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, path := storetest.NewMemory(), filepath.Join(t.TempDir(), "box")
-				box, entries := openBox(t, path)
+				box, _ := openBox(t, path)
 				copierOn(t, store, entriesOf(0, "x", "y"))
 				synctest.Wait()
 				if err := box.put(entriesOf(0, "p", "q")...); err != nil {
 					t.Fatal(err)
 				}
-				_, entries = openBox(t, path)
+				_, entries := openBox(t, path)
 				cfg := Config{Key: testKey(t), Log: quietLog(), RecordFirst: true}
 				all, length, err := cfg.merge(t.Context(), store, box, entries)
 				if err != nil || length != 2 {
