@@ -35,7 +35,9 @@ func quoted(nonce uint64) string { return fmt.Sprintf(`"%d"`, nonce) }
 
 // inOutage is an owner that has sent a proof while the event store is away, and was then cut off. The proof is in the
 // pool, and no block takes it.
-func inOutage(t *testing.T) (w *world, old *member, record *storetest.Memory, call events.SlotCall, period uint64, r events.Request) {
+func inOutage(t *testing.T) (
+	w *world, old *member, record *storetest.Memory, call events.SlotCall, period uint64, r events.Request,
+) {
 	t.Helper()
 	w = newWorld(t)
 	r = w.request()
