@@ -68,14 +68,13 @@ func attempts(batch []events.NewEvent) error {
 const leftAlone = 4 // blocks
 
 // newMember is a member that owns the account now. dir is its outbox.
-func (w *world) newMember(dir string, record *storetest.Memory, changes ...func(*chain.Config)) *member {
+func (w *world) newMember(dir string, record *storetest.Memory) *member {
 	w.t.Helper()
 	m := &member{dir: dir, store: &refusing{Memory: record}, gate: newGate(w.t, w.chain.Attach())}
-	changes = append([]func(*chain.Config){func(cfg *chain.Config) {
+	m.guarded = w.must(w.beginsWith(m.store, m.dir, func(cfg *chain.Config) {
 		cfg.RecordFirst, cfg.UnknownNonceBlocks = true, leftAlone
 		cfg.Endpoint = m.gate.server.URL
-	}}, changes...)
-	m.guarded = w.must(w.beginsWith(m.store, m.dir, changes...))
+	}))
 	return m
 }
 

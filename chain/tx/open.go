@@ -114,7 +114,8 @@ func (cfg *Config) join(
 	missing, copied, err := catchUp(timed, store, box.owner.Stream, entries, box.next)
 	switch {
 	case errors.Is(err, ErrTakenOver), err != nil && box.next == 0:
-		return cfg.joinWithOthers(timed, store, box, entries, err)
+		all, copied, err = cfg.joinWithOthers(timed, store, box, entries, err)
+		return all, copied, nil, err
 	case err == nil && copied < box.copied:
 		entries, err = cfg.renumber(timed, store, box, entries, copied)
 		return entries, copied, nil, err

@@ -220,12 +220,12 @@ func renamed(e proto.Message, key string) proto.Message {
 // joinWithOthers is join's answer to a stream that another process wrote to.
 func (cfg *Config) joinWithOthers(
 	ctx context.Context, store events.Store, box *outbox, entries []entry, taken error,
-) (all []entry, copied uint64, away, err error) {
+) (all []entry, copied uint64, err error) {
 	if !cfg.RecordFirst || !errors.Is(taken, ErrTakenOver) {
-		return nil, 0, nil, fmt.Errorf("read the account's record: %w", taken)
+		return nil, 0, fmt.Errorf("read the account's record: %w", taken)
 	}
 	if all, copied, err = cfg.merge(ctx, store, box, entries); err != nil {
 		err = fmt.Errorf("merge the outbox with the account's record: %w", err)
 	}
-	return all, copied, nil, err
+	return all, copied, err
 }
