@@ -145,7 +145,7 @@ func (s *supervisor) handOutTo(ctx context.Context, self shell.Ref, start sale.S
 				continue
 			}
 			cmd.Member = member
-			_, err := shell.Ask[struct{}](s.queue, queue.Command{Cmd: cmd, Cause: "hand out"}).Wait(ctx)
+			_, err := shell.Ask[struct{}](s.queue, queue.Command{Cmd: cmd, Cause: slotqueue.Work{RequestID: cmd.RequestID, SlotIndex: cmd.SlotIndex}.Key()}).Wait(ctx)
 			if errors.Is(err, slotqueue.ErrPromised) {
 				return "", &admission.Refusal{Criterion: slotqueue.CriterionTokens, Reason: err.Error(), Requeue: true}, nil
 			}
