@@ -154,3 +154,51 @@ func cancelled(t *testing.T, w World) {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// The sealer's results are changed, as if it lied.
+func lies(t *testing.T, w World) {
+	s, all := w.Sealer, loads(t)
+	c := seal(t, s, Sector, all)
+	sealProof, err := s.Commit(t.Context(), Sector, c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dayProof, err := s.Challenge(t.Context(), Sector, day, leaves)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(name string, err error) {
+		t.Helper()
+		if !errors.Is(err, events.ErrSealerLies) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	verifySeal := func(c events.SealContext, proof []byte) error {
+		return s.Verify(Sector, c, proof)
+	}
+	verifyDay := func(randomness events.Hash, proof []byte) error {
+		return s.VerifyChallenge(Sector, c, randomness, leaves, proof)
+	}
+	for i := range 256 {
+		b := bytes.Clone(sealProof)
+		b[i*(len(b)-1)/255] ^= 1 << (i % 8)
+		check("a bit of the seal's proof", verifySeal(c, b))
+		b = bytes.Clone(dayProof)
+		b[i*(len(b)-1)/255] ^= 1 << (i % 8)
+		check("a bit of the day's proof", verifyDay(day, b))
+		d, r := c, c
+		d.CommD[i/8] ^= 1 << (i % 8)
+		r.CommR[i/8] ^= 1 << (i % 8)
+		check("a bit of CommD", s.VerifyCommitments(Sector, d))
+		check("a bit of CommR", s.VerifyCommitments(Sector, r))
+	}
+	for _, proof := range [][]byte{nil, sealProof[1:], append(bytes.Clone(sealProof), 0), make([]byte, len(sealProof)), dayProof} {
+		check("another proof of the seal", verifySeal(c, proof))
+	}
+	other := c
+	other.Seed[0]++
+	check("the proof for another seed", verifySeal(other, sealProof))
+	check("the proof of another day", verifyDay(events.Hash{99}, dayProof))
+	other.Pieces = nil
+	check("the pieces of another sector", s.VerifyCommitments(Sector, other))
+}
