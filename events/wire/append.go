@@ -151,15 +151,11 @@ func (a *appending) write(ctx context.Context) (*streams.AppendResp, error) {
 	return &streams.AppendResp{Result: &streams.AppendResp_Success_{Success: appended(result)}}, nil
 }
 
-// append writes to the store, and counts.
+// append writes to the store, and says once when it has failed.
 func (s *Server) append(
 	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
 ) (events.AppendResult, error) {
 	result, err := s.cfg.Store.Append(ctx, stream, expected, batch)
-	if err == nil {
-		s.stats.appends.Add(1)
-		s.stats.eventsWritten.Add(uint64(len(batch)))
-	}
 	if errors.Is(err, events.ErrStoreFailed) {
 		s.failed.Do(func() {
 			s.cfg.Log.WithError(err).Error("the event store has failed; it can be read, and takes nothing until " +

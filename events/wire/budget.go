@@ -133,17 +133,3 @@ func (b *budget) wanted() bool {
 	defer b.mu.Unlock()
 	return len(b.line) > 0
 }
-
-// held is how much is taken now.
-func (b *budget) held() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.used
-}
-
-// most is how much was ever taken at once.
-func (b *budget) most() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.peak
-}

@@ -78,57 +78,32 @@ func (l Limits) WithMemory(bytes int64) Limits {
 	return l
 }
 
-// DefaultLimits suit a machine that has other work, too. An idle client costs
+// withDefaults fills in what suits a machine that has other work, too. An idle client costs
 // next to nothing. The messages of all clients together hold at most PendingBytes
 // and AnswerBytes, even those of malicious clients, and the buffers around them
 // Calls times windowBytes in each direction; the garbage collector can double
 // that.
-func DefaultLimits() Limits {
-	return Limits{
-		Connections:          2048,
-		StreamsPerConnection: 1000,
-		SubscriptionBytes:    1 << 20,
-		SubscriptionEvents:   512,
-		StalledFor:           10 * time.Minute,
-		BatchesPerStream:     1024,
-		BatchBytes:           128 << 20,
-		PendingBytes:         512 << 20,
-		AnswerBytes:          512 << 20,
-		BusyTime:             30 * time.Second,
-		Calls:                4096,
-		AppendTime:           time.Minute,
-		ReceiveBytes:         17 << 20,
-		PingEvery:            5 * time.Second,
-		IdlePing:             time.Minute,
-		HandshakeTime:        20 * time.Second,
-		LoginsAtOnce:         4,
-		FailedLogins:         10,
-		CloseTime:            5 * time.Second,
-	}
-}
-
 func (l Limits) withDefaults() (Limits, error) {
-	d := DefaultLimits()
 	var err error
-	count(&l.Connections, d.Connections, "connections", &err)
-	count(&l.StreamsPerConnection, d.StreamsPerConnection, "streams per connection", &err)
-	count(&l.SubscriptionBytes, d.SubscriptionBytes, "bytes per subscription", &err)
-	count(&l.SubscriptionEvents, d.SubscriptionEvents, "events per subscription", &err)
-	count(&l.StalledFor, d.StalledFor, "time of a stalled client", &err)
-	count(&l.BatchesPerStream, d.BatchesPerStream, "batches per stream", &err)
-	count(&l.BatchBytes, d.BatchBytes, "bytes of unfinished batches", &err)
-	count(&l.PendingBytes, d.PendingBytes, "bytes of unfinished appends", &err)
-	count(&l.AnswerBytes, d.AnswerBytes, "bytes of answers", &err)
-	count(&l.BusyTime, d.BusyTime, "time to wait for memory", &err)
-	count(&l.Calls, d.Calls, "calls", &err)
-	count(&l.AppendTime, d.AppendTime, "time of an append", &err)
-	count(&l.ReceiveBytes, d.ReceiveBytes, "bytes of a message", &err)
-	count(&l.PingEvery, d.PingEvery, "time between pings", &err)
-	count(&l.IdlePing, d.IdlePing, "time of an idle connection", &err)
-	count(&l.HandshakeTime, d.HandshakeTime, "time of a handshake", &err)
-	count(&l.LoginsAtOnce, d.LoginsAtOnce, "logins at once", &err)
-	count(&l.FailedLogins, d.FailedLogins, "failed logins", &err)
-	count(&l.CloseTime, d.CloseTime, "time to close", &err)
+	count(&l.Connections, 2048, "connections", &err)
+	count(&l.StreamsPerConnection, 1000, "streams per connection", &err)
+	count(&l.SubscriptionBytes, 1<<20, "bytes per subscription", &err)
+	count(&l.SubscriptionEvents, 512, "events per subscription", &err)
+	count(&l.StalledFor, 10*time.Minute, "time of a stalled client", &err)
+	count(&l.BatchesPerStream, 1024, "batches per stream", &err)
+	count(&l.BatchBytes, 128<<20, "bytes of unfinished batches", &err)
+	count(&l.PendingBytes, 512<<20, "bytes of unfinished appends", &err)
+	count(&l.AnswerBytes, 512<<20, "bytes of answers", &err)
+	count(&l.BusyTime, 30*time.Second, "time to wait for memory", &err)
+	count(&l.Calls, 4096, "calls", &err)
+	count(&l.AppendTime, time.Minute, "time of an append", &err)
+	count(&l.ReceiveBytes, 17<<20, "bytes of a message", &err)
+	count(&l.PingEvery, 5*time.Second, "time between pings", &err)
+	count(&l.IdlePing, time.Minute, "time of an idle connection", &err)
+	count(&l.HandshakeTime, 20*time.Second, "time of a handshake", &err)
+	count(&l.LoginsAtOnce, 4, "logins at once", &err)
+	count(&l.FailedLogins, 10, "failed logins", &err)
+	count(&l.CloseTime, 5*time.Second, "time to close", &err)
 	return l, err
 }
 

@@ -24,8 +24,6 @@ func (v *streamsService) Read(req *streams.ReadReq, ss streams.Streams_ReadServe
 	run, end := c.readStream, ending{}
 	switch {
 	case r.follow:
-		s.stats.subscriptions.Add(1)
-		defer s.stats.subscriptions.Add(-1)
 		end = ending{s.closing, errShutdown}
 		if run = c.followStream; r.stream == allStream {
 			run = c.followLog

@@ -118,7 +118,7 @@ func TestAReaderThatTakesALargeAnswerSlowlyIsNotEndedWhileOthersWait(t *testing.
 				if c.ended != (status.Code(err) == codes.Aborted) || !c.ended && err != nil {
 					t.Errorf("the call ended with %v", err)
 				}
-				if held := s.leaving.held(); !c.ended && held != 0 {
+				if held, _ := s.leaving.taken(); !c.ended && held != 0 {
 					t.Errorf("%d bytes are held after the answer was taken", held)
 				}
 				cancel() // As grpc does when the call has returned.

@@ -282,5 +282,5 @@ func TestAnEndedContextEndsTheCall(t *testing.T) {
 			t.Fatalf("got %+v, want the end", e)
 		}
 	}
-	until(t, "the subscription ends in the server", func() bool { return s.Stats().Subscriptions == 0 })
+	until(t, "the subscription ends in the server", func() bool { return s.Stats().Streams == 0 })
 }
