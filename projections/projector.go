@@ -258,20 +258,11 @@ func (p *Projector) Status() Status {
 // Ledgers is the view of the availabilities.
 func (p *Projector) Ledgers() LedgersView { return look(p, (*Views).Ledgers) }
 
-// Reservations is the view of the reservations.
-func (p *Projector) Reservations() ReservationsView { return look(p, (*Views).Reservations) }
-
 // Sales is the view of the sales.
 func (p *Projector) Sales() SalesView { return look(p, (*Views).Sales) }
 
-// Proofs is the proof ledger.
-func (p *Projector) Proofs() ProofsView { return look(p, (*Views).Proofs) }
-
 // Queues is the view of the slot queues.
 func (p *Projector) Queues() QueuesView { return look(p, (*Views).Queues) }
-
-// Transactions is the view of the transactions.
-func (p *Projector) Transactions() TransactionsView { return look(p, (*Views).Transactions) }
 
 // Earnings is the view of what was earned.
 func (p *Projector) Earnings() EarningsView { return look(p, (*Views).Earnings) }
