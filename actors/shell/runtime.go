@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
+	cmap "github.com/orcaman/concurrent-map"
 	"github.com/sirupsen/logrus"
 )
 
@@ -198,9 +199,14 @@ type Runtime struct {
 	shutdown func()
 }
 
+// oneLock has a registry of actors use 1024 locks instead of 1024 times 32: a host has some
+// hundred actors, and making so many maps took longer than all else in a start.
+var oneLock = sync.OnceFunc(func() { cmap.SHARD_COUNT = 1 })
+
 // NewRuntime returns a runtime without actors. Its tasks end with ctx; end it with Kill or
 // Halt.
 func NewRuntime(ctx context.Context, log *logrus.Entry) *Runtime {
+	oneLock()
 	ctx, cancel := context.WithCancel(ctx)
 	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(quietHandler{log})
