@@ -110,6 +110,13 @@ type Options struct {
 // context's, the store's, the chain's, or that of a checkpoint that cannot be
 // written.
 func Run(ctx context.Context, store events.Store, o Options) (Report, error) {
+	if o.filterBits == 0 && o.Checkpoint == "" { // Nobody will continue it with more events.
+		head, err := store.Head(ctx)
+		if err != nil {
+			return Report{}, fmt.Errorf("audit: %w", err)
+		}
+		o.filterBits = filterFor(head)
+	}
 	a := newAuditor(o)
 	if o.Checkpoint != "" {
 		if b, ignored := resume(ctx, store, a.options); b != nil {

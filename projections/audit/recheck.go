@@ -16,6 +16,8 @@ const (
 	// defaultFilterBits is the size of the filter of event ids: 32 MiB. With ten
 	// million events it suspects one in two thousand without reason.
 	defaultFilterBits = 1 << 28
+	// leastFilterBits is its size for a record that has next to no events.
+	leastFilterBits = 1 << 12
 	// filterProbes is how many bits one id sets.
 	filterProbes = 4
 	// maxSuspects is the most ids that are checked again.
@@ -46,6 +48,13 @@ func newIDFilter(size uint64, most int) *idFilter {
 	_, _ = rand.Read(seed[:]) // It never fails.
 	f.Key = [2]uint64{binary.LittleEndian.Uint64(seed[:8]), binary.LittleEndian.Uint64(seed[8:])}
 	return f
+}
+
+// filterFor is the size of a filter that suspects as few of so many events as the default one does of
+// ten million, and needs no more memory than that.
+func filterFor(head events.Position) uint64 {
+	const each = 64 // bits; also what the size is a multiple of
+	return each * min(max(uint64(head), leastFilterBits/each), defaultFilterBits/each)
 }
 
 // hashOf hashes a name to a number.

@@ -95,6 +95,10 @@ type left struct {
 	list []events.Recorded
 }
 
+func (l *left) Head(context.Context) (events.Position, error) {
+	return l.list[len(l.list)-1].Position, nil
+}
+
 func (l *left) ReadAll(_ context.Context, after events.Position, _ int) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		for _, e := range l.list {
