@@ -3,6 +3,8 @@ package chain
 import (
 	"context"
 
+	"github.com/ethereum/go-ethereum/core/types"
+
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 )
@@ -12,6 +14,15 @@ import (
 func (m *Market) Looked(ctx context.Context, block events.Hash) bool {
 	manager := m.txs.manager()
 	return manager == nil || manager.Looked(ctx, block)
+}
+
+// Submit submits a call of a test's own to the account's transactions.
+func (m *Market) Submit(ctx context.Context, c tx.Call) (receipt *types.Receipt, err error) {
+	err = m.txs.During(ctx, func(ctx context.Context, manager *tx.Manager) (err error) {
+		receipt, err = manager.Submit(ctx, c)
+		return err
+	})
+	return receipt, err
 }
 
 // Compact rewrites the outbox, as happens by itself when it has grown large.

@@ -196,7 +196,7 @@ func TestWhileTheStoreIsAwayAProofGoesOutAndAReservationWaits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	gaveUp := make(chan error, 1)
 	go func() {
-		_, err := m.Transactions().Submit(ctx, tx.Call{Key: "free:x", To: common.Address{1}, Gas: 30_000})
+		_, err := m.Submit(ctx, tx.Call{Key: "free:x", To: common.Address{1}, Gas: 30_000})
 		gaveUp <- err
 	}()
 	w.await("it is heard", func() bool { return strings.Contains(outboxOf(t, m), "free:x") })

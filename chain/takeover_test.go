@@ -109,7 +109,7 @@ func TestACallThatTwoOwnersSentIsFollowedTwice(t *testing.T) {
 	before := w.nonce("host")
 	twice := func(m *member) chan error {
 		return later(w, func(ctx context.Context) (*types.Receipt, error) {
-			return m.Transactions().Submit(ctx, tx.Call{Key: "proof:x:1", To: common.Address{0x33}, Gas: 30_000})
+			return m.Submit(ctx, tx.Call{Key: "proof:x:1", To: common.Address{0x33}, Gas: 30_000})
 		})
 	}
 	old.gate.set(false, false)
