@@ -299,7 +299,8 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	*e = env{
 		Chain: chainview.New(&shell.Base{
 			RT: rt, Log: rt.Log, Clock: ports.Clock, Store: ports.Store, Codec: catalog.Codec(),
-			StoreWatch: shell.NewStoreWatch(ports.Clock, rt.Log, cfg.Yield), Me: ports.Market.Account(), Member: member, Node: cfg.Node,
+			StoreWatch: shell.NewStoreWatch(ports.Clock, rt.Log, cfg.Yield), Me: ports.Market.Account(),
+			Member: member, Node: cfg.Node,
 			RetryAfter: cfg.RetryAfter, RetryMost: cfg.RetryMost, SnapshotEvery: cfg.SnapshotEvery, Yield: cfg.Yield,
 			Savers: map[string]shell.Saver{},
 		}, market, cfg.Margin),

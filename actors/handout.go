@@ -145,7 +145,8 @@ func (s *supervisor) handOutTo(ctx context.Context, self shell.Ref, start sale.S
 				continue
 			}
 			cmd.Member = member
-			_, err := shell.Ask[struct{}](s.queue, queue.Command{Cmd: cmd, Cause: slotqueue.Work{RequestID: cmd.RequestID, SlotIndex: cmd.SlotIndex}.Key()}).Wait(ctx)
+			work := slotqueue.Work{RequestID: cmd.RequestID, SlotIndex: cmd.SlotIndex}
+			_, err := shell.Ask[struct{}](s.queue, queue.Command{Cmd: cmd, Cause: work.Key()}).Wait(ctx)
 			if errors.Is(err, slotqueue.ErrPromised) {
 				return "", &admission.Refusal{Criterion: slotqueue.CriterionTokens, Reason: err.Error(), Requeue: true}, nil
 			}
@@ -156,7 +157,8 @@ func (s *supervisor) handOutTo(ctx context.Context, self shell.Ref, start sale.S
 		refused, err := s.sell(ctx, self, sellHere{start: start, by: c.by})
 		switch {
 		case err != nil: // It may have begun: the record tells, or the worker loses its patience.
-			s.Log.WithField("slot", start.Slot.String()).Warnf("it is not known whether member %s sells the slot: %v", member, err)
+			s.Log.WithField("slot", start.Slot.String()).Warnf(
+				"it is not known whether member %s sells the slot: %v", member, err)
 			return member, nil, nil
 		case refused != nil:
 			return "", &admission.Refusal{
@@ -257,7 +259,8 @@ func (s *supervisor) onFarSale(m sales.Changed) {
 		if m.State.Over() || s.Mine(m.State.Member) {
 			return
 		}
-		s.Log.WithField("slot", m.Slot.String()).Warnf("member %s sells the slot; the attempt of this member ends", m.State.Member)
+		s.Log.WithField("slot", m.Slot.String()).Warnf(
+			"member %s sells the slot; the attempt of this member ends", m.State.Member)
 		ag.ref.Stop()
 		s.Load.Set(m.Slot, 0)
 		ag = &agent{request: ag.request, index: ag.index, watchers: ag.watchers}

@@ -28,6 +28,26 @@ type term struct {
 // to which block the logs are in it.
 const scanEveryOfMembers = 16
 
+// onMembers takes what only a member of a host is told.
+func (s *supervisor) onMembers(a *shell.Turn, msg any) {
+	switch m := msg.(type) {
+	case marketSaid:
+		s.tellConcerned(m.event)
+	case farSale:
+		s.onFarSale(m.Changed)
+	case sellHere:
+		s.onSell(a, m)
+	case handedOut:
+		s.onHandedOut(m)
+	case letGoFailed:
+		s.onLetGoFailed(m)
+	case termBegan:
+		s.onTermBegan(a)
+	case termEnded:
+		s.onTermEnded(a)
+	}
+}
+
 // serve answers the questions of the other members.
 func (h *Host) serve() {
 	to := members.Answers{}

@@ -155,20 +155,6 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 		s.onTryAgain(a, m)
 	case quarantineOver:
 		s.onQuarantineOver(m)
-	case marketSaid:
-		s.tellConcerned(m.event)
-	case farSale:
-		s.onFarSale(m.Changed)
-	case sellHere:
-		s.onSell(a, m)
-	case handedOut:
-		s.onHandedOut(m)
-	case letGoFailed:
-		s.onLetGoFailed(m)
-	case termBegan:
-		s.onTermBegan(a)
-	case termEnded:
-		s.onTermEnded(a)
 	case restartAgent:
 		if ag := s.agents[m.slot]; ag != nil && ag.quarantined == "" {
 			s.runAgent(a, m.slot, ag)
@@ -181,6 +167,8 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 		a.Asker()(s.status(), nil)
 	case queue.Unpaid:
 		a.Asker()(s.unpaid(), nil)
+	default:
+		s.onMembers(a, msg)
 	}
 }
 

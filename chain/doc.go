@@ -2,8 +2,8 @@
 //
 // It has three parts. Market answers questions about the contract and, while its process owns them
 // (transactions.go), sends the host's transactions; before it sends one it asks the chain, so that every
-// call may be repeated after a crash. Follower delivers the contract's logs, or heads alone, block by block. Requester is the client's side, for
-// trials.
+// call may be repeated after a crash. Follower delivers the contract's logs, or heads alone, block by
+// block. Requester is the client's side, for trials.
 //
 // What needs no knowledge of the contract is in packages below: rpc is the connection; tx owns the
 // account and sends its transactions; feed follows logs. Another contract of the same account uses

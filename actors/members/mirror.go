@@ -49,7 +49,8 @@ type Change struct {
 // ledger, the one without a name.
 func NewMirror(b *shell.Base, holder func() events.Member) *Mirror {
 	return &Mirror{
-		base: b, holder: holder, ledgers: map[events.Member]*folded[capacity.State]{}, sales: map[events.SlotID]*folded[sale.State]{},
+		base: b, holder: holder,
+		ledgers: map[events.Member]*folded[capacity.State]{}, sales: map[events.SlotID]*folded[sale.State]{},
 	}
 }
 

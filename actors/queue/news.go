@@ -272,7 +272,8 @@ func unnumbered(cmd slotqueue.Command) slotqueue.Command {
 	case slotqueue.Remove:
 		cmd.MarketRevision = 0
 		return cmd
-	case slotqueue.Take, slotqueue.Release, slotqueue.Wake, slotqueue.Avoid, slotqueue.Pause, slotqueue.Resume:
+	case slotqueue.Take, slotqueue.HandOut, slotqueue.Release, slotqueue.Wake, slotqueue.Avoid, slotqueue.Pause,
+		slotqueue.Resume:
 		return cmd
 	}
 	panic(fmt.Sprintf("the queue's actor does not know %T", cmd))

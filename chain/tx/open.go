@@ -74,7 +74,9 @@ func (cfg *Config) openWith(
 	}
 	if observed == nil && cfg.RecordFirst && store != nil {
 		// Whoever owned the account and still sends learns from the revision that he lost it.
-		observed = &messages.TxCountObserved{At: timestamppb.Now(), Count: mined, Reason: "a new owner of the account began"}
+		observed = &messages.TxCountObserved{
+			At: timestamppb.Now(), Count: mined, Reason: "a new owner of the account began",
+		}
 	}
 	if observed != nil {
 		r, err := box.add(observed, "")

@@ -69,4 +69,3 @@ func (s *Server) Addr() string { return s.etcd.Clients[0].Addr().String() }
 
 // Close ends it; what it was told is kept. It may be called again.
 func (s *Server) Close() { s.close() }
-

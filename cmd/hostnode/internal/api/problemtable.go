@@ -313,8 +313,8 @@ var hostKinds = []kind{
 	{
 		"host-has-members", http.StatusConflict, membership.ErrHasMembers,
 		"A process without settings of a cluster cannot run a host that has members.",
-		"Set `cluster.name` and `cluster.member` as the message says; `hostnode members` shows the members. Only a host " +
-			"whose one member was once the whole host can be one process again, after that member has stopped.",
+		"Set `cluster.name` and `cluster.member` as the message says; `hostnode members` shows the members. Only a " +
+			"host whose one member was once the whole host can be one process again, after that member has stopped.",
 	},
 	{
 		"member-first", http.StatusConflict, membership.ErrFirstMember,

@@ -106,7 +106,8 @@ func (c Config) checkCluster() error {
 func (c Config) checkAlone() error {
 	for _, key := range c.Changed() {
 		if strings.HasPrefix(key, "cluster.") {
-			return refuse(key, c.text(key), "it belongs to a cluster; set cluster.name and cluster.member too, or remove it")
+			return refuse(key, c.text(key),
+				"it belongs to a cluster; set cluster.name and cluster.member too, or remove it")
 		}
 	}
 	switch {

@@ -142,7 +142,8 @@ func (p *Process) mine(account events.Address) error {
 		return err
 	}
 	if !p.config.Clustered() && member != "" {
-		p.log.Warnf("the data directory was that of member %s; the record says whether the host may be one process again", member)
+		p.log.Warnf("the data directory was that of member %s; the record says whether the host may be "+
+			"one process again", member)
 	}
 	used, err := p.Dir.Used()
 	p.used = used || member != ""
