@@ -1,6 +1,8 @@
 package cluster_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"testing"
@@ -58,17 +60,13 @@ func newWorld(t *testing.T, etcd string, host events.Address) *world {
 		w.start(m)
 	}
 	for _, m := range w.names {
-		for seen := w.of(m).Seen(); len(seen) < len(w.names); seen = w.of(m).Seen() {
-			if t.Context().Err() != nil {
-				t.Fatalf("%s sees %v", m, seen)
-			}
-		}
+		w.of(m).sees(w.names...)
 	}
 	return w
 }
 
 func (w *world) start(m events.Member) {
-	p := startProcess(w.t, w.configs[m])
+	p := startProcess(w.t, w.configs[m]).mustOpen()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.running[m] = p
@@ -87,14 +85,16 @@ func config(m events.Member, host events.Address, etcd string) cluster.Config {
 	}
 }
 
-// freeAddress is a loopback address with a port that was free just now: a member must know its port before it listens.
+// freeAddress is a loopback address with a port that was free just now: a member must know its port before it listens. No
+// connection of this machine gets a port from this range by itself.
 func freeAddress() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
+	for {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func startEtcd(t *testing.T) *localetcd.Server {

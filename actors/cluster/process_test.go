@@ -9,6 +9,8 @@ import (
 	"net/rpc"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -49,24 +51,22 @@ func runChild(text string) {
 	if err := json.Unmarshal([]byte(text), &cfg); err != nil {
 		log.Fatal(err)
 	}
-	c, err := cluster.Open(context.Background(), cfg, logrus.NewEntry(log).WithField("me", cfg.Member))
-	if err != nil {
-		log.Fatal(err)
-	}
-	s := rpc.NewServer()
-	if err := s.Register(&Child{
-		c: c, asks: rpc.NewClient(pipe{os.NewFile(3, "in"), os.NewFile(4, "out")}),
+	child := &Child{
+		asks:      rpc.NewClient(pipe{os.NewFile(3, "in"), os.NewFile(4, "out")}),
 		campaigns: map[int]context.CancelFunc{}, held: map[int]context.Context{},
-	}); err != nil {
+	}
+	child.c, child.opened = cluster.Open(context.Background(), cfg, logrus.NewEntry(log).WithField("me", cfg.Member))
+	s := rpc.NewServer()
+	if err := s.Register(child); err != nil {
 		log.Fatal(err)
 	}
 	s.ServeConn(pipe{os.Stdin, os.Stdout}) // Until the parent closes it.
-	c.Close()
 }
 
 // Child is a member in a process of its own, as its parent calls it.
 type Child struct {
 	c         *cluster.Cluster
+	opened    error
 	asks      *rpc.Client
 	mu        sync.Mutex
 	campaigns map[int]context.CancelFunc
@@ -77,6 +77,7 @@ type Child struct {
 type Fault struct {
 	Text                    string
 	Away, Deadline, Cancel  bool
+	Refused, Config         bool
 	Member                  events.Member
 	IsOfMember, IsThatLarge bool
 }
@@ -88,6 +89,7 @@ func faultOf(err error) Fault {
 	f := Fault{
 		Text: err.Error(), Away: errors.Is(err, events.ErrMemberAway), Cancel: errors.Is(err, context.Canceled),
 		Deadline: errors.Is(err, context.DeadlineExceeded), IsThatLarge: errors.Is(err, cluster.ErrTooLarge),
+		Refused: errors.Is(err, cluster.ErrRefused), Config: errors.Is(err, cluster.ErrConfig),
 	}
 	if m, ok := errors.AsType[*events.MemberError](err); ok {
 		f.IsOfMember, f.Member, f.Text = true, m.Member, m.Text
@@ -106,12 +108,30 @@ func (f Fault) err() error {
 	for err, is := range map[error]bool{
 		events.ErrMemberAway: f.Away, context.Canceled: f.Cancel,
 		context.DeadlineExceeded: f.Deadline, cluster.ErrTooLarge: f.IsThatLarge,
+		cluster.ErrRefused: f.Refused, cluster.ErrConfig: f.Config,
 	} {
 		if is {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Opened tells whether it could join.
+func (c *Child) Opened(_ int, f *Fault) error {
+	*f = faultOf(c.opened)
+	return nil
+}
+
+// Failed waits until it must end.
+func (c *Child) Failed(_ int, f *Fault) error {
+	*f = faultOf(<-c.c.Failed())
+	return nil
+}
+
+func (c *Child) Close(int, *int) error {
+	c.c.Close()
+	return nil
 }
 
 func (c *Child) Campaign(id int, f *Fault) error {
@@ -214,12 +234,47 @@ func (p *Parent) Answer(q Question, a *Answer) error {
 type process struct {
 	t      *testing.T
 	name   events.Member
+	cfg    cluster.Config
 	cmd    *exec.Cmd
 	child  *rpc.Client
 	kill   func()
 	answer func(context.Context, events.Member, []byte) ([]byte, error)
 	mu     sync.Mutex
 	last   int
+	log    logBuffer
+}
+
+// logBuffer is what a process logs.
+type logBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// opened tells whether the process could join.
+func (p *process) opened() error {
+	var f Fault
+	return errors.Join(p.call("Opened", 0, &f), f.err())
+}
+
+// mustOpen fails the test if it could not.
+func (p *process) mustOpen() *process {
+	p.t.Helper()
+	if err := p.opened(); err != nil {
+		p.t.Fatal(err)
+	}
+	return p
 }
 
 func startProcess(t *testing.T, cfg cluster.Config) *process {
@@ -228,9 +283,9 @@ func startProcess(t *testing.T, cfg cluster.Config) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, name: cfg.Member, cmd: exec.Command(os.Args[0])}
+	p := &process{t: t, name: cfg.Member, cfg: cfg, cmd: exec.Command(os.Args[0])}
 	p.cmd.Env = append(os.Environ(), childVar+"="+string(text))
-	p.cmd.Stderr = os.Stderr
+	p.cmd.Stderr = &p.log
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +318,12 @@ func startProcess(t *testing.T, cfg cluster.Config) *process {
 		_ = p.cmd.Process.Kill()
 		p.end()
 	})
-	t.Cleanup(p.kill)
+	t.Cleanup(func() {
+		p.kill()
+		if t.Failed() || strings.Contains(p.log.String(), "DATA RACE") {
+			t.Errorf("the process of %s logged: %s", p.name, p.log.String())
+		}
+	})
 	return p
 }
 
@@ -347,4 +407,29 @@ func (p *process) Serve(answer func(context.Context, events.Member, []byte) ([]b
 	if err := p.call("Serve", 0, new(int)); err != nil {
 		p.t.Error(err)
 	}
+}
+
+// sees waits until the process sees these members.
+func (p *process) sees(want ...events.Member) {
+	p.t.Helper()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	late := time.After(patience)
+	for seen := p.Seen(); !slices.Equal(seen, want); seen = p.Seen() {
+		select {
+		case <-again.C:
+		case <-late:
+			p.t.Fatalf("%s sees %v, not %v", p.name, seen, want)
+		}
+	}
+}
+
+// patience is how long what must happen may take.
+const patience = time.Minute
+
+// soon is a context for what must happen.
+func soon(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
 }

@@ -1,0 +1,155 @@
+package cluster_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/cluster"
+	"github.com/hostnode/hostnode/events"
+)
+
+func certificates(t *testing.T, members ...events.Member) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := cluster.MakeCA(dir, "test", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range members {
+		if err := cluster.MakeMember(dir, "test", m, []string{"127.0.0.1", "box1.example"}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func filesOf(dir string, m events.Member) cluster.Files {
+	return cluster.Files{
+		CA: filepath.Join(dir, "ca.crt"), Cert: filepath.Join(dir, string(m)+".crt"), Key: filepath.Join(dir, string(m)+".key"),
+	}
+}
+
+func TestMembersKnowEachOtherByTheirCertificates(t *testing.T) {
+	etcd := startEtcd(t)
+	dir, otherDir := certificates(t, "m1", "m2"), certificates(t, "m3")
+	all := map[events.Member]*process{}
+	for m, files := range map[events.Member]cluster.Files{
+		"m1": filesOf(dir, "m1"), "m2": filesOf(dir, "m2"), "m3": filesOf(otherDir, "m3"), "m4": {},
+	} {
+		cfg := config(m, events.Address{1}, etcd.Addr())
+		cfg.TLS = files
+		all[m] = startProcess(t, cfg).mustOpen()
+		all[m].Serve(func(_ context.Context, from events.Member, q []byte) ([]byte, error) {
+			return append([]byte(from+" says "), q...), nil
+		})
+	}
+	for _, p := range all {
+		p.sees("m1", "m2", "m3", "m4")
+	}
+	for _, way := range [][2]events.Member{{"m1", "m2"}, {"m2", "m1"}} {
+		got, err := all[way[0]].Call(soon(t), way[1], []byte("hello"))
+		if want := string(way[0]) + " says hello"; err != nil || string(got) != want {
+			t.Fatalf("%v: %q, %v", way, got, err)
+		}
+	}
+	// m3 has a certificate of another authority, m4 speaks in plain text.
+	for _, way := range [][2]events.Member{{"m1", "m3"}, {"m3", "m1"}, {"m1", "m4"}, {"m4", "m1"}} {
+		ctx, cancel := context.WithTimeout(t.Context(), shortLease)
+		if _, err := all[way[0]].Call(ctx, way[1], []byte("hello")); !errors.Is(err, events.ErrMemberAway) {
+			t.Errorf("%v: %v", way, err)
+		}
+		cancel()
+	}
+}
+
+func TestAMemberNeedsTheCertificateOfItsName(t *testing.T) {
+	dir := certificates(t, "m1", "m2")
+	cfg := config("m1", events.Address{1}, "127.0.0.1:1")
+	cfg.TLS = filesOf(dir, "m2")
+	_, err := cluster.Open(t.Context(), cfg, nil)
+	wantText(t, err, cluster.ErrConfig, "is for m2.test.hostnode", "not for m1.test.hostnode")
+}
+
+func TestCertificatesAreForOneMemberAndNeverOverwritten(t *testing.T) {
+	dir := certificates(t, "m1")
+	files := filesOf(dir, "m1")
+	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"m1.test.hostnode", "127.0.0.1", "box1.example"} {
+		if err := pair.Leaf.VerifyHostname(name); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"m2.test.hostnode", "m1.other.hostnode"} {
+		if pair.Leaf.VerifyHostname(name) == nil {
+			t.Errorf("it is for %s, too", name)
+		}
+	}
+	if years := time.Until(pair.Leaf.NotAfter) / (365 * 24 * time.Hour); years < 9 || years > 10 {
+		t.Errorf("it is valid for %d years", years)
+	}
+	before := map[string]string{}
+	for _, name := range []string{"ca.crt", "ca.key", "m1.crt", "m1.key"} {
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		if err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before[path] = string(text)
+	}
+	for what, err := range map[string]error{
+		"is there already":                        cluster.MakeCA(dir, "test", time.Now()),
+		"m1.crt is there already":                 cluster.MakeMember(dir, "test", "m1", nil, time.Now()),
+		`not for "hostnode cluster other"`:        cluster.MakeMember(dir, "other", "m2", nil, time.Now()),
+		"no name of a member":                     cluster.MakeMember(dir, "test", "../m2", nil, time.Now()),
+		`"http://x" is neither`:                   cluster.MakeMember(dir, "test", "m2", []string{"http://x"}, time.Now()),
+		`"m1.test.hostnode" is neither`:           cluster.MakeMember(dir, "test", "m2", []string{"m1.test.hostnode"}, time.Now()),
+		"make a certificate for member m2: the a": cluster.MakeMember(t.TempDir(), "test", "m2", nil, time.Now()),
+	} {
+		if err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%v does not say %q", err, what)
+		}
+	}
+	for path, text := range before {
+		if now, err := os.ReadFile(path); err != nil || string(now) != text {
+			t.Errorf("%s has changed: %v", path, err)
+		}
+	}
+}
+
+func TestASettingThatCannotBeUsedIsNamed(t *testing.T) {
+	good := config("m1", events.Address{1}, "127.0.0.1:1")
+	for want, change := range map[string]func(*cluster.Config){
+		"the cluster's name":                      func(c *cluster.Config) { c.Name = "a.b" },
+		"the member's name":                       func(c *cluster.Config) { c.Member = "M 1" },
+		"with a port that is not 0":               func(c *cluster.Config) { c.Listen = "127.0.0.1:0" },
+		`listen address "127.0.0.1"`:              func(c *cluster.Config) { c.Listen = "127.0.0.1" },
+		`cannot reach this member at "0.0.0.0:1"`: func(c *cluster.Config) { c.Listen = "0.0.0.0:1" },
+		"plain text on a loopback address only":   func(c *cluster.Config) { c.Listen, c.Advertise = "192.0.2.1:1", "127.0.0.1:1" },
+		"`hostnode cluster certs` makes them":     func(c *cluster.Config) { c.Advertise = "box1.example:1" },
+		"one is missing":                          func(c *cluster.Config) { c.TLS.CA = "ca.crt" },
+		"no end point of etcd":                    func(c *cluster.Config) { c.Etcd = nil },
+		"for etcd: the authority's certificate":   func(c *cluster.Config) { c.EtcdTLS.CA = "/nowhere" },
+		"write whole seconds":                     func(c *cluster.Config) { c.Lease = 2500 * time.Millisecond },
+		"a lease of 1s":                           func(c *cluster.Config) { c.Lease = time.Second },
+	} {
+		cfg := good
+		change(&cfg)
+		c, err := cluster.Open(t.Context(), cfg, nil)
+		if c != nil {
+			c.Close()
+		}
+		wantText(t, err, cluster.ErrConfig, want)
+	}
+}
