@@ -33,7 +33,8 @@ func (c *Cluster) Serve(answer func(ctx context.Context, from events.Member, que
 	c.handler.Store(&h)
 }
 
-// Call implements port.Cluster. A call without deadline waits for a minute. ErrTooLarge: the question is; nobody was asked.
+// Call implements port.Cluster. A call without a deadline waits for a minute. ErrTooLarge: the
+// question is; nobody was asked.
 func (c *Cluster) Call(ctx context.Context, to events.Member, question []byte) ([]byte, error) {
 	if len(question) > Largest {
 		return nil, fmt.Errorf("ask %s: a question of %d bytes: %w", to, len(question), ErrTooLarge)

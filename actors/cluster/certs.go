@@ -83,7 +83,7 @@ func MakeMember(dir, cluster string, m events.Member, hosts []string, now time.T
 		if ip := net.ParseIP(host); ip != nil {
 			cert.IPAddresses = append(cert.IPAddresses, ip)
 		} else if _, other := memberAt(cluster, host); host == "" || other || strings.ContainsAny(host, ":/* ") {
-			return fmt.Errorf("make a certificate for member %s: %q is neither the name of a machine nor its address", m, host)
+			return fmt.Errorf("make a certificate for member %s: %q is neither a machine's name nor its address", m, host)
 		} else {
 			cert.DNSNames = append(cert.DNSNames, host)
 		}

@@ -17,6 +17,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -71,8 +73,13 @@ func Open(ctx context.Context, cfg Config, log *logrus.Entry) (*Cluster, error) 
 		return nil, err
 	}
 	c.etcd, err = clientv3.New(clientv3.Config{
-		Endpoints: ok.Etcd, TLS: ok.etcdTLS, Logger: zap.NewNop(), Context: c.ctx,
-		DialTimeout: ok.Lease, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: ok.Lease,
+		Endpoints: ok.Etcd, TLS: ok.etcdTLS, Logger: zap.NewNop(), Context: context.WithoutCancel(ctx),
+		DialKeepAliveTime: silent, DialKeepAliveTimeout: ok.Lease,
+		// By default an etcd that was away for long is tried again every two minutes.
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: again, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+			MinConnectTimeout: mostConnecting,
+		})},
 	})
 	if err != nil {
 		c.cancel()
@@ -102,8 +109,8 @@ func Open(ctx context.Context, cfg Config, log *logrus.Entry) (*Cluster, error) 
 // mostLeases is how many leases Open waits for an etcd that answers, and for the lease of a process that had this name.
 const mostLeases = 3
 
-// Close leaves the others: they are told, if etcd answers within a second. Handlers of questions end with their contexts;
-// Close waits for them.
+// Close leaves the others: they are told, if etcd answers within a second. Handlers of questions
+// end with their contexts; Close waits for them.
 func (c *Cluster) Close() {
 	c.cancel()
 	c.tasks.Wait()

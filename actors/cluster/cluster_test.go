@@ -23,6 +23,7 @@ var (
 const shortLease = 3 * time.Second
 
 func TestClusterObeysItsPort(t *testing.T) {
+	t.Parallel()
 	etcd := startEtcd(t)
 	worlds := byte(0)
 	porttest.Cluster(t, func(t *testing.T, test func(*testing.T, porttest.ClusterWorld)) {

@@ -95,15 +95,16 @@ func (c Config) check() (checked, error) {
 		ok.listenPort, err = strconv.Atoi(port)
 	}
 	if err != nil || ok.listenPort < 1 || ok.listenPort > 65535 {
-		return wrong("listen address %q: write host:port with a port that is not 0, since others must know it", c.Listen)
+		return wrong("listen address %q: write host:port with a port that is not 0, as others must know it", c.Listen)
 	}
 	if ok.Advertise == "" {
 		ok.Advertise = c.Listen
 	}
-	if host, port, err := net.SplitHostPort(ok.Advertise); err != nil || host == "" || port == "" || isUnspecified(host) {
+	host, port, err = net.SplitHostPort(ok.Advertise)
+	if err != nil || host == "" || port == "" || isUnspecified(host) {
 		return wrong("others cannot reach this member at %q: set the advertised address to host:port", ok.Advertise)
 	}
-	if c.TLS.none() && !(isLoopback(host) && isLoopback(hostOf(ok.Advertise))) {
+	if c.TLS.none() && !(isLoopback(ok.listenHost) && isLoopback(host)) {
 		return wrong("members speak in plain text on a loopback address only, and %s is none: give the files of "+
 			"their certificates (`hostnode cluster certs` makes them)", c.Listen)
 	}
@@ -163,11 +164,6 @@ func differ(ours, theirs map[string]string) string {
 		}
 	}
 	return strings.Join(text, "; ")
-}
-
-func hostOf(address string) string {
-	host, _, _ := net.SplitHostPort(address)
-	return host
 }
 
 func isLoopback(host string) bool {

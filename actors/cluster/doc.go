@@ -1,5 +1,6 @@
-// Package cluster joins the members of one host (port.Cluster): etcd says who seems to be alive, the actor library carries
-// questions and answers. Who may do what is in the record; a mistake here costs time, never money.
+// Package cluster joins the members of one host (port.Cluster): etcd says who seems to be alive, and
+// the actor library carries questions and answers. Who may do what is in the record; a mistake here
+// costs time, never money.
 //
 // # What is in etcd
 //
@@ -18,12 +19,13 @@
 //
 // # What is used of the actor library, and what is not
 //
-// We use an actor system, its remote part, and one actor named "member" in each process. The address of a process is the
-// name of its member, <member>.<cluster>.hostnode; where that is, is looked up among the members seen when a connection is
-// made. So a join moves nothing, a member that returns elsewhere has the same address, and TLS
-// compares the address with the certificate.
+// We use an actor system, its remote part, and one actor named "member" in each process. The
+// address of a process is the name of its member, <member>.<cluster>.hostnode; where that is, is
+// looked up among the members seen when a connection is made. So a join moves nothing, a member that
+// returns elsewhere has the same address, and TLS compares the address with the certificate.
 //
-// The library's package cluster is not used; an identity lookup of our own would leave of it only what harms here:
+// The library's package cluster is not used. With an identity lookup of our own, what is left of it
+// only harms:
 //
 //   - A request is repeated after a timeout, three times, after nanoseconds; its deadline is not the
 //     caller's context, and the cause of a failure is lost.

@@ -37,7 +37,9 @@ func refuseUnary(context.Context, any, *grpc.UnaryServerInfo, grpc.UnaryHandler)
 	return nil, grpcstatus.Error(codes.Unimplemented, "members do not answer this")
 }
 
-func (w *wire) guardStream(srv any, s grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+func (w *wire) guardStream(
+	srv any, s grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler,
+) (err error) {
 	g := &guarded{ServerStream: s, w: w}
 	defer func() {
 		if v := recover(); v != nil { // Nothing of what it lets through should do that.

@@ -16,6 +16,7 @@ import (
 )
 
 func TestWhatMembersDoNotSayEndsTheConnectionAndNothingElse(t *testing.T) {
+	t.Parallel()
 	etcd := startEtcd(t)
 	p := startProcess(t, config("m1", events.Address{1}, etcd.Addr())).mustOpen()
 	p.Serve(func(context.Context, events.Member, []byte) ([]byte, error) { return []byte("fine"), nil })

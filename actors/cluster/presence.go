@@ -171,7 +171,8 @@ func (c *Cluster) awaitName(kv *mvccpb.KeyValue, other Peer) error {
 	if err != nil || len(now.Kvs) == 0 || now.Kvs[0].ModRevision != kv.ModRevision {
 		return errors.Join(err, errors.New("the name became free"))
 	}
-	return fmt.Errorf("%w: another process runs as member %s; stop it, or give this one another name", ErrRefused, other)
+	return fmt.Errorf("%w: another process runs as member %s; stop it, or give this one another name",
+		ErrRefused, other)
 }
 
 // refusedBy tells whether a member that was here before us has other facts.
@@ -256,7 +257,7 @@ func (c *Cluster) came(p Peer, err error) {
 	}
 	c.mu.Lock()
 	before, known := c.peers[p.Member]
-	text := ""
+	var text string
 	if err != nil {
 		text = "what it says of itself is not readable: " + err.Error()
 	} else {

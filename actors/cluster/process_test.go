@@ -53,7 +53,7 @@ func runChild(text string) {
 	}
 	child := &Child{
 		asks:      rpc.NewClient(pipe{os.NewFile(3, "in"), os.NewFile(4, "out")}),
-		campaigns: map[int]context.CancelFunc{}, held: map[int]context.Context{},
+		campaigns: map[int]campaign{}, held: map[int]context.Context{},
 	}
 	child.c, child.opened = cluster.Open(context.Background(), cfg, logrus.NewEntry(log).WithField("me", cfg.Member))
 	s := rpc.NewServer()
@@ -69,7 +69,7 @@ type Child struct {
 	opened    error
 	asks      *rpc.Client
 	mu        sync.Mutex
-	campaigns map[int]context.CancelFunc
+	campaigns map[int]campaign
 	held      map[int]context.Context
 }
 
@@ -135,11 +135,8 @@ func (c *Child) Close(int, *int) error {
 }
 
 func (c *Child) Campaign(id int, f *Fault) error {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := c.campaign(id)
 	defer cancel()
-	c.mu.Lock()
-	c.campaigns[id] = cancel
-	c.mu.Unlock()
 	held, err := c.c.Campaign(ctx)
 	c.mu.Lock()
 	c.held[id] = held
@@ -148,12 +145,25 @@ func (c *Child) Campaign(id int, f *Fault) error {
 	return nil
 }
 
-func (c *Child) GiveUp(id int, _ *int) error {
+// campaign is the context of a campaign. It may be given up before it begins here: calls overtake each other.
+func (c *Child) campaign(id int) (context.Context, context.CancelFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if cancel := c.campaigns[id]; cancel != nil {
-		cancel()
+	if _, ok := c.campaigns[id]; !ok {
+		ctx, cancel := context.WithCancel(context.Background())
+		c.campaigns[id] = campaign{ctx, cancel}
 	}
+	return c.campaigns[id].ctx, c.campaigns[id].cancel
+}
+
+type campaign struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+func (c *Child) GiveUp(id int, _ *int) error {
+	_, cancel := c.campaign(id)
+	cancel()
 	return nil
 }
 

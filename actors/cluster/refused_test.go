@@ -25,6 +25,7 @@ func wantText(t *testing.T, err, kind error, parts ...string) {
 }
 
 func TestAMemberWithOtherFactsIsRefusedOnBothSides(t *testing.T) {
+	t.Parallel()
 	etcd := startEtcd(t)
 	first := startProcess(t, config("m1", events.Address{1}, etcd.Addr())).mustOpen()
 	other := config("m2", events.Address{1}, etcd.Addr())
@@ -50,6 +51,7 @@ func TestAMemberWithOtherFactsIsRefusedOnBothSides(t *testing.T) {
 }
 
 func TestASecondProcessWithTheNameOfALivingMemberIsRefused(t *testing.T) {
+	t.Parallel()
 	etcd := startEtcd(t)
 	cfg := config("m1", events.Address{1}, etcd.Addr())
 	first := startProcess(t, cfg).mustOpen()
@@ -62,6 +64,7 @@ func TestASecondProcessWithTheNameOfALivingMemberIsRefused(t *testing.T) {
 }
 
 func TestAMemberThatLeavesIsForgottenAtOnce(t *testing.T) {
+	t.Parallel()
 	etcd := startEtcd(t)
 	cfg := config("m1", events.Address{1}, etcd.Addr())
 	first := startProcess(t, cfg).mustOpen()
@@ -81,6 +84,7 @@ func TestAMemberThatLeavesIsForgottenAtOnce(t *testing.T) {
 }
 
 func TestAFrozenMemberLosesTheLeaseAndReturns(t *testing.T) {
+	t.Parallel()
 	etcd := startEtcd(t)
 	first := startProcess(t, config("m1", events.Address{1}, etcd.Addr())).mustOpen()
 	second := startProcess(t, config("m2", events.Address{1}, etcd.Addr())).mustOpen()
@@ -115,6 +119,7 @@ func TestAFrozenMemberLosesTheLeaseAndReturns(t *testing.T) {
 }
 
 func TestAMemberWhoseNameWasTakenWhileItWasFrozenIsToldToEnd(t *testing.T) {
+	t.Parallel()
 	etcd := startEtcd(t)
 	cfg := config("m1", events.Address{1}, etcd.Addr())
 	first := startProcess(t, cfg).mustOpen()
@@ -137,16 +142,19 @@ func signal(t *testing.T, p *process, s syscall.Signal) {
 }
 
 func TestMembersReturnByThemselvesWhenEtcdDoes(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		lost bool // Its data is gone.
 	}{{"with its data", false}, {"without its data", true}} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			etcd, err := localetcd.Start(dir, "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
 			}
+			t.Cleanup(func() { etcd.Close() }) // Once the processes have ended, of which it would take leave.
 			at := etcd.Addr()
 			first := startProcess(t, config("m1", events.Address{1}, at)).mustOpen()
 			second := startProcess(t, config("m2", events.Address{1}, at)).mustOpen()
@@ -166,7 +174,6 @@ func TestMembersReturnByThemselvesWhenEtcdDoes(t *testing.T) {
 			if etcd, err = localetcd.Start(dir, at); err != nil {
 				t.Fatal(err)
 			}
-			defer etcd.Close()
 			for _, p := range []*process{first, second, third} {
 				p.sees("m1", "m2", "m3")
 			}

@@ -9,9 +9,9 @@ import (
 	"go.etcd.io/etcd/client/v3/concurrency"
 )
 
-// Each campaign is a key under a lease of its own, and the oldest one holds. The library's Election does the same, but a
-// campaign whose session ends while it waits believes to be elected later, and one that is given
-// up does not return while etcd is away.
+// Each campaign is a key under a lease of its own, and the oldest one holds. The client's Election
+// does the same, but a campaign whose session ends while it waits takes itself to be elected later,
+// and one that is given up does not return while etcd is away.
 
 // Campaign implements port.Cluster.
 func (c *Cluster) Campaign(ctx context.Context) (context.Context, error) {

@@ -35,6 +35,7 @@ func filesOf(dir string, m events.Member) cluster.Files {
 }
 
 func TestMembersKnowEachOtherByTheirCertificates(t *testing.T) {
+	t.Parallel()
 	etcd := startEtcd(t)
 	dir, otherDir := certificates(t, "m1", "m2"), certificates(t, "m3")
 	all := map[events.Member]*process{}

@@ -32,8 +32,8 @@ const (
 	factsHeader  = "facts"  // the digest of its facts
 	// batch is how many messages the library puts into one of grpc's, of which the size is limited.
 	batch = 4
-	// A peer that is silent for so long is away: nothing of what it was asked before waits any more. The first is the least
-	// that grpc allows.
+	// A peer that is silent for so long is away: nothing of what it was asked before waits any more.
+	// The first is the least that grpc allows.
 	silent, silentAfterPing = 10 * time.Second, 5 * time.Second
 	mostConnecting          = 3 * time.Second
 )
@@ -298,8 +298,8 @@ func (w *wire) answer(asker *actor.PID, r reply) {
 	}
 }
 
-// quiet passes what the library warns of to our log, without the logged values, because messages may hold anything. Most of
-// it says that a member does not answer, which whoever asked is told.
+// quiet passes what the library warns of to our log, without the logged values, because messages may
+// hold anything. Most of it says that a member does not answer, which whoever asked is told.
 type quiet struct{ log *logrus.Entry }
 
 func (h quiet) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }

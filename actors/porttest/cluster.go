@@ -20,7 +20,7 @@ type ClusterWorld struct {
 	Members []events.Member
 	// Of is a member as it was started last.
 	Of func(events.Member) port.Cluster
-	// Kill ends a member without a word to anybody; Start starts it again.
+	// Kill ends a member as a power cut does; Start starts it again.
 	Kill, Start func(events.Member)
 	// Cut separates a member from what says who is alive, but not from the other members.
 	Cut, Heal func(events.Member)
@@ -90,7 +90,7 @@ func (w ClusterWorld) campaign(t *testing.T, m events.Member) context.Context {
 }
 
 // ends waits until a held lease has ended.
-func (w ClusterWorld) ends(t *testing.T, held context.Context) {
+func (w ClusterWorld) ends(held context.Context, t *testing.T) {
 	t.Helper()
 	select {
 	case <-held.Done():
@@ -246,7 +246,7 @@ func holderCutOff(t *testing.T, w ClusterWorld) {
 	held := w.campaign(t, a)
 	w.Cut(a)
 	other := w.campaign(t, b)
-	w.ends(t, held)
+	w.ends(held, t)
 	w.sees(t, b, w.Members[1:]...)
 	w.Heal(a)
 	w.sees(t, b, w.Members...)
@@ -410,7 +410,7 @@ func answeredWhileCutOff(t *testing.T, w ClusterWorld) {
 		w.Cut(m)
 	}
 	w.ask(t, a, b, "hello")
-	w.ends(t, held)
+	w.ends(held, t)
 	w.ask(t, b, c, "hello, nobody says that you live")
 	w.ask(t, c, a, "nor that you do")
 	for _, m := range w.Members {

@@ -12,7 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// This is the only file that knows the actor library.
+// This is the only file that knows the actor library, beside package cluster, which has none of our actors.
 //
 // We use spawning and the tree of parents and children, sending, requests with their sender,
 // the process registry, the unbounded mailbox, poison, and stopping a tree.

@@ -67,5 +67,6 @@ func Start(dir, listen string) (*Server, error) {
 // Addr is where it answers clients, also when Start was given port 0.
 func (s *Server) Addr() string { return s.etcd.Clients[0].Addr().String() }
 
-// Close ends it; what it was told is kept. It may be called again.
+// Close ends it; what it was told is kept. Clients that follow it are waited for, up to six
+// seconds, in which it answers no more. It may be called again.
 func (s *Server) Close() { s.close() }
