@@ -76,14 +76,16 @@ func TestAStartIsRefusedWhereItWouldDisturbOrLeaveSomethingBehind(t *testing.T) 
 			[]membership.Event{started(0, 1, "")}, starting("", "cellar", used), 1, nil, "",
 		},
 		"one process, which lives elsewhere": {
-			[]membership.Event{started(0, 1, ""), beat(5, 1)}, starting("", "attic", used), 19,
+			[]membership.Event{started(0, 1, ""), beat(5, 1)},
+			starting("", "attic", used), 19,
 			membership.ErrElsewhere, "of the host as one process, was at 2023-11-14T22:13:20Z on \"cellar\"",
 		},
 		"one process, silent for long": {
 			[]membership.Event{started(0, 1, ""), beat(5, 1)}, starting("", "attic", used), 21, nil, "",
 		},
 		"one process, with a new directory": {
-			[]membership.Event{started(0, 1, "")}, starting("", "cellar", unused), 1000,
+			[]membership.Event{started(0, 1, "")},
+			starting("", "cellar", unused), 1000,
 			membership.ErrElsewhere, "never been used",
 		},
 		"one process that stopped, with a new directory": {
@@ -96,11 +98,13 @@ func TestAStartIsRefusedWhereItWouldDisturbOrLeaveSomethingBehind(t *testing.T) 
 			[]membership.Event{started(0, 1, "")}, starting("north", "cellar", used), 1, nil, "",
 		},
 		"the first member, while the one process lives": {
-			[]membership.Event{started(0, 1, "")}, starting("north", "attic", used), 14,
+			[]membership.Event{started(0, 1, "")},
+			starting("north", "attic", used), 14,
 			membership.ErrElsewhere, "if it is gone, start again after 2023-11-14T22:28:20Z",
 		},
 		"the first member, without the data of the one process": {
-			[]membership.Event{started(0, 1, ""), stopped(1, 1)}, starting("south", "attic", unused), 1000,
+			[]membership.Event{started(0, 1, ""), stopped(1, 1)},
+			starting("south", "attic", unused), 1000,
 			membership.ErrFirstMember, "start a member with that directory first, then south",
 		},
 		"the second member": {
@@ -115,11 +119,13 @@ func TestAStartIsRefusedWhereItWouldDisturbOrLeaveSomethingBehind(t *testing.T) 
 			[]membership.Event{started(0, 1, "north"), started(1, 2, "south")}, starting("north", "north", used), 2, nil, "",
 		},
 		"a second process of a member's name": {
-			[]membership.Event{started(0, 1, "north"), started(1, 2, "south")}, starting("north", "attic", used), 2,
+			[]membership.Event{started(0, 1, "north"), started(1, 2, "south")},
+			starting("north", "attic", used), 2,
 			membership.ErrElsewhere, "of member north",
 		},
 		"a member's name with another directory": {
-			[]membership.Event{started(0, 1, "north")}, starting("north", "north", unused), 1000,
+			[]membership.Event{started(0, 1, "north")},
+			starting("north", "north", unused), 1000,
 			membership.ErrElsewhere, "never been used",
 		},
 		"one process where there are members": {
@@ -128,7 +134,8 @@ func TestAStartIsRefusedWhereItWouldDisturbOrLeaveSomethingBehind(t *testing.T) 
 			membership.ErrHasMembers, "this host has members: north, south; set cluster.name and cluster.member",
 		},
 		"one process where the only member has a ledger of its own": {
-			[]membership.Event{started(0, 1, "north"), stopped(1, 1)}, starting("", "north", used), 1000,
+			[]membership.Event{started(0, 1, "north"), stopped(1, 1)},
+			starting("", "north", used), 1000,
 			membership.ErrHasMembers, "set cluster.name",
 		},
 		"a cluster of one goes back": {
@@ -136,7 +143,8 @@ func TestAStartIsRefusedWhereItWouldDisturbOrLeaveSomethingBehind(t *testing.T) 
 			starting("", "north", used), 3, nil, "",
 		},
 		"a cluster of one goes back before it has stopped": {
-			[]membership.Event{started(0, 1, ""), withLedger(started(1, 2, "north"))}, starting("", "north", used), 1000,
+			[]membership.Event{started(0, 1, ""), withLedger(started(1, 2, "north"))},
+			starting("", "north", used), 1000,
 			membership.ErrHasMembers, "north, last heard at 2023-11-14T22:14:20Z, has not stopped",
 		},
 		"one process again, after it went back and was killed": {

@@ -109,8 +109,8 @@ func (r *reader) Members(ctx context.Context) (Members, error) {
 		}
 		m := Member{
 			Name: string(p.Member), Epoch: p.Epoch, Version: p.Version, Node: p.Node, State: r.stateOf(p),
-			Since:   p.Since,
-			HeardAt: p.Heard, Stopped: p.Stopped, Ledger: r.ledgerOf(p), Space: space, Sales: sales[p.Member],
+			Since: p.Since, HeardAt: p.Heard, Stopped: p.Stopped, Ledger: r.ledgerOf(p), Space: space,
+			Sales: sales[p.Member],
 		}
 		if t, lasts := membership.Owner(s); lasts && t.Member == p.Member {
 			m.Owner, m.OwnerSince = true, t.Since

@@ -320,8 +320,8 @@ var hostKinds = []kind{
 		"member-first", http.StatusConflict, membership.ErrFirstMember,
 		"The first member of a host that was one process must start with that process's data directory.",
 		"Add the settings of the cluster to the process that has run the host until now, and start it; then start " +
-			"this member. If its data directory is gone for good, start this one once with `hostnode run --take-over`; " +
-			"slots whose data is gone cannot be proven.",
+			"this member. If its data directory is gone for good, start this one once with " +
+			"`hostnode run --take-over`; slots whose data is gone cannot be proven.",
 	},
 	{
 		"account-in-use", http.StatusConflict, datadir.ErrAccountInUse,

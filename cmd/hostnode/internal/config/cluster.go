@@ -88,8 +88,8 @@ func (c Config) checkCluster() error {
 		return refuse("chain.endpoint", "", "the embedded development chain is in the data directory of one process; "+
 			"set the endpoint of a node that all members of the cluster reach, such as hostnode devchain")
 	case c.Seals():
-		return refuse("sectors.sealer", c.Sectors.Sealer, "members of a cluster cannot seal sectors yet; remove it, or "+
-			"run a host of its own for sectors, without cluster.name")
+		return refuse("sectors.sealer", c.Sectors.Sealer, "members of a cluster cannot seal sectors yet; remove it, "+
+			"or run a host of its own for sectors, without cluster.name")
 	case c.Cluster.Lease%time.Second != 0:
 		return refuse("cluster.lease", c.Cluster.Lease.String(), "etcd counts whole seconds")
 	}
@@ -106,17 +106,17 @@ func (c Config) checkCluster() error {
 func (c Config) checkAlone() error {
 	for _, key := range c.Changed() {
 		if strings.HasPrefix(key, "cluster.") {
-			return refuse(key, c.text(key),
-				"it belongs to a cluster; set cluster.name and cluster.member too, or remove it")
+			return refuse(key, c.text(key), "it belongs to a cluster; set cluster.name and cluster.member too, or "+
+				"remove it")
 		}
 	}
 	switch {
 	case !c.Account.Transactions:
-		return refuse("account.transactions", "false", "without cluster.name this process is the whole host and must send "+
-			"transactions; remove it")
+		return refuse("account.transactions", "false", "without cluster.name this process is the whole host and must "+
+			"send transactions; remove it")
 	case c.Account.Address != "":
-		return refuse("account.address", c.Account.Address, "it is for members of a cluster that have no key; remove it, "+
-			"or set cluster.name too")
+		return refuse("account.address", c.Account.Address, "it is for members of a cluster that have no key; remove "+
+			"it, or set cluster.name too")
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (c Config) text(key string) string {
 func (c Config) checkMember() error {
 	const form = "up to 40 lower-case letters, digits and dashes, beginning with a letter or a digit"
 	for _, s := range []struct{ key, value, without, example string }{
-		{"cluster.name", c.Cluster.Name, "cluster.member is set, and all members need the name of their cluster", "home"},
+		{"cluster.name", c.Cluster.Name, "cluster.member is set, and members need the name of their cluster", "home"},
 		{"cluster.member", c.Cluster.Member, "cluster.name is set, and each member needs a name of its own", "north"},
 	} {
 		if s.value == "" {
@@ -164,8 +164,8 @@ func (c Config) checkAddress() error {
 func (c Cluster) checkListen() error {
 	host, _, err := splitAddress(c.Listen)
 	if err != nil {
-		return refuse("cluster.listen", c.Listen, "the other members must reach this one; write host:port, for example "+
-			"10.0.0.7:7946")
+		return refuse("cluster.listen", c.Listen, "the other members must reach this one; write host:port, for "+
+			"example 10.0.0.7:7946")
 	}
 	shown, port := host, uint64(1)
 	if c.Advertise != "" {
