@@ -87,7 +87,8 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 	}
 	c.asked = fit[0]
 	cmd := slotqueue.HandOut{
-		At: s.ChainTime(), RequestID: c.request, SlotIndex: c.index, Unpaid: s.unpaidBeside(), Balance: m.balance.Tokens,
+		At: s.ChainTime(), RequestID: c.request, SlotIndex: c.index,
+		Unpaid: s.unpaidBeside(), Balance: m.balance.Tokens,
 	}
 	cmd.Collateral, _ = m.start.Request.Ask.CollateralPerSlot()
 	self := a.Self
@@ -148,7 +149,8 @@ func (s *supervisor) handOutTo(ctx context.Context, self shell.Ref, start sale.S
 			work := slotqueue.Work{RequestID: cmd.RequestID, SlotIndex: cmd.SlotIndex}
 			_, err := shell.Ask[struct{}](s.queue, queue.Command{Cmd: cmd, Cause: work.Key()}).Wait(ctx)
 			if errors.Is(err, slotqueue.ErrPromised) {
-				return "", &admission.Refusal{Criterion: slotqueue.CriterionTokens, Reason: err.Error(), Requeue: true}, nil
+				no := admission.Refusal{Criterion: slotqueue.CriterionTokens, Reason: err.Error(), Requeue: true}
+				return "", &no, nil
 			}
 			if err != nil {
 				return "", nil, err

@@ -203,7 +203,8 @@ func (e *env) readOn(ctx context.Context) error {
 	err := e.readHostFrom(ctx, e.owner.count, func(revision uint64, m messages.HostEvent) {
 		e.owner.known(m)
 		now, _ := e.owner.state()
-		if s, ok := m.(*messages.HostStarted); ok && s.GetEpoch() > e.Epoch && membership.Replaced(now, e.Epoch, e.Member) {
+		s, ok := m.(*messages.HostStarted)
+		if ok && s.GetEpoch() > e.Epoch && membership.Replaced(now, e.Epoch, e.Member) {
 			other = s
 		}
 		if other == nil {

@@ -2,31 +2,15 @@ package cluster_test
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/cluster"
 	"github.com/hostnode/hostnode/events"
 )
-
-func certificates(t *testing.T, members ...events.Member) (dir string) {
-	t.Helper()
-	dir = t.TempDir()
-	if err := cluster.MakeCA(dir, "test", time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range members {
-		if err := cluster.MakeMember(dir, "test", m, []string{"127.0.0.1", "box1.example"}, time.Now()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
 
 func filesOf(dir string, m events.Member) cluster.Files {
 	return cluster.Files{
@@ -74,59 +58,6 @@ func TestAMemberNeedsTheCertificateOfItsName(t *testing.T) {
 	cfg.TLS = filesOf(dir, "m2")
 	_, err := cluster.Open(t.Context(), cfg, nil)
 	wantText(t, err, cluster.ErrConfig, "is for m2.test.hostnode", "not for m1.test.hostnode")
-}
-
-func TestCertificatesAreForOneMemberAndNeverOverwritten(t *testing.T) {
-	dir := certificates(t, "m1")
-	files := filesOf(dir, "m1")
-	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"m1.test.hostnode", "127.0.0.1", "box1.example"} {
-		if err := pair.Leaf.VerifyHostname(name); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, name := range []string{"m2.test.hostnode", "m1.other.hostnode"} {
-		if pair.Leaf.VerifyHostname(name) == nil {
-			t.Errorf("it is for %s, too", name)
-		}
-	}
-	if years := time.Until(pair.Leaf.NotAfter) / (365 * 24 * time.Hour); years < 9 || years > 10 {
-		t.Errorf("it is valid for %d years", years)
-	}
-	before := map[string]string{}
-	for _, name := range []string{"ca.crt", "ca.key", "m1.crt", "m1.key"} {
-		path := filepath.Join(dir, name)
-		info, err := os.Stat(path)
-		if err != nil || info.Mode() != 0o600 {
-			t.Errorf("%s: %v, %v", name, info.Mode(), err)
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before[path] = string(text)
-	}
-	for what, err := range map[string]error{
-		"is there already":                        cluster.MakeCA(dir, "test", time.Now()),
-		"m1.crt is there already":                 cluster.MakeMember(dir, "test", "m1", nil, time.Now()),
-		`not for "hostnode cluster other"`:        cluster.MakeMember(dir, "other", "m2", nil, time.Now()),
-		"no name of a member":                     cluster.MakeMember(dir, "test", "../m2", nil, time.Now()),
-		`"http://x" is neither`:                   cluster.MakeMember(dir, "test", "m2", []string{"http://x"}, time.Now()),
-		`"m1.test.hostnode" is neither`:           cluster.MakeMember(dir, "test", "m2", []string{"m1.test.hostnode"}, time.Now()),
-		"make a certificate for member m2: the a": cluster.MakeMember(t.TempDir(), "test", "m2", nil, time.Now()),
-	} {
-		if err == nil || !strings.Contains(err.Error(), what) {
-			t.Errorf("%v does not say %q", err, what)
-		}
-	}
-	for path, text := range before {
-		if now, err := os.ReadFile(path); err != nil || string(now) != text {
-			t.Errorf("%s has changed: %v", path, err)
-		}
-	}
 }
 
 func TestASettingThatCannotBeUsedIsNamed(t *testing.T) {

@@ -330,8 +330,8 @@ func decideHandOut(s State, c HandOut) ([]Event, error) {
 	}
 	promised := s.Promised()
 	if sum := promised.AddSaturating(c.Unpaid).AddSaturating(c.Collateral); sum.Cmp(c.Balance) > 0 {
-		return nil, fmt.Errorf("hand out slot %d of request %s: %w: it takes %s, %s are promised, %s are not paid yet, "+
-			"and the account holds %s", c.SlotIndex, c.RequestID.Short(), ErrPromised, c.Collateral, promised,
+		return nil, fmt.Errorf("hand out slot %d of request %s: %w: it takes %s, %s are promised, %s are not paid "+
+			"yet, and the account holds %s", c.SlotIndex, c.RequestID.Short(), ErrPromised, c.Collateral, promised,
 			c.Unpaid, c.Balance)
 	}
 	return []Event{&messages.SlotHandedOut{

@@ -157,7 +157,8 @@ func (p *Process) startNode(ctx context.Context, account events.Address, key *ec
 		return err
 	}
 	parts := Parts{
-		Dir: p.Dir.Layout, Store: p.Store.Store, Account: account, Key: key, Keys: provingKeys, Endpoint: c.Chain.Endpoint,
+		Dir: p.Dir.Layout, Store: p.Store.Store, Account: account, Key: key, Keys: provingKeys,
+		Endpoint: c.Chain.Endpoint,
 		// Nobody else uses the embedded chain, restored or not.
 		TakeOver: o.TakeOver || c.Embedded(), Alerts: p.alerts, Waits: p.start.waits,
 		Node: nodeName(), Version: o.Version, Log: p.log,

@@ -75,7 +75,9 @@ func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts
 }
 
 // whichChain asks the configured endpoints until one of them says which chain it is.
-func (p *Process) whichChain(ctx context.Context, c config.Config, parts *Parts) (id uint64, genesis events.Hash, _ error) {
+func (p *Process) whichChain(ctx context.Context, c config.Config, parts *Parts) (
+	id uint64, genesis events.Hash, _ error,
+) {
 	for said := ""; ; {
 		var failed []error
 		for _, endpoint := range append([]string{c.Chain.Endpoint}, c.Chain.Fallbacks...) {
