@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
