@@ -253,6 +253,33 @@ func TestAnotherMemberTakesTheTermOfADeadOwner(t *testing.T) {
 	})
 }
 
+// An owner that lost its lease goes on until another member has taken the term, and then stops what
+// runs once per host. Its own sales go on, and it may have the term again.
+func TestADeposedOwnerStepsDownAndMayComeBack(t *testing.T) {
+	withMembers(t, []events.Member{"north", "south"}, func(m *membersRig) {
+		m.world.Post(long(1, 2))
+		m.mineUntil("all slots are filled", func() bool { return m.count("SlotFilled") == 2 })
+		for term, owner := range []events.Member{"south", "north", "south"} {
+			held := m.cluster.Holder()
+			m.cluster.Expire(held)
+			m.mineUntil("the term changes hands", func() bool {
+				return m.members[owner].account.may() == nil && m.members[held].account.may() != nil
+			})
+			terms := all[*messages.TermTaken](m.rig)
+			if last := terms[len(terms)-1]; last.GetMember() != string(owner) || last.GetTerm() != uint64(term)+2 {
+				m.Fatalf("term %d was taken by %s", last.GetTerm(), last.GetMember())
+			}
+			proven := m.count("ProofSubmitted")
+			m.mineUntil("both prove", func() bool { return m.count("ProofSubmitted") > proven+4 })
+			m.world.Post(long(byte(term)+2, 2))
+			m.mineUntil("more is sold", func() bool { return m.count("SlotFilled") == 4+2*term })
+		}
+		if missed := m.count("ProofMissed"); missed > 0 {
+			m.Errorf("%d proofs were missed", missed)
+		}
+	})
+}
+
 // Between the hand-out and the start of a sale, each may die.
 func TestASlotThatWasHandedOutIsSoldOnceWhoeverDies(t *testing.T) {
 	for _, victim := range []events.Member{"north", "south"} {

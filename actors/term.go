@@ -36,7 +36,7 @@ func (e *env) keepTerms(ctx context.Context, supervisor shell.Ref) {
 		e.Yield(ctx, "term")
 		err := e.RT.Guarded("term", func() error { return e.haveTerm(ctx, supervisor) })
 		if err == nil {
-			n = 0
+			n = 1
 		} else if ctx.Err() == nil {
 			e.Log.Warnf("this member does not run what runs once per host: %v", err)
 		}
@@ -56,7 +56,7 @@ func (e *env) haveTerm(ctx context.Context, supervisor shell.Ref) error {
 		return fmt.Errorf("take the term: %w", err)
 	}
 	defer e.giveBack(ctx, term)
-	if err := e.Account.Own(ctx); err != nil {
+	if err := e.ownAccount(ctx); err != nil {
 		return fmt.Errorf("term %d: take over the account's transactions: %w", term, err)
 	}
 	defer func() {
@@ -75,6 +75,16 @@ func (e *env) haveTerm(ctx context.Context, supervisor shell.Ref) error {
 	e.Log.Warnf("term %d is over: %v", term, why)
 	_, err = shell.AskActor[struct{}](supervisor, termEnded{}).Wait(ctx)
 	return err
+}
+
+// ownPatience is how long taking over the account's transactions may take, before another member
+// is let try.
+const ownPatience = time.Minute
+
+func (e *env) ownAccount(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, ownPatience)
+	defer cancel()
+	return e.Account.Own(ctx)
 }
 
 // errDeposed: another member has the term.
