@@ -144,6 +144,9 @@ func (h *Host) Stop(ctx context.Context) error {
 
 func (h *Host) recordStop(ctx context.Context) error {
 	return h.env.oneAtATime(ctx, func() error {
+		if err := h.env.endTerm(ctx); err != nil {
+			return err
+		}
 		return h.env.appendHost(ctx, &messages.HostStopped{
 			At: events.TimeToMessage(h.env.Clock.Now()), Epoch: h.env.Epoch,
 		})

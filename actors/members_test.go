@@ -280,6 +280,20 @@ func TestADeposedOwnerStepsDownAndMayComeBack(t *testing.T) {
 	})
 }
 
+// A stop in good order says that the term is over, and lets others have it at once.
+func TestAStopGivesTheTermBack(t *testing.T) {
+	withMembers(t, []events.Member{"north", "south"}, func(m *membersRig) {
+		if err := m.members["north"].host.Stop(m.Context()); err != nil {
+			m.Fatal(err)
+		}
+		synctest.Wait()
+		terms, ends := all[*messages.TermTaken](m.rig), all[*messages.TermEnded](m.rig)
+		if len(terms) != 2 || terms[1].GetMember() != "south" || len(ends) != 1 || ends[0].GetTerm() != 1 {
+			m.Errorf("terms %v, ends %v", terms, ends)
+		}
+	})
+}
+
 // Between the hand-out and the start of a sale, each may die.
 func TestASlotThatWasHandedOutIsSoldOnceWhoeverDies(t *testing.T) {
 	for _, victim := range []events.Member{"north", "south"} {

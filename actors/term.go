@@ -152,16 +152,30 @@ func (e *env) takeTermOnce(ctx context.Context) (term uint64, err error) {
 // giveBack says in the record that the term is over, if it is still this member's, and lets others
 // try. If the record does not answer, they take the term all the same.
 func (e *env) giveBack(ctx context.Context, term uint64) {
-	now, _ := e.owner.state()
-	if ctx.Err() == nil && !membership.Deposed(now, e.Epoch, term) {
+	if ctx.Err() == nil { // A stop records it.
 		patient, cancel := context.WithTimeout(ctx, shell.StopPatience)
 		defer cancel()
-		m := &messages.TermEnded{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, Term: term}
-		if err := e.writeHost(patient, m); err != nil && ctx.Err() == nil {
+		err := e.oneAtATime(patient, func() error {
+			return e.ask(patient, func() error { return e.endTerm(patient) })
+		})
+		if err != nil && ctx.Err() == nil {
 			e.Log.Warnf("the end of term %d could not be recorded: %v", term, err)
 		}
 	}
 	e.resign()
+}
+
+// endTerm tries once to record that the term of this process is over, if it has one. Call it inside
+// oneAtATime.
+func (e *env) endTerm(ctx context.Context) error {
+	now, _ := e.owner.state()
+	term, lasts := membership.Owner(now)
+	if !lasts || term.Epoch != e.Epoch {
+		return nil
+	}
+	return e.appendHost(ctx, &messages.TermEnded{
+		At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, Term: term.Number,
+	})
 }
 
 // resign gives the lease back.
