@@ -111,7 +111,9 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 		return nil
 	case err := <-served.Failed():
 		return err
-	case <-p.Market.Failed():
+	case err := <-p.Left():
+		return fmt.Errorf("this process is no member of the host any more: %w", err)
+	case <-p.SendingFailed():
 		return fmt.Errorf("the host cannot send transactions any more: %w", p.Market.Failure())
 	case err := <-p.SealingFailed():
 		return fmt.Errorf("the development chain makes no more blocks: %w", err)

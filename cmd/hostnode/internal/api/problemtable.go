@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/cluster"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain"
@@ -315,6 +316,23 @@ var hostKinds = []kind{
 		"A process without settings of a cluster cannot run a host that has members.",
 		"Set `cluster.name` and `cluster.member` as the message says; `hostnode members` shows the members. Only a " +
 			"host whose one member was once the whole host can be one process again, after that member has stopped.",
+	},
+	{
+		"member-refused", http.StatusConflict, cluster.ErrRefused,
+		"The other members of the host do not take this one: another process has its name and is alive, or they work for " +
+			"another chain, contract, proving key or form of the record.",
+		"Correct what the message names: give each member a name of its own, and all of them the same settings of the " +
+			"chain and the prover.",
+	},
+	{
+		"member-settings", http.StatusBadRequest, cluster.ErrConfig,
+		"A setting of the cluster, or one of its certificates, cannot be used.",
+		"Correct what the message names; `hostnode cluster certs` makes certificates.",
+	},
+	{
+		"member-other", http.StatusConflict, datadir.ErrOtherMember,
+		"The data directory belongs to another member of the host.",
+		"Start the member with its own data directory, whose slots it proves, or name it as the message says.",
 	},
 	{
 		"member-first", http.StatusConflict, membership.ErrFirstMember,

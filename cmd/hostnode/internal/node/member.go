@@ -129,3 +129,20 @@ func (a ownAccount) Disown() error { return a.market.Disown() }
 
 // Lost implements port.Account.
 func (a ownAccount) Lost() <-chan struct{} { return a.market.Failed() }
+
+// Left tells why this process can be no member of its host any more; nil: it is the whole host.
+func (p *Process) Left() <-chan error {
+	if p.cluster == nil {
+		return nil
+	}
+	return p.cluster.Failed()
+}
+
+// SendingFailed is closed when no transaction is sent any more, so that the process must end. A member
+// of a host leaves them to the others instead: nil.
+func (p *Process) SendingFailed() <-chan struct{} {
+	if p.cluster != nil {
+		return nil
+	}
+	return p.Market.Failed()
+}
