@@ -19,15 +19,16 @@ import (
 )
 
 // Record is the record of a host that does not run, for whoever reads it or holds the lock of
-// its data directory. Its events get the epoch of the last start.
+// its data directory.
 type Record struct{ base *shell.Base }
 
-// NewRecord opens the record of a host in a store.
-func NewRecord(store events.Store, host events.Address, epoch uint64, node string) Record {
+// NewRecord opens the record of a host in a store. ledger names the member's ledger that commands are
+// for; empty: the host's own. Events get the epoch, which is that of the last start.
+func NewRecord(store events.Store, host events.Address, ledger events.Member, epoch uint64, node string) Record {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard) // The next start reports a snapshot that cannot be used.
 	return Record{&shell.Base{
-		Log: logrus.NewEntry(quiet), Store: store, Codec: catalog.Codec(), Me: host, Epoch: epoch, Node: node,
+		Log: logrus.NewEntry(quiet), Store: store, Codec: catalog.Codec(), Me: host, Ledger: ledger, Epoch: epoch, Node: node,
 		Savers: map[string]shell.Saver{},
 	}}
 }

@@ -15,7 +15,7 @@ import (
 func TestACommandToATruncatedQueueIsDecidedOnAllOfIt(t *testing.T) {
 	store, codec, at := storetest.NewMemory(), catalog.Codec(), events.Unix(1_700_000_000)
 	stream := events.SlotQueueStream(events.Address{1})
-	record := actors.NewRecord(store, events.Address{1}, 1, "here")
+	record := actors.NewRecord(store, events.Address{1}, "", 1, "here")
 	whole := func() (state slotqueue.State, stored uint64) {
 		t.Helper()
 		state = slotqueue.New(slotqueue.Limits{})

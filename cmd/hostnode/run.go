@@ -91,7 +91,7 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 		Standing: p.Market.Reachability, DataDir: p.Dir.Root, Endpoint: p.Endpoint, Development: p.Development,
 		Fallbacks: c.Chain.Fallbacks, FeeLimit: p.Market.FeeLimit,
 		Outage: func() health.OutageFacts { return p.Facts().Outage },
-		Files:  node.FilesOf(c, p.Dir.Layout),
+		Files:  node.FilesOf(c, p.Dir.Layout), Member: c.Member(),
 		Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size), Quota: events.Bytes(c.Quota), Proves: p.Proves,
 	}
 	if p.Provider != nil {
@@ -139,7 +139,7 @@ func listen(p *node.Process, c config.Config, log *logrus.Entry) (*api.Server, e
 func standby(p *node.Process, c config.Config) *api.Standby {
 	cfg := api.StandbyConfig{
 		Facts: p.Facts, DataDir: p.Dir.Root, Endpoint: c.Chain.Endpoint, Fallbacks: c.Chain.Fallbacks,
-		Projector: p.Projector,
+		Projector: p.Projector, Member: c.Member(),
 	}
 	if p.Store != nil {
 		cfg.Store = p.Store.Store

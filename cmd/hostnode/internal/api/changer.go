@@ -84,7 +84,7 @@ func (c changer) fits(id events.AvailabilityID, size events.Bytes) error {
 	if err != nil || !known {
 		return err
 	}
-	return fitsDisk(c.shows.ledger(), id.String(), size, room)
+	return fitsDisk(c.shows.ownLedger(), id.String(), size, room)
 }
 
 // RemoveAvailability implements Backend.

@@ -138,6 +138,14 @@ func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.F
 		f.Funds.Known, f.Funds.Balance = true, *held
 	}
 	f.Sectors = append(f.Sectors, quarantinedSectors(now.Quarantined)...)
+	if l.member != "" && now.Booted { // The other members prove what they host.
+		f.Hosting = 0
+		for _, one := range now.Sales {
+			if one.State.Hosting() {
+				f.Hosting++
+			}
+		}
+	}
 	proving, _, _ := strings.Cut(sale.SubmitProof{}.Key(), ":")
 	for _, one := range now.Sales {
 		slot := one.State.Slot

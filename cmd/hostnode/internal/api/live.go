@@ -28,6 +28,7 @@ type LiveConfig struct {
 	Store     events.Store
 	Projector *projections.Projector // it follows the store
 	Account   events.Address
+	Member    events.Member // empty: the host is one process
 	// Balance asks the chain for the account's balance; nil: not known.
 	Balance func(context.Context) (events.Balance, error)
 	// Owed asks the contract of sectors what it owes the account; nil: the host seals none.
@@ -79,7 +80,7 @@ func NewLive(cfg LiveConfig) *Live {
 	l := &Live{cfg: cfg, importing: map[string]bool{}, reader: reader{
 		views: cfg.Projector, projector: cfg.Projector, store: cfg.Store, host: cfg.Account, dataDir: cfg.DataDir,
 		endpoint: cfg.Endpoint, fallbacks: cfg.Fallbacks, now: cfg.Now, running: true,
-		files: cfg.Files,
+		files: cfg.Files, member: cfg.Member,
 	}}
 	l.changer = changer{&l.reader, l}
 	return l

@@ -88,8 +88,7 @@ func (r *reader) Members(ctx context.Context) (Members, error) {
 	if r.host.Zero() {
 		return out, nil
 	}
-	var s membership.State
-	err := foldStream(ctx, r, events.HostStream(r.host), func(e messages.HostEvent) { s = membership.Evolve(s, e) })
+	s, err := r.processes(ctx)
 	if err != nil {
 		return Members{}, err
 	}

@@ -133,6 +133,9 @@ func (o *Offline) open(ctx context.Context) error {
 	}
 	if o.dir != nil {
 		o.files = o.cfg.Files
+		if o.member, err = o.dir.Member(); err != nil {
+			return err
+		}
 	}
 	// After a proper shutdown the end of the log cannot be an unfinished write.
 	if store.Embedded != nil && !store.Report.Clean && !store.Report.Unmarked {
@@ -184,9 +187,12 @@ func (o *Offline) Close() error {
 // Status implements Backend.
 func (o *Offline) Status(context.Context) (Status, error) {
 	s := o.status()
-	h := mine(&o.reader, o.views.Hosts().Hosts, func(h projections.Host) string { return h.Host })
-	if n := len(h.Runs); n > 0 && !h.Stopped && o.cfg.Store.Remote() {
-		last := h.Runs[n-1]
+	stopped := o.seenHost().Stopped
+	last, started := o.run()
+	if last.Member != "" && last.Member == o.member {
+		stopped = !last.StoppedAt.IsZero()
+	}
+	if started && !stopped && o.cfg.Store.Remote() {
 		s.Elsewhere = true
 		s.Reason = fmt.Sprintf("last start %d at %s on %q, last heard at %s; whether it runs cannot be seen from here",
 			last.Epoch, last.StartedAt.UTC().Format(time.RFC3339), last.Node, last.HeardAt.UTC().Format(time.RFC3339))
@@ -200,7 +206,7 @@ func (o *Offline) Status(context.Context) (Status, error) {
 
 // Quarantine implements Backend.
 func (o *Offline) Quarantine(ctx context.Context) (Quarantine, error) {
-	all, err := o.record().Quarantined(ctx)
+	all, err := actors.NewRecord(o.store.Store, o.host, o.member, 0, o.cfg.Node).Quarantined(ctx)
 	return Quarantine{AsOf: o.asOf(), Work: quarantinedWork(all)}, err
 }
 
@@ -218,8 +224,12 @@ func (o *Offline) ledgerCommand(ctx context.Context, cmd capacity.Command) error
 	if _, offered := cmd.(capacity.Create); offered {
 		commands = []capacity.Command{capacity.SetQuota{At: o.now(), Bytes: o.cfg.Quota}, cmd}
 	}
+	record, err := o.record(ctx)
+	if err != nil {
+		return err
+	}
 	for _, cmd := range commands {
-		if err := o.record().Ledger(ctx, cmd); err != nil {
+		if err := record.Ledger(ctx, cmd); err != nil {
 			return err
 		}
 	}
@@ -231,7 +241,11 @@ func (o *Offline) queueCommand(ctx context.Context, cmd slotqueue.Command) error
 	if o.cfg.Account.Zero() {
 		return fmt.Errorf("%w: whose queue?", keys.ErrMissing)
 	}
-	return o.record().Queue(ctx, cmd)
+	record, err := o.record(ctx)
+	if err != nil {
+		return err
+	}
+	return record.Queue(ctx, cmd)
 }
 
 // marketTime implements taker: the chain is not asked.
@@ -247,12 +261,6 @@ func (o *Offline) room() (events.Bytes, bool, error) {
 		return 0, false, fmt.Errorf("look for room on the disk: %w", err)
 	}
 	return free - min(free, o.cfg.KeepFree), true, nil
-}
-
-// record is the host's, which has no other writer now.
-func (o *Offline) record() actors.Record {
-	h := mine(&o.reader, o.views.Hosts().Hosts, func(h projections.Host) string { return h.Host })
-	return actors.NewRecord(o.store.Store, o.host, h.Epoch, o.cfg.Node)
 }
 
 // DroppedBytes is how much of an unfinished write was dropped from the end of

@@ -32,7 +32,7 @@ func (r *reader) At(ctx context.Context, when When) (Past, error) {
 	}
 	past := &pastReader{reader{
 		views: views, past: until, recorded: views.RecordedAt().UTC(), store: r.store, host: r.host,
-		dataDir: r.dataDir, now: r.now, running: r.running,
+		dataDir: r.dataDir, now: r.now, running: r.running, member: r.member,
 	}}
 	if past.host.Zero() {
 		if host, err := hostOf(views); err == nil {

@@ -42,6 +42,7 @@ type reader struct {
 	recorded  time.Time
 	store     events.Store
 	host      events.Address
+	member    events.Member // whose directory this is; empty: the host is one process
 	dataDir   string
 	now       func() time.Time
 	running   bool
@@ -202,7 +203,7 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 // status fills in what the events tell.
 func (r *reader) status() Status {
 	s := Status{
-		AsOf: r.asOf(), DataDir: r.dataDir, Ledger: r.ledger(), Queue: r.queue(),
+		AsOf: r.asOf(), DataDir: r.dataDir, Ledger: r.ownLedger(), Queue: r.queue(),
 		Phases: map[string]int{}, Sectors: r.sectorSummary(),
 		Readiness: []Obstacle{}, Views: projections.Status{AsOf: r.views.AsOf()},
 	}
@@ -223,11 +224,8 @@ func (r *reader) status() Status {
 			s.Phases[sale.Phase]++
 		}
 	}
-	h := mine(r, r.views.Hosts().Hosts, func(h projections.Host) string { return h.Host })
-	s.Epoch = h.Epoch
-	if n := len(h.Runs); n > 0 {
-		last := h.Runs[n-1]
-		s.Since, s.Version = last.StartedAt, last.Version
+	if last, started := r.run(); started {
+		s.Epoch, s.Since, s.Version = last.Epoch, last.StartedAt, last.Version
 		s.Chain.ID, s.Chain.Contract = last.ChainID, last.Contract
 	}
 	return s

@@ -22,6 +22,7 @@ type StandbyConfig struct {
 	Store     events.Store
 	Projector *projections.Projector
 	DataDir   string
+	Member    events.Member // empty: the host is one process
 	// Endpoint and Fallbacks lead to the chain, for audits.
 	Endpoint  string
 	Fallbacks []string
@@ -44,7 +45,7 @@ func NewStandby(cfg StandbyConfig) *Standby {
 	}
 	s := &Standby{facts: cfg.Facts, reader: reader{
 		views: projections.NewViews(projections.Scope{}), dataDir: cfg.DataDir, now: cfg.Now,
-		endpoint: cfg.Endpoint, fallbacks: cfg.Fallbacks,
+		endpoint: cfg.Endpoint, fallbacks: cfg.Fallbacks, member: cfg.Member,
 	}}
 	s.noOrders = s.refuse
 	if cfg.Projector != nil {

@@ -30,6 +30,9 @@ func (n *Node) tellUse(u tx.ForeignUse, account events.Address, log *logrus.Entr
 	case u.Ends:
 		a.Text += "; this host has just begun, so it ends"
 		a.Hint = "stop the other host; if that one is gone for good, begin this one with `hostnode run --take-over`"
+	case u.FormerOwner:
+		a.Hint = "nothing is to be done if a member that had the term lost the event store and has sent a proof " +
+			"meanwhile: hostnode members says who had it; otherwise another program uses the key: stop it"
 	case u.Host:
 		a.Hint = "another host runs with this key: stop it; proofs of both may come too late"
 	}

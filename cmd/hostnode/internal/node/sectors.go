@@ -144,6 +144,8 @@ func FilesOf(c config.Config, dir datadir.Layout) func(events.Address) (audit.Fi
 			Host: host, Local: c.Sectors.Sealer == "commd" || c.Sectors.Sealer == "sim",
 			Sectors: map[uint64]map[capacity.Part]events.Bytes{}, Pieces: map[string]events.Bytes{},
 		}
+		member, err0 := dir.Member()
+		files.Member = member
 		found, err := sectors.Look(cmp.Or(c.Sectors.Directory, dir.Sectors()))
 		for _, one := range found {
 			if one.Provider != host {
@@ -159,7 +161,7 @@ func FilesOf(c config.Config, dir datadir.Layout) func(events.Address) (audit.Fi
 		for _, p := range pieces {
 			files.Pieces[p.CID] = p.Payload
 		}
-		return files, errors.Join(err, err2)
+		return files, errors.Join(err0, err, err2)
 	}
 }
 

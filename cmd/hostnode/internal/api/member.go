@@ -1,0 +1,83 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/membership"
+	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/projections"
+)
+
+// This file is about what belongs to one member of a host.
+
+// seenHost is what the views say of this host's starts.
+func (r *reader) seenHost() projections.Host {
+	return mine(r, r.views.Hosts().Hosts, func(h projections.Host) string { return h.Host })
+}
+
+// run is the newest start of this reader's member; false: it never started. Without a member, and if
+// the host is one process again, it is the host's newest.
+func (r *reader) run() (run projections.Run, started bool) {
+	all := r.seenHost().Runs
+	for _, run := range slices.Backward(all) {
+		if r.member == "" || run.Member == r.member || run.Member == "" && run.Epoch == all[len(all)-1].Epoch {
+			return run, true
+		}
+	}
+	return run, false
+}
+
+// ownLedger is the part of the ledger that belongs to this reader's member. Without a member, and
+// before the host has any, it is the host's.
+func (r *reader) ownLedger() projections.Ledger { return ledgerFor(r.ledger(), r.member) }
+
+// ledgerFor is the part of a host's ledger that belongs to a member.
+func ledgerFor(all projections.Ledger, member events.Member) projections.Ledger {
+	if member == "" || len(all.Members) == 0 {
+		return all
+	}
+	own := projections.Ledger{Host: all.Host, Member: member}
+	for _, one := range all.Members {
+		if one.Member == member {
+			own = one
+		}
+	}
+	own.Availabilities = []projections.Availability{}
+	for _, a := range all.Availabilities {
+		if a.Member == member {
+			own.Availabilities = append(own.Availabilities, a)
+		}
+	}
+	return own
+}
+
+// processes are those of the host, by its stream.
+func (r *reader) processes(ctx context.Context) (s membership.State, err error) {
+	err = foldStream(ctx, r, events.HostStream(r.host), func(e messages.HostEvent) { s = membership.Evolve(s, e) })
+	return s, err
+}
+
+// record is the host's as this directory's process would write it. A directory that belongs to no
+// member is refused if the host has members: membership.ErrHasMembers.
+func (o *Offline) record(ctx context.Context) (none actors.Record, err error) {
+	s, err := o.processes(ctx)
+	if err != nil {
+		return none, err
+	}
+	if all := s.Host(); o.member == "" && len(all) > 0 && all[0].Member != "" {
+		return none, fmt.Errorf("%w, and %s is the directory of none of them; give the command where one of them runs, or "+
+			"with its --data-dir", membership.ErrHasMembers, o.dataDir)
+	}
+	epoch, ledger := s.Epoch, o.member
+	if p, joined := s.Process(o.member); joined && o.member != "" {
+		epoch = p.Epoch
+	}
+	if membership.HoldsHostLedger(s, o.member, true) {
+		ledger = ""
+	}
+	return actors.NewRecord(o.store.Store, o.host, ledger, epoch, o.cfg.Node), nil
+}
