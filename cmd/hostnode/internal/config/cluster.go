@@ -31,9 +31,6 @@ type Cluster struct {
 	// Lease is after how long without a sign of life another member may take over what runs once
 	// per host, whole seconds.
 	Lease time.Duration `key:"lease" def:"5s" min:"2s" max:"1m"`
-	// Patience is how long the member that runs this goes on when it has lost its lease, as when
-	// etcd does not answer, while the event store confirms that nobody else has taken over.
-	Patience time.Duration `key:"patience" def:"30s" max:"1h"`
 }
 
 // Etcd is the etcd of a cluster.

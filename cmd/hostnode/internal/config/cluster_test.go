@@ -36,7 +36,6 @@ func TestAMembersSettingsMustFitTogether(t *testing.T) {
 		}, ""},
 		"without a key": {func(c *Config) { c.Account.Transactions, c.Account.Address = false, account }, ""},
 		"with both":     {func(c *Config) { c.Account.Address = account }, ""},
-		"no patience":   {func(c *Config) { c.Cluster.Patience = 0 }, ""},
 
 		"no name":          {func(c *Config) { c.Cluster.Name = "" }, `cluster.name = "": cluster.member is set`},
 		"no member":        {func(c *Config) { c.Cluster.Member = "" }, `cluster.member = "": cluster.name is set`},
