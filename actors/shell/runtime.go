@@ -199,14 +199,18 @@ type Runtime struct {
 	shutdown func()
 }
 
-// oneLock has a registry of actors use 1024 locks instead of 1024 times 32: a host has some
-// hundred actors, and making so many maps took longer than all else in a start.
-var oneLock = sync.OnceFunc(func() { cmap.SHARD_COUNT = 1 })
+// A registry of actors uses 1024 locks instead of 1024 times 32: a host has some hundred actors, and
+// making so many maps took longer than all else in a start. The number is set before any registry
+// is made, because one that was made with another number finds its actors no more; package cluster
+// has a registry of its own.
+var _ = func() bool {
+	cmap.SHARD_COUNT = 1
+	return true
+}()
 
 // NewRuntime returns a runtime without actors. Its tasks end with ctx; end it with Kill or
 // Halt.
 func NewRuntime(ctx context.Context, log *logrus.Entry) *Runtime {
-	oneLock()
 	ctx, cancel := context.WithCancel(ctx)
 	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(quietHandler{log})
