@@ -5,13 +5,11 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
-	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/porttest/clusterfake"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
@@ -30,84 +28,8 @@ type membersRig struct {
 type memberRig struct {
 	name    events.Member
 	world   *sim.World
-	account *account
+	account *sim.Account
 	host    *actors.Host
-}
-
-// account is the right to send the account's transactions. The market of a member that does not
-// have it sends nothing.
-type account struct {
-	mu    sync.Mutex
-	owns  bool
-	lost  chan struct{}
-	owned int
-}
-
-func (a *account) Own(context.Context) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.owns, a.lost = true, make(chan struct{})
-	a.owned++
-	return nil
-}
-
-func (a *account) Disown() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.owns = false
-	return nil
-}
-
-func (a *account) Lost() <-chan struct{} {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.lost
-}
-
-var errNotOwned = errors.New("this process does not send the account's transactions now")
-
-func (a *account) may() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.owns {
-		return errNotOwned
-	}
-	return nil
-}
-
-// ownedMarket sends only while the member owns the account.
-type ownedMarket struct {
-	port.Market
-	account *account
-}
-
-func (m ownedMarket) ReserveSlot(ctx context.Context, c events.SlotCall) (r events.Receipt, err error) {
-	if err := m.account.may(); err != nil {
-		return r, err
-	}
-	return m.Market.ReserveSlot(ctx, c)
-}
-
-func (m ownedMarket) FillSlot(ctx context.Context, c events.SlotCall, p events.Proof) (f events.Fill, err error) {
-	if err := m.account.may(); err != nil {
-		return f, err
-	}
-	return m.Market.FillSlot(ctx, c, p)
-}
-
-func (m ownedMarket) SubmitProof(ctx context.Context, c events.SlotCall, period uint64, p events.Proof,
-) (r events.Receipt, err error) {
-	if err := m.account.may(); err != nil {
-		return r, err
-	}
-	return m.Market.SubmitProof(ctx, c, period, p)
-}
-
-func (m ownedMarket) FreeSlot(ctx context.Context, c events.SlotCall) (r events.PayoutReceipt, err error) {
-	if err := m.account.may(); err != nil {
-		return r, err
-	}
-	return m.Market.FreeSlot(ctx, c)
 }
 
 // withMembers runs a test with members that have started and offer space, in the order given.
@@ -141,9 +63,8 @@ func withMembers(t *testing.T, names []events.Member, test func(r *membersRig)) 
 func (m *membersRig) begin(name events.Member) {
 	m.Helper()
 	one := m.members[name]
-	one.account = &account{}
+	one.account = one.world.Account()
 	ports := one.world.Ports(m.store)
-	ports.Market = ownedMarket{ports.Market, one.account}
 	ports.Cluster, ports.Account = m.cluster.Start(name), one.account
 	cfg := m.cfg
 	cfg.Node = string(name)
@@ -220,7 +141,7 @@ func TestTheSlotsOfARequestAreSoldByAllMembers(t *testing.T) {
 		if len(terms) != 1 || terms[0].GetMember() != "north" {
 			m.Errorf("the terms: %v", terms)
 		}
-		if m.members["south"].account.owned+m.members["west"].account.owned > 0 {
+		if m.members["south"].account.Owned()+m.members["west"].account.Owned() > 0 {
 			m.Error("a member without the term owned the account's transactions")
 		}
 	})

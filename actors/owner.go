@@ -33,6 +33,7 @@ type owner struct {
 	// up with its context.
 	writing *shell.Pool
 	count   uint64 // events in the stream, as far as this process knows
+	started bool   // the start of this process is in the stream
 	looking bool   // guarded by lookMu
 	lookMu  sync.Mutex
 	// lost is called when another process runs the host.
@@ -71,6 +72,33 @@ type hostEvent = quarantine.Event
 // asks a store that does not answer until ctx ends. ErrTakenOver: another process began at the
 // same moment and was faster.
 func (e *env) takeOver(ctx context.Context) error {
+	for {
+		started, err := e.nextStart(ctx)
+		if err != nil {
+			return err
+		}
+		err = e.oneAtATime(ctx, func() error {
+			err := e.ask(ctx, func() error { return e.appendHostAt(ctx, e.owner.count, started) })
+			if errors.Is(err, events.ErrWrongRevision) {
+				return errors.Join(e.ask(ctx, func() error { return e.readOn(ctx) }), err)
+			}
+			return err
+		})
+		switch {
+		case err == nil:
+			e.owner.count++
+			e.owner.known(started)
+			e.owner.started = true
+			return nil
+		case errors.Is(err, shell.ErrTakenOver) || !errors.Is(err, events.ErrWrongRevision):
+			return fmt.Errorf("write the host's record: %w", err)
+		}
+		// Another member began meanwhile, and has the epoch.
+	}
+}
+
+// nextStart reads the host's stream, and returns the start that may follow.
+func (e *env) nextStart(ctx context.Context) (*messages.HostStarted, error) {
 	var last *messages.HostStarted
 	var count uint64
 	err := e.ask(ctx, func() (err error) {
@@ -80,30 +108,29 @@ func (e *env) takeOver(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read the host's record: %w", err)
+		return nil, fmt.Errorf("read the host's record: %w", err)
 	}
 	if err := e.sameMarket(last); err != nil {
-		return err
+		return nil, err
 	}
 	if err := e.sameChain(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	now, _ := e.owner.state()
 	if err := membership.MayStart(now, membership.Starting{Member: e.Member, Node: e.Node, UsedDirectory: true},
 		e.Clock.Now()); errors.Is(err, membership.ErrHasMembers) {
-		return err
+		return nil, err
 	}
 	e.Epoch, e.owner.count = now.Epoch+1, count
 	hostLedger := membership.HoldsHostLedger(now, e.Member, e.UsedDirectory)
 	if e.Ledger = e.Member; hostLedger {
 		e.Ledger = ""
 	}
-	started := &messages.HostStarted{
+	return &messages.HostStarted{
 		At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, ChainId: e.ChainID,
 		Genesis: e.Genesis.String(), Contract: e.Contract.String(), Version: e.Version, Node: e.Node,
 		Member: string(e.Member), HostLedger: hostLedger,
-	}
-	return e.writeHost(ctx, started)
+	}, nil
 }
 
 // readHost reads the last start, and the number of events in the host's stream.
@@ -200,11 +227,15 @@ func (e *env) appendHostAt(ctx context.Context, count uint64, m hostEvent) error
 // were lost. ErrTakenOver: it was replaced. Call it inside oneAtATime.
 func (e *env) readOn(ctx context.Context) error {
 	var other *messages.HostStarted
+	epoch := e.Epoch
+	if !e.owner.started { // Another process may have it.
+		epoch--
+	}
 	err := e.readHostFrom(ctx, e.owner.count, func(revision uint64, m messages.HostEvent) {
 		e.owner.known(m)
 		now, _ := e.owner.state()
 		s, ok := m.(*messages.HostStarted)
-		if ok && s.GetEpoch() > e.Epoch && membership.Replaced(now, e.Epoch, e.Member) {
+		if ok && s.GetEpoch() > epoch && membership.Replaced(now, epoch, e.Member) {
 			other = s
 		}
 		if other == nil {

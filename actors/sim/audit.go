@@ -2,7 +2,10 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -21,8 +24,10 @@ type audit struct {
 	codec  *events.Codec
 	after  events.Position
 	ledger capacity.State
-	queue  slotqueue.State
-	sales  map[events.SlotID]sale.State
+	// ledgers are those of the members of a host; ledger is the one that is being judged.
+	ledgers map[events.Member]capacity.State
+	queue   slotqueue.State
+	sales   map[events.SlotID]sale.State
 	// sectors are by number.
 	sectors map[uint64]sector.Info
 	forced  map[uint64]bool // sectors that somebody forced into a state
@@ -50,6 +55,8 @@ type audit struct {
 	// queue.
 	wentBack func(*messages.RecordWentBack) error
 	holds    func(slotqueue.Event) error
+	// judge looks at each event before it is folded.
+	judge func(events.Recorded, proto.Message) error
 	// bounds are what is possible in the record; nil: anything.
 	bounds *bounds
 }
@@ -63,13 +70,14 @@ type period struct {
 func newAudit(store events.Store, cfg events.MarketConfig, queued int, repairs map[fillKey]bool) *audit {
 	return &audit{
 		store: store, codec: catalog.Codec(), cfg: cfg, repairs: repairs,
-		ledger: capacity.New(), queue: slotqueue.New(slotqueue.Limits{MaxItems: queued}),
+		ledger: capacity.New(), ledgers: map[events.Member]capacity.State{}, queue: slotqueue.New(slotqueue.Limits{MaxItems: queued}),
 		sales: map[events.SlotID]sale.State{}, sectors: map[uint64]sector.Info{}, forced: map[uint64]bool{},
 		created: map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
 		closed: map[period]string{}, proved: map[events.SlotID]bool{},
 		quotas: map[uint64]events.Bytes{}, quarantined: map[string]bool{},
 		wentBack: func(*messages.RecordWentBack) error { return nil },
 		holds:    func(slotqueue.Event) error { return nil },
+		judge:    func(events.Recorded, proto.Message) error { return nil },
 	}
 }
 
@@ -93,13 +101,16 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 		if err := a.bounds.check(m); err != nil {
 			return err
 		}
+		if err := a.judge(e, m); err != nil {
+			return err
+		}
 		switch m := m.(type) {
 		case sale.Event:
 			err = a.onSale(e.Stream, m)
 		case sector.Event:
 			err = a.onSector(e.Stream, m)
 		case capacity.Event:
-			err = a.onLedger(e.Meta.Epoch, m)
+			err = a.onLedgerOf(e, m)
 		case slotqueue.Event:
 			a.queue = slotqueue.Evolve(a.queue, m)
 			err = a.holds(m)
@@ -120,6 +131,30 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 		}
 	}
 	return as(QueueIsInOrder, a.queue.Check()) // Between an event that queues slots and the evictions that follow, it may be too full.
+}
+
+// onLedgerOf folds an event of the ledger that its stream names.
+func (a *audit) onLedgerOf(e events.Recorded, m capacity.Event) error {
+	_, member, err := events.ParseLedgerStream(e.Stream)
+	if err != nil || member == "" {
+		return errors.Join(err, a.onLedger(e.Meta.Epoch, m))
+	}
+	whole := a.ledger
+	a.ledger = a.ledgerOf(member)
+	err = a.onLedger(e.Meta.Epoch, m)
+	a.ledgers[member], a.ledger = a.ledger, whole
+	return err
+}
+
+// ledgerOf is the ledger of a member; with the empty name that of the host.
+func (a *audit) ledgerOf(member events.Member) capacity.State {
+	if member == "" {
+		return a.ledger
+	}
+	if l, known := a.ledgers[member]; known {
+		return l
+	}
+	return capacity.New()
 }
 
 func (a *audit) onLedger(epoch uint64, m capacity.Event) error {
@@ -212,7 +247,7 @@ func (a *audit) onSale(stream string, m sale.Event) error {
 		}
 	case *messages.SaleSettled:
 		id := capacity.ReservationIDOf(slot, after.Attempt)
-		if _, open := a.ledger.Reservation(id); open {
+		if _, open := a.ledgerOf(after.Member).Reservation(id); open {
 			return fmt.Errorf("slot %s attempt %d is settled, and its reservation is open", slot.Short(), after.Attempt)
 		}
 		a.reward = a.reward.Add(after.Reward)

@@ -39,6 +39,10 @@ const (
 	SectorSpaceIsUsed = "what the ledger holds for sectors, living sectors have"
 	DepositsAccounted = "the deposits are those of the contract" // at the end
 	SectorsAreProven  = "a host with time enough proves each sector in its window"
+	// Of members.
+	OneWriter     = "each stream has one writer at a time"
+	HandedOutOnce = "a sale begins once for each time that its slot was handed out"
+	PromisedOnce  = "no token is promised twice"
 	// For a record that is older than its host.
 	LossIsNamed     = "what an older record lacks is named"
 	PausedAfterLoss = "on an older record nothing is sold until somebody wants it"
@@ -56,7 +60,7 @@ func Invariants() []string {
 		FreedWhileFilled, HostedDataIsKept, DiskIsLedger, StartFindsSales, QueueIsInOrder, HistoryMakesSense,
 		NothingQuarantined, HostLives, NothingImpossible,
 		PolicyIsKept, AcknowledgedIsStored, AcknowledgedIsShown, OwnWritesStand,
-		LossIsNamed, PausedAfterLoss,
+		LossIsNamed, PausedAfterLoss, OneWriter, HandedOutOnce, PromisedOnce,
 		KeyIsKept, SentOnce, ResultsAreKept, NoneStandsStill, SectorSpaceIsUsed, DepositsAccounted, SectorsAreProven,
 	}
 }

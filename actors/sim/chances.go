@@ -39,6 +39,11 @@ func newChances(b *blockchain) *chances {
 // note notes which challenges a running host could answer in the next block. It has its chance
 // when a challenge was open for some blocks. The chain's lock must be held.
 func (c *chances) note(b *blockchain, host events.Address, blocks uint64) {
+	c.noteSince(b, host, blocks, func(events.SlotID) uint64 { return 0 })
+}
+
+// noteSince is note for a host that can prove a slot only since some block.
+func (c *chances) noteSince(b *blockchain, host events.Address, blocks uint64, since func(events.SlotID) uint64) {
 	tip, next := b.tip(), b.next()
 	state, number := tip.state, next.period(tip.state)
 	if number != duty.Period(state.cfg.Proofs, tip.head.Time.Add(time.Second)) {
@@ -63,7 +68,7 @@ func (c *chances) note(b *blockchain, host events.Address, blocks uint64) {
 			o = &opening{since: tip.head.Number}
 			c.open[p][challenge] = o
 		}
-		o.had = o.had || tip.head.Number-o.since >= blocks
+		o.had = o.had || tip.head.Number-max(o.since, since(id)) >= blocks
 	}
 }
 

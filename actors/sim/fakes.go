@@ -149,6 +149,9 @@ func (w *world) sends(what string, slot events.SlotID) string {
 // sending is locked, but waits first until no transaction of that name waits for a block.
 func sending[T any](ctx context.Context, w *world, name string, effect func() (T, error)) func() (T, error) {
 	return locked(w, func() (none T, err error) {
+		if err := w.maySend(); err != nil {
+			return none, err
+		}
 		if err := w.settled(ctx, name); err != nil {
 			return none, err
 		}

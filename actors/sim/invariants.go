@@ -237,7 +237,7 @@ func (s *simulator) over() (bool, error) {
 		s.waits = "slot " + owned[0].Slot.Short() + " is ours on chain"
 		return false, nil
 	}
-	if len(s.audit.queue.Taken()) > 0 || s.audit.ledger.Book().Quota == 0 {
+	if len(s.audit.queue.Taken()) > 0 || s.audit.ledger.Book().Quota == 0 && s.Members.Count == 0 {
 		s.waits = fmt.Sprintf("%d slots are taken, the quota is %d", len(s.audit.queue.Taken()), s.audit.ledger.Book().Quota)
 		return false, nil
 	}
@@ -266,15 +266,9 @@ func (s *simulator) atTheEnd(tip block) error {
 	if n := len(s.world.repo); n > 0 {
 		complain("%d slots are still on disk", n)
 	}
-	ledger := s.audit.ledger
-	if ledger.Book().Reserved+ledger.Book().Stored+ledger.Book().Overhead != 0 {
-		complain("%d bytes reserved, %d stored, %d overhead are left in the ledger",
-			ledger.Book().Reserved, ledger.Book().Stored, ledger.Book().Overhead)
-	}
-	for a := range ledger.Availabilities() {
-		if !a.Committed.IsZero() {
-			complain("%s of collateral is still committed", a.Committed)
-		}
+	errs = append(errs, emptied(s.audit.ledger))
+	if s.lastly != nil {
+		errs = append(errs, s.lastly())
 	}
 	if err := s.audit.allReleased(); err != nil {
 		errs = append(errs, as(ReleasedOnce, err))
@@ -289,6 +283,21 @@ func (s *simulator) atTheEnd(tip block) error {
 	}
 	errs = append(errs, s.sectorsAtTheEnd(tip)...)
 	return errors.Join(append(errs, s.proofsAccountedFor(), s.proofsRecorded())...)
+}
+
+// emptied: a ledger holds nothing any more.
+func emptied(ledger capacity.State) error {
+	var errs []error
+	if ledger.Book().Reserved+ledger.Book().Stored+ledger.Book().Overhead != 0 {
+		errs = append(errs, broken(ReleasedOnce, "%d bytes reserved, %d stored, %d overhead are left in the ledger",
+			ledger.Book().Reserved, ledger.Book().Stored, ledger.Book().Overhead))
+	}
+	for a := range ledger.Availabilities() {
+		if !a.Committed.IsZero() {
+			errs = append(errs, broken(ReleasedOnce, "%s of collateral is still committed", a.Committed))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // proofsRecorded: each proof that the contract took is recorded as submitted, unless the duty

@@ -200,9 +200,15 @@ func (w *World) MissedPeriods(slot events.SlotID) []uint64 {
 // Beside returns the world of another member of the same host: the same chain and account, and
 // another disk.
 func (w *World) Beside() *World {
-	other := worldOn(w.w.blockchain, w.w.bus, w.w.me)
+	return &World{w.w.beside(w.w.bus)}
+}
+
+// beside is Beside with calls that park on a bus of their own.
+func (w *world) beside(b *bus) *world {
+	other := worldOn(w.blockchain, b, w.me)
 	// What the account sent is known to whoever sends for it.
-	other.fills, other.proofs, other.repairs = w.w.fills, w.w.proofs, w.w.repairs
-	other.paid, other.marked = w.w.paid, w.w.marked
-	return &World{other}
+	other.fills, other.proofs, other.repairs = w.fills, w.proofs, w.repairs
+	other.paid, other.marked, other.owning = w.paid, w.marked, w.owning
+	other.confirmations = w.confirmations
+	return other
 }

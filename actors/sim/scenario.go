@@ -66,6 +66,7 @@ type Scenario struct {
 	BadClients bool
 	Policy     Policy
 	Sectors    Sectors
+	Members    Members
 	// Validator: the host, and nobody else, marks the missing proofs of others.
 	Validator bool
 	// Punctual: no proof may be missed. It needs a world in which only the store is ever away, and
@@ -88,6 +89,20 @@ type Scenario struct {
 	MaxSteps int
 	// Log receives the host's log and the trace; nil: they are discarded.
 	Log io.Writer
+}
+
+// Members describes a host of several members. The zero value is a host of one process.
+type Members struct {
+	Count int
+	// Chances in a thousand at each step; they have random numbers of their own.
+	Kill    int // a member is killed, and started again later
+	KillAll int // all members are killed at once, and started again
+	Cut     int // a member is cut off for a while from what says who is alive
+	Expire  int // the lease of a member ends while it goes on, which it may notice late
+	Part    int // what one member sends to another one is lost for a while
+	Behind  int // a member reads what others record late for a while
+	// Again is the chance in a thousand that a question is heard twice at once.
+	Again int
 }
 
 // Policy holds an operator's settings by which a host refuses slots. The zero value refuses
@@ -130,6 +145,9 @@ type Plant struct {
 	// Dropping is a store that keeps all but the last event of a batch of a sector; Late, a host that
 	// finds every window too short for a proof.
 	Dropping, Late bool
+	// Deaf are members that hear of no term of others, and an account that does not tell either;
+	// Headlong, members that begin a sale when they are asked whether they would.
+	Deaf, Headlong bool
 	// Vague is a witness that does not name all that is lost; Eager, one that names nothing.
 	Vague, Eager bool
 }

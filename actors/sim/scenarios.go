@@ -13,6 +13,8 @@ const (
 	blockInLoops  = 30 // blocks in a thousand steps
 	// chanceWithOld is the same for a host whose record lost the events that the data of its slots was stored.
 	chanceWithOld = 40
+	// chanceOfMembers is the same for a host of several members.
+	chanceOfMembers = 25
 )
 
 // Scenarios returns all scenarios that hosts must survive, by name. The simulation's own tests
@@ -103,6 +105,10 @@ func Scenarios() map[string]Scenario {
 		"sectorsAndLies":     {Fail: 10, Lose: 10, Crash: 1, Reorganize: 1, Sectors: Sectors{Begin: 5, ProviderLies: 6, Damage: 1}},
 		"sectorsBeyondFinal": {Fail: 10, Lose: 10, Crash: 1, Requests: 1, Sectors: Sectors{Begin: 6, BeyondFinal: 6, Damage: 1, Orders: 20}},
 		"validator":          {Validator: true, Rival: 8, Requests: 4, Slots: 3, Fail: 20, Lose: 20, Crash: 2, Stop: 1},
+		"members": {
+			Requests: 3, Slots: 3, Block: 20, MaxSteps: 40_000, Period: time.Minute, Chance: chanceOfMembers,
+			Members: Members{Count: 3, Kill: 1},
+		},
 		"all": {
 			Fail: 30, Lose: 30, Crash: 4, Stop: 1, Reorganize: 2, Repeat: 10, StoreDown: 1, StoreAway: 1, Pause: 2,
 			Rival: 2, Requests: 4, Slots: 3, BadContent: true,

@@ -59,6 +59,8 @@ type simulator struct {
 	unwatch func() error
 	tokens  events.Amount // what the account held when the record began
 	host    *actors.Host
+	end     func()       // ends all processes
+	lastly  func() error // what else must hold at the end
 	// endLife ends a start that is under way.
 	endLife context.CancelFunc
 	trace   io.Writer
@@ -154,10 +156,9 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		}
 		s.newRecord(storetest.NewMemory(), events.NewAmount(sc.Tokens))
 		ctx, cancel := context.WithCancel(t.Context())
-		problem := s.run(ctx)
+		problem := s.runAll(ctx, seed)
 		cancel()
-		s.settle()
-		s.crash()
+		s.end()
 		time.Sleep(time.Minute) // Fake time, in which the actor library's last timers end.
 		out = Outcome{
 			Trace: sum.Sum64(), Steps: s.steps, Crashes: s.crashes,
@@ -172,6 +173,23 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		}
 	})
 	return out
+}
+
+// runAll runs the host, one process or several members.
+func (s *simulator) runAll(ctx context.Context, seed uint64) error {
+	if s.Members.Count == 0 {
+		s.end = func() {
+			s.settle()
+			s.crash()
+		}
+		return s.run(ctx)
+	}
+	g := newGroup(s, seed)
+	s.end = func() {
+		g.settle()
+		g.crashAll()
+	}
+	return g.run(ctx)
 }
 
 // newRecord begins a record; tokens is what the account must account for.
@@ -233,21 +251,8 @@ func (s *simulator) config() actors.Config {
 
 // start starts the host in the background, because its first append parks on the bus.
 func (s *simulator) start(ctx context.Context) {
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	if s.Log != nil {
-		log.SetOutput(s.Log)
-	} else {
-		log.SetLevel(logrus.PanicLevel)
-	}
-	ports := actors.Ports{
-		Market: fakeMarket{s.world}, Feed: fakeFeed{s.world}, Prover: fakeProver{s.world},
-		Repo: fakeRepo{s.world}, Content: fakeContent{s.world}, Clock: wallClock{s.world},
-		Store: hostStore{
-			busStore: busStore{s.cluster, s.world}, parks: s.Reads, committed: s.store,
-			mine: &writtenIDs{ids: map[events.EventID]bool{}}, panics: s.Panic+s.Poison > 0 || s.aim != nil,
-		},
-	}
+	log := s.hostLog()
+	ports := s.ports(s.world)
 	if s.Sectors.Begin > 0 {
 		ports.Sectors = s.world.sectorPorts()
 	}
@@ -263,7 +268,7 @@ func (s *simulator) start(ctx context.Context) {
 			own := ports
 			err := s.watch(ctx, &own)
 			if err == nil {
-				host, err = actors.Start(ctx, cfg, own, logrus.NewEntry(log))
+				host, err = actors.Start(ctx, cfg, own, log)
 			}
 			switch {
 			case err != nil:
@@ -276,6 +281,34 @@ func (s *simulator) start(ctx context.Context) {
 			}
 		}
 	}()
+}
+
+// hostLog is where hosts write their logs.
+func (s *simulator) hostLog() *logrus.Entry {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	if s.Log != nil {
+		log.SetOutput(s.Log)
+	} else {
+		log.SetLevel(logrus.PanicLevel)
+	}
+	return logrus.NewEntry(log)
+}
+
+// ports are those of a new process in a world.
+func (s *simulator) ports(w *world) actors.Ports {
+	return actors.Ports{
+		Market: fakeMarket{w}, Feed: fakeFeed{w}, Prover: fakeProver{w}, Repo: fakeRepo{w}, Content: fakeContent{w},
+		Clock: wallClock{w}, Store: s.storeOf(w),
+	}
+}
+
+// storeOf is the store as a new process in a world sees it.
+func (s *simulator) storeOf(w *world) hostStore {
+	return hostStore{
+		busStore: busStore{s.cluster, w}, parks: s.Reads, committed: s.store,
+		mine: &writtenIDs{ids: map[events.EventID]bool{}}, panics: s.Panic+s.Poison > 0 || s.aim != nil,
+	}
 }
 
 // wallClock is the bubble's fake time plus the error of the machine's clock.
@@ -341,7 +374,7 @@ func (s *simulator) run(ctx context.Context) error {
 		s.settle()
 		if !s.offered && s.running() != nil {
 			s.offered = true
-			s.makeOffer(ctx, s.running())
+			s.makeOffer(ctx, offer, s.bus, s.running)
 			s.settle()
 		}
 		s.step(ctx)
@@ -362,7 +395,8 @@ func (s *simulator) run(ctx context.Context) error {
 }
 
 // makeOffer puts space on offer, as an operator does.
-func (s *simulator) makeOffer(ctx context.Context, h *actors.Host) {
+func (s *simulator) makeOffer(ctx context.Context, offer events.AvailabilityID, b *bus, running func() *actors.Host) {
+	h := running()
 	go func() {
 		for ctx.Err() == nil {
 			err := h.Ledger(ctx, capacity.SetQuota{At: time.Now(), Bytes: quota})
@@ -376,10 +410,10 @@ func (s *simulator) makeOffer(ctx context.Context, h *actors.Host) {
 				return
 			}
 			time.Sleep(time.Second)
-			if now := s.running(); now != nil {
+			if now := running(); now != nil {
 				h = now
 			}
-			s.bus.yield(ctx, "operator")
+			b.yield(ctx, "operator")
 		}
 	}()
 }

@@ -34,6 +34,10 @@ type world struct {
 	unasking, lenient bool
 	// seals is what sectors are made with and of.
 	seals seals
+	// account is that of the process that runs here, and owning says which of them owns it; nil: the
+	// process is alone, and always sends.
+	account *Account
+	owning  *ownership
 	// confirmations is how deep a payout must be before FreeSlot reports it.
 	confirmations uint64
 
@@ -107,7 +111,7 @@ func newWorld(b *bus, me events.Address, cfg events.MarketConfig, tokens events.
 
 func worldOn(chain *blockchain, b *bus, me events.Address) *world {
 	return &world{
-		blockchain: chain, bus: b, me: me, confirmations: confirmations,
+		blockchain: chain, bus: b, me: me, confirmations: confirmations, owning: &ownership{},
 		purse: events.Balance{Wei: events.NewAmount(1 << 60)},
 		repo:  map[events.SlotID]*stored{}, paid: map[events.SlotID]events.PayoutReceipt{},
 		fills: map[fillKey]events.Fill{}, marked: map[events.MissingProof]events.Marking{},

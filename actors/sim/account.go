@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"context"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Account implements port.Account for one process of a member: the right to send the account's
+// transactions. The market of its world sends only while it owns the account. It is lost when
+// another member owns it. Safe for concurrent use.
+type Account struct {
+	world *world
+	owns  bool
+	lost  chan struct{}
+	owned int
+}
+
+// ownership is who owns an account, among worlds beside each other.
+type ownership struct {
+	by *Account
+	// shared is a planted error: who owned it before is not told, and goes on sending.
+	shared bool
+}
+
+// Account returns the account of a new process in this world; that of an older one sends nothing
+// more.
+func (w *World) Account() *Account { return w.w.newAccount() }
+
+func (w *world) newAccount() *Account {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.account = &Account{world: w, lost: make(chan struct{})}
+	return w.account
+}
+
+// Own implements port.Account.
+func (a *Account) Own(ctx context.Context) error {
+	_, err := do(ctx, a.world.bus, "account.own", locked(a.world, func() (struct{}, error) {
+		owning := a.world.owning
+		if before := owning.by; before != nil && before != a && before.owns && !owning.shared {
+			before.owns = false
+			close(before.lost)
+		}
+		if !a.owns {
+			a.lost = make(chan struct{})
+		}
+		owning.by, a.owns = a, true
+		a.owned++
+		return struct{}{}, nil
+	}))
+	return err
+}
+
+// Disown implements port.Account.
+func (a *Account) Disown() error {
+	a.world.mu.Lock()
+	defer a.world.mu.Unlock()
+	a.owns = false
+	return nil
+}
+
+// Lost implements port.Account.
+func (a *Account) Lost() <-chan struct{} {
+	a.world.mu.Lock()
+	defer a.world.mu.Unlock()
+	return a.lost
+}
+
+// Owned is how often this process has owned the account.
+func (a *Account) Owned() int {
+	a.world.mu.Lock()
+	defer a.world.mu.Unlock()
+	return a.owned
+}
+
+// maySend reports whether this process sends the account's transactions now. The lock must be held.
+func (w *world) maySend() error {
+	if w.account != nil && !w.account.owns {
+		return events.ErrNotOwner
+	}
+	return nil
+}
