@@ -30,6 +30,7 @@ type group struct {
 	wrote   map[string]uint64        // the newest term in which each stream of the owner was written
 	handed  map[attempts]int         // how often a slot was handed out to a member
 	began   map[attempts]int         // how often the member began to sell it
+	due     map[duePast]bool         // what was due at some time: a question may be late
 	termsAt uint64                   // the block at which the owner changed last
 }
 
@@ -37,6 +38,13 @@ type group struct {
 type attempts struct {
 	slot   events.SlotID
 	member events.Member
+}
+
+// duePast is a proof that was due at some time.
+type duePast struct {
+	slot   events.SlotID
+	period uint64
+	proof  events.Proof
 }
 
 // process is one member of a group, through all its processes.
@@ -65,7 +73,7 @@ func newGroup(s *simulator, seed uint64) *group {
 	g := &group{
 		simulator: s, fates: rand.New(rand.NewPCG(seed, 11)), joined: clusterfake.New(lease), cut: map[[2]*process]int{},
 		terms: map[uint64]uint64{}, names: map[uint64]events.Member{}, wrote: map[string]uint64{},
-		handed: map[attempts]int{}, began: map[attempts]int{},
+		handed: map[attempts]int{}, began: map[attempts]int{}, due: map[duePast]bool{},
 	}
 	s.world.owning.shared = s.Plant.Deaf
 	for i, name := range memberNames[:s.Members.Count] {

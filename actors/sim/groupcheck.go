@@ -77,7 +77,8 @@ func (g *group) checkMember(m *process) error {
 		if seller := g.named(st.Member); seller != nil && g.writes(seller, events.SaleStream(me, d.slot)) {
 			continue
 		}
-		if !d.permitted(st) {
+		asked := d.kind == "proof" && st.Member != m.name && g.due[duePast{d.slot, d.period, d.proof}]
+		if !d.permitted(st) && !asked {
 			return broken(StoredBeforeSent, "%s of slot %s by %s while its sale is %s, attempt %d, of %s",
 				d.kind, d.slot.Short(), m.name, st.Phase, st.Attempt, st.Member)
 		}
@@ -124,6 +125,11 @@ func (g *group) judge(e events.Recorded, m proto.Message) error {
 		g.handed[attempts{slot, events.Member(m.GetMember())}]++
 	case *messages.SaleStarted:
 		return g.judgeStart(e, m)
+	case *messages.ProofDue:
+		if _, slot, err := events.ParseSaleStream(e.Stream); err == nil {
+			challenge := events.Must(events.ParseChallenge(m.GetChallenge()))
+			g.due[duePast{slot, m.GetPeriod(), proofFor(slot, challenge)}] = true
+		}
 	case sale.Event:
 		_, slot, err := events.ParseSaleStream(e.Stream)
 		if by, of := g.names[e.Meta.Epoch], g.audit.sales[slot].Member; err == nil && by != of {
@@ -145,8 +151,9 @@ func (g *group) judgeStart(e events.Recorded, m *messages.SaleStarted) error {
 	if by := g.names[e.Meta.Epoch]; by != of.member {
 		return broken(OneWriter, "%s began a sale of slot %s for %s", by, of.slot.Short(), of.member)
 	}
-	if m.GetAdopted() {
-		return nil
+	before := g.audit.sales[of.slot]
+	if again := before.Settled && !before.Deleted && before.Member == of.member; m.GetAdopted() || again {
+		return nil // The slot is ours already; or it was, and the data is here still.
 	}
 	if g.began[of]++; g.began[of] > g.handed[of] {
 		return broken(HandedOutOnce, "%s began %d sales of slot %s, which was handed out to it %d times",
@@ -195,7 +202,7 @@ func (g *group) holds(e slotqueue.Event) error {
 		}
 	}
 	for id, st := range g.audit.sales {
-		if st.BeforeFill() && !st.Adopted {
+		if st.BeforeFill() && !st.Adopted && st.Refills == 0 { // What fills a lost slot again is promised by nobody.
 			unpaid[id] = true
 		}
 	}

@@ -109,6 +109,15 @@ func Scenarios() map[string]Scenario {
 			Requests: 3, Slots: 3, Block: 20, MaxSteps: 40_000, Period: time.Minute, Chance: chanceOfMembers,
 			Members: Members{Count: 3, Kill: 1},
 		},
+		"membersApart": {
+			Requests: 3, Slots: 3, Block: 20, MaxSteps: 40_000, Period: time.Minute, Chance: chanceOfMembers,
+			Members: Members{Count: 3, Cut: 2, Expire: 2, Part: 2, Behind: 2, Again: 100},
+		},
+		"membersAndFaults": {
+			Fail: 20, Lose: 20, Delay: 5, Twice: 20, Die: 1, StoreAway: 1, ChainDown: 1, Requests: 4, Slots: 3, Block: 20,
+			MaxSteps: 40_000, Period: time.Minute, Tokens: 4 * 4 * uint64(events.BlockSize),
+			Members: Members{Count: 3, Kill: 1, KillAll: 1, Cut: 1, Expire: 1, Part: 1, Behind: 1, Again: 100},
+		},
 		"all": {
 			Fail: 30, Lose: 30, Crash: 4, Stop: 1, Reorganize: 2, Repeat: 10, StoreDown: 1, StoreAway: 1, Pause: 2,
 			Rival: 2, Requests: 4, Slots: 3, BadContent: true,
