@@ -246,6 +246,9 @@ func (w *livingSalesSaver) run(ctx context.Context) {
 
 func (w *livingSalesSaver) follow(ctx context.Context) error {
 	tries, own := 0, events.HostStream(w.Me)
+	if w.Cluster != nil {
+		w.suspect() // Another member may have taken the term while this one read the record.
+	}
 	for r, err := range w.Store.Subscribe(ctx, w.living.read) {
 		if err != nil {
 			return err

@@ -195,11 +195,7 @@ func (s *supervisor) onBegin(a *shell.Turn, m sales.Begin) {
 			})
 			return
 		}
-		ag.watchers = append(ag.watchers, worker)
-		worker.Tell(sales.Changed{
-			Agent: ag.ref.Address(), Slot: slot, State: ag.state, Last: ag.last,
-			Trouble: ag.trouble,
-		})
+		s.watch(slot, ag, worker)
 		return
 	}
 	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: slot.String()}); ok {
@@ -210,6 +206,15 @@ func (s *supervisor) onBegin(a *shell.Turn, m sales.Begin) {
 	}
 	s.candidate(a, slot, m.Work.RequestID, m.Work.SlotIndex, worker, m.By)
 	s.beginning[slot].member = m.Work.Member
+}
+
+// watch lets a worker follow a sale.
+func (s *supervisor) watch(slot events.SlotID, ag *agent, worker shell.Ref) {
+	ag.watchers = append(ag.watchers, worker)
+	worker.Tell(sales.Changed{
+		Agent: ag.ref.Address(), Slot: slot, State: ag.state, Last: ag.last,
+		Trouble: ag.trouble,
+	})
 }
 
 // candidate asks the chain about a slot before its sale begins. The zero worker means that the
@@ -244,6 +249,12 @@ func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 	c := s.beginning[m.slot]
 	delete(s.beginning, m.slot)
 	if c == nil {
+		return
+	}
+	if ag := s.agents[m.slot]; ag != nil { // Another member began meanwhile.
+		for _, w := range c.workers {
+			s.watch(m.slot, ag, w)
+		}
 		return
 	}
 	if m.refused == nil && !m.start.Adopted {
@@ -282,6 +293,10 @@ func (s *supervisor) begin(a *shell.Turn, start sale.Start, by events.EventID, w
 func (s *supervisor) onSale(_ *shell.Turn, m sales.Changed) {
 	ag := s.agents[m.Slot]
 	if ag != nil && ag.far != "" {
+		return
+	}
+	if ag != nil && m.State.Phase != sale.Unknown && !m.State.Over() && !s.Mine(m.State.Member) {
+		s.onFarSale(m)
 		return
 	}
 	if ag == nil || m.State.Phase == sale.Unknown || ag.starting && m.State.Over() ||

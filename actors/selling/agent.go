@@ -167,7 +167,7 @@ func (s *Agent) fields() *logrus.Entry {
 
 // Receive handles a message.
 func (s *Agent) Receive(a *shell.Turn, msg any) {
-	if s.journal.Handle(a, msg) {
+	if s.journal.Handle(a, msg) || s.elsewhere() {
 		return
 	}
 	switch m := msg.(type) {
@@ -269,8 +269,18 @@ func (s *Agent) onDurable(a *shell.Turn, fresh []sale.Event) {
 		s.takeHeld(a)
 	}
 	s.tellObservers(a, fresh)
+	if s.elsewhere() {
+		return
+	}
 	s.act(a)
 	s.judgeAdopted(a, 0)
+}
+
+// elsewhere reports whether another member runs the sale: it began one before this member did. The
+// supervisor ends this agent.
+func (s *Agent) elsewhere() bool {
+	st := s.journal.Durable
+	return st.Phase != sale.Unknown && !st.Over() && !s.Mine(st.Member)
 }
 
 func (s *Agent) tellObservers(a *shell.Turn, fresh []sale.Event) {
