@@ -96,15 +96,14 @@ func (s *supervisor) unpaid() (sum events.Amount) {
 	return sum
 }
 
-// unpaidBeside is unpaid without the slots that have workers: what those will pay is promised in the
-// queue's record.
-func (s *supervisor) unpaidBeside() (sum events.Amount) {
-	for _, ag := range s.agents {
-		if ag.inWork() && len(ag.watchers) == 0 {
-			sum = sum.AddSaturating(ag.collateral())
+// unpaidSales are the sales in work, which have not paid yet.
+func (s *supervisor) unpaidSales() (list []slotqueue.Unpaid) {
+	for _, slot := range s.slots() {
+		if ag := s.agents[slot]; ag.inWork() {
+			list = append(list, slotqueue.Unpaid{RequestID: ag.request, SlotIndex: ag.index, Collateral: ag.collateral()})
 		}
 	}
-	return sum
+	return list
 }
 
 // needs is what the account must hold for the slots that are hosted or in work.

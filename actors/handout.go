@@ -88,7 +88,7 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 	c.asked = fit[0]
 	cmd := slotqueue.HandOut{
 		At: s.ChainTime(), RequestID: c.request, SlotIndex: c.index,
-		Unpaid: s.unpaidBeside(), Balance: m.balance.Tokens,
+		Unpaid: s.unpaidSales(), Balance: m.balance.Tokens,
 	}
 	cmd.Collateral, _ = m.start.Request.Ask.CollateralPerSlot()
 	self := a.Self

@@ -95,16 +95,24 @@ type (
 	}
 	// HandOut gives a taken slot to a member of the host, which is promised the collateral (rule 12).
 	// ErrPromised: what is promised already, the collateral and Unpaid are more than Balance. A
-	// slot stays with the member that it was handed to until its release.
+	// slot stays with the member that it was handed to until its release: ErrNotYours, and also
+	// if it is not taken.
 	HandOut struct {
 		At         time.Time
 		RequestID  events.RequestID
 		SlotIndex  uint64
 		Member     events.Member
 		Collateral events.Amount
-		// Unpaid is what sales have yet to pay whose slots are not taken here; Balance is what
-		// the account holds.
-		Unpaid, Balance events.Amount
+		// Unpaid are the sales that have yet to pay; those whose collateral is promised here count
+		// once. Balance is what the account holds.
+		Unpaid  []Unpaid
+		Balance events.Amount
+	}
+	// Unpaid is a sale whose collateral is not paid yet.
+	Unpaid struct {
+		RequestID  events.RequestID
+		SlotIndex  uint64
+		Collateral events.Amount
 	}
 	// Remove says that slots are no longer on offer; no indices mean all slots
 	// of the request, whose refusal is then forgotten too.
@@ -197,6 +205,8 @@ var (
 	ErrNoCriterion = errors.New("refusal without a criterion")
 	// ErrPromised: the account's tokens are promised to other slots.
 	ErrPromised = errors.New("the tokens are promised to other slots")
+	// ErrNotYours: the slot is not taken, or another member has it.
+	ErrNotYours = errors.New("the slot is not to be handed out")
 )
 
 // Decide returns the events that follow from c; none when c is already true. It
@@ -325,14 +335,27 @@ func decideTake(s State, c Take) []Event {
 
 func decideHandOut(s State, c HandOut) ([]Event, error) {
 	it := s.items[key{c.RequestID, c.SlotIndex}]
-	if it == nil || !it.taken || it.member != "" {
+	switch {
+	case it == nil || !it.taken:
+		return nil, fmt.Errorf("hand out slot %d of request %s: %w: nobody works at it",
+			c.SlotIndex, c.RequestID.Short(), ErrNotYours)
+	case it.member == c.Member:
 		return nil, nil
+	case it.member != "":
+		return nil, fmt.Errorf("hand out slot %d of request %s: %w: member %s has it",
+			c.SlotIndex, c.RequestID.Short(), ErrNotYours, it.member)
 	}
 	promised := s.Promised()
-	if sum := promised.AddSaturating(c.Unpaid).AddSaturating(c.Collateral); sum.Cmp(c.Balance) > 0 {
+	var unpaid events.Amount
+	for _, u := range c.Unpaid {
+		if other := s.items[key{u.RequestID, u.SlotIndex}]; other != it && (other == nil || other.promise.IsZero()) {
+			unpaid = unpaid.AddSaturating(u.Collateral)
+		}
+	}
+	if sum := promised.AddSaturating(unpaid).AddSaturating(c.Collateral); sum.Cmp(c.Balance) > 0 {
 		return nil, fmt.Errorf("hand out slot %d of request %s: %w: it takes %s, %s are promised, %s are not paid "+
 			"yet, and the account holds %s", c.SlotIndex, c.RequestID.Short(), ErrPromised, c.Collateral, promised,
-			c.Unpaid, c.Balance)
+			unpaid, c.Balance)
 	}
 	return []Event{&messages.SlotHandedOut{
 		At: events.TimeToMessage(c.At), RequestId: c.RequestID.String(), SlotIndex: c.SlotIndex,

@@ -78,8 +78,8 @@ func anyCommand(draw source, s State) Command {
 			id, index = it.RequestID, it.SlotIndex
 		}
 		return HandOut{
-			start, id, index, []events.Member{"north", "south"}[draw(2)], amount(uint64(draw(3))), amount(uint64(draw(2))),
-			amount(uint64(draw(5))),
+			start, id, index, []events.Member{"north", "south"}[draw(2)], amount(uint64(draw(3))),
+			[]Unpaid{{id, uint64(draw(3)), amount(uint64(draw(2)))}}, amount(uint64(draw(5))),
 		}
 	case 11:
 		at := start.Add(time.Duration(draw(2)) * time.Minute)
@@ -265,8 +265,24 @@ func (m *machine) do(t fatal, c Command) {
 	before := m.live.Snapshot()
 	m.plain.after(c, m.live)
 	out, err := Decide(m.live, c)
-	if h, ok := c.(HandOut); ok && len(out)+number(err != nil) > 0 {
-		promised := m.live.Promised().Add(h.Unpaid).Add(h.Collateral)
+	if h, ok := c.(HandOut); ok && errors.Is(err, ErrNotYours) {
+		free := func(it Item) bool {
+			return it.RequestID == h.RequestID && it.SlotIndex == h.SlotIndex && (it.Member == "" || it.Member == h.Member)
+		}
+		if slices.ContainsFunc(m.live.Taken(), free) {
+			t.Fatalf("%+v: %v", c, err)
+		}
+	} else if ok && len(out)+number(err != nil) > 0 {
+		promised := m.live.Promised().Add(h.Collateral)
+		for _, u := range h.Unpaid {
+			counts := func(it Item) bool {
+				own := it.RequestID == h.RequestID && it.SlotIndex == h.SlotIndex
+				return it.RequestID == u.RequestID && it.SlotIndex == u.SlotIndex && (own || !it.Promise.IsZero())
+			}
+			if !slices.ContainsFunc(m.live.Taken(), counts) {
+				promised = promised.Add(u.Collateral)
+			}
+		}
 		if enough := promised.Cmp(h.Balance) <= 0; enough == errors.Is(err, ErrPromised) {
 			t.Fatalf("%+v with %s promised: %v", c, m.live.Promised(), err)
 		}

@@ -106,7 +106,9 @@ func command(t *testing.T, d *datadriven.TestData) Command {
 		d.ScanArgs(t, "balance", &balance)
 		d.ScanArgs(t, "member", (*string)(&member))
 		d.MaybeScanArgs(t, "unpaid", &unpaid)
-		return HandOut{start, request(byte(id)), slots[0], member, amount(collateral), amount(unpaid), amount(balance)}
+		return HandOut{
+			start, request(byte(id)), slots[0], member, amount(collateral), []Unpaid{{request(0xff), 0, amount(unpaid)}}, amount(balance),
+		}
 	case "remove":
 		return Remove{start, request(byte(id)), slots, reason, revision}
 	case "wake":
