@@ -83,9 +83,10 @@ func (m *Member) Resign(context.Context) (err error) {
 			m.leave(held[0])
 			return
 		}
-		held[0].end()
+		c := held[0]
+		c.end()
 		err = errCutOff // The lease expires.
-		time.AfterFunc(m.host.lease, func() { m.host.change(func() { m.leave(held[0]) }) })
+		time.AfterFunc(m.host.lease, func() { m.host.change(func() { m.leave(c) }) })
 	})
 	return err
 }
