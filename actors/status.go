@@ -36,6 +36,8 @@ type Status struct {
 	Quota events.Bytes
 	// Record says whether the event store answers.
 	Record shell.StoreStatus
+	// Members is what is known of the other members of the host.
+	Members health.MembersFacts
 	// Unanswered is how many calls on the event store have no answer yet.
 	Unanswered int
 	Sales      []SaleStatus
@@ -92,7 +94,7 @@ func (s *supervisor) status() Status {
 	if p := s.Ports.Sectors; p != nil {
 		st.SectorScrub = p.Files.ScrubProgress()
 	}
-	st.Needs = s.needs()
+	st.Needs, st.Members = s.needs(), s.membersFacts()
 	if s.booted {
 		st.Prover = s.ProverFacts()
 		st.BlockTime, st.NoRoom = s.KnownBlockTime(), s.NoRoom()

@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file alerts operators when the event store or the chain has been away for a while. Each
+// This file alerts operators when the event store, the chain or a member has been away for a while. Each
 // incident is told once, until all is well again.
 
 const (
@@ -42,6 +42,7 @@ func (e *env) keepWatch(ctx context.Context) {
 // the start.
 func (e *env) watch(ctx context.Context) {
 	var record, silent health.Incident
+	members := []*lasting{{code: "no-owner"}, {code: "owner-silent"}, {code: "member-silent"}}
 	last, moved := e.View.Now(), e.Clock.Now()
 	for {
 		e.Yield(ctx, "watch")
@@ -57,8 +58,30 @@ func (e *env) watch(ctx context.Context) {
 			e.RaiseCause("chain-silent", events.SlotID{},
 				health.Facts{Chain: health.ChainFacts{SilentSince: moved, Head: last}})
 		})
+		e.watchMembers(members)
 		if shell.Sleep(ctx, e.Clock, watchEvery) != nil {
 			return
 		}
+	}
+}
+
+// lasting is a cause that is told when it has lasted.
+type lasting struct {
+	health.Incident
+	code  string
+	since time.Time
+}
+
+// watchMembers alerts when nobody has had the term for a while, or a member has been silent: the next owner takes the term within seconds, and a member may be started again.
+func (e *env) watchMembers(causes []*lasting) {
+	f := health.Facts{Stage: health.Running, Members: e.membersFacts()}
+	for _, l := range causes {
+		_, so := health.CauseOf(l.code, f)
+		if !so {
+			l.since = time.Time{}
+		} else if l.since.IsZero() {
+			l.since = e.Clock.Now()
+		}
+		l.Is(so && e.Clock.Now().Sub(l.since) >= AwayAlertAfter, func() { e.RaiseCause(l.code, events.SlotID{}, f) })
 	}
 }

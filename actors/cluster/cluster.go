@@ -144,6 +144,16 @@ func (c *Cluster) Seen() []events.Member {
 	return all
 }
 
+// MayOwn are the members that Seen tells and that may take the term.
+func (c *Cluster) MayOwn() (all []events.Member) {
+	for _, p := range c.Peers() {
+		if p.MayOwn {
+			all = append(all, p.Member)
+		}
+	}
+	return all
+}
+
 // Peers are the members that Seen tells, with what they say of themselves.
 func (c *Cluster) Peers() []Peer {
 	c.mu.Lock()

@@ -44,6 +44,8 @@ type Config struct {
 	Member events.Member
 	// Version of the program, for people.
 	Version string
+	// MayOwn says that this member may take the term: it has the account's key.
+	MayOwn bool
 	// Facts must be equal between all members: chain, contract, proving key and the like.
 	Facts map[string]string
 

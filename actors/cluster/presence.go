@@ -23,6 +23,7 @@ type Peer struct {
 	Version  string            `json:"version,omitempty"`
 	Since    time.Time         `json:"since"`
 	Instance string            `json:"instance"` // tells processes with one name apart
+	MayOwn   bool              `json:"mayOwn"`
 	Facts    map[string]string `json:"facts"`
 }
 
@@ -34,7 +35,7 @@ func (p Peer) String() string {
 func (c *Cluster) self() Peer {
 	return Peer{
 		Member: c.cfg.Member, Address: c.cfg.Advertise, Version: c.cfg.Version, Since: c.since,
-		Instance: c.instance, Facts: c.cfg.facts,
+		Instance: c.instance, MayOwn: c.cfg.MayOwn, Facts: c.cfg.facts,
 	}
 }
 

@@ -46,6 +46,10 @@ const (
 	AlertChain AlertKind = "chain-silent"
 	// AlertRecord: the event store has not answered for long.
 	AlertRecord AlertKind = "record-away"
+	// AlertNoOwner: no member of the host has the term, or its owner does not seem to be alive.
+	AlertNoOwner AlertKind = "no-owner"
+	// AlertMember: a member of the host does not seem to be alive.
+	AlertMember AlertKind = "member-silent"
 	// AlertWentBack: the event store has lost events; nothing is sold until an operator wants
 	// it.
 	AlertWentBack AlertKind = "record-went-back"

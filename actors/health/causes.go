@@ -27,6 +27,8 @@ var causes = []cause{
 	{"chain-silent", No, No, AlertChain, chainSilent},
 	{"record-away", No, Yes, AlertRecord, recordAway},
 	{"starting", No, No, "", startingUp}, // What the start waits for comes first.
+	{"no-owner", No, No, AlertNoOwner, noOwner},
+	{"owner-silent", NotKnown, NotKnown, AlertNoOwner, ownerSilent},
 	{"scheduler-down", No, No, AlertPartDown, schedulerDown},
 	{"part-down", No, Yes, AlertPartDown, partDown},
 	{"sectors-down", Yes, No, AlertPartDown, sectorsDown},
@@ -50,6 +52,12 @@ var causes = []cause{
 	{"no-tokens", No, Yes, "", noTokens},
 	{"proof-capacity", No, Yes, "", proofCapacity},
 	{"periods-too-short", No, Yes, "", periodsTooShort},
+}
+
+// warnings is the same for what is no cause.
+var warnings = []cause{
+	{"member-silent", Yes, Yes, AlertMember, membersSilent},
+	{"few-may-own", Yes, Yes, "", fewMayOwn},
 }
 
 // SinceFormat is the format of times in sentences.

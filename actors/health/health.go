@@ -6,6 +6,7 @@
 package health
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/shell"
@@ -51,8 +52,9 @@ type Facts struct {
 	// Views says why the views no longer follow the record; empty: they do.
 	Views string
 
-	Chain  ChainFacts
-	Record shell.StoreStatus
+	Chain   ChainFacts
+	Record  shell.StoreStatus
+	Members MembersFacts
 	// Outage is what is proven while the start waits for the event store.
 	Outage OutageFacts
 	Disk   DiskStatus
@@ -215,9 +217,19 @@ func worse(a, b Answer) Answer {
 	return max(a, b)
 }
 
-// CauseOf returns one cause as the status shows it; false: the cause is absent.
+// Warnings are what does not keep the host from selling or proving yet.
+func Warnings(f Facts) (all []Cause) {
+	for _, row := range warnings {
+		if reason, hint := row.look(f); reason != "" {
+			all = append(all, Cause{row.code, row.selling, row.proving, row.alert, reason, hint})
+		}
+	}
+	return all
+}
+
+// CauseOf returns one cause, or one warning, as the status shows it; false: it is absent.
 func CauseOf(code string, f Facts) (Cause, bool) {
-	for _, row := range causes {
+	for _, row := range slices.Concat(causes, warnings) {
 		if row.code == code {
 			reason, hint := row.look(f)
 			return Cause{row.code, row.selling, row.proving, row.alert, reason, hint}, reason != ""

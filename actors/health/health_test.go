@@ -89,6 +89,23 @@ var cells = []cell{
 		health.No, health.Yes, health.AlertRecord, "event store does not answer since 2025-06-15 15:06:40Z: refused", "Let the host run",
 	},
 	{
+		"no-owner", func(f *health.Facts) { f.Members.Member = "north" },
+		health.No, health.No, health.AlertNoOwner, "no member has ever had the term", "account.transactions = true",
+	},
+	{
+		"no-owner", func(f *health.Facts) { f.Members.Member, f.Members.TermSince = "north", then },
+		health.No, health.No, health.AlertNoOwner, "no member has the term since 2025-06-15 15:06:40Z: no slot is taken", "hostnode members",
+	},
+	{
+		"owner-silent", func(f *health.Facts) {
+			f.Members = health.MembersFacts{
+				Member: "north", Owner: "south", TermSince: then, Silent: []health.SilentMember{{Member: "south"}},
+			}
+		},
+		health.NotKnown, health.NotKnown, health.AlertNoOwner,
+		"member south has the term since 2025-06-15 15:06:40Z and does not seem to be alive", "hostnode members",
+	},
+	{
 		"fee-limit", func(f *health.Facts) { f.Chain.FeeLimit = "no transaction goes through" },
 		health.No, health.No, health.AlertFeeLimit, "no transaction goes through", "fees.maxFeeGwei",
 	},
@@ -331,6 +348,33 @@ func TestAnEndOfSomeOffersLeavesTheOthers(t *testing.T) {
 	})
 	if w := health.Judge(f); w.Selling != health.Yes || len(f.Supply.OnSale()) != 1 || f.Supply.FreeOnSale() != 1 {
 		t.Fatalf("%+v", w)
+	}
+}
+
+func TestAMemberIsWarnedOfTheOthers(t *testing.T) {
+	f := inGoodOrder()
+	if w := health.Warnings(f); len(w) > 0 {
+		t.Fatalf("a host of one process: %+v", w)
+	}
+	f.Members = health.MembersFacts{
+		Member: "north", Owner: "north", TermSince: then, MayOwnKnown: true, MayOwn: []events.Member{"north", "west"},
+	}
+	if w := health.Warnings(f); len(w) > 0 || health.Judge(f).Selling != health.Yes {
+		t.Fatalf("all are well: %+v", w)
+	}
+	f.Members.Silent = []health.SilentMember{{Member: "south", Heard: then}}
+	f.Members.MayOwn = []events.Member{"north"}
+	w := health.Warnings(f)
+	if len(w) != 2 || !strings.Contains(w[0].Reason, "south (last in the record at 2025-06-15 15:06:40Z)") ||
+		w[0].Alert != health.AlertMember || !strings.Contains(w[1].Reason, "only member north may take the term") {
+		t.Fatalf("%+v", w)
+	}
+	f.Members.MayOwn = nil
+	if w := health.Warnings(f); !strings.Contains(w[1].Reason, "no living member may take the term") || w[1].Hint == "" {
+		t.Fatalf("%+v", w)
+	}
+	if j := health.Judge(f); j.Selling != health.Yes || j.Proving != health.Yes {
+		t.Fatalf("a warning is taken for a cause: %+v", j)
 	}
 }
 

@@ -63,6 +63,10 @@ func printStatus(p *paper, s api.Status) error {
 		p.line("also: %s", o.Reason)
 		p.line("  %s", o.Hint)
 	}
+	for _, w := range s.Warnings {
+		p.line("%s: %s", p.colour(yellow, "warning"), w.Reason)
+		p.line("  %s", w.Hint)
+	}
 	p.asOf(s.AsOf)
 	p.line("")
 	if s.AsOf.Position == 0 { // Nothing is recorded.
@@ -80,6 +84,9 @@ func printStatus(p *paper, s api.Status) error {
 			started += ", version " + s.Version
 		}
 		rows = append(rows, []string{"host", started})
+	}
+	if s.Member != "" {
+		rows = append(rows, memberRows(s)...)
 	}
 	p.rows(slices.Concat(rows, chainRows(s, p.now), ledgerRows(p, s), diskRows(s.Disk), scrubRows(s),
 		workRows(s), sectorRows(s.Sectors), validatorRows(s.Validator)))
@@ -101,6 +108,18 @@ func printStatus(p *paper, s api.Status) error {
 			count(s.Views.Skipped, "event"))
 	}
 	return nil
+}
+
+// memberRows say which member this is, and which has the term.
+func memberRows(s api.Status) [][]string {
+	rows := [][]string{{"member", string(s.Member)}}
+	switch {
+	case s.Owner == s.Member:
+		rows = append(rows, []string{"", "it has the term since " + clock(s.OwnerSince)})
+	case s.Owner != "":
+		rows = append(rows, []string{"", fmt.Sprintf("%s has the term since %s", s.Owner, clock(s.OwnerSince))})
+	}
+	return rows
 }
 
 // headline is the state of the host in capitals.

@@ -79,9 +79,18 @@ type Status struct {
 	// Readiness lists all obstacles, in the order in which they would have to be
 	// removed; Reason and Hint are those of the first.
 	Readiness []Obstacle `json:"readiness"`
+	// Warnings are what does not keep the host from selling or proving yet.
+	Warnings []Obstacle `json:"warnings,omitempty"`
 	// Elsewhere says that, by its events, the host runs on another machine, so
 	// that only the events are known here.
 	Elsewhere bool `json:"elsewhere,omitempty"`
+
+	// Member is the name of this process among the members of the host; empty: it is the host.
+	Member events.Member `json:"member,omitempty"`
+	// Owner is the member that has the term since OwnerSince; empty: none has, or the host is one
+	// process or does not run here.
+	Owner      events.Member `json:"owner,omitempty"`
+	OwnerSince time.Time     `json:"ownerSince,omitzero"`
 
 	Account string `json:"account,omitempty"`
 	DataDir string `json:"dataDir"`

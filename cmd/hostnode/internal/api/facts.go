@@ -24,6 +24,9 @@ func (s *Status) judge(f health.Facts) {
 	s.Selling, s.SellingUnknown = w.Selling == health.Yes, w.Selling == health.NotKnown
 	s.NotProving = w.Proving != health.Yes
 	s.Readiness = []Obstacle{}
+	for _, c := range health.Warnings(f) {
+		s.Warnings = append(s.Warnings, Obstacle{c.Code, c.Selling.String(), c.Proving.String(), c.Reason, c.Hint})
+	}
 	for _, c := range w.Causes {
 		s.Readiness = append(s.Readiness, Obstacle{c.Code, c.Selling.String(), c.Proving.String(), c.Reason, c.Hint})
 	}
@@ -113,7 +116,7 @@ func saturating(a, b events.Amount) events.Amount {
 func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.Facts {
 	f := l.known(s)
 	f.Stage, f.Endpoint, f.Record, f.Disk = health.Running, s.Chain.Endpoint, now.Record, now.Disk
-	f.Down = now.Down
+	f.Down, f.Members = now.Down, now.Members
 	if !now.Booted {
 		f.Stage, f.StageSince, f.WaitsFor = health.Starting, s.Since, now.WaitsFor
 		if l.cfg.Outage != nil {

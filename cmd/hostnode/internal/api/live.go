@@ -98,6 +98,9 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 	}
 	s := l.status()
 	s.Epoch = now.Epoch
+	if m := now.Members; m.Owner != "" {
+		s.Owner, s.OwnerSince = m.Owner, m.TermSince.UTC()
+	}
 	s.Chain.Development = l.cfg.Development
 	s.Chain.Live, s.Chain.Stalled = now.Live, now.Stalled
 	s.Chain.BlockTime, s.Chain.BlockTimeSet = now.BlockTime.Usual.Seconds(), now.BlockTime.Set

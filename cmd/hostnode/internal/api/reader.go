@@ -203,7 +203,7 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 // status fills in what the events tell.
 func (r *reader) status() Status {
 	s := Status{
-		AsOf: r.asOf(), DataDir: r.dataDir, Ledger: r.ownLedger(), Queue: r.queue(),
+		AsOf: r.asOf(), DataDir: r.dataDir, Member: r.member, Ledger: r.ownLedger(), Queue: r.queue(),
 		Phases: map[string]int{}, Sectors: r.sectorSummary(),
 		Readiness: []Obstacle{}, Views: projections.Status{AsOf: r.views.AsOf()},
 	}

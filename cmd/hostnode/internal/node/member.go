@@ -66,7 +66,7 @@ func (p *Process) join(ctx context.Context, account events.Address) error {
 	cc := c.Cluster
 	p.start.does("joining the other members")
 	p.cluster, err = cluster.Open(ctx, cluster.Config{
-		Name: cc.Name, Host: account, Member: c.Member(), Version: p.begin.Version,
+		Name: cc.Name, Host: account, Member: c.Member(), Version: p.begin.Version, MayOwn: c.Account.Transactions,
 		Facts: map[string]string{
 			"chain": strconv.FormatUint(id, 10), "genesis": genesis.String(),
 			"contract": strings.ToLower(c.Chain.Contract), "proving keys": provingKeys.Hash(), "record": recordFacts,

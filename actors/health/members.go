@@ -1,0 +1,82 @@
+package health
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// MembersFacts is what a member of a host knows of the others. Times are by the members' clocks.
+type MembersFacts struct {
+	// Member is this one; empty: the host is one process, and nothing else is set.
+	Member events.Member
+	// Owner has the term since TermSince. Empty: nobody has, since then; zero: nobody ever had.
+	Owner     events.Member
+	TermSince time.Time
+	// Silent are the members that have not stopped, and do not seem to be alive.
+	Silent []SilentMember
+	// MayOwn are the living members that may take the term, if that is known.
+	MayOwn      []events.Member
+	MayOwnKnown bool
+}
+
+// SilentMember is a member that does not seem to be alive; Heard is when it last wrote to the
+// host's stream.
+type SilentMember struct {
+	Member events.Member
+	Heard  time.Time
+}
+
+func (f MembersFacts) silent(m events.Member) bool {
+	return slices.ContainsFunc(f.Silent, func(s SilentMember) bool { return s.Member == m })
+}
+
+const takesTerm = "a member with account.transactions = true takes the term by itself, within seconds, while etcd and " +
+	"the event store answer; see who runs with hostnode members, and start one that may"
+
+func noOwner(f Facts) (reason, hint string) {
+	m := f.Members
+	if m.Member == "" || m.Owner != "" {
+		return "", ""
+	}
+	reason = "no member has ever had the term"
+	if !m.TermSince.IsZero() {
+		reason = "no member has the term" + since(m.TermSince)
+	}
+	return reason + ": no slot is taken, and no transaction is sent", takesTerm
+}
+
+func ownerSilent(f Facts) (reason, hint string) {
+	m := f.Members
+	if m.Owner == "" || !m.silent(m.Owner) {
+		return "", ""
+	}
+	return fmt.Sprintf("member %s has the term%s and does not seem to be alive", m.Owner, since(m.TermSince)), takesTerm
+}
+
+func membersSilent(f Facts) (reason, hint string) {
+	var names []string
+	for _, s := range f.Members.Silent {
+		names = append(names, fmt.Sprintf("%s (last in the record at %s)", s.Member, s.Heard.UTC().Format(SinceFormat)))
+	}
+	if len(names) == 0 {
+		return "", ""
+	}
+	return "members that do not seem to be alive: " + strings.Join(names, ", "),
+		"what they host is not proven: start them again, or look at their logs and at their way to etcd"
+}
+
+func fewMayOwn(f Facts) (reason, hint string) {
+	m := f.Members
+	if !m.MayOwnKnown || len(m.MayOwn) >= 2 {
+		return "", ""
+	}
+	who := "no living member may take the term"
+	if len(m.MayOwn) == 1 {
+		who = fmt.Sprintf("only member %s may take the term: without it no slot is taken, and no proof is sent", m.MayOwn[0])
+	}
+	return who, "give another member the account's key, and set account.transactions = true there"
+}

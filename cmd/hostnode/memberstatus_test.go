@@ -1,0 +1,31 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/events"
+)
+
+func TestTheStatusOfAMemberSaysWhoHasTheTerm(t *testing.T) {
+	s := api.Status{
+		AsOf: api.AsOf{Position: 1}, Selling: true, Reason: "all is well", Member: "north", Owner: "south",
+		OwnerSince: events.Unix(1_750_000_000),
+		Warnings:   []api.Obstacle{{Reason: "only member south may take the term", Hint: "give another member the key"}},
+	}
+	for owner, want := range map[events.Member]string{
+		"south": "south has the term since 2025-06-15 15:06:40Z", "north": "it has the term since 2025-06-15 15:06:40Z",
+	} {
+		s.Owner = owner
+		p := &paper{}
+		if err := printStatus(p, s); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{"member", want, "warning: only member south may take the term\n  give another"} {
+			if !strings.Contains(p.text(), line) {
+				t.Errorf("%q is not in\n%s", line, p.text())
+			}
+		}
+	}
+}
