@@ -131,6 +131,9 @@ func (m *Member) Call(ctx context.Context, to events.Member, question []byte) ([
 	go other.hear(ctx, m.name, slices.Clone(question), d, done)
 	select {
 	case a := <-done:
+		if deadline, _ := ctx.Deadline(); !time.Now().Before(deadline) { // It came when the caller had given up.
+			return nil, fmt.Errorf("ask %s: %w: %w", to, events.ErrMemberAway, context.DeadlineExceeded)
+		}
 		return a.answer, a.err
 	case <-other.ctx.Done():
 		return nil, fmt.Errorf("ask %s: %w", to, events.ErrMemberAway)
