@@ -184,7 +184,7 @@ func TestADeposedOwnerStepsDownAndMayComeBack(t *testing.T) {
 			held := m.cluster.Holder()
 			m.cluster.Expire(held)
 			m.mineUntil("the term changes hands", func() bool {
-				return m.members[owner].account.may() == nil && m.members[held].account.may() != nil
+				return m.members[owner].account.Owns() && !m.members[held].account.Owns()
 			})
 			terms := all[*messages.TermTaken](m.rig)
 			if last := terms[len(terms)-1]; last.GetMember() != string(owner) || last.GetTerm() != uint64(term)+2 {

@@ -214,9 +214,6 @@ func (e *env) appendHostAt(ctx context.Context, count uint64, m hostEvent) error
 	// The id differs between processes that claim the same epoch at the same revision: a store
 	// takes an append with known ids for a repetition.
 	id := fmt.Sprintf("epoch:%d@%d/%d/%s", e.Epoch, count, m.GetAt().AsTime().UnixNano(), e.Node)
-	if e.Member != "" {
-		id += "/" + string(e.Member)
-	}
 	_, err = e.Store.Append(ctx, stream, events.ExpectNext(count), []events.NewEvent{{
 		ID: events.NewEventID(stream, id, 0), Type: name, Data: data, Meta: meta,
 	}})

@@ -74,6 +74,13 @@ func (a *Account) Owned() int {
 	return a.owned
 }
 
+// Owns reports whether this process owns the account now.
+func (a *Account) Owns() bool {
+	a.world.mu.Lock()
+	defer a.world.mu.Unlock()
+	return a.owns
+}
+
 // maySend reports whether this process sends the account's transactions now. The lock must be held.
 func (w *world) maySend() error {
 	if w.account != nil && !w.account.owns {

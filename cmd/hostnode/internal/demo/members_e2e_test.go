@@ -4,7 +4,6 @@ package demo
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -57,7 +56,7 @@ func startMembers(t *testing.T, beat, period time.Duration, names ...string) (*m
 	m.boxes[names[0]] = m.box
 	m.record = m.serveRecord(store)
 	req := m.client.request(period, 2)
-	req.Expiry, req.Ask.Duration = 6*period, 15*period
+	req.Expiry, req.Ask.Duration = 4*period, 9*period
 	m.offers(1, req)
 	for i, name := range names[1:] {
 		b := m.beside(name, settings(name))
@@ -127,7 +126,7 @@ func (m *members) owner(asked *oneBox, not string) (name string) {
 // A request is sold by two members. The owner is killed: the other one takes the term, and what the
 // living one hosts is proven. The killed one comes back and goes on.
 func TestCIAHostOfTwoMembersIsPaidAlthoughItsOwnerIsKilled(t *testing.T) {
-	m, req := startMembers(t, 250*time.Millisecond, 60*time.Second, "north", "south")
+	m, req := startMembers(t, 150*time.Millisecond, 60*time.Second, "north", "south")
 	m.must(m.client.enter(t.Context(), m.remote, price(req)))
 	var err error
 	req.ID, err = m.client.post(t.Context(), req)
@@ -154,5 +153,5 @@ func TestCIAHostOfTwoMembersIsPaidAlthoughItsOwnerIsKilled(t *testing.T) {
 	}
 	m.must(m.record.kill())
 	missed := (&oneBox{dir: datadir.At(m.record.dir)}).account(t, 3)
-	t.Log(fmt.Sprintf("%d proofs were missed, of what the killed member hosts", missed))
+	t.Logf("%d proofs were missed, of what the killed member hosts", missed)
 }
