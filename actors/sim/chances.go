@@ -68,7 +68,7 @@ func (c *chances) noteSince(b *blockchain, host events.Address, blocks uint64, s
 			o = &opening{since: tip.head.Number}
 			c.open[p][challenge] = o
 		}
-		o.had = o.had || tip.head.Number-max(o.since, since(id)) >= blocks
+		o.had = o.had || tip.head.Number >= max(o.since, since(id))+blocks
 	}
 }
 

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing/synctest"
 	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/porttest/clusterfake"
@@ -94,6 +97,8 @@ func (g *group) start(ctx context.Context, m *process) {
 	m.life, m.endLife = context.WithCancel(ctx)
 	ctx = m.life
 	log := g.hostLog().WithField("member", m.name)
+	log.Logger.AddHook(panicHook{m.world})
+	log.Logger.SetLevel(max(log.Logger.Level, logrus.ErrorLevel))
 	m.account = m.world.newAccount()
 	ports := g.ports(m.world)
 	ports.Store = memberStore{g.storeOf(m.world), m, g.Plant.Deaf}
@@ -115,6 +120,18 @@ func (g *group) start(ctx context.Context, m *process) {
 			}
 		}
 	}()
+}
+
+// panicHook notes a panic, which nothing in these worlds excuses.
+type panicHook struct{ world *world }
+
+func (panicHook) Levels() []logrus.Level { return []logrus.Level{logrus.ErrorLevel} }
+
+func (h panicHook) Fire(e *logrus.Entry) error {
+	if strings.HasPrefix(e.Message, "panic: ") {
+		h.world.promise(broken(HostLives, "%s", e.Message), "", 0)
+	}
+	return nil
 }
 
 func (m *process) setHost(h *actors.Host) {
