@@ -13,6 +13,7 @@ func TestSameSeedGivesTheSameRun(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"all", "awayAndCrash", "clusterAndCrash", "sectors", "sectorsAndFaults", "sectorsAndReorgs", "sectorsAndOrders",
+		"members", "membersApart", "membersAndFaults",
 	} {
 		sc := Scenarios()[name]
 		seen := map[uint64]bool{}
