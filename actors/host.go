@@ -167,25 +167,6 @@ func ask[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
 	return q.Wait(ctx)
 }
 
-// Ledger submits a command to the ledger and returns when its events are durable. While the
-// event store is away it returns ErrStoreAway at once. If the store goes away while the
-// command waits, it returns that error within OperatorPatience, and the command may still take
-// effect. Repeating a command is harmless.
-func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
-	_, err := command(ctx, h, func() shell.Question[capacity.Book] {
-		return shell.Ask[capacity.Book](h.env.ledger, ledger.Command{Cmd: cmd, Cause: ledger.OperatorCause})
-	})
-	return err
-}
-
-// Queue submits a command to the slot queue, as Ledger does to the ledger.
-func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
-	_, err := command(ctx, h, func() shell.Question[struct{}] {
-		return shell.Ask[struct{}](h.env.queue, queue.Command{Cmd: cmd, Cause: ledger.OperatorCause})
-	})
-	return err
-}
-
 // command submits a command unless the event store is away.
 func command[T any](ctx context.Context, h *Host, give func() shell.Question[T]) (none T, err error) {
 	if r := h.env.StoreWatch.Now(); r.Away {
@@ -196,16 +177,6 @@ func command[T any](ctx context.Context, h *Host, give func() shell.Question[T])
 		return none, err
 	}
 	return await(ctx, h, give())
-}
-
-// TryAgain ends the quarantine of a piece of work, so that it is tried again; it returns when
-// that is recorded. ErrNotQuarantined: there is no such quarantine.
-func (h *Host) TryAgain(ctx context.Context, what shell.Subject) error {
-	if err := h.started(ctx); err != nil {
-		return err
-	}
-	_, err := await(ctx, h, shell.AskActor[struct{}](h.supervisor, tryAgain{what}))
-	return err
 }
 
 // errImpatient: there was no answer within OperatorPatience.

@@ -65,6 +65,7 @@ func (h *Host) serve() {
 		h.supervisor.Tell(sales.LetGo{Work: q.Work, Reason: q.Reason})
 		return members.None{}, nil
 	})
+	h.answerCommands(to)
 	h.env.Cluster.Serve(to.Serve)
 }
 

@@ -135,11 +135,17 @@ func (e *env) nextStart(ctx context.Context) (*messages.HostStarted, error) {
 
 // readHost reads the last start, and the number of events in the host's stream.
 func (e *env) readHost(ctx context.Context) (last *messages.HostStarted, count uint64, err error) {
+	member := map[uint64]events.Member{} // by epoch
 	err = e.readHostFrom(ctx, 0, func(revision uint64, m messages.HostEvent) {
 		if m, ok := m.(*messages.HostStarted); ok {
 			last = m
+			member[m.GetEpoch()] = events.Member(m.GetMember())
 		}
-		e.quarantined.Fold(m)
+		// Another member's quarantines are its own.
+		if of, ok := m.(interface{ GetEpoch() uint64 }); !ok || e.Member == "" || member[of.GetEpoch()] == "" ||
+			member[of.GetEpoch()] == e.Member {
+			e.quarantined.Fold(m)
+		}
 		e.owner.known(m)
 		count = revision + 1
 	})

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
@@ -105,6 +107,14 @@ var outcomes = map[string]error{
 	"deadline-passed":         events.ErrDeadlinePassed,
 	"too-early":               events.ErrTooEarly,
 	"reverted":                events.ErrReverted,
+	"invalid-command":         capacity.ErrInvalid,
+	"availability-exists":     capacity.ErrExists,
+	"unknown-availability":    capacity.ErrUnknownAvailability,
+	"availability-in-use":     capacity.ErrInUse,
+	"limit-reached":           capacity.ErrLimit,
+	"store-away":              shell.ErrStoreAway,
+	"not-quarantined":         shell.ErrNotQuarantined,
+	"no-owner":                ErrNoOwner,
 }
 
 // Ask asks a member and waits for the answer. The errors are those of port.Cluster.Call, and the

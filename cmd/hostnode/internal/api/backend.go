@@ -357,13 +357,15 @@ type StoreFinding struct {
 // Offer is what is put up for sale.
 type Offer struct {
 	// ID is chosen by the caller, so that repeating the call is safe; empty: the host chooses.
-	ID              string       `json:"id,omitempty"`
-	Size            events.Bytes `json:"size"`
-	DurationSeconds uint64       `json:"durationSeconds"`
-	MinPrice        string       `json:"minPricePerBytePerSecond"`
-	Collateral      string       `json:"totalCollateral"`
-	Disabled        bool         `json:"disabled,omitempty"`
-	Until           time.Time    `json:"until,omitzero"`
+	ID string `json:"id,omitempty"`
+	// Member is whose space it is; empty: that of the process that is asked.
+	Member          events.Member `json:"member,omitempty"`
+	Size            events.Bytes  `json:"size"`
+	DurationSeconds uint64        `json:"durationSeconds"`
+	MinPrice        string        `json:"minPricePerBytePerSecond"`
+	Collateral      string        `json:"totalCollateral"`
+	Disabled        bool          `json:"disabled,omitempty"`
+	Until           time.Time     `json:"until,omitzero"`
 }
 
 // Changes of an offer; nil leaves a field as it is.

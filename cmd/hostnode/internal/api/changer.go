@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,45 +22,47 @@ type changer struct {
 
 // taker takes the commands of an operator.
 type taker interface {
-	// ledgerCommand and queueCommand return when the events of a command are durable.
-	ledgerCommand(ctx context.Context, cmd capacity.Command) error
+	// ledgerCommand and queueCommand return when the events of a command are durable. of is the
+	// member whose ledger it is; empty: that of this process.
+	ledgerCommand(ctx context.Context, of events.Member, cmd capacity.Command) error
 	queueCommand(ctx context.Context, cmd slotqueue.Command) error
 	// marketTime is the chain's time if known, otherwise the machine's.
 	marketTime(ctx context.Context) (time.Time, error)
-	// room is the free space of the file system, without what must stay free; false: not known.
-	room() (events.Bytes, bool, error)
+	// room is the free space of a member's file system, without what must stay free; false: not known.
+	room(ctx context.Context, of events.Member) (events.Bytes, bool, error)
 }
 
 // AddAvailability implements Backend.
 func (c changer) AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error) {
 	cmd, err := offer.command(c.shows.now())
-	return c.offer(ctx, cmd.ID, &cmd.Now.Size, offer.Until, cmd, err)
+	return c.offer(ctx, offer.Member, cmd.ID, &cmd.Now.Size, offer.Until, cmd, err)
 }
 
 // SetAvailability implements Backend.
 func (c changer) SetAvailability(ctx context.Context, id string, to Changes) (projections.Availability, error) {
-	whole, err := c.shows.availability(id)
+	of, whole, err := c.shows.availability(id)
 	if err != nil {
 		return projections.Availability{}, err
 	}
 	cmd, err := to.command(c.shows.now(), whole)
-	return c.offer(ctx, whole, cmd.Size, to.end(), cmd, err)
+	return c.offer(ctx, of, whole, cmd.Size, to.end(), cmd, err)
 }
 
 // offer has an availability as a command makes it, if space can be sold: nil and zero mean
 // no change. err is what is wrong with the command itself.
 func (c changer) offer(
-	ctx context.Context, id events.AvailabilityID, size *events.Bytes, until time.Time, cmd capacity.Command, err error,
+	ctx context.Context, of events.Member, id events.AvailabilityID, size *events.Bytes, until time.Time,
+	cmd capacity.Command, err error,
 ) (projections.Availability, error) {
 	if err := errors.Join(err, c.toCome(ctx, until)); err != nil {
 		return projections.Availability{}, err
 	}
 	if size != nil {
-		if err := c.fits(id, *size); err != nil {
+		if err := c.fits(ctx, of, id, *size); err != nil {
 			return projections.Availability{}, err
 		}
 	}
-	if err := c.taker.ledgerCommand(ctx, cmd); err != nil {
+	if err := c.taker.ledgerCommand(ctx, of, cmd); err != nil {
 		return projections.Availability{}, err
 	}
 	return c.shows.shown(ctx, id)
@@ -79,21 +82,21 @@ func (c changer) toCome(ctx context.Context, until time.Time) error {
 		now.UTC().Format(time.RFC3339))
 }
 
-func (c changer) fits(id events.AvailabilityID, size events.Bytes) error {
-	room, known, err := c.taker.room()
+func (c changer) fits(ctx context.Context, of events.Member, id events.AvailabilityID, size events.Bytes) error {
+	room, known, err := c.taker.room(ctx, of)
 	if err != nil || !known {
 		return err
 	}
-	return fitsDisk(c.shows.ownLedger(), id.String(), size, room)
+	return fitsDisk(ledgerFor(c.shows.ledger(), cmp.Or(of, c.shows.member)), id.String(), size, room)
 }
 
 // RemoveAvailability implements Backend.
 func (c changer) RemoveAvailability(ctx context.Context, id string) (string, error) {
-	whole, err := c.shows.availability(id)
+	of, whole, err := c.shows.availability(id)
 	if err != nil {
 		return "", err
 	}
-	err = c.taker.ledgerCommand(ctx, capacity.Delete{At: c.shows.now(), ID: whole})
+	err = c.taker.ledgerCommand(ctx, of, capacity.Delete{At: c.shows.now(), ID: whole})
 	return whole.String(), errors.Join(err, c.shows.catchUp(ctx))
 }
 

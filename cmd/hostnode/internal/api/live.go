@@ -277,8 +277,8 @@ func quarantinedWork(all []quarantine.Work) []QuarantinedWork {
 }
 
 // ledgerCommand implements taker.
-func (l *Live) ledgerCommand(ctx context.Context, cmd capacity.Command) error {
-	return l.cfg.Host.Ledger(ctx, cmd)
+func (l *Live) ledgerCommand(ctx context.Context, of events.Member, cmd capacity.Command) error {
+	return l.cfg.Host.LedgerOf(ctx, of, cmd)
 }
 
 // queueCommand implements taker.
@@ -296,7 +296,7 @@ func (l *Live) marketTime(ctx context.Context) (time.Time, error) {
 }
 
 // room implements taker with what the running host saw last, if it has looked.
-func (l *Live) room() (events.Bytes, bool, error) {
-	d := l.cfg.Host.Room()
-	return d.Free - min(d.Free, d.Keep), d.Known, nil
+func (l *Live) room(ctx context.Context, of events.Member) (events.Bytes, bool, error) {
+	d, err := l.cfg.Host.RoomOf(ctx, of)
+	return d.Free - min(d.Free, d.Keep), d.Known, err
 }

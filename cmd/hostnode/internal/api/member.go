@@ -81,3 +81,18 @@ func (o *Offline) record(ctx context.Context) (none actors.Record, err error) {
 	}
 	return actors.NewRecord(o.store.Store, o.host, ledger, epoch, o.cfg.Node), nil
 }
+
+// queueIsHere refuses to write to the queue while another member may run, which has it or gets it.
+func (o *Offline) queueIsHere(ctx context.Context) error {
+	s, err := o.processes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range s.Host() {
+		if p.Member != o.member && p.Stopped.IsZero() && o.now().Sub(p.Heard) <= membership.SilentFor {
+			return fmt.Errorf("%w in %s, and member %s does on %q: give the command there",
+				ErrNotRunning, o.dataDir, p.Member, p.Node)
+		}
+	}
+	return nil
+}

@@ -216,9 +216,13 @@ func (o *Offline) TryAgain(context.Context, string) (Quarantine, error) {
 }
 
 // ledgerCommand implements taker. It sets the ledger's quota before space is put on offer.
-func (o *Offline) ledgerCommand(ctx context.Context, cmd capacity.Command) error {
+func (o *Offline) ledgerCommand(ctx context.Context, of events.Member, cmd capacity.Command) error {
 	if o.cfg.Account.Zero() {
 		return fmt.Errorf("%w: whose availability?", keys.ErrMissing)
+	}
+	if of != "" && of != o.member {
+		return fmt.Errorf("%w in %s: the command is for member %s, and only a member that runs passes it on",
+			ErrNotRunning, o.dataDir, of)
 	}
 	commands := []capacity.Command{cmd}
 	if _, offered := cmd.(capacity.Create); offered {
@@ -241,6 +245,9 @@ func (o *Offline) queueCommand(ctx context.Context, cmd slotqueue.Command) error
 	if o.cfg.Account.Zero() {
 		return fmt.Errorf("%w: whose queue?", keys.ErrMissing)
 	}
+	if err := o.queueIsHere(ctx); err != nil {
+		return err
+	}
 	record, err := o.record(ctx)
 	if err != nil {
 		return err
@@ -252,7 +259,7 @@ func (o *Offline) queueCommand(ctx context.Context, cmd slotqueue.Command) error
 func (o *Offline) marketTime(context.Context) (time.Time, error) { return o.now(), nil }
 
 // room implements taker with the present free space, if it is known.
-func (o *Offline) room() (events.Bytes, bool, error) {
+func (o *Offline) room(context.Context, events.Member) (events.Bytes, bool, error) {
 	if o.cfg.Free == nil {
 		return 0, false, nil
 	}

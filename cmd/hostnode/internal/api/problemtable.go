@@ -6,6 +6,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/cluster"
+	"github.com/hostnode/hostnode/actors/members"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain"
@@ -19,6 +20,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/membership"
 	"github.com/hostnode/hostnode/prover"
@@ -333,6 +335,23 @@ var hostKinds = []kind{
 		"member-other", http.StatusConflict, datadir.ErrOtherMember,
 		"The data directory belongs to another member of the host.",
 		"Start the member with its own data directory, whose slots it proves, or name it as the message says.",
+	},
+	{
+		"member-unknown", http.StatusNotFound, actors.ErrUnknownMember,
+		"The host has no member of that name.",
+		"Use one of the names that the message lists; `hostnode members` shows them with their machines.",
+	},
+	{
+		"member-away", http.StatusServiceUnavailable, events.ErrMemberAway,
+		"A member of the host does not answer. The command may have reached it all the same.",
+		"Look with `hostnode members` whether it runs, and start it, or look at the way to its `cluster.listen`; then repeat " +
+			"the command, which is harmless if it has taken effect.",
+	},
+	{
+		"no-owner", http.StatusServiceUnavailable, members.ErrNoOwner,
+		"No member of the host has the term, so nobody runs the queue and sends transactions.",
+		"Wait some seconds and repeat the command. If it stays so, look with `hostnode members` who runs, and start a member " +
+			"with `account.transactions: true`; etcd and the event store must answer.",
 	},
 	{
 		"member-first", http.StatusConflict, membership.ErrFirstMember,

@@ -105,17 +105,20 @@ func (r *reader) Queue(context.Context) (Queue, error) {
 	return Queue{r.asOf(), r.queue()}, nil
 }
 
-// availability resolves an id of which a beginning is enough.
-func (r *reader) availability(id string) (events.AvailabilityID, error) {
+// availability resolves an id of which a beginning is enough, and says whose space it is.
+func (r *reader) availability(id string) (of events.Member, whole events.AvailabilityID, err error) {
 	var ids []string
+	members := map[string]events.Member{}
 	for _, a := range r.ledger().Availabilities {
 		ids = append(ids, a.ID)
+		members[a.ID] = a.Member
 	}
-	whole, err := resolve("availability", id, capacity.ErrUnknownAvailability, ids)
+	text, err := resolve("availability", id, capacity.ErrUnknownAvailability, ids)
 	if err != nil {
-		return events.AvailabilityID{}, err
+		return of, whole, err
 	}
-	return events.ParseAvailabilityID(whole)
+	whole, err = events.ParseAvailabilityID(text)
+	return members[text], whole, err
 }
 
 // catchUp waits until the views include what was just made durable.

@@ -176,7 +176,7 @@ func (l *Live) ImportPiece(ctx context.Context, path string) (Piece, error) {
 	if _, err := commd.PieceSize(uint64(info.Size())); err != nil {
 		return Piece{}, fmt.Errorf("%w: %s: %w", ErrPieceFile, path, err)
 	}
-	room, known, err := l.room()
+	room, known, err := l.room(ctx, "")
 	if size := events.Bytes(info.Size()); err == nil && known && size > room {
 		err = fmt.Errorf("%w: %s has %s, and the file system has room for %s",
 			errPieceRoom, path, size.Human(), room.Human())

@@ -1,0 +1,160 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/members"
+	"github.com/hostnode/hostnode/actors/queue"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// This file takes the commands of an operator. On a host of several members a command may be given
+// to any of them, and is passed on to the member that it concerns.
+
+// ErrUnknownMember: the host has no member of that name.
+var ErrUnknownMember = errors.New("the host has no such member")
+
+// Ledger submits a command to the ledger of this process and returns when its events are durable. While
+// the event store is away it returns ErrStoreAway at once. If the store goes away while the
+// command waits, it returns that error within OperatorPatience, and the command may still take
+// effect. Repeating a command is harmless.
+func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
+	_, err := command(ctx, h, func() shell.Question[capacity.Book] {
+		return shell.Ask[capacity.Book](h.env.ledger, ledger.Command{Cmd: cmd, Cause: ledger.OperatorCause})
+	})
+	return err
+}
+
+// LedgerOf is Ledger for the ledger of any member; empty: of this process. Errors besides those of Ledger:
+// ErrUnknownMember, and events.ErrMemberAway, after which the command may have taken effect.
+func (h *Host) LedgerOf(ctx context.Context, of events.Member, cmd capacity.Command) error {
+	q, err := members.ToLedger(cmd)
+	if err != nil {
+		return err
+	}
+	_, err = byMember(ctx, h, of, q, func() (members.None, error) { return members.None{}, h.Ledger(ctx, cmd) })
+	return err
+}
+
+// RoomOf is the room on a member's disk as it was measured last; empty: of this process.
+// ErrUnknownMember, events.ErrMemberAway.
+func (h *Host) RoomOf(ctx context.Context, of events.Member) (members.Room, error) {
+	return byMember(ctx, h, of, members.LookForRoom{}, func() (members.Room, error) { return h.room(), nil })
+}
+
+func (h *Host) room() members.Room {
+	d := h.Room()
+	return members.Room{Known: d.Known, Free: d.Free, Keep: d.Keep}
+}
+
+// Queue submits a command to the slot queue, as Ledger does to the ledger; another member that has
+// the term is asked to. members.ErrNoOwner: nobody has it. After events.ErrMemberAway the command may
+// have taken effect.
+func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
+	if h.env.Cluster == nil {
+		return h.queueHere(ctx, cmd)
+	}
+	q, err := members.ToQueue(cmd)
+	if err != nil {
+		return err
+	}
+	owner, known := h.env.ownerNow()
+	if !known {
+		return members.ErrNoOwner
+	}
+	_, err = byMember(ctx, h, owner, q, func() (members.None, error) { return members.None{}, h.queueHere(ctx, cmd) })
+	return err
+}
+
+func (h *Host) queueHere(ctx context.Context, cmd slotqueue.Command) error {
+	_, err := command(ctx, h, func() shell.Question[struct{}] {
+		return shell.Ask[struct{}](h.env.queue, queue.Command{Cmd: cmd, Cause: ledger.OperatorCause})
+	})
+	return err
+}
+
+// TryAgain ends the quarantine of a piece of work, on the member that left it alone, so that it is tried
+// again; it returns when that is recorded. ErrNotQuarantined: no member that answers has such a
+// quarantine.
+func (h *Host) TryAgain(ctx context.Context, what shell.Subject) error {
+	err := h.tryHere(ctx, what)
+	if h.env.Cluster == nil || !errors.Is(err, shell.ErrNotQuarantined) {
+		return err
+	}
+	for _, m := range h.env.Cluster.Seen() {
+		if m == h.env.Member {
+			continue
+		}
+		_, there := byMember(ctx, h, m, members.TryAgain{Work: what}, nil)
+		if !errors.Is(there, shell.ErrNotQuarantined) {
+			return there
+		}
+	}
+	return err
+}
+
+func (h *Host) tryHere(ctx context.Context, what shell.Subject) error {
+	if err := h.started(ctx); err != nil {
+		return err
+	}
+	_, err := await(ctx, h, shell.AskActor[struct{}](h.supervisor, tryAgain{what}))
+	return err
+}
+
+// byMember has a member do something: here, if it is this one.
+func byMember[A any](
+	ctx context.Context, h *Host, m events.Member, q members.Question[A], here func() (A, error),
+) (none A, err error) {
+	if m == "" || m == h.env.Member {
+		return here()
+	}
+	now, _ := h.env.owner.state()
+	if _, joined := now.Process(m); !joined || h.env.Cluster == nil {
+		var names []string
+		for _, p := range now.Members() {
+			names = append(names, string(p.Member))
+		}
+		is := "it is one process"
+		if len(names) > 0 {
+			slices.Sort(names)
+			is = "its members are " + strings.Join(names, ", ")
+		}
+		return none, fmt.Errorf("%w: %q; %s", ErrUnknownMember, m, is)
+	}
+	ctx, cancel := context.WithTimeout(ctx, shell.OperatorPatience)
+	defer cancel()
+	return members.Ask(ctx, h.env.Cluster, m, q)
+}
+
+// answerCommands adds how this member answers the commands that others pass on.
+func (h *Host) answerCommands(to members.Answers) {
+	members.On(to, func(ctx context.Context, q members.ChangeLedger) (none members.None, err error) {
+		cmd, err := q.Command()
+		if err != nil {
+			return none, err
+		}
+		return none, h.Ledger(ctx, cmd)
+	})
+	members.On(to, func(ctx context.Context, q members.ChangeQueue) (none members.None, err error) {
+		cmd, err := q.Command()
+		if err != nil {
+			return none, err
+		}
+		if owner, known := h.env.ownerNow(); !known || owner != h.env.Member {
+			return none, fmt.Errorf("it has not the term now: %w", members.ErrNoOwner)
+		}
+		return none, h.queueHere(ctx, cmd)
+	})
+	members.On(to, func(ctx context.Context, q members.TryAgain) (none members.None, err error) {
+		return none, h.tryHere(ctx, q.Work)
+	})
+	members.On(to, func(context.Context, members.LookForRoom) (members.Room, error) { return h.room(), nil })
+}

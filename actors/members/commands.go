@@ -1,0 +1,97 @@
+package members
+
+import (
+	"fmt"
+
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// This file has the commands of an operator that one member passes on to another one.
+
+type (
+	// ChangeLedger is a command to a member's ledger; one of the fields is set.
+	ChangeLedger struct {
+		Create *capacity.Create `json:",omitempty"`
+		Update *capacity.Update `json:",omitempty"`
+		Delete *capacity.Delete `json:",omitempty"`
+	}
+	// ChangeQueue is a command to the slot queue, for the owner; one of the fields is set.
+	ChangeQueue struct {
+		Pause  *slotqueue.Pause  `json:",omitempty"`
+		Resume *slotqueue.Resume `json:",omitempty"`
+	}
+	// TryAgain ends the quarantine of a piece of work.
+	TryAgain struct{ Work shell.Subject }
+	// LookForRoom asks for the room on a member's disk.
+	LookForRoom struct{}
+	// Room is the answer, if it was measured: what the file system has left, and what must stay free.
+	Room struct {
+		Known      bool
+		Free, Keep events.Bytes
+	}
+)
+
+func (ChangeLedger) kind() string { return "change-ledger" }
+func (ChangeQueue) kind() string  { return "change-queue" }
+func (TryAgain) kind() string     { return "try-again" }
+func (LookForRoom) kind() string  { return "look-for-room" }
+
+func (ChangeLedger) answer() (a None) { return a }
+func (ChangeQueue) answer() (a None)  { return a }
+func (TryAgain) answer() (a None)     { return a }
+func (LookForRoom) answer() (a Room)  { return a }
+
+// ToLedger is a command to a ledger as a question. ErrMalformed: an operator does not give it.
+func ToLedger(cmd capacity.Command) (q ChangeLedger, err error) {
+	switch c := cmd.(type) {
+	case capacity.Create:
+		q.Create = &c
+	case capacity.Update:
+		q.Update = &c
+	case capacity.Delete:
+		q.Delete = &c
+	default:
+		return q, fmt.Errorf("%w: %T is not given to another member", events.ErrMalformed, cmd)
+	}
+	return q, nil
+}
+
+// Command is the command that a question has. ErrMalformed: it has none.
+func (q ChangeLedger) Command() (capacity.Command, error) {
+	switch {
+	case q.Create != nil:
+		return *q.Create, nil
+	case q.Update != nil:
+		return *q.Update, nil
+	case q.Delete != nil:
+		return *q.Delete, nil
+	}
+	return nil, fmt.Errorf("%w: a command to the ledger without content", events.ErrMalformed)
+}
+
+// ToQueue is a command to the queue as a question. ErrMalformed: an operator does not give it.
+func ToQueue(cmd slotqueue.Command) (q ChangeQueue, err error) {
+	switch c := cmd.(type) {
+	case slotqueue.Pause:
+		q.Pause = &c
+	case slotqueue.Resume:
+		q.Resume = &c
+	default:
+		return q, fmt.Errorf("%w: %T is not given to another member", events.ErrMalformed, cmd)
+	}
+	return q, nil
+}
+
+// Command is the command that a question has. ErrMalformed: it has none.
+func (q ChangeQueue) Command() (slotqueue.Command, error) {
+	switch {
+	case q.Pause != nil:
+		return *q.Pause, nil
+	case q.Resume != nil:
+		return *q.Resume, nil
+	}
+	return nil, fmt.Errorf("%w: a command to the queue without content", events.ErrMalformed)
+}
