@@ -70,7 +70,8 @@ type process struct {
 // lease is how long a member that does not answer counts as alive.
 const lease = 5 * time.Second
 
-var memberNames = []events.Member{"north", "south", "west", "east"}
+// memberNames are of the members, at most so many.
+var memberNames = []events.Member{"east", "south", "west"}
 
 func newGroup(s *simulator, seed uint64) *group {
 	g := &group{
