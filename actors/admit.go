@@ -100,7 +100,9 @@ func (s *supervisor) unpaid() (sum events.Amount) {
 func (s *supervisor) unpaidSales() (list []slotqueue.Unpaid) {
 	for _, slot := range s.slots() {
 		if ag := s.agents[slot]; ag.inWork() {
-			list = append(list, slotqueue.Unpaid{RequestID: ag.request, SlotIndex: ag.index, Collateral: ag.collateral()})
+			list = append(list, slotqueue.Unpaid{
+				RequestID: ag.request, SlotIndex: ag.index, Collateral: ag.collateral(),
+			})
 		}
 	}
 	return list

@@ -88,7 +88,7 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 	c.asked = fit[0]
 	cmd := slotqueue.HandOut{
 		At: s.ChainTime(), RequestID: c.request, SlotIndex: c.index,
-		Unpaid: s.unpaidSales(), Balance: m.balance.Tokens,
+		Unpaid: s.unpaidSales(),
 	}
 	cmd.Collateral, _ = m.start.Request.Ask.CollateralPerSlot()
 	self := a.Self
@@ -145,9 +145,15 @@ func (s *supervisor) handOutTo(ctx context.Context, self shell.Ref, start sale.S
 				}
 				continue
 			}
-			cmd.Member = member
+			// Read after the list of what is not paid: what was paid in between is then missing in
+			// both, and not counted as free.
+			balance, err := s.Market.Balance(ctx)
+			if err != nil {
+				return "", nil, fmt.Errorf("read the balance: %w", err)
+			}
+			cmd.Member, cmd.Balance = member, balance.Tokens
 			work := slotqueue.Work{RequestID: cmd.RequestID, SlotIndex: cmd.SlotIndex}
-			_, err := shell.Ask[struct{}](s.queue, queue.Command{Cmd: cmd, Cause: work.Key()}).Wait(ctx)
+			_, err = shell.Ask[struct{}](s.queue, queue.Command{Cmd: cmd, Cause: work.Key()}).Wait(ctx)
 			if errors.Is(err, slotqueue.ErrPromised) {
 				no := admission.Refusal{Criterion: slotqueue.CriterionTokens, Reason: err.Error(), Requeue: true}
 				return "", &no, nil

@@ -72,7 +72,8 @@ type lasting struct {
 	since time.Time
 }
 
-// watchMembers alerts when nobody has had the term for a while, or a member has been silent: the next owner takes the term within seconds, and a member may be started again.
+// watchMembers alerts when nobody has had the term for a while, or a member has been silent: the next
+// owner takes the term within seconds, and a member may be started again.
 func (e *env) watchMembers(causes []*lasting) {
 	f := health.Facts{Stage: health.Running, Members: e.membersFacts()}
 	for _, l := range causes {

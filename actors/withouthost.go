@@ -28,7 +28,8 @@ func NewRecord(store events.Store, host events.Address, ledger events.Member, ep
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard) // The next start reports a snapshot that cannot be used.
 	return Record{&shell.Base{
-		Log: logrus.NewEntry(quiet), Store: store, Codec: catalog.Codec(), Me: host, Ledger: ledger, Epoch: epoch, Node: node,
+		Log: logrus.NewEntry(quiet), Store: store, Codec: catalog.Codec(), Me: host, Ledger: ledger,
+		Epoch: epoch, Node: node,
 		Savers: map[string]shell.Saver{},
 	}}
 }

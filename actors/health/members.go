@@ -34,8 +34,8 @@ func (f MembersFacts) silent(m events.Member) bool {
 	return slices.ContainsFunc(f.Silent, func(s SilentMember) bool { return s.Member == m })
 }
 
-const takesTerm = "a member with account.transactions = true takes the term by itself, within seconds, while etcd and " +
-	"the event store answer; see who runs with hostnode members, and start one that may"
+const takesTerm = "a member with account.transactions = true takes the term by itself, within seconds, while etcd " +
+	"and the event store answer; see who runs with hostnode members, and start one that may"
 
 func noOwner(f Facts) (reason, hint string) {
 	m := f.Members
@@ -76,7 +76,8 @@ func fewMayOwn(f Facts) (reason, hint string) {
 	}
 	who := "no living member may take the term"
 	if len(m.MayOwn) == 1 {
-		who = fmt.Sprintf("only member %s may take the term: without it no slot is taken, and no proof is sent", m.MayOwn[0])
+		who = fmt.Sprintf("only member %s may take the term: without it no slot is taken, and no proof is sent",
+			m.MayOwn[0])
 	}
 	return who, "give another member the account's key, and set account.transactions = true there"
 }

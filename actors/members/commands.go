@@ -46,7 +46,7 @@ func (LookForRoom) answer() (a Room)  { return a }
 
 // ToLedger is a command to a ledger as a question. ErrMalformed: an operator does not give it.
 func ToLedger(cmd capacity.Command) (q ChangeLedger, err error) {
-	switch c := cmd.(type) {
+	switch c := cmd.(type) { //nolint:gochecksumtype // Only an operator's commands are passed on.
 	case capacity.Create:
 		q.Create = &c
 	case capacity.Update:
@@ -74,7 +74,7 @@ func (q ChangeLedger) Command() (capacity.Command, error) {
 
 // ToQueue is a command to the queue as a question. ErrMalformed: an operator does not give it.
 func ToQueue(cmd slotqueue.Command) (q ChangeQueue, err error) {
-	switch c := cmd.(type) {
+	switch c := cmd.(type) { //nolint:gochecksumtype // Only an operator's commands are passed on.
 	case slotqueue.Pause:
 		q.Pause = &c
 	case slotqueue.Resume:

@@ -69,8 +69,8 @@ func (o *Offline) record(ctx context.Context) (none actors.Record, err error) {
 		return none, err
 	}
 	if all := s.Host(); o.member == "" && len(all) > 0 && all[0].Member != "" {
-		return none, fmt.Errorf("%w, and %s is the directory of none of them; give the command where one of them runs, or "+
-			"with its --data-dir", membership.ErrHasMembers, o.dataDir)
+		return none, fmt.Errorf("%w, and %s is the directory of none of them; give the command where one of them "+
+			"runs, or with its --data-dir", membership.ErrHasMembers, o.dataDir)
 	}
 	epoch, ledger := s.Epoch, o.member
 	if p, joined := s.Process(o.member); joined && o.member != "" {

@@ -321,10 +321,10 @@ var hostKinds = []kind{
 	},
 	{
 		"member-refused", http.StatusConflict, cluster.ErrRefused,
-		"The other members of the host do not take this one: another process has its name and is alive, or they work for " +
-			"another chain, contract, proving key or form of the record.",
-		"Correct what the message names: give each member a name of its own, and all of them the same settings of the " +
-			"chain and the prover.",
+		"The other members of the host do not take this one: another process has its name and is alive, or they work " +
+			"for another chain, contract, proving key or form of the record.",
+		"Correct what the message names: give each member a name of its own, and all of them the same settings of " +
+			"the chain and the prover.",
 	},
 	{
 		"member-settings", http.StatusBadRequest, cluster.ErrConfig,
@@ -344,14 +344,14 @@ var hostKinds = []kind{
 	{
 		"member-away", http.StatusServiceUnavailable, events.ErrMemberAway,
 		"A member of the host does not answer. The command may have reached it all the same.",
-		"Look with `hostnode members` whether it runs, and start it, or look at the way to its `cluster.listen`; then repeat " +
-			"the command, which is harmless if it has taken effect.",
+		"Look with `hostnode members` whether it runs, and start it, or look at the way to its `cluster.listen`; then " +
+			"repeat the command, which is harmless if it has taken effect.",
 	},
 	{
 		"no-owner", http.StatusServiceUnavailable, members.ErrNoOwner,
 		"No member of the host has the term, so nobody runs the queue and sends transactions.",
-		"Wait some seconds and repeat the command. If it stays so, look with `hostnode members` who runs, and start a member " +
-			"with `account.transactions: true`; etcd and the event store must answer.",
+		"Wait some seconds and repeat the command. If it stays so, look with `hostnode members` who runs, and start " +
+			"a member with `account.transactions: true`; etcd and the event store must answer.",
 	},
 	{
 		"member-first", http.StatusConflict, membership.ErrFirstMember,
