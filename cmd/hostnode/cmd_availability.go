@@ -141,12 +141,12 @@ func (a *app) availabilityAdd() *cobra.Command {
 		return b.AddAvailability(ctx, api.Offer{
 			ID: api.DrawID().String(), Member: events.Member(member), Size: f.size,
 			DurationSeconds: uint64(f.duration / time.Second),
-			MinPrice: f.minPrice.String(), Collateral: f.collateral.String(), Disabled: disabled, Until: f.until,
+			MinPrice:        f.minPrice.String(), Collateral: f.collateral.String(), Disabled: disabled, Until: f.until,
 		})
 	})
 	f.add(cmd.Flags())
 	cmd.Flags().BoolVar(&disabled, "disabled", false, "do not sell from it yet")
-	cmd.Flags().StringVar(&member, "member", "", 
+	cmd.Flags().StringVar(&member, "member", "",
 		"`name` of the member whose space it is, if the host has several; empty: this one")
 	for _, name := range []string{"size", "duration", "min-price", "collateral"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {

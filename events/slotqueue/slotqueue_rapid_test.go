@@ -79,7 +79,8 @@ func anyCommand(draw source, s State) Command {
 		}
 		return HandOut{
 			start, id, index, []events.Member{"north", "south"}[draw(2)], amount(uint64(draw(3))),
-			[]Unpaid{{id, uint64(draw(3)), amount(uint64(draw(2)))}}, amount(uint64(draw(5))),
+			[]Unpaid{{id, uint64(draw(3)), amount(uint64(draw(2)))}},
+			amount(uint64(draw(5))),
 		}
 	case 11:
 		at := start.Add(time.Duration(draw(2)) * time.Minute)

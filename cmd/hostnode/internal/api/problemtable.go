@@ -344,8 +344,8 @@ var hostKinds = []kind{
 	{
 		"member-away", http.StatusServiceUnavailable, events.ErrMemberAway,
 		"A member of the host does not answer. The command may have reached it all the same.",
-		"Look with `hostnode members` whether it runs, and start it, or look at the way to its `cluster.listen`; then " +
-			"repeat the command, which is harmless if it has taken effect.",
+		"Look with `hostnode members` whether it runs, and start it, or look at the way to its `cluster.listen`; " +
+			"then repeat the command, which is harmless if it has taken effect.",
 	},
 	{
 		"no-owner", http.StatusServiceUnavailable, members.ErrNoOwner,
