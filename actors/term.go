@@ -165,17 +165,29 @@ func (e *env) giveBack(ctx context.Context, term uint64) {
 	e.resign()
 }
 
-// endTerm tries once to record that the term of this process is over, if it has one. Call it inside
-// oneAtATime.
+// endTerm tries once to record that the term of this process is over, if it has one. Another member
+// may take the next one at the same moment; then this one's needs no end. Call it inside oneAtATime.
 func (e *env) endTerm(ctx context.Context) error {
-	now, _ := e.owner.state()
-	term, lasts := membership.Owner(now)
-	if !lasts || term.Epoch != e.Epoch {
-		return nil
+	for {
+		now, _ := e.owner.state()
+		term, lasts := membership.Owner(now)
+		if !lasts || term.Epoch != e.Epoch {
+			return nil
+		}
+		m := &messages.TermEnded{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, Term: term.Number}
+		err := e.appendHostAt(ctx, e.owner.count, m)
+		if err == nil {
+			e.owner.count++
+			e.owner.known(m)
+			return nil
+		}
+		if !errors.Is(err, events.ErrWrongRevision) {
+			return fmt.Errorf("write the host's record: %w", err)
+		}
+		if err := e.readOn(ctx); err != nil {
+			return err
+		}
 	}
-	return e.appendHost(ctx, &messages.TermEnded{
-		At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, Term: term.Number,
-	})
 }
 
 // resign gives the lease back.
