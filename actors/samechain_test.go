@@ -258,8 +258,8 @@ func TestOldRecordsOfOtherChainsAreRefused(t *testing.T) {
 				return
 			}
 			for _, scanned := range r.scans() {
-				if scanned.Genesis != nil {
-					r.Fatalf("%s names a genesis", file)
+				if scanned.Genesis != nil { // A newer record.
+					return
 				}
 				for r.number() < scanned.GetNumber()+200 {
 					r.world.Mine(1)

@@ -3,6 +3,7 @@ package chainviewtest
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/port"
@@ -15,13 +16,17 @@ type ChainOf struct {
 	Branch byte
 	// During is called within each answer.
 	During func()
-	// Asked are the block numbers that were asked for.
+	// Asked are the block numbers that were asked for. Several tasks may ask at once.
 	Asked []uint64
+
+	mu sync.Mutex
 }
 
 // HeadAt is the block with a number.
 func (c *ChainOf) HeadAt(_ context.Context, n uint64) (events.Head, error) {
+	c.mu.Lock()
 	c.Asked = append(c.Asked, n)
+	c.mu.Unlock()
 	h := events.Head{Number: n, Hash: BlockHash(n, c.Branch), Time: time.Unix(int64(n), 0)}
 	if c.During != nil {
 		c.During()
