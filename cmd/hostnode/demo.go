@@ -21,7 +21,10 @@ import (
 )
 
 func (a *app) demoCommand() *cobra.Command {
-	o := demo.Options{Dial: dialHost}
+	o := demo.MemberOptions{
+		Options:    demo.Options{Dial: dialHost},
+		DialMember: func(dir datadir.Layout) demo.MemberHost { return memberAPI{hostAPI{api.NewClient(dir.Socket())}} },
+	}
 	cmd := &cobra.Command{
 		Use:   "demo [FILE]",
 		Short: "Sell storage for a file, from an empty directory to the payout",
@@ -30,20 +33,34 @@ file and asks for storage on a development chain; a host in a second process sel
 proves them, is killed midway, goes on from its events, and is paid. Without FILE, 4 MiB of
 data are generated. Without --data-dir a new directory is made, and kept.
 
+With --members 3 the host is three processes on one event store, with an etcd that says who is
+alive. The member that owns queue and transactions is killed and another one takes over; then the
+event store is away for a while, then etcd; then the killed member comes back. From the first
+filled slot on chain time has a fixed pace and waits for nobody. Proofs have one sample, because
+all members prove on this machine; --prover-samples says otherwise.
+
 Exit code 0 means that the payout arrived and the audit is clean.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ownDirectory(cmd); err != nil {
 				return err
 			}
-			c, err := a.settings(cmd)
+			small := map[string]string{}
+			if cmd.Flags().Changed("members") {
+				small = smallCircuit
+			}
+			c, err := a.settingsUnlessGiven(cmd, small)
 			if err != nil {
 				return err
 			}
-			if err := demonstrates(cmd, &o, c, args); err != nil {
+			if err := demonstrates(cmd, &o.Options, c, args); err != nil {
 				return err
 			}
-			sum, err := demo.Run(cmd.Context(), o)
+			if cmd.Flags().Changed("members") {
+				sum, err := demo.RunMembers(cmd.Context(), o)
+				return summed(cmd, sum, err)
+			}
+			sum, err := demo.Run(cmd.Context(), o.Options)
 			return summed(cmd, sum, err)
 		},
 	}
@@ -53,7 +70,9 @@ Exit code 0 means that the payout arrived and the audit is clean.`,
 		"eventStore.url", "eventStore.passwordFile")
 	cmd.Flags().IntVar(&o.Slots, "slots", 3, "number of slots, a third of them parity")
 	cmd.Flags().IntVar(&o.Periods, "periods", 3, "least number of periods with proofs")
-	cmd.Flags().BoolVar(&o.Crash, "crash", true, "kill the host once in the middle")
+	cmd.Flags().BoolVar(&o.Crash, "crash", true, "kill the host, or the member that is its owner, once in the middle")
+	cmd.Flags().IntVar(&o.Members, "members", 0, "run the host as so many processes")
+	cmd.Flags().DurationVar(&o.Away, "away", 20*time.Second, "with --members, how long event store and etcd are away")
 	cmd.AddCommand(a.demoSectorsCommand())
 	return cmd
 }
@@ -170,6 +189,18 @@ func (h hostAPI) OpenSales(ctx context.Context) (int, error) {
 		open += n
 	}
 	return open, nil
+}
+
+// memberAPI is a member of a host, over its socket.
+type memberAPI struct{ hostAPI }
+
+// Owner implements demo.MemberHost.
+func (m memberAPI) Owner(ctx context.Context) (events.Member, error) {
+	all, err := soon(ctx, answerTime, m.client.Members)
+	if err != nil || all.Term == nil || !all.Term.Ended.IsZero() {
+		return "", err
+	}
+	return events.Member(all.Term.Member), nil
 }
 
 // Offer implements demo.HostAPI. A large enough availability of an earlier

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"time"
 
@@ -60,14 +61,23 @@ Exit code 0 means that all of this happened and the audit is clean.`,
 	return cmd
 }
 
+// smallCircuit makes proving keys small ones, which are made in seconds.
+var smallCircuit = map[string]string{"prover.samples": "1", "prover.maxDepth": "16"}
+
 // settingsForSectors loads the settings. The demonstration sells no slots, so by default their proving keys
-// are small ones, which are made in seconds.
+// are small ones.
 func (a *app) settingsForSectors(cmd *cobra.Command) (config.Loaded, error) {
+	wanted := maps.Clone(smallCircuit)
+	wanted["sectors.sealer"] = "commd"
+	return a.settingsUnlessGiven(cmd, wanted)
+}
+
+// settingsUnlessGiven loads the settings, with other defaults for some.
+func (a *app) settingsUnlessGiven(cmd *cobra.Command, wanted map[string]string) (config.Loaded, error) {
 	c, err := a.settings(cmd)
 	if err != nil {
 		return c, err
 	}
-	wanted := map[string]string{"sectors.sealer": "commd", "prover.samples": "1", "prover.maxDepth": "16"}
 	for _, s := range c.Settings() {
 		value, is := wanted[s.Key]
 		if is && s.Source == "default" {

@@ -231,8 +231,7 @@ func (s *show) show(l line) {
 	switch {
 	case l.Index != nil:
 		s.display.is(*l.Index, l.State)
-		if strings.HasPrefix(l.Msg, "The contract took the proof") ||
-			strings.HasPrefix(l.Msg, "The contract had the proof") {
+		if took(l) {
 			s.proofs++
 			s.display.proof(*l.Index)
 		}

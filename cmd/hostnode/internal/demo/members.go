@@ -1,0 +1,423 @@
+package demo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/localetcd"
+)
+
+// MemberOptions say what to demonstrate of a host that several processes run together. Of Options,
+// Kill and Dial are not used; Crash kills the owner once.
+type MemberOptions struct {
+	Options
+	// Members is how many processes run the host.
+	Members int
+	// Away is how long first the event store and then etcd are away; 0: they are not.
+	Away time.Duration
+	// DialMember returns a member's API, once it answers.
+	DialMember func(dir datadir.Layout) MemberHost
+	// Patient, for tests, lets chain time wait for the members that live, and stand still while nobody is
+	// the owner, or a member starts.
+	Patient bool
+	// Look, for tests, is called when all slots are proven, and again when all sales are settled, with the
+	// environment and the data directories of the members.
+	Look func(env []string, dirs []string)
+}
+
+// MemberHost is what the demonstration asks of a member, as an operator would.
+type MemberHost interface {
+	HostAPI
+	// Owner is the member that has the term; empty: nobody has.
+	Owner(ctx context.Context) (events.Member, error)
+}
+
+// memberNames are the names of the members, in the order in which they start.
+var memberNames = []events.Member{"north", "south", "west", "east", "middle"}
+
+const (
+	leastMembers = 2
+	mostAway     = 5 * time.Minute
+	// memberPace is the time between two blocks, each a second of chain time, from the first fill on.
+	memberPace = 500 * time.Millisecond
+	// actsTime is how long everything takes that is shown beside the outages, on a slow machine.
+	actsTime = 80 * time.Second
+	// clusterName is that of the demonstration's cluster.
+	clusterName = "demo"
+)
+
+// fixedForMembers are further settings that the demonstration of members chooses itself, and why.
+var fixedForMembers = map[string]string{
+	"eventStore.url":          "it brings its own event store",
+	"eventStore.passwordFile": "it brings its own event store",
+	"cluster.name":            "it names its members itself",
+	"cluster.member":          "it names its members itself",
+	"cluster.listen":          "its members are on this machine",
+	"cluster.advertise":       "its members are on this machine",
+	"cluster.etcd.endpoints":  "it brings its own etcd",
+}
+
+// member is one process of the host.
+type member struct {
+	*host
+	name     events.Member
+	dir      datadir.Layout
+	operator MemberHost
+	log      *os.File
+	// down says that it was killed and is not started again yet.
+	down atomic.Bool
+}
+
+// memberShow is a demonstration of members in progress.
+type memberShow struct {
+	show
+	options MemberOptions
+	members []*member
+	store   *host // the process of the event store
+	storeAt string
+	etcd    *localetcd.Server
+	etcdAt  string
+
+	filled atomic.Bool // chain time has its pace
+	held   atomic.Bool // it stands still; only if Patient
+
+	heard sync.Mutex // for what the logs told:
+	slots map[uint64]*slotSeen
+	kills []killed
+}
+
+// slotSeen is what the logs told of a slot.
+type slotSeen struct {
+	by     *member
+	filled bool
+	proofs int
+}
+
+// killed is when a member was killed and when it proved again, by the machine's clock and in chain time.
+type killed struct {
+	member    events.Member
+	at        time.Time
+	from, to  time.Time // chain time; to is zero: it did not come back
+	successor time.Time // when another one had the term
+}
+
+// RunMembers runs the demonstration and returns its result. The error is nil only when the payout arrived,
+// no proof was missed by a member that was alive, and the audit is clean.
+func RunMembers(ctx context.Context, o MemberOptions) (MemberSummary, error) {
+	if err := o.check(); err != nil {
+		return MemberSummary{}, err
+	}
+	if err := o.begin(); err != nil {
+		return MemberSummary{}, err
+	}
+	s := &memberShow{
+		show: show{
+			Options: o.Options, dir: datadir.At(o.Config.DataDir), began: time.Now(),
+			display: newDisplay(o.Out, o.Terminal),
+		},
+		options: o, slots: map[uint64]*slotSeen{},
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer s.close()
+	if err := s.prepare(ctx); err != nil {
+		return MemberSummary{}, err
+	}
+	if err := s.serve(ctx); err != nil {
+		return MemberSummary{}, err
+	}
+	if err := s.play(ctx); err != nil {
+		return MemberSummary{}, err
+	}
+	return summed(ctx, &s.show, s.summarize)
+}
+
+func (o MemberOptions) check() error {
+	switch {
+	case o.Members < leastMembers || o.Members > len(memberNames):
+		return fmt.Errorf("%w: --members %d, want %d to %d", api.ErrDemoOptions, o.Members, leastMembers, len(memberNames))
+	case o.Slots < minSlots || o.Slots > maxSlots:
+		return fmt.Errorf("%w: --slots %d, want %d to %d", api.ErrDemoOptions, o.Slots, minSlots, maxSlots)
+	case o.Periods < minPeriods || o.Periods > maxPeriods:
+		return fmt.Errorf("%w: --periods %d, want %d to %d", api.ErrDemoOptions, o.Periods, minPeriods, maxPeriods)
+	case o.Away < 0 || o.Away > mostAway:
+		return fmt.Errorf("%w: --away %s, want 0s to %s", api.ErrDemoOptions, o.Away, mostAway)
+	}
+	return o.refuseSettings(withMore(fixed, fixedForMembers))
+}
+
+func (s *memberShow) close() {
+	for _, m := range s.members {
+		_ = m.kill() // Only when something failed before it was stopped.
+		_ = m.log.Close()
+	}
+	if s.store != nil {
+		_ = s.store.kill()
+	}
+	if s.etcd != nil {
+		s.etcd.Close()
+	}
+	s.show.close()
+}
+
+// prepare sets up data, keys, chain and accounts. There are as many periods as all that is shown needs.
+func (s *memberShow) prepare(ctx context.Context) error {
+	period := memberPace * (s.Config.Devchain.Period / time.Second)
+	s.Periods = max(s.Periods, int((actsTime+2*s.options.Away)*2/3/period))
+	return s.show.prepare(ctx)
+}
+
+// serve starts event store and etcd, and makes the members, which are not started yet.
+func (s *memberShow) serve(ctx context.Context) (err error) {
+	if s.storeAt, err = freeAddress(); err != nil {
+		return err
+	}
+	dir := filepath.Join(s.dir.Root, "eventstore")
+	s.store = &host{
+		binary: s.Binary, env: append(config.Foreign(os.Environ()), "HOSTNODE_LOG_FORMAT=json"),
+		args:  []string{"eventstore", "--insecure", "--data-dir", dir, "--listen", s.storeAt},
+		lines: make(chan line, 256),
+	}
+	if s.store.logTo, err = s.logOf("eventstore"); err != nil {
+		return err
+	}
+	go func() {
+		for range s.store.lines { // They are in the file.
+		}
+	}()
+	if err := s.startStore(ctx); err != nil {
+		return err
+	}
+	s.Config.EventStore.URL = "esdb://" + s.storeAt + "?tls=false"
+	if s.etcd, err = localetcd.Start(filepath.Join(s.dir.Root, "etcd"), "127.0.0.1:0"); err != nil {
+		return err
+	}
+	s.etcdAt = s.etcd.Addr()
+	s.display.say("Event store: process %d at %s. etcd: in this process, at %s", s.store.pid(), s.storeAt, s.etcdAt)
+	for _, name := range memberNames[:s.options.Members] {
+		if err := s.addMember(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freeAddress is an address on this machine at which nobody listens now.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("look for a free port: %w", err)
+	}
+	return l.Addr().String(), l.Close()
+}
+
+func (s *memberShow) logOf(name string) (*os.File, error) {
+	path := filepath.Join(s.dir.Root, name+".log")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open a log: %w", err)
+	}
+	return f, nil
+}
+
+// startStore returns when the event store can be reached.
+func (s *memberShow) startStore(ctx context.Context) error {
+	if err := s.store.start(); err != nil {
+		return fmt.Errorf("event store: %w", err)
+	}
+	for {
+		if c, err := net.Dial("tcp", s.storeAt); err == nil {
+			return c.Close()
+		}
+		if alive, died := s.store.alive(); !alive {
+			return fmt.Errorf("%w: the event store: %w; see eventstore.log in %s", api.ErrDemoHostEnded, died, s.dir.Root)
+		}
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *memberShow) addMember(ctx context.Context, name events.Member) error {
+	listen, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	m := &member{name: name, dir: datadir.At(filepath.Join(s.dir.Root, string(name)))}
+	if m.log, err = s.logOf(string(name)); err != nil {
+		return err
+	}
+	c := s.memberConfig(name, listen)
+	m.host = &host{
+		binary: s.Binary, args: []string{"run"}, env: append(config.Foreign(os.Environ()), c.Environ()...),
+		logTo: m.log, lines: make(chan line, 256),
+	}
+	m.operator = s.options.DialMember(m.dir)
+	m.down.Store(true)
+	s.members = append(s.members, m)
+	go func() {
+		for {
+			select {
+			case l := <-m.lines:
+				s.hear(m, l)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return nil
+}
+
+// memberConfig is a member's configuration: the given settings, and those that the demonstration chooses.
+func (s *memberShow) memberConfig(name events.Member, listen string) config.Config {
+	c := s.hostConfig(s.local.IPCPath(), s.local.Marketplace.String(), s.client.url)
+	c.Account.KeyFile = node.KeyFile(s.Config)
+	c.DataDir = filepath.Join(s.dir.Root, string(name))
+	c.Cluster.Name, c.Cluster.Member, c.Cluster.Listen = clusterName, string(name), listen
+	c.Cluster.Etcd.Endpoints = []string{"http://" + s.etcdAt}
+	return c
+}
+
+// hear shows a line of a member's log, and notes what it says of a slot.
+func (s *memberShow) hear(m *member, l line) {
+	switch {
+	case l.Index != nil:
+		s.display.is(*l.Index, l.State)
+		s.heard.Lock()
+		slot := s.slots[*l.Index]
+		if slot == nil {
+			slot = &slotSeen{}
+			s.slots[*l.Index] = slot
+		}
+		slot.by = m
+		slot.filled = slot.filled || l.State == "Filled" || l.State == "Proving"
+		if took(l) {
+			slot.proofs++
+			s.display.proof(*l.Index)
+		}
+		s.heard.Unlock()
+		s.display.say("%-6s slot %d  %-15s %s", m.name, *l.Index, l.State, l.Msg)
+	case l.Level == "error" || l.Level == "warning":
+		s.display.say("%-6s %s", m.name, l.Msg)
+	}
+}
+
+// seen is what the logs told of the slots.
+func (s *memberShow) seen() map[uint64]slotSeen {
+	s.heard.Lock()
+	defer s.heard.Unlock()
+	all := map[uint64]slotSeen{}
+	for i, slot := range s.slots {
+		all[i] = *slot
+	}
+	return maps.Clone(all)
+}
+
+// provenBy counts the proofs that the contract took from the members that are meant.
+func (s *memberShow) provenBy(meant func(*member) bool) (n int) {
+	for _, slot := range s.seen() {
+		if meant(slot.by) {
+			n += slot.proofs
+		}
+	}
+	return n
+}
+
+// living are the members that were not killed.
+func (s *memberShow) living() (all []*member) {
+	for _, m := range s.members {
+		if !m.down.Load() {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// pace is that of chain time: until the first slot is filled it waits for the members; from then on a block comes
+// at each interval of the machine's clock, whatever the members do.
+func (s *memberShow) pace() devchain.Pacer {
+	waiting := pacer(s.local, s.together)
+	var next time.Time
+	return func(ctx context.Context) error {
+		if s.options.Patient || !s.filled.Load() {
+			return waiting(ctx)
+		}
+		if next.IsZero() {
+			next = time.Now()
+		}
+		next = next.Add(memberPace)
+		select {
+		case <-time.After(time.Until(next)):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// together is what the living members do, all in all.
+func (s *memberShow) together(ctx context.Context) (all Progress, err error) {
+	all.Head = s.local.Head().Number
+	if s.filled.Load() && !s.options.Patient {
+		return all, nil
+	}
+	all.Working = s.held.Load()
+	for _, m := range s.living() {
+		p, err := m.operator.Progress(ctx)
+		if err != nil {
+			return all, fmt.Errorf("%s: %w", m.name, err)
+		}
+		all.Working, all.Away, all.Head = all.Working || p.Working, all.Away || p.Away, min(all.Head, p.Head)
+	}
+	return all, nil
+}
+
+// errEnded: the request was over before all was shown.
+var errEnded = errors.New("the request was over before")
+
+// until waits for something, as long as all members live that should, and the request lasts.
+func (s *memberShow) until(ctx context.Context, pacing <-chan error, what string, ok func(context.Context) bool) error {
+	for !ok(ctx) {
+		for _, m := range s.living() {
+			if alive, died := m.alive(); !alive {
+				return fmt.Errorf("%w: member %s, while waiting until %s: %w; see %s",
+					api.ErrDemoHostEnded, m.name, what, cmp.Or(died, errors.New("without an error")), m.log.Name())
+			}
+		}
+		if s.request.ID != (events.RequestID{}) {
+			state, err := s.client.account.RequestState(ctx, s.request.ID)
+			if err != nil {
+				return fmt.Errorf("ask the chain about the request: %w", err)
+			}
+			if state > events.RequestStarted && !ok(ctx) {
+				return fmt.Errorf("%w: %w %s; the machine has much else to do, perhaps a longer --devchain-period helps",
+					api.ErrDemoIncomplete, errEnded, what)
+			}
+		}
+		select {
+		case err := <-pacing:
+			return fmt.Errorf("the chain stopped: %w", err)
+		case <-time.After(10 * pollEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("waiting until %s: %w", what, ctx.Err())
+		}
+	}
+	return nil
+}
