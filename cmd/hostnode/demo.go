@@ -22,8 +22,10 @@ import (
 
 func (a *app) demoCommand() *cobra.Command {
 	o := demo.MemberOptions{
-		Options:    demo.Options{Dial: dialHost},
-		DialMember: func(dir datadir.Layout) demo.MemberHost { return memberAPI{hostAPI{api.NewClient(dir.Socket())}} },
+		Options: demo.Options{Dial: dialHost},
+		DialMember: func(dir datadir.Layout, name events.Member) demo.MemberHost {
+			return memberAPI{hostAPI{api.NewClient(dir.Socket()), name}}
+		},
 	}
 	cmd := &cobra.Command{
 		Use:   "demo [FILE]",
@@ -121,9 +123,13 @@ func summed(cmd *cobra.Command, sum any, err error) error {
 
 // dialHost connects the demonstration to the host, over the same socket as
 // every command.
-func dialHost(dir datadir.Layout) demo.HostAPI { return hostAPI{api.NewClient(dir.Socket())} }
+func dialHost(dir datadir.Layout) demo.HostAPI { return hostAPI{api.NewClient(dir.Socket()), ""} }
 
-type hostAPI struct{ client *api.Client }
+// hostAPI is a host, or a member of one.
+type hostAPI struct {
+	client *api.Client
+	member events.Member // empty: the host is one process
+}
 
 // answerTime is how long the host may take to answer the demonstration.
 const answerTime = 5 * time.Second
@@ -217,7 +223,7 @@ func (h hostAPI) Offer(ctx context.Context, size events.Bytes, duration time.Dur
 	}
 	for _, a := range ledger.Availabilities {
 		remaining, err := events.ParseAmount(a.Remaining)
-		if err == nil && a.Enabled && a.FreeSize >= size && !remaining.Less(collateral) &&
+		if err == nil && a.Member == h.member && a.Enabled && a.FreeSize >= size && !remaining.Less(collateral) &&
 			a.DurationSeconds >= uint64(duration/time.Second) {
 			return nil
 		}

@@ -18,7 +18,7 @@ import (
 
 func (a *app) demoSectorsCommand() *cobra.Command {
 	o := demo.SectorOptions{DialSectors: func(dir datadir.Layout) demo.SectorHost {
-		return sectorHostAPI{hostAPI{api.NewClient(dir.Socket())}}
+		return sectorHostAPI{hostAPI{api.NewClient(dir.Socket()), ""}}
 	}}
 	cmd := &cobra.Command{
 		Use:   "sectors [FILE]",

@@ -123,7 +123,7 @@ func sealWithKills(t *testing.T, k *reaper, file string, least int) {
 	sum, err := demo.RunSectors(t.Context(), demo.SectorOptions{
 		Options: demo.Options{Config: c, File: file, Binary: program(t), Out: out}, Days: 5, KillAt: k.killAt,
 		DialSectors: func(dir datadir.Layout) demo.SectorHost {
-			return sectorHostAPI{hostAPI{api.NewClient(dir.Socket())}}
+			return sectorHostAPI{hostAPI{api.NewClient(dir.Socket()), ""}}
 		},
 	})
 	if err != nil {

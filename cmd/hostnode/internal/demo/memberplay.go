@@ -80,9 +80,11 @@ func (s *memberShow) sellTogether(ctx context.Context, wait waiter) error {
 		return err
 	}
 	s.request.ID = id
-	s.display.say("Client: posted request %s for %s of %s tokens", id.Short(), s.request.Ask.Duration, tokens(price(s.request)))
+	s.display.say("Client: posted request %s for %s of %s tokens",
+		id.Short(), s.request.Ask.Duration, tokens(price(s.request)))
 	err = wait("the first slot is filled", func(context.Context) bool {
-		return slices.ContainsFunc(slices.Collect(maps.Values(s.seen())), func(slot slotSeen) bool { return slot.filled })
+		return slices.ContainsFunc(slices.Collect(maps.Values(s.seen())),
+			func(slot slotSeen) bool { return slot.filled })
 	})
 	if err != nil {
 		return err
@@ -90,9 +92,9 @@ func (s *memberShow) sellTogether(ctx context.Context, wait waiter) error {
 	s.filled.Store(true)
 	if !s.options.Patient {
 		period := s.Config.Devchain.Period
-		s.display.say("Chain: from now on a block each %s, which is a second of chain time, whatever happens; a period is %s "+
-			"of chain time, %s by the clock; the probability of a proof is 1 in %d, outside of downtime",
-			memberPace, period, memberPace*(period/time.Second), proofProbability)
+		s.display.say("Chain: from now on a block each %s, which is a second of chain time, whatever happens; a "+
+			"period is %s of chain time, %s by the clock; the probability of a proof is 1 in %d, outside of downtime",
+			memberPace, period, inClockTime(period), proofProbability)
 	}
 	err = wait("each slot is proven", func(context.Context) bool {
 		proven := 0
@@ -131,7 +133,7 @@ func (s *memberShow) owner(ctx context.Context) *member {
 }
 
 // loseOwner kills the owner, and returns when another one has the term and a proof was taken since.
-func (s *memberShow) loseOwner(ctx context.Context, wait waiter) error {
+func (s *memberShow) loseOwner(_ context.Context, wait waiter) error {
 	if !s.Crash {
 		return nil
 	}
@@ -262,7 +264,8 @@ func (s *memberShow) comeBack(_ context.Context, wait waiter) error {
 		if !hosts {
 			continue
 		}
-		err = wait(fmt.Sprintf("member %s proves again", m.name), func(context.Context) bool { return s.provenBy(itself) > before })
+		err = wait(fmt.Sprintf("member %s proves again", m.name),
+			func(context.Context) bool { return s.provenBy(itself) > before })
 		if err != nil {
 			return err
 		}
@@ -315,5 +318,6 @@ func (s *memberShow) stopMembers(ctx context.Context) error {
 
 // took reports whether a line of a log says that the contract has a proof.
 func took(l line) bool {
-	return strings.HasPrefix(l.Msg, "The contract took the proof") || strings.HasPrefix(l.Msg, "The contract had the proof")
+	return strings.HasPrefix(l.Msg, "The contract took the proof") ||
+		strings.HasPrefix(l.Msg, "The contract had the proof")
 }

@@ -1,11 +1,8 @@
 package demo
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
@@ -31,7 +27,7 @@ type MemberOptions struct {
 	// Away is how long first the event store and then etcd are away; 0: they are not.
 	Away time.Duration
 	// DialMember returns a member's API, once it answers.
-	DialMember func(dir datadir.Layout) MemberHost
+	DialMember func(dir datadir.Layout, name events.Member) MemberHost
 	// Patient, for tests, lets chain time wait for the members that live, and stand still while nobody is
 	// the owner, or a member starts.
 	Patient bool
@@ -150,7 +146,8 @@ func RunMembers(ctx context.Context, o MemberOptions) (MemberSummary, error) {
 func (o MemberOptions) check() error {
 	switch {
 	case o.Members < leastMembers || o.Members > len(memberNames):
-		return fmt.Errorf("%w: --members %d, want %d to %d", api.ErrDemoOptions, o.Members, leastMembers, len(memberNames))
+		return fmt.Errorf("%w: --members %d, want %d to %d",
+			api.ErrDemoOptions, o.Members, leastMembers, len(memberNames))
 	case o.Slots < minSlots || o.Slots > maxSlots:
 		return fmt.Errorf("%w: --slots %d, want %d to %d", api.ErrDemoOptions, o.Slots, minSlots, maxSlots)
 	case o.Periods < minPeriods || o.Periods > maxPeriods:
@@ -177,7 +174,7 @@ func (s *memberShow) close() {
 
 // prepare sets up data, keys, chain and accounts. There are as many periods as all that is shown needs.
 func (s *memberShow) prepare(ctx context.Context) error {
-	period := memberPace * (s.Config.Devchain.Period / time.Second)
+	period := inClockTime(s.Config.Devchain.Period)
 	s.Periods = max(s.Periods, int((actsTime+2*s.options.Away)*2/3/period))
 	return s.show.prepare(ctx)
 }
@@ -245,7 +242,8 @@ func (s *memberShow) startStore(ctx context.Context) error {
 			return c.Close()
 		}
 		if alive, died := s.store.alive(); !alive {
-			return fmt.Errorf("%w: the event store: %w; see eventstore.log in %s", api.ErrDemoHostEnded, died, s.dir.Root)
+			return fmt.Errorf("%w: the event store: %w; see eventstore.log in %s",
+				api.ErrDemoHostEnded, died, s.dir.Root)
 		}
 		select {
 		case <-time.After(pollEvery):
@@ -269,7 +267,7 @@ func (s *memberShow) addMember(ctx context.Context, name events.Member) error {
 		binary: s.Binary, args: []string{"run"}, env: append(config.Foreign(os.Environ()), c.Environ()...),
 		logTo: m.log, lines: make(chan line, 256),
 	}
-	m.operator = s.options.DialMember(m.dir)
+	m.operator = s.options.DialMember(m.dir, m.name)
 	m.down.Store(true)
 	s.members = append(s.members, m)
 	go func() {
@@ -295,129 +293,7 @@ func (s *memberShow) memberConfig(name events.Member, listen string) config.Conf
 	return c
 }
 
-// hear shows a line of a member's log, and notes what it says of a slot.
-func (s *memberShow) hear(m *member, l line) {
-	switch {
-	case l.Index != nil:
-		s.display.is(*l.Index, l.State)
-		s.heard.Lock()
-		slot := s.slots[*l.Index]
-		if slot == nil {
-			slot = &slotSeen{}
-			s.slots[*l.Index] = slot
-		}
-		slot.by = m
-		slot.filled = slot.filled || l.State == "Filled" || l.State == "Proving"
-		if took(l) {
-			slot.proofs++
-			s.display.proof(*l.Index)
-		}
-		s.heard.Unlock()
-		s.display.say("%-6s slot %d  %-15s %s", m.name, *l.Index, l.State, l.Msg)
-	case l.Level == "error" || l.Level == "warning":
-		s.display.say("%-6s %s", m.name, l.Msg)
-	}
-}
-
-// seen is what the logs told of the slots.
-func (s *memberShow) seen() map[uint64]slotSeen {
-	s.heard.Lock()
-	defer s.heard.Unlock()
-	all := map[uint64]slotSeen{}
-	for i, slot := range s.slots {
-		all[i] = *slot
-	}
-	return maps.Clone(all)
-}
-
-// provenBy counts the proofs that the contract took from the members that are meant.
-func (s *memberShow) provenBy(meant func(*member) bool) (n int) {
-	for _, slot := range s.seen() {
-		if meant(slot.by) {
-			n += slot.proofs
-		}
-	}
-	return n
-}
-
-// living are the members that were not killed.
-func (s *memberShow) living() (all []*member) {
-	for _, m := range s.members {
-		if !m.down.Load() {
-			all = append(all, m)
-		}
-	}
-	return all
-}
-
-// pace is that of chain time: until the first slot is filled it waits for the members; from then on a block comes
-// at each interval of the machine's clock, whatever the members do.
-func (s *memberShow) pace() devchain.Pacer {
-	waiting := pacer(s.local, s.together)
-	var next time.Time
-	return func(ctx context.Context) error {
-		if s.options.Patient || !s.filled.Load() {
-			return waiting(ctx)
-		}
-		if next.IsZero() {
-			next = time.Now()
-		}
-		next = next.Add(memberPace)
-		select {
-		case <-time.After(time.Until(next)):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// together is what the living members do, all in all.
-func (s *memberShow) together(ctx context.Context) (all Progress, err error) {
-	all.Head = s.local.Head().Number
-	if s.filled.Load() && !s.options.Patient {
-		return all, nil
-	}
-	all.Working = s.held.Load()
-	for _, m := range s.living() {
-		p, err := m.operator.Progress(ctx)
-		if err != nil {
-			return all, fmt.Errorf("%s: %w", m.name, err)
-		}
-		all.Working, all.Away, all.Head = all.Working || p.Working, all.Away || p.Away, min(all.Head, p.Head)
-	}
-	return all, nil
-}
-
-// errEnded: the request was over before all was shown.
-var errEnded = errors.New("the request was over before")
-
-// until waits for something, as long as all members live that should, and the request lasts.
-func (s *memberShow) until(ctx context.Context, pacing <-chan error, what string, ok func(context.Context) bool) error {
-	for !ok(ctx) {
-		for _, m := range s.living() {
-			if alive, died := m.alive(); !alive {
-				return fmt.Errorf("%w: member %s, while waiting until %s: %w; see %s",
-					api.ErrDemoHostEnded, m.name, what, cmp.Or(died, errors.New("without an error")), m.log.Name())
-			}
-		}
-		if s.request.ID != (events.RequestID{}) {
-			state, err := s.client.account.RequestState(ctx, s.request.ID)
-			if err != nil {
-				return fmt.Errorf("ask the chain about the request: %w", err)
-			}
-			if state > events.RequestStarted && !ok(ctx) {
-				return fmt.Errorf("%w: %w %s; the machine has much else to do, perhaps a longer --devchain-period helps",
-					api.ErrDemoIncomplete, errEnded, what)
-			}
-		}
-		select {
-		case err := <-pacing:
-			return fmt.Errorf("the chain stopped: %w", err)
-		case <-time.After(10 * pollEvery):
-		case <-ctx.Done():
-			return fmt.Errorf("waiting until %s: %w", what, ctx.Err())
-		}
-	}
-	return nil
+// inClockTime is how long some chain time lasts by the machine's clock.
+func inClockTime(chainTime time.Duration) time.Duration {
+	return time.Duration(chainTime.Seconds() * float64(memberPace))
 }

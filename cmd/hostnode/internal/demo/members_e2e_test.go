@@ -4,7 +4,6 @@ package demo
 
 import (
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,30 +24,29 @@ type members struct {
 	boxes  map[string]*oneBox
 }
 
-// freeAddress is an address that nobody listens on now.
-func freeAddress(t *testing.T) string {
+// free is an address that nobody listens on now.
+func free(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return address
 }
 
 // startMembers starts the members with the given names; each has room on offer for all slots.
 func startMembers(t *testing.T, beat, period time.Duration, names ...string) (*members, events.Request) {
 	t.Helper()
-	etcd, err := localetcd.Start(t.TempDir(), freeAddress(t))
+	etcd, err := localetcd.Start(t.TempDir(), free(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(etcd.Close)
-	store := freeAddress(t)
+	store := free(t)
 	settings := func(name string) []string {
 		return []string{
 			"--store", urlOf(store), "--cluster-name", "home", "--cluster-member", name,
-			"--cluster-listen", freeAddress(t), "--cluster-etcd-endpoints", "http://" + etcd.Addr(),
+			"--cluster-listen", free(t), "--cluster-etcd-endpoints", "http://" + etcd.Addr(),
 			"--cluster-lease", "2s",
 		}
 	}

@@ -69,7 +69,8 @@ func (s *memberShow) summarize(ctx context.Context, of record) (sum MemberSummar
 	case !sum.Paid:
 		return sum, api.ErrDemoNotPaid
 	case sum.Avoidable > 0 && !s.options.Patient:
-		return sum, fmt.Errorf("%w: %d proofs were missed by members that were alive", api.ErrDemoIncomplete, sum.Avoidable)
+		return sum, fmt.Errorf("%w: %d proofs were missed by members that were alive",
+			api.ErrDemoIncomplete, sum.Avoidable)
 	}
 	return sum, nil
 }
@@ -174,7 +175,8 @@ func (s *memberShow) tell(of record, rows []projections.Sale, sum MemberSummary,
 	p("Everything is in %s (the members' logs: north.log and so on). The record needs its event store:", s.dir.Root)
 	p("  hostnode eventstore --insecure --data-dir %s --listen %s", quoted(s.dir.Root+"/eventstore"), s.storeAt)
 	for _, command := range []string{"members", "sales", "audit"} {
-		p("  hostnode %s --data-dir %s --store %s", command, quoted(s.members[0].dir.Root), quoted(s.Config.EventStore.URL))
+		p("  hostnode %s --data-dir %s --store %s",
+			command, quoted(s.members[0].dir.Root), quoted(s.Config.EventStore.URL))
 	}
 	outcome := "NOT paid"
 	if sum.Paid {
