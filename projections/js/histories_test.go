@@ -318,3 +318,26 @@ func oldHistory(t *testing.T, name string) []events.Recorded {
 	}
 	return out
 }
+
+// An adopted slot may be slashed before its fill is recorded. Until then neither view counts what the
+// contract holds.
+func TestTheServerReadsWhatAnAdoptedSlotLostBeforeItsFill(t *testing.T) {
+	store := storetest.NewMemory()
+	w := history.New(t, store, me)
+	w.Offer(1)
+	r := w.Request(1)
+	slot := events.SlotIDOf(r.ID, 1)
+	w.MustSale(slot, sale.Start{
+		At: w.Now, Slot: slot, Index: 1, Request: r, Adopted: true,
+		ExpiresAt: w.Now.Add(r.Expiry), EndsAt: w.Now.Add(r.Ask.Duration),
+	})
+	w.Miss(slot, 1, 20_000)
+	both := newTwins(t)
+	for _, r := range readAll(t, store) {
+		both.apply(r)
+	}
+	got := both.views.Sales().Sales[0]
+	if got.LastEvent.Type != "CollateralSlashed" || got.Collateral.OnChain != "0" || got.Collateral.Slashed != "111072" {
+		t.Fatalf("after %s the collateral is %+v, want none on chain and 111072 slashed", got.LastEvent.Type, got.Collateral)
+	}
+}

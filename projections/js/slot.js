@@ -1,4 +1,4 @@
-// hostnode-slot, version 4
+// hostnode-slot, version 5
 //
 // How a host's dealings with one slot stand: where its sale is, what it proved, earned and lost.
 //
@@ -55,6 +55,7 @@ function nothing() {
             proofMade: false,  // there is a proof for the fill
             failsOnPurpose: false,
             filledBy: null,    // the transaction of the last fill
+            onChain: false,    // the slot is ours there
         },
         passedOver: 0,
     };
@@ -95,14 +96,27 @@ function lapse(s) {
     s.inner.duties = [];
 }
 
-// read takes over what the contract was seen to hold.
+// hold and letGo: the slot is ours on chain, and is no more.
+function hold(s, collateral) {
+    s.inner.onChain = true;
+    s.collateral.onChain = collateral;
+}
+
+function letGo(s) {
+    s.inner.onChain = false;
+    s.collateral.onChain = "0";
+}
+
+// read takes over what the contract was seen to hold. Of an adopted slot that may be read before its fill is recorded.
 function read(s, said) {
-    s.collateral.onChain = said.collateral;
+    if (s.inner.onChain) {
+        s.collateral.onChain = said.collateral;
+    }
     s.collateral.slashed = add(s.collateral.slashed, said.slashed);
 }
 
 function lose(s) {
-    s.collateral.onChain = "0";
+    letGo(s);
     s.collateral.lost = s.collateral.committed;
 }
 
@@ -206,7 +220,7 @@ fromAll()
 
         SlotFilled: understood(function (s, said) {
             s.filledAt = said.filledAt || null;
-            s.collateral.onChain = said.collateral;
+            hold(s, said.collateral);
             if (said.repairReward) { // A fill that moved to another block took what it took.
                 s.repairReward = said.repairReward;
             }
@@ -224,7 +238,7 @@ fromAll()
             s.adopted = false;
             s.filledAt = null;
             delete s.repairReward;
-            s.collateral.onChain = "0";
+            letGo(s);
             lapse(s);
             s.reason = ""; // The end of the request may have been recorded.
             if (s.inner.deleted) {
@@ -302,7 +316,7 @@ fromAll()
             if (said.rewardRecipient) { // Otherwise the host itself got it.
                 s.rewardRecipient = said.rewardRecipient;
             }
-            s.collateral.onChain = "0";
+            letGo(s);
             s.collateral.returned = said.collateral;
             s.collateral.lost = atLeastZero(sub(s.collateral.committed, said.collateral));
             if (s.phase === "Payout") {
