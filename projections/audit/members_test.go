@@ -174,6 +174,11 @@ func TestWhatMembersMayDoIsNotFound(t *testing.T) {
 			// The slot needs no reservation on chain then.
 			r.remove(r.at("SlotReserved", 1))
 		},
+		"the operator drains a host that is stopped": func(r *record) {
+			r.insert(len(r.list), queueStream, &messages.QueuePaused{ByOperator: true})
+			r.list[len(r.list)-1].Meta.Epoch = 4
+			r.derive()
+		},
 		"the host has no members any more": func(r *record) {
 			appends(r, 5, &messages.HostStarted{
 				Epoch: 5, ChainId: 1337, Genesis: zeros, Contract: events.Address{2}.String(),

@@ -131,7 +131,8 @@ var ruleTable = []RuleInfo{
 	{TermOrder, Error, "Terms of a host are numbered 1, 2, 3 ...; each is taken by the process and the member that " +
 		"it names, and that process ends it at most once, before the next is taken."},
 	{TermMissing, Error, "In a host of several members, what exists once per host (queue, market, transactions, " +
-		"validator) is written by processes that have taken a term."},
+		"validator) is written by processes that have taken a term. A drain that was ordered " +
+		"while no member ran needs none."},
 	{SaleMember, Error, "The events of a sale are written by the member that its start names."},
 	{LedgerMember, Error, "The ledger of a member is written by that member, and stays the same stream."},
 	{BlockImpossible, Warning, "A block that was believed has a number that a chain can have, and the chain is not " +
