@@ -278,8 +278,10 @@ type env struct {
 	lossRecorded atomic.Bool
 	// validating is the validator's status; nil: there is none.
 	validating atomic.Pointer[validator.Status]
-	// mirror is what this process knows of the other members; nil: it is the host.
+	// mirror is what this process knows of the other members, and market how it reaches the contract
+	// through them; nil: it is the host.
 	mirror *members.Mirror
+	market *members.Market
 	// selling is what all sales share.
 	selling *selling.Deps
 }
@@ -291,9 +293,14 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	ports.Clock = shell.GuardClock(ports.Clock, rt)
 	e := &env{}
 	market := ports.Market
+	var ofMember *members.Market
 	var member events.Member
 	if ports.Cluster != nil {
-		market = members.NewMarket(ports.Market, ports.Cluster, e.ownerNow)
+		ofMember = members.NewMarket(ports.Market, members.Way{
+			Cluster: ports.Cluster, Owner: e.ownerNow, Account: ports.Account, Clock: ports.Clock,
+			Now: func() time.Time { return e.View.Now().Time },
+		})
+		market = ofMember
 		member = ports.Cluster.Member()
 	}
 	*e = env{
@@ -318,7 +325,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		repairs:      shell.NewPool("repairs", selling.MaxRepairs),
 	}
 	if ports.Cluster != nil {
-		e.mirror = members.NewMirror(e.Base, e.hostLedgerHolder)
+		e.mirror, e.market = members.NewMirror(e.Base, e.hostLedgerHolder), ofMember
 	}
 	e.Rules = admission.New(e.Chain, admission.Limits{
 		MaxSlotsPerRequest: cfg.MaxSlotsPerRequest, MinFill: cfg.MinFill, MinWei: cfg.MinWei,

@@ -129,6 +129,9 @@ func (h *Host) Stop(ctx context.Context) error {
 		defer cancel()
 	}
 	err := h.recordStop(ctx)
+	if h.env.Account != nil {
+		h.env.resign()
+	}
 	if err == nil || shell.NeverPasses(err) {
 		return err
 	}

@@ -51,7 +51,7 @@ func (s *supervisor) onMembers(a *shell.Turn, msg any) {
 // serve answers the questions of the other members.
 func (h *Host) serve() {
 	to := members.Answers{}
-	members.AnswerMarket(to, h.env.Ports.Market)
+	h.env.market.Answer(to)
 	members.On(to, func(ctx context.Context, q members.Sell) (members.Sells, error) {
 		start, err := startOf(q.Started)
 		if err != nil {

@@ -152,15 +152,19 @@ func (e *env) takeTermOnce(ctx context.Context) (term uint64, err error) {
 // giveBack says in the record that the term is over, if it is still this member's, and lets others
 // try. If the record does not answer, they take the term all the same.
 func (e *env) giveBack(ctx context.Context, term uint64) {
-	if ctx.Err() == nil { // A stop records it.
-		patient, cancel := context.WithTimeout(ctx, shell.StopPatience)
-		defer cancel()
-		err := e.oneAtATime(patient, func() error {
-			return e.ask(patient, func() error { return e.endTerm(patient) })
-		})
-		if err != nil && ctx.Err() == nil {
-			e.Log.Warnf("the end of term %d could not be recorded: %v", term, err)
-		}
+	if ctx.Err() != nil { // A stop does both, in this order, too.
+		return
+	}
+	patient, cancel := context.WithTimeout(ctx, shell.StopPatience)
+	defer cancel()
+	err := e.oneAtATime(patient, func() error {
+		return e.ask(patient, func() error { return e.endTerm(patient) })
+	})
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		e.Log.Warnf("the end of term %d could not be recorded: %v", term, err)
 	}
 	e.resign()
 }

@@ -15,9 +15,10 @@ import (
 // alone has a transaction manager, from Market.Own until Market.Disown. All methods are safe for
 // concurrent use.
 type Transactions struct {
-	turn chan struct{} // one Own, Disown or Close at a time
+	turn chan struct{} // one Own, Disown, Close, or change of lent at a time
 
 	mu      sync.Mutex
+	lent    *ownership              // what calls without an ownership share; nil: there are none
 	now     *ownership              // nil: there is none
 	none    error                   // what calls get when there is none
 	opening context.CancelCauseFunc // ends the newest Own, if it is under way; nil: there was none
@@ -30,6 +31,30 @@ type ownership struct {
 	manager *tx.Manager
 	ctx     context.Context // ends with it; the cause is what calls under way get
 	end     context.CancelCauseFunc
+
+	borrowers int // of one that is lent
+}
+
+func newOwnership(manager *tx.Manager) *ownership {
+	own := &ownership{manager: manager}
+	own.ctx, own.end = context.WithCancelCause(context.Background())
+	return own
+}
+
+// during runs call, as During describes.
+func (own *ownership) during(ctx context.Context, call func(context.Context, *tx.Manager) error) error {
+	during, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(own.ctx, cancel)()
+	err := call(during, own.manager)
+	ended := context.Cause(own.ctx)
+	switch {
+	case err == nil, ended == nil, ctx.Err() != nil:
+		return err
+	case errors.Is(err, context.Canceled), errors.Is(err, tx.ErrStopped):
+		return ended
+	}
+	return fmt.Errorf("%w: %w", ended, err)
 }
 
 func newTransactions() *Transactions {
@@ -49,19 +74,20 @@ func (t *Transactions) During(ctx context.Context, call func(context.Context, *t
 	if own == nil {
 		return none
 	}
-	during, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(own.ctx, cancel)()
-	err := call(during, own.manager)
-	ended := context.Cause(own.ctx)
-	switch {
-	case err == nil, ended == nil, ctx.Err() != nil:
-		return err
-	case errors.Is(err, context.Canceled), errors.Is(err, tx.ErrStopped):
-		return ended
-	}
-	return fmt.Errorf("%w: %w", ended, err)
+	return own.during(ctx, call)
 }
+
+// enter waits for the turn of one that changes the ownership.
+func (t *Transactions) enter(ctx context.Context) error {
+	select {
+	case t.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (t *Transactions) leave() { <-t.turn }
 
 // sending is a market during one ownership of the account's transactions: what it asks and sends in one
 // call belongs together, and must not go on in the next ownership.
@@ -104,12 +130,10 @@ func (t *Transactions) manager() *tx.Manager {
 
 // own begins an ownership with the manager that open returns.
 func (t *Transactions) own(ctx context.Context, open func(context.Context) (*tx.Manager, error)) error {
-	select {
-	case t.turn <- struct{}{}:
-		defer func() { <-t.turn }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := t.enter(ctx); err != nil {
+		return err
 	}
+	defer t.leave()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.mu.Lock()
@@ -121,6 +145,9 @@ func (t *Transactions) own(ctx context.Context, open func(context.Context) (*tx.
 		return now.manager.Failure()
 	case !errors.Is(none, events.ErrNotOwner):
 		return none
+	}
+	if err := t.endLent(none); err != nil { // The outbox can be open once.
+		return err
 	}
 	manager, err := open(ctx)
 	if err == nil && !t.begin(ctx, manager) {
@@ -142,8 +169,7 @@ func (t *Transactions) begin(ctx context.Context, manager *tx.Manager) bool {
 	for kind, next := range t.due {
 		manager.DutiesDue(kind, next)
 	}
-	own := &ownership{manager: manager}
-	own.ctx, own.end = context.WithCancelCause(context.Background())
+	own := newOwnership(manager)
 	t.now = own
 	go t.watch(own)
 	return true
@@ -175,7 +201,7 @@ func (t *Transactions) disown() error {
 	t.mu.Unlock()
 
 	t.turn <- struct{}{}
-	defer func() { <-t.turn }()
+	defer t.leave()
 	t.mu.Lock()
 	own, none := t.now, t.none
 	t.now = nil
@@ -197,5 +223,8 @@ func (t *Transactions) close() error {
 	t.mu.Lock()
 	t.none = tx.ErrStopped
 	t.mu.Unlock()
-	return t.disown()
+	err := t.disown()
+	t.turn <- struct{}{}
+	defer t.leave()
+	return errors.Join(err, t.endLent(tx.ErrStopped))
 }

@@ -3,8 +3,11 @@ package members
 import (
 	"context"
 	"errors"
+	"sync"
+	"time"
 
 	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -15,13 +18,26 @@ var ErrNoOwner = errors.New("no member of the host sends transactions now")
 // transactions. Safe for concurrent use.
 type Market struct {
 	port.Market // reads, and sends while this member is the owner
-	cluster     port.Cluster
-	owner       func() (events.Member, bool)
+	way         Way
+
+	mu    sync.Mutex
+	halfs map[dueProof]halfTime
 }
 
-// NewMarket returns the market of a member. owner says who has the term, if anybody has.
-func NewMarket(local port.Market, c port.Cluster, owner func() (events.Member, bool)) *Market {
-	return &Market{Market: local, cluster: c, owner: owner}
+// Way is how a member reaches the owner.
+type Way struct {
+	Cluster port.Cluster
+	Owner   func() (events.Member, bool) // who has the term, if anybody has
+	// Account sends proofs that are due while the owner does not answer. May be nil: the member
+	// has no key.
+	Account port.Account
+	Clock   shell.Clock
+	Now     func() time.Time // chain time
+}
+
+// NewMarket returns the market of a member.
+func NewMarket(local port.Market, w Way) *Market {
+	return &Market{Market: local, way: w, halfs: map[dueProof]halfTime{}}
 }
 
 // Unwrap is the market that this one is in front of, for its additional interfaces.
@@ -29,14 +45,14 @@ func (m *Market) Unwrap() port.Market { return m.Market }
 
 // byOwner has the owner do something: here, if this member is the owner.
 func byOwner[A any](ctx context.Context, m *Market, q Question[A], here func() (A, error)) (none A, err error) {
-	owner, known := m.owner()
+	owner, known := m.way.Owner()
 	switch {
 	case !known:
 		return none, ErrNoOwner
-	case owner == m.cluster.Member():
+	case owner == m.way.Cluster.Member():
 		return here()
 	}
-	return Ask(ctx, m.cluster, owner, q)
+	return Ask(ctx, m.way.Cluster, owner, q)
 }
 
 // ReserveSlot implements port.Market.
@@ -48,13 +64,6 @@ func (m *Market) ReserveSlot(ctx context.Context, call events.SlotCall) (events.
 func (m *Market) FillSlot(ctx context.Context, call events.SlotCall, proof events.Proof) (events.Fill, error) {
 	return byOwner(ctx, m, fillSlot{call, proof},
 		func() (events.Fill, error) { return m.Market.FillSlot(ctx, call, proof) })
-}
-
-// SubmitProof implements port.Market.
-func (m *Market) SubmitProof(ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
-) (events.Receipt, error) {
-	return byOwner(ctx, m, submitProof{call, period, proof},
-		func() (events.Receipt, error) { return m.Market.SubmitProof(ctx, call, period, proof) })
 }
 
 // TakenProofs implements port.Market.
@@ -69,15 +78,20 @@ func (m *Market) FreeSlot(ctx context.Context, call events.SlotCall) (events.Pay
 		func() (events.PayoutReceipt, error) { return m.Market.FreeSlot(ctx, call) })
 }
 
-// AnswerMarket adds how the owner answers the questions of a Market.
-func AnswerMarket(to Answers, m port.Market) {
-	On(to, func(ctx context.Context, q reserveSlot) (events.Receipt, error) { return m.ReserveSlot(ctx, q.Call) })
-	On(to, func(ctx context.Context, q fillSlot) (events.Fill, error) { return m.FillSlot(ctx, q.Call, q.Proof) })
+// Answer adds how this member answers the questions of other members' Markets: as the owner, and as one
+// that passes a proof on to the owner.
+func (m *Market) Answer(to Answers) {
+	own := m.Market
+	On(to, func(ctx context.Context, q reserveSlot) (events.Receipt, error) { return own.ReserveSlot(ctx, q.Call) })
+	On(to, func(ctx context.Context, q fillSlot) (events.Fill, error) { return own.FillSlot(ctx, q.Call, q.Proof) })
 	On(to, func(ctx context.Context, q submitProof) (events.Receipt, error) {
-		return m.SubmitProof(ctx, q.Call, q.Period, q.Proof)
+		return own.SubmitProof(ctx, q.Call, q.Period, q.Proof)
+	})
+	On(to, func(ctx context.Context, q passOnProof) (events.Receipt, error) {
+		return m.submitByOwner(ctx, submitProof(q))
 	})
 	On(to, func(ctx context.Context, q takenProofs) ([]events.TakenProof, error) {
-		return m.TakenProofs(ctx, q.Slot, q.From)
+		return own.TakenProofs(ctx, q.Slot, q.From)
 	})
-	On(to, func(ctx context.Context, q freeSlot) (events.PayoutReceipt, error) { return m.FreeSlot(ctx, q.Call) })
+	On(to, func(ctx context.Context, q freeSlot) (events.PayoutReceipt, error) { return own.FreeSlot(ctx, q.Call) })
 }

@@ -57,6 +57,7 @@ type (
 		Period uint64
 		Proof  events.Proof
 	}
+	passOnProof submitProof // to the owner, which the asking member does not reach
 	takenProofs struct {
 		Slot events.SlotID
 		From uint64
@@ -69,6 +70,7 @@ func (LetGo) kind() string       { return "let-go" }
 func (reserveSlot) kind() string { return "reserve-slot" }
 func (fillSlot) kind() string    { return "fill-slot" }
 func (submitProof) kind() string { return "submit-proof" }
+func (passOnProof) kind() string { return "pass-on-proof" }
 func (takenProofs) kind() string { return "taken-proofs" }
 func (freeSlot) kind() string    { return "free-slot" }
 
@@ -77,6 +79,7 @@ func (LetGo) answer() (a None)                      { return a }
 func (reserveSlot) answer() (a events.Receipt)      { return a }
 func (fillSlot) answer() (a events.Fill)            { return a }
 func (submitProof) answer() (a events.Receipt)      { return a }
+func (passOnProof) answer() (a events.Receipt)      { return a }
 func (takenProofs) answer() (a []events.TakenProof) { return a }
 func (freeSlot) answer() (a events.PayoutReceipt)   { return a }
 

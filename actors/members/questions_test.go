@@ -103,8 +103,8 @@ func owned(member events.Member) func() (events.Member, bool) {
 func TestTransactionsTravelWhole(t *testing.T) {
 	there, here := &fullMarket{}, &fullMarket{}
 	to := Answers{}
-	AnswerMarket(to, there)
-	m := NewMarket(here, direct{to: to}, owned("south"))
+	NewMarket(there, Way{}).Answer(to)
+	m := NewMarket(here, Way{Cluster: direct{to: to}, Owner: owned("south")})
 	var call events.SlotCall
 	var proof events.Proof
 	filled(&call)
@@ -141,10 +141,11 @@ func TestTransactionsTravelWhole(t *testing.T) {
 // The owner's own transactions do not travel, and without an owner nothing is sent.
 func TestWhoSendsTransactions(t *testing.T) {
 	here := &fullMarket{}
-	if _, err := NewMarket(here, direct{}, owned("north")).ReserveSlot(t.Context(), events.SlotCall{}); err != nil || here.seen == nil {
+	north, nobody := Way{Cluster: direct{}, Owner: owned("north")}, Way{Cluster: direct{}, Owner: owned("")}
+	if _, err := NewMarket(here, north).ReserveSlot(t.Context(), events.SlotCall{}); err != nil || here.seen == nil {
 		t.Errorf("the owner sent %v, %v", here.seen, err)
 	}
-	if _, err := NewMarket(here, direct{}, owned("")).ReserveSlot(t.Context(), events.SlotCall{}); !errors.Is(err, ErrNoOwner) {
+	if _, err := NewMarket(here, nobody).ReserveSlot(t.Context(), events.SlotCall{}); !errors.Is(err, ErrNoOwner) {
 		t.Errorf("without an owner: %v", err)
 	}
 }
@@ -153,8 +154,8 @@ func TestWhoSendsTransactions(t *testing.T) {
 func TestOutcomesArrive(t *testing.T) {
 	there := &fullMarket{}
 	to := Answers{}
-	AnswerMarket(to, there)
-	m := NewMarket(&fullMarket{}, direct{to: to}, owned("south"))
+	NewMarket(there, Way{}).Answer(to)
+	m := NewMarket(&fullMarket{}, Way{Cluster: direct{to: to}, Owner: owned("south")})
 	for code, outcome := range outcomes {
 		there.err = errors.Join(errors.New("fill"), outcome)
 		_, err := m.FillSlot(t.Context(), events.SlotCall{}, events.Proof{})
@@ -176,7 +177,7 @@ func TestOutcomesArrive(t *testing.T) {
 // What does not come from a member of this version is an error that says so, and nothing is done.
 func TestQuestionsThatAreNotKnown(t *testing.T) {
 	to := Answers{}
-	AnswerMarket(to, &fullMarket{})
+	NewMarket(&fullMarket{}, Way{}).Answer(to)
 	for _, q := range []string{"", "{", "[]", `{"Kind":"fly"}`, `{"Kind":"fill-slot","Body":"x"}`, `{"Kind":"fill-slot"}`} {
 		answer, err := to.Serve(t.Context(), "south", []byte(q))
 		if err == nil && !errorIn(answer) {

@@ -39,4 +39,7 @@ type Account interface {
 	// Lost is closed when another process sends the account's transactions, or when none can be
 	// sent any more, since the last Own.
 	Lost() <-chan struct{}
+	// SubmitProof is Market.SubmitProof although another member may own the account: the owner does
+	// not answer, and the proof is due. It is sent beside the owner, so both may take the same nonce.
+	SubmitProof(ctx context.Context, call events.SlotCall, period uint64, proof events.Proof) (events.Receipt, error)
 }

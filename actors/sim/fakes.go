@@ -152,11 +152,16 @@ func sending[T any](ctx context.Context, w *world, name string, effect func() (T
 		if err := w.maySend(); err != nil {
 			return none, err
 		}
-		if err := w.settled(ctx, name); err != nil {
-			return none, err
-		}
-		return effect()
+		return settling(ctx, w, name, effect)
 	})
+}
+
+// settling runs an effect, unless what was sent under its name before is still on its way.
+func settling[T any](ctx context.Context, w *world, name string, effect func() (T, error)) (none T, err error) {
+	if err := w.settled(ctx, name); err != nil {
+		return none, err
+	}
+	return effect()
 }
 
 func (f fakeMarket) ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
@@ -273,8 +278,27 @@ func (f fakeMarket) SubmitProof(
 	ctx context.Context, call events.SlotCall, period uint64, p events.Proof,
 ) (events.Receipt, error) {
 	key := fmt.Sprintf("market.proof %s %d", call.Slot.Short(), period)
-	name := f.sends("prove", call.Slot)
-	return do(ctx, f.bus, key, sending(ctx, f.world, name, func() (events.Receipt, error) {
+	name, effect := f.proving(ctx, call, period, p)
+	return do(ctx, f.bus, key, sending(ctx, f.world, name, effect))
+}
+
+// SubmitProof implements port.Account.
+func (a *Account) SubmitProof(
+	ctx context.Context, call events.SlotCall, period uint64, p events.Proof,
+) (events.Receipt, error) {
+	key := fmt.Sprintf("account.proof %s %d", call.Slot.Short(), period)
+	name, effect := fakeMarket{a.world}.proving(ctx, call, period, p)
+	return do(ctx, a.world.bus, key, locked(a.world, func() (events.Receipt, error) {
+		return settling(ctx, a.world, name, effect)
+	}))
+}
+
+// proving is how a proof is sent, and the name of the transaction.
+func (f fakeMarket) proving(
+	ctx context.Context, call events.SlotCall, period uint64, p events.Proof,
+) (name string, effect func() (events.Receipt, error)) {
+	name = f.sends("prove", call.Slot)
+	return name, func() (events.Receipt, error) {
 		if s := f.tip().state.slots[call.Slot]; s == nil || s.host != f.me {
 			return events.Receipt{}, events.ErrNotOurSlot
 		} else if s.received[period] {
@@ -295,7 +319,7 @@ func (f fakeMarket) SubmitProof(
 			},
 		})
 		return receiptIn(head), err
-	}))
+	}
 }
 
 func (f fakeMarket) TakenProofs(

@@ -85,6 +85,7 @@ func (cfg *Config) notElsewhere(
 	}
 	why := ""
 	switch {
+	case cfg.DutiesOnly: // The owner's are expected.
 	case known > 0 && mined > known:
 		why = fmt.Sprintf("the chain has mined %d transactions of account %s, and the record of this data directory "+
 			"knows of %d", mined, events.Address(cfg.account()), known)

@@ -44,7 +44,7 @@ type foreignWatch struct {
 // one ends in any case, and records only what was certainly no host's.
 func (m *Manager) watchNonces(ctx context.Context, now observation) {
 	known := max(m.book.known, m.others.atStart)
-	if now.behind || !now.fresh || now.count <= known {
+	if now.behind || !now.fresh || now.count <= known || m.cfg.DutiesOnly {
 		return
 	}
 	found, err := m.foreign(ctx, known)
@@ -103,7 +103,7 @@ type recordedUse struct {
 
 // lostNonces finds out who used nonces that were ours.
 func (m *Manager) lostNonces(ctx context.Context, used []uint64, now observation) {
-	if len(used) == 0 {
+	if len(used) == 0 || m.cfg.DutiesOnly {
 		return
 	}
 	lowest := slices.Min(used)

@@ -121,6 +121,10 @@ type Config struct {
 	// UnknownNonceBlocks is for how many blocks, with RecordFirst, a transaction in the node's pool
 	// that the record does not know is left alone. 0: 30.
 	UnknownNonceBlocks uint64
+	// DutiesOnly is for a process that sends duties of an account which another one owns. There is no
+	// store: what it sends reaches the account's stream when this process owns the account. May be
+	// false.
+	DutiesOnly bool
 
 	Epoch uint64
 	Node  string

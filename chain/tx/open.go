@@ -91,7 +91,9 @@ func (cfg *Config) openWith(
 			pending = append(pending, r)
 		}
 	}
-	others := foreignWatch{atStart: mined, alone: store == nil, reported: map[bool]time.Time{}}
+	others := foreignWatch{
+		atStart: mined, alone: store == nil && !cfg.DutiesOnly, reported: map[bool]time.Time{},
+	}
 	return start(*cfg, c, blocks, others, box, entries, startCopier(*cfg, store, box.owner.Stream, pending)), nil
 }
 
@@ -102,7 +104,7 @@ func (cfg *Config) join(
 	ctx context.Context, store events.Store, box *outbox, entries []entry,
 ) (all []entry, copied uint64, away, err error) {
 	if store == nil {
-		if box.next == 0 {
+		if box.next == 0 && !cfg.DutiesOnly {
 			return nil, 0, nil, fmt.Errorf("%w, and the outbox %s was never used", errNoStore, box.path)
 		}
 		return entries, box.copied, errNoStore, nil

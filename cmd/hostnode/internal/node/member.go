@@ -130,6 +130,13 @@ func (a ownAccount) Disown() error { return a.market.Disown() }
 // Lost implements port.Account.
 func (a ownAccount) Lost() <-chan struct{} { return a.market.Failed() }
 
+// SubmitProof implements port.Account.
+func (a ownAccount) SubmitProof(
+	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
+) (events.Receipt, error) {
+	return a.market.SubmitProofAnyway(ctx, a.outbox, call, period, proof)
+}
+
 // Left tells why this process can be no member of its host any more; nil: it is the whole host.
 func (p *Process) Left() <-chan error {
 	if p.cluster == nil {

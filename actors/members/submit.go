@@ -1,0 +1,107 @@
+package members
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file hands in the proofs of a member. Who owns the account may be unknown, dead, or out of reach
+// just when a proof is due. Then another member passes it on; and when half of the time has passed without
+// an answer, a member that has the key sends it itself. Both it and the owner may take the same nonce:
+// docs/cluster.md says what that costs.
+
+// dueProof is the proof of a slot for a period.
+type dueProof struct {
+	slot   events.SlotID
+	period uint64
+}
+
+// halfTime is when half of the time that a proof had at first has passed, and when all of it, in chain time.
+type halfTime struct{ at, end time.Time }
+
+// errHalfTime: the owner did not answer until half of the time had passed.
+var errHalfTime = errors.New("no answer in half of the time that was left for the proof")
+
+// SubmitProof implements port.Market. The errors are those of the owner; if there was no answer, those
+// of port.Account.SubmitProof.
+func (m *Market) SubmitProof(
+	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
+) (events.Receipt, error) {
+	q := submitProof{call, period, proof}
+	if m.way.Account == nil || call.Deadline.IsZero() {
+		receipt, err := m.submitByOwner(ctx, q)
+		if m.unanswered(err) {
+			return m.throughOthers(ctx, q, err)
+		}
+		return receipt, err
+	}
+	half := m.halfTime(dueProof{call.Slot, period}, call.Deadline)
+	inTime, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer m.way.Clock.After(half.Sub(m.way.Now()), func() { cancel(errHalfTime) })()
+	receipt, err := m.submitByOwner(inTime, q)
+	if m.unanswered(err) && inTime.Err() == nil {
+		receipt, err = m.throughOthers(inTime, q, err)
+	}
+	late := inTime.Err() != nil || !m.way.Now().Before(half)
+	if !late || !m.unanswered(err) || ctx.Err() != nil {
+		return receipt, err
+	}
+	return m.way.Account.SubmitProof(ctx, call, period, proof)
+}
+
+// halfTime is until when others are asked to send a proof. It stays the same however often that is tried.
+func (m *Market) halfTime(p dueProof, deadline time.Time) time.Time {
+	now := m.way.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.halfs, func(_ dueProof, h halfTime) bool { return now.After(h.end) })
+	h, known := m.halfs[p]
+	if !known {
+		h = halfTime{now.Add(deadline.Sub(now) / 2), deadline}
+		m.halfs[p] = h
+	}
+	return h.at
+}
+
+func (m *Market) submitByOwner(ctx context.Context, q submitProof) (events.Receipt, error) {
+	return byOwner(ctx, m, q, func() (events.Receipt, error) {
+		return m.Market.SubmitProof(ctx, q.Call, q.Period, q.Proof)
+	})
+}
+
+// throughOthers asks the other members to pass a proof on to the owner, which did not answer for the reason
+// why.
+func (m *Market) throughOthers(ctx context.Context, q submitProof, why error) (events.Receipt, error) {
+	owner, known := m.way.Owner()
+	for _, other := range m.way.Cluster.Seen() {
+		if !known || other == owner || other == m.way.Cluster.Member() || ctx.Err() != nil {
+			continue
+		}
+		if receipt, err := Ask(ctx, m.way.Cluster, other, passOnProof(q)); !m.unanswered(err) {
+			return receipt, err
+		}
+	}
+	return events.Receipt{}, why
+}
+
+// unanswered says that a question about a transaction was not answered by an owner that knows.
+func (m *Market) unanswered(err error) bool {
+	if err == nil {
+		return false
+	}
+	if owner, known := m.way.Owner(); known && owner == m.way.Cluster.Member() {
+		return false
+	}
+	for _, outcome := range outcomes {
+		if errors.Is(err, outcome) && outcome != ErrNoOwner && outcome != shell.ErrStoreAway {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,202 @@
+package members
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/shell/shelltest"
+	"github.com/hostnode/hostnode/events"
+)
+
+// network carries questions between members, in memory. Of a way that is cut nobody is told; a question
+// on it has no answer, and is heard away after a while.
+type network struct {
+	port.Cluster
+	me   events.Member
+	of   map[events.Member]Answers
+	cut  map[[2]events.Member]bool
+	hang bool // a cut way is noticed only when the caller gives up
+}
+
+func (n *network) Member() events.Member { return n.me }
+
+func (n *network) Seen() []events.Member { return slices.Sorted(maps.Keys(n.of)) }
+
+func (n *network) Call(ctx context.Context, to events.Member, q []byte) ([]byte, error) {
+	switch {
+	case !n.cut[[2]events.Member{n.me, to}]:
+		return n.of[to].Serve(ctx, n.me, q)
+	case n.hang:
+		<-ctx.Done()
+	}
+	return nil, events.ErrMemberAway
+}
+
+// sent counts the proofs that reached a market or an account.
+type sent struct {
+	port.Market
+	n   int
+	err error
+}
+
+// account is an account that is not owned.
+type account struct {
+	port.Account
+	*sent
+}
+
+func (a account) SubmitProof(
+	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
+) (events.Receipt, error) {
+	return a.sent.SubmitProof(ctx, call, period, proof)
+}
+
+func (s *sent) SubmitProof(context.Context, events.SlotCall, uint64, events.Proof) (events.Receipt, error) {
+	if s.err == nil {
+		s.n++
+	}
+	return events.Receipt{GasUsed: 1}, s.err
+}
+
+// three are the members north, the owner, south and west, which has no key.
+type three struct {
+	markets map[events.Member]*sent
+	account *sent // south's
+	members map[events.Member]*Market
+	nets    map[events.Member]*network
+	owner   events.Member
+	end     time.Time
+}
+
+func newThree() *three {
+	h := &three{
+		markets: map[events.Member]*sent{}, account: &sent{}, members: map[events.Member]*Market{},
+		nets: map[events.Member]*network{}, owner: "north", end: time.Now().Add(time.Minute),
+	}
+	of := map[events.Member]Answers{}
+	for _, name := range []events.Member{"north", "south", "west"} {
+		net := &network{me: name, of: of, cut: map[[2]events.Member]bool{}}
+		way := Way{
+			Cluster: net, Owner: func() (events.Member, bool) { return h.owner, h.owner != "" },
+			Clock: shelltest.Clock{}, Now: time.Now,
+		}
+		if name == "south" {
+			way.Account = account{sent: h.account}
+		}
+		h.markets[name] = &sent{err: events.ErrNotOwner}
+		h.members[name] = NewMarket(h.markets[name], way)
+		h.nets[name], of[name] = net, Answers{}
+		h.members[name].Answer(of[name])
+	}
+	h.markets["north"].err = nil
+	return h
+}
+
+// prove tries like a sale, until the proof is sent or its time is over, and says when it was sent.
+func (h *three) prove(t *testing.T, name events.Member) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	for time.Now().Before(h.end) {
+		_, err := h.members[name].SubmitProof(t.Context(), events.SlotCall{Deadline: h.end}, 7, events.Proof{})
+		if err == nil {
+			return time.Since(begin)
+		}
+		time.Sleep(time.Second)
+	}
+	return -1
+}
+
+func TestAProofReachesTheChainWhoeverIsAway(t *testing.T) {
+	cut := func(ways ...[2]events.Member) func(h *three) {
+		return func(h *three) {
+			for _, w := range ways {
+				h.nets[w[0]].cut[w] = true
+			}
+		}
+	}
+	hang := func(h *three) {
+		for _, n := range h.nets {
+			n.hang = true
+		}
+	}
+	both := cut([2]events.Member{"south", "north"}, [2]events.Member{"west", "north"})
+	for name, c := range map[string]struct {
+		from    events.Member
+		spoil   []func(*three)
+		by      string // who sent it
+		between [2]time.Duration
+	}{
+		"the owner answers":             {from: "south", by: "owner"},
+		"another member reaches it":     {from: "south", spoil: []func(*three){cut([2]events.Member{"south", "north"})}, by: "owner"},
+		"without a key, through others": {from: "west", spoil: []func(*three){cut([2]events.Member{"west", "north"})}, by: "owner"},
+		"nobody reaches the owner": {
+			from: "south", spoil: []func(*three){both}, by: "south", between: [2]time.Duration{30 * time.Second, 32 * time.Second},
+		},
+		"and nobody says so": {
+			from: "south", spoil: []func(*three){both, hang}, by: "south",
+			between: [2]time.Duration{30 * time.Second, 32 * time.Second},
+		},
+		"nobody has the term": {
+			from: "south", spoil: []func(*three){func(h *three) { h.owner = "" }}, by: "south",
+			between: [2]time.Duration{30 * time.Second, 32 * time.Second},
+		},
+		"the owner's node does not answer": {
+			from: "south", by: "south", between: [2]time.Duration{30 * time.Second, 32 * time.Second},
+			spoil: []func(*three){func(h *three) { h.markets["north"].err = errors.New("the node does not answer") }},
+		},
+		"without a key, and nobody reaches the owner": {from: "west", spoil: []func(*three){both}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newThree()
+				for _, spoil := range c.spoil {
+					spoil(h)
+				}
+				took := h.prove(t, c.from)
+				by := ""
+				switch {
+				case h.markets["north"].n == 1 && h.account.n == 0:
+					by = "owner"
+				case h.markets["north"].n == 0 && h.account.n == 1:
+					by = "south"
+				}
+				if by != c.by || by != "" && (took < c.between[0] || took > c.between[1]) {
+					t.Errorf("sent by %q after %s, want %q between %s", by, took, c.by, c.between)
+				}
+			})
+		})
+	}
+}
+
+// What the owner knows for certain counts, whatever the time.
+func TestAnOutcomeOfTheOwnerIsNotTriedAgainBesideIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newThree()
+		h.markets["north"].err = events.ErrProofAlreadySubmitted
+		for range 2 {
+			_, err := h.members["south"].SubmitProof(t.Context(), events.SlotCall{Deadline: h.end}, 7, events.Proof{})
+			if !errors.Is(err, events.ErrProofAlreadySubmitted) || h.account.n != 0 {
+				t.Fatalf("%v, sent %d beside the owner", err, h.account.n)
+			}
+			time.Sleep(40 * time.Second)
+		}
+	})
+}
+
+// The owner itself needs nobody.
+func TestTheOwnerSendsItsProofItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newThree()
+		h.owner = "south"
+		h.markets["south"].err = nil
+		if took := h.prove(t, "south"); took != 0 || h.markets["south"].n != 1 || h.account.n != 0 {
+			t.Fatalf("after %s it sent %d, and %d beside itself", took, h.markets["south"].n, h.account.n)
+		}
+	})
+}
