@@ -58,7 +58,9 @@ func (t *Transactions) anyway(
 }
 
 // borrow returns what calls without an ownership share; nil: there is an ownership.
-func (t *Transactions) borrow(ctx context.Context, open func(context.Context) (*tx.Manager, error)) (*ownership, error) {
+func (t *Transactions) borrow(
+	ctx context.Context, open func(context.Context) (*tx.Manager, error),
+) (*ownership, error) {
 	if err := t.enter(ctx); err != nil {
 		return nil, err
 	}

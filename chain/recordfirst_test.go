@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
@@ -67,10 +68,14 @@ func attempts(batch []events.NewEvent) error {
 
 const leftAlone = 4 // blocks
 
-// newMember is a member that owns the account now. dir is its outbox.
-func (w *world) newMember(dir string, record *storetest.Memory) *member {
+// newMember is a member that owns the account now. dir is its outbox; its node may have a fault from the
+// beginning.
+func (w *world) newMember(dir string, record *storetest.Memory, faults ...nodetest.Fault) *member {
 	w.t.Helper()
 	m := &member{dir: dir, store: &refusing{Memory: record}, gate: newGate(w.t, w.chain.Attach())}
+	for _, fault := range faults {
+		m.gate.has(fault)
+	}
 	m.guarded = w.must(w.beginsWith(m.store, m.dir, func(cfg *chain.Config) {
 		cfg.RecordFirst, cfg.UnknownNonceBlocks = true, leftAlone
 		cfg.Endpoint = m.gate.server.URL

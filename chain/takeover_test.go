@@ -201,9 +201,8 @@ func TestAnUnknownPendingNonceIsWaitedForAndThenReplaced(t *testing.T) {
 			w.chain.Hold(true)
 			t.Cleanup(func() { w.chain.Hold(false) })
 			unknown := w.pending(0)
-			m := w.newMember(t.TempDir(), storetest.NewMemory())
 			p := &pool{takes: everything}
-			m.gate.has(func(q rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
+			m := w.newMember(t.TempDir(), storetest.NewMemory(), func(q rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 				switch {
 				case strings.HasPrefix(q.Method, "txpool_"):
 					t.Errorf("%s is called", q.Method)

@@ -98,8 +98,11 @@ func (m *Market) unanswered(err error) bool {
 	if owner, known := m.way.Owner(); known && owner == m.way.Cluster.Member() {
 		return false
 	}
+	if errors.Is(err, ErrNoOwner) || errors.Is(err, shell.ErrStoreAway) {
+		return true
+	}
 	for _, outcome := range outcomes {
-		if errors.Is(err, outcome) && outcome != ErrNoOwner && outcome != shell.ErrStoreAway {
+		if errors.Is(err, outcome) {
 			return false
 		}
 	}

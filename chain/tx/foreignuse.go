@@ -47,7 +47,7 @@ func (u ForeignUse) String() string {
 		what = fmt.Sprintf("is not ours: %s in block %d", u.Transaction, u.Block)
 	}
 	if u.FormerOwner {
-		what += "; a former owner of the account may have sent it while the event store was away"
+		what += "; another member may have sent it while the event store, or the owner, was away"
 	}
 	return fmt.Sprintf("the transaction of the account with nonce %d %s", u.Nonce, what)
 }

@@ -77,8 +77,8 @@ func (m *Manager) watchPool(ctx context.Context, now observation) error {
 			u.since = map[uint64]uint64{}
 		}
 		u.since[nonce] = uint64(now.head.Number)
-		m.log.Warnf("transactions: the node has a transaction with nonce %d that is not in the record; a former "+
-			"owner of the account may have sent it while the event store was away. It is left alone for %d blocks",
+		m.log.Warnf("transactions: the node has a transaction with nonce %d that is not in the record; another "+
+			"member may have sent it while the event store, or the owner, was away. It is left alone for %d blocks",
 			nonce, m.cfg.UnknownNonceBlocks)
 	}
 	return nil
@@ -106,6 +106,6 @@ func (m *Manager) noteRival(in *intent, refusal string) {
 	}
 	in.contested = uint64(m.lastHead.Number)
 	m.log.WithField("tx", in.key).Warnf("transactions: the node has another transaction with nonce %d that is not "+
-		"in the record; a former owner of the account may have sent it while the event store was away. It is not "+
+		"in the record; another member may have sent it while the event store, or the owner, was away. It is not "+
 		"outbid for %d blocks", in.last().nonce, m.cfg.UnknownNonceBlocks)
 }
