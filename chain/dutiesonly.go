@@ -22,8 +22,37 @@ import (
 func (m *Market) SubmitProofAnyway(
 	ctx context.Context, outboxDir string, call events.SlotCall, period uint64, proof events.Proof,
 ) (receipt events.Receipt, err error) {
+	receipt, err = anyway(ctx, m, outboxDir, func(ctx context.Context, m sending) (events.Receipt, error) {
+		return m.submitProof(ctx, call, period, proof)
+	})
+	if err != nil {
+		return events.Receipt{}, fmt.Errorf("submit proof for slot %s, period %d, without the owner: %w",
+			call.Slot.Short(), period, err)
+	}
+	return receipt, nil
+}
+
+// TakenProofsAnyway is TakenProofs of what is in the outbox of a directory, whoever owns the account's
+// transactions: of proofs that this process sent beside the owner, or as the owner while the event store was
+// away, another owner does not know. Errors: those of SubmitProofAnyway.
+func (m *Market) TakenProofsAnyway(
+	ctx context.Context, outboxDir string, slot events.SlotID, from uint64,
+) ([]events.TakenProof, error) {
+	taken, err := anyway(ctx, m, outboxDir, func(ctx context.Context, m sending) ([]events.TakenProof, error) {
+		return m.takenProofs(ctx, slot, from)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for proofs of slot %s that this process sent: %w", slot.Short(), err)
+	}
+	return taken, nil
+}
+
+// anyway is whileOwned for a process that may not own the transactions.
+func anyway[T any](
+	ctx context.Context, m *Market, outboxDir string, call func(context.Context, sending) (T, error),
+) (result T, err error) {
 	if m.cfg.Key == nil {
-		return receipt, fmt.Errorf("%w: without the account's key, no transactions can be sent", ErrConfig)
+		return result, fmt.Errorf("%w: without the account's key, no transactions can be sent", ErrConfig)
 	}
 	open := func(ctx context.Context) (*tx.Manager, error) {
 		cfg := m.transactions()
@@ -31,14 +60,10 @@ func (m *Market) SubmitProofAnyway(
 		return tx.Open(ctx, cfg, m.conn, m.blocks, nil, outboxDir)
 	}
 	err = m.txs.anyway(ctx, open, func(ctx context.Context, manager *tx.Manager) (err error) {
-		receipt, err = sending{m, manager}.submitProof(ctx, call, period, proof)
+		result, err = call(ctx, sending{m, manager})
 		return err
 	})
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("submit proof for slot %s, period %d, without the owner: %w",
-			call.Slot.Short(), period, err)
-	}
-	return receipt, nil
+	return result, err
 }
 
 // anyway is During, with a manager that open returns if there is no ownership. Calls share it, and the last

@@ -66,6 +66,9 @@ func TestAProofIsSentBesideTheOwnerAndRecordedWhenItsSenderOwns(t *testing.T) {
 	w.reserve(owner.Market, "host", callFor(w.request(), 1))
 	w.end(owner.guarded)
 
+	if taken, err := beside.TakenProofsAnyway(t.Context(), dir, call.Slot, period); err != nil || len(taken) != 1 {
+		t.Fatalf("proofs that were sent beside the owner: %+v, %v", taken, err)
+	}
 	w.owns(beside, record, dir)
 	taken, err := beside.TakenProofs(t.Context(), call.Slot, period)
 	if err != nil || len(taken) != 1 || taken[0].Receipt.TxHash.Zero() {

@@ -66,12 +66,6 @@ func (m *Market) FillSlot(ctx context.Context, call events.SlotCall, proof event
 		func() (events.Fill, error) { return m.Market.FillSlot(ctx, call, proof) })
 }
 
-// TakenProofs implements port.Market.
-func (m *Market) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
-	return byOwner(ctx, m, takenProofs{slot, from},
-		func() ([]events.TakenProof, error) { return m.Market.TakenProofs(ctx, slot, from) })
-}
-
 // FreeSlot implements port.Market.
 func (m *Market) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
 	return byOwner(ctx, m, freeSlot{call},

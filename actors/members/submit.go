@@ -1,9 +1,11 @@
 package members
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/shell"
@@ -53,6 +55,25 @@ func (m *Market) SubmitProof(
 		return receipt, err
 	}
 	return m.way.Account.SubmitProof(ctx, call, period, proof)
+}
+
+// TakenProofs implements port.Market. What this member sent itself, beside the owner or as the owner in an
+// outage, another owner may not know.
+func (m *Market) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
+	taken, err := byOwner(ctx, m, takenProofs{slot, from}, func() ([]events.TakenProof, error) {
+		return m.Market.TakenProofs(ctx, slot, from)
+	})
+	if err != nil || m.way.Account == nil {
+		return taken, err
+	}
+	sent, err := m.way.Account.TakenProofs(ctx, slot, from)
+	for _, t := range sent {
+		if !slices.ContainsFunc(taken, func(o events.TakenProof) bool { return o.Receipt.TxHash == t.Receipt.TxHash }) {
+			taken = append(taken, t)
+		}
+	}
+	slices.SortStableFunc(taken, func(x, y events.TakenProof) int { return cmp.Compare(x.Period, y.Period) })
+	return taken, err
 }
 
 // halfTime is until when others are asked to send a proof. It stays the same however often that is tried.

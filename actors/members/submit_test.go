@@ -189,6 +189,36 @@ func TestAnOutcomeOfTheOwnerIsNotTriedAgainBesideIt(t *testing.T) {
 	})
 }
 
+func (account) TakenProofs(context.Context, events.SlotID, uint64) ([]events.TakenProof, error) {
+	return []events.TakenProof{proofOf(7), proofOf(9)}, nil
+}
+
+func (s *sent) TakenProofs(context.Context, events.SlotID, uint64) ([]events.TakenProof, error) {
+	return []events.TakenProof{proofOf(8), proofOf(9)}, s.err
+}
+
+func proofOf(period uint64) events.TakenProof {
+	return events.TakenProof{Period: period, Receipt: events.Receipt{TxHash: events.Hash{byte(period)}}}
+}
+
+func TestWhatWasSentBesideTheOwnerIsATakenProof(t *testing.T) {
+	h := newThree()
+	for name, want := range map[events.Member][]uint64{"south": {7, 8, 9}, "west": {8, 9}} {
+		taken, err := h.members[name].TakenProofs(t.Context(), events.SlotID{}, 0)
+		var got []uint64
+		for _, t := range taken {
+			got = append(got, t.Period)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: periods %d, %v, want %d", name, got, err, want)
+		}
+	}
+	h.markets["north"].err = errors.New("the node does not answer")
+	if _, err := h.members["south"].TakenProofs(t.Context(), events.SlotID{}, 0); err == nil {
+		t.Error("what the owner does not say counts as known")
+	}
+}
+
 // The owner itself needs nobody.
 func TestTheOwnerSendsItsProofItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -65,6 +66,26 @@ func (a *Account) Lost() <-chan struct{} {
 	a.world.mu.Lock()
 	defer a.world.mu.Unlock()
 	return a.lost
+}
+
+// SubmitProof implements port.Account.
+func (a *Account) SubmitProof(
+	ctx context.Context, call events.SlotCall, period uint64, p events.Proof,
+) (events.Receipt, error) {
+	key := fmt.Sprintf("account.proof %s %d", call.Slot.Short(), period)
+	name, effect := fakeMarket{a.world}.proving(ctx, call, period, p)
+	return do(ctx, a.world.bus, key, locked(a.world, func() (events.Receipt, error) {
+		return settling(ctx, a.world, name, effect)
+	}))
+}
+
+// TakenProofs implements port.Account.
+func (a *Account) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
+	key := fmt.Sprintf("account.takenProofs %s %d", slot.Short(), from)
+	name, effect := fakeMarket{a.world}.taken(slot, from)
+	return do(ctx, a.world.bus, key, locked(a.world, func() ([]events.TakenProof, error) {
+		return settling(ctx, a.world, name, effect)
+	}))
 }
 
 // Owned is how often this process has owned the account.

@@ -282,17 +282,6 @@ func (f fakeMarket) SubmitProof(
 	return do(ctx, f.bus, key, sending(ctx, f.world, name, effect))
 }
 
-// SubmitProof implements port.Account.
-func (a *Account) SubmitProof(
-	ctx context.Context, call events.SlotCall, period uint64, p events.Proof,
-) (events.Receipt, error) {
-	key := fmt.Sprintf("account.proof %s %d", call.Slot.Short(), period)
-	name, effect := fakeMarket{a.world}.proving(ctx, call, period, p)
-	return do(ctx, a.world.bus, key, locked(a.world, func() (events.Receipt, error) {
-		return settling(ctx, a.world, name, effect)
-	}))
-}
-
 // proving is how a proof is sent, and the name of the transaction.
 func (f fakeMarket) proving(
 	ctx context.Context, call events.SlotCall, period uint64, p events.Proof,
@@ -326,14 +315,20 @@ func (f fakeMarket) TakenProofs(
 	ctx context.Context, slot events.SlotID, from uint64,
 ) ([]events.TakenProof, error) {
 	key := fmt.Sprintf("market.takenProofs %s %d", slot.Short(), from)
-	return do(ctx, f.bus, key, sending(ctx, f.world, f.sends("prove", slot), func() (taken []events.TakenProof, err error) {
+	name, effect := f.taken(slot, from)
+	return do(ctx, f.bus, key, sending(ctx, f.world, name, effect))
+}
+
+// taken is how the proofs that this process sent are listed, and the name of their transactions.
+func (f fakeMarket) taken(slot events.SlotID, from uint64) (string, func() ([]events.TakenProof, error)) {
+	return f.sends("prove", slot), func() (taken []events.TakenProof, err error) {
 		for _, p := range f.proofs[slot] {
 			if p.Period >= from && f.canonical(p.Receipt.Block) {
 				taken = append(taken, p)
 			}
 		}
 		return taken, nil
-	}))
+	}
 }
 
 // confirmations is how deep a payout must be before FreeSlot reports it: deeper than any

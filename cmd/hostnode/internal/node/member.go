@@ -137,6 +137,11 @@ func (a ownAccount) SubmitProof(
 	return a.market.SubmitProofAnyway(ctx, a.outbox, call, period, proof)
 }
 
+// TakenProofs implements port.Account.
+func (a ownAccount) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
+	return a.market.TakenProofsAnyway(ctx, a.outbox, slot, from)
+}
+
 // Left tells why this process can be no member of its host any more; nil: it is the whole host.
 func (p *Process) Left() <-chan error {
 	if p.cluster == nil {
