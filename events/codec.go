@@ -1,6 +1,8 @@
 package events
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -121,10 +123,24 @@ func (c *Codec) Encode(m proto.Message) (name string, version uint32, data []byt
 	// The JSON is longer than the message by the names of its fields, about.
 	const names = 128
 	data, err = protojson.MarshalOptions{}.MarshalAppend(make([]byte, 0, proto.Size(m)+names), m)
+	if err == nil {
+		data, err = withoutSpaces(data)
+	}
 	if err != nil {
 		return "", 0, nil, fmt.Errorf("encode %s: %w", e.Name, err)
 	}
 	return e.Name, e.Version, data, nil
+}
+
+// withoutSpaces removes the spaces that some builds put between tokens and others do not
+// (google.golang.org/protobuf/internal/detrand): ids depend on the bytes.
+func withoutSpaces(data []byte) ([]byte, error) {
+	if !bytes.Contains(data, []byte(`, "`)) && !bytes.Contains(data, []byte(`": `)) {
+		return data, nil
+	}
+	out := bytes.NewBuffer(make([]byte, 0, len(data)))
+	err := json.Compact(out, data)
+	return out.Bytes(), err
 }
 
 // Decode turns a recorded event into its message, in the current version of its

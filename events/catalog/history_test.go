@@ -142,10 +142,6 @@ func TestEveryEventIsInARecordedHistory(t *testing.T) {
 		}
 	}
 	delete(missing, "SnapshotPart")
-	// A host of several members has its history in projections/js/testdata/histories.
-	for _, name := range []string{"SlotHandedOut", "TermTaken", "TermEnded"} {
-		delete(missing, name)
-	}
 	if len(missing) > 0 {
 		t.Errorf("no history has %v", slices.Sorted(maps.Keys(missing)))
 	}
