@@ -29,6 +29,7 @@ type memberRig struct {
 	name    events.Member
 	world   *sim.World
 	account *sim.Account
+	store   *flakyStore // its way to the record
 	host    *actors.Host
 }
 
@@ -51,7 +52,7 @@ func withMembers(t *testing.T, names []events.Member, test func(r *membersRig)) 
 			if i > 0 {
 				world = r.world.Beside()
 			}
-			m.members[name] = &memberRig{name: name, world: world}
+			m.add(name, world)
 			m.begin(name)
 			m.offers(name)
 		}
@@ -59,12 +60,19 @@ func withMembers(t *testing.T, names []events.Member, test func(r *membersRig)) 
 	})
 }
 
+// add gives a member a world and a way to the record.
+func (m *membersRig) add(name events.Member, world *sim.World) {
+	m.members[name] = &memberRig{
+		name: name, world: world, store: &flakyStore{Memory: m.store, back: make(chan struct{})},
+	}
+}
+
 // begin starts a member, for the first time or again.
 func (m *membersRig) begin(name events.Member) {
 	m.Helper()
 	one := m.members[name]
 	one.account = one.world.Account()
-	ports := one.world.Ports(m.store)
+	ports := one.world.Ports(one.store)
 	ports.Cluster, ports.Account = m.cluster.Start(name), one.account
 	cfg := m.cfg
 	cfg.Node = string(name)
@@ -268,10 +276,10 @@ func TestAHostOfOneProcessBecomesTheFirstMember(t *testing.T) {
 		r.host = nil
 		m := &membersRig{r, clusterfake.New(5 * time.Second), map[events.Member]*memberRig{}}
 		m.cfg.UsedDirectory = true
-		m.members["north"] = &memberRig{name: "north", world: r.world}
+		m.add("north", r.world)
 		m.begin("north")
 		m.cfg.UsedDirectory = false
-		m.members["south"] = &memberRig{name: "south", world: r.world.Beside()}
+		m.add("south", r.world.Beside())
 		m.begin("south")
 		m.offers("south")
 		defer func() {

@@ -15,7 +15,7 @@ func TestAMemberSaysWhoHasTheTermAndWhoIsSilent(t *testing.T) {
 	withMembers(t, []events.Member{"north", "south"}, func(m *membersRig) {
 		told := map[health.AlertKind]int{}
 		m.cfg.Alert = func(a health.Alert) { told[a.Kind]++ }
-		m.members["west"] = &memberRig{name: "west", world: m.world.Beside()}
+		m.add("west", m.world.Beside())
 		m.begin("west")
 		members := func() health.MembersFacts {
 			s, err := m.members["west"].host.Status(m.Context())

@@ -37,7 +37,7 @@ func (m *Market) SubmitProof(
 	q := submitProof{call, period, proof}
 	if m.way.Account == nil || call.Deadline.IsZero() {
 		receipt, err := m.submitByOwner(ctx, q)
-		if m.unanswered(err) {
+		if unanswered(err) {
 			return m.throughOthers(ctx, q, err)
 		}
 		return receipt, err
@@ -47,11 +47,11 @@ func (m *Market) SubmitProof(
 	defer cancel(nil)
 	defer m.way.Clock.After(half.Sub(m.way.Now()), func() { cancel(errHalfTime) })()
 	receipt, err := m.submitByOwner(inTime, q)
-	if m.unanswered(err) && inTime.Err() == nil {
+	if unanswered(err) && inTime.Err() == nil {
 		receipt, err = m.throughOthers(inTime, q, err)
 	}
 	late := inTime.Err() != nil || !m.way.Now().Before(half)
-	if !late || !m.unanswered(err) || ctx.Err() != nil {
+	if !late || !unanswered(err) || ctx.Err() != nil {
 		return receipt, err
 	}
 	return m.way.Account.SubmitProof(ctx, call, period, proof)
@@ -104,19 +104,17 @@ func (m *Market) throughOthers(ctx context.Context, q submitProof, why error) (e
 		if !known || other == owner || other == m.way.Cluster.Member() || ctx.Err() != nil {
 			continue
 		}
-		if receipt, err := Ask(ctx, m.way.Cluster, other, passOnProof(q)); !m.unanswered(err) {
+		if receipt, err := Ask(ctx, m.way.Cluster, other, passOnProof(q)); !unanswered(err) {
 			return receipt, err
 		}
 	}
 	return events.Receipt{}, why
 }
 
-// unanswered says that a question about a transaction was not answered by an owner that knows.
-func (m *Market) unanswered(err error) bool {
+// unanswered says that a question about a transaction was not answered by an owner that knows. A member that has
+// just lost the account may still take itself for the owner.
+func unanswered(err error) bool {
 	if err == nil {
-		return false
-	}
-	if owner, known := m.way.Owner(); known && owner == m.way.Cluster.Member() {
 		return false
 	}
 	if errors.Is(err, ErrNoOwner) || errors.Is(err, shell.ErrStoreAway) {

@@ -146,6 +146,10 @@ func TestAProofReachesTheChainWhoeverIsAway(t *testing.T) {
 			from: "south", spoil: []func(*three){func(h *three) { h.owner = "" }}, by: "south",
 			between: [2]time.Duration{30 * time.Second, 32 * time.Second},
 		},
+		"an owner that has lost the account and does not know it": {
+			from: "south", by: "south", between: [2]time.Duration{30 * time.Second, 32 * time.Second},
+			spoil: []func(*three){func(h *three) { h.owner = "south" }},
+		},
 		"the owner's node does not answer": {
 			from: "south", by: "south", between: [2]time.Duration{30 * time.Second, 32 * time.Second},
 			spoil: []func(*three){func(h *three) { h.markets["north"].err = errors.New("the node does not answer") }},

@@ -140,7 +140,7 @@ func (h *Host) change(f func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f()
-	if len(h.queue) > 0 {
+	if len(h.queue) > 0 && !h.queue[0].member.cutOff { // Otherwise it does not hear of it.
 		h.queue[0].win()
 	}
 	close(h.changed)
