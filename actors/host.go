@@ -147,7 +147,7 @@ func (h *Host) Stop(ctx context.Context) error {
 
 func (h *Host) recordStop(ctx context.Context) error {
 	return h.env.oneAtATime(ctx, func() error {
-		if err := h.env.endTerm(ctx); err != nil {
+		if err := h.env.endTerm(ctx, h.env.Clock.Now()); err != nil {
 			return err
 		}
 		return h.env.appendHost(ctx, &messages.HostStopped{

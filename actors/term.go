@@ -157,8 +157,9 @@ func (e *env) giveBack(ctx context.Context, term uint64) {
 	}
 	patient, cancel := context.WithTimeout(ctx, shell.StopPatience)
 	defer cancel()
+	now := e.Clock.Now()
 	err := e.oneAtATime(patient, func() error {
-		return e.ask(patient, func() error { return e.endTerm(patient) })
+		return e.ask(patient, func() error { return e.endTerm(patient, now) })
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -171,14 +172,14 @@ func (e *env) giveBack(ctx context.Context, term uint64) {
 
 // endTerm tries once to record that the term of this process is over, if it has one. Another member
 // may take the next one at the same moment; then this one's needs no end. Call it inside oneAtATime.
-func (e *env) endTerm(ctx context.Context) error {
+func (e *env) endTerm(ctx context.Context, at time.Time) error {
 	for {
 		now, _ := e.owner.state()
 		term, lasts := membership.Owner(now)
 		if !lasts || term.Epoch != e.Epoch {
 			return nil
 		}
-		m := &messages.TermEnded{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, Term: term.Number}
+		m := &messages.TermEnded{At: events.TimeToMessage(at), Epoch: e.Epoch, Term: term.Number}
 		err := e.appendHostAt(ctx, e.owner.count, m)
 		if err == nil {
 			e.owner.count++

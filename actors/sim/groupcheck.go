@@ -77,7 +77,8 @@ func (g *group) checkMember(m *process) error {
 		if seller := g.named(st.Member); seller != nil && g.writes(seller, events.SaleStream(me, d.slot)) {
 			continue
 		}
-		asked := d.kind == "proof" && st.Member != m.name && g.due[duePast{d.slot, d.period, d.proof}]
+		// A question may come late, also one of its own that another member passes on.
+		asked := d.kind == "proof" && g.due[duePast{d.slot, d.period, d.proof}]
 		if !d.permitted(st) && !asked {
 			return broken(StoredBeforeSent, "%s of slot %s by %s while its sale is %s, attempt %d, of %s",
 				d.kind, d.slot.Short(), m.name, st.Phase, st.Attempt, st.Member)
