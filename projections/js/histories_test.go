@@ -246,17 +246,23 @@ func TestTheServerKeepsAProvingSaleWhoseFillMoved(t *testing.T) {
 	}
 }
 
-// The same for a slot that was found on chain, and is no longer ours before its data is here.
-func TestTheServerLapsesWhatAnAdoptedSlotOwedWhenItIsLetGo(t *testing.T) {
-	store := storetest.NewMemory()
-	w := history.New(t, store, me)
-	w.Offer(1)
+// adopt begins the sale of a slot that was found on chain.
+func adopt(w *history.Writer) events.SlotID {
 	r := w.Request(1)
 	slot := events.SlotIDOf(r.ID, 1)
 	w.MustSale(slot, sale.Start{
 		At: w.Now, Slot: slot, Index: 1, Request: r, Adopted: true,
 		ExpiresAt: w.Now.Add(r.Expiry), EndsAt: w.Now.Add(r.Ask.Duration),
 	})
+	return slot
+}
+
+// The same for a slot that was found on chain, and is no longer ours before its data is here.
+func TestTheServerLapsesWhatAnAdoptedSlotOwedWhenItIsLetGo(t *testing.T) {
+	store := storetest.NewMemory()
+	w := history.New(t, store, me)
+	w.Offer(1)
+	slot := adopt(w)
 	w.Due(slot, 1)
 	w.MustSale(slot, w.Facts(slot, false, events.SlotFree, events.RequestFinished))
 	both := newTwins(t)
@@ -325,12 +331,7 @@ func TestTheServerReadsWhatAnAdoptedSlotLostBeforeItsFill(t *testing.T) {
 	store := storetest.NewMemory()
 	w := history.New(t, store, me)
 	w.Offer(1)
-	r := w.Request(1)
-	slot := events.SlotIDOf(r.ID, 1)
-	w.MustSale(slot, sale.Start{
-		At: w.Now, Slot: slot, Index: 1, Request: r, Adopted: true,
-		ExpiresAt: w.Now.Add(r.Expiry), EndsAt: w.Now.Add(r.Ask.Duration),
-	})
+	slot := adopt(w)
 	w.Miss(slot, 1, 20_000)
 	both := newTwins(t)
 	for _, r := range readAll(t, store) {
