@@ -1,0 +1,155 @@
+package selling
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hostnode/hostnode/actors/sales"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// This file begins and ends the calls of a sale, as its state wants them.
+
+// act begins and ends calls until those that run are those that the durable state wants and,
+// while the event store is away, those that the state ahead owes.
+func (s *Agent) act(a *shell.Turn) {
+	st := s.journal.Durable
+	if !s.journal.Loaded || st.Phase == sale.Unknown {
+		return
+	}
+	away := s.StoreWatch.Away()
+	durable, owed := s.Next(st), s.owed()
+	leftovers := s.endUnwanted(slices.Concat(durable, owed)) // Ends what the record closed, whatever the chain says.
+	if !s.looked && !st.Over() {
+		if !s.decided {
+			s.look(a)
+			return
+		}
+		if !away {
+			return
+		}
+	}
+	if away {
+		for _, e := range owed {
+			s.begin(a, s.journal.Ahead, events.EventID{}, e)
+		}
+		return
+	}
+	for _, e := range durable {
+		if st.Ended() && leftovers { // Nothing is deleted or settled under a running call.
+			return
+		}
+		s.begin(a, st, s.journal.Last, e)
+	}
+}
+
+// owed returns the duties by the state ahead. When the store is back they go on, even before
+// all that they rest on is recorded.
+func (s *Agent) owed() []sale.Effect {
+	return slices.DeleteFunc(s.Next(s.journal.Ahead), func(e sale.Effect) bool { return !s.IsDuty(e) })
+}
+
+// endUnwanted cancels calls that are not wanted any more, and reports whether one of them still
+// runs.
+func (s *Agent) endUnwanted(wanted []sale.Effect) (leftovers bool) {
+	for key, w := range s.running {
+		switch {
+		case w.reporting, slices.ContainsFunc(wanted, func(e sale.Effect) bool { return e.Key() == key }):
+		case w.returned:
+			w.cancel()
+			delete(s.running, key)
+		default:
+			w.unwanted, leftovers = true, true
+			w.cancel()
+		}
+	}
+	return leftovers
+}
+
+// begin performs an effect outside of the mailbox, unless it runs already, and
+// keeps trying until it is answered, it is final, or nobody wants it any more. by is the
+// last event of the state; zero: it is not in the record yet, and may never be.
+func (s *Agent) begin(a *shell.Turn, st sale.State, by events.EventID, e sale.Effect) {
+	key, self := e.Key(), a.Self
+	if s.running[key] != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(a.RT.Context())
+	s.running[key] = &work{cancel: cancel, by: by}
+	a.Do(func(context.Context) {
+		defer cancel()
+		var cmd sale.Command
+		err := s.Retry(ctx, s.slot.String()+"/"+key,
+			func(err error) { self.Tell(effectTrouble{key, err}) },
+			func(err error) bool { return errors.Is(err, errWaits) || errors.Is(err, errHeld) },
+			func(ctx context.Context) (err error) {
+				if s.StoreWatch.Away() && !s.IsDuty(e) {
+					return errHeld
+				}
+				return s.RT.Guarded("effect "+key, func() error { // The sale goes on with what else it owes.
+					cmd, err = s.perform(ctx, st, by, e)
+					return err
+				})
+			})
+		self.Tell(effectEnded{key, cmd, err})
+	})
+}
+
+func (s *Agent) onTrouble(a *shell.Turn, m effectTrouble) {
+	w := s.running[m.key]
+	if w == nil || w.unwanted {
+		return
+	}
+	w.lastErr = m.err
+	if s.trouble.Effect != m.key {
+		s.trouble = sales.Trouble{Effect: m.key, Since: s.Clock.Now()}
+	}
+	s.trouble.Tries++
+	s.trouble.Error = m.err.Error()
+	entry := s.fields().WithField("effect", m.key).WithField("tries", s.trouble.Tries)
+	if s.journal.Durable.OnChain {
+		entry.Errorf("a call for a hosted slot failed, will try again: %v", m.err)
+	} else {
+		entry.Warnf("a call failed, will try again: %v", m.err)
+	}
+	s.tellObservers(a, nil)
+}
+
+func (s *Agent) onEnded(a *shell.Turn, m effectEnded) {
+	w := s.running[m.key]
+	if w == nil {
+		return
+	}
+	w.returned = true
+	if s.trouble.Effect == m.key {
+		s.trouble = sales.Trouble{}
+	}
+	if w.unwanted || (m.err != nil && !errors.Is(m.err, errWaits)) { // Cancelled, or the host is stopping.
+		delete(s.running, m.key)
+		s.act(a)
+		return
+	}
+	if m.cmd == nil { // It waits until the state changes.
+		return
+	}
+	if s.leavesToLook(m.cmd) {
+		s.onLook(a)
+		s.tryAgain(a, m.key, w)
+		return
+	}
+	switch newsOf(m.cmd) {
+	case damageNews:
+		s.onDamaged(a, m, w)
+		return
+	case repairNews:
+		s.tryDamagedAgain()
+	case startNews, dutyNews, missNews, plainNews:
+	}
+	w.reporting = true
+	s.submit(a, sales.Command{Cmd: m.cmd, Cause: m.key, By: w.by}, func(r shell.Result[sale.State, sale.Event]) {
+		s.onReported(a, m.key, r)
+	})
+}
