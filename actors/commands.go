@@ -55,6 +55,20 @@ func (h *Host) room() members.Room {
 	return members.Room{Known: d.Known, Free: d.Free, Keep: d.Keep}
 }
 
+// WorkOf is what a member has to do now; empty: this process. ErrUnknownMember, events.ErrMemberAway.
+func (h *Host) WorkOf(ctx context.Context, of events.Member) (members.Work, error) {
+	return byMember(ctx, h, of, members.LookAtWork{}, func() (members.Work, error) { return h.work(ctx) })
+}
+
+func (h *Host) work(ctx context.Context) (members.Work, error) {
+	s, err := h.Status(ctx)
+	w := members.Work{Head: s.Head.Number, ProverBusy: s.Prover.Busy, ProverMost: s.Prover.Most}
+	for _, one := range s.Sales {
+		w.ProofsDue += len(one.State.Duties)
+	}
+	return w, err
+}
+
 // Queue submits a command to the slot queue, as Ledger does to the ledger; another member that has
 // the term is asked to. members.ErrNoOwner: nobody has it. After events.ErrMemberAway the command may
 // have taken effect.
@@ -157,4 +171,5 @@ func (h *Host) answerCommands(to members.Answers) {
 		return none, h.tryHere(ctx, q.Work)
 	})
 	members.On(to, func(context.Context, members.LookForRoom) (members.Room, error) { return h.room(), nil })
+	members.On(to, func(ctx context.Context, _ members.LookAtWork) (members.Work, error) { return h.work(ctx) })
 }

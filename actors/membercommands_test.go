@@ -9,6 +9,7 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/members"
 	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -67,6 +68,43 @@ func TestCommandsArePassedOnToTheMemberThatTheyConcern(t *testing.T) {
 		work := shell.Subject{Kind: shell.SubjectSlot, Key: events.SlotID{1}.String()}
 		if err := south.TryAgain(m.Context(), work); !errors.Is(err, shell.ErrNotQuarantined) {
 			m.Errorf("nothing is quarantined: %v", err)
+		}
+	})
+}
+
+// Each member says by itself what it has to do, to whichever is asked.
+func TestEachMemberSaysWhatItHasToDo(t *testing.T) {
+	withMembers(t, three, func(m *membersRig) {
+		m.world.Post(sim.Offer(1, 3))
+		m.mineUntil("each member proves", func() bool { return m.count("ProofSubmitted") >= 6 })
+		work := func(asked, of events.Member) members.Work {
+			w, err := m.members[asked].host.WorkOf(m.Context(), of)
+			if err != nil {
+				m.Fatal(err)
+			}
+			return w
+		}
+		fromSouth := [][2]events.Member{{"north", "south"}, {"south", "west"}}
+		m.links(true, fromSouth...) // A proof of south waits for the owner until half of its time has passed.
+		var own members.Work
+		m.mineUntil("south has a proof to send", func() bool {
+			own = work("south", "")
+			return own.ProofsDue > 0
+		})
+		m.links(false, fromSouth...)
+		south, err := m.members["south"].host.Status(m.Context())
+		if err != nil {
+			m.Fatal(err)
+		}
+		want := members.Work{
+			Head: south.Head.Number, ProofsDue: 1, ProverBusy: south.Prover.Busy, ProverMost: south.Prover.Most,
+		}
+		if told := work("west", "south"); own != want || told != want || want.Head == 0 || want.ProverMost != 60 {
+			m.Errorf("south says %+v, and to west %+v, want %+v", own, told, want)
+		}
+		m.kill("south")
+		if w, err := m.members["west"].host.WorkOf(m.Context(), "south"); !errors.Is(err, events.ErrMemberAway) {
+			m.Errorf("a dead member: %+v, %v", w, err)
 		}
 	})
 }

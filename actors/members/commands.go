@@ -32,17 +32,29 @@ type (
 		Known      bool
 		Free, Keep events.Bytes
 	}
+	// LookAtWork asks what a member has to do.
+	LookAtWork struct{}
+	// Work is the answer.
+	Work struct {
+		Head      uint64 // the newest block that it has seen
+		ProofsDue int    // proofs of this period that the contract does not have yet
+		// ProverBusy is the percentage of the time for which the proofs of its slots keep its prover busy;
+		// at ProverMost it takes no more slots.
+		ProverBusy, ProverMost uint64
+	}
 )
 
 func (ChangeLedger) kind() string { return "change-ledger" }
 func (ChangeQueue) kind() string  { return "change-queue" }
 func (TryAgain) kind() string     { return "try-again" }
 func (LookForRoom) kind() string  { return "look-for-room" }
+func (LookAtWork) kind() string   { return "look-at-work" }
 
 func (ChangeLedger) answer() (a None) { return a }
 func (ChangeQueue) answer() (a None)  { return a }
 func (TryAgain) answer() (a None)     { return a }
 func (LookForRoom) answer() (a Room)  { return a }
+func (LookAtWork) answer() (a Work)   { return a }
 
 // ToLedger is a command to a ledger as a question. ErrMalformed: an operator does not give it.
 func ToLedger(cmd capacity.Command) (q ChangeLedger, err error) {

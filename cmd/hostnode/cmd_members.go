@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +16,9 @@ func (a *app) membersCommand() *cobra.Command {
 		Use: "members", Short: "List the processes that together are the host", Args: cobra.NoArgs,
 		Long: "List the processes that together are the host: where they run, when they were last heard, how their\n" +
 			"space is used, how many sales they have, and which of them is the owner, which runs the queue, the\n" +
-			"transactions and the validator. A host that is one process is one line.",
+			"transactions and the validator. Members that answer also say how many proofs of this period are still\n" +
+			"due, how busy proofs keep their prover, of how much, and how many blocks they are behind the one that\n" +
+			"has seen the most. A host that is one process is one line.",
 	}, func(ctx context.Context, p api.Past, _ []string) (api.Members, error) { return p.Members(ctx) }, printMembers)
 }
 
@@ -24,29 +27,26 @@ func printMembers(p *paper, m api.Members) error {
 		return p.none("no process has started yet", m.AsOf)
 	}
 	var sectors events.Bytes
+	asked := false
 	for _, one := range m.Members {
 		sectors += one.Space.Sectors + one.Space.Pieces
+		asked = asked || one.Work != nil
 	}
-	rows := [][]string{{
-		"MEMBER", "NODE", "VERSION", "STATE", "SINCE", "LAST HEARD",
-		"QUOTA", "UNALLOCATED", "FREE", "RESERVED", "STORED", "OVERHEAD", "SECTORS", "SALES", "OWNER SINCE",
-	}}
+	table := memberTable{cluster: m.Cluster, sectors: sectors > 0, work: asked}
+	rows := [][]string{table.row(
+		[]string{"MEMBER"}, []string{"NODE", "VERSION", "STATE", "SINCE", "LAST HEARD"},
+		[]string{"QUOTA", "UNALLOCATED", "FREE", "RESERVED", "STORED", "OVERHEAD"}, []string{"SECTORS"},
+		[]string{"SALES"}, []string{"PROOFS DUE", "PROVER BUSY", "BLOCKS BEHIND"}, []string{"OWNER SINCE"},
+	)}
 	for _, one := range m.Members {
 		s := one.Space
-		rows = append(rows, []string{
-			one.Name, one.Node, one.Version, one.State, clock(one.Since), clock(one.HeardAt),
-			size(s.Quota), size(s.Unallocated), size(s.Free), size(s.Reserved), size(s.Stored), size(s.Overhead),
-			size(s.Sectors + s.Pieces), fmt.Sprint(one.Sales), clock(one.OwnerSince),
-		})
-	}
-	for i, row := range rows {
-		if sectors == 0 {
-			row = append(row[:12:12], row[13:]...)
-		}
-		if !m.Cluster {
-			row = row[1 : len(row)-1]
-		}
-		rows[i] = row
+		rows = append(rows, table.row(
+			[]string{one.Name}, []string{one.Node, one.Version, one.State, clock(one.Since), clock(one.HeardAt)},
+			[]string{
+				size(s.Quota), size(s.Unallocated), size(s.Free), size(s.Reserved), size(s.Stored), size(s.Overhead),
+			}, []string{size(s.Sectors + s.Pieces)},
+			[]string{fmt.Sprint(one.Sales)}, workOf(one.Work), []string{clock(one.OwnerSince)},
+		))
 	}
 	p.rows(rows)
 	if m.Cluster {
@@ -54,6 +54,30 @@ func printMembers(p *paper, m api.Members) error {
 	}
 	p.asOf(m.AsOf)
 	return nil
+}
+
+// memberTable says which columns the table of the members has besides those that it always has.
+type memberTable struct{ cluster, sectors, work bool }
+
+func (t memberTable) row(name, process, space, sectors, sales, work, owner []string) []string {
+	shown := func(columns []string, show bool) []string {
+		if !show {
+			return nil
+		}
+		return columns
+	}
+	return slices.Concat(shown(name, t.cluster), process, space, shown(sectors, t.sectors), sales,
+		shown(work, t.work), shown(owner, t.cluster))
+}
+
+// workOf is what a member says that it has to do; one that did not answer has said nothing.
+func workOf(w *api.MemberWork) []string {
+	if w == nil {
+		return []string{"-", "-", "-"}
+	}
+	return []string{
+		fmt.Sprint(w.ProofsDue), fmt.Sprintf("%d %% of %d %%", w.ProverBusy, w.ProverMost), fmt.Sprint(w.Behind),
+	}
 }
 
 func ownerLine(t *api.Term) string {

@@ -29,3 +29,23 @@ func TestTheStatusOfAMemberSaysWhoHasTheTerm(t *testing.T) {
 		}
 	}
 }
+
+func TestTheListOfMembersSaysWhatEachHasToDo(t *testing.T) {
+	m := api.Members{Cluster: true, Members: []api.Member{
+		{Name: "north", State: api.MemberRunning, Sales: 3, Work: &api.MemberWork{
+			Head: 90, Behind: 2, ProofsDue: 1, ProverBusy: 12, ProverMost: 60,
+		}},
+		{Name: "south", State: api.MemberSilent, Sales: 4},
+	}}
+	p := &paper{}
+	if err := printMembers(p, m); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"SALES PROOFS DUE PROVER BUSY BLOCKS BEHIND OWNER SINCE", " 3 1 12 % of 60 % 2 -", " 4 - - - -",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(p.text()), " "), line) {
+			t.Errorf("%q is not in\n%s", line, p.text())
+		}
+	}
+}

@@ -67,6 +67,21 @@ type Member struct {
 	// Owner says that it has the term, OwnerSince since when.
 	Owner      bool      `json:"owner"`
 	OwnerSince time.Time `json:"ownerSince,omitzero"`
+	// Work is what it has to do now, by its own word; nil: it was not asked, or did not answer.
+	Work *MemberWork `json:"work,omitempty"`
+}
+
+// MemberWork is what a member has to do now.
+type MemberWork struct {
+	// Head is the newest block that it has seen; Behind is how many more another member has seen.
+	Head   uint64 `json:"head"`
+	Behind uint64 `json:"behind"`
+	// ProofsDue counts the proofs of this period that the contract does not have yet.
+	ProofsDue int `json:"proofsDue"`
+	// ProverBusy is the percentage of the time for which proofs keep its prover busy; at ProverMost it takes no
+	// more slots.
+	ProverBusy uint64 `json:"proverBusyPercent"`
+	ProverMost uint64 `json:"proverMostPercent"`
 }
 
 // Space says how the bytes of a member's quota are used. The parts add up to the quota.
