@@ -79,8 +79,11 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 	if c.member != "" { // It was handed out before this member had the term, or before a restart.
 		fit = []events.Member{c.member}
 	} else {
-		var refusal *admission.Refusal
-		if fit, refusal = s.fitting(ask, selling); refusal != nil {
+		refusal := s.beyondRisk(m.start.Request)
+		if refusal == nil {
+			fit, refusal = s.fitting(ask, selling)
+		}
+		if refusal != nil {
 			a.Self.Tell(handedOut{slot: m.slot, refused: refusal})
 			return
 		}
@@ -108,6 +111,33 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 			self.Tell(out)
 		}
 	})
+}
+
+// beyondRisk refuses a slot with which the collateral of all members' sales would exceed what the host may have
+// at stake. A ledger knows its own member's sales only.
+func (s *supervisor) beyondRisk(r events.Request) *admission.Refusal {
+	needed, _ := r.Ask.CollateralPerSlot()
+	if s.MaxCollateralAtRisk == nil || needed.IsZero() {
+		return nil
+	}
+	var atRisk events.Amount
+	for _, ag := range s.agents {
+		atRisk = atRisk.AddSaturating(ag.collateral())
+	}
+	for _, other := range s.beginning {
+		if other.handing && other.asked != "" {
+			collateral, _ := other.start.Request.Ask.CollateralPerSlot()
+			atRisk = atRisk.AddSaturating(collateral)
+		}
+	}
+	if !s.MaxCollateralAtRisk.SubFloor(atRisk).Less(needed) {
+		return nil
+	}
+	return &admission.Refusal{
+		Criterion: string(capacity.AtRisk), Requeue: true,
+		Reason: fmt.Sprintf("the slot needs %s collateral, the sales of all members have %s at stake, the most is %s",
+			needed, atRisk, s.MaxCollateralAtRisk),
+	}
 }
 
 // fitting are the members that seem to be alive and have an availability for a slot.

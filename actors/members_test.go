@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,6 +131,37 @@ func (m *membersRig) settled(slots int) {
 }
 
 var three = []events.Member{"north", "south", "west"}
+
+// What may be at stake is the account's, so it bounds the sales of all members together.
+func TestTheCollateralAtRiskIsThatOfAllMembers(t *testing.T) {
+	withMembers(t, nil, func(m *membersRig) {
+		q := sim.Offer(1, 3)
+		each, _ := q.Ask.CollateralPerSlot()
+		most := each.MulSaturating(2)
+		m.cfg.MaxCollateralAtRisk = &most
+		m.add("north", m.world)
+		for i, name := range three {
+			if i > 0 {
+				m.add(name, m.world.Beside())
+			}
+			m.begin(name)
+			m.offers(name)
+		}
+		m.world.Post(q)
+		m.mineUntil("two slots are filled", func() bool { return m.count("SlotFilled") == 2 })
+		m.mine(20)
+		if n := m.count("SaleStarted"); n != 2 {
+			m.Errorf("%d sales began, with collateral for two at most", n)
+		}
+		reasons := ""
+		for _, e := range all[*messages.SlotReleased](m.rig) {
+			reasons += e.GetCriterion() + " "
+		}
+		if !strings.Contains(reasons, string(capacity.AtRisk)) {
+			m.Errorf("the slots were released for %q", reasons)
+		}
+	})
+}
 
 func TestTheSlotsOfARequestAreSoldByAllMembers(t *testing.T) {
 	withMembers(t, three, func(m *membersRig) {

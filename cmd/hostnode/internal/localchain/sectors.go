@@ -67,7 +67,8 @@ func (c *Chain) fundSectors(ctx context.Context, client *ethclient.Client) error
 	return nil
 }
 
-// send sends a call and waits until it is mined.
+// send sends a call and waits until it is mined, and the next call is tried on its block: geth has the receipts of
+// a block for a moment before that is the newest one.
 func send(
 	ctx context.Context, client *ethclient.Client, to *bind.BoundContract, from *bind.TransactOpts, data []byte,
 ) error {
@@ -88,7 +89,10 @@ func send(
 		case receipt.Status != types.ReceiptStatusSuccessful:
 			return fmt.Errorf("transaction %s was refused", sent.Hash())
 		default:
-			return nil
+			head, err := client.BlockNumber(ctx)
+			if err != nil || head >= receipt.BlockNumber.Uint64() {
+				return err
+			}
 		}
 		select {
 		case <-ticker.C:
