@@ -1,12 +1,14 @@
 package queue
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
@@ -91,10 +93,10 @@ func (w *slotWorker) onSale(a *shell.Turn, m sales.Changed) {
 // retryAt is when a slot that is put back is judged again by time alone.
 func (w *slotWorker) retryAt(s sale.State) time.Time {
 	now := w.ChainTime()
-	switch s.Criterion {
-	case slotqueue.CriterionDispersal:
+	switch {
+	case s.Criterion == slotqueue.CriterionDispersal:
 		return w.Permits(s.Request, s.Index, s.Repair, s.ExpiresAt, s.EndsAt, now).Opens
-	case slotqueue.CriterionNoProgress, slotqueue.CriterionSources:
+	case s.Criterion == slotqueue.CriterionNoProgress, s.Criterion == slotqueue.CriterionSources, w.roomElsewhere(s):
 		last := s.ExpiresAt
 		if s.Repair {
 			last = s.EndsAt
@@ -103,6 +105,12 @@ func (w *slotWorker) retryAt(s sale.State) time.Time {
 		return now.Add(min(LookAgainAfter, max(0, last.Add(-w.TimeToFill()).Sub(now))/2))
 	}
 	return time.Time{}
+}
+
+// roomElsewhere reports whether another member may have the room that the seller's ledger lacked. It had some
+// when the slot was handed out, and slots that were handed out at the same time took it first.
+func (w *slotWorker) roomElsewhere(s sale.State) bool {
+	return w.Member != "" && slices.Contains(capacity.Criteria(), capacity.Criterion(s.Criterion))
 }
 
 // LookAgainAfter is how long, in chain time, a slot is left alone after its sale failed for a

@@ -1,0 +1,37 @@
+package actors_test
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/porttest/clusterfake"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+)
+
+// Slots that are handed out at the same time may be more than a member has room for, because its ledger
+// reserves only when a sale begins. The others are sold by the members that have room.
+func TestASlotThatFoundAMembersRoomTakenIsSoldByAnother(t *testing.T) {
+	withMembers(t, []events.Member{"north", "south"}, func(m *membersRig) {
+		q := long(1, 3)
+		room := q.Ask.SlotSize
+		change := capacity.Update{At: time.Now(), ID: events.AvailabilityID{1, 's'}, Size: &room}
+		if err := m.members["south"].host.Ledger(m.Context(), change); err != nil {
+			m.Fatal(err)
+		}
+		m.cluster.Deliver(func(events.Member, events.Member, []byte) clusterfake.Delivery {
+			return clusterfake.Delivery{Delay: time.Second} // All are handed out before the first sale begins.
+		})
+		m.world.Post(q)
+		m.mineUntil("a slot found no room", func() bool { return m.count("SaleIgnored") > 0 })
+		m.mineUntil("all slots are filled", func() bool { return m.count("SlotFilled") == 3 })
+		hosted := map[events.Member]int{}
+		for name, one := range m.members {
+			hosted[name] = len(one.world.Stored())
+		}
+		if want := map[events.Member]int{"north": 2, "south": 1}; !maps.Equal(hosted, want) {
+			m.Errorf("slots by member: %v, want %v", hosted, want)
+		}
+	})
+}
