@@ -83,8 +83,9 @@ type bus struct {
 	// order of their names, so that their interplay does not depend on how the machine
 	// schedules goroutines.
 	tasks []*call
-	// open lets every call through at once, because there is no simulator.
+	// open lets every call through at once, because there is no simulator. Then told, if set, is told each.
 	open bool
+	told func(key string)
 }
 
 // do parks, and then runs the effect if the verdict says so. A caller whose context ended while
@@ -96,6 +97,9 @@ func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)
 		return none, ctx.Err()
 	}
 	if b.open {
+		if b.told != nil {
+			b.told(key)
+		}
 		return effect()
 	}
 	c := &call{key: key, gate: make(chan verdict, 1)}
