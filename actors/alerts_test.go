@@ -16,12 +16,14 @@ type alertLog struct {
 // listen keeps the alerts of all hosts that start from now on.
 func (r *rig) listen() *alertLog {
 	h := &alertLog{}
-	r.cfg.Alert = func(a health.Alert) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.all = append(h.all, a)
-	}
+	r.cfg.Alert = h.take
 	return h
+}
+
+func (h *alertLog) take(a health.Alert) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all = append(h.all, a)
 }
 
 // of returns the alerts of a kind, in their order.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/porttest/clusterfake"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
@@ -24,6 +25,7 @@ type membersRig struct {
 	*rig
 	cluster *clusterfake.Host
 	members map[events.Member]*memberRig
+	ends    time.Time // of the certificate of each member; zero: they have none
 }
 
 type memberRig struct {
@@ -32,13 +34,33 @@ type memberRig struct {
 	account *sim.Account
 	store   *flakyStore // its way to the record
 	host    *actors.Host
+	keyless bool // it never owns the account
+	alerts  *alertLog
+}
+
+// clusterOf is a member's part of the cluster, which also knows who may take the term, and certificates.
+type clusterOf struct {
+	port.Cluster
+	m *membersRig
+}
+
+func (c clusterOf) MayOwn() []events.Member {
+	return slices.DeleteFunc(c.Seen(), func(name events.Member) bool { return c.m.members[name].keyless })
+}
+
+// CertificateEnds is asked of a cluster whose members have certificates.
+func (c clusterOf) CertificateEnds() (file string, at time.Time) {
+	if c.m.ends.IsZero() {
+		return "", time.Time{}
+	}
+	return string(c.Member()) + ".crt", c.m.ends
 }
 
 // withMembers runs a test with members that have started and offer space, in the order given.
 func withMembers(t *testing.T, names []events.Member, test func(r *membersRig)) {
 	t.Helper()
 	inWorld(t, func(r *rig) {
-		m := &membersRig{r, clusterfake.New(5 * time.Second), map[events.Member]*memberRig{}}
+		m := newMembersRig(r)
 		defer func() {
 			for _, one := range m.members {
 				one.host.Kill()
@@ -61,10 +83,14 @@ func withMembers(t *testing.T, names []events.Member, test func(r *membersRig)) 
 	})
 }
 
+func newMembersRig(r *rig) *membersRig {
+	return &membersRig{rig: r, cluster: clusterfake.New(5 * time.Second), members: map[events.Member]*memberRig{}}
+}
+
 // add gives a member a world and a way to the record.
 func (m *membersRig) add(name events.Member, world *sim.World) {
 	m.members[name] = &memberRig{
-		name: name, world: world, store: &flakyStore{Memory: m.store, back: make(chan struct{})},
+		name: name, world: world, store: &flakyStore{Memory: m.store, back: make(chan struct{})}, alerts: &alertLog{},
 	}
 }
 
@@ -74,9 +100,12 @@ func (m *membersRig) begin(name events.Member) {
 	one := m.members[name]
 	one.account = one.world.Account()
 	ports := one.world.Ports(one.store)
-	ports.Cluster, ports.Account = m.cluster.Start(name), one.account
+	ports.Cluster = clusterOf{m.cluster.Start(name), m}
+	if !one.keyless {
+		ports.Account = one.account
+	}
 	cfg := m.cfg
-	cfg.Node = string(name)
+	cfg.Node, cfg.Alert = string(name), one.alerts.take
 	host, err := actors.Start(context.Background(), cfg, ports, silent())
 	if err != nil {
 		m.Fatal(err)
@@ -306,7 +335,7 @@ func TestAHostOfOneProcessBecomesTheFirstMember(t *testing.T) {
 			r.Fatal(err)
 		}
 		r.host = nil
-		m := &membersRig{r, clusterfake.New(5 * time.Second), map[events.Member]*memberRig{}}
+		m := newMembersRig(r)
 		m.cfg.UsedDirectory = true
 		m.add("north", r.world)
 		m.begin("north")

@@ -13,8 +13,6 @@ import (
 // raised when a member has been silent for a while, once.
 func TestAMemberSaysWhoHasTheTermAndWhoIsSilent(t *testing.T) {
 	withMembers(t, []events.Member{"north", "south"}, func(m *membersRig) {
-		told := map[health.AlertKind]int{}
-		m.cfg.Alert = func(a health.Alert) { told[a.Kind]++ }
 		m.add("west", m.world.Beside())
 		m.begin("west")
 		members := func() health.MembersFacts {
@@ -34,8 +32,9 @@ func TestAMemberSaysWhoHasTheTermAndWhoIsSilent(t *testing.T) {
 		if f.Owner == "north" || f.Owner == "" || f.Silent[0].Member != "north" || f.Silent[0].Heard.IsZero() {
 			m.Errorf("after the death of north: %+v", f)
 		}
-		if told[health.AlertMember] != 1 || told[health.AlertNoOwner] != 0 {
-			m.Errorf("alerts: %v", told)
+		told := m.members["west"].alerts
+		if len(told.of(health.AlertMember)) != 1 || len(told.of(health.AlertNoOwner)) != 0 {
+			m.Errorf("alerts: %v", told.all)
 		}
 		m.begin("north")
 		if f := members(); slices.ContainsFunc(f.Silent, func(s health.SilentMember) bool { return s.Member == "north" }) {

@@ -86,6 +86,8 @@ type bus struct {
 	// open lets every call through at once, because there is no simulator. Then told, if set, is told each.
 	open bool
 	told func(key string)
+	// unplugged: it has no way to the chain; only if it is open.
+	unplugged bool
 }
 
 // do parks, and then runs the effect if the verdict says so. A caller whose context ended while
@@ -97,6 +99,9 @@ func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)
 		return none, ctx.Err()
 	}
 	if b.open {
+		if b.cutOff(key) {
+			return none, errWorld
+		}
 		if b.told != nil {
 			b.told(key)
 		}
@@ -128,6 +133,13 @@ func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)
 	case proceed, fail, twice, full, away, dieBefore, gone:
 	}
 	return r, err
+}
+
+// cutOff reports whether a call has no way to the chain.
+func (b *bus) cutOff(key string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.unplugged && (isChain((&call{key: key}).port()) || strings.HasPrefix(key, "account."))
 }
 
 // yield is actors.Config.Yield.

@@ -198,9 +198,23 @@ func (w *World) MissedPeriods(slot events.SlotID) []uint64 {
 }
 
 // Beside returns the world of another member of the same host: the same chain and account, and
-// another disk.
+// another disk and way to the chain.
 func (w *World) Beside() *World {
-	return &World{w.w.beside(w.w.bus)}
+	return &World{w.w.beside(&bus{open: true})}
+}
+
+// Skew sets the error of the machine's clock of this world.
+func (w *World) Skew(by time.Duration) {
+	w.w.mu.Lock()
+	defer w.w.mu.Unlock()
+	w.w.skew = by
+}
+
+// Unplug takes the way to the chain from this world, or gives it back. What was sent before is mined all the same.
+func (w *World) Unplug(unplugged bool) {
+	w.w.bus.mu.Lock()
+	defer w.w.bus.mu.Unlock()
+	w.w.bus.unplugged = unplugged
 }
 
 // beside is Beside with calls that park on a bus of their own.

@@ -1,0 +1,29 @@
+package actors_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// A member's clock says nothing that others decide by: leases and calls last, and deadlines are in chain time.
+func TestMembersWhoseClocksAreOffLoseNothing(t *testing.T) {
+	withMembers(t, three, func(m *membersRig) {
+		m.members["south"].world.Skew(10 * time.Minute)
+		m.members["west"].world.Skew(-10 * time.Minute)
+		m.world.Post(longer(1, 3))
+		m.mineUntil("each member proves", func() bool { return m.count("ProofSubmitted") >= 6 })
+		for _, owner := range []events.Member{"south", "west", "north"} {
+			m.cluster.Expire(m.cluster.Holder())
+			m.mineUntil("the term changes hands", func() bool { return m.members[owner].account.Owns() })
+			proven := m.count("ProofSubmitted")
+			m.mineUntil("all prove", func() bool { return m.count("ProofSubmitted") > proven+4 })
+		}
+		m.kill("south")
+		m.begin("south") // Its own start was later than now, or earlier.
+		m.mineUntil("all slots are settled", func() bool { return m.count("SaleSettled") == 3 })
+		m.settled(3)
+		m.clean()
+	})
+}
