@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/hostnode/hostnode/actors/cluster"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/localetcd"
@@ -48,6 +50,41 @@ func TestAMemberWithOtherFactsIsRefusedOnBothSides(t *testing.T) {
 	other.Host = events.Address{2}
 	startProcess(t, other).mustOpen().sees("m2")
 	first.sees("m1")
+}
+
+// What other clusters keep in the same etcd does not matter, and what is in the place of a member and nobody can read is
+// named.
+func TestAnEtcdWithTheDataOfOthers(t *testing.T) {
+	t.Parallel()
+	etcd := startEtcd(t)
+	elsewhere := config("m1", events.Address{1}, etcd.Addr())
+	elsewhere.Name = "other"
+	elsewhere.Facts = map[string]string{"chain": "2"}
+	other := startProcess(t, elsewhere).mustOpen()
+	first := startProcess(t, config("m1", events.Address{1}, etcd.Addr())).mustOpen()
+	for _, p := range []*process{other, first} {
+		p.sees("m1")
+		if held, err := p.Campaign(soon(t)); err != nil || held.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd.Addr()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	key := "/hostnode/test/" + events.Address{1}.String() + "/members/m9"
+	if _, err := client.Put(t.Context(), key, "not of a member"); err != nil {
+		t.Fatal(err)
+	}
+	err = startProcess(t, config("m2", events.Address{1}, etcd.Addr())).opened()
+	wantText(t, err, cluster.ErrRefused, key, "not readable", "etcdctl del")
+	first.sees("m1") // Who was there goes on.
+	if _, err := client.Delete(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	startProcess(t, config("m2", events.Address{1}, etcd.Addr())).mustOpen()
+	first.sees("m1", "m2")
 }
 
 func TestASecondProcessWithTheNameOfALivingMemberIsRefused(t *testing.T) {
