@@ -121,6 +121,8 @@ type Config struct {
 	// AvoidClient is how long a client's requests are refused after its data could not be
 	// fetched or was wrong, in chain time. 0: not at all.
 	AvoidClient time.Duration
+	// CertificateWarning is how long before its end a certificate of this member is warned of; 0: it never is.
+	CertificateWarning time.Duration
 	// Alert receives alerts for the operator. It must not block. Nil: nobody does.
 	Alert func(health.Alert)
 	// Heartbeat is how often this process records that it is alive; default 5 minutes;

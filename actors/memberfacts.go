@@ -2,6 +2,7 @@ package actors
 
 import (
 	"slices"
+	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/events"
@@ -27,6 +28,13 @@ func (e *env) membersFacts() (f health.MembersFacts) {
 	}
 	if told, ok := e.Cluster.(interface{ MayOwn() []events.Member }); ok {
 		f.MayOwn, f.MayOwnKnown = told.MayOwn(), true
+	}
+	if shown, ok := e.Cluster.(interface {
+		CertificateEnds() (file string, at time.Time)
+	}); ok {
+		if file, at := shown.CertificateEnds(); file != "" && at.Sub(e.Clock.Now()) < e.CertificateWarning {
+			f.Certificate, f.CertificateEnds = file, at
+		}
 	}
 	return f
 }

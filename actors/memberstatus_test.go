@@ -2,6 +2,7 @@ package actors_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,23 @@ func TestAMemberSaysWhoHasTheTermAndWhoIsSilent(t *testing.T) {
 		m.begin("north")
 		if f := members(); slices.ContainsFunc(f.Silent, func(s health.SilentMember) bool { return s.Member == "north" }) {
 			m.Errorf("after north came back: %+v", f)
+		}
+	})
+}
+
+func TestACertificateThatEndsSoonIsToldOnceUntilItIsRenewed(t *testing.T) {
+	withMembers(t, nil, func(m *membersRig) {
+		m.cfg.CertificateWarning = 14 * 24 * time.Hour
+		m.add("north", m.world)
+		m.begin("north")
+		told := m.members["north"].alerts
+		for n, ends := range []time.Duration{15 * 24 * time.Hour, 13 * 24 * time.Hour, 400 * 24 * time.Hour, -time.Minute} {
+			m.ends = time.Now().Add(ends)
+			time.Sleep(3 * time.Minute)
+			warned := strings.Contains(m.says("north"), "the certificate north.crt of this member ends at")
+			if warned != (n%2 == 1) || len(told.of(health.AlertCertificate)) != (n+1)/2 {
+				m.Errorf("it ends in %s: %q, alerts %v", ends, m.says("north"), told.all)
+			}
 		}
 	})
 }

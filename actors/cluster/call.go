@@ -51,7 +51,7 @@ func (c *Cluster) Call(ctx context.Context, to events.Member, question []byte) (
 	}
 	switch {
 	case r.away != nil:
-		return nil, fmt.Errorf("ask %s: %w: %w", to, events.ErrMemberAway, r.away)
+		return nil, fmt.Errorf("ask %s: %w: %w", to, events.ErrMemberAway, c.wire.whyAway(to, r.away))
 	case r.fault == nil:
 		return r.answer, nil
 	case codes.Code(r.fault.Code) == codes.Unavailable:

@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,24 +18,42 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// certificates makes an authority, and a certificate for each member, like hostnode cluster certs.
-func certificates(t *testing.T, members ...events.Member) (dir string) {
+// authority makes certificates for the members of a test, like hostnode cluster certs.
+type authority struct {
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) authority {
 	t.Helper()
-	dir = t.TempDir()
-	ca := &x509.Certificate{
+	a := authority{dir: t.TempDir(), cert: &x509.Certificate{
 		Subject: pkix.Name{CommonName: "a test"}, NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	signer := certificate(t, dir, "ca", ca, ca, nil)
+	}}
+	a.key = certificate(t, a.dir, "ca", a.cert, a.cert, nil)
+	return a
+}
+
+// make writes the certificate of a member, for this machine too, and its key, also in place of an older pair.
+func (a authority) make(t *testing.T, m events.Member) {
+	t.Helper()
+	name := string(m) + ".test.hostnode"
+	certificate(t, a.dir, string(m), &x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotAfter: a.cert.NotAfter,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}, a.cert, a.key)
+}
+
+// certificates makes an authority, and a certificate for each member.
+func certificates(t *testing.T, members ...events.Member) (dir string) {
+	t.Helper()
+	a := newAuthority(t)
 	for _, m := range members {
-		name := string(m) + ".test.hostnode"
-		certificate(t, dir, string(m), &x509.Certificate{
-			Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotAfter: ca.NotAfter,
-			KeyUsage:    x509.KeyUsageDigitalSignature,
-			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		}, ca, signer)
+		a.make(t, m)
 	}
-	return dir
+	return a.dir
 }
 
 // certificate writes NAME.crt and NAME.key; without a signer it signs itself.

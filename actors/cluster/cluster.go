@@ -59,7 +59,7 @@ type Cluster struct {
 //
 // Call it before anything else in the process that uses grpc, and once (package comment).
 func Open(ctx context.Context, cfg Config, log *logrus.Entry) (*Cluster, error) {
-	ok, err := cfg.check()
+	ok, err := cfg.check(log)
 	if err != nil {
 		return nil, err
 	}
@@ -72,21 +72,16 @@ func Open(ctx context.Context, cfg Config, log *logrus.Entry) (*Cluster, error) 
 		c.cancel()
 		return nil, err
 	}
-	c.etcd, err = clientv3.New(clientv3.Config{
-		Endpoints: ok.Etcd, TLS: ok.etcdTLS, Logger: zap.NewNop(), Context: context.WithoutCancel(ctx),
-		DialKeepAliveTime: silent, DialKeepAliveTimeout: ok.Lease,
-		// By default an etcd that was away for long is tried again every two minutes.
-		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: again, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
-			MinConnectTimeout: mostConnecting,
-		})},
-	})
+	c.etcd, err = clientv3.New(etcdConfig(context.WithoutCancel(ctx), ok, log))
 	if err != nil {
 		c.cancel()
 		c.wire.close()
 		return nil, fmt.Errorf("%w: etcd: %w", ErrConfig, err)
 	}
 	c.tasks.Go(c.stay)
+	if len(ok.pairs()) > 0 {
+		c.tasks.Go(c.watchCertificates)
+	}
 	for waited := 1; ; waited++ {
 		select {
 		case <-c.joined:
@@ -103,6 +98,24 @@ func Open(ctx context.Context, cfg Config, log *logrus.Entry) (*Cluster, error) 
 				return c, nil
 			}
 		}
+	}
+}
+
+// etcdConfig is how etcd is asked.
+func etcdConfig(ctx context.Context, c checked, log *logrus.Entry) clientv3.Config {
+	options := []grpc.DialOption{
+		// By default an etcd that was away for long is tried again every two minutes.
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: again, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+			MinConnectTimeout: mostConnecting,
+		}),
+	}
+	if c.etcdTLS != nil {
+		options = append(options, grpc.WithTransportCredentials(newDoubts(c.etcdTLS, etcdHint, log)))
+	}
+	return clientv3.Config{
+		Endpoints: c.Etcd, TLS: c.etcdTLS, Logger: zap.NewNop(), Context: ctx, DialOptions: options,
+		DialKeepAliveTime: silent, DialKeepAliveTimeout: c.Lease,
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -54,7 +56,8 @@ type Config struct {
 	// Advertise is where others reach Listen; empty: the same.
 	Advertise string
 	// TLS are the files with which members know each other. Without it everything is in plain text,
-	// and Listen must be a loopback address.
+	// and Listen must be a loopback address. Certificate and key, also those of EtcdTLS, are read again when they
+	// have changed; the authority is not.
 	TLS Files
 
 	// Etcd are etcd's end points, host:port or https://host:port.
@@ -73,6 +76,8 @@ type checked struct {
 	listenPort int
 	tls        *tls.Config // nil: plain text
 	etcdTLS    *tls.Config
+	pair       *pair             // of tls; nil: plain text
+	etcdPair   *pair             // of etcdTLS; nil: etcd is shown no certificate
 	facts      map[string]string // with the host's address
 	digest     string            // of the facts
 }
@@ -80,7 +85,7 @@ type checked struct {
 // ErrConfig: a setting cannot be used; the text says which and what to write instead.
 var ErrConfig = errors.New("cluster settings")
 
-func (c Config) check() (checked, error) {
+func (c Config) check(log *logrus.Entry) (checked, error) {
 	ok := checked{Config: c}
 	wrong := func(format string, args ...any) (checked, error) {
 		return checked{}, fmt.Errorf("%w: %w", ErrConfig, fmt.Errorf(format, args...))
@@ -110,11 +115,15 @@ func (c Config) check() (checked, error) {
 		return wrong("members speak in plain text on a loopback address only, and %s is none: give the files of "+
 			"their certificates (`hostnode cluster certs` makes them)", c.Listen)
 	}
-	if ok.tls, err = c.TLS.members(addressOf(c.Name, c.Member)); err != nil {
+	if ok.tls, ok.pair, err = c.TLS.members(addressOf(c.Name, c.Member), log); err != nil {
 		return wrong("%w", err)
 	}
-	if ok.etcdTLS, err = c.EtcdTLS.client(); err != nil {
+	if ok.etcdTLS, ok.etcdPair, err = c.EtcdTLS.client("", log); err != nil {
 		return wrong("for etcd: %w", err)
+	}
+	overTLS := func(endpoint string) bool { return strings.HasPrefix(endpoint, "https://") }
+	if ok.etcdTLS == nil && slices.ContainsFunc(c.Etcd, overTLS) {
+		ok.etcdTLS = &tls.Config{MinVersion: tls.VersionTLS12} // With the authorities of the system.
 	}
 	if len(c.Etcd) == 0 {
 		return wrong("no end point of etcd")

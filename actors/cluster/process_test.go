@@ -238,6 +238,21 @@ func (p *process) sees(want ...events.Member) {
 	}
 }
 
+// logs waits until the process has logged a text.
+func (p *process) logs(text string) {
+	p.t.Helper()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	late := time.After(patience)
+	for !strings.Contains(p.log.String(), text) {
+		select {
+		case <-again.C:
+		case <-late:
+			p.t.Fatalf("%s does not log %q", p.name, text)
+		}
+	}
+}
+
 // patience is how long what must happen may take.
 const patience = time.Minute
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -33,49 +35,45 @@ func memberAt(cluster, address string) (events.Member, bool) {
 
 // members is how members speak to each other: each shows a certificate of the authority that has
 // its name. Nil without files.
-func (f Files) members(name string) (*tls.Config, error) {
+func (f Files) members(name string, log *logrus.Entry) (*tls.Config, *pair, error) {
 	if f.none() {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if f.CA == "" || f.Cert == "" || f.Key == "" {
-		return nil, errors.New("members know each other by three files: the authority's certificate, " +
+		return nil, nil, errors.New("members know each other by three files: the authority's certificate, " +
 			"the member's certificate and its key; one is missing")
 	}
-	c, err := f.client()
+	c, own, err := f.client(name, log)
 	if err != nil {
-		return nil, err
-	}
-	leaf := c.Certificates[0].Leaf
-	if err := leaf.VerifyHostname(name); err != nil {
-		return nil, fmt.Errorf("the certificate %s is for %s and not for %s: use the one of this member",
-			f.Cert, strings.Join(leaf.DNSNames, ", "), name)
+		return nil, nil, err
 	}
 	c.ClientCAs, c.ClientAuth = c.RootCAs, tls.RequireAndVerifyClientCert
-	return c, nil
+	c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own.now(), nil }
+	return c, own, nil
 }
 
-// client is how a server is asked. Nil without files.
-func (f Files) client() (*tls.Config, error) {
+// client is how a server is asked, with a certificate of this name; empty: of any. Nil without files; the pair is
+// nil without a certificate.
+func (f Files) client(name string, log *logrus.Entry) (c *tls.Config, own *pair, err error) {
 	if f.none() {
-		return nil, nil
+		return nil, nil, nil
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	c = &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.CA != "" {
 		text, err := os.ReadFile(f.CA)
 		if err != nil {
-			return nil, fmt.Errorf("the authority's certificate: %w", err)
+			return nil, nil, fmt.Errorf("the authority's certificate: %w", err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("the authority's certificate: no certificate (PEM) in %s", f.CA)
+			return nil, nil, fmt.Errorf("the authority's certificate: no certificate (PEM) in %s", f.CA)
 		}
 	}
 	if f.Cert != "" || f.Key != "" {
-		cert, err := tls.LoadX509KeyPair(f.Cert, f.Key)
-		if err != nil {
-			return nil, fmt.Errorf("certificate %s with key %s: %w", f.Cert, f.Key, err)
+		if own, err = loadPair(f, name, log); err != nil {
+			return nil, nil, err
 		}
-		c.Certificates = []tls.Certificate{cert}
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own.now(), nil }
 	}
-	return c, nil
+	return c, own, nil
 }

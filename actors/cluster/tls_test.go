@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,8 +47,14 @@ func TestMembersKnowEachOtherByTheirCertificates(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), shortLease)
 		if _, err := all[way[0]].Call(ctx, way[1], []byte("hello")); !errors.Is(err, events.ErrMemberAway) {
 			t.Errorf("%v: %v", way, err)
+		} else if way[0] != "m4" && !strings.Contains(err.Error(), "tls: ") {
+			t.Errorf("%v: the error does not say why: %v", way, err)
 		}
 		cancel()
+	}
+	for _, m := range []events.Member{"m1", "m3"} {
+		all[m].logs("certificate signed by unknown authority")
+		all[m].logs("must be of one authority")
 	}
 }
 

@@ -45,6 +45,7 @@ type wire struct {
 	remote *remote.Remote
 	member *actor.PID
 	served chan struct{} // has room for the questions that are worked at
+	doubts *doubts       // nil: plain text
 	tasks  sync.WaitGroup
 
 	mu     sync.RWMutex // held for reading while something is sent
@@ -62,6 +63,9 @@ type line struct {
 // listen starts to listen for other members.
 func listen(c *Cluster) (w *wire, err error) {
 	w = &wire{c: c, served: make(chan struct{}, mostServed), lines: map[events.Member]*line{}}
+	if c.cfg.tls != nil {
+		w.doubts = newDoubts(c.cfg.tls, memberHint, c.log)
+	}
 	w.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(quiet{c.log})
 	}))
@@ -90,13 +94,17 @@ func listen(c *Cluster) (w *wire, err error) {
 	return w, err
 }
 
-func (w *wire) serverOptions() []grpc.ServerOption {
-	creds := insecure.NewCredentials()
-	if w.c.cfg.tls != nil {
-		creds = credentials.NewTLS(w.c.cfg.tls)
+// creds are those of all connections. A client compares the certificate with the member's address.
+func (w *wire) creds() credentials.TransportCredentials {
+	if w.doubts != nil {
+		return w.doubts
 	}
+	return insecure.NewCredentials()
+}
+
+func (w *wire) serverOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
-		grpc.Creds(creds),
+		grpc.Creds(w.creds()),
 		grpc.MaxRecvMsgSize(batch*(Largest+4096) + 1<<16), grpc.MaxConcurrentStreams(16),
 		grpc.ConnectionTimeout(mostConnecting),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: silent, Timeout: silentAfterPing}),
@@ -106,12 +114,8 @@ func (w *wire) serverOptions() []grpc.ServerOption {
 }
 
 func (w *wire) dialOptions() []grpc.DialOption {
-	creds := insecure.NewCredentials()
-	if w.c.cfg.tls != nil {
-		creds = credentials.NewTLS(w.c.cfg.tls) // It compares the certificate with the member's address.
-	}
 	return []grpc.DialOption{
-		grpc.WithTransportCredentials(creds), grpc.WithContextDialer(w.dial), grpc.WithNoProxy(),
+		grpc.WithTransportCredentials(w.creds()), grpc.WithContextDialer(w.dial), grpc.WithNoProxy(),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: silent, Timeout: silentAfterPing}),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: mostConnecting}),
 	}
@@ -138,6 +142,17 @@ func (w *wire) close() {
 	w.remote.Shutdown(false)
 	w.system.Shutdown()
 	w.tasks.Wait()
+}
+
+// whyAway is what is known of why a member does not answer.
+func (w *wire) whyAway(m events.Member, err error) error {
+	if w.doubts == nil {
+		return err
+	}
+	if doubt := w.doubts.about(addressOf(w.c.cfg.Name, m)); doubt != nil {
+		return fmt.Errorf("%w: %w", err, doubt)
+	}
+	return err
 }
 
 // line returns what is asked of a member.

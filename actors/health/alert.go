@@ -50,6 +50,8 @@ const (
 	AlertNoOwner AlertKind = "no-owner"
 	// AlertMember: a member of the host does not seem to be alive.
 	AlertMember AlertKind = "member-silent"
+	// AlertCertificate: a certificate of this member of the host ends soon.
+	AlertCertificate AlertKind = "certificate-ends"
 	// AlertWentBack: the event store has lost events; nothing is sold until an operator wants
 	// it.
 	AlertWentBack AlertKind = "record-went-back"

@@ -58,6 +58,7 @@ var causes = []cause{
 var warnings = []cause{
 	{"member-silent", Yes, Yes, AlertMember, membersSilent},
 	{"few-may-own", Yes, Yes, "", fewMayOwn},
+	{"certificate-ends", Yes, Yes, AlertCertificate, certificateEnds},
 }
 
 // SinceFormat is the format of times in sentences.

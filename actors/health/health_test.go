@@ -373,6 +373,11 @@ func TestAMemberIsWarnedOfTheOthers(t *testing.T) {
 	if w := health.Warnings(f); !strings.Contains(w[1].Reason, "no living member may take the term") || w[1].Hint == "" {
 		t.Fatalf("%+v", w)
 	}
+	f.Members.Certificate, f.Members.CertificateEnds = "/certs/north.crt", then
+	if w := health.Warnings(f); w[2].Alert != health.AlertCertificate || !strings.Contains(w[2].Hint, "cluster certs") ||
+		!strings.Contains(w[2].Reason, "/certs/north.crt of this member ends at 2025-06-15 15:06:40Z") {
+		t.Fatalf("%+v", w)
+	}
 	if j := health.Judge(f); j.Selling != health.Yes || j.Proving != health.Yes {
 		t.Fatalf("a warning is taken for a cause: %+v", j)
 	}

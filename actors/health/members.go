@@ -21,6 +21,10 @@ type MembersFacts struct {
 	// MayOwn are the living members that may take the term, if that is known.
 	MayOwn      []events.Member
 	MayOwnKnown bool
+	// Certificate is the file of this member's certificate that ends soon, or has ended, at CertificateEnds; empty: none
+	// does.
+	Certificate     string
+	CertificateEnds time.Time
 }
 
 // SilentMember is a member that does not seem to be alive; Heard is when it last wrote to the
@@ -80,4 +84,15 @@ func fewMayOwn(f Facts) (reason, hint string) {
 			m.MayOwn[0])
 	}
 	return who, "give another member the account's key, and set account.transactions = true there"
+}
+
+func certificateEnds(f Facts) (reason, hint string) {
+	m := f.Members
+	if m.Certificate == "" {
+		return "", ""
+	}
+	return fmt.Sprintf("the certificate %s of this member ends at %s: after that nobody believes that it is this member",
+			m.Certificate, m.CertificateEnds.UTC().Format(SinceFormat)),
+		"put a new certificate and its key in their place (`hostnode cluster certs` makes them, once the old files are " +
+			"moved away); they are used without a restart"
 }

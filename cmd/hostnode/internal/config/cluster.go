@@ -40,7 +40,8 @@ type Etcd struct {
 	Endpoints []string `key:"endpoints" max:"16" secret:"url"`
 	// CAFile has the certificate that etcd's are signed with (PEM). Empty: those of the system.
 	CAFile string `key:"caFile"`
-	// CertFile is the certificate of this member for etcd (PEM). Empty: etcd wants none.
+	// CertFile is the certificate of this member for etcd (PEM). Empty: etcd wants none. It is read
+	// again when it has changed.
 	CertFile string `key:"certFile"`
 	// KeyFile is the private key of that certificate.
 	KeyFile string `key:"keyFile"`
@@ -50,10 +51,14 @@ type Etcd struct {
 type ClusterTLS struct {
 	// CAFile has the certificate that those of all members are signed with (PEM).
 	CAFile string `key:"caFile"`
-	// CertFile is the certificate of this member, for member.name.hostnode (PEM).
+	// CertFile is the certificate of this member, for member.name.hostnode (PEM). It is read again
+	// when it has changed.
 	CertFile string `key:"certFile"`
 	// KeyFile is the private key of that certificate.
 	KeyFile string `key:"keyFile"`
+	// WarnDays is how many days before its end a certificate of this member, also that for etcd, is
+	// warned of. 0: never.
+	WarnDays uint64 `key:"warnDays" def:"14" max:"3650"`
 }
 
 // Clustered reports whether this process is a member of a host of several.

@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/grpc/credentials"
+)
+
+// doubts are TLS credentials of which the log tells why a connection did not come about, once until one does: the actor
+// library says only that a member cannot be reached. Safe for concurrent use.
+type doubts struct {
+	credentials.TransportCredentials
+	log  *logrus.Entry
+	hint string // what to look at
+
+	mu   sync.Mutex
+	told map[string]error // by the member's address, or by the address that a connection came from
+}
+
+const (
+	memberHint = "the certificates of all members (cluster.tls) must be of one authority, and must not have ended"
+	etcdHint   = "etcd's certificate must be of the authority in cluster.etcd.caFile, and cluster.etcd.certFile of one that " +
+		"etcd trusts"
+)
+
+func newDoubts(c *tls.Config, hint string, log *logrus.Entry) *doubts {
+	return &doubts{TransportCredentials: credentials.NewTLS(c), log: log, hint: hint, told: map[string]error{}}
+}
+
+// mostDoubts is how many are remembered: any machine may connect.
+const mostDoubts = 256
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (d *doubts) ClientHandshake(
+	ctx context.Context, authority string, raw net.Conn,
+) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := d.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	if err != nil {
+		d.note(authority, err)
+		return conn, info, err
+	}
+	return &begun{Conn: conn, note: func(err error) { d.note(authority, err) }}, info, nil
+}
+
+// begun is a connection of a client. With TLS 1.3 the server says only after the handshake that it does not believe the
+// client.
+type begun struct {
+	net.Conn
+	once sync.Once
+	note func(error)
+}
+
+// Read implements net.Conn.
+func (b *begun) Read(p []byte) (int, error) {
+	n, err := b.Conn.Read(p)
+	b.once.Do(func() { b.note(err) })
+	return n, err
+}
+
+// ServerHandshake implements credentials.TransportCredentials.
+func (d *doubts) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := d.TransportCredentials.ServerHandshake(raw)
+	from, _, _ := net.SplitHostPort(raw.RemoteAddr().String())
+	d.note(from, err)
+	return conn, info, err
+}
+
+// Clone implements credentials.TransportCredentials. What is known is shared.
+func (d *doubts) Clone() credentials.TransportCredentials { return d }
+
+// note takes note of how a handshake ended.
+func (d *doubts) note(who string, err error) {
+	if err != nil && !ofTLS(err) {
+		return
+	}
+	d.mu.Lock()
+	before := d.told[who]
+	if len(d.told) >= mostDoubts {
+		clear(d.told)
+	}
+	if d.told[who] = err; err == nil {
+		delete(d.told, who)
+	}
+	d.mu.Unlock()
+	if err != nil && (before == nil || before.Error() != err.Error()) {
+		d.log.WithField("with", who).WithError(err).Warn("a connection did not come about, because one of the two does not " +
+			"believe the other: " + d.hint)
+	}
+}
+
+// about is why a member was not believed the last time, or did not believe; nil: it was.
+func (d *doubts) about(who string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.told[who]
+}
+
+// ofTLS reports whether a handshake failed because of what the two said, and not because the connection ended.
+func ofTLS(err error) bool {
+	if failed, ok := errors.AsType[*net.OpError](err); ok {
+		return failed.Op == "remote error" // The other one said why.
+	}
+	return !errors.Is(err, io.EOF) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
