@@ -52,8 +52,8 @@ func DefaultGas() Gas {
 	return g
 }
 
-// Config says how to reach the contract. Endpoint, Marketplace and Key are required, for reading only also
-// Account instead of Key; other zero values mean the defaults named here.
+// Config says how to reach the contract. Endpoint, Marketplace and Key are required, for reading only, or
+// with a Signer, Account instead of Key; other zero values mean the defaults named here.
 type Config struct {
 	// Endpoint is a ws, http or https URL, or the path of a unix socket.
 	Endpoint string
@@ -77,7 +77,9 @@ type Config struct {
 	ReturnAfter time.Duration
 	// Key signs for the host's account, which nobody else uses.
 	Key *ecdsa.PrivateKey
-	// Account is the host's account: default that of Key. Without a key, its slots are read.
+	// Signer signs for Account instead of Key.
+	Signer tx.Signer
+	// Account is the host's account: default that of Key. Without Key and Signer, its slots are read.
 	Account events.Address
 	// ChainID and Genesis are what the node must have, unless they are zero.
 	ChainID uint64
@@ -91,7 +93,8 @@ type Config struct {
 	Allowance events.Amount
 	// CallTimeout is for one request to the node: default 10 s.
 	CallTimeout time.Duration
-	// LongestRedialWait is the longest pause between attempts to connect: default 15 s.
+	// LongestRedialWait is the longest pause between attempts to connect, and between two questions for one
+	// signature: default 15 s.
 	LongestRedialWait time.Duration
 	// BlockTime is the usual time between blocks, in chain time; 0: it is measured.
 	BlockTime time.Duration
@@ -155,6 +158,9 @@ type Config struct {
 	Log   logrus.FieldLogger // default: silent
 }
 
+// sends says that there is somebody who signs.
+func (cfg *Config) sends() bool { return cfg.Key != nil || cfg.Signer != nil }
+
 const (
 	maxConfirmations = 100 // nodes keep the state of 128 blocks
 	// mostInFlight limits MaxInFlight: the receipts of all transactions, and sending them again,
@@ -174,6 +180,9 @@ func (cfg *Config) complete() error {
 	case cfg.MaxInFlight > mostInFlight:
 		return fmt.Errorf("%w: %d transactions in flight, the limit is %d",
 			ErrConfig, cfg.MaxInFlight, mostInFlight)
+	}
+	if cfg.Key != nil && cfg.Signer != nil {
+		return fmt.Errorf("%w: both a key and a signer", ErrConfig)
 	}
 	if cfg.Key != nil {
 		of := events.Address(crypto.PubkeyToAddress(cfg.Key.PublicKey))

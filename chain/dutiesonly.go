@@ -17,7 +17,7 @@ import (
 // is mined, and the other one is sent again. What is sent is in the outbox of the directory, and follows
 // in the account's record when this process owns the account. If it owns it already, this is SubmitProof.
 //
-// Further errors: ErrConfig without a key; ErrNotOwner when this process becomes the owner meanwhile,
+// Further errors: ErrConfig without a key or a signer; ErrNotOwner when this process becomes the owner meanwhile,
 // and then SubmitProof sends it.
 func (m *Market) SubmitProofAnyway(
 	ctx context.Context, outboxDir string, call events.SlotCall, period uint64, proof events.Proof,
@@ -51,8 +51,8 @@ func (m *Market) TakenProofsAnyway(
 func anyway[T any](
 	ctx context.Context, m *Market, outboxDir string, call func(context.Context, sending) (T, error),
 ) (result T, err error) {
-	if m.cfg.Key == nil {
-		return result, fmt.Errorf("%w: without the account's key, no transactions can be sent", ErrConfig)
+	if !m.cfg.sends() {
+		return result, fmt.Errorf("%w: without the account's key or a signer, no transactions can be sent", ErrConfig)
 	}
 	open := func(ctx context.Context) (*tx.Manager, error) {
 		cfg := m.transactions()

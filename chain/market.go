@@ -41,8 +41,8 @@ type Market struct {
 
 // Dial is DialReader and Own, for a host of one process.
 func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string) (*Market, error) {
-	if cfg.Key == nil {
-		return nil, fmt.Errorf("%w: no key", ErrConfig)
+	if !cfg.sends() {
+		return nil, fmt.Errorf("%w: no key, and no signer", ErrConfig)
 	}
 	m, err := DialReader(ctx, cfg)
 	if err != nil {
@@ -54,8 +54,8 @@ func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string)
 	return m, nil
 }
 
-// DialReader connects to the contract. The market reads, and sends nothing until Own; without a key it
-// never does. Until then, calls that send transactions, or ask what became of them, end with the
+// DialReader connects to the contract. The market reads, and sends nothing until Own; without a key or a
+// signer it never does. Until then, calls that send transactions, or ask what became of them, end with the
 // temporary error ErrNotOwner.
 //
 // Errors: ErrConfig, ErrUnavailable (but see Config.Waits), *IdentityError.
@@ -120,11 +120,11 @@ const dialPause = 2 * time.Second
 // ErrUsedElsewhere as soon as the chain has a transaction of the account that the outbox does not
 // know.
 //
-// Errors: ErrConfig without a key, ErrUnavailable (but see Config.Waits), ErrForeignOutbox,
+// Errors: ErrConfig without a key or a signer, ErrUnavailable (but see Config.Waits), ErrForeignOutbox,
 // ErrOutboxDamaged, ErrTakenOver, ErrUsedElsewhere, and those of the store and the file system.
 func (m *Market) Own(ctx context.Context, store events.Store, outboxDir string) error {
-	if m.cfg.Key == nil {
-		return fmt.Errorf("%w: without the account's key, no transactions can be sent", ErrConfig)
+	if !m.cfg.sends() {
+		return fmt.Errorf("%w: without the account's key or a signer, no transactions can be sent", ErrConfig)
 	}
 	return m.txs.own(ctx, func(ctx context.Context) (manager *tx.Manager, err error) {
 		err = m.untilAvailable(ctx, func(ctx context.Context) error {
@@ -144,7 +144,8 @@ func (m *Market) Disown() error { return m.txs.disown() }
 func (m *Market) transactions() tx.Config {
 	cfg := &m.cfg
 	return tx.Config{
-		Key: cfg.Key, Chain: m.identity,
+		Key: cfg.Key, Signer: cfg.Signer, Account: m.account, LongestPause: cfg.LongestRedialWait,
+		Chain: m.identity,
 		Contracts: append([]tx.Contract{
 			{Kinds: kinds(), Refusals: m.refusals, IsHostCall: m.isHostCall(), InUse: m.slotsOfOthers},
 		}, cfg.OtherContracts...),

@@ -8751,14 +8751,17 @@ func (x *TxIntended) GetValueWei() string {
 
 // TxSent: a signed transaction was sent to the chain.
 type TxSent struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
-	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
-	Nonce         uint64                 `protobuf:"varint,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
-	TxHash        string                 `protobuf:"bytes,4,opt,name=tx_hash,json=txHash,proto3" json:"tx_hash,omitempty"`
-	GasLimit      uint64                 `protobuf:"varint,5,opt,name=gas_limit,json=gasLimit,proto3" json:"gas_limit,omitempty"`
-	FeeCapWei     string                 `protobuf:"bytes,6,opt,name=fee_cap_wei,json=feeCapWei,proto3" json:"fee_cap_wei,omitempty"`
-	TipCapWei     string                 `protobuf:"bytes,7,opt,name=tip_cap_wei,json=tipCapWei,proto3" json:"tip_cap_wei,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	At        *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Key       string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	Nonce     uint64                 `protobuf:"varint,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	TxHash    string                 `protobuf:"bytes,4,opt,name=tx_hash,json=txHash,proto3" json:"tx_hash,omitempty"`
+	GasLimit  uint64                 `protobuf:"varint,5,opt,name=gas_limit,json=gasLimit,proto3" json:"gas_limit,omitempty"`
+	FeeCapWei string                 `protobuf:"bytes,6,opt,name=fee_cap_wei,json=feeCapWei,proto3" json:"fee_cap_wei,omitempty"`
+	TipCapWei string                 `protobuf:"bytes,7,opt,name=tip_cap_wei,json=tipCapWei,proto3" json:"tip_cap_wei,omitempty"`
+	// 65 bytes (r, s, parity) of a signer outside of the process, which may sign differently the next
+	// time; absent: the key of the process signed, and its signature follows from the content.
+	Signature     *string `protobuf:"bytes,8,opt,name=signature,proto3,oneof" json:"signature,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -8838,6 +8841,13 @@ func (x *TxSent) GetFeeCapWei() string {
 func (x *TxSent) GetTipCapWei() string {
 	if x != nil {
 		return x.TipCapWei
+	}
+	return ""
+}
+
+func (x *TxSent) GetSignature() string {
+	if x != nil && x.Signature != nil {
+		return *x.Signature
 	}
 	return ""
 }
@@ -11237,7 +11247,7 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\bdeadline\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12&\n" +
 	"\tvalue_wei\x18\x06 \x01(\tB\x04\xe8\xf9\x18\x03H\x00R\bvalueWei\x88\x01\x01B\f\n" +
 	"\n" +
-	"_value_wei\"\xe4\x01\n" +
+	"_value_wei\"\x9b\x02\n" +
 	"\x06TxSent\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
@@ -11245,7 +11255,10 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\atx_hash\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x01R\x06txHash\x12\x1b\n" +
 	"\tgas_limit\x18\x05 \x01(\x04R\bgasLimit\x12$\n" +
 	"\vfee_cap_wei\x18\x06 \x01(\tB\x04\xe8\xf9\x18\x03R\tfeeCapWei\x12$\n" +
-	"\vtip_cap_wei\x18\a \x01(\tB\x04\xe8\xf9\x18\x03R\ttipCapWei\"\xab\x01\n" +
+	"\vtip_cap_wei\x18\a \x01(\tB\x04\xe8\xf9\x18\x03R\ttipCapWei\x12'\n" +
+	"\tsignature\x18\b \x01(\tB\x04\xe8\xf9\x18\x05H\x00R\tsignature\x88\x01\x01B\f\n" +
+	"\n" +
+	"_signature\"\xab\x01\n" +
 	"\aTxMined\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x1c\n" +
@@ -11807,6 +11820,7 @@ func file_hostnode_messages_proto_init() {
 	file_hostnode_messages_proto_msgTypes[96].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[119].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[133].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[134].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -34,6 +34,8 @@ const (
 	AlertNotBelieved AlertKind = "node-not-believed"
 	// AlertFeeLimit: the configured limit on fees holds up transactions.
 	AlertFeeLimit AlertKind = "fee-limit"
+	// AlertSigner: the account's signer is away, refuses, or signs something else than it was asked.
+	AlertSigner AlertKind = "not-signing"
 	// AlertFunds: the account has too little money for the work of the next days.
 	AlertFunds AlertKind = "funds-low"
 	// AlertQuota: the quota is smaller than what availabilities and sales already use.

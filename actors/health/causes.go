@@ -32,6 +32,7 @@ var causes = []cause{
 	{"scheduler-down", No, No, AlertPartDown, schedulerDown},
 	{"part-down", No, Yes, AlertPartDown, partDown},
 	{"sectors-down", Yes, No, AlertPartDown, sectorsDown},
+	{"not-signing", No, No, AlertSigner, notSigning},
 	{"fee-limit", No, No, AlertFeeLimit, feeLimit},
 	{"no-gas", No, No, AlertFunds, noGas},
 	{"sale-quarantined", Yes, No, AlertQuarantined, salesQuarantined},
@@ -218,23 +219,6 @@ func diskFull(f Facts) (reason, hint string) {
 	return fmt.Sprintf("the disk is full%s, and no new slot is taken: %s", since(f.Disk.Since), f.Disk.Reason),
 		"make room on the file system of " + strings.TrimSpace("the data directory "+f.DataDir) +
 			"; selling goes on by itself, and proofs go out meanwhile"
-}
-
-func feeLimit(f Facts) (reason, hint string) {
-	return f.Chain.FeeLimit, "raise fees.maxFeeGwei and start again: proofs that wait too long are missed"
-}
-
-// noGas: not even a proof can be paid.
-func noGas(f Facts) (reason, hint string) {
-	b := f.Funds.Balance
-	if !f.Funds.Known || !b.Wei.IsZero() && !b.Wei.Less(b.ProofWei) {
-		return "", ""
-	}
-	reason = "the account has nothing to pay for gas"
-	if !b.Wei.IsZero() {
-		reason = fmt.Sprintf("the account holds %s wei for gas, and a proof costs %s", b.Wei, b.ProofWei)
-	}
-	return reason, "send the chain's own coin to " + f.Account
 }
 
 func salesQuarantined(f Facts) (reason, hint string) {

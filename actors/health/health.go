@@ -91,6 +91,9 @@ type ChainFacts struct {
 	Behind bool
 	// FeeLimit says how the limit on fees holds up transactions.
 	FeeLimit string
+	// Signer says why the account's signer signs nothing, or not everything; empty: it signs, or
+	// this process has the key.
+	Signer string
 	// NoRoom says why there is no time for a proof in a period; empty: there is.
 	NoRoom string
 }

@@ -106,6 +106,10 @@ var cells = []cell{
 		"member south has the term since 2025-06-15 15:06:40Z and does not seem to be alive", "hostnode members",
 	},
 	{
+		"not-signing", func(f *health.Facts) { f.Chain.Signer = "the signer does not answer, since noon" },
+		health.No, health.No, health.AlertSigner, "the signer does not answer, since noon", "have the account 0xabc",
+	},
+	{
 		"fee-limit", func(f *health.Facts) { f.Chain.FeeLimit = "no transaction goes through" },
 		health.No, health.No, health.AlertFeeLimit, "no transaction goes through", "fees.maxFeeGwei",
 	},

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core/types"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -23,8 +22,8 @@ import (
 const noopGas = 21_000
 
 // intent is one transaction that we want, with all its attempts. The fields before "not recorded"
-// are a fold of the account's events. A signature follows from key and content, so an attempt is
-// not stored but signed again.
+// are a fold of the account's events. A signature by our key follows from key and content, so such an
+// attempt is not stored but signed again (signing.go).
 type intent struct {
 	key         string // base and try: fill:<slot>:1:0badcafe#2
 	base        string
@@ -58,6 +57,7 @@ type intent struct {
 	taken         bool   // a node took an attempt
 	contested     uint64 // the newest block when a node had another transaction with the nonce; 0: it has none
 	toldWaits     bool   // it was logged that it waits for the event store
+	signing       signingTries
 }
 
 // attempt is one signed version of an intent.
@@ -68,6 +68,8 @@ type attempt struct {
 	feeCap *big.Int // wei
 	tipCap *big.Int // wei
 	isNoop bool
+	// signature is that of a signer outside of the process; nil: it is not known, or the key's.
+	signature []byte
 	// revision is that of its event.
 	revision uint64
 }
@@ -249,13 +251,14 @@ func intentOf(e *messages.TxIntended) *intent {
 
 func attemptOf(e *messages.TxSent, revision uint64) attempt {
 	return attempt{
-		revision: revision,
-		nonce:    e.GetNonce(),
-		hash:     common.Hash(events.Must(events.ParseHash(e.GetTxHash()))),
-		gas:      e.GetGasLimit(),
-		feeCap:   events.Must(events.ParseAmount(e.GetFeeCapWei())).Big(),
-		tipCap:   events.Must(events.ParseAmount(e.GetTipCapWei())).Big(),
-		isNoop:   e.GetGasLimit() == noopGas,
+		revision:  revision,
+		nonce:     e.GetNonce(),
+		hash:      common.Hash(events.Must(events.ParseHash(e.GetTxHash()))),
+		gas:       e.GetGasLimit(),
+		feeCap:    events.Must(events.ParseAmount(e.GetFeeCapWei())).Big(),
+		tipCap:    events.Must(events.ParseAmount(e.GetTipCapWei())).Big(),
+		isNoop:    e.GetGasLimit() == noopGas,
+		signature: common.FromHex(e.GetSignature()),
 	}
 }
 
@@ -270,21 +273,4 @@ func splitKey(key string) (base string, try int) {
 		return key, 1
 	}
 	return base, try
-}
-
-// rebuild makes the signed transaction of an attempt again.
-func (m *Manager) rebuild(in *intent, a attempt) (*types.Transaction, error) {
-	to, data, value := in.to, in.data, in.value
-	if a.isNoop {
-		to, data, value = m.account, nil, new(big.Int)
-	}
-	tx, err := types.SignNewTx(m.cfg.Key, m.signer, &types.DynamicFeeTx{
-		ChainID: m.signer.ChainID(), Nonce: a.nonce,
-		GasTipCap: a.tipCap, GasFeeCap: a.feeCap, Gas: a.gas,
-		To: &to, Value: value, Data: data,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sign %s: %w", in.key, err)
-	}
-	return tx, nil
 }

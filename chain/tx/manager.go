@@ -2,17 +2,16 @@ package tx
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -61,7 +60,7 @@ type result struct {
 	err     error
 }
 
-// Manager owns an account: it alone signs for it. Its state belongs to one goroutine, run;
+// Manager owns an account: it alone has it signed for. Its state belongs to one goroutine, run;
 // everybody else talks to it through channels. For each intent the order is: write the intent,
 // write the attempt, send it, and only then wait. So after a crash everything that may be in a
 // mempool is known, and an intent without an attempt was never sent.
@@ -93,47 +92,12 @@ type Manager struct {
 	blocks    *rpc.BlockTime
 	due       dueTimes
 	unknown   unknownNonces
+
+	asked       *question // nil: no signature is asked for
+	askAfter    time.Time // when the next one may be
+	replies     chan reply
+	lastRefusal atomic.Pointer[error] // why the last one did not come; nil: it came
 }
-
-// Config is the configuration for one account. Everything is set unless its comment says otherwise.
-type Config struct {
-	Key   *ecdsa.PrivateKey
-	Chain rpc.Identity
-	// Contracts are all contracts that the account calls.
-	Contracts []Contract
-
-	Confirmations uint64 // blocks, including the transaction's own
-	StuckBlocks   uint64 // without being mined, before a higher fee is offered
-	MaxFeeCapWei  uint64
-	MinTipWei     uint64
-	MaxTipWei     uint64 // of a first attempt
-	MaxInFlight   int
-	DutyHold      uint64         // blocks
-	FeeLimited    func(FeeLimit) // may be nil
-
-	Began         time.Time        // since when this host runs
-	TakeOver      bool             // begin, and stay, although somebody else may use the account
-	UsedElsewhere func(ForeignUse) // may be nil
-
-	// RecordFirst is for an account that several processes own in turn: nothing is sent before the
-	// account's stream has it, except duties while the event store is away. May be false.
-	RecordFirst bool
-	// UnknownNonceBlocks is for how many blocks, with RecordFirst, a transaction in the node's pool
-	// that the record does not know is left alone. 0: 30.
-	UnknownNonceBlocks uint64
-	// DutiesOnly is for a process that sends duties of an account which another one owns. There is no
-	// store: what it sends reaches the account's stream when this process owns the account. May be
-	// false.
-	DutiesOnly bool
-
-	Epoch uint64
-	Node  string
-	Log   logrus.FieldLogger
-
-	contract Contract // Contracts, combined
-}
-
-func (cfg *Config) account() common.Address { return crypto.PubkeyToAddress(cfg.Key.PublicKey) }
 
 // recheck is a question whether a receipt that counted as final still holds.
 type recheck struct {
@@ -149,6 +113,7 @@ func start(
 		signer:   types.LatestSignerForChainID(newBig(cfg.Chain.ChainID)),
 		requests: make(chan func(context.Context)),
 		stopped:  make(chan struct{}),
+		replies:  make(chan reply, 1),
 		book:     newBook(cfg.contract.Kinds),
 		others:   others,
 	}
@@ -200,11 +165,16 @@ func (m *Manager) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			m.lastLook()
+			if m.asked != nil { // Sign returns, because ctx has ended.
+				<-m.replies
+			}
 			return
 		case f := <-m.requests:
 			f(ctx)
 		case <-m.copier.news:
 			m.tellRecorded()
+		case r := <-m.replies:
+			m.take(r)
 		case <-timer.C:
 		}
 		if m.busy() {

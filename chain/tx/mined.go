@@ -99,9 +99,9 @@ func (m *Manager) followLost(ctx context.Context, lost []*intent, now observatio
 		if in.usedElsewhere++; in.usedElsewhere < usedElsewhereBlocks {
 			continue
 		}
-		in.usedElsewhere = 0
+		told := in.usedElsewhere > usedElsewhereBlocks // It waits for the signature of another nonce.
 		ours := m.usedByUs(in)
-		if !ours {
+		if !ours && !told {
 			used = append(used, in.last().nonce)
 		}
 		switch {
@@ -111,7 +111,7 @@ func (m *Manager) followLost(ctx context.Context, lost []*intent, now observatio
 			m.abandon(in, "the nonce was used by another transaction", events.ErrDeadlinePassed)
 		case ours && !in.kind.Duty: // Whoever still wants it asks again.
 			m.abandon(in, "another owner of the account used the nonce", events.ErrReverted)
-		case ours:
+		case ours, told:
 			again = append(again, in)
 		default:
 			m.log.WithField("tx", in.key).Warnf("transactions: nonce %d was used by a transaction that is not ours; "+

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,7 +52,7 @@ func byDeadline(x, y *intent) int {
 func (m *Manager) launch(ctx context.Context, now observation) error {
 	var waiting []*intent
 	for _, in := range m.book.open {
-		if !in.sent() {
+		if !in.sent() && !in.gap { // fillGaps looks after those.
 			waiting = append(waiting, in)
 		}
 	}
@@ -63,8 +65,9 @@ func (m *Manager) launch(ctx context.Context, now observation) error {
 		}
 		switch {
 		case m.late(in, now.head):
-			m.abandon(in, fmt.Sprintf("the block after %d of %s is too late for %s%s", now.head.Number,
-				now.head.Head().Time.Format(time.TimeOnly), lastChance(in), m.whyWaits(in)), events.ErrDeadlinePassed)
+			m.abandon(in, fmt.Sprintf("the block after %d of %s is too late for %s%s%s", now.head.Number,
+				now.head.Head().Time.Format(time.TimeOnly), lastChance(in), m.whyWaits(in), m.whyUnsigned(in)),
+				events.ErrDeadlinePassed)
 		case suspected || flying >= most || m.held(in, now.head) || m.waitsForRecord(in):
 		default:
 			err := m.attempt(ctx, in, now.head, attempt{nonce: m.nextNonce(now.count), gas: in.gas})
@@ -200,14 +203,7 @@ func (m *Manager) fillGaps(ctx context.Context, now observation) {
 		if used[nonce] || m.unknown.leftAlone(nonce, uint64(now.head.Number), m.cfg.UnknownNonceBlocks) {
 			continue
 		}
-		base := fmt.Sprintf("%s%d", gapPrefix, nonce)
-		try := 1
-		if in := m.book.latest[base]; in != nil {
-			try = in.try + 1
-		}
-		wait := make(chan result, 1) // Nobody waits for it.
-		m.begin(Call{Key: base, To: m.account, Gas: noopGas}, try, wait)
-		in := m.book.intents[joinKey(base, try)]
+		in := m.gapAt(nonce)
 		if in == nil {
 			return
 		}
@@ -217,4 +213,33 @@ func (m *Manager) fillGaps(ctx context.Context, now observation) {
 			return
 		}
 	}
+	for _, in := range slices.Clone(m.book.open) {
+		if nonce := in.gapNonce(); in.gap && !in.sent() && (used[nonce] || nonce < now.count) {
+			m.abandon(in, "the nonce is used", events.ErrReverted)
+		}
+	}
+}
+
+// gapAt is the intent that fills a gap; nil: it cannot be recorded.
+func (m *Manager) gapAt(nonce uint64) *intent {
+	base := fmt.Sprintf("%s%d", gapPrefix, nonce)
+	try := 1
+	if in := m.book.latest[base]; in != nil {
+		if !in.done && !in.sent() { // It is not signed yet.
+			return in
+		}
+		try = in.try + 1
+	}
+	wait := make(chan result, 1) // Nobody waits for it.
+	m.begin(Call{Key: base, To: m.account, Gas: noopGas}, try, wait)
+	return m.book.intents[joinKey(base, try)]
+}
+
+// gapNonce is the nonce that a gap's intent fills.
+func (in *intent) gapNonce() uint64 {
+	nonce, err := strconv.ParseUint(strings.TrimPrefix(in.base, gapPrefix), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return nonce
 }

@@ -61,6 +61,9 @@ func (m *Manager) awaitCall(ctx context.Context, c Call, wait chan result) (*typ
 	if err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
 		return r, err
 	}
+	if why := m.lastRefusal.Load(); why != nil {
+		err = fmt.Errorf("%w: %s may wait for its signature: %w", err, c.Key, *why)
+	}
 	since, away := m.copier.away()
 	if m.cfg.RecordFirst && away != nil && !m.cfg.contract.Kinds[kindOf(c.Key)].Duty {
 		err = fmt.Errorf("%w: %s waits for the event store, which has been away since %s: %w",

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -54,56 +56,75 @@ func (m *Manager) followWaiting(ctx context.Context, active []*intent, now obser
 	return nil
 }
 
-// attempt signs an attempt and records it; it is then sent by publish. Fees that are not set are
-// today's.
+// attempt has an attempt signed and records it; it is then sent by publish. Fees that are not set are
+// today's. With a signer outside of the process that comes later, or not at all (signing.go).
 func (m *Manager) attempt(ctx context.Context, in *intent, head *rpc.Header, a attempt) error {
 	if err := m.Failure(); err != nil {
 		return err
+	}
+	if m.cfg.Key == nil && !m.mayAsk(in) {
+		return nil
 	}
 	if a.feeCap == nil {
 		if err := m.price(ctx, head, &a); err != nil {
 			return err
 		}
 	}
-	tx, err := m.rebuild(in, a)
+	if m.cfg.Key == nil {
+		m.ask(ctx, in, a)
+		return nil
+	}
+	tx, err := m.signedByKey(in, a)
 	if err != nil {
 		return err
 	}
 	a.hash = tx.Hash()
-	err = m.write(&messages.TxSent{
+	return m.record(in, a, head)
+}
+
+// record records a signed attempt.
+func (m *Manager) record(in *intent, a attempt, head *rpc.Header) error {
+	sent := &messages.TxSent{
 		At: timestamppb.Now(), Key: in.key, Nonce: a.nonce, TxHash: events.Hash(a.hash).String(),
 		GasLimit: a.gas, FeeCapWei: a.feeCap.String(), TipCapWei: a.tipCap.String(),
-	}, in.correlation)
-	if err != nil {
+	}
+	if a.signature != nil {
+		sent.Signature = proto.String(hexutil.Encode(a.signature))
+	}
+	if err := m.write(sent, in.correlation); err != nil {
 		return err
 	}
 	in.sentAt, in.published, in.outpriced, in.outgoing = uint64(head.Number), false, false, true
+	in.usedElsewhere = 0
 	return nil
 }
 
 // publish sends the newest attempts of all outgoing intents, in the order of their nonces. Most
 // refusals are resolved by the next block.
 func (m *Manager) publish(ctx context.Context) error {
-	var out []*intent
+	var all []*intent
 	newest := map[*intent]attempt{}
 	for _, in := range m.book.open {
 		if !in.outgoing || !in.sent() {
 			continue
 		}
 		if a, may := m.sendable(in); may {
-			out, newest[in] = append(out, in), a
+			all, newest[in] = append(all, in), a
 		}
 	}
-	slices.SortFunc(out, func(x, y *intent) int { return cmp.Compare(x.last().nonce, y.last().nonce) })
-	signed := make([][]byte, len(out))
-	for i, in := range out {
-		tx, err := m.rebuild(in, newest[in])
+	slices.SortFunc(all, func(x, y *intent) int { return cmp.Compare(x.last().nonce, y.last().nonce) })
+	var out []*intent
+	var signed [][]byte
+	for _, in := range all {
+		raw, err := m.signed(in, newest[in])
 		if err != nil {
 			return err
 		}
-		if signed[i], err = tx.MarshalBinary(); err != nil {
-			return fmt.Errorf("encode %s: %w", in.key, err)
+		if raw == nil { // It was recorded by another process, or with a key.
+			m.ask(ctx, in, newest[in])
+			continue
 		}
+		out, signed = append(out, in), append(signed, raw)
 	}
 	refusals, err := m.conn.Send(ctx, signed)
 	if err != nil {

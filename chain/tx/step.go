@@ -44,6 +44,7 @@ func (m *Manager) step(ctx context.Context) error {
 	if now.fresh && !now.behind {
 		m.fillGaps(ctx, now)
 	}
+	m.letGo(now)
 	if err := m.launch(ctx, now); err != nil {
 		return err
 	}

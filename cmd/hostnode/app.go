@@ -215,12 +215,15 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 	return offline, offline.Close, nil
 }
 
-// account is the address of the key file or, without one, account.address. A command that only
+// account is the address of the key file or, without one, or with a signer, account.address. A command that only
 // looks needs neither.
 func (a *app) account(c config.Loaded, want access) (events.Address, error) {
 	address, err := c.AccountAddress()
 	if err != nil {
 		return events.Address{}, err
+	}
+	if c.Account.Signer != "" {
+		return address, nil
 	}
 	key, err := keys.Load(c.Account.KeyFile)
 	switch {

@@ -18,7 +18,9 @@ import (
 // account is what may be shown of a key.
 type account struct {
 	Address string `json:"address"`
-	KeyFile string `json:"keyFile"`
+	KeyFile string `json:"keyFile,omitempty"`
+	// Signer has the key instead of the file; without its secrets.
+	Signer string `json:"signer,omitempty"`
 }
 
 func (a *app) keyCommand() *cobra.Command {
@@ -27,6 +29,9 @@ func (a *app) keyCommand() *cobra.Command {
 		a.withKeyFile(&cobra.Command{
 			Use: "new", Short: "Make a new key; an existing key is never overwritten", Args: cobra.NoArgs,
 		}, func(_ context.Context, c config.Config, _ []string) (events.Address, string, error) {
+			if err := hasKeyFile(c); err != nil {
+				return events.Address{}, "", err
+			}
 			if _, err := os.Lstat(c.Account.KeyFile); err != nil { // One that exists is refused elsewhere.
 				if err := belongs(c, events.Address{}); err != nil {
 					return events.Address{}, "", err
@@ -44,6 +49,10 @@ func (a *app) keyCommand() *cobra.Command {
 		a.withKeyFile(&cobra.Command{
 			Use: "show", Short: "Show the address of the key, never the key", Args: cobra.NoArgs,
 		}, func(_ context.Context, c config.Config, _ []string) (events.Address, string, error) {
+			if c.Account.Signer != "" {
+				address, err := c.AccountAddress()
+				return address, "", err
+			}
 			key, err := keys.Load(c.Account.KeyFile)
 			if err != nil {
 				return events.Address{}, "", err
@@ -54,6 +63,9 @@ func (a *app) keyCommand() *cobra.Command {
 }
 
 func (a *app) importKey(ctx context.Context, c config.Config, args []string) (events.Address, string, error) {
+	if err := hasKeyFile(c); err != nil {
+		return events.Address{}, "", err
+	}
 	from := a.input(ctx)
 	if len(args) == 1 && args[0] != "-" {
 		f, err := os.Open(args[0])
@@ -67,6 +79,15 @@ func (a *app) importKey(ctx context.Context, c config.Config, args []string) (ev
 	}
 	address, err := keys.Import(c.Account.KeyFile, from, func(of events.Address) error { return belongs(c, of) })
 	return address, "imported", err
+}
+
+// hasKeyFile refuses to make a key that would not be used.
+func hasKeyFile(c config.Config) error {
+	if c.Account.Signer == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: account.signer is set, so the signer has the key, and a key file would not be used",
+		config.ErrInvalid)
 }
 
 // belongs refuses a key with which the data directory could not be used: that of
@@ -106,7 +127,8 @@ func (a *app) withKeyFile(
 		if err != nil {
 			return err
 		}
-		return show(a, account{address.String(), c.Account.KeyFile}, func(p *paper, acc account) error {
+		signer, _ := events.RedactURL(c.Account.Signer)
+		return show(a, account{address.String(), c.Account.KeyFile, signer}, func(p *paper, acc account) error {
 			p.line("%s", acc.Address)
 			if done != "" {
 				p.line("%s; the key is in %s, which only you can read. Keep a copy in a safe place.", done, acc.KeyFile)

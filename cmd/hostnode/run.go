@@ -89,7 +89,7 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 	live := api.LiveConfig{
 		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Account: p.Account, Balance: p.Market.Balance,
 		Standing: p.Market.Reachability, DataDir: p.Dir.Root, Endpoint: p.Endpoint, Development: p.Development,
-		Fallbacks: c.Chain.Fallbacks, FeeLimit: p.Market.FeeLimit,
+		Fallbacks: c.Chain.Fallbacks, FeeLimit: p.Market.FeeLimit, Signing: p.Signing,
 		Outage: func() health.OutageFacts { return p.Facts().Outage },
 		Files:  node.FilesOf(c, p.Dir.Layout), Member: c.Member(),
 		Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size), Quota: events.Bytes(c.Quota), Proves: p.Proves,

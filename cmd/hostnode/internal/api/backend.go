@@ -185,6 +185,9 @@ type Chain struct {
 	// FeeLimit says how the configured limit on fees delays transactions; empty: it does
 	// not.
 	FeeLimit string `json:"feeLimit,omitempty"`
+	// Signer says why the account's signer signs nothing, or not everything; empty: it
+	// signs, or a key file does.
+	Signer string `json:"signer,omitempty"`
 	// Development says that it is a development chain, whose tokens are worth nothing.
 	Development bool `json:"development"`
 	// Head is the newest block that the host knows, HeadTime its chain time.

@@ -41,6 +41,9 @@ type LiveConfig struct {
 	DataDir string
 	// FeeLimit says whether the limit on fees delays transactions; nil: not known.
 	FeeLimit func() (tx.FeeLimit, bool)
+	// Signing says why the account's signer signs nothing; empty: it signs, or a key file does. Nil: not
+	// known.
+	Signing func() string
 	// Endpoint is the first endpoint of the chain; Development says that its tokens
 	// are worth nothing.
 	Endpoint    string
@@ -200,6 +203,9 @@ func (l *Live) reach(s *Status) {
 		if limit, held := l.cfg.FeeLimit(); held {
 			c.FeeLimit = limit.String()
 		}
+	}
+	if l.cfg.Signing != nil {
+		c.Signer = l.cfg.Signing()
 	}
 	if !c.Away && s.Balance != nil && s.Balance.Error != "" {
 		c.Away, c.AwayReason = true, s.Balance.Error

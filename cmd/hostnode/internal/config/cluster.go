@@ -67,14 +67,6 @@ func (c Config) Clustered() bool { return c.Cluster.Name != "" }
 // Member is the name of this process among the members of its host; empty: it is the host.
 func (c Config) Member() events.Member { return events.Member(c.Cluster.Member) }
 
-// AccountAddress is account.address as an address; zero: it is the key's.
-func (c Config) AccountAddress() (events.Address, error) {
-	if c.Account.Address == "" {
-		return events.Address{}, nil
-	}
-	return events.ParseAddress(c.Account.Address)
-}
-
 func (c Config) checkCluster() error {
 	if c.Cluster.Name == "" && c.Cluster.Member == "" {
 		return c.checkAlone()
@@ -116,9 +108,9 @@ func (c Config) checkAlone() error {
 	case !c.Account.Transactions:
 		return refuse("account.transactions", "false", "without cluster.name this process is the whole host and must "+
 			"send transactions; remove it")
-	case c.Account.Address != "":
-		return refuse("account.address", c.Account.Address, "it is for members of a cluster that have no key; remove "+
-			"it, or set cluster.name too")
+	case c.Account.Address != "" && c.Account.Signer == "":
+		return refuse("account.address", c.Account.Address, "it is for processes that have no key; remove it, or set "+
+			"account.signer, or cluster.name, too")
 	}
 	return nil
 }
@@ -145,20 +137,6 @@ func (c Config) checkMember() error {
 		if _, err := events.ParseMember(s.value); err != nil {
 			return refuse(s.key, s.value, "not a name; write "+form)
 		}
-	}
-	return nil
-}
-
-// checkAddress checks what a member knows of the account.
-func (c Config) checkAddress() error {
-	address, err := c.AccountAddress()
-	switch {
-	case err != nil || c.Account.Address != "" && address.Zero():
-		return refuse("account.address", c.Account.Address, "not an address; write 0x and 40 hex digits, and not the "+
-			"zero address")
-	case !c.Account.Transactions && address.Zero():
-		return refuse("account.address", "", "with account.transactions = false this member has no key; write the "+
-			"address of the host's account, 0x and 40 hex digits")
 	}
 	return nil
 }

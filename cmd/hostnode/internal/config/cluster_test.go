@@ -97,7 +97,7 @@ func TestWithoutAClusterItsSettingsAreRefused(t *testing.T) {
 		{"--cluster-tls-key-file=/c/k", "cluster.tls.keyFile"},
 		{"--cluster-lease=7s", "cluster.lease"},
 		{"--account-transactions=false", "this process is the whole host"},
-		{"--account-address=0x00000000000000000000000000000000000000cc", "members of a cluster that have no key"},
+		{"--account-address=0x00000000000000000000000000000000000000cc", "processes that have no key"},
 	} {
 		if _, err := load(t, nil, c.arg); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.arg, err)

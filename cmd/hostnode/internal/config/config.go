@@ -129,16 +129,22 @@ type Devchain struct {
 // Account is the account whose tokens are at stake.
 type Account struct {
 	// KeyFile holds the private key, 64 hex digits, readable only by its owner (mode
-	// 0600). Empty: account.key in the data directory.
+	// 0600). Empty: account.key in the data directory, unless signer is set.
 	KeyFile string `key:"keyFile"`
+	// Signer is the URL, or the path of the unix socket, of a process that has the key and signs:
+	// clef, or another one with its calls (docs/signer.md). Plain http is only allowed to this
+	// machine. It needs address, and no keyFile. Empty: the key file signs.
+	Signer string `key:"signer" secret:"url"`
+	// SignTimeout is how long the signer may take for one transaction.
+	SignTimeout time.Duration `key:"signTimeout" def:"10s" min:"100ms" max:"10m"`
 	// RewardRecipient is the address that gets the rewards of sales. The collateral
 	// always returns to the account. Empty: the account.
 	RewardRecipient string `key:"rewardRecipient"`
-	// Address is the account's address, for members of a cluster that have no key. Empty: that of
-	// the key.
+	// Address is the account's address, if this process has no key: with signer, and in members of a
+	// cluster that send no transactions. Empty: that of the key.
 	Address string `key:"address"`
 	// Transactions lets this member of a cluster send the host's transactions, for which it needs
-	// the key. At least two members should be able to. A member that may not never runs the queue
+	// the key or a signer. At least two members should be able to. A member that may not never runs the queue
 	// either.
 	Transactions bool `key:"transactions" def:"true"`
 }

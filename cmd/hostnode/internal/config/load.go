@@ -335,7 +335,7 @@ func (l *Loaded) derive(env map[string]string) error {
 		return fmt.Errorf("data directory %q: %w", l.DataDir, err)
 	}
 	l.DataDir = abs
-	if l.Account.KeyFile == "" {
+	if l.Account.KeyFile == "" && l.Account.Signer == "" {
 		l.Account.KeyFile = filepath.Join(l.DataDir, "account.key")
 	}
 	if l.Prover.KeysDir == "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/signer"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
@@ -100,7 +101,8 @@ type Parts struct {
 	// Witness remembers what the store acknowledged; nil: there is none.
 	Witness    port.Witness
 	Account    events.Address
-	Key        *ecdsa.PrivateKey // nil: this member sends no transactions
+	Key        *ecdsa.PrivateKey // as in Options
+	Signer     *signer.Signer    // as in Options
 	Cluster    port.Cluster      // nil: the process is the whole host
 	Keys       *prover.Keys
 	Endpoint   string
@@ -141,7 +143,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 		Witness:   p.Witness,
 		Validates: c.Validator.Enabled,
 		Store:     p.Store, SlotsDir: p.Dir.Slots(), OutboxDir: p.Dir.Outbox(),
-		Quota: events.Bytes(c.Quota), Account: p.Account, Key: p.Key, Keys: p.Keys, Log: p.Log,
+		Quota: events.Bytes(c.Quota), Account: p.Account, Key: p.Key, Signer: p.Signer, Keys: p.Keys, Log: p.Log,
 		Cluster: p.Cluster,
 		Alerts:  p.Alerts, Waits: p.Waits,
 		Chain: chain.Config{

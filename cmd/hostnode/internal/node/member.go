@@ -24,7 +24,8 @@ import (
 // recordFacts names the form of the record that all members must understand.
 const recordFacts = "1"
 
-// who finds out which account this process works for, and has its key; nil: it needs none.
+// who finds out which account this process works for, and has its key; nil: a signer
+// has it, or this process needs none.
 func (p *Process) who(ctx context.Context) (events.Address, *ecdsa.PrivateKey, error) {
 	c := p.config
 	owner, err := p.owner(ctx)
@@ -33,6 +34,10 @@ func (p *Process) who(ctx context.Context) (events.Address, *ecdsa.PrivateKey, e
 	}
 	if c.Clustered() && !c.Account.Transactions {
 		account, err := c.AccountAddress()
+		return account, nil, err
+	}
+	if c.Account.Signer != "" {
+		account, err := p.openSigner(owner)
 		return account, nil, err
 	}
 	key, err := AccountKey(c, p.Dir.Layout, owner, c.Embedded(), p.log)
@@ -114,7 +119,7 @@ func (p *Process) memberMayBegin(ctx context.Context, account events.Address) er
 	}, time.Now())
 }
 
-// ownAccount is the port.Account of a member that has the account's key.
+// ownAccount is the port.Account of a member that has the account's key, or a signer.
 type ownAccount struct {
 	market *chain.Market
 	store  events.Store

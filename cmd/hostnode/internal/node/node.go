@@ -19,6 +19,7 @@ import (
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/provider"
 	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/chain/signer"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/events"
@@ -40,11 +41,13 @@ type Options struct {
 	// Quota is the hard limit of the disk; the ledger has the same.
 	Quota   events.Bytes
 	Account events.Address
-	Key     *ecdsa.PrivateKey // nil: this member sends no transactions
+	// Key signs for the account, or Signer does. Both nil: this member sends no transactions.
+	Key    *ecdsa.PrivateKey
+	Signer *signer.Signer
 	// Cluster joins this member with the others; the caller closes it after the node. Nil: the
 	// process is the whole host.
 	Cluster port.Cluster
-	// Chain says how to reach the market; Key, Epoch, Node and Log are filled in.
+	// Chain says how to reach the market; Key, Signer, Epoch, Node and Log are filled in.
 	Chain chain.Config
 	// Keys are the proving keys.
 	Keys *prover.Keys
@@ -175,7 +178,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 		Prover: slots, Repo: n.Repo, Content: fetcher, Clock: clock{}, Store: o.Store,
 		Witness: o.Witness, Sectors: sealing, Cluster: o.Cluster,
 	}
-	if o.Cluster != nil && o.Key != nil {
+	if o.Cluster != nil && (o.Key != nil || o.Signer != nil) {
 		ports.Account = ownAccount{n.Market, o.Store, o.OutboxDir}
 	}
 	n.Host, err = actors.Start(ctx, cfg, ports, o.Log)
@@ -196,6 +199,9 @@ const (
 func (n *Node) dial(ctx context.Context, o Options) error {
 	cfg := o.Chain
 	cfg.Account, cfg.Key, cfg.Node, cfg.Log = o.Account, o.Key, o.Host.Node, o.Log
+	if o.Signer != nil {
+		cfg.Signer = o.Signer
+	}
 	cfg.UsedElsewhere = func(u tx.ForeignUse) {
 		u.Ends = u.Ends && o.Store != nil // Without a store only the proving ends, as the status says.
 		n.tellUse(u, o.Account, o.Log)

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -77,4 +78,12 @@ func (p *Process) owner(ctx context.Context) (events.Address, error) {
 		}
 	}
 	return owner, nil
+}
+
+func nodeName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "hostnode"
+	}
+	return name
 }

@@ -5,7 +5,7 @@ import (
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
-	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/actors/cluster"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/chain/signer"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
@@ -46,6 +47,8 @@ type Process struct {
 	proving *task            // nil: the start does not wait for the event store
 	cluster *cluster.Cluster // nil: the process is the whole host
 	used    bool             // the data directory was used before this start
+	// signer signs for the account; nil: the key file does, or nobody.
+	signer atomic.Pointer[signer.Signer]
 
 	config config.Config
 	begin  Begin
@@ -157,7 +160,8 @@ func (p *Process) startNode(ctx context.Context, account events.Address, key *ec
 		return err
 	}
 	parts := Parts{
-		Dir: p.Dir.Layout, Store: p.Store.Store, Account: account, Key: key, Keys: provingKeys,
+		Dir: p.Dir.Layout, Store: p.Store.Store, Account: account, Key: key, Signer: p.signer.Load(),
+		Keys:     provingKeys,
 		Endpoint: c.Chain.Endpoint,
 		// Nobody else uses the embedded chain, restored or not.
 		TakeOver: o.TakeOver || c.Embedded(), Alerts: p.alerts, Waits: p.start.waits,
@@ -233,10 +237,6 @@ func (p *Process) openViews(ctx context.Context, account events.Address) (err er
 	p.Projector.Follow(context.WithoutCancel(ctx))
 	return nil
 }
-
-// Facts are known while the host starts and while it stops; in between the host itself
-// knows more.
-func (p *Process) Facts() health.Facts { return p.start.facts() }
 
 // openStore opens the event store.
 func (p *Process) openStore(ctx context.Context, c config.Config) error {
@@ -351,14 +351,6 @@ func (p *Process) tellStore() {
 	}
 }
 
-func nodeName() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "hostnode"
-	}
-	return name
-}
-
 // SealingFailed receives the error when the embedded chain can make no more
 // blocks; nil when the chain is not ours.
 func (p *Process) SealingFailed() <-chan error { return p.sealed }
@@ -392,6 +384,9 @@ func (p *Process) Close() error {
 	}
 	if p.Store != nil {
 		errs = append(errs, p.Store.Close())
+	}
+	if s := p.signer.Load(); s != nil {
+		s.Close()
 	}
 	p.alerts.Close()
 	if p.account != nil {

@@ -1,0 +1,201 @@
+package tx
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/core/types"
+)
+
+// This file has attempts signed. A key of this process signs at once. A signer outside of it may take
+// its time, be away or refuse, so it is asked in the background, and the attempt is recorded when its
+// signature is here. Until then it has no nonce: whatever is asked next gets it. One question is under
+// way at a time, because the nonces after a signature that does not come could not be used.
+//
+// Such a signer may sign differently the next time, which gives the transaction another hash. So its
+// signatures are recorded, and an attempt that is sent again needs no signer.
+
+// Signer signs for the account, outside of this process.
+type Signer interface {
+	// Sign returns a transaction with the account's signature, and nothing else changed. All errors are
+	// temporary. It returns soon after ctx ends.
+	Sign(ctx context.Context, unsigned *types.Transaction) (*types.Transaction, error)
+}
+
+// firstSigningPause is the pause after a signature that did not come. It doubles with each one of the
+// same intent, up to Config.LongestPause, and lasts this long for all others.
+const firstSigningPause = 250 * time.Millisecond
+
+// signingTries are what became of the questions for an intent's signature.
+type signingTries struct {
+	failed int       // in a row
+	after  time.Time // when the next one may be asked
+	why    error
+}
+
+// question is a signature that was asked for.
+type question struct {
+	in      *intent
+	attempt attempt
+	cancel  context.CancelFunc
+	dropped bool // nobody wants the answer
+}
+
+// reply is the answer to it.
+type reply struct {
+	tx  *types.Transaction
+	err error
+}
+
+// mayAsk says that the signer may be asked for an intent's signature now.
+func (m *Manager) mayAsk(in *intent) bool {
+	now := time.Now()
+	return m.asked == nil && !now.Before(m.askAfter) && !now.Before(in.signing.after)
+}
+
+// ask asks the signer in the background, if it may be asked now.
+func (m *Manager) ask(ctx context.Context, in *intent, a attempt) {
+	if !m.mayAsk(in) {
+		return
+	}
+	asking, cancel := context.WithCancel(ctx)
+	m.asked = &question{in: in, attempt: a, cancel: cancel}
+	unsigned := m.unsigned(in, a)
+	go func() {
+		tx, err := m.cfg.Signer.Sign(asking, unsigned)
+		m.replies <- reply{tx, err}
+	}()
+}
+
+// letGo gives up a question that nobody needs any more, or that a more urgent call would wait for.
+func (m *Manager) letGo(now observation) {
+	q := m.asked
+	if q == nil || !q.in.done && (q.in.sent() || q.in.gap || !m.held(q.in, now.head)) {
+		return
+	}
+	q.dropped = true
+	q.cancel()
+}
+
+// take records the attempt whose signature was asked for, if it is still right.
+func (m *Manager) take(r reply) {
+	q := m.asked
+	m.asked = nil
+	q.cancel()
+	in, a := q.in, q.attempt
+	if q.dropped || in.done {
+		return
+	}
+	if r.err != nil {
+		m.notSigned(in, r.err)
+		return
+	}
+	m.lastRefusal.Store(nil)
+	in.signing = signingTries{}
+	a.hash, a.signature = r.tx.Hash(), signatureOf(r.tx)
+	if i := slices.IndexFunc(in.attempts, func(o attempt) bool { return o.hash == a.hash }); i >= 0 {
+		in.attempts[i].signature = a.signature
+		return
+	}
+	if !m.stillRight(in, a) {
+		m.log.WithField("tx", in.key).Debugf("transactions: nonce %d is not sent, it was signed too late", a.nonce)
+		return
+	}
+	if err := m.record(in, a, m.lastHead); err != nil {
+		m.log.WithError(err).WithField("tx", in.key).Error("transactions: record what was signed")
+	}
+}
+
+// notSigned notes when an intent's signature is asked for again.
+func (m *Manager) notSigned(in *intent, why error) {
+	m.lastRefusal.Store(&why)
+	s := &in.signing
+	pause := min(firstSigningPause<<min(s.failed, 16), m.cfg.LongestPause)
+	s.failed++
+	s.after, s.why = time.Now().Add(pause), why
+	m.askAfter = time.Now().Add(min(firstSigningPause, m.cfg.LongestPause))
+	m.log.WithError(why).WithField("tx", in.key).Debugf("transactions: not signed, try %d", s.failed)
+}
+
+// stillRight says that an attempt may still be sent, although something else may have happened while its
+// signature was waited for.
+func (m *Manager) stillRight(in *intent, a attempt) bool {
+	switch {
+	case m.Failure() != nil, m.lastCount > a.nonce:
+		return false
+	case in.sent() && in.last().nonce == a.nonce: // It replaces the last one.
+		return true
+	case !in.gap && m.late(in, m.lastHead):
+		return false
+	}
+	for _, o := range m.book.open {
+		if o.sent() && o.last().nonce == a.nonce {
+			return false
+		}
+	}
+	return in.gap || a.nonce == m.nextNonce(m.lastCount)
+}
+
+// whyUnsigned is the end of a sentence about a call that was not sent; empty: it did not wait for the signer.
+func (m *Manager) whyUnsigned(in *intent) string {
+	switch {
+	case in.signing.why != nil:
+		return fmt.Sprintf("; it was not signed: %v", in.signing.why)
+	case m.asked != nil && m.asked.in == in:
+		return "; its signature did not come in time"
+	}
+	return ""
+}
+
+// unsigned is the transaction of an attempt.
+func (m *Manager) unsigned(in *intent, a attempt) *types.Transaction {
+	to, data, value := in.to, in.data, in.value
+	if a.isNoop {
+		to, data, value = m.account, nil, new(big.Int)
+	}
+	return types.NewTx(&types.DynamicFeeTx{
+		ChainID: m.signer.ChainID(), Nonce: a.nonce,
+		GasTipCap: a.tipCap, GasFeeCap: a.feeCap, Gas: a.gas,
+		To: &to, Value: value, Data: data,
+	})
+}
+
+// signed is the transaction of an attempt as it is sent; nil: its signature is not known.
+func (m *Manager) signed(in *intent, a attempt) ([]byte, error) {
+	tx, err := m.unsigned(in, a).WithSignature(m.signer, a.signature)
+	if err != nil || tx.Hash() != a.hash { // There is none, or not one of this transaction.
+		if m.cfg.Key == nil {
+			return nil, nil
+		}
+		if tx, err = m.signedByKey(in, a); err != nil {
+			return nil, err
+		}
+	}
+	raw, err := tx.MarshalBinary()
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", in.key, err)
+	}
+	return raw, nil
+}
+
+func (m *Manager) signedByKey(in *intent, a attempt) (*types.Transaction, error) {
+	tx, err := types.SignTx(m.unsigned(in, a), m.signer, m.cfg.Key)
+	if err != nil {
+		return nil, fmt.Errorf("sign %s: %w", in.key, err)
+	}
+	return tx, nil
+}
+
+// signatureOf is r, s and parity.
+func signatureOf(tx *types.Transaction) []byte {
+	const word = 32
+	v, r, s := tx.RawSignatureValues()
+	out := make([]byte, 2*word+1)
+	r.FillBytes(out[:word])
+	s.FillBytes(out[word : 2*word])
+	out[2*word] = byte(v.Uint64())
+	return out
+}

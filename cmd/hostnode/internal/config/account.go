@@ -1,0 +1,70 @@
+package config
+
+import (
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// AccountAddress is account.address as an address; zero: it is the key's.
+func (c Config) AccountAddress() (events.Address, error) {
+	if c.Account.Address == "" {
+		return events.Address{}, nil
+	}
+	return events.ParseAddress(c.Account.Address)
+}
+
+// checkAddress checks what a process knows of the account.
+func (c Config) checkAddress() error {
+	address, err := c.AccountAddress()
+	switch {
+	case err != nil || c.Account.Address != "" && address.Zero():
+		return refuse("account.address", c.Account.Address, "not an address; write 0x and 40 hex digits, and not the "+
+			"zero address")
+	case c.Account.Signer != "" && address.Zero():
+		return refuse("account.address", "", "with account.signer this process has no key; write the address of the "+
+			"account that the signer signs for, 0x and 40 hex digits")
+	case !c.Account.Transactions && address.Zero():
+		return refuse("account.address", "", "with account.transactions = false this member has no key; write the "+
+			"address of the host's account, 0x and 40 hex digits")
+	}
+	return nil
+}
+
+func (c Config) checkSigner() error {
+	at := c.Account.Signer
+	if at == "" {
+		return nil
+	}
+	switch {
+	case c.Account.KeyFile != "":
+		return refuse("account.keyFile", c.Account.KeyFile, "account.signer is set too; either a key file signs or a "+
+			"signer: remove one of them")
+	case !c.Account.Transactions:
+		return refuse("account.signer", at, "with account.transactions = false this member signs nothing; remove one "+
+			"of them")
+	}
+	if err := c.checkAddress(); err != nil {
+		return err
+	}
+	if !strings.Contains(at, "://") {
+		if !filepath.IsAbs(at) {
+			return refuse("account.signer", at, "write a URL such as http://127.0.0.1:8550, or the absolute path of an "+
+				"IPC socket")
+		}
+		return nil
+	}
+	u, err := url.Parse(at)
+	switch {
+	case err != nil || !overHTTP(at):
+		return refuse("account.signer", at, "not a URL; write for example http://127.0.0.1:8550, or the absolute path "+
+			"of an IPC socket")
+	case u.User != nil:
+		return refuse("account.signer", at, "passwords do not belong in the configuration")
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		return refuse("account.signer", at, "plain http is only allowed to this machine; write https://")
+	}
+	return nil
+}
