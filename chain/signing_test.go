@@ -156,8 +156,8 @@ func TestWhatWasSignedIsSentAgainAfterARestartWithoutTheSigner(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
 	f := signertest.New(t, keyOf(w.name+"host"))
-	p := newPool(w)
 	call := callFor(w.request(), 0)
+	p := newPool(w) // It counts only what the host sends.
 	p.set(func(p *pool) { p.takes = nothing })
 	dir, store := t.TempDir(), storetest.NewMemory()
 	m, err := w.dial(w.signedBy("host", f), store, dir)
