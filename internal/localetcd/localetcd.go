@@ -1,6 +1,6 @@
 // Package localetcd runs an etcd of one node in this process, for the demonstration and for
-// tests. It listens on loopback only, without TLS and without users, so it is not for a host
-// that is worth something: whoever reaches it may say who seems to be alive.
+// tests. It listens on loopback only, without users and by default without TLS, so it is not for a
+// host that is worth something: whoever reaches it may say who seems to be alive.
 package localetcd
 
 import (
@@ -23,10 +23,19 @@ type Server struct {
 	close func()
 }
 
+// TLS are the PEM files of an etcd that answers over TLS, and only clients with a certificate of
+// the same authority.
+type TLS struct{ CA, Cert, Key string }
+
 // Start runs an etcd that keeps its data in dir and answers clients at listen, a loopback
 // address with a port. It returns when clients are answered. An etcd that was closed or killed
 // goes on with its data when it is started again.
-func Start(dir, listen string) (*Server, error) {
+func Start(dir, listen string) (*Server, error) { return start(dir, listen, TLS{}) }
+
+// StartTLS is Start over TLS.
+func StartTLS(dir, listen string, files TLS) (*Server, error) { return start(dir, listen, files) }
+
+func start(dir, listen string, files TLS) (*Server, error) {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
 		return nil, fmt.Errorf("start etcd: address %q: %w", listen, err)
@@ -37,6 +46,11 @@ func Start(dir, listen string) (*Server, error) {
 	cfg := embed.NewConfig()
 	cfg.Dir = dir
 	client := url.URL{Scheme: "http", Host: listen}
+	if files != (TLS{}) {
+		client.Scheme = "https"
+		of := &cfg.ClientTLSInfo
+		of.TrustedCAFile, of.CertFile, of.KeyFile, of.ClientCertAuth = files.CA, files.Cert, files.Key, true
+	}
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
 	// A node alone has no peers. The port of what it would tell them is any free one, and its name for itself, which
 	// is part of its data, must not depend on it.
