@@ -152,11 +152,12 @@ sim-month:
 sim-week:
 	go test -timeout 0 -v ./actors/sim -run '^TestManySlotsOfOneHost$$' -week-days 7
 
-## soak: 10, 100 and 200 slots on the real contract, and what is asked of the chain; some minutes
+## soak: 10, 100 and 200 slots on the real contract, what is asked of the chain, and by members; some minutes
 .PHONY: soak
 soak:
 	go test -tags soak -count 1 -timeout 0 -v ./cmd/hostnode/internal/exits -run 'AskedAsOften'
 	go test -tags soak -count 1 -timeout 0 -v ./cmd/hostnode/internal/exits -run 'ProvenForLong' -days 0.25
+	go test -count 1 -timeout 0 -v ./actors/sim -run '^TestWhatEachMemberAsks$$' -member-slots 100
 
 ## bench: the figures of docs/performance.md
 .PHONY: bench

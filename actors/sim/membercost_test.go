@@ -97,6 +97,7 @@ func (c *costs) start(m *costMember) {
 		Node: string(m.name), Version: "sim", ChainID: 1, Genesis: events.Hash{1}, Contract: events.Address{9},
 		FinalBlocks: confirmations, Margin: duty.Margin{Blocks: hostMargin, BlockTime: monthBlock},
 		MinFill: 10 * time.Minute, MaxSlotsPerRequest: costRequest, MaxWorkers: 16, Overhead: overhead,
+		SnapshotEvery: 1 << 40, // One in ten thousand events is not what is counted here.
 	}, ports, logrus.NewEntry(log))
 	if err != nil {
 		c.t.Fatal(err)
