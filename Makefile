@@ -12,6 +12,8 @@ SEEDS    ?= 2000
 READS    ?= 20
 DAYS     ?= 30
 COVERAGE ?= 90
+RUNS     ?= 25
+MEMBERS  ?= 3
 PKG      ?= ./...
 GOTEST   ?= go test
 export GOTEST
@@ -191,6 +193,13 @@ e2e:
 e2e-ci:
 	$(GOTEST) -vet=off -ldflags '-s -w' -tags e2e -count 1 -p 1 -timeout 15m -run '^TestCI' \
 	  $$(git grep -l '^func TestCI' -- cmd | xargs -n1 dirname | sort -u | sed 's|^|./|')
+
+# HOSTNODE_TEST_BEAT_MS makes chain time slower, for a machine with much other work.
+## cluster-faults: RUNS (25) of a host of MEMBERS (3) with random faults; SEED= repeats one; about three minutes each
+.PHONY: cluster-faults
+cluster-faults:
+	HOSTNODE_TEST_RUNS=$(RUNS) HOSTNODE_TEST_MEMBERS=$(MEMBERS) HOSTNODE_TEST_SEED=$(SEED) \
+	  $(GOTEST) -vet=off -tags e2e -count 1 -timeout 0 -v -run '^TestClusterFaults$$' ./cmd/hostnode/internal/demo
 
 ## official-suite: the tests of EventStoreDB's official client against hostnode eventstore
 .PHONY: official-suite

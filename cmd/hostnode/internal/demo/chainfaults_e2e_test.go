@@ -128,7 +128,13 @@ func (r *rig) startNode(bin, dir string, account events.Address) {
 // await waits until a condition holds.
 func (r *rig) await(what string, ok func(context.Context) bool) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 4*time.Minute)
+	r.awaitFor(4*time.Minute, what, ok)
+}
+
+// awaitFor waits so long at most.
+func (r *rig) awaitFor(patience time.Duration, what string, ok func(context.Context) bool) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
