@@ -99,7 +99,8 @@ func (f *faultRig) heldBy(store events.Store, isThere func(m *faulted, slot stri
 var aTransaction = regexp.MustCompile("0x[0-9a-f]{64}")
 
 // clean demands that an audit finds nothing. One thing is known (docs/cluster.md): a proof that a member sent beside
-// the owner is in the account's record only once that member is the owner. It must be on the chain, from the account.
+// the owner, or as an owner without the event store, is in the account's record only once that member is the owner
+// again. It must be on the chain, from the account.
 func (f *faultRig) clean(findings []audit.Finding) {
 	f.t.Helper()
 	for _, one := range findings {
