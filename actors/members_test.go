@@ -30,7 +30,6 @@ type membersRig struct {
 
 type memberRig struct {
 	name    events.Member
-	keyless bool
 	world   *sim.World
 	account *sim.Account
 	store   *flakyStore // its way to the record
