@@ -83,7 +83,7 @@ func fewMayOwn(f Facts) (reason, hint string) {
 		who = fmt.Sprintf("only member %s may take the term: without it no slot is taken, and no proof is sent",
 			m.MayOwn[0])
 	}
-	return who, "give another member the account's key, and set account.transactions = true there"
+	return who, "give another member the account's key or signer, and set account.transactions = true there"
 }
 
 func certificateEnds(f Facts) (reason, hint string) {

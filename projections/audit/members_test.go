@@ -109,6 +109,9 @@ func memberBreaches() []breach {
 			last.Meta.Epoch, last.Meta.Cause = 4, "start"
 			r.derive()
 		}},
+		{"a proof is not in the account's record", ProofOfMember, "ProofSubmitted", func(r *record) {
+			change(r, 0, func(m *messages.ProofSubmitted) { m.Receipt.TxHash = zeros })
+		}},
 		{"another member's sale goes on", SaleMember, "DataLifetimeExtended", by(3, "DataLifetimeExtended", -1)},
 		{"a sale begins in the name of another", SaleMember, "SaleStarted", by(3, "SaleStarted", 2)},
 		{"another member writes a ledger", LedgerMember, "ReservationDeleted", by(4, "ReservationDeleted", -1)},

@@ -198,6 +198,8 @@ func (a *auditor) endOfReceipts() {
 		for _, w := range list {
 			rule := ReceiptWithoutTransaction
 			switch {
+			case w.Proof && len(a.hosts[k.Account].Processes.Members) > 1:
+				rule = ProofOfMember
 			case w.Proof:
 				rule = ProofWithoutTransaction
 			case w.Marking:

@@ -1,6 +1,6 @@
 // Package signertest is a fake of go-ethereum's clef: its JSON-RPC calls over loopback or a unix
-// socket, with rules that a test sets instead of a person. The real one passed the same suite
-// (signer_test.go says how to run it against one).
+// socket, with rules that a test sets instead of a person. signer_test.go says how to run the same suite
+// against a real one.
 //
 // It is for tests; nothing that is shipped imports it.
 package signertest

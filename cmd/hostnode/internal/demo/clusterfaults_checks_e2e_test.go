@@ -105,7 +105,7 @@ func (f *faultRig) clean(findings []audit.Finding) {
 	f.t.Helper()
 	for _, one := range findings {
 		tell := f.t.Errorf
-		if one.Rule == audit.ProofWithoutTransaction && f.mined(common.HexToHash(aTransaction.FindString(one.Sentence))) {
+		if one.Rule == audit.ProofOfMember && f.mined(common.HexToHash(aTransaction.FindString(one.Sentence))) {
 			tell = f.t.Logf
 		}
 		tell("audit: %s %s %s revision %d: %s", one.Severity, one.Rule, one.Stream, one.Revision, one.Sentence)
