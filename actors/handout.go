@@ -52,7 +52,9 @@ type (
 	}
 	// farSale is the state of another member's sale.
 	farSale struct{ sales.Changed }
-	// letGoFailed: the member that should let go of a slot does not answer.
+	// letGoHere asks this member to let go of a slot.
+	letGoHere struct{ sales.LetGo }
+	// letGoFailed: the member that should let go of a slot does not answer, or does not sell it.
 	letGoFailed struct {
 		slot events.SlotID
 		err  error
@@ -330,6 +332,21 @@ func (s *supervisor) letGoFar(a *shell.Turn, ag *agent, m sales.LetGo) {
 	})
 }
 
+// errNotSold: the sale of a slot that was handed out to this member never began.
+var errNotSold = errors.New("it does not sell the slot")
+
+// onLetGoHere lets go of a slot, or says that nothing of it is here: the question to sell it was lost.
+func (s *supervisor) onLetGoHere(a *shell.Turn, m letGoHere) {
+	answer := a.Asker()
+	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
+	if ag := s.agents[slot]; s.booted && s.beginning[slot] == nil && (ag == nil || ag.far != "") {
+		answer(struct{}{}, errNotSold)
+		return
+	}
+	s.onLetGo(a, m.LetGo)
+	answer(struct{}{}, nil)
+}
+
 // onLetGoFailed frees the workers: the sale waits for its member, and they have others to do.
 func (s *supervisor) onLetGoFailed(m letGoFailed) {
 	ag := s.agents[m.slot]
@@ -339,7 +356,7 @@ func (s *supervisor) onLetGoFailed(m letGoFailed) {
 	for _, w := range ag.watchers {
 		w.Tell(admission.Refusal{
 			Criterion: slotqueue.CriterionMember, Requeue: ag.starting, RetryAt: s.soon(),
-			Reason: fmt.Sprintf("member %s does not answer: %v", ag.far, m.err),
+			Reason: fmt.Sprintf("member %s does not let go of it: %v", ag.far, m.err),
 		})
 	}
 	ag.watchers = nil

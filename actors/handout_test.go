@@ -1,6 +1,7 @@
 package actors_test
 
 import (
+	"bytes"
 	"maps"
 	"testing"
 	"time"
@@ -32,6 +33,29 @@ func TestASlotThatFoundAMembersRoomTakenIsSoldByAnother(t *testing.T) {
 		}
 		if want := map[events.Member]int{"north": 2, "south": 1}; !maps.Equal(hosted, want) {
 			m.Errorf("slots by member: %v, want %v", hosted, want)
+		}
+	})
+}
+
+// A slot was handed out, and the question to sell it was lost: the member has no sale that it could let go of,
+// and says so, or the worker would wait for ever.
+func TestASlotWhoseMemberWasNeverToldIsSoldAgain(t *testing.T) {
+	withMembers(t, []events.Member{"north", "south"}, func(m *membersRig) {
+		size := events.Bytes(1)
+		if err := m.members["north"].host.Ledger(m.Context(), capacity.Update{ // North has no room.
+			At: time.Now(), ID: events.AvailabilityID{1, 'n'}, Size: &size,
+		}); err != nil {
+			m.Fatal(err)
+		}
+		m.cluster.Deliver(func(_, _ events.Member, q []byte) clusterfake.Delivery {
+			begins := bytes.Contains(q, []byte(`"sell"`)) && m.count("SlotHandedOut") == 1
+			return clusterfake.Delivery{Lost: begins && m.count("SlotReleased") == 0}
+		})
+		m.world.Post(long(1, 1))
+		m.mineUntil("it is taken back", func() bool { return m.count("SlotReleased") == 1 })
+		m.mineUntil("it is handed out again, and sold", func() bool { return m.count("SlotFilled") == 1 })
+		if n := m.count("SlotHandedOut"); n != 2 {
+			m.Errorf("handed out %d times", n)
 		}
 	})
 }

@@ -39,6 +39,8 @@ func (s *supervisor) onMembers(a *shell.Turn, msg any) {
 		s.onSell(a, m)
 	case handedOut:
 		s.onHandedOut(m)
+	case letGoHere:
+		s.onLetGoHere(a, m)
 	case letGoFailed:
 		s.onLetGoFailed(m)
 	case termBegan:
@@ -63,9 +65,9 @@ func (h *Host) serve() {
 		refused, err := ask(ctx, h, shell.AskActor[*members.Refusal](h.supervisor, sellHere{start, q.By, q.Try}))
 		return members.Sells{Refused: refused}, err
 	})
-	members.On(to, func(_ context.Context, q members.LetGo) (members.None, error) {
-		h.supervisor.Tell(sales.LetGo{Work: q.Work, Reason: q.Reason})
-		return members.None{}, nil
+	members.On(to, func(ctx context.Context, q members.LetGo) (none members.None, err error) {
+		_, err = ask(ctx, h, shell.AskActor[struct{}](h.supervisor, letGoHere{sales.LetGo{Work: q.Work, Reason: q.Reason}}))
+		return none, err
 	})
 	h.answerCommands(to)
 	h.env.Cluster.Serve(to.Serve)

@@ -42,7 +42,9 @@ func (e *env) keepWatch(ctx context.Context) {
 // the start.
 func (e *env) watch(ctx context.Context) {
 	var record, silent health.Incident
-	members := []*lasting{{code: "no-owner"}, {code: "owner-silent"}, {code: "member-silent"}, {code: "certificate-ends"}}
+	members := []*lasting{
+		{code: "no-owner"}, {code: "owner-silent"}, {code: "member-silent"}, {code: "certificate-ends"},
+	}
 	last, moved := e.View.Now(), e.Clock.Now()
 	for {
 		e.Yield(ctx, "watch")

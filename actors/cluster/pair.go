@@ -13,9 +13,9 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// pair is a certificate with its key. Both files are read again when one of them has changed, so that whoever renews them
-// need not restart anything: connections that begin later have the new certificate. While the new one cannot be used, the
-// one before is. Safe for concurrent use.
+// pair is a certificate with its key. Both files are read again when one of them has changed, so that whoever renews
+// them need not restart anything: connections that begin later have the new certificate. While the new one cannot be
+// used, the one before is. Safe for concurrent use.
 type pair struct {
 	files Files
 	name  string // that the certificate must be for; empty: any

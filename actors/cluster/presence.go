@@ -190,8 +190,8 @@ func (c *Cluster) refusedBy(found *clientv3.GetResponse) error {
 		}
 		p, err := c.parse(kv)
 		if err != nil {
-			return fmt.Errorf("%w: what member %s says of itself is not readable: %w; if no member of this host wrote it, "+
-				"delete this key (etcdctl del), or use an etcd of this host alone", ErrRefused, kv.Key, err)
+			return fmt.Errorf("%w: what member %s says of itself is not readable: %w; if no member of this host wrote "+
+				"it, delete this key (etcdctl del), or use an etcd of this host alone", ErrRefused, kv.Key, err)
 		}
 		if text := differ(c.cfg.facts, p.Facts); text != "" {
 			return fmt.Errorf("%w: member %s is not of the same host: %s", ErrRefused, p, text)

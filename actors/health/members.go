@@ -21,7 +21,7 @@ type MembersFacts struct {
 	// MayOwn are the living members that may take the term, if that is known.
 	MayOwn      []events.Member
 	MayOwnKnown bool
-	// Certificate is the file of this member's certificate that ends soon, or has ended, at CertificateEnds; empty: none
+	// Certificate is the file of this member's certificate that ends soon, or ended, at CertificateEnds; empty: none
 	// does.
 	Certificate     string
 	CertificateEnds time.Time
@@ -91,7 +91,8 @@ func certificateEnds(f Facts) (reason, hint string) {
 	if m.Certificate == "" {
 		return "", ""
 	}
-	return fmt.Sprintf("the certificate %s of this member ends at %s: after that nobody believes that it is this member",
+	return fmt.Sprintf("the certificate %s of this member ends at %s: after that nobody believes that it is this "+
+			"member",
 			m.Certificate, m.CertificateEnds.UTC().Format(SinceFormat)),
 		"put a new certificate and its key in their place (`hostnode cluster certs` makes them, once the old files are " +
 			"moved away); they are used without a restart"

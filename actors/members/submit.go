@@ -85,7 +85,7 @@ func (m *Market) leave(ctx context.Context, q submitProof, why error) error {
 			Slot: q.Call.Slot, Period: q.Period, Challenge: q.Call.Challenge, Deadline: q.Call.Deadline, Proof: q.Proof,
 		})
 		if err != nil {
-			return fmt.Errorf("%w; nor can the proof be left in the event store: %v", why, err)
+			return fmt.Errorf("%w; nor can the proof be left in the event store: %s", why, err.Error())
 		}
 		m.mu.Lock()
 		if h, known := m.halfs[due]; known {

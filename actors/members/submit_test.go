@@ -91,7 +91,7 @@ func newThree() *three {
 		way := Way{
 			Cluster: net, Owner: func() (events.Member, bool) { return h.owner, h.owner != "" },
 			Clock: shelltest.Clock{}, Now: time.Now,
-			Leave: func(_ context.Context, r Ready) error {
+			Leave: func(context.Context, Ready) error {
 				if h.store == nil {
 					h.left[name]++
 				}

@@ -51,8 +51,8 @@ func (c Config) checkSigner() error {
 	}
 	if !strings.Contains(at, "://") {
 		if !filepath.IsAbs(at) {
-			return refuse("account.signer", at, "write a URL such as http://127.0.0.1:8550, or the absolute path of an "+
-				"IPC socket")
+			return refuse("account.signer", at, "write a URL such as http://127.0.0.1:8550, or the absolute path of "+
+				"an IPC socket")
 		}
 		return nil
 	}

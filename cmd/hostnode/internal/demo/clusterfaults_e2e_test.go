@@ -116,7 +116,7 @@ func (f *faultRig) suffers(c course, faults []draw) {
 	f.play(faults)
 	f.returns()
 	f.copies()
-	patience := 4*time.Minute + time.Duration(c.periods)*f.period/time.Second*f.beat
+	patience := 4*time.Minute + time.Duration(float64(c.periods)*f.period.Seconds()*float64(f.beat))
 	for _, r := range <-posted {
 		f.settles(r, patience)
 	}

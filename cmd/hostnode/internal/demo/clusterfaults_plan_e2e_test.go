@@ -51,7 +51,7 @@ func faultKinds() []faultKind {
 func drawFaults(seed uint64, beat time.Duration) []draw {
 	r := rand.New(rand.NewPCG(seed, 16))
 	kinds := faultKinds()
-	within := int64(faultyPeriods * faultPeriod / time.Second * beat)
+	within := int64(faultyPeriods*faultPeriod.Seconds()) * int64(beat)
 	all := make([]draw, 4+r.IntN(3))
 	for i := range all {
 		kind := kinds[r.IntN(len(kinds))]
@@ -61,7 +61,7 @@ func drawFaults(seed uint64, beat time.Duration) []draw {
 		lasts := time.Second + time.Duration(r.Int64N(int64(kind.longest)))
 		all[i] = draw{
 			kind: kind, at: time.Duration(r.Int64N(within)),
-			lasts: lasts * (beat / time.Millisecond) / (faultBeat / time.Millisecond),
+			lasts: time.Duration(float64(lasts) * float64(beat) / float64(faultBeat)),
 			who:   r.IntN(1 << 16), way: r.IntN(1 << 16), does: r.IntN(1 << 16),
 		}
 	}

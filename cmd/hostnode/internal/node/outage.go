@@ -141,7 +141,8 @@ func (p *Process) prove(ctx context.Context) error {
 		return err
 	}
 	parts := Parts{
-		Dir: p.Dir.Layout, Account: owner, Key: key, Signer: p.signer.Load(), Keys: keys, Endpoint: p.config.Chain.Endpoint, Alerts: p.alerts,
+		Dir: p.Dir.Layout, Account: owner, Key: key, Signer: p.signer.Load(), Keys: keys,
+		Endpoint: p.config.Chain.Endpoint, Alerts: p.alerts,
 		Waits: p.start.waitsMeanwhile, Node: nodeName(), Version: p.begin.Version, Log: p.log,
 	}
 	if err := p.remoteChain(ctx, p.config, &parts); err != nil {

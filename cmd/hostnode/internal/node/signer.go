@@ -26,7 +26,8 @@ func (p *Process) openSigner(owner events.Address) (events.Address, error) {
 		return account, nil
 	}
 	if left := p.Dir.KeyFile(); exists(left) {
-		p.log.Warnf("the key in %s is not used, because account.signer is set: if the signer has it, keep no copy here", left)
+		p.log.Warnf("the key in %s is not used, because account.signer is set: if the signer has it, keep no copy "+
+			"here", left)
 	}
 	p.signer.Store(signer.Open(signer.Config{
 		Endpoint: c.Account.Signer, Account: account, Timeout: c.Account.SignTimeout, Log: p.log,
