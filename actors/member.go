@@ -66,7 +66,8 @@ func (h *Host) serve() {
 		return members.Sells{Refused: refused}, err
 	})
 	members.On(to, func(ctx context.Context, q members.LetGo) (none members.None, err error) {
-		_, err = ask(ctx, h, shell.AskActor[struct{}](h.supervisor, letGoHere{sales.LetGo{Work: q.Work, Reason: q.Reason}}))
+		here := letGoHere{sales.LetGo{Work: q.Work, Reason: q.Reason}}
+		_, err = ask(ctx, h, shell.AskActor[struct{}](h.supervisor, here))
 		return none, err
 	})
 	h.answerCommands(to)

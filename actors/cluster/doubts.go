@@ -25,8 +25,8 @@ type doubts struct {
 
 const (
 	memberHint = "the certificates of all members (cluster.tls) must be of one authority, and must not have ended"
-	etcdHint   = "etcd's certificate must be of the authority in cluster.etcd.caFile, and cluster.etcd.certFile of one " +
-		"that etcd trusts"
+	etcdHint   = "etcd's certificate must be of the authority in cluster.etcd.caFile, and cluster.etcd.certFile " +
+		"of one that etcd trusts"
 )
 
 func newDoubts(c *tls.Config, hint string, log *logrus.Entry) *doubts {
@@ -89,8 +89,8 @@ func (d *doubts) note(who string, err error) {
 	}
 	d.mu.Unlock()
 	if err != nil && (before == nil || before.Error() != err.Error()) {
-		d.log.WithField("with", who).WithError(err).Warn("a connection did not come about, because one of the two does " +
-			"not believe the other: " + d.hint)
+		d.log.WithField("with", who).WithError(err).Warn("a connection did not come about, because one of the " +
+			"two does not believe the other: " + d.hint)
 	}
 }
 
