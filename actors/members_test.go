@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +26,7 @@ type membersRig struct {
 	*rig
 	cluster *clusterfake.Host
 	members map[events.Member]*memberRig
-	ends    time.Time // of the certificate of each member; zero: they have none
+	ends    atomic.Pointer[time.Time] // of the certificate of each member; nil: they have none
 }
 
 type memberRig struct {
@@ -50,10 +51,10 @@ func (c clusterOf) MayOwn() []events.Member {
 
 // CertificateEnds is asked of a cluster whose members have certificates.
 func (c clusterOf) CertificateEnds() (file string, at time.Time) {
-	if c.m.ends.IsZero() {
-		return "", time.Time{}
+	if ends := c.m.ends.Load(); ends != nil {
+		return string(c.Member()) + ".crt", *ends
 	}
-	return string(c.Member()) + ".crt", c.m.ends
+	return "", time.Time{}
 }
 
 // withMembers runs a test with members that have started and offer space, in the order given.

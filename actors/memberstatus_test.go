@@ -51,7 +51,8 @@ func TestACertificateThatEndsSoonIsToldOnceUntilItIsRenewed(t *testing.T) {
 		m.begin("north")
 		told := m.members["north"].alerts
 		for n, ends := range []time.Duration{15 * 24 * time.Hour, 13 * 24 * time.Hour, 400 * 24 * time.Hour, -time.Minute} {
-			m.ends = time.Now().Add(ends)
+			at := time.Now().Add(ends)
+			m.ends.Store(&at)
 			time.Sleep(3 * time.Minute)
 			warned := strings.Contains(m.says("north"), "the certificate north.crt of this member ends at")
 			if warned != (n%2 == 1) || len(told.of(health.AlertCertificate)) != (n+1)/2 {

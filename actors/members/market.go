@@ -31,10 +31,8 @@ type Way struct {
 	// Account sends proofs that are due while the owner does not answer. May be nil: the member
 	// has no key.
 	Account port.Account
-	// Leave leaves a proof in the event store for the owner, who cannot be asked. May be nil.
-	Leave func(context.Context, Ready) error
-	Clock shell.Clock
-	Now   func() time.Time // chain time
+	Clock   shell.Clock
+	Now     func() time.Time // chain time
 }
 
 // NewMarket returns the market of a member.

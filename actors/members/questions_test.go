@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/port"
-	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -105,7 +104,7 @@ func TestTransactionsTravelWhole(t *testing.T) {
 	there, here := &fullMarket{}, &fullMarket{}
 	to := Answers{}
 	NewMarket(there, Way{}).Answer(to)
-	m := NewMarket(here, Way{Cluster: direct{to: to}, Owner: owned("south"), Clock: shelltest.Clock{}, Now: time.Now})
+	m := NewMarket(here, Way{Cluster: direct{to: to}, Owner: owned("south")})
 	var call events.SlotCall
 	var proof events.Proof
 	filled(&call)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -14,9 +13,9 @@ import (
 )
 
 // This file hands in the proofs of a member. Who owns the account may be unknown, dead, or out of reach
-// just when a proof is due. Then another member passes it on; if none does, it is left in the event store for
-// the owner (ready.go); and when half of the time has passed without an answer, a member that has the key
-// sends it itself. Both it and the owner may take the same nonce: docs/cluster.md says what that costs.
+// just when a proof is due. Then another member passes it on; and when half of the time has passed without
+// an answer, a member that has the key sends it itself. Both it and the owner may take the same nonce:
+// docs/cluster.md says what that costs.
 
 // dueProof is the proof of a slot for a period.
 type dueProof struct {
@@ -25,10 +24,7 @@ type dueProof struct {
 }
 
 // halfTime is when half of the time that a proof had at first has passed, and when all of it, in chain time.
-type halfTime struct {
-	at, end time.Time
-	left    events.Proof // is in the event store
-}
+type halfTime struct{ at, end time.Time }
 
 // errHalfTime: the owner did not answer until half of the time had passed.
 var errHalfTime = errors.New("no answer in half of the time that was left for the proof")
@@ -39,62 +35,26 @@ func (m *Market) SubmitProof(
 	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
 ) (events.Receipt, error) {
 	q := submitProof{call, period, proof}
-	if call.Deadline.IsZero() {
-		return m.askMembers(ctx, q)
-	}
-	half := m.halfTime(dueProof{call.Slot, period}, call.Deadline)
-	inTime := ctx
-	if m.way.Account != nil || m.way.Now().Before(half) {
-		until, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		defer m.way.Clock.After(half.Sub(m.way.Now()), func() { cancel(errHalfTime) })()
-		inTime = until
-	}
-	receipt, err := m.askMembers(inTime, q)
-	if !Unanswered(err) || ctx.Err() != nil {
+	if m.way.Account == nil || call.Deadline.IsZero() {
+		receipt, err := m.submitByOwner(ctx, q)
+		if unanswered(err) {
+			return m.throughOthers(ctx, q, err)
+		}
 		return receipt, err
 	}
+	half := m.halfTime(dueProof{call.Slot, period}, call.Deadline)
+	inTime, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer m.way.Clock.After(half.Sub(m.way.Now()), func() { cancel(errHalfTime) })()
+	receipt, err := m.submitByOwner(inTime, q)
+	if unanswered(err) && inTime.Err() == nil {
+		receipt, err = m.throughOthers(inTime, q, err)
+	}
 	late := inTime.Err() != nil || !m.way.Now().Before(half)
-	if late && m.way.Account != nil {
-		return m.way.Account.SubmitProof(ctx, call, period, proof)
+	if !late || !unanswered(err) || ctx.Err() != nil {
+		return receipt, err
 	}
-	return receipt, m.leave(ctx, q, err)
-}
-
-// askMembers has the owner send a proof: directly, or through another member.
-func (m *Market) askMembers(ctx context.Context, q submitProof) (events.Receipt, error) {
-	receipt, err := m.submitByOwner(ctx, q)
-	if Unanswered(err) && ctx.Err() == nil {
-		return m.throughOthers(ctx, q, err)
-	}
-	return receipt, err
-}
-
-// leave leaves a proof in the event store, once, because nobody answered, for the reason why. What it returns
-// says so, too.
-func (m *Market) leave(ctx context.Context, q submitProof, why error) error {
-	if m.way.Leave == nil {
-		return why
-	}
-	due := dueProof{q.Call.Slot, q.Period}
-	m.mu.Lock()
-	left := m.halfs[due].left == q.Proof
-	m.mu.Unlock()
-	if !left {
-		err := m.way.Leave(ctx, Ready{
-			Slot: q.Call.Slot, Period: q.Period, Challenge: q.Call.Challenge, Deadline: q.Call.Deadline, Proof: q.Proof,
-		})
-		if err != nil {
-			return fmt.Errorf("%w; nor can the proof be left in the event store: %s", why, err.Error())
-		}
-		m.mu.Lock()
-		if h, known := m.halfs[due]; known {
-			h.left = q.Proof
-			m.halfs[due] = h
-		}
-		m.mu.Unlock()
-	}
-	return fmt.Errorf("%w; the proof waits for the owner in the event store", why)
+	return m.way.Account.SubmitProof(ctx, call, period, proof)
 }
 
 // TakenProofs implements port.Market. What this member sent itself, beside the owner or as the owner in an
@@ -124,7 +84,7 @@ func (m *Market) halfTime(p dueProof, deadline time.Time) time.Time {
 	maps.DeleteFunc(m.halfs, func(_ dueProof, h halfTime) bool { return now.After(h.end) })
 	h, known := m.halfs[p]
 	if !known {
-		h = halfTime{at: now.Add(deadline.Sub(now) / 2), end: deadline}
+		h = halfTime{now.Add(deadline.Sub(now) / 2), deadline}
 		m.halfs[p] = h
 	}
 	return h.at
@@ -144,16 +104,16 @@ func (m *Market) throughOthers(ctx context.Context, q submitProof, why error) (e
 		if !known || other == owner || other == m.way.Cluster.Member() || ctx.Err() != nil {
 			continue
 		}
-		if receipt, err := Ask(ctx, m.way.Cluster, other, passOnProof(q)); !Unanswered(err) {
+		if receipt, err := Ask(ctx, m.way.Cluster, other, passOnProof(q)); !unanswered(err) {
 			return receipt, err
 		}
 	}
 	return events.Receipt{}, why
 }
 
-// Unanswered says that a question about a transaction was not answered by an owner that knows. A member that has
+// unanswered says that a question about a transaction was not answered by an owner that knows. A member that has
 // just lost the account may still take itself for the owner.
-func Unanswered(err error) bool {
+func unanswered(err error) bool {
 	if err == nil {
 		return false
 	}
