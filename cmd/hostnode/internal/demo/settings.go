@@ -20,6 +20,7 @@ var fixed = map[string]string{
 	"sectors.contract":         "it brings its own chain",
 	"sectors.sealer":           "it shows how slots are sold",
 	"devchain.blockInterval":   "its chain waits for the host, and is fast otherwise",
+	"account.signer":           "its host has a key of its own",
 	"account.rewardRecipient":  "it looks for the payout on the host's own account",
 	"sales.maxSlotsPerRequest": "its host takes all slots of the request",
 	"log.level":                "it reads the host's log",

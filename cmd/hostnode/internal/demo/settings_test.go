@@ -5,6 +5,7 @@ package demo
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +66,9 @@ func eachSetting(t *testing.T, demo shown) {
 		"chain.endpoint": chain, "chain.fallbacks": chain, "chain.contract": chain, "sectors.contract": chain,
 		"eventStore.passwordFile": {"HOSTNODE_EVENT_STORE_URL=esdb://me@127.0.0.1:2113?tls=true"},
 		"validator.groupIndex":    {"HOSTNODE_VALIDATOR_GROUPS=9"},
+		"account.signer": slices.Concat(chain, []string{
+			"HOSTNODE_ACCOUNT_ADDRESS=0x00000000000000000000000000000000000000ee",
+		}),
 	}
 	for _, setting := range usual.Settings() {
 		// A member needs a chain of its own, which the demonstrations refuse.
