@@ -91,8 +91,8 @@ func certificateEnds(f Facts) (reason, hint string) {
 	if m.Certificate == "" {
 		return "", ""
 	}
-	reason = fmt.Sprintf("the certificate %s of this member ends at %s: after that nobody believes that it is this member",
-		m.Certificate, m.CertificateEnds.UTC().Format(SinceFormat))
+	reason = fmt.Sprintf("the certificate %s of this member ends at %s: after that nobody believes that it is "+
+		"this member", m.Certificate, m.CertificateEnds.UTC().Format(SinceFormat))
 	return reason, "put a new certificate and its key in their place (`hostnode cluster certs` makes them, once the " +
 		"old files are moved away); they are used without a restart"
 }

@@ -10,7 +10,8 @@ func notSigning(f Facts) (reason, hint string) {
 	if f.Members.Owner != f.Members.Member {
 		return "", ""
 	}
-	return f.Chain.Signer, "check the signer (account.signer) and its rules: it must run, have the account " + f.Account +
+	return f.Chain.Signer, "check the signer (account.signer) and its rules: it must run, have the account " +
+		f.Account +
 		", and approve this host's transactions without asking a person; what waits is sent when it signs"
 }
 

@@ -154,8 +154,8 @@ var ruleTable = []RuleInfo{
 		"more than it held."},
 	{SlashUnseen, Warning, "Collateral that the contract kept was seen to be slashed."},
 	{ProofWithoutTransaction, Error, "A proof with a receipt has its mined transaction."},
-	{ProofOfMember, Warning, "So has one of a host of several members. If not, the member that sent it beside the owner " +
-		"has it in its outbox until it is the owner, or it was never mined."},
+	{ProofOfMember, Warning, "So has one of a host of several members. If not, the member that sent it beside the " +
+		"owner has it in its outbox until it is the owner, or it was never mined."},
 	{ReceiptWithoutTransaction, Warning, "Every other receipt has one, too."},
 	{ReceiptsUnchecked, Warning, "All receipts could be compared with transactions."},
 	{LedgerContradiction, Error, "An event of the ledger fits what was before it."},
