@@ -238,6 +238,10 @@ func (s *supervisor) onSell(a *shell.Turn, m sellHere) {
 	case !s.booted:
 		refused(slotqueue.CriterionMember, "it is starting")
 		return
+	case m.try && s.stalled(): // It could neither fill the slot nor prove it.
+		refused(slotqueue.CriterionMember, "its chain end point has told of no new block for %s",
+			s.Clock.Now().Sub(s.lastNews).Round(time.Second))
+		return
 	case ag != nil && ag.far != "":
 		refused(slotqueue.CriterionMember, "member %s sells the slot", ag.far)
 		return

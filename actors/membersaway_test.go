@@ -165,6 +165,10 @@ func TestWhatGoesOnWhenSomethingOfAClusterIsAway(t *testing.T) {
 			sells: 2, unproven: south, says: [3]string{sellsAndProves, chainIsAway, sellsAndProves},
 			alerts: "south chain-silent", away: func(m *membersRig, away bool) { m.members[south].world.Unplug(away) },
 		},
+		"the chain of the owner": {
+			unproven: north, says: [3]string{chainIsAway, sellsAndProves, sellsAndProves},
+			alerts: "north chain-silent", away: func(m *membersRig, away bool) { m.members[north].world.Unplug(away) },
+		},
 		"the way between two members, not the owner": {
 			sells: 3, says: allWell, away: func(m *membersRig, away bool) { m.links(away, sw) },
 		},

@@ -80,10 +80,15 @@ func (h *Host) Status(ctx context.Context) (Status, error) {
 	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{}))
 }
 
+// stalled reports that no block came for too long.
+func (s *supervisor) stalled() bool {
+	return s.booted && s.Clock.Now().Sub(s.lastNews) > s.StalledAfter()
+}
+
 func (s *supervisor) status() Status {
 	st := Status{
 		Booted: s.booted, Epoch: s.Epoch, Head: s.View.Now(), Live: s.live,
-		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > s.StalledAfter(), Record: s.recordStatus(),
+		Stalled: s.stalled(), Record: s.recordStatus(),
 		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
 		Scrub: s.Repo.ScrubProgress(), Disk: s.Room.Now(), Down: s.downParts(), Quarantined: s.quarantined.All(),
 		Unanswered: int(s.StoreWatch.Asked.Load()),

@@ -26,6 +26,10 @@ type dueProof struct {
 // halfTime is when half of the time that a proof had at first has passed, and when all of it, in chain time.
 type halfTime struct{ at, end time.Time }
 
+// triesUntilHalf is how often, about, an owner that answers at once that it cannot is asked until half of the time
+// has passed.
+const triesUntilHalf = 8
+
 // errHalfTime: the owner did not answer until half of the time had passed.
 var errHalfTime = errors.New("no answer in half of the time that was left for the proof")
 
@@ -46,15 +50,22 @@ func (m *Market) SubmitProof(
 	inTime, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer m.way.Clock.After(half.Sub(m.way.Now()), func() { cancel(errHalfTime) })()
-	receipt, err := m.submitByOwner(inTime, q)
-	if unanswered(err) && inTime.Err() == nil {
-		receipt, err = m.throughOthers(inTime, q, err)
+	pause := max(time.Second, half.Sub(m.way.Now())/triesUntilHalf)
+	for {
+		receipt, err := m.submitByOwner(inTime, q)
+		if unanswered(err) && inTime.Err() == nil {
+			receipt, err = m.throughOthers(inTime, q, err)
+		}
+		switch {
+		case !unanswered(err) || ctx.Err() != nil:
+			return receipt, err
+		case inTime.Err() != nil || !m.way.Now().Before(half):
+			return m.way.Account.SubmitProof(ctx, call, period, proof)
+		}
+		// An owner that says at once that it cannot is asked again. Whoever calls again and again would wait
+		// longer each time, perhaps past half of a short period.
+		_ = shell.Sleep(inTime, m.way.Clock, pause)
 	}
-	late := inTime.Err() != nil || !m.way.Now().Before(half)
-	if !late || !unanswered(err) || ctx.Err() != nil {
-		return receipt, err
-	}
-	return m.way.Account.SubmitProof(ctx, call, period, proof)
 }
 
 // TakenProofs implements port.Market. What this member sent itself, beside the owner or as the owner in an

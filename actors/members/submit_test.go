@@ -136,22 +136,22 @@ func TestAProofReachesTheChainWhoeverIsAway(t *testing.T) {
 		"another member reaches it":     {from: "south", spoil: []func(*three){cut([2]events.Member{"south", "north"})}, by: "owner"},
 		"without a key, through others": {from: "west", spoil: []func(*three){cut([2]events.Member{"west", "north"})}, by: "owner"},
 		"nobody reaches the owner": {
-			from: "south", spoil: []func(*three){both}, by: "south", between: [2]time.Duration{30 * time.Second, 32 * time.Second},
+			from: "south", spoil: []func(*three){both}, by: "south", between: [2]time.Duration{30 * time.Second, 31 * time.Second},
 		},
 		"and nobody says so": {
 			from: "south", spoil: []func(*three){both, hang}, by: "south",
-			between: [2]time.Duration{30 * time.Second, 32 * time.Second},
+			between: [2]time.Duration{30 * time.Second, 31 * time.Second},
 		},
 		"nobody has the term": {
 			from: "south", spoil: []func(*three){func(h *three) { h.owner = "" }}, by: "south",
-			between: [2]time.Duration{30 * time.Second, 32 * time.Second},
+			between: [2]time.Duration{30 * time.Second, 31 * time.Second},
 		},
 		"an owner that has lost the account and does not know it": {
-			from: "south", by: "south", between: [2]time.Duration{30 * time.Second, 32 * time.Second},
+			from: "south", by: "south", between: [2]time.Duration{30 * time.Second, 31 * time.Second},
 			spoil: []func(*three){func(h *three) { h.owner = "south" }},
 		},
 		"the owner's node does not answer": {
-			from: "south", by: "south", between: [2]time.Duration{30 * time.Second, 32 * time.Second},
+			from: "south", by: "south", between: [2]time.Duration{30 * time.Second, 31 * time.Second},
 			spoil: []func(*three){func(h *three) { h.markets["north"].err = errors.New("the node does not answer") }},
 		},
 		"without a key, and nobody reaches the owner": {from: "west", spoil: []func(*three){both}},

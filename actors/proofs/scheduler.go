@@ -149,12 +149,12 @@ func (p *Scheduler) onSale(a *shell.Turn, m sales.Changed) {
 	if s.state.Phase == sale.Unknown || st.Attempt != s.state.Attempt {
 		s.Probability = duty.Probability(p.Terms.Proofs, st.Request.Ask.ProofProbability)
 	}
-	began := st.Proves() && !s.proves
+	began := st.Hosting() && !s.proves
 	if s.proves && !st.Hosting() { // This matters only if the end is taken back.
 		s.paused = p.pauseFrom("the slot had ended, until a reorganisation took that back")
 	}
 	p.alertDamaged(&s.damage, m.Slot, st)
-	s.agent, s.state, s.proves, s.wake, s.FilledAt = p.RT.At(m.Agent), st, st.Proves(), st.WakeAt(), st.FilledAt
+	s.agent, s.state, s.proves, s.wake, s.FilledAt = p.RT.At(m.Agent), st, st.Hosting(), st.WakeAt(), st.FilledAt
 	s.keepVerdicts()
 	if began { // It may owe a proof in this very block, the last one of a period.
 		p.begins(s)

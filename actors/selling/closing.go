@@ -159,22 +159,8 @@ func (s *Agent) account(ctx context.Context, st sale.State, facts events.SlotFac
 		c.unjudged = fmt.Sprintf("the periods before %d: the chain is read back %d blocks at most",
 			owed.short, duty.MostPastBlocks)
 	}
-	if len(owed.silent) > 0 && st.Phase == sale.Filled && st.Stored > 0 && !st.Deleted && !extends(taken) {
-		kept, err := s.keepData(ctx, st)
-		if err != nil {
-			return c, err
-		}
-		c.told = append(c.told, kept)
-	}
 	c.told = append(c.told, owed.silent...)
 	return c, nil
-}
-
-func extends(told []proofReport) bool {
-	return slices.ContainsFunc(told, func(h proofReport) bool {
-		_, ok := h.cmd.(sale.ReportExtended)
-		return ok
-	})
 }
 
 // ending finds out when a slot ceased to owe proofs.

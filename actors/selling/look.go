@@ -36,7 +36,7 @@ func (s *Agent) look(a *shell.Turn) {
 	s.looking = true
 	self, st, ahead := a.Self, s.journal.Durable, s.journal.Ahead
 	loaded, tries := !s.looked, s.closingTries
-	ask := loaded && !s.takenKnown && (st.Proves() || st.Phase == sale.Filled)
+	ask := loaded && !s.takenKnown && st.Hosting()
 	a.Do(func(ctx context.Context) {
 		s.Yield(ctx, s.slot.String()+"/look")
 		m := lookEnded{}

@@ -44,7 +44,7 @@ type proofReport struct {
 func (s *Agent) onDuty(a *shell.Turn, m sales.Command) {
 	_, due := m.Cmd.(sale.ReportProofDue)
 	loaded := s.journal.Loaded
-	if loaded && (due && s.takenKnown || !s.journal.Ahead.Proves()) {
+	if loaded && (due && s.takenKnown || !s.journal.Ahead.Hosting()) {
 		s.submit(a, m, nil)
 		return
 	}
@@ -198,15 +198,6 @@ func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64
 		return nil, fmt.Errorf("ask which proofs the contract took: %w", err)
 	}
 	var reports []proofReport
-	if st.Phase == sale.Filled && st.Stored > 0 && !st.Deleted && len(taken) > 0 {
-		// It began to prove in an outage, unrecorded. The lifetime of its data was extended
-		// then, and is extended again.
-		kept, err := s.keepData(ctx, st)
-		if err != nil {
-			return nil, err
-		}
-		reports = append(reports, kept)
-	}
 	for _, t := range taken {
 		at, cause := t.Receipt.Block.Time, fmt.Sprintf("block:%d", t.Receipt.Block.Number)
 		if !open[t.Period] && !st.Settles(t.Period) {
@@ -224,13 +215,6 @@ func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64
 		reports = append(reports, proofReport{submitted, cause})
 	}
 	return reports, nil
-}
-
-// keepData makes the sale a proving one: only such a sale has duties.
-func (s *Agent) keepData(ctx context.Context, st sale.State) (proofReport, error) {
-	e := sale.Extend{Attempt: st.Attempt, Until: st.EndsAt}
-	cmd, err := s.extend(ctx, e)
-	return proofReport{cmd, e.Key()}, err
 }
 
 // challengeOf is the challenge of a proof that the contract took.

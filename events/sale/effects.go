@@ -181,9 +181,7 @@ func Next(s State) []Effect {
 		return slices.Concat([]Effect{ProveInitial{s.Attempt}}, s.repairs(), s.readings())
 	case Filling:
 		return slices.Concat([]Effect{Fill{s.Attempt, s.Challenge, s.Proof}}, s.repairs(), s.readings())
-	case Filled:
-		return append([]Effect{Extend{s.Attempt, s.EndsAt}}, s.repairs()...)
-	case Proving, ProvingSimulated:
+	case Filled, Proving, ProvingSimulated:
 		return nextHosting(s)
 	case Payout:
 		return []Effect{Free{s.Attempt}}
@@ -205,6 +203,9 @@ func nextHosting(s State) []Effect {
 	effects := make([]Effect, 0, len(s.Duties)+len(s.Unchecked))
 	for _, d := range s.Duties {
 		effects = append(effects, SubmitProof{d})
+	}
+	if s.Phase == Filled { // A proof only reads: it does not wait for a disk that is full.
+		effects = append(effects, Extend{s.Attempt, s.EndsAt})
 	}
 	return slices.Concat(effects, s.repairs(), s.readings())
 }

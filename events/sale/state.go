@@ -96,7 +96,7 @@ func (s State) Ended() bool { return s.Phase.in(leaving) }
 // BeforeFill reports whether the sale runs and may still be given up.
 func (s State) BeforeFill() bool { return s.Phase.in(gathering, ready) }
 
-// Hosting reports whether the slot is ours and runs.
+// Hosting reports whether the slot is ours and runs, so that it is proven.
 func (s State) Hosting() bool { return s.Phase.in(hosting) }
 
 // KeepsData reports whether the data is here and still needed, so that it must be sound.
@@ -112,10 +112,6 @@ func (s State) Damaged() bool { return s.KeepsData() && s.Damage.Any() }
 // Owes reports whether the contract demands proofs of us: the slot is ours by the record,
 // or it was when the attempt began and the data is not here yet.
 func (s State) Owes() bool { return s.Hosting() || s.BeforeFill() && s.Adopted }
-
-// Proves reports whether proofs can be made: the slot is ours, and its data is kept as long
-// as it is hosted.
-func (s State) Proves() bool { return s.Hosting() && s.Phase != Filled }
 
 // HostedUntil is until when the slot owes proofs, as far as the record knows.
 func (s State) HostedUntil() time.Time {
