@@ -70,7 +70,7 @@ func (h *Host) work(ctx context.Context) (members.Work, error) {
 }
 
 // Queue submits a command to the slot queue, as Ledger does to the ledger; another member that has
-// the term is asked to. members.ErrNoOwner: nobody has it. After events.ErrMemberAway the command may
+// the term is asked to. events.ErrNoOwner: nobody has it. After events.ErrMemberAway the command may
 // have taken effect.
 func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
 	if h.env.Cluster == nil {
@@ -82,7 +82,7 @@ func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
 	}
 	owner, known := h.env.ownerNow()
 	if !known {
-		return members.ErrNoOwner
+		return events.ErrNoOwner
 	}
 	_, err = byMember(ctx, h, owner, q, func() (members.None, error) { return members.None{}, h.queueHere(ctx, cmd) })
 	return err
@@ -163,7 +163,7 @@ func (h *Host) answerCommands(to members.Answers) {
 			return none, err
 		}
 		if owner, known := h.env.ownerNow(); !known || owner != h.env.Member {
-			return none, fmt.Errorf("it has not the term now: %w", members.ErrNoOwner)
+			return none, fmt.Errorf("it has not the term now: %w", events.ErrNoOwner)
 		}
 		return none, h.queueHere(ctx, cmd)
 	})

@@ -280,10 +280,11 @@ type env struct {
 	lossRecorded atomic.Bool
 	// validating is the validator's status; nil: there is none.
 	validating atomic.Pointer[validator.Status]
-	// mirror is what this process knows of the other members, and market how it reaches the contract
-	// through them; nil: it is the host.
+	// mirror is what this process knows of the other members, market how it reaches the contract through
+	// them, and ready are the proofs that wait for the owner in the event store; nil: it is the host.
 	mirror *members.Mirror
 	market *members.Market
+	ready  *members.ReadyProofs
 	// selling is what all sales share.
 	selling *selling.Deps
 }
@@ -300,7 +301,8 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	if ports.Cluster != nil {
 		ofMember = members.NewMarket(ports.Market, members.Way{
 			Cluster: ports.Cluster, Owner: e.ownerNow, Account: ports.Account, Clock: ports.Clock,
-			Now: func() time.Time { return e.View.Now().Time },
+			Now:   func() time.Time { return e.View.Now().Time },
+			Leave: func(ctx context.Context, r members.Ready) error { return e.ready.Leave(ctx, r) },
 		})
 		market = ofMember
 		member = ports.Cluster.Member()
@@ -328,6 +330,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	}
 	if ports.Cluster != nil {
 		e.mirror, e.market = members.NewMirror(e.Base, e.hostLedgerHolder), ofMember
+		e.ready = members.NewReadyProofs(e.Base)
 	}
 	e.Rules = admission.New(e.Chain, admission.Limits{
 		MaxSlotsPerRequest: cfg.MaxSlotsPerRequest, MinFill: cfg.MinFill, MinWei: cfg.MinWei,

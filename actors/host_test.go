@@ -116,7 +116,7 @@ func (r *rig) mineUntil(what string, holds func() bool) {
 // names returns the stored names of all events of the record, in their order.
 func (r *rig) names() (names []string) {
 	for e, err := range r.store.ReadAll(context.Background(), 0, 0) {
-		if err == nil && !events.IsSystem(e.Stream) && !events.IsSnapshot(e.Stream) {
+		if err == nil && events.InRecord(e.Stream) {
 			names = append(names, e.Type)
 		}
 	}

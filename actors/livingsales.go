@@ -69,7 +69,7 @@ func newLivingSales(me events.Address, codec *events.Codec) *livingSales {
 // take folds one event of the log.
 func (s *livingSales) take(r events.Recorded) {
 	s.read = r.Position
-	if events.IsSystem(r.Stream) || events.IsSnapshot(r.Stream) {
+	if !events.InRecord(r.Stream) {
 		return
 	}
 	s.since++

@@ -47,6 +47,8 @@ func (s *supervisor) onMembers(a *shell.Turn, msg any) {
 		s.onTermBegan(a)
 	case termEnded:
 		s.onTermEnded(a)
+	case members.Ready:
+		s.onReadyProof(a, m)
 	}
 }
 
@@ -103,6 +105,13 @@ func (s *supervisor) readOthers(self shell.Ref) func(context.Context, events.Rec
 	return func(ctx context.Context, r events.Recorded) {
 		if r.Stream == market {
 			s.readMarket(self, r)
+			return
+		}
+		if ready, is, err := s.ready.Read(r); err != nil {
+			s.Log.Errorf("a proof of another member is left alone: %v", err)
+			return
+		} else if is {
+			self.Tell(ready)
 			return
 		}
 		change, err := s.mirror.Take(ctx, r)
@@ -170,6 +179,7 @@ func (s *supervisor) onTermBegan(a *shell.Turn) {
 		s.startValidator(a)
 		s.follow(a)
 		s.owned.due = true // What the contract counts as ours and nobody sells is the owner's.
+		s.readReadyProofs(a)
 	}
 	answer(struct{}{}, nil)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/messages"
@@ -302,4 +303,31 @@ func TestWithoutAMemberThatMayOwnEverythingWaits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A member without the key that reaches nobody but the event store: the owner finds its proofs there.
+func TestAMemberWithoutTheKeyThatReachesOnlyTheEventStoreProves(t *testing.T) {
+	withMembers(t, three, func(m *membersRig) {
+		m.withoutKey("west")
+		m.world.Post(sim.Offer(1, 3))
+		m.mineUntil("each member proves", func() bool { return m.count("ProofSubmitted") >= 6 })
+		slot := m.slotOf("west")
+		before := len(m.world.Taken(slot))
+		alone := func(away bool) {
+			m.withoutLease(away, "west")
+			m.links(away, [2]events.Member{"west", "north"}, [2]events.Member{"west", "south"})
+		}
+		alone(true)
+		m.mine(100)
+		if taken := len(m.world.Taken(slot)) - before; taken < 3 {
+			m.Errorf("%d proofs were taken while it was alone", taken)
+		}
+		left, err := m.proofs("west").Left(m.Context(), "west", events.Unix(0))
+		if err != nil || len(left) < 3 || len(left) > 5 {
+			m.Errorf("it left %d proofs in 5 periods: %v", len(left), err)
+		}
+		alone(false)
+		m.mineUntil("all slots are settled", func() bool { return m.count("SaleSettled") == 3 })
+		m.settled(3)
+	})
 }

@@ -9,6 +9,9 @@ import (
 // ErrMemberAway: a member of the host does not answer. What it was asked may have been heard.
 var ErrMemberAway = errors.New("member does not answer")
 
+// ErrNoOwner: no member of the host has the term now, so nobody sends transactions. It is temporary.
+var ErrNoOwner = errors.New("no member of the host sends transactions now")
+
 // Member is the name of one of the processes that together are a host; empty: the host is one
 // process. A name stays, whichever process has it.
 type Member string

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -168,6 +169,35 @@ func (m StreamMetadata) Marshal() []byte {
 		panic("events: stream metadata of plain fields does not encode: " + err.Error())
 	}
 	return b
+}
+
+// ChangeMetadata changes the metadata of a stream and keeps what others set there. It
+// writes nothing when change returns false.
+func ChangeMetadata(ctx context.Context, store Store, stream string, change func(*StreamMetadata) bool) error {
+	of := MetadataStream(stream)
+	var meta StreamMetadata
+	count := uint64(0)
+	r, found, err := Last(ctx, store, of)
+	if found {
+		count = r.Revision + 1
+		meta, err = ParseStreamMetadata(r.Data)
+	}
+	if err != nil {
+		return fmt.Errorf("read the metadata of %s: %w", stream, err)
+	}
+	if !change(&meta) {
+		return nil
+	}
+	data := meta.Marshal()
+	_, err = store.Append(ctx, of, ExpectNext(count), []NewEvent{{
+		// The id contains the contents, because other contents must not pass for a repeat.
+		ID:   NewEventID(of, fmt.Sprintf("metadata@%d/%s", count, data), 0),
+		Type: TypeMetadata, Data: data,
+	}})
+	if err != nil {
+		return fmt.Errorf("set the metadata of %s: %w", stream, err)
+	}
+	return nil
 }
 
 // First is the first readable revision of a stream of count events, apart from

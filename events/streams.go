@@ -17,6 +17,8 @@ const (
 	CategoryTx        = "tx"
 	CategoryValidator = "validator"
 	CategorySector    = "sector"
+	// CategoryProofs has proofs on their way from a member to the owner.
+	CategoryProofs = "proofs"
 	// CategoryLoss has one stream, LossStream.
 	CategoryLoss = "loss"
 )
@@ -33,9 +35,15 @@ func SnapshotStream(of string) string {
 	return category + snapshotSuffix + "-" + id
 }
 
-// IsSnapshot reports whether a stream holds snapshots. They are no part of the
-// record: they can be made again, and they belong to the store that they were
-// made in, so they are not copied into another store.
+// InRecord reports whether a stream is part of the record. The others belong to the
+// store that they were made in, and are not copied into another one: the store's own
+// streams, snapshots, which can be made again, and proofs on their way, which are of
+// use for a period only.
+func InRecord(stream string) bool {
+	return !IsSystem(stream) && !IsSnapshot(stream) && Category(stream) != CategoryProofs
+}
+
+// IsSnapshot reports whether a stream holds snapshots.
 func IsSnapshot(stream string) bool {
 	return !IsSystem(stream) && strings.HasSuffix(Category(stream), snapshotSuffix)
 }
@@ -96,6 +104,25 @@ func TxStream(account Address) string { return CategoryTx + "-" + account.String
 
 // ValidatorStream is the stream of an account that marks missing proofs.
 func ValidatorStream(account Address) string { return CategoryValidator + "-" + account.String() }
+
+// ProofsStream is the stream of a member's proofs on their way to the owner.
+func ProofsStream(host Address, member Member) string {
+	return CategoryProofs + "-" + host.String() + "-" + string(member)
+}
+
+// ParseProofsStream takes the name of such a stream apart.
+func ParseProofsStream(stream string) (Address, Member, error) {
+	parts := strings.SplitN(stream, "-", 3)
+	if len(parts) != 3 || parts[0] != CategoryProofs {
+		return Address{}, "", fmt.Errorf("%w: %q is no stream of a member's proofs", ErrMalformed, clip(stream))
+	}
+	host, err := ParseAddress(parts[1])
+	if err != nil {
+		return host, "", err
+	}
+	member, err := ParseMember(parts[2])
+	return host, member, err
+}
 
 // Category is the part of a stream's name before the first dash; a name
 // without a dash is its own category.

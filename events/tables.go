@@ -90,6 +90,16 @@ func ValidatorTable() []Entry {
 	}
 }
 
+// ProofsTable is how the proofs of a member on their way to the owner are stored.
+func ProofsTable() []Entry {
+	return []Entry{
+		entryOf("ProofReady", &messages.ProofReady{
+			SlotId: exampleID, Period: 85_000_000, Challenge: exampleID, Deadline: timestamppb.New(Unix(1_700_000_000)),
+			Proof: Proof{{31: 1}}.String(),
+		}),
+	}
+}
+
 // TxTable is how the events of an account's transactions are stored.
 func TxTable() []Entry {
 	at := timestamppb.New(Unix(1_700_000_000))

@@ -9052,6 +9052,84 @@ func (x *TxCountObserved) GetReason() string {
 	return ""
 }
 
+// ProofReady: a member of the host has made a proof, and reaches nobody who sends it. Whoever sends the
+// account's transactions reads it here. It decides nothing, and after its deadline nobody needs it.
+type ProofReady struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	SlotId        string                 `protobuf:"bytes,1,opt,name=slot_id,json=slotId,proto3" json:"slot_id,omitempty"`
+	Period        uint64                 `protobuf:"varint,2,opt,name=period,proto3" json:"period,omitempty"`
+	Challenge     string                 `protobuf:"bytes,3,opt,name=challenge,proto3" json:"challenge,omitempty"`
+	Deadline      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=deadline,proto3" json:"deadline,omitempty"` // nothing is mined in time after it
+	Proof         string                 `protobuf:"bytes,5,opt,name=proof,proto3" json:"proof,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProofReady) Reset() {
+	*x = ProofReady{}
+	mi := &file_hostnode_messages_proto_msgTypes[138]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProofReady) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProofReady) ProtoMessage() {}
+
+func (x *ProofReady) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[138]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProofReady.ProtoReflect.Descriptor instead.
+func (*ProofReady) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{138}
+}
+
+func (x *ProofReady) GetSlotId() string {
+	if x != nil {
+		return x.SlotId
+	}
+	return ""
+}
+
+func (x *ProofReady) GetPeriod() uint64 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *ProofReady) GetChallenge() string {
+	if x != nil {
+		return x.Challenge
+	}
+	return ""
+}
+
+func (x *ProofReady) GetDeadline() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Deadline
+	}
+	return nil
+}
+
+func (x *ProofReady) GetProof() string {
+	if x != nil {
+		return x.Proof
+	}
+	return ""
+}
+
 // SnapshotPart is a part of a state that was folded from the record, so that a
 // start need not read all of it. It decides nothing and may be deleted: what is
 // missing, damaged, or of another schema is read from the record again. The
@@ -9074,7 +9152,7 @@ type SnapshotPart struct {
 
 func (x *SnapshotPart) Reset() {
 	*x = SnapshotPart{}
-	mi := &file_hostnode_messages_proto_msgTypes[138]
+	mi := &file_hostnode_messages_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9086,7 +9164,7 @@ func (x *SnapshotPart) String() string {
 func (*SnapshotPart) ProtoMessage() {}
 
 func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[138]
+	mi := &file_hostnode_messages_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9099,7 +9177,7 @@ func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotPart.ProtoReflect.Descriptor instead.
 func (*SnapshotPart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{138}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *SnapshotPart) GetAt() *timestamppb.Timestamp {
@@ -9187,7 +9265,7 @@ type QueueState struct {
 
 func (x *QueueState) Reset() {
 	*x = QueueState{}
-	mi := &file_hostnode_messages_proto_msgTypes[139]
+	mi := &file_hostnode_messages_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9199,7 +9277,7 @@ func (x *QueueState) String() string {
 func (*QueueState) ProtoMessage() {}
 
 func (x *QueueState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[139]
+	mi := &file_hostnode_messages_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9212,7 +9290,7 @@ func (x *QueueState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueState.ProtoReflect.Descriptor instead.
 func (*QueueState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{139}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *QueueState) GetFlags() *QueueFlags {
@@ -9267,7 +9345,7 @@ type QueueFlags struct {
 
 func (x *QueueFlags) Reset() {
 	*x = QueueFlags{}
-	mi := &file_hostnode_messages_proto_msgTypes[140]
+	mi := &file_hostnode_messages_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9279,7 +9357,7 @@ func (x *QueueFlags) String() string {
 func (*QueueFlags) ProtoMessage() {}
 
 func (x *QueueFlags) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[140]
+	mi := &file_hostnode_messages_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9292,7 +9370,7 @@ func (x *QueueFlags) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueFlags.ProtoReflect.Descriptor instead.
 func (*QueueFlags) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{140}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *QueueFlags) GetNextOrder() uint64 {
@@ -9369,7 +9447,7 @@ type QueueOffer struct {
 
 func (x *QueueOffer) Reset() {
 	*x = QueueOffer{}
-	mi := &file_hostnode_messages_proto_msgTypes[141]
+	mi := &file_hostnode_messages_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9381,7 +9459,7 @@ func (x *QueueOffer) String() string {
 func (*QueueOffer) ProtoMessage() {}
 
 func (x *QueueOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[141]
+	mi := &file_hostnode_messages_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9394,7 +9472,7 @@ func (x *QueueOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueOffer.ProtoReflect.Descriptor instead.
 func (*QueueOffer) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{141}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *QueueOffer) GetRequestId() []byte {
@@ -9483,7 +9561,7 @@ type QueueSlot struct {
 
 func (x *QueueSlot) Reset() {
 	*x = QueueSlot{}
-	mi := &file_hostnode_messages_proto_msgTypes[142]
+	mi := &file_hostnode_messages_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9495,7 +9573,7 @@ func (x *QueueSlot) String() string {
 func (*QueueSlot) ProtoMessage() {}
 
 func (x *QueueSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[142]
+	mi := &file_hostnode_messages_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9508,7 +9586,7 @@ func (x *QueueSlot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueSlot.ProtoReflect.Descriptor instead.
 func (*QueueSlot) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{142}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *QueueSlot) GetIndex() uint64 {
@@ -9622,7 +9700,7 @@ type QueueClient struct {
 
 func (x *QueueClient) Reset() {
 	*x = QueueClient{}
-	mi := &file_hostnode_messages_proto_msgTypes[143]
+	mi := &file_hostnode_messages_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9634,7 +9712,7 @@ func (x *QueueClient) String() string {
 func (*QueueClient) ProtoMessage() {}
 
 func (x *QueueClient) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[143]
+	mi := &file_hostnode_messages_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9647,7 +9725,7 @@ func (x *QueueClient) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueClient.ProtoReflect.Descriptor instead.
 func (*QueueClient) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{143}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *QueueClient) GetClient() []byte {
@@ -9692,7 +9770,7 @@ type QueueRefusal struct {
 
 func (x *QueueRefusal) Reset() {
 	*x = QueueRefusal{}
-	mi := &file_hostnode_messages_proto_msgTypes[144]
+	mi := &file_hostnode_messages_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9704,7 +9782,7 @@ func (x *QueueRefusal) String() string {
 func (*QueueRefusal) ProtoMessage() {}
 
 func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[144]
+	mi := &file_hostnode_messages_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9717,7 +9795,7 @@ func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRefusal.ProtoReflect.Descriptor instead.
 func (*QueueRefusal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{144}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *QueueRefusal) GetRequestId() []byte {
@@ -9771,7 +9849,7 @@ type LedgerState struct {
 
 func (x *LedgerState) Reset() {
 	*x = LedgerState{}
-	mi := &file_hostnode_messages_proto_msgTypes[145]
+	mi := &file_hostnode_messages_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9783,7 +9861,7 @@ func (x *LedgerState) String() string {
 func (*LedgerState) ProtoMessage() {}
 
 func (x *LedgerState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[145]
+	mi := &file_hostnode_messages_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9796,7 +9874,7 @@ func (x *LedgerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerState.ProtoReflect.Descriptor instead.
 func (*LedgerState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{145}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *LedgerState) GetBook() *LedgerBook {
@@ -9871,7 +9949,7 @@ type LedgerBook struct {
 
 func (x *LedgerBook) Reset() {
 	*x = LedgerBook{}
-	mi := &file_hostnode_messages_proto_msgTypes[146]
+	mi := &file_hostnode_messages_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9883,7 +9961,7 @@ func (x *LedgerBook) String() string {
 func (*LedgerBook) ProtoMessage() {}
 
 func (x *LedgerBook) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[146]
+	mi := &file_hostnode_messages_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9896,7 +9974,7 @@ func (x *LedgerBook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerBook.ProtoReflect.Descriptor instead.
 func (*LedgerBook) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{146}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *LedgerBook) GetQuota() uint64 {
@@ -10017,7 +10095,7 @@ type LedgerAvailability struct {
 
 func (x *LedgerAvailability) Reset() {
 	*x = LedgerAvailability{}
-	mi := &file_hostnode_messages_proto_msgTypes[147]
+	mi := &file_hostnode_messages_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10029,7 +10107,7 @@ func (x *LedgerAvailability) String() string {
 func (*LedgerAvailability) ProtoMessage() {}
 
 func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[147]
+	mi := &file_hostnode_messages_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10042,7 +10120,7 @@ func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerAvailability.ProtoReflect.Descriptor instead.
 func (*LedgerAvailability) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{147}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *LedgerAvailability) GetId() []byte {
@@ -10142,7 +10220,7 @@ type LedgerReservation struct {
 
 func (x *LedgerReservation) Reset() {
 	*x = LedgerReservation{}
-	mi := &file_hostnode_messages_proto_msgTypes[148]
+	mi := &file_hostnode_messages_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10154,7 +10232,7 @@ func (x *LedgerReservation) String() string {
 func (*LedgerReservation) ProtoMessage() {}
 
 func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[148]
+	mi := &file_hostnode_messages_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10167,7 +10245,7 @@ func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerReservation.ProtoReflect.Descriptor instead.
 func (*LedgerReservation) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{148}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *LedgerReservation) GetId() []byte {
@@ -10258,7 +10336,7 @@ type LedgerSettled struct {
 
 func (x *LedgerSettled) Reset() {
 	*x = LedgerSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[149]
+	mi := &file_hostnode_messages_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10270,7 +10348,7 @@ func (x *LedgerSettled) String() string {
 func (*LedgerSettled) ProtoMessage() {}
 
 func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[149]
+	mi := &file_hostnode_messages_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10283,7 +10361,7 @@ func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSettled.ProtoReflect.Descriptor instead.
 func (*LedgerSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{149}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *LedgerSettled) GetSlotId() []byte {
@@ -10316,7 +10394,7 @@ type LedgerSector struct {
 
 func (x *LedgerSector) Reset() {
 	*x = LedgerSector{}
-	mi := &file_hostnode_messages_proto_msgTypes[150]
+	mi := &file_hostnode_messages_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10328,7 +10406,7 @@ func (x *LedgerSector) String() string {
 func (*LedgerSector) ProtoMessage() {}
 
 func (x *LedgerSector) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[150]
+	mi := &file_hostnode_messages_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10341,7 +10419,7 @@ func (x *LedgerSector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSector.ProtoReflect.Descriptor instead.
 func (*LedgerSector) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{150}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *LedgerSector) GetSector() uint64 {
@@ -10404,7 +10482,7 @@ type LedgerPiece struct {
 
 func (x *LedgerPiece) Reset() {
 	*x = LedgerPiece{}
-	mi := &file_hostnode_messages_proto_msgTypes[151]
+	mi := &file_hostnode_messages_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10416,7 +10494,7 @@ func (x *LedgerPiece) String() string {
 func (*LedgerPiece) ProtoMessage() {}
 
 func (x *LedgerPiece) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[151]
+	mi := &file_hostnode_messages_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10429,7 +10507,7 @@ func (x *LedgerPiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerPiece.ProtoReflect.Descriptor instead.
 func (*LedgerPiece) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{151}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *LedgerPiece) GetCid() string {
@@ -10456,7 +10534,7 @@ type HostState struct {
 
 func (x *HostState) Reset() {
 	*x = HostState{}
-	mi := &file_hostnode_messages_proto_msgTypes[152]
+	mi := &file_hostnode_messages_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10468,7 +10546,7 @@ func (x *HostState) String() string {
 func (*HostState) ProtoMessage() {}
 
 func (x *HostState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[152]
+	mi := &file_hostnode_messages_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10481,7 +10559,7 @@ func (x *HostState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostState.ProtoReflect.Descriptor instead.
 func (*HostState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{152}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *HostState) GetLiving() []*LivingSale {
@@ -10504,7 +10582,7 @@ type LivingSale struct {
 
 func (x *LivingSale) Reset() {
 	*x = LivingSale{}
-	mi := &file_hostnode_messages_proto_msgTypes[153]
+	mi := &file_hostnode_messages_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10516,7 +10594,7 @@ func (x *LivingSale) String() string {
 func (*LivingSale) ProtoMessage() {}
 
 func (x *LivingSale) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[153]
+	mi := &file_hostnode_messages_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10529,7 +10607,7 @@ func (x *LivingSale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LivingSale.ProtoReflect.Descriptor instead.
 func (*LivingSale) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{153}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *LivingSale) GetSlotId() []byte {
@@ -11272,7 +11350,14 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x0fTxCountObserved\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x04R\x05count\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xa3\x02\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xbb\x01\n" +
+	"\n" +
+	"ProofReady\x12\x1d\n" +
+	"\aslot_id\x18\x01 \x01(\tB\x04\xe8\xf9\x18\x01R\x06slotId\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\x04R\x06period\x12\"\n" +
+	"\tchallenge\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x01R\tchallenge\x126\n" +
+	"\bdeadline\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12\x1a\n" +
+	"\x05proof\x18\x05 \x01(\tB\x04\xe8\xf9\x18\x04R\x05proof\"\xa3\x02\n" +
 	"\fSnapshotPart\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06schema\x18\x02 \x01(\tR\x06schema\x12\x16\n" +
@@ -11453,7 +11538,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 154)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 155)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                          // 0: hostnode.v1.Kind
 	(*Request)(nil),                    // 1: hostnode.v1.Request
@@ -11594,159 +11679,160 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*TxMined)(nil),                    // 136: hostnode.v1.TxMined
 	(*TxAbandoned)(nil),                // 137: hostnode.v1.TxAbandoned
 	(*TxCountObserved)(nil),            // 138: hostnode.v1.TxCountObserved
-	(*SnapshotPart)(nil),               // 139: hostnode.v1.SnapshotPart
-	(*QueueState)(nil),                 // 140: hostnode.v1.QueueState
-	(*QueueFlags)(nil),                 // 141: hostnode.v1.QueueFlags
-	(*QueueOffer)(nil),                 // 142: hostnode.v1.QueueOffer
-	(*QueueSlot)(nil),                  // 143: hostnode.v1.QueueSlot
-	(*QueueClient)(nil),                // 144: hostnode.v1.QueueClient
-	(*QueueRefusal)(nil),               // 145: hostnode.v1.QueueRefusal
-	(*LedgerState)(nil),                // 146: hostnode.v1.LedgerState
-	(*LedgerBook)(nil),                 // 147: hostnode.v1.LedgerBook
-	(*LedgerAvailability)(nil),         // 148: hostnode.v1.LedgerAvailability
-	(*LedgerReservation)(nil),          // 149: hostnode.v1.LedgerReservation
-	(*LedgerSettled)(nil),              // 150: hostnode.v1.LedgerSettled
-	(*LedgerSector)(nil),               // 151: hostnode.v1.LedgerSector
-	(*LedgerPiece)(nil),                // 152: hostnode.v1.LedgerPiece
-	(*HostState)(nil),                  // 153: hostnode.v1.HostState
-	(*LivingSale)(nil),                 // 154: hostnode.v1.LivingSale
-	(*timestamppb.Timestamp)(nil),      // 155: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil),  // 156: google.protobuf.FieldOptions
+	(*ProofReady)(nil),                 // 139: hostnode.v1.ProofReady
+	(*SnapshotPart)(nil),               // 140: hostnode.v1.SnapshotPart
+	(*QueueState)(nil),                 // 141: hostnode.v1.QueueState
+	(*QueueFlags)(nil),                 // 142: hostnode.v1.QueueFlags
+	(*QueueOffer)(nil),                 // 143: hostnode.v1.QueueOffer
+	(*QueueSlot)(nil),                  // 144: hostnode.v1.QueueSlot
+	(*QueueClient)(nil),                // 145: hostnode.v1.QueueClient
+	(*QueueRefusal)(nil),               // 146: hostnode.v1.QueueRefusal
+	(*LedgerState)(nil),                // 147: hostnode.v1.LedgerState
+	(*LedgerBook)(nil),                 // 148: hostnode.v1.LedgerBook
+	(*LedgerAvailability)(nil),         // 149: hostnode.v1.LedgerAvailability
+	(*LedgerReservation)(nil),          // 150: hostnode.v1.LedgerReservation
+	(*LedgerSettled)(nil),              // 151: hostnode.v1.LedgerSettled
+	(*LedgerSector)(nil),               // 152: hostnode.v1.LedgerSector
+	(*LedgerPiece)(nil),                // 153: hostnode.v1.LedgerPiece
+	(*HostState)(nil),                  // 154: hostnode.v1.HostState
+	(*LivingSale)(nil),                 // 155: hostnode.v1.LivingSale
+	(*timestamppb.Timestamp)(nil),      // 156: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil),  // 157: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	155, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	155, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	156, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	156, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	155, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	155, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	155, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	155, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	156, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	156, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	156, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	156, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	155, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	155, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	155, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	155, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	155, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	156, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	156, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	156, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	156, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	156, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	155, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	155, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	155, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	155, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	155, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	155, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	155, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	156, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	156, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	156, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	156, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	156, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	156, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	156, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	155, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	155, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	155, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
-	155, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
-	155, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	155, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
-	155, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	155, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	156, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	156, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	156, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
+	156, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
+	156, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	156, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	156, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	156, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
 	2,   // 30: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	155, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	155, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	155, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	155, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	156, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	156, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	156, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	156, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
 	2,   // 35: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	155, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	155, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	155, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	155, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	155, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	155, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	155, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	155, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	155, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	155, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	155, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	155, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	155, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	155, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	155, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	155, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	155, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
-	155, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	155, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	155, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
-	155, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
+	156, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	156, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	156, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	156, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	156, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	156, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	156, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	156, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	156, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	156, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	156, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	156, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	156, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	156, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	156, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	156, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	156, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
+	156, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	156, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	156, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
+	156, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
 	44,  // 57: hostnode.v1.SectorStart.pieces:type_name -> hostnode.v1.SectorPiece
-	155, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
-	155, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
-	155, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
+	156, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
+	156, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
+	156, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
 	44,  // 61: hostnode.v1.SectorAddPiece.piece:type_name -> hostnode.v1.SectorPiece
-	155, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
-	155, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
-	155, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
-	155, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
-	155, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
+	156, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
+	156, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
+	156, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
+	156, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
+	156, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
 	44,  // 67: hostnode.v1.SectorPacked.fillers:type_name -> hostnode.v1.SectorPiece
-	155, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
-	155, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
-	155, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
-	155, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
-	155, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
-	155, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
-	155, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	155, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
-	155, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	155, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
-	155, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
-	155, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
-	155, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
-	155, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
-	155, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
-	155, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
-	155, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
-	155, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
-	155, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
-	155, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
-	155, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
-	155, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
-	155, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
-	155, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
-	155, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
-	155, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
-	155, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
-	155, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
-	155, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
-	155, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
-	155, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
-	155, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
-	155, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
-	155, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
-	155, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
-	155, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
-	155, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
-	155, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
-	155, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
-	155, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
-	155, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
-	155, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
-	155, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
-	155, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
-	155, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
-	155, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
-	155, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
-	155, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
-	155, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
-	155, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	155, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	155, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	155, // 120: hostnode.v1.SlotHandedOut.at:type_name -> google.protobuf.Timestamp
-	155, // 121: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	155, // 122: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	155, // 123: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	155, // 124: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	155, // 125: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	155, // 126: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	155, // 127: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	155, // 128: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	156, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
+	156, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
+	156, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
+	156, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
+	156, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
+	156, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
+	156, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	156, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
+	156, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	156, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
+	156, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
+	156, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
+	156, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
+	156, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
+	156, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
+	156, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
+	156, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
+	156, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
+	156, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
+	156, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
+	156, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
+	156, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
+	156, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
+	156, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
+	156, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
+	156, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
+	156, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
+	156, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
+	156, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
+	156, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
+	156, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
+	156, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
+	156, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
+	156, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
+	156, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
+	156, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
+	156, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
+	156, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
+	156, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
+	156, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
+	156, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
+	156, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
+	156, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
+	156, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
+	156, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
+	156, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
+	156, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
+	156, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
+	156, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
+	156, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	156, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	156, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	156, // 120: hostnode.v1.SlotHandedOut.at:type_name -> google.protobuf.Timestamp
+	156, // 121: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	156, // 122: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	156, // 123: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	156, // 124: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	156, // 125: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	156, // 126: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	156, // 127: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	156, // 128: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
 	1,   // 129: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	155, // 130: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	156, // 130: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
 	112, // 131: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	155, // 132: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	156, // 132: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
 	112, // 133: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
 	112, // 134: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
 	112, // 135: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
@@ -11754,58 +11840,59 @@ var file_hostnode_messages_proto_depIdxs = []int32{
 	112, // 137: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
 	112, // 138: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
 	112, // 139: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	155, // 140: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	155, // 141: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	155, // 142: hostnode.v1.TermTaken.at:type_name -> google.protobuf.Timestamp
-	155, // 143: hostnode.v1.TermEnded.at:type_name -> google.protobuf.Timestamp
-	155, // 144: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	155, // 145: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	155, // 146: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
-	155, // 147: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
-	155, // 148: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
-	155, // 149: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
-	155, // 150: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
+	156, // 140: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	156, // 141: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	156, // 142: hostnode.v1.TermTaken.at:type_name -> google.protobuf.Timestamp
+	156, // 143: hostnode.v1.TermEnded.at:type_name -> google.protobuf.Timestamp
+	156, // 144: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	156, // 145: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	156, // 146: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
+	156, // 147: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
+	156, // 148: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
+	156, // 149: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
+	156, // 150: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
 	130, // 151: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
-	155, // 152: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	155, // 153: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	156, // 152: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	156, // 153: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
 	2,   // 154: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	155, // 155: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	155, // 156: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	155, // 157: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	155, // 158: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	155, // 159: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	156, // 155: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	156, // 156: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	156, // 157: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	156, // 158: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	156, // 159: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
 	2,   // 160: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	155, // 161: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	155, // 162: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
-	155, // 163: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
-	141, // 164: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
-	142, // 165: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
-	142, // 166: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
-	145, // 167: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
-	144, // 168: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	155, // 169: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	155, // 170: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
-	143, // 171: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	155, // 172: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	155, // 173: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	155, // 174: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	155, // 175: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
-	147, // 176: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
-	148, // 177: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
-	149, // 178: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
-	150, // 179: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
-	151, // 180: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
-	152, // 181: hostnode.v1.LedgerState.pieces:type_name -> hostnode.v1.LedgerPiece
-	155, // 182: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	155, // 183: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
-	154, // 184: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	156, // 185: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 186: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	187, // [187:187] is the sub-list for method output_type
-	187, // [187:187] is the sub-list for method input_type
-	186, // [186:187] is the sub-list for extension type_name
-	185, // [185:186] is the sub-list for extension extendee
-	0,   // [0:185] is the sub-list for field type_name
+	156, // 161: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	156, // 162: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
+	156, // 163: hostnode.v1.ProofReady.deadline:type_name -> google.protobuf.Timestamp
+	156, // 164: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	142, // 165: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
+	143, // 166: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
+	143, // 167: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
+	146, // 168: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
+	145, // 169: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
+	156, // 170: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	156, // 171: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	144, // 172: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
+	156, // 173: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	156, // 174: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	156, // 175: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	156, // 176: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	148, // 177: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
+	149, // 178: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
+	150, // 179: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
+	151, // 180: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
+	152, // 181: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
+	153, // 182: hostnode.v1.LedgerState.pieces:type_name -> hostnode.v1.LedgerPiece
+	156, // 183: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	156, // 184: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	155, // 185: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
+	157, // 186: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 187: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	188, // [188:188] is the sub-list for method output_type
+	188, // [188:188] is the sub-list for method input_type
+	187, // [187:188] is the sub-list for extension type_name
+	186, // [186:187] is the sub-list for extension extendee
+	0,   // [0:186] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -11827,7 +11914,7 @@ func file_hostnode_messages_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   154,
+			NumMessages:   155,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

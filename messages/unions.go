@@ -210,6 +210,16 @@ func (*TxMined) txEvent()         {}
 func (*TxAbandoned) txEvent()     {}
 func (*TxCountObserved) txEvent() {}
 
+// ProofsEvent is an event of a member's proofs on their way to the owner (package actors/members).
+//
+//sumtype:decl
+type ProofsEvent interface {
+	proto.Message
+	proofsEvent()
+}
+
+func (*ProofReady) proofsEvent() {}
+
 // SnapshotEvent is an event of a snapshot stream (package events/snapshot).
 //
 //sumtype:decl

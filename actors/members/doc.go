@@ -8,7 +8,8 @@
 //
 // The record says nearly everything that a member must know of another one: Mirror folds it. Two
 // things are asked for directly (questions.go): the owner asks a member to sell a slot, and a member
-// asks the owner to send a transaction (Market). Any question may arrive twice, or late.
+// asks the owner to send a transaction (Market). Any question may arrive twice, or late. A proof for which
+// nobody answers waits in the event store (ReadyProofs).
 //
 // Not for: who has the term, which package actors decides, and how questions travel, which is the
 // port's (port.Cluster).

@@ -2,7 +2,6 @@ package members
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -10,9 +9,6 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 )
-
-// ErrNoOwner: no member has the term now, so nobody sends transactions. It is temporary.
-var ErrNoOwner = errors.New("no member of the host sends transactions now")
 
 // Market is the contract as a member sees it: it reads by itself, and asks the owner to send
 // transactions. Safe for concurrent use.
@@ -31,8 +27,10 @@ type Way struct {
 	// Account sends proofs that are due while the owner does not answer. May be nil: the member
 	// has no key.
 	Account port.Account
-	Clock   shell.Clock
-	Now     func() time.Time // chain time
+	// Leave leaves a proof in the event store for the owner, who cannot be asked. May be nil.
+	Leave func(context.Context, Ready) error
+	Clock shell.Clock
+	Now   func() time.Time // chain time
 }
 
 // NewMarket returns the market of a member.
@@ -48,7 +46,7 @@ func byOwner[A any](ctx context.Context, m *Market, q Question[A], here func() (
 	owner, known := m.way.Owner()
 	switch {
 	case !known:
-		return none, ErrNoOwner
+		return none, events.ErrNoOwner
 	case owner == m.way.Cluster.Member():
 		return here()
 	}

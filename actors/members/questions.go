@@ -117,7 +117,7 @@ var outcomes = map[string]error{
 	"limit-reached":           capacity.ErrLimit,
 	"store-away":              shell.ErrStoreAway,
 	"not-quarantined":         shell.ErrNotQuarantined,
-	"no-owner":                ErrNoOwner,
+	"no-owner":                events.ErrNoOwner,
 }
 
 // Ask asks a member and waits for the answer. The errors are those of port.Cluster.Call, and the

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -104,7 +105,7 @@ func TestTransactionsTravelWhole(t *testing.T) {
 	there, here := &fullMarket{}, &fullMarket{}
 	to := Answers{}
 	NewMarket(there, Way{}).Answer(to)
-	m := NewMarket(here, Way{Cluster: direct{to: to}, Owner: owned("south")})
+	m := NewMarket(here, Way{Cluster: direct{to: to}, Owner: owned("south"), Clock: shelltest.Clock{}, Now: time.Now})
 	var call events.SlotCall
 	var proof events.Proof
 	filled(&call)
@@ -145,7 +146,7 @@ func TestWhoSendsTransactions(t *testing.T) {
 	if _, err := NewMarket(here, north).ReserveSlot(t.Context(), events.SlotCall{}); err != nil || here.seen == nil {
 		t.Errorf("the owner sent %v, %v", here.seen, err)
 	}
-	if _, err := NewMarket(here, nobody).ReserveSlot(t.Context(), events.SlotCall{}); !errors.Is(err, ErrNoOwner) {
+	if _, err := NewMarket(here, nobody).ReserveSlot(t.Context(), events.SlotCall{}); !errors.Is(err, events.ErrNoOwner) {
 		t.Errorf("without an owner: %v", err)
 	}
 }

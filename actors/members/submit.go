@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -13,9 +14,9 @@ import (
 )
 
 // This file hands in the proofs of a member. Who owns the account may be unknown, dead, or out of reach
-// just when a proof is due. Then another member passes it on; and when half of the time has passed without
-// an answer, a member that has the key sends it itself. Both it and the owner may take the same nonce:
-// docs/cluster.md says what that costs.
+// just when a proof is due. Then another member passes it on; if none does, it is left in the event store for
+// the owner (ready.go); and when half of the time has passed without an answer, a member that has the key
+// sends it itself. Both it and the owner may take the same nonce: docs/cluster.md says what that costs.
 
 // dueProof is the proof of a slot for a period.
 type dueProof struct {
@@ -24,14 +25,20 @@ type dueProof struct {
 }
 
 // halfTime is when half of the time that a proof had at first has passed, and when all of it, in chain time.
-type halfTime struct{ at, end time.Time }
+type halfTime struct {
+	at, end time.Time
+	left    events.Proof // is in the event store
+}
 
-// triesUntilHalf is how often, about, an owner that answers at once that it cannot is asked until half of the time
-// has passed.
-const triesUntilHalf = 8
+// How often, about, the owner is asked until half of the time has passed, if it answers at once that it cannot; and
+// after that, if it does not answer, by a member without the key.
+const (
+	triesUntilHalf = 8
+	triesAfterHalf = 4
+)
 
-// errHalfTime: the owner did not answer until half of the time had passed.
-var errHalfTime = errors.New("no answer in half of the time that was left for the proof")
+// errHalfTime: the owner did not answer until half of the time had passed, or a part of the rest.
+var errHalfTime = errors.New("no answer in the time in which others are asked to send the proof")
 
 // SubmitProof implements port.Market. The errors are those of the owner; if there was no answer, those
 // of port.Account.SubmitProof.
@@ -39,33 +46,71 @@ func (m *Market) SubmitProof(
 	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
 ) (events.Receipt, error) {
 	q := submitProof{call, period, proof}
-	if m.way.Account == nil || call.Deadline.IsZero() {
-		receipt, err := m.submitByOwner(ctx, q)
-		if unanswered(err) {
-			return m.throughOthers(ctx, q, err)
-		}
-		return receipt, err
+	if call.Deadline.IsZero() {
+		return m.askMembers(ctx, q)
 	}
 	half := m.halfTime(dueProof{call.Slot, period}, call.Deadline)
+	now, keyless := m.way.Now(), m.way.Account == nil
+	patience := half.Sub(now)
+	if patience <= 0 && keyless { // All that it can do is to ask, and to leave the proof, again.
+		patience = call.Deadline.Sub(now) / triesAfterHalf
+	}
 	inTime, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer m.way.Clock.After(half.Sub(m.way.Now()), func() { cancel(errHalfTime) })()
-	pause := max(time.Second, half.Sub(m.way.Now())/triesUntilHalf)
+	defer m.way.Clock.After(patience, func() { cancel(errHalfTime) })()
+	// An owner that says at once that it cannot is asked again from here. Whoever calls again and again waits
+	// longer each time, perhaps past half of a short period.
+	pause := max(time.Second, patience/triesUntilHalf)
 	for {
-		receipt, err := m.submitByOwner(inTime, q)
-		if unanswered(err) && inTime.Err() == nil {
-			receipt, err = m.throughOthers(inTime, q, err)
-		}
-		switch {
-		case !unanswered(err) || ctx.Err() != nil:
+		receipt, err := m.askMembers(inTime, q)
+		if !Unanswered(err) || ctx.Err() != nil {
 			return receipt, err
-		case inTime.Err() != nil || !m.way.Now().Before(half):
+		}
+		late := inTime.Err() != nil || !m.way.Now().Before(half)
+		if late && !keyless {
 			return m.way.Account.SubmitProof(ctx, call, period, proof)
 		}
-		// An owner that says at once that it cannot is asked again. Whoever calls again and again would wait
-		// longer each time, perhaps past half of a short period.
+		if err = m.leave(ctx, q, err); late {
+			return receipt, err
+		}
 		_ = shell.Sleep(inTime, m.way.Clock, pause)
 	}
+}
+
+// askMembers has the owner send a proof: directly, or through another member.
+func (m *Market) askMembers(ctx context.Context, q submitProof) (events.Receipt, error) {
+	receipt, err := m.submitByOwner(ctx, q)
+	if Unanswered(err) && ctx.Err() == nil {
+		return m.throughOthers(ctx, q, err)
+	}
+	return receipt, err
+}
+
+// leave leaves a proof in the event store, once, because nobody answered, for the reason why. What it returns
+// says so, too.
+func (m *Market) leave(ctx context.Context, q submitProof, why error) error {
+	if m.way.Leave == nil {
+		return why
+	}
+	due := dueProof{q.Call.Slot, q.Period}
+	m.mu.Lock()
+	left := m.halfs[due].left == q.Proof
+	m.mu.Unlock()
+	if !left {
+		err := m.way.Leave(ctx, Ready{
+			Slot: q.Call.Slot, Period: q.Period, Challenge: q.Call.Challenge, Deadline: q.Call.Deadline, Proof: q.Proof,
+		})
+		if err != nil {
+			return fmt.Errorf("%w; nor can the proof be left in the event store: %s", why, err.Error())
+		}
+		m.mu.Lock()
+		if h, known := m.halfs[due]; known {
+			h.left = q.Proof
+			m.halfs[due] = h
+		}
+		m.mu.Unlock()
+	}
+	return fmt.Errorf("%w; the proof waits for the owner in the event store", why)
 }
 
 // TakenProofs implements port.Market. What this member sent itself, beside the owner or as the owner in an
@@ -95,7 +140,7 @@ func (m *Market) halfTime(p dueProof, deadline time.Time) time.Time {
 	maps.DeleteFunc(m.halfs, func(_ dueProof, h halfTime) bool { return now.After(h.end) })
 	h, known := m.halfs[p]
 	if !known {
-		h = halfTime{now.Add(deadline.Sub(now) / 2), deadline}
+		h = halfTime{at: now.Add(deadline.Sub(now) / 2), end: deadline}
 		m.halfs[p] = h
 	}
 	return h.at
@@ -115,20 +160,20 @@ func (m *Market) throughOthers(ctx context.Context, q submitProof, why error) (e
 		if !known || other == owner || other == m.way.Cluster.Member() || ctx.Err() != nil {
 			continue
 		}
-		if receipt, err := Ask(ctx, m.way.Cluster, other, passOnProof(q)); !unanswered(err) {
+		if receipt, err := Ask(ctx, m.way.Cluster, other, passOnProof(q)); !Unanswered(err) {
 			return receipt, err
 		}
 	}
 	return events.Receipt{}, why
 }
 
-// unanswered says that a question about a transaction was not answered by an owner that knows. A member that has
+// Unanswered says that a question about a transaction was not answered by an owner that knows. A member that has
 // just lost the account may still take itself for the owner.
-func unanswered(err error) bool {
+func Unanswered(err error) bool {
 	if err == nil {
 		return false
 	}
-	if errors.Is(err, ErrNoOwner) || errors.Is(err, shell.ErrStoreAway) {
+	if errors.Is(err, events.ErrNoOwner) || errors.Is(err, shell.ErrStoreAway) {
 		return true
 	}
 	for _, outcome := range outcomes {

@@ -21,7 +21,7 @@ type network struct {
 	me   events.Member
 	of   map[events.Member]Answers
 	cut  map[[2]events.Member]bool
-	hang bool // a cut way is noticed only when the caller gives up
+	hang bool // a cut way is noticed only when the caller gives up, or after a minute
 }
 
 func (n *network) Member() events.Member { return n.me }
@@ -33,7 +33,10 @@ func (n *network) Call(ctx context.Context, to events.Member, q []byte) ([]byte,
 	case !n.cut[[2]events.Member{n.me, to}]:
 		return n.of[to].Serve(ctx, n.me, q)
 	case n.hang:
-		<-ctx.Done()
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Minute):
+		}
 	}
 	return nil, events.ErrMemberAway
 }
@@ -67,7 +70,9 @@ func (s *sent) SubmitProof(context.Context, events.SlotCall, uint64, events.Proo
 // three are the members north, the owner, south and west, which has no key.
 type three struct {
 	markets map[events.Member]*sent
-	account *sent // south's
+	account *sent                 // south's
+	left    map[events.Member]int // the proofs that each left in the event store
+	store   error                 // how the event store answers
 	members map[events.Member]*Market
 	nets    map[events.Member]*network
 	owner   events.Member
@@ -78,6 +83,7 @@ func newThree() *three {
 	h := &three{
 		markets: map[events.Member]*sent{}, account: &sent{}, members: map[events.Member]*Market{},
 		nets: map[events.Member]*network{}, owner: "north", end: time.Now().Add(time.Minute),
+		left: map[events.Member]int{},
 	}
 	of := map[events.Member]Answers{}
 	for _, name := range []events.Member{"north", "south", "west"} {
@@ -85,6 +91,12 @@ func newThree() *three {
 		way := Way{
 			Cluster: net, Owner: func() (events.Member, bool) { return h.owner, h.owner != "" },
 			Clock: shelltest.Clock{}, Now: time.Now,
+			Leave: func(context.Context, Ready) error {
+				if h.store == nil {
+					h.left[name]++
+				}
+				return h.store
+			},
 		}
 		if name == "south" {
 			way.Account = account{sent: h.account}
@@ -103,7 +115,7 @@ func (h *three) prove(t *testing.T, name events.Member) time.Duration {
 	t.Helper()
 	begin := time.Now()
 	for time.Now().Before(h.end) {
-		_, err := h.members[name].SubmitProof(t.Context(), events.SlotCall{Deadline: h.end}, 7, events.Proof{})
+		_, err := h.members[name].SubmitProof(t.Context(), events.SlotCall{Deadline: h.end}, 7, events.Proof{{1}})
 		if err == nil {
 			return time.Since(begin)
 		}
@@ -126,35 +138,35 @@ func TestAProofReachesTheChainWhoeverIsAway(t *testing.T) {
 		}
 	}
 	both := cut([2]events.Member{"south", "north"}, [2]events.Member{"west", "north"})
+	away := func(h *three) { h.store = events.ErrAway }
+	halfway := [2]time.Duration{30 * time.Second, 31 * time.Second}
 	for name, c := range map[string]struct {
 		from    events.Member
 		spoil   []func(*three)
 		by      string // who sent it
 		between [2]time.Duration
+		leaves  bool // it was left in the event store
 	}{
 		"the owner answers":             {from: "south", by: "owner"},
 		"another member reaches it":     {from: "south", spoil: []func(*three){cut([2]events.Member{"south", "north"})}, by: "owner"},
 		"without a key, through others": {from: "west", spoil: []func(*three){cut([2]events.Member{"west", "north"})}, by: "owner"},
-		"nobody reaches the owner": {
-			from: "south", spoil: []func(*three){both}, by: "south", between: [2]time.Duration{30 * time.Second, 31 * time.Second},
-		},
-		"and nobody says so": {
-			from: "south", spoil: []func(*three){both, hang}, by: "south",
-			between: [2]time.Duration{30 * time.Second, 31 * time.Second},
-		},
+		"nobody reaches the owner":      {from: "south", spoil: []func(*three){both}, by: "south", between: halfway, leaves: true},
+		"and the event store is away":   {from: "south", spoil: []func(*three){both, away}, by: "south", between: halfway},
+		"and nobody says so":            {from: "south", spoil: []func(*three){both, hang}, by: "south", between: halfway},
 		"nobody has the term": {
-			from: "south", spoil: []func(*three){func(h *three) { h.owner = "" }}, by: "south",
-			between: [2]time.Duration{30 * time.Second, 31 * time.Second},
+			from: "south", spoil: []func(*three){func(h *three) { h.owner = "" }}, by: "south", between: halfway, leaves: true,
 		},
 		"an owner that has lost the account and does not know it": {
-			from: "south", by: "south", between: [2]time.Duration{30 * time.Second, 31 * time.Second},
+			from: "south", by: "south", between: halfway, leaves: true,
 			spoil: []func(*three){func(h *three) { h.owner = "south" }},
 		},
 		"the owner's node does not answer": {
-			from: "south", by: "south", between: [2]time.Duration{30 * time.Second, 31 * time.Second},
+			from: "south", by: "south", between: halfway, leaves: true,
 			spoil: []func(*three){func(h *three) { h.markets["north"].err = errors.New("the node does not answer") }},
 		},
-		"without a key, and nobody reaches the owner": {from: "west", spoil: []func(*three){both}},
+		"without a key, and nobody reaches the owner": {from: "west", spoil: []func(*three){both}, leaves: true},
+		"without a key, and nobody says so":           {from: "west", spoil: []func(*three){both, hang}, leaves: true},
+		"without a key, and the event store is away":  {from: "west", spoil: []func(*three){both, away}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -173,9 +185,53 @@ func TestAProofReachesTheChainWhoeverIsAway(t *testing.T) {
 				if by != c.by || by != "" && (took < c.between[0] || took > c.between[1]) {
 					t.Errorf("sent by %q after %s, want %q between %s", by, took, c.by, c.between)
 				}
+				want := map[events.Member]int{}
+				if c.leaves {
+					want[c.from] = 1
+				}
+				if !maps.Equal(h.left, want) {
+					t.Errorf("left in the event store: %v, want %v", h.left, want)
+				}
 			})
 		})
 	}
+}
+
+// A member without a key that reaches nobody leaves its proof at once, and goes on asking; it does so by half of
+// the time, if it is not even told that nobody hears it. The proof of a challenge that has moved is another one.
+func TestAProofIsLeftInTimeForTheOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newThree()
+		for _, n := range h.nets {
+			n.cut = map[[2]events.Member]bool{{"west", "north"}: true, {"south", "north"}: true}
+			n.hang = true
+		}
+		submit := func(proof byte) error {
+			_, err := h.members["west"].SubmitProof(t.Context(), events.SlotCall{Deadline: h.end}, 7, events.Proof{{proof}})
+			return err
+		}
+		begin := time.Now()
+		if err := submit(1); err == nil || h.left["west"] != 1 || time.Since(begin) != 30*time.Second {
+			t.Errorf("after %s it had left %d: %v", time.Since(begin), h.left["west"], err)
+		}
+		h.store = events.ErrAway
+		for _, n := range h.nets {
+			n.hang = false
+		}
+		if err := submit(2); err == nil || h.left["west"] != 1 {
+			t.Errorf("the event store is away, and it had left %d: %v", h.left["west"], err)
+		}
+		h.store = nil
+		for range 3 {
+			if err := submit(2); err == nil || h.left["west"] != 2 {
+				t.Errorf("the event store is back, and it had left %d: %v", h.left["west"], err)
+			}
+		}
+		h.nets["west"].cut = nil
+		if err := submit(2); err != nil || h.markets["north"].n != 1 {
+			t.Errorf("the owner, which it reaches again, sent %d: %v", h.markets["north"].n, err)
+		}
+	})
 }
 
 // What the owner knows for certain counts, whatever the time.

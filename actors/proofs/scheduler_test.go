@@ -181,12 +181,12 @@ func TestASlotThatBeginsToProveIsToldWithoutWaitingForABlock(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := newSchedule(t, rt)
 		const period = 1000
-		s.state.Phase = sale.Filled
+		s.state.Phase = sale.Filling
 		s.publish()
 		if told := s.head(s.blockWithPointer(period, 100), duty.Start(s.cfg, period)); len(told) != 0 {
-			t.Fatalf("a slot that does not prove yet was told %+v", told)
+			t.Fatalf("a slot that is not ours yet was told %+v", told)
 		}
-		s.state.Phase = sale.Proving
+		s.state.Phase = sale.Filled
 		s.publish()
 		if len(s.told) != 1 || fmt.Sprintf("%T", s.told[0]) != "sale.ReportProofDue" {
 			t.Fatalf("told %+v", s.told)

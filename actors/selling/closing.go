@@ -116,7 +116,7 @@ func (s *Agent) closeAccount(ctx context.Context, st sale.State, report sale.Rep
 		c.report = report
 		return c, err
 	})
-	if err == nil || ctx.Err() != nil || !last || s.StoreWatch.Away() {
+	if err == nil || ctx.Err() != nil || !last || s.StoreWatch.Away() || ownerAway(err) {
 		return c, err
 	}
 	c.report, c.unread = report, err.Error()
@@ -127,6 +127,12 @@ func (s *Agent) closeAccount(ctx context.Context, st sale.State, report sale.Rep
 	c.unjudged = fmt.Sprintf("the periods from %s to the end: %v", from, err)
 	s.Log.WithField("slot", s.slot.String()).Errorf("the record does not say what the slot owed in %s", c.unjudged)
 	return c, nil
+}
+
+// ownerAway says that nobody could be asked who knows which proofs were sent. That passes, like an outage of the event
+// store: without him nothing can be collected either.
+func ownerAway(err error) bool {
+	return errors.Is(err, events.ErrMemberAway) || errors.Is(err, events.ErrNoOwner)
 }
 
 // account asks which proofs the contract took, and judges the other periods.

@@ -49,6 +49,7 @@ func (s *Agent) look(a *shell.Turn) {
 		case ok && s.endsHosting(ahead, report): // Nobody will ask later what was owed.
 			m.closing = new(closing)
 			*m.closing, err = s.closeAccount(ctx, ahead, report, loaded, tries+1 >= closingTries)
+			m.again = ownerAway(err)
 			tries++
 		case ask:
 			m.taken, m.takenKnown = s.takenAtFirst(ctx, st)
@@ -76,6 +77,7 @@ type lookEnded struct {
 	taken      []proofReport
 	// closing is the account up to the end that was found; nil: no end was found.
 	closing *closing
+	again   bool // nobody could be asked; it does not count as a try
 }
 
 func (s *Agent) onLookEnded(a *shell.Turn, m lookEnded) {
@@ -85,7 +87,7 @@ func (s *Agent) onLookEnded(a *shell.Turn, m lookEnded) {
 		defer s.look(a)
 	}
 	if m.cmd == nil {
-		if m.closing != nil && !s.StoreWatch.Away() {
+		if m.closing != nil && !m.again && !s.StoreWatch.Away() {
 			s.closingTries++
 		}
 		return

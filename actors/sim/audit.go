@@ -91,7 +91,7 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 		if view != nil {
 			view.Apply(e)
 		}
-		if events.IsSystem(e.Stream) || events.IsSnapshot(e.Stream) { // Not part of the record.
+		if !events.InRecord(e.Stream) { // Not part of the record.
 			continue
 		}
 		m, err := a.codec.Decode(e)

@@ -36,7 +36,7 @@ func TestEventsNameTheEventsThatLedToThem(t *testing.T) {
 			seen := map[string]events.Recorded{}
 			for _, r := range Run(t, seed+1, Scenarios()[scenario]).Record {
 				seen[r.ID.String()] = r
-				if events.IsSystem(r.Stream) || events.IsSnapshot(r.Stream) {
+				if !events.InRecord(r.Stream) {
 					continue
 				}
 				all++

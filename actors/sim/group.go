@@ -35,6 +35,7 @@ type group struct {
 	began   map[attempts]int         // how often the member began to sell it
 	due     map[duePast]bool         // what was due at some time: a question may be late
 	termsAt uint64                   // the block at which the owner changed last
+	filled  map[events.SlotID]uint64 // the block at which it was recorded that a slot is ours
 }
 
 // attempts are those of a member at a slot.
@@ -53,6 +54,7 @@ type duePast struct {
 // process is one member of a group, through all its processes.
 type process struct {
 	name    events.Member
+	keyless bool
 	world   *world
 	bus     *bus
 	endLife context.CancelFunc
@@ -63,8 +65,8 @@ type process struct {
 	booted  bool // when it was looked at last
 	// Steps: it is started again; it is no longer cut off; it reads the record again. 0: it is well.
 	down, apart, behind int
-	// well is the block since which nothing was wrong with it.
-	well uint64
+	// Blocks: since which nothing was wrong with it, and since which it reaches the others.
+	well, linked uint64
 }
 
 // lease is how long a member that does not answer counts as alive.
@@ -77,7 +79,7 @@ func newGroup(s *simulator, seed uint64) *group {
 	g := &group{
 		simulator: s, fates: rand.New(rand.NewPCG(seed, 11)), joined: clusterfake.New(lease), cut: map[[2]*process]int{},
 		terms: map[uint64]uint64{}, names: map[uint64]events.Member{}, wrote: map[string]uint64{},
-		handed: map[attempts]int{}, began: map[attempts]int{}, due: map[duePast]bool{},
+		handed: map[attempts]int{}, began: map[attempts]int{}, due: map[duePast]bool{}, filled: map[events.SlotID]uint64{},
 	}
 	s.world.owning.shared = s.Plant.Deaf
 	for i, name := range memberNames[:s.Members.Count] {
@@ -88,6 +90,7 @@ func newGroup(s *simulator, seed uint64) *group {
 		}
 		g.members = append(g.members, m)
 	}
+	g.members[len(g.members)-1].keyless = s.Members.Keyless
 	s.audit.judge, s.audit.holds, s.lastly = g.judge, g.holds, g.membersAtTheEnd
 	return g
 }
@@ -102,8 +105,10 @@ func (g *group) start(ctx context.Context, m *process) {
 	log.Logger.SetLevel(max(log.Logger.Level, logrus.ErrorLevel))
 	m.account = m.world.newAccount()
 	ports := g.ports(m.world)
-	ports.Store = memberStore{g.storeOf(m.world), m, g.Plant.Deaf}
-	ports.Account = m.account
+	ports.Store = memberStore{g.storeOf(m.world), m, g.Plant}
+	if !m.keyless {
+		ports.Account = m.account
+	}
 	ports.Cluster = wire{g.joined.Start(m.name), g, m}
 	cfg := g.config()
 	cfg.Node, cfg.Yield = "sim-"+string(m.name), m.bus.yield

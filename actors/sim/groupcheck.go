@@ -133,6 +133,9 @@ func (g *group) judge(e events.Recorded, m proto.Message) error {
 		}
 	case sale.Event:
 		_, slot, err := events.ParseSaleStream(e.Stream)
+		if _, filled := m.(*messages.SlotFilled); filled {
+			g.filled[slot] = g.height()
+		}
 		if by, of := g.names[e.Meta.Epoch], g.audit.sales[slot].Member; err == nil && by != of {
 			return broken(OneWriter, "%s of slot %s was written by %s; the sale is of %s", e.Type, slot.Short(), by, of)
 		}
@@ -306,8 +309,9 @@ func (g *group) works(m *process) bool {
 }
 
 // canProve is the block since which nothing was in the way of a proof: the member that has the data
-// runs, so does the one that has the term and owns the account, both seem alive to each other, reach
-// each other, the chain and the event store, and read what is recorded. The lock must be held.
+// runs, so does the one that has the term and owns the account, both seem alive to each other, reach the chain
+// and the event store, and read what is recorded. They need not reach each other once it is recorded that the
+// slot is ours. The lock must be held.
 func (g *group) canProve(slot events.SlotID) uint64 {
 	never := g.world.tip().head.Number
 	term, lasts := membership.Owner(g.hosts)
@@ -318,7 +322,11 @@ func (g *group) canProve(slot events.SlotID) uint64 {
 	if s := seller.world.repo[slot]; s == nil || s.bytes < s.size {
 		return never
 	}
-	return max(seller.well, owner.well, g.termsAt)
+	since := max(seller.well, owner.well, g.termsAt)
+	if filled := g.filled[slot]; g.audit.sales[slot].Hosting() {
+		return max(since, filled)
+	}
+	return max(since, seller.linked, owner.linked)
 }
 
 // over reports whether all is over, and then checks what must hold at the end.

@@ -177,7 +177,7 @@ func (g *group) recover(ctx context.Context) {
 		for _, other := range g.members {
 			if link := [2]*process{m, other}; g.cut[link] != 0 {
 				known := g.height() + uint64(callPatience/time.Second) // Until then whoever asked may wait for an answer.
-				m.well, other.well = known, known
+				m.linked, other.linked = known, known
 				if over(g.cut[link]) {
 					delete(g.cut, link)
 					g.joined.HealLink(m.name, other.name)

@@ -18,7 +18,7 @@ func (s hostStore) Append(
 ) (events.AppendResult, error) {
 	s.mine.add(batch)
 	r, err := s.busStore.Append(ctx, stream, expected, batch)
-	if len(batch) == 0 || events.IsSystem(stream) || events.IsSnapshot(stream) { // Nothing is decided by these.
+	if len(batch) == 0 || !events.InRecord(stream) { // Nothing is decided by these.
 		return r, err
 	}
 	first, exact := expected.Count()

@@ -101,6 +101,8 @@ type Members struct {
 	Expire  int // the lease of a member ends while it goes on, which it may notice late
 	Part    int // what one member sends to another one is lost for a while
 	Behind  int // a member reads what others record late for a while
+	// Keyless: the last member has no key of the account.
+	Keyless bool
 	// Again is the chance in a thousand that a question is heard twice at once.
 	Again int
 }
@@ -148,6 +150,8 @@ type Plant struct {
 	// Deaf are members that hear of no term of others, and an account that does not tell either;
 	// Headlong, members that begin a sale when they are asked whether they would.
 	Deaf, Headlong bool
+	// Unheard is an event store that loses the proofs that members leave there for the owner.
+	Unheard bool
 	// Vague is a witness that does not name all that is lost; Eager, one that names nothing.
 	Vague, Eager bool
 }

@@ -118,7 +118,17 @@ const readsOn = "store.event"
 type memberStore struct {
 	hostStore
 	member *process
-	deaf   bool // a planted error: it never hears of the terms of others
+	plant  Plant
+}
+
+// Append loses proofs for the owner if that is planted.
+func (s memberStore) Append(
+	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	if s.plant.Unheard && events.Category(stream) == events.CategoryProofs {
+		return events.AppendResult{}, nil
+	}
+	return s.hostStore.Append(ctx, stream, expected, batch)
 }
 
 func (m *process) setBehind(until int) {
@@ -155,7 +165,7 @@ func (s memberStore) ReadStream(ctx context.Context, stream string, q events.Rea
 
 // heard leaves out the terms of others if the member is deaf to them.
 func (s memberStore) heard(all iter.Seq2[events.Recorded, error]) iter.Seq2[events.Recorded, error] {
-	if !s.deaf {
+	if !s.plant.Deaf {
 		return all
 	}
 	return func(yield func(events.Recorded, error) bool) {

@@ -21,6 +21,7 @@ func Codec() *events.Codec { return codec() }
 var codec = sync.OnceValue(func() *events.Codec {
 	return events.NewCodec(
 		sale.Table(), capacity.Table(), slotqueue.Table(), sector.Table(),
-		events.MarketTable(), events.HostTable(), events.TxTable(), events.ValidatorTable(), snapshot.Table(),
+		events.MarketTable(), events.HostTable(), events.TxTable(), events.ValidatorTable(), events.ProofsTable(),
+		snapshot.Table(),
 	)
 })

@@ -17,7 +17,7 @@ func TestTheCatalogHasEveryEventOfEveryUnion(t *testing.T) {
 	}
 	slices.Sort(stored)
 	unions := housetest.Sealed(t, "../../messages", "saleEvent", "capacityEvent", "queueEvent", "marketEvent",
-		"hostEvent", "validatorEvent", "sectorEvent", "txEvent", "snapshotEvent")
+		"hostEvent", "validatorEvent", "sectorEvent", "txEvent", "proofsEvent", "snapshotEvent")
 	if diff := cmp.Diff(unions, slices.Compact(stored)); diff != "" {
 		t.Fatalf("the events of the unions, and those in the catalog (-unions +catalog):\n%s", diff)
 	}

@@ -117,7 +117,7 @@ func (w Writer) Save(ctx context.Context, s Snapshot, at time.Time) (before *Eve
 		keep = next + keep - last.first
 	}
 	// This comes before the parts, so that they never displace the snapshot before them.
-	err = changeMetadata(ctx, w.Store, w.Stream, func(m *events.StreamMetadata) bool {
+	err = events.ChangeMetadata(ctx, w.Store, w.Stream, func(m *events.StreamMetadata) bool {
 		changed := m.MaxCount != keep
 		m.MaxCount = keep
 		return changed

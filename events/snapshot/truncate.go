@@ -26,7 +26,7 @@ func Truncate(ctx context.Context, store events.Store, stream string, before uin
 	if !events.MayTruncate(stream) {
 		return fmt.Errorf("truncate %s: %w", stream, ErrNeverTruncated)
 	}
-	err := changeMetadata(ctx, store, stream, func(m *events.StreamMetadata) bool {
+	err := events.ChangeMetadata(ctx, store, stream, func(m *events.StreamMetadata) bool {
 		if before <= m.TruncateBefore {
 			return false
 		}
@@ -35,37 +35,6 @@ func Truncate(ctx context.Context, store events.Store, stream string, before uin
 	})
 	if err != nil {
 		return fmt.Errorf("truncate %s: %w", stream, err)
-	}
-	return nil
-}
-
-// changeMetadata changes the metadata of a stream and keeps what others set
-// there. It writes nothing when change returns false.
-func changeMetadata(
-	ctx context.Context, store events.Store, stream string, change func(*events.StreamMetadata) bool,
-) error {
-	of := events.MetadataStream(stream)
-	var meta events.StreamMetadata
-	count := uint64(0)
-	r, found, err := events.Last(ctx, store, of)
-	if found {
-		count = r.Revision + 1
-		meta, err = events.ParseStreamMetadata(r.Data)
-	}
-	if err != nil {
-		return fmt.Errorf("read the metadata of %s: %w", stream, err)
-	}
-	if !change(&meta) {
-		return nil
-	}
-	data := meta.Marshal()
-	_, err = store.Append(ctx, of, events.ExpectNext(count), []events.NewEvent{{
-		// The id contains the contents, because other contents must not pass for a repeat.
-		ID:   events.NewEventID(of, fmt.Sprintf("snapshot@%d/%s", count, data), 0),
-		Type: events.TypeMetadata, Data: data,
-	}})
-	if err != nil {
-		return fmt.Errorf("set the metadata of %s: %w", stream, err)
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func contents(t failer, s events.Store) (
 		if err != nil {
 			t.Fatalf("read: %v", err)
 		}
-		if !events.IsSystem(r.Stream) && !events.IsSnapshot(r.Stream) && r.Type != events.TypeTombstone {
+		if events.InRecord(r.Stream) && r.Type != events.TypeTombstone {
 			all = append(all, plain(r))
 		}
 	}

@@ -102,4 +102,4 @@ func itemOf(r events.Recorded) (item, bool) {
 }
 
 // transferred reports whether a stream is copied at all.
-func transferred(stream string) bool { return !events.IsSystem(stream) && !events.IsSnapshot(stream) }
+func transferred(stream string) bool { return events.InRecord(stream) }

@@ -12,8 +12,9 @@ import (
 //	its account's streams    append and read
 //	the streams of markets   append and read: they say what a contract said, and
 //	                         belong to no account
-//	metadata                 read its own; set that of its queue and of its
-//	                         snapshots, the only streams of a host that lose their past
+//	metadata                 read its own; set that of its queue, of its snapshots
+//	                         and of proofs on their way, the only streams of a host
+//	                         that lose their past
 //	$all and indexes         read, without what it may not read
 //	anything else            nothing, and nothing is ever deleted
 
@@ -30,6 +31,9 @@ func ofAccount(stream string, account events.Address) bool {
 	case events.CategorySector:
 		owner, number, err := events.ParseSectorStream(stream)
 		return err == nil && owner == account && stream == events.SectorStream(owner, number)
+	case events.CategoryProofs:
+		owner, member, err := events.ParseProofsStream(stream)
+		return err == nil && owner == account && stream == events.ProofsStream(owner, member)
 	case events.CategoryCapacity:
 		own, member, ofMember := strings.Cut(id, "-")
 		_, err := events.ParseMember(member)
@@ -58,11 +62,12 @@ func hostMay(account events.Address, r right, stream string) (why string) {
 	case toDelete:
 		return "hosts delete nothing, as an audit rests on their record; an operator or administrator can"
 	case toWriteMetadata:
-		if own && (events.MayTruncate(stream) || events.IsSnapshot(stream)) {
+		if own && (events.MayTruncate(stream) || !events.InRecord(stream)) {
 			return ""
 		}
 		if own {
-			return "an audit rests on all of it; a host sets the metadata of its queue and its snapshots only"
+			return "an audit rests on all of it; a host sets the metadata of its queue, its snapshots and proofs on " +
+				"their way only"
 		}
 	}
 	return fmt.Sprintf("this user is the host with the account %s, and the stream is not of that account", account)

@@ -177,7 +177,7 @@ func (s *Store) Append(
 			return r, s.gone()
 		}
 	}
-	if err != nil || len(batch) == 0 || events.IsSystem(stream) || events.IsSnapshot(stream) {
+	if err != nil || len(batch) == 0 || !events.InRecord(stream) {
 		return r, err
 	}
 	if r.Position < highest && s.doubt == nil { // A repeated append, or the log now ends before events that it had.

@@ -65,8 +65,8 @@ const (
 	kindTx
 	kindValidator
 	kindSector
-	// kindDisposable are snapshots: they only make a start faster. Only their
-	// form is checked.
+	// kindDisposable is no part of the record, such as snapshots. Only its form
+	// is checked.
 	kindDisposable
 )
 
@@ -78,7 +78,7 @@ var kinds = map[string]kind{
 }
 
 func kindOf(name string) kind {
-	if events.IsSnapshot(name) {
+	if !events.InRecord(name) {
 		return kindDisposable
 	}
 	return kinds[events.Category(name)]

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/cluster"
-	"github.com/hostnode/hostnode/actors/members"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain"
@@ -348,7 +347,7 @@ var hostKinds = []kind{
 			"then repeat the command, which is harmless if it has taken effect.",
 	},
 	{
-		"no-owner", http.StatusServiceUnavailable, members.ErrNoOwner,
+		"no-owner", http.StatusServiceUnavailable, events.ErrNoOwner,
 		"No member of the host has the term, so nobody runs the queue and sends transactions.",
 		"Wait some seconds and repeat the command. If it stays so, look with `hostnode members` who runs, and start " +
 			"a member with `account.transactions: true`; etcd and the event store must answer.",

@@ -58,7 +58,7 @@ func HostCategories() []string {
 	all := []string{
 		events.CategoryHost, events.CategoryMarket, events.CategoryCapacity,
 		events.CategorySlotQueue, events.CategorySale, events.CategoryTx, events.CategoryValidator,
-		events.CategorySector,
+		events.CategorySector, events.CategoryProofs,
 	}
 	for _, category := range slices.Clone(all) {
 		all = append(all, events.Category(events.SnapshotStream(category+"-")))
