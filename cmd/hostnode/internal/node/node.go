@@ -169,7 +169,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 		return fmt.Errorf("seal sectors: %w", err)
 	}
 	hosts := make(chan *actors.Host, 1)
-	if o.Cluster == nil { // Of several members, another one may own the account's transactions.
+	if o.sends() {
 		n.boot = n.proveUntilBooted(ctx, o, slots, hosts)
 	}
 	ports := actors.Ports{
@@ -178,7 +178,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 		Prover: slots, Repo: n.Repo, Content: fetcher, Clock: clock{}, Store: o.Store,
 		Witness: o.Witness, Sectors: sealing, Cluster: o.Cluster,
 	}
-	if o.Cluster != nil && (o.Key != nil || o.Signer != nil) {
+	if o.Cluster != nil && o.sends() {
 		ports.Account = ownAccount{n.Market, o.Store, o.OutboxDir}
 	}
 	n.Host, err = actors.Start(ctx, cfg, ports, o.Log)
@@ -245,6 +245,9 @@ func dialMarket(ctx context.Context, cfg chain.Config, o Options) (*chain.Market
 	}
 	return chain.Dial(ctx, cfg, o.Store, o.OutboxDir)
 }
+
+// sends reports whether this process can send transactions.
+func (o Options) sends() bool { return o.Key != nil || o.Signer != nil }
 
 // waits is Waits, or nothing.
 func (o Options) waits() func(error) {

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
@@ -85,9 +86,8 @@ func (t *task) end() {
 
 // startProving begins to prove, unless that was begun before.
 func (p *Process) startProving(ctx context.Context) {
-	// The embedded chain stands still meanwhile. Of several members, another one may own the account's
-	// transactions.
-	if p.proving != nil || p.config.Embedded() || p.config.Clustered() {
+	// The embedded chain stands still meanwhile. A member without the key can send nothing.
+	if p.proving != nil || p.config.Embedded() || p.config.Clustered() && !p.config.Account.Transactions {
 		return
 	}
 	p.proving = begin(ctx, func(ctx context.Context) {
@@ -145,6 +145,9 @@ func (p *Process) prove(ctx context.Context) error {
 		Endpoint: p.config.Chain.Endpoint, Alerts: p.alerts,
 		Waits: p.start.waitsMeanwhile, Node: nodeName(), Version: p.begin.Version, Log: p.log,
 	}
+	if p.cluster != nil {
+		parts.Cluster = p.cluster
+	}
 	if err := p.remoteChain(ctx, p.config, &parts); err != nil {
 		return err
 	}
@@ -190,11 +193,50 @@ func (n *Node) prove(ctx context.Context, o Options, told *start) (err error) {
 
 // keep proves the account's slots until ctx ends.
 func (n *Node) keep(ctx context.Context, o Options, slots port.Prover) error {
-	o.Log.Warn("the event store does not answer: the slots of the account are proven, and nothing else is done")
+	var market outage.Market = n.Market
+	what := "the slots of the account"
+	if o.Cluster != nil {
+		market, what = onDisk{n.Market, ownAccount{n.Market, o.Store, o.OutboxDir}, n.Repo}, "the slots on this disk"
+	}
+	o.Log.Warnf("the event store does not answer: %s are proven, and nothing else is done", what)
 	return outage.Run(ctx, outage.Config{
 		Margin: o.Host.Margin, Proofs: o.Host.Proofs, Tell: o.Proves, Log: o.Log,
 		Alert: func(a health.Alert) { n.alerts.Send(a) },
-	}, outage.Ports{Market: n.Market, Feed: n.Market.Feed(), Prover: slots})
+	}, outage.Ports{Market: market, Feed: n.Market.Feed(), Prover: slots})
+}
+
+// onDisk is the market of a member that knows nothing but its own disk: it proves the slots that are there,
+// beside whoever owns the account's transactions.
+type onDisk struct {
+	outage.Market
+	account port.Account
+	repo    interface {
+		Stored(ctx context.Context) ([]events.StoredSlot, error)
+	}
+}
+
+// MySlots are those of the account whose data is on this disk.
+func (d onDisk) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
+	stored, err := d.repo.Stored(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the stored slots: %w", err)
+	}
+	owned, err := d.Market.MySlots(ctx)
+	return slices.DeleteFunc(owned, func(o events.OwnedSlot) bool {
+		return !slices.ContainsFunc(stored, func(s events.StoredSlot) bool { return s.Slot == o.Slot })
+	}), err
+}
+
+// TakenProofs are those that this member sent; the contract refuses what others have sent.
+func (d onDisk) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
+	return d.account.TakenProofs(ctx, slot, from)
+}
+
+// SubmitProof sends a proof beside the owner.
+func (d onDisk) SubmitProof(
+	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
+) (events.Receipt, error) {
+	return d.account.SubmitProof(ctx, call, period, proof)
 }
 
 // untilBooted lets what is hosted be proven during an outage of the event store that begins
