@@ -216,7 +216,7 @@ type livingSalesSaver struct {
 	*env
 	living *livingSales
 	// others takes each event in a host of several members; nil: the host is this process.
-	others func(context.Context, events.Recorded)
+	others func(context.Context, events.Recorded) error
 }
 
 func (s *supervisor) saveLivingSales(a *shell.Turn, from *livingSales) {
@@ -225,6 +225,7 @@ func (s *supervisor) saveLivingSales(a *shell.Turn, from *livingSales) {
 	}
 	w := &livingSalesSaver{env: s.env, living: from}
 	if s.Cluster != nil {
+		s.followed.reach(from.read)
 		w.others = s.readOthers(a.Self)
 	}
 	if s.Saves() {
@@ -235,9 +236,13 @@ func (s *supervisor) saveLivingSales(a *shell.Turn, from *livingSales) {
 
 func (w *livingSalesSaver) run(ctx context.Context) {
 	for n := 1; ctx.Err() == nil; n++ {
+		before := w.living.read
 		err := w.RT.Guarded("living sales", func() error { return w.follow(ctx) })
 		if ctx.Err() != nil || errors.Is(err, events.ErrClosed) {
 			return
+		}
+		if w.living.read > before {
+			n = 1
 		}
 		w.Log.Debugf("following the log for the next start was interrupted: %v", err)
 		_ = shell.Sleep(ctx, w.Clock, w.Backoff("living sales", n))
@@ -256,10 +261,13 @@ func (w *livingSalesSaver) follow(ctx context.Context) error {
 		if r.Stream == own && (r.Meta.Epoch > w.Epoch || w.Cluster != nil && r.Meta.Epoch != w.Epoch) {
 			w.suspect() // The next heartbeat would notice it later.
 		}
-		w.living.take(r)
 		if w.others != nil {
-			w.others(ctx, r)
+			if err := w.others(ctx, r); err != nil { // It comes again.
+				return err
+			}
+			w.followed.reach(r.Position)
 		}
+		w.living.take(r)
 		if !w.saves() || w.living.since < (tries+1)*w.SnapshotEvery {
 			continue
 		}

@@ -99,25 +99,28 @@ func (e *env) loadOthers(ctx context.Context, living *livingSales) (others []far
 	return others, nil
 }
 
-// readOthers returns what takes each event of the record, in order.
-func (s *supervisor) readOthers(self shell.Ref) func(context.Context, events.Recorded) {
+// readOthers returns what takes each event of the record, in order. After an error the same event must be taken
+// again.
+func (s *supervisor) readOthers(self shell.Ref) func(context.Context, events.Recorded) error {
 	market := events.MarketStream(s.ChainID, s.Contract)
-	return func(ctx context.Context, r events.Recorded) {
+	return func(ctx context.Context, r events.Recorded) error {
 		if r.Stream == market {
 			s.readMarket(self, r)
-			return
+			return nil
 		}
 		if ready, is, err := s.ready.Read(r); err != nil {
 			s.Log.Errorf("a proof of another member is left alone: %v", err)
-			return
+			return nil
 		} else if is {
 			self.Tell(ready)
-			return
+			return nil
 		}
 		change, err := s.mirror.Take(ctx, r)
-		if err != nil && ctx.Err() == nil {
+		if shell.NeverPasses(err) {
 			s.Log.WithField("stream", r.Stream).Errorf("what another member wrote cannot be read: %v", err)
-			return
+			return nil
+		} else if err != nil {
+			return err
 		}
 		if change.Sale != nil {
 			self.Tell(farSale{*change.Sale})
@@ -125,6 +128,7 @@ func (s *supervisor) readOthers(self shell.Ref) func(context.Context, events.Rec
 		if change.Freed != "" {
 			s.queue.Tell(queue.Wake{Reason: change.Freed, Criteria: ledgerCriteria})
 		}
+		return nil
 	}
 }
 

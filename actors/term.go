@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/shell"
@@ -51,11 +52,18 @@ func (e *env) haveTerm(ctx context.Context, supervisor shell.Ref) error {
 	if err != nil {
 		return err
 	}
+	if err := e.upToDate(held); err != nil { // Otherwise each try would end the term of a better one.
+		e.resign()
+		return err
+	}
 	term, err := e.takeTerm(held)
 	if err != nil {
 		return fmt.Errorf("take the term: %w", err)
 	}
 	defer e.giveBack(ctx, term)
+	if err := e.upToDate(ctx); err != nil {
+		return err
+	}
 	if err := e.ownAccount(ctx); err != nil {
 		return fmt.Errorf("term %d: take over the account's transactions: %w", term, err)
 	}
@@ -75,6 +83,71 @@ func (e *env) haveTerm(ctx context.Context, supervisor shell.Ref) error {
 	e.Log.Warnf("term %d is over: %v", term, why)
 	_, err = shell.AskActor[struct{}](supervisor, termEnded{}).Wait(ctx)
 	return err
+}
+
+// errBehind: this member does not know yet what others have recorded.
+var errBehind = errors.New("this member reads late what others have recorded")
+
+// behindPatience is how long a member may be behind the record before another one is let try.
+const behindPatience = 10 * time.Second
+
+// followed is how far a record was followed. Safe for concurrent use.
+type followed struct {
+	mu    sync.Mutex
+	at    events.Position
+	moved chan struct{} // closed when it moves; made when somebody waits
+}
+
+func (f *followed) reach(at events.Position) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at = at
+	if f.moved != nil {
+		close(f.moved)
+		f.moved = nil
+	}
+}
+
+// wait returns when a position was reached, or with the error of ctx.
+func (f *followed) wait(ctx context.Context, position events.Position) error {
+	for {
+		f.mu.Lock()
+		at := f.at
+		if f.moved == nil {
+			f.moved = make(chan struct{})
+		}
+		moved := f.moved
+		f.mu.Unlock()
+		if at >= position {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// upToDate waits until this member has followed the record as far as the former owner has written. What an owner
+// promises rests on all sales of all members; one whose subscription hangs would promise tokens twice.
+func (e *env) upToDate(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, behindPatience)
+	defer cancel()
+	var position events.Position
+	for _, stream := range []string{events.HostStream(e.Me), events.SlotQueueStream(e.Me)} {
+		last, found, err := events.Last(ctx, e.Store, stream)
+		if err != nil {
+			return fmt.Errorf("look how far the record goes: %w", err)
+		}
+		if found {
+			position = max(position, last.Position)
+		}
+	}
+	if err := e.followed.wait(ctx, position); err != nil {
+		return fmt.Errorf("%w: %w", errBehind, err)
+	}
+	return nil
 }
 
 // ownPatience is how long taking over the account's transactions may take, before another member

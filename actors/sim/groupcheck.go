@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -148,6 +149,14 @@ func (g *group) judge(e events.Recorded, m proto.Message) error {
 	return nil
 }
 
+// hasNow reports whether the queue has handed a slot out to a member.
+func (g *group) hasNow(of attempts) bool {
+	return slices.ContainsFunc(slotqueue.Next(g.audit.queue), func(e slotqueue.Effect) bool {
+		work, ok := e.(slotqueue.Work)
+		return ok && work.Member == of.member && events.SlotIDOf(work.RequestID, work.SlotIndex) == of.slot
+	})
+}
+
 // judgeStart: a sale is begun by the member that it names, once for each time that the slot was
 // handed out to it.
 func (g *group) judgeStart(e events.Recorded, m *messages.SaleStarted) error {
@@ -158,6 +167,9 @@ func (g *group) judgeStart(e events.Recorded, m *messages.SaleStarted) error {
 	before := g.audit.sales[of.slot]
 	if again := before.Settled && !before.Deleted && before.Member == of.member; m.GetAdopted() || again {
 		return nil // The slot is ours already; or it was, and the data is here still.
+	}
+	if g.hasNow(of) && g.began[of] == g.handed[of] {
+		return nil // Nobody has taken note of the end of its last attempt: the collateral is promised still.
 	}
 	if g.began[of]++; g.began[of] > g.handed[of] {
 		return broken(HandedOutOnce, "%s began %d sales of slot %s, which was handed out to it %d times",
@@ -211,17 +223,18 @@ func (g *group) holds(e slotqueue.Event) error {
 		}
 	}
 	var sum events.Amount
+	var of []string
 	for id := range unpaid {
 		s := state.slots[id]
 		if s == nil || s.host == me {
 			continue
 		}
 		collateral, _ := state.requestOf(s).Ask.CollateralPerSlot()
-		sum = sum.Add(collateral)
+		sum, of = sum.Add(collateral), append(of, id.Short())
 	}
 	if state.tokens[me].Less(sum) {
-		return broken(PromisedOnce, "slot %d of %s is handed out to %s: %s are promised and not paid, and the account holds %s",
-			m.GetSlotIndex(), m.GetRequestId(), m.GetMember(), sum, state.tokens[me])
+		return broken(PromisedOnce, "slot %d of %s is handed out to %s: %s are promised and not paid, for %s, and the account holds %s",
+			m.GetSlotIndex(), m.GetRequestId(), m.GetMember(), sum, of, state.tokens[me])
 	}
 	return nil
 }
