@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
@@ -65,6 +67,39 @@ func TestAMarketThatDoesNotSayWhatItTookHoldsBackNoProof(t *testing.T) {
 			})
 		})
 	}
+}
+
+// fullRepo cannot write that a slot is kept for longer.
+type fullRepo struct {
+	port.Repo
+	full atomic.Bool
+}
+
+func (f *fullRepo) Extend(ctx context.Context, slot events.SlotID, until time.Time) error {
+	if f.full.Load() {
+		return syscall.ENOSPC
+	}
+	return f.Repo.Extend(ctx, slot, until)
+}
+
+// A disk that became full right before the fill holds back no proof, because a proof only reads.
+func TestADiskThatIsFullAfterTheFillHoldsBackNoProof(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		f := &fullRepo{Repo: r.ports.Repo}
+		f.full.Store(true)
+		r.ports.Repo = f
+		slot := r.hosting()
+		r.mine(3 * period)
+		r.host.Kill()
+		r.start()
+		r.mine(2 * period)
+		if n := r.count("ProofSubmitted"); n < 4 || r.has("DataLifetimeExtended")() {
+			r.Fatalf("%d proofs; the record: %v", n, r.names())
+		}
+		f.full.Store(false)
+		r.mineUntil("its lifetime is extended", r.has("DataLifetimeExtended"))
+		r.settled(slot)
+	})
 }
 
 // An outage leaves proofs of many periods of which the record knows nothing. The market is

@@ -177,8 +177,7 @@ func (p *Scheduler) whySilent(s *scheduled, period uint64) string {
 		return "nothing was done for the sale in the period: " + s.paused.why
 	case !duty.End(p.Terms.Proofs, period).After(s.began):
 		return "the host ran, but the sale was not ready to prove before the period was over: its record " +
-			"could not be " +
-			"read yet, or the lifetime of its data not be extended"
+			"could not be read yet"
 	case s.knownFrom == 0 || period < s.knownFrom || period > s.known:
 		return "the blocks that decide about it could not be read while the period ran"
 	}
