@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/porttest/clusterfake"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
 )
 
 // A member's clock says nothing that others decide by: leases and calls last, and deadlines are in chain time.
@@ -25,5 +27,28 @@ func TestMembersWhoseClocksAreOffLoseNothing(t *testing.T) {
 		m.mineUntil("all slots are settled", func() bool { return m.count("SaleSettled") == 3 })
 		m.settled(3)
 		m.clean()
+	})
+}
+
+// Members that ask different etcds both have a lease. They take the term from each other ever more seldom, and what
+// they sell is paid.
+func TestMembersThatAskDifferentEtcdsDoNotPlayWithTheTerm(t *testing.T) {
+	withMembers(t, []events.Member{"north"}, func(m *membersRig) {
+		first := m.cluster
+		m.cluster = clusterfake.New(5 * time.Second)
+		m.add("south", m.world.Beside())
+		m.begin("south")
+		defer m.cluster.Kill("south")
+		m.offers("south")
+		m.world.Post(longer(1, 3))
+		m.mine(150)
+		if terms := len(all[*messages.TermTaken](m.rig)); terms < 2 || terms > 40 {
+			t.Errorf("%d terms in five minutes", terms)
+		}
+		m.kill("south")
+		m.cluster = first
+		m.mineUntil("all slots are settled or wait for south", func() bool {
+			return m.count("SaleSettled")+len(m.members["south"].world.Stored()) == 3
+		})
 	})
 }
