@@ -88,8 +88,8 @@ func (e *env) haveTerm(ctx context.Context, supervisor shell.Ref) error {
 }
 
 // errStillHeld: the term was lost before the lease. That may happen once, when the end of a lease is noticed late.
-var errStillHeld = errors.New("another member has taken the term, and this one seems to have the lease still; if this is " +
-	"said again and again, the members do not ask the same etcd: compare cluster.etcd.endpoints")
+var errStillHeld = errors.New("another member has taken the term, and this one seems to have the lease still; if " +
+	"this is said again and again, the members do not ask the same etcd: compare cluster.etcd.endpoints")
 
 // errBehind: this member does not know yet what others have recorded.
 var errBehind = errors.New("this member reads late what others have recorded")
