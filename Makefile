@@ -201,6 +201,12 @@ cluster-faults:
 	HOSTNODE_TEST_RUNS=$(RUNS) HOSTNODE_TEST_MEMBERS=$(MEMBERS) HOSTNODE_TEST_SEED=$(SEED) \
 	  $(GOTEST) -vet=off -tags e2e -count 1 -timeout 0 -v -run '^TestClusterFaults$$' ./cmd/hostnode/internal/demo
 
+## members-measured: what an idle member costs, commands/s, and KILLS (5) times without an owner; some minutes
+.PHONY: members-measured
+members-measured:
+	HOSTNODE_TEST_KILLS=$(or $(KILLS),5) \
+	  $(GOTEST) -vet=off -tags e2e -count 1 -timeout 0 -v -run '^TestWhatSeveralMembersCost$$' ./cmd/hostnode/internal/demo
+
 ## official-suite: the tests of EventStoreDB's official client against hostnode eventstore
 .PHONY: official-suite
 official-suite: build

@@ -73,6 +73,7 @@ type faulted struct {
 // links but those to the client's data go through proxies.
 type faultRig struct {
 	*rig
+	lease    time.Duration
 	links    *links
 	members  []*faulted
 	record   *host // the event store's process
@@ -103,6 +104,12 @@ func (f *faultRig) process(binary, log string, env []string, args ...string) *ho
 // newFaultRig starts a host with the program and members of these names.
 func newFaultRig(t *testing.T, bin string, beat time.Duration, names ...events.Member) *faultRig {
 	t.Helper()
+	return newFaultRigWith(t, bin, beat, faultLease, names...)
+}
+
+// newFaultRigWith is newFaultRig with a lease of another length.
+func newFaultRigWith(t *testing.T, bin string, beat, lease time.Duration, names ...events.Member) *faultRig {
+	t.Helper()
 	dir, err := os.MkdirTemp(os.Getenv("HOSTNODE_TEST_DIR"), "hn") // Short, because of the sockets in it.
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +123,7 @@ func newFaultRig(t *testing.T, bin string, beat time.Duration, names ...events.M
 	})
 	f := &faultRig{
 		rig:   &rig{t: t, period: faultPeriod, beat: beat, client: &client{}},
-		links: newLinks(t), storeDir: filepath.Join(dir, "eventstore"), storeAt: free(t),
+		lease: lease, links: newLinks(t), storeDir: filepath.Join(dir, "eventstore"), storeAt: free(t),
 		claimed: map[string]string{}, events: map[string]int{},
 	}
 	f.account, err = keys.Create(filepath.Join(dir, "account.key"))
@@ -156,7 +163,7 @@ func (f *faultRig) add(bin, dir string, name events.Member, etcd string) {
 		"--prover-samples", "1", "--prover-max-depth", "16", "--sales-max-slots-per-request", "8",
 		"--store", urlOf(m.store.at()), "--cluster-name", "home", "--cluster-member", string(name),
 		"--cluster-listen", listen, "--cluster-advertise", m.others.at(),
-		"--cluster-etcd-endpoints", "http://"+m.etcd.at(), "--cluster-lease", faultLease.String(),
+		"--cluster-etcd-endpoints", "http://"+m.etcd.at(), "--cluster-lease", f.lease.String(),
 	)}
 	f.must(m.start())
 	f.members = append(f.members, m)

@@ -1,0 +1,115 @@
+//go:build !race
+
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/demo"
+	"github.com/hostnode/hostnode/events"
+)
+
+// hostnodeLink is the program as a file: this test, by the name with which it is the program.
+func hostnodeLink(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "hostnode")
+	if err := os.Symlink(self, link); err != nil {
+		t.Fatal(err)
+	}
+	return link
+}
+
+// asked runs a command of an operator and returns what it says.
+func asked(t *testing.T, binary string, env []string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Env = env
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("hostnode %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// sameForAll demands that each member says the same of the whole host.
+func sameForAll(t *testing.T, binary string, env, dirs []string) {
+	t.Helper()
+	for command, field := range map[string]string{"sales": "slotId", "members": "member"} {
+		var said []string
+		for _, dir := range dirs {
+			var all any
+			text := asked(t, binary, env, command, "--json", "--data-dir", dir)
+			if err := json.Unmarshal([]byte(text), &all); err != nil {
+				t.Errorf("%s --json: %v: %s", command, err, text)
+			}
+			said = append(said, strings.Join(slices.Sorted(maps.Keys(values(all, field))), " "))
+		}
+		if distinct := slices.Compact(slices.Clone(said)); len(distinct) != 1 || distinct[0] == "" {
+			t.Errorf("%s: the members say %q", command, said)
+		}
+	}
+}
+
+// values are those of a field, wherever it is.
+func values(in any, field string) map[string]bool {
+	all := map[string]bool{}
+	switch in := in.(type) {
+	case map[string]any:
+		if name, ok := in[field].(string); ok {
+			all[name] = true
+		}
+		for _, v := range in {
+			maps.Copy(all, values(v, field))
+		}
+	case []any:
+		for _, v := range in {
+			maps.Copy(all, values(v, field))
+		}
+	}
+	return all
+}
+
+// Two processes are a host; the owner is killed, and comes back. Chain time waits for them, so that a slow machine
+// misses nothing.
+func TestAHostOfTwoMembersIsPaidAlthoughItsOwnerIsKilled(t *testing.T) {
+	c := config.Default()
+	c.DataDir, c.Prover.KeysDir = t.TempDir(), t.TempDir()
+	c.Prover.Samples, c.Prover.MaxDepth = 1, 12
+	binary := hostnodeLink(t)
+	out, looks := &strings.Builder{}, 0
+	sum, err := demo.RunMembers(t.Context(), demo.MemberOptions{
+		Options: demo.Options{Config: c, Slots: 3, Periods: 3, Crash: true, Binary: binary, Out: out, Dial: dialHost},
+		Members: 2, Patient: true,
+		DialMember: func(dir datadir.Layout, name events.Member) demo.MemberHost {
+			return memberAPI{hostAPI{api.NewClient(dir.Socket()), name}}
+		},
+		Look: func(env, dirs []string) {
+			looks++
+			sameForAll(t, binary, env, dirs)
+		},
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	owners := map[string]bool{}
+	for _, term := range sum.Terms {
+		owners[term.Member] = true
+	}
+	if !sum.Paid || sum.AuditFindings != 0 || sum.Kills != 1 || len(owners) != 2 || len(sum.SlotsOf) != 3 || looks != 2 {
+		t.Errorf("%+v, looked %d times\n%s", sum, looks, out)
+	}
+}
