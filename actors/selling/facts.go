@@ -43,11 +43,13 @@ func (s *Agent) askChain(ctx context.Context, st sale.State) (sale.Command, erro
 	}
 	if report.Fill == sale.FillGone && facts.Host != s.Me && facts.RequestKnown && facts.SlotState != events.SlotFree {
 		// A reorganisation may have moved the fill into another block before the slot was lost.
-		_, mined, err := s.minedFill(ctx, st, facts)
-		if err != nil {
+		fill, mined, err := s.minedFill(ctx, st, facts)
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if mined {
+		case mined && fill.Block > facts.At.Number: // It was filled again since.
+			return nil, fmt.Errorf("ask the chain about the slot: %w", chainview.ErrOvertaken)
+		case mined:
 			report.Fill = sale.FillStands
 		}
 	}
