@@ -52,3 +52,42 @@ func TestMembersThatAskDifferentEtcdsDoNotPlayWithTheTerm(t *testing.T) {
 		})
 	})
 }
+
+// The owner has the fill mined, and its answer is lost: the seller sees on the chain that the slot is its own, records
+// that, and proves.
+func TestAFillWhoseAnswerIsLostIsProven(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		m := newMembersRig(r)
+		m.add("north", m.world)
+		m.begin("north")
+		m.add("south", m.world.Beside())
+		m.begin("south")
+		defer func() {
+			for _, name := range []events.Member{"north", "south"} {
+				m.kill(name)
+			}
+			time.Sleep(time.Minute)
+		}()
+		m.offers("south")
+		m.world.Post(longer(1, 3))
+		m.mineUntil("the data is here", m.has("SlotStored"))
+		m.cluster.CutLink("north", "south")
+		m.mineUntil("south knows of all fills", func() bool { return m.count("SlotFilled") == 3 })
+		m.mineUntil("south proves", func() bool { return m.count("ProofSubmitted") >= 8 })
+		without := 0
+		for _, e := range all[*messages.SlotFilled](m.rig) {
+			if e.GetReceipt() == nil {
+				without++
+			}
+		}
+		if without == 0 {
+			t.Error("the link was cut too late")
+		}
+		m.cluster.HealLink("north", "south")
+		m.mineUntil("all slots are settled", func() bool { return m.count("SaleSettled") == 3 })
+		if paid, missed := m.count("PayoutReceived"), m.count("ProofMissed"); paid != 3 || missed > 1 { // A period has ten blocks.
+			t.Errorf("%d slots are paid, %d proofs were missed", paid, missed)
+		}
+		m.clean()
+	})
+}

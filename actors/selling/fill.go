@@ -33,7 +33,7 @@ func (s *Agent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale.Comm
 	}
 	facts, last := report.(sale.ReportChain).Facts, fillDeadline(st)
 	if facts.Host == s.Me && facts.SlotState == events.SlotFilled {
-		return s.fillSlot(ctx, st, e, last) // Nothing is sent; the port reports that fill.
+		return s.foundOurs(ctx, st, e, report, last)
 	}
 	if facts.RequestState == events.RequestNew { // Also for a slot in repair: the request may expire.
 		last = chainview.Earliest(last, st.ExpiresAt.Add(-time.Second))
@@ -51,6 +51,23 @@ func (s *Agent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale.Comm
 	return s.fillSlot(ctx, st, e, chainview.Earliest(last, s.lastBlockOf(period, head)))
 }
 
+// foundOurs reports a fill that the contract shows. Nothing is sent; the port knows its receipt. A member has to ask
+// the owner for that; without an answer it reports what the contract shows, because the slot owes proofs by now.
+func (s *Agent) foundOurs(
+	ctx context.Context, st sale.State, e sale.Fill, shown sale.Command, deadline time.Time,
+) (sale.Command, error) {
+	if s.Member == "" {
+		return s.fillSlot(ctx, st, e, deadline)
+	}
+	filled, err := chainview.Patiently(ctx, s.Base, min(chainview.LookPatience, s.Patience()/2),
+		func(ctx context.Context) (sale.Command, error) { return s.fillSlot(ctx, st, e, deadline) })
+	if err != nil && ctx.Err() == nil {
+		s.fields().Warnf("the fill is recorded as the contract shows it, without its receipt: %v", err)
+		return shown, nil
+	}
+	return filled, err
+}
+
 func (s *Agent) outdated(e sale.Fill, reason string) sale.Command {
 	return sale.ReportProofOutdated{At: s.ChainTime(), Challenge: e.Challenge, Reason: reason}
 }
@@ -61,7 +78,13 @@ func (s *Agent) fillSlot(
 	call := s.call(st, deadline)
 	call.Challenge = e.Challenge
 	fill, err := shell.In(ctx, s.Transactions, deadline, func() (events.Fill, error) {
-		return s.Market.FillSlot(ctx, call, e.Proof)
+		if s.Member == "" {
+			return s.Market.FillSlot(ctx, call, e.Proof)
+		}
+		// The owner may have filled the slot and its answer be lost. Then the chain is asked, and the call repeated.
+		return chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (events.Fill, error) {
+			return s.Market.FillSlot(ctx, call, e.Proof)
+		})
 	})
 	if err == nil {
 		err = events.CheckFill(st.Request, fill)
