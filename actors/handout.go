@@ -44,6 +44,8 @@ type (
 		by    events.EventID
 		try   bool
 	}
+	// listUnpaid asks for the sales in work, which have not paid yet.
+	listUnpaid struct{}
 	// handedOut says who sells a slot, or why nobody does.
 	handedOut struct {
 		slot    events.SlotID
@@ -91,10 +93,7 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 		}
 	}
 	c.asked = fit[0]
-	cmd := slotqueue.HandOut{
-		At: s.ChainTime(), RequestID: c.request, SlotIndex: c.index,
-		Unpaid: s.unpaidSales(),
-	}
+	cmd := slotqueue.HandOut{At: s.ChainTime(), RequestID: c.request, SlotIndex: c.index}
 	cmd.Collateral, _ = m.start.Request.Ask.CollateralPerSlot()
 	self := a.Self
 	a.Do(func(ctx context.Context) {
@@ -177,13 +176,17 @@ func (s *supervisor) handOutTo(ctx context.Context, self shell.Ref, start sale.S
 				}
 				continue
 			}
-			// Read after the list of what is not paid: what was paid in between is then missing in
-			// both, and not counted as free.
+			// Listed only now, because other slots were handed out while members were asked; and the balance is
+			// read after that: what was paid in between is then missing in both, and not counted as free.
+			unpaid, err := shell.AskActor[[]slotqueue.Unpaid](self, listUnpaid{}).Wait(ctx)
+			if err != nil {
+				return "", nil, err
+			}
 			balance, err := s.Market.Balance(ctx)
 			if err != nil {
 				return "", nil, fmt.Errorf("read the balance: %w", err)
 			}
-			cmd.Member, cmd.Balance = member, balance.Tokens
+			cmd.Member, cmd.Balance, cmd.Unpaid = member, balance.Tokens, unpaid
 			work := slotqueue.Work{RequestID: cmd.RequestID, SlotIndex: cmd.SlotIndex}
 			_, err = shell.Ask[struct{}](s.queue, queue.Command{Cmd: cmd, Cause: work.Key()}).Wait(ctx)
 			if errors.Is(err, slotqueue.ErrPromised) {

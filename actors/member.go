@@ -47,6 +47,8 @@ func (s *supervisor) onMembers(a *shell.Turn, msg any) {
 		s.onTermBegan(a)
 	case termEnded:
 		s.onTermEnded(a)
+	case listUnpaid:
+		a.Asker()(s.unpaidSales(), nil)
 	case members.Ready:
 		s.onReadyProof(a, m)
 	}
