@@ -34,6 +34,7 @@ type owner struct {
 	writing *shell.Pool
 	count   uint64 // events in the stream, as far as this process knows
 	started bool   // the start of this process is in the stream
+	unsure  bool   // the last writer gave up, and its event may be in the stream
 	looking bool   // guarded by lookMu
 	lookMu  sync.Mutex
 	// lost is called when another process runs the host.
@@ -184,7 +185,14 @@ func (e *env) oneAtATime(ctx context.Context, write func() error) error {
 		return fmt.Errorf("write the host's record: %w", err)
 	}
 	defer leave()
-	return write()
+	if e.owner.unsure {
+		if err := e.ask(ctx, func() error { return e.readOn(ctx) }); err != nil {
+			return err
+		}
+	}
+	err = write()
+	e.owner.unsure = err != nil
+	return err
 }
 
 // appendHost tries once to write the next event of this process. Call it inside oneAtATime.
