@@ -74,8 +74,8 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 			selling[ag.seller(s.Member)]++
 		}
 	}
-	for _, other := range s.beginning {
-		if other.handing && other.request == c.request && other.asked != "" {
+	for slot, other := range s.beginning {
+		if s.agents[slot] == nil && other.handing && other.request == c.request && other.asked != "" {
 			selling[other.asked]++
 		}
 	}
@@ -125,8 +125,8 @@ func (s *supervisor) beyondRisk(r events.Request) *admission.Refusal {
 	for _, ag := range s.agents {
 		atRisk = atRisk.AddSaturating(ag.collateral())
 	}
-	for _, other := range s.beginning {
-		if other.handing && other.asked != "" {
+	for slot, other := range s.beginning { // Without those whose sale has begun already, which are counted above.
+		if s.agents[slot] == nil && other.handing && other.asked != "" {
 			collateral, _ := other.start.Request.Ask.CollateralPerSlot()
 			atRisk = atRisk.AddSaturating(collateral)
 		}
