@@ -129,8 +129,8 @@ func (s *Agent) closeAccount(ctx context.Context, st sale.State, report sale.Rep
 	return c, nil
 }
 
-// ownerAway says that nobody could be asked who knows which proofs were sent. That passes, like an outage of the event
-// store: without him nothing can be collected either.
+// ownerAway says that the owner, which knows which proofs were sent, could not be asked. That passes, like an outage of
+// the event store; and without the owner nothing can be collected either.
 func ownerAway(err error) bool {
 	return errors.Is(err, events.ErrMemberAway) || errors.Is(err, events.ErrNoOwner)
 }
