@@ -15,4 +15,7 @@
 // It does nothing else. The type Market of this package can only read and submit proofs, so
 // whatever costs or decides anything has to wait for the record. Nothing is recorded: the start
 // finds the proofs in the outbox and on the chain, as after any crash.
+//
+// A member of a host is given a Market that names only the slots whose data is on its disk, and
+// that sends beside whoever owns the account's transactions.
 package outage
