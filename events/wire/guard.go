@@ -65,6 +65,7 @@ func (s *Server) unary(
 		}
 		setTrailers(ctx, err)
 	}()
+	defer s.hearOut(s.newIntake(ctx, 0))
 	inner, err := s.enter(ctx, info.FullMethod)
 	if err != nil {
 		return nil, err
@@ -83,6 +84,14 @@ func (s *Server) stream(
 		}
 		setTrailers(ss.Context(), err)
 	}()
+	most := requestBytes
+	if info.IsClientStream {
+		most = s.cfg.Limits.ReceiveBytes
+	}
+	in := s.newIntake(ss.Context(), most)
+	if !info.IsClientStream {
+		defer s.hearOut(in)
+	}
 	ctx, err := s.enter(ss.Context(), info.FullMethod)
 	if err != nil && info.IsClientStream && !info.IsServerStream {
 		return s.drainStranger(ss, err)
@@ -90,11 +99,6 @@ func (s *Server) stream(
 	if err != nil {
 		return err
 	}
-	most := requestBytes
-	if info.IsClientStream {
-		most = s.cfg.Limits.ReceiveBytes
-	}
-	in := s.newIntake(ctx, most)
 	return handle(srv, &known{ss, context.WithValue(ctx, intakeKey{}, in), in})
 }
 
@@ -105,7 +109,8 @@ const (
 	// maxDrains is how many refused appends are drained at once; more are
 	// answered early. Each costs time and its call, but no memory.
 	maxDrains = 1024
-	// drainTime is how long the append of an unknown caller may take to end.
+	// drainTime is how long the append of an unknown caller may take to end, and a
+	// client that has sent its only message may take to say so.
 	drainTime = 2 * time.Second
 )
 
@@ -135,6 +140,29 @@ func (s *Server) drainStranger(ss grpc.ServerStream, err error) error {
 	defer cancel()
 	over := ending{ctx.Done(), err}
 	return s.supervise(ctx, &outlet{}, over, func(context.Context) error { return s.drain(ss, err) })
+}
+
+// hearOut waits until the client of a call with one message has ended its side, as
+// grpc does where it reads the messages itself. To end the call earlier is to reset
+// it (RFC 9113, section 8.1), and clients built on Rust's hyper, such as KurrentDB's
+// for Node, drop the answer with the call.
+func (s *Server) hearOut(in *intake) {
+	if in == nil {
+		return
+	}
+	timer := time.NewTimer(drainTime)
+	defer timer.Stop()
+	ended := make(chan struct{})
+	s.workers.Go(func() {
+		defer close(ended)
+		for in.skip() == nil {
+			continue
+		}
+	})
+	select {
+	case <-ended:
+	case <-timer.C: // The end of the call then ends the goroutine.
+	}
 }
 
 // known is a stream whose caller is known.
