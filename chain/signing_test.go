@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
 
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/signer"
 	"github.com/hostnode/hostnode/chain/signer/signertest"
 	"github.com/hostnode/hostnode/events"
@@ -20,7 +21,9 @@ import (
 func (w *world) signedBy(name string, f *signertest.Fake) chain.Config {
 	w.t.Helper()
 	cfg := w.readerConfig(name)
-	s := signer.Open(signer.Config{Endpoint: f.URL, Account: cfg.Account, Timeout: patience, Log: newLog().logger})
+	s := signer.Open(signer.Config{
+		Endpoint: f.URL, Account: cfg.Account, Timeout: patience, Method: contracts.Signature, Log: newLog().logger,
+	})
 	w.t.Cleanup(s.Close)
 	cfg.Signer = s
 	return cfg

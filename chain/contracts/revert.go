@@ -120,18 +120,24 @@ func unpack(inputs abi.Arguments, body []byte) ([]any, bool) {
 // empty; a test compares it with the full list.
 var knownErrors = sync.OnceValue(func() map[[selectorBytes]byte]abi.Error {
 	table := make(map[[selectorBytes]byte]abi.Error)
-	for _, parse := range []func() (*abi.ABI, error){
-		bindings.MarketplaceMetaData.ParseABI,
-		bindings.SectorProviderMetaData.ParseABI,
-		bindings.TestTokenMetaData.ParseABI,
-	} {
-		parsed, err := parse()
-		if err != nil {
-			continue
-		}
+	for _, parsed := range parsedABIs() {
 		for _, known := range parsed.Errors {
 			table[[selectorBytes]byte(known.ID[:selectorBytes])] = known
 		}
 	}
 	return table
 })
+
+// parsedABIs are those of the contracts that a host calls.
+func parsedABIs() (parsed []*abi.ABI) {
+	for _, parse := range []func() (*abi.ABI, error){
+		bindings.MarketplaceMetaData.ParseABI,
+		bindings.SectorProviderMetaData.ParseABI,
+		bindings.TestTokenMetaData.ParseABI,
+	} {
+		if a, err := parse(); err == nil {
+			parsed = append(parsed, a)
+		}
+	}
+	return parsed
+}

@@ -49,6 +49,9 @@ type Config struct {
 	Account  events.Address
 	// Timeout is how long a signature may take, a person's consent included.
 	Timeout time.Duration
+	// Method is the signature of the method that the data of a transaction calls, such as
+	// "freeSlot(bytes32)"; empty: not known. clef refuses a call whose method it does not know.
+	Method func(data []byte) string
 	// Troubled is called when a trouble has lasted for a while, once for each. It must not block, and
 	// may be nil.
 	Troubled func(Trouble)
@@ -108,7 +111,7 @@ func (s *Signer) Sign(ctx context.Context, unsigned *types.Transaction) (*types.
 	timed, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	var a answer
-	err := s.call(timed, &a, "account_signTransaction", s.question(unsigned))
+	err := s.call(timed, &a, "account_signTransaction", s.question(unsigned)...)
 	if ctx.Err() != nil {
 		return nil, ctx.Err() // The caller gave up, which says nothing about the signer.
 	}
@@ -120,8 +123,8 @@ func (s *Signer) Sign(ctx context.Context, unsigned *types.Transaction) (*types.
 	return signed, err
 }
 
-// question is a transaction as the signer is asked for it.
-func (s *Signer) question(tx *types.Transaction) apitypes.SendTxArgs {
+// question is a transaction as the signer is asked for it, with the method that it calls.
+func (s *Signer) question(tx *types.Transaction) []any {
 	data := hexutil.Bytes(tx.Data())
 	q := apitypes.SendTxArgs{
 		From: common.NewMixedcaseAddress(s.account), Input: &data,
@@ -133,7 +136,10 @@ func (s *Signer) question(tx *types.Transaction) apitypes.SendTxArgs {
 		mixed := common.NewMixedcaseAddress(*to)
 		q.To = &mixed
 	}
-	return q
+	if method := s.cfg.Method(tx.Data()); method != "" {
+		return []any{q, method}
+	}
+	return []any{q}
 }
 
 // call asks the signer. Its refusal is ErrRefused; everything that is no answer is ErrAway.

@@ -47,7 +47,7 @@ func newFake(t *testing.T) *signertest.Fake {
 func open(t *testing.T, endpoint string, account common.Address, change ...func(*signer.Config)) *signer.Signer {
 	t.Helper()
 	log, _ := test.NewNullLogger()
-	cfg := signer.Config{Endpoint: endpoint, Account: events.Address(account), Timeout: patience, Log: logrus.NewEntry(log)}
+	cfg := signer.Config{Endpoint: endpoint, Account: events.Address(account), Timeout: patience, Method: methodOf, Log: logrus.NewEntry(log)}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -56,12 +56,23 @@ func open(t *testing.T, endpoint string, account common.Address, change ...func(
 	return s
 }
 
+// method is what wanted calls. No list of signers has it.
+const method = "hostnodeTest(uint256)"
+
+func methodOf(data []byte) string {
+	if len(data) == 0 {
+		return ""
+	}
+	return method
+}
+
 // wanted is a transaction as a host wants it.
 func wanted() *types.DynamicFeeTx {
 	to := common.HexToAddress("0x00000000000000000000000000000000000000cc")
 	return &types.DynamicFeeTx{
 		ChainID: big.NewInt(chainID), Nonce: 7, GasTipCap: big.NewInt(1_000_000_000), GasFeeCap: big.NewInt(3_000_000_000),
-		Gas: 510_000, To: &to, Value: big.NewInt(5), Data: common.FromHex("0x12345678000000000000000000000000000000000000000000000000000000000000002a"),
+		Gas: 510_000, To: &to, Value: big.NewInt(5),
+		Data: append(crypto.Keccak256([]byte(method))[:4], common.LeftPadBytes([]byte{42}, 32)...),
 	}
 }
 
@@ -86,6 +97,14 @@ func suite(t *testing.T, endpoint string, account common.Address) {
 		want.To, want.Data, want.Value, want.Gas = &account, nil, new(big.Int), 21_000
 		if _, err := s.Sign(t.Context(), types.NewTx(want)); err != nil {
 			t.Fatal(err)
+		}
+	})
+	t.Run("a call of a method that nobody names is refused", func(t *testing.T) {
+		s := open(t, endpoint, account, func(c *signer.Config) { c.Method = func([]byte) string { return "" } })
+		want := wanted()
+		want.Data[0] ^= 0xff
+		if _, err := s.Sign(t.Context(), types.NewTx(want)); !errors.Is(err, signer.ErrRefused) {
+			t.Fatalf("got %v", err)
 		}
 	})
 	t.Run("an account that it does not have is refused", func(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
+	"github.com/ethereum/go-ethereum/signer/fourbyte"
 )
 
 // ErrDenied is what clef says when a person or a rule denies something.
@@ -162,13 +163,37 @@ type Signed struct {
 	Tx  *types.Transaction `json:"tx"`
 }
 
+// known are the methods that clef knows, in clef's own code. It takes a while to load.
+var known = struct {
+	sync.Mutex
+	load func() (*fourbyte.Database, error)
+}{load: sync.OnceValues(fourbyte.New)}
+
+// validate refuses what clef refuses before any rule is asked, unless it is started with --advanced.
+func validate(args apitypes.SendTxArgs, method *string) error {
+	known.Lock()
+	defer known.Unlock()
+	methods, err := known.load()
+	if err != nil {
+		return err
+	}
+	messages, err := methods.ValidateTransaction(method, &args)
+	if err != nil {
+		return err
+	}
+	return messages.GetWarnings()
+}
+
 // SignTransaction answers account_signTransaction.
-func (a *api) SignTransaction(ctx context.Context, args apitypes.SendTxArgs) (*Signed, error) {
+func (a *api) SignTransaction(ctx context.Context, args apitypes.SendTxArgs, method *string) (*Signed, error) {
 	f := a.f
 	f.mu.Lock()
 	f.asked = append(f.asked, args)
 	r := f.rules
 	f.mu.Unlock()
+	if err := validate(args, method); err != nil {
+		return nil, err
+	}
 	if r.Sign != nil {
 		var err error
 		if args, err = r.Sign(ctx, args); err != nil {

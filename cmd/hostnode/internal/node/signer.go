@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/signer"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
@@ -31,6 +32,7 @@ func (p *Process) openSigner(owner events.Address) (events.Address, error) {
 	}
 	p.signer.Store(signer.Open(signer.Config{
 		Endpoint: c.Account.Signer, Account: account, Timeout: c.Account.SignTimeout, Log: p.log,
+		Method: contracts.Signature,
 		Troubled: func(t signer.Trouble) {
 			facts := health.Facts{Account: account.String(), Chain: health.ChainFacts{Signer: t.String()}}
 			tellCause(p.alerts, "not-signing", facts, p.log)
