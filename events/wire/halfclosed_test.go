@@ -52,10 +52,15 @@ func (c *framed) ask(method string, request proto.Message) {
 	c.t.Helper()
 	var headers bytes.Buffer
 	encoder := hpack.NewEncoder(&headers)
-	for _, h := range [][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":authority", "test"}, {":path", method},
-		{"te", "trailers"}, {"content-type", "application/grpc"},
-	} {
+	fields := [][2]string{
+		{":method", "POST"},
+		{":scheme", "http"},
+		{":authority", "test"},
+		{":path", method},
+		{"te", "trailers"},
+		{"content-type", "application/grpc"},
+	}
+	for _, h := range fields {
 		c.must(encoder.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]}))
 	}
 	c.must(c.f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers.Bytes(), EndHeaders: true}))

@@ -62,6 +62,12 @@ func (r *rig) must(err error) {
 // further arguments of the host.
 func newRig(t *testing.T, beat, period time.Duration, beside bool, more ...string) *rig {
 	t.Helper()
+	return newRigWith(t, beat, period, beside, func(*rig) []string { return more })
+}
+
+// newRigWith has the further arguments made when the chain is there.
+func newRigWith(t *testing.T, beat, period time.Duration, beside bool, more func(*rig) []string) *rig {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "hn") // Short, because of the sockets in it.
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +89,7 @@ func newRig(t *testing.T, beat, period time.Duration, beside bool, more ...strin
 		r.liar = newLiar(r)
 	}
 	r.store(filepath.Join(dir, "client"))
-	r.startHost(bin, hostDir, more)
+	r.startHost(bin, hostDir, more(r))
 	return r
 }
 
