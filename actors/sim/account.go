@@ -22,6 +22,8 @@ type ownership struct {
 	by *Account
 	// shared is a planted error: who owned it before is not told, and goes on sending.
 	shared bool
+	// repeats is another: a call that is made again passes for a new one.
+	repeats bool
 }
 
 // Account returns the account of a new process in this world; that of an older one sends nothing

@@ -191,10 +191,10 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 	name := f.sends("fill", call.Slot)
 	return do(ctx, f.bus, "market.fill "+call.Slot.Short(), sending(ctx, f.world, name, func() (events.Fill, error) {
 		key := fillKey{call.Slot, call.Attempt}
-		if mined, ok := f.fills[key]; ok && f.canonical(mined.Receipt.Block) {
+		if mined, ok := f.sentBefore(key); ok {
 			return mined, nil // Whatever happened to the slot since.
 		}
-		if s := f.tip().state.slots[call.Slot]; s != nil && s.host == f.me && s.state == events.SlotFilled {
+		if s := f.tip().state.slots[call.Slot]; !f.owning.repeats && s != nil && s.host == f.me && s.state == events.SlotFilled {
 			return events.Fill{FilledAt: s.filledAt, Block: f.tip().head.Number, Collateral: s.collateral}, nil
 		}
 		if f.late(call) || f.tooLateToFill(call.Request) {

@@ -81,7 +81,7 @@ func newGroup(s *simulator, seed uint64) *group {
 		terms: map[uint64]uint64{}, names: map[uint64]events.Member{}, wrote: map[string]uint64{},
 		handed: map[attempts]int{}, began: map[attempts]int{}, due: map[duePast]bool{}, filled: map[events.SlotID]uint64{},
 	}
-	s.world.owning.shared = s.Plant.Deaf
+	s.world.owning.shared, s.world.owning.repeats = s.Plant.Deaf, s.Plant.Nameless
 	for i, name := range memberNames[:s.Members.Count] {
 		m := &process{name: name, world: s.world, bus: s.bus}
 		if i > 0 {

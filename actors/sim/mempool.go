@@ -98,3 +98,13 @@ func (b *blockchain) sealPool(pause time.Duration) {
 		close(s.mined)
 	}
 }
+
+// sentBefore is the mined fill of an attempt, by which a repeated call is recognised.
+func (w *world) sentBefore(key fillKey) (events.Fill, bool) {
+	mined, ok := w.fills[key]
+	ok = ok && w.canonical(mined.Receipt.Block)
+	if ok && w.owning.repeats {
+		w.offend(SentOnce, "attempt %d at slot %s was filled, and is sent again", key.attempt, key.slot.Short())
+	}
+	return mined, ok && !w.owning.repeats
+}

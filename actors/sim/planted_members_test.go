@@ -11,16 +11,18 @@ import (
 // memberPlants returns errors of hosts of several members.
 func memberPlants() map[string]planted {
 	three := Scenario{Requests: 4, Slots: 3, Block: 20, Period: time.Minute, Members: Members{Count: 3}}
-	apart, poor, lost := three, three, three
+	apart, poor, lost, twice := three, three, three, three
 	apart.Members.Expire, apart.Members.Cut = 10, 10
 	poor.Tokens = 4 * 4 * uint64(events.BlockSize)
 	deaf, headlong := apart, three
 	deaf.Plant.Deaf, headlong.Plant.Headlong = true, true
 	lost.Members.Keyless, lost.Members.Part, lost.Chance, lost.Plant.Unheard = true, 10, chanceOfMembers, true
+	twice.Members.Again, twice.Plant.Nameless = 300, true
 	return map[string]planted{
 		"an owner that was deposed goes on":                     {breaks: OneWriter, sc: deaf},
 		"a member begins when it is asked whether it would":     {breaks: HandedOutOnce, sc: headlong},
 		"nobody hears of a proof that waits in the event store": {breaks: NothingMissed, sc: lost},
+		"an owner takes a repeated question for a new one":      {breaks: SentOnce, sc: twice},
 		"slots are handed out whatever is promised": {
 			breaks: PromisedOnce, sc: poor, cores: actors.Cores{DecideQueue: promisesAnything},
 		},

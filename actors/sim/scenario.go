@@ -150,6 +150,8 @@ type Plant struct {
 	// Deaf are members that hear of no term of others, and an account that does not tell either;
 	// Headlong, members that begin a sale when they are asked whether they would.
 	Deaf, Headlong bool
+	// Nameless is an owner that does not know by their names which transactions it has sent.
+	Nameless bool
 	// Unheard is an event store that loses the proofs that members leave there for the owner.
 	Unheard bool
 	// Vague is a witness that does not name all that is lost; Eager, one that names nothing.
