@@ -33,7 +33,8 @@ type memberRig struct {
 	name    events.Member
 	world   *sim.World
 	account *sim.Account
-	store   *flakyStore // its way to the record
+	store   *flakyStore  // its way to the record
+	crowd   events.Store // in front of it; nil: nothing is
 	host    *actors.Host
 	keyless bool // it never owns the account
 	alerts  *alertLog
@@ -101,6 +102,9 @@ func (m *membersRig) begin(name events.Member) {
 	one := m.members[name]
 	one.account = one.world.Account()
 	ports := one.world.Ports(one.store)
+	if one.crowd != nil {
+		ports.Store = one.crowd
+	}
 	ports.Cluster = clusterOf{m.cluster.Start(name), m}
 	if !one.keyless {
 		ports.Account = one.account

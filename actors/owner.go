@@ -78,8 +78,9 @@ func (e *env) takeOver(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		at := e.owner.count // Reading on moves it, and the epoch is the next one only here.
 		err = e.oneAtATime(ctx, func() error {
-			err := e.ask(ctx, func() error { return e.appendHostAt(ctx, e.owner.count, started) })
+			err := e.ask(ctx, func() error { return e.appendHostAt(ctx, at, started) })
 			if errors.Is(err, events.ErrWrongRevision) {
 				return errors.Join(e.ask(ctx, func() error { return e.readOn(ctx) }), err)
 			}
@@ -87,7 +88,7 @@ func (e *env) takeOver(ctx context.Context) error {
 		})
 		switch {
 		case err == nil:
-			e.owner.count++
+			e.owner.count = at + 1
 			e.owner.known(started)
 			e.owner.started = true
 			return nil

@@ -3,6 +3,9 @@ package actors_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +17,9 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/messages"
+	"google.golang.org/protobuf/proto"
 )
 
 // alive are the hosts that have not ended.
@@ -230,4 +236,79 @@ func TestOfTwoProcessesThatBeginAtOnceOneRuns(t *testing.T) {
 			})
 		})
 	}
+}
+
+// crowdedStore lets another member begin just before this process appends its start for the first time, and
+// then whenever it reads on.
+type crowdedStore struct {
+	events.Store
+	r      *rig
+	others int // who have not begun yet
+	ours   *messages.HostStarted
+}
+
+func (s *crowdedStore) begins(ctx context.Context, stream string) {
+	if s.ours == nil || s.others == 0 {
+		return
+	}
+	s.others--
+	other := proto.CloneOf(s.ours)
+	other.Member, other.Epoch = fmt.Sprint("other-", s.others), uint64(s.r.count("HostStarted"))+1
+	name, version, data, err := catalog.Codec().Encode(other)
+	if err != nil {
+		s.r.Fatal(err)
+	}
+	if _, err := s.Store.Append(ctx, stream, events.Any(), []events.NewEvent{{
+		ID: events.NewEventID(stream, other.GetMember(), 0), Type: name, Data: data,
+		Meta: events.Metadata{Version: version, Node: other.GetMember(), Epoch: other.GetEpoch()},
+	}}); err != nil {
+		s.r.Fatal(err)
+	}
+}
+
+func (s *crowdedStore) Append(
+	ctx context.Context, stream string, e events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	if batch[0].Type == "HostStarted" {
+		b := batch[0]
+		m, err := shell.DecodeAs[*messages.HostStarted](catalog.Codec(), events.Recorded{Type: b.Type, Data: b.Data, Meta: b.Meta})
+		if err != nil {
+			return events.AppendResult{}, err
+		}
+		if s.ours == nil {
+			s.ours = m
+			s.begins(ctx, stream)
+		}
+	}
+	return s.Store.Append(ctx, stream, e, batch)
+}
+
+func (s *crowdedStore) ReadStream(
+	ctx context.Context, stream string, q events.ReadStream,
+) iter.Seq2[events.Recorded, error] {
+	if q.From > 0 && events.Category(stream) == events.CategoryHost {
+		s.begins(ctx, stream)
+	}
+	return s.Store.ReadStream(ctx, stream, q)
+}
+
+func TestMembersThatBeginAtOnceHaveEpochsOfTheirOwn(t *testing.T) {
+	withMembers(t, []events.Member{"north"}, func(r *membersRig) {
+		r.kill("north")
+		store := &crowdedStore{Store: r.store, r: r.rig, others: 5}
+		r.members["north"].crowd = store
+		r.begin("north")
+		var epochs []uint64
+		for e, err := range r.store.ReadAll(r.Context(), 0, 0) {
+			if err != nil {
+				r.Fatal(err)
+			}
+			if m, err := shell.DecodeAs[*messages.HostStarted](catalog.Codec(), e); err == nil {
+				epochs = append(epochs, m.GetEpoch())
+			}
+		}
+		if want := []uint64{1, 2, 3, 4, 5, 6, 7}; !slices.Equal(epochs, want) || store.others > 0 {
+			r.Fatalf("epochs %v, want %v; %d did not begin", epochs, want, store.others)
+		}
+	})
 }
