@@ -46,9 +46,10 @@ func (s *Agent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale.Comm
 	if challenge != e.Challenge {
 		// Nothing is sent after this deadline, but a fill sent before a crash is reported, even
 		// if its slot is lost again by now.
-		return s.fillSlot(ctx, st, e, head.Time)
+		return s.fillSlot(ctx, st, e, head.Time, head.Time)
 	}
-	return s.fillSlot(ctx, st, e, chainview.Earliest(last, s.lastBlockOf(period, head)))
+	last = chainview.Earliest(last, s.lastBlockOf(period, head))
+	return s.fillSlot(ctx, st, e, last, last)
 }
 
 // foundOurs reports a fill that the contract shows. Nothing is sent; the port knows its receipt. A member has to ask
@@ -57,10 +58,11 @@ func (s *Agent) foundOurs(
 	ctx context.Context, st sale.State, e sale.Fill, shown sale.Command, deadline time.Time,
 ) (sale.Command, error) {
 	if s.Member == "" {
-		return s.fillSlot(ctx, st, e, deadline)
+		return s.fillSlot(ctx, st, e, deadline, deadline)
 	}
+	now := s.View.Now().Time
 	filled, err := chainview.Patiently(ctx, s.Base, min(chainview.LookPatience, s.Patience()/2),
-		func(ctx context.Context) (sale.Command, error) { return s.fillSlot(ctx, st, e, deadline) })
+		func(ctx context.Context) (sale.Command, error) { return s.fillSlot(ctx, st, e, deadline, now) })
 	if err != nil && ctx.Err() == nil {
 		s.fields().Warnf("the fill is recorded as the contract shows it, without its receipt: %v", err)
 		return shown, nil
@@ -72,8 +74,9 @@ func (s *Agent) outdated(e sale.Fill, reason string) sale.Command {
 	return sale.ReportProofOutdated{At: s.ChainTime(), Challenge: e.Challenge, Reason: reason}
 }
 
+// fillSlot has the slot filled, until the deadline. After known the chain shows whether it is.
 func (s *Agent) fillSlot(
-	ctx context.Context, st sale.State, e sale.Fill, deadline time.Time,
+	ctx context.Context, st sale.State, e sale.Fill, deadline, known time.Time,
 ) (sale.Command, error) {
 	call := s.call(st, deadline)
 	call.Challenge = e.Challenge
@@ -83,7 +86,7 @@ func (s *Agent) fillSlot(
 		}
 		// The owner may have filled the slot and its answer be lost. Then the chain is asked, and the call repeated.
 		return chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (events.Fill, error) {
-			return s.Market.FillSlot(ctx, call, e.Proof)
+			return s.fillInTime(ctx, call, e.Proof, known)
 		})
 	})
 	if err == nil {
@@ -107,6 +110,32 @@ func (s *Agent) fillSlot(
 		return nil, fmt.Errorf("fill the slot: %w", err)
 	}
 	return sale.ReportFilled{At: s.ChainTime(), Fill: fill}, nil
+}
+
+// errNotInTime: a fill had no answer although the chain shows by now what became of it.
+var errNotInTime = errors.New("no answer until the chain showed whether the slot is filled")
+
+// fillInTime abandons a fill some time after the chain shows what became of it. A filled slot owes proofs, in chain
+// time.
+func (s *Agent) fillInTime(
+	ctx context.Context, call events.SlotCall, proof events.Proof, known time.Time,
+) (events.Fill, error) {
+	inTime, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if now := s.View.Now().Time; now.After(known) {
+		known = now
+	}
+	end := known.Add(s.Terms.Proofs.Period / 6)
+	go func() {
+		if _, err := s.View.Wait(inTime, func(h events.Head) bool { return h.Time.After(end) }); err == nil {
+			cancel()
+		}
+	}()
+	fill, err := s.Market.FillSlot(inTime, call, proof)
+	if err != nil && ctx.Err() == nil && inTime.Err() != nil {
+		err = errNotInTime
+	}
+	return fill, err
 }
 
 // nextPeriod waits for the first block of the next period.
