@@ -1,10 +1,13 @@
 package actors
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -106,6 +109,38 @@ func (s *supervisor) unpaidSales() (list []slotqueue.Unpaid) {
 		}
 	}
 	return list
+}
+
+// listUnpaid asks for the sales in work, which have not paid yet; the answer is unpaid.
+type (
+	listUnpaid struct{}
+	unpaid     struct {
+		sales     []slotqueue.Unpaid
+		handedOut uint64 // how many slots were, by this process
+	}
+)
+
+// free returns what the account holds, and the sales that have yet to pay. They are listed only now, because other
+// slots were handed out while members were asked; and the balance is read after that: what was paid in between is then
+// missing in both, and not counted as free. A slot that was handed out in between may be paid already, so then both
+// are read again.
+func (s *supervisor) free(ctx context.Context, self shell.Ref) (events.Amount, []slotqueue.Unpaid, error) {
+	before, err := shell.AskActor[unpaid](self, listUnpaid{}).Wait(ctx)
+	for {
+		if err != nil {
+			return events.Amount{}, nil, err
+		}
+		balance, failed := s.Market.Balance(ctx)
+		if failed != nil {
+			return events.Amount{}, nil, fmt.Errorf("read the balance: %w", failed)
+		}
+		var after unpaid
+		after, err = shell.AskActor[unpaid](self, listUnpaid{}).Wait(ctx)
+		if err == nil && after.handedOut == before.handedOut {
+			return balance.Tokens, before.sales, nil
+		}
+		before = after
+	}
 }
 
 // needs is what the account must hold for the slots that are hosted or in work.

@@ -44,8 +44,6 @@ type (
 		by    events.EventID
 		try   bool
 	}
-	// listUnpaid asks for the sales in work, which have not paid yet.
-	listUnpaid struct{}
 	// handedOut says who sells a slot, or why nobody does.
 	handedOut struct {
 		slot    events.SlotID
@@ -176,17 +174,11 @@ func (s *supervisor) handOutTo(ctx context.Context, self shell.Ref, start sale.S
 				}
 				continue
 			}
-			// Listed only now, because other slots were handed out while members were asked; and the balance is
-			// read after that: what was paid in between is then missing in both, and not counted as free.
-			unpaid, err := shell.AskActor[[]slotqueue.Unpaid](self, listUnpaid{}).Wait(ctx)
-			if err != nil {
+			var err error
+			if cmd.Balance, cmd.Unpaid, err = s.free(ctx, self); err != nil {
 				return "", nil, err
 			}
-			balance, err := s.Market.Balance(ctx)
-			if err != nil {
-				return "", nil, fmt.Errorf("read the balance: %w", err)
-			}
-			cmd.Member, cmd.Balance, cmd.Unpaid = member, balance.Tokens, unpaid
+			cmd.Member = member
 			work := slotqueue.Work{RequestID: cmd.RequestID, SlotIndex: cmd.SlotIndex}
 			_, err = shell.Ask[struct{}](s.queue, queue.Command{Cmd: cmd, Cause: work.Key()}).Wait(ctx)
 			if errors.Is(err, slotqueue.ErrPromised) {
@@ -279,6 +271,7 @@ func (s *supervisor) onHandedOut(m handedOut) {
 	if c == nil || !c.handing {
 		return
 	}
+	s.handedOut++
 	delete(s.beginning, m.slot)
 	if m.refused != nil {
 		for _, w := range c.workers {

@@ -35,6 +35,7 @@ type supervisor struct {
 	bootWaits atomic.Pointer[string] // why the last attempt to start failed
 	agents    map[events.SlotID]*agent
 	beginning map[events.SlotID]*candidate
+	handedOut uint64
 	// panicked counts the panics of each piece of work.
 	panicked map[shell.Subject]int
 	since    time.Time // chain time of the first block that the host looked at

@@ -1,0 +1,50 @@
+package actors
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/shell/shelltest"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/storetest"
+)
+
+// shrinking is an account that holds less each time it is asked.
+type shrinking struct {
+	port.Market
+	tokens uint64
+}
+
+func (m *shrinking) Balance(context.Context) (events.Balance, error) {
+	m.tokens--
+	return events.Balance{Tokens: events.NewAmount(m.tokens)}, nil
+}
+
+// lists answers with what was handed out so far, as each question finds it.
+type lists struct{ handedOut []uint64 }
+
+func (l *lists) Receive(a *shell.Turn, msg any) {
+	if _, ok := msg.(listUnpaid); ok {
+		n := l.handedOut[0]
+		l.handedOut = l.handedOut[1:]
+		a.Asker()(unpaid{[]slotqueue.Unpaid{{SlotIndex: n}}, n}, nil)
+	}
+}
+
+// A slot that is handed out, sold and paid while the balance is read is missing in the list before it and in the
+// promises after it, and the balance may still have its tokens.
+func TestTheBalanceIsReadAgainIfASlotWasHandedOutMeanwhile(t *testing.T) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
+		s := &supervisor{env: bareEnv(storetest.NewMemory())}
+		s.Market = &shrinking{tokens: 10}
+		answers := &lists{handedOut: []uint64{1, 2, 4, 4}}
+		tokens, sales, err := s.free(t.Context(), rt.Root("supervisor", answers))
+		if err != nil || tokens != events.NewAmount(7) || !slices.Equal(sales, []slotqueue.Unpaid{{SlotIndex: 4}}) {
+			t.Fatalf("got %s, %v, %v", tokens, sales, err)
+		}
+	})
+}
