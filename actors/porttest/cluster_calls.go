@@ -78,6 +78,8 @@ func away(t *testing.T, w ClusterWorld) {
 
 func givenUp(t *testing.T, w ClusterWorld) {
 	a, b := w.Members[0], w.Members[1]
+	w.echo(b)
+	w.ask(t, a, b, "hello") // The way to b exists: what is given up below was asked.
 	ended := make(chan error, 2)
 	for _, m := range []events.Member{a, b} {
 		w.Of(m).Serve(func(ctx context.Context, _ events.Member, _ []byte) ([]byte, error) {

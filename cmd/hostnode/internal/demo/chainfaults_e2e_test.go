@@ -220,11 +220,19 @@ func (r *rig) head(ctx context.Context) *types.Header {
 	return h
 }
 
-// nextProof waits for a proof of a new period, and returns at the block that took it.
-func (r *rig) nextProof() {
+// nextProof waits for a proof of a new period, and returns the first block that may have taken it.
+func (r *rig) nextProof() uint64 {
 	r.t.Helper()
 	from := r.head(r.t.Context()).Number.Uint64() + 1
-	r.await("the next proof", func(ctx context.Context) bool { return r.logs(ctx, "ProofSubmitted", from) > 0 })
+	r.await("the next proof", func(ctx context.Context) bool {
+		next := r.head(ctx).Number.Uint64() + 1
+		if r.logs(ctx, "ProofSubmitted", from) > 0 {
+			return true
+		}
+		from = next
+		return false
+	})
+	return from
 }
 
 // nextPeriod waits until a period has begun, so that a fault lasts for all of it.
@@ -261,9 +269,10 @@ func reorgOverTheFill() chainFault {
 
 func reorgOverAProof() chainFault {
 	return chainFault{"reorganisation over a proof", func(r *rig) {
-		r.nextProof()
+		from := r.nextProof()
 		before := r.logs(r.t.Context(), "ProofSubmitted", 0)
-		r.must(r.chain.Reorganize(r.t.Context(), 3, true))
+		depth := max(3, r.head(r.t.Context()).Number.Uint64()-from+2) // The machine may be slow to look.
+		r.must(r.chain.Reorganize(r.t.Context(), depth, true))
 		if after := r.logs(r.t.Context(), "ProofSubmitted", 0); after >= before {
 			r.t.Errorf("the reorganisation took no proof back: %d and %d", before, after)
 		}
