@@ -111,6 +111,21 @@ func (s *supervisor) unpaidSales() (list []slotqueue.Unpaid) {
 	return list
 }
 
+// candidate is a slot whose sale is about to begin.
+type candidate struct {
+	request events.RequestID
+	index   uint64
+	by      events.EventID // what took the slot; zero: it is adopted, or not known
+	workers []shell.Ref
+	// member is to whom the slot was handed out before; start is the sale's. handing: it is being
+	// handed out now, and asked is the member that is asked first.
+	member  events.Member
+	start   sale.Start
+	handing bool
+	asked   events.Member
+	held    bool // it begins when the leftovers of an earlier sale are deleted
+}
+
 // listUnpaid asks for the sales in work, which have not paid yet; the answer is unpaid.
 type (
 	listUnpaid struct{}

@@ -67,21 +67,6 @@ type agent struct {
 	by       events.EventID // that of the candidate
 }
 
-// candidate is a slot whose sale is about to begin.
-type candidate struct {
-	request events.RequestID
-	index   uint64
-	by      events.EventID // what took the slot; zero: it is adopted, or not known
-	workers []shell.Ref
-	// member is to whom the slot was handed out before; start is the sale's. handing: it is being
-	// handed out now, and asked is the member that is asked first.
-	member  events.Member
-	start   sale.Start
-	handing bool
-	asked   events.Member
-	held    bool // it begins when the leftovers of an earlier sale are deleted
-}
-
 // Messages to the supervisor.
 type (
 	// bootReport is what the record and the chain said at the start.

@@ -46,12 +46,12 @@ func (r *rig) startClef(program string) string {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	const password = "correct horse"
 	account := crypto.PubkeyToAddress(r.key.PublicKey).String()
-	clef := func(input string, args ...string) *exec.Cmd {
+	clef := func(passwords int, args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), program, append([]string{
 			"--suppress-bootwarn", "--lightkdf", "--configdir", dir, "--keystore", filepath.Join(dir, "keys"),
 		}, args...)...)
 		cmd.Dir = dir // It writes a log and a list of methods where it is.
-		cmd.Stdin = strings.NewReader(strings.Repeat(password+"\n", 1+strings.Count(input, "+")))
+		cmd.Stdin = strings.NewReader(strings.Repeat(password+"\n", passwords))
 		return cmd
 	}
 	key := filepath.Join(dir, "key")
@@ -60,8 +60,8 @@ func (r *rig) startClef(program string) string {
 	text := r.rules()
 	r.must(os.WriteFile(rules, []byte(text), 0o600))
 	for _, cmd := range []*exec.Cmd{
-		clef("+", "init"), clef("+", "importraw", key), clef("", "attest", fmt.Sprintf("%x", sha256.Sum256([]byte(text)))),
-		clef("++", "setpw", account),
+		clef(2, "init"), clef(2, "importraw", key), clef(1, "attest", fmt.Sprintf("%x", sha256.Sum256([]byte(text)))),
+		clef(3, "setpw", account),
 	} {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
@@ -69,7 +69,7 @@ func (r *rig) startClef(program string) string {
 	}
 	id, err := r.eth.ChainID(t.Context())
 	r.must(err)
-	cmd := clef("", "--chainid", id.String(), "--rules", rules, "--nousb")
+	cmd := clef(1, "--chainid", id.String(), "--rules", rules, "--nousb")
 	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
 	r.must(cmd.Start())
 	t.Cleanup(func() { _ = cmd.Wait() })
