@@ -34,6 +34,7 @@ type group struct {
 	handed  map[attempts]int         // how often a slot was handed out to a member
 	began   map[attempts]int         // how often the member began to sell it
 	due     map[duePast]bool         // what was due at some time: a question may be late
+	asked   map[duePast]bool         // what was asked for before it could be recorded; guarded by the world's lock
 	termsAt uint64                   // the block at which the owner changed last
 	filled  map[events.SlotID]uint64 // the block at which it was recorded that a slot is ours
 }
@@ -79,7 +80,8 @@ func newGroup(s *simulator, seed uint64) *group {
 	g := &group{
 		simulator: s, fates: rand.New(rand.NewPCG(seed, 11)), joined: clusterfake.New(lease), cut: map[[2]*process]int{},
 		terms: map[uint64]uint64{}, names: map[uint64]events.Member{}, wrote: map[string]uint64{},
-		handed: map[attempts]int{}, began: map[attempts]int{}, due: map[duePast]bool{}, filled: map[events.SlotID]uint64{},
+		handed: map[attempts]int{}, began: map[attempts]int{}, due: map[duePast]bool{}, asked: map[duePast]bool{},
+		filled: map[events.SlotID]uint64{},
 	}
 	s.world.owning.shared, s.world.owning.repeats = s.Plant.Deaf, s.Plant.Nameless
 	for i, name := range memberNames[:s.Members.Count] {

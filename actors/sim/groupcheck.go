@@ -79,8 +79,8 @@ func (g *group) checkMember(m *process) error {
 			continue
 		}
 		// A question may come late, also one of its own that another member passes on.
-		asked := d.kind == "proof" && g.due[duePast{d.slot, d.period, d.proof}]
-		if !d.permitted(st) && !asked {
+		late := d.kind == "proof" && g.wasOwed(duePast{d.slot, d.period, d.proof})
+		if !d.permitted(st) && !late {
 			return broken(StoredBeforeSent, "%s of slot %s by %s while its sale is %s, attempt %d, of %s",
 				d.kind, d.slot.Short(), m.name, st.Phase, st.Attempt, st.Member)
 		}
@@ -89,6 +89,13 @@ func (g *group) checkMember(m *process) error {
 		return broken(HostLives, "member %s ended: %w", m.name, h.Err())
 	}
 	return nil
+}
+
+// wasOwed reports whether a proof was due at some time, or asked for before that could be recorded.
+func (g *group) wasOwed(p duePast) bool {
+	g.world.mu.Lock()
+	defer g.world.mu.Unlock()
+	return g.due[p] || g.asked[p]
 }
 
 // writes reports whether a member does not know yet all that a stream holds, or will hold.

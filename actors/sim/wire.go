@@ -37,6 +37,7 @@ func (w wire) Campaign(ctx context.Context) (context.Context, error) {
 func (w wire) Call(ctx context.Context, to events.Member, question []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, callPatience)
 	defer cancel()
+	w.noteAsked(question)
 	key := fmt.Sprintf("cluster.ask %s %s", to, named(question))
 	reached := false
 	answer, err := do(ctx, w.member.bus, key, func() ([]byte, error) {
@@ -75,6 +76,28 @@ func (w wire) Serve(answer func(context.Context, events.Member, []byte) ([]byte,
 		}
 		return answer(ctx, from, question)
 	})
+}
+
+// noteAsked notes a proof that the member asks another one to send while its own append to the sale's stream has
+// no answer: that duty is an exception (see permitted), and outlives the member.
+func (w wire) noteAsked(question []byte) {
+	var q struct {
+		Kind string
+		Body struct {
+			Call   events.SlotCall
+			Period uint64
+			Proof  events.Proof
+		}
+	}
+	if json.Unmarshal(question, &q) != nil || q.Kind != "submit-proof" && q.Kind != "pass-on-proof" {
+		return
+	}
+	slot := q.Body.Call.Slot
+	if w.group.writes(w.member, events.SaleStream(me, slot)) {
+		w.group.world.mu.Lock()
+		defer w.group.world.mu.Unlock()
+		w.group.asked[duePast{slot, q.Body.Period, q.Body.Proof}] = true
+	}
 }
 
 // again draws whether a question is heard twice.
