@@ -303,7 +303,10 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	if ports.Cluster != nil {
 		ofMember = members.NewMarket(ports.Market, members.Way{
 			Cluster: ports.Cluster, Owner: e.ownerNow, Account: ports.Account, Clock: ports.Clock,
-			Now:   func() time.Time { return e.View.Now().Time },
+			Now: func() time.Time { return e.View.Now().Time },
+			Before: func(ctx context.Context, t time.Time, cause error) (context.Context, context.CancelFunc) {
+				return e.View.Before(ctx, t, cause)
+			},
 			Leave: func(ctx context.Context, r members.Ready) error { return e.ready.Leave(ctx, r) },
 		})
 		market = ofMember

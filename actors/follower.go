@@ -110,10 +110,14 @@ var errCaughtUp = errors.New("the event store is back")
 func (f *chainFollower) followOnce(ctx context.Context) error {
 	var cursor events.Cursor
 	read := f.work(ctx, func(ctx context.Context, call *shell.StoreCall) error {
-		return call.Repeat(func() (err error) {
+		err := call.Repeat(func() (err error) {
 			cursor, err = f.cursor(ctx)
 			return err
 		})
+		if err == nil && f.HasTerm != nil {
+			err = f.HasTerm(ctx)
+		}
+		return err
 	})
 	if !read.ended(ctx) {
 		return f.feed(ctx, f.View.Cursor(), read)

@@ -69,6 +69,7 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 	})
 	e.StoreWatch.Notify(func() { h.supervisor.Tell(sales.RecordMoved{}) })
 	if ports.Cluster != nil {
+		e.HasTerm = e.hasTerm
 		h.serve()
 	}
 	if cfg.Alert != nil { // The scheduler cannot watch: without a chain it never starts.

@@ -303,20 +303,23 @@ func (e *env) suspect() {
 	o.looking = true
 	e.RT.Do("owner", func(ctx context.Context) {
 		e.Yield(ctx, "owner")
-		err := e.RT.Guarded("owner", func() error {
-			return e.ask(ctx, func() error {
-				_, err := shell.In(ctx, o.writing, time.Time{}, func() (struct{}, error) {
-					return struct{}{}, e.readOn(ctx)
-				})
-				return err
-			})
-		})
+		err := e.RT.Guarded("owner", func() error { return e.look(ctx) })
 		o.lookMu.Lock()
 		o.looking = false
 		o.lookMu.Unlock()
 		if errors.Is(err, shell.ErrTakenOver) {
 			o.lost(err)
 		}
+	})
+}
+
+// look reads on, whenever this process does not write.
+func (e *env) look(ctx context.Context) error {
+	return e.ask(ctx, func() error {
+		_, err := shell.In(ctx, e.owner.writing, time.Time{}, func() (struct{}, error) {
+			return struct{}{}, e.readOn(ctx)
+		})
+		return err
 	})
 }
 

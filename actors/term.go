@@ -19,7 +19,8 @@ import (
 // stream, at the exact revision; the newest one counts. An owner that has lost its lease goes on
 // until somebody else has taken the term: it looks every few seconds, and whenever somebody else
 // wrote to a stream that is its own. Two that both believe to be the owner do no harm, because all
-// that an owner decides is appended at exact revisions before it is done.
+// that an owner decides is appended at exact revisions before it is done, and because none goes on
+// from what the other has written (hasTerm).
 
 // termLook is how often an owner looks whether the term is still its own.
 const termLook = 2 * time.Second
@@ -62,6 +63,9 @@ func (e *env) haveTerm(ctx context.Context, supervisor shell.Ref) error {
 	}
 	defer e.giveBack(ctx, term)
 	if err := e.upToDate(ctx); err != nil {
+		return err
+	}
+	if err := e.hasTerm(ctx); err != nil { // It may have been taken meanwhile, and the account be another's.
 		return err
 	}
 	if err := e.ownAccount(ctx); err != nil {
@@ -166,15 +170,12 @@ func (e *env) ownAccount(ctx context.Context) error {
 	return e.Account.Own(ctx)
 }
 
-// errDeposed: another member has the term.
-var errDeposed = errors.New("another member has taken the term")
-
 // untilDeposed returns when the term is over, or of no use any more, and says why.
 func (e *env) untilDeposed(ctx context.Context, term uint64) error {
 	for {
 		now, moved := e.owner.state()
 		if membership.Deposed(now, e.Epoch, term) {
-			return fmt.Errorf("%w: %s", errDeposed, now.Term.Member)
+			return fmt.Errorf("%w: %s", shell.ErrDeposed, now.Term.Member)
 		}
 		looks := make(chan struct{})
 		stop := e.Clock.After(termLook, func() { close(looks) })
@@ -191,6 +192,20 @@ func (e *env) untilDeposed(ctx context.Context, term uint64) error {
 		}
 		stop()
 	}
+}
+
+// hasTerm reads on in the host's stream, and returns ErrDeposed, or ErrTakenOver, if this process does not have the
+// term. An exact revision says that a stream was read to its end, not that the reader is still its owner: so whoever
+// has read a stream of the owner asks this before writing to it.
+func (e *env) hasTerm(ctx context.Context) error {
+	if err := e.look(ctx); err != nil {
+		return err
+	}
+	now, _ := e.owner.state()
+	if term, lasts := membership.Owner(now); !lasts || term.Epoch != e.Epoch {
+		return fmt.Errorf("%w: %s", shell.ErrDeposed, term.Member)
+	}
+	return nil
 }
 
 // takeTerm appends TermTaken with the next number. It gives up when the lease is lost meanwhile:

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
@@ -199,6 +200,18 @@ func (v *View) Wake() {
 	defer v.mu.Unlock()
 	close(v.moved)
 	v.moved = make(chan struct{})
+}
+
+// Before returns a context that ends, with a cause, as soon as a block has at least a time. Call the function when it
+// is not needed any more. A wait by the machine's clock is too long where the chain's runs faster.
+func (v *View) Before(ctx context.Context, t time.Time, cause error) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		if _, err := v.Wait(ctx, func(h events.Head) bool { return !h.Time.Before(t) }); err == nil {
+			cancel(cause)
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // Wait returns the first head, from now on, that satisfies ok.

@@ -31,6 +31,8 @@ type Way struct {
 	Leave func(context.Context, Ready) error
 	Clock shell.Clock
 	Now   func() time.Time // chain time
+	// Before is chainview.View.Before.
+	Before func(context.Context, time.Time, error) (context.Context, context.CancelFunc)
 }
 
 // NewMarket returns the market of a member.

@@ -105,7 +105,12 @@ func TestTransactionsTravelWhole(t *testing.T) {
 	there, here := &fullMarket{}, &fullMarket{}
 	to := Answers{}
 	NewMarket(there, Way{}).Answer(to)
-	m := NewMarket(here, Way{Cluster: direct{to: to}, Owner: owned("south"), Clock: shelltest.Clock{}, Now: time.Now})
+	m := NewMarket(here, Way{
+		Cluster: direct{to: to}, Owner: owned("south"), Clock: shelltest.Clock{}, Now: time.Now,
+		Before: func(ctx context.Context, _ time.Time, _ error) (context.Context, context.CancelFunc) {
+			return context.WithCancel(ctx)
+		},
+	})
 	var call events.SlotCall
 	var proof events.Proof
 	filled(&call)

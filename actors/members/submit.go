@@ -51,12 +51,15 @@ func (m *Market) SubmitProof(
 	}
 	half := m.halfTime(dueProof{call.Slot, period}, call.Deadline)
 	now, keyless := m.way.Now(), m.way.Account == nil
-	patience := half.Sub(now)
-	if patience <= 0 && keyless { // All that it can do is to ask, and to leave the proof, again.
-		patience = call.Deadline.Sub(now) / triesAfterHalf
+	until := half
+	if !now.Before(half) && keyless { // All that it can do is to ask, and to leave the proof, again.
+		until = now.Add(call.Deadline.Sub(now) / triesAfterHalf)
 	}
-	inTime, cancel := context.WithCancelCause(ctx)
+	inTime, end := m.way.Before(ctx, until, errHalfTime)
+	defer end()
+	inTime, cancel := context.WithCancelCause(inTime)
 	defer cancel(nil)
+	patience := until.Sub(now) // Also by the machine's clock: blocks may not come.
 	defer m.way.Clock.After(patience, func() { cancel(errHalfTime) })()
 	// An owner that says at once that it cannot is asked again from here. Whoever calls again and again waits
 	// longer each time, perhaps past half of a short period.

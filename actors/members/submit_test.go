@@ -77,10 +77,21 @@ type three struct {
 	nets    map[events.Member]*network
 	owner   events.Member
 	end     time.Time
+	// pace is how many seconds of the chain pass in one of the machine; it begins with the machine's time.
+	pace  time.Duration
+	begin time.Time
+}
+
+// now is the chain's time.
+func (h *three) now() time.Time { return h.begin.Add(time.Since(h.begin) * h.pace) }
+
+func (h *three) before(ctx context.Context, t time.Time, cause error) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, t.Sub(h.now())/h.pace, cause)
 }
 
 func newThree() *three {
 	h := &three{
+		pace: 1, begin: time.Now(),
 		markets: map[events.Member]*sent{}, account: &sent{}, members: map[events.Member]*Market{},
 		nets: map[events.Member]*network{}, owner: "north", end: time.Now().Add(time.Minute),
 		left: map[events.Member]int{},
@@ -90,7 +101,7 @@ func newThree() *three {
 		net := &network{me: name, of: of, cut: map[[2]events.Member]bool{}}
 		way := Way{
 			Cluster: net, Owner: func() (events.Member, bool) { return h.owner, h.owner != "" },
-			Clock: shelltest.Clock{}, Now: time.Now,
+			Clock: shelltest.Clock{}, Now: h.now, Before: h.before,
 			Leave: func(context.Context, Ready) error {
 				if h.store == nil {
 					h.left[name]++
@@ -114,7 +125,7 @@ func newThree() *three {
 func (h *three) prove(t *testing.T, name events.Member) time.Duration {
 	t.Helper()
 	begin := time.Now()
-	for time.Now().Before(h.end) {
+	for h.now().Before(h.end) {
 		_, err := h.members[name].SubmitProof(t.Context(), events.SlotCall{Deadline: h.end}, 7, events.Proof{{1}})
 		if err == nil {
 			return time.Since(begin)
@@ -195,6 +206,27 @@ func TestAProofReachesTheChainWhoeverIsAway(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Where chain time is faster than the machine's, half of a period passes by the chain's.
+func TestAProofIsSentByHalfOfTheChainsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newThree()
+		h.pace = 4
+		for _, n := range h.nets {
+			n.cut = map[[2]events.Member]bool{{"west", "north"}: true, {"south", "north"}: true, {"south", "west"}: true}
+			n.hang = true
+		}
+		if took := h.prove(t, "south"); took != 30*time.Second/4 || h.account.n != 1 {
+			t.Errorf("south sent %d after %s", h.account.n, took)
+		}
+		h.end = h.now().Add(time.Minute)
+		begin := time.Now()
+		_, err := h.members["west"].SubmitProof(t.Context(), events.SlotCall{Deadline: h.end}, 8, events.Proof{{1}})
+		if err == nil || h.left["west"] != 1 || time.Since(begin) != 30*time.Second/4 {
+			t.Errorf("after %s west had left %d: %v", time.Since(begin), h.left["west"], err)
+		}
+	})
 }
 
 // A member without a key that reaches nobody leaves its proof at once, and goes on asking; it does so by half of

@@ -153,7 +153,7 @@ func New(e Deps) *Queue {
 			},
 		},
 		Stream: events.SlotQueueStream(e.Me), Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
-		Shown: e.Shown[events.SlotQueueStream(e.Me)],
+		Shown: e.Shown[events.SlotQueueStream(e.Me)], Confirm: e.HasTerm,
 		Meta: func(_ slotqueue.State, ev slotqueue.Event) events.Metadata {
 			m, _ := ev.(interface{ GetRequestId() string })
 			if m == nil {

@@ -120,20 +120,14 @@ var errNotInTime = errors.New("no answer until the chain showed whether the slot
 func (s *Agent) fillInTime(
 	ctx context.Context, call events.SlotCall, proof events.Proof, known time.Time,
 ) (events.Fill, error) {
-	inTime, cancel := context.WithCancel(ctx)
-	defer cancel()
 	if now := s.View.Now().Time; now.After(known) {
 		known = now
 	}
-	end := known.Add(s.Terms.Proofs.Period / 6)
-	go func() {
-		if _, err := s.View.Wait(inTime, func(h events.Head) bool { return h.Time.After(end) }); err == nil {
-			cancel()
-		}
-	}()
+	inTime, cancel := s.View.Before(ctx, known.Add(s.Terms.Proofs.Period/6), errNotInTime)
+	defer cancel()
 	fill, err := s.Market.FillSlot(inTime, call, proof)
 	if err != nil && ctx.Err() == nil && inTime.Err() != nil {
-		err = errNotInTime
+		err = context.Cause(inTime)
 	}
 	return fill, err
 }

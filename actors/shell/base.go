@@ -39,6 +39,9 @@ type Base struct {
 	// Shown is how many events the start has seen in each of this host's streams. It is set
 	// before the actors exist that read it.
 	Shown map[string]uint64
+	// HasTerm reads on in the host's stream and returns an error if this process does not have the term any more:
+	// whatever it has read may be by another owner then. Nil: it is the whole host.
+	HasTerm func(context.Context) error
 	// Savers save unsaved states at a stop, by the name of their owner. The root actor adds
 	// them; they are read when it has stopped.
 	Savers map[string]Saver

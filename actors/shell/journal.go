@@ -77,6 +77,10 @@ type Journal[S, C any, E proto.Message] struct {
 	StoreWatch *StoreWatch
 	Meta       func(S, E) events.Metadata
 	self       Ref
+	// Confirm asks whether this process may still write the stream, after each reading: what was read may be by a
+	// process that replaced it. ErrDeposed, ErrTakenOver: it may not, is stopped soon, and writes nothing before. Nil:
+	// it always may.
+	Confirm func(context.Context) error
 	// Shown is how many events of the stream the store has shown before: if it shows fewer, it
 	// is behind.
 	Shown uint64

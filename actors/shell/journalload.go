@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
@@ -31,6 +32,11 @@ func (j *Journal[S, C, E]) Load(a *Turn) {
 			}
 			return nil
 		})
+		if err == nil && j.Confirm != nil {
+			if err = j.Confirm(ctx); errors.Is(err, ErrDeposed) || errors.Is(err, ErrTakenOver) {
+				return
+			}
+		}
 		m.incarnation = incarnation
 		if err != nil {
 			m.err = fmt.Errorf("read %s: %w", j.Stream, err)

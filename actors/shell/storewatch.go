@@ -63,6 +63,9 @@ var ErrBehind = errors.New("the event store shows less than it has shown before"
 // ErrTakenOver: another process runs this host now. This one ends, and sends nothing more.
 var ErrTakenOver = errors.New("another process runs this host")
 
+// ErrDeposed: another member of the host runs now what runs once per host.
+var ErrDeposed = errors.New("another member has taken the term")
+
 // ErrUnreadable: the store answers, and what it holds cannot be read.
 var ErrUnreadable = errors.New("the record cannot be read")
 

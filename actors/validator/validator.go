@@ -136,6 +136,7 @@ func New(e Deps) *Validator {
 			Keeps: func(validation.Command) bool { return true }, // What happened on chain stays true.
 		},
 		Stream: events.ValidatorStream(e.Me), Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
+		Confirm: e.HasTerm,
 		Meta: func(_ validation.State, ev validation.Event) events.Metadata {
 			if m, ok := ev.(interface{ GetRequestId() string }); ok {
 				return e.Metadata(m.GetRequestId())
