@@ -14,9 +14,9 @@ import (
 )
 
 // This file hands in the proofs of a member. Who owns the account may be unknown, dead, or out of reach
-// just when a proof is due. Then another member passes it on; if none does, it is left in the event store for
-// the owner (ready.go); and when half of the time has passed without an answer, a member that has the key
-// sends it itself. Both it and the owner may take the same nonce: docs/cluster.md says what that costs.
+// just when a proof is due. Then another member passes it on; if none does, or a quarter of the time has passed
+// without an answer, it is left in the event store for the owner (ready.go); and when half of it has, a member that
+// has the key sends it itself. Both it and the owner may take the same nonce: docs/cluster.md says what that costs.
 
 // dueProof is the proof of a slot for a period.
 type dueProof struct {
@@ -55,17 +55,16 @@ func (m *Market) SubmitProof(
 	if !now.Before(half) && keyless { // All that it can do is to ask, and to leave the proof, again.
 		until = now.Add(call.Deadline.Sub(now) / triesAfterHalf)
 	}
-	inTime, end := m.way.Before(ctx, until, errHalfTime)
+	patience := until.Sub(now)
+	inTime, end := m.within(ctx, patience)
 	defer end()
-	inTime, cancel := context.WithCancelCause(inTime)
-	defer cancel(nil)
-	patience := until.Sub(now) // Also by the machine's clock: blocks may not come.
-	defer m.way.Clock.After(patience, func() { cancel(errHalfTime) })()
+	asking, endAsking := m.within(inTime, patience/2) // Then it is left, and whoever may answer still is asked again.
+	defer endAsking()
 	// An owner that says at once that it cannot is asked again from here. Whoever calls again and again waits
 	// longer each time, perhaps past half of a short period.
 	pause := max(time.Second, patience/triesUntilHalf)
 	for {
-		receipt, err := m.askMembers(inTime, q)
+		receipt, err := m.askMembers(asking, q)
 		if !Unanswered(err) || ctx.Err() != nil {
 			return receipt, err
 		}
@@ -77,6 +76,19 @@ func (m *Market) SubmitProof(
 			return receipt, err
 		}
 		_ = shell.Sleep(inTime, m.way.Clock, pause)
+		asking = inTime
+	}
+}
+
+// within returns a context that ends after some time of the chain, and of the machine: blocks may not come.
+func (m *Market) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, end := m.way.Before(ctx, m.way.Now().Add(d), errHalfTime)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := m.way.Clock.After(d, func() { cancel(errHalfTime) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		end()
 	}
 }
 
