@@ -138,3 +138,61 @@ func TestProofsOfBeforeAreAskedForAlthoughNewerOnesWereTold(t *testing.T) {
 		r.clean()
 	})
 }
+
+// busyNode takes no proof, a few times, and notes those that it was given.
+type busyNode struct {
+	port.Market
+	refusals int
+	why      error
+	given    []events.Proof
+}
+
+func (m *busyNode) SubmitProof(
+	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
+) (events.Receipt, error) {
+	m.given = append(m.given, proof)
+	if m.refusals > 0 {
+		m.refusals--
+		return events.Receipt{}, m.why
+	}
+	return m.Market.SubmitProof(ctx, call, period, proof)
+}
+
+// countedProver counts the proofs of periods.
+type countedProver struct {
+	port.Prover
+	made int
+}
+
+func (p *countedProver) Prove(ctx context.Context, job events.ProofJob) (events.ProofResult, error) {
+	p.made++
+	return p.Prover.Prove(ctx, job)
+}
+
+// A proof takes all cores for seconds, so one that only has to be sent again is not made again; but one that the
+// contract refused is.
+func TestAProofThatMustBeSentAgainIsNotMadeAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		why  error
+		more int // proofs than periods
+	}{
+		"the node is busy":        {why: errors.New("the node is busy")},
+		"the contract refuses it": {why: events.ErrInvalidProof, more: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(r *rig) {
+				m, p := &busyNode{Market: r.ports.Market, why: c.why}, &countedProver{Prover: r.ports.Prover}
+				r.ports.Market, r.ports.Prover = m, p
+				r.hosting()
+				r.mine(period)
+				before, given, proven := p.made, len(m.given), r.count("ProofSubmitted")
+				m.refusals = 3
+				r.mine(3 * period)
+				periods := r.count("ProofSubmitted") - proven
+				if periods < 2 || p.made-before != periods+c.more || len(m.given)-given != periods+3 {
+					r.Errorf("%d proofs were made and %d sent for %d periods", p.made-before, len(m.given)-given, periods)
+				}
+			})
+		})
+	}
+}

@@ -48,6 +48,8 @@ type Agent struct {
 	finalFill atomic.Pointer[events.Hash]
 	// ours: the contract called the slot ours when it was asked last.
 	ours atomic.Bool
+	// made is the last proof of a period, which may have to be sent again; nil: there is none, or it was refused.
+	made atomic.Pointer[events.ProofResult]
 
 	// What the agent knows of its proofs on chain; see takenproofs.go.
 	takenKnown bool // the market answered since the record was loaded

@@ -140,16 +140,12 @@ func (s *Agent) submitProof(ctx context.Context, st sale.State, d sale.Duty) (sa
 	if s.View.Now().Time.Add(time.Second).After(d.Deadline) {
 		return nil, errWaits // The scheduler closes the period.
 	}
-	result := events.ProofResult{Challenge: d.Challenge}
-	if !d.Spoil {
-		var err error
-		result, err = s.prove(ctx, st, d.Challenge, false, d.Deadline)
-		if found := s.damageOf(err, fmt.Sprintf("the proof of period %d", d.Period)); found != nil {
-			return found, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("prove period %d: %w", d.Period, err)
-		}
+	result, err := s.proofFor(ctx, st, d)
+	if found := s.damageOf(err, fmt.Sprintf("the proof of period %d", d.Period)); found != nil {
+		return found, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("prove period %d: %w", d.Period, err)
 	}
 	period, challenge, err := s.challengeAt(ctx, s.slot, s.View.Now())
 	if err != nil {
@@ -173,6 +169,9 @@ func (s *Agent) submitProof(ctx context.Context, st sale.State, d sale.Duty) (sa
 	case errors.Is(err, events.ErrNotOurSlot):
 		return s.askChain(ctx, st)
 	case err != nil:
+		if errors.Is(err, events.ErrInvalidProof) {
+			s.made.Store(nil)
+		}
 		return nil, fmt.Errorf("submit the proof of period %d: %w", d.Period, err)
 	}
 	return sale.ReportProofSubmitted{

@@ -30,6 +30,21 @@ func (s *Agent) prove(
 	return r, err
 }
 
+// proofFor returns the proof that a duty demands: the one that was made for it, if it must only be sent again.
+func (s *Agent) proofFor(ctx context.Context, st sale.State, d sale.Duty) (events.ProofResult, error) {
+	if d.Spoil {
+		return events.ProofResult{Challenge: d.Challenge}, nil
+	}
+	if made := s.made.Load(); made != nil && made.Challenge == d.Challenge {
+		return *made, nil
+	}
+	r, err := s.prove(ctx, st, d.Challenge, false, d.Deadline)
+	if err == nil {
+		s.made.Store(&r)
+	}
+	return r, err
+}
+
 func (s *Agent) proveInitial(ctx context.Context, st sale.State) (sale.Command, error) {
 	if st.Adopted || s.ours.Load() { // The record may be older than the fill, and proofs may be owed.
 		return s.askChain(ctx, st)
