@@ -100,3 +100,61 @@ func TestAFillWhoseAnswerIsLostIsProven(t *testing.T) {
 		m.clean()
 	})
 }
+
+// The answer to a fill is lost together with all that the seller has but the chain and its key: it sees on the chain
+// that the slot is its own, and proves, although it cannot record either.
+func TestAFillWhoseAnswerIsLostIsProvenAloneWithTheChain(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		m := newMembersRig(r)
+		m.add("north", m.world)
+		m.begin("north")
+		m.add("south", m.world.Beside())
+		m.begin("south")
+		defer func() {
+			for _, name := range []events.Member{"north", "south"} {
+				m.kill(name)
+			}
+			time.Sleep(time.Minute)
+		}()
+		m.offers("south")
+		request := long(1, 3)
+		m.world.Post(request)
+		m.mineUntil("the data is here", m.has("SlotStored"))
+		free := func() (slots []events.SlotID) {
+			for i := range request.Ask.Slots {
+				if id := events.SlotIDOf(request.ID, i); m.world.State(id) == events.SlotFree {
+					slots = append(slots, id)
+				}
+			}
+			return slots
+		}
+		m.cluster.CutLink("north", "south")
+		left, recorded := free(), m.count("SlotFilled")
+		for len(free()) > 0 {
+			m.world.Mine(1)
+			synctest.Wait()
+		}
+		if len(left) == 0 || m.count("SlotFilled") != recorded {
+			t.Fatalf("%d slots were left, %d of %d fills are in the record: the link was cut too late",
+				len(left), recorded, m.count("SlotFilled"))
+		}
+		m.links(true, [2]events.Member{"north", "south"})
+		m.withoutStore(true, "south")
+		m.mine(8 * period)
+		for _, slot := range left {
+			if taken := m.world.Taken(slot); len(taken) < 6 || m.count("SlotFilled") != recorded {
+				t.Errorf("alone with the chain it proved %d, and %d fills are recorded", taken, m.count("SlotFilled"))
+			}
+		}
+		m.withoutStore(false, "south")
+		m.links(false, [2]events.Member{"north", "south"})
+		m.mineUntil("all fills are recorded", func() bool { return m.count("SlotFilled") == 3 })
+		m.mine(3 * period)
+		for _, slot := range left {
+			if missed := m.world.MissedPeriods(slot); len(missed) > 1 { // A period has ten blocks.
+				t.Errorf("it missed %d", missed)
+			}
+		}
+		m.clean()
+	})
+}

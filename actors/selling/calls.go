@@ -82,15 +82,22 @@ func (s *Agent) begin(a *shell.Turn, st sale.State, by events.EventID, e sale.Ef
 	a.Do(func(context.Context) {
 		defer cancel()
 		var cmd sale.Command
+		tried := false
 		err := s.Retry(ctx, s.slot.String()+"/"+key,
 			func(err error) { self.Tell(effectTrouble{key, err}) },
 			func(err error) bool { return errors.Is(err, errWaits) || errors.Is(err, errHeld) },
 			func(ctx context.Context) (err error) {
+				perform := func() (sale.Command, error) { return s.perform(ctx, st, by, e) }
 				if s.StoreWatch.Away() && !s.IsDuty(e) {
-					return errHeld
+					fill, is := e.(sale.Fill) // One that was sent, and had no answer, may be mined by now.
+					if !is || !tried {
+						return errHeld
+					}
+					perform = func() (sale.Command, error) { return s.filledMeanwhile(ctx, st, fill) }
 				}
+				tried = true
 				return s.RT.Guarded("effect "+key, func() error { // The sale goes on with what else it owes.
-					cmd, err = s.perform(ctx, st, by, e)
+					cmd, err = perform()
 					return err
 				})
 			})
