@@ -356,13 +356,13 @@ func (r *rig) byWallet() {
 // sellThrough sells three slots while faults happen one after the other, each in a
 // period of its own, and demands that the host is paid and missed nothing.
 func sellThrough(t *testing.T, beat, period time.Duration, faults ...chainFault) {
-	newRig(t, beat, period, false).sell(t, 4+2*len(faults), faults...)
+	newRig(t, beat, period, false).sell(t, 6+2*len(faults), faults...)
 }
 
 func (r *rig) sell(t *testing.T, periods int, faults ...chainFault) {
 	period := r.period
 	req := r.client.request(period, 1)
-	req.Expiry = 2 * period
+	req.Expiry = 4 * period // Chain time does not wait for a machine with much other work.
 	req.Ask.Duration = time.Duration(periods) * period
 	r.box.offer(t, req)
 	r.must(r.client.enter(t.Context(), r.remote, price(req)))

@@ -34,7 +34,7 @@ func TestCIAHostWhoseKeyIsInASignerIsPaid(t *testing.T) {
 			endpoint = signertest.New(t, r.key).URL
 		}
 		return []string{"--account-signer", endpoint, "--account-address", crypto.PubkeyToAddress(r.key.PublicKey).String()}
-	}).sell(t, 4)
+	}).sell(t, 6)
 }
 
 // startClef starts a clef that has the host's key, and returns its socket.
