@@ -15,10 +15,23 @@ type hostStore struct {
 	busStore
 	parks bool
 	// committed is what the store holds, to check whether it keeps its promises. mine is what
-	// this process tried to write: a restarted actor may meet its predecessor's last append.
+	// this process tried to write. An actor that is begun anew may meet its predecessor's last append: after a
+	// panic, and the queue in a later term of the same process.
 	committed *storetest.Memory
 	mine      *writtenIDs
-	panics    bool
+	anew      func(stream string) bool
+}
+
+// storeOf is the store as a new process in a world sees it.
+func (s *simulator) storeOf(w *world) hostStore {
+	return hostStore{
+		busStore: busStore{s.cluster, w}, parks: s.Reads, committed: s.store,
+		mine: &writtenIDs{ids: map[events.EventID]bool{}},
+		anew: func(stream string) bool {
+			return s.Panic+s.Poison > 0 || s.aim != nil ||
+				s.Members.Count > 0 && events.Category(stream) == events.CategorySlotQueue
+		},
+	}
 }
 
 // reading parks a read; breaks: it breaks off after its first event.

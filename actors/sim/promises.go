@@ -66,7 +66,7 @@ func (s hostStore) holds(ctx context.Context, stream string, from uint64, batch 
 func (s hostStore) otherWrote(ctx context.Context, stream string, at uint64) error {
 	ctx = context.WithoutCancel(ctx)
 	for e, err := range s.committed.ReadStream(ctx, stream, events.ReadStream{From: at, Limit: 1}) {
-		if err == nil && e.Revision == at && s.mine.has(e.ID) && !s.panics {
+		if err == nil && e.Revision == at && s.mine.has(e.ID) && !s.anew(stream) {
 			return broken(OwnWritesStand, "the host was refused at event %d of %s, which it wrote itself", at, stream)
 		}
 	}

@@ -303,14 +303,6 @@ func (s *simulator) ports(w *world) actors.Ports {
 	}
 }
 
-// storeOf is the store as a new process in a world sees it.
-func (s *simulator) storeOf(w *world) hostStore {
-	return hostStore{
-		busStore: busStore{s.cluster, w}, parks: s.Reads, committed: s.store,
-		mine: &writtenIDs{ids: map[events.EventID]bool{}}, panics: s.Panic+s.Poison > 0 || s.aim != nil,
-	}
-}
-
 // wallClock is the bubble's fake time plus the error of the machine's clock.
 type wallClock struct{ *world }
 
