@@ -79,15 +79,17 @@ type three struct {
 	owner   events.Member
 	end     time.Time
 	// pace is how many seconds of the chain pass in one of the machine; it begins with the machine's time.
-	pace  time.Duration
+	pace  int64
 	begin time.Time
 }
 
 // now is the chain's time.
-func (h *three) now() time.Time { return h.begin.Add(time.Since(h.begin) * h.pace) }
+func (h *three) now() time.Time {
+	return h.begin.Add(time.Duration(time.Since(h.begin).Nanoseconds() * h.pace))
+}
 
 func (h *three) before(ctx context.Context, t time.Time, cause error) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, t.Sub(h.now())/h.pace, cause)
+	return context.WithTimeoutCause(ctx, t.Sub(h.now())/time.Duration(h.pace), cause)
 }
 
 func newThree() *three {

@@ -70,8 +70,8 @@ func (s *Agent) foundOurs(
 	return filled, err
 }
 
-// filledMeanwhile looks whether a fill that had no answer was mined, while the event store does not answer. Then nothing
-// is sent; but a slot that is filled owes proofs.
+// filledMeanwhile looks whether a fill that had no answer was mined, while the event store does not answer. Then
+// nothing is sent; but a slot that is filled owes proofs.
 func (s *Agent) filledMeanwhile(ctx context.Context, st sale.State, e sale.Fill) (sale.Command, error) {
 	report, err := s.askChain(ctx, st)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Agent) filledMeanwhile(ctx context.Context, st sale.State, e sale.Fill)
 }
 
 // errNotFilledYet: a fill had no answer, the chain does not show it, and it is not sent again during an outage.
-var errNotFilledYet = errors.New("the slot is not filled yet, and while the event store does not answer nobody fills it")
+var errNotFilledYet = errors.New("the slot is not filled yet, and is not filled while the event store does not answer")
 
 func (s *Agent) outdated(e sale.Fill, reason string) sale.Command {
 	return sale.ReportProofOutdated{At: s.ChainTime(), Challenge: e.Challenge, Reason: reason}

@@ -29,7 +29,7 @@ func TestAStreamThatBelongsToAnotherIsReadAndNotWritten(t *testing.T) {
 			bubble(t, func(t *testing.T, rt *Runtime) {
 				store, got := storetest.NewMemory(), &answers{}
 				j := newCounter(store)
-				asked, broken, others := 0, false, 0
+				asked, broken, others := 0, false, len(c.may)-1
 				j.Confirm = func(context.Context) error {
 					asked++
 					return c.may[asked-1]
@@ -37,7 +37,7 @@ func TestAStreamThatBelongsToAnotherIsReadAndNotWritten(t *testing.T) {
 				j.OnBroken = func(*Turn, error) { broken = true }
 				r := j.run(rt)
 				synctest.Wait()
-				if others = len(c.may) - 1; others > 0 {
+				if others > 0 {
 					stored, err := j.encode([]messages.CapacityEvent{&messages.QuotaSet{Bytes: 7}}, "another", events.EventID{})
 					if err == nil {
 						_, err = store.Append(t.Context(), counted, events.ExpectNext(0), stored)
