@@ -61,9 +61,9 @@ var fileKinds = []kind{
 	},
 	{
 		"demo-incomplete", http.StatusConflict, ErrDemoIncomplete,
-		"Not everything happened to the sectors of the demonstration that should.",
-		"`hostnode sectors list` and `sectors timeline` say what each did; host.log in the data directory " +
-			"has the details.",
+		"Not everything happened in the demonstration that should.",
+		"`hostnode sales` or `hostnode sectors list` say what became of each; the logs in the data directory have " +
+			"the details. Chain time does not wait: on a machine with much other work, run it again when that is over.",
 	},
 	{
 		"audit-unclean", http.StatusConflict, ErrUnclean, "The audit has findings.",

@@ -50,7 +50,7 @@ var (
 	ErrDemoRefused = errors.New("the host refuses what the demonstration wants")
 	// ErrDemoNotPaid: not all slots were sold and paid.
 	ErrDemoNotPaid = errors.New("the payout did not arrive for every slot")
-	// ErrDemoIncomplete: not all that is shown of sectors happened.
+	// ErrDemoIncomplete: not all that is shown of sectors or members happened.
 	ErrDemoIncomplete = errors.New("not everything happened that should")
 	// ErrDemoStopped: a signal ended it before the end.
 	ErrDemoStopped = errors.New("stopped before its end")
