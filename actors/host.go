@@ -62,6 +62,9 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 	h.ended, h.end = context.WithCancelCause(context.Background())
 	rt.RootFailed = h.supervisorFailed
 	e.owner.lost, e.StoreWatch.Conflict = h.takenOver, e.suspect
+	if ports.Cluster != nil {
+		e.HasTerm = e.hasTerm
+	}
 	h.supervisor = rt.Root("Supervisor", &supervisor{
 		env: e, fatal: h.fail, kept: keep(e),
 		agents: map[events.SlotID]*agent{}, beginning: map[events.SlotID]*candidate{},
@@ -69,7 +72,6 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 	})
 	e.StoreWatch.Notify(func() { h.supervisor.Tell(sales.RecordMoved{}) })
 	if ports.Cluster != nil {
-		e.HasTerm = e.hasTerm
 		h.serve()
 	}
 	if cfg.Alert != nil { // The scheduler cannot watch: without a chain it never starts.
