@@ -54,9 +54,9 @@ func TestMembersThatAskDifferentEtcdsDoNotPlayWithTheTerm(t *testing.T) {
 	})
 }
 
-// The owner has the fill mined, and its answer is lost: the seller sees on the chain that the slot is its own, records
-// that, and proves.
-func TestAFillWhoseAnswerIsLostIsProven(t *testing.T) {
+// withOwnerAndSeller runs a test with an owner, north, that offers nothing, and a member, south, that sells.
+func withOwnerAndSeller(t *testing.T, test func(m *membersRig)) {
+	t.Helper()
 	inWorld(t, func(r *rig) {
 		m := newMembersRig(r)
 		m.add("north", m.world)
@@ -70,6 +70,14 @@ func TestAFillWhoseAnswerIsLostIsProven(t *testing.T) {
 			time.Sleep(time.Minute)
 		}()
 		m.offers("south")
+		test(m)
+	})
+}
+
+// The owner has the fill mined, and its answer is lost: the seller sees on the chain that the slot is its own, records
+// that, and proves.
+func TestAFillWhoseAnswerIsLostIsProven(t *testing.T) {
+	withOwnerAndSeller(t, func(m *membersRig) {
 		m.world.Post(longer(1, 3))
 		m.mineUntil("the data is here", m.has("SlotStored"))
 		m.cluster.CutLink("north", "south")
@@ -104,19 +112,7 @@ func TestAFillWhoseAnswerIsLostIsProven(t *testing.T) {
 // The answer to a fill is lost together with all that the seller has but the chain and its key: it sees on the chain
 // that the slot is its own, and proves, although it cannot record either.
 func TestAFillWhoseAnswerIsLostIsProvenAloneWithTheChain(t *testing.T) {
-	inWorld(t, func(r *rig) {
-		m := newMembersRig(r)
-		m.add("north", m.world)
-		m.begin("north")
-		m.add("south", m.world.Beside())
-		m.begin("south")
-		defer func() {
-			for _, name := range []events.Member{"north", "south"} {
-				m.kill(name)
-			}
-			time.Sleep(time.Minute)
-		}()
-		m.offers("south")
+	withOwnerAndSeller(t, func(m *membersRig) {
 		request := long(1, 3)
 		m.world.Post(request)
 		m.mineUntil("the data is here", m.has("SlotStored"))
