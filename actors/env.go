@@ -268,6 +268,7 @@ type env struct {
 	hostWrites  hostWrites
 	// ledger, queue, scheduler and sectors are started again when they fail; see part.go.
 	ledger, queue, scheduler, sectors *shell.Part
+	root                              *shell.Part // the supervisor, which is never started again
 
 	downloads, transactions, reads, disk, repairs *shell.Pool
 	// proofTxs is the pool of proofs in flight. Each waits for its confirmations, which may
@@ -297,11 +298,11 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	}
 	ports.Clock = shell.GuardClock(ports.Clock, rt)
 	e := &env{}
-	market := ports.Market
+	var market port.Market = sparing{ports.Market, e}
 	var ofMember *members.Market
 	var member events.Member
 	if ports.Cluster != nil {
-		ofMember = members.NewMarket(ports.Market, members.Way{
+		ofMember = members.NewMarket(market, members.Way{
 			Cluster: ports.Cluster, Owner: e.ownerNow, Account: ports.Account, Clock: ports.Clock,
 			Now: func() time.Time { return e.View.Now().Time },
 			Before: func(ctx context.Context, t time.Time, cause error) (context.Context, context.CancelFunc) {
@@ -324,6 +325,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		owner:        owner{writing: shell.NewPool("writes to the host's stream", 1)},
 		ledger:       shell.NewPart(ledger.Name),
 		queue:        shell.NewPart(queue.Name),
+		root:         shell.NewPart("Supervisor"),
 		scheduler:    shell.NewPart(schedulerName),
 		sectors:      shell.NewPart(sectors.Name),
 		downloads:    shell.NewPool("downloads", cfg.Downloads),

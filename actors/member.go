@@ -184,6 +184,9 @@ func (s *supervisor) onTermBegan(a *shell.Turn) {
 		s.startPart(a, &s.kept.queue)
 		s.startValidator(a)
 		s.follow(a)
+		for _, ag := range s.agents { // Another owner may have had them filled meanwhile.
+			ag.refill.short = false
+		}
 		s.owned.due = true // What the contract counts as ours and nobody sells is the owner's.
 		s.readReadyProofs(a)
 	}

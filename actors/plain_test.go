@@ -30,7 +30,7 @@ func exchanged() map[string]any {
 		"ledger.Command": ledger.Command{}, "ledger.ReservationOf": ledger.ReservationOf{}, "ledger.Found": ledger.Found{},
 		"ledger.All": ledger.All{}, "ledger.Match": ledger.Match{}, "ledger.Show": ledger.Show{},
 		"ledger.Freed":  ledger.Freed{},
-		"queue.Command": queue.Command{}, "queue.AvoidedClient": queue.AvoidedClient{}, "queue.Show": queue.Show{},
+		"queue.Command": queue.Command{}, "queue.AvoidedClient": queue.AvoidedClient{}, "queue.Show": queue.Show{}, "queue.ListPromised": queue.ListPromised{},
 		"queue.Wake": queue.Wake{}, "queue.TryMarket": queue.TryMarket{}, "queue.Unpaid": queue.Unpaid{},
 		"queue.MarketNews":    queue.MarketNews{},
 		"chainview.HeadMoved": chainview.HeadMoved{}, "validator.News": validator.News{},

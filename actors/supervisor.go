@@ -65,6 +65,13 @@ type agent struct {
 	starting bool
 	start    sale.Start
 	by       events.EventID // that of the candidate
+	refill   refill
+}
+
+// refill is what was tried to fill a slot again.
+type refill struct {
+	turn  uint64 // the number of tries
+	short bool   // the last one sent nothing, for want of tokens
 }
 
 // Messages to the supervisor.
@@ -95,6 +102,7 @@ type (
 func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	switch m := msg.(type) {
 	case shell.Started:
+		s.root.Began(a.Self)
 		s.boot(a)
 	case bootReport:
 		s.onBoot(a, m)
@@ -153,6 +161,10 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 		a.Asker()(s.status(), nil)
 	case queue.Unpaid:
 		a.Asker()(s.unpaid(), nil)
+	case refillBegins:
+		s.onRefillBegins(a, m)
+	case refillTried:
+		s.onRefillTried(m)
 	default:
 		s.onMembers(a, msg)
 	}

@@ -49,20 +49,20 @@ func (m *Market) unlockApproval() { <-m.approve }
 // provideOnce gives the marketplace an allowance that lasts for long. One fill asks at a time, so
 // that two do not ask for the same allowance.
 func (m sending) provideOnce(
-	ctx context.Context, price events.Amount, deadline time.Time, request events.RequestID,
+	ctx context.Context, call events.SlotCall, price events.Amount, deadline time.Time,
 ) error {
 	if err := m.lockApproval(ctx); err != nil {
 		return err
 	}
 	defer m.unlockApproval()
-	return m.provide(ctx, price, m.cfg.Allowance, deadline, request)
+	return m.provide(ctx, call, price, m.cfg.Allowance, deadline)
 }
 
-// provide makes sure that the account has the price of a fill, and that the marketplace may take it
-// besides the prices of the other fills under way. It approves at least
+// provide makes sure that the account has the price of a fill besides what must be left, and that
+// the marketplace may take it besides the prices of the other fills under way. It approves at least
 // amount, and not after the fill's deadline. One call at a time.
 func (m sending) provide(
-	ctx context.Context, price, amount events.Amount, deadline time.Time, request events.RequestID,
+	ctx context.Context, call events.SlotCall, price, amount events.Amount, deadline time.Time,
 ) error {
 	if err := m.tx.Idle(ctx, "approve:"); err != nil {
 		return err
@@ -71,9 +71,9 @@ func (m sending) provide(
 	if err != nil {
 		return err
 	}
-	if held.Less(price) {
-		return fmt.Errorf("%w: the collateral is %s, the account holds %s",
-			events.ErrInsufficientFunds, price, held)
+	if held.SubFloor(call.Keep).Less(price) {
+		return fmt.Errorf("%w: the collateral is %s, the account holds %s, and %s of that must be left for other slots",
+			events.ErrInsufficientFunds, price, held, call.Keep)
 	}
 	need := price
 	if !m.cfg.ExactAllowance {
@@ -91,7 +91,8 @@ func (m sending) provide(
 	}
 	_, err = m.tx.Again(ctx, tx.Call{
 		Key: "approve:" + events.Address(m.contract).String(),
-		To:  m.tokenAddress(), Data: data, Gas: m.cfg.Gas.Approve, Deadline: deadline, Correlation: request.String(),
+		To:  m.tokenAddress(), Data: data, Gas: m.cfg.Gas.Approve, Deadline: deadline,
+		Correlation: call.Request.String(),
 	})
 	if err != nil {
 		return fmt.Errorf("approve %s tokens: %w", amount, err)

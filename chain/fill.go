@@ -109,9 +109,9 @@ func (m sending) fill(
 			return events.Fill{}, err
 		}
 		defer m.unlockApproval()
-		err = m.provide(ctx, price, price, last, request.ID)
+		err = m.provide(ctx, call, price, price, last)
 	} else {
-		err = m.provideOnce(ctx, price, last, request.ID)
+		err = m.provideOnce(ctx, call, price, last)
 	}
 	if err != nil {
 		return events.Fill{}, err

@@ -24,6 +24,10 @@ type SlotCall struct {
 	// Challenge is what the proof of a fill, or of a period, answers. It tells a
 	// proof that came too late from a wrong one; zero: not known.
 	Challenge Challenge
+	// Refill says that the slot was ours, was lost, and is filled again with its data. Keep is what must be left of
+	// the account's tokens after that fill, because other slots were promised them.
+	Refill bool
+	Keep   Amount
 }
 
 // Fill is a mined fill of ours.

@@ -75,6 +75,7 @@ func Market(t *testing.T, newWorld func(t *testing.T) MarketWorld) {
 		"a miss costs a part and pays who marks it":             missCosts,
 		"enough misses take the slot and its reservations":      slashedAway,
 		"a slot in repair is filled with a discount":            repairDiscount,
+		"a slot is not filled from what must be left":           mustBeLeft,
 		"a freed slot keeps the proofs of its period":           refillInThePeriod,
 		"too many empty slots fail the request, in the past":    requestFails,
 		"a new request never fails":                             newNeverFails,

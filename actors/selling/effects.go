@@ -54,6 +54,7 @@ func (s *Agent) perform(ctx context.Context, st sale.State, by events.EventID, e
 func (s *Agent) call(st sale.State, deadline time.Time) events.SlotCall {
 	return events.SlotCall{
 		Request: s.request, Slot: s.slot, Index: s.index, Attempt: st.Attempt, Deadline: deadline,
+		Refill: st.Refills > 0,
 	}
 }
 

@@ -24,6 +24,8 @@ type ownership struct {
 	shared bool
 	// repeats is another: a call that is made again passes for a new one.
 	repeats bool
+	// greedy is a third: a fill takes what must be left for other slots.
+	greedy bool
 }
 
 // Account returns the account of a new process in this world; that of an older one sends nothing

@@ -203,6 +203,9 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 		if f.faithless && !f.untilExpiry(call.Request) {
 			return events.Fill{}, events.ErrDeadlinePassed
 		}
+		if err := f.refusal(call, p); err != nil {
+			return events.Fill{}, err
+		}
 		f.did(action{kind: "fill", slot: call.Slot, proof: p})
 		repair, late := false, false
 		_, err := f.send(ctx, name, &transaction{
@@ -229,42 +232,6 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 		})
 		return f.fills[key], err
 	}))
-}
-
-// untilExpiry is for a planted market that takes its time: it seals blocks until a request is
-// about to expire, and returns false if that is not in this period.
-func (w *world) untilExpiry(id events.RequestID) bool {
-	r := w.tip().state.requests[id]
-	if r == nil || w.next().time.After(r.expiresAt) {
-		return false
-	}
-	if c := w.tip().state; w.next().period(c) != (blockContext{time: r.expiresAt}).period(c) {
-		return false
-	}
-	for w.next().time.Before(r.expiresAt) {
-		_ = w.seal()
-	}
-	return true
-}
-
-// tooLateToFill reports whether a fill would be mined in the second in which the request
-// expires or ends, where it would lock the collateral for ever.
-func (w *world) tooLateToFill(id events.RequestID) bool {
-	r := w.tip().state.requests[id]
-	if r == nil || w.faithless {
-		return false
-	}
-	last := r.endsAt
-	if r.state == events.RequestNew {
-		last = r.expiresAt
-	}
-	return w.next().time.Equal(last) // The contract refuses later fills.
-}
-
-// fillsLate: a fill in the second of the expiry, or of the end, locks the collateral for ever.
-// It is called before the fill, because a marking in the same block may end the request.
-func fillsLate(r *request, m blockContext) bool {
-	return r != nil && (r.state == events.RequestNew && !m.time.Before(r.expiresAt) || !m.time.Before(r.endsAt))
 }
 
 // offend notes something that must never happen, whatever the record says.

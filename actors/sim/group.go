@@ -37,6 +37,7 @@ type group struct {
 	asked   map[duePast]bool         // what was asked for before it could be recorded; guarded by the world's lock
 	termsAt uint64                   // the block at which the owner changed last
 	filled  map[events.SlotID]uint64 // the block at which it was recorded that a slot is ours
+	refills map[events.SlotID]uint32 // the attempt of each slot that was sent to fill it again
 }
 
 // attempts are those of a member at a slot.
@@ -81,9 +82,10 @@ func newGroup(s *simulator, seed uint64) *group {
 		simulator: s, fates: rand.New(rand.NewPCG(seed, 11)), joined: clusterfake.New(lease), cut: map[[2]*process]int{},
 		terms: map[uint64]uint64{}, names: map[uint64]events.Member{}, wrote: map[string]uint64{},
 		handed: map[attempts]int{}, began: map[attempts]int{}, due: map[duePast]bool{}, asked: map[duePast]bool{},
-		filled: map[events.SlotID]uint64{},
+		filled: map[events.SlotID]uint64{}, refills: map[events.SlotID]uint32{},
 	}
-	s.world.owning.shared, s.world.owning.repeats = s.Plant.Deaf, s.Plant.Nameless
+	own := s.world.owning
+	own.shared, own.repeats, own.greedy = s.Plant.Deaf, s.Plant.Nameless, s.Plant.Greedy
 	for i, name := range memberNames[:s.Members.Count] {
 		m := &process{name: name, world: s.world, bus: s.bus}
 		if i > 0 {

@@ -79,10 +79,16 @@ func (g *group) checkMember(m *process) error {
 			continue
 		}
 		// A question may come late, also one of its own that another member passes on.
-		late := d.kind == "proof" && g.wasOwed(duePast{d.slot, d.period, d.proof})
+		late := d.kind == "proof" && (g.FailEveryNProofs > 0 || g.wasOwed(duePast{d.slot, d.period, d.proof}))
 		if !d.permitted(st) && !late {
 			return broken(StoredBeforeSent, "%s of slot %s by %s while its sale is %s, attempt %d, of %s",
 				d.kind, d.slot.Short(), m.name, st.Phase, st.Attempt, st.Member)
+		}
+		if d.kind == "fill" && st.Refills > 0 {
+			g.refills[d.slot] = st.Attempt
+			if err := g.canPay("slot %s is filled again by %s", d.slot.Short(), m.name); err != nil {
+				return err
+			}
 		}
 	}
 	if h := m.running(); h != nil && h.Err() != nil {
@@ -215,6 +221,12 @@ func (g *group) holds(e slotqueue.Event) error {
 	if !ok {
 		return nil
 	}
+	return g.canPay("slot %d of %s is handed out to %s", m.GetSlotIndex(), m.GetRequestId(), m.GetMember())
+}
+
+// canPay: the account can pay for all that is promised and not paid. What fills a lost slot again counts once it
+// was sent.
+func (g *group) canPay(what string, args ...any) error {
 	g.world.mu.Lock()
 	defer g.world.mu.Unlock()
 	state := g.world.tip().state
@@ -225,23 +237,20 @@ func (g *group) holds(e slotqueue.Event) error {
 		}
 	}
 	for id, st := range g.audit.sales {
-		if st.BeforeFill() && !st.Adopted && st.Refills == 0 { // What fills a lost slot again is promised by nobody.
+		if st.BeforeFill() && !st.Adopted && (st.Refills == 0 || g.refills[id] == st.Attempt) {
 			unpaid[id] = true
 		}
 	}
 	var sum events.Amount
 	var of []string
 	for id := range unpaid {
-		s := state.slots[id]
-		if s == nil || s.host == me {
-			continue
+		if s := state.slots[id]; s != nil && s.host != me {
+			sum, of = sum.Add(state.pays(s)), append(of, id.Short())
 		}
-		collateral, _ := state.requestOf(s).Ask.CollateralPerSlot()
-		sum, of = sum.Add(collateral), append(of, id.Short())
 	}
 	if state.tokens[me].Less(sum) {
-		return broken(PromisedOnce, "slot %d of %s is handed out to %s: %s are promised and not paid, for %s, and the account holds %s",
-			m.GetSlotIndex(), m.GetRequestId(), m.GetMember(), sum, of, state.tokens[me])
+		return broken(PromisedOnce, "%s: %s are promised and not paid, for %s, and the account holds %s",
+			fmt.Sprintf(what, args...), sum, of, state.tokens[me])
 	}
 	return nil
 }

@@ -18,11 +18,14 @@ func memberPlants() map[string]planted {
 	deaf.Plant.Deaf, headlong.Plant.Headlong = true, true
 	lost.Members.Keyless, lost.Members.Part, lost.Chance, lost.Plant.Unheard = true, 10, chanceOfMembers, true
 	twice.Members.Again, twice.Plant.Nameless = 300, true
+	greedy := Scenarios()["membersRefill"]
+	greedy.Plant.Greedy = true
 	return map[string]planted{
 		"an owner that was deposed goes on":                     {breaks: OneWriter, sc: deaf},
 		"a member begins when it is asked whether it would":     {breaks: HandedOutOnce, sc: headlong},
 		"nobody hears of a proof that waits in the event store": {breaks: NothingMissed, sc: lost},
 		"an owner takes a repeated question for a new one":      {breaks: SentOnce, sc: twice},
+		"a slot is filled again from what others are promised":  {breaks: PromisedOnce, sc: greedy},
 		"slots are handed out whatever is promised": {
 			breaks: PromisedOnce, sc: poor, cores: actors.Cores{DecideQueue: promisesAnything},
 		},

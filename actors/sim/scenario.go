@@ -75,6 +75,8 @@ type Scenario struct {
 	// Chance: a running host that sees a challenge for so many blocks must answer it in time and not
 	// be slashed. 0: not checked. It needs a chain without reorganisations, and slow blocks.
 	Chance uint64
+	// SlotLoss is how many slots a request may lose before it fails; default 1.
+	SlotLoss uint64
 	// FailEveryNProofs makes every nth proof of the host invalid.
 	FailEveryNProofs uint32
 	// Cores are the host's rules, if an error is planted in them.
@@ -152,6 +154,8 @@ type Plant struct {
 	Deaf, Headlong bool
 	// Nameless is an owner that does not know by their names which transactions it has sent.
 	Nameless bool
+	// Greedy is an owner that fills a lost slot again from tokens that must be left for others.
+	Greedy bool
 	// Unheard is an event store that loses the proofs that members leave there for the owner.
 	Unheard bool
 	// Vague is a witness that does not name all that is lost; Eager, one that names nothing.

@@ -118,6 +118,11 @@ func Scenarios() map[string]Scenario {
 			MaxSteps: 40_000, Period: time.Minute, Tokens: 4 * 4 * uint64(events.BlockSize),
 			Members: Members{Count: 3, Kill: 1, KillAll: 1, Cut: 1, Expire: 1, Part: 1, Behind: 1, Again: 100},
 		},
+		// Many proofs are wrong, so slots are lost, and filled again while there are tokens that others are not promised.
+		"membersRefill": {
+			SlowProofs: 10, Requests: 8, Slots: 3, Block: 20, MaxSteps: 40_000, FailEveryNProofs: 2, SlotLoss: 3,
+			Tokens: 20 * 4 * uint64(events.BlockSize), Members: Members{Count: 3, Kill: 1, Expire: 2, Again: 100},
+		},
 		"all": {
 			Fail: 30, Lose: 30, Crash: 4, Stop: 1, Reorganize: 2, Repeat: 10, StoreDown: 1, StoreAway: 1, Pause: 2,
 			Rival: 2, Requests: 4, Slots: 3, BadContent: true,

@@ -149,7 +149,7 @@ func (s *simulator) post() {
 		Ask: events.Ask{
 			ProofProbability: events.NewAmount(1), PricePerBytePerSecond: events.NewAmount(uint64(1 + s.rng.IntN(3))),
 			CollateralPerByte: events.NewAmount(1), Slots: s.Slots, SlotSize: 4 * events.BlockSize,
-			Duration: 400 * time.Second, MaxSlotLoss: 1,
+			Duration: 400 * time.Second, MaxSlotLoss: max(1, s.SlotLoss),
 		},
 		Content: events.Content{CID: "cid", MerkleRoot: events.Root{1}},
 		Expiry:  time.Duration(120+s.rng.IntN(60)) * time.Second,

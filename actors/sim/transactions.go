@@ -150,11 +150,7 @@ func (c *contract) fill(
 		return nil, reverted("Marketplace_StartNotBeforeExpiry")
 	}
 	collateral, _ := r.Ask.CollateralPerSlot()
-	pays := collateral
-	if s.state == events.SlotRepair {
-		pays = pays.Sub(discount(c.cfg, r.Ask))
-	}
-	if err := c.pull(host, pays); err != nil {
+	if err := c.pull(host, c.pays(s)); err != nil {
 		return nil, err
 	}
 	r.toClient = r.toClient.Sub(worth)
@@ -168,6 +164,16 @@ func (c *contract) fill(
 		out = append(out, &messages.ChainRequestFulfilled{RequestId: r.ID.String()})
 	}
 	return out, nil
+}
+
+// pays is what whoever fills a slot pays.
+func (c *contract) pays(s *slot) events.Amount {
+	ask := c.requestOf(s).Ask
+	collateral, _ := ask.CollateralPerSlot()
+	if s.state == events.SlotRepair {
+		return collateral.Sub(discount(c.cfg, ask))
+	}
+	return collateral
 }
 
 // rewardFor is the validator's share of what a miss costs.

@@ -187,10 +187,20 @@ func (s *State) handOut(k key, e *messages.SlotHandedOut) {
 
 // Promised is the collateral promised to members for the slots that they have now.
 func (s State) Promised() (sum events.Amount) {
-	for _, it := range s.taken {
-		sum = sum.AddSaturating(it.promise)
+	for _, u := range s.Promises() {
+		sum = sum.AddSaturating(u.Collateral)
 	}
 	return sum
+}
+
+// Promises are the slots that members have now, with the collateral promised for them.
+func (s State) Promises() (list []Unpaid) {
+	for _, it := range s.taken {
+		if !it.promise.IsZero() {
+			list = append(list, Unpaid{RequestID: it.offer.request, SlotIndex: it.index, Collateral: it.promise})
+		}
+	}
+	return list
 }
 
 func (s *State) release(k key, e *messages.SlotReleased) {

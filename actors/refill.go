@@ -1,0 +1,124 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/queue"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// This file keeps the filling of a lost slot from taking tokens that other slots were promised.
+//
+// A slot on offer is promised its collateral before its sale begins. A slot that the contract took from us is filled
+// again without being asked for, so it takes what is left: whoever sends the transactions counts what all others may
+// still pay, just before. From then on the slot is counted in what others are promised, because it is in the record
+// that it is filled again.
+
+// sparing is the market of whoever sends transactions.
+type sparing struct {
+	port.Market
+	env *env
+}
+
+// Unwrap is the market that this one is in front of, for its additional interfaces.
+func (m sparing) Unwrap() port.Market { return m.Market }
+
+// FillSlot implements port.Market.
+func (m sparing) FillSlot(ctx context.Context, call events.SlotCall, proof events.Proof) (events.Fill, error) {
+	if !call.Refill {
+		return m.Market.FillSlot(ctx, call, proof)
+	}
+	turn, keep, err := m.env.promisedBeside(ctx, call)
+	if err != nil {
+		return events.Fill{}, fmt.Errorf("count what other slots are promised: %w", err)
+	}
+	call.Keep = keep
+	fill, err := m.Market.FillSlot(ctx, call, proof)
+	m.env.root.Tell(refillTried{call.Slot, turn, errors.Is(err, events.ErrInsufficientFunds)})
+	return fill, err
+}
+
+// Messages about slots that are filled again.
+type (
+	// refillBegins asks what the sales beside the slot's may still pay; the answer is besides.
+	refillBegins struct {
+		slot    events.SlotID
+		attempt uint32
+	}
+	besides struct {
+		turn   uint64
+		unpaid []slotqueue.Unpaid
+	}
+	// refillTried: a slot was filled again, or why it was not. short: for want of tokens, and nothing was sent.
+	refillTried struct {
+		slot  events.SlotID
+		turn  uint64
+		short bool
+	}
+)
+
+// errUnknownRefill: this process has not read yet that a slot is filled again, so it would promise others the tokens.
+var errUnknownRefill = errors.New("it is not known here yet that the slot is filled again")
+
+// promisedBeside is the collateral that may be paid for other slots than that of the call.
+func (e *env) promisedBeside(ctx context.Context, call events.SlotCall) (turn uint64, keep events.Amount, err error) {
+	others, err := shell.Ask[besides](e.root, refillBegins{call.Slot, call.Attempt}).Wait(ctx)
+	if err != nil {
+		return 0, keep, err
+	}
+	if e.HasTerm != nil { // Slots may be handed out whose sale has not begun; and another member may do that now.
+		handedOut, err := shell.Ask[[]slotqueue.Unpaid](e.queue, queue.ListPromised{}).Wait(ctx)
+		if err != nil {
+			return 0, keep, err
+		}
+		others.unpaid = append(others.unpaid, handedOut...)
+		if err := e.HasTerm(ctx); err != nil {
+			return 0, keep, err
+		}
+	}
+	counted := map[events.SlotID]bool{call.Slot: true}
+	for _, u := range others.unpaid {
+		if slot := events.SlotIDOf(u.RequestID, u.SlotIndex); !counted[slot] {
+			counted[slot] = true
+			keep = keep.AddSaturating(u.Collateral)
+		}
+	}
+	return others.turn, keep, nil
+}
+
+// onRefillBegins lists what other sales have yet to pay. Of the slots that are filled again, those are left out for
+// which there were not enough tokens: otherwise each would wait for the other.
+func (s *supervisor) onRefillBegins(a *shell.Turn, m refillBegins) {
+	ag := s.agents[m.slot]
+	if ag == nil || !ag.inWork() || ag.state.Refills == 0 || ag.state.Attempt != m.attempt {
+		a.Asker()(besides{}, errUnknownRefill)
+		return
+	}
+	ag.refill.turn++
+	ag.refill.short = false
+	answer := besides{turn: ag.refill.turn}
+	for _, u := range s.unpaidSales() {
+		if !s.agents[events.SlotIDOf(u.RequestID, u.SlotIndex)].refill.short {
+			answer.unpaid = append(answer.unpaid, u)
+		}
+	}
+	for slot, c := range s.beginning {
+		if s.agents[slot] == nil && c.handing {
+			u := slotqueue.Unpaid{RequestID: c.request, SlotIndex: c.index}
+			u.Collateral, _ = c.start.Request.Ask.CollateralPerSlot()
+			answer.unpaid = append(answer.unpaid, u)
+		}
+	}
+	a.Asker()(answer, nil)
+}
+
+func (s *supervisor) onRefillTried(m refillTried) {
+	if ag := s.agents[m.slot]; ag != nil && ag.refill.turn == m.turn {
+		ag.refill.short = m.short && ag.state.Refills > 0
+	}
+}
