@@ -91,6 +91,20 @@ func TestCIAHostOfTwoMembersIsPaidAlthoughItsOwnerIsKilledAndLinksAreLost(t *tes
 	})
 }
 
+// An owner that is stopped for two minutes, and then goes on as if nothing had been, does no harm: another member has
+// the term by then. The run is slow, so that the slots are not lost meanwhile.
+func TestAnOwnerThatIsStoppedForTwoMinutesDoesNoHarm(t *testing.T) {
+	f := newFaultRig(t, program(t), beatOr(t, 800*time.Millisecond), memberNames[:3]...)
+	for _, k := range faultKinds() {
+		if k.name == "SIGSTOP of the owner" {
+			f.suffers(course{requests: 2, periods: 9, fills: 7}, []draw{{kind: k, at: 10 * time.Second, lasts: 2 * time.Minute}})
+		}
+	}
+	if len(f.events) == 0 {
+		t.Fatal("no owner was stopped")
+	}
+}
+
 // suffers sells the requests while faults happen, and checks everything.
 func (f *faultRig) suffers(c course, faults []draw) {
 	f.began = time.Now()
