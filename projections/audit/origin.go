@@ -152,18 +152,23 @@ func causeOfLedger(h *host, c events.Cause, m proto.Message, a *auditor) string 
 	if !known || attempt < c.Attempt {
 		return fmt.Sprintf("the record has no attempt %d at that slot", c.Attempt)
 	}
-	of := c.Attempt
-	switch m.(type) {
-	case *messages.ReservationCreated, *messages.BytesReleased:
-		if c.What == "settle" {
-			of++ // Settling a slot that was lost reserves for filling it again.
+	about, ok := m.(interface{ GetReservationId() string })
+	if !ok {
+		return ""
+	}
+	own, next := capacity.ReservationIDOf(c.Slot, c.Attempt).String(), capacity.ReservationIDOf(c.Slot, c.Attempt+1).String()
+	want := own
+	if c.What == "settle" { // Settling a slot that was lost reserves for filling it again, or gives that back.
+		switch m.(type) {
+		case *messages.ReservationCreated, *messages.BytesReleased:
+			want = next
+		default:
+			if about.GetReservationId() == next {
+				want = next
+			}
 		}
 	}
-	want := capacity.ReservationIDOf(c.Slot, of).String()
-	if m, ok := m.(interface{ GetReservationId() string }); ok && m.GetReservationId() != want {
-		return "that attempt's reservation is " + want
-	}
-	return ""
+	return unless(about.GetReservationId() == want, "that attempt's reservation is "+want)
 }
 
 // causesOfQueue are the commands that a queue knows.
