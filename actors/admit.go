@@ -99,7 +99,8 @@ func (s *supervisor) unpaid() (sum events.Amount) {
 	return sum
 }
 
-// unpaidSales are the sales in work, which have not paid yet.
+// unpaidSales are the sales in work, which have not paid yet, and those that are about to begin because a former owner
+// handed their slots out: it may have released them after this one read the queue.
 func (s *supervisor) unpaidSales() (list []slotqueue.Unpaid) {
 	for _, slot := range s.slots() {
 		if ag := s.agents[slot]; ag.inWork() {
@@ -108,7 +109,18 @@ func (s *supervisor) unpaidSales() (list []slotqueue.Unpaid) {
 			})
 		}
 	}
+	for slot, c := range s.beginning {
+		if s.agents[slot] == nil && c.handing && c.member != "" {
+			list = append(list, c.unpaid())
+		}
+	}
 	return list
+}
+
+// unpaid is what the slot will cost once it is handed out.
+func (c *candidate) unpaid() slotqueue.Unpaid {
+	collateral, _ := c.start.Request.Ask.CollateralPerSlot()
+	return slotqueue.Unpaid{RequestID: c.request, SlotIndex: c.index, Collateral: collateral}
 }
 
 // candidate is a slot whose sale is about to begin.

@@ -103,15 +103,14 @@ func (s *supervisor) onRefillBegins(a *shell.Turn, m refillBegins) {
 	ag.refill.short = false
 	answer := besides{turn: ag.refill.turn}
 	for _, u := range s.unpaidSales() {
-		if !s.agents[events.SlotIDOf(u.RequestID, u.SlotIndex)].refill.short {
+		other := s.agents[events.SlotIDOf(u.RequestID, u.SlotIndex)]
+		if other == nil || !other.refill.short {
 			answer.unpaid = append(answer.unpaid, u)
 		}
 	}
 	for slot, c := range s.beginning {
-		if s.agents[slot] == nil && c.handing {
-			u := slotqueue.Unpaid{RequestID: c.request, SlotIndex: c.index}
-			u.Collateral, _ = c.start.Request.Ask.CollateralPerSlot()
-			answer.unpaid = append(answer.unpaid, u)
+		if s.agents[slot] == nil && c.handing && c.member == "" {
+			answer.unpaid = append(answer.unpaid, c.unpaid())
 		}
 	}
 	a.Asker()(answer, nil)

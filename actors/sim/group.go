@@ -27,17 +27,19 @@ type group struct {
 	members []*process
 	cut     map[[2]*process]int // steps at which a link works again
 	// What the record says of them.
-	hosts   membership.State
-	terms   map[uint64]uint64        // the newest term of each epoch
-	names   map[uint64]events.Member // of each epoch
-	wrote   map[string]uint64        // the newest term in which each stream of the owner was written
-	handed  map[attempts]int         // how often a slot was handed out to a member
-	began   map[attempts]int         // how often the member began to sell it
-	due     map[duePast]bool         // what was due at some time: a question may be late
-	asked   map[duePast]bool         // what was asked for before it could be recorded; guarded by the world's lock
-	termsAt uint64                   // the block at which the owner changed last
-	filled  map[events.SlotID]uint64 // the block at which it was recorded that a slot is ours
-	refills map[events.SlotID]uint32 // the attempt of each slot that was sent to fill it again
+	hosts  membership.State
+	terms  map[uint64]uint64        // the newest term of each epoch
+	names  map[uint64]events.Member // of each epoch
+	wrote  map[string]uint64        // the newest term in which each stream of the owner was written
+	handed map[attempts]int         // how often a slot was handed out to a member
+	began  map[attempts]int         // how often the member began to sell it
+	// takenBack: a deposed owner released a slot of the member. The new one may have read the queue before.
+	takenBack map[attempts]bool
+	due       map[duePast]bool         // what was due at some time: a question may be late
+	asked     map[duePast]bool         // what was asked for before it could be recorded; guarded by the world's lock
+	termsAt   uint64                   // the block at which the owner changed last
+	filled    map[events.SlotID]uint64 // the block at which it was recorded that a slot is ours
+	refills   map[events.SlotID]uint32 // the attempt of each slot that was sent to fill it again
 }
 
 // attempts are those of a member at a slot.
@@ -83,6 +85,7 @@ func newGroup(s *simulator, seed uint64) *group {
 		terms: map[uint64]uint64{}, names: map[uint64]events.Member{}, wrote: map[string]uint64{},
 		handed: map[attempts]int{}, began: map[attempts]int{}, due: map[duePast]bool{}, asked: map[duePast]bool{},
 		filled: map[events.SlotID]uint64{}, refills: map[events.SlotID]uint32{},
+		takenBack: map[attempts]bool{},
 	}
 	own := s.world.owning
 	own.shared, own.repeats, own.greedy = s.Plant.Deaf, s.Plant.Nameless, s.Plant.Greedy

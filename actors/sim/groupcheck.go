@@ -138,6 +138,12 @@ func (g *group) judge(e events.Recorded, m proto.Message) error {
 	case *messages.SlotHandedOut:
 		slot := events.SlotIDOf(events.Must(events.ParseRequestID(m.GetRequestId())), m.GetSlotIndex())
 		g.handed[attempts{slot, events.Member(m.GetMember())}]++
+	case *messages.SlotReleased:
+		slot := events.SlotIDOf(events.Must(events.ParseRequestID(m.GetRequestId())), m.GetSlotIndex())
+		for _, p := range g.members {
+			of := attempts{slot, p.name}
+			g.takenBack[of] = g.hasNow(of) && g.terms[e.Meta.Epoch] < g.hosts.Term.Number
+		}
 	case *messages.SaleStarted:
 		return g.judgeStart(e, m)
 	case *messages.ProofDue:
@@ -181,8 +187,8 @@ func (g *group) judgeStart(e events.Recorded, m *messages.SaleStarted) error {
 	if again := before.Settled && !before.Deleted && before.Member == of.member; m.GetAdopted() || again {
 		return nil // The slot is ours already; or it was, and the data is here still.
 	}
-	if g.hasNow(of) && g.began[of] == g.handed[of] {
-		return nil // Nobody has taken note of the end of its last attempt: the collateral is promised still.
+	if (g.hasNow(of) || g.takenBack[of]) && g.began[of] == g.handed[of] {
+		return nil // Nobody has taken note of the end of its last attempt; or a deposed owner has, which the new one missed.
 	}
 	if g.began[of]++; g.began[of] > g.handed[of] {
 		return broken(HandedOutOnce, "%s began %d sales of slot %s, which was handed out to it %d times",

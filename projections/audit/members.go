@@ -292,6 +292,7 @@ func (a *auditor) checkWriter(s *stream, r events.Recorded, m proto.Message) {
 		return
 	}
 	by := h.memberOf(epoch)
+	h.Queue.deposed = epoch != h.Processes.Owner
 	switch s.kind {
 	case kindLedger:
 		if h.foreign(s.ledger, by) {
@@ -332,16 +333,28 @@ func (a *auditor) checkSeller(h *host, l *life, p place, by events.Member, m pro
 type handedOut struct {
 	Member  events.Member
 	Promise events.Amount // collateral
+	// TakenBack: a deposed owner released the slot, and the new one may have read the queue before.
+	TakenBack bool
 }
 
 // handOut notes that a slot was handed out; false: it was not to be had.
 func (q *queue) handOut(k slotKey, e *messages.SlotHandedOut) bool {
 	s, known := q.Slots[k]
-	if _, before := q.HandedOut[k]; before || !s.Taken && (known || !q.Part) {
+	if given, before := q.HandedOut[k]; before && !given.TakenBack || !s.Taken && (known || !q.Part) {
 		return false
 	}
-	q.HandedOut[k] = handedOut{events.Member(e.GetMember()), amount(e.GetCollateral())}
+	q.HandedOut[k] = handedOut{Member: events.Member(e.GetMember()), Promise: amount(e.GetCollateral())}
 	return true
+}
+
+// takeBack notes that a slot was released.
+func (q *queue) takeBack(k slotKey) {
+	given, known := q.HandedOut[k]
+	delete(q.HandedOut, k)
+	if known && q.deposed && !given.TakenBack {
+		given.TakenBack = true
+		q.HandedOut[k] = given
+	}
 }
 
 // checkReceiver demands that a slot is handed out to a member that has started.
@@ -361,7 +374,7 @@ func (a *auditor) checkHandedOut(h *host, l *life, p place, e *messages.SaleStar
 	if !known && h.Queue.Part || string(given.Member) == e.GetMember() {
 		return
 	}
-	if known {
+	if known && !given.TakenBack {
 		a.cross(SlotHandedOut, p, "the slot was handed out to member %s", given.Member)
 		return
 	}

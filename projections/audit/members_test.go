@@ -53,6 +53,17 @@ func appends(r *record, epoch uint64, e messages.HostEvent) {
 	r.derive()
 }
 
+// takenBack releases a slot in an epoch after it was handed out, before its sale begins. South is the owner then.
+func takenBack(epoch uint64) func(*record) {
+	return func(r *record) {
+		i := r.at("SlotReleased", 3)
+		released := r.list[i]
+		released.Meta.Epoch = epoch
+		r.list = slices.Insert(slices.Delete(r.list, i, i+1), r.at("SaleStarted", 3), released)
+		r.renumber()
+	}
+}
+
 func memberBreaches() []breach {
 	host := func(epoch uint64, e messages.HostEvent) func(*record) {
 		return func(r *record) { appends(r, epoch, e) }
@@ -149,6 +160,7 @@ func memberBreaches() []breach {
 		{"a sale of a slot that nobody has", SlotHandedOut, "SaleStarted", func(r *record) {
 			r.remove(r.at("SlotHandedOut", 0))
 		}},
+		{"a sale of a slot that was taken back", SlotHandedOut, "SaleStarted", takenBack(3)},
 		{"more is committed than was promised", CollateralPromised, "ReservationCreated", func(r *record) {
 			change(r, 0, func(m *messages.SlotHandedOut) { m.Collateral = "131071" })
 		}},
@@ -171,6 +183,7 @@ func TestWhatMembersMayDoIsNotFound(t *testing.T) {
 			appends(r, 3, &messages.HostHeartbeat{Epoch: 3})
 			by(3, "SlotReleased", -1)(r)
 		},
+		"a sale begins although a deposed owner took the slot back": takenBack(2),
 		"a sale that was found on chain was handed to nobody": func(r *record) {
 			r.remove(r.at("SlotHandedOut", 0))
 			change(r, 1, func(m *messages.SaleStarted) { m.Adopted = true })

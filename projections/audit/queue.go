@@ -14,7 +14,9 @@ import (
 type queue struct {
 	state slotqueue.State
 	Slots map[slotKey]slotPlace
-	// HandedOut are the taken slots that a member has.
+	// deposed: the newest event is of a process that has not the term any more.
+	deposed bool
+	// HandedOut are the taken slots that a member has, and those that a deposed owner took back.
 	HandedOut map[slotKey]handedOut
 	Broken    bool
 	// part says that the beginning of the queue's stream is missing. Then a slot
@@ -112,7 +114,7 @@ func (a *auditor) fitsQueue(q *queue, p place, e slotqueue.Event) bool {
 			return wrong("released, but is not taken", k)
 		}
 		delete(q.Slots, k)
-		delete(q.HandedOut, k)
+		q.takeBack(k)
 		a.checkCriterion(p, e.GetCriterion())
 		if e.GetRequeue() && !s.Gone {
 			q.Slots[k] = slotPlace{}
