@@ -46,7 +46,8 @@ type Market interface {
 	// is needed. ErrSlotNotFree when another host was faster, ErrInvalidProof when the
 	// challenge has moved, ErrInsufficientFunds (also if less than call.Keep would be left),
 	// ErrDeadlinePassed, ErrReservationNotAllowed when we no longer hold one. When the slot is ours
-	// already, or a fill of this attempt was mined and the contract has taken the slot back since, it reports that fill.
+	// already, or a fill of this attempt was mined and the contract has taken the slot back since, it
+	// reports that fill.
 	FillSlot(ctx context.Context, call events.SlotCall, proof events.Proof) (events.Fill, error)
 	// SubmitProof submits the proof of a period. ErrProofAlreadySubmitted, ErrInvalidProof,
 	// ErrNotOurSlot, ErrDeadlinePassed (nothing is sent or mined after call.Deadline).

@@ -156,8 +156,8 @@ func causeOfLedger(h *host, c events.Cause, m proto.Message, a *auditor) string 
 	if !ok {
 		return ""
 	}
-	own, next := capacity.ReservationIDOf(c.Slot, c.Attempt).String(), capacity.ReservationIDOf(c.Slot, c.Attempt+1).String()
-	want := own
+	want := capacity.ReservationIDOf(c.Slot, c.Attempt).String()
+	next := capacity.ReservationIDOf(c.Slot, c.Attempt+1).String()
 	if c.What == "settle" { // Settling a slot that was lost reserves for filling it again, or gives that back.
 		switch m.(type) {
 		case *messages.ReservationCreated, *messages.BytesReleased:
