@@ -33,13 +33,18 @@ func (m sparing) FillSlot(ctx context.Context, call events.SlotCall, proof event
 	if !call.Refill {
 		return m.Market.FillSlot(ctx, call, proof)
 	}
-	turn, keep, err := m.env.promisedBeside(ctx, call)
-	if err != nil {
-		return events.Fill{}, fmt.Errorf("count what other slots are promised: %w", err)
-	}
+	turn, keep, uncounted := m.env.promisedBeside(ctx, call)
 	call.Keep = keep
+	if uncounted != nil { // Nothing is sent then; but a fill that was sent before is found, whatever became of its sale.
+		call.Keep = events.MaxAmount()
+	}
 	fill, err := m.Market.FillSlot(ctx, call, proof)
-	m.env.root.Tell(refillTried{call.Slot, turn, errors.Is(err, events.ErrInsufficientFunds)})
+	short := errors.Is(err, events.ErrInsufficientFunds)
+	if uncounted == nil {
+		m.env.root.Tell(refillTried{call.Slot, turn, short})
+	} else if short {
+		err = fmt.Errorf("count what other slots are promised: %w", uncounted)
+	}
 	return fill, err
 }
 
