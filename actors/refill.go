@@ -35,7 +35,7 @@ func (m sparing) FillSlot(ctx context.Context, call events.SlotCall, proof event
 	}
 	turn, keep, uncounted := m.env.promisedBeside(ctx, call)
 	call.Keep = keep
-	if uncounted != nil { // Nothing is sent then; but a fill that was sent before is found, whatever became of its sale.
+	if uncounted != nil { // Nothing is sent then; but what was sent before is found, whatever became of its sale.
 		call.Keep = events.MaxAmount()
 	}
 	fill, err := m.Market.FillSlot(ctx, call, proof)
