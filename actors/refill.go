@@ -48,6 +48,12 @@ func (m sparing) FillSlot(ctx context.Context, call events.SlotCall, proof event
 	return fill, err
 }
 
+// refill is what was tried to fill a slot again.
+type refill struct {
+	turn  uint64 // the number of tries
+	short bool   // the last one sent nothing, for want of tokens
+}
+
 // Messages about slots that are filled again.
 type (
 	// refillBegins asks what the sales beside the slot's may still pay; the answer is besides.

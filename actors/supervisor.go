@@ -68,12 +68,6 @@ type agent struct {
 	refill   refill
 }
 
-// refill is what was tried to fill a slot again.
-type refill struct {
-	turn  uint64 // the number of tries
-	short bool   // the last one sent nothing, for want of tokens
-}
-
 // Messages to the supervisor.
 type (
 	// bootReport is what the record and the chain said at the start.

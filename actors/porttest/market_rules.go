@@ -299,22 +299,6 @@ func repairDiscount(t *testing.T, w MarketWorld) {
 	}
 }
 
-func mustBeLeft(t *testing.T, w MarketWorld) {
-	r := long(t, w, 1)
-	c := call(r, 0)
-	must(t, w, reserve(w, c))
-	before, full := tokens(t, w), fullCollateral(t, r)
-	c.Refill, c.Keep = true, before.Sub(full).Add(events.NewAmount(1))
-	if _, err := try(w, fill(w, c)); !errors.Is(err, events.ErrInsufficientFunds) {
-		t.Fatalf("filling a slot for %s while %s of %s must be left: %v", full, c.Keep, before, err)
-	}
-	if after := tokens(t, w); after != before {
-		t.Fatalf("it cost %s", before.Sub(after))
-	}
-	c.Keep = before.Sub(full)
-	must(t, w, fill(w, c))
-}
-
 func refillInThePeriod(t *testing.T, w MarketWorld) {
 	r := long(t, w, 1)
 	c := call(r, 0)
