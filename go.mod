@@ -19,6 +19,7 @@ require (
 	github.com/holiman/uint256 v1.3.2
 	github.com/klauspost/reedsolomon v1.12.4
 	github.com/orcaman/concurrent-map v1.0.0
+	github.com/prometheus/procfs v0.15.1
 	github.com/prysmaticlabs/gohashtree v0.0.4-beta
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/rs/zerolog v1.34.0
@@ -131,7 +132,6 @@ require (
 	github.com/prometheus/client_golang v1.20.5 // indirect
 	github.com/prometheus/client_model v0.6.1 // indirect
 	github.com/prometheus/common v0.62.0 // indirect
-	github.com/prometheus/procfs v0.15.1 // indirect
 	github.com/ronanh/intcomp v1.1.1 // indirect
 	github.com/rs/cors v1.7.0 // indirect
 	github.com/rs/xid v1.6.0 // indirect

@@ -135,6 +135,7 @@ func (f *faultRig) suffers(c course, faults []draw) {
 		f.settles(r, patience)
 	}
 	f.t.Logf("%s: all is settled", f.clock())
+	f.reached()
 	f.auditsWithChain()
 	f.stopsAll()
 	f.effects()

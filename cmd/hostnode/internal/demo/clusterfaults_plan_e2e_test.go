@@ -4,9 +4,9 @@ package demo
 
 import (
 	"cmp"
-	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -43,6 +43,7 @@ func faultKinds() []faultKind {
 		{"the disk of a member is full", 20 * time.Second, fillDisk},
 		{"SIGSTOP of the owner", 38 * time.Second, stopOwner},
 		{"a link to the chain", 25 * time.Second, harmChainLink},
+		{"two members do not reach each other", 25 * time.Second, partTwo},
 	}
 }
 
@@ -194,12 +195,32 @@ func fillDisk(f *faultRig, d draw) (func() error, string) {
 
 // Links.
 
-// ways are the links that a member has to servers, and that others have to it.
-func (m *faulted) ways() []*link { return []*link{m.store, m.etcd, m.others, m.chain} }
+// ways are the links on which a member reaches servers and other members.
+func (f *faultRig) ways(m *faulted) []*link {
+	all := []*link{m.store, m.etcd, m.chain}
+	for _, other := range f.members {
+		if other != m {
+			all = append(all, other.others.from[m.name])
+		}
+	}
+	return all
+}
 
 func harmLink(f *faultRig, d draw) (func() error, string) {
 	m := f.member(d)
-	return f.harmed(m, m.ways()[d.way%len(m.ways())], harm(d.does%int(harms)))
+	ways := f.ways(m)
+	return f.harmed(m, ways[d.way%len(ways)], harm(d.does%int(harms)))
+}
+
+// partTwo harms the ways between two members. Both reach all others.
+func partTwo(f *faultRig, d draw) (func() error, string) {
+	m, other := f.member(d), f.members[(d.who+1+d.way%(len(f.members)-1))%len(f.members)]
+	return f.harmedAll(m, between(m, other), harm(d.does%int(harms)))
+}
+
+// between are the links between two members.
+func between(m, other *faulted) []*link {
+	return []*link{other.others.from[m.name], m.others.from[other.name]}
 }
 
 func harmChainLink(f *faultRig, d draw) (func() error, string) {
@@ -225,9 +246,8 @@ func (f *faultRig) harmed(m *faulted, l *link, h harm) (func() error, string) {
 	}, l.name + " is " + h.String()
 }
 
-// partOwner cuts all ways between members, and the owner off from etcd, so that another one takes the
-// term; half of the time also from the event store, so that the old owner does not hear of that. All have
-// the key. Links of the chain stay whole.
+// partOwner cuts the owner off from the others and from etcd, so that another one takes the term; half of
+// the time also from the event store, so that the old owner does not hear of that. All have the key.
 func partOwner(f *faultRig, d draw) (func() error, string) {
 	m := f.owner()
 	if m == nil {
@@ -242,7 +262,7 @@ func partMember(f *faultRig, d draw) (func() error, string) {
 }
 
 func (f *faultRig) parted(m *faulted, record, silently bool) (func() error, string) {
-	does, what := cut, string(m.name)
+	does := cut
 	if silently {
 		does = muted
 	}
@@ -251,14 +271,21 @@ func (f *faultRig) parted(m *faulted, record, silently bool) (func() error, stri
 		cuts = append(cuts, m.store)
 	}
 	for _, other := range f.members {
-		cuts = append(cuts, other.others)
-	}
-	var heals []func() error
-	for _, l := range cuts {
-		if heal, _ := f.harmed(m, l, does); heal != nil {
-			heals = append(heals, heal)
+		if other != m {
+			cuts = append(cuts, between(m, other)...)
 		}
 	}
-	what += fmt.Sprintf(", %s; the event store, too: %t", does, record)
-	return inTurn(heals), what
+	return f.harmedAll(m, cuts, does)
+}
+
+// harmedAll harms several links of a member in the same way.
+func (f *faultRig) harmedAll(m *faulted, links []*link, h harm) (func() error, string) {
+	var heals []func() error
+	var what []string
+	for _, l := range links {
+		if heal, w := f.harmed(m, l, h); heal != nil {
+			heals, what = append(heals, heal), append(what, w)
+		}
+	}
+	return inTurn(heals), strings.Join(what, "; ")
 }

@@ -61,7 +61,7 @@ func free(t *testing.T) string {
 type faulted struct {
 	*oneBox
 	name               events.Member
-	others             *link // by which the other members reach it
+	others             *crossing // where the other members reach it
 	store, etcd, chain *link
 	watch              watch
 	life               sync.Mutex // guards that it is killed and started, and what watch says of that
@@ -142,18 +142,23 @@ func newFaultRigWith(t *testing.T, bin string, beat, lease time.Duration, names 
 		[]string{etcdDir + "=" + filepath.Join(dir, "etcd"), etcdAt + "=" + address})
 	f.must(f.etcd.start())
 	for _, name := range names {
-		f.add(bin, dir, name, address)
+		f.add(bin, dir, name, address, names)
+	}
+	for _, m := range f.members {
+		go f.serve(m.others)
+		f.must(m.start())
+		f.box = m.oneBox // Its words are the last ones when something does not come.
 	}
 	return f
 }
 
-// add starts a member.
-func (f *faultRig) add(bin, dir string, name events.Member, etcd string) {
+// add makes a member that is not started yet.
+func (f *faultRig) add(bin, dir string, name events.Member, etcd string, names []events.Member) {
 	f.t.Helper()
 	listen, at := free(f.t), datadir.At(filepath.Join(dir, string(name)))
 	way := func(to, address string) *link { return f.links.to(string(name)+" to "+to, address) }
 	m := &faulted{
-		name: name, others: f.links.to("others to "+string(name), listen),
+		name: name, others: f.crossTo(name, listen, names),
 		store: way("event store", f.storeAt), etcd: way("etcd", etcd), chain: way("chain", f.wire.node),
 	}
 	m.oneBox = &oneBox{dir: at, api: newAPI(at), host: f.process(bin, filepath.Join(dir, string(name)+".log"), nil,
@@ -162,12 +167,10 @@ func (f *faultRig) add(bin, dir string, name events.Member, etcd string) {
 		"--chain-endpoint", "ws://"+m.chain.at(), "--chain-contract", f.remote.Marketplace.String(),
 		"--prover-samples", "1", "--prover-max-depth", "16", "--sales-max-slots-per-request", "8",
 		"--store", urlOf(m.store.at()), "--cluster-name", "home", "--cluster-member", string(name),
-		"--cluster-listen", listen, "--cluster-advertise", m.others.at(),
+		"--cluster-listen", listen, "--cluster-advertise", m.others.Addr().String(),
 		"--cluster-etcd-endpoints", "http://"+m.etcd.at(), "--cluster-lease", f.lease.String(),
 	)}
-	f.must(m.start())
 	f.members = append(f.members, m)
-	f.box = m.oneBox // Its words are the last ones when something does not come.
 }
 
 // killIt kills the member, which is not meant to run from now on.
