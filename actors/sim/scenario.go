@@ -221,3 +221,24 @@ type Outcome struct {
 	// Problem is a broken invariant (a *Broken), or that the run did not end.
 	Problem error
 }
+
+var (
+	me     = events.Address{0xaa, 0xbb}
+	offer  = events.AvailabilityID{0x0f, 0xfe}
+	market = events.MarketConfig{
+		RepairRewardPercentage: 10, MaxNumberOfSlashes: 2, SlashPercentage: 20, ValidatorRewardPercentage: 20,
+		MaxReservations: 3, RequestDurationLimit: 30 * 24 * time.Hour,
+		Proofs: events.ProofConfig{
+			Period: 20 * time.Second, Timeout: 10 * time.Second, Downtime: 64, DowntimeProduct: 67, KeyHash: "simulated",
+		},
+	}
+)
+
+const (
+	quota     = 64 * events.BlockSize
+	offerSize = 32 * events.BlockSize
+	minFill   = 30 * time.Second
+)
+
+// overhead is what a slot's trees and manifest take on disk.
+func overhead(slotSize events.Bytes) events.Bytes { return slotSize / 1024 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -374,28 +373,5 @@ func TestTheStartComparesOutboxAndStream(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestACompactedOutboxKnowsWhatWasCopied(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "box")
-	o, _ := openBox(t, path)
-	var entries []entry
-	for _, key := range []string{"a", "b", "c"} {
-		r, err := o.add(abandoned(key), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		entries = append(entries, r)
-	}
-	if err := o.compact([]entry{entries[0], entries[2]}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := o.add(abandoned("d"), ""); err != nil {
-		t.Fatal(err)
-	}
-	again, got := openBox(t, path)
-	if diff := cmp.Diff([]string{"a", "c", "d"}, keys(got)); diff != "" || again.copied != 3 || again.next != 4 {
-		t.Fatalf("copied %d, next %d: %s", again.copied, again.next, diff)
 	}
 }

@@ -355,38 +355,6 @@ func (a *auditor) atTheEnd() {
 	a.endOfViews()
 }
 
-func (a *auditor) endOfViews() {
-	if a.views == nil {
-		return
-	}
-	given := a.options.Views
-	if given.AsOf > a.report.AsOf {
-		a.find(ViewDiffers, place{Position: given.AsOf},
-			"the views are as of log position %d, the store ends at %d", given.AsOf, a.report.AsOf)
-		return
-	}
-	a.printViews()
-	switch {
-	case a.rebuilt == nil:
-		a.find(AuditIncomplete, place{Position: given.AsOf},
-			"the views are as of log position %d, before the checkpoint; they were not compared", given.AsOf)
-		return
-	case a.unprinted != nil:
-		a.find(AuditIncomplete, place{Position: given.AsOf}, "the views cannot be printed: %v", a.unprinted)
-		return
-	}
-	byName := map[string]string{}
-	for _, t := range given.Tables {
-		byName[t.Name] = string(t.JSON)
-	}
-	for _, t := range a.rebuilt.Tables {
-		if byName[t.Name] != string(t.JSON) {
-			a.cross(ViewDiffers, place{Position: given.AsOf},
-				"the view %s is not what the events up to log position %d say; rebuild the views", t.Name, given.AsOf)
-		}
-	}
-}
-
 // judge checks where an event comes from and what it says.
 func (a *auditor) judge(s *stream, r events.Recorded, m proto.Message) {
 	if s.judge == nil {

@@ -179,3 +179,36 @@ func (a *auditor) printViews() {
 		a.rebuilt, a.unprinted = &printed, err
 	}
 }
+
+// endOfViews compares the views with those that the record makes.
+func (a *auditor) endOfViews() {
+	if a.views == nil {
+		return
+	}
+	given := a.options.Views
+	if given.AsOf > a.report.AsOf {
+		a.find(ViewDiffers, place{Position: given.AsOf},
+			"the views are as of log position %d, the store ends at %d", given.AsOf, a.report.AsOf)
+		return
+	}
+	a.printViews()
+	switch {
+	case a.rebuilt == nil:
+		a.find(AuditIncomplete, place{Position: given.AsOf},
+			"the views are as of log position %d, before the checkpoint; they were not compared", given.AsOf)
+		return
+	case a.unprinted != nil:
+		a.find(AuditIncomplete, place{Position: given.AsOf}, "the views cannot be printed: %v", a.unprinted)
+		return
+	}
+	byName := map[string]string{}
+	for _, t := range given.Tables {
+		byName[t.Name] = string(t.JSON)
+	}
+	for _, t := range a.rebuilt.Tables {
+		if byName[t.Name] != string(t.JSON) {
+			a.cross(ViewDiffers, place{Position: given.AsOf},
+				"the view %s is not what the events up to log position %d say; rebuild the views", t.Name, given.AsOf)
+		}
+	}
+}
