@@ -72,6 +72,26 @@ func TestMoneyThatComesWakesWhatWaitedForIt(t *testing.T) {
 	}
 }
 
+func TestASlotWaitsWhileTheBalanceIsOlderThanTheLastPayment(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		now := func(b events.Balance) events.Balance { return b }
+		p := r.purse(now)
+		r.start()
+		r.offer(64 * events.BlockSize)
+		r.world.Post(long(1, 1))
+		r.mineUntil("the first is filled", r.has("SlotFilled"))
+		p.set(func(b events.Balance) events.Balance {
+			b.Block = 1
+			return b
+		})
+		next := long(2, 1)
+		r.world.Post(next)
+		r.mineUntil("the second waits", r.releasedFor(next.ID, slotqueue.CriterionTokens))
+		p.set(now)
+		r.mineUntil("the second is filled", func() bool { return r.count("SlotFilled") == 2 })
+	})
+}
+
 func TestAnAccountThatRunsDryIsToldOnceUntilItIsBetter(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		r.cfg.WalletDays = 2

@@ -38,6 +38,9 @@ func (s *supervisor) admit(m saleReady) *admission.Refusal {
 		}
 		n.ProofLoad, n.ProofDetail = s.BusyWith(r)
 	}
+	if since := s.paidUntil(); m.balance.Block < since {
+		return s.olderBalance(m.balance, since)
+	}
 	n.Unpaid = s.unpaid()
 	_, expected := s.Load.Total()
 	n.Proofs = s.ProofsWithin(n.Days, expected+s.ExpectedProofs(r))
@@ -123,6 +126,24 @@ func (c *candidate) unpaid() slotqueue.Unpaid {
 	return slotqueue.Unpaid{RequestID: c.request, SlotIndex: c.index, Collateral: collateral}
 }
 
+// paidUntil is the newest block in which a sale paid its collateral, as far as is recorded. In an older one the
+// account may still hold the tokens of a sale that is not counted as unpaid.
+func (s *supervisor) paidUntil() (block uint64) {
+	for _, ag := range s.agents {
+		block = max(block, ag.state.FilledBlock)
+	}
+	return block
+}
+
+// olderBalance refuses a slot until the node knows the block in which another one was paid.
+func (s *supervisor) olderBalance(b events.Balance, since uint64) *admission.Refusal {
+	return &admission.Refusal{
+		Criterion: slotqueue.CriterionTokens, Requeue: true, RetryAt: s.soon(),
+		Reason: fmt.Sprintf("the node says what the account holds at block %d; another slot was paid in block %d",
+			b.Block, since),
+	}
+}
+
 // candidate is a slot whose sale is about to begin.
 type candidate struct {
 	request events.RequestID
@@ -143,6 +164,7 @@ type (
 	listUnpaid struct{}
 	unpaid     struct {
 		sales     []slotqueue.Unpaid
+		since     uint64 // paidUntil
 		handedOut uint64 // how many slots were, by this process
 	}
 )
@@ -150,21 +172,26 @@ type (
 // free returns what the account holds, and the sales that have yet to pay. They are listed only now, because other
 // slots were handed out while members were asked; and the balance is read after that: what was paid in between is then
 // missing in both, and not counted as free. A slot that was handed out in between may be paid already, so then both
-// are read again.
-func (s *supervisor) free(ctx context.Context, self shell.Ref) (events.Amount, []slotqueue.Unpaid, error) {
+// are read again. It refuses while the node is behind what was paid.
+func (s *supervisor) free(ctx context.Context, self shell.Ref) (
+	events.Amount, []slotqueue.Unpaid, *admission.Refusal, error,
+) {
 	before, err := shell.AskActor[unpaid](self, listUnpaid{}).Wait(ctx)
 	for {
 		if err != nil {
-			return events.Amount{}, nil, err
+			return events.Amount{}, nil, nil, err
 		}
 		balance, failed := s.Market.Balance(ctx)
 		if failed != nil {
-			return events.Amount{}, nil, fmt.Errorf("read the balance: %w", failed)
+			return events.Amount{}, nil, nil, fmt.Errorf("read the balance: %w", failed)
 		}
 		var after unpaid
 		after, err = shell.AskActor[unpaid](self, listUnpaid{}).Wait(ctx)
 		if err == nil && after.handedOut == before.handedOut {
-			return balance.Tokens, before.sales, nil
+			if balance.Block < before.since {
+				return events.Amount{}, nil, s.olderBalance(balance, before.since), nil
+			}
+			return balance.Tokens, before.sales, nil, nil
 		}
 		before = after
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
@@ -21,17 +22,20 @@ type shrinking struct {
 
 func (m *shrinking) Balance(context.Context) (events.Balance, error) {
 	m.tokens--
-	return events.Balance{Tokens: events.NewAmount(m.tokens)}, nil
+	return events.Balance{Tokens: events.NewAmount(m.tokens), Block: 10 - m.tokens}, nil
 }
 
-// lists answers with what was handed out so far, as each question finds it.
-type lists struct{ handedOut []uint64 }
+// lists answers with what was handed out so far, as each question finds it, and the block of the last payment.
+type lists struct {
+	handedOut []uint64
+	since     uint64
+}
 
 func (l *lists) Receive(a *shell.Turn, msg any) {
 	if _, ok := msg.(listUnpaid); ok {
 		n := l.handedOut[0]
 		l.handedOut = l.handedOut[1:]
-		a.Asker()(unpaid{[]slotqueue.Unpaid{{SlotIndex: n}}, n}, nil)
+		a.Asker()(unpaid{[]slotqueue.Unpaid{{SlotIndex: n}}, l.since, n}, nil)
 	}
 }
 
@@ -41,10 +45,24 @@ func TestTheBalanceIsReadAgainIfASlotWasHandedOutMeanwhile(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := &supervisor{env: bareEnv(storetest.NewMemory())}
 		s.Market = &shrinking{tokens: 10}
-		answers := &lists{handedOut: []uint64{1, 2, 4, 4}}
-		tokens, sales, err := s.free(t.Context(), rt.Root("supervisor", answers))
-		if err != nil || tokens != events.NewAmount(7) || !slices.Equal(sales, []slotqueue.Unpaid{{SlotIndex: 4}}) {
+		answers := &lists{handedOut: []uint64{1, 2, 4, 4}, since: 3}
+		tokens, sales, older, err := s.free(t.Context(), rt.Root("supervisor", answers))
+		if err != nil || older != nil || tokens != events.NewAmount(7) || !slices.Equal(sales, []slotqueue.Unpaid{{SlotIndex: 4}}) {
 			t.Fatalf("got %s, %v, %v", tokens, sales, err)
+		}
+	})
+}
+
+// A node that is behind tells what the account held before a slot was paid, which is not counted as unpaid any more.
+func TestABalanceFromBeforeTheLastPaymentIsNotBelieved(t *testing.T) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
+		s := &supervisor{env: bareEnv(storetest.NewMemory())}
+		s.View = chainview.NewView(nil)
+		s.Market = &shrinking{tokens: 10}
+		answers := &lists{handedOut: []uint64{1, 1}, since: 2}
+		_, _, older, err := s.free(t.Context(), rt.Root("supervisor", answers))
+		if err != nil || older == nil || !older.Requeue || older.RetryAt.IsZero() {
+			t.Fatalf("got %v, %v", older, err)
 		}
 	})
 }

@@ -174,9 +174,10 @@ func (s *supervisor) handOutTo(ctx context.Context, self shell.Ref, start sale.S
 				}
 				continue
 			}
+			var older *admission.Refusal
 			var err error
-			if cmd.Balance, cmd.Unpaid, err = s.free(ctx, self); err != nil {
-				return "", nil, err
+			if cmd.Balance, cmd.Unpaid, older, err = s.free(ctx, self); err != nil || older != nil {
+				return "", older, err
 			}
 			cmd.Member = member
 			work := slotqueue.Work{RequestID: cmd.RequestID, SlotIndex: cmd.SlotIndex}

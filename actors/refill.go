@@ -33,15 +33,15 @@ func (m sparing) FillSlot(ctx context.Context, call events.SlotCall, proof event
 	if !call.Refill {
 		return m.Market.FillSlot(ctx, call, proof)
 	}
-	turn, keep, uncounted := m.env.promisedBeside(ctx, call)
-	call.Keep = keep
+	counted, uncounted := m.env.promisedBeside(ctx, call)
+	call.Keep, call.KeepSince = counted.keep(call.Slot), counted.since
 	if uncounted != nil { // Nothing is sent then; but what was sent before is found, whatever became of its sale.
 		call.Keep = events.MaxAmount()
 	}
 	fill, err := m.Market.FillSlot(ctx, call, proof)
 	short := errors.Is(err, events.ErrInsufficientFunds)
 	if uncounted == nil {
-		m.env.root.Tell(refillTried{call.Slot, turn, short})
+		m.env.root.Tell(refillTried{call.Slot, counted.turn, short})
 	} else if short {
 		err = fmt.Errorf("count what other slots are promised: %w", uncounted)
 	}
@@ -64,6 +64,7 @@ type (
 	besides struct {
 		turn   uint64
 		unpaid []slotqueue.Unpaid
+		since  uint64 // paidUntil
 	}
 	// refillTried: a slot was filled again, or why it was not. short: for want of tokens, and nothing was sent.
 	refillTried struct {
@@ -76,30 +77,35 @@ type (
 // errUnknownRefill: this process has not read yet that a slot is filled again, so it would promise others the tokens.
 var errUnknownRefill = errors.New("it is not known here yet that the slot is filled again")
 
-// promisedBeside is the collateral that may be paid for other slots than that of the call.
-func (e *env) promisedBeside(ctx context.Context, call events.SlotCall) (turn uint64, keep events.Amount, err error) {
+// promisedBeside is what may be paid for other slots than that of the call.
+func (e *env) promisedBeside(ctx context.Context, call events.SlotCall) (besides, error) {
 	others, err := shell.Ask[besides](e.root, refillBegins{call.Slot, call.Attempt}).Wait(ctx)
 	if err != nil {
-		return 0, keep, err
+		return besides{}, err
 	}
 	if e.HasTerm != nil { // Slots may be handed out whose sale has not begun; and another member may do that now.
 		handedOut, err := shell.Ask[[]slotqueue.Unpaid](e.queue, queue.ListPromised{}).Wait(ctx)
 		if err != nil {
-			return 0, keep, err
+			return besides{}, err
 		}
 		others.unpaid = append(others.unpaid, handedOut...)
 		if err := e.HasTerm(ctx); err != nil {
-			return 0, keep, err
+			return besides{}, err
 		}
 	}
-	counted := map[events.SlotID]bool{call.Slot: true}
-	for _, u := range others.unpaid {
+	return others, nil
+}
+
+// keep is the sum for all slots but one.
+func (b besides) keep(but events.SlotID) (sum events.Amount) {
+	counted := map[events.SlotID]bool{but: true}
+	for _, u := range b.unpaid {
 		if slot := events.SlotIDOf(u.RequestID, u.SlotIndex); !counted[slot] {
 			counted[slot] = true
-			keep = keep.AddSaturating(u.Collateral)
+			sum = sum.AddSaturating(u.Collateral)
 		}
 	}
-	return others.turn, keep, nil
+	return sum
 }
 
 // onRefillBegins lists what other sales have yet to pay. Of the slots that are filled again, those are left out for
@@ -112,7 +118,7 @@ func (s *supervisor) onRefillBegins(a *shell.Turn, m refillBegins) {
 	}
 	ag.refill.turn++
 	ag.refill.short = false
-	answer := besides{turn: ag.refill.turn}
+	answer := besides{turn: ag.refill.turn, since: s.paidUntil()}
 	for _, u := range s.unpaidSales() {
 		other := s.agents[events.SlotIDOf(u.RequestID, u.SlotIndex)]
 		if other == nil || !other.refill.short {

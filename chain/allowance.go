@@ -67,9 +67,12 @@ func (m sending) provide(
 	if err := m.tx.Idle(ctx, "approve:"); err != nil {
 		return err
 	}
-	held, allowed, err := m.funds(ctx)
+	at, held, allowed, err := m.funds(ctx)
 	if err != nil {
 		return err
+	}
+	if at < call.KeepSince {
+		return fmt.Errorf("the node is at block %d, before what other slots have paid in block %d", at, call.KeepSince)
 	}
 	if held.SubFloor(call.Keep).Less(price) {
 		return fmt.Errorf("%w: the collateral is %s, the account holds %s, and %s of that must be left for other slots",
@@ -100,11 +103,11 @@ func (m sending) provide(
 	return nil
 }
 
-// funds are our balance of tokens, and what the marketplace may take of it.
-func (m *Market) funds(ctx context.Context) (held, allowed events.Amount, err error) {
+// funds are our balance of tokens and what the marketplace may take of it, as of the newest block.
+func (m *Market) funds(ctx context.Context) (at uint64, held, allowed events.Amount, err error) {
 	head, err := m.conn.Latest(ctx)
 	if err != nil {
-		return held, allowed, err
+		return 0, held, allowed, err
 	}
 	var balance, allowance *big.Int
 	t := m.abis.token
@@ -112,11 +115,11 @@ func (m *Market) funds(ctx context.Context) (held, allowed events.Amount, err er
 		viewOf(m.tokenAddress(), t.PackBalanceOf(m.account), t.UnpackBalanceOf, &balance),
 		viewOf(m.tokenAddress(), t.PackAllowance(m.account, m.contract), t.UnpackAllowance, &allowance))
 	if err != nil {
-		return held, allowed, err
+		return 0, held, allowed, err
 	}
 	if held, err = events.AmountFromBig(balance); err != nil {
-		return held, allowed, err
+		return 0, held, allowed, err
 	}
 	allowed, err = events.AmountFromBig(allowance)
-	return held, allowed, err
+	return uint64(head.Number), held, allowed, err
 }

@@ -250,7 +250,7 @@ func balanceOf(
 	if err != nil {
 		return events.Balance{}, fmt.Errorf("read balance: %w", err)
 	}
-	return events.Balance{Tokens: held, Wei: gas}, nil
+	return events.Balance{Tokens: held, Wei: gas, Block: uint64(head.Number)}, nil
 }
 
 // Reachability says which endpoint is in use, as of the last call. It does not block and asks no node.

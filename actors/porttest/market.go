@@ -137,11 +137,16 @@ func host(t *testing.T, w MarketWorld, c events.SlotCall) events.Fill {
 
 func tokens(t *testing.T, w MarketWorld) events.Amount {
 	t.Helper()
+	return balance(t, w).Tokens
+}
+
+func balance(t *testing.T, w MarketWorld) events.Balance {
+	t.Helper()
 	b, err := w.Market.Balance(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b.Tokens
+	return b
 }
 
 func facts(t *testing.T, w MarketWorld, c events.SlotCall) events.SlotFacts {
@@ -301,5 +306,14 @@ func mustBeLeft(t *testing.T, w MarketWorld) {
 		t.Fatalf("it cost %s", before.Sub(after))
 	}
 	c.Keep = before.Sub(full)
-	must(t, w, fill(w, c))
+	now := balance(t, w).Block
+	c.KeepSince = now + 1000 // Others have paid in a block that the node does not know.
+	if _, err := try(w, fill(w, c)); err == nil || tokens(t, w) != before {
+		t.Fatalf("filling a slot at block %d although others have paid in block %d: %v", now, c.KeepSince, err)
+	}
+	c.KeepSince = now
+	paid := must(t, w, fill(w, c))
+	if b := balance(t, w); b.Block < paid.Receipt.Block.Number {
+		t.Fatalf("it was paid in block %d, and the balance is of block %d", paid.Receipt.Block.Number, b.Block)
+	}
 }

@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/hostnode/hostnode/events"
+import (
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+)
 
 // This file is what the fake market asks itself before it sends a fill.
 
@@ -9,6 +13,9 @@ func (w *world) refusal(call events.SlotCall, p events.Proof) error {
 	c := w.tip().state
 	if _, err := c.clone().fill(w.next(), call.Slot, w.me, p); err != nil {
 		return err
+	}
+	if w.tip().head.Number < call.KeepSince {
+		return fmt.Errorf("block %d is not known yet", call.KeepSince)
 	}
 	if !w.owning.greedy && c.tokens[w.me].SubFloor(call.Keep).Less(c.pays(c.slots[call.Slot])) {
 		return events.ErrInsufficientFunds

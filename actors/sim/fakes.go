@@ -132,7 +132,8 @@ func (f fakeMarket) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
 func (f fakeMarket) Balance(ctx context.Context) (events.Balance, error) {
 	return do(ctx, f.bus, "market.balance", locked(f.world, func() (events.Balance, error) {
 		balance := f.purse
-		balance.Tokens = f.sight().state.tokens[f.me]
+		at := f.sight()
+		balance.Tokens, balance.Block = at.state.tokens[f.me], at.head.Number
 		return balance, nil
 	}))
 }

@@ -35,8 +35,9 @@ type group struct {
 	began  map[attempts]int         // how often the member began to sell it
 	// takenBack: a deposed owner released a slot of the member. The new one may have read the queue before.
 	takenBack map[attempts]bool
-	due       map[duePast]bool         // what was due at some time: a question may be late
-	asked     map[duePast]bool         // what was asked for before it could be recorded; guarded by the world's lock
+	due       map[duePast]bool // what was due at some time: a question may be late
+	asked     map[duePast]bool // what was asked for before it could be recorded; guarded by the world's lock
+	made      map[made]bool
 	termsAt   uint64                   // the block at which the owner changed last
 	filled    map[events.SlotID]uint64 // the block at which it was recorded that a slot is ours
 	refills   map[events.SlotID]uint32 // the attempt of each slot that was sent to fill it again
@@ -46,6 +47,13 @@ type group struct {
 type attempts struct {
 	slot   events.SlotID
 	member events.Member
+}
+
+// made is something that was done once at an attempt.
+type made struct {
+	attempts
+	attempt uint32
+	kind    string
 }
 
 // duePast is a proof that was due at some time.
@@ -67,6 +75,7 @@ type process struct {
 	account *Account
 	offered bool
 	booted  bool // when it was looked at last
+	stopped bool // in good order, and perhaps not yet
 	// Steps: it is started again; it is no longer cut off; it reads the record again. 0: it is well.
 	down, apart, behind int
 	// Blocks: since which nothing was wrong with it, and since which it reaches the others.
@@ -85,7 +94,7 @@ func newGroup(s *simulator, seed uint64) *group {
 		terms: map[uint64]uint64{}, names: map[uint64]events.Member{}, wrote: map[string]uint64{},
 		handed: map[attempts]int{}, began: map[attempts]int{}, due: map[duePast]bool{}, asked: map[duePast]bool{},
 		filled: map[events.SlotID]uint64{}, refills: map[events.SlotID]uint32{},
-		takenBack: map[attempts]bool{},
+		takenBack: map[attempts]bool{}, made: map[made]bool{},
 	}
 	own := s.world.owning
 	own.shared, own.repeats, own.greedy = s.Plant.Deaf, s.Plant.Nameless, s.Plant.Greedy
@@ -171,7 +180,7 @@ func (g *group) kill(m *process) {
 		m.setHost(nil)
 	}
 	synctest.Wait()
-	m.apart, m.behind, m.booted = 0, 0, false
+	m.apart, m.behind, m.booted, m.stopped = 0, 0, false, false
 	m.world.mu.Lock()
 	defer m.world.mu.Unlock()
 	m.world.forgetHost()

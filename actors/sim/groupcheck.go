@@ -75,12 +75,16 @@ func (g *group) checkMember(m *process) error {
 	}
 	for _, d := range actions {
 		st := g.audit.sales[d.slot]
+		// What a reorganisation took back is sent once more by a question that comes late.
+		before := made{attempts{d.slot, m.name}, st.Attempt, d.kind}
+		again := g.Reorganize > 0 && g.made[before]
+		g.made[before] = true
 		if seller := g.named(st.Member); seller != nil && g.writes(seller, events.SaleStream(me, d.slot)) {
 			continue
 		}
 		// A question may come late, also one of its own that another member passes on.
 		late := d.kind == "proof" && (g.FailEveryNProofs > 0 || g.wasOwed(duePast{d.slot, d.period, d.proof}))
-		if !d.permitted(st) && !late {
+		if !d.permitted(st) && !late && !again {
 			return broken(StoredBeforeSent, "%s of slot %s by %s while its sale is %s, attempt %d, of %s",
 				d.kind, d.slot.Short(), m.name, st.Phase, st.Attempt, st.Member)
 		}

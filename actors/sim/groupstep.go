@@ -10,6 +10,7 @@ import (
 // The troubles of members.
 const (
 	memberKilled  = "member killed"
+	memberStopped = "member stopped"
 	allKilled     = "all members killed"
 	memberCut     = "member cut off"
 	leaseExpired  = "lease expired"
@@ -41,7 +42,7 @@ func (g *group) ready(all bool) (list []parked) {
 
 // step lets one thing happen.
 func (g *group) step(ctx context.Context) {
-	if !g.calm() && g.disturbMembers() {
+	if !g.calm() && g.disturbMembers(ctx) {
 		g.settle()
 	}
 	g.recover(ctx)
@@ -102,18 +103,32 @@ func (g *group) fall(m *process) {
 	m.down = g.steps + 1 + g.fates.IntN(1500)
 }
 
+// stop stops a member in good order, and leaves it stopped for a while. What it has not recorded by then is lost.
+func (g *group) stop(ctx context.Context, m *process) {
+	m.down = g.steps + 50 + g.fates.IntN(1500)
+	g.trouble(memberStopped, "world", "%s is stopped until step %d", m.name, m.down)
+	h := m.running()
+	m.setHost(nil)
+	m.stopped = true
+	go func() { _ = h.Stop(ctx) }()
+}
+
 func (g *group) draw(perMille int) bool { return perMille > 0 && g.fates.IntN(1000) < perMille }
 
 func (g *group) one() *process { return g.members[g.fates.IntN(len(g.members))] }
 
 // disturbMembers may let something go wrong with members.
-func (g *group) disturbMembers() bool {
+func (g *group) disturbMembers(ctx context.Context) bool {
 	sc, m := g.Members, g.one()
 	switch {
 	case g.draw(sc.Kill):
 		if m.down == 0 {
 			g.fall(m)
 			g.trouble(memberKilled, "world", "%s is killed until step %d", m.name, m.down)
+		}
+	case g.draw(sc.Stop):
+		if m.down == 0 && m.running() != nil {
+			g.stop(ctx, m)
 		}
 	case g.draw(sc.KillAll):
 		g.trouble(allKilled, "world", "all are killed")
@@ -149,6 +164,11 @@ func (g *group) disturbMembers() bool {
 			m.setBehind(g.steps + 20 + g.fates.IntN(500))
 			g.trouble(memberBehind, "world", "%s reads no news from the record until step %d", m.name, m.behind)
 		}
+	case g.draw(g.Reorganize):
+		g.reorganize()
+	case g.draw(g.Rival):
+		g.note("rival")
+		g.world.rival(g.fates.IntN(16), true)
 	default:
 		return false
 	}
@@ -163,6 +183,9 @@ func (g *group) recover(ctx context.Context) {
 			m.well = g.height()
 		}
 		if over(m.down) {
+			if m.stopped {
+				g.kill(m)
+			}
 			g.note("start %s", m.name)
 			g.start(ctx, m)
 		}

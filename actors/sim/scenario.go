@@ -98,6 +98,7 @@ type Members struct {
 	Count int
 	// Chances in a thousand at each step; they have random numbers of their own.
 	Kill    int // a member is killed, and started again later
+	Stop    int // a member is stopped in good order, and started again later
 	KillAll int // all members are killed at once, and started again
 	Cut     int // a member is cut off for a while from what says who is alive
 	Expire  int // the lease of a member ends while it goes on, which it may notice late

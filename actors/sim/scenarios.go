@@ -107,7 +107,7 @@ func Scenarios() map[string]Scenario {
 		"validator":          {Validator: true, Rival: 8, Requests: 4, Slots: 3, Fail: 20, Lose: 20, Crash: 2, Stop: 1},
 		"members": {
 			Requests: 3, Slots: 3, Block: 20, MaxSteps: 40_000, Period: time.Minute, Chance: chanceOfMembers,
-			Members: Members{Count: 3, Kill: 1},
+			Members: Members{Count: 3, Kill: 1, Stop: 1},
 		},
 		"membersApart": {
 			Requests: 3, Slots: 3, Block: 20, MaxSteps: 40_000, Period: time.Minute, Chance: chanceOfMembers,
@@ -115,8 +115,9 @@ func Scenarios() map[string]Scenario {
 		},
 		"membersAndFaults": {
 			Fail: 20, Lose: 20, Delay: 5, Twice: 20, Die: 1, StoreAway: 1, ChainDown: 1, Requests: 4, Slots: 3, Block: 20,
+			Reorganize: 1, Rival: 1, Lag: 1, DiskFull: 1, SlowProofs: 1,
 			MaxSteps: 40_000, Period: time.Minute, Tokens: 4 * 4 * uint64(events.BlockSize),
-			Members: Members{Count: 3, Kill: 1, KillAll: 1, Cut: 1, Expire: 1, Part: 1, Behind: 1, Again: 100},
+			Members: Members{Count: 3, Kill: 1, Stop: 1, KillAll: 1, Cut: 1, Expire: 1, Part: 1, Behind: 1, Again: 100},
 		},
 		// Many proofs are wrong, so slots are lost, and filled again while there are tokens that others are not promised.
 		"membersRefill": {
