@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -138,7 +139,7 @@ func (s *supervisor) paidUntil() (block uint64) {
 // olderBalance refuses a slot until the node knows the block in which another one was paid.
 func (s *supervisor) olderBalance(b events.Balance, since uint64) *admission.Refusal {
 	return &admission.Refusal{
-		Criterion: slotqueue.CriterionTokens, Requeue: true, RetryAt: s.soon(),
+		Criterion: slotqueue.CriterionTokens, Requeue: true, RetryAt: s.ChainTime().Add(queue.FundsEvery),
 		Reason: fmt.Sprintf("the node says what the account holds at block %d; another slot was paid in block %d",
 			b.Block, since),
 	}

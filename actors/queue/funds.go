@@ -10,9 +10,9 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// fundsEvery is the chain time between two looks at the account: short enough that an operator
+// FundsEvery is the chain time between two looks at the account: short enough that an operator
 // who waits for a deposit sees it noticed, and just one call to the chain a minute.
-const fundsEvery = time.Minute
+const FundsEvery = time.Minute
 
 // fundsWatch looks at the account now and then. It wakes slots that wait for money or for the
 // prover, and alerts when the account runs dry. It belongs to the queue's actor.
@@ -42,7 +42,7 @@ func (q *Queue) watchFunds(head events.Head) {
 	if q.funds.looking || head.Time.Before(q.funds.lookAt) || q.StoreWatch.Away() {
 		return
 	}
-	q.funds.looking, q.funds.lookAt = true, head.Time.Add(fundsEvery)
+	q.funds.looking, q.funds.lookAt = true, head.Time.Add(FundsEvery)
 	q.self.Do(func(ctx context.Context) {
 		q.Yield(ctx, "funds")
 		var m fundsSeen
