@@ -8,6 +8,7 @@ import (
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/queue"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -158,6 +159,16 @@ type candidate struct {
 	handing bool
 	asked   events.Member
 	held    bool // it begins when the leftovers of an earlier sale are deleted
+	// over is the sale's end, if that came before the answer of the member that sold the slot.
+	over *sales.Changed
+}
+
+// forget drops a sale that is over.
+func (s *supervisor) forget(m sales.Changed) {
+	delete(s.agents, m.Slot)
+	if c := s.beginning[m.Slot]; c != nil && c.handing && m.State.BeganAt.Equal(c.start.At) {
+		c.over = &m
+	}
 }
 
 // listUnpaid asks for the sales in work, which have not paid yet; the answer is unpaid.

@@ -280,6 +280,12 @@ func (s *supervisor) onHandedOut(m handedOut) {
 		}
 		return
 	}
+	if c.over != nil {
+		for _, w := range c.workers {
+			w.Tell(*c.over)
+		}
+		return
+	}
 	ag := s.agents[m.slot]
 	if ag == nil { // Another member's, which has not recorded its start yet.
 		ag = &agent{request: c.request, index: c.index, far: m.member, starting: true, start: c.start}
@@ -316,7 +322,7 @@ func (s *supervisor) onFarSale(m sales.Changed) {
 		w.Tell(m)
 	}
 	if m.State.Over() {
-		delete(s.agents, m.Slot)
+		s.forget(m)
 	}
 }
 

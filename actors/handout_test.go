@@ -21,6 +21,7 @@ func TestASlotThatFoundAMembersRoomTakenIsSoldByAnother(t *testing.T) {
 		if err := m.members["south"].host.Ledger(m.Context(), change); err != nil {
 			m.Fatal(err)
 		}
+		m.mine(1) // Now the owner knows it.
 		m.cluster.Deliver(func(events.Member, events.Member, []byte) clusterfake.Delivery {
 			return clusterfake.Delivery{Delay: time.Second} // All are handed out before the first sale begins.
 		})
@@ -33,6 +34,34 @@ func TestASlotThatFoundAMembersRoomTakenIsSoldByAnother(t *testing.T) {
 		}
 		if want := map[events.Member]int{"north": 2, "south": 1}; !maps.Equal(hosted, want) {
 			m.Errorf("slots by member: %v, want %v", hosted, want)
+		}
+	})
+}
+
+// A member found no room for a slot that was handed out to it, and its answer that it sells the slot was lost: the sale
+// is over before the owner gives up waiting for the answer.
+func TestASaleThatEndsBeforeItsMemberAnswersIsTakenBackAtOnce(t *testing.T) {
+	withMembers(t, []events.Member{"north", "south"}, func(m *membersRig) {
+		noRoom := func(name events.Member) {
+			size := events.Bytes(1)
+			change := capacity.Update{At: time.Now(), ID: events.AvailabilityID{1, name[0]}, Size: &size}
+			if err := m.members[name].host.Ledger(m.Context(), change); err != nil {
+				m.Error(err)
+			}
+		}
+		noRoom("north")
+		m.cluster.Deliver(func(_, _ events.Member, q []byte) clusterfake.Delivery {
+			begins := bytes.Contains(q, []byte(`"sell"`)) && m.count("SlotHandedOut") == 1
+			if begins {
+				noRoom("south")
+			}
+			return clusterfake.Delivery{AnswerLost: begins}
+		})
+		m.world.Post(long(1, 1))
+		m.mineUntil("a slot found no room", func() bool { return m.count("SaleIgnored") == 1 })
+		m.mine(30)
+		if n := m.count("SlotReleased"); n != 1 {
+			m.Errorf("it was taken back %d times: %v", n, m.names())
 		}
 	})
 }

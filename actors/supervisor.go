@@ -307,7 +307,7 @@ func (s *supervisor) onSale(_ *shell.Turn, m sales.Changed) {
 	}
 	if m.State.Over() {
 		ag.ref.Stop()
-		delete(s.agents, m.Slot)
+		s.forget(m)
 	}
 }
 
