@@ -57,6 +57,8 @@ type audit struct {
 	holds    func(slotqueue.Event) error
 	// judge looks at each event before it is folded.
 	judge func(events.Recorded, proto.Message) error
+	// unjudged are the slots whose end says that it is not known what was owed.
+	unjudged map[events.SlotID]bool
 	// bounds are what is possible in the record; nil: anything.
 	bounds *bounds
 }
@@ -73,7 +75,7 @@ func newAudit(store events.Store, cfg events.MarketConfig, queued int, repairs m
 		ledger: capacity.New(), ledgers: map[events.Member]capacity.State{}, queue: slotqueue.New(slotqueue.Limits{MaxItems: queued}),
 		sales: map[events.SlotID]sale.State{}, sectors: map[uint64]sector.Info{}, forced: map[uint64]bool{},
 		created: map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
-		closed: map[period]string{}, proved: map[events.SlotID]bool{},
+		closed: map[period]string{}, proved: map[events.SlotID]bool{}, unjudged: map[events.SlotID]bool{},
 		quotas: map[uint64]events.Bytes{}, quarantined: map[string]bool{},
 		wentBack: func(*messages.RecordWentBack) error { return nil },
 		holds:    func(slotqueue.Event) error { return nil },
@@ -223,6 +225,9 @@ func (a *audit) onSale(stream string, m sale.Event) error {
 	before := a.sales[slot]
 	after := sale.Evolve(before, m)
 	a.sales[slot] = after
+	if end, ok := m.(interface{ GetUnjudged() string }); ok && end.GetUnjudged() != "" {
+		a.unjudged[slot] = true
+	}
 	switch m := m.(type) {
 	case *messages.SaleStarted:
 		if before.Phase != sale.Unknown && !before.Over() {

@@ -75,9 +75,10 @@ func (g *group) checkMember(m *process) error {
 	}
 	for _, d := range actions {
 		st := g.audit.sales[d.slot]
-		// What a reorganisation took back is sent once more by a question that comes late.
+		// What a reorganisation took back is sent once more by a question that comes late; so is a reservation that
+		// the contract did not allow before. That one costs gas.
 		before := made{attempts{d.slot, m.name}, st.Attempt, d.kind}
-		again := g.Reorganize > 0 && g.made[before]
+		again := g.Reorganize > 0 && (g.made[before] || d.kind == "reserve")
 		g.made[before] = true
 		if seller := g.named(st.Member); seller != nil && g.writes(seller, events.SaleStream(me, d.slot)) {
 			continue
@@ -251,6 +252,12 @@ func (g *group) canPay(what string, args ...any) error {
 			unpaid[id] = true
 		}
 	}
+	held := state.tokens[me]
+	for id := range g.undone { // When a slot was handed out, the owner may not have known of that yet.
+		if s := state.slots[id]; s != nil && s.host == me {
+			held = held.Add(state.pays(s))
+		}
+	}
 	var sum events.Amount
 	var of []string
 	for id := range unpaid {
@@ -258,7 +265,7 @@ func (g *group) canPay(what string, args ...any) error {
 			sum, of = sum.Add(state.pays(s)), append(of, id.Short())
 		}
 	}
-	if state.tokens[me].Less(sum) {
+	if held.Less(sum) {
 		return broken(PromisedOnce, "%s: %s are promised and not paid, for %s, and the account holds %s",
 			fmt.Sprintf(what, args...), sum, of, state.tokens[me])
 	}

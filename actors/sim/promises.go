@@ -50,6 +50,9 @@ func (s hostStore) holds(ctx context.Context, stream string, from uint64, batch 
 	for e, err := range s.committed.ReadStream(context.WithoutCancel(ctx), stream, events.ReadStream{
 		From: from, Limit: len(batch),
 	}) {
+		if err == nil && e.Revision > from+uint64(n) {
+			return nil // It was stored before, and a later owner has truncated it since.
+		}
 		if err != nil || e.ID != batch[n].ID || e.Type != batch[n].Type {
 			break
 		}

@@ -46,7 +46,7 @@ func (f *faultRig) serve(c *crossing) {
 		}
 		go func() {
 			defer conn.Close()
-			if m := f.whose(conn.RemoteAddr().(*net.TCPAddr).Port); m != nil {
+			if m := f.whose(conn); m != nil {
 				c.passed.Add(1)
 				pass(conn, c.from[m.name])
 			}
@@ -71,8 +71,10 @@ func pass(conn net.Conn, l *link) {
 	<-ended
 }
 
-// whose is the member to which the connection from a port belongs; nil: it was killed meanwhile.
-func (f *faultRig) whose(port int) *faulted {
+// whose is the member that made a connection; nil: it was killed meanwhile.
+func (f *faultRig) whose(conn net.Conn) *faulted {
+	port := func(a net.Addr) uint64 { return uint64(a.(*net.TCPAddr).Port) }
+	from, to := port(conn.RemoteAddr()), port(conn.LocalAddr())
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
 		return nil
@@ -82,7 +84,7 @@ func (f *faultRig) whose(port int) *faulted {
 		return nil
 	}
 	for _, s := range sockets {
-		if s.LocalPort != uint64(port) || !s.LocalAddr.IsLoopback() {
+		if s.LocalPort != from || s.RemPort != to || !s.LocalAddr.IsLoopback() {
 			continue
 		}
 		for _, m := range f.members {
