@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,8 +76,8 @@ type process struct {
 	host    *actors.Host    // guarded by the world's lock
 	account *Account
 	offered bool
-	booted  bool // when it was looked at last
-	stopped bool // in good order, and perhaps not yet
+	booted  bool         // when it was looked at last
+	stopped *actors.Host // in good order, and perhaps not yet
 	// Steps: it is started again; it is no longer cut off; it reads the record again. 0: it is well.
 	down, apart, behind int
 	// Blocks: since which nothing was wrong with it, and since which it reaches the others.
@@ -176,12 +177,12 @@ func (g *group) kill(m *process) {
 	synctest.Wait()
 	m.endLife()
 	synctest.Wait()
-	if h := m.running(); h != nil {
+	if h := cmp.Or(m.running(), m.stopped); h != nil {
 		h.Kill()
 		m.setHost(nil)
 	}
 	synctest.Wait()
-	m.apart, m.behind, m.booted, m.stopped = 0, 0, false, false
+	m.apart, m.behind, m.booted, m.stopped = 0, 0, false, nil
 	m.world.mu.Lock()
 	defer m.world.mu.Unlock()
 	m.world.forgetHost()
@@ -191,7 +192,7 @@ func (g *group) kill(m *process) {
 
 func (g *group) crashAll() {
 	for _, m := range g.members {
-		if m.down == 0 {
+		if m.down == 0 || m.stopped != nil {
 			g.kill(m)
 		}
 	}

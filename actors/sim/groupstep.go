@@ -112,7 +112,7 @@ func (g *group) stop(ctx context.Context, m *process) {
 	g.trouble(memberStopped, "world", "%s is stopped until step %d", m.name, m.down)
 	h := m.running()
 	m.setHost(nil)
-	m.stopped = true
+	m.stopped = h
 	go func() { _ = h.Stop(ctx) }()
 }
 
@@ -205,7 +205,7 @@ func (g *group) recover(ctx context.Context) {
 			m.well = g.height()
 		}
 		if over(m.down) {
-			if m.stopped {
+			if m.stopped != nil {
 				g.kill(m)
 			}
 			g.note("start %s", m.name)
