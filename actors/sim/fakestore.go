@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
@@ -16,7 +17,7 @@ type hostStore struct {
 	parks bool
 	// committed is what the store holds, to check whether it keeps its promises. mine is what
 	// this process tried to write. An actor that is begun anew may meet its predecessor's last append: after a
-	// panic, and the queue in a later term of the same process.
+	// panic, and what the owner writes in a later term of the same process.
 	committed *storetest.Memory
 	mine      *writtenIDs
 	anew      func(stream string) bool
@@ -28,8 +29,9 @@ func (s *simulator) storeOf(w *world) hostStore {
 		busStore: busStore{s.cluster, w}, parks: s.Reads, committed: s.store,
 		mine: &writtenIDs{ids: map[events.EventID]bool{}},
 		anew: func(stream string) bool {
+			owners := []string{events.CategorySlotQueue, events.CategoryMarket, events.CategoryValidator}
 			return s.Panic+s.Poison > 0 || s.aim != nil ||
-				s.Members.Count > 0 && events.Category(stream) == events.CategorySlotQueue
+				s.Members.Count > 0 && slices.Contains(owners, events.Category(stream))
 		},
 	}
 }
