@@ -261,7 +261,7 @@ func (g *group) canPay(what string, args ...any) error {
 	var sum events.Amount
 	var of []string
 	for id := range unpaid {
-		if s := state.slots[id]; s != nil && s.host != me {
+		if s := state.slots[id]; s != nil && s.host != me && !g.undone[id] {
 			sum, of = sum.Add(state.pays(s)), append(of, id.Short())
 		}
 	}
