@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -122,9 +121,10 @@ func (g *group) ours() map[events.SlotID]bool {
 	defer g.world.mu.Unlock()
 	slots := map[events.SlotID]bool{}
 	for id, s := range g.world.tip().state.slots {
-		slots[id] = s.host == me
+		if s.host == me {
+			slots[id] = true
+		}
 	}
-	maps.DeleteFunc(slots, func(_ events.SlotID, ours bool) bool { return !ours })
 	return slots
 }
 

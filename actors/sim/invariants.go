@@ -309,10 +309,10 @@ func (s *simulator) proofsRecorded() error {
 	for _, slot := range slices.SortedFunc(maps.Keys(s.world.proofs), compareSlots) {
 		for _, t := range s.world.proofs[slot] {
 			how := s.audit.closed[period{slot, t.Period}]
-			counts := fakeMarket{s.world}.canonical(t.Receipt.Block) && whole && s.audit.proved[slot]
 			if s.Members.Count > 0 && s.audit.unjudged[slot] {
 				continue // Nobody answered who could have told, and the record says so.
 			}
+			counts := fakeMarket{s.world}.canonical(t.Receipt.Block) && whole && s.audit.proved[slot]
 			if counts && how != "submitted" && how != "lapsed" {
 				errs = append(errs, broken(ProofsAccounted,
 					"the contract took a proof of slot %s for period %d, of which the record says %q",
