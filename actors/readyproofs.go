@@ -63,6 +63,7 @@ func (s *supervisor) onReadyProof(a *shell.Turn, r members.Ready) {
 	}
 	task := fmt.Sprintf("proof of %s, %s, %d", r.Member, r.Slot.Short(), r.Period)
 	a.Do(func(ctx context.Context) {
+		s.Yield(ctx, task)
 		err := s.RT.Guarded("proof of another member", func() error {
 			return s.Retry(ctx, task, func(error) {}, isFinal, func(ctx context.Context) error {
 				_, err := shell.In(ctx, s.proofTxs, r.Deadline, func() (events.Receipt, error) {

@@ -49,6 +49,7 @@ func NewReadyProofs(b *shell.Base) *ReadyProofs { return &ReadyProofs{base: b} }
 // shell.ErrStoreAway: it was not tried.
 func (p *ReadyProofs) Leave(ctx context.Context, r Ready) error {
 	b := p.base
+	b.Yield(ctx, fmt.Sprintf("leave the proof of %s, %d", r.Slot.Short(), r.Period))
 	if b.StoreWatch.Away() {
 		return shell.ErrStoreAway
 	}

@@ -19,7 +19,7 @@ import (
 func readyOf(store events.Store, member events.Member) *ReadyProofs {
 	b := &shell.Base{
 		Store: store, Codec: catalog.Codec(), Clock: shelltest.Clock{}, Log: shelltest.QuietLog(),
-		Me: events.Address{1}, Member: member, Epoch: 3,
+		Me: events.Address{1}, Member: member, Epoch: 3, Yield: shelltest.NoYield,
 	}
 	b.StoreWatch = shell.NewStoreWatch(b.Clock, b.Log, shelltest.NoYield)
 	return NewReadyProofs(b)
