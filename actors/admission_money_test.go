@@ -19,12 +19,16 @@ type purse struct {
 	port.Market
 	mu      sync.Mutex
 	balance func(events.Balance) events.Balance
+	lacks   bool // the node's chain lacks all payments
 }
 
-func (p *purse) Balance(ctx context.Context) (events.Balance, error) {
-	b, err := p.Market.Balance(ctx)
+func (p *purse) Balance(ctx context.Context, paid ...events.Head) (events.Balance, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.lacks && len(paid) > 0 {
+		return events.Balance{}, events.ErrBeforePayment
+	}
+	b, err := p.Market.Balance(ctx, paid...)
 	return p.balance(b), err
 }
 
@@ -32,6 +36,12 @@ func (p *purse) set(change func(events.Balance) events.Balance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.balance = change
+}
+
+func (p *purse) lack(lacks bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lacks = lacks
 }
 
 func (r *rig) purse(change func(events.Balance) events.Balance) *purse {
@@ -72,22 +82,18 @@ func TestMoneyThatComesWakesWhatWaitedForIt(t *testing.T) {
 	}
 }
 
-func TestASlotWaitsWhileTheBalanceIsOlderThanTheLastPayment(t *testing.T) {
+func TestASlotWaitsWhileTheNodesChainLacksAPayment(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		now := func(b events.Balance) events.Balance { return b }
-		p := r.purse(now)
+		p := r.purse(func(b events.Balance) events.Balance { return b })
 		r.start()
 		r.offer(64 * events.BlockSize)
 		r.world.Post(long(1, 1))
 		r.mineUntil("the first is filled", r.has("SlotFilled"))
-		p.set(func(b events.Balance) events.Balance {
-			b.Block = 1
-			return b
-		})
+		p.lack(true)
 		next := long(2, 1)
 		r.world.Post(next)
 		r.mineUntil("the second waits", r.releasedFor(next.ID, slotqueue.CriterionTokens))
-		p.set(now)
+		p.lack(false)
 		r.mineUntil("the second is filled", func() bool { return r.count("SlotFilled") == 2 })
 	})
 }

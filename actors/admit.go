@@ -2,7 +2,9 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/admission"
@@ -39,9 +41,6 @@ func (s *supervisor) admit(m saleReady) *admission.Refusal {
 			return no
 		}
 		n.ProofLoad, n.ProofDetail = s.BusyWith(r)
-	}
-	if since := s.paidUntil(); m.balance.Block < since {
-		return s.olderBalance(m.balance, since)
 	}
 	n.Unpaid = s.unpaid()
 	_, expected := s.Load.Total()
@@ -128,21 +127,39 @@ func (c *candidate) unpaid() slotqueue.Unpaid {
 	return slotqueue.Unpaid{RequestID: c.request, SlotIndex: c.index, Collateral: collateral}
 }
 
-// paidUntil is the newest block in which a sale paid its collateral, as far as is recorded. In an older one the
-// account may still hold the tokens of a sale that is not counted as unpaid.
-func (s *supervisor) paidUntil() (block uint64) {
-	for _, ag := range s.agents {
-		block = max(block, ag.state.FilledBlock)
+// paid are the blocks in which sales paid their collateral, as far as is recorded, but for those that are final: only
+// the newest of these, which a node that is behind may not know. On a chain without one of them the account still
+// holds the tokens of a sale that is not counted as unpaid.
+func (s *supervisor) paid() (blocks []events.Head) {
+	final, newest := s.View.Now().Number, events.Head{}
+	final -= min(final, s.FinalBlocks)
+	for _, slot := range s.slots() {
+		ag := s.agents[slot]
+		b := events.Head{Number: ag.state.FilledBlock, Hash: ag.state.FilledHash}
+		if newest.Number < b.Number {
+			newest = b
+		}
+		if b.Number > final && !slices.Contains(blocks, b) {
+			blocks = append(blocks, b)
+		}
 	}
-	return block
+	if len(blocks) == 0 && newest.Number > 0 {
+		blocks = append(blocks, newest)
+	}
+	return blocks
 }
 
-// olderBalance refuses a slot until the node knows the block in which another one was paid.
-func (s *supervisor) olderBalance(b events.Balance, since uint64) *admission.Refusal {
+// paidSince reports whether a slot was paid, by the record, that is not among these. It is not counted as unpaid, and
+// the balance may be that before it was paid.
+func (s *supervisor) paidSince(known []events.Head) bool {
+	return slices.ContainsFunc(s.paid(), func(p events.Head) bool { return !slices.Contains(known, p) })
+}
+
+// beforePayment refuses a slot until the balance is one from after all payments.
+func (s *supervisor) beforePayment(why error) *admission.Refusal {
 	return &admission.Refusal{
 		Criterion: slotqueue.CriterionTokens, Requeue: true, RetryAt: s.ChainTime().Add(queue.FundsEvery),
-		Reason: fmt.Sprintf("the node says what the account holds at block %d; another slot was paid in block %d",
-			b.Block, since),
+		Reason: why.Error(),
 	}
 }
 
@@ -176,7 +193,7 @@ type (
 	listUnpaid struct{}
 	unpaid     struct {
 		sales     []slotqueue.Unpaid
-		since     uint64 // paidUntil
+		paid      []events.Head
 		handedOut uint64 // how many slots were, by this process
 	}
 )
@@ -184,7 +201,7 @@ type (
 // free returns what the account holds, and the sales that have yet to pay. They are listed only now, because other
 // slots were handed out while members were asked; and the balance is read after that: what was paid in between is then
 // missing in both, and not counted as free. A slot that was handed out in between may be paid already, so then both
-// are read again. It refuses while the node is behind what was paid.
+// are read again. It refuses while the node's chain does not have what was paid.
 func (s *supervisor) free(ctx context.Context, self shell.Ref) (
 	events.Amount, []slotqueue.Unpaid, *admission.Refusal, error,
 ) {
@@ -193,16 +210,16 @@ func (s *supervisor) free(ctx context.Context, self shell.Ref) (
 		if err != nil {
 			return events.Amount{}, nil, nil, err
 		}
-		balance, failed := s.Market.Balance(ctx)
+		balance, failed := s.Market.Balance(ctx, before.paid...)
+		if errors.Is(failed, events.ErrBeforePayment) {
+			return events.Amount{}, nil, s.beforePayment(failed), nil
+		}
 		if failed != nil {
 			return events.Amount{}, nil, nil, fmt.Errorf("read the balance: %w", failed)
 		}
 		var after unpaid
 		after, err = shell.AskActor[unpaid](self, listUnpaid{}).Wait(ctx)
 		if err == nil && after.handedOut == before.handedOut {
-			if balance.Block < before.since {
-				return events.Amount{}, nil, s.olderBalance(balance, before.since), nil
-			}
 			return balance.Tokens, before.sales, nil, nil
 		}
 		before = after

@@ -20,22 +20,25 @@ type shrinking struct {
 	tokens uint64
 }
 
-func (m *shrinking) Balance(context.Context) (events.Balance, error) {
+func (m *shrinking) Balance(_ context.Context, paid ...events.Head) (events.Balance, error) {
 	m.tokens--
-	return events.Balance{Tokens: events.NewAmount(m.tokens), Block: 10 - m.tokens}, nil
+	if len(paid) > 0 && paid[0].Number > 10-m.tokens {
+		return events.Balance{}, events.ErrBeforePayment
+	}
+	return events.Balance{Tokens: events.NewAmount(m.tokens)}, nil
 }
 
 // lists answers with what was handed out so far, as each question finds it, and the block of the last payment.
 type lists struct {
 	handedOut []uint64
-	since     uint64
+	paid      uint64
 }
 
 func (l *lists) Receive(a *shell.Turn, msg any) {
 	if _, ok := msg.(listUnpaid); ok {
 		n := l.handedOut[0]
 		l.handedOut = l.handedOut[1:]
-		a.Asker()(unpaid{[]slotqueue.Unpaid{{SlotIndex: n}}, l.since, n}, nil)
+		a.Asker()(unpaid{[]slotqueue.Unpaid{{SlotIndex: n}}, []events.Head{{Number: l.paid}}, n}, nil)
 	}
 }
 
@@ -45,7 +48,7 @@ func TestTheBalanceIsReadAgainIfASlotWasHandedOutMeanwhile(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := &supervisor{env: bareEnv(storetest.NewMemory())}
 		s.Market = &shrinking{tokens: 10}
-		answers := &lists{handedOut: []uint64{1, 2, 4, 4}, since: 3}
+		answers := &lists{handedOut: []uint64{1, 2, 4, 4}, paid: 1}
 		tokens, sales, older, err := s.free(t.Context(), rt.Root("supervisor", answers))
 		if err != nil || older != nil || tokens != events.NewAmount(7) || !slices.Equal(sales, []slotqueue.Unpaid{{SlotIndex: 4}}) {
 			t.Fatalf("got %s, %v, %v", tokens, sales, err)
@@ -59,7 +62,7 @@ func TestABalanceFromBeforeTheLastPaymentIsNotBelieved(t *testing.T) {
 		s := &supervisor{env: bareEnv(storetest.NewMemory())}
 		s.View = chainview.NewView(nil)
 		s.Market = &shrinking{tokens: 10}
-		answers := &lists{handedOut: []uint64{1, 1}, since: 2}
+		answers := &lists{handedOut: []uint64{1, 1}, paid: 2}
 		_, _, older, err := s.free(t.Context(), rt.Root("supervisor", answers))
 		if err != nil || older == nil || !older.Requeue || older.RetryAt.IsZero() {
 			t.Fatalf("got %v, %v", older, err)

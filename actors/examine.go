@@ -18,8 +18,10 @@ import (
 // examine asks the chain, before anything is recorded, whether a sale of the slot can begin:
 // the request is known and sound, its client is not avoided, the slot is free or in repair,
 // there is enough time, and the dispersal window is open. What depends on other sales is
-// checked by admit. It waits until the chain answers, and fails only when the host ends.
-func (s *supervisor) examine(ctx context.Context, slot events.SlotID, request events.RequestID, index uint64,
+// checked by admit. The balance is one from after these payments. It waits until the chain answers, and fails only when
+// the host ends.
+func (s *supervisor) examine(
+	ctx context.Context, slot events.SlotID, request events.RequestID, index uint64, paid []events.Head,
 ) (saleReady, error) {
 	var ready saleReady
 	err := s.Retry(ctx, "begin/"+slot.String(),
@@ -31,14 +33,15 @@ func (s *supervisor) examine(ctx context.Context, slot events.SlotID, request ev
 				return err
 			}
 			ready, err = shell.In(ctx, s.reads, time.Time{}, func() (saleReady, error) {
-				return s.examineOnce(ctx, slot, request, index)
+				return s.examineOnce(ctx, slot, request, index, paid)
 			})
 			return err
 		})
 	return ready, err
 }
 
-func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, request events.RequestID, index uint64,
+func (s *supervisor) examineOnce(
+	ctx context.Context, slot events.SlotID, request events.RequestID, index uint64, paid []events.Head,
 ) (saleReady, error) {
 	refused := func(r admission.Refusal) (saleReady, error) { return saleReady{slot: slot, refused: &r}, nil }
 	r, err := s.Market.Request(ctx, request)
@@ -61,7 +64,7 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 	if err != nil {
 		return saleReady{}, fmt.Errorf("read the slot: %w", err)
 	}
-	ready := saleReady{slot: slot, start: sale.Start{
+	ready := saleReady{slot: slot, paid: paid, start: sale.Start{
 		At: facts.At.Time, Slot: slot, Index: index, Request: r,
 		Repair: facts.SlotState == events.SlotRepair, ExpiresAt: facts.RequestExpiry,
 		EndsAt: facts.RequestEnd, FailEvery: s.FailEveryNProofs,
@@ -90,7 +93,11 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 			RetryAt: avoided.Until,
 		})
 	}
-	if ready.balance, err = s.Market.Balance(ctx); err != nil {
+	ready.balance, err = s.Market.Balance(ctx, paid...)
+	if errors.Is(err, events.ErrBeforePayment) {
+		return refused(*s.beforePayment(err))
+	}
+	if err != nil {
 		return saleReady{}, fmt.Errorf("read the balance: %w", err)
 	}
 	return ready, nil

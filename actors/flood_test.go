@@ -27,9 +27,9 @@ func (c *counting) Slot(ctx context.Context, id events.RequestID, index uint64) 
 	return c.Market.Slot(ctx, id, index)
 }
 
-func (c *counting) Balance(ctx context.Context) (events.Balance, error) {
+func (c *counting) Balance(ctx context.Context, paid ...events.Head) (events.Balance, error) {
 	c.reads.Add(1)
-	return c.Market.Balance(ctx)
+	return c.Market.Balance(ctx, paid...)
 }
 
 func TestAFloodOfRequestsFillsTheQueueAndNoMore(t *testing.T) {

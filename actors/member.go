@@ -48,7 +48,7 @@ func (s *supervisor) onMembers(a *shell.Turn, msg any) {
 	case termEnded:
 		s.onTermEnded(a)
 	case listUnpaid:
-		a.Asker()(unpaid{s.unpaidSales(), s.paidUntil(), s.handedOut}, nil)
+		a.Asker()(unpaid{s.unpaidSales(), s.paid(), s.handedOut}, nil)
 	case members.Ready:
 		s.onReadyProof(a, m)
 	}

@@ -34,7 +34,7 @@ func (m sparing) FillSlot(ctx context.Context, call events.SlotCall, proof event
 		return m.Market.FillSlot(ctx, call, proof)
 	}
 	counted, uncounted := m.env.promisedBeside(ctx, call)
-	call.Keep, call.KeepSince = counted.keep(call.Slot), counted.since
+	call.Keep, call.Paid = counted.keep(call.Slot), counted.paid
 	if uncounted != nil { // Nothing is sent then; but what was sent before is found, whatever became of its sale.
 		call.Keep = events.MaxAmount()
 	}
@@ -64,7 +64,7 @@ type (
 	besides struct {
 		turn   uint64
 		unpaid []slotqueue.Unpaid
-		since  uint64 // paidUntil
+		paid   []events.Head
 	}
 	// refillTried: a slot was filled again, or why it was not. short: for want of tokens, and nothing was sent.
 	refillTried struct {
@@ -118,7 +118,7 @@ func (s *supervisor) onRefillBegins(a *shell.Turn, m refillBegins) {
 	}
 	ag.refill.turn++
 	ag.refill.short = false
-	answer := besides{turn: ag.refill.turn, since: s.paidUntil()}
+	answer := besides{turn: ag.refill.turn, paid: s.paid()}
 	for _, u := range s.unpaidSales() {
 		other := s.agents[events.SlotIDOf(u.RequestID, u.SlotIndex)]
 		if other == nil || !other.refill.short {

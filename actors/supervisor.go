@@ -85,6 +85,7 @@ type (
 		slot    events.SlotID
 		start   sale.Start
 		balance events.Balance
+		paid    []events.Head // supervisor.paid, from before the balance was read
 		refused *admission.Refusal
 	}
 	restartAgent struct{ slot events.SlotID }
@@ -220,12 +221,18 @@ func (s *supervisor) candidate(
 		c.workers = append(c.workers, worker)
 		return
 	}
-	s.beginning[slot] = &candidate{request: request, index: index, by: by, workers: []shell.Ref{worker}}
-	self := a.Self
+	c := &candidate{request: request, index: index, by: by, workers: []shell.Ref{worker}}
+	s.beginning[slot] = c
+	s.examineBeside(a, slot, c)
+}
+
+// examineBeside examines a slot beside the actor; the answer is saleReady.
+func (s *supervisor) examineBeside(a *shell.Turn, slot events.SlotID, c *candidate) {
+	self, request, index, paid := a.Self, c.request, c.index, s.paid()
 	a.Do(func(ctx context.Context) {
 		var ready saleReady
 		err := s.RT.Guarded("begin a sale", func() (err error) {
-			ready, err = s.examine(ctx, slot, request, index)
+			ready, err = s.examine(ctx, slot, request, index, paid)
 			return err
 		})
 		switch {
@@ -239,10 +246,14 @@ func (s *supervisor) candidate(
 
 func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 	c := s.beginning[m.slot]
-	delete(s.beginning, m.slot)
 	if c == nil {
 		return
 	}
+	if s.agents[m.slot] == nil && m.refused == nil && !m.start.Adopted && s.paidSince(m.paid) {
+		s.examineBeside(a, m.slot, c) // The balance may be that before the payment.
+		return
+	}
+	delete(s.beginning, m.slot)
 	if ag := s.agents[m.slot]; ag != nil { // Another member began meanwhile.
 		for _, w := range c.workers {
 			s.watch(m.slot, ag, w)

@@ -71,8 +71,8 @@ func (m sending) provide(
 	if err != nil {
 		return err
 	}
-	if at < call.KeepSince {
-		return fmt.Errorf("the node is at block %d, before what other slots have paid in block %d", at, call.KeepSince)
+	if err := m.hasAll(ctx, at, call.Paid); err != nil {
+		return err
 	}
 	if held.SubFloor(call.Keep).Less(price) {
 		return fmt.Errorf("%w: the collateral is %s, the account holds %s, and %s of that must be left for other slots",
@@ -104,22 +104,52 @@ func (m sending) provide(
 }
 
 // funds are our balance of tokens and what the marketplace may take of it, as of the newest block.
-func (m *Market) funds(ctx context.Context) (at uint64, held, allowed events.Amount, err error) {
+func (m *Market) funds(ctx context.Context) (at events.Head, held, allowed events.Amount, err error) {
 	head, err := m.conn.Latest(ctx)
 	if err != nil {
-		return 0, held, allowed, err
+		return at, held, allowed, err
 	}
+	at = head.Head()
 	var balance, allowance *big.Int
 	t := m.abis.token
 	err = m.read(ctx, head.Hash,
 		viewOf(m.tokenAddress(), t.PackBalanceOf(m.account), t.UnpackBalanceOf, &balance),
 		viewOf(m.tokenAddress(), t.PackAllowance(m.account, m.contract), t.UnpackAllowance, &allowance))
 	if err != nil {
-		return 0, held, allowed, err
+		return at, held, allowed, err
 	}
 	if held, err = events.AmountFromBig(balance); err != nil {
-		return 0, held, allowed, err
+		return at, held, allowed, err
 	}
 	allowed, err = events.AmountFromBig(allowance)
-	return uint64(head.Number), held, allowed, err
+	return at, held, allowed, err
+}
+
+// hasAll refuses a chain, up to a block, that does not have all of the blocks in which slots were paid.
+func (m *Market) hasAll(ctx context.Context, until events.Head, paid []events.Head) error {
+	if len(paid) == 0 {
+		return nil
+	}
+	for _, p := range paid {
+		if p.Number > until.Number {
+			return fmt.Errorf("%w: it is at block %d, the payment in block %d",
+				events.ErrBeforePayment, until.Number, p.Number)
+		}
+		if p.Hash.Zero() {
+			continue
+		}
+		if now, err := m.HeadAt(ctx, p.Number); err != nil {
+			return err
+		} else if now.Hash != p.Hash {
+			return fmt.Errorf("%w: block %d is %s, the payment was in %s",
+				events.ErrBeforePayment, p.Number, now.Hash, p.Hash)
+		}
+	}
+	// All answers must be of one chain.
+	if same, err := m.HeadAt(ctx, until.Number); err != nil {
+		return err
+	} else if same.Hash != until.Hash {
+		return fmt.Errorf("%w: a reorganisation replaced block %d", events.ErrBeforePayment, until.Number)
+	}
+	return nil
 }

@@ -215,10 +215,13 @@ func (m *Market) mySlotsAt(ctx context.Context, at common.Hash) ([]events.SlotID
 }
 
 // Balance is what the account holds at the newest block, and what its work costs there.
-func (m *Market) Balance(ctx context.Context) (events.Balance, error) {
-	b, err := balanceOf(ctx, m.conn, m.abis, m.tokenAddress(), m.account)
+func (m *Market) Balance(ctx context.Context, paid ...events.Head) (events.Balance, error) {
+	at, b, err := balanceOf(ctx, m.conn, m.abis, m.tokenAddress(), m.account)
+	if err == nil {
+		err = m.hasAll(ctx, at, paid)
+	}
 	if err != nil {
-		return events.Balance{}, err
+		return events.Balance{}, fmt.Errorf("read balance: %w", err)
 	}
 	if err := m.addPrices(ctx, &b); err != nil {
 		return events.Balance{}, fmt.Errorf("read balance: %w", err)
@@ -228,29 +231,25 @@ func (m *Market) Balance(ctx context.Context) (events.Balance, error) {
 
 func balanceOf(
 	ctx context.Context, c *rpc.Conn, a abis, token, account common.Address,
-) (events.Balance, error) {
+) (at events.Head, b events.Balance, err error) {
 	head, err := c.Latest(ctx)
 	if err != nil {
-		return events.Balance{}, fmt.Errorf("read balance: %w", err)
+		return at, b, err
 	}
 	var tokens *big.Int
 	v := viewOf(token, a.token.PackBalanceOf(account), a.token.UnpackBalanceOf, &tokens)
 	if err := c.Read(ctx, account, head.Hash, v); err != nil {
-		return events.Balance{}, fmt.Errorf("read balance: %w", err)
+		return at, b, err
 	}
 	wei, err := c.CoinsOf(ctx, head.Hash, account)
 	if err != nil {
-		return events.Balance{}, fmt.Errorf("read balance: %w", err)
+		return at, b, err
 	}
-	held, err := events.AmountFromBig(tokens)
-	if err != nil {
-		return events.Balance{}, fmt.Errorf("read balance: %w", err)
+	if b.Tokens, err = events.AmountFromBig(tokens); err != nil {
+		return at, b, err
 	}
-	gas, err := events.AmountFromBig(wei)
-	if err != nil {
-		return events.Balance{}, fmt.Errorf("read balance: %w", err)
-	}
-	return events.Balance{Tokens: held, Wei: gas, Block: uint64(head.Number)}, nil
+	b.Wei, err = events.AmountFromBig(wei)
+	return head.Head(), b, err
 }
 
 // Reachability says which endpoint is in use, as of the last call. It does not block and asks no node.

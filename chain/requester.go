@@ -67,7 +67,11 @@ func (r *Requester) Balance(ctx context.Context) (events.Balance, error) {
 
 // BalanceOf is what any account holds.
 func (r *Requester) BalanceOf(ctx context.Context, account events.Address) (events.Balance, error) {
-	return balanceOf(ctx, r.market.conn, r.market.abis, r.market.tokenAddress(), common.Address(account))
+	_, b, err := balanceOf(ctx, r.market.conn, r.market.abis, r.market.tokenAddress(), common.Address(account))
+	if err != nil {
+		return events.Balance{}, fmt.Errorf("read balance: %w", err)
+	}
+	return b, nil
 }
 
 // Config is the contract's configuration; it is read once.

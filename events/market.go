@@ -217,6 +217,9 @@ var (
 	// ErrInsufficientFunds: not enough tokens for the collateral, or not enough
 	// of the chain's own coin for gas.
 	ErrInsufficientFunds = errors.New("insufficient funds")
+	// ErrBeforePayment: the chain, as the node knows it, does not have a block in which a slot was paid, because the
+	// node is behind, or because of a reorganisation. What the account holds there was promised to that slot.
+	ErrBeforePayment = errors.New("the node's chain does not have the block in which another slot was paid")
 	// ErrDeadlinePassed: the transaction was not sent, or was withdrawn,
 	// because it could no longer be mined in time.
 	ErrDeadlinePassed = errors.New("deadline passed before the transaction could be mined")

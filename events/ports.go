@@ -25,11 +25,11 @@ type SlotCall struct {
 	// proof that came too late from a wrong one; zero: not known.
 	Challenge Challenge
 	// Refill says that the slot was ours, was lost, and is filled again with its data. Keep is what must be left of
-	// the account's tokens after that fill, because other slots were promised them. In blocks before KeepSince
-	// the account may still hold what other slots have paid.
-	Refill    bool
-	Keep      Amount
-	KeepSince uint64
+	// the account's tokens after that fill, because other slots were promised them. Paid are the blocks in which
+	// others have paid: a chain without one of them still has those tokens (ErrBeforePayment).
+	Refill bool
+	Keep   Amount
+	Paid   []Head
 }
 
 // Fill is a mined fill of ours.
@@ -54,7 +54,6 @@ type OwnedSlot struct {
 type Balance struct {
 	Tokens Amount // base units of the market's token
 	Wei    Amount // for gas
-	Block  uint64 // the newest block that the node knew
 	// ProofWei is the gas cost of one proof at today's price; SaleWei that of
 	// reserving, filling and freeing one slot together.
 	ProofWei, SaleWei Amount

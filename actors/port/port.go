@@ -36,8 +36,9 @@ type Market interface {
 	HoldsReservation(ctx context.Context, request events.RequestID, index uint64) (bool, events.Head, error)
 	// MySlots returns the slots that the contract counts as ours.
 	MySlots(ctx context.Context) ([]events.OwnedSlot, error)
-	// Balance is what the account holds now, and what work costs.
-	Balance(ctx context.Context) (events.Balance, error)
+	// Balance is what the account holds now, and what work costs. ErrBeforePayment if the chain does not have one of
+	// these blocks, in which slots were paid; of a zero hash, only the number is compared.
+	Balance(ctx context.Context, paid ...events.Head) (events.Balance, error)
 
 	// ReserveSlot makes us one of the hosts that may fill the slot. The receipt is zero when we
 	// hold the reservation already. ErrReservationNotAllowed.
@@ -45,7 +46,7 @@ type Market interface {
 	// FillSlot submits the initial proof and the collateral; it approves the tokens when that
 	// is needed. ErrSlotNotFree when another host was faster, ErrInvalidProof when the
 	// challenge has moved, ErrInsufficientFunds (also if less than call.Keep would be left),
-	// ErrDeadlinePassed, ErrReservationNotAllowed when we no longer hold one. When the slot is ours
+	// ErrBeforePayment, ErrDeadlinePassed, ErrReservationNotAllowed when we no longer hold one. When the slot is ours
 	// already, or a fill of this attempt was mined and the contract has taken the slot back since, it
 	// reports that fill.
 	FillSlot(ctx context.Context, call events.SlotCall, proof events.Proof) (events.Fill, error)

@@ -76,6 +76,7 @@ func Market(t *testing.T, newWorld func(t *testing.T) MarketWorld) {
 		"enough misses take the slot and its reservations":      slashedAway,
 		"a slot in repair is filled with a discount":            repairDiscount,
 		"a slot is not filled from what must be left":           mustBeLeft,
+		"the balance is one from after what was paid":           balanceAfterPayments,
 		"a freed slot keeps the proofs of its period":           refillInThePeriod,
 		"too many empty slots fail the request, in the past":    requestFails,
 		"a new request never fails":                             newNeverFails,
@@ -306,14 +307,41 @@ func mustBeLeft(t *testing.T, w MarketWorld) {
 		t.Fatalf("it cost %s", before.Sub(after))
 	}
 	c.Keep = before.Sub(full)
-	now := balance(t, w).Block
-	c.KeepSince = now + 1000 // Others have paid in a block that the node does not know.
-	if _, err := try(w, fill(w, c)); err == nil || tokens(t, w) != before {
-		t.Fatalf("filling a slot at block %d although others have paid in block %d: %v", now, c.KeepSince, err)
+	for what, b := range foreignBlocks(t, w) {
+		c.Paid = []events.Head{b}
+		if _, err := try(w, fill(w, c)); !errors.Is(err, events.ErrBeforePayment) || tokens(t, w) != before {
+			t.Fatalf("filling a slot although others have paid in %s: %v", what, err)
+		}
 	}
-	c.KeepSince = now
-	paid := must(t, w, fill(w, c))
-	if b := balance(t, w); b.Block < paid.Receipt.Block.Number {
-		t.Fatalf("it was paid in block %d, and the balance is of block %d", paid.Receipt.Block.Number, b.Block)
+	now, err := w.Market.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Paid = []events.Head{now, {Number: now.Number}}
+	must(t, w, fill(w, c))
+}
+
+// foreignBlocks are blocks that the node's chain does not have.
+func foreignBlocks(t *testing.T, w MarketWorld) map[string]events.Head {
+	now, err := w.Market.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := events.Head{Number: now.Number, Hash: events.Hash{1}}
+	return map[string]events.Head{
+		"a block that the node does not know yet":           {Number: now.Number + 1000},
+		"a block that a reorganisation replaced by another": other,
+	}
+}
+
+func balanceAfterPayments(t *testing.T, w MarketWorld) {
+	paid := host(t, w, call(w.Post(), 0))
+	if _, err := w.Market.Balance(t.Context(), paid.Receipt.Block); err != nil {
+		t.Fatalf("the balance after block %d, in which a slot was filled: %v", paid.Block, err)
+	}
+	for what, b := range foreignBlocks(t, w) {
+		if _, err := w.Market.Balance(t.Context(), paid.Receipt.Block, b); !errors.Is(err, events.ErrBeforePayment) {
+			t.Fatalf("the balance after a payment in %s: %v", what, err)
+		}
 	}
 }

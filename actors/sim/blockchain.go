@@ -87,6 +87,16 @@ func (b *blockchain) canonical(head events.Head) bool {
 	return head.Number <= b.tip().head.Number && b.blocks[head.Number].head.Hash == head.Hash
 }
 
+// hasAll reports whether all of the blocks are on the chain that ends with a block.
+func (b *blockchain) hasAll(until events.Head, blocks []events.Head) bool {
+	for _, p := range blocks {
+		if p.Number > until.Number || !p.Hash.Zero() && b.blocks[p.Number].head.Hash != p.Hash {
+			return false
+		}
+	}
+	return true
+}
+
 // seal adds a block with these transactions and the validator's. A failed transaction leaves no
 // trace but its error; seal returns that of the last one. The lock must be held.
 func (b *blockchain) seal(txs ...*transaction) (err error) { return b.sealAfter(b.every, txs...) }

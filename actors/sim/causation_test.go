@@ -17,6 +17,7 @@ var leadsTo = map[string][]string{
 	"fill":             {"InitialProofMade"},
 	"extend":           {"SlotFilled"},
 	"submit-proof":     {"ProofDue"},
+	"read-collateral":  {"ProofMissed"},
 	"free":             {"RequestEnded", "SaleCancelled", "SaleFailed"},
 	"delete-data":      {"PayoutReceived", "SaleIgnored", "SlotDropped"},
 	"settle":           {"DataDeleted"}, // Also in the ledger.

@@ -1,10 +1,6 @@
 package sim
 
-import (
-	"fmt"
-
-	"github.com/hostnode/hostnode/events"
-)
+import "github.com/hostnode/hostnode/events"
 
 // This file is what the fake market asks itself before it sends a fill.
 
@@ -14,8 +10,8 @@ func (w *world) refusal(call events.SlotCall, p events.Proof) error {
 	if _, err := c.clone().fill(w.next(), call.Slot, w.me, p); err != nil {
 		return err
 	}
-	if w.tip().head.Number < call.KeepSince {
-		return fmt.Errorf("block %d is not known yet", call.KeepSince)
+	if !w.hasAll(w.tip().head, call.Paid) {
+		return events.ErrBeforePayment
 	}
 	if !w.owning.greedy && c.tokens[w.me].SubFloor(call.Keep).Less(c.pays(c.slots[call.Slot])) {
 		return events.ErrInsufficientFunds

@@ -129,11 +129,14 @@ func (f fakeMarket) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
 	}))
 }
 
-func (f fakeMarket) Balance(ctx context.Context) (events.Balance, error) {
+func (f fakeMarket) Balance(ctx context.Context, paid ...events.Head) (events.Balance, error) {
 	return do(ctx, f.bus, "market.balance", locked(f.world, func() (events.Balance, error) {
 		balance := f.purse
 		at := f.sight()
-		balance.Tokens, balance.Block = at.state.tokens[f.me], at.head.Number
+		if !f.hasAll(at.head, paid) {
+			return balance, events.ErrBeforePayment
+		}
+		balance.Tokens = at.state.tokens[f.me]
 		return balance, nil
 	}))
 }

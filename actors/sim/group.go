@@ -39,7 +39,6 @@ type group struct {
 	due       map[duePast]bool // what was due at some time: a question may be late
 	asked     map[duePast]bool // what was asked for before it could be recorded; guarded by the world's lock
 	made      map[made]bool
-	undone    map[events.SlotID]bool   // a reorganisation took a fill back
 	termsAt   uint64                   // the block at which the owner changed last
 	filled    map[events.SlotID]uint64 // the block at which it was recorded that a slot is ours
 	refills   map[events.SlotID]uint32 // the attempt of each slot that was sent to fill it again
@@ -96,7 +95,7 @@ func newGroup(s *simulator, seed uint64) *group {
 		terms: map[uint64]uint64{}, names: map[uint64]events.Member{}, wrote: map[string]uint64{},
 		handed: map[attempts]int{}, began: map[attempts]int{}, due: map[duePast]bool{}, asked: map[duePast]bool{},
 		filled: map[events.SlotID]uint64{}, refills: map[events.SlotID]uint32{},
-		takenBack: map[attempts]bool{}, made: map[made]bool{}, undone: map[events.SlotID]bool{},
+		takenBack: map[attempts]bool{}, made: map[made]bool{},
 	}
 	own := s.world.owning
 	own.shared, own.repeats, own.greedy = s.Plant.Deaf, s.Plant.Nameless, s.Plant.Greedy

@@ -252,20 +252,14 @@ func (g *group) canPay(what string, args ...any) error {
 			unpaid[id] = true
 		}
 	}
-	held := state.tokens[me]
-	for id := range g.undone { // When a slot was handed out, the owner may not have known of that yet.
-		if s := state.slots[id]; s != nil && s.host == me {
-			held = held.Add(state.pays(s))
-		}
-	}
 	var sum events.Amount
 	var of []string
 	for id := range unpaid {
-		if s := state.slots[id]; s != nil && s.host != me && !g.undone[id] {
+		if s := state.slots[id]; s != nil && s.host != me {
 			sum, of = sum.Add(state.pays(s)), append(of, id.Short())
 		}
 	}
-	if held.Less(sum) {
+	if state.tokens[me].Less(sum) {
 		return broken(PromisedOnce, "%s: %s are promised and not paid, for %s, and the account holds %s",
 			fmt.Sprintf(what, args...), sum, of, state.tokens[me])
 	}

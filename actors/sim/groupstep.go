@@ -3,8 +3,6 @@ package sim
 import (
 	"context"
 	"time"
-
-	"github.com/hostnode/hostnode/events"
 )
 
 // This file decides what happens to a host of several members.
@@ -115,19 +113,6 @@ func (g *group) stop(ctx context.Context, m *process) {
 	go func() { _ = h.Stop(ctx) }()
 }
 
-// ours are the slots that the contract counts as ours.
-func (g *group) ours() map[events.SlotID]bool {
-	g.world.mu.Lock()
-	defer g.world.mu.Unlock()
-	slots := map[events.SlotID]bool{}
-	for id, s := range g.world.tip().state.slots {
-		if s.host == me {
-			slots[id] = true
-		}
-	}
-	return slots
-}
-
 func (g *group) draw(perMille int) bool { return perMille > 0 && g.fates.IntN(1000) < perMille }
 
 func (g *group) one() *process { return g.members[g.fates.IntN(len(g.members))] }
@@ -180,14 +165,7 @@ func (g *group) disturbMembers(ctx context.Context) bool {
 			g.trouble(memberBehind, "world", "%s reads no news from the record until step %d", m.name, m.behind)
 		}
 	case g.draw(g.Reorganize):
-		before := g.ours()
 		g.reorganize()
-		after := g.ours()
-		for slot := range before {
-			if !after[slot] {
-				g.undone[slot] = true
-			}
-		}
 	case g.draw(g.Rival):
 		g.note("rival")
 		g.world.rival(g.fates.IntN(16), true)

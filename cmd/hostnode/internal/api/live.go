@@ -30,7 +30,7 @@ type LiveConfig struct {
 	Account   events.Address
 	Member    events.Member // empty: the host is one process
 	// Balance asks the chain for the account's balance; nil: not known.
-	Balance func(context.Context) (events.Balance, error)
+	Balance func(context.Context, ...events.Head) (events.Balance, error)
 	// Owed asks the contract of sectors what it owes the account; nil: the host seals none.
 	Owed func(context.Context) (events.Amount, error)
 	// Standing says which endpoint of the chain is in use; nil: Endpoint is.

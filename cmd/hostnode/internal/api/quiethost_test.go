@@ -48,7 +48,7 @@ func (m *quietMarket) Head(context.Context) (events.Head, error)           { ret
 func (m *quietMarket) HeadAt(context.Context, uint64) (events.Head, error) { return head, nil }
 func (m *quietMarket) MySlots(context.Context) ([]events.OwnedSlot, error) { return nil, nil }
 
-func (m *quietMarket) Balance(context.Context) (events.Balance, error) {
+func (m *quietMarket) Balance(context.Context, ...events.Head) (events.Balance, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.balance, m.fails
