@@ -22,7 +22,7 @@ import (
 // for the slot, even after a repair, for which we pay less. Errors: ErrUnknownRequest,
 // ErrReservationNotAllowed (we have no reservation), ErrSlotNotFree, ErrInvalidProof,
 // ErrProofAlreadySubmitted (a repair in a period that has its proof), ErrInsufficientFunds,
-// ErrDeadlinePassed.
+// ErrBeforePayment, ErrDeadlinePassed.
 func (m *Market) FillSlot(
 	ctx context.Context, call events.SlotCall, proof events.Proof,
 ) (events.Fill, error) {
