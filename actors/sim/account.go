@@ -26,6 +26,8 @@ type ownership struct {
 	repeats bool
 	// greedy is a third: a fill takes what must be left for other slots.
 	greedy bool
+	// gullible is a fourth: what the account holds is believed of a chain without what was paid.
+	gullible bool
 }
 
 // Account returns the account of a new process in this world; that of an older one sends nothing

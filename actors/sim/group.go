@@ -99,6 +99,7 @@ func newGroup(s *simulator, seed uint64) *group {
 	}
 	own := s.world.owning
 	own.shared, own.repeats, own.greedy = s.Plant.Deaf, s.Plant.Nameless, s.Plant.Greedy
+	own.gullible = s.Plant.Gullible
 	for i, name := range memberNames[:s.Members.Count] {
 		m := &process{name: name, world: s.world, bus: s.bus}
 		if i > 0 {

@@ -157,6 +157,8 @@ type Plant struct {
 	Nameless bool
 	// Greedy is an owner that fills a lost slot again from tokens that must be left for others.
 	Greedy bool
+	// Gullible is an owner that hands out slots by a balance from before a payment, or from a chain without it.
+	Gullible bool
 	// Unheard is an event store that loses the proofs that members leave there for the owner.
 	Unheard bool
 	// Vague is a witness that does not name all that is lost; Eager, one that names nothing.

@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -214,13 +215,18 @@ func (s *memberShow) serve(ctx context.Context) (err error) {
 	return nil
 }
 
-// freeAddress is an address on this machine at which nobody listens now.
+// freeAddress is an address on this machine at which nobody listens now. Its port is below those that systems give to
+// connections of their own, one of which might take it before it is used.
 func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("look for a free port: %w", err)
+	var failed error
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
+		if err == nil {
+			return l.Addr().String(), l.Close()
+		}
+		failed = err
 	}
-	return l.Addr().String(), l.Close()
+	return "", fmt.Errorf("look for a free port: %w", failed)
 }
 
 func (s *memberShow) logOf(name string) (*os.File, error) {
