@@ -48,7 +48,7 @@ func (m *membersRig) slotOf(name events.Member) events.SlotID {
 func (m *membersRig) proofs(name events.Member) *members.ReadyProofs {
 	b := &shell.Base{
 		Store: m.store, Codec: catalog.Codec(), Clock: shelltest.Clock{}, Log: silent(), Member: name,
-		Me: m.ports.Market.Account(),
+		Me: m.ports.Market.Account(), Yield: shelltest.NoYield,
 	}
 	b.StoreWatch = shell.NewStoreWatch(b.Clock, b.Log, shelltest.NoYield)
 	return members.NewReadyProofs(b)
