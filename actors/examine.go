@@ -15,6 +15,24 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
+// examineBeside examines a slot beside the actor; the answer is saleReady.
+func (s *supervisor) examineBeside(a *shell.Turn, slot events.SlotID, c *candidate) {
+	self, request, index, paid := a.Self, c.request, c.index, s.paid()
+	a.Do(func(ctx context.Context) {
+		var ready saleReady
+		err := s.RT.Guarded("begin a sale", func() (err error) {
+			ready, err = s.examine(ctx, slot, request, index, paid)
+			return err
+		})
+		switch {
+		case err == nil:
+			self.Tell(ready)
+		case ctx.Err() == nil:
+			self.Tell(examineFailed{slot, err})
+		}
+	})
+}
+
 // examine asks the chain, before anything is recorded, whether a sale of the slot can begin:
 // the request is known and sound, its client is not avoided, the slot is free or in repair,
 // there is enough time, and the dispersal window is open. What depends on other sales is

@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -224,24 +223,6 @@ func (s *supervisor) candidate(
 	c := &candidate{request: request, index: index, by: by, workers: []shell.Ref{worker}}
 	s.beginning[slot] = c
 	s.examineBeside(a, slot, c)
-}
-
-// examineBeside examines a slot beside the actor; the answer is saleReady.
-func (s *supervisor) examineBeside(a *shell.Turn, slot events.SlotID, c *candidate) {
-	self, request, index, paid := a.Self, c.request, c.index, s.paid()
-	a.Do(func(ctx context.Context) {
-		var ready saleReady
-		err := s.RT.Guarded("begin a sale", func() (err error) {
-			ready, err = s.examine(ctx, slot, request, index, paid)
-			return err
-		})
-		switch {
-		case err == nil:
-			self.Tell(ready)
-		case ctx.Err() == nil:
-			self.Tell(examineFailed{slot, err})
-		}
-	})
 }
 
 func (s *supervisor) onReady(a *shell.Turn, m saleReady) {

@@ -214,7 +214,8 @@ func (m *Market) mySlotsAt(ctx context.Context, at common.Hash) ([]events.SlotID
 	return ids, nil
 }
 
-// Balance is what the account holds at the newest block, and what its work costs there.
+// Balance is what the account holds at the newest block, and what its work costs there. ErrBeforePayment if the chain
+// up to that block does not have all blocks in which slots were paid.
 func (m *Market) Balance(ctx context.Context, paid ...events.Head) (events.Balance, error) {
 	at, b, err := balanceOf(ctx, m.conn, m.abis, m.tokenAddress(), m.account)
 	if err == nil {

@@ -138,16 +138,11 @@ func host(t *testing.T, w MarketWorld, c events.SlotCall) events.Fill {
 
 func tokens(t *testing.T, w MarketWorld) events.Amount {
 	t.Helper()
-	return balance(t, w).Tokens
-}
-
-func balance(t *testing.T, w MarketWorld) events.Balance {
-	t.Helper()
 	b, err := w.Market.Balance(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return b.Tokens
 }
 
 func facts(t *testing.T, w MarketWorld, c events.SlotCall) events.SlotFacts {
