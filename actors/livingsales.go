@@ -25,11 +25,12 @@ const livingSalesSchema = "host/2"
 // reservation, and a sale whose reservation is settled is not over before its own stream says
 // so.
 type livingSales struct {
-	me     events.Address
-	ledger string // the stream of this process's ledger
-	codec  *events.Codec
-	sales  map[events.SlotID]livingSale
-	next   uint64 // number of the next attempt
+	me events.Address
+	// host and queue are streams of the host; ledger is that of this process's ledger.
+	host, queue, ledger string
+	codec               *events.Codec
+	sales               map[events.SlotID]livingSale
+	next                uint64 // number of the next attempt
 	// read is the position up to which the log was read. last is the last event before it that
 	// is never truncated: the list is saved under that event.
 	read  events.Position
@@ -60,7 +61,7 @@ type livingSale struct {
 
 func newLivingSales(me events.Address, codec *events.Codec) *livingSales {
 	return &livingSales{
-		me: me, ledger: events.CapacityStream(me), codec: codec,
+		me: me, host: events.HostStream(me), queue: events.SlotQueueStream(me), ledger: events.CapacityStream(me), codec: codec,
 		sales: map[events.SlotID]livingSale{}, lengths: map[string]uint64{},
 		unread: func(events.Recorded, error) {},
 	}
@@ -77,9 +78,9 @@ func (s *livingSales) take(r events.Recorded) {
 		s.last = snapshot.Event{Stream: r.Stream, Revision: r.Revision, ID: r.ID, Position: r.Position}
 	}
 	switch r.Stream {
-	case events.HostStream(s.me):
+	case s.host:
 		s.reached = s.reached || r.Meta.Epoch == s.epoch
-	case s.ledger, events.SlotQueueStream(s.me):
+	case s.ledger, s.queue:
 		s.noteLength(r)
 	}
 	if events.Category(r.Stream) != events.CategorySale {

@@ -60,8 +60,19 @@ type Link struct {
 	// own, or one in which somebody linked to the target. Empty: not known, as
 	// with a store that is reached over a network.
 	Origin string
-	// Meta is the link's own metadata, in JSON.
-	Meta string
+	Meta   LinkMeta
+}
+
+// LinkMeta is what the metadata of a link are made of: of one that a server stores, Stored, its JSON; of a
+// virtual stream's, what it says of the event that it lists. Most readers want the event only, so
+// Link.Metadata puts it into JSON for those who ask.
+type LinkMeta struct {
+	Stored      string
+	Event       EventID
+	Position    Position // 0: stored by a server
+	Recorded    time.Time
+	Correlation string
+	Deletes     bool
 }
 
 // IsSystem reports whether a stream belongs to the system: no fold of hostnode
@@ -224,7 +235,9 @@ func LinkTo(r *Recorded, virtual string, revision uint64) *Link {
 	case len(r.Data) <= mostTargetBytes:
 		l.Target = string(r.Data)
 	}
-	l.Meta = linkMeta(r, virtual)
+	l.Meta = LinkMeta{
+		Event: r.ID, Position: r.Position, Recorded: r.Recorded, Correlation: indexedCorrelation(r), Deletes: deletes(r),
+	}
 	return l
 }
 
@@ -254,9 +267,12 @@ func ParseTarget(text string) (stream string, revision uint64, ok bool) {
 // linkVersion stands for the version of the projection that would have made the link.
 const linkVersion = "1:-1:1:4"
 
-// linkMeta is the metadata of a link. The position of its event in the log is
+// Metadata is the link's own metadata, in JSON. The position of a virtual stream's event in the log is
 // our addition; the rest is what EventStoreDB's projections write.
-func linkMeta(r *Recorded, virtual string) string {
+func (l *Link) Metadata() string {
+	if l.Meta.Position == 0 {
+		return l.Meta.Stored
+	}
 	said := struct {
 		Version     string   `json:"$v"`
 		Commit      Position `json:"$c"`
@@ -267,21 +283,21 @@ func linkMeta(r *Recorded, virtual string) string {
 		CausedBy    string   `json:"$causedBy"`
 		Correlation string   `json:"$correlationId,omitempty"`
 	}{
-		Version: linkVersion, Commit: r.Position, Prepare: r.Position, CausedBy: r.ID.String(),
-		Correlation: indexedCorrelation(r),
+		Version: linkVersion, Commit: l.Meta.Position, Prepare: l.Meta.Position, CausedBy: l.Meta.Event.String(),
+		Correlation: l.Meta.Correlation,
 	}
-	inCategory := strings.HasPrefix(virtual, VirtualCategory)
+	inCategory := strings.HasPrefix(l.Stream, VirtualCategory)
 	if inCategory {
-		said.Origin = r.Stream
-		if of, ok := MetadataOf(r.Stream); ok {
+		said.Origin = l.Origin
+		if of, ok := MetadataOf(l.Origin); ok {
 			said.Origin = of
 		}
 	}
-	if (inCategory || strings.HasPrefix(virtual, VirtualType)) && deletes(r) {
+	if (inCategory || strings.HasPrefix(l.Stream, VirtualType)) && l.Meta.Deletes {
 		said.Deleted = -1
 	}
-	if strings.HasPrefix(virtual, VirtualCorrelated) {
-		said.Timestamp = r.Recorded.UTC().Format("2006-01-02T15:04:05.000000Z")
+	if strings.HasPrefix(l.Stream, VirtualCorrelated) {
+		said.Timestamp = l.Meta.Recorded.UTC().Format("2006-01-02T15:04:05.000000Z")
 	}
 	b, err := json.Marshal(said)
 	if err != nil {

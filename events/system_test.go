@@ -191,9 +191,12 @@ func TestALinkSaysWhatItNamesAndWhatItWasMadeFor(t *testing.T) {
 	} {
 		c.r.ID, c.r.Position, c.r.Recorded = id, 9, at
 		got := LinkTo(&c.r, c.virtual, 5)
-		want := &Link{Stream: c.virtual, Revision: 5, Target: c.target, Origin: c.r.Stream, Meta: place + c.meta + "}"}
+		want := &Link{Stream: c.virtual, Revision: 5, Target: c.target, Origin: c.r.Stream, Meta: got.Meta}
 		if d := cmp.Diff(want, got); d != "" || got.Follows(&c.r) != c.follows {
 			t.Errorf("%s of %s, follows %v (-want +got):\n%s", c.virtual, c.r.Stream, got.Follows(&c.r), d)
+		}
+		if d := cmp.Diff(place+c.meta+"}", got.Metadata()); d != "" {
+			t.Errorf("metadata in %s of %s (-want +got):\n%s", c.virtual, c.r.Stream, d)
 		}
 		gone := Unresolved(got, 9, at)
 		if stream, revision, ok := ParseTarget(c.target); !gone.Gone() || ok == c.unreadable ||

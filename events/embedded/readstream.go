@@ -12,6 +12,10 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
+// mostTargets is how many heads of other streams a read of a virtual stream keeps, about 200 bytes each: as many as
+// streams may take turns in it without being looked up for each event.
+const mostTargets = 8192
+
 // span is the range of readable revisions of a stream: from first on, before
 // end.
 type span struct{ first, end uint64 }
@@ -217,7 +221,7 @@ func (r *streamReader) shows(e *events.Recorded) (bool, error) {
 		if h, err = r.store.readableHead(e.Stream); err != nil {
 			return false, err
 		}
-		if r.targets == nil || len(r.targets) >= largestChunk {
+		if r.targets == nil || len(r.targets) >= mostTargets {
 			r.targets = map[string]head{}
 		}
 		r.targets[e.Stream] = h

@@ -229,7 +229,7 @@ func streamReading(stream string, q events.ReadStream) reading {
 			}
 			link := &events.Link{
 				Stream: e.Link.StreamID, Revision: e.Link.EventNumber,
-				Target: string(e.Link.Data), Meta: string(e.Link.UserMetadata),
+				Target: string(e.Link.Data), Meta: events.LinkMeta{Stored: string(e.Link.UserMetadata)},
 			}
 			if e.Event == nil {
 				return events.Unresolved(link, events.Position(e.Link.Position.Commit), e.Link.CreatedDate), true

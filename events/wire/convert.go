@@ -199,7 +199,7 @@ func linkTo(r events.Recorded) events.Recorded {
 		Position: r.Position,
 		Type:     events.TypeLink,
 		Data:     []byte(r.Link.Target),
-		Foreign:  []byte(r.Link.Meta),
+		Foreign:  []byte(r.Link.Metadata()),
 		Binary:   true,
 		Recorded: r.Recorded,
 	}
