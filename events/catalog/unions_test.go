@@ -5,9 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/internal/housetest"
+	"github.com/hostnode/hostnode/messages"
 )
 
 func TestTheCatalogHasEveryEventOfEveryUnion(t *testing.T) {
@@ -20,5 +23,34 @@ func TestTheCatalogHasEveryEventOfEveryUnion(t *testing.T) {
 		"hostEvent", "validatorEvent", "sectorEvent", "txEvent", "proofsEvent", "snapshotEvent")
 	if diff := cmp.Diff(unions, slices.Compact(stored)); diff != "" {
 		t.Fatalf("the events of the unions, and those in the catalog (-unions +catalog):\n%s", diff)
+	}
+}
+
+// A message that is no event and part of none is an event that its union was not given, or is left over.
+func TestEveryMessageIsAnEventOrPartOfOneOrOfASnapshot(t *testing.T) {
+	used := map[protoreflect.Name]bool{}
+	var use func(protoreflect.MessageDescriptor)
+	use = func(m protoreflect.MessageDescriptor) {
+		if used[m.Name()] {
+			return
+		}
+		used[m.Name()] = true
+		for i := range m.Fields().Len() {
+			if of := m.Fields().Get(i).Message(); of != nil {
+				use(of)
+			}
+		}
+	}
+	for e := range catalog.Codec().Entries() {
+		use(e.Example.ProtoReflect().Descriptor())
+	}
+	for _, state := range []proto.Message{&messages.HostState{}, &messages.LedgerState{}, &messages.QueueState{}} {
+		use(state.ProtoReflect().Descriptor())
+	}
+	all := (&messages.SaleStarted{}).ProtoReflect().Descriptor().ParentFile().Messages()
+	for i := range all.Len() {
+		if name := all.Get(i).Name(); !used[name] {
+			t.Errorf("%s: give it to its union in messages/unions.go", name)
+		}
 	}
 }

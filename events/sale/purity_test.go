@@ -19,11 +19,11 @@ func TestWhatTheRulesDoNotKnowPanics(t *testing.T) {
 		"Evolve":            func() { Evolve(s, oddity{}) },
 		"evolveHosting":     func() { evolveHosting(s, oddity{}) },
 		"evolveEnd":         func() { evolveEnd(s, oddity{}) },
-		"Next":              func() { Next(State{Phase: Errored + 1}) },
+		"Next":              func() { Next(State{Phase: Phase(len(Phases()))}) },
 		"Sentence":          func() { _ = Sentence(oddity{}) },
 		"sentenceHosting":   func() { _ = sentenceHosting(oddity{}) },
 		"sentenceEnd":       func() { _ = sentenceEnd(oddity{}) },
-		"Waiting":           func() { _ = Waiting(State{Phase: Errored + 1}) },
+		"Waiting":           func() { _ = Waiting(State{Phase: Phase(len(Phases()))}) },
 		"a malformed event": func() { Evolve(s, &messages.SlotFilled{Collateral: "much"}) },
 	} {
 		func() {

@@ -85,6 +85,26 @@ func Constants(t testing.TB, of string) []string {
 	return names
 }
 
+// Sentinels are the names of the errors that a package declares for its callers.
+func Sentinels(t testing.TB, dir string) []string {
+	t.Helper()
+	var names []string
+	inspect(t, dir, func(d ast.Decl) {
+		list, ok := d.(*ast.GenDecl)
+		if !ok || list.Tok != token.VAR {
+			return
+		}
+		for _, spec := range list.Specs {
+			for _, name := range spec.(*ast.ValueSpec).Names {
+				if strings.HasPrefix(name.Name, "Err") {
+					names = append(names, name.Name)
+				}
+			}
+		}
+	})
+	return names
+}
+
 // inspect reads the declarations of a package, without its tests.
 func inspect(t testing.TB, dir string, look func(ast.Decl)) {
 	t.Helper()

@@ -22,13 +22,16 @@
 //	GET    /v1/members
 //	POST   /v1/queue/pause               {"reason": "..."}
 //	POST   /v1/queue/resume              {"reason": "..."}
+//	POST   /v1/backup                    {"dir": "/a/directory"}
 //	GET    /v1/quarantine
 //	POST   /v1/quarantine/retry          {"work": "market:17"}
 //	GET    /v1/sectors
 //	GET    /v1/sectors/faults
 //	GET    /v1/sectors/{number}
 //	GET    /v1/sectors/{number}/timeline?from=REVISION&most=N
+//	GET    /v1/pieces
 //	POST   /v1/pieces                    {"path": "/a/file"}; the answer is a Piece
+//	DELETE /v1/pieces/{cid}
 //	POST   /v1/sectors                   a NewSector; the answer is its number
 //	POST   /v1/sectors/pieces            a Placing; the answer, and those below, are a Sector
 //	POST   /v1/sectors/{number}/pieces   a SectorOrder, as for all below
