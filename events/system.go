@@ -236,7 +236,8 @@ func LinkTo(r *Recorded, virtual string, revision uint64) *Link {
 		l.Target = string(r.Data)
 	}
 	l.Meta = LinkMeta{
-		Event: r.ID, Position: r.Position, Recorded: r.Recorded, Correlation: indexedCorrelation(r), Deletes: deletes(r),
+		Event: r.ID, Position: r.Position, Recorded: r.Recorded,
+		Correlation: indexedCorrelation(r), Deletes: deletes(r),
 	}
 	return l
 }

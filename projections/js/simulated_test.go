@@ -7,10 +7,15 @@ import (
 	"iter"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/audit"
 )
@@ -29,6 +34,8 @@ var (
 func TestWhateverReadsTheRecordIsRightInTheSimulatedWorld(t *testing.T) {
 	usual := debug.SetGCPercent(400) // The stores live shortly, and memory is not scarce.
 	t.Cleanup(func() { debug.SetGCPercent(usual) })
+	w := written{events: map[string]int{}}
+	t.Cleanup(func() { w.check(t) })
 	for name, scenario := range sim.Scenarios() {
 		if testing.Short() && name != "everything" { // Only one goroutine reads, so the race detector would find nothing.
 			continue
@@ -48,10 +55,44 @@ func TestWhateverReadsTheRecordIsRightInTheSimulatedWorld(t *testing.T) {
 						t.Fatalf("%v\nrepeat: go test ./actors/sim -run 'Happens/^%s$' -seed %d -seeds 1 -tell trace.txt",
 							out.Problem, name, seed)
 					}
+					w.add(out.Events)
 					readEverywhere(t, out.Record)
 				})
 			}
 		})
+	}
+}
+
+// written is what the actors wrote in all runs.
+type written struct {
+	sync.Mutex
+	runs   int
+	events map[string]int // by stored name
+}
+
+func (w *written) add(more map[string]int) {
+	w.Lock()
+	defer w.Unlock()
+	w.runs++
+	for name, n := range more {
+		w.events[name] += n
+	}
+}
+
+// check demands that each event of a sale and of a sector occurred. What never does is not read by anybody here, and
+// its life in the simulation is not checked. It takes three seeds of each scenario.
+func (w *written) check(t *testing.T) {
+	t.Helper()
+	if w.runs < 3*len(sim.Scenarios()) || t.Failed() {
+		return
+	}
+	for _, table := range [][]events.Entry{sale.Table(), capacity.Table(), slotqueue.Table(), sector.Table()} {
+		for _, e := range table {
+			t.Log(e.Name, w.events[e.Name])
+			if w.events[e.Name] == 0 {
+				t.Errorf("no run of the simulation leads to %s: actors/sim needs a scenario in which it does", e.Name)
+			}
+		}
 	}
 }
 
