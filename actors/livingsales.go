@@ -61,7 +61,8 @@ type livingSale struct {
 
 func newLivingSales(me events.Address, codec *events.Codec) *livingSales {
 	return &livingSales{
-		me: me, host: events.HostStream(me), queue: events.SlotQueueStream(me), ledger: events.CapacityStream(me), codec: codec,
+		me: me, host: events.HostStream(me), queue: events.SlotQueueStream(me), ledger: events.CapacityStream(me),
+		codec: codec,
 		sales: map[events.SlotID]livingSale{}, lengths: map[string]uint64{},
 		unread: func(events.Recorded, error) {},
 	}
