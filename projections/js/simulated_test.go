@@ -79,17 +79,24 @@ func (w *written) add(more map[string]int) {
 	}
 }
 
-// check demands that each event of a sale and of a sector occurred. What never does is not read by anybody here, and
-// its life in the simulation is not checked. It takes three seeds of each scenario.
+// seldom are events that the simulation leads to never or in one run of a hundred: orders and failures that the tests of
+// actors, actors/sectors and the cores look at.
+var seldom = []string{
+	"AvailabilityDeleted", "AvailabilityUpdated", "PieceSpaceHeld", "PieceSpaceReleased", "SectorEventRefused",
+	"SectorRemoveFailed", "SectorRetryInvalidProof", "SectorRetryPacking", "SectorRetryRemove", "SectorRetryTerminate",
+	"SectorRetryWaitSeed", "SectorTerminateFailed",
+}
+
+// check demands that each other event of a machine occurred. What never does is read by nobody here, and its part of a
+// life is not simulated. It takes a dozen seeds of each scenario.
 func (w *written) check(t *testing.T) {
 	t.Helper()
-	if w.runs < 3*len(sim.Scenarios()) || t.Failed() {
+	if w.runs < 12*len(sim.Scenarios()) || t.Failed() {
 		return
 	}
 	for _, table := range [][]events.Entry{sale.Table(), capacity.Table(), slotqueue.Table(), sector.Table()} {
 		for _, e := range table {
-			t.Log(e.Name, w.events[e.Name])
-			if w.events[e.Name] == 0 {
+			if w.events[e.Name] == 0 && !slices.Contains(seldom, e.Name) {
 				t.Errorf("no run of the simulation leads to %s: actors/sim needs a scenario in which it does", e.Name)
 			}
 		}
