@@ -20,6 +20,26 @@ func TestEveryCommandIsDrawn(t *testing.T) {
 	housetest.Complete(t, ".", "command", drawn, "commands that drawAny draws")
 }
 
+// Otherwise a random sale stops in a phase that drawFitting was not told of.
+func TestInEveryStateWhatFitsBringsEvents(t *testing.T) {
+	for _, st := range stands() {
+		s, _ := live(t, st.life...)
+		fitting := rapid.Custom(func(t *rapid.T) Command {
+			rapid.Bool().Draw(t, "something") // Custom insists on a draw.
+			return drawFitting(t, s)
+		})
+		brings := false
+		for seed := range 30 {
+			batch, _ := Decide(s, fitting.Example(seed))
+			brings = brings || len(batch) > 0
+		}
+		if !brings {
+			t.Errorf("in the state %q nothing that drawFitting draws brings an event: let it draw what %s waits for",
+				st.name, s.Phase)
+		}
+	}
+}
+
 // drawCommand draws a command; every other one fits the state.
 func drawCommand(t *rapid.T, s State) Command {
 	if rapid.Bool().Draw(t, "fitting") {
