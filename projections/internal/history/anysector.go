@@ -51,6 +51,23 @@ func (w *Writer) AnySectorStep(t *rapid.T, n uint64) {
 	}
 }
 
+// AnySectorLife is the life of a sector that goes well, from its start to where it is hosted or to its end. It is
+// short if the ledger has no room.
+func (w *Writer) AnySectorLife(t *rapid.T) {
+	n := uint64(100) // Others have lower numbers.
+	for w.Sectors[n].State != "" {
+		n++
+	}
+	w.startSector(n)
+	if w.tryOpenSector(n) != nil {
+		return
+	}
+	w.SealSector(n)
+	if rapid.Bool().Draw(t, "ends") {
+		w.EndSector(n, rapid.Uint64Range(0, 5000).Draw(t, "lost"))
+	}
+}
+
 // anyEvent is the example of any event but those of the books, of this sector.
 func (w *Writer) anyEvent(t *rapid.T, n uint64) sector.Event {
 	for {
@@ -78,7 +95,7 @@ func (w *Writer) anyBooks(t *rapid.T, n uint64) {
 	switch s.Step.Name { //nolint:exhaustive // The others ask nothing of the ledger.
 	case sector.StepOpenSpace:
 		if _, holds := w.Ledger.Sector(n); !holds { // A number is used once.
-			w.OpenSector(n)
+			_ = w.tryOpenSector(n) // It waits for room.
 		}
 	case sector.StepReleaseScratch:
 		w.ReleaseSector(n, capacity.PartScratch)

@@ -47,15 +47,19 @@ func (w *Writer) Begin(r events.Request) events.SlotID {
 // Claim asks the ledger for what a sale needs, without telling the sale.
 func (w *Writer) Claim(slot events.SlotID) error {
 	w.T.Helper()
-	s := w.Sales[slot]
+	return w.AskLedger(w.reservation(w.Sales[slot]))
+}
+
+// reservation is what a sale needs of the ledger.
+func (w *Writer) reservation(s sale.State) capacity.Reserve {
 	ask := s.Request.Ask
-	return w.AskLedger(capacity.Reserve{
-		At: w.Now, Slot: slot, RequestID: s.Request.ID, SlotIndex: s.Index, Attempt: s.Attempt,
+	return capacity.Reserve{
+		At: w.Now, Slot: s.Slot, RequestID: s.Request.ID, SlotIndex: s.Index, Attempt: s.Attempt,
 		Ask: capacity.Ask{
 			SlotSize: ask.SlotSize, Duration: ask.Duration, PricePerBytePerSecond: ask.PricePerBytePerSecond,
 			CollateralPerByte: ask.CollateralPerByte, RequestEnd: s.EndsAt, Overhead: Overhead,
 		},
-	})
+	}
 }
 
 // Reserve performs the first effect of a sale.
@@ -174,14 +178,19 @@ func (w *Writer) Settle(slot events.SlotID) {
 // Release gives the reservation of a sale back, as the sales agent does.
 func (w *Writer) Release(slot events.SlotID) {
 	w.T.Helper()
+	w.MustLedger(w.settlement(slot))
+}
+
+// settlement is how the ledger settles the reservation of a sale, of which the sale may not know.
+func (w *Writer) settlement(slot events.SlotID) capacity.Settle {
 	s := w.Sales[slot]
 	returned, lost := s.Settlement()
 	if r, open := w.Ledger.Reservation(capacity.ReservationIDOf(slot, s.Attempt)); open {
 		returned = r.Collateral.SubFloor(lost)
 	}
-	w.MustLedger(capacity.Settle{
+	return capacity.Settle{
 		At: w.Now, Slot: slot, Attempt: s.Attempt, CollateralReturned: returned, CollateralLost: lost,
-	})
+	}
 }
 
 // Life is a whole sale, from the queue to the payout, with that many proofs.

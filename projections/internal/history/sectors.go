@@ -93,23 +93,37 @@ func (w *Writer) AskLedgerFor(n uint64, c capacity.Command) error {
 // BeginSector is a sector with one piece that the ledger holds space for.
 func (w *Writer) BeginSector(n uint64) {
 	w.T.Helper()
+	w.startSector(n)
+	w.OpenSector(n)
+}
+
+func (w *Writer) startSector(n uint64) {
+	w.T.Helper()
 	w.Says(n, &messages.SectorStart{Sector: n, Provider: w.Me.String(), Size: 2048, Pieces: []*messages.SectorPiece{
 		{Cid: fmt.Sprintf("baga6ea4seaqa%d", n), Size: 1024, Payload: 1000},
 	}})
-	w.OpenSector(n)
 }
 
 // OpenSector lets the ledger hold what a sector asks for.
 func (w *Writer) OpenSector(n uint64) {
 	w.T.Helper()
+	if err := w.tryOpenSector(n); err != nil {
+		w.T.Fatalf("hold space for sector %d: %v", n, err)
+	}
+}
+
+// tryOpenSector does nothing if the ledger has no room.
+func (w *Writer) tryOpenSector(n uint64) error {
+	w.T.Helper()
 	hold := capacity.Hold{At: w.Now, Sector: n, Space: SectorSpace, Deposit: SectorDeposit}
 	if err := w.AskLedgerFor(n, hold); err != nil {
-		w.T.Fatalf("hold space for sector %d: %v", n, err)
+		return err
 	}
 	w.Did(n, &messages.SectorOpened{
 		Unsealed: uint64(SectorSpace.Unsealed), Sealed: uint64(SectorSpace.Sealed), Tree: uint64(SectorSpace.Tree),
 		Scratch: uint64(SectorSpace.Scratch), Deposit: SectorDeposit.String(),
 	})
+	return nil
 }
 
 // SealSector takes a sector that was begun to where it is hosted.
