@@ -8,13 +8,14 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
 // TestTheServersViewsAreOursWhateverTheCoresDecide compares them over random commands.
 func TestTheServersViewsAreOursWhateverTheCoresDecide(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	history.Check(t, func(t *rapid.T) *history.Writer {
 		store := storetest.NewMemory()
 		w := history.New(t, store, me)
 		w.Offer(4)
@@ -37,7 +38,8 @@ func TestTheServersViewsAreOursWhateverTheCoresDecide(t *testing.T) {
 			}
 			both.apply(r)
 		}
-	})
+		return w
+	}, sale.Table(), capacity.Table())
 }
 
 // TestTheServersViewsOfSectorsAreOursWhateverTheyDecide is the same of two sectors, whose

@@ -58,7 +58,8 @@ type Writer struct {
 	codec   *events.Codec
 	count   map[string]uint64
 	block   uint64
-	because string // what the next events of sectors follow from, and of the ledger that they ask
+	because string         // what the next events of sectors follow from, and of the ledger that they ask
+	written map[string]int // how many events of each name
 	hostMembers
 }
 
@@ -68,7 +69,7 @@ func New(t T, store events.Store, me events.Address) *Writer {
 		T: t, Store: store, Me: me, Now: Begin, Ledger: capacity.New(),
 		Queue: slotqueue.New(slotqueue.Limits{}), Sales: map[events.SlotID]sale.State{},
 		Sectors: map[uint64]sector.Info{},
-		codec:   catalog.Codec(), count: map[string]uint64{}, block: 300,
+		codec:   catalog.Codec(), count: map[string]uint64{}, block: 300, written: map[string]int{},
 	}
 }
 
@@ -95,6 +96,7 @@ func (w *Writer) Append(stream, correlation string, list ...proto.Message) {
 		batch = append(batch, events.NewEvent{
 			ID: IDOf(stream, m, meta, n, i), Type: name, Data: data, Meta: meta,
 		})
+		w.written[name]++
 	}
 	if _, err := w.Store.Append(context.Background(), stream, events.ExpectNext(n), batch); err != nil {
 		w.T.Fatalf("append to %s: %v", stream, err)
