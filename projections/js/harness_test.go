@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/dop251/goja"
@@ -74,13 +75,30 @@ func compile(query string) (*harness, error) {
 	h.define()
 	h.vm.SetMaxCallStackSize(1024)
 	if err := h.within(func() error {
-		_, err := h.vm.RunString(query)
+		program, err := parse(query)
+		if err == nil {
+			_, err = h.vm.RunProgram(program)
+		}
 		return err
 	}); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
 	h.running = true
 	return h, nil
+}
+
+// parsed has each source once, because a random test compiles the same ones for every draw.
+var parsed sync.Map
+
+func parse(query string) (*goja.Program, error) {
+	if known, ok := parsed.Load(query); ok {
+		return known.(*goja.Program), nil
+	}
+	program, err := goja.Compile("", query, false)
+	if err == nil {
+		parsed.Store(query, program)
+	}
+	return program, err
 }
 
 // within runs something for as long as an event may take.
