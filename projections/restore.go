@@ -159,6 +159,11 @@ func (s savedHost) restore(l Limits) (*host, error) {
 	h.starts, h.earnings, h.validator = s.Starts, s.Earnings, s.Validator
 	h.sales.ledgers = s.Ledgers
 	h.sales.closed, h.txs.closed, h.txs.next = s.ClosedSales, s.ClosedTxs, s.NextTx
+	for _, row := range h.sales.closed {
+		if row.Damaged != nil { // Saved, an empty list is none.
+			row.Damaged.Blocks = append([]uint64{}, row.Damaged.Blocks...)
+		}
+	}
 	for _, open := range s.Sales {
 		if !slices.Contains(sale.Phases(), open.State.Phase) {
 			return nil, fmt.Errorf("%w: phase %d of a sale", errForm, open.State.Phase)

@@ -15,7 +15,7 @@ import (
 // would have shown stays unknown.
 func (l *account) lapse() {
 	l.Doubt = l.Doubt || len(l.Duties)+len(l.Unchecked) > 0
-	l.Lapsed = sortedKeys(l.Duties)
+	l.Lapsed = append(l.Lapsed, sortedKeys(l.Duties)...) // After an end that another one followed, both are taken back.
 	l.Duties, l.Unchecked = nil, nil
 }
 

@@ -44,3 +44,26 @@ func TestAGapThatIsToldLateIsInOrder(t *testing.T) {
 		t.Fatalf("a period that is told twice: %v", found)
 	}
 }
+
+// A fill that is taken back takes both ends with it.
+func TestWhatLapsedBeforeTwoEndsMayBeDueAgain(t *testing.T) {
+	store := storetest.NewMemory()
+	w := history.New(t, store, me)
+	w.Start()
+	w.Offer(1)
+	slot := w.Begin(w.Request(1))
+	w.Fill(slot)
+	w.Due(slot, 5)
+	w.MustSale(slot, w.Facts(slot, true, events.SlotCancelled, events.RequestCancelled))
+	w.MustSale(slot, w.Facts(slot, false, events.SlotFree, events.RequestNew))
+	receipt := w.Receipt("fill again")
+	w.MustSale(slot, sale.ReportFilled{At: w.Now, Fill: events.Fill{
+		Receipt: receipt, FilledAt: w.Now, Block: receipt.Block.Number, Collateral: w.Sales[slot].Committed,
+	}})
+	w.Due(slot, 5)
+	for _, f := range audited(t, &record{list: recorded(t, store)}, Options{}).Findings {
+		if f.Rule == ProofDueAgain {
+			t.Error(f)
+		}
+	}
+}
