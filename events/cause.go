@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -105,12 +106,16 @@ func ParseCause(text string) (Cause, error) {
 	}
 	parts := strings.Split(text, ":")
 	c.What = parts[0]
-	parse, known := causeForms[c.What]
-	if !known || len(parts) != parse.parts {
+	form, known := causeForms[c.What]
+	if !known || len(parts) != 1+len(form.rest) {
 		return Cause{}, causeError(text, ErrMalformed)
 	}
-	c.Kind = parse.kind
-	err = parse.rest(&c, parts[1:])
+	c.Kind = form.kind
+	for i, read := range form.rest {
+		if err = read(&c, parts[1+i]); err != nil {
+			break
+		}
+	}
 	return c, causeError(text, err)
 }
 
@@ -130,95 +135,83 @@ func causeNumber(text string) (uint64, error) {
 	return n, err
 }
 
-// causeForm is what follows the first word.
-type causeForm struct {
-	kind  CauseKind
-	parts int // with the first
-	rest  func(*Cause, []string) error
+// causeOrdinal reads a number from 1.
+func causeOrdinal(text string) (uint64, error) {
+	n, err := causeNumber(text)
+	if err == nil && n == 0 {
+		err = ErrMalformed
+	}
+	return n, err
 }
 
+// causeForm is what follows the first word.
+type causeForm struct {
+	kind CauseKind
+	rest []causePart
+}
+
+// causePart reads what stands between two colons.
+type causePart func(c *Cause, text string) error
+
+// partOf reads a field of a cause.
+func partOf[T any](field func(*Cause) *T, parse func(string) (T, error)) causePart {
+	return func(c *Cause, text string) (err error) {
+		*field(c), err = parse(text)
+		return err
+	}
+}
+
+var (
+	causeCount     = partOf(func(c *Cause) *uint64 { return &c.Number }, causeNumber)
+	causeEnd       = partOf(func(c *Cause) *uint64 { return &c.End }, causeNumber)
+	causePeriod    = partOf(func(c *Cause) *uint64 { return &c.Period }, causeNumber)
+	causeAttempt   = partOf(func(c *Cause) *uint32 { return &c.Attempt }, parseAttempt)
+	causeSlot      = partOf(func(c *Cause) *SlotID { return &c.Slot }, ParseSlotID)
+	causeRequest   = partOf(func(c *Cause) *RequestID { return &c.Request }, ParseRequestID)
+	causeHash      = partOf(func(c *Cause) *Hash { return &c.Hash }, ParseHash)
+	causeChallenge = partOf(func(c *Cause) *Challenge { return &c.Challenge }, ParseChallenge)
+)
+
 var causeForms = map[string]causeForm{
-	"block": {CauseBlock, 2, func(c *Cause, p []string) (err error) {
-		c.Number, err = causeNumber(p[0])
-		return err
-	}},
-	"log": {CauseLog, 3, func(c *Cause, p []string) (err error) {
-		if c.Hash, err = ParseHash(p[0]); err != nil {
-			return err
-		}
-		c.Number, err = causeNumber(p[1])
-		return err
-	}},
-	"orphan": {CauseCommand, 2, func(c *Cause, p []string) (err error) { // A reservation without a sale is given back.
-		c.Slot, err = ParseSlotID(p[0])
-		return err
-	}},
-	"work": {CauseWork, 3, func(c *Cause, p []string) (err error) {
-		if c.Request, err = ParseRequestID(p[0]); err != nil {
-			return err
-		}
-		c.Number, err = causeNumber(p[1])
-		return err
-	}},
-	"sale": {CauseSale, 4, func(c *Cause, p []string) (err error) {
-		if c.Slot, err = ParseSlotID(p[0]); err != nil {
-			return err
-		}
-		if c.What = p[2]; c.What != "reserve" && c.What != "store" && c.What != "settle" {
+	"block":  {CauseBlock, []causePart{causeCount}},
+	"log":    {CauseLog, []causePart{causeHash, causeCount}},
+	"orphan": {CauseCommand, []causePart{causeSlot}}, // A reservation without a sale is given back.
+	"work":   {CauseWork, []causePart{causeRequest, causeCount}},
+	"sale": {CauseSale, []causePart{causeSlot, causeAttempt, func(c *Cause, text string) error {
+		if c.What = text; c.What != "reserve" && c.What != "store" && c.What != "settle" {
 			return ErrMalformed
 		}
-		return causeAttempt(c, p[1:])
+		return nil
+	}}},
+	sectorCause: {CauseSector, []causePart{
+		func(c *Cause, text string) error {
+			if c.What = text; !sectorStep.MatchString(c.What) {
+				return ErrMalformed
+			}
+			return nil
+		},
+		partOf(func(c *Cause) *uint64 { return &c.Number }, causeOrdinal),
+		func(c *Cause, text string) error {
+			if c.What == sectorPause {
+				return causeEnd(c, text)
+			}
+			return causeAttempt(c, text)
+		},
 	}},
-	sectorCause: {CauseSector, 4, func(c *Cause, p []string) (err error) {
-		if c.What = p[0]; !sectorStep.MatchString(c.What) {
-			return ErrMalformed
-		}
-		if c.Number, err = causeNumber(p[1]); err != nil || c.Number == 0 {
-			return ErrMalformed
-		}
-		if c.What == sectorPause {
-			c.End, err = causeNumber(p[2])
-			return err
-		}
-		return causeAttempt(c, p[2:])
-	}},
-	"reserve-capacity": {CauseEffect, 2, causeAttempt},
-	"reserve-slot":     {CauseEffect, 2, causeAttempt},
-	"download":         {CauseEffect, 2, causeAttempt},
-	"prove-initial":    {CauseEffect, 2, causeAttempt},
-	"extend":           {CauseEffect, 2, causeAttempt},
-	"repair-whole":     {CauseEffect, 2, causeAttempt},
-	"free":             {CauseEffect, 2, causeAttempt},
-	"delete-data":      {CauseEffect, 2, causeAttempt},
-	"settle":           {CauseEffect, 2, causeAttempt},
-	"read-collateral": {CauseEffect, 2, func(c *Cause, p []string) (err error) {
-		c.Period, err = causeNumber(p[0])
-		return err
-	}},
-	"mark": {CauseEffect, 3, func(c *Cause, p []string) (err error) {
-		if c.Slot, err = ParseSlotID(p[0]); err == nil {
-			c.Period, err = causeNumber(p[1])
-		}
-		return err
-	}},
-	"repair": {CauseEffect, 3, func(c *Cause, p []string) (err error) {
-		if err = causeAttempt(c, p); err == nil {
-			c.Number, err = causeNumber(p[1])
-		}
-		return err
-	}},
-	"fill": {CauseEffect, 3, func(c *Cause, p []string) (err error) {
-		if err = causeAttempt(c, p); err == nil {
-			c.Challenge, err = ParseChallenge(p[1])
-		}
-		return err
-	}},
-	"submit-proof": {CauseEffect, 3, func(c *Cause, p []string) (err error) {
-		if c.Period, err = causeNumber(p[0]); err == nil {
-			c.Challenge, err = ParseChallenge(p[1])
-		}
-		return err
-	}},
+	"reserve-capacity": {CauseEffect, []causePart{causeAttempt}},
+	"reserve-slot":     {CauseEffect, []causePart{causeAttempt}},
+	"download":         {CauseEffect, []causePart{causeAttempt}},
+	"prove-initial":    {CauseEffect, []causePart{causeAttempt}},
+	"extend":           {CauseEffect, []causePart{causeAttempt}},
+	"repair-whole":     {CauseEffect, []causePart{causeAttempt}},
+	"free":             {CauseEffect, []causePart{causeAttempt}},
+	"delete-data":      {CauseEffect, []causePart{causeAttempt}},
+	"settle":           {CauseEffect, []causePart{causeAttempt}},
+	"read-collateral":  {CauseEffect, []causePart{causePeriod}},
+	"mark":             {CauseEffect, []causePart{causeSlot, causePeriod}},
+	"repair":           {CauseEffect, []causePart{causeAttempt, causeCount}},
+	"fill":             {CauseEffect, []causePart{causeAttempt, causeChallenge}},
+	"submit-proof":     {CauseEffect, []causePart{causePeriod, causeChallenge}},
 }
 
 // MarkCause is the cause of what is recorded of a marking.
@@ -237,11 +230,11 @@ var sectorStep = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{1,31}$`)
 // step: in its stream, and in the ledger.
 func SectorCause(key string) string { return sectorCause + ":" + key }
 
-func causeAttempt(c *Cause, p []string) error {
-	n, err := strconv.ParseUint(p[0], 10, 32)
-	if err != nil || n == 0 || strconv.FormatUint(n, 10) != p[0] {
-		return ErrMalformed
+// parseAttempt reads the number of an attempt, from 1.
+func parseAttempt(text string) (uint32, error) {
+	n, err := causeOrdinal(text)
+	if n > math.MaxUint32 {
+		err = ErrMalformed
 	}
-	c.Attempt = uint32(n)
-	return nil
+	return uint32(n), err
 }
