@@ -112,16 +112,22 @@ func ProofsStream(host Address, member Member) string {
 
 // ParseProofsStream takes the name of such a stream apart.
 func ParseProofsStream(stream string) (Address, Member, error) {
-	parts := strings.SplitN(stream, "-", 3)
-	if len(parts) != 3 || parts[0] != CategoryProofs {
-		return Address{}, "", fmt.Errorf("%w: %q is no stream of a member's proofs", ErrMalformed, clip(stream))
+	return parseOwned(stream, CategoryProofs, "no stream of a member's proofs", 3, ParseMember)
+}
+
+// parseOwned takes the name of a stream apart that begins with a category and a host. What follows is
+// cut at no dash when parts is 3, and has none when it is 4.
+func parseOwned[T any](
+	stream, category, wrong string, parts int, parse func(string) (T, error),
+) (host Address, id T, err error) {
+	all := strings.SplitN(stream, "-", parts)
+	if len(all) != 3 || all[0] != category {
+		return host, id, fmt.Errorf("%w: %q is %s", ErrMalformed, clip(stream), wrong)
 	}
-	host, err := ParseAddress(parts[1])
-	if err != nil {
-		return host, "", err
+	if host, err = ParseAddress(all[1]); err == nil {
+		id, err = parse(all[2])
 	}
-	member, err := ParseMember(parts[2])
-	return host, member, err
+	return host, id, err
 }
 
 // Category is the part of a stream's name before the first dash; a name
@@ -133,31 +139,16 @@ func Category(stream string) string {
 
 // ParseSaleStream takes a sale stream's name apart.
 func ParseSaleStream(stream string) (Address, SlotID, error) {
-	parts := strings.Split(stream, "-")
-	if len(parts) != 3 || parts[0] != CategorySale {
-		return Address{}, SlotID{}, fmt.Errorf("%w: %q is not a sale stream", ErrMalformed, clip(stream))
-	}
-	host, err := ParseAddress(parts[1])
-	if err != nil {
-		return Address{}, SlotID{}, err
-	}
-	slot, err := ParseSlotID(parts[2])
-	return host, slot, err
+	return parseOwned(stream, CategorySale, "not a sale stream", 4, ParseSlotID)
 }
 
 // ParseSectorStream takes a sector stream's name apart.
 func ParseSectorStream(stream string) (Address, uint64, error) {
-	parts := strings.Split(stream, "-")
-	if len(parts) != 3 || parts[0] != CategorySector {
-		return Address{}, 0, fmt.Errorf("%w: %q is not a sector stream", ErrMalformed, clip(stream))
-	}
-	host, err := ParseAddress(parts[1])
-	if err != nil {
-		return Address{}, 0, err
-	}
-	number, err := causeNumber(parts[2])
-	if err != nil || number == 0 {
-		return Address{}, 0, fmt.Errorf("%w: %q names no sector", ErrMalformed, clip(stream))
-	}
-	return host, number, nil
+	return parseOwned(stream, CategorySector, "not a sector stream", 4, func(text string) (uint64, error) {
+		number, err := causeOrdinal(text)
+		if err != nil {
+			err = fmt.Errorf("%w: %q names no sector", ErrMalformed, clip(stream))
+		}
+		return number, err
+	})
 }
