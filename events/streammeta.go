@@ -25,9 +25,13 @@ type StreamMetadata struct {
 }
 
 // ACL lists users and groups per right: nil leaves a right to the system's
-// default, an empty list gives it to nobody but administrators.
+// default, and is not stored; an empty list gives it to nobody but administrators.
 type ACL struct {
-	Read, Write, Delete, MetaRead, MetaWrite []string
+	Read      roles `json:"$r,omitzero"`
+	Write     roles `json:"$w,omitzero"`
+	Delete    roles `json:"$d,omitzero"`
+	MetaRead  roles `json:"$mr,omitzero"`
+	MetaWrite roles `json:"$mw,omitzero"`
 }
 
 // truncateAll, as TruncateBefore, means that the stream is deleted.
@@ -76,16 +80,6 @@ func (r roles) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]string(r))
 }
 
-// storedACL leaves out the lists for which the system's default holds; an empty
-// list stays, because it admits nobody but administrators.
-type storedACL struct {
-	Read      roles `json:"$r,omitzero"`
-	Write     roles `json:"$w,omitzero"`
-	Delete    roles `json:"$d,omitzero"`
-	MetaRead  roles `json:"$mr,omitzero"`
-	MetaWrite roles `json:"$mw,omitzero"`
-}
-
 // ParseStreamMetadata decodes a stream's metadata. No bytes are no metadata;
 // negative numbers, ages that are too long and wrong types are errors.
 func ParseStreamMetadata(data []byte) (StreamMetadata, error) {
@@ -119,12 +113,7 @@ func (m *StreamMetadata) set(key string, value json.RawMessage) error {
 	case keyTruncate:
 		return positive(value, truncateAll, &m.TruncateBefore)
 	case keyACL:
-		var acl *storedACL
-		if err := json.Unmarshal(value, &acl); err != nil || acl == nil {
-			return err
-		}
-		m.ACL = &ACL{acl.Read, acl.Write, acl.Delete, acl.MetaRead, acl.MetaWrite}
-		return nil
+		return json.Unmarshal(value, &m.ACL)
 	}
 	if m.Custom == nil {
 		m.Custom = map[string]json.RawMessage{}
@@ -162,7 +151,7 @@ func (m StreamMetadata) Marshal() []byte {
 		all[keyTruncate] = m.TruncateBefore
 	}
 	if m.ACL != nil {
-		all[keyACL] = storedACL{m.ACL.Read, m.ACL.Write, m.ACL.Delete, m.ACL.MetaRead, m.ACL.MetaWrite}
+		all[keyACL] = m.ACL
 	}
 	b, err := json.Marshal(all)
 	if err != nil {
