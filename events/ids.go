@@ -165,6 +165,15 @@ func Clip(text string, most int) string {
 	return text
 }
 
+// NameOf is the name of a value of a type that has few: the one in its place, or without one its number
+// in the form of other.
+func NameOf[T ~uint8](value T, other string, names ...string) string {
+	if int(value) < len(names) {
+		return names[value]
+	}
+	return fmt.Sprintf(other, uint8(value))
+}
+
 // SlotIDOf is the keccak256 of the request id and the slot index as a 32-byte
 // big-endian word (spec/marketplace.md §1.3).
 func SlotIDOf(request RequestID, index uint64) SlotID {

@@ -2,7 +2,6 @@ package events
 
 import (
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -76,11 +75,7 @@ func (s RequestState) Over() bool {
 }
 
 func (s RequestState) String() string {
-	names := [...]string{"New", "Started", "Cancelled", "Finished", "Failed"}
-	if int(s) < len(names) {
-		return names[s]
-	}
-	return fmt.Sprintf("RequestState(%d)", s)
+	return NameOf(s, "RequestState(%d)", "New", "Started", "Cancelled", "Finished", "Failed")
 }
 
 // SlotState is the contract's derived state of a slot (spec/marketplace.md §4.2).
@@ -98,11 +93,7 @@ const (
 )
 
 func (s SlotState) String() string {
-	names := [...]string{"Free", "Filled", "Finished", "Failed", "Paid", "Cancelled", "Repair"}
-	if int(s) < len(names) {
-		return names[s]
-	}
-	return fmt.Sprintf("SlotState(%d)", s)
+	return NameOf(s, "SlotState(%d)", "Free", "Filled", "Finished", "Failed", "Paid", "Cancelled", "Repair")
 }
 
 // ProofConfig is the contract's timing of proofs (spec/marketplace.md §7).

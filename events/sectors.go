@@ -67,17 +67,7 @@ func SectorParts() [4]SectorPart {
 
 // String is the name of a part, and of its file.
 func (p SectorPart) String() string {
-	switch p {
-	case SectorUnsealed:
-		return "unsealed"
-	case SectorSealed:
-		return "sealed"
-	case SectorTree:
-		return "tree"
-	case SectorScratch:
-		return "scratch"
-	}
-	return fmt.Sprintf("part %d", uint8(p))
+	return NameOf(p, "part %d", "unsealed", "sealed", "tree", "scratch")
 }
 
 // SectorUsage is what a sector occupies on disk, measured.

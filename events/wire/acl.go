@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// right is what a caller wants to do with a stream.
+// right is what a caller wants to do with a stream. Its name and its list in an ACL are found by its number.
 type right uint8
 
 const (
@@ -32,19 +32,7 @@ const allStream = "$all"
 const settingsStream = "$settings"
 
 func (r right) String() string {
-	switch r {
-	case toRead:
-		return "read"
-	case toWrite:
-		return "append to"
-	case toDelete:
-		return "delete"
-	case toReadMetadata:
-		return "read the metadata of"
-	case toWriteMetadata:
-		return "set the metadata of"
-	}
-	return "use"
+	return [...]string{"read", "append to", "delete", "read the metadata of", "set the metadata of"}[r]
 }
 
 // writes reports whether a right is one to change something.
@@ -55,19 +43,7 @@ func (r right) of(acl *events.ACL) []string {
 	if acl == nil {
 		return nil
 	}
-	switch r {
-	case toRead:
-		return acl.Read
-	case toWrite:
-		return acl.Write
-	case toDelete:
-		return acl.Delete
-	case toReadMetadata:
-		return acl.MetaRead
-	case toWriteMetadata:
-		return acl.MetaWrite
-	}
-	return nil
+	return [...][]string{acl.Read, acl.Write, acl.Delete, acl.MetaRead, acl.MetaWrite}[r]
 }
 
 // target returns the stream whose ACL decides, and the right that it decides

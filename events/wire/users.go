@@ -36,19 +36,7 @@ const (
 func (r Role) valid() bool { return r <= RoleHost }
 
 func (r Role) String() string {
-	switch r {
-	case RoleNone:
-		return "none"
-	case RoleAuditor:
-		return "auditor"
-	case RoleOperator:
-		return "operator"
-	case RoleAdmin:
-		return "admin"
-	case RoleHost:
-		return "host"
-	}
-	return fmt.Sprintf("role %d", uint8(r))
+	return events.NameOf(r, "role %d", "none", "auditor", "operator", "admin", "host")
 }
 
 // User may log in with a password.
