@@ -1,7 +1,6 @@
 package events
 
 import (
-	"encoding/hex"
 	"errors"
 	"time"
 )
@@ -19,7 +18,7 @@ func (p Proof) String() string {
 	for _, w := range p {
 		buf = append(buf, w[:]...)
 	}
-	return "0x" + hex.EncodeToString(buf)
+	return hex0x(buf)
 }
 
 // ParseProof reads 512 hex digits, with or without 0x.

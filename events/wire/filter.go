@@ -4,7 +4,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 
@@ -90,5 +89,5 @@ func (f *filter) takes(r *events.Recorded) bool {
 	case f.prefixes == nil:
 		return true
 	}
-	return slices.ContainsFunc(f.prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
+	return events.HasPrefix(text, f.prefixes)
 }
