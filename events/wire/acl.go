@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -66,7 +68,8 @@ func (s *Server) allow(ctx context.Context, r right, stream string) error {
 	who := callerOf(ctx)
 	of, r := target(stream, r)
 	no := func(why string) error {
-		return denied(fmt.Sprintf("%s may not %s stream '%s': %s", who, r, of, why))
+		sentence := fmt.Sprintf("%s may not %s stream '%s': %s", who, r, of, why)
+		return excepted(codes.PermissionDenied, sentence, nil, exceptionDenied)
 	}
 	if r == toWrite && of == settingsStream {
 		return no("this server has no default access control lists; set $acl in the metadata of each stream")

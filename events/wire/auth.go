@@ -78,11 +78,6 @@ func newAuthenticator(cfg Config) (*authenticator, error) {
 	return a, nil
 }
 
-// badLogin tells a stranger only that the login failed.
-func badLogin() error {
-	return &refusal{code: codes.Unauthenticated, sentence: "wrong user or password"}
-}
-
 // caller finds out who makes a call.
 func (a *authenticator) caller(ctx context.Context) (caller, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
@@ -92,9 +87,8 @@ func (a *authenticator) caller(ctx context.Context) (caller, error) {
 	}
 	name, password, ok := parseBasic(headers)
 	if !ok {
-		return caller{}, &refusal{
-			code: codes.Unauthenticated, sentence: "want one authorization of the kind Basic, with user and password",
-		}
+		return caller{}, refused(codes.Unauthenticated,
+			"want one authorization of the kind Basic, with user and password")
 	}
 	return a.login(ctx, name, password)
 }
@@ -131,10 +125,8 @@ func (a *authenticator) login(ctx context.Context, name, password string) (calle
 	}
 	conn := connectionOf(ctx)
 	if conn != nil && conn.failedLogins.Load() >= a.failures {
-		return caller{}, &refusal{
-			code:     codes.Unauthenticated,
-			sentence: "too many wrong passwords over this connection; connect again with the right one",
-		}
+		return caller{}, refused(codes.Unauthenticated,
+			"too many wrong passwords over this connection; connect again with the right one")
 	}
 	select {
 	case a.slots <- struct{}{}:
@@ -150,7 +142,7 @@ func (a *authenticator) login(ctx context.Context, name, password string) (calle
 		if conn != nil && conn.failedLogins.Add(1) == 1 { // Only once per connection, or a log could be flooded.
 			a.log.WithField("client", conn.Conn.RemoteAddr()).Warn("wrong user or password")
 		}
-		return caller{}, badLogin()
+		return caller{}, refused(codes.Unauthenticated, "wrong user or password") // A stranger is told no more.
 	}
 	a.mu.Lock()
 	a.seen[name] = sum

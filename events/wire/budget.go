@@ -2,7 +2,7 @@ package wire
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,10 +71,8 @@ func (b *budget) try(bytes int64) error {
 
 // busy is the error for a client whose turn does not come in time.
 func (b *budget) busy() error {
-	return &refusal{
-		code:     codes.ResourceExhausted,
-		sentence: fmt.Sprintf("this server is too busy: %s hold its limit of %d bytes; try again later", b.of, b.limit),
-	}
+	return refused(codes.ResourceExhausted,
+		"this server is too busy: %s hold its limit of %d bytes; try again later", b.of, b.limit)
 }
 
 // grant takes bytes when they are free. The lock is held.
@@ -113,14 +111,11 @@ func (b *budget) admit() {
 func (b *budget) leave(t *waiter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i, other := range b.line {
-		if other == t {
-			b.line = append(b.line[:i], b.line[i+1:]...)
-			b.admit() // It may have been in the way.
-			return
-		}
+	if i := slices.Index(b.line, t); i >= 0 {
+		b.line = slices.Delete(b.line, i, i+1) // It may have been in the way.
+	} else {
+		b.used -= t.bytes
 	}
-	b.used -= t.bytes
 	b.admit()
 }
 

@@ -47,32 +47,29 @@ func (r *refusal) Unwrap() error { return r.cause }
 // GRPCStatus makes grpc send the refusal as it is.
 func (r *refusal) GRPCStatus() *status.Status { return status.New(r.code, r.sentence) }
 
-// invalid is the error for a request that no server would accept.
-func invalid(format string, args ...any) error {
-	return &refusal{code: codes.InvalidArgument, sentence: fmt.Sprintf(format, args...)}
+// refused is a refusal of which programs need to know no more than the code.
+func refused(code codes.Code, format string, args ...any) error {
+	return &refusal{code: code, sentence: fmt.Sprintf(format, args...)}
 }
 
-func denied(sentence string) error {
-	return &refusal{
-		code: codes.PermissionDenied, sentence: sentence,
-		trailers: []string{trailerException, exceptionDenied},
-	}
+// invalid is the error for a request that no server would accept.
+func invalid(format string, args ...any) error {
+	return refused(codes.InvalidArgument, format, args...)
+}
+
+// excepted is a refusal with a trailer that names it, and with more trailers.
+func excepted(code codes.Code, sentence string, cause error, name string, more ...string) error {
+	return &refusal{code, sentence, append([]string{trailerException, name}, more...), cause}
 }
 
 func missingProperty(name string) error {
-	return &refusal{
-		code: codes.InvalidArgument, sentence: "required metadata property '" + name + "' is missing",
-		trailers: []string{trailerException, exceptionNoProperty, trailerRequired, keyType + "," + keyContentType},
-	}
+	return excepted(codes.InvalidArgument, "required metadata property '"+name+"' is missing", nil,
+		exceptionNoProperty, trailerRequired, keyType+","+keyContentType)
 }
 
 func tooLarge(sentence string, cause error) error {
-	return &refusal{
-		code: codes.InvalidArgument, sentence: sentence, cause: cause,
-		trailers: []string{
-			trailerException, exceptionAppendTooLong, trailerMaxAppend, fmt.Sprint(events.MaxAppendBytes),
-		},
-	}
+	return excepted(codes.InvalidArgument, sentence, cause,
+		exceptionAppendTooLong, trailerMaxAppend, fmt.Sprint(events.MaxAppendBytes))
 }
 
 var errShutdown = &refusal{code: codes.Unavailable, sentence: "this server is shutting down; connect again later"}
@@ -90,24 +87,17 @@ func refuse(err error, stream string) error {
 	case errors.As(err, &wrong):
 		return wrongVersion(wrong, stream)
 	case errors.Is(err, events.ErrStreamDeleted):
-		return &refusal{
-			code: codes.FailedPrecondition, sentence: fmt.Sprintf("event stream '%s' is deleted", stream), cause: err,
-			trailers: []string{trailerException, exceptionDeleted, trailerStream, stream},
-		}
+		return excepted(codes.FailedPrecondition, fmt.Sprintf("event stream '%s' is deleted", stream), err,
+			exceptionDeleted, trailerStream, stream)
 	case errors.Is(err, events.ErrStreamNotFound):
-		return &refusal{
-			code: codes.NotFound, sentence: fmt.Sprintf("event stream '%s' is not found", stream), cause: err,
-			trailers: []string{trailerException, exceptionNotFound, trailerStream, stream},
-		}
+		return excepted(codes.NotFound, fmt.Sprintf("event stream '%s' is not found", stream), err,
+			exceptionNotFound, trailerStream, stream)
 	case errors.Is(err, events.ErrTooLarge):
 		return tooLarge(sentence, err)
 	case errors.Is(err, events.ErrMalformed):
 		return &refusal{code: codes.InvalidArgument, sentence: sentence, cause: err}
 	case errors.Is(err, events.ErrReadOnly), errors.Is(err, events.ErrDenied):
-		return &refusal{
-			code: codes.PermissionDenied, sentence: sentence, cause: err,
-			trailers: []string{trailerException, exceptionDenied},
-		}
+		return excepted(codes.PermissionDenied, sentence, err, exceptionDenied)
 	}
 	return refuseBroken(err, sentence)
 }
@@ -138,14 +128,9 @@ func wrongVersion(wrong *events.WrongRevisionError, stream string) error {
 	if wrong.Exists {
 		actual = fmt.Sprint(wrong.Actual)
 	}
-	return &refusal{
-		code: codes.FailedPrecondition, cause: wrong,
-		sentence: fmt.Sprintf("wrong expected version of stream '%s': expected %s, is %s", stream, expected, actual),
-		trailers: []string{
-			trailerException, exceptionWrongVersion, trailerStream, stream,
-			trailerExpected, expected, trailerActual, actual,
-		},
-	}
+	sentence := fmt.Sprintf("wrong expected version of stream '%s': expected %s, is %s", stream, expected, actual)
+	return excepted(codes.FailedPrecondition, sentence, wrong,
+		exceptionWrongVersion, trailerStream, stream, trailerExpected, expected, trailerActual, actual)
 }
 
 // versionText is an expectation in EventStoreDB's numbers.

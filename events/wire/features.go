@@ -61,7 +61,7 @@ type acceptPersistent struct {
 // Create has no effect.
 func (v *acceptPersistent) Create(ctx context.Context, _ *persistent.CreateReq) (*persistent.CreateResp, error) {
 	if callerOf(ctx).role != RoleAdmin {
-		return nil, &refusal{code: codes.PermissionDenied, sentence: "only for the client's test suite"}
+		return nil, refused(codes.PermissionDenied, "only for the client's test suite")
 	}
 	return &persistent.CreateResp{}, nil
 }

@@ -23,10 +23,8 @@ type gossipService struct {
 func (v *gossipService) Read(ctx context.Context, _ *shared.Empty) (*gossip.ClusterInfo, error) {
 	host, port, err := splitAddress(v.address(ctx))
 	if err != nil {
-		return nil, &refusal{
-			code:     codes.FailedPrecondition,
-			sentence: "this server does not know by which address you reach it; its owner can set the advertised one",
-		}
+		return nil, refused(codes.FailedPrecondition,
+			"this server does not know by which address you reach it; its owner can set the advertised one")
 	}
 	return &gossip.ClusterInfo{Members: []*gossip.MemberInfo{{
 		InstanceId:   structuredID(events.EventID(v.s.id)),

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"fmt"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -45,10 +44,8 @@ func (s *Server) admit(ctx context.Context, _ *tap.Info) (context.Context, error
 	if s.stats.calls.Add(1) > int64(most) {
 		s.stats.calls.Add(-1)
 		s.stats.refusedCalls.Add(1)
-		return ctx, &refusal{
-			code:     codes.ResourceExhausted,
-			sentence: fmt.Sprintf("this server is too busy: %d calls are under way; try again later", most),
-		}
+		return ctx, refused(codes.ResourceExhausted,
+			"this server is too busy: %d calls are under way; try again later", most)
 	}
 	context.AfterFunc(ctx, func() { s.stats.calls.Add(-1) })
 	return ctx, nil
@@ -186,7 +183,7 @@ func (k *known) RecvMsg(m any) error {
 // a host.
 func (s *Server) panicked(method string, what any) error {
 	s.cfg.Log.WithField("method", method).Errorf("a call ended in a panic: %v\n%s", what, debug.Stack())
-	return &refusal{code: codes.Internal, sentence: "this server made a mistake; its log says more"}
+	return refused(codes.Internal, "this server made a mistake; its log says more")
 }
 
 // unknownService answers calls of methods that are not served.
@@ -199,7 +196,7 @@ func unknownService(_ any, ss grpc.ServerStream) error {
 	case strings.HasPrefix(method, "/event_store.client.projections."):
 		what = "projections are"
 	}
-	return &refusal{code: codes.Unimplemented, sentence: "hostnode serves streams of events; " + what + " not served"}
+	return refused(codes.Unimplemented, "hostnode serves streams of events; %s not served", what)
 }
 
 // maxStalls is how many calls of one connection may be ended because the client
@@ -269,9 +266,6 @@ func (s *Server) stall(ctx context.Context, out *outlet, stalled time.Duration) 
 			Warn("disconnected a client that does not read its calls")
 		_ = conn.Close() // It is gone in any case.
 	}
-	return &refusal{
-		code: codes.Aborted,
-		sentence: fmt.Sprintf("the client took or sent nothing for %s; read again from the last event you have",
-			stalled.Round(time.Millisecond)),
-	}
+	return refused(codes.Aborted, "the client took or sent nothing for %s; read again from the last event you have",
+		stalled.Round(time.Millisecond))
 }

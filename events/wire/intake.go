@@ -98,7 +98,7 @@ func (in *intake) accept(m proto.Message) error {
 		if in.most > requestBytes { // It can only be an event.
 			return tooLarge(sentence, events.ErrTooLarge)
 		}
-		return &refusal{code: codes.ResourceExhausted, sentence: sentence}
+		return refused(codes.ResourceExhausted, "%s", sentence)
 	}
 	if n > windowBytes { // For the bytes, and for what a few events are decoded to.
 		if err := in.charge(2*int64(n) + windowBytes); err != nil {
@@ -119,7 +119,7 @@ func (in *intake) accept(m proto.Message) error {
 		return err
 	}
 	if err := proto.Unmarshal(body.ReadOnlyData(), m); err != nil {
-		return &refusal{code: codes.Internal, sentence: "the message cannot be decoded: " + err.Error()}
+		return refused(codes.Internal, "the message cannot be decoded: %s", err.Error())
 	}
 	return nil
 }
@@ -160,9 +160,7 @@ func (in *intake) begin() (int, error) {
 	}
 	in.rest = int(header[1])<<24 | int(header[2])<<16 | int(header[3])<<8 | int(header[4])
 	if header[0] != 0 {
-		return 0, &refusal{
-			code: codes.Unimplemented, sentence: "compressed messages are not taken; switch compression off",
-		}
+		return 0, refused(codes.Unimplemented, "compressed messages are not taken; switch compression off")
 	}
 	return in.rest, nil
 }
@@ -235,11 +233,11 @@ func (in *intake) stalled(now time.Time) time.Duration {
 func ended(err error) error {
 	switch _, known := status.FromError(err); {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &refusal{code: codes.Internal, sentence: "the call ended within a message"}
+		return refused(codes.Internal, "the call ended within a message")
 	case errors.Is(err, io.EOF), known:
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return refuse(err, "")
 	}
-	return &refusal{code: codes.Unavailable, sentence: "the connection ended: " + err.Error()}
+	return refused(codes.Unavailable, "the connection ended: %s", err.Error())
 }
