@@ -143,7 +143,7 @@ func (a *appending) write(ctx context.Context) (*streams.AppendResp, error) {
 	switch {
 	case errors.As(err, &wrong):
 		return &streams.AppendResp{Result: &streams.AppendResp_WrongExpectedVersion_{
-			WrongExpectedVersion: wrongRevision(wrong),
+			WrongExpectedVersion: tellWrong(&streams.AppendResp_WrongExpectedVersion{}, wrong),
 		}}, nil
 	case err != nil:
 		return nil, refuse(err, a.stream)
@@ -179,37 +179,4 @@ func appended(r events.AppendResult) *streams.AppendResp_Success {
 		}}
 	}
 	return success
-}
-
-// wrongRevision answers in two ways: clients from before 20.10 read other fields.
-func wrongRevision(e *events.WrongRevisionError) *streams.AppendResp_WrongExpectedVersion {
-	w, none := &streams.AppendResp_WrongExpectedVersion{}, &shared.Empty{}
-	w.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentNoStream{CurrentNoStream: none}
-	w.CurrentRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_NoStream_20_6_0{NoStream_20_6_0: none}
-	if e.Exists {
-		w.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: e.Actual}
-		w.CurrentRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{
-			CurrentRevision_20_6_0: e.Actual,
-		}
-	}
-	switch n, exact := e.Expected.Count(); {
-	case e.Expected.IsAny():
-		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedAny{ExpectedAny: none}
-		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_Any_20_6_0{Any_20_6_0: none}
-	case e.Expected.IsExists():
-		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedStreamExists{
-			ExpectedStreamExists: none,
-		}
-		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{
-			StreamExists_20_6_0: none,
-		}
-	case exact && n > 0:
-		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision{ExpectedRevision: n - 1}
-		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{
-			ExpectedRevision_20_6_0: n - 1,
-		}
-	default: // The old fields cannot say that no stream was expected.
-		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedNoStream{ExpectedNoStream: none}
-	}
-	return w
 }

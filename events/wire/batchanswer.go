@@ -8,6 +8,7 @@ import (
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/emptypb"
 
@@ -60,7 +61,7 @@ func batchError(err error, stream string) *spb.Status {
 	code, detail := r.code, proto.Message(&shared.Unknown{})
 	switch {
 	case errors.As(err, &wrong):
-		code, detail = codes.AlreadyExists, wrongDetail(wrong)
+		code, detail = codes.AlreadyExists, tellWrong(&shared.WrongExpectedVersion{}, wrong)
 	case errors.Is(err, events.ErrStreamDeleted):
 		code, detail = codes.NotFound, &shared.StreamDeleted{StreamIdentifier: streamID(stream)}
 	case errors.Is(err, events.ErrTooLarge):
@@ -79,29 +80,37 @@ func batchError(err error, stream string) *spb.Status {
 	return status
 }
 
-func wrongDetail(e *events.WrongRevisionError) *shared.WrongExpectedVersion {
-	w := &shared.WrongExpectedVersion{
-		CurrentStreamRevisionOption: &shared.WrongExpectedVersion_CurrentNoStream{CurrentNoStream: &emptypb.Empty{}},
-		ExpectedStreamPositionOption: &shared.WrongExpectedVersion_ExpectedNoStream{
-			ExpectedNoStream: &emptypb.Empty{},
-		},
-	}
+// tellWrong puts into an answer where a stream is, and where it was expected. There are two kinds of
+// answers, which name the same cases differently, and clients from before 20.10 read other fields than later ones.
+func tellWrong[M proto.Message](answer M, e *events.WrongRevisionError) M {
 	if e.Exists {
-		w.CurrentStreamRevisionOption = &shared.WrongExpectedVersion_CurrentStreamRevision{
-			CurrentStreamRevision: e.Actual,
-		}
+		choose(answer, e.Actual, "current_revision", "current_revision_20_6_0", "current_stream_revision")
+	} else {
+		choose(answer, 0, "current_no_stream", "no_stream_20_6_0")
 	}
 	switch n, exact := e.Expected.Count(); {
 	case e.Expected.IsAny():
-		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedAny{ExpectedAny: &emptypb.Empty{}}
+		choose(answer, 0, "expected_any", "any_20_6_0")
 	case e.Expected.IsExists():
-		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedStreamExists{
-			ExpectedStreamExists: &emptypb.Empty{},
-		}
+		choose(answer, 0, "expected_stream_exists", "stream_exists_20_6_0")
 	case exact && n > 0:
-		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedStreamPosition{
-			ExpectedStreamPosition: n - 1,
+		choose(answer, n-1, "expected_revision", "expected_revision_20_6_0", "expected_stream_position")
+	default: // The old fields cannot say that no stream was expected.
+		choose(answer, 0, "expected_no_stream")
+	}
+	return answer
+}
+
+// choose sets those of these fields that a message has: to a number, or to an empty message.
+func choose(m proto.Message, n uint64, names ...protoreflect.Name) {
+	r := m.ProtoReflect()
+	for _, name := range names {
+		switch f := r.Descriptor().Fields().ByName(name); {
+		case f == nil:
+		case f.Kind() == protoreflect.Uint64Kind:
+			r.Set(f, protoreflect.ValueOfUint64(n))
+		default:
+			r.Set(f, r.NewField(f))
 		}
 	}
-	return w
 }
