@@ -5,18 +5,12 @@ import (
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
-
-	"github.com/hostnode/hostnode/events"
+	"google.golang.org/protobuf/proto"
 )
 
 // Delete hides a stream until something is appended to it.
 func (v *streamsService) Delete(ctx context.Context, req *streams.DeleteReq) (*streams.DeleteResp, error) {
-	o := req.GetOptions()
-	wanted, err := expected("delete", o)
-	if err != nil {
-		return nil, err
-	}
-	at, err := v.s.remove(ctx, o.GetStreamIdentifier(), wanted, false)
+	at, err := v.s.remove(ctx, "delete", req.GetOptions(), false)
 	if err != nil {
 		return nil, err
 	}
@@ -27,12 +21,7 @@ func (v *streamsService) Delete(ctx context.Context, req *streams.DeleteReq) (*s
 
 // Tombstone ends a stream for good.
 func (v *streamsService) Tombstone(ctx context.Context, req *streams.TombstoneReq) (*streams.TombstoneResp, error) {
-	o := req.GetOptions()
-	wanted, err := expected("tombstone", o)
-	if err != nil {
-		return nil, err
-	}
-	at, err := v.s.remove(ctx, o.GetStreamIdentifier(), wanted, true)
+	at, err := v.s.remove(ctx, "tombstone", req.GetOptions(), true)
 	if err != nil {
 		return nil, err
 	}
@@ -41,10 +30,18 @@ func (v *streamsService) Tombstone(ctx context.Context, req *streams.TombstoneRe
 	}}, nil
 }
 
-func (s *Server) remove(
-	ctx context.Context, id *shared.StreamIdentifier, expected events.Expected, forever bool,
-) (uint64, error) {
-	stream, err := streamName(id)
+// deletion says which stream is to be deleted, and where it is expected to be.
+type deletion interface {
+	proto.Message
+	GetStreamIdentifier() *shared.StreamIdentifier
+}
+
+func (s *Server) remove(ctx context.Context, what string, o deletion, forever bool) (uint64, error) {
+	wanted, err := expected(what, o)
+	if err != nil {
+		return 0, err
+	}
+	stream, err := streamName(o.GetStreamIdentifier())
 	if err != nil {
 		return 0, err
 	}
@@ -53,6 +50,6 @@ func (s *Server) remove(
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.AppendTime)
 	defer cancel()
-	at, err := s.cfg.Store.Delete(ctx, stream, expected, forever)
+	at, err := s.cfg.Store.Delete(ctx, stream, wanted, forever)
 	return uint64(at), refuse(err, stream)
 }
