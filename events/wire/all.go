@@ -12,12 +12,6 @@ import (
 // position, backwards with the one before it, as EventStoreDB does.
 func (c *reader) readLog(ctx context.Context) error {
 	at := events.Position(c.at)
-	switch {
-	case c.start:
-		at = 0
-	case c.end:
-		at = events.EndPosition
-	}
 	if !c.backward && at > 0 && at != events.EndPosition {
 		at-- // The store begins behind a position.
 	}

@@ -55,12 +55,6 @@ type reader struct {
 // readStream sends a part of a stream.
 func (c *reader) readStream(ctx context.Context) error {
 	q := events.ReadStream{From: c.at, Backward: c.backward}
-	switch {
-	case c.start:
-		q.From = 0
-	case c.end:
-		q.From = events.End
-	}
 	remaining, begun := c.count, false
 	for remaining > 0 {
 		q.Limit = c.s.size(remaining)

@@ -11,19 +11,22 @@ import (
 
 // reading is a Read request, checked.
 type reading struct {
-	stream     string // allStream for the log.
-	start, end bool   // Where to begin; neither: at.
-	at         uint64 // A revision, or a position in the log.
-	backward   bool
-	follow     bool   // A subscription.
-	count      uint64 // At most, when it is none.
-	resolve    bool
-	filter     filter
-	id         func(events.EventID) *shared.UUID
+	stream   string // allStream for the log.
+	start    bool   // A stream is read from its start on, which a revision cannot say of a subscription.
+	at       uint64 // A revision, or a position in the log; atEnd for the end.
+	backward bool
+	follow   bool   // A subscription.
+	count    uint64 // At most, when it is none.
+	resolve  bool
+	filter   filter
+	id       func(events.EventID) *shared.UUID
 	// edges says that the client knows the messages about first and last
 	// positions; others cannot handle them.
 	edges bool
 }
+
+// atEnd is the end of a stream and of the log, as clients and stores write it, too.
+const atEnd = math.MaxUint64
 
 // newReading converts a request. Combinations that make no sense are refused.
 func newReading(req *streams.ReadReq) (*reading, error) {
@@ -87,16 +90,12 @@ func (r *reading) where(o *streams.ReadReq_Options) error {
 		r.stream = allStream
 		switch from := what.All.GetAllOption().(type) {
 		case *streams.ReadReq_Options_AllOptions_Start:
-			r.start = true
 		case *streams.ReadReq_Options_AllOptions_End:
-			r.end = true
+			r.at = atEnd
 		case *streams.ReadReq_Options_AllOptions_Position:
 			r.at = from.Position.GetCommitPosition()
 			if prepare := from.Position.GetPreparePosition(); prepare > r.at {
 				return invalid("read $all: prepare position %d is behind commit position %d", prepare, r.at)
-			}
-			if r.at == math.MaxUint64 { // As clients write the end.
-				r.end = true
 			}
 		default:
 			return invalid("read $all: position is missing")
@@ -114,12 +113,9 @@ func (r *reading) where(o *streams.ReadReq_Options) error {
 		case *streams.ReadReq_Options_StreamOptions_Start:
 			r.start = true
 		case *streams.ReadReq_Options_StreamOptions_End:
-			r.end = true
+			r.at = atEnd
 		case *streams.ReadReq_Options_StreamOptions_Revision:
 			r.at = from.Revision
-			if r.at == math.MaxUint64 {
-				r.end = true
-			}
 		default:
 			return invalid("read stream: revision is missing")
 		}

@@ -91,7 +91,7 @@ func (c *reader) firstRevision(ctx context.Context) (uint64, error) {
 	if c.start {
 		return 0, nil
 	}
-	if !c.end {
+	if c.at != atEnd {
 		return c.at + 1, nil
 	}
 	last, exists, err := c.s.lastRevision(ctx, c.stream)
@@ -108,10 +108,7 @@ func (c *reader) followLog(ctx context.Context) error {
 	f, unfollow := c.s.tail.follow(allStream)
 	defer unfollow()
 	at := events.Position(c.at)
-	if c.start {
-		at = 0
-	}
-	if c.end {
+	if c.at == atEnd {
 		var err error
 		if at, err = c.s.cfg.Store.Head(ctx); err != nil {
 			return err
