@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"regexp"
 	"strings"
@@ -76,7 +77,7 @@ func (c Config) checked() (Config, error) {
 		return c, errors.New("an anonymous caller cannot be a host, which has a name and an account")
 	}
 	if c.Log == nil {
-		c.Log = discard()
+		c.Log = logrus.NewEntry(&logrus.Logger{Out: io.Discard})
 	}
 	var err error
 	c.Limits, err = c.Limits.withDefaults()

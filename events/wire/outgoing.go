@@ -113,10 +113,7 @@ func (c *charge) release() {
 	c.conn.drop(c)
 	c.budget.give(c.bytes)
 	c.out.large.Add(-1)
-	select {
-	case c.out.sent() <- struct{}{}:
-	default:
-	}
+	offer(c.out.sent(), struct{}{})
 }
 
 // pieces are the buffers of a large answer, and a pool of them, because that is

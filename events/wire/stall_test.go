@@ -3,11 +3,13 @@ package wire
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/sirupsen/logrus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -30,7 +32,7 @@ func TestACallWhoseClientTakesNothingIsEndedAndOneThatIsSlowOrIdleIsNot(t *testi
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &Server{cfg: Config{Limits: Limits{StalledFor: limit, BusyTime: 2 * limit}, Log: discard()}}
+				s := &Server{cfg: Config{Limits: Limits{StalledFor: limit, BusyTime: 2 * limit}, Log: silent()}}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				ss := &fakeStream{ctx: ctx, send: func(any) error {
@@ -82,7 +84,7 @@ func TestAReaderThatTakesALargeAnswerSlowlyIsNotEndedWhileOthersWait(t *testing.
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &Server{
-					cfg:     Config{Limits: Limits{StalledFor: time.Hour, BusyTime: busy}, Log: discard()},
+					cfg:     Config{Limits: Limits{StalledFor: time.Hour, BusyTime: busy}, Log: silent()},
 					leaving: &budget{limit: 64 << 20, line: []*waiter{{bytes: 65 << 20}}}, // Somebody waits.
 				}
 				ctx, cancel := context.WithCancel(t.Context())
@@ -244,3 +246,6 @@ func TestAPanicInACallIsAnErrorOfTheCall(t *testing.T) {
 		t.Errorf("%d calls are still counted", n)
 	}
 }
+
+// silent is a log that nobody reads.
+func silent() *logrus.Entry { return logrus.NewEntry(&logrus.Logger{Out: io.Discard}) }

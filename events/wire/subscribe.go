@@ -15,10 +15,37 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// followStream sends the events of a stream after a revision, for ever. It
-// reads in pages: it has caught up when a page ends at the end of the stream,
-// and has fallen behind when a page leaves something; so a burst that fits into
-// a page still counts as live.
+// follow sends page after page, for ever. It has caught up when a page ends at the
+// end of what is followed, and has fallen behind when a page leaves something; so a
+// burst that fits into a page still counts as live.
+func (c *reader) follow(ctx context.Context, f *follower, page, caughtUp func() error) error {
+	if err := c.confirm(uuid.NewString()); err != nil {
+		return err
+	}
+	for live := false; ; {
+		if err := page(); err != nil {
+			return err
+		}
+		if !c.page.ended {
+			live = false
+			continue
+		}
+		if !live {
+			if err := caughtUp(); err != nil {
+				return err
+			}
+			live = true
+		}
+		if err := c.release(ctx); err != nil { // A subscriber that waits holds no memory for events.
+			return err
+		}
+		if err := f.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// followStream sends the events of a stream after a revision, for ever.
 func (c *reader) followStream(ctx context.Context) error {
 	f, unfollow := c.s.tail.follow(c.stream)
 	defer unfollow()
@@ -26,45 +53,26 @@ func (c *reader) followStream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.confirm(uuid.NewString()); err != nil {
-		return err
-	}
-	for live, begun := false, false; ; begun = true {
+	begun := false
+	return c.follow(ctx, f, func() error {
 		limit := c.s.size(math.MaxUint64)
 		q := events.ReadStream{From: next, Limit: limit}
 		err := c.fill(ctx, limit, c.s.cfg.Store.ReadStream(ctx, c.stream, q))
 		if begun && errors.Is(err, events.ErrStreamDeleted) {
 			return c.sendTombstone(ctx, f, err)
 		}
+		begun = true
 		if errors.Is(err, events.ErrStreamNotFound) { // It may come, or come back.
 			c.page.ended, err = true, nil
 		}
-		if err != nil {
-			return err
-		}
-		if err := c.sendPage(ctx); err != nil {
-			return err
+		if err == nil {
+			err = c.sendPage(ctx)
 		}
 		if n := len(c.page.all); n > 0 {
 			next = revisionIn(&c.page.all[n-1]) + 1
 		}
-		if !c.page.ended {
-			live = false
-			continue
-		}
-		if !live {
-			if err := c.caughtUp(streamAt(next)); err != nil {
-				return err
-			}
-			live = true
-		}
-		if err := c.release(ctx); err != nil { // A subscriber that waits holds no events.
-			return err
-		}
-		if err := f.wait(ctx); err != nil {
-			return err
-		}
-	}
+		return err
+	}, func() error { return c.caughtUp(streamAt(next)) })
 }
 
 // sendTombstone sends the tombstone of a stream that was tombstoned while it was followed.
@@ -114,11 +122,8 @@ func (c *reader) followLog(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.confirm(uuid.NewString()); err != nil {
-		return err
-	}
 	var looked uint64 // Since the last checkpoint.
-	for live := false; ; {
+	return c.follow(ctx, f, func() error {
 		limit := c.s.size(math.MaxUint64)
 		if err := c.fill(ctx, limit, c.s.cfg.Store.ReadAll(ctx, at, limit)); err != nil {
 			return err
@@ -138,29 +143,16 @@ func (c *reader) followLog(ctx context.Context) error {
 				return err
 			}
 		}
-		if !c.page.ended {
-			live = false
-			continue
-		}
-		if !live {
-			if c.filter.interval > 0 {
-				if err := c.checkpoint(at); err != nil {
-					return err
-				}
-				looked = 0
-			}
-			if err := c.caughtUp(logAt(at)); err != nil {
+		return nil
+	}, func() error {
+		if c.filter.interval > 0 {
+			if err := c.checkpoint(at); err != nil {
 				return err
 			}
-			live = true
+			looked = 0
 		}
-		if err := c.release(ctx); err != nil { // A subscriber that waits holds no memory for events.
-			return err
-		}
-		if err := f.wait(ctx); err != nil {
-			return err
-		}
-	}
+		return c.caughtUp(logAt(at))
+	})
 }
 
 // wait returns when there may be something to read.

@@ -138,10 +138,7 @@ func (t *tail) wake(r events.Recorded) {
 	defer t.mu.Unlock()
 	if r.Type == events.TypeTombstone {
 		for f := range t.followers[r.Stream] {
-			select {
-			case f.ended <- r:
-			default:
-			}
+			offer(f.ended, r)
 		}
 	}
 	signal(t.followers[r.Stream])
@@ -152,10 +149,15 @@ func (t *tail) wake(r events.Recorded) {
 
 func signal(all map[*follower]bool) {
 	for f := range all {
-		select {
-		case f.wake <- struct{}{}:
-		default:
-		}
+		offer(f.wake, struct{}{})
+	}
+}
+
+// offer puts something into a channel that has room for it.
+func offer[T any](to chan<- T, what T) {
+	select {
+	case to <- what:
+	default:
 	}
 }
 
@@ -177,10 +179,7 @@ func (t *tail) fail(err error, forGood bool) {
 	}
 	for _, all := range t.followers {
 		for f := range all {
-			select {
-			case f.failed <- err:
-			default:
-			}
+			offer(f.failed, err)
 		}
 	}
 }
