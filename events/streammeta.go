@@ -81,7 +81,8 @@ func (r roles) MarshalJSON() ([]byte, error) {
 }
 
 // ParseStreamMetadata decodes a stream's metadata. No bytes are no metadata;
-// negative numbers, ages that are too long and wrong types are errors.
+// negative numbers, ages that are too long and wrong types are errors, and then
+// it returns none.
 func ParseStreamMetadata(data []byte) (StreamMetadata, error) {
 	var m StreamMetadata
 	if len(data) == 0 {

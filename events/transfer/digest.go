@@ -46,20 +46,14 @@ func (s StreamDigest) same(o StreamDigest) bool {
 // DigestOf reads the log of a store from its start to its present end.
 func DigestOf(ctx context.Context, store events.Store) (Digest, error) {
 	last, err := store.Head(ctx)
+	t := tally{}
+	if err == nil {
+		err = (&logSource{store: store, last: last}).each(ctx, t.add)
+	}
 	if err != nil {
 		return Digest{}, fmt.Errorf("digest: %w", err)
 	}
-	return digestUpTo(ctx, store, last)
-}
-
-func digestUpTo(ctx context.Context, store events.Store, last events.Position) (Digest, error) {
-	t := tally{}
-	if err := (&logSource{store: store, last: last}).each(ctx, t.add); err != nil {
-		return Digest{}, fmt.Errorf("digest: %w", err)
-	}
-	d := t.digest()
-	d.Position = last
-	return d, nil
+	return t.digest(last), nil
 }
 
 // tally is what is known of each stream while its events are read.
@@ -130,9 +124,9 @@ func said(m events.StreamMetadata) []byte {
 	return text
 }
 
-// digest sums up. Streams without any contents are left out.
-func (t tally) digest() Digest {
-	var d Digest
+// digest sums up what was read up to a position. Streams without any contents are left out.
+func (t tally) digest(last events.Position) Digest {
+	d := Digest{Position: last}
 	total := newHashing("hostnode digest 1")
 	for _, name := range slices.Sorted(maps.Keys(t)) {
 		s := t[name]

@@ -48,8 +48,7 @@ func (e *exporter) all(ctx context.Context) error {
 	if err := e.from.each(ctx, e.item); err != nil {
 		return err
 	}
-	digest := e.seen.digest()
-	digest.Position = e.from.last
+	digest := e.seen.digest(e.from.last)
 	for _, s := range digest.Streams {
 		if s.Events > 0 {
 			e.report.Streams++

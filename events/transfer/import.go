@@ -29,7 +29,7 @@ func Import(ctx context.Context, r io.Reader, to events.Store, o Options) (Repor
 	if err := do.do(ctx); err != nil {
 		return do.report, fmt.Errorf("import: %w", err)
 	}
-	do.report.Digest = do.seen.digest()
+	do.report.Digest = do.seen.digest(0)
 	return do.report, nil
 }
 
@@ -39,7 +39,7 @@ func ReadFile(ctx context.Context, r io.Reader) (Digest, error) {
 	if err := (&fileSource{r: r}).each(ctx, t.add); err != nil {
 		return Digest{}, err
 	}
-	return t.digest(), nil
+	return t.digest(0), nil
 }
 
 // fileSource reads what Export wrote.
@@ -172,7 +172,7 @@ func (d *decoder) line(text []byte) error {
 }
 
 func (d *decoder) end(e ending) error {
-	digest := d.seen.digest()
+	digest := d.seen.digest(0)
 	if e.Events != digest.Events || e.Streams != len(digest.Streams) {
 		return fmt.Errorf("the file should have %d events of %d streams, but it has %d of %d",
 			e.Events, e.Streams, digest.Events, len(digest.Streams))
@@ -229,7 +229,7 @@ func (d *decoder) event(l line) error {
 
 // pass checks for what the store would refuse, and passes the item on.
 func (d *decoder) pass(i item) error {
-	if !transferred(i.stream) {
+	if !events.InRecord(i.stream) {
 		return fmt.Errorf("%w: an export has nothing of stream %.80q", events.ErrMalformed, i.stream)
 	}
 	var batch []events.NewEvent

@@ -76,18 +76,14 @@ func (l *logSource) each(ctx context.Context, do func(item) error) error {
 func itemOf(r events.Recorded) (item, bool) {
 	i := item{stream: r.Stream, revision: r.Revision, position: r.Position, recorded: r.Recorded}
 	if of, ok := events.MetadataOf(r.Stream); ok {
-		if r.Type != events.TypeMetadata || !transferred(of) {
+		if r.Type != events.TypeMetadata || !events.InRecord(of) {
 			return i, false
 		}
-		// Metadata that cannot be parsed hides nothing.
-		metadata, err := events.ParseStreamMetadata(r.Data)
-		if err != nil {
-			metadata = events.StreamMetadata{}
-		}
-		i.stream, i.about, i.metadata = of, hasMetadata, metadata
+		i.stream, i.about = of, hasMetadata
+		i.metadata, _ = events.ParseStreamMetadata(r.Data) // What cannot be parsed hides nothing.
 		return i, true
 	}
-	if !transferred(r.Stream) {
+	if !events.InRecord(r.Stream) {
 		return i, false
 	}
 	if r.Type == events.TypeTombstone {
@@ -100,6 +96,3 @@ func itemOf(r events.Recorded) (item, bool) {
 	i.sum = eventSum(i.event)
 	return i, true
 }
-
-// transferred reports whether a stream is copied at all.
-func transferred(stream string) bool { return events.InRecord(stream) }

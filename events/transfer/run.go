@@ -199,9 +199,7 @@ func (r *run) setMetadata(ctx context.Context, name string, s *tallied) error {
 	}
 	if found {
 		next = last.Revision + 1
-		if have, err = events.ParseStreamMetadata(last.Data); err != nil {
-			have = events.StreamMetadata{}
-		}
+		have, _ = events.ParseStreamMetadata(last.Data) // Nothing, if it cannot be parsed.
 	}
 	want := s.target(name)
 	if !s.told {

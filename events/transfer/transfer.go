@@ -93,8 +93,7 @@ func Copy(ctx context.Context, from, to events.Store, o Options) (Report, error)
 	if err != nil {
 		return r.report, fmt.Errorf("copy: %w", err)
 	}
-	r.report.Digest = r.seen.digest()
-	r.report.Digest.Position = last
+	r.report.Digest = r.seen.digest(last)
 	return r.report, nil
 }
 
