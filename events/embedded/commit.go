@@ -1,8 +1,6 @@
 package embedded
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // commit makes the batch durable, then answers everybody who waits.
 func (c *committer) commit() {

@@ -166,13 +166,18 @@ func (g *guard) change(op, name string, do func() error) error {
 	if c := g.copyOf(name); c != nil {
 		return c.change(op, do)
 	}
+	return g.attempt(op, name, false, do)
+}
+
+// attempt makes one change unless something has failed.
+func (g *guard) attempt(op, name string, hide bool, do func() error) error {
 	var err error
 	if g.stopped() {
 		err = g.refuse(op, name)
 	} else {
 		err = g.check(op, name, do())
 	}
-	if g.opening.Load() {
+	if hide || g.opening.Load() {
 		return nil
 	}
 	return err
@@ -222,20 +227,8 @@ type guarded struct {
 
 // do makes one change unless the guard has stopped.
 func (f *guarded) do(op string, change func() error) error {
-	var err error
-	if f.guard.stopped() {
-		err = f.guard.refuse(op, f.name)
-	} else {
-		err = f.guard.check(op, f.name, change())
-	}
-	if f.hidden() {
-		return nil
-	}
-	return err
+	return f.guard.attempt(op, f.name, f.hide, change)
 }
-
-// hidden reports whether errors are hidden from pebble.
-func (f *guarded) hidden() bool { return f.hide || f.guard.opening.Load() }
 
 func (f *guarded) Write(p []byte) (n int, err error) {
 	err = f.do("write", func() error {
@@ -292,7 +285,7 @@ func (f *guarded) Close() error {
 	if f.guard.stopped() {
 		return nil
 	}
-	if err = f.guard.check("close", f.name, err); f.hidden() {
+	if err = f.guard.check("close", f.name, err); f.hide || f.guard.opening.Load() {
 		return nil
 	}
 	return err

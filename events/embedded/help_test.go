@@ -275,3 +275,16 @@ func fileBytes(t testing.TB, fsys vfs.FS, path string) []byte {
 	}
 	return data
 }
+
+// Stats counts what the store did since it was opened.
+type Stats struct {
+	Appends uint64 // acknowledged appends and deletions that wrote something
+	Events  uint64 // events of these, those of the store itself included
+	Syncs   uint64 // batches; Appends/Syncs is what group commit is worth
+	Waiting int64  // appends and deletions that are not answered yet
+}
+
+// Stats returns the counters since Open.
+func (s *Store) Stats() Stats {
+	return Stats{s.appends.Load(), s.written.Load(), s.syncs.Load(), s.waiting.Load()}
+}

@@ -99,8 +99,11 @@ func indexPrefix(stream string) byte {
 	return prefixIndex
 }
 
-func headPrefix(stream string) byte {
-	if events.IsVirtual(stream) {
+func headPrefix(stream string) byte { return headLetter(indexPrefix(stream)) }
+
+// headLetter is the letter of the heads that belong to an index letter.
+func headLetter(index byte) byte {
+	if index == prefixVirtual {
 		return prefixVirtualHead
 	}
 	return prefixHead

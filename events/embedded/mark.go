@@ -50,19 +50,24 @@ type mark struct {
 // readMark returns what the last process left; known is false when the mark is
 // missing or unreadable.
 func readMark(fsys vfs.FS, dir string) (last events.Position, clean, known bool, err error) {
-	f, err := fsys.Open(fsys.PathJoin(dir, markFile))
+	b, err := readSmall(fsys, dir, markFile, markBytes+1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, false, nil
 	} else if err != nil {
 		return 0, false, false, err
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, markBytes+1))
-	if err != nil {
-		return 0, false, false, err
-	}
 	last, clean, known = parseMark(b)
 	return last, clean, known, nil
+}
+
+// readSmall reads at most the first bytes of a file.
+func readSmall(fsys vfs.FS, dir, name string, most int64) ([]byte, error) {
+	f, err := fsys.Open(fsys.PathJoin(dir, name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // parseMark parses magic, position with the clean bit, and CRC-32C.
@@ -112,18 +117,13 @@ func (m *mark) closeClean(last events.Position) error {
 // upgrade is not finished, it returns the format that this began with, and that
 // it has begun.
 func prepareFormat(fsys vfs.FS, dir string) (version int, begun, created bool, err error) {
-	f, err := fsys.Open(fsys.PathJoin(dir, formatFile))
+	b, err := readSmall(fsys, dir, formatFile, 128)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := formatDamaged(fsys, dir, "it is missing"); err != nil {
 			return 0, false, false, err
 		}
 		return formatVersion, false, true, claim(fsys, dir)
 	} else if err != nil {
-		return 0, false, false, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, 128))
-	if err != nil {
 		return 0, false, false, err
 	}
 	version, begun, err = parseFormat(dir, string(b))

@@ -108,14 +108,10 @@ type Report struct {
 // Open opens or creates the store in a directory. Errors besides those of the
 // disk: ErrInUse, ErrNewerFormat, ErrNotAStore, events.ErrDamaged.
 func Open(dir string, cfg Config) (*Store, Report, error) {
-	if cfg.FS == nil {
-		cfg.FS = vfs.Default
-	}
+	cfg.FS = cmp.Or(cfg.FS, vfs.Default)
+	cfg.CacheBytes = cmp.Or(max(cfg.CacheBytes, 0), DefaultCacheBytes)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
-	}
-	if cfg.CacheBytes <= 0 {
-		cfg.CacheBytes = DefaultCacheBytes
 	}
 	mapBlocks()
 	s := &Store{

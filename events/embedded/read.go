@@ -74,23 +74,38 @@ func (r *reader) yield(yield func(events.Recorded, error) bool) bool {
 func (s *Store) ReadAll(
 	ctx context.Context, after events.Position, limit int,
 ) iter.Seq2[events.Recorded, error] {
-	return s.readLog(ctx, after, limit, false)
+	return s.readLog(ctx, after, limit, false, false)
 }
 
 // ReadBack implements events.Store.
 func (s *Store) ReadBack(
 	ctx context.Context, before events.Position, limit int,
 ) iter.Seq2[events.Recorded, error] {
-	return s.readLog(ctx, before, limit, true)
+	return s.readLog(ctx, before, limit, true, false)
 }
 
-// readLog reads on from a position, or back from it.
+// Subscribe implements events.Store.
+func (s *Store) Subscribe(
+	ctx context.Context, after events.Position,
+) iter.Seq2[events.Recorded, error] {
+	return s.readLog(ctx, after, 0, false, true)
+}
+
+// readLog reads on from a position, or back from it; to the end, or for ever.
 func (s *Store) readLog(
-	ctx context.Context, at events.Position, limit int, back bool,
+	ctx context.Context, at events.Position, limit int, back, follow bool,
 ) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		r := s.newReader(ctx, limit)
 		for {
+			var changed <-chan struct{}
+			var failed error
+			if follow {
+				// The channel is taken before the read, or a batch between the two
+				// would wake nobody. The failure, too, so that what became durable
+				// before it is still delivered.
+				changed, failed = s.changed(), s.failed()
+			}
 			err := r.fillLog(at, back)
 			if len(r.chunk) > 0 {
 				at = r.chunk[len(r.chunk)-1].Position
@@ -98,52 +113,30 @@ func (s *Store) readLog(
 			if !r.yield(yield) {
 				return
 			}
-			if err != nil {
+			if err == nil && len(r.chunk) == 0 {
+				err = failed
+			}
+			switch {
+			case err != nil:
 				yield(events.Recorded{}, err)
 				return
-			}
-			if len(r.chunk) == 0 {
+			case len(r.chunk) > 0:
+			case follow:
+				s.rest(ctx, changed)
+			default:
 				return
 			}
 		}
 	}
 }
 
-// Subscribe implements events.Store.
-func (s *Store) Subscribe(
-	ctx context.Context, after events.Position,
-) iter.Seq2[events.Recorded, error] {
-	return func(yield func(events.Recorded, error) bool) {
-		r := s.newReader(ctx, 0)
-		for {
-			// The channel is taken before the read, or a batch between the two
-			// would wake nobody. The failure, too, so that what became durable
-			// before it is still delivered.
-			changed, failed := s.changed(), s.failed()
-			err := r.fillLog(after, false)
-			if len(r.chunk) > 0 {
-				after = r.chunk[len(r.chunk)-1].Position
-			}
-			if !r.yield(yield) {
-				return
-			}
-			if err == nil && len(r.chunk) == 0 {
-				err = failed
-			}
-			if err != nil {
-				yield(events.Recorded{}, err)
-				return
-			}
-			if len(r.chunk) > 0 {
-				continue
-			}
-			select {
-			case <-changed:
-			case <-s.guard.failed:
-			case <-s.closing:
-			case <-ctx.Done():
-			}
-		}
+// rest waits until there is more to read, or never will be, or nobody wants it.
+func (s *Store) rest(ctx context.Context, changed <-chan struct{}) {
+	select {
+	case <-changed:
+	case <-s.guard.failed:
+	case <-s.closing:
+	case <-ctx.Done():
 	}
 }
 
@@ -168,12 +161,7 @@ func (s *Store) Wait(ctx context.Context, after events.Position) error {
 		if failed != nil {
 			return failed
 		}
-		select {
-		case <-changed:
-		case <-s.guard.failed:
-		case <-s.closing:
-		case <-ctx.Done():
-		}
+		s.rest(ctx, changed)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -78,13 +79,7 @@ type withoutOptions struct{ vfs.FS }
 
 func (w withoutOptions) List(dir string) ([]string, error) {
 	names, err := w.FS.List(dir)
-	kept := names[:0]
-	for _, name := range names {
-		if !strings.HasPrefix(name, "OPTIONS-") {
-			kept = append(kept, name)
-		}
-	}
-	return kept, err
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "OPTIONS-") }), err
 }
 
 func (w withoutOptions) Unwrap() vfs.FS { return w.FS }

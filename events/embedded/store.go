@@ -14,14 +14,6 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Stats counts what the store did since it was opened.
-type Stats struct {
-	Appends uint64 // acknowledged appends and deletions that wrote something
-	Events  uint64 // events of these, those of the store itself included
-	Syncs   uint64 // batches; Appends/Syncs is what group commit is worth
-	Waiting int64  // appends and deletions that are not answered yet
-}
-
 // Store is the events.Store in a directory. See the package comment.
 type Store struct {
 	dir   string
@@ -52,6 +44,7 @@ type Store struct {
 	}
 	failure atomic.Pointer[error]
 
+	// These say what happened since Open; tests read them.
 	appends, written, syncs atomic.Uint64
 	waiting                 atomic.Int64
 
@@ -87,11 +80,6 @@ func (s *Store) Head(ctx context.Context) (events.Position, error) {
 		return 0, err
 	}
 	return events.Position(s.synced.Load()), nil
-}
-
-// Stats returns the counters since Open.
-func (s *Store) Stats() Stats {
-	return Stats{s.appends.Load(), s.written.Load(), s.syncs.Load(), s.waiting.Load()}
 }
 
 // usable returns why a call must end: the context's error, or ErrClosed.

@@ -111,8 +111,8 @@ func (w *walker) walk() error {
 		func() error { return w.walkEvents(w.checkEvent) },
 		func() error { return w.walkIndex(prefixIndex) },
 		func() error { return w.walkIndex(prefixVirtual) },
-		func() error { return w.walkHeads(prefixHead) },
-		func() error { return w.walkHeads(prefixVirtualHead) },
+		func() error { return w.walkHeads(prefixIndex) },
+		func() error { return w.walkHeads(prefixVirtual) },
 		w.compareLinks,
 	} {
 		if err := step(); err != nil {

@@ -50,24 +50,32 @@ type counted struct {
 	last   events.Position // of the entry before
 }
 
+// eachKey calls do at every key with this letter. An unreadable part ends that.
+func (w *walker) eachKey(letter byte, do func(*pebble.Iterator)) (unreadable, err error) {
+	it, err := w.snapshot.NewIter(&pebble.IterOptions{LowerBound: []byte{letter}, UpperBound: []byte{letter + 1}})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := w.usable(); err != nil {
+			return nil, err
+		}
+		do(it)
+	}
+	return it.Error(), nil
+}
+
 // walkIndex checks that the revisions of every stream have no gap, that
 // positions increase and that the head agrees. An unreadable part ends the walk,
 // with a finding.
 func (w *walker) walkIndex(letter byte) error {
-	it, err := w.snapshot.NewIter(&pebble.IterOptions{LowerBound: []byte{letter}, UpperBound: []byte{letter + 1}})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
 	var at counted
-	for ok := it.First(); ok; ok = it.Next() {
-		if err := w.usable(); err != nil {
-			return err
-		}
+	unreadable, err := w.eachKey(letter, func(it *pebble.Iterator) {
 		stream, revision, err := parseIndexKey(it.Key(), letter)
 		if err != nil {
 			w.v.add(Finding{Problem: err.Error()})
-			continue
+			return
 		}
 		if stream != at.stream {
 			w.checkCount(letter, at)
@@ -76,18 +84,20 @@ func (w *walker) walkIndex(letter byte) error {
 		value, err := it.ValueAndErr()
 		if err != nil {
 			w.v.add(Finding{Stream: at.stream, Revision: revision, Problem: err.Error()})
-			continue
+			return
 		}
 		w.checkIndexed(letter, &at, revision, value)
-	}
-	if it.Error() != nil {
+	})
+	switch {
+	case err != nil:
+		return err
+	case unreadable != nil:
 		w.v.add(Finding{
-			Stream: at.stream, Revision: at.due,
-			Problem: "index unreadable from here on: " + it.Error().Error(),
+			Stream: at.stream, Revision: at.due, Problem: "index unreadable from here on: " + unreadable.Error(),
 		})
-		return nil
+	default:
+		w.checkCount(letter, at)
 	}
-	w.checkCount(letter, at)
 	return nil
 }
 
@@ -137,46 +147,30 @@ func (w *walker) checkCount(letter byte, at counted) {
 	}
 }
 
-// headLetter is the letter of the heads that belong to an index letter.
-func headLetter(index byte) byte {
-	if index == prefixVirtual {
-		return prefixVirtualHead
-	}
-	return prefixHead
-}
-
 // walkHeads checks that every head belongs to a stream with events or metadata,
 // and that it agrees with the metadata.
-func (w *walker) walkHeads(letter byte) error {
-	it, err := w.snapshot.NewIter(&pebble.IterOptions{LowerBound: []byte{letter}, UpperBound: []byte{letter + 1}})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for ok := it.First(); ok; ok = it.Next() {
-		if err := w.usable(); err != nil {
-			return err
-		}
-		stream, err := parseHeadKey(it.Key(), letter)
+func (w *walker) walkHeads(index byte) error {
+	unreadable, err := w.eachKey(headLetter(index), func(it *pebble.Iterator) {
+		stream, err := parseHeadKey(it.Key(), headLetter(index))
 		if err == nil {
-			err = w.checkHead(letter, stream)
+			err = w.checkHead(index, stream)
 		}
 		if err != nil {
 			w.v.add(Finding{Stream: stream, Problem: err.Error()})
 		}
+	})
+	if unreadable != nil {
+		w.v.add(Finding{Problem: "heads unreadable: " + unreadable.Error()})
 	}
-	if it.Error() != nil {
-		w.v.add(Finding{Problem: "heads unreadable: " + it.Error().Error()})
-	}
-	return nil
+	return err
 }
 
-func (w *walker) checkHead(letter byte, stream string) error {
-	h, err := w.head(letter, stream)
+func (w *walker) checkHead(index byte, stream string) error {
+	h, err := w.head(headLetter(index), stream)
 	if err != nil {
 		return err
 	}
-	if before, ok := w.before[stream]; ok && before == (head{}) && headPrefix(stream) == letter {
+	if before, ok := w.before[stream]; ok && before == (head{}) && indexPrefix(stream) == index {
 		return nil // Its first event is not durable yet.
 	}
 	if h.metadata != 0 {
@@ -189,10 +183,6 @@ func (w *walker) checkHead(letter byte, stream string) error {
 			return fmt.Errorf("%w: it stands for nothing", errHead)
 		}
 		return nil
-	}
-	index := byte(prefixIndex)
-	if letter == prefixVirtualHead {
-		index = prefixVirtual
 	}
 	key := binary.BigEndian.AppendUint64(appendName([]byte{index}, stream), 0)
 	if _, err := readEntry(w.snapshot, key, stream, 0); err != nil {
@@ -277,31 +267,20 @@ func (w *walker) linked(virtual string, position events.Position) bool {
 
 // walkLinks finds entries of virtual streams that should not exist.
 func (w *walker) walkLinks() error {
-	it, err := w.snapshot.NewIter(&pebble.IterOptions{
-		LowerBound: []byte{prefixVirtual}, UpperBound: []byte{prefixVirtual + 1},
-	})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for ok := it.First(); ok; ok = it.Next() {
-		if err := w.usable(); err != nil {
-			return err
-		}
+	_, err := w.eachKey(prefixVirtual, func(it *pebble.Iterator) {
 		virtual, n, err := parseIndexKey(it.Key(), prefixVirtual)
 		entry, malformed := parseEntry(it.Value(), prefixVirtual)
 		if err != nil || malformed != nil || entry.position > w.synced {
-			continue // walkIndex has seen it.
+			return // walkIndex has seen it.
 		}
 		e, err := readEvent(w.snapshot, entry.position, &w.names)
 		if err == nil && events.Belongs(virtual, &e) {
-			continue
+			return
 		}
-		f := Finding{Position: entry.position, Stream: virtual, Revision: n, Problem: errVirtual.Error()}
 		if err != nil && !errors.Is(err, errMissing) {
-			continue // walkEvents has seen it.
+			return // walkEvents has seen it.
 		}
-		w.v.add(f)
-	}
-	return nil
+		w.v.add(Finding{Position: entry.position, Stream: virtual, Revision: n, Problem: errVirtual.Error()})
+	})
+	return err
 }

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -86,9 +87,7 @@ func unfinished(fsys vfs.FS, path string, offset int64, number uint32) (int64, e
 	if _, err := f.ReadAt(rest, offset); err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
 	}
-	for len(rest) > 0 && rest[len(rest)-1] == 0 {
-		rest = rest[:len(rest)-1]
-	}
+	rest = bytes.TrimRight(rest, "\x00")
 	if len(rest) < chunkLogNumber+4 {
 		return int64(len(rest)), nil
 	}
