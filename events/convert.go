@@ -111,20 +111,3 @@ func ReceiptToMessage(r Receipt) *messages.Receipt {
 		GasUsed:   r.GasUsed,
 	}
 }
-
-// ReceiptFromMessage decodes a checked receipt; the zero receipt for nil.
-func ReceiptFromMessage(m *messages.Receipt) Receipt {
-	if m == nil {
-		return Receipt{}
-	}
-	return Receipt{
-		TxHash: Must(ParseHash(m.GetTxHash())),
-		Block: Head{
-			Number: m.GetBlock(),
-			Hash:   Must(ParseHash(m.GetBlockHash())),
-			Time:   TimeFromMessage(m.GetTime()),
-		},
-		Fee:     Must(ParseAmount(m.GetFeeWei())),
-		GasUsed: m.GetGasUsed(),
-	}
-}

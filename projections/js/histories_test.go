@@ -290,7 +290,15 @@ func sameFill(t *testing.T, store events.Store, slot events.SlotID) events.Recei
 		}
 		found = m.(*messages.SlotFilled)
 	}
-	return events.ReceiptFromMessage(found.GetReceipt())
+	m := found.GetReceipt()
+	return events.Receipt{
+		TxHash: events.Must(events.ParseHash(m.GetTxHash())),
+		Block: events.Head{
+			Number: m.GetBlock(), Hash: events.Must(events.ParseHash(m.GetBlockHash())),
+			Time: events.TimeFromMessage(m.GetTime()),
+		},
+		Fee: events.Must(events.ParseAmount(m.GetFeeWei())), GasUsed: m.GetGasUsed(),
+	}
 }
 
 // oldHistory is a history that package sale keeps.
