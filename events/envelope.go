@@ -173,23 +173,19 @@ func DecodeMetadata(b []byte) (m Metadata, foreign []byte) {
 // CheckAppend reports whether an append is acceptable at all: names, ids and
 // sizes within the limits. Stores call it first.
 func CheckAppend(stream string, batch []NewEvent) error {
-	if stream == "" || len(stream) > MaxStreamNameBytes {
+	switch {
+	case stream == "" || len(stream) > MaxStreamNameBytes:
 		return fmt.Errorf("%w: stream name of %d bytes, want 1 to %d",
 			ErrMalformed, len(stream), MaxStreamNameBytes)
-	}
-	if !utf8.ValidString(stream) {
+	case !utf8.ValidString(stream):
 		return fmt.Errorf("%w: stream name %q is not UTF-8", ErrMalformed, clip(stream))
-	}
-	if stream == metadataPrefix { // Such a stream name makes the process of an EventStoreDB exit.
+	case stream == metadataPrefix: // Such a stream name makes the process of an EventStoreDB exit.
 		return fmt.Errorf("%w: %s is the metadata of a stream without a name", ErrMalformed, stream)
-	}
-	if stream == logName {
+	case stream == logName:
 		return fmt.Errorf("%w: %s is the log", ErrReadOnly, stream)
-	}
-	if IsVirtual(stream) {
+	case IsVirtual(stream):
 		return fmt.Errorf("%w: %s is an index over other streams", ErrReadOnly, clip(stream))
-	}
-	if len(batch) > MaxAppendEvents {
+	case len(batch) > MaxAppendEvents:
 		return fmt.Errorf("%w: append of %d events to %s, the limit is %d",
 			ErrTooLarge, len(batch), stream, MaxAppendEvents)
 	}
