@@ -27,7 +27,7 @@ const (
 	protocolH2   = "h2"
 	protocolHTTP = "http/1.1"
 	// tlsHandshake begins what a client sends who wants TLS.
-	tlsHandshake = 0x16
+	tlsHandshake = "\x16"
 )
 
 func newDoorway(cfg *tls.Config) *doorway {
@@ -71,21 +71,7 @@ type peeked struct {
 	ahead *bufio.Reader
 }
 
-func (p *peeked) Read(b []byte) (int, error) {
-	if p.ahead.Buffered() > 0 {
-		return p.ahead.Read(b)
-	}
-	return p.Conn.Read(b)
-}
-
-// first is the first byte that came.
-func (p *peeked) first() byte {
-	head, err := p.ahead.Peek(1)
-	if err != nil {
-		return 0
-	}
-	return head[0]
-}
+func (p *peeked) Read(b []byte) (int, error) { return p.ahead.Read(b) }
 
 // sayNotHere answers the request if it is HTTP/1. Its error ends the
 // connection.
@@ -93,8 +79,10 @@ func sayNotHere(conn net.Conn, err error) error {
 	if err != nil {
 		return err
 	}
-	if p, ok := conn.(*peeked); ok && p.first() == tlsHandshake {
-		return notHere(conn) // What is no record of TLS tells its client why.
+	if p, ok := conn.(*peeked); ok {
+		if head, _ := p.ahead.Peek(len(tlsHandshake)); string(head) == tlsHandshake {
+			return notHere(conn) // What is no record of TLS tells its client why.
+		}
 	}
 	// A client reads no answer while it has more to send, so the request is read first, up to a
 	// limit.
