@@ -55,7 +55,6 @@ func (v *featuresService) GetSupportedMethods(
 // (Config.AcceptPersistentSubscriptions).
 type acceptPersistent struct {
 	persistent.UnimplementedPersistentSubscriptionsServer
-	s *Server
 }
 
 // Create has no effect.

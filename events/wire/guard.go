@@ -51,17 +51,20 @@ func (s *Server) admit(ctx context.Context, _ *tap.Info) (context.Context, error
 	return ctx, nil
 }
 
+// leave is deferred by what handles a call. A panic becomes its error.
+func (s *Server) leave(ctx context.Context, method string, err *error) {
+	if r := recover(); r != nil {
+		*err = s.panicked(method, r)
+	}
+	setTrailers(ctx, *err)
+	s.stats.streams.Add(-1)
+}
+
 func (s *Server) unary(
 	ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
 ) (resp any, err error) {
 	s.stats.streams.Add(1)
-	defer s.stats.streams.Add(-1)
-	defer func() {
-		if r := recover(); r != nil {
-			resp, err = nil, s.panicked(info.FullMethod, r)
-		}
-		setTrailers(ctx, err)
-	}()
+	defer s.leave(ctx, info.FullMethod, &err)
 	defer s.hearOut(s.newIntake(ctx, 0))
 	inner, err := s.enter(ctx, info.FullMethod)
 	if err != nil {
@@ -74,13 +77,7 @@ func (s *Server) stream(
 	srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler,
 ) (err error) {
 	s.stats.streams.Add(1)
-	defer s.stats.streams.Add(-1)
-	defer func() {
-		if r := recover(); r != nil {
-			err = s.panicked(info.FullMethod, r)
-		}
-		setTrailers(ss.Context(), err)
-	}()
+	defer s.leave(ss.Context(), info.FullMethod, &err)
 	most := requestBytes
 	if info.IsClientStream {
 		most = s.cfg.Limits.ReceiveBytes

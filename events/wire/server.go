@@ -78,7 +78,7 @@ func New(cfg Config) (*Server, error) {
 	gossip.RegisterGossipServer(s.grpc, &gossipService{s: s})
 	serverfeatures.RegisterServerFeaturesServer(s.grpc, &featuresService{s: s})
 	if cfg.AcceptPersistentSubscriptions {
-		persistent.RegisterPersistentSubscriptionsServer(s.grpc, &acceptPersistent{s: s})
+		persistent.RegisterPersistentSubscriptionsServer(s.grpc, &acceptPersistent{})
 	}
 	return s, nil
 }
