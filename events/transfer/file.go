@@ -136,11 +136,4 @@ func embeds(b []byte) bool {
 		len(bytes.TrimSpace(b)) == len(b) && string(b) != "null"
 }
 
-func (w *writer) line(l line) error {
-	text, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	_, err = w.w.Write(append(text, '\n'))
-	return err
-}
+func (w *writer) line(l line) error { return json.NewEncoder(w.w).Encode(l) }

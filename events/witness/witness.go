@@ -252,12 +252,11 @@ func (s *Store) note(stream string, r events.AppendResult, batch []events.NewEve
 // rewrite writes a new file with only what is needed, and continues in it.
 func (s *Store) rewrite() error {
 	var all bytes.Buffer
+	to := json.NewEncoder(&all)
 	for _, l := range s.book.lines() {
-		raw, err := json.Marshal(l)
-		if err != nil {
+		if err := to.Encode(l); err != nil {
 			return fmt.Errorf("remember the record: %w", err)
 		}
-		all.Write(append(raw, '\n'))
 	}
 	if err := durable.Replace(s.path, all.Bytes()); err != nil {
 		return fmt.Errorf("remember the record: %w", err)
