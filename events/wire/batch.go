@@ -161,7 +161,8 @@ func (b *batches) find(ctx context.Context, key events.EventID, req *streams.Bat
 		return a, err
 	}
 	if count >= b.s.cfg.Limits.BatchesPerStream {
-		return a, refused(codes.ResourceExhausted, "batch append: %d appends are unfinished already; finish some", count)
+		return a, refused(codes.ResourceExhausted,
+			"batch append: %d appends are unfinished already; finish some", count)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
