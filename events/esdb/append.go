@@ -220,11 +220,7 @@ func (s *Store) Delete(
 	}
 	var position events.Position
 	err := s.try(ctx, false, func(ctx context.Context, h *held) (err error) {
-		if forever {
-			position, err = h.tombstone(ctx, stream, expected)
-		} else {
-			position, err = h.softDelete(ctx, stream, expected)
-		}
+		position, err = h.delete(ctx, stream, expected, forever)
 		return completed(err, stream, expected)
 	}, func(err error) error { return err })
 	if err != nil {
@@ -233,26 +229,27 @@ func (s *Store) Delete(
 	return position, nil
 }
 
-func (h *held) softDelete(ctx context.Context, stream string, expected events.Expected) (events.Position, error) {
-	o := expect(&streams.DeleteReq_Options{StreamIdentifier: identifier(stream)}, expected)
+func (h *held) delete(
+	ctx context.Context, stream string, expected events.Expected, forever bool,
+) (_ events.Position, err error) {
 	var trailers metadata.MD
 	ctx, options := h.own(ctx, &trailers)
-	answer, err := h.streams.Delete(ctx, &streams.DeleteReq{Options: o}, options...)
+	var at interface{ GetCommitPosition() uint64 }
+	if forever {
+		var answer *streams.TombstoneResp
+		o := expect(&streams.TombstoneReq_Options{StreamIdentifier: identifier(stream)}, expected)
+		answer, err = h.streams.Tombstone(ctx, &streams.TombstoneReq{Options: o}, options...)
+		at = answer.GetPosition()
+	} else {
+		var answer *streams.DeleteResp
+		o := expect(&streams.DeleteReq_Options{StreamIdentifier: identifier(stream)}, expected)
+		answer, err = h.streams.Delete(ctx, &streams.DeleteReq{Options: o}, options...)
+		at = answer.GetPosition()
+	}
 	if err != nil {
 		return 0, explain(err, trailers)
 	}
-	return events.Position(answer.GetPosition().GetCommitPosition()), nil
-}
-
-func (h *held) tombstone(ctx context.Context, stream string, expected events.Expected) (events.Position, error) {
-	o := expect(&streams.TombstoneReq_Options{StreamIdentifier: identifier(stream)}, expected)
-	var trailers metadata.MD
-	ctx, options := h.own(ctx, &trailers)
-	answer, err := h.streams.Tombstone(ctx, &streams.TombstoneReq{Options: o}, options...)
-	if err != nil {
-		return 0, explain(err, trailers)
-	}
-	return events.Position(answer.GetPosition().GetCommitPosition()), nil
+	return events.Position(at.GetCommitPosition()), nil
 }
 
 func identifier(stream string) *shared.StreamIdentifier {
