@@ -1,10 +1,12 @@
 package esdb
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"net/url"
@@ -75,33 +77,19 @@ func (c Config) withDefaults(conf *esdb.Configuration) Config {
 	if c.CallTimeout <= 0 && conf.DefaultDeadline != nil {
 		c.CallTimeout = *conf.DefaultDeadline
 	}
-	for _, d := range []struct {
-		value *time.Duration
-		zero  time.Duration
-	}{
-		{&c.CallTimeout, defaultCallTimeout},
-		{&c.Patience, defaultPatience},
-		{&c.OpenTimeout, defaultOpenTimeout},
-		{&c.ProbeEvery, defaultProbeEvery},
-		{&c.MinPause, defaultMinPause},
-		{&c.MaxPause, defaultMaxPause},
-	} {
-		if *d.value <= 0 {
-			*d.value = d.zero
-		}
-	}
+	c.CallTimeout = cmp.Or(max(c.CallTimeout, 0), defaultCallTimeout)
+	c.Patience = cmp.Or(max(c.Patience, 0), defaultPatience)
+	c.OpenTimeout = cmp.Or(max(c.OpenTimeout, 0), defaultOpenTimeout)
+	c.ProbeEvery = cmp.Or(max(c.ProbeEvery, 0), defaultProbeEvery)
+	c.MinPause = cmp.Or(max(c.MinPause, 0), defaultMinPause)
+	c.MaxPause = cmp.Or(max(c.MaxPause, 0), defaultMaxPause)
 	c.MaxPause = max(c.MaxPause, c.MinPause)
-	if c.MaxCalls <= 0 {
-		c.MaxCalls = defaultMaxCalls
-	}
+	c.MaxCalls = cmp.Or(max(c.MaxCalls, 0), defaultMaxCalls)
 	return c
 }
 
 func (c Config) log() *logrus.Entry {
-	if c.Log != nil {
-		return c.Log
-	}
-	return discard()
+	return cmp.Or(c.Log, logrus.NewEntry(&logrus.Logger{Out: io.Discard}))
 }
 
 // ErrURL means that the connection string, or a file that it names, cannot be

@@ -2,17 +2,10 @@ package esdb
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/sirupsen/logrus"
 )
-
-func discard() *logrus.Entry {
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	return logrus.NewEntry(log)
-}
 
 // bridge passes the client's log lines to logrus, all at debug level: the
 // client reports every failed call as an error, even an expected one (a wrong
