@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,10 +51,8 @@ var notReadyTexts = []string{"Server Is Not Ready", "Server Is Busy", "No leader
 
 // notReady returns errNotReady for such a text, and nil for any other.
 func notReady(text string) error {
-	for _, known := range notReadyTexts {
-		if strings.Contains(text, known) {
-			return fmt.Errorf("%w: %w: %w", errNotReady, errNotSent, away(errors.New(text)))
-		}
+	if containsOne(text, notReadyTexts...) {
+		return fmt.Errorf("%w: %w: %w", errNotReady, errNotSent, away(errors.New(text)))
 	}
 	return nil
 }
@@ -111,16 +110,11 @@ func explain(err error, trailers metadata.MD) error {
 }
 
 func ofThePort(err error) bool {
-	for _, known := range []error{
+	_, leader := errors.AsType[*errNotLeader](err)
+	return leader || slices.ContainsFunc([]error{
 		events.ErrAway, events.ErrDenied, events.ErrStreamNotFound, events.ErrStreamDeleted, events.ErrTooLarge,
 		events.ErrClosed, events.ErrWrongRevision, errNotSent, errMissing,
-	} {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	_, leader := errors.AsType[*errNotLeader](err)
-	return leader
+	}, func(known error) bool { return errors.Is(err, known) })
 }
 
 // explainCode translates the errors that the client itself finds; nil for those
@@ -158,10 +152,8 @@ func explainStatus(err error, trailers metadata.MD) error {
 	switch s.Code() { //nolint:exhaustive // the others are handed on as they are
 	case codes.Unauthenticated, codes.PermissionDenied:
 		return denied(s.Code(), text)
-	case codes.Unavailable:
-		return away(errors.New(withHint(text)))
-	// The server gave up on the call, or the connection ended during it.
-	case codes.DeadlineExceeded, codes.Aborted, codes.Canceled:
+	// Besides the first: the server gave up on the call, or the connection ended during it.
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Aborted, codes.Canceled:
 		return away(errors.New(withHint(text)))
 	case codes.ResourceExhausted:
 		if strings.Contains(text, messageTooLarge) {
@@ -169,7 +161,8 @@ func explainStatus(err error, trailers metadata.MD) error {
 		}
 		return away(errors.New(text))
 	case codes.Internal:
-		if connectionEnded(text) {
+		// Grpc calls these internal although only the connection ended during the call.
+		if containsOne(text, "RST_STREAM", "unexpected EOF", "server closed the stream", "transport") {
 			return away(errors.New(text))
 		}
 	case codes.NotFound:
@@ -185,15 +178,8 @@ func tooLarge(text string) error {
 	return fmt.Errorf("%w: %s (older releases of EventStoreDB take 1 MiB an append)", events.ErrTooLarge, text)
 }
 
-// connectionEnded recognises errors that grpc calls internal although only the
-// connection ended during the call.
-func connectionEnded(text string) bool {
-	for _, part := range []string{"RST_STREAM", "unexpected EOF", "server closed the stream", "transport"} {
-		if strings.Contains(text, part) {
-			return true
-		}
-	}
-	return false
+func containsOne(text string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
 // denied tells the two cases apart: the server does not know who we are, or we lack the right.
