@@ -44,29 +44,25 @@ func (h *held) feed(ctx context.Context, open func(context.Context, *esdb.Client
 
 func (h *held) pump(
 	ctx context.Context, open func(context.Context, *esdb.Client) (source, error), out chan<- message,
-) (err error) {
-	entered, left, err := h.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer left()
-	defer guarded(&err)
-	from, err := open(entered, h.client)
-	if err != nil {
-		return explainRead(err)
-	}
-	defer from.close()
-	for {
-		event, err := from.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
+) error {
+	return h.inside(ctx, func(ctx context.Context, c *esdb.Client) error {
+		from, err := open(ctx, c)
+		if err != nil {
 			return explainRead(err)
 		}
-		select {
-		case out <- message{event: event}:
-		case <-ctx.Done():
-			return nil
+		defer from.close()
+		for {
+			event, err := from.next()
+			if errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return explainRead(err)
+			}
+			select {
+			case out <- message{event: event}:
+			case <-ctx.Done():
+				return nil
+			}
 		}
-	}
+	})
 }
