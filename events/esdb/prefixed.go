@@ -38,7 +38,7 @@ func prefixReading(after, head events.Position, prefixes []string) reading {
 	}
 	return reading{
 		open: func(ctx context.Context, c *esdb.Client, _ uint64) (source, error) {
-			o.From = positionAt(after)
+			o.From = positionAt(after, esdb.Forwards)
 			if after >= head {
 				return source{func() (*esdb.ResolvedEvent, error) { return nil, io.EOF }, func() {}}, nil
 			}
@@ -49,13 +49,7 @@ func prefixReading(after, head events.Position, prefixes []string) reading {
 			next := func() (*esdb.ResolvedEvent, error) { return nextUntil(sub, head) }
 			return source{next, func() { _ = sub.Close() }}, nil
 		},
-		take: func(e *esdb.ResolvedEvent) (events.Recorded, bool) {
-			if e.Event == nil || events.Position(e.Event.Position.Commit) <= after {
-				return events.Recorded{}, false
-			}
-			after = events.Position(e.Event.Position.Commit)
-			return recorded(e.Event), true
-		},
+		take: takeBeyond(&after, esdb.Forwards),
 	}
 }
 

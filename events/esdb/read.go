@@ -254,64 +254,63 @@ func revisionAt(revision uint64, backward bool) esdb.StreamPosition {
 
 // ReadAll implements events.Store.
 func (s *Store) ReadAll(ctx context.Context, after events.Position, limit int) iter.Seq2[events.Recorded, error] {
-	return s.read(ctx, func() reading {
-		after := after
-		return reading{
-			limit: max(limit, 0),
-			open: func(ctx context.Context, c *esdb.Client, count uint64) (source, error) {
-				return sourceOf(c.ReadAll(ctx, esdb.ReadAllOptions{From: positionAt(after)}, count))
-			},
-			// The server begins with the event at the position, which is skipped.
-			spare: func() uint64 { return uint64(min(after, 1)) },
-			take: func(e *esdb.ResolvedEvent) (events.Recorded, bool) {
-				if e.Event == nil || events.Position(e.Event.Position.Commit) <= after {
-					return events.Recorded{}, false
-				}
-				after = events.Position(e.Event.Position.Commit)
-				return recorded(e.Event), true
-			},
-		}
-	})
-}
-
-// positionAt is the position of an event, or the start, for reading forward.
-func positionAt(after events.Position) esdb.AllPosition {
-	if after == 0 {
-		return esdb.Start{}
-	}
-	at := uint64(min(after, math.MaxInt64))
-	return esdb.Position{Commit: at, Prepare: at}
+	return s.readLog(ctx, after, limit, esdb.Forwards)
 }
 
 // ReadBack implements events.Store.
 func (s *Store) ReadBack(ctx context.Context, before events.Position, limit int) iter.Seq2[events.Recorded, error] {
+	return s.readLog(ctx, before, limit, esdb.Backwards)
+}
+
+// readLog reads on from a position, or back from it.
+func (s *Store) readLog(
+	ctx context.Context, at events.Position, limit int, way esdb.Direction,
+) iter.Seq2[events.Recorded, error] {
 	return s.read(ctx, func() reading {
-		before := before
+		at := at
 		return reading{
 			limit: max(limit, 0),
 			open: func(ctx context.Context, c *esdb.Client, count uint64) (source, error) {
-				o := esdb.ReadAllOptions{Direction: esdb.Backwards, From: esdb.End{}}
-				if before <= math.MaxInt64 {
-					o.From = esdb.Position{Commit: uint64(before), Prepare: uint64(before)}
-				}
-				return sourceOf(c.ReadAll(ctx, o, count))
+				return sourceOf(c.ReadAll(ctx, esdb.ReadAllOptions{Direction: way, From: positionAt(at, way)}, count))
 			},
-			// Some servers begin with the event at the position, others with the one before it.
+			// The server begins with the event at the position, which is skipped. Backwards, some
+			// servers begin with the one before it.
 			spare: func() uint64 {
-				if before <= math.MaxInt64 {
+				if _, exact := positionAt(at, way).(esdb.Position); exact {
 					return 1
 				}
 				return 0
 			},
-			take: func(e *esdb.ResolvedEvent) (events.Recorded, bool) {
-				if e.Event == nil || events.Position(e.Event.Position.Commit) >= before {
-					return events.Recorded{}, false
-				}
-				before = events.Position(e.Event.Position.Commit)
-				return recorded(e.Event), true
-			},
+			take: takeBeyond(&at, way),
 		}
 	})
+}
+
+// takeBeyond takes the events of the log that are beyond a position, and moves it to each.
+func takeBeyond(at *events.Position, way esdb.Direction) func(e *esdb.ResolvedEvent) (events.Recorded, bool) {
+	return func(e *esdb.ResolvedEvent) (events.Recorded, bool) {
+		if e.Event == nil {
+			return events.Recorded{}, false
+		}
+		next := events.Position(e.Event.Position.Commit)
+		if next == *at || (next < *at) != (way == esdb.Backwards) {
+			return events.Recorded{}, false
+		}
+		*at = next
+		return recorded(e.Event), true
+	}
+}
+
+// positionAt is the position of an event, or the start or end of the log.
+func positionAt(at events.Position, way esdb.Direction) esdb.AllPosition {
+	switch {
+	case at == 0 && way == esdb.Forwards:
+		return esdb.Start{}
+	case at > math.MaxInt64 && way == esdb.Backwards:
+		return esdb.End{}
+	}
+	n := uint64(min(at, math.MaxInt64))
+	return esdb.Position{Commit: n, Prepare: n}
 }
 
 // Head implements events.Store.

@@ -51,7 +51,7 @@ func (s *Store) follow(
 	if err != nil {
 		return true, err
 	}
-	from := positionAt(*after)
+	from, take := positionAt(*after, esdb.Forwards), takeBeyond(after, esdb.Forwards)
 	in := h.feed(ctx, func(ctx context.Context, c *esdb.Client) (source, error) {
 		sub, err := c.SubscribeToAll(ctx, esdb.SubscribeToAllOptions{From: from})
 		if err != nil {
@@ -65,14 +65,14 @@ func (s *Store) follow(
 		if err != nil || m.event == nil {
 			return true, err
 		}
-		if m.event.Event == nil || events.Position(m.event.Event.Position.Commit) <= *after {
+		event, ok := take(m.event)
+		if !ok {
 			continue // A server may repeat events where old ones end and new ones begin.
 		}
 		if err := s.ended(ctx); err != nil {
 			return true, err
 		}
-		*after = events.Position(m.event.Event.Position.Commit)
-		if !yield(recorded(m.event.Event), nil) {
+		if !yield(event, nil) {
 			return false, nil
 		}
 	}
