@@ -33,7 +33,6 @@ type Store struct {
 	mu      sync.Mutex
 	current *session
 	state   state
-	closed  bool
 	changed chan struct{} // closed and replaced at each change of what is above
 }
 
@@ -238,7 +237,7 @@ func (s *Store) publish(l *session) {
 func (s *Store) lost(reason error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.ctx.Err() != nil {
 		return
 	}
 	first := s.state.since.IsZero()
@@ -301,10 +300,10 @@ func (h *held) release() {
 func (s *Store) acquire(ctx context.Context) (*held, error) {
 	for {
 		s.mu.Lock()
-		current, st, changed, closed := s.current, s.state, s.changed, s.closed
+		current, st, changed := s.current, s.state, s.changed
 		s.mu.Unlock()
 		switch {
-		case closed:
+		case s.ctx.Err() != nil:
 			return nil, events.ErrClosed
 		case errors.Is(st.reason, events.ErrDenied):
 			return nil, st.reason
@@ -353,10 +352,7 @@ func (s *Store) scope(ctx context.Context) (context.Context, context.CancelFunc)
 // ended returns why a call must not go on: its caller's context has ended, or
 // the store is closed.
 func (s *Store) ended(ctx context.Context) error {
-	s.mu.Lock()
-	closed := s.closed
-	s.mu.Unlock()
-	if closed {
+	if s.ctx.Err() != nil {
 		return events.ErrClosed
 	}
 	return ctx.Err()
@@ -365,14 +361,10 @@ func (s *Store) ended(ctx context.Context) error {
 // Close implements events.Store. It returns when all calls and goroutines have
 // ended; those that hang in the client are abandoned after some seconds.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	before := s.closed
-	s.closed = true
-	if !before {
-		s.signal()
-	}
-	s.mu.Unlock()
 	s.cancel()
+	s.mu.Lock()
+	s.signal()
+	s.mu.Unlock()
 	<-s.kept
 	released := make(chan struct{})
 	go func() { s.sessions.Wait(); close(released) }()
