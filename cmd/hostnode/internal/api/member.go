@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/membership"
-	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -55,10 +55,13 @@ func ledgerFor(all projections.Ledger, member events.Member) projections.Ledger 
 	return own
 }
 
-// processes are those of the host, by its stream.
-func (r *reader) processes(ctx context.Context) (s membership.State, err error) {
-	err = foldStream(ctx, r, events.HostStream(r.host), func(e messages.HostEvent) { s = membership.Evolve(s, e) })
-	return s, err
+// processes are those of the host, by its stream, of the past in question if the answer is about one.
+func (r *reader) processes(ctx context.Context) (membership.State, error) {
+	s, err := node.Processes(ctx, r.store, r.host, r.past)
+	if err != nil {
+		return s, fmt.Errorf("read %s: %w", events.HostStream(r.host), err)
+	}
+	return s, nil
 }
 
 // record is the host's as this directory's process would write it. A directory that belongs to no

@@ -1,20 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
-	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/capacity"
-	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/membership"
-	"github.com/hostnode/hostnode/messages"
-	"github.com/hostnode/hostnode/projections"
 )
 
 // Members are the processes that together are this host.
@@ -96,8 +88,8 @@ type Space struct {
 	Pieces      events.Bytes `json:"pieces"`
 }
 
-// Members implements Past. It reads the streams of the host and of the members' ledgers, and the
-// beginning of each living sale, because the views do not tell members apart.
+// Members implements Past. It reads the host's stream, because the views keep only its newest starts; the members'
+// space and sales are in the views.
 func (r *reader) Members(ctx context.Context) (Members, error) {
 	out := Members{AsOf: r.asOf(), Members: []Member{}}
 	if r.host.Zero() {
@@ -109,21 +101,16 @@ func (r *reader) Members(ctx context.Context) (Members, error) {
 	}
 	all := s.Host()
 	out.Cluster = len(all) > 0 && all[0].Member != ""
-	sales, err := r.salesBy(ctx, all, out.Cluster)
-	if err != nil {
-		return Members{}, err
-	}
+	sales := r.salesBy(all, out.Cluster)
 	if t := s.Term; t.Number > 0 {
 		out.Term = &Term{Number: t.Number, Member: string(t.Member), Since: t.Since, Ended: t.Ended}
 	}
 	for _, p := range all {
-		space, err := r.spaceOf(ctx, p)
-		if err != nil {
-			return Members{}, err
-		}
+		l := ledgerFor(r.ledger(), p.Member)
 		m := Member{
 			Name: string(p.Member), Epoch: p.Epoch, Version: p.Version, Node: p.Node, State: r.stateOf(p),
-			Since: p.Since, HeardAt: p.Heard, Stopped: p.Stopped, Ledger: r.ledgerOf(p), Space: space,
+			Since: p.Since, HeardAt: p.Heard, Stopped: p.Stopped, Ledger: r.ledgerOf(p),
+			Space: Space{l.Quota, l.Unallocated, l.Free, l.Reserved, l.Stored, l.Overhead, l.Sectors, l.Pieces},
 			Sales: sales[p.Member],
 		}
 		if t, lasts := membership.Owner(s); lasts && t.Member == p.Member {
@@ -156,22 +143,9 @@ func (r *reader) ledgerOf(p membership.Process) string {
 	return events.LedgerStream(r.host, p.Member)
 }
 
-// spaceOf folds a member's ledger. The ledger of a host of one process is in the views.
-func (r *reader) spaceOf(ctx context.Context, p membership.Process) (Space, error) {
-	if p.Member == "" {
-		l := r.ledger()
-		return Space{l.Quota, l.Unallocated, l.Free, l.Reserved, l.Stored, l.Overhead, l.Sectors, l.Pieces}, nil
-	}
-	ledger := capacity.New()
-	err := foldStream(ctx, r, r.ledgerOf(p), func(e capacity.Event) { ledger = capacity.Evolve(ledger, e) })
-	return Space(ledger.Book()), err
-}
-
 // salesBy counts the living sales of each member. A sale that began when the host was one process
 // is the member's that has the host's ledger.
-func (r *reader) salesBy(
-	ctx context.Context, all []membership.Process, cluster bool,
-) (map[events.Member]int, error) {
+func (r *reader) salesBy(all []membership.Process, cluster bool) map[events.Member]int {
 	count := map[events.Member]int{}
 	var heir events.Member
 	for _, p := range all {
@@ -180,81 +154,13 @@ func (r *reader) salesBy(
 		}
 	}
 	for _, sale := range r.own() {
-		if sale.Over {
-			continue
-		}
-		var member events.Member
-		if cluster {
-			var err error
-			if member, err = r.sellerOf(ctx, sale); err != nil {
-				return nil, err
-			}
-		}
-		if member == "" {
-			member = heir
-		}
-		count[member]++
-	}
-	return count, nil
-}
-
-// errFound ends a fold.
-var errFound = errors.New("found")
-
-// sellerOf is the member that began the newest attempt at a sale's slot.
-func (r *reader) sellerOf(ctx context.Context, sale projections.Sale) (member events.Member, err error) {
-	slot, err := events.ParseSlotID(sale.Slot)
-	if err != nil {
-		return "", err
-	}
-	q := events.ReadStream{From: events.End, Backward: true}
-	if sale.Attempt == 1 {
-		q = events.ReadStream{Limit: 1}
-	}
-	err = readStream(ctx, r, events.SaleStream(r.host, slot), q, func(e messages.SaleEvent) error {
-		if start, ok := e.(*messages.SaleStarted); ok {
-			member = events.Member(start.GetMember())
-			return errFound
-		}
-		return nil
-	})
-	if errors.Is(err, errFound) {
-		err = nil
-	}
-	return member, err
-}
-
-// foldStream hands all events of a stream to take, those of the past in question if the answer is
-// about one. A stream that does not exist has none.
-func foldStream[E proto.Message](ctx context.Context, r *reader, stream string, take func(E)) error {
-	return readStream(ctx, r, stream, events.ReadStream{}, func(e E) error {
-		take(e)
-		return nil
-	})
-}
-
-func readStream[E proto.Message](
-	ctx context.Context, r *reader, stream string, q events.ReadStream, take func(E) error,
-) error {
-	codec := catalog.Codec()
-	for e, err := range r.store.ReadStream(ctx, stream, q) {
 		switch {
-		case errors.Is(err, events.ErrStreamNotFound):
-			return nil
-		case err != nil:
-			return fmt.Errorf("read %s: %w", stream, err)
-		case r.past != nil && !r.past(e) && q.Backward:
-			continue
-		case r.past != nil && !r.past(e):
-			return nil
-		}
-		m, err := shell.DecodeAs[E](codec, e)
-		if err == nil {
-			err = take(m)
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", stream, err)
+		case sale.Over:
+		case cluster:
+			count[cmp.Or(sale.Member, heir)]++
+		default:
+			count[""]++
 		}
 	}
-	return nil
+	return count
 }

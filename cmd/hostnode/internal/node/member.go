@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/cluster"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
@@ -17,6 +18,7 @@ import (
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/membership"
 	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/projections"
 )
 
 // This file is what a member of a host does at its start beside a process that is the whole host.
@@ -97,26 +99,35 @@ func etcdEndpoints(urls []string) (out []string) {
 // memberMayBegin is notElsewhere for a member: only an earlier process of the same member, or one
 // that was the whole host, can stand in its way.
 func (p *Process) memberMayBegin(ctx context.Context, account events.Address) error {
-	codec := catalog.Codec()
-	var known membership.State
-	for r, err := range p.Store.ReadStream(ctx, events.HostStream(account), events.ReadStream{}) {
-		if err != nil {
-			if errors.Is(err, events.ErrStreamNotFound) {
-				break
-			}
-			return fmt.Errorf("look whether the member runs elsewhere: %w", err)
-		}
-		m, err := codec.Decode(r)
-		if err != nil {
-			return fmt.Errorf("look whether the member runs elsewhere: %w", err)
-		}
-		if e, ok := m.(messages.HostEvent); ok {
-			known = membership.Evolve(known, e)
-		}
+	known, err := Processes(ctx, p.Store.Store, account, nil)
+	if err != nil {
+		return fmt.Errorf("look whether the member runs elsewhere: %w", err)
 	}
 	return membership.MayStart(known, membership.Starting{
 		Member: p.config.Member(), Node: nodeName(), UsedDirectory: p.used,
 	}, time.Now())
+}
+
+// Processes folds what a host's stream says of its processes, up to a point; nil: all of it. A stream that does
+// not exist says nothing.
+func Processes(
+	ctx context.Context, store events.Store, host events.Address, until projections.Until,
+) (s membership.State, _ error) {
+	codec := catalog.Codec()
+	for r, err := range store.ReadStream(ctx, events.HostStream(host), events.ReadStream{}) {
+		if errors.Is(err, events.ErrStreamNotFound) || err == nil && until != nil && !until(r) {
+			break
+		}
+		var e messages.HostEvent
+		if err == nil {
+			e, err = shell.DecodeAs[messages.HostEvent](codec, r)
+		}
+		if err != nil {
+			return s, err
+		}
+		s = membership.Evolve(s, e)
+	}
+	return s, nil
 }
 
 // ownAccount is the port.Account of a member that has the account's key, or a signer.
