@@ -13,10 +13,7 @@ import (
 // Backend answers for a host. All methods are safe for concurrent use. Their errors are
 // in the table of problemtable.go; changes are durable when a method returns.
 type Backend interface {
-	// Status says whether the host sells, why not, and how all of its parts are.
-	Status(ctx context.Context) (Status, error)
-	// Ledger says how the quota is used, with all availabilities.
-	Ledger(ctx context.Context) (Ledger, error)
+	Past
 	// AddAvailability puts space on offer. Repeating it with the same id and the
 	// same offer changes nothing.
 	AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error)
@@ -25,14 +22,6 @@ type Backend interface {
 	// RemoveAvailability removes an offer of which nothing is sold, and returns its
 	// full id. The beginning of the id is enough.
 	RemoveAvailability(ctx context.Context, id string) (string, error)
-	// Sales lists the open sales and the newest settled ones.
-	Sales(ctx context.Context, settled int) (Sales, error)
-	// Sale returns the history of a slot. The beginning of its id is enough.
-	Sale(ctx context.Context, slot string) (Story, error)
-	// Queue says how many slots wait, which are worked on, and what was refused.
-	Queue(ctx context.Context) (Queue, error)
-	// Members lists the processes that together are the host, and says which has the term.
-	Members(ctx context.Context) (Members, error)
 	// PauseQueue stops taking slots until ResumeQueue; sales go on.
 	PauseQueue(ctx context.Context, reason string) (Queue, error)
 	// ResumeQueue takes slots again.
@@ -41,7 +30,6 @@ type Backend interface {
 	Quarantine(ctx context.Context) (Quarantine, error)
 	// TryAgain tries a piece of quarantined work again, by its name in the list.
 	TryAgain(ctx context.Context, work string) (Quarantine, error)
-	SectorReader
 	SectorOrders
 	Inspector
 	// Backup copies the embedded event store into an empty or missing

@@ -21,13 +21,19 @@ type Inspector interface {
 	Replay(ctx context.Context, q ReplayQuestion) (replay.Result, error)
 }
 
-// Past answers for a host as it was. The methods are those of Backend.
+// Past answers for a host as it was or, as a part of Backend, as it is.
 type Past interface {
+	// Status says whether the host sells, why not, and how all of its parts are.
 	Status(ctx context.Context) (Status, error)
+	// Ledger says how the quota is used, with all availabilities.
 	Ledger(ctx context.Context) (Ledger, error)
+	// Sales lists the open sales and the newest settled ones.
 	Sales(ctx context.Context, settled int) (Sales, error)
+	// Sale returns the history of a slot. The beginning of its id is enough.
 	Sale(ctx context.Context, slot string) (Story, error)
+	// Queue says how many slots wait, which are worked on, and what was refused.
 	Queue(ctx context.Context) (Queue, error)
+	// Members lists the processes that together are the host, and says which has the term.
 	Members(ctx context.Context) (Members, error)
 	SectorReader
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain/tx"
@@ -82,12 +83,7 @@ func (p *Problem) Error() string { return p.Detail }
 // Is makes errors.Is find the sentinel of the code, as if the error had not
 // crossed a process.
 func (p *Problem) Is(target error) bool {
-	for _, k := range kinds {
-		if k.code == p.Code {
-			return k.is == target
-		}
-	}
-	return false
+	return slices.ContainsFunc(kinds, func(k kind) bool { return k.code == p.Code && k.is == target })
 }
 
 // kind is a row of the table of errors.
@@ -101,19 +97,14 @@ type kind struct {
 
 // Explain finds the row of the table for an error; it never returns nil.
 func Explain(err error) *Problem {
-	var p *Problem
-	if errors.As(err, &p) {
+	if p, known := errors.AsType[*Problem](err); known {
 		explained := *p
 		explained.Detail = err.Error()
 		return &explained
 	}
-	found := kinds[len(kinds)-1]
-	for _, k := range kinds {
-		if matches(err, k.is) {
-			found = k
-			break
-		}
-	}
+	found := kinds[slices.IndexFunc(kinds, func(k kind) bool {
+		return errors.Is(k.is, errOther) || matches(err, k.is)
+	})]
 	return &Problem{
 		Type: "docs/errors.md#" + found.code, Code: found.code, Title: found.title,
 		Status: found.status, Detail: err.Error(), Hint: found.hint,
@@ -121,13 +112,13 @@ func Explain(err error) *Problem {
 }
 
 func matches(err, is error) bool {
-	var space *capacity.SpaceError
-	var refused *sector.Refused
+	_, space := errors.AsType[*capacity.SpaceError](err)
+	_, refused := errors.AsType[*sector.Refused](err)
 	switch {
 	case errors.Is(is, errNoSpace):
-		return errors.As(err, &space)
+		return space
 	case errors.Is(is, errRefused):
-		return errors.Is(err, is) || errors.As(err, &refused)
+		return errors.Is(err, is) || refused
 	case errors.Is(is, errTakenOver):
 		return errors.Is(err, is) || errors.Is(err, shell.ErrTakenOver) || errors.Is(err, tx.ErrTakenOver)
 	case errors.Is(is, node.ErrElsewhere):
