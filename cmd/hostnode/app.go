@@ -194,13 +194,14 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 		files = node.FilesOf(c.Config, datadir.At(c.DataDir))
 	}
 	offline, err := api.OpenOffline(cmd.Context(), api.OfflineConfig{
-		Log:     newLog(quiet, a.stderr),
-		DataDir: c.DataDir, Account: account, Quota: events.Bytes(c.Quota),
-		Store: stores.FromConfig(c.Config), Changes: want == change || want == create,
-		Create: want == create, Node: machine, Now: a.now,
-		NoViews: want == lookBack && stores.FromConfig(c.Config).Remote(), Endpoint: c.Chain.Endpoint,
-		Fallbacks: c.Chain.Fallbacks, Free: func() (events.Bytes, error) { return storage.Free(c.DataDir) },
-		KeepFree: events.Bytes(c.Storage.KeepFree), Files: files,
+		Source: api.Source{
+			Account: account, DataDir: c.DataDir, Endpoint: c.Chain.Endpoint, Fallbacks: c.Chain.Fallbacks,
+			Files: files, Now: a.now,
+		},
+		Log: newLog(quiet, a.stderr), Quota: events.Bytes(c.Quota), Node: machine,
+		Store: stores.FromConfig(c.Config), Changes: want == change || want == create, Create: want == create,
+		NoViews: want == lookBack && stores.FromConfig(c.Config).Remote(), KeepFree: events.Bytes(c.Storage.KeepFree),
+		Free: func() (events.Bytes, error) { return storage.Free(c.DataDir) },
 	})
 	if running && errors.Is(err, datadir.ErrInUse) {
 		return nil, nil, fmt.Errorf("%w: %w", errAskTheHost, err)

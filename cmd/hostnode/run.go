@@ -87,11 +87,13 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 		return err
 	}
 	live := api.LiveConfig{
-		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Account: p.Account, Balance: p.Market.Balance,
-		Standing: p.Market.Reachability, DataDir: p.Dir.Root, Endpoint: p.Endpoint, Development: p.Development,
-		Fallbacks: c.Chain.Fallbacks, FeeLimit: p.Market.FeeLimit, Signing: p.Signing,
+		Source: api.Source{
+			Account: p.Account, Member: c.Member(), DataDir: p.Dir.Root, Endpoint: p.Endpoint,
+			Fallbacks: c.Chain.Fallbacks, Files: node.FilesOf(c, p.Dir.Layout),
+		},
+		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Balance: p.Market.Balance,
+		Standing: p.Market.Reachability, Development: p.Development, FeeLimit: p.Market.FeeLimit, Signing: p.Signing,
 		Outage: func() health.OutageFacts { return p.Facts().Outage },
-		Files:  node.FilesOf(c, p.Dir.Layout), Member: c.Member(),
 		Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size), Quota: events.Bytes(c.Quota), Proves: p.Proves,
 	}
 	if p.Provider != nil {
@@ -138,8 +140,9 @@ func listen(p *node.Process, c config.Config, log *logrus.Entry) (*api.Server, e
 // standby answers while the host starts or stops.
 func standby(p *node.Process, c config.Config) *api.Standby {
 	cfg := api.StandbyConfig{
-		Facts: p.Facts, DataDir: p.Dir.Root, Endpoint: c.Chain.Endpoint, Fallbacks: c.Chain.Fallbacks,
-		Projector: p.Projector, Member: c.Member(),
+		Facts: p.Facts, Projector: p.Projector, Source: api.Source{
+			Member: c.Member(), DataDir: p.Dir.Root, Endpoint: c.Chain.Endpoint, Fallbacks: c.Chain.Fallbacks,
+		},
 	}
 	if p.Store != nil {
 		cfg.Store = p.Store.Store

@@ -90,8 +90,10 @@ func host(ts *testscript.TestScript, _ bool, args []string) {
 	socket, err := datadir.At(ts.Getenv("DATA")).SocketPath("hostnode.sock")
 	ts.Check(err)
 	server, err := api.Listen(socket, api.NewLive(api.LiveConfig{
-		Host: host, Store: opened, Projector: views, Account: ports.Market.Account(), DataDir: ts.Getenv("DATA"),
-		Pieces: pieces, SectorSize: 2048, Files: node.FilesOf(config.Config{}, dir.Layout),
+		Source: api.Source{
+			Account: ports.Market.Account(), DataDir: ts.Getenv("DATA"), Files: node.FilesOf(config.Config{}, dir.Layout),
+		},
+		Host: host, Store: opened, Projector: views, Pieces: pieces, SectorSize: 2048,
 	}), logrus.NewEntry(log))
 	ts.Check(err)
 	end := sync.OnceFunc(func() {

@@ -139,7 +139,7 @@ func serve(ts *testscript.TestScript, _ bool, _ []string) {
 	account, err := events.ParseAddress(scriptAccount)
 	ts.Check(err)
 	b, err := api.OpenOffline(context.Background(), api.OfflineConfig{
-		DataDir: ts.Getenv("DATA"), Account: account, Quota: 20 << 30, Create: true,
+		Source: api.Source{DataDir: ts.Getenv("DATA"), Account: account}, Quota: 20 << 30, Create: true,
 	})
 	ts.Check(err)
 	socket, err := datadir.At(ts.Getenv("DATA")).SocketPath("hostnode.sock")

@@ -63,8 +63,8 @@ func (r *reader) auditOptions(o AuditOptions) (audit.Options, func() error, erro
 		}
 		return errors.Join(errs...)
 	}
-	if r.files != nil {
-		options.Files = func() (audit.Files, error) { return r.files(r.host) }
+	if r.Files != nil {
+		options.Files = func() (audit.Files, error) { return r.Files(r.Account) }
 	}
 	if o.Checkpoint != "" && !filepath.IsAbs(o.Checkpoint) {
 		return options, done, fmt.Errorf("%w: checkpoint %.200q is no whole path", ErrBadRequest, o.Checkpoint)
@@ -78,7 +78,7 @@ func (r *reader) auditOptions(o AuditOptions) (audit.Options, func() error, erro
 	}
 	endpoint, fallbacks := o.Chain, []string(nil)
 	if endpoint == OwnChain {
-		endpoint, fallbacks = r.endpoint, r.fallbacks
+		endpoint, fallbacks = r.Endpoint, r.Fallbacks
 		if endpoint == "" {
 			return options, done, fmt.Errorf("%w: no `chain.endpoint` is configured, and the embedded chain runs "+
 				"only while its host does", ErrBadRequest)

@@ -87,7 +87,7 @@ func (c changer) fits(ctx context.Context, of events.Member, id events.Availabil
 	if err != nil || !known {
 		return err
 	}
-	return fitsDisk(ledgerFor(c.shows.ledger(), cmp.Or(of, c.shows.member)), id.String(), size, room)
+	return fitsDisk(ledgerFor(c.shows.ledger(), cmp.Or(of, c.shows.Member)), id.String(), size, room)
 }
 
 // RemoveAvailability implements Backend.

@@ -141,7 +141,7 @@ func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.F
 		f.Funds.Known, f.Funds.Balance = true, *held
 	}
 	f.Sectors = append(f.Sectors, quarantinedSectors(now.Quarantined)...)
-	if l.member != "" && now.Booted { // The other members prove what they host.
+	if l.Member != "" && now.Booted { // The other members prove what they host.
 		f.Hosting = 0
 		for _, one := range now.Sales {
 			if one.State.Hosting() {

@@ -27,8 +27,7 @@ type LiveConfig struct {
 	Host      *actors.Host
 	Store     events.Store
 	Projector *projections.Projector // it follows the store
-	Account   events.Address
-	Member    events.Member // empty: the host is one process
+	Source
 	// Balance asks the chain for the account's balance; nil: not known.
 	Balance func(context.Context, ...events.Head) (events.Balance, error)
 	// Owed asks the contract of sectors what it owes the account; nil: the host seals none.
@@ -37,31 +36,22 @@ type LiveConfig struct {
 	Standing func() rpc.Reachability
 	// Outage says what is proven while the event store is away from a host that has not read
 	// its record yet; nil: nothing is.
-	Outage  func() health.OutageFacts
-	DataDir string
+	Outage func() health.OutageFacts
 	// FeeLimit says whether the limit on fees delays transactions; nil: not known.
 	FeeLimit func() (tx.FeeLimit, bool)
 	// Signing says why the account's signer signs nothing; empty: it signs, or a key file does. Nil: not
 	// known.
 	Signing func() string
-	// Endpoint is the first endpoint of the chain; Development says that its tokens
-	// are worth nothing.
-	Endpoint    string
+	// Development says that the tokens of the chain are worth nothing.
 	Development bool
-	// Fallbacks are further endpoints of the same chain, for audits.
-	Fallbacks []string
 	// Pieces are the payloads of pieces; nil: the host seals no sectors.
 	Pieces *pieces.Pieces
-	// Files are those of sectors and pieces, for audits; nil: they are not compared.
-	Files FilesOf
 	// Proves is what the proofs of sectors show: possession, simulated or replication.
 	Proves string
 	// SectorSize is the padded size of a sector that begins without one.
 	SectorSize events.Bytes
 	// Quota is what the host may use in all, as configured; 0: what the ledger says.
 	Quota events.Bytes
-	// Now is the machine's clock; nil: time.Now.
-	Now func() time.Time
 }
 
 // Live is the Backend of a running host.
@@ -77,13 +67,8 @@ type Live struct {
 
 // NewLive answers for a running host.
 func NewLive(cfg LiveConfig) *Live {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
 	l := &Live{cfg: cfg, importing: map[string]bool{}, reader: reader{
-		views: cfg.Projector, projector: cfg.Projector, store: cfg.Store, host: cfg.Account, dataDir: cfg.DataDir,
-		endpoint: cfg.Endpoint, fallbacks: cfg.Fallbacks, now: cfg.Now, running: true,
-		files: cfg.Files, member: cfg.Member,
+		views: cfg.Projector, projector: cfg.Projector, store: cfg.Store, Source: cfg.Source, running: true,
 	}}
 	l.changer = changer{&l.reader, l}
 	return l

@@ -24,7 +24,7 @@ func (r *reader) seenHost() projections.Host {
 func (r *reader) run() (run projections.Run, started bool) {
 	all := r.seenHost().Runs
 	for _, run := range slices.Backward(all) {
-		if r.member == "" || run.Member == r.member || run.Member == "" && run.Epoch == all[len(all)-1].Epoch {
+		if r.Member == "" || run.Member == r.Member || run.Member == "" && run.Epoch == all[len(all)-1].Epoch {
 			return run, true
 		}
 	}
@@ -33,7 +33,7 @@ func (r *reader) run() (run projections.Run, started bool) {
 
 // ownLedger is the part of the ledger that belongs to this reader's member. Without a member, and
 // before the host has any, it is the host's.
-func (r *reader) ownLedger() projections.Ledger { return ledgerFor(r.ledger(), r.member) }
+func (r *reader) ownLedger() projections.Ledger { return ledgerFor(r.ledger(), r.Member) }
 
 // ledgerFor is the part of a host's ledger that belongs to a member.
 func ledgerFor(all projections.Ledger, member events.Member) projections.Ledger {
@@ -57,9 +57,9 @@ func ledgerFor(all projections.Ledger, member events.Member) projections.Ledger 
 
 // processes are those of the host, by its stream, of the past in question if the answer is about one.
 func (r *reader) processes(ctx context.Context) (membership.State, error) {
-	s, err := node.Processes(ctx, r.store, r.host, r.past)
+	s, err := node.Processes(ctx, r.store, r.Account, r.past)
 	if err != nil {
-		return s, fmt.Errorf("read %s: %w", events.HostStream(r.host), err)
+		return s, fmt.Errorf("read %s: %w", events.HostStream(r.Account), err)
 	}
 	return s, nil
 }
@@ -71,18 +71,18 @@ func (o *Offline) record(ctx context.Context) (none actors.Record, err error) {
 	if err != nil {
 		return none, err
 	}
-	if all := s.Host(); o.member == "" && len(all) > 0 && all[0].Member != "" {
+	if all := s.Host(); o.Member == "" && len(all) > 0 && all[0].Member != "" {
 		return none, fmt.Errorf("%w, and %s is the directory of none of them; give the command where one of them "+
-			"runs, or with its --data-dir", membership.ErrHasMembers, o.dataDir)
+			"runs, or with its --data-dir", membership.ErrHasMembers, o.DataDir)
 	}
-	epoch, ledger := s.Epoch, o.member
-	if p, joined := s.Process(o.member); joined && o.member != "" {
+	epoch, ledger := s.Epoch, o.Member
+	if p, joined := s.Process(o.Member); joined && o.Member != "" {
 		epoch = p.Epoch
 	}
-	if membership.HoldsHostLedger(s, o.member, true) {
+	if membership.HoldsHostLedger(s, o.Member, true) {
 		ledger = ""
 	}
-	return actors.NewRecord(o.store.Store, o.host, ledger, epoch, o.cfg.Node), nil
+	return actors.NewRecord(o.store.Store, o.Account, ledger, epoch, o.cfg.Node), nil
 }
 
 // queueIsHere refuses to write to the queue while another member may run, which has it or gets it.
@@ -92,9 +92,9 @@ func (o *Offline) queueIsHere(ctx context.Context) error {
 		return err
 	}
 	for _, p := range s.Host() {
-		if p.Member != o.member && p.Stopped.IsZero() && o.now().Sub(p.Heard) <= membership.SilentFor {
+		if p.Member != o.Member && p.Stopped.IsZero() && o.now().Sub(p.Heard) <= membership.SilentFor {
 			return fmt.Errorf("%w in %s, and member %s does on %q: give the command there",
-				ErrNotRunning, o.dataDir, p.Member, p.Node)
+				ErrNotRunning, o.DataDir, p.Member, p.Node)
 		}
 	}
 	return nil

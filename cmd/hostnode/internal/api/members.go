@@ -92,7 +92,7 @@ type Space struct {
 // space and sales are in the views.
 func (r *reader) Members(ctx context.Context) (Members, error) {
 	out := Members{AsOf: r.asOf(), Members: []Member{}}
-	if r.host.Zero() {
+	if r.Account.Zero() {
 		return out, nil
 	}
 	s, err := r.processes(ctx)
@@ -138,9 +138,9 @@ func (r *reader) stateOf(p membership.Process) string {
 
 func (r *reader) ledgerOf(p membership.Process) string {
 	if p.HostLedger {
-		return events.CapacityStream(r.host)
+		return events.CapacityStream(r.Account)
 	}
-	return events.LedgerStream(r.host, p.Member)
+	return events.LedgerStream(r.Account, p.Member)
 }
 
 // salesBy counts the living sales of each member. A sale that began when the host was one process

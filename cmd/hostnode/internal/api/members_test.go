@@ -40,7 +40,8 @@ func membersOf(t *testing.T, store events.Store, streams map[string][]proto.Mess
 	}
 	defer p.Close()
 	return ask(t, api.NewStandby(api.StandbyConfig{
-		Facts: func() health.Facts { return health.Facts{Account: me.String()} }, Store: store, Projector: p, Now: fixed,
+		Facts: func() health.Facts { return health.Facts{Account: me.String()} }, Store: store, Projector: p,
+		Source: api.Source{Now: fixed},
 	}).Members)
 }
 

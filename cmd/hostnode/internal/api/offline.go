@@ -20,10 +20,9 @@ import (
 
 // OfflineConfig says where the events are and whose they are.
 type OfflineConfig struct {
-	DataDir string
-	// Account is the host's; zero: that of the last start in this directory.
-	// Commands that write need it.
-	Account events.Address
+	// Source needs the Account for commands that write, and no Member: the data directory says it. Its Files are
+	// used if the data directory is here.
+	Source
 	// Quota is set in the ledger before space is put on offer, as the host would.
 	Quota events.Bytes
 	// Free is the free space of the file system, of which KeepFree must stay free; nil:
@@ -42,19 +41,10 @@ type OfflineConfig struct {
 	// NoViews opens no views of the present: Audit, At and Replay need none, and
 	// building them from distant events takes long.
 	NoViews bool
-	// Endpoint is how to reach the chain, for audits; empty: only the running host can reach it.
-	Endpoint string
-	// Fallbacks are further endpoints of the same chain.
-	Fallbacks []string
-	// Files are those of sectors and pieces, for audits, if the data directory is here; nil: they are not
-	// compared.
-	Files FilesOf
 	// Log takes the messages of the connection to an EventStoreDB; nil drops them.
 	Log *logrus.Entry
 	// Node names this machine in the record.
 	Node string
-	// Now is the machine's clock; nil: time.Now.
-	Now func() time.Time
 }
 
 // Offline is the Backend of a host that does not run. It has the data directory's lock
@@ -71,10 +61,7 @@ type Offline struct {
 // OpenOffline takes the data directory; others must wait for it. Errors besides those of the disk:
 // datadir.ErrInUse, datadir.ErrEmpty without Create, datadir.ErrNewerFormat, and those of the event store.
 func OpenOffline(ctx context.Context, cfg OfflineConfig) (*Offline, error) {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	dir, err := datadir.OpenBriefly(cfg.DataDir, cfg.Now(), cfg.Create)
+	dir, err := datadir.OpenBriefly(cfg.DataDir, cfg.now(), cfg.Create)
 	if cfg.Store.Remote() && (errors.Is(err, datadir.ErrEmpty) || cfg.NoViews && errors.Is(err, datadir.ErrInUse)) {
 		err = nil
 	}
@@ -83,7 +70,7 @@ func OpenOffline(ctx context.Context, cfg OfflineConfig) (*Offline, error) {
 	}
 	o := &Offline{cfg: cfg, dir: dir}
 	o.changer = changer{&o.reader, o}
-	o.noOrders = func() error { return fmt.Errorf("%w in %s", ErrNotRunning, o.dataDir) }
+	o.noOrders = func() error { return fmt.Errorf("%w in %s", ErrNotRunning, o.DataDir) }
 	if err := o.own(); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
@@ -127,15 +114,13 @@ func (o *Offline) open(ctx context.Context) error {
 	}
 	o.store = store
 	o.reader = reader{
-		views: projections.NewViews(projections.Scope{}), store: store.Store, host: o.cfg.Account,
-		dataDir: o.cfg.DataDir, now: o.cfg.Now, endpoint: o.cfg.Endpoint,
-		fallbacks: o.cfg.Fallbacks, oneHost: o.cfg.Store.Remote(),
+		views: projections.NewViews(projections.Scope{}), store: store.Store, Source: o.cfg.Source,
+		oneHost: o.cfg.Store.Remote(),
 	}
-	if o.dir != nil {
-		o.files = o.cfg.Files
-		if o.member, err = o.dir.Member(); err != nil {
-			return err
-		}
+	if o.dir == nil {
+		o.Files = nil
+	} else if o.Member, err = o.dir.Member(); err != nil {
+		return err
 	}
 	// After a proper shutdown the end of the log cannot be an unfinished write.
 	if store.Embedded != nil && !store.Report.Clean && !store.Report.Unmarked {
@@ -149,12 +134,8 @@ func (o *Offline) open(ctx context.Context) error {
 		return fmt.Errorf("open the views: %w", err)
 	}
 	o.views, o.projector = p, p
-	if o.host.Zero() {
-		// Without a key and without a start there is nothing to show: an empty
-		// answer, not an error.
-		if host, err := hostOf(p); err == nil {
-			o.host = host
-		}
+	if o.Account.Zero() {
+		o.Account = hostOf(p) // Without a key and without a start there is nothing to show; that is no error.
 	}
 	return nil
 }
@@ -189,7 +170,7 @@ func (o *Offline) Status(context.Context) (Status, error) {
 	s := o.status()
 	stopped := o.seenHost().Stopped
 	last, started := o.run()
-	if last.Member != "" && last.Member == o.member {
+	if last.Member != "" && last.Member == o.Member {
 		stopped = !last.StoppedAt.IsZero()
 	}
 	if started && !stopped && o.cfg.Store.Remote() {
@@ -206,7 +187,7 @@ func (o *Offline) Status(context.Context) (Status, error) {
 
 // Quarantine implements Backend.
 func (o *Offline) Quarantine(ctx context.Context) (Quarantine, error) {
-	all, err := actors.NewRecord(o.store.Store, o.host, o.member, 0, o.cfg.Node).Quarantined(ctx)
+	all, err := actors.NewRecord(o.store.Store, o.Account, o.Member, 0, o.cfg.Node).Quarantined(ctx)
 	return Quarantine{AsOf: o.asOf(), Work: quarantinedWork(all)}, err
 }
 
@@ -220,9 +201,9 @@ func (o *Offline) ledgerCommand(ctx context.Context, of events.Member, cmd capac
 	if o.cfg.Account.Zero() {
 		return fmt.Errorf("%w: whose availability?", keys.ErrMissing)
 	}
-	if of != "" && of != o.member {
+	if of != "" && of != o.Member {
 		return fmt.Errorf("%w in %s: the command is for member %s, and only a member that runs passes it on",
-			ErrNotRunning, o.dataDir, of)
+			ErrNotRunning, o.DataDir, of)
 	}
 	commands := []capacity.Command{cmd}
 	if _, offered := cmd.(capacity.Create); offered {

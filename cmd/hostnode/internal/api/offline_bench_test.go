@@ -136,9 +136,13 @@ func BenchmarkStatusWithoutAHost(b *testing.B) {
 		name string
 		cfg  api.OfflineConfig
 	}{
-		{"embedded", api.OfflineConfig{DataDir: local, Account: benchHost(7)}},
-		{"server", api.OfflineConfig{DataDir: b.TempDir() + "/none", Account: benchHost(7), Store: stores.Spec{URL: url}}},
-		{"server of an unknown host", api.OfflineConfig{DataDir: b.TempDir() + "/none", Store: stores.Spec{URL: url}}},
+		{"embedded", api.OfflineConfig{Source: api.Source{DataDir: local, Account: benchHost(7)}}},
+		{"server", api.OfflineConfig{
+			Source: api.Source{DataDir: b.TempDir() + "/none", Account: benchHost(7)}, Store: stores.Spec{URL: url},
+		}},
+		{"server of an unknown host", api.OfflineConfig{
+			Source: api.Source{DataDir: b.TempDir() + "/none"}, Store: stores.Spec{URL: url},
+		}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for range b.N {

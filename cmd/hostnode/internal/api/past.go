@@ -30,14 +30,10 @@ func (r *reader) At(ctx context.Context, when When) (Past, error) {
 	} else if when.Position > head {
 		return nil, fmt.Errorf("%w: log position %d; the last one is %d", replay.ErrBeyond, when.Position, head)
 	}
-	past := &pastReader{reader{
-		views: views, past: until, recorded: views.RecordedAt().UTC(), store: r.store, host: r.host,
-		dataDir: r.dataDir, now: r.now, running: r.running, member: r.member,
-	}}
-	if past.host.Zero() {
-		if host, err := hostOf(views); err == nil {
-			past.host = host
-		}
+	past := &pastReader{*r}
+	past.views, past.projector, past.past, past.recorded = views, nil, until, views.RecordedAt().UTC()
+	if past.Account.Zero() {
+		past.Account = hostOf(views)
 	}
 	return past, nil
 }

@@ -65,7 +65,7 @@ func (l *Live) takeIn(ctx context.Context, f io.ReadSeeker) (events.SectorPiece,
 		delete(l.importing, p.CID)
 	}()
 	err = l.cfg.Host.Ledger(ctx, capacity.HoldPiece{
-		At: l.cfg.Now(), Piece: capacity.Piece{CID: p.CID, Bytes: p.Payload}, Quota: l.cfg.Quota,
+		At: l.now(), Piece: capacity.Piece{CID: p.CID, Bytes: p.Payload}, Quota: l.cfg.Quota,
 	})
 	if err != nil {
 		return p, err
@@ -91,7 +91,7 @@ func (l *Live) releasePiece(ctx context.Context, cid string) error {
 	if err := l.cfg.Pieces.Remove(events.SectorPiece{CID: cid}); err != nil {
 		return err
 	}
-	if err := l.cfg.Host.Ledger(ctx, capacity.ReleasePiece{At: l.cfg.Now(), CID: cid}); err != nil {
+	if err := l.cfg.Host.Ledger(ctx, capacity.ReleasePiece{At: l.now(), CID: cid}); err != nil {
 		return err
 	}
 	return l.catchUp(ctx)

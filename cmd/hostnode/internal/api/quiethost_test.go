@@ -154,8 +154,8 @@ func runningSectors(
 	})
 	synctest.Wait()
 	cfg := api.LiveConfig{
-		Host: host, Store: store, Projector: p, Account: me, Balance: m.Balance, DataDir: "/data",
-		Endpoint: "ws://node", Development: true,
+		Source: api.Source{Account: me, DataDir: "/data", Endpoint: "ws://node"},
+		Host:   host, Store: store, Projector: p, Balance: m.Balance, Development: true,
 	}
 	for _, change := range changes {
 		change(&cfg)

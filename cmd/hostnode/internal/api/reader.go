@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -31,6 +30,30 @@ type viewer interface {
 // FilesOf lists the files of sectors and pieces of a host on this machine.
 type FilesOf func(host events.Address) (audit.Files, error)
 
+// Source says whose events answers come from, and what else they need besides the events.
+type Source struct {
+	// Account is the host's; zero: that of the last start in this directory.
+	Account events.Address
+	// Member is whose directory this is; empty: the host is one process.
+	Member  events.Member
+	DataDir string
+	// Endpoint is how to reach the chain, for audits; empty: only the running host can reach it.
+	Endpoint string
+	// Fallbacks are further endpoints of the same chain.
+	Fallbacks []string
+	// Files are those of sectors and pieces, for audits; nil: they are not here.
+	Files FilesOf
+	// Now is the machine's clock; nil: time.Now.
+	Now func() time.Time
+}
+
+func (s Source) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
+}
+
 // reader answers from views; Live and Offline are built on it.
 type reader struct {
 	views viewer
@@ -38,19 +61,12 @@ type reader struct {
 	projector *projections.Projector
 	// past selects the events of the past in question, and recorded is when the
 	// last of them was written; nil and zero: the present.
-	past      projections.Until
-	recorded  time.Time
-	store     events.Store
-	host      events.Address
-	member    events.Member // whose directory this is; empty: the host is one process
-	dataDir   string
-	now       func() time.Time
-	running   bool
-	dropped   int64    // bytes of an unfinished write, dropped when the store was opened
-	endpoint  string   // of the chain, for audits
-	fallbacks []string // of the same chain
-	// files lists the files of sectors and pieces, for audits; nil: they are not here.
-	files FilesOf
+	past     projections.Until
+	recorded time.Time
+	store    events.Store
+	Source
+	running bool
+	dropped int64 // bytes of an unfinished write, dropped when the store was opened
 	// oneHost says that the store may have many hosts and be far away, so that views that are
 	// built for one answer cover only this host.
 	oneHost bool
@@ -60,7 +76,7 @@ type reader struct {
 // all hosts, because they must tell whose events these are.
 func (r *reader) scope() projections.Scope {
 	if r.oneHost {
-		return projections.Scope{Host: r.host}
+		return projections.Scope{Host: r.Account}
 	}
 	return projections.Scope{}
 }
@@ -71,7 +87,7 @@ func (r *reader) asOf() AsOf {
 
 // mine selects what belongs to this host.
 func mine[T any](r *reader, all []T, host func(T) string) (one T) {
-	want := r.host.String()
+	want := r.Account.String()
 	for _, v := range all {
 		if host(v) == want {
 			return v
@@ -82,7 +98,7 @@ func mine[T any](r *reader, all []T, host func(T) string) (one T) {
 
 func (r *reader) ledger() projections.Ledger {
 	l := mine(r, r.views.Ledgers().Ledgers, func(l projections.Ledger) string { return l.Host })
-	l.Host = r.host.String()
+	l.Host = r.Account.String()
 	if l.Availabilities == nil {
 		l.Availabilities = []projections.Availability{}
 	}
@@ -91,7 +107,7 @@ func (r *reader) ledger() projections.Ledger {
 
 func (r *reader) queue() projections.Queue {
 	q := mine(r, r.views.Queues().Queues, func(q projections.Queue) string { return q.Host })
-	q.Host = r.host.String()
+	q.Host = r.Account.String()
 	return q
 }
 
@@ -148,7 +164,7 @@ func (r *reader) shown(ctx context.Context, id events.AvailabilityID) (projectio
 
 func (r *reader) own() []projections.Sale {
 	all := r.views.Sales().Sales
-	return slices.DeleteFunc(slices.Clone(all), func(s projections.Sale) bool { return s.Host != r.host.String() })
+	return slices.DeleteFunc(slices.Clone(all), func(s projections.Sale) bool { return s.Host != r.Account.String() })
 }
 
 // Sales implements Backend.
@@ -189,7 +205,7 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 	if err != nil {
 		return Story{}, err
 	}
-	line, err := projections.ReadTimelineAt(ctx, r.store, r.host, id, r.past)
+	line, err := projections.ReadTimelineAt(ctx, r.store, r.Account, id, r.past)
 	if err != nil {
 		return Story{}, fmt.Errorf("read the story of slot %s: %w", id.Short(), err)
 	}
@@ -206,18 +222,18 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 // status fills in what the events tell.
 func (r *reader) status() Status {
 	s := Status{
-		AsOf: r.asOf(), DataDir: r.dataDir, Member: r.member, Ledger: r.ownLedger(), Queue: r.queue(),
+		AsOf: r.asOf(), DataDir: r.DataDir, Member: r.Member, Ledger: r.ownLedger(), Queue: r.queue(),
 		Phases: map[string]int{}, Sectors: r.sectorSummary(),
 		Readiness: []Obstacle{}, Views: projections.Status{AsOf: r.views.AsOf()},
 	}
 	if r.projector != nil {
 		s.Views = r.projector.Status()
 	}
-	if !r.host.Zero() {
-		s.Account = r.host.String()
+	if !r.Account.Zero() {
+		s.Account = r.Account.String()
 	}
 	s.Earnings = mine(r, r.views.Earnings().Earnings, func(e projections.Earnings) string { return e.Host })
-	s.Earnings.Host = r.host.String()
+	s.Earnings.Host = r.Account.String()
 	of := mine(r, r.views.Validators().Validators, func(v projections.Validator) string { return v.Account })
 	if of.Account != "" {
 		s.Validator = &Validator{Validator: of}
@@ -234,8 +250,8 @@ func (r *reader) status() Status {
 	return s
 }
 
-// hostOf is the account that started last in a store.
-func hostOf(p viewer) (events.Address, error) {
+// hostOf is the account that started last in a store; zero: none did.
+func hostOf(p viewer) events.Address {
 	var found string
 	var latest time.Time
 	for _, h := range p.Hosts().Hosts {
@@ -243,8 +259,9 @@ func hostOf(p viewer) (events.Address, error) {
 			found, latest = h.Host, h.Runs[n-1].StartedAt
 		}
 	}
-	if found == "" {
-		return events.Address{}, errors.New("no host has started here yet")
+	host, err := events.ParseAddress(found)
+	if err != nil {
+		return events.Address{}
 	}
-	return events.ParseAddress(found)
+	return host
 }

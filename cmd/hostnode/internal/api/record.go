@@ -84,7 +84,7 @@ func (r *reader) freeFor(dir string) error {
 	if !filepath.IsAbs(dir) {
 		return fmt.Errorf("%w: %.200q is no absolute path", ErrNoBackupDir, dir)
 	}
-	if within(r.dataDir, dir) {
+	if within(r.DataDir, dir) {
 		return fmt.Errorf("%w: %s is in the data directory itself; name one elsewhere", ErrNoBackupDir, dir)
 	}
 	switch entries, err := os.ReadDir(dir); {

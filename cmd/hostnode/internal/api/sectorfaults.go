@@ -75,7 +75,7 @@ func (r *reader) SectorFaults(ctx context.Context) (SectorFaults, error) {
 // faultOf is when and by which event a sector came by the fault that it has.
 func (r *reader) faultOf(ctx context.Context, number uint64) (since time.Time, reason string, err error) {
 	whole := projections.Page{Most: math.MaxInt}
-	all, err := projections.ReadSectorTimeline(ctx, r.store, r.host, number, whole, r.past)
+	all, err := projections.ReadSectorTimeline(ctx, r.store, r.Account, number, whole, r.past)
 	before := ""
 	for _, m := range all.Moments {
 		if faulty(m.State) && !faulty(before) {

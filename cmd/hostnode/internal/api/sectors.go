@@ -73,7 +73,7 @@ func (r *reader) provider() projections.Provider {
 	p := mine(r, r.views.Sectors().Providers, func(p projections.Provider) string { return p.Host })
 	if p.Sectors == nil {
 		p = projections.Provider{
-			Host: r.host.String(), Counts: []projections.StateCount{}, Sectors: []projections.Sector{},
+			Host: r.Account.String(), Counts: []projections.StateCount{}, Sectors: []projections.Sector{},
 		}
 	}
 	return p
@@ -99,7 +99,7 @@ func (r *reader) SectorTimeline(ctx context.Context, number uint64, page project
 	if page.Most < 1 || page.Most > MaxMoments {
 		return SectorTimeline{}, fmt.Errorf("%w: most = %d, allowed: 1 to %d", ErrBadRequest, page.Most, MaxMoments)
 	}
-	out, err := projections.ReadSectorTimeline(ctx, r.store, r.host, number, page, r.past)
+	out, err := projections.ReadSectorTimeline(ctx, r.store, r.Account, number, page, r.past)
 	if errors.Is(err, events.ErrStreamNotFound) {
 		return SectorTimeline{}, fmt.Errorf("%w: number %d", ErrUnknownSector, number)
 	}

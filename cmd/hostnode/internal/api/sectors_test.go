@@ -64,7 +64,7 @@ func withSectors(t *testing.T) api.Backend {
 	})
 	return api.NewStandby(api.StandbyConfig{
 		Facts: func() health.Facts { return health.Facts{Account: me.String()} }, Store: store, Projector: p,
-		Now: func() time.Time { return fixed() },
+		Source: api.Source{Now: func() time.Time { return fixed() }},
 	})
 }
 

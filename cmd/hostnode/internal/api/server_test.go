@@ -42,7 +42,8 @@ func fixed() time.Time { return time.Date(2031, 4, 5, 6, 7, 8, 0, time.UTC) }
 func offline(t testing.TB, account events.Address) *api.Offline {
 	t.Helper()
 	b, err := api.OpenOffline(t.Context(), api.OfflineConfig{
-		DataDir: shortDir(t), Account: account, Quota: 10 << 20, Create: true, Node: "test", Now: fixed,
+		Source: api.Source{DataDir: shortDir(t), Account: account, Now: fixed},
+		Quota:  10 << 20, Create: true, Node: "test",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +205,7 @@ func TestWithoutAnAccountNothingIsWritten(t *testing.T) {
 
 func TestADirectoryInUseIsNotOpenedTwice(t *testing.T) {
 	dir := shortDir(t)
-	cfg := api.OfflineConfig{DataDir: dir, Account: me, Quota: 1 << 20, Create: true}
+	cfg := api.OfflineConfig{Source: api.Source{DataDir: dir, Account: me}, Quota: 1 << 20, Create: true}
 	first, err := api.OpenOffline(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

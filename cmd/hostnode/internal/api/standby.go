@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -21,13 +20,8 @@ type StandbyConfig struct {
 	// is answered.
 	Store     events.Store
 	Projector *projections.Projector
-	DataDir   string
-	Member    events.Member // empty: the host is one process
-	// Endpoint and Fallbacks lead to the chain, for audits.
-	Endpoint  string
-	Fallbacks []string
-	// Now is the machine's clock; nil: time.Now.
-	Now func() time.Time
+	// Source needs no Account: the facts say it.
+	Source
 }
 
 // Standby is the Backend of a host that is starting or stopping: it says why, and lets
@@ -40,18 +34,14 @@ type Standby struct {
 
 // NewStandby makes the Backend of a host that is starting or stopping.
 func NewStandby(cfg StandbyConfig) *Standby {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
 	s := &Standby{facts: cfg.Facts, reader: reader{
-		views: projections.NewViews(projections.Scope{}), dataDir: cfg.DataDir, now: cfg.Now,
-		endpoint: cfg.Endpoint, fallbacks: cfg.Fallbacks, member: cfg.Member,
+		views: projections.NewViews(projections.Scope{}), Source: cfg.Source,
 	}}
 	s.noOrders = s.refuse
 	if cfg.Projector != nil {
 		s.store, s.views, s.projector = cfg.Store, cfg.Projector, cfg.Projector
 		// The account is known by then: the start reports it before the store is open.
-		s.host = events.Must(events.ParseAddress(cfg.Facts().Account))
+		s.Account = events.Must(events.ParseAddress(cfg.Facts().Account))
 	}
 	return s
 }
