@@ -96,20 +96,13 @@ func supplyOf(l projections.Ledger) (of health.Supply) {
 	of.Allocated = l.Quota - l.Unallocated
 	for _, a := range l.Availabilities {
 		// The views have printed these amounts, so they can be parsed.
-		of.AtRisk = saturating(of.AtRisk, events.Must(events.ParseAmount(a.Committed)))
+		of.AtRisk = of.AtRisk.AddSaturating(events.Must(events.ParseAmount(a.Committed)))
 		of.Offers = append(of.Offers, health.Offered{
 			Enabled: a.Enabled, Until: a.Until, Free: a.FreeSize,
 			Remaining: events.Must(events.ParseAmount(a.Remaining)),
 		})
 	}
 	return of
-}
-
-func saturating(a, b events.Amount) events.Amount {
-	if events.MaxAmount().Sub(a).Less(b) {
-		return events.MaxAmount()
-	}
-	return a.Add(b)
 }
 
 // facts are those of a running host; held is its balance, nil: not known.

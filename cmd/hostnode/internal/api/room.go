@@ -23,19 +23,11 @@ func fitsDisk(l projections.Ledger, id string, size, room events.Bytes) error {
 	if l.Quota > 0 && size > l.Unallocated {
 		return nil // The ledger refuses it, by a number that the operator chose.
 	}
-	promised := plus(l.Free, l.Reserved)
-	if size == 0 || plus(promised, size) <= room {
+	promised := l.Free + l.Reserved // Both are parts of the quota, so this does not overflow.
+	if size == 0 || promised <= room && size <= room-promised {
 		return nil
 	}
 	return fmt.Errorf("%w: the file system has room for %s, %s of that are on offer or reserved already, "+
 		"and %s more would be",
 		errDiskSmall, room.Human(), promised.Human(), size.Human())
-}
-
-// plus saturates.
-func plus(a, b events.Bytes) events.Bytes {
-	if sum := a + b; sum >= a {
-		return sum
-	}
-	return ^events.Bytes(0)
 }
