@@ -35,7 +35,7 @@ type taker interface {
 // AddAvailability implements Backend.
 func (c changer) AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error) {
 	cmd, err := offer.command(c.shows.now())
-	return c.offer(ctx, offer.Member, cmd.ID, &cmd.Now.Size, offer.Until, cmd, err)
+	return c.offer(ctx, offer.Member, cmd.ID, &cmd.Now.Size, &offer.Until, cmd, err)
 }
 
 // SetAvailability implements Backend.
@@ -45,13 +45,13 @@ func (c changer) SetAvailability(ctx context.Context, id string, to Changes) (pr
 		return projections.Availability{}, err
 	}
 	cmd, err := to.command(c.shows.now(), whole)
-	return c.offer(ctx, of, whole, cmd.Size, to.end(), cmd, err)
+	return c.offer(ctx, of, whole, cmd.Size, to.Until, cmd, err)
 }
 
-// offer has an availability as a command makes it, if space can be sold: nil and zero mean
-// no change. err is what is wrong with the command itself.
+// offer has an availability as a command makes it, if space can be sold: nil means no change,
+// and a zero until no end. err is what is wrong with the command itself.
 func (c changer) offer(
-	ctx context.Context, of events.Member, id events.AvailabilityID, size *events.Bytes, until time.Time,
+	ctx context.Context, of events.Member, id events.AvailabilityID, size *events.Bytes, until *time.Time,
 	cmd capacity.Command, err error,
 ) (projections.Availability, error) {
 	if err := errors.Join(err, c.toCome(ctx, until)); err != nil {
@@ -70,8 +70,8 @@ func (c changer) offer(
 
 // toCome refuses an end that is not after the market's time, as far as that is known:
 // nothing could ever be sold of such an offer.
-func (c changer) toCome(ctx context.Context, until time.Time) error {
-	if until.IsZero() {
+func (c changer) toCome(ctx context.Context, until *time.Time) error {
+	if until == nil || until.IsZero() {
 		return nil
 	}
 	now, err := c.taker.marketTime(ctx)

@@ -76,13 +76,6 @@ func (c Changes) command(at time.Time, id events.AvailabilityID) (capacity.Updat
 	return u, nil
 }
 
-func (c Changes) end() time.Time {
-	if c.Until == nil {
-		return time.Time{}
-	}
-	return *c.Until
-}
-
 func amount(name, text string) (events.Amount, error) {
 	a, err := events.ParseAmount(text)
 	if err != nil {
