@@ -71,10 +71,11 @@ func OpenOffline(ctx context.Context, cfg OfflineConfig) (*Offline, error) {
 	o := &Offline{cfg: cfg, dir: dir}
 	o.changer = changer{&o.reader, o}
 	o.noOrders = func() error { return fmt.Errorf("%w in %s", ErrNotRunning, o.DataDir) }
-	if err := o.own(); err != nil {
-		return nil, errors.Join(err, o.Close())
+	err = o.own()
+	if err == nil {
+		err = o.open(ctx)
 	}
-	if err := o.open(ctx); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
 	return o, nil
@@ -189,11 +190,6 @@ func (o *Offline) Status(context.Context) (Status, error) {
 func (o *Offline) Quarantine(ctx context.Context) (Quarantine, error) {
 	all, err := actors.NewRecord(o.store.Store, o.Account, o.Member, 0, o.cfg.Node).Quarantined(ctx)
 	return Quarantine{AsOf: o.asOf(), Work: quarantinedWork(all)}, err
-}
-
-// TryAgain implements Backend: only a running host can try anything.
-func (o *Offline) TryAgain(context.Context, string) (Quarantine, error) {
-	return Quarantine{}, o.noOrders()
 }
 
 // ledgerCommand implements taker. It sets the ledger's quota before space is put on offer.

@@ -8,7 +8,8 @@ import (
 
 // How orders about sectors come over the socket, and who takes none.
 
-// noOrders implements SectorOrders with an error: only a running host has sectors that obey.
+// noOrders implements SectorOrders, and Backend.TryAgain, with an error: only a running host has sectors that
+// obey, and can try anything.
 type noOrders func() error
 
 func (why noOrders) ImportPiece(context.Context, string) (Piece, error) { return Piece{}, why() }
@@ -16,6 +17,7 @@ func (why noOrders) Pieces(context.Context) (Pieces, error)             { return
 func (why noOrders) RemovePiece(context.Context, string) (StoredPiece, error) {
 	return StoredPiece{}, why()
 }
+func (why noOrders) TryAgain(context.Context, string) (Quarantine, error)   { return Quarantine{}, why() }
 func (why noOrders) BeginSector(context.Context, NewSector) (uint64, error) { return 0, why() }
 func (why noOrders) PlacePiece(context.Context, Placing) (Sector, error)    { return Sector{}, why() }
 

@@ -90,11 +90,6 @@ func (s *Standby) ResumeQueue(context.Context, string) (Queue, error) { return Q
 // Quarantine implements Backend: it is known only while the host runs.
 func (s *Standby) Quarantine(context.Context) (Quarantine, error) { return Quarantine{}, s.refuse() }
 
-// TryAgain implements Backend.
-func (s *Standby) TryAgain(context.Context, string) (Quarantine, error) {
-	return Quarantine{}, s.refuse()
-}
-
 // handler serves what can be answered.
 func (s *Standby) handler(log *logrus.Entry) http.Handler {
 	if s.store != nil {
