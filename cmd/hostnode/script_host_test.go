@@ -11,8 +11,11 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
+	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
@@ -94,6 +97,9 @@ func host(ts *testscript.TestScript, _ bool, args []string) {
 			Account: ports.Market.Account(), DataDir: ts.Getenv("DATA"), Files: node.FilesOf(config.Config{}, dir.Layout),
 		},
 		Host: host, Store: opened, Projector: views, Pieces: pieces, SectorSize: 2048,
+		Standing: func() (none rpc.Reachability) { return none }, Signing: func() string { return "" },
+		FeeLimit: func() (none tx.FeeLimit, _ bool) { return none, false },
+		Outage:   func() (none health.OutageFacts) { return none },
 	}), logrus.NewEntry(log))
 	ts.Check(err)
 	end := sync.OnceFunc(func() {

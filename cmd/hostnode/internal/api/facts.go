@@ -112,10 +112,8 @@ func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.F
 	f.Down, f.Members = now.Down, now.Members
 	if !now.Booted {
 		f.Stage, f.StageSince, f.WaitsFor = health.Starting, s.Since, now.WaitsFor
-		if l.cfg.Outage != nil {
-			f.Outage = l.cfg.Outage()
-			f.ProofTrouble = f.Outage.Trouble
-		}
+		f.Outage = l.cfg.Outage()
+		f.ProofTrouble = f.Outage.Trouble
 	}
 	f.Chain = health.ChainFacts{
 		Away: s.Chain.Away, AwaySince: s.Chain.AwaySince, AwayReason: s.Chain.AwayReason,

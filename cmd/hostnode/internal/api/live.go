@@ -32,15 +32,14 @@ type LiveConfig struct {
 	Balance func(context.Context, ...events.Head) (events.Balance, error)
 	// Owed asks the contract of sectors what it owes the account; nil: the host seals none.
 	Owed func(context.Context) (events.Amount, error)
-	// Standing says which endpoint of the chain is in use; nil: Endpoint is.
+	// Standing says which endpoint of the chain is in use; without one Endpoint is.
 	Standing func() rpc.Reachability
 	// Outage says what is proven while the event store is away from a host that has not read
-	// its record yet; nil: nothing is.
+	// its record yet.
 	Outage func() health.OutageFacts
-	// FeeLimit says whether the limit on fees delays transactions; nil: not known.
+	// FeeLimit says whether the limit on fees delays transactions.
 	FeeLimit func() (tx.FeeLimit, bool)
-	// Signing says why the account's signer signs nothing; empty: it signs, or a key file does. Nil: not
-	// known.
+	// Signing says why the account's signer signs nothing; empty: it signs, or a key file does.
 	Signing func() string
 	// Development says that the tokens of the chain are worth nothing.
 	Development bool
@@ -176,22 +175,16 @@ func (l *Live) addOwed(ctx context.Context, s *SectorSummary) {
 func (l *Live) reach(s *Status) {
 	c := &s.Chain
 	c.Endpoint = rpc.Redact(l.cfg.Endpoint)
-	if l.cfg.Standing != nil {
-		now := l.cfg.Standing()
-		if now.Endpoint != "" {
-			c.Endpoint, c.EndpointSince = now.Endpoint, now.Since.UTC()
-		}
-		c.FirstEndpoint, c.WhyNotFirst = now.First, now.WhyNotFirst
-		c.Away, c.AwaySince, c.AwayReason = !now.Away.IsZero(), now.Away.UTC(), now.AwayReason
+	now := l.cfg.Standing()
+	if now.Endpoint != "" {
+		c.Endpoint, c.EndpointSince = now.Endpoint, now.Since.UTC()
 	}
-	if l.cfg.FeeLimit != nil {
-		if limit, held := l.cfg.FeeLimit(); held {
-			c.FeeLimit = limit.String()
-		}
+	c.FirstEndpoint, c.WhyNotFirst = now.First, now.WhyNotFirst
+	c.Away, c.AwaySince, c.AwayReason = !now.Away.IsZero(), now.Away.UTC(), now.AwayReason
+	if limit, held := l.cfg.FeeLimit(); held {
+		c.FeeLimit = limit.String()
 	}
-	if l.cfg.Signing != nil {
-		c.Signer = l.cfg.Signing()
-	}
+	c.Signer = l.cfg.Signing()
 	if !c.Away && s.Balance != nil && s.Balance.Error != "" {
 		c.Away, c.AwayReason = true, s.Balance.Error
 	}

@@ -11,7 +11,10 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
@@ -156,6 +159,9 @@ func runningSectors(
 	cfg := api.LiveConfig{
 		Source: api.Source{Account: me, DataDir: "/data", Endpoint: "ws://node"},
 		Host:   host, Store: store, Projector: p, Balance: m.Balance, Development: true,
+		Standing: func() (none rpc.Reachability) { return none }, Signing: func() string { return "" },
+		FeeLimit: func() (none tx.FeeLimit, _ bool) { return none, false },
+		Outage:   func() (none health.OutageFacts) { return none },
 	}
 	for _, change := range changes {
 		change(&cfg)
