@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -217,22 +218,30 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 			o.Log.Warnf("connecting to the market at %s failed, trying again: %v", rpc.Redact(cfg.Endpoint), err)
 		}
 	}
+	err := again(ctx, func() (err error) { // With an unused outbox it waits for the event store as well.
+		n.Market, err = dialMarket(ctx, cfg, o)
+		return err
+	}, isFinal, cfg.Waits)
+	if err != nil {
+		return fmt.Errorf("connect to the market: %w", err)
+	}
+	waits(nil)
+	return nil
+}
+
+// again repeats a call, with a pause, until it succeeds or fails for good, or ctx ends. failed is told of all
+// other errors.
+func again(ctx context.Context, call func() error, final func(error) bool, failed func(error)) error {
 	for {
-		market, err := dialMarket(ctx, cfg, o)
-		var wrong *rpc.IdentityError
-		switch {
-		case err == nil:
-			n.Market = market
-			waits(nil)
-			return nil
-		case errors.As(err, &wrong), isFinal(err):
-			return fmt.Errorf("connect to the market: %w", err)
+		err := call()
+		if err == nil || final(err) {
+			return err
 		}
-		cfg.Waits(err) // With an unused outbox it waits for the event store as well.
+		failed(err)
 		select {
 		case <-time.After(dialPause):
 		case <-ctx.Done():
-			return fmt.Errorf("connect to the market: %w", errors.Join(err, ctx.Err()))
+			return errors.Join(err, ctx.Err())
 		}
 	}
 }
@@ -259,15 +268,11 @@ func (o Options) waits() func(error) {
 
 // isFinal reports whether dialling again cannot help.
 func isFinal(err error) bool {
-	for _, final := range []error{
+	_, wrongChain := errors.AsType[*rpc.IdentityError](err)
+	return wrongChain || slices.ContainsFunc([]error{
 		chain.ErrConfig, tx.ErrOutboxFailed, tx.ErrOutboxDamaged, tx.ErrForeignOutbox, tx.ErrTakenOver,
 		tx.ErrUsedElsewhere,
-	} {
-		if errors.Is(err, final) {
-			return true
-		}
-	}
-	return false
+	}, func(final error) bool { return errors.Is(err, final) })
 }
 
 // Stop stops the host properly and closes what Start opened.

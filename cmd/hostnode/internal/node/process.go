@@ -280,18 +280,9 @@ func (p *Process) watch(ctx context.Context) error {
 // gave up would miss its proofs. It does not repeat if settings prevent an answer, such
 // as an untrusted certificate.
 func untilAnswered(ctx context.Context, log *logrus.Entry, ask func() error) error {
-	for {
-		err := ask()
-		if !errors.Is(err, events.ErrAway) || errors.Is(err, esdb.ErrSettings) || ctx.Err() != nil {
-			return err
-		}
-		log.Warnf("the event store does not answer, trying again: %v", err)
-		select {
-		case <-time.After(dialPause):
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		}
-	}
+	return again(ctx, ask, func(err error) bool {
+		return !errors.Is(err, events.ErrAway) || errors.Is(err, esdb.ErrSettings) || ctx.Err() != nil
+	}, func(err error) { log.Warnf("the event store does not answer, trying again: %v", err) })
 }
 
 // mayBegin finds out, before anything begins, that the user of the event store

@@ -78,28 +78,29 @@ func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts
 func (p *Process) whichChain(ctx context.Context, c config.Config, parts *Parts) (
 	id uint64, genesis events.Hash, _ error,
 ) {
-	for said := ""; ; {
+	said := ""
+	err := again(ctx, func() error {
 		var failed []error
 		for _, endpoint := range append([]string{c.Chain.Endpoint}, c.Chain.Fallbacks...) {
-			id, genesis, err := askChain(ctx, endpoint)
-			if err == nil {
-				parts.Waits(nil)
-				return id, genesis, nil
+			var err error
+			if id, genesis, err = askChain(ctx, endpoint); err == nil {
+				return nil
 			}
 			failed = append(failed, fmt.Errorf("%s: %w", rpc.Redact(endpoint), err))
 		}
-		err := errors.Join(failed...)
+		return errors.Join(failed...)
+	}, func(error) bool { return false }, func(err error) {
 		parts.Waits(err)
 		if why := err.Error(); why != said { // Said once, however long it lasts.
 			parts.Log.Warnf("the chain does not answer, trying again: %v", err)
 			said = why
 		}
-		select {
-		case <-time.After(dialPause):
-		case <-ctx.Done():
-			return 0, genesis, fmt.Errorf("connect to the chain: %w", errors.Join(err, ctx.Err()))
-		}
+	})
+	if err != nil {
+		return 0, genesis, fmt.Errorf("connect to the chain: %w", err)
 	}
+	parts.Waits(nil)
+	return id, genesis, nil
 }
 
 // askTime is how long an endpoint may take to say which chain it is on.

@@ -235,30 +235,25 @@ func marginFits(margin uint64, rules events.SectorConfig) error {
 }
 
 // sectorContract reads the contract of sectors, and waits for a chain that does not answer.
-func (n *Node) sectorContract(ctx context.Context, o Options) (*provider.Chain, error) {
+func (n *Node) sectorContract(ctx context.Context, o Options) (contract *provider.Chain, err error) {
 	waits := o.waits()
-	for {
-		contract, err := provider.New(ctx, o.Sectors.Contract, provider.Account{
+	err = again(ctx, func() error {
+		contract, err = provider.New(ctx, o.Sectors.Contract, provider.Account{
 			Address: n.Market.Account(), Conn: n.Market.Connection(), Blocks: n.Market.Blocks(),
 			Tx: n.Market.Transactions(), Log: o.Log,
 		})
-		if err == nil {
-			waits(nil)
-			return contract, nil
-		}
-		switch {
-		case errors.Is(err, provider.ErrNoContract):
-			return nil, fmt.Errorf("%w: sectors.contract: %w", config.ErrInvalid, err)
-		case !errors.Is(err, rpc.ErrUnavailable):
-			return nil, err
-		}
-		waits(err)
-		select {
-		case <-time.After(dialPause):
-		case <-ctx.Done():
-			return nil, errors.Join(err, ctx.Err())
-		}
+		return err
+	}, func(err error) bool {
+		return errors.Is(err, provider.ErrNoContract) || !errors.Is(err, rpc.ErrUnavailable)
+	}, waits)
+	switch {
+	case errors.Is(err, provider.ErrNoContract):
+		return nil, fmt.Errorf("%w: sectors.contract: %w", config.ErrInvalid, err)
+	case err != nil:
+		return nil, err
 	}
+	waits(nil)
+	return contract, nil
 }
 
 // remoteSealer is an outside prover, which may call back until the node is closed.
