@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"errors"
@@ -52,10 +53,7 @@ func AccountKey(c config.Config, dir datadir.Layout, owner events.Address, makes
 
 // KeyFile is where the account's key is.
 func KeyFile(c config.Config) string {
-	if c.Account.KeyFile == "" {
-		return datadir.At(c.DataDir).KeyFile()
-	}
-	return c.Account.KeyFile
+	return cmp.Or(c.Account.KeyFile, datadir.At(c.DataDir).KeyFile())
 }
 
 // owner is the account that the data directory belongs to, zero: to nobody yet. If only

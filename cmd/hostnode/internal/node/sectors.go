@@ -51,10 +51,7 @@ func (o *Options) addSectors(c config.Config, p Parts) error {
 	if err != nil {
 		return err
 	}
-	if !p.Sectors.Zero() {
-		contract = p.Sectors
-	}
-	if !contract.Zero() {
+	if contract = cmp.Or(p.Sectors, contract); !contract.Zero() {
 		o.Chain.OtherContracts = append(o.Chain.OtherContracts, provider.Contract(contract))
 	}
 	if !c.Seals() {
@@ -83,14 +80,12 @@ func (o *Options) addSectors(c config.Config, p Parts) error {
 	}
 	o.Host.SectorPolicy = sector.Policy(s.Retries)
 	o.Sectors = &SectorOptions{
-		Sealer: s.Sealer, FilesDir: s.Directory, PiecesDir: p.Dir.Pieces(), CallbackListen: s.Remote.CallbackListen,
+		Sealer: s.Sealer, FilesDir: cmp.Or(s.Directory, p.Dir.Sectors()), PiecesDir: p.Dir.Pieces(),
+		CallbackListen: s.Remote.CallbackListen,
 		Contract: provider.Config{
 			Contract: contract, DeployedAt: max(p.SectorsDeployedAt, s.DeployedAt), LogRange: o.Chain.LogRange,
 			Confirmations: o.Chain.Confirmations, Finalized: o.Chain.Finalized,
 		},
-	}
-	if s.Directory == "" {
-		o.Sectors.FilesDir = p.Dir.Sectors()
 	}
 	if c.Fees.ExactAllowance {
 		o.Sectors.Contract.Allowance = events.NewAmount(1) // At least what is needed is approved.

@@ -26,7 +26,8 @@ func (p *Process) openSigner(owner events.Address) (events.Address, error) {
 	if p.signer.Load() != nil {
 		return account, nil
 	}
-	if left := p.Dir.KeyFile(); exists(left) {
+	left := p.Dir.KeyFile()
+	if _, err := os.Lstat(left); err == nil {
 		p.log.Warnf("the key in %s is not used, because account.signer is set: if the signer has it, keep no copy "+
 			"here", left)
 	}
@@ -39,11 +40,6 @@ func (p *Process) openSigner(owner events.Address) (events.Address, error) {
 		},
 	}))
 	return account, nil
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // Signing says why the account's signer signs nothing, or not everything; empty: it signs, or a key file
