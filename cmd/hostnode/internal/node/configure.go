@@ -133,6 +133,13 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 	if err != nil {
 		return Options{}, err
 	}
+	// How long a node may take to answer, and so how long a broken connection may go unnoticed; and the longest
+	// pause between two tries to reach it. A development chain is on this machine, its time runs fast, and it is
+	// back soon.
+	callTimeout, redialWait := 10*time.Second, 15*time.Second
+	if p.Development {
+		callTimeout, redialWait = 3*time.Second, 2*time.Second
+	}
 	var atRisk *events.Amount
 	if most, limited, err := c.MaxCollateralAtRisk(); err != nil {
 		return Options{}, err
@@ -155,7 +162,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			MaxInFlight: c.Fees.MaxInFlight, FillHold: c.Fees.FillHold, ExactAllowance: c.Fees.ExactAllowance,
 			RecordFirst: p.Cluster != nil,
 			TakeOver:    p.TakeOver, Confirmations: c.Confirmations(p.Development),
-			LongestRedialWait: redialWait(p.Development), CallTimeout: callTimeout(p.Development),
+			LongestRedialWait: redialWait, CallTimeout: callTimeout,
 			BlockTime: blockTime(c), PollInterval: pollInterval(c, p.Development),
 		},
 		Fetch: storage.FetcherConfig{
@@ -189,24 +196,6 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 
 // gwei is a billion wei, the unit in which fees are set.
 const gwei = 1_000_000_000
-
-// callTimeout is how long a node may take to answer, and so how long a broken connection
-// may go unnoticed. A development chain is near, and its time runs fast.
-func callTimeout(development bool) time.Duration {
-	if development {
-		return 3 * time.Second
-	}
-	return 10 * time.Second
-}
-
-// redialWait is the longest pause between two tries to reach the node: a
-// development chain is on this machine, and is back soon.
-func redialWait(development bool) time.Duration {
-	if development {
-		return 2 * time.Second
-	}
-	return 15 * time.Second
-}
 
 // blockTime is the usual chain time between two blocks; 0: it is measured.
 func blockTime(c config.Config) time.Duration {
