@@ -38,20 +38,29 @@ func (p *Process) who(ctx context.Context) (events.Address, *ecdsa.PrivateKey, e
 		account, err := c.AccountAddress()
 		return account, nil, err
 	}
-	if c.Account.Signer != "" {
-		account, err := p.openSigner(owner)
+	account, key, err := p.keyOf(owner)
+	if err != nil || key == nil {
 		return account, nil, err
 	}
-	key, err := AccountKey(c, p.Dir.Layout, owner, c.Embedded(), p.log)
-	if err != nil {
-		return owner, nil, err
-	}
-	account := keys.AddressOf(key)
 	if named, err := c.AccountAddress(); err != nil || !named.Zero() && named != account {
 		return account, nil, fmt.Errorf("%w: account.address is %s, and the key in %s is that of %s",
 			config.ErrInvalid, named, KeyFile(c), account)
 	}
 	return account, key, nil
+}
+
+// keyOf is the account of a data directory that belongs to owner, zero: to nobody yet, and its key; nil: a signer
+// has it.
+func (p *Process) keyOf(owner events.Address) (events.Address, *ecdsa.PrivateKey, error) {
+	if p.config.Account.Signer != "" {
+		account, err := p.openSigner(owner)
+		return account, nil, err
+	}
+	key, err := AccountKey(p.config, p.Dir.Layout, owner, p.config.Embedded(), p.log)
+	if err != nil {
+		return owner, nil, err
+	}
+	return keys.AddressOf(key), key, nil
 }
 
 // join joins the other members. It comes before the event store is opened, because the library that

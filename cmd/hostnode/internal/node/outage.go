@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"slices"
@@ -111,15 +110,6 @@ func (p *Process) stopProving() {
 	p.start.waitsMeanwhile(nil)
 }
 
-// keyOf is the key of the data directory's account; nil: a signer has it.
-func (p *Process) keyOf(owner events.Address) (*ecdsa.PrivateKey, error) {
-	if p.config.Account.Signer != "" {
-		_, err := p.openSigner(owner)
-		return nil, err
-	}
-	return AccountKey(p.config, p.Dir.Layout, owner, false, p.log)
-}
-
 // prove proves the account's slots. The account is that of the data directory. It fails
 // when it has no means to prove, and when another program uses the account.
 func (p *Process) prove(ctx context.Context) error {
@@ -132,22 +122,15 @@ func (p *Process) prove(ctx context.Context) error {
 		return err
 	}
 	p.start.is(owner)
-	key, err := p.keyOf(owner)
+	_, key, err := p.keyOf(owner)
 	if err != nil {
 		return err
 	}
-	keys, err := p.loadKeys(ctx)
+	parts, err := p.parts(ctx, owner, key)
 	if err != nil {
 		return err
 	}
-	parts := Parts{
-		Dir: p.Dir.Layout, Account: owner, Key: key, Signer: p.signer.Load(), Keys: keys,
-		Endpoint: p.config.Chain.Endpoint, Alerts: p.alerts,
-		Waits: p.start.waitsMeanwhile, Node: nodeName(), Version: p.begin.Version, Log: p.log,
-	}
-	if p.cluster != nil {
-		parts.Cluster = p.cluster
-	}
+	parts.Waits = p.start.waitsMeanwhile
 	if err := p.remoteChain(ctx, p.config, &parts); err != nil {
 		return err
 	}

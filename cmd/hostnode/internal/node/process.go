@@ -155,21 +155,12 @@ func (p *Process) mine(account events.Address) error {
 
 func (p *Process) startNode(ctx context.Context, account events.Address, key *ecdsa.PrivateKey) error {
 	c, o := p.config, p.begin
-	provingKeys, err := p.loadKeys(ctx)
+	parts, err := p.parts(ctx, account, key)
 	if err != nil {
 		return err
 	}
-	parts := Parts{
-		Dir: p.Dir.Layout, Store: p.Store.Store, Account: account, Key: key, Signer: p.signer.Load(),
-		Keys:     provingKeys,
-		Endpoint: c.Chain.Endpoint,
-		// Nobody else uses the embedded chain, restored or not.
-		TakeOver: o.TakeOver || c.Embedded(), Alerts: p.alerts, Waits: p.start.waits,
-		Node: nodeName(), Version: o.Version, Log: p.log,
-	}
-	if p.cluster != nil {
-		parts.Cluster = p.cluster
-	}
+	// Nobody else uses the embedded chain, restored or not.
+	parts.Store, parts.TakeOver = p.Store.Store, o.TakeOver || c.Embedded()
 	if p.witness != nil {
 		parts.Store, parts.Witness = p.witness, p.witness
 	}
@@ -198,6 +189,20 @@ func (p *Process) startNode(ctx context.Context, account events.Address, key *ec
 		p.pace(ctx, c.Devchain.BlockInterval)
 	}
 	return nil
+}
+
+// parts are what a node needs besides the record and the chain.
+func (p *Process) parts(ctx context.Context, account events.Address, key *ecdsa.PrivateKey) (Parts, error) {
+	provingKeys, err := p.loadKeys(ctx)
+	parts := Parts{
+		Dir: p.Dir.Layout, Account: account, Key: key, Signer: p.signer.Load(), Keys: provingKeys,
+		Endpoint: p.config.Chain.Endpoint, Alerts: p.alerts, Waits: p.start.waits,
+		Node: nodeName(), Version: p.begin.Version, Log: p.log,
+	}
+	if p.cluster != nil {
+		parts.Cluster = p.cluster
+	}
+	return parts, err
 }
 
 // againWhenLate starts the host once more if it ended because another start was stored,
