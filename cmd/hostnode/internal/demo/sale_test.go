@@ -18,8 +18,10 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
@@ -96,14 +98,16 @@ func (s *stage) startHost(t *testing.T, dir string, keys *prover.Keys, source st
 	log := logrus.New()
 	log.SetOutput(testWriter{t})
 	s.options = node.Options{
-		Store: s.store, SlotsDir: filepath.Join(dir, "slots"), OutboxDir: filepath.Join(dir, "outbox"),
-		Quota: 1 << 30, Key: key, Keys: keys, Fetch: storage.FetcherConfig{Sources: []string{source}},
+		Means: node.Means{
+			Dir: datadir.At(dir), Store: s.store, Key: key, Keys: keys, Waits: func(error) {}, Log: logrus.NewEntry(log),
+		},
+		Proves: func(health.OutageFacts) {},
+		Quota:  1 << 30, Fetch: storage.FetcherConfig{Sources: []string{source}},
 		Chain: chain.Config{
 			Endpoint: s.local.IPCPath(), Marketplace: s.local.Marketplace, DeployedAt: s.local.Block,
 			Confirmations: 3,
 		},
 		Host: actors.Config{Node: "test", MaxSlotsPerRequest: 256},
-		Log:  logrus.NewEntry(log),
 	}
 	s.node, err = node.Start(t.Context(), s.options)
 	check(t, err)

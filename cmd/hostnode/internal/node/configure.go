@@ -2,20 +2,14 @@ package node
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"fmt"
 	"math"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/admission"
-	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
-	"github.com/hostnode/hostnode/chain/signer"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
@@ -96,15 +90,7 @@ func ProvideDevelopmentFunds(ctx context.Context, c *localchain.Chain, account e
 
 // Parts are what a configuration alone does not say.
 type Parts struct {
-	Dir   datadir.Layout
-	Store events.Store
-	// Witness remembers what the store acknowledged; nil: there is none.
-	Witness    port.Witness
-	Account    events.Address
-	Key        *ecdsa.PrivateKey // as in Options
-	Signer     *signer.Signer    // as in Options
-	Cluster    port.Cluster      // nil: the process is the whole host
-	Keys       *prover.Keys
+	Means
 	Endpoint   string
 	Contract   events.Address
 	DeployedAt uint64 // 0: unknown
@@ -116,12 +102,8 @@ type Parts struct {
 	Development bool
 	// TakeOver starts although, by the chain, the account was used elsewhere.
 	TakeOver bool
-	// Alerts and Waits are as in Options.
-	Alerts  *alerts.Sender
-	Waits   func(error)
-	Node    string
-	Version string
-	Log     *logrus.Entry
+	Node     string
+	Version  string
 }
 
 // FromConfig makes the options of a node from a configuration.
@@ -147,12 +129,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 		atRisk = &most
 	}
 	o := Options{
-		Witness:   p.Witness,
-		Validates: c.Validator.Enabled,
-		Store:     p.Store, SlotsDir: p.Dir.Slots(), OutboxDir: p.Dir.Outbox(),
-		Quota: events.Bytes(c.Quota), Account: p.Account, Key: p.Key, Signer: p.Signer, Keys: p.Keys, Log: p.Log,
-		Cluster: p.Cluster,
-		Alerts:  p.Alerts, Waits: p.Waits,
+		Means: p.Means, Validates: c.Validator.Enabled, Quota: events.Bytes(c.Quota),
 		Chain: chain.Config{
 			Endpoint: p.Endpoint, Fallbacks: c.Chain.Fallbacks, Marketplace: p.Contract,
 			DeployedAt: max(p.DeployedAt, c.Chain.DeployedAt), LogRange: c.Chain.LogRange,

@@ -70,8 +70,7 @@ func (p *Process) join(ctx context.Context, account events.Address) error {
 	if err := p.Dir.OwnMember(c.Member()); err != nil {
 		return err
 	}
-	parts := Parts{Waits: p.start.waits, Log: p.log}
-	id, genesis, err := p.whichChain(ctx, c, &parts)
+	id, genesis, err := p.whichChain(ctx, c, p.start.waits)
 	if err != nil {
 		return err
 	}

@@ -23,24 +23,21 @@ import (
 	"github.com/hostnode/hostnode/chain/signer"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover"
 	"github.com/hostnode/hostnode/storage"
 	"github.com/hostnode/hostnode/storage/sectors"
 )
 
-// Options are the parts of a host. All are required, except for the defaults of
-// Host.
-type Options struct {
+// Means are what a host needs besides its settings.
+type Means struct {
+	Dir datadir.Layout
 	// Store is the event store; the caller closes it after the node. Nil: the start is
 	// waiting for it, and the node only proves.
 	Store events.Store
 	// Witness knows what the store had; nil: nobody does.
 	Witness port.Witness
-	// SlotsDir holds the slots, OutboxDir the transactions in flight.
-	SlotsDir, OutboxDir string
-	// Quota is the hard limit of the disk; the ledger has the same.
-	Quota   events.Bytes
 	Account events.Address
 	// Key signs for the account, or Signer does. Both nil: this member sends no transactions.
 	Key    *ecdsa.PrivateKey
@@ -48,10 +45,25 @@ type Options struct {
 	// Cluster joins this member with the others; the caller closes it after the node. Nil: the
 	// process is the whole host.
 	Cluster port.Cluster
-	// Chain says how to reach the market; Key, Signer, Epoch, Node and Log are filled in.
-	Chain chain.Config
 	// Keys are the proving keys.
 	Keys *prover.Keys
+	// Alerts delivers alerts; the caller closes it after the node. Nil: they are only
+	// logged.
+	Alerts *alerts.Sender
+	// Waits is called with the reason why the start waits for the chain or the event store,
+	// after each failed try, and with nil when it waits no more.
+	Waits func(why error)
+	Log   *logrus.Entry
+}
+
+// Options are the parts of a host. All are required, except for the defaults of
+// Host.
+type Options struct {
+	Means
+	// Quota is the hard limit of the disk; the ledger has the same.
+	Quota events.Bytes
+	// Chain says how to reach the market; Key, Signer, Epoch, Node and Log are filled in.
+	Chain chain.Config
 	// Fetch says where content comes from.
 	Fetch storage.FetcherConfig
 	// Host are the settings of the actors; identity, overhead and the minimum of
@@ -62,16 +74,9 @@ type Options struct {
 	Validates bool
 	// Sectors says how sectors are sealed; nil: they are not.
 	Sectors *SectorOptions
-	// Alerts delivers alerts; the caller closes it after the node. Nil: they are only
-	// logged.
-	Alerts *alerts.Sender
-	// Waits is called with the reason why the start waits for the chain or the event store,
-	// after each failed try, and with nil when it waits no more. It may be nil.
-	Waits func(why error)
 	// Proves is called with what is proven during an outage of the event store, as long as
-	// the host has not read its events yet. It may be nil.
+	// the host has not read its events yet.
 	Proves func(health.OutageFacts)
-	Log    *logrus.Entry
 }
 
 // Node is a running host.
@@ -106,7 +111,7 @@ const (
 func Start(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{}
 	var err error
-	if n.Repo, err = storage.Open(o.SlotsDir, storage.Config{Quota: o.Quota}); err != nil {
+	if n.Repo, err = storage.Open(o.Dir.Slots(), storage.Config{Quota: o.Quota}); err != nil {
 		return nil, fmt.Errorf("open the slots: %w", err)
 	}
 	for _, f := range n.Repo.Findings() {
@@ -180,7 +185,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 		Witness: o.Witness, Sectors: sealing, Cluster: o.Cluster,
 	}
 	if o.Cluster != nil && o.sends() {
-		ports.Account = ownAccount{n.Market, o.Store, o.OutboxDir}
+		ports.Account = ownAccount{n.Market, o.Store, o.Dir.Outbox()}
 	}
 	n.Host, err = actors.Start(ctx, cfg, ports, o.Log)
 	if err != nil {
@@ -209,10 +214,9 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 	}
 	cfg.NotBelieved = func(e rpc.AnswerError) { n.tellDoubt(e, o.Account, o.Log) }
 	cfg.FeeLimited = func(f tx.FeeLimit) { n.tellFees(f, o.Account, o.Log) }
-	waits := o.waits()
 	var said time.Time
 	cfg.Waits = func(err error) {
-		waits(err)
+		o.Waits(err)
 		if time.Since(said) >= saysAgain {
 			said = time.Now()
 			o.Log.Warnf("connecting to the market at %s failed, trying again: %v", rpc.Redact(cfg.Endpoint), err)
@@ -225,7 +229,7 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("connect to the market: %w", err)
 	}
-	waits(nil)
+	o.Waits(nil)
 	return nil
 }
 
@@ -252,19 +256,11 @@ func dialMarket(ctx context.Context, cfg chain.Config, o Options) (*chain.Market
 	if o.Cluster != nil {
 		return chain.DialReader(ctx, cfg)
 	}
-	return chain.Dial(ctx, cfg, o.Store, o.OutboxDir)
+	return chain.Dial(ctx, cfg, o.Store, o.Dir.Outbox())
 }
 
 // sends reports whether this process can send transactions.
 func (o Options) sends() bool { return o.Key != nil || o.Signer != nil }
-
-// waits is Waits, or nothing.
-func (o Options) waits() func(error) {
-	if o.Waits == nil {
-		return func(error) {}
-	}
-	return o.Waits
-}
 
 // isFinal reports whether dialling again cannot help.
 func isFinal(err error) bool {

@@ -145,7 +145,7 @@ func (p *Process) prove(ctx context.Context) error {
 
 // prove opens what is needed to prove without a store, and runs it.
 func (n *Node) prove(ctx context.Context, o Options, told *start) (err error) {
-	if n.Repo, err = storage.Open(o.SlotsDir, storage.Config{Quota: o.Quota}); err != nil {
+	if n.Repo, err = storage.Open(o.Dir.Slots(), storage.Config{Quota: o.Quota}); err != nil {
 		return fmt.Errorf("open the slots: %w", err)
 	}
 	slots, err := n.prover(o)
@@ -179,7 +179,7 @@ func (n *Node) keep(ctx context.Context, o Options, slots port.Prover) error {
 	var market outage.Market = n.Market
 	what := "the slots of the account"
 	if o.Cluster != nil {
-		market, what = onDisk{n.Market, ownAccount{n.Market, o.Store, o.OutboxDir}, n.Repo}, "the slots on this disk"
+		market, what = onDisk{n.Market, ownAccount{n.Market, o.Store, o.Dir.Outbox()}, n.Repo}, "the slots on this disk"
 	}
 	o.Log.Warnf("the event store does not answer: %s are proven, and nothing else is done", what)
 	return outage.Run(ctx, outage.Config{
@@ -295,12 +295,6 @@ func answers(ctx context.Context, store events.Store, begun bool) error {
 func (n *Node) proveUntilBooted(
 	ctx context.Context, o Options, slots port.Prover, hosts <-chan *actors.Host,
 ) *task {
-	if o.Waits == nil {
-		o.Waits = func(error) {}
-	}
-	if o.Proves == nil {
-		o.Proves = func(health.OutageFacts) {}
-	}
 	var host *actors.Host
 	booted := func(ctx context.Context) bool {
 		select {

@@ -195,9 +195,11 @@ func (p *Process) startNode(ctx context.Context, account events.Address, key *ec
 func (p *Process) parts(ctx context.Context, account events.Address, key *ecdsa.PrivateKey) (Parts, error) {
 	provingKeys, err := p.loadKeys(ctx)
 	parts := Parts{
-		Dir: p.Dir.Layout, Account: account, Key: key, Signer: p.signer.Load(), Keys: provingKeys,
-		Endpoint: p.config.Chain.Endpoint, Alerts: p.alerts, Waits: p.start.waits,
-		Node: nodeName(), Version: p.begin.Version, Log: p.log,
+		Means: Means{
+			Dir: p.Dir.Layout, Account: account, Key: key, Signer: p.signer.Load(), Keys: provingKeys,
+			Alerts: p.alerts, Waits: p.start.waits, Log: p.log,
+		},
+		Endpoint: p.config.Chain.Endpoint, Node: nodeName(), Version: p.begin.Version,
 	}
 	if p.cluster != nil {
 		parts.Cluster = p.cluster

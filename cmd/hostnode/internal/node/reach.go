@@ -66,7 +66,7 @@ func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts
 		return fmt.Errorf("chain.contract: %w", err)
 	}
 	parts.Contract = contract
-	id, genesis, err := p.whichChain(ctx, c, parts)
+	id, genesis, err := p.whichChain(ctx, c, parts.Waits)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts
 }
 
 // whichChain asks the configured endpoints until one of them says which chain it is.
-func (p *Process) whichChain(ctx context.Context, c config.Config, parts *Parts) (
+func (p *Process) whichChain(ctx context.Context, c config.Config, waits func(error)) (
 	id uint64, genesis events.Hash, _ error,
 ) {
 	said := ""
@@ -90,16 +90,16 @@ func (p *Process) whichChain(ctx context.Context, c config.Config, parts *Parts)
 		}
 		return errors.Join(failed...)
 	}, func(error) bool { return false }, func(err error) {
-		parts.Waits(err)
+		waits(err)
 		if why := err.Error(); why != said { // Said once, however long it lasts.
-			parts.Log.Warnf("the chain does not answer, trying again: %v", err)
+			p.log.Warnf("the chain does not answer, trying again: %v", err)
 			said = why
 		}
 	})
 	if err != nil {
 		return 0, genesis, fmt.Errorf("connect to the chain: %w", err)
 	}
-	parts.Waits(nil)
+	waits(nil)
 	return id, genesis, nil
 }
 

@@ -231,7 +231,6 @@ func marginFits(margin uint64, rules events.SectorConfig) error {
 
 // sectorContract reads the contract of sectors, and waits for a chain that does not answer.
 func (n *Node) sectorContract(ctx context.Context, o Options) (contract *provider.Chain, err error) {
-	waits := o.waits()
 	err = again(ctx, func() error {
 		contract, err = provider.New(ctx, o.Sectors.Contract, provider.Account{
 			Address: n.Market.Account(), Conn: n.Market.Connection(), Blocks: n.Market.Blocks(),
@@ -240,14 +239,14 @@ func (n *Node) sectorContract(ctx context.Context, o Options) (contract *provide
 		return err
 	}, func(err error) bool {
 		return errors.Is(err, provider.ErrNoContract) || !errors.Is(err, rpc.ErrUnavailable)
-	}, waits)
+	}, o.Waits)
 	switch {
 	case errors.Is(err, provider.ErrNoContract):
 		return nil, fmt.Errorf("%w: sectors.contract: %w", config.ErrInvalid, err)
 	case err != nil:
 		return nil, err
 	}
-	waits(nil)
+	o.Waits(nil)
 	return contract, nil
 }
 

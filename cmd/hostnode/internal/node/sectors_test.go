@@ -48,7 +48,7 @@ func TestSimulatedSectorsAreForDevelopmentChainsOnly(t *testing.T) {
 			cfg := config.Default()
 			cfg.Sectors = c.set
 			cfg.Sectors.Contract = contract
-			o, err := FromConfig(cfg, Parts{Development: c.development, Dir: datadir.At("/data")})
+			o, err := FromConfig(cfg, Parts{Development: c.development, Means: Means{Dir: datadir.At("/data")}})
 			if !errors.Is(err, c.want) {
 				t.Fatalf("got %v, want %v", err, c.want)
 			}
@@ -73,7 +73,7 @@ func TestTheLimitsOfSectorsReachTheHost(t *testing.T) {
 		Sealer: "commd", WatchEvery: 5, ProveMargin: 4, StepLimit: time.Hour, ChallengeLimit: time.Minute,
 		Retries: config.SectorRetries{FirstPause: time.Second, MostPause: time.Minute, MaxFailures: 3},
 	}
-	o, err := FromConfig(c, Parts{Development: true, Dir: datadir.At("/data")})
+	o, err := FromConfig(c, Parts{Development: true, Means: Means{Dir: datadir.At("/data")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestAnOutsideProverCanCallBackWhileTheNodeIsOpen(t *testing.T) {
 	c := config.Default()
 	c.Sectors = remoteAs("replication")
 	c.Sectors.Remote.CallbackListen = at
-	o, err := FromConfig(c, Parts{Dir: datadir.At("/data"), Log: logrus.NewEntry(quiet())})
+	o, err := FromConfig(c, Parts{Means: Means{Dir: datadir.At("/data"), Log: logrus.NewEntry(quiet())}})
 	if err != nil {
 		t.Fatal(err)
 	}
