@@ -11,6 +11,7 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -153,17 +154,7 @@ func (o *Offline) viewsConfig() projections.Config {
 
 // Close saves the views and gives the directory back.
 func (o *Offline) Close() error {
-	var errs []error
-	if o.projector != nil {
-		errs = append(errs, o.projector.Close())
-	}
-	if o.store != nil {
-		errs = append(errs, o.store.Close())
-	}
-	if o.dir != nil {
-		errs = append(errs, o.dir.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(node.Closed(o.projector), node.Closed(o.store), node.Closed(o.dir))
 }
 
 // Status implements Backend.

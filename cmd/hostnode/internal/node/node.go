@@ -8,6 +8,7 @@ import (
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -278,17 +279,19 @@ func (n *Node) Stop(ctx context.Context) error {
 
 func (n *Node) close() error {
 	n.boot.end()
-	var errs []error
-	if n.callbacks != nil {
-		errs = append(errs, n.callbacks.Close())
+	return errors.Join(Closed(n.callbacks), Closed(n.Market), Closed(n.Repo))
+}
+
+// Closed closes what was opened; what is nil was not.
+func Closed[C interface {
+	comparable
+	io.Closer
+}](c C) error {
+	var none C
+	if c == none {
+		return nil
 	}
-	if n.Market != nil {
-		errs = append(errs, n.Market.Close())
-	}
-	if n.Repo != nil {
-		errs = append(errs, n.Repo.Close())
-	}
-	return errors.Join(errs...)
+	return c.Close()
 }
 
 // clock is the machine's time.

@@ -366,29 +366,15 @@ func (p *Process) Stop(ctx context.Context) error {
 
 // Close closes what Stop leaves, delivers the last alerts, and gives the directory back.
 func (p *Process) Close() error {
-	var errs []error
-	if p.Projector != nil {
-		errs = append(errs, p.Projector.Close())
-	}
+	errs := []error{Closed(p.Projector)}
 	p.cancel()
 	if p.cluster != nil {
 		p.cluster.Close()
 	}
-	if p.Local != nil {
-		errs = append(errs, p.Local.Close())
-	}
-	if p.witness != nil {
-		errs = append(errs, p.witness.Close())
-	}
-	if p.Store != nil {
-		errs = append(errs, p.Store.Close())
-	}
+	errs = append(errs, Closed(p.Local), Closed(p.witness), Closed(p.Store))
 	if s := p.signer.Load(); s != nil {
 		s.Close()
 	}
 	p.alerts.Close()
-	if p.account != nil {
-		errs = append(errs, p.account.Close())
-	}
-	return errors.Join(append(errs, p.Dir.Close())...)
+	return errors.Join(append(errs, Closed(p.account), p.Dir.Close())...)
 }
