@@ -159,7 +159,7 @@ func FuzzParseUsers(f *testing.F) {
 			return
 		}
 		for _, u := range users {
-			if checkName(u.Name) != nil || roleName(u.Role) == "" {
+			if checkName(u.Name) != nil || roles[u.Role.String()] != u.Role {
 				t.Fatalf("%q gives %+v", text, u)
 			}
 		}

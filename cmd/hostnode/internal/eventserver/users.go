@@ -25,7 +25,7 @@ const (
 	maxName = 128
 )
 
-// roles are the names of what a user may do.
+// roles are what a user may do, by their names.
 var roles = map[string]wire.Role{
 	"auditor": wire.RoleAuditor, "host": wire.RoleHost, "operator": wire.RoleOperator, "admin": wire.RoleAdmin,
 }
@@ -134,24 +134,11 @@ func SetUser(path, name, role, account, password string) error {
 	var text strings.Builder
 	text.WriteString("# name:role:hash; hostnode eventstore user writes it\n")
 	for _, u := range users {
-		fmt.Fprintf(&text, "%s:%s:%s\n", u.Name, roleText(u), u.PasswordHash)
+		role := u.Role.String()
+		if u.Role == wire.RoleHost {
+			role += accountMark + u.Account.String()
+		}
+		fmt.Fprintf(&text, "%s:%s:%s\n", u.Name, role, u.PasswordHash)
 	}
 	return durable.Replace(path, []byte(text.String()))
-}
-
-// roleText is a role as the file has it.
-func roleText(u wire.User) string {
-	if u.Role == wire.RoleHost {
-		return roleName(u.Role) + accountMark + u.Account.String()
-	}
-	return roleName(u.Role)
-}
-
-func roleName(role wire.Role) string {
-	for name, r := range roles {
-		if r == role {
-			return name
-		}
-	}
-	panic("eventserver: role without a name")
 }
