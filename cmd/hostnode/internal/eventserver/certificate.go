@@ -42,7 +42,11 @@ type Certificates struct {
 // The authority's key is deleted: it signs nothing else. Existing files are
 // never overwritten.
 func MakeCertificates(dir string, hosts []string, now time.Time) (Certificates, error) {
-	if err := checkHosts(hosts); err != nil {
+	if len(hosts) == 0 {
+		return Certificates{}, fmt.Errorf("%w: a certificate is for at least one host name or address",
+			config.ErrInvalid)
+	}
+	if err := certs.CheckHosts(hosts); err != nil {
 		return Certificates{}, err
 	}
 	made := Certificates{
@@ -65,13 +69,6 @@ func MakeCertificates(dir string, hosts []string, now time.Time) (Certificates, 
 		durable.Replace(made.CA, certs.EncodePEM("CERTIFICATE", ca)),
 		durable.Replace(made.Cert, certs.EncodePEM("CERTIFICATE", cert)),
 		durable.Replace(made.Key, certs.EncodePEM("PRIVATE KEY", key)))
-}
-
-func checkHosts(hosts []string) error {
-	if len(hosts) == 0 {
-		return fmt.Errorf("%w: a certificate is for at least one host name or address", config.ErrInvalid)
-	}
-	return certs.CheckHosts(hosts)
 }
 
 // sign makes the authority and the certificate, as DER.
