@@ -44,22 +44,23 @@ func (s *start) facts() health.Facts {
 	return s.f
 }
 
-func (s *start) is(account events.Address) {
+// notes changes what is known.
+func (s *start) notes(change func(*health.Facts)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.f.Account = account.String()
+	change(&s.f)
 }
 
-func (s *start) does(what string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.f.WaitsFor = what
+func (s *start) is(account events.Address) {
+	s.notes(func(f *health.Facts) { f.Account = account.String() })
 }
+
+func (s *start) does(what string) { s.notes(func(f *health.Facts) { f.WaitsFor = what }) }
 
 func (s *start) stops(now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.f = health.Facts{Stage: health.Stopping, StageSince: now, DataDir: s.f.DataDir, Account: s.f.Account}
+	s.notes(func(f *health.Facts) {
+		*f = health.Facts{Stage: health.Stopping, StageSince: now, DataDir: f.DataDir, Account: f.Account}
+	})
 }
 
 // waits notes why something does not answer; nil: it does.
@@ -94,9 +95,7 @@ func (s *start) waits(why error) {
 func (s *start) waitsMeanwhile(why error) {
 	switch {
 	case why == nil:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.f.Chain = health.ChainFacts{}
+		s.notes(func(f *health.Facts) { f.Chain = health.ChainFacts{} })
 	case errors.Is(why, events.ErrAway): // Only the record would know more.
 		s.proves(health.OutageFacts{Nothing: why.Error()})
 	default:
@@ -106,9 +105,7 @@ func (s *start) waitsMeanwhile(why error) {
 
 // proves notes what is proven during an outage of the event store.
 func (s *start) proves(o health.OutageFacts) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.f.Outage, s.f.Hosting, s.f.ProofTrouble = o, o.Slots, o.Trouble
+	s.notes(func(f *health.Facts) { f.Outage, f.Hosting, f.ProofTrouble = o, o.Slots, o.Trouble })
 }
 
 // reaches is told what says how the chain is reached, and nil when nothing does any more.
