@@ -103,13 +103,9 @@ type answer func(*http.Request) (any, error)
 
 // Handler is the API over a backend.
 func Handler(b Backend, log *logrus.Entry) http.Handler {
-	if s, ok := b.(*Standby); ok {
+	if s, ok := b.(*Standby); ok && s.store == nil {
 		return s.handler(log)
 	}
-	return handler(b, log)
-}
-
-func handler(b Backend, log *logrus.Entry) http.Handler {
 	mux, resources := http.NewServeMux(), map[string]map[string]answer{}
 	for _, r := range routes(b) {
 		if resources[r.path] == nil {

@@ -90,11 +90,8 @@ func (s *Standby) ResumeQueue(context.Context, string) (Queue, error) { return Q
 // Quarantine implements Backend: it is known only while the host runs.
 func (s *Standby) Quarantine(context.Context) (Quarantine, error) { return Quarantine{}, s.refuse() }
 
-// handler serves what can be answered.
+// handler serves what can be answered while the store is not open.
 func (s *Standby) handler(log *logrus.Entry) http.Handler {
-	if s.store != nil {
-		return handler(s, log)
-	}
 	mux := http.NewServeMux()
 	mux.Handle("/v1/status", handlerOf(map[string]answer{
 		http.MethodGet: func(r *http.Request) (any, error) { return s.Status(r.Context()) },
