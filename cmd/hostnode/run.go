@@ -86,20 +86,7 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 	if err != nil {
 		return err
 	}
-	live := api.LiveConfig{
-		Source: api.Source{
-			Account: p.Account, Member: c.Member(), DataDir: p.Dir.Root, Endpoint: p.Endpoint,
-			Fallbacks: c.Chain.Fallbacks, Files: node.FilesOf(c, p.Dir.Layout),
-		},
-		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Balance: p.Market.Balance,
-		Standing: p.Market.Reachability, Development: p.Development, FeeLimit: p.Market.FeeLimit, Signing: p.Signing,
-		Outage: func() health.OutageFacts { return p.Facts().Outage },
-		Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size), Quota: events.Bytes(c.Quota), Proves: p.Proves,
-	}
-	if p.Provider != nil {
-		live.Owed = p.Provider.Owed
-	}
-	server.Answer(api.NewLive(live))
+	server.Answer(running(p, c))
 	served, err := serveEvents(p.Store, serving, log)
 	if err != nil {
 		return err
@@ -148,6 +135,24 @@ func standby(p *node.Process, c config.Config) *api.Standby {
 		cfg.Store = p.Store.Store
 	}
 	return api.NewStandby(cfg)
+}
+
+// running answers while the host runs.
+func running(p *node.Process, c config.Config) *api.Live {
+	live := api.LiveConfig{
+		Source: api.Source{
+			Account: p.Account, Member: c.Member(), DataDir: p.Dir.Root, Endpoint: p.Endpoint,
+			Fallbacks: c.Chain.Fallbacks, Files: node.FilesOf(c, p.Dir.Layout),
+		},
+		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Balance: p.Market.Balance,
+		Standing: p.Market.Reachability, Development: p.Development, FeeLimit: p.Market.FeeLimit, Signing: p.Signing,
+		Outage: func() health.OutageFacts { return p.Facts().Outage },
+		Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size), Quota: events.Bytes(c.Quota), Proves: p.Proves,
+	}
+	if p.Provider != nil {
+		live.Owed = p.Provider.Owed
+	}
+	return api.NewLive(live)
 }
 
 // bindEvents listens on the configured address for EventStoreDB's tools; without an

@@ -12,12 +12,12 @@ import (
 // obey, and can try anything.
 type noOrders func() error
 
-func (why noOrders) ImportPiece(context.Context, string) (Piece, error) { return Piece{}, why() }
-func (why noOrders) Pieces(context.Context) (Pieces, error)             { return Pieces{}, why() }
+func (why noOrders) TryAgain(context.Context, string) (Quarantine, error) { return Quarantine{}, why() }
+func (why noOrders) ImportPiece(context.Context, string) (Piece, error)   { return Piece{}, why() }
+func (why noOrders) Pieces(context.Context) (Pieces, error)               { return Pieces{}, why() }
 func (why noOrders) RemovePiece(context.Context, string) (StoredPiece, error) {
 	return StoredPiece{}, why()
 }
-func (why noOrders) TryAgain(context.Context, string) (Quarantine, error)   { return Quarantine{}, why() }
 func (why noOrders) BeginSector(context.Context, NewSector) (uint64, error) { return 0, why() }
 func (why noOrders) PlacePiece(context.Context, Placing) (Sector, error)    { return Sector{}, why() }
 
