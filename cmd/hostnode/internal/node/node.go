@@ -167,10 +167,6 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	cfg.MinWei = events.NewAmount(minGas * minGasPrice)
 	cfg.Quota = o.Quota
 	cfg.Alert = func(a health.Alert) { n.alerts.Send(a) }
-	var validates port.Validation
-	if o.Validates {
-		validates = n.Market
-	}
 	sealing, err := n.openSectors(ctx, o)
 	if err != nil {
 		return fmt.Errorf("seal sectors: %w", err)
@@ -180,10 +176,12 @@ func (n *Node) start(ctx context.Context, o Options) error {
 		n.boot = n.proveUntilBooted(ctx, o, slots, hosts)
 	}
 	ports := actors.Ports{
-		Validation: validates,
-		Market:     n.Market, Feed: n.Market.Feed(),
+		Market: n.Market, Feed: n.Market.Feed(),
 		Prover: slots, Repo: n.Repo, Content: fetcher, Clock: clock{}, Store: o.Store,
 		Witness: o.Witness, Sectors: sealing, Cluster: o.Cluster,
+	}
+	if o.Validates {
+		ports.Validation = n.Market
 	}
 	if o.Cluster != nil && o.sends() {
 		ports.Account = ownAccount{n.Market, o.Store, o.Dir.Outbox()}
@@ -224,7 +222,11 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 		}
 	}
 	err := again(ctx, func() (err error) { // With an unused outbox it waits for the event store as well.
-		n.Market, err = dialMarket(ctx, cfg, o)
+		if o.Cluster != nil { // A member of a host sends transactions only while it has the term.
+			n.Market, err = chain.DialReader(ctx, cfg)
+		} else {
+			n.Market, err = chain.Dial(ctx, cfg, o.Store, o.Dir.Outbox())
+		}
 		return err
 	}, isFinal, cfg.Waits)
 	if err != nil {
@@ -249,15 +251,6 @@ func again(ctx context.Context, call func() error, final func(error) bool, faile
 			return errors.Join(err, ctx.Err())
 		}
 	}
-}
-
-// dialMarket connects to the market. A member of a host sends transactions only while it has the
-// term.
-func dialMarket(ctx context.Context, cfg chain.Config, o Options) (*chain.Market, error) {
-	if o.Cluster != nil {
-		return chain.DialReader(ctx, cfg)
-	}
-	return chain.Dial(ctx, cfg, o.Store, o.Dir.Outbox())
 }
 
 // sends reports whether this process can send transactions.
