@@ -42,7 +42,7 @@ func NewClient(socket string) *Client {
 			return dialer.DialContext(ctx, "unix", socket)
 		},
 	}}}
-	c.questions = questions{c, "/v1/", nil}
+	c.questions = questions{c, "/v1/", url.Values{}}
 	return c
 }
 

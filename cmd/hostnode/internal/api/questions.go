@@ -23,9 +23,6 @@ type questions struct {
 
 func look[A any](ctx context.Context, q questions, path string, with url.Values) (A, error) {
 	all := maps.Clone(q.always)
-	if all == nil {
-		all = url.Values{}
-	}
 	maps.Copy(all, with)
 	return ask[A](ctx, q.client, http.MethodGet, q.below+path+"?"+all.Encode(), nil)
 }
