@@ -46,12 +46,8 @@ func ledgerFor(all projections.Ledger, member events.Member) projections.Ledger 
 			own = one
 		}
 	}
-	own.Availabilities = []projections.Availability{}
-	for _, a := range all.Availabilities {
-		if a.Member == member {
-			own.Availabilities = append(own.Availabilities, a)
-		}
-	}
+	own.Availabilities = slices.DeleteFunc(slices.Clone(all.Availabilities),
+		func(a projections.Availability) bool { return a.Member != member })
 	return own
 }
 

@@ -192,20 +192,14 @@ func (o *Offline) ledgerCommand(ctx context.Context, of events.Member, cmd capac
 		return fmt.Errorf("%w in %s: the command is for member %s, and only a member that runs passes it on",
 			ErrNotRunning, o.DataDir, of)
 	}
-	commands := []capacity.Command{cmd}
-	if _, offered := cmd.(capacity.Create); offered {
-		commands = []capacity.Command{capacity.SetQuota{At: o.now(), Bytes: o.cfg.Quota}, cmd}
-	}
 	record, err := o.record(ctx)
+	if _, offered := cmd.(capacity.Create); offered && err == nil {
+		err = record.Ledger(ctx, capacity.SetQuota{At: o.now(), Bytes: o.cfg.Quota})
+	}
 	if err != nil {
 		return err
 	}
-	for _, cmd := range commands {
-		if err := record.Ledger(ctx, cmd); err != nil {
-			return err
-		}
-	}
-	return nil
+	return record.Ledger(ctx, cmd)
 }
 
 // queueCommand implements taker: the host will obey when it starts.

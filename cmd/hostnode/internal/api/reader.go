@@ -209,14 +209,9 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 	if err != nil {
 		return Story{}, fmt.Errorf("read the story of slot %s: %w", id.Short(), err)
 	}
-	story := Story{AsOf: r.asOf(), Moments: line.Moments}
-	for _, s := range all {
-		if s.Slot == whole {
-			story.Attempts = append(story.Attempts, s)
-		}
-	}
-	slices.SortStableFunc(story.Attempts, func(a, b projections.Sale) int { return int(a.Attempt) - int(b.Attempt) })
-	return story, nil
+	attempts := slices.DeleteFunc(all, func(s projections.Sale) bool { return s.Slot != whole })
+	slices.SortStableFunc(attempts, func(a, b projections.Sale) int { return int(a.Attempt) - int(b.Attempt) })
+	return Story{AsOf: r.asOf(), Attempts: attempts, Moments: line.Moments}, nil
 }
 
 // status fills in what the events tell.

@@ -280,11 +280,8 @@ func (l *Live) PlacePiece(ctx context.Context, p Placing) (Sector, error) {
 
 // open reports whether a sector takes further pieces, as far as its room goes.
 func open(one sectors.Standing) bool {
-	switch one.Info.State { //nolint:exhaustive // These are filled.
-	case sector.Empty, sector.WaitDeals, sector.AddPiece:
-		return !one.Info.PackNow && !one.Info.Parked() && one.Quarantined == ""
-	}
-	return false
+	return slices.Contains([]sector.State{sector.Empty, sector.WaitDeals, sector.AddPiece}, one.Info.State) &&
+		!one.Info.PackNow && !one.Info.Parked() && one.Quarantined == ""
 }
 
 // twice returns an error when a sector has the piece, and will not lose it by being ended.
