@@ -338,8 +338,5 @@ func (l *Live) OrderSector(ctx context.Context, number uint64, verb Verb, order 
 	if ordered != nil && !errors.Is(err, ErrUnknownSector) {
 		err = ordered
 	}
-	if err != nil {
-		return Sector{}, err
-	}
-	return answer, nil
+	return answer, err
 }
