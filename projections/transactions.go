@@ -65,7 +65,7 @@ func newTransactions() transactions {
 	return transactions{open: map[string]*openTx{}, done: map[string]bool{}}
 }
 
-func (h *host) foldTx(e messages.TxEvent) {
+func (h *host) foldTx(_ events.Recorded, e messages.TxEvent) {
 	switch e := e.(type) {
 	case *messages.TxIntended:
 		row := h.tx(e.GetKey())

@@ -12,8 +12,6 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
-	"github.com/hostnode/hostnode/events/sale"
-	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -213,10 +211,7 @@ func (v *Views) see(r events.Recorded) (address string, wanted bool) {
 // wants reports whether a stream belongs to the views, and to which host.
 func (v *Views) wants(stream string) (address string, wanted bool) {
 	category, rest, _ := strings.Cut(stream, "-")
-	switch category {
-	case events.CategoryCapacity, events.CategorySale, events.CategorySlotQueue,
-		events.CategoryTx, events.CategoryHost, events.CategoryValidator, events.CategorySector:
-	default: // Streams of the market, and of machines without a view.
+	if folds[category] == nil { // Streams of the market, and of machines without a view.
 		return "", false
 	}
 	address, tail, more := strings.Cut(rest, "-")
@@ -241,46 +236,35 @@ func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
 		h = newHost(address, v.scope.Limits)
 		v.hosts[address] = h
 	}
-	known := false
-	switch events.Category(r.Stream) {
-	case events.CategoryCapacity:
-		var e capacity.Event
-		if e, known = m.(capacity.Event); known {
-			h.foldLedger(memberOf(r.Stream), e)
-		}
-	case events.CategorySale:
-		var e sale.Event
-		if e, known = m.(sale.Event); known {
-			h.foldSale(r, e)
-		}
-	case events.CategorySector:
-		var e sector.Event
-		if e, known = m.(sector.Event); known {
-			h.foldSector(r, e)
-		}
-	case events.CategorySlotQueue:
-		var e slotqueue.Event
-		if e, known = m.(slotqueue.Event); known {
-			h.queue.fold(e, h.limits)
-		}
-	case events.CategoryTx:
-		var e messages.TxEvent
-		if e, known = m.(messages.TxEvent); known {
-			h.foldTx(e)
-		}
-	case events.CategoryValidator:
-		var e messages.ValidatorEvent
-		if e, known = m.(messages.ValidatorEvent); known {
-			h.validator.fold(e)
-		}
-	case events.CategoryHost:
-		var e messages.HostEvent
-		if e, known = m.(messages.HostEvent); known {
-			h.starts.fold(e, h.limits)
-		}
-	}
-	if !known {
+	if !folds[events.Category(r.Stream)](h, r, m) {
 		v.pass(r, r.Type+" does not belong in this stream")
+	}
+}
+
+// folds say, for each category of streams that has a view, what an event does there; false for one of another machine.
+var folds = map[string]func(*host, events.Recorded, proto.Message) bool{
+	events.CategoryCapacity: folding(func(h *host, r events.Recorded, e capacity.Event) {
+		h.foldLedger(memberOf(r.Stream), e)
+	}),
+	events.CategorySale:   folding((*host).foldSale),
+	events.CategorySector: folding((*host).foldSector),
+	events.CategorySlotQueue: folding(func(h *host, _ events.Recorded, e slotqueue.Event) {
+		h.queue.fold(e, h.limits)
+	}),
+	events.CategoryTx: folding((*host).foldTx),
+	events.CategoryValidator: folding(func(h *host, _ events.Recorded, e messages.ValidatorEvent) {
+		h.validator.fold(e)
+	}),
+	events.CategoryHost: folding(func(h *host, _ events.Recorded, e messages.HostEvent) { h.starts.fold(e, h.limits) }),
+}
+
+func folding[E proto.Message](fold func(*host, events.Recorded, E)) func(*host, events.Recorded, proto.Message) bool {
+	return func(h *host, r events.Recorded, m proto.Message) bool {
+		e, ok := m.(E)
+		if ok {
+			fold(h, r, e)
+		}
+		return ok
 	}
 }
 
