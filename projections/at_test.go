@@ -56,12 +56,12 @@ func TestViewsAreAsTheyWere(t *testing.T) {
 func TestATimelineIsAsItWas(t *testing.T) {
 	store, w := aDay(t)
 	slot := events.SlotIDOf(w.Request(2).ID, 1)
-	whole, err := ReadTimeline(ctx, store, me, slot)
+	whole, err := ReadTimeline(ctx, store, me, slot, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fifth := whole.Moments[4].Position
-	then, err := ReadTimelineAt(ctx, store, me, slot, UntilPosition(fifth))
+	then, err := ReadTimeline(ctx, store, me, slot, UntilPosition(fifth))
 	if err != nil || len(then.Moments) != 5 || then.AsOf != fifth {
 		t.Fatalf("%d moments as of %d, error %v", len(then.Moments), then.AsOf, err)
 	}

@@ -29,9 +29,9 @@ func BenchmarkCheckpoint(b *testing.B) {
 	history.Fill(w, 100_000)
 	v := built(b, store)
 	for b.Loop() {
-		if _, err := decodeCheckpoint(must(encodeCheckpoint(v))); err != nil {
+		if _, err := decodeCheckpoint(must(v.Save())); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(len(must(encodeCheckpoint(v)))), "bytes")
+	b.ReportMetric(float64(len(must(v.Save()))), "bytes")
 }

@@ -49,10 +49,11 @@ type checkpoint struct {
 	RecordedAt time.Time       `json:"recordedAt"`
 }
 
-// encodeCheckpoint returns the contents of the file. Loaded views are as of the
+// Save returns everything that the views hold, also for a file of a caller that has its own
+// folds to save with them. LoadViews is the reverse. Loaded views are as of the
 // anchor: later events of the system are read again, because nothing proves
 // that the store still has them.
-func encodeCheckpoint(v *Views) ([]byte, error) {
+func (v *Views) Save() ([]byte, error) {
 	file, err := saved.Encode(checkpoint{
 		Format: checkpointFormat, Schema: checkpointSchema,
 		Stream: v.anchor.stream, Revision: v.anchor.revision, Position: v.anchor.position,
@@ -115,10 +116,6 @@ func saveCheckpoint(dir string, file []byte) error {
 	}
 	return nil
 }
-
-// Save returns everything that the views hold, for a file of a caller that has its own
-// folds to save with them. LoadViews is the reverse.
-func (v *Views) Save() ([]byte, error) { return encodeCheckpoint(v) }
 
 // LoadViews restores saved views. The caller knows that up to asOf only the
 // system wrote after the last event that the views saw.

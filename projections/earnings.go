@@ -79,9 +79,7 @@ func (t *earnings) foldSale(before, after sale.State, e sale.Event, fee events.A
 		if e.RewardRecipient != nil {
 			t.Elsewhere = t.Elsewhere.AddSaturating(amount(e.GetReward()))
 		}
-	case *messages.CollateralChecked: // From before there was CollateralSlashed.
-		t.Slashed = t.Slashed.AddSaturating(amount(e.GetSlashed()))
-	case *messages.CollateralSlashed:
+	case sale.Reading: // Also CollateralChecked, from before there was CollateralSlashed.
 		t.Slashed = t.Slashed.AddSaturating(amount(e.GetSlashed()))
 	case *messages.SaleSettled:
 		t.Returned = t.Returned.AddSaturating(amount(e.GetCollateralReturned()))

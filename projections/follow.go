@@ -142,12 +142,8 @@ func (p *Projector) note(since time.Time, why error) {
 
 // sleep returns nil after a pause, or ctx's error.
 func sleep(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	over, cancel := context.WithTimeout(ctx, pause)
+	defer cancel()
+	<-over.Done()
+	return ctx.Err()
 }

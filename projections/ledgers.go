@@ -120,8 +120,6 @@ type ledgers struct {
 	closed []ClosedReservation
 }
 
-func newLedgers() ledgers { return ledgers{of: map[events.Member]capacity.State{}} }
-
 // members are the names of the ledgers, in order; the host's own comes first.
 func (l ledgers) members() []events.Member { return slices.Sorted(maps.Keys(l.of)) }
 
@@ -254,14 +252,7 @@ func (v *Views) Reservations() ReservationsView {
 	return out
 }
 
-// compareSlots orders by the bytes of the ids.
-func compareSlots(a, b events.SlotID) int { return bytes.Compare(a[:], b[:]) }
-
+// sortedSlots are in order of the bytes of their ids.
 func sortedSlots(open map[events.SlotID]*openSale) []events.SlotID {
-	slots := make([]events.SlotID, 0, len(open))
-	for slot := range open {
-		slots = append(slots, slot)
-	}
-	slices.SortFunc(slots, compareSlots)
-	return slots
+	return slices.SortedFunc(maps.Keys(open), func(a, b events.SlotID) int { return bytes.Compare(a[:], b[:]) })
 }

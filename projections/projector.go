@@ -201,7 +201,7 @@ func (p *Projector) Save() error {
 	}
 	p.mu.RLock()
 	position = p.views.anchor.position
-	file, err := encodeCheckpoint(p.views)
+	file, err := p.views.Save()
 	p.mu.RUnlock()
 	if err == nil {
 		err = saveCheckpoint(p.cfg.Dir, file)

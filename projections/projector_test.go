@@ -71,7 +71,7 @@ func TestAnUnusableCheckpointIsIgnored(t *testing.T) {
 	w.Start()
 	w.Offer(1)
 	want := built(t, store)
-	file, err := encodeCheckpoint(want)
+	file, err := want.Save()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestAnUnusableCheckpointIsIgnored(t *testing.T) {
 		bad := bytes.Clone(file)
 		bad[i] ^= 0x41
 		v, err := decodeCheckpoint(bad)
-		if err == nil && string(must(encodeCheckpoint(v))) != string(file) {
+		if err == nil && string(must(v.Save())) != string(file) {
 			t.Fatalf("byte %d: damage passed as %s", i, bad)
 		}
 		if err != nil && !errors.Is(err, saved.ErrUnusable) {
@@ -234,7 +234,7 @@ func TestAnEventThatCannotBeReadIsPassedOverAndSaid(t *testing.T) {
 func TestATimelineTellsTheWholeSale(t *testing.T) {
 	store, w := aDay(t)
 	slot := events.SlotIDOf(w.Request(2).ID, 1)
-	line, err := ReadTimeline(ctx, store, me, slot)
+	line, err := ReadTimeline(ctx, store, me, slot, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestATimelineTellsTheWholeSale(t *testing.T) {
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Fatalf("timeline (-want +got):\n%s", diff)
 	}
-	if _, err := ReadTimeline(ctx, store, me, events.SlotID{1}); !errors.Is(err, events.ErrStreamNotFound) {
+	if _, err := ReadTimeline(ctx, store, me, events.SlotID{1}, nil); !errors.Is(err, events.ErrStreamNotFound) {
 		t.Fatalf("unknown sale: %v", err)
 	}
 }
@@ -313,7 +313,7 @@ func FuzzCheckpoint(f *testing.F) {
 	w.Fill(w.Begin(w.Request(1)))
 	w.Enqueue(w.Request(2))
 	v := built(f, store)
-	whole := must(encodeCheckpoint(v))
+	whole := must(v.Save())
 	_, state, _ := bytes.Cut(whole, []byte("\n"))
 	f.Add(state, true)
 	f.Add(whole, false)
@@ -332,7 +332,7 @@ func FuzzCheckpoint(f *testing.F) {
 		if _, err := json.Marshal(v.Tables()); err != nil { // A year that JSON does not know.
 			return
 		}
-		again, err := encodeCheckpoint(v)
+		again, err := v.Save()
 		if err != nil {
 			t.Fatal(err)
 		}

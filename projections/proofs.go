@@ -101,9 +101,7 @@ func (o *owing) fold(after sale.State, e sale.Event, limit int) {
 		o.close(owed{Period: e.GetPeriod(), Outcome: ProofMissed, Reason: e.GetReason()}, at(e), limit)
 	case *messages.ProofExcused:
 		o.close(owed{Period: e.GetPeriod(), Outcome: ProofExcused, Reason: e.GetReason()}, at(e), limit)
-	case *messages.CollateralChecked:
-		o.check(e)
-	case *messages.CollateralSlashed:
+	case sale.Reading:
 		o.check(e)
 	default:
 		if len(after.Duties) > 0 {

@@ -85,11 +85,7 @@ var queueLimits = slotqueue.Limits{MaxItems: math.MaxInt, MaxRefused: 1}
 type queue struct {
 	state    slotqueue.State
 	known    bool
-	refusals map[string]*Refusals
-}
-
-func newQueue() queue {
-	return queue{state: slotqueue.New(queueLimits), refusals: map[string]*Refusals{}}
+	refusals map[string]Refusals
 }
 
 func (q *queue) fold(e slotqueue.Event, l Limits) {
@@ -99,28 +95,17 @@ func (q *queue) fold(e slotqueue.Event, l Limits) {
 	if !refused {
 		return
 	}
-	r := q.refusals[m.GetCriterion()]
-	if r == nil {
-		name := m.GetCriterion()
-		if len(q.refusals) >= l.Criteria {
-			name = otherCriteria
-		}
-		if r = q.refusals[name]; r == nil {
-			r = &Refusals{Criterion: name}
-			q.refusals[name] = r
-		}
+	name := m.GetCriterion()
+	if _, known := q.refusals[name]; !known && len(q.refusals) >= l.Criteria {
+		name = otherCriteria
 	}
-	r.Requests++
-	r.Slots += uint64(len(m.GetSlotIndices()))
-	r.LastAt, r.LastReason = at(m), m.GetReason()
+	r := q.refusals[name]
+	q.refusals[name] = Refusals{name, r.Requests + 1, r.Slots + uint64(len(m.GetSlotIndices())), at(m), m.GetReason()}
 }
 
 // refused are the counts in order of the criteria.
 func (q *queue) refused() []Refusals {
-	out := make([]Refusals, 0, len(q.refusals))
-	for r := range maps.Values(q.refusals) {
-		out = append(out, *r)
-	}
+	out := slices.AppendSeq([]Refusals{}, maps.Values(q.refusals))
 	slices.SortFunc(out, func(a, b Refusals) int { return cmp.Compare(a.Criterion, b.Criterion) })
 	return out
 }

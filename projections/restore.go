@@ -179,7 +179,7 @@ func (s savedHost) restore(l Limits) (*host, error) {
 		h.sectors.all[one.State.Number] = one
 	}
 	for _, r := range s.Refusals {
-		h.queue.refusals[r.Criterion] = &r
+		h.queue.refusals[r.Criterion] = r
 	}
 	for _, tx := range s.Txs {
 		h.txs.open[tx.Row.Key] = &tx

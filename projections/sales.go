@@ -108,8 +108,6 @@ type sales struct {
 	ledgers []ProofLedger // of closed sales
 }
 
-func newSales() sales { return sales{open: map[events.SlotID]*openSale{}} }
-
 // openSale is the core's fold of an attempt, with what the core does not keep.
 type openSale struct {
 	State     sale.State
@@ -181,9 +179,7 @@ func (s *openSale) count(before sale.State, e sale.Event) (fee events.Amount) {
 		fee = s.pay(e, m.GetReceipt())
 	}
 	switch e := e.(type) {
-	case *messages.CollateralChecked: // From before there was CollateralSlashed.
-		s.Slashed = s.Slashed.AddSaturating(amount(e.GetSlashed()))
-	case *messages.CollateralSlashed:
+	case sale.Reading: // Also CollateralChecked, from before there was CollateralSlashed.
 		s.Slashed = s.Slashed.AddSaturating(amount(e.GetSlashed()))
 	case *messages.SlotFilled:
 		if e.RepairReward != nil { // A fill that moved to another block took the same collateral.

@@ -116,8 +116,6 @@ type sectors struct {
 	forgotten uint64
 }
 
-func newSectors() sectors { return sectors{all: map[uint64]*openSector{}} }
-
 // openSector is the core's fold with what the core does not keep.
 type openSector struct {
 	State sector.Info
@@ -308,17 +306,13 @@ func (s *openSector) row(h *host) Sector {
 		ForcedBy: st.ForcedBy, Wanted: st.Doing, Steps: s.steps(), LastEvent: s.Last,
 	}
 	one := h.sectorSpace(st.Number)
-	row.Space = spaceOf(one)
+	row.Space = SectorSpace(one.Space)
 	lost := one.Lost
 	if st.Settled {
 		lost = st.Lost
 	}
 	row.Deposit, row.DepositReturned, row.DepositLost = one.Deposit.String(), st.Returned.String(), lost.String()
 	return row
-}
-
-func spaceOf(one capacity.Sector) SectorSpace {
-	return SectorSpace{one.Unsealed, one.Sealed, one.Tree, one.Scratch}
 }
 
 func (s *openSector) steps() []StepTime {

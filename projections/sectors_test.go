@@ -114,7 +114,7 @@ func TestACheckpointHasAllOfASector(t *testing.T) {
 	store := storetest.NewMemory()
 	someSectors(t, store)
 	v := built(t, store)
-	file := must(encodeCheckpoint(v))
+	file := must(v.Save())
 	back, err := decodeCheckpoint(file)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestACheckpointHasAllOfASector(t *testing.T) {
 	if diff := cmp.Diff(printed(t, v.Sectors()), printed(t, back.Sectors())); diff != "" {
 		t.Errorf("(-saved +loaded):\n%s", diff)
 	}
-	if string(must(encodeCheckpoint(back))) != string(file) {
+	if string(must(back.Save())) != string(file) {
 		t.Error("a loaded checkpoint is saved differently")
 	}
 }

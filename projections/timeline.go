@@ -34,16 +34,9 @@ type Moment struct {
 // ReadTimeline reads a sale's stream. Timelines are not kept as views: they
 // have one entry per proof, and few are ever read. An unknown sale is
 // events.ErrStreamNotFound. An event that cannot be read has its error in place
-// of a sentence.
+// of a sentence. It is as of until; nil: as it is now. A sale that began later
+// has no moments.
 func ReadTimeline(
-	ctx context.Context, store events.Store, host events.Address, slot events.SlotID,
-) (Timeline, error) {
-	return ReadTimelineAt(ctx, store, host, slot, nil)
-}
-
-// ReadTimelineAt is ReadTimeline as of until; nil: as it is now. A sale that
-// began later has no moments.
-func ReadTimelineAt(
 	ctx context.Context, store events.Store, host events.Address, slot events.SlotID, until Until,
 ) (Timeline, error) {
 	out := Timeline{Host: host.String(), Slot: slot.String(), Moments: []Moment{}}

@@ -61,10 +61,6 @@ type transactions struct {
 	done   map[string]bool // the keys in closed
 }
 
-func newTransactions() transactions {
-	return transactions{open: map[string]*openTx{}, done: map[string]bool{}}
-}
-
 func (h *host) foldTx(_ events.Recorded, e messages.TxEvent) {
 	switch e := e.(type) {
 	case *messages.TxIntended:

@@ -271,7 +271,11 @@ func folding[E proto.Message](fold func(*host, events.Recorded, E)) func(*host, 
 func newHost(address string, l Limits) *host {
 	return &host{
 		address: address, limits: l,
-		ledgers: newLedgers(), sales: newSales(), sectors: newSectors(), queue: newQueue(), txs: newTransactions(),
+		ledgers: ledgers{of: map[events.Member]capacity.State{}},
+		sales:   sales{open: map[events.SlotID]*openSale{}},
+		sectors: sectors{all: map[uint64]*openSector{}},
+		queue:   queue{state: slotqueue.New(queueLimits), refusals: map[string]Refusals{}},
+		txs:     transactions{open: map[string]*openTx{}, done: map[string]bool{}},
 	}
 }
 

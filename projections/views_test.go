@@ -68,7 +68,7 @@ func printed(t testing.TB, v any) string {
 func TestCheckpointOfADayIsThatDay(t *testing.T) {
 	store, _ := aDay(t)
 	v := built(t, store)
-	file, err := encodeCheckpoint(v)
+	file, err := v.Save()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestCheckpointOfADayIsThatDay(t *testing.T) {
 	if diff := cmp.Diff(printed(t, v.Tables()), printed(t, back.Tables())); diff != "" {
 		t.Fatalf("the views differ (-saved +loaded):\n%s", diff)
 	}
-	again, err := encodeCheckpoint(back)
+	again, err := back.Save()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestTheRewardForARepairIsEarnedWithItsFill(t *testing.T) {
 	w.Settle(lost)
 	w.Fill(reverted)
 	w.MustSale(reverted, w.Facts(reverted, false, events.SlotFree, events.RequestNew))
-	file, err := encodeCheckpoint(built(t, store))
+	file, err := built(t, store).Save()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestARewardThatWentElsewhereIsShownWithItsRecipient(t *testing.T) {
 	w.Fill(slot)
 	treasury := events.Address{0x77}
 	w.FinishTo(slot, 131072, treasury)
-	file, err := encodeCheckpoint(built(t, store))
+	file, err := built(t, store).Save()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,7 +205,7 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 	if err != nil {
 		return Story{}, err
 	}
-	line, err := projections.ReadTimelineAt(ctx, r.store, r.Account, id, r.past)
+	line, err := projections.ReadTimeline(ctx, r.store, r.Account, id, r.past)
 	if err != nil {
 		return Story{}, fmt.Errorf("read the story of slot %s: %w", id.Short(), err)
 	}

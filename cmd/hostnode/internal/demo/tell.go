@@ -129,7 +129,7 @@ func (s *show) tellTimeline(ctx context.Context, store events.Store, rows []proj
 		fmt.Fprintln(s.Out, "No sale was begun.")
 		return
 	}
-	line, err := projections.ReadTimeline(ctx, store, s.account, events.Must(events.ParseSlotID(rows[0].Slot)))
+	line, err := projections.ReadTimeline(ctx, store, s.account, events.Must(events.ParseSlotID(rows[0].Slot)), nil)
 	if err != nil {
 		fmt.Fprintln(s.Out, errors.Join(errors.New("the timeline cannot be read"), err))
 		return
