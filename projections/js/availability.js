@@ -28,14 +28,10 @@
 // not fit into JavaScript's numbers; all sums are made with BigInt. An event leaves out a field that is
 // zero, false or empty.
 
-var LEDGER = /^capacity-(0x[0-9a-f]{40})(?:-([a-z0-9][a-z0-9-]{0,39}))?$/;
-var SCHEMA = 1; // the newest schema version of the events that is understood here
+// with shared/events.js
+// with shared/ledger.js
 
-function add(a, b) { return (BigInt(a || 0) + BigInt(b || 0)).toString(); }
-function sub(a, b) { return (BigInt(a || 0) - BigInt(b || 0)).toString(); }
-function less(a, b) { return BigInt(a || 0) < BigInt(b || 0); }
 function sum(h) { return add(add(h.unsealed, h.sealed), add(h.tree, h.scratch)); }
-function atLeastZero(a) { return less(a, 0) ? "0" : a; }
 
 // move is the only way that bytes change their place.
 function move(s, from, to, bytes) {
@@ -68,23 +64,6 @@ function endHolder(s, number) {
     if (sum(h) === "0" && h.deposit === "0") {
         delete s.holders[number];
     }
-}
-
-// understood passes events of a newer schema over; so it does with those for which fold says false,
-// because they contradict the ledger.
-function understood(fold) {
-    return function (s, event) {
-        var ledger = LEDGER.exec(event.streamId);
-        s.host = ledger[1];
-        if (ledger[2]) {
-            s.member = ledger[2];
-        }
-        var version = event.metadata ? event.metadata.schemaVersion || 0 : 0;
-        if (version > SCHEMA || fold(s, event.data) === false) {
-            s.passedOver++;
-        }
-        return s;
-    };
 }
 
 fromAll()

@@ -16,8 +16,11 @@ import (
 	"strconv"
 )
 
-//go:embed availability.js reservation.js sector.js sectors.js slot.js
+//go:embed *.js shared/*.js
 var files embed.FS
+
+// shared is a line that stands for a file: what several projections have, each has whole on a server.
+var shared = regexp.MustCompile(`(?m)^// with (shared/[a-z]+\.js)\n`)
 
 // Projection is one that can be installed.
 type Projection struct {
@@ -52,15 +55,21 @@ func Parse(query string) (Projection, error) {
 func All() []Projection {
 	var all []Projection
 	for _, name := range []string{"availability.js", "reservation.js", "sector.js", "sectors.js", "slot.js"} {
-		text, err := files.ReadFile(name)
-		if err != nil {
-			panic("projections/js: an embedded file is not there: " + err.Error())
-		}
-		p, err := Parse(string(text))
+		p, err := Parse(shared.ReplaceAllStringFunc(read(name), func(line string) string {
+			return read(shared.FindStringSubmatch(line)[1])
+		}))
 		if err != nil {
 			panic("projections/js: " + name + ": " + err.Error())
 		}
 		all = append(all, p)
 	}
 	return all
+}
+
+func read(name string) string {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		panic("projections/js: an embedded file is not there: " + err.Error())
+	}
+	return string(text)
 }

@@ -16,28 +16,8 @@
 // Sizes (bytes) and amounts (token base units) are decimal strings, because they do not fit into
 // JavaScript's numbers. An event leaves out a field that is zero, false or empty.
 
-var LEDGER = /^capacity-(0x[0-9a-f]{40})(?:-([a-z0-9][a-z0-9-]{0,39}))?$/;
-var SCHEMA = 1; // the newest schema version of the events that is understood here
-
-function add(a, b) { return (BigInt(a || 0) + BigInt(b || 0)).toString(); }
-function less(a, b) { return BigInt(a || 0) < BigInt(b || 0); }
-
-// understood passes events of a newer schema over; so it does with those for which fold says false,
-// because they contradict the reservation.
-function understood(fold) {
-    return function (s, event) {
-        var ledger = LEDGER.exec(event.streamId);
-        s.host = ledger[1];
-        if (ledger[2]) {
-            s.member = ledger[2];
-        }
-        var version = event.metadata ? event.metadata.schemaVersion || 0 : 0;
-        if (version > SCHEMA || fold(s, event.data) === false) {
-            s.passedOver++;
-        }
-        return s;
-    };
-}
+// with shared/events.js
+// with shared/ledger.js
 
 fromAll()
     .partitionBy(function (event) {

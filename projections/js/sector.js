@@ -26,40 +26,8 @@
 // JavaScript's numbers. Points in time are of the host's clock. An event leaves out a field that is zero,
 // false or empty; what is not known is null here.
 
-var SECTOR = /^sector-(0x[0-9a-f]{40})-([1-9][0-9]*)$/;
-var SCHEMA = 1; // the newest schema version of the events that is understood here
-
-// TO is the state that each event of the table leads to; where that depends on the state before, see next.
-var TO = {
-    SectorStart: "Packing", SectorStartEmpty: "Empty", SectorAddPiece: "AddPiece", SectorPieceAdded: "WaitDeals",
-    SectorAddPieceFailed: "AddPieceFailed", SectorRetryWaitDeals: "WaitDeals", SectorStartPacking: "Packing",
-    SectorPacked: "PreCommit1", SectorPackingFailed: "PackingFailed", SectorRetryPacking: "Packing",
-    SectorTicket: "PreCommit1", SectorOldTicket: "GetTicket", SectorPreCommit1: "PreCommit2",
-    SectorPreCommit2: "PreCommitting", SectorSealPreCommitFailed: "SealFailed", SectorRetrySeal: "PreCommit1",
-    SectorPreCommitted: "WaitSeed", SectorChainPreCommitFailed: "PreCommitFailed",
-    SectorRetryPreCommit: "PreCommitting", SectorRetryWaitSeed: "WaitSeed", SectorSeedReady: "Committing",
-    SectorProofReady: "Committing", SectorComputeProofFailed: "ComputeProofFailed",
-    SectorRetryComputeProof: "Committing", SectorRetryInvalidProof: "Committing", SectorCommitted: "CommitWait",
-    SectorCommitFailed: "CommitFailed", SectorRetryCommitWait: "CommitWait", SectorProving: "FinalizeSector",
-    SectorFinalized: "Proving", SectorFinalizeFailed: "FinalizeFailed", SectorRetryFinalize: "FinalizeSector",
-    SectorFaulty: "Faulty", SectorFaultReported: "FaultReported", SectorFaultedFinal: "FaultedFinal",
-    SectorRestored: "Recovering", SectorRecoveryDeclared: "RecoveryReported", SectorRecovered: "Proving",
-    SectorTerminate: "Terminating", SectorTerminating: "TerminateWait", SectorTerminated: "TerminateFinality",
-    SectorTerminateFailed: "TerminateFailed", SectorRetryTerminate: "Terminating", SectorRemove: "Removing",
-    SectorRemoved: "Removed", SectorRemoveFailed: "RemoveFailed", SectorRetryRemove: "Removing",
-};
-
-function next(state, type, said) {
-    switch (type) {
-    case "SectorForceState":
-        return said.state;
-    case "SectorSealPreCommitFailed":
-        return state === "Committing" ? "CommitFailed" : TO[type];
-    case "SectorFaulty":
-        return state === "Recovering" || state === "RecoveryReported" ? "FaultedFinal" : TO[type];
-    }
-    return TO[type];
-}
+// with shared/events.js
+// with shared/sectors.js
 
 function nothing() {
     return {
@@ -147,8 +115,7 @@ function clock(s, step, key, began, at) {
 // understood does for every event what is the same for all, and passes those of a newer schema over.
 function understood(fold) {
     return function (s, event) {
-        var version = event.metadata ? event.metadata.schemaVersion || 0 : 0;
-        if (version > SCHEMA) {
+        if (newer(event)) {
             s.passedOver++;
             return s;
         }
@@ -205,137 +172,118 @@ function sealAgain(s) {
 
 function message(field) { return moving(function (s, said) { s[field] = hash(said.message); }); }
 
+var handlers = {
+    $init: nothing,
+
+    // ------------------------------------------------------------ pieces
+
+    SectorStart: moving(begin),
+    SectorStartEmpty: moving(begin),
+    SectorAddPiece: moving(function (s, said) { s.Pending.push(piece(said.piece)); }),
+    SectorPieceAdded: moving(function (s) { s.Pieces = s.Pieces.concat(s.Pending.splice(0, 1)); }),
+    SectorPacked: moving(function (s, said) {
+        s.Pieces = s.Pieces.concat(s.Pending, pieces(said.fillers));
+        s.Pending = [];
+    }),
+    SectorRetryPacking: moving(function (s) {
+        s.Pending = s.Pieces.filter(function (p) { return p.Payload !== "0"; }).concat(s.Pending);
+        s.Pieces = [];
+    }),
+
+    // ----------------------------------------------------------- sealing
+
+    SectorTicket: moving(function (s, said) {
+        s.TicketValue = hash(said.value);
+        s.TicketEpoch = epoch(said.epoch);
+    }),
+    SectorOldTicket: moving(sealAgain),
+    SectorPreCommit1: moving(function (s, said) { s.PreCommit1OutBytes = bytes(said.out); }),
+    SectorPreCommit2: moving(function (s, said) {
+        s.CommD = hash(said.commD);
+        s.CommR = hash(said.commR);
+    }),
+    SectorSealPreCommitFailed: moving(function (s) {
+        if (s.State !== "Committing") {
+            s.InvalidProofs = 0;
+        }
+    }),
+    SectorRetrySeal: moving(sealAgain),
+    SectorPreCommitted: message("PreCommitMessage"),
+    SectorSeedReady: moving(function (s, said) {
+        s.SeedValue = hash(said.value);
+        s.SeedEpoch = epoch(said.epoch);
+        s.ProofBytes = 0;
+    }),
+    SectorProofReady: moving(function (s, said) { s.ProofBytes = bytes(said.proof); }),
+    SectorRetryInvalidProof: moving(function (s) {
+        s.InvalidProofs++;
+        s.ProofBytes = 0;
+    }),
+    SectorCommitted: message("CommitMessage"),
+    SectorProving: moving(function (s) { s.InvalidProofs = 0; }),
+
+    // ------------------------------------------------- faults and the end
+
+    SectorFaultReported: message("FaultReportMsg"),
+    SectorRecoveryDeclared: message("RecoveryMsg"),
+    SectorTerminate: moving(function (s, said) { s.Wanted = (said.by || "") + ": " + (said.reason || ""); }),
+    SectorTerminating: message("TerminateMsg"),
+    SectorRemove: moving(function (s, said) { s.Wanted = (said.by || "") + ": " + (said.reason || ""); }),
+    SectorForceState: moving(),
+
+    // -------------------------------------------------------------- steps
+
+    SectorStepScheduled: understood(function (s, said) {
+        wake(s);
+        s.Step = said.step;
+        s.Attempt = said.attempt;
+        s.inner.key = said.key;
+        s.inner.began = nanos(said.at).toString();
+        timesOf(s, said.step).Attempts = said.attempt;
+    }),
+    SectorRetryScheduled: understood(function (s, said) {
+        stop(s);
+        s.PausedUntil = said.until;
+        s.Outage = said.outage === true;
+        s.LastErr = said.reason || "";
+        s.inner.pausing = said.step || "";
+    }),
+    SectorParked: understood(function (s, said) {
+        stop(s);
+        s.PausedUntil = null;
+        s.Parked = said.reason || "";
+        s.Actions = said.actions || [];
+    }),
+    SectorRestart: understood(wake),
+    SectorFatalError: understood(function (s, said) {
+        stop(s);
+        s.LastErr = said.reason || "";
+    }),
+    SectorEventRefused: understood(function () {}),
+
+    // ---------------------------------------------------- space and deposit
+
+    SectorOpened: understood(function (s) {
+        s.inner.released = s.inner.settled = false;
+        did(s, "OpenSpace");
+    }),
+    SectorReleased: understood(function (s) {
+        s.inner.released = s.State === "Removed";
+        did(s, s.inner.released ? "ReleaseSpace" : "ReleaseScratch");
+    }),
+    SectorSettled: understood(function (s, said) {
+        s.inner.settled = s.State === "Removed"; // Else it is about a precommit that was void.
+        s.DepositReturned = said.returned || "0";
+        s.DepositLost = said.lost || "0";
+        did(s, "Settle");
+    }),
+};
+for (var type in TO) { // The others carry nothing that is noted here.
+    handlers[type] = handlers[type] || moving();
+}
+
 fromAll()
     .partitionBy(function (event) {
         return event.isJson && SECTOR.test(event.streamId) ? event.streamId : null;
     })
-    .when({
-        $init: nothing,
-
-        // ------------------------------------------------------------ pieces
-
-        SectorStart: moving(begin),
-        SectorStartEmpty: moving(begin),
-        SectorAddPiece: moving(function (s, said) { s.Pending.push(piece(said.piece)); }),
-        SectorPieceAdded: moving(function (s) { s.Pieces = s.Pieces.concat(s.Pending.splice(0, 1)); }),
-        SectorAddPieceFailed: moving(),
-        SectorRetryWaitDeals: moving(),
-        SectorStartPacking: moving(),
-        SectorPacked: moving(function (s, said) {
-            s.Pieces = s.Pieces.concat(s.Pending, pieces(said.fillers));
-            s.Pending = [];
-        }),
-        SectorPackingFailed: moving(),
-        SectorRetryPacking: moving(function (s) {
-            s.Pending = s.Pieces.filter(function (p) { return p.Payload !== "0"; }).concat(s.Pending);
-            s.Pieces = [];
-        }),
-
-        // ----------------------------------------------------------- sealing
-
-        SectorTicket: moving(function (s, said) {
-            s.TicketValue = hash(said.value);
-            s.TicketEpoch = epoch(said.epoch);
-        }),
-        SectorOldTicket: moving(sealAgain),
-        SectorPreCommit1: moving(function (s, said) { s.PreCommit1OutBytes = bytes(said.out); }),
-        SectorPreCommit2: moving(function (s, said) {
-            s.CommD = hash(said.commD);
-            s.CommR = hash(said.commR);
-        }),
-        SectorSealPreCommitFailed: moving(function (s) {
-            if (s.State !== "Committing") {
-                s.InvalidProofs = 0;
-            }
-        }),
-        SectorRetrySeal: moving(sealAgain),
-        SectorPreCommitted: message("PreCommitMessage"),
-        SectorChainPreCommitFailed: moving(),
-        SectorRetryPreCommit: moving(),
-        SectorRetryWaitSeed: moving(),
-        SectorSeedReady: moving(function (s, said) {
-            s.SeedValue = hash(said.value);
-            s.SeedEpoch = epoch(said.epoch);
-            s.ProofBytes = 0;
-        }),
-        SectorProofReady: moving(function (s, said) { s.ProofBytes = bytes(said.proof); }),
-        SectorComputeProofFailed: moving(),
-        SectorRetryComputeProof: moving(),
-        SectorRetryInvalidProof: moving(function (s) {
-            s.InvalidProofs++;
-            s.ProofBytes = 0;
-        }),
-        SectorCommitted: message("CommitMessage"),
-        SectorCommitFailed: moving(),
-        SectorRetryCommitWait: moving(),
-        SectorProving: moving(function (s) { s.InvalidProofs = 0; }),
-        SectorFinalized: moving(),
-        SectorFinalizeFailed: moving(),
-        SectorRetryFinalize: moving(),
-
-        // ------------------------------------------------- faults and the end
-
-        SectorFaulty: moving(),
-        SectorFaultReported: message("FaultReportMsg"),
-        SectorFaultedFinal: moving(),
-        SectorRestored: moving(),
-        SectorRecoveryDeclared: message("RecoveryMsg"),
-        SectorRecovered: moving(),
-        SectorTerminate: moving(function (s, said) { s.Wanted = (said.by || "") + ": " + (said.reason || ""); }),
-        SectorTerminating: message("TerminateMsg"),
-        SectorTerminated: moving(),
-        SectorTerminateFailed: moving(),
-        SectorRetryTerminate: moving(),
-        SectorRemove: moving(function (s, said) { s.Wanted = (said.by || "") + ": " + (said.reason || ""); }),
-        SectorRemoved: moving(),
-        SectorRemoveFailed: moving(),
-        SectorRetryRemove: moving(),
-        SectorForceState: moving(),
-
-        // -------------------------------------------------------------- steps
-
-        SectorStepScheduled: understood(function (s, said) {
-            wake(s);
-            s.Step = said.step;
-            s.Attempt = said.attempt;
-            s.inner.key = said.key;
-            s.inner.began = nanos(said.at).toString();
-            timesOf(s, said.step).Attempts = said.attempt;
-        }),
-        SectorRetryScheduled: understood(function (s, said) {
-            stop(s);
-            s.PausedUntil = said.until;
-            s.Outage = said.outage === true;
-            s.LastErr = said.reason || "";
-            s.inner.pausing = said.step || "";
-        }),
-        SectorParked: understood(function (s, said) {
-            stop(s);
-            s.PausedUntil = null;
-            s.Parked = said.reason || "";
-            s.Actions = said.actions || [];
-        }),
-        SectorRestart: understood(wake),
-        SectorFatalError: understood(function (s, said) {
-            stop(s);
-            s.LastErr = said.reason || "";
-        }),
-        SectorEventRefused: understood(function () {}),
-
-        // ---------------------------------------------------- space and deposit
-
-        SectorOpened: understood(function (s) {
-            s.inner.released = s.inner.settled = false;
-            did(s, "OpenSpace");
-        }),
-        SectorReleased: understood(function (s) {
-            s.inner.released = s.State === "Removed";
-            did(s, s.inner.released ? "ReleaseSpace" : "ReleaseScratch");
-        }),
-        SectorSettled: understood(function (s, said) {
-            s.inner.settled = s.State === "Removed"; // Else it is about a precommit that was void.
-            s.DepositReturned = said.returned || "0";
-            s.DepositLost = said.lost || "0";
-            did(s, "Settle");
-        }),
-    });
+    .when(handlers);

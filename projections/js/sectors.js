@@ -16,48 +16,15 @@
 // hostnode-sector. Points in time are of the host's clock.
 // inner has the state of each sector. passedOver counts the events that a newer version of hostnode wrote.
 
-var SECTOR = /^sector-(0x[0-9a-f]{40})-([1-9][0-9]*)$/;
-var SCHEMA = 1; // the newest schema version of the events that is understood here
-
-// TO is the state that each event of the table leads to; where that depends on the state before, see next.
-var TO = {
-    SectorStart: "Packing", SectorStartEmpty: "Empty", SectorAddPiece: "AddPiece", SectorPieceAdded: "WaitDeals",
-    SectorAddPieceFailed: "AddPieceFailed", SectorRetryWaitDeals: "WaitDeals", SectorStartPacking: "Packing",
-    SectorPacked: "PreCommit1", SectorPackingFailed: "PackingFailed", SectorRetryPacking: "Packing",
-    SectorTicket: "PreCommit1", SectorOldTicket: "GetTicket", SectorPreCommit1: "PreCommit2",
-    SectorPreCommit2: "PreCommitting", SectorSealPreCommitFailed: "SealFailed", SectorRetrySeal: "PreCommit1",
-    SectorPreCommitted: "WaitSeed", SectorChainPreCommitFailed: "PreCommitFailed",
-    SectorRetryPreCommit: "PreCommitting", SectorRetryWaitSeed: "WaitSeed", SectorSeedReady: "Committing",
-    SectorProofReady: "Committing", SectorComputeProofFailed: "ComputeProofFailed",
-    SectorRetryComputeProof: "Committing", SectorRetryInvalidProof: "Committing", SectorCommitted: "CommitWait",
-    SectorCommitFailed: "CommitFailed", SectorRetryCommitWait: "CommitWait", SectorProving: "FinalizeSector",
-    SectorFinalized: "Proving", SectorFinalizeFailed: "FinalizeFailed", SectorRetryFinalize: "FinalizeSector",
-    SectorFaulty: "Faulty", SectorFaultReported: "FaultReported", SectorFaultedFinal: "FaultedFinal",
-    SectorRestored: "Recovering", SectorRecoveryDeclared: "RecoveryReported", SectorRecovered: "Proving",
-    SectorTerminate: "Terminating", SectorTerminating: "TerminateWait", SectorTerminated: "TerminateFinality",
-    SectorTerminateFailed: "TerminateFailed", SectorRetryTerminate: "Terminating", SectorRemove: "Removing",
-    SectorRemoved: "Removed", SectorRemoveFailed: "RemoveFailed", SectorRetryRemove: "Removing",
-};
-
-function next(state, type, said) {
-    switch (type) {
-    case "SectorForceState":
-        return said.state;
-    case "SectorSealPreCommitFailed":
-        return state === "Committing" ? "CommitFailed" : TO[type];
-    case "SectorFaulty":
-        return state === "Recovering" || state === "RecoveryReported" ? "FaultedFinal" : TO[type];
-    }
-    return TO[type];
-}
+// with shared/events.js
+// with shared/sectors.js
 
 // understood does for every event what is the same for all, and passes those of a newer schema over.
 function understood(fold) {
     return function (s, event) {
         var name = SECTOR.exec(event.streamId);
         s.host = name[1];
-        var version = event.metadata ? event.metadata.schemaVersion || 0 : 0;
-        if (version > SCHEMA) {
+        if (newer(event)) {
             s.passedOver++;
             return s;
         }

@@ -29,13 +29,9 @@
 // leaves out a field that is zero, false or empty.
 
 var SALE = /^sale-(0x[0-9a-f]{40})-0x[0-9a-f]{64}$/;
-var SCHEMA = 1; // the newest schema version of the events that is understood here
+// with shared/events.js
 
 var HOSTING = ["Filled", "Proving", "ProvingSimulated"];
-
-function add(a, b) { return (BigInt(a || 0) + BigInt(b || 0)).toString(); }
-function sub(a, b) { return (BigInt(a || 0) - BigInt(b || 0)).toString(); }
-function atLeastZero(a) { return BigInt(a) < BigInt(0) ? "0" : a; }
 
 // nothing is known of a sale before its first event.
 function nothing() {
@@ -96,6 +92,13 @@ function lapse(s) {
     s.inner.duties = [];
 }
 
+// end is one that only a fill can take back, or a reorganisation.
+function end(s, phase, reason) {
+    lapse(s);
+    s.reason = reason || "";
+    s.phase = phase;
+}
+
 // hold and letGo: the slot is ours on chain, and is no more.
 function hold(s, collateral) {
     s.inner.onChain = true;
@@ -141,8 +144,7 @@ function pay(s, event) {
 // understood does for every event what is the same for all, and passes those of a newer schema over.
 function understood(fold) {
     return function (s, event) {
-        var version = event.metadata ? event.metadata.schemaVersion || 0 : 0;
-        if (version > SCHEMA) {
+        if (newer(event)) {
             s.passedOver++;
             return s;
         }
@@ -324,23 +326,12 @@ fromAll()
             }
         }),
 
-        SaleIgnored: understood(function (s, said) {
-            lapse(s); // A slot that was found on chain may owe something.
-            s.reason = said.reason || "";
-            s.phase = "Ignored";
-        }),
+        // Also an ignored slot may owe something: one that was found on chain.
+        SaleIgnored: understood(function (s, said) { end(s, "Ignored", said.reason); }),
 
-        SaleCancelled: understood(function (s, said) {
-            lapse(s);
-            s.reason = said.reason || "";
-            s.phase = "Cancelled";
-        }),
+        SaleCancelled: understood(function (s, said) { end(s, "Cancelled", said.reason); }),
 
-        SaleFailed: understood(function (s, said) {
-            lapse(s);
-            s.reason = said.reason || "";
-            s.phase = "Failed";
-        }),
+        SaleFailed: understood(function (s, said) { end(s, "Failed", said.reason); }),
 
         SlotDropped: understood(function (s) {
             lose(s);
@@ -348,17 +339,11 @@ fromAll()
         }),
 
         SlotForfeited: understood(function (s, said) {
-            lapse(s);
             lose(s);
-            s.reason = said.reason || "";
-            s.phase = "Errored";
+            end(s, "Errored", said.reason);
         }),
 
-        SaleErrored: understood(function (s, said) {
-            lapse(s);
-            s.reason = said.error || "";
-            s.phase = "Errored";
-        }),
+        SaleErrored: understood(function (s, said) { end(s, "Errored", said.error); }),
 
         DataDeleted: understood(function (s) {
             delete s.damaged;

@@ -91,7 +91,8 @@ function history(name, source, list) {
 mkdirSync(golden, { recursive: true });
 cases();
 for (const file of readdirSync(root).filter((f) => f.endsWith(".js")).sort()) {
-    const source = readFileSync(join(root, file), "utf8");
+    const source = readFileSync(join(root, file), "utf8")
+        .replace(/^\/\/ with (shared\/[a-z]+\.js)\n/gm, (line, name) => readFileSync(join(root, name), "utf8"));
     for (const from of readdirSync(join(data, "histories")).filter((f) => f.endsWith(".jsonl")).sort()) {
         const name = basename(file, ".js") + "_" + basename(from, ".jsonl");
         const got = history(name, source, events(readFileSync(join(data, "histories", from), "utf8")));
