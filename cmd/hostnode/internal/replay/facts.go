@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 // State describes a machine in words and numbers, the most important first: ids
@@ -55,6 +57,10 @@ func (f *Facts) add(pairs ...any) {
 		case bool:
 			if v {
 				text = "true"
+			}
+		case events.Hash:
+			if !v.Zero() {
+				text = v.String()
 			}
 		default:
 			text = fmt.Sprint(v)

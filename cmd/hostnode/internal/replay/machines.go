@@ -27,13 +27,13 @@ type machine interface {
 func machineOf(stream string) machine {
 	switch events.Category(stream) {
 	case events.CategorySale:
-		return &saleMachine{coreOf(sale.State{}, sale.Evolve)}
+		return coreOf(sale.State{}, sale.Evolve, saleState)
 	case events.CategoryCapacity:
-		return &ledgerMachine{coreOf(capacity.New(), capacity.Evolve)}
+		return coreOf(capacity.New(), capacity.Evolve, ledgerState)
 	case events.CategorySlotQueue:
-		return &queueMachine{coreOf(slotqueue.New(slotqueue.Limits{MaxItems: math.MaxInt}), slotqueue.Evolve)}
+		return coreOf(slotqueue.New(slotqueue.Limits{MaxItems: math.MaxInt}), slotqueue.Evolve, queueState)
 	case events.CategorySector:
-		return &sectorMachine{coreOf(sector.New(sector.Policy{}), sector.Evolve)}
+		return coreOf(sector.New(sector.Policy{}), sector.Evolve, sectorState)
 	case events.CategoryHost:
 		return &hostMachine{}
 	case events.CategoryTx:
@@ -41,7 +41,7 @@ func machineOf(stream string) machine {
 	case events.CategoryMarket:
 		return &marketMachine{}
 	case events.CategoryValidator:
-		return &validatorMachine{coreOf(validation.State{}, validation.Evolve)}
+		return coreOf(validation.State{}, validation.Evolve, validatorState)
 	}
 	return noMachine{}
 }
@@ -51,15 +51,18 @@ type noMachine struct{}
 func (noMachine) fold(proto.Message) bool { return false }
 func (noMachine) state() State            { return State{} }
 
-// core folds the events of one of the pure cores.
+// core folds the events of one of the pure cores, and describes its state.
 type core[S any, E proto.Message] struct {
-	s      S
-	evolve func(S, E) S
+	s        S
+	evolve   func(S, E) S
+	describe func(S) State
 }
 
-func coreOf[S any, E proto.Message](empty S, evolve func(S, E) S) core[S, E] {
-	return core[S, E]{empty, evolve}
+func coreOf[S any, E proto.Message](empty S, evolve func(S, E) S, describe func(S) State) machine {
+	return &core[S, E]{empty, evolve, describe}
 }
+
+func (c *core[S, E]) state() State { return c.describe(c.s) }
 
 func (c *core[S, E]) fold(e proto.Message) bool {
 	own, ok := e.(E)
@@ -69,10 +72,7 @@ func (c *core[S, E]) fold(e proto.Message) bool {
 	return ok
 }
 
-type saleMachine struct{ core[sale.State, sale.Event] }
-
-func (m *saleMachine) state() State {
-	s := m.s
+func saleState(s sale.State) State {
 	var out State
 	f := &out.Facts
 	f.add("phase", s.Phase, "attempt", s.Attempt, "over", s.Over())
@@ -116,28 +116,24 @@ func (s State) with(lists ...List) State {
 	return s
 }
 
-type ledgerMachine struct {
-	core[capacity.State, capacity.Event]
-}
-
-func (m *ledgerMachine) state() State {
-	b := m.s.Book()
+func ledgerState(s capacity.State) State {
+	b := s.Book()
 	var out State
 	out.Facts.add("quota", b.Quota, "unallocated", b.Unallocated, "free", b.Free, "reserved", b.Reserved,
 		"stored", b.Stored, "overhead", b.Overhead, "sectors", b.Sectors, "pieces", b.Pieces)
 	offers := List{Name: "availabilities"}
-	for a := range m.s.Availabilities() {
+	for a := range s.Availabilities() {
 		offers.add("availabilityId", a.ID, "size", a.Size, "free", a.Free(), "minPricePerBytePerSecond", a.MinPrice,
 			"durationSeconds", uint64(a.Duration/time.Second), "totalCollateral", a.Collateral,
 			"committed", a.Committed, "lost", a.Lost, "reservations", a.Reservations, "enabled", a.Enabled)
 	}
 	open := List{Name: "reservations"}
-	for r := range m.s.Reservations() {
+	for r := range s.Reservations() {
 		open.add("reservationId", r.ID, "slotId", r.Slot, "attempt", r.Attempt, "bytes", r.Bytes,
 			"stored", r.Stored, "overhead", r.Overhead, "collateral", r.Collateral)
 	}
 	held := List{Name: "sectors"}
-	for one := range m.s.Sectors() {
+	for one := range s.Sectors() {
 		row := []any{"sector", one.Number}
 		for _, p := range capacity.Parts() {
 			row = append(row, p, one.Of(p))
@@ -145,22 +141,18 @@ func (m *ledgerMachine) state() State {
 		held.add(append(row, "deposit", one.Deposit, "lost", one.Lost)...)
 	}
 	files := List{Name: "pieces"}
-	for _, one := range m.s.PieceFiles() {
+	for _, one := range s.PieceFiles() {
 		files.add("cid", one.CID, "bytes", one.Bytes)
 	}
 	return out.with(offers, open, held, files)
 }
 
-type queueMachine struct {
-	core[slotqueue.State, slotqueue.Event]
-}
-
-func (m *queueMachine) state() State {
+func queueState(s slotqueue.State) State {
 	var out State
-	taken := m.s.Taken()
-	reason, operator, paused := m.s.Paused()
-	out.Facts.add("waiting", m.s.Len(), "taken", len(taken), "paused", paused, "pausedFor", reason,
-		"byOperator", operator, "marketRevision", m.s.LastMarketRevision())
+	taken := s.Taken()
+	reason, operator, paused := s.Paused()
+	out.Facts.add("waiting", s.Len(), "taken", len(taken), "paused", paused, "pausedFor", reason,
+		"byOperator", operator, "marketRevision", s.LastMarketRevision())
 	rows := func(name string, items []slotqueue.Item) List {
 		l := List{Name: name}
 		for _, it := range items {
@@ -176,7 +168,7 @@ func (m *queueMachine) state() State {
 			given.add("requestId", it.RequestID, "slotIndex", it.SlotIndex, "member", it.Member, "promised", it.Promise)
 		}
 	}
-	return out.with(rows("taken", taken), given, rows("waiting", slices.Collect(m.s.Items())))
+	return out.with(rows("taken", taken), given, rows("waiting", slices.Collect(s.Items())))
 }
 
 // txMachine is an account's transactions.

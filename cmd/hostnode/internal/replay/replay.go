@@ -53,7 +53,7 @@ type Result struct {
 	Removed uint64 `json:"removed,omitempty"`
 	// Unread is how many events could not be read and were skipped.
 	Unread uint64 `json:"unread,omitempty"`
-	// State is one of the structs of state.go, by the machine; nil for others.
+	// State describes the machine; it is empty for one that is not known.
 	State State `json:"state"`
 	// History are the events, if they were asked for.
 	History []Event `json:"history,omitempty"`

@@ -1,41 +1,17 @@
 package replay
 
-import (
-	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/sector"
-)
+import "github.com/hostnode/hostnode/events/sector"
 
-// sectorMachine is the life of a sector.
-type sectorMachine struct {
-	core[sector.Info, sector.Event]
-}
-
-func (m *sectorMachine) state() State {
-	s := m.s
+// sectorState is where a sector stands.
+func sectorState(s sector.Info) State {
 	var out State
 	f := &out.Facts
 	f.add("state", s.State, "over", s.Over(), "sectorNumber", s.Number, "provider", s.Provider,
 		"size", s.Size, "beganAt", s.BeganAt, "parked", s.Reason, "lastError", s.LastErr,
 		"pausedUntil", s.Until, "forcedBy", s.ForcedBy, "wanted", s.Doing)
-	hashes := []struct {
-		name  string
-		value events.Hash
-	}{
-		{"ticket", s.TicketValue},
-		{"commD", s.CommD},
-		{"commR", s.CommR},
-		{"seed", s.SeedValue},
-		{"preCommitMessage", s.PreCommitMessage},
-		{"commitMessage", s.CommitMessage},
-		{"faultReportMessage", s.FaultReportMsg},
-		{"recoveryMessage", s.RecoveryMsg},
-		{"terminateMessage", s.TerminateMsg},
-	}
-	for _, h := range hashes {
-		if !h.value.Zero() {
-			f.add(h.name, h.value)
-		}
-	}
+	f.add("ticket", s.TicketValue, "commD", s.CommD, "commR", s.CommR, "seed", s.SeedValue,
+		"preCommitMessage", s.PreCommitMessage, "commitMessage", s.CommitMessage,
+		"faultReportMessage", s.FaultReportMsg, "recoveryMessage", s.RecoveryMsg, "terminateMessage", s.TerminateMsg)
 	f.add("invalidProofs", s.InvalidProofs, "space", s.Space, "released", s.Released, "deposit", s.Deposit)
 	if s.Settled {
 		f.add("returned", s.Returned, "lost", s.Lost)

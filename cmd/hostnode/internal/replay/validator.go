@@ -1,20 +1,14 @@
 package replay
 
-import (
-	"github.com/hostnode/hostnode/events/validation"
-)
+import "github.com/hostnode/hostnode/events/validation"
 
-// validatorMachine is what an account marked.
-type validatorMachine struct {
-	core[validation.State, validation.Event]
-}
-
-func (m *validatorMachine) state() State {
+// validatorState is what an account marked.
+func validatorState(s validation.State) State {
 	var out State
-	out.Facts.add("settingsSince", m.s.Since, "maxSlots", m.s.Settings.MaxSlots)
-	if m.s.Settings.Groups > 0 {
-		out.Facts.add("groups", m.s.Settings.Groups, "groupIndex", m.s.Settings.GroupIndex)
+	out.Facts.add("settingsSince", s.Since, "maxSlots", s.Settings.MaxSlots)
+	if s.Settings.Groups > 0 {
+		out.Facts.add("groups", s.Settings.Groups, "groupIndex", s.Settings.GroupIndex)
 	}
-	out.Facts.add("marked", m.s.Marked, "failed", m.s.Failed, "rewards", m.s.Rewards, "feesWei", m.s.FeesWei)
+	out.Facts.add("marked", s.Marked, "failed", s.Failed, "rewards", s.Rewards, "feesWei", s.FeesWei)
 	return out
 }
