@@ -111,7 +111,9 @@ const messageTooLong = "took too long"
 
 func (s *Server) install(ctx context.Context, p js.Projection, there *installed) (Done, error) {
 	if there == nil {
-		err := s.create(ctx, p)
+		err := s.do(ctx, "create "+p.Name, func(ctx context.Context) error {
+			return s.projections.Create(ctx, p.Name, p.Query, client.CreateProjectionOptions{})
+		})
 		if err == nil {
 			return Installed, s.enable(ctx, p.Name)
 		}
@@ -127,23 +129,14 @@ func (s *Server) install(ctx context.Context, p js.Projection, there *installed)
 		if err := s.stop(ctx, p.Name); err != nil {
 			return "", err
 		}
-		return Started, s.enable(ctx, p.Name)
 	case there.is("Running"):
 		return Unchanged, nil
 	}
 	return Started, s.enable(ctx, p.Name)
 }
 
-func (s *Server) create(ctx context.Context, p js.Projection) error {
-	return s.do(ctx, "create "+p.Name, func(ctx context.Context) error {
-		return s.projections.Create(ctx, p.Name, p.Query, client.CreateProjectionOptions{})
-	})
-}
-
 func (s *Server) enable(ctx context.Context, name string) error {
-	return s.do(ctx, "enable "+name, func(ctx context.Context) error {
-		return s.projections.Enable(ctx, name, client.GenericProjectionOptions{})
-	})
+	return tell(ctx, s, "enable", name, s.projections.Enable, client.GenericProjectionOptions{})
 }
 
 // replace gives a projection another source and lets it begin again. It is
@@ -159,10 +152,7 @@ func (s *Server) replace(ctx context.Context, p js.Projection) error {
 	if err != nil {
 		return err
 	}
-	err = s.do(ctx, "reset "+p.Name, func(ctx context.Context) error {
-		return s.projections.Reset(ctx, p.Name, client.ResetProjectionOptions{})
-	})
-	if err != nil {
+	if err := tell(ctx, s, "reset", p.Name, s.projections.Reset, client.ResetProjectionOptions{}); err != nil {
 		return err
 	}
 	return s.enable(ctx, p.Name)
@@ -193,12 +183,9 @@ func (s *Server) remove(ctx context.Context, name string) error {
 	if err := s.stop(ctx, name); err != nil {
 		return err
 	}
-	err := s.do(ctx, "delete "+name, func(ctx context.Context) error {
-		return s.projections.Delete(ctx, name, client.DeleteProjectionOptions{
-			DeleteStateStream: true, DeleteCheckpointStream: true,
-		})
-	})
-	if err != nil {
+	if err := tell(ctx, s, "delete", name, s.projections.Delete, client.DeleteProjectionOptions{
+		DeleteStateStream: true, DeleteCheckpointStream: true,
+	}); err != nil {
 		return err
 	}
 	if err := s.until(ctx, name, func(p *installed) bool { return p == nil }); err != nil {

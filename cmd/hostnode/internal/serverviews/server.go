@@ -108,6 +108,13 @@ func (s *Server) do(ctx context.Context, what string, f func(context.Context) er
 	return err
 }
 
+// tell is do for calls that only name a projection.
+func tell[O any](
+	ctx context.Context, s *Server, what, name string, f func(context.Context, string, O) error, options O,
+) error {
+	return s.do(ctx, what+" "+name, func(ctx context.Context) error { return f(ctx, name, options) })
+}
+
 // explain keeps the errors that callers here check for, and translates the
 // others to the port's.
 func explain(err error) error {
@@ -221,10 +228,7 @@ func absent(err error) bool {
 
 // stop disables a projection and waits until it has stopped.
 func (s *Server) stop(ctx context.Context, name string) error {
-	err := s.do(ctx, "disable "+name, func(ctx context.Context) error {
-		return s.projections.Disable(ctx, name, client.GenericProjectionOptions{})
-	})
-	if err != nil {
+	if err := tell(ctx, s, "disable", name, s.projections.Disable, client.GenericProjectionOptions{}); err != nil {
 		return err
 	}
 	stopped := func(p *installed) bool {
@@ -254,12 +258,8 @@ func (s *Server) until(ctx context.Context, name string, done func(*installed) b
 }
 
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	over, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-over.Done()
+	return ctx.Err()
 }
