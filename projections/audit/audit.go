@@ -229,12 +229,8 @@ func newAuditor(o Options) *auditor {
 	if o.MaxFindings <= 0 {
 		o.MaxFindings = DefaultMaxFindings
 	}
-	if o.CheckpointEvery == 0 {
-		o.CheckpointEvery = DefaultCheckpointEvery
-	}
-	if o.filterBits == 0 {
-		o.filterBits = defaultFilterBits
-	}
+	o.CheckpointEvery = cmp.Or(o.CheckpointEvery, DefaultCheckpointEvery)
+	o.filterBits = cmp.Or(o.filterBits, defaultFilterBits)
 	a := &auditor{
 		options: o, codec: catalog.Codec(), versions: map[string]uint32{}, report: Report{Findings: []Finding{}},
 		streams: map[string]*stream{}, resting: map[restKey]rest{}, hosts: map[string]*host{},
@@ -281,14 +277,14 @@ func (a *auditor) event(r events.Recorded) {
 	a.report.AsOf = max(a.report.AsOf, r.Position)
 	a.before, a.last = a.last, seen{r.Position, r.ID}
 	if events.IsSystem(r.Stream) {
-		a.keepViews(r, func(v *projections.Views) { v.Apply(r) })
+		a.keepViews(r, nil)
 		a.system(r)
 		return
 	}
 	a.report.Events++ // What a server writes for itself is not audited.
 	s := a.stream(r.Stream)
 	if r.Type == events.TypeTombstone {
-		a.keepViews(r, func(v *projections.Views) { v.Apply(r) })
+		a.keepViews(r, nil)
 		if s.kind != kindUnknown && s.kind != kindDisposable {
 			a.find(StreamTruncated, placeOf(r), "the stream was deleted for good; the record must stay whole")
 		}
@@ -300,13 +296,7 @@ func (a *auditor) event(r events.Recorded) {
 		a.ids.add(s.hash, r)
 	}
 	m, err := a.decode(s, r)
-	a.keepViews(r, func(v *projections.Views) {
-		if err != nil {
-			v.Apply(r)
-		} else {
-			v.ApplyDecoded(r, m)
-		}
-	})
+	a.keepViews(r, m)
 	if err == nil {
 		a.judge(s, r, m)
 	}

@@ -71,12 +71,12 @@ func causedIn(s *stream, c events.Cause) []string {
 		case events.LookBack:
 			return []string{s.market()}
 		case "begin":
-			return []string{s.queue()}
+			return []string{s.ofHost(events.SlotQueueStream)}
 		}
 	case events.CauseSale:
 		return []string{s.saleOf(c.Slot)}
 	case events.CauseWork: // A sale that was not begun says nothing.
-		return []string{s.saleOf(events.SlotIDOf(c.Request, c.Number)), s.queue()}
+		return []string{s.saleOf(events.SlotIDOf(c.Request, c.Number)), s.ofHost(events.SlotQueueStream)}
 	case events.CauseBlock, events.CauseLog, events.CauseSector:
 	}
 	return nil
@@ -90,8 +90,8 @@ func (s *stream) market() string {
 	return s.host.Market
 }
 
-// queue is the stream of its host's queue.
-func (s *stream) queue() string {
+// ofHost is a stream of its host.
+func (s *stream) ofHost(name func(events.Address) string) string {
 	if s.host == nil {
 		return ""
 	}
@@ -99,17 +99,10 @@ func (s *stream) queue() string {
 	if err != nil {
 		return ""
 	}
-	return events.SlotQueueStream(owner)
+	return name(owner)
 }
 
 // saleOf is the stream of its host's sale of a slot.
 func (s *stream) saleOf(slot events.SlotID) string {
-	if s.host == nil {
-		return ""
-	}
-	owner, err := events.ParseAddress(s.host.Address)
-	if err != nil {
-		return ""
-	}
-	return events.SaleStream(owner, slot)
+	return s.ofHost(func(owner events.Address) string { return events.SaleStream(owner, slot) })
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
+// timed is a message that says when it happened.
+type timed interface{ GetAt() *timestamppb.Timestamp }
+
 // Where an event comes from: its id, its cause and its correlation. All three
 // can be computed from what is stored, so none of them has to be believed.
 
@@ -78,7 +81,7 @@ func (a *auditor) checkID(s *stream, r events.Recorded, m proto.Message) {
 func (a *auditor) checkHostID(r events.Recorded, m proto.Message) {
 	unique := fmt.Sprintf("epoch:%d@%d", r.Meta.Epoch, r.Revision)
 	derived := r.ID == events.NewEventID(r.Stream, unique, 0)
-	if m, ok := m.(interface{ GetAt() *timestamppb.Timestamp }); ok && !derived {
+	if m, ok := m.(timed); ok && !derived {
 		unique = fmt.Sprintf("%s/%d/%s", unique, m.GetAt().AsTime().UnixNano(), r.Meta.Node)
 		derived = r.ID == events.NewEventID(r.Stream, unique, 0)
 	}

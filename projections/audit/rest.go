@@ -1,6 +1,10 @@
 package audit
 
-import "github.com/hostnode/hostnode/events"
+import (
+	"slices"
+
+	"github.com/hostnode/hostnode/events"
+)
 
 // A settled sale seldom gets another event: only another attempt at the slot,
 // or a late transaction. Until then its stream is replaced by a few numbers, so
@@ -29,13 +33,10 @@ func (a *auditor) layToRest(s *stream) {
 	if s.kind != kindSale || s.judge == nil || !l.Settled || l.Kept { // Kept: the next attempt begins at once.
 		return
 	}
-	for i, p := range phases {
-		if p == l.Phase {
-			a.resting[restKey{s.host.number, l.Slot}] = rest{s.Next, s.Epoch, l.SettledAt, l.Attempt, uint8(i)}
-			delete(a.streams, s.Name)
-			delete(s.host.sales, l.Slot)
-			return
-		}
+	if i := slices.Index(phases, l.Phase); i >= 0 {
+		a.resting[restKey{s.host.number, l.Slot}] = rest{s.Next, s.Epoch, l.SettledAt, l.Attempt, uint8(i)}
+		delete(a.streams, s.Name)
+		delete(s.host.sales, l.Slot)
 	}
 }
 
@@ -72,7 +73,6 @@ func (a *auditor) settledAt(h *host, slot events.SlotID, attempt uint32) events.
 	if l := h.sales[slot]; l != nil {
 		switch {
 		case l.Broken:
-			return 0
 		case attempt < l.Attempt:
 			return l.Began
 		case attempt == l.Attempt && l.Settled:

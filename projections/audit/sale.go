@@ -70,7 +70,7 @@ type duty struct {
 
 // ended reports whether the sale is in one of its exits or Finished.
 func (l *life) ended() bool {
-	return slices.Contains([]phase{finished, ignored, cancelled, failed, errored}, l.Phase)
+	return slices.Contains(phases, l.Phase)
 }
 
 // judgeSale checks an event against the table, then follows it.
@@ -201,12 +201,8 @@ func (a *auditor) follow(h *host, l *life, p place, e sale.Event) {
 	case *messages.ProofDue, *messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused,
 		*messages.CollateralChecked, *messages.CollateralSlashed:
 		a.followProof(l, p, e)
-	case *messages.RequestEnded:
-		a.closeAll(l, events.TimeFromMessage(e.GetAt()))
-	case *messages.SaleCancelled:
-		a.closeAll(l, events.TimeFromMessage(e.GetAt()))
-	case *messages.SaleFailed:
-		a.closeAll(l, events.TimeFromMessage(e.GetAt()))
+	case *messages.RequestEnded, *messages.SaleCancelled, *messages.SaleFailed:
+		a.closeAll(l, events.TimeFromMessage(e.(timed).GetAt()))
 	case *messages.PayoutReceived:
 		a.followPayout(l, p, e)
 	case *messages.SlotDropped, *messages.SlotForfeited:

@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/internal/durable"
-	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
@@ -158,8 +159,8 @@ func fits(ctx context.Context, store events.Store, a *auditor) error {
 
 // keepViews folds an event into the views, and prints them at the position of
 // the given ones. With a checkpoint they are folded further, for the next audit
-// to compare.
-func (a *auditor) keepViews(r events.Recorded, fold func(*projections.Views)) {
+// to compare. Of an event that could not be decoded there is no message.
+func (a *auditor) keepViews(r events.Recorded, m proto.Message) {
 	if a.views == nil {
 		return
 	}
@@ -169,7 +170,11 @@ func (a *auditor) keepViews(r events.Recorded, fold func(*projections.Views)) {
 			return
 		}
 	}
-	fold(a.views)
+	if m == nil {
+		a.views.Apply(r)
+		return
+	}
+	a.views.ApplyDecoded(r, m)
 }
 
 // printViews prints the rebuilt views, once.

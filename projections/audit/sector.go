@@ -112,23 +112,18 @@ func (l *sectorLife) forbidsStep(e *messages.SectorStepScheduled) string {
 func (l *sectorLife) follow(e sector.Event, next sectorState) {
 	switch e := e.(type) {
 	case *messages.SectorEventRefused:
-		return
 	case *messages.SectorRestart:
 		l.Until = time.Time{}
-		return
 	case *messages.SectorOpened:
 		l.Opened, l.Released, l.Settled = true, false, false
 		l.did(stepOpenSpace)
-		return
 	case *messages.SectorReleased:
 		l.Released = l.State == removed
 		l.did(stepReleaseScratch)
 		l.did(stepReleaseSpace)
-		return
 	case *messages.SectorSettled:
 		l.Settled = l.State == removed
 		l.did(stepSettle)
-		return
 	case *messages.SectorStepScheduled:
 		if l.Attempts == nil {
 			l.Attempts = map[string]uint32{}
@@ -138,25 +133,28 @@ func (l *sectorLife) follow(e sector.Event, next sectorState) {
 		if messageSteps[l.Step] {
 			l.Sending = l.Step
 		}
-		return
 	case *messages.SectorRetryScheduled:
 		l.Step, l.Until, l.Paused = "", events.TimeFromMessage(e.GetUntil()), e.GetStep()
-		return
 	case *messages.SectorParked:
 		l.Step, l.Until = "", time.Time{}
-		return
 	case *messages.SectorFatalError:
 		l.Step = ""
-		return
 	case *messages.SectorAddPiece, *messages.SectorStartPacking:
-		if next == same {
-			return
+		if next != same {
+			l.move(next)
 		}
 	case *messages.SectorForceState:
-		next = sectorState(e.GetState())
+		l.move(sectorState(e.GetState()))
 	case *messages.SectorRemoved:
 		l.FilesGone = true
+		l.move(next)
+	default:
+		l.move(next)
 	}
+}
+
+// move ends what runs or waits, and leads to the next state, if there is one.
+func (l *sectorLife) move(next sectorState) {
 	l.Step, l.Until, l.Sending = "", time.Time{}, ""
 	if next != same {
 		l.State = next
