@@ -115,27 +115,25 @@ func (t *earnings) foldTx(before events.Amount, now Transaction) {
 }
 
 // Earnings is the view of what was earned.
-func (v *Views) Earnings() EarningsView {
-	out := EarningsView{AsOf: v.asOf, Earnings: []Earnings{}}
-	for _, h := range v.inOrder() {
-		t := h.earnings
-		row := Earnings{
-			Host: h.address, Rewards: t.Rewards.String(), RewardsElsewhere: t.Elsewhere.String(),
-			CollateralLost:     t.Lost.String(),
-			CollateralReturned: t.Returned.String(), CollateralSlashed: t.Slashed.String(),
-			RepairRewards: t.Repairs.String(), ValidatorRewards: h.validator.Rewards.String(),
-			Net:     netOf(t.Lost, t.Rewards, t.Repairs, h.validator.Rewards),
-			FeesWei: t.Fees.String(), SaleFeesWei: t.SaleFees.String(), Transactions: t.Mined,
-			Proofs: t.Proofs, Sales: t.Counts,
-		}
-		row.Sales.Open = uint64(len(h.sales.open))
-		for _, s := range h.sales.open {
-			row.Proofs.Open += uint64(len(s.State.Duties))
-			if s.State.Hosting() {
-				row.Sales.Hosting++
-			}
-		}
-		out.Earnings = append(out.Earnings, row)
+func (v *Views) Earnings() EarningsView { return EarningsView{v.asOf, rows(v, (*host).earned)} }
+
+func (h *host) earned(out []Earnings) []Earnings {
+	t := h.earnings
+	row := Earnings{
+		Host: h.address, Rewards: t.Rewards.String(), RewardsElsewhere: t.Elsewhere.String(),
+		CollateralLost:     t.Lost.String(),
+		CollateralReturned: t.Returned.String(), CollateralSlashed: t.Slashed.String(),
+		RepairRewards: t.Repairs.String(), ValidatorRewards: h.validator.Rewards.String(),
+		Net:     netOf(t.Lost, t.Rewards, t.Repairs, h.validator.Rewards),
+		FeesWei: t.Fees.String(), SaleFeesWei: t.SaleFees.String(), Transactions: t.Mined,
+		Proofs: t.Proofs, Sales: t.Counts,
 	}
-	return out
+	row.Sales.Open = uint64(len(h.sales.open))
+	for _, s := range h.sales.open {
+		row.Proofs.Open += uint64(len(s.State.Duties))
+		if s.State.Hosting() {
+			row.Sales.Hosting++
+		}
+	}
+	return append(out, row)
 }

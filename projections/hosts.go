@@ -141,20 +141,18 @@ func (s *starts) stopped() bool {
 }
 
 // Hosts is the view of the hosts and their runs.
-func (v *Views) Hosts() HostsView {
-	out := HostsView{AsOf: v.asOf, Hosts: []Host{}}
-	for _, h := range v.inOrder() {
-		s := h.starts
-		if s.Starts+s.Stops == 0 {
-			continue
-		}
-		row := Host{Host: h.address, Starts: s.Starts, Stops: s.Stops, Stopped: s.stopped(), Runs: []Run{}}
-		row.Runs = append(row.Runs, s.Runs...)
-		row.Terms = append(row.Terms, s.Terms...)
-		if n := len(row.Runs); n > 0 {
-			row.Epoch = row.Runs[n-1].Epoch
-		}
-		out.Hosts = append(out.Hosts, row)
+func (v *Views) Hosts() HostsView { return HostsView{v.asOf, rows(v, (*host).ran)} }
+
+func (h *host) ran(out []Host) []Host {
+	s := h.starts
+	if s.Starts+s.Stops == 0 {
+		return out
 	}
-	return out
+	row := Host{Host: h.address, Starts: s.Starts, Stops: s.Stops, Stopped: s.stopped(), Runs: []Run{}}
+	row.Runs = append(row.Runs, s.Runs...)
+	row.Terms = append(row.Terms, s.Terms...)
+	if n := len(row.Runs); n > 0 {
+		row.Epoch = row.Runs[n-1].Epoch
+	}
+	return append(out, row)
 }

@@ -161,18 +161,13 @@ func (h *host) reservation(member events.Member, r capacity.Reservation) (row Re
 }
 
 // Ledgers is the view of the availabilities.
-func (v *Views) Ledgers() LedgersView {
-	out := LedgersView{AsOf: v.asOf, Ledgers: []Ledger{}}
-	for _, h := range v.inOrder() {
-		if len(h.ledgers.of) > 0 {
-			out.Ledgers = append(out.Ledgers, h.ledger())
-		}
-	}
-	return out
-}
+func (v *Views) Ledgers() LedgersView { return LedgersView{v.asOf, rows(v, (*host).ledger)} }
 
 // ledger is the sum of all ledgers of a host.
-func (h *host) ledger() Ledger {
+func (h *host) ledger(out []Ledger) []Ledger {
+	if len(h.ledgers.of) == 0 {
+		return out
+	}
 	all := Ledger{Host: h.address, Availabilities: []Availability{}}
 	var deposits capacity.Deposits
 	for _, name := range h.ledgers.members() {
@@ -195,7 +190,7 @@ func (h *host) ledger() Ledger {
 	}
 	all.Deposits = depositsOf(deposits)
 	slices.SortFunc(all.Members, func(a, b Ledger) int { return cmp.Compare(a.Member, b.Member) })
-	return all
+	return append(out, all)
 }
 
 // named is the name of a ledger's member: the host's own ledger has the name of the member that has it.

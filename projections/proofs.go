@@ -198,14 +198,13 @@ func (s *openSale) proofs(address string) (ProofLedger, bool) {
 }
 
 // Proofs is the proof ledger.
-func (v *Views) Proofs() ProofsView {
-	out := ProofsView{AsOf: v.asOf, Slots: []ProofLedger{}}
-	for _, h := range v.inOrder() {
-		out.Slots = append(out.Slots, h.sales.ledgers...)
-		for _, slot := range sortedSlots(h.sales.open) {
-			if row, owes := h.sales.open[slot].proofs(h.address); owes {
-				out.Slots = append(out.Slots, row)
-			}
+func (v *Views) Proofs() ProofsView { return ProofsView{v.asOf, rows(v, (*host).proven)} }
+
+func (h *host) proven(out []ProofLedger) []ProofLedger {
+	out = append(out, h.sales.ledgers...)
+	for _, slot := range sortedSlots(h.sales.open) {
+		if row, owes := h.sales.open[slot].proofs(h.address); owes {
+			out = append(out, row)
 		}
 	}
 	return out

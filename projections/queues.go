@@ -111,31 +111,29 @@ func (q *queue) refused() []Refusals {
 }
 
 // Queues is the view of the slot queues.
-func (v *Views) Queues() QueuesView {
-	out := QueuesView{AsOf: v.asOf, Queues: []Queue{}}
-	for _, h := range v.inOrder() {
-		if !h.queue.known {
-			continue
-		}
-		s := h.queue.state
-		row := Queue{
-			Host: h.address, Length: s.Len(), Taken: []TakenSlot{},
-			Refusals: h.queue.refused(), MarketRevision: s.LastMarketRevision(),
-		}
-		row.PausedFor, row.ByOperator, row.Paused = s.Paused()
-		seen := s.Seen()
-		for _, criterion := range slices.Sorted(maps.Keys(seen)) {
-			row.Waiting = append(row.Waiting, WaitingSlots{criterion, seen[criterion]})
-		}
-		for _, c := range s.AvoidedClients() {
-			row.Avoided = append(row.Avoided, AvoidedClient{c.Client.String(), c.At, c.Until, c.Reason})
-		}
-		for _, it := range s.Taken() {
-			row.Taken = append(row.Taken, TakenSlot{
-				it.RequestID.String(), it.SlotIndex, it.QueuedAt, it.Repair, it.Member,
-			})
-		}
-		out.Queues = append(out.Queues, row)
+func (v *Views) Queues() QueuesView { return QueuesView{v.asOf, rows(v, (*host).queued)} }
+
+func (h *host) queued(out []Queue) []Queue {
+	if !h.queue.known {
+		return out
 	}
-	return out
+	s := h.queue.state
+	row := Queue{
+		Host: h.address, Length: s.Len(), Taken: []TakenSlot{},
+		Refusals: h.queue.refused(), MarketRevision: s.LastMarketRevision(),
+	}
+	row.PausedFor, row.ByOperator, row.Paused = s.Paused()
+	seen := s.Seen()
+	for _, criterion := range slices.Sorted(maps.Keys(seen)) {
+		row.Waiting = append(row.Waiting, WaitingSlots{criterion, seen[criterion]})
+	}
+	for _, c := range s.AvoidedClients() {
+		row.Avoided = append(row.Avoided, AvoidedClient{c.Client.String(), c.At, c.Until, c.Reason})
+	}
+	for _, it := range s.Taken() {
+		row.Taken = append(row.Taken, TakenSlot{
+			it.RequestID.String(), it.SlotIndex, it.QueuedAt, it.Repair, it.Member,
+		})
+	}
+	return append(out, row)
 }

@@ -306,13 +306,12 @@ func (s *openSale) collateral() Collateral {
 }
 
 // Sales is the view of the sales.
-func (v *Views) Sales() SalesView {
-	out := SalesView{AsOf: v.asOf, Sales: []Sale{}}
-	for _, h := range v.inOrder() {
-		out.Sales = append(out.Sales, h.sales.closed...)
-		for _, slot := range sortedSlots(h.sales.open) {
-			out.Sales = append(out.Sales, h.sales.open[slot].row(h.address))
-		}
+func (v *Views) Sales() SalesView { return SalesView{v.asOf, rows(v, (*host).sold)} }
+
+func (h *host) sold(out []Sale) []Sale {
+	out = append(out, h.sales.closed...)
+	for _, slot := range sortedSlots(h.sales.open) {
+		out = append(out, h.sales.open[slot].row(h.address))
 	}
 	return out
 }

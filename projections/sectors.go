@@ -235,17 +235,12 @@ func (all *sectors) end(number uint64, limit int) {
 }
 
 // Sectors is the view of the sectors.
-func (v *Views) Sectors() SectorsView {
-	out := SectorsView{AsOf: v.asOf, Providers: []Provider{}}
-	for _, h := range v.inOrder() {
-		if len(h.sectors.all) > 0 {
-			out.Providers = append(out.Providers, h.provider())
-		}
-	}
-	return out
-}
+func (v *Views) Sectors() SectorsView { return SectorsView{v.asOf, rows(v, (*host).provider)} }
 
-func (h *host) provider() Provider {
+func (h *host) provider(out []Provider) []Provider {
+	if len(h.sectors.all) == 0 {
+		return out
+	}
 	p := Provider{
 		Host: h.address, Counts: []StateCount{}, Sectors: make([]Sector, 0, len(h.sectors.all)),
 		Forgotten: h.sectors.forgotten,
@@ -269,7 +264,7 @@ func (h *host) provider() Provider {
 			p.Counts = append(p.Counts, StateCount{string(state), n})
 		}
 	}
-	return p
+	return append(out, p)
 }
 
 // What a sector needs: the first, somebody; the second, time.

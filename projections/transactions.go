@@ -137,12 +137,13 @@ func (t *transactions) inOrder() []openTx {
 
 // Transactions is the view of the transactions.
 func (v *Views) Transactions() TransactionsView {
-	out := TransactionsView{AsOf: v.asOf, Transactions: []Transaction{}}
-	for _, h := range v.inOrder() {
-		out.Transactions = append(out.Transactions, h.txs.closed...)
-		for _, t := range h.txs.inOrder() {
-			out.Transactions = append(out.Transactions, t.Row)
-		}
+	return TransactionsView{v.asOf, rows(v, (*host).sent)}
+}
+
+func (h *host) sent(out []Transaction) []Transaction {
+	out = append(out, h.txs.closed...)
+	for _, t := range h.txs.inOrder() {
+		out = append(out, t.Row)
 	}
 	return out
 }

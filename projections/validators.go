@@ -87,22 +87,17 @@ func (v *validating) foldTx(before events.Amount, now Transaction) {
 
 // Validators is the view of what was marked.
 func (v *Views) Validators() ValidatorsView {
-	out := ValidatorsView{AsOf: v.asOf, Validators: []Validator{}}
-	for _, h := range v.inOrder() {
-		if row := h.validator.row(h.address); row != nil {
-			out.Validators = append(out.Validators, *row)
-		}
-	}
-	return out
+	return ValidatorsView{v.asOf, rows(v, (*host).validated)}
 }
 
-func (v *validating) row(account string) *Validator {
+func (h *host) validated(out []Validator) []Validator {
+	v := h.validator
 	if !v.Started {
-		return nil
+		return out
 	}
-	return &Validator{
-		Account: account, Since: v.Since, MaxSlots: v.MaxSlots, Groups: v.Groups, GroupIndex: v.GroupIndex,
+	return append(out, Validator{
+		Account: h.address, Since: v.Since, MaxSlots: v.MaxSlots, Groups: v.Groups, GroupIndex: v.GroupIndex,
 		Marked: v.Marked, Failed: v.Failed, Rewards: v.Rewards.String(), FeesWei: v.Fees.String(),
 		Newest: append([]Marking{}, v.Newest...),
-	}
+	})
 }

@@ -66,12 +66,13 @@ func TestWhatAValidatorDidIsShownAndKept(t *testing.T) {
 }
 
 func TestOnlyTheNewestMarkingsAreShown(t *testing.T) {
-	var v validating
+	var h host
+	v := &h.validator
 	v.fold(&messages.ValidationStarted{})
 	for period := range uint64(keptMarkings + 5) {
 		v.fold(&messages.MarkingFailed{Period: period, Reason: "late"})
 	}
-	row := v.row("")
+	row := h.validated(nil)[0]
 	if len(row.Newest) != keptMarkings || row.Newest[0].Period != 5 || row.Failed != keptMarkings+5 {
 		t.Fatalf("%d shown from period %d, %d failed", len(row.Newest), row.Newest[0].Period, row.Failed)
 	}

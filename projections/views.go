@@ -295,6 +295,15 @@ func (v *Views) inOrder() []*host {
 	})
 }
 
+// rows makes the rows of a view from what each host adds to them.
+func rows[T any](v *Views, add func(*host, []T) []T) []T {
+	out := []T{}
+	for _, h := range v.inOrder() {
+		out = add(h, out)
+	}
+	return out
+}
+
 // Table is one view, with the name under which it is compared.
 type Table struct {
 	Name string
