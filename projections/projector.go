@@ -192,15 +192,14 @@ func (p *Projector) Save() error {
 	p.saving.Lock()
 	defer p.saving.Unlock()
 	p.mu.Lock()
-	position := p.views.anchor.position
-	fresh := p.unsaved > 0
+	same := p.unsaved == 0 && p.views.anchor.position == p.status.SavedAt
 	p.unsaved = 0
 	p.mu.Unlock()
-	if !fresh && position == p.Status().SavedAt {
+	if same {
 		return nil
 	}
 	p.mu.RLock()
-	position = p.views.anchor.position
+	position := p.views.anchor.position
 	file, err := p.views.Save()
 	p.mu.RUnlock()
 	if err == nil {

@@ -109,7 +109,7 @@ func (h *host) save() savedHost {
 		Address: h.address, Released: h.ledgers.closed, ClosedSales: h.sales.closed,
 		Ledgers:  h.sales.ledgers,
 		HasQueue: h.queue.known, Queue: h.queue.state.Pieces(), Refusals: h.queue.refused(),
-		Txs: h.txs.inOrder(), NextTx: h.txs.next, ClosedTxs: h.txs.closed,
+		NextTx: h.txs.next, ClosedTxs: h.txs.closed,
 		Starts: h.starts, Earnings: h.earnings, Validator: h.validator,
 		Over: h.sectors.over, Forgotten: h.sectors.forgotten,
 	}
@@ -118,6 +118,9 @@ func (h *host) save() savedHost {
 	}
 	for _, slot := range sortedSlots(h.sales.open) {
 		s.Sales = append(s.Sales, *h.sales.open[slot])
+	}
+	for _, tx := range h.txs.inOrder() {
+		s.Txs = append(s.Txs, *tx)
 	}
 	for _, number := range slices.Sorted(maps.Keys(h.sectors.all)) {
 		s.Sectors = append(s.Sectors, h.sectors.all[number].save())

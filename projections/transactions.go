@@ -2,6 +2,7 @@ package projections
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -126,13 +127,8 @@ func (h *host) closeTx(key string) {
 	delete(h.txs.open, key)
 }
 
-func (t *transactions) inOrder() []openTx {
-	out := make([]openTx, 0, len(t.open))
-	for _, tx := range t.open {
-		out = append(out, *tx)
-	}
-	slices.SortFunc(out, func(a, b openTx) int { return cmp.Compare(a.Order, b.Order) })
-	return out
+func (t *transactions) inOrder() []*openTx {
+	return slices.SortedFunc(maps.Values(t.open), func(a, b *openTx) int { return cmp.Compare(a.Order, b.Order) })
 }
 
 // Transactions is the view of the transactions.

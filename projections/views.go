@@ -171,25 +171,24 @@ func (v *Views) Problems() ([]Problem, uint64) { return slices.Clone(v.problems)
 // Apply folds the next event. An event that the views have seen changes
 // nothing. An unreadable one is skipped and noted as a problem: the rest of the
 // views is still right.
-func (v *Views) Apply(r events.Recorded) {
+func (v *Views) Apply(r events.Recorded) { v.ApplyDecoded(r, nil) }
+
+// ApplyDecoded is Apply for an event that the caller has decoded; nil: it is decoded here.
+func (v *Views) ApplyDecoded(r events.Recorded, m proto.Message) {
 	address, wanted := v.see(r)
 	if !wanted {
 		return
 	}
-	m, err := v.codec.Decode(r)
+	var err error
+	if m == nil {
+		m, err = v.codec.Decode(r)
+	}
 	switch {
 	case r.Type == events.TypeTombstone:
 		v.pass(r, "the stream was deleted for good")
 	case err != nil:
 		v.pass(r, err.Error())
 	default:
-		v.fold(r, address, m)
-	}
-}
-
-// ApplyDecoded is Apply for an event that the caller has decoded.
-func (v *Views) ApplyDecoded(r events.Recorded, m proto.Message) {
-	if address, wanted := v.see(r); wanted {
 		v.fold(r, address, m)
 	}
 }

@@ -159,7 +159,7 @@ func fits(ctx context.Context, store events.Store, a *auditor) error {
 
 // keepViews folds an event into the views, and prints them at the position of
 // the given ones. With a checkpoint they are folded further, for the next audit
-// to compare. Of an event that could not be decoded there is no message.
+// to compare. An event that could not be decoded has no message.
 func (a *auditor) keepViews(r events.Recorded, m proto.Message) {
 	if a.views == nil {
 		return
@@ -169,10 +169,6 @@ func (a *auditor) keepViews(r events.Recorded, m proto.Message) {
 		if a.options.Checkpoint == "" {
 			return
 		}
-	}
-	if m == nil {
-		a.views.Apply(r)
-		return
 	}
 	a.views.ApplyDecoded(r, m)
 }
