@@ -130,21 +130,16 @@ func Run(ctx context.Context, store events.Store, o Options) (Report, error) {
 
 func (a *auditor) run(ctx context.Context, store events.Store) (Report, error) {
 	a.metadata = func(stream string) (events.StreamMetadata, error) { return readMetadata(ctx, store, stream) }
-	if err := a.lookAtFiles(); err != nil {
-		return a.report, err
-	}
-	if err := a.readOn(ctx, store); err != nil {
-		return a.report, fmt.Errorf("audit: %w", err)
-	}
-	if err := a.recheck(ctx, store); err != nil {
-		return a.report, fmt.Errorf("audit: %w", err)
-	}
-	a.atTheEnd()
-	if err := a.endOfFiles(); err != nil {
-		return a.report, err
-	}
-	if err := a.endOfMoney(ctx); err != nil {
-		return a.report, fmt.Errorf("audit: %w", err)
+	for _, step := range []func() error{
+		a.lookAtFiles,
+		func() error { return a.readOn(ctx, store) },
+		func() error { return a.recheck(ctx, store) },
+		a.atTheEnd,
+		func() error { return a.endOfMoney(ctx) },
+	} {
+		if err := step(); err != nil {
+			return a.report, fmt.Errorf("audit: %w", err)
+		}
 	}
 	slices.SortStableFunc(a.report.Findings, func(x, y Finding) int {
 		return cmp.Compare(x.Position, y.Position)
@@ -331,7 +326,7 @@ func (a *auditor) add(rule Rule, warning bool, at place, sentence string) {
 }
 
 // atTheEnd checks what can be checked only at the end.
-func (a *auditor) atTheEnd() {
+func (a *auditor) atTheEnd() error {
 	for _, name := range sortedKeys(a.hosts) {
 		h := a.hosts[name]
 		a.endOfLedgers(h)
@@ -343,6 +338,7 @@ func (a *auditor) atTheEnd() {
 	a.countSectors()
 	a.endOfReceipts()
 	a.endOfViews()
+	return a.endOfFiles()
 }
 
 // judge checks where an event comes from and what it says.

@@ -33,7 +33,7 @@ const atRest sectorState = "Proving"
 func (a *auditor) lookAtFiles() (err error) {
 	if a.options.Files != nil {
 		if a.files, err = a.options.Files(); err != nil {
-			return fmt.Errorf("audit: list the files: %w", err)
+			return fmt.Errorf("list the files: %w", err)
 		}
 	}
 	return nil
@@ -49,7 +49,7 @@ func (a *auditor) endOfFiles() error {
 	before := a.files
 	after, err := a.options.Files()
 	if err != nil {
-		return fmt.Errorf("audit: list the files: %w", err)
+		return fmt.Errorf("list the files: %w", err)
 	}
 	h := a.host(after.Host.String())
 	in := h.ledgerOf(after.Member)

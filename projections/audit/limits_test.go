@@ -99,7 +99,9 @@ func TestAQueueWhoseIndexesDisagreeIsFound(t *testing.T) {
 	q.state = slotqueue.Evolve(q.state, &messages.SlotTaken{RequestId: zeros})
 	a.stream(queueStream)
 	q.Last, q.Since = place{Stream: queueStream, Position: 1}, 1
-	a.atTheEnd()
+	if err := a.atTheEnd(); err != nil {
+		t.Fatal(err)
+	}
 	if len(a.report.Findings) != 1 || a.report.Findings[0].Rule != QueueInconsistent || !q.Broken {
 		t.Fatalf("findings %v", a.report.Findings)
 	}
@@ -116,7 +118,9 @@ func TestALargeLedgerIsCheckedAtTheEndToo(t *testing.T) {
 	if l.Since != 1 {
 		t.Fatalf("%d events since the last whole check", l.Since)
 	}
-	a.atTheEnd()
+	if err := a.atTheEnd(); err != nil {
+		t.Fatal(err)
+	}
 	if l.Since != 0 || len(a.report.Findings) > 0 {
 		t.Fatalf("%d events since the last whole check, findings %v", l.Since, a.report.Findings)
 	}

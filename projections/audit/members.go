@@ -170,12 +170,12 @@ func (s *stream) newest(epoch uint64) uint64 {
 }
 
 // judgeHost checks the numbers of a host's starts and terms.
-func (a *auditor) judgeHost(h *host, p place, m proto.Message) bool {
+func (a *auditor) judgeHost(h *host, p place, m messages.HostEvent) {
 	var said string
 	switch e := m.(type) {
 	case *messages.HostStarted:
 		a.followStarted(h, p, e)
-		return true
+		return
 	case *messages.HostStopped:
 		said = fmt.Sprintf("the host stopped epoch %d", e.GetEpoch())
 	case *messages.HostHeartbeat:
@@ -195,13 +195,10 @@ func (a *auditor) judgeHost(h *host, p place, m proto.Message) bool {
 	case *messages.TermEnded:
 		said = fmt.Sprintf("a process of epoch %d ends term %d", e.GetEpoch(), e.GetTerm())
 		a.followTermEnd(h, p, e)
-	default:
-		return false
 	}
 	if epoch := m.(interface{ GetEpoch() uint64 }).GetEpoch(); !h.lives(epoch) {
 		a.find(HostEpoch, p, "%s in epoch %d", said, h.replaced(epoch))
 	}
-	return true
 }
 
 // replaced is the epoch that came in the place of an older one.

@@ -44,9 +44,7 @@ type suspect struct {
 
 func newIDFilter(size uint64, most int) *idFilter {
 	f := &idFilter{Bits: make([]uint64, size/64), Suspects: map[suspect]bool{}, most: most}
-	var seed [16]byte
-	_, _ = rand.Read(seed[:]) // It never fails.
-	f.Key = [2]uint64{binary.LittleEndian.Uint64(seed[:8]), binary.LittleEndian.Uint64(seed[8:])}
+	_ = binary.Read(rand.Reader, binary.LittleEndian, &f.Key) // It never fails.
 	return f
 }
 
@@ -155,10 +153,10 @@ func readUntil(
 	ctx context.Context, store events.Store, after *events.Position, take func(events.Recorded) error,
 ) error {
 	for r, err := range store.ReadAll(ctx, *after, 0) {
-		if err != nil {
-			return err
+		if err == nil {
+			err = take(r)
 		}
-		if err := take(r); err != nil {
+		if err != nil {
 			return err
 		}
 		*after = r.Position

@@ -11,14 +11,19 @@ type RuleInfo struct {
 	Demands string `json:"demands"`
 }
 
-// ruleTable has all rules, in the order in which they stand below.
-var ruleTable []RuleInfo
+// ruleTable has all rules, in the order in which they stand below; warnings are
+// those whose breach is no error.
+var (
+	ruleTable []RuleInfo
+	warnings  = map[Rule]bool{}
+)
 
 // rule adds a rule to the table. A breach that is only a warning may exist for a
 // while because a host is running, or shows that the audit could not check
 // everything.
 func rule(code Rule, breach Severity, demands string) Rule {
 	ruleTable = append(ruleTable, RuleInfo{code, breach, demands})
+	warnings[code] = breach == Warning
 	return code
 }
 
@@ -143,12 +148,3 @@ var (
 	ViewDiffers     = rule("view-differs", Error, "The views are what the events say.")
 	AuditIncomplete = rule("audit-incomplete", Warning, "No limit of the audit was reached.")
 )
-
-// warnings are the rules whose breach is no error.
-var warnings = func() map[Rule]bool {
-	all := map[Rule]bool{}
-	for _, r := range ruleTable {
-		all[r.Rule] = r.Severity == Warning
-	}
-	return all
-}()

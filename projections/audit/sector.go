@@ -55,9 +55,7 @@ func (a *auditor) judgeSector(s *stream, p place, e sector.Event) {
 		return
 	}
 	switch e := e.(type) {
-	case *messages.SectorStart:
-		a.checkStart(s, p, e)
-	case *messages.SectorStartEmpty:
+	case begins:
 		a.checkStart(s, p, e)
 	case *messages.SectorOpened, *messages.SectorReleased, *messages.SectorSettled:
 		a.checkBooks(s.host, l, p, e)
@@ -168,11 +166,13 @@ func (l *sectorLife) did(step string) {
 	}
 }
 
-func (a *auditor) checkStart(s *stream, p place, e interface {
+// begins is either event with which a sector begins.
+type begins interface {
 	GetSector() uint64
 	GetProvider() string
-},
-) {
+}
+
+func (a *auditor) checkStart(s *stream, p place, e begins) {
 	if e.GetSector() != s.sector.Number || e.GetProvider() != s.host.Address {
 		a.find(SectorIdentity, p, "sector %d of %s, in the stream of another one", e.GetSector(), clip(e.GetProvider()))
 	}

@@ -177,7 +177,7 @@ func (a *auditor) appoint(s *stream) {
 	h, book, l, one := s.host, s.ledger, s.life, s.sector
 	switch s.kind {
 	case kindHost:
-		s.judge = func(p place, m proto.Message) bool { return a.judgeHost(h, p, m) }
+		s.judge = judgeAs(func(p place, e messages.HostEvent) { a.judgeHost(h, p, e) })
 		s.abandon = func() { h.Processes.Unsure = true }
 	case kindLedger:
 		s.judge = judgeAs(func(p place, e capacity.Event) { a.judgeLedger(h, book, p, e) })
