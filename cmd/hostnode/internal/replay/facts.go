@@ -35,16 +35,6 @@ type List struct {
 // maxRows is the most rows of a list: a queue may have a hundred thousand slots.
 const maxRows = 1_000
 
-// Get is the value of a fact, empty when there is none.
-func (f Facts) Get(name string) string {
-	for _, fact := range f {
-		if fact.Name == name {
-			return fact.Value
-		}
-	}
-	return ""
-}
-
 // add appends facts, given as names and values in turn, without those whose values are empty.
 func (f *Facts) add(pairs ...any) {
 	for pair := range slices.Chunk(pairs, 2) {
