@@ -63,9 +63,8 @@ type earnings struct {
 	Counts                           Counts
 }
 
-func (t *earnings) foldSale(before, after sale.State, e sale.Event, fee events.Amount) {
+func (t *earnings) foldSale(after sale.State, e sale.Event, fee events.Amount, c dutyCounts) {
 	t.SaleFees = t.SaleFees.AddSaturating(fee)
-	c := duties(before, after, e)
 	t.Proofs.Due, t.Proofs.Excused, t.Proofs.Lapsed = c.to(t.Proofs.Due, t.Proofs.Excused, t.Proofs.Lapsed)
 	switch e := e.(type) {
 	case *messages.SaleStarted:

@@ -183,7 +183,15 @@ func (h *host) ledger(out []Ledger) []Ledger {
 		deposits.Returned = deposits.Returned.AddSaturating(d.Returned)
 		deposits.Lost = deposits.Lost.AddSaturating(d.Lost)
 		deposits.Withdrawn = deposits.Withdrawn.AddSaturating(d.Withdrawn)
-		all.Availabilities = append(all.Availabilities, availabilities(member, state)...)
+		for a := range state.Availabilities() {
+			all.Availabilities = append(all.Availabilities, Availability{
+				ID: a.ID.String(), Member: member, Enabled: a.Enabled, TotalSize: a.Size, UsedSize: a.Used,
+				FreeSize: a.Free(), DurationSeconds: uint64(a.Duration / time.Second),
+				MinPrice: a.MinPrice.String(), Collateral: a.Collateral.String(),
+				Committed: a.Committed.String(), Lost: a.Lost.String(),
+				Remaining: a.Remaining().String(), Until: a.Until, Reservations: a.Reservations,
+			})
+		}
 		if one.HostLedger = name == ""; member != "" {
 			all.Members = append(all.Members, one)
 		}
@@ -210,19 +218,6 @@ func (l *Ledger) add(one Ledger) {
 
 func depositsOf(d capacity.Deposits) Deposits {
 	return Deposits{d.Held.String(), d.Returned.String(), d.Lost.String(), d.Withdrawn.String()}
-}
-
-func availabilities(member events.Member, state capacity.State) (out []Availability) {
-	for a := range state.Availabilities() {
-		out = append(out, Availability{
-			ID: a.ID.String(), Member: member, Enabled: a.Enabled, TotalSize: a.Size, UsedSize: a.Used,
-			FreeSize: a.Free(), DurationSeconds: uint64(a.Duration / time.Second),
-			MinPrice: a.MinPrice.String(), Collateral: a.Collateral.String(),
-			Committed: a.Committed.String(), Lost: a.Lost.String(),
-			Remaining: a.Remaining().String(), Until: a.Until, Reservations: a.Reservations,
-		})
-	}
-	return out
 }
 
 // Reservations is the view of the reservations.

@@ -189,10 +189,8 @@ func (s *openSale) proofs(address string) (ProofLedger, bool) {
 		Attempt: st.Attempt, Over: st.Settled, Totals: s.proofCounts(), Periods: []ProofPeriod{},
 		Forgotten: s.Owing.Forgotten,
 	}
-	for _, list := range [][]owed{s.Owing.Closed, s.Owing.Open} {
-		for _, p := range list {
-			row.Periods = append(row.Periods, p.row())
-		}
+	for _, p := range slices.Concat(s.Owing.Closed, s.Owing.Open) {
+		row.Periods = append(row.Periods, p.row())
 	}
 	return row, len(row.Periods) > 0
 }

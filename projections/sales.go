@@ -151,13 +151,13 @@ func (h *host) foldSale(r events.Recorded, e sale.Event) {
 	}
 	before, repaired := s.State, s.RepairReward
 	s.State = sale.Evolve(s.State, e)
-	fee := s.count(before, e)
+	fee, c := s.count(before, e)
 	s.Owing.fold(s.State, e, h.limits.ClosedPeriods)
 	s.Last = Place{r.Type, at(e), r.Revision, r.Position}
 	if s.State.Phase != before.Phase {
 		s.Since = s.Last.At
 	}
-	h.earnings.foldSale(before, s.State, e, fee)
+	h.earnings.foldSale(s.State, e, fee, c)
 	h.earnings.Repairs = h.earnings.Repairs.AddSaturating(s.RepairReward).SubFloor(repaired)
 	if s.State.Settled {
 		h.closeSale(slot, s)
@@ -173,8 +173,8 @@ func (h *host) closeSale(slot events.SlotID, s *openSale) {
 }
 
 // count updates what the core does not keep, and returns the cost of the
-// event's transaction.
-func (s *openSale) count(before sale.State, e sale.Event) (fee events.Amount) {
+// event's transaction and the change of the duties.
+func (s *openSale) count(before sale.State, e sale.Event) (fee events.Amount, c dutyCounts) {
 	if m, ok := e.(interface{ GetReceipt() *messages.Receipt }); ok {
 		fee = s.pay(e, m.GetReceipt())
 	}
@@ -192,9 +192,9 @@ func (s *openSale) count(before sale.State, e sale.Event) (fee events.Amount) {
 	case *messages.SaleSettled:
 		s.Returned, s.Lost = amount(e.GetCollateralReturned()), amount(e.GetCollateralLost())
 	}
-	c := duties(before, s.State, e)
+	c = duties(before, s.State, e)
 	s.Due, s.Excused, s.Lapsed = c.to(s.Due, s.Excused, s.Lapsed)
-	return fee
+	return fee, c
 }
 
 // dutyCounts is by how much an event changed the counts of a sale's periods that the

@@ -46,8 +46,8 @@ type savedLife struct {
 }
 
 // remember returns the state of this audit for a checkpoint.
-func (a *auditor) remember() (memory, error) {
-	m := memory{
+func (a *auditor) remember() (m memory, err error) {
+	m = memory{
 		Report: a.report, Resting: a.resting, IDs: a.ids, Txs: a.txs, Damage: a.damage, Now: a.now,
 		Hosts: make([]savedHost, len(a.hosts)),
 	}
@@ -67,11 +67,9 @@ func (a *auditor) remember() (memory, error) {
 		}
 		m.Hosts[h.number] = saved
 	}
-	if a.views == nil {
-		return m, nil
+	if a.views != nil {
+		m.Views, err = a.views.Save()
 	}
-	var err error
-	m.Views, err = a.views.Save()
 	return m, err
 }
 
@@ -79,7 +77,7 @@ func (a *auditor) remember() (memory, error) {
 var errForm = errors.New("not the form of a checkpoint")
 
 // recall restores the state of a checkpoint.
-func (a *auditor) recall(m memory) error {
+func (a *auditor) recall(m memory) (err error) {
 	if m.IDs == nil || len(m.IDs.Bits) != len(a.ids.Bits) {
 		return fmt.Errorf("%w: its filter has another size", errForm)
 	}
@@ -114,11 +112,9 @@ func (a *auditor) recall(m memory) error {
 	if err := a.recallStreams(m); err != nil {
 		return err
 	}
-	if a.views == nil {
-		return nil
+	if a.views != nil {
+		a.views, err = projections.LoadViews(m.Views, a.last.position)
 	}
-	var err error
-	a.views, err = projections.LoadViews(m.Views, a.last.position)
 	return err
 }
 
