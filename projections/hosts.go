@@ -86,9 +86,7 @@ func (s *starts) fold(e messages.HostEvent, l Limits) {
 		}
 	case *messages.HostStopped:
 		s.Stops++
-		if run := s.run(e.GetEpoch()); run != nil {
-			run.StoppedAt, run.HeardAt = at(e), at(e)
-		}
+		s.hear(e).StoppedAt = at(e)
 	case *messages.TermTaken:
 		s.hear(e)
 		if n := len(s.Terms); n > 0 && s.Terms[n-1].Ended.IsZero() {
@@ -107,21 +105,15 @@ func (s *starts) fold(e messages.HostEvent, l Limits) {
 	}
 }
 
-// hear notes a sign of life of a process.
-func (s *starts) hear(e hostEvent) {
-	if run := s.run(e.GetEpoch()); run != nil {
-		run.HeardAt = at(e)
-	}
-}
-
-// run is that of an epoch; nil: it is not kept.
-func (s *starts) run(epoch uint64) *Run {
-	for i := len(s.Runs) - 1; i >= 0; i-- {
-		if s.Runs[i].Epoch == epoch {
+// hear notes a sign of life of a process, and returns its run; an empty one if it is not kept.
+func (s *starts) hear(e hostEvent) *Run {
+	for i := range slices.Backward(s.Runs) {
+		if s.Runs[i].Epoch == e.GetEpoch() {
+			s.Runs[i].HeardAt = at(e)
 			return &s.Runs[i]
 		}
 	}
-	return nil
+	return &Run{}
 }
 
 // stopped says whether each member's last run was shut down properly. A start ends the runs of its member

@@ -247,10 +247,7 @@ func (p *Projector) Status() Status {
 	defer p.mu.RUnlock()
 	s := p.status
 	s.AsOf = p.views.asOf
-	s.Problems, s.Skipped = p.views.Problems()
-	if s.Problems == nil {
-		s.Problems = []Problem{}
-	}
+	s.Problems, s.Skipped = append([]Problem{}, p.views.problems...), p.views.skipped
 	return s
 }
 

@@ -58,7 +58,7 @@ func (a *auditor) judgeLedger(h *host, l *ledger, p place, e capacity.Event) {
 		return
 	}
 	if l.Entries <= smallState || l.Since >= l.Entries {
-		a.checkLedger(l)
+		a.checkWhole(LedgerUnbalanced, &l.state, &l.Since, l.Last)
 	}
 }
 
@@ -74,18 +74,19 @@ func closed(b capacity.Book) bool {
 	return over == 0 && total == uint64(b.Quota)
 }
 
-func (a *auditor) checkLedger(l *ledger) {
-	l.Since = 0
-	if err := l.state.Check(); err != nil {
-		a.find(LedgerUnbalanced, l.Last, "%v", err)
-		a.streams[l.Last.Stream].giveUp()
+// checkWhole checks the whole state of a core, which has seen so many events since the last time.
+func (a *auditor) checkWhole(rule Rule, state interface{ Check() error }, since *int, last place) {
+	*since = 0
+	if err := state.Check(); err != nil {
+		a.find(rule, last, "%v", err)
+		a.streams[last.Stream].giveUp()
 	}
 }
 
 func (a *auditor) endOfLedgers(h *host) {
 	for _, name := range sortedKeys(h.Ledgers) {
 		if l := h.Ledgers[name]; l.Since > 0 && !l.Broken {
-			a.checkLedger(l)
+			a.checkWhole(LedgerUnbalanced, &l.state, &l.Since, l.Last)
 		}
 	}
 }

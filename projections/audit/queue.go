@@ -66,21 +66,13 @@ func (a *auditor) judgeQueue(h *host, p place, e slotqueue.Event) {
 	q.Since++
 	q.Last = p
 	if len(q.Slots) <= smallState || q.Since >= len(q.Slots) {
-		a.checkQueue(q)
-	}
-}
-
-func (a *auditor) checkQueue(q *queue) {
-	q.Since = 0
-	if err := q.state.Check(); err != nil {
-		a.find(QueueInconsistent, q.Last, "%v", err)
-		a.streams[q.Last.Stream].giveUp()
+		a.checkWhole(QueueInconsistent, &q.state, &q.Since, q.Last)
 	}
 }
 
 func (a *auditor) endOfQueue(h *host) {
-	if h.Queue.Since > 0 && !h.Queue.Broken {
-		a.checkQueue(h.Queue)
+	if q := h.Queue; q.Since > 0 && !q.Broken {
+		a.checkWhole(QueueInconsistent, &q.state, &q.Since, q.Last)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -74,18 +75,13 @@ func (l *List) add(pairs ...any) {
 
 // MarshalJSON implements json.Marshaler: an object, in order.
 func (f Facts) MarshalJSON() ([]byte, error) {
-	var out bytes.Buffer
-	out.WriteByte('{')
+	pairs := make([]string, len(f))
 	for i, fact := range f {
-		if i > 0 {
-			out.WriteByte(',')
-		}
 		name, _ := json.Marshal(fact.Name) // All texts have a JSON form.
 		value, _ := json.Marshal(fact.Value)
-		fmt.Fprintf(&out, "%s:%s", name, value)
+		pairs[i] = fmt.Sprintf("%s:%s", name, value)
 	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
+	return []byte("{" + strings.Join(pairs, ",") + "}"), nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler: the reverse.
