@@ -20,15 +20,29 @@ type PrintedTable struct {
 	JSON json.RawMessage
 }
 
-// Snapshot prints all views as of one position.
+// Snapshot prints all views as of one position, in a fixed order.
 func (v *Views) Snapshot() (Snapshot, error) {
 	out := Snapshot{AsOf: v.asOf, Scope: v.scope}
-	for _, t := range v.Tables() {
-		printed, err := json.Marshal(t.Rows)
+	for _, t := range []struct {
+		name string
+		view any
+	}{
+		{"ledgers", v.Ledgers()},
+		{"reservations", v.Reservations()},
+		{"sales", v.Sales()},
+		{"proofs", v.Proofs()},
+		{"queues", v.Queues()},
+		{"transactions", v.Transactions()},
+		{"earnings", v.Earnings()},
+		{"hosts", v.Hosts()},
+		{"validators", v.Validators()},
+		{"sectors", v.Sectors()},
+	} {
+		printed, err := json.Marshal(t.view)
 		if err != nil {
-			return Snapshot{}, fmt.Errorf("print view %s: %w", t.Name, err)
+			return Snapshot{}, fmt.Errorf("print view %s: %w", t.name, err)
 		}
-		out.Tables = append(out.Tables, PrintedTable{t.Name, printed})
+		out.Tables = append(out.Tables, PrintedTable{t.name, printed})
 	}
 	return out, nil
 }

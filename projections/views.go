@@ -303,28 +303,6 @@ func rows[T any](v *Views, add func(*host, []T) []T) []T {
 	return out
 }
 
-// Table is one view, with the name under which it is compared.
-type Table struct {
-	Name string
-	Rows any
-}
-
-// Tables are all views, in a fixed order.
-func (v *Views) Tables() []Table {
-	return []Table{
-		{"ledgers", v.Ledgers()},
-		{"reservations", v.Reservations()},
-		{"sales", v.Sales()},
-		{"proofs", v.Proofs()},
-		{"queues", v.Queues()},
-		{"transactions", v.Transactions()},
-		{"earnings", v.Earnings()},
-		{"hosts", v.Hosts()},
-		{"validators", v.Validators()},
-		{"sectors", v.Sectors()},
-	}
-}
-
 // recent keeps the newest finished entries, up to a limit, and returns the one it drops.
 func recent[T any](list []T, next T, limit int) (kept []T, dropped *T) {
 	list = append(list, next)
