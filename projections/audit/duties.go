@@ -65,10 +65,9 @@ func (a *auditor) followProof(l *life, p place, e sale.Event) {
 			l.Unchecked = map[uint64]bool{}
 		}
 		l.Unchecked[e.GetPeriod()] = true
-	case *messages.CollateralChecked:
-		a.followReading(l, p, e)
-	case *messages.CollateralSlashed:
-		if amount(e.GetSlashed()).IsZero() && amount(e.GetCollateral()) == l.Held {
+	case sale.Reading:
+		_, slashed := e.(*messages.CollateralSlashed)
+		if slashed && amount(e.GetSlashed()).IsZero() && amount(e.GetCollateral()) == l.Held {
 			a.find(CollateralCheck, p, "after period %d it is called slashed, and nothing was taken", e.GetPeriod())
 		}
 		a.followReading(l, p, e)
