@@ -132,13 +132,16 @@ func (a *auditor) stream(name string) *stream {
 	return s
 }
 
+// makeStream gives a stream the judge of its machine.
 func (a *auditor) makeStream(name string) *stream {
 	_, rest, _ := strings.Cut(name, "-")
 	address, tail, more := strings.Cut(rest, "-")
 	s := &stream{Name: name, kind: kindOf(name), hash: a.ids.hashOf(name), abandon: func() {}}
 	switch s.kind {
-	case kindHost, kindQueue, kindTx, kindValidator:
+	case kindHost:
 		s.host = a.host(address)
+		s.judge = judgeAs(func(p place, e messages.HostEvent) { a.judgeHost(s.host, p, e) })
+		s.abandon = func() { s.host.Processes.Unsure = true }
 	case kindLedger:
 		if _, err := events.ParseMember(tail); more && err != nil {
 			s.kind = kindUnknown
@@ -146,6 +149,22 @@ func (a *auditor) makeStream(name string) *stream {
 		}
 		s.host = a.host(address)
 		s.ledger = s.host.ledger(events.Member(tail))
+		s.judge = judgeAs(func(p place, e capacity.Event) { a.judgeLedger(s.host, s.ledger, p, e) })
+		s.abandon = func() { s.ledger.Broken = true }
+	case kindQueue:
+		s.host = a.host(address)
+		s.judge = judgeAs(func(p place, e slotqueue.Event) { a.judgeQueue(s.host, p, e) })
+		s.abandon = func() { s.host.Queue.Broken = true }
+	case kindTx:
+		s.host = a.host(address)
+		s.host.Tx.Kept = true
+		s.judge = judgeAs(func(p place, e messages.TxEvent) { a.judgeTx(s, p, e) })
+	case kindValidator:
+		s.host = a.host(address)
+		s.judge = judgeAs(func(p place, e messages.ValidatorEvent) { a.judgeValidator(s.host, p, e) })
+	case kindMarket:
+		s.Recent = &recent{}
+		s.judge = judgeAs(func(p place, e messages.MarketEvent) { a.judgeMarket(s, p, e) })
 	case kindSale:
 		owner, slot, err := events.ParseSaleStream(name)
 		if err != nil {
@@ -154,6 +173,8 @@ func (a *auditor) makeStream(name string) *stream {
 		}
 		s.host, s.life = a.host(owner.String()), &life{Slot: slot, Phase: unknown}
 		s.host.sales[slot] = s.life
+		s.judge = judgeAs(func(p place, e sale.Event) { a.judgeSale(s, p, e) })
+		s.abandon = func() { *s.life = life{Slot: slot, Broken: true} }
 	case kindSector:
 		owner, number, err := events.ParseSectorStream(name)
 		if err != nil {
@@ -162,44 +183,13 @@ func (a *auditor) makeStream(name string) *stream {
 		}
 		s.host, s.sector = a.host(owner.String()), &sectorLife{Number: number}
 		s.host.sectors[number] = s.sector
-	case kindMarket:
-		s.Recent = &recent{}
+		s.judge = judgeAs(func(p place, e sector.Event) { a.judgeSector(s, p, e) })
+		s.abandon = func() { *s.sector = sectorLife{Number: number, Broken: true} }
 	case kindDisposable:
 		s.host = a.hosts[address]
 	case kindUnknown:
 	}
-	a.appoint(s)
 	return s
-}
-
-// appoint gives a stream the judge of its machine.
-func (a *auditor) appoint(s *stream) {
-	h, book, l, one := s.host, s.ledger, s.life, s.sector
-	switch s.kind {
-	case kindHost:
-		s.judge = judgeAs(func(p place, e messages.HostEvent) { a.judgeHost(h, p, e) })
-		s.abandon = func() { h.Processes.Unsure = true }
-	case kindLedger:
-		s.judge = judgeAs(func(p place, e capacity.Event) { a.judgeLedger(h, book, p, e) })
-		s.abandon = func() { book.Broken = true }
-	case kindQueue:
-		s.judge = judgeAs(func(p place, e slotqueue.Event) { a.judgeQueue(h, p, e) })
-		s.abandon = func() { h.Queue.Broken = true }
-	case kindTx:
-		h.Tx.Kept = true
-		s.judge = judgeAs(func(p place, e messages.TxEvent) { a.judgeTx(s, p, e) })
-	case kindValidator:
-		s.judge = judgeAs(func(p place, e messages.ValidatorEvent) { a.judgeValidator(h, p, e) })
-	case kindMarket:
-		s.judge = judgeAs(func(p place, e messages.MarketEvent) { a.judgeMarket(s, p, e) })
-	case kindSale:
-		s.judge = judgeAs(func(p place, e sale.Event) { a.judgeSale(s, p, e) })
-		s.abandon = func() { *l = life{Slot: l.Slot, Broken: true} }
-	case kindSector:
-		s.judge = judgeAs(func(p place, e sector.Event) { a.judgeSector(s, p, e) })
-		s.abandon = func() { *one = sectorLife{Number: one.Number, Broken: true} }
-	case kindUnknown, kindDisposable:
-	}
 }
 
 func judgeAs[E proto.Message](judge func(place, E)) func(place, proto.Message) bool {
