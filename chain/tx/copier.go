@@ -71,7 +71,9 @@ type copier struct {
 	// was copied, the store went away or came back, or the copying has ended.
 	news chan struct{}
 
-	down *firstFailure
+	// down ends when no transaction is sent any more; its cause is the first reason that fail was given.
+	down context.Context
+	fail context.CancelCauseFunc
 
 	// out is the append whose outcome is not known: the first of the pending entries. outAt is the
 	// revision of its first event. Only run uses them.
@@ -90,8 +92,9 @@ func startCopier(cfg Config, store events.Store, stream string, pending []entry)
 		store: store, stream: stream, epoch: cfg.Epoch, node: cfg.Node,
 		codec: events.NewCodec(events.TxTable()), log: cfg.Log,
 		stop: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1), copied: make(chan struct{}, 1),
-		down: newFirstFailure(), pending: pending,
+		pending: pending,
 	}
+	c.down, c.fail = context.WithCancelCause(context.Background())
 	if cfg.RecordFirst {
 		c.news = make(chan struct{}, 1)
 	}
@@ -165,7 +168,7 @@ func (c *copier) drained() bool {
 	return len(c.pending) == 0
 }
 
-func (c *copier) failure() error { return c.down.reason() }
+func (c *copier) failure() error { return context.Cause(c.down) }
 
 // away is since when the store has not taken the pending entries, and why; nil: it takes them.
 func (c *copier) away() (since time.Time, reason error) {
@@ -184,7 +187,7 @@ func (c *copier) run(ctx context.Context) {
 		}
 		if errors.Is(err, ErrTakenOver) {
 			c.log.WithError(err).Error("transactions: nothing is sent any more")
-			c.down.set(err)
+			c.fail(err)
 			c.tell()
 			return
 		}

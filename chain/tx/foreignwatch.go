@@ -192,7 +192,7 @@ func (m *Manager) report(u ForeignUse) (ends bool) {
 		if o.alone {
 			why = "and without the event store nobody knows more"
 		}
-		m.copier.down.set(fmt.Errorf("%w: %s, %s", ErrUsedElsewhere, u, why))
+		m.copier.fail(fmt.Errorf("%w: %s, %s", ErrUsedElsewhere, u, why))
 	}
 	return u.Ends
 }

@@ -141,7 +141,7 @@ func (m *Manager) Close() error {
 }
 
 // Failed is closed when no transaction is sent any more; Failure says why.
-func (m *Manager) Failed() <-chan struct{} { return m.copier.down.done }
+func (m *Manager) Failed() <-chan struct{} { return m.copier.down.Done() }
 
 // Failure is the reason why no transaction is sent any more; nil: they are sent.
 func (m *Manager) Failure() error { return m.copier.failure() }
@@ -339,7 +339,7 @@ func (m *Manager) write(e messages.TxEvent, correlation string) error {
 	r, err := m.outbox.add(e, correlation)
 	if err != nil {
 		if errors.Is(err, ErrOutboxFailed) {
-			m.copier.down.set(err)
+			m.copier.fail(err)
 		}
 		return err
 	}
