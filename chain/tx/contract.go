@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -51,12 +52,9 @@ func joined(contracts []Contract) (Contract, error) {
 		return false, nil
 	}
 	all.IsHostCall = func(to common.Address, input []byte) bool {
-		for _, c := range contracts {
-			if c.IsHostCall != nil && c.IsHostCall(to, input) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(contracts, func(c Contract) bool {
+			return c.IsHostCall != nil && c.IsHostCall(to, input)
+		})
 	}
 	all.InUse = func(ctx context.Context, conn *rpc.Conn, account common.Address) (string, error) {
 		var has []string

@@ -131,16 +131,14 @@ func (c *copier) put(r entry) {
 	c.mu.Lock()
 	c.pending = append(c.pending, r)
 	c.mu.Unlock()
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+	hint(c.wake)
 }
 
-// tell says that there is news. Without anybody who listens it does nothing.
-func (c *copier) tell() {
+// hint says that there is something new. Where it has been said and not been heard, or nobody can listen, it
+// does nothing.
+func hint(listener chan<- struct{}) {
 	select {
-	case c.news <- struct{}{}:
+	case listener <- struct{}{}:
 	default:
 	}
 }
@@ -188,7 +186,7 @@ func (c *copier) run(ctx context.Context) {
 		if errors.Is(err, ErrTakenOver) {
 			c.log.WithError(err).Error("transactions: nothing is sent any more")
 			c.fail(err)
-			c.tell()
+			hint(c.news)
 			return
 		}
 		c.note(err)
@@ -216,11 +214,11 @@ func (c *copier) note(err error) {
 	case err != nil && c.trouble == nil:
 		c.since = time.Now()
 		c.log.WithError(err).Warn("transactions: the event store does not take their events, they wait in the outbox")
-		defer c.tell()
+		defer hint(c.news)
 	case err == nil && c.trouble != nil:
 		c.since = time.Time{}
 		c.log.Info("transactions: the event store has all their events again")
-		defer c.tell()
+		defer hint(c.news)
 	}
 	c.trouble = err
 }
@@ -241,11 +239,8 @@ func (c *copier) copyAll(ctx context.Context) error {
 		c.mu.Lock()
 		c.pending = c.pending[n:]
 		c.mu.Unlock()
-		select {
-		case c.copied <- struct{}{}:
-		default:
-		}
-		c.tell()
+		hint(c.copied)
+		hint(c.news)
 	}
 }
 

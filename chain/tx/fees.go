@@ -3,6 +3,7 @@ package tx
 import (
 	"context"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -154,16 +155,6 @@ func (m *Manager) patience(deadline time.Time, head *rpc.Header) uint64 {
 
 func newBig(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
 
-func maxBig(a, b *big.Int) *big.Int {
-	if a.Cmp(b) < 0 {
-		return b
-	}
-	return a
-}
+func maxBig(of ...*big.Int) *big.Int { return slices.MaxFunc(of, (*big.Int).Cmp) }
 
-func minBig(a, b *big.Int) *big.Int {
-	if a.Cmp(b) < 0 {
-		return a
-	}
-	return b
-}
+func minBig(of ...*big.Int) *big.Int { return slices.MinFunc(of, (*big.Int).Cmp) }

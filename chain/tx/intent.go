@@ -1,6 +1,7 @@
 package tx
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"math/big"
@@ -213,12 +214,7 @@ func (b *book) needed() []entry {
 	if b.known > 0 && !slices.ContainsFunc(all, same) {
 		all = append(all, b.knownFrom)
 	}
-	slices.SortFunc(all, func(x, y entry) int {
-		if x.Revision < y.Revision {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(all, func(x, y entry) int { return cmp.Compare(x.Revision, y.Revision) })
 	return all
 }
 

@@ -157,7 +157,7 @@ func (m *Manager) DutiesDue(kind string, next time.Time) { m.due.set(kind, next)
 
 func (m *Manager) run(ctx context.Context) {
 	defer close(m.stopped)
-	defer m.releaseWaiters()
+	defer m.failWaiters(ErrStopped)
 	m.dropUnsent()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -196,16 +196,6 @@ func (m *Manager) busy() bool {
 		pause = m.watchPause()
 	}
 	return time.Since(m.lookedAt) >= pause
-}
-
-// releaseWaiters answers everybody who waits, at the end.
-func (m *Manager) releaseWaiters() {
-	for _, in := range m.book.open {
-		m.answer(in, result{err: ErrStopped})
-	}
-	for _, r := range m.rechecks {
-		r.wait <- result{err: ErrStopped}
-	}
 }
 
 // dropUnsent ends the last run's intents that were never sent: only their callers know whether they

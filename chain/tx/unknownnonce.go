@@ -3,6 +3,7 @@ package tx
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -85,12 +86,7 @@ func (m *Manager) watchPool(ctx context.Context, now observation) error {
 }
 
 func (m *Manager) hasUnsent() bool {
-	for _, in := range m.book.open {
-		if !in.sent() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.book.open, func(in *intent) bool { return !in.sent() })
 }
 
 // noteRival notes that a node refuses an attempt because it has another transaction with that nonce. If no
