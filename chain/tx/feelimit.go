@@ -3,7 +3,6 @@ package tx
 import (
 	"fmt"
 	"math/big"
-	"sync"
 	"time"
 
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -36,33 +35,6 @@ func gwei(wei *big.Int) string {
 	return new(big.Rat).SetFrac(wei, big.NewInt(inGwei)).FloatString(digits)
 }
 
-// feeWatch notes whether the limit holds transactions up. It is safe for concurrent use.
-type feeWatch struct {
-	mu  sync.Mutex
-	now *FeeLimit
-}
-
-func (w *feeWatch) get() (FeeLimit, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.now == nil {
-		return FeeLimit{}, false
-	}
-	return *w.now, true
-}
-
-// note takes the state at a block; nil: nothing is held up. It returns true when a hold-up begins.
-func (w *feeWatch) note(f *FeeLimit) (news bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	news = f != nil && w.now == nil
-	if f != nil && w.now != nil {
-		f.Since = w.now.Since
-	}
-	w.now = f
-	return news
-}
-
 // mostFor is the highest price per gas that a transaction may offer. Only an empty transaction may
 // use the whole limit, so that it can always replace another one that is too late.
 func (m *Manager) mostFor(noop bool) *big.Int {
@@ -87,11 +59,15 @@ func (m *Manager) watchFees(head *rpc.Header) {
 		}
 		held = held || in.warnedAt != 0
 	}
-	if !held {
-		m.fees.note(nil)
-		return
-	}
-	if m.fees.note(&f) {
+	before := m.feeLimit.Load()
+	switch {
+	case !held:
+		m.feeLimit.Store(nil)
+	case before != nil:
+		f.Since = before.Since
+		m.feeLimit.Store(&f)
+	default:
+		m.feeLimit.Store(&f)
 		m.log.Warnf("transactions: %s", f)
 		if m.cfg.FeeLimited != nil {
 			m.cfg.FeeLimited(f)
@@ -100,4 +76,9 @@ func (m *Manager) watchFees(head *rpc.Header) {
 }
 
 // FeeLimit says whether the limit on fees holds transactions up. It does not block.
-func (m *Manager) FeeLimit() (FeeLimit, bool) { return m.fees.get() }
+func (m *Manager) FeeLimit() (FeeLimit, bool) {
+	if now := m.feeLimit.Load(); now != nil {
+		return *now, true
+	}
+	return FeeLimit{}, false
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -86,9 +87,9 @@ type Manager struct {
 	suspect   bool        // blocks may have been dropped since receipts were returned
 	answers   bool        // the chain answered at the last look
 	others    foreignWatch
-	fees      feeWatch
+	feeLimit  atomic.Pointer[FeeLimit] // nil: it holds nothing up
 	tipPrice  tipPrice
-	spent     gasSpent
+	spent     sync.Map // of kinds: the gas used by the newest successful call
 	blocks    *rpc.BlockTime
 	due       dueTimes
 	unknown   unknownNonces
@@ -122,7 +123,7 @@ func start(
 	}
 	for _, in := range m.book.doneLog {
 		if in.succeeded {
-			m.spent.note(kindOf(in.base), in.receipt.GetGasUsed())
+			m.spent.Store(kindOf(in.base), in.receipt.GetGasUsed())
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -236,24 +237,23 @@ func (m *Manager) await(ctx context.Context, wait chan result) (*types.Receipt, 
 // ends the transaction goes on, and a repeated Submit finds it. Errors: outcomes of the port,
 // ErrStopped, ErrOutboxFailed.
 func (m *Manager) Submit(ctx context.Context, c Call) (*types.Receipt, error) {
-	wait := make(chan result, 1)
-	if err := m.do(ctx, func(context.Context) { m.accept(c, wait) }); err != nil {
-		return nil, err
-	}
-	return m.awaitCall(ctx, c, wait)
+	return m.submit(ctx, c, m.accept)
 }
 
 // Again is Submit, except that an earlier success does not count.
 func (m *Manager) Again(ctx context.Context, c Call) (*types.Receipt, error) {
-	wait := make(chan result, 1)
-	err := m.do(ctx, func(context.Context) {
+	return m.submit(ctx, c, func(c Call, wait chan result) {
 		if in := m.book.latest[c.Key]; in != nil && in.done {
 			m.begin(c, in.try+1, wait)
 			return
 		}
 		m.accept(c, wait)
 	})
-	if err != nil {
+}
+
+func (m *Manager) submit(ctx context.Context, c Call, accept func(Call, chan result)) (*types.Receipt, error) {
+	wait := make(chan result, 1)
+	if err := m.do(ctx, func(context.Context) { accept(c, wait) }); err != nil {
 		return nil, err
 	}
 	return m.awaitCall(ctx, c, wait)
@@ -347,9 +347,14 @@ func (m *Manager) answer(in *intent, r result) {
 
 // abandon ends an intent that will never be mined.
 func (m *Manager) abandon(in *intent, reason string, outcome error) {
+	m.end(in, reason, fmt.Errorf("%w: %s", outcome, reason))
+}
+
+// end is abandon with the answer as it is.
+func (m *Manager) end(in *intent, reason string, answer error) {
 	err := m.write(&messages.TxAbandoned{At: timestamppb.Now(), Key: in.key, Reason: reason}, in.correlation)
 	if err != nil {
 		m.log.WithError(err).WithField("tx", in.key).Error("transactions: abandon")
 	}
-	m.answer(in, result{err: fmt.Errorf("%w: %s", outcome, reason)})
+	m.answer(in, result{err: answer})
 }

@@ -159,7 +159,7 @@ func (m *Manager) settle(ctx context.Context, in *intent, a attempt, r *types.Re
 		Succeeded: r.Status == types.ReceiptStatusSuccessful,
 	}
 	if mined.GetSucceeded() {
-		m.spent.note(kindOf(in.base), r.GasUsed)
+		m.spent.Store(kindOf(in.base), r.GasUsed)
 	} else {
 		outcome = m.whyFailed(ctx, in, a, r, block)
 		mined.Error = outcome.Error()

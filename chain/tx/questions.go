@@ -118,7 +118,11 @@ func (m *Manager) Revision(ctx context.Context) (uint64, error) {
 }
 
 // SpentOn is the gas that the newest successful call of a kind used; zero: there was none.
-func (m *Manager) SpentOn(kind string) uint64 { return m.spent.of(kind) }
+func (m *Manager) SpentOn(kind string) uint64 {
+	gas, _ := m.spent.Load(kind)
+	spent, _ := gas.(uint64)
+	return spent
+}
 
 // Looked says whether everything was done that follows from a block for the transactions under way;
 // also true when there are none, or the manager is stopped.

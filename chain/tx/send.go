@@ -179,11 +179,5 @@ func (m *Manager) refuse(in *intent, why error) {
 		m.log.WithError(why).WithField("tx", in.key).Warn("transactions: refused, will try again")
 		return
 	}
-	err := m.write(&messages.TxAbandoned{
-		At: timestamppb.Now(), Key: in.key, Reason: why.Error(),
-	}, in.correlation)
-	if err != nil {
-		m.log.WithError(err).WithField("tx", in.key).Error("transactions: abandon")
-	}
-	m.answer(in, result{err: why})
+	m.end(in, why.Error(), why)
 }
