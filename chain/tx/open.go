@@ -117,9 +117,13 @@ func (cfg *Config) join(
 	defer cancel()
 	missing, copied, err := catchUp(timed, store, box.owner.Stream, entries, box.next)
 	switch {
-	case errors.Is(err, ErrTakenOver), err != nil && box.next == 0:
-		all, copied, err = cfg.joinWithOthers(timed, store, box, entries, err)
+	case cfg.RecordFirst && errors.Is(err, ErrTakenOver):
+		if all, copied, err = cfg.merge(timed, store, box, entries); err != nil {
+			err = fmt.Errorf("merge the outbox with the account's record: %w", err)
+		}
 		return all, copied, nil, err
+	case errors.Is(err, ErrTakenOver), err != nil && box.next == 0:
+		return nil, 0, nil, fmt.Errorf("read the account's record: %w", err)
 	case err == nil && copied < box.copied:
 		entries, err = cfg.renumber(timed, store, box, entries, copied)
 		return entries, copied, nil, err

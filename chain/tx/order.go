@@ -26,26 +26,21 @@ func othersInFlight(most int) int {
 
 // byUrgency orders unsent intents: duties first, then the earliest deadline, then the oldest.
 func byUrgency(x, y *intent) int {
-	if x.kind.Duty != y.kind.Duty {
-		if x.kind.Duty {
-			return -1
-		}
-		return 1
-	}
-	return byDeadline(x, y)
+	return cmp.Or(yesFirst(x.kind.Duty, y.kind.Duty), byDeadline(x, y))
 }
 
 func byDeadline(x, y *intent) int {
+	return cmp.Or(yesFirst(!x.deadline.IsZero(), !y.deadline.IsZero()), x.deadline.Compare(y.deadline))
+}
+
+func yesFirst(x, y bool) int {
 	switch {
-	case x.deadline.IsZero() && y.deadline.IsZero():
+	case x == y:
 		return 0
-	case x.deadline.IsZero():
-		return 1
-	case y.deadline.IsZero():
+	case x:
 		return -1
-	default:
-		return x.deadline.Compare(y.deadline)
 	}
+	return 1
 }
 
 // launch sends intents for the first time, the most urgent first.

@@ -2,13 +2,13 @@ package tx
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -204,28 +204,7 @@ func keyOf(e proto.Message) string {
 // renamed is a copy of an event with another key.
 func renamed(e proto.Message, key string) proto.Message {
 	e = proto.CloneOf(e)
-	switch e := e.(type) {
-	case *messages.TxIntended:
-		e.Key = key
-	case *messages.TxSent:
-		e.Key = key
-	case *messages.TxMined:
-		e.Key = key
-	case *messages.TxAbandoned:
-		e.Key = key
-	}
+	m := e.ProtoReflect()
+	m.Set(m.Descriptor().Fields().ByName("key"), protoreflect.ValueOfString(key))
 	return e
-}
-
-// joinWithOthers is join's answer to a stream that another process wrote to.
-func (cfg *Config) joinWithOthers(
-	ctx context.Context, store events.Store, box *outbox, entries []entry, taken error,
-) (all []entry, copied uint64, err error) {
-	if !cfg.RecordFirst || !errors.Is(taken, ErrTakenOver) {
-		return nil, 0, fmt.Errorf("read the account's record: %w", taken)
-	}
-	if all, copied, err = cfg.merge(ctx, store, box, entries); err != nil {
-		err = fmt.Errorf("merge the outbox with the account's record: %w", err)
-	}
-	return all, copied, err
 }
