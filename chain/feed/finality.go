@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/sirupsen/logrus"
@@ -19,9 +19,8 @@ type Finality struct {
 	tagged        bool   // the tag finalized must have reached the block, too
 	log           logrus.FieldLogger
 
-	mu    sync.Mutex
-	named bool // the node has named a final block before
-	told  bool // it was logged that the node has no final block
+	named atomic.Bool // the node has named a final block before
+	told  atomic.Bool // it was logged that the node has no final block
 }
 
 // NewFinality demands so many confirmations, and the tag finalized too if tagged is set.
@@ -51,13 +50,13 @@ func (f *Finality) Final(ctx context.Context, number uint64) (bool, error) {
 	tagged, err := f.conn.Tagged(ctx, "finalized")
 	switch {
 	case err == nil:
-		f.found()
+		f.named.Store(true)
 		return uint64(tagged.Number) >= number, nil
 	case !rpc.IsAnswer(err) && !errors.Is(err, ethereum.NotFound):
 		return false, fmt.Errorf("whether block %d is final: %w", number, err)
 	}
-	byConfirmations, first := f.missing()
-	if first {
+	byConfirmations := !f.named.Load()
+	if byConfirmations && !f.told.Swap(true) {
 		f.log.WithField("confirmations", f.confirmations).Warnf("the chain names no final block, "+
 			"so confirmations alone decide what is permanent: %v", err)
 	}
@@ -89,22 +88,4 @@ func (f *Finality) Newest(ctx context.Context, head *rpc.Header) (*rpc.Header, e
 		return nil, err
 	}
 	return deep, nil
-}
-
-func (f *Finality) found() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.named = true
-}
-
-// missing says whether confirmations alone decide, and whether that has yet to be logged.
-func (f *Finality) missing() (byConfirmations, first bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.named {
-		return false, false
-	}
-	first = !f.told
-	f.told = true
-	return true, first
 }
