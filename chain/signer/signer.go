@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"sync"
@@ -205,10 +204,7 @@ type bounded struct{}
 func (bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := http.DefaultTransport.RoundTrip(r)
 	if err == nil {
-		response.Body = struct {
-			io.Reader
-			io.Closer
-		}{http.MaxBytesReader(nil, response.Body, maxAnswerBytes), response.Body}
+		response.Body = http.MaxBytesReader(nil, response.Body, maxAnswerBytes)
 	}
 	return response, err
 }
