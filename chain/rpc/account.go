@@ -22,11 +22,16 @@ func (c *Conn) MinedBy(ctx context.Context, account common.Address) (uint64, err
 // in the node's pool. known is false when the node cannot say.
 func (c *Conn) PendingBy(ctx context.Context, account common.Address) (count uint64, known bool, err error) {
 	var answer countAnswer
-	err = c.call(ctx, &answer, "eth_getTransactionCount", account, "pending")
-	if _, answered := errors.AsType[rpc.Error](err); answered {
-		return 0, false, nil
+	known, err = ifOffered(c.call(ctx, &answer, "eth_getTransactionCount", account, "pending"))
+	return uint64(answer.Uint64), known, err
+}
+
+// ifOffered takes the error of a question that a node may refuse to answer: that is none.
+func ifOffered(err error) (known bool, _ error) {
+	if _, refused := errors.AsType[rpc.Error](err); refused {
+		return false, nil
 	}
-	return uint64(answer.Uint64), err == nil, err
+	return err == nil, err
 }
 
 // CoinsOf is how many wei an account has at a block.
@@ -41,11 +46,8 @@ func (c *Conn) CoinsOf(ctx context.Context, at common.Hash, account common.Addre
 // say, because it no longer keeps the state of that block.
 func (c *Conn) HasCode(ctx context.Context, contract common.Address, number uint64) (yes, known bool, err error) {
 	var code hexutil.Bytes
-	err = c.call(ctx, &code, "eth_getCode", contract, hexutil.Uint64(number))
-	if _, answered := errors.AsType[rpc.Error](err); answered {
-		return false, false, nil
-	}
-	return len(code) > 0, err == nil, err
+	known, err = ifOffered(c.call(ctx, &code, "eth_getCode", contract, hexutil.Uint64(number)))
+	return len(code) > 0, known, err
 }
 
 // AccountView is what LookAt finds out in one message.
@@ -119,10 +121,7 @@ func (c *Conn) InputOf(ctx context.Context, tx common.Hash) ([]byte, error) {
 // Tip is the tip that the node suggests, in wei; zero when the node does not offer the method.
 func (c *Conn) Tip(ctx context.Context) (*big.Int, error) {
 	var tip hexutil.Big
-	err := c.call(ctx, &tip, "eth_maxPriorityFeePerGas")
-	if _, answered := errors.AsType[rpc.Error](err); answered {
-		return new(big.Int), nil
-	}
+	_, err := ifOffered(c.call(ctx, &tip, "eth_maxPriorityFeePerGas"))
 	return tip.ToInt(), err
 }
 

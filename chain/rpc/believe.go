@@ -105,7 +105,9 @@ func (c *Conn) disbelieve(l *Session, question string, why error) error {
 		c.cfg.Log.WithField("endpoint", l.at.name).
 			Errorf("the Ethereum node gave an impossible answer; for %v other endpoints are tried first: %v",
 				l.at.doubt, found)
-		c.tellDoubt(found)
+		if c.cfg.NotBelieved != nil {
+			c.cfg.NotBelieved(*found)
+		}
 	}
 	return found
 }
@@ -117,12 +119,6 @@ func (c *Conn) Disbelieve(ctx context.Context, question string, why error) error
 		return fmt.Errorf("%w: asked %s, %w", ErrUnavailable, question, why)
 	}
 	return c.disbelieve(l, question, why)
-}
-
-func (c *Conn) tellDoubt(found *AnswerError) {
-	if c.cfg.NotBelieved != nil {
-		c.cfg.NotBelieved(*found)
-	}
 }
 
 // undecodable says that an answer does not fit its type, such as a number of 300 bits or a text

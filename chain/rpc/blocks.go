@@ -126,33 +126,33 @@ func (c *Conn) header(ctx context.Context, answer *blockAnswer, method string, w
 // Blocks are the blocks with these numbers on the current chain, in the order of the numbers; nil
 // where there is none.
 func (c *Conn) Blocks(ctx context.Context, numbers []uint64) ([]*Header, error) {
-	answers := make([]blockAnswer, len(numbers))
-	batch := make([]rpc.BatchElem, len(numbers))
-	for i := range numbers {
-		answers[i].number = &numbers[i]
-		batch[i] = rpc.BatchElem{
-			Method: "eth_getBlockByNumber", Args: []any{hexutil.Uint64(numbers[i]), false}, Result: &answers[i],
-		}
-	}
-	return c.blocksIn(ctx, batch, answers)
+	return blocksBy(ctx, c, "eth_getBlockByNumber", numbers, func(n *uint64) (any, blockAnswer) {
+		return hexutil.Uint64(*n), blockAnswer{number: n}
+	})
 }
 
 // BlocksByHash are the blocks with these hashes, in the order of the hashes; nil where there is
 // none.
 func (c *Conn) BlocksByHash(ctx context.Context, hashes []common.Hash) ([]*Header, error) {
-	answers := make([]blockAnswer, len(hashes))
-	batch := make([]rpc.BatchElem, len(hashes))
-	for i := range hashes {
-		answers[i].hash = &hashes[i]
-		batch[i] = rpc.BatchElem{Method: "eth_getBlockByHash", Args: []any{hashes[i], false}, Result: &answers[i]}
-	}
-	return c.blocksIn(ctx, batch, answers)
+	return blocksBy(ctx, c, "eth_getBlockByHash", hashes, func(h *common.Hash) (any, blockAnswer) {
+		return *h, blockAnswer{hash: h}
+	})
 }
 
-// blocksIn sends questions for blocks, if there are any.
-func (c *Conn) blocksIn(ctx context.Context, batch []rpc.BatchElem, answers []blockAnswer) ([]*Header, error) {
-	if len(batch) == 0 {
+// blocksBy asks for blocks, if there are any to ask for; question is how one is asked for, and what its answer
+// must be.
+func blocksBy[K any](
+	ctx context.Context, c *Conn, method string, keys []K, question func(*K) (any, blockAnswer),
+) ([]*Header, error) {
+	if len(keys) == 0 {
 		return nil, nil
+	}
+	answers := make([]blockAnswer, len(keys))
+	batch := make([]rpc.BatchElem, len(keys))
+	for i := range keys {
+		which, answer := question(&keys[i])
+		answers[i] = answer
+		batch[i] = rpc.BatchElem{Method: method, Args: []any{which, false}, Result: &answers[i]}
 	}
 	if err := c.batch(ctx, batch); err != nil {
 		return nil, err

@@ -132,12 +132,9 @@ func hexData(given any) ([]byte, bool) {
 		data, err := hexutil.Decode(text)
 		return data, err == nil
 	case map[string]any:
-		inner, found := v["data"]
-		if _, nested := inner.(string); !found || !nested {
-			return nil, false
+		if inner, nested := v["data"].(string); nested {
+			return hexData(inner)
 		}
-		return hexData(inner)
-	default:
-		return nil, false
 	}
+	return nil, false
 }

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -164,9 +163,6 @@ func (l *Session) complete(ctx context.Context, some []rpc.BatchElem) error {
 
 // IsAnswer says whether an error is the node's own answer.
 func IsAnswer(err error) bool {
-	if err == nil {
-		return false
-	}
 	_, answered := errors.AsType[rpc.Error](err)
 	return answered || errors.Is(err, rpc.ErrNoResult)
 }
@@ -174,29 +170,16 @@ func IsAnswer(err error) bool {
 // refusesBatches recognises how nodes say that they do not know batches: an object instead of a
 // list, or a status that calls the request invalid.
 func refusesBatches(err error) bool {
-	if _, notAList := errors.AsType[*json.UnmarshalTypeError](err); notAList {
-		return true
-	}
-	var status rpc.HTTPError
-	if !errors.As(err, &status) {
-		return false
-	}
-	switch status.StatusCode {
-	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType,
-		http.StatusNotImplemented:
-		return true
-	}
-	return false
+	status, _ := errors.AsType[rpc.HTTPError](err)
+	return undecodable(err) || slices.Contains([]int{
+		http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType, http.StatusNotImplemented,
+	}, status.StatusCode)
 }
 
 // batchTooLarge recognises complaints about the number of calls in a batch, or about the size of
 // the answer.
 func batchTooLarge(err error) bool {
-	if err == nil {
-		return false
-	}
-	var status rpc.HTTPError
-	if errors.As(err, &status) {
+	if status, failed := errors.AsType[rpc.HTTPError](err); failed {
 		return status.StatusCode == http.StatusRequestEntityTooLarge
 	}
 	if _, answered := errors.AsType[rpc.Error](err); !answered {
@@ -250,12 +233,7 @@ func (b *batchSize) answered() {
 
 // containsAny says whether a text contains any of the parts.
 func containsAny(s string, parts ...string) bool {
-	for _, p := range parts {
-		if strings.Contains(s, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }
 
 // Sleep waits for d, or until ctx ends.

@@ -92,12 +92,6 @@ type callArgs struct {
 	Value *hexutil.Big `json:"value,omitempty"`
 }
 
-// atBlock names a block by its hash (EIP-1898), so that the reads of one batch cannot mix two
-// branches.
-type atBlock struct {
-	Hash common.Hash `json:"blockHash"`
-}
-
 // Views makes all reads at one block, on behalf of from. The error is about the connection; each
 // view has the contract's own answer.
 func (c *Conn) Views(ctx context.Context, from common.Address, at common.Hash, views ...*View) error {
@@ -172,7 +166,8 @@ func (c *Conn) batchAt(ctx context.Context, at common.Hash, batch []rpc.BatchEle
 	if l.at.byNumber.Load() {
 		return c.batchByNumber(ctx, at, batch)
 	}
-	if err := c.batchWith(ctx, batch, atBlock{at}); err != nil {
+	// By its hash (EIP-1898), so that the reads of one batch cannot mix two branches.
+	if err := c.batchWith(ctx, batch, map[string]common.Hash{"blockHash": at}); err != nil {
 		return err
 	}
 	doubted := l.at.doubtHash(batch)

@@ -11,17 +11,20 @@ import (
 // Waker wakes one goroutine when there may be a new block. It only gives hints: subscriptions die
 // silently, so it also wakes when nothing was heard for a while.
 type Waker struct {
-	conn   *Conn
-	blocks *BlockTime
-	heads  chan struct {
-		Number string `json:"number"`
-	}
+	conn    *Conn
+	blocks  *BlockTime
+	heads   chan announced
 	session *Session
 	sub     *rpc.ClientSubscription
 	// misses counts the waits in a row that ended without a hint; top is the newest block when the
 	// last wait began.
 	misses int
 	top    uint64
+}
+
+// announced is a new block. Nothing of it is used.
+type announced struct {
+	Number string `json:"number"`
 }
 
 // NewWaker is a waker for one goroutine. It subscribes at the first wait.
@@ -78,9 +81,7 @@ func (w *Waker) listen(ctx context.Context) bool {
 	if !l.client.SupportsSubscriptions() || l.at.noSubscription.Load() {
 		return false // It is tried again every now and then.
 	}
-	heads := make(chan struct {
-		Number string `json:"number"`
-	}, 64)
+	heads := make(chan announced, 64)
 	timed, cancel := context.WithTimeout(ctx, w.conn.cfg.CallTimeout)
 	defer cancel()
 	l.count.message(rpc.BatchElem{Method: "eth_subscribe"})
