@@ -6,8 +6,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/rpc"
-	"github.com/hostnode/hostnode/events"
 )
 
 // slotsOfOthers says which slots the contract counts as ours when the record has none.
@@ -24,27 +24,8 @@ func (m *Market) slotsOfOthers(ctx context.Context, _ *rpc.Conn, _ common.Addres
 		"of its transactions", m.Account(), len(slots)), nil
 }
 
-// hostCalls are the selectors of calls that only hosts and validators make.
-func hostCalls(a abis) map[string]bool {
-	calls := map[string]bool{}
-	var none [32]byte
-	var nobody common.Address
-	for _, call := range [][]byte{
-		a.market.PackReserveSlot(none, 0), a.market.PackFillSlot(none, 0, proofTo(events.Proof{})),
-		a.market.PackSubmitProof(none, proofTo(events.Proof{})), a.market.PackFreeSlot(none),
-		a.market.PackFreeSlotTo(none, nobody, nobody), a.market.PackMarkProofAsMissing(none, 0),
-	} {
-		calls[string(call[:selectorBytes])] = true
-	}
-	return calls
-}
-
-const selectorBytes = 4
-
 // isHostCall says that only a host or a validator makes a call.
 func (m *Market) isHostCall() func(to common.Address, input []byte) bool {
-	calls := hostCalls(m.abis)
-	return func(to common.Address, input []byte) bool {
-		return to == m.contract && len(input) >= selectorBytes && calls[string(input[:selectorBytes])]
-	}
+	return contracts.CallsOf(m.contract, m.abis.market.GetABI(),
+		"reserveSlot", "fillSlot", "submitProof", "freeSlot", "freeSlot0", "markProofAsMissing")
 }

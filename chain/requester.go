@@ -166,7 +166,7 @@ func (r *Requester) send(ctx context.Context, to common.Address, data []byte) er
 	}
 	tried := r.market.conn.CallOn(ctx, "latest", r.market.account, rpc.Trial{To: to, Data: data, Gas: requesterGas})
 	if refusal, reverted := rpc.RevertData(tried); reverted {
-		return revertError(refusal)
+		return outcomes.Of(refusal)
 	}
 	nonce, err := r.market.conn.MinedBy(ctx, r.market.account)
 	if err != nil {

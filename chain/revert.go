@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -11,67 +10,40 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// revertError converts revert data into the port's outcome, or ErrReverted if there is none, with
-// the contract's own error in the text.
-func revertError(data []byte) error {
-	name, _ := contracts.DecodeRevert(data)
-	return fmt.Errorf("%w: %s", outcomeOf(name), contracts.DescribeRevert(data))
-}
-
-// outcomeOf is the sentinel for one of the contract's errors (spec/marketplace.md §2.2).
-func outcomeOf(name string) error {
-	switch name {
-	case "Marketplace_UnknownRequest":
-		return events.ErrUnknownRequest
-	case "SlotReservations_ReservationNotAllowed", "Marketplace_ReservationRequired":
-		return events.ErrReservationNotAllowed
-	case "Marketplace_SlotNotFree":
-		return events.ErrSlotNotFree
-	case "Marketplace_SlotIsFree":
-		return events.ErrSlotIsFree
-	case "Marketplace_InvalidSlotHost", "Marketplace_ProofNotSubmittedByHost":
-		return events.ErrNotOurSlot
-	case "Proofs_InvalidProof":
-		return events.ErrInvalidProof
-	case "Proofs_ProofAlreadySubmitted":
-		return events.ErrProofAlreadySubmitted
-	case "Proofs_ProofNotMissing", "Proofs_ProofNotRequired", "Proofs_ProofAlreadyMarkedMissing",
-		"Proofs_ValidationTimedOut", "Marketplace_SlotNotAcceptingProofs":
-		return events.ErrNotMissing
-	case "Proofs_PeriodNotEnded":
-		return events.ErrTooEarly
-	case "Marketplace_StartNotBeforeExpiry":
-		return events.ErrDeadlinePassed
-	case "ERC20InsufficientBalance", "ERC20InsufficientAllowance":
-		return events.ErrInsufficientFunds
-	default:
-		return events.ErrReverted
-	}
+// outcomes are the sentinels for the contract's errors (spec/marketplace.md §2.2).
+var outcomes = contracts.Outcomes{
+	"Marketplace_UnknownRequest":             events.ErrUnknownRequest,
+	"SlotReservations_ReservationNotAllowed": events.ErrReservationNotAllowed,
+	"Marketplace_ReservationRequired":        events.ErrReservationNotAllowed,
+	"Marketplace_SlotNotFree":                events.ErrSlotNotFree,
+	"Marketplace_SlotIsFree":                 events.ErrSlotIsFree,
+	"Marketplace_InvalidSlotHost":            events.ErrNotOurSlot,
+	"Marketplace_ProofNotSubmittedByHost":    events.ErrNotOurSlot,
+	"Proofs_InvalidProof":                    events.ErrInvalidProof,
+	"Proofs_ProofAlreadySubmitted":           events.ErrProofAlreadySubmitted,
+	"Proofs_ProofNotMissing":                 events.ErrNotMissing,
+	"Proofs_ProofNotRequired":                events.ErrNotMissing,
+	"Proofs_ProofAlreadyMarkedMissing":       events.ErrNotMissing,
+	"Proofs_ValidationTimedOut":              events.ErrNotMissing,
+	"Marketplace_SlotNotAcceptingProofs":     events.ErrNotMissing,
+	"Proofs_PeriodNotEnded":                  events.ErrTooEarly,
+	"Marketplace_StartNotBeforeExpiry":       events.ErrDeadlinePassed,
+	"ERC20InsufficientBalance":               events.ErrInsufficientFunds,
+	"ERC20InsufficientAllowance":             events.ErrInsufficientFunds,
 }
 
 // viewOf is a read of one of our contracts, decoded into target.
 func viewOf[T any](to common.Address, data []byte, unpack func([]byte) (T, error), target *T) *rpc.View {
-	return rpc.NewView(to, data, revertError, unpack, target)
+	return rpc.NewView(to, data, outcomes.Of, unpack, target)
 }
 
-// refusalOf says what the revert of a trial means. A failed check of the language itself says
-// nothing: in a trial the hash of the newest block is zero, on which the contract panics, and in a
-// transaction it is not.
-func refusalOf(_ common.Address, data []byte) (known bool, refusal error) {
-	name, ok := contracts.DecodeRevert(data)
-	if !ok || strings.HasPrefix(name, contracts.PanicPrefix) {
-		return false, nil
-	}
-	return true, revertError(data)
-}
-
-// refusals is refusalOf for calls of the marketplace and of its token; other contracts of the account
+// refusals are outcomes.OfTrial for calls of the marketplace and of its token; other contracts of the account
 // say for themselves what theirs mean.
 func (m *Market) refusals(to common.Address, data []byte) (known bool, refusal error) {
 	if to != m.contract && to != m.tokenAddress() {
 		return false, nil
 	}
-	return refusalOf(to, data)
+	return outcomes.OfTrial(to, data)
 }
 
 // panicked says that a call ended in one of the language's own checks.

@@ -31,7 +31,7 @@ func FuzzRefusals(f *testing.F) {
 			if !reverted {
 				continue
 			}
-			known, refusal := refusalOf(common.Address{}, data)
+			known, refusal := outcomes.OfTrial(common.Address{}, data)
 			if known != (refusal != nil) {
 				t.Fatalf("known %t: %v", known, refusal)
 			}

@@ -289,14 +289,7 @@ func kinds() map[string]tx.Kind {
 
 // hopeless says that a proof or a fill which the contract refuses for this reason will never
 // succeed.
-func hopeless(refusal error) bool {
-	for _, reason := range []error{
-		events.ErrInvalidProof, events.ErrProofAlreadySubmitted, events.ErrNotOurSlot, events.ErrSlotNotFree,
-		events.ErrReservationNotAllowed, events.ErrUnknownRequest,
-	} {
-		if errors.Is(refusal, reason) {
-			return true
-		}
-	}
-	return false
-}
+var hopeless = tx.AnyOf(
+	events.ErrInvalidProof, events.ErrProofAlreadySubmitted, events.ErrNotOurSlot, events.ErrSlotNotFree,
+	events.ErrReservationNotAllowed, events.ErrUnknownRequest,
+)

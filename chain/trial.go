@@ -26,15 +26,7 @@ const plentyGas = 8_000_000
 // trial cannot tell is left to the transaction.
 func (m *Market) preflight(ctx context.Context, head *rpc.Header, call events.SlotCall, data []byte, gas uint64) error {
 	t := m.blocks.NextBlock(head, rpc.Trial{To: m.contract, Data: data, Gas: gas})
-	outcomes, err := m.conn.Try(ctx, m.account, []rpc.Trial{t}, refusalOf)
-	if err != nil {
-		return nil //nolint:nilerr // Sending it needs the node, too, and will say so.
-	}
-	found := outcomes[0]
-	if !found.Known {
-		found = m.conn.TryPending(ctx, m.account, t, refusalOf)
-	}
-	return m.whyRefused(ctx, call, t, found.Refusal)
+	return m.whyRefused(ctx, call, t, m.conn.Preflight(ctx, m.account, t, outcomes.OfTrial))
 }
 
 // whyRefused says what the refusal of a proof means, in a trial or in a block: a proof counts as wrong
@@ -53,11 +45,11 @@ func (m *Market) whyRefused(ctx context.Context, call events.SlotCall, t rpc.Tri
 	}
 	limit := t.Gas
 	t.Gas = plentyGas
-	outcomes, err := m.conn.Try(ctx, m.account, []rpc.Trial{t}, refusalOf)
+	again, err := m.conn.Try(ctx, m.account, []rpc.Trial{t}, outcomes.OfTrial)
 	if err != nil {
 		return fmt.Errorf("the contract refused the proof, for an unknown reason: %w", err)
 	}
-	if found := outcomes[0]; found.Known && !errors.Is(found.Refusal, events.ErrInvalidProof) {
+	if found := again[0]; found.Known && !errors.Is(found.Refusal, events.ErrInvalidProof) {
 		return fmt.Errorf("%w: %d is too little for this proof", ErrGasLimit, limit)
 	}
 	return refusal

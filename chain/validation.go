@@ -71,7 +71,7 @@ func (m *Market) markable(slot events.SlotID, period uint64) *rpc.View {
 			// does not have. Then no proof is demanded.
 			return fmt.Errorf("%w: the pointer is at zero", events.ErrNotMissing)
 		}
-		return revertError(data)
+		return outcomes.Of(data)
 	})
 }
 

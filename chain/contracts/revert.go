@@ -2,6 +2,7 @@ package contracts
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"math/big"
@@ -9,8 +10,10 @@ import (
 	"sync"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/events"
 )
 
 // maxRevertBytes is the longest revert data that is decoded. The longest of our contracts has 100
@@ -63,6 +66,27 @@ func DescribeRevert(data []byte) string {
 	default:
 		return name + "(" + arguments + ")"
 	}
+}
+
+// Outcomes are the outcomes that a port knows, by the names of the errors that a contract reverts with.
+type Outcomes map[string]error
+
+// Of converts revert data into an outcome, or ErrReverted if there is none, with the contract's own
+// error in the text.
+func (o Outcomes) Of(data []byte) error {
+	name, _ := DecodeRevert(data)
+	return fmt.Errorf("%w: %s", cmp.Or(o[name], events.ErrReverted), DescribeRevert(data))
+}
+
+// OfTrial says what the revert of a trial means. A failed check of the language itself says
+// nothing: in a trial the hash of the newest block is zero, on which the contract panics, and in a
+// transaction it is not.
+func (o Outcomes) OfTrial(_ common.Address, data []byte) (known bool, refusal error) {
+	name, ok := DecodeRevert(data)
+	if !ok || strings.HasPrefix(name, PanicPrefix) {
+		return false, nil
+	}
+	return true, o.Of(data)
 }
 
 func decode(data []byte) (name, arguments string, ok bool) {

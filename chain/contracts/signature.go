@@ -1,6 +1,13 @@
 package contracts
 
-import "sync"
+import (
+	"bytes"
+	"slices"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+)
 
 // Signature is the signature of the method that data calls, in the form that its selector is made
 // from: "freeSlot(bytes32)". It is empty for data that calls no method of the marketplace, the
@@ -21,3 +28,12 @@ var signatures = sync.OnceValue(func() map[[selectorBytes]byte]string {
 	}
 	return table
 })
+
+// CallsOf recognises calls of a contract at an address, by the names that some of its methods have in Go.
+func CallsOf(at common.Address, known abi.ABI, methods ...string) func(to common.Address, input []byte) bool {
+	return func(to common.Address, input []byte) bool {
+		return to == at && len(input) >= selectorBytes && slices.ContainsFunc(methods, func(name string) bool {
+			return bytes.Equal(known.Methods[name].ID, input[:selectorBytes])
+		})
+	}
+}

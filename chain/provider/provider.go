@@ -172,7 +172,7 @@ func (c *Chain) Final(ctx context.Context, number uint64) (bool, error) {
 
 // viewOf is a read of the contract or of its token, decoded into target.
 func viewOf[T any](to common.Address, data []byte, unpack func([]byte) (T, error), target *T) *rpc.View {
-	return rpc.NewView(to, data, revertError, unpack, target)
+	return rpc.NewView(to, data, outcomes.Of, unpack, target)
 }
 
 func (c *Chain) read(ctx context.Context, at common.Hash, views ...*rpc.View) error {

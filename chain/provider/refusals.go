@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -38,18 +37,16 @@ func Contract(at events.Address) tx.Contract {
 	} {
 		kinds[kind] = tx.Kind{Hopeless: hopeless}
 	}
-	calls := providerCalls()
 	return tx.Contract{
 		Kinds: kinds,
 		Refusals: func(to common.Address, data []byte) (bool, error) {
 			if to != common.Address(at) {
 				return false, nil
 			}
-			return refusalOf(to, data)
+			return outcomes.OfTrial(to, data)
 		},
-		IsHostCall: func(to common.Address, input []byte) bool {
-			return to == common.Address(at) && len(input) >= selectorBytes && calls[string(input[:selectorBytes])]
-		},
+		IsHostCall: contracts.CallsOf(common.Address(at), bindings.NewSectorProvider().GetABI(), // Only a provider makes them.
+			"preCommit", "commit", "provePossession", "declareFaults", "declareRecoveries", "terminate", "expire", "withdraw"),
 		InUse: func(ctx context.Context, c *rpc.Conn, account common.Address) (string, error) {
 			return sectorsOf(ctx, c, common.Address(at), account)
 		},
@@ -96,84 +93,37 @@ func sectorsOf(ctx context.Context, c *rpc.Conn, at, account common.Address) (st
 		"know", account, at, list(numbers)), nil
 }
 
-const selectorBytes = 4
-
-// providerCalls are the beginnings of calls that only a provider makes.
-func providerCalls() map[string]bool {
-	known := bindings.NewSectorProvider().GetABI()
-	calls := map[string]bool{}
-	for _, name := range []string{
-		"preCommit", "commit", "provePossession", "declareFaults", "declareRecoveries",
-		"terminate", "expire", "withdraw",
-	} {
-		calls[string(known.Methods[name].ID)] = true
-	}
-	return calls
+// outcomes are the sentinels for the contract's errors.
+var outcomes = contracts.Outcomes{
+	"Sectors_NumberUsed":         events.ErrNumberUsed,
+	"Sectors_TicketOutOfReach":   events.ErrTicketExpired,
+	"Sectors_WrongCommR":         events.ErrTicketExpired,
+	"Sectors_NotPreCommitted":    events.ErrNotPreCommitted,
+	"Sectors_Void":               events.ErrSeedLost,
+	"Sectors_SeedTooEarly":       events.ErrTooEarly,
+	"Sectors_NotVoid":            events.ErrTooEarly,
+	"Sectors_NotEnded":           events.ErrTooEarly,
+	"Sectors_InvalidProof":       events.ErrInvalidProof,
+	"Sectors_ProofLength":        events.ErrInvalidProof,
+	"Sectors_AlreadyProven":      events.ErrProofAlreadySubmitted,
+	"Sectors_NotDue":             events.ErrSectorNotDue,
+	"Sectors_NotFaulty":          events.ErrSectorNotDue,
+	"Sectors_NotLive":            events.ErrSectorNotLive,
+	"Sectors_WindowNotOpen":      events.ErrDeadlinePassed,
+	"Sectors_InvalidSize":        events.ErrMalformed,
+	"Sectors_InvalidCommD":       events.ErrMalformed,
+	"Sectors_InvalidExpiration":  events.ErrMalformed,
+	"Sectors_WrongPartition":     events.ErrMalformed,
+	"Sectors_NothingToProve":     events.ErrMalformed,
+	"Sectors_ProofCount":         events.ErrMalformed,
+	"ERC20InsufficientBalance":   events.ErrInsufficientFunds,
+	"ERC20InsufficientAllowance": events.ErrInsufficientFunds,
+	"Sectors_TransferFailed":     events.ErrInsufficientFunds,
 }
 
-// refusalOf is what it means that a call is reverted; what the language itself says means nothing in a
-// trial.
-func refusalOf(_ common.Address, data []byte) (known bool, refusal error) {
-	name, ok := contracts.DecodeRevert(data)
-	if !ok || strings.HasPrefix(name, contracts.PanicPrefix) {
-		return false, nil
-	}
-	return true, revertError(data)
-}
-
-// revertError is a revert as the outcome that the port knows, with the contract's own words.
-func revertError(data []byte) error {
-	name, _ := contracts.DecodeRevert(data)
-	return fmt.Errorf("%w: %s", outcomeOf(name), contracts.DescribeRevert(data))
-}
-
-// outcomeOf is the sentinel for one of the contract's errors.
-func outcomeOf(name string) error {
-	switch name {
-	case "Sectors_NumberUsed":
-		return events.ErrNumberUsed
-	case "Sectors_TicketOutOfReach", "Sectors_WrongCommR":
-		return events.ErrTicketExpired
-	case "Sectors_NotPreCommitted":
-		return events.ErrNotPreCommitted
-	case "Sectors_Void":
-		return events.ErrSeedLost
-	case "Sectors_SeedTooEarly", "Sectors_NotVoid", "Sectors_NotEnded":
-		return events.ErrTooEarly
-	case "Sectors_InvalidProof", "Sectors_ProofLength":
-		return events.ErrInvalidProof
-	case "Sectors_AlreadyProven":
-		return events.ErrProofAlreadySubmitted
-	case "Sectors_NotDue", "Sectors_NotFaulty":
-		return events.ErrSectorNotDue
-	case "Sectors_NotLive":
-		return events.ErrSectorNotLive
-	case "Sectors_WindowNotOpen":
-		return events.ErrDeadlinePassed
-	case "Sectors_InvalidSize", "Sectors_InvalidCommD", "Sectors_InvalidExpiration", "Sectors_WrongPartition",
-		"Sectors_NothingToProve", "Sectors_ProofCount":
-		return events.ErrMalformed
-	case "ERC20InsufficientBalance", "ERC20InsufficientAllowance", "Sectors_TransferFailed":
-		return events.ErrInsufficientFunds
-	default:
-		return events.ErrReverted
-	}
-}
-
-// final are the outcomes after which the same message would not be taken later either.
-func final() []error {
-	return []error{
-		events.ErrNumberUsed, events.ErrTicketExpired, events.ErrNotPreCommitted, events.ErrSeedLost,
-		events.ErrInvalidProof, events.ErrProofAlreadySubmitted, events.ErrSectorNotDue, events.ErrSectorNotLive,
-		events.ErrMalformed, events.ErrDeadlinePassed,
-	}
-}
-
-func hopeless(refusal error) bool {
-	for _, reason := range final() {
-		if errors.Is(refusal, reason) {
-			return true
-		}
-	}
-	return false
-}
+// hopeless says that the same message would not be taken later either.
+var hopeless = tx.AnyOf(
+	events.ErrNumberUsed, events.ErrTicketExpired, events.ErrNotPreCommitted, events.ErrSeedLost,
+	events.ErrInvalidProof, events.ErrProofAlreadySubmitted, events.ErrSectorNotDue, events.ErrSectorNotLive,
+	events.ErrMalformed, events.ErrDeadlinePassed,
+)

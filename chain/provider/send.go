@@ -144,15 +144,7 @@ func (c sending) send(
 // would give. What it cannot find out it leaves to the message.
 func (c *Chain) preflight(ctx context.Context, head *rpc.Header, m *message) error {
 	t := c.blocks.NextBlock(head, rpc.Trial{To: c.contract, Data: m.data, Gas: m.gas})
-	outcomes, err := c.conn.Try(ctx, c.account, []rpc.Trial{t}, refusalOf)
-	if err != nil {
-		return nil //nolint:nilerr // Sending it needs the node, too, and will say so.
-	}
-	found := outcomes[0]
-	if !found.Known {
-		found = c.conn.TryPending(ctx, c.account, t, refusalOf)
-	}
-	return found.Refusal
+	return c.conn.Preflight(ctx, c.account, t, outcomes.OfTrial)
 }
 
 // said is what the contract said last, of certain names, about a sector of this account since a block, and the

@@ -71,10 +71,18 @@ func (c *Conn) Try(
 	return outcomes, nil
 }
 
-// TryPending makes a trial on the node's pending block. When the node itself reports an error, the
-// outcome is not known.
-func (c *Conn) TryPending(ctx context.Context, from common.Address, t Trial, meaning Refusals) Outcome {
-	return outcomeFrom(t.To, c.CallOn(ctx, "pending", from, t), meaning)
+// Preflight tries what is to be sent, and returns the contract's refusal. If the trial tells nothing, the node's
+// pending block is asked; what that cannot tell either is left to the transaction.
+func (c *Conn) Preflight(ctx context.Context, from common.Address, t Trial, meaning Refusals) error {
+	outcomes, err := c.Try(ctx, from, []Trial{t}, meaning)
+	if err != nil {
+		return nil //nolint:nilerr // Sending it needs the node, too, and will say so.
+	}
+	found := outcomes[0]
+	if !found.Known {
+		found = outcomeFrom(t.To, c.CallOn(ctx, "pending", from, t), meaning)
+	}
+	return found.Refusal
 }
 
 // CallOn tries a call on the state of a block with a tag, and returns the node's error.

@@ -1,6 +1,10 @@
 package tx
 
-import "strings"
+import (
+	"errors"
+	"slices"
+	"strings"
+)
 
 // Kind is what the manager must know of calls whose keys begin with the same word. A key is
 // KIND:SUBJECT, followed by whatever else tells calls apart; the subject is what they are about,
@@ -14,6 +18,13 @@ type Kind struct {
 	// Hopeless says that a call which its contract refuses for this reason will never succeed. If
 	// it is set, the contract is asked before a call is sent again.
 	Hopeless func(refusal error) bool
+}
+
+// AnyOf is a Kind.Hopeless for refusals with any of these reasons.
+func AnyOf(reasons ...error) func(refusal error) bool {
+	return func(refusal error) bool {
+		return slices.ContainsFunc(reasons, func(reason error) bool { return errors.Is(refusal, reason) })
+	}
 }
 
 func kindOf(base string) string {
