@@ -17,7 +17,7 @@ import (
 // Terminate ends a sector before its time. One that the contract does not have, or that is over, is
 // ended already. ErrTooEarly for a precommit: it ends when it is void.
 func (c *Chain) Terminate(ctx context.Context, key string, number uint64) (events.Receipt, error) {
-	r, err := c.act(ctx, about(kindTerminate, number, key),
+	return c.act(ctx, fmt.Sprintf("terminate sector %d", number), about(kindTerminate, number, key),
 		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
 			s, err := c.sectorAt(ctx, head, number)
 			switch {
@@ -34,39 +34,28 @@ func (c *Chain) Terminate(ctx context.Context, key string, number uint64) (event
 			}
 			return c.end(number)
 		})
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("terminate sector %d: %w", number, err)
-	}
-	return r, nil
 }
 
 func (c *Chain) end(number uint64) (*message, events.Receipt, error) {
-	data, err := c.abi.TryPackTerminate(number)
-	return &message{data: data, packed: err, gas: withMargin(c.cfg.Gas.Terminate)}, events.Receipt{}, nil
+	return &message{data: c.abi.PackTerminate(number), gas: withMargin(c.cfg.Gas.Terminate)}, events.Receipt{}, nil
 }
 
 // Settle lets the contract let go of a sector's deposit, when the sector is over and holds it still, and
 // says what became of it. ErrTooEarly while it is not over.
 func (c *Chain) Settle(ctx context.Context, key string, number uint64) (events.SectorSettlement, error) {
-	s, err := c.settle(ctx, key, number)
-	if err != nil {
-		return events.SectorSettlement{}, fmt.Errorf("settle sector %d: %w", number, err)
-	}
-	return s, nil
-}
-
-func (c *Chain) settle(ctx context.Context, key string, number uint64) (events.SectorSettlement, error) {
-	r, err := c.act(ctx, about(kindSettle, number, key),
+	doing := fmt.Sprintf("settle sector %d", number)
+	r, err := c.act(ctx, doing, about(kindSettle, number, key),
 		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
 			return c.letGo(ctx, head, number)
 		})
-	if err != nil {
+	if err != nil || r.TxHash.Zero() { // It never had one.
 		return events.SectorSettlement{}, err
 	}
-	if r.TxHash.Zero() { // It never had one.
-		return events.SectorSettlement{}, nil
+	s, err := c.settledBy(ctx, r, number)
+	if err != nil {
+		return events.SectorSettlement{}, fmt.Errorf("%s: %w", doing, err)
 	}
-	return c.settledBy(ctx, r, number)
+	return s, nil
 }
 
 // ends are the events with which the contract lets go of a deposit.
@@ -84,11 +73,10 @@ func (c *Chain) letGo(ctx context.Context, head *rpc.Header, number uint64) (*me
 	case s.Active:
 		return nil, none, fmt.Errorf("%w: it is live", events.ErrTooEarly)
 	case s.Void:
-		data, err := c.abi.TryPackExpirePreCommit(c.account, number)
-		return &message{data: data, packed: err, gas: withMargin(c.cfg.Gas.ExpirePreCommit)}, none, nil
+		data := c.abi.PackExpirePreCommit(c.account, number)
+		return &message{data: data, gas: withMargin(c.cfg.Gas.ExpirePreCommit)}, none, nil
 	case s.Ended:
-		data, err := c.abi.TryPackExpire(number)
-		return &message{data: data, packed: err, gas: withMargin(c.cfg.Gas.Expire)}, none, nil
+		return &message{data: c.abi.PackExpire(number), gas: withMargin(c.cfg.Gas.Expire)}, none, nil
 	}
 	e, r, err := c.said(ctx, number, s.PreCommitEpoch, ends()...) // Of one that was taken back since ever.
 	if err != nil || e != nil || s.Size == 0 {
@@ -184,19 +172,18 @@ func (c *Chain) owedAt(ctx context.Context, head *rpc.Header) (owed *big.Int, er
 // Withdraw pays the account what the contract owes it; nothing owed is success. Under a key that was mined it says
 // what was paid with it.
 func (c *Chain) Withdraw(ctx context.Context, key string) (w events.SectorWithdrawal, err error) {
-	w.Receipt, err = c.act(ctx, purpose{kindWithdraw, "owed", key},
+	w.Receipt, err = c.act(ctx, "withdraw", purpose{kindWithdraw, "owed", key},
 		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
 			owed, err := c.owedAt(ctx, head)
 			if err != nil || owed.Sign() == 0 {
 				return nil, events.Receipt{}, err
 			}
-			data, err := c.abi.TryPackWithdraw()
-			return &message{data: data, packed: err, gas: withMargin(c.cfg.Gas.Withdraw)}, events.Receipt{}, nil
+			return &message{data: c.abi.PackWithdraw(), gas: withMargin(c.cfg.Gas.Withdraw)}, events.Receipt{}, nil
 		})
-	if err == nil && !w.Receipt.TxHash.Zero() {
-		w.Amount, err = c.withdrawnBy(ctx, w.Receipt)
+	if err != nil || w.Receipt.TxHash.Zero() {
+		return w, err
 	}
-	if err != nil {
+	if w.Amount, err = c.withdrawnBy(ctx, w.Receipt); err != nil {
 		return events.SectorWithdrawal{}, fmt.Errorf("withdraw: %w", err)
 	}
 	return w, nil

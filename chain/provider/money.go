@@ -53,11 +53,9 @@ func (c sending) provide(ctx context.Context, deposit events.Amount) error {
 	if amount.Less(need) {
 		amount = need
 	}
-	data, err := t.TryPackApprove(c.contract, amount.Big())
-	if err != nil {
-		return err
-	}
-	_, err = c.tx.Again(ctx, tx.Call{Key: key, To: c.token, Data: data, Gas: withMargin(c.cfg.Gas.Approve)})
+	_, err = c.tx.Again(ctx, tx.Call{
+		Key: key, To: c.token, Data: t.PackApprove(c.contract, amount.Big()), Gas: withMargin(c.cfg.Gas.Approve),
+	})
 	if err != nil {
 		return fmt.Errorf("approve %s tokens: %w", amount, err)
 	}

@@ -24,15 +24,11 @@ func (c *Chain) DutiesDue(next time.Time) { c.txs.DutiesDue(kindPossession, next
 // that are proven in that period already are left out.
 func (c *Chain) ProvePossession(ctx context.Context, call events.PossessionCall) (events.Receipt, error) {
 	subject := fmt.Sprintf("%d.%d.%d", call.Period, call.Deadline, call.Partition)
-	r, err := c.act(ctx, purpose{kindPossession, subject, call.Key},
+	doing := fmt.Sprintf("prove sectors %s in deadline %d of period %d", list(call.Numbers), call.Deadline, call.Period)
+	return c.act(ctx, doing, purpose{kindPossession, subject, call.Key},
 		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
 			return c.possession(ctx, head, call)
 		})
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("prove sectors %s in deadline %d of period %d: %w",
-			list(call.Numbers), call.Deadline, call.Period, err)
-	}
-	return r, nil
 }
 
 func (c *Chain) possession(
@@ -65,9 +61,9 @@ func (c *Chain) possession(
 	case uint64(head.Number) < w.Opens:
 		return nil, none, fmt.Errorf("%w: the window opens with block %d", events.ErrTooEarly, w.Opens)
 	}
-	data, err := c.abi.TryPackProvePossession(call.Deadline, call.Partition, numbers, proofs)
 	return &message{
-		data: data, packed: err, gas: c.cfg.Gas.possession(depths, c.config.DailyLeaves), lastBlock: w.Closes - 1,
+		data: c.abi.PackProvePossession(call.Deadline, call.Partition, numbers, proofs),
+		gas:  c.cfg.Gas.possession(depths, c.config.DailyLeaves), lastBlock: w.Closes - 1,
 	}, none, nil
 }
 
@@ -100,28 +96,22 @@ func (c *Chain) proven(ctx context.Context, call events.PossessionCall, w events
 // DeclareFaults says that sectors cannot be proven, and takes back promises to recover. What is told too
 // late counts from the next window on. ErrSectorNotLive.
 func (c *Chain) DeclareFaults(ctx context.Context, key string, numbers []uint64) (events.Receipt, error) {
-	r, err := c.declare(ctx, purpose{kindFaults, list(numbers), key}, numbers, declaration{
+	return c.declare(ctx, key, numbers, declaration{
+		kind: kindFaults, doing: "declare faults",
 		needed: func(s events.SectorOnChain) bool { return !s.Faulty || promised(s) },
-		names:  []string{"FaultDeclared", "Missed"}, pack: c.abi.TryPackDeclareFaults,
+		names:  []string{"FaultDeclared", "Missed"}, pack: c.abi.PackDeclareFaults,
 		// A miss that nobody settled yet has no log; the message settles it.
 		orSend: true,
 	})
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("declare faults of sectors %s: %w", list(numbers), err)
-	}
-	return r, nil
 }
 
 // DeclareRecoveries says that faulty sectors will be proven in their next window. ErrSectorNotLive.
 func (c *Chain) DeclareRecoveries(ctx context.Context, key string, numbers []uint64) (events.Receipt, error) {
-	r, err := c.declare(ctx, purpose{kindRecoveries, list(numbers), key}, numbers, declaration{
+	return c.declare(ctx, key, numbers, declaration{
+		kind: kindRecoveries, doing: "declare recoveries",
 		needed: func(s events.SectorOnChain) bool { return s.Faulty && !promised(s) },
-		names:  []string{"RecoveryDeclared", "Recovered"}, pack: c.abi.TryPackDeclareRecoveries,
+		names:  []string{"RecoveryDeclared", "Recovered"}, pack: c.abi.PackDeclareRecoveries,
 	})
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("declare recoveries of sectors %s: %w", list(numbers), err)
-	}
-	return r, nil
 }
 
 // promised says that a faulty sector's recovery is declared, and its window to come.
@@ -129,17 +119,19 @@ func promised(s events.SectorOnChain) bool { return s.RecoverAt > 0 && s.Recover
 
 // declaration is what DeclareFaults and DeclareRecoveries differ in.
 type declaration struct {
-	needed func(events.SectorOnChain) bool
-	names  []string // of what the contract says when it was told
-	pack   func([]uint64) ([]byte, error)
-	orSend bool // also when it knows, and has not said so
+	kind, doing string
+	needed      func(events.SectorOnChain) bool
+	names       []string // of what the contract says when it was told
+	pack        func([]uint64) []byte
+	orSend      bool // also when it knows, and has not said so
 }
 
-func (c *Chain) declare(ctx context.Context, p purpose, numbers []uint64, d declaration) (events.Receipt, error) {
+func (c *Chain) declare(ctx context.Context, key string, numbers []uint64, d declaration) (events.Receipt, error) {
 	if len(numbers) == 0 {
 		return events.Receipt{}, nil
 	}
-	return c.act(ctx, p, func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
+	doing, p := d.doing+" of sectors "+list(numbers), purpose{d.kind, list(numbers), key}
+	return c.act(ctx, doing, p, func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
 		sectors, err := c.sectorsAt(ctx, head, numbers)
 		if err != nil {
 			return nil, events.Receipt{}, err
@@ -160,7 +152,6 @@ func (c *Chain) declare(ctx context.Context, p purpose, numbers []uint64, d decl
 			}
 			tell = numbers
 		}
-		data, err := d.pack(tell)
-		return &message{data: data, packed: err, gas: c.cfg.Gas.declare(len(tell))}, events.Receipt{}, nil
+		return &message{data: d.pack(tell), gas: c.cfg.Gas.declare(len(tell))}, events.Receipt{}, nil
 	})
 }

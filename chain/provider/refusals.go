@@ -45,8 +45,9 @@ func Contract(at events.Address) tx.Contract {
 			}
 			return outcomes.OfTrial(to, data)
 		},
-		IsHostCall: contracts.CallsOf(common.Address(at), bindings.NewSectorProvider().GetABI(), // Only a provider makes them.
-			"preCommit", "commit", "provePossession", "declareFaults", "declareRecoveries", "terminate", "expire", "withdraw"),
+		IsHostCall: contracts.CallsOf(common.Address(at), bindings.NewSectorProvider().GetABI(),
+			"preCommit", "commit", "provePossession", "declareFaults", "declareRecoveries",
+			"terminate", "expire", "withdraw"),
 		InUse: func(ctx context.Context, c *rpc.Conn, account common.Address) (string, error) {
 			return sectorsOf(ctx, c, common.Address(at), account)
 		},

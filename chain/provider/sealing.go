@@ -21,14 +21,10 @@ func about(kind string, number uint64, key string) purpose {
 // ErrTicketExpired, ErrInsufficientFunds, ErrMalformed; ErrNumberUsed when the contract has another
 // sector of that number, and ErrSeedLost when a void precommit must be settled first.
 func (c *Chain) PreCommit(ctx context.Context, call events.PreCommitCall) (events.Receipt, error) {
-	r, err := c.act(ctx, about(kindPreCommit, call.Number, call.Key),
+	return c.act(ctx, fmt.Sprintf("precommit sector %d", call.Number), about(kindPreCommit, call.Number, call.Key),
 		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
 			return c.preCommit(ctx, head, call)
 		})
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("precommit sector %d: %w", call.Number, err)
-	}
-	return r, nil
 }
 
 func (c *Chain) preCommit(
@@ -71,12 +67,12 @@ func (c *Chain) preCommit(
 			events.ErrMalformed, call.Expiration, next, least, c.config.MaxLife)
 	}
 	last = min(last, call.Expiration-least)
-	data, err := c.abi.TryPackPreCommit(bindings.PreCommitment{
+	data := c.abi.PackPreCommit(bindings.PreCommitment{
 		Number: call.Number, Size: uint64(call.Size), TicketEpoch: call.TicketEpoch, Expiration: call.Expiration,
 		CommD: call.CommD, CommR: call.CommR,
 	})
 	return &message{
-		data: data, packed: err, gas: withMargin(c.cfg.Gas.PreCommit), lastBlock: last,
+		data: data, gas: withMargin(c.cfg.Gas.PreCommit), lastBlock: last,
 		takes: c.config.Deposit(call.Size),
 	}, none, nil
 }
@@ -97,7 +93,7 @@ func waits(s events.SectorOnChain) error {
 
 // PinSeed stores the seed before it is out of reach. ErrTooEarly, ErrNotPreCommitted, ErrSeedLost.
 func (c *Chain) PinSeed(ctx context.Context, key string, number uint64) (events.Receipt, error) {
-	r, err := c.act(ctx, about(kindPinSeed, number, key),
+	return c.act(ctx, fmt.Sprintf("pin the seed of sector %d", number), about(kindPinSeed, number, key),
 		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
 			s, err := c.sectorAt(ctx, head, number)
 			if err != nil {
@@ -112,21 +108,16 @@ func (c *Chain) PinSeed(ctx context.Context, key string, number uint64) (events.
 			if err := waits(s); err != nil {
 				return nil, events.Receipt{}, err
 			}
-			data, err := c.abi.TryPackPinSeed(c.account, number)
 			return &message{
-				data: data, packed: err, gas: withMargin(c.cfg.Gas.PinSeed),
+				data: c.abi.PackPinSeed(c.account, number), gas: withMargin(c.cfg.Gas.PinSeed),
 				lastBlock: s.SeedEpoch + contracts.BlockHashReach,
 			}, events.Receipt{}, nil
 		})
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("pin the seed of sector %d: %w", number, err)
-	}
-	return r, nil
 }
 
 // Commit sends the proof. ErrInvalidProof, ErrTooEarly, ErrNotPreCommitted, ErrSeedLost.
 func (c *Chain) Commit(ctx context.Context, key string, number uint64, proof []byte) (events.Receipt, error) {
-	r, err := c.act(ctx, about(kindCommit, number, key),
+	return c.act(ctx, fmt.Sprintf("commit sector %d", number), about(kindCommit, number, key),
 		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
 			s, err := c.sectorAt(ctx, head, number)
 			switch {
@@ -139,14 +130,9 @@ func (c *Chain) Commit(ctx context.Context, key string, number uint64, proof []b
 			if err := waits(s); err != nil {
 				return nil, events.Receipt{}, err
 			}
-			data, err := c.abi.TryPackCommit(number, proof)
 			return &message{
-				data: data, packed: err, gas: c.cfg.Gas.commit(depthOf(s.Size), c.config.SealLeaves),
+				data: c.abi.PackCommit(number, proof), gas: c.cfg.Gas.commit(depthOf(s.Size), c.config.SealLeaves),
 				lastBlock: s.PreCommitEpoch + c.config.CommitDue,
 			}, events.Receipt{}, nil
 		})
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("commit sector %d: %w", number, err)
-	}
-	return r, nil
 }

@@ -22,7 +22,6 @@ const maxMessage = 126 << 10
 // message is what is to be sent.
 type message struct {
 	data      []byte
-	packed    error // data could not be made
 	gas       uint64
 	lastBlock uint64 // in which it is any good; zero: any
 	// takes is what the contract will take of the account's tokens.
@@ -44,13 +43,16 @@ type sending struct {
 	tx *tx.Manager
 }
 
-// act brings a message onto the chain, once for its key.
-func (c *Chain) act(ctx context.Context, p purpose, look looker) (r events.Receipt, err error) {
+// act brings a message onto the chain, once for its key. Its errors say what was being done.
+func (c *Chain) act(ctx context.Context, doing string, p purpose, look looker) (r events.Receipt, err error) {
 	err = c.txs.During(ctx, func(ctx context.Context, manager *tx.Manager) error {
 		r, err = sending{c, manager}.act(ctx, p, look)
 		return err
 	})
-	return r, err
+	if err != nil {
+		return events.Receipt{}, fmt.Errorf("%s: %w", doing, err)
+	}
+	return r, nil
 }
 
 func (c sending) act(ctx context.Context, p purpose, look looker) (events.Receipt, error) {
@@ -105,9 +107,6 @@ func (c sending) mined(ctx context.Context, p purpose) (events.Receipt, error) {
 func (c sending) send(
 	ctx context.Context, p purpose, head *rpc.Header, m *message, looked uint64,
 ) (*types.Receipt, error) {
-	if m.packed != nil {
-		return nil, fmt.Errorf("%w: %w", events.ErrMalformed, m.packed)
-	}
 	if len(m.data) > maxMessage {
 		return nil, fmt.Errorf("%w: a message of %d bytes, nodes take %d; send fewer sectors in one",
 			events.ErrMalformed, len(m.data), maxMessage)
