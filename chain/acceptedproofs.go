@@ -17,14 +17,12 @@ import (
 // back as the outbox goes: it outlives a crash, and an outage of the event store. Proofs under way
 // are waited for until ctx ends.
 func (m *Market) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
-	taken, err := whileOwned(ctx, m, func(ctx context.Context, m sending) ([]events.TakenProof, error) {
-		return m.takenProofs(ctx, slot, from)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("look for proofs of slot %s: %w", slot.Short(), err)
-	}
+	taken, err := perform(ctx, m, m.txs.During, "look for proofs of slot "+slot.Short(),
+		func(ctx context.Context, m sending) ([]events.TakenProof, error) {
+			return m.takenProofs(ctx, slot, from)
+		})
 	slices.SortStableFunc(taken, func(x, y events.TakenProof) int { return cmp.Compare(x.Period, y.Period) })
-	return taken, nil
+	return taken, err
 }
 
 func (m sending) takenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {

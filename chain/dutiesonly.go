@@ -21,15 +21,12 @@ import (
 // and then SubmitProof sends it.
 func (m *Market) SubmitProofAnyway(
 	ctx context.Context, outboxDir string, call events.SlotCall, period uint64, proof events.Proof,
-) (receipt events.Receipt, err error) {
-	receipt, err = anyway(ctx, m, outboxDir, func(ctx context.Context, m sending) (events.Receipt, error) {
-		return m.submitProof(ctx, call, period, proof)
-	})
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("submit proof for slot %s, period %d, without the owner: %w",
-			call.Slot.Short(), period, err)
-	}
-	return receipt, nil
+) (events.Receipt, error) {
+	doing := fmt.Sprintf("submit proof for slot %s, period %d, without the owner", call.Slot.Short(), period)
+	return perform(ctx, m, m.anyway(outboxDir), doing,
+		func(ctx context.Context, m sending) (events.Receipt, error) {
+			return m.submitProof(ctx, call, period, proof)
+		})
 }
 
 // TakenProofsAnyway is TakenProofs of what is in the outbox of a directory, whoever owns the account's
@@ -38,48 +35,33 @@ func (m *Market) SubmitProofAnyway(
 func (m *Market) TakenProofsAnyway(
 	ctx context.Context, outboxDir string, slot events.SlotID, from uint64,
 ) ([]events.TakenProof, error) {
-	taken, err := anyway(ctx, m, outboxDir, func(ctx context.Context, m sending) ([]events.TakenProof, error) {
-		return m.takenProofs(ctx, slot, from)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("look for proofs of slot %s that this process sent: %w", slot.Short(), err)
-	}
-	return taken, nil
+	doing := fmt.Sprintf("look for proofs of slot %s that this process sent", slot.Short())
+	return perform(ctx, m, m.anyway(outboxDir), doing,
+		func(ctx context.Context, m sending) ([]events.TakenProof, error) {
+			return m.takenProofs(ctx, slot, from)
+		})
 }
 
-// anyway is whileOwned for a process that may not own the transactions.
-func anyway[T any](
-	ctx context.Context, m *Market, outboxDir string, call func(context.Context, sending) (T, error),
-) (result T, err error) {
-	if !m.cfg.sends() {
-		return result, fmt.Errorf("%w: without the account's key or a signer, no transactions can be sent", ErrConfig)
+// anyway is Transactions.During, with a manager of its own if there is no ownership. Calls share it, and the
+// last one closes it.
+func (m *Market) anyway(outboxDir string) whileOwned {
+	return func(ctx context.Context, call func(context.Context, *tx.Manager) error) error {
+		if !m.cfg.sends() {
+			return fmt.Errorf("%w: without the account's key or a signer, no transactions can be sent", ErrConfig)
+		}
+		lent, err := m.txs.borrow(ctx, func(ctx context.Context) (*tx.Manager, error) {
+			cfg := m.transactions()
+			cfg.DutiesOnly, cfg.UsedElsewhere = true, nil
+			return tx.Open(ctx, cfg, m.conn, m.blocks, nil, outboxDir)
+		})
+		switch {
+		case err != nil:
+			return err
+		case lent == nil:
+			return m.txs.During(ctx, call)
+		}
+		return errors.Join(lent.during(ctx, call), m.txs.giveBack(lent))
 	}
-	open := func(ctx context.Context) (*tx.Manager, error) {
-		cfg := m.transactions()
-		cfg.DutiesOnly, cfg.UsedElsewhere = true, nil
-		return tx.Open(ctx, cfg, m.conn, m.blocks, nil, outboxDir)
-	}
-	err = m.txs.anyway(ctx, open, func(ctx context.Context, manager *tx.Manager) (err error) {
-		result, err = call(ctx, sending{m, manager})
-		return err
-	})
-	return result, err
-}
-
-// anyway is During, with a manager that open returns if there is no ownership. Calls share it, and the last
-// one closes it.
-func (t *Transactions) anyway(
-	ctx context.Context, open func(context.Context) (*tx.Manager, error),
-	call func(context.Context, *tx.Manager) error,
-) error {
-	lent, err := t.borrow(ctx, open)
-	if err != nil {
-		return err
-	}
-	if lent == nil {
-		return t.During(ctx, call)
-	}
-	return errors.Join(lent.during(ctx, call), t.giveBack(lent))
 }
 
 // borrow returns what calls without an ownership share; nil: there is an ownership.
@@ -91,7 +73,7 @@ func (t *Transactions) borrow(
 	}
 	defer t.leave()
 	t.mu.Lock()
-	now, none := t.now, t.none
+	now, none, lent := t.now, t.none, t.lent
 	t.mu.Unlock()
 	switch {
 	case now != nil:
@@ -99,9 +81,6 @@ func (t *Transactions) borrow(
 	case !errors.Is(none, events.ErrNotOwner):
 		return nil, none
 	}
-	t.mu.Lock()
-	lent := t.lent
-	t.mu.Unlock()
 	if lent == nil {
 		manager, err := open(ctx)
 		if err != nil {

@@ -26,17 +26,14 @@ import (
 func (m *Market) FillSlot(
 	ctx context.Context, call events.SlotCall, proof events.Proof,
 ) (events.Fill, error) {
-	fill, err := whileOwned(ctx, m, func(ctx context.Context, m sending) (events.Fill, error) {
-		fill, err := m.fill(ctx, call, proof)
-		if errors.Is(err, events.ErrSlotNotFree) {
-			return m.recheckOurs(ctx, call, err)
-		}
-		return fill, err
-	})
-	if err != nil {
-		return events.Fill{}, fmt.Errorf("fill slot %s: %w", call.Slot.Short(), err)
-	}
-	return fill, nil
+	return perform(ctx, m, m.txs.During, "fill slot "+call.Slot.Short(),
+		func(ctx context.Context, m sending) (events.Fill, error) {
+			fill, err := m.fill(ctx, call, proof)
+			if errors.Is(err, events.ErrSlotNotFree) {
+				return m.recheckOurs(ctx, call, err)
+			}
+			return fill, err
+		})
 }
 
 // recheckOurs checks again whether a slot that is not free is ours: a fill that a reorganisation

@@ -20,13 +20,8 @@ import (
 // reported with AlreadyFree and the amounts of that time, as far as the node still finds them.
 // Errors: ErrSlotIsFree, ErrNotOurSlot, ErrInsufficientFunds, ErrDeadlinePassed.
 func (m *Market) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
-	payout, err := whileOwned(ctx, m, func(ctx context.Context, m sending) (events.PayoutReceipt, error) {
-		return m.free(ctx, call)
-	})
-	if err != nil {
-		return events.PayoutReceipt{}, fmt.Errorf("free slot %s: %w", call.Slot.Short(), err)
-	}
-	return payout, nil
+	return perform(ctx, m, m.txs.During, "free slot "+call.Slot.Short(),
+		func(ctx context.Context, m sending) (events.PayoutReceipt, error) { return m.free(ctx, call) })
 }
 
 // errEndNotFinal is temporary: a reorganisation could still lead to a block before the end, and

@@ -30,17 +30,14 @@ func known(state, ends *rpc.View) (bool, error) {
 // when another call than this one already made the reservation. Errors: ErrUnknownRequest,
 // ErrReservationNotAllowed, ErrInsufficientFunds, ErrDeadlinePassed.
 func (m *Market) ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
-	receipt, err := whileOwned(ctx, m, func(ctx context.Context, m sending) (events.Receipt, error) {
-		receipt, err := m.reserve(ctx, call)
-		if errors.Is(err, events.ErrReservationNotAllowed) {
-			return m.recheckReserved(ctx, call, err)
-		}
-		return receipt, err
-	})
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("reserve slot %s: %w", call.Slot.Short(), err)
-	}
-	return receipt, nil
+	return perform(ctx, m, m.txs.During, "reserve slot "+call.Slot.Short(),
+		func(ctx context.Context, m sending) (events.Receipt, error) {
+			receipt, err := m.reserve(ctx, call)
+			if errors.Is(err, events.ErrReservationNotAllowed) {
+				return m.recheckReserved(ctx, call, err)
+			}
+			return receipt, err
+		})
 }
 
 // recheckReserved checks again whether we hold a reservation that was refused: one that a
@@ -162,14 +159,10 @@ func (m *Market) send(ctx context.Context, submit submitter, c tx.Call) (events.
 func (m *Market) SubmitProof(
 	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
 ) (events.Receipt, error) {
-	receipt, err := whileOwned(ctx, m, func(ctx context.Context, m sending) (events.Receipt, error) {
-		return m.submitProof(ctx, call, period, proof)
-	})
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("submit proof for slot %s, period %d: %w",
-			call.Slot.Short(), period, err)
-	}
-	return receipt, nil
+	return perform(ctx, m, m.txs.During, fmt.Sprintf("submit proof for slot %s, period %d", call.Slot.Short(), period),
+		func(ctx context.Context, m sending) (events.Receipt, error) {
+			return m.submitProof(ctx, call, period, proof)
+		})
 }
 
 // errPeriodNotBegun is temporary.

@@ -96,14 +96,22 @@ type sending struct {
 	tx *tx.Manager
 }
 
-// whileOwned is During for a call with a result.
-func whileOwned[T any](ctx context.Context, m *Market, call func(context.Context, sending) (T, error)) (T, error) {
-	var result T
-	err := m.txs.During(ctx, func(ctx context.Context, manager *tx.Manager) (err error) {
+// whileOwned is Transactions.During, or does the same for a process that does not own the transactions.
+type whileOwned func(ctx context.Context, call func(context.Context, *tx.Manager) error) error
+
+// perform makes a call with a result. Its errors say what was being done.
+func perform[T any](
+	ctx context.Context, m *Market, during whileOwned, doing string, call func(context.Context, sending) (T, error),
+) (result T, err error) {
+	err = during(ctx, func(ctx context.Context, manager *tx.Manager) (err error) {
 		result, err = call(ctx, sending{m, manager})
 		return err
 	})
-	return result, err
+	if err != nil {
+		var none T
+		return none, fmt.Errorf("%s: %w", doing, err)
+	}
+	return result, nil
 }
 
 // DutiesDue tells by when, in chain time, the earliest unsubmitted duty of a kind must be mined; zero:

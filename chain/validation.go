@@ -101,13 +101,10 @@ func (m *Market) ofOthers(ctx context.Context, head *rpc.Header, slots []events.
 func (m *Market) MarkMissing(
 	ctx context.Context, slot events.SlotRef, period uint64, deadline time.Time,
 ) (events.Marking, error) {
-	marking, err := whileOwned(ctx, m, func(ctx context.Context, m sending) (events.Marking, error) {
-		return m.markMissing(ctx, slot, period, deadline)
-	})
-	if err != nil {
-		return events.Marking{}, fmt.Errorf("mark slot %s, period %d: %w", slot.Slot.Short(), period, err)
-	}
-	return marking, nil
+	return perform(ctx, m, m.txs.During, fmt.Sprintf("mark slot %s, period %d", slot.Slot.Short(), period),
+		func(ctx context.Context, m sending) (events.Marking, error) {
+			return m.markMissing(ctx, slot, period, deadline)
+		})
 }
 
 func (m sending) markMissing(
@@ -209,11 +206,10 @@ func (m *Market) markingFrom(ctx context.Context, r *types.Receipt) (events.Mark
 // goes: it outlives a crash, and an outage of the event store. MarkMissing says what became of
 // each.
 func (m *Market) Sent(ctx context.Context) ([]events.MissingProof, error) {
-	all, err := whileOwned(ctx, m, func(ctx context.Context, m sending) ([]tx.Intent, error) {
-		return m.tx.Intents(ctx, markPrefix)
-	})
+	all, err := perform(ctx, m, m.txs.During, "look for markings",
+		func(ctx context.Context, m sending) ([]tx.Intent, error) { return m.tx.Intents(ctx, markPrefix) })
 	if err != nil {
-		return nil, fmt.Errorf("look for markings: %w", err)
+		return nil, err
 	}
 	var sent []events.MissingProof
 	for _, in := range all {
