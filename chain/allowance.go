@@ -15,11 +15,7 @@ import (
 func (m *Market) earmark(price events.Amount) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if events.MaxAmount().Sub(m.earmarked).Less(price) {
-		m.earmarked = events.MaxAmount()
-		return
-	}
-	m.earmarked = m.earmarked.Add(price)
+	m.earmarked = m.earmarked.AddSaturating(price)
 }
 
 func (m *Market) release(price events.Amount) {
@@ -88,10 +84,7 @@ func (m sending) provide(
 	if amount.Less(need) {
 		amount = need
 	}
-	data, err := m.abis.token.TryPackApprove(m.contract, amount.Big())
-	if err != nil {
-		return err
-	}
+	data := m.abis.token.PackApprove(m.contract, amount.Big())
 	_, err = m.tx.Again(ctx, tx.Call{
 		Key: "approve:" + events.Address(m.contract).String(),
 		To:  m.tokenAddress(), Data: data, Gas: m.cfg.Gas.Approve, Deadline: deadline,

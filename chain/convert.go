@@ -11,6 +11,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
+const selectorBytes = 4
+
 // abis are the contracts' bindings; they never change.
 type abis struct {
 	market *bindings.Marketplace
@@ -104,18 +106,7 @@ func proofTo(p events.Proof) bindings.Groth16Proof {
 	}
 }
 
-func requestID(a abis, r bindings.Request) (events.RequestID, error) {
-	method := a.market.GetABI()
-	inputs := method.Methods["requestStorage"].Inputs
-	packed, err := inputs.Pack(r)
-	if err != nil {
-		return events.RequestID{}, fmt.Errorf("encode request: %w", err)
-	}
-	return events.RequestID(crypto.Keccak256Hash(packed)), nil
-}
-
-// SlotIDOf is the id of a request's slot (spec/marketplace.md §1.3).
-func SlotIDOf(request events.RequestID, index uint64) events.SlotID {
-	word := common.BigToHash(new(big.Int).SetUint64(index))
-	return events.SlotID(crypto.Keccak256Hash(request[:], word[:]))
+// requestID is the id that the contract gives a request (spec/marketplace.md §1.3).
+func requestID(a abis, r bindings.Request) events.RequestID {
+	return events.RequestID(crypto.Keccak256Hash(a.market.PackRequestStorage(r)[selectorBytes:]))
 }

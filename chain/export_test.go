@@ -32,5 +32,5 @@ func (m *Market) Compact(ctx context.Context) error {
 
 // RequestIDOf is the id that the contract gives a request (spec/marketplace.md §1.3).
 func RequestIDOf(r events.Request) (events.RequestID, error) {
-	return requestID(newABIs(), requestTo(r))
+	return requestID(newABIs(), requestTo(r)), nil
 }

@@ -85,10 +85,7 @@ func (m sending) fill(
 	if err != nil {
 		return events.Fill{}, err
 	}
-	data, err := m.abis.market.TryPackFillSlot(call.Request, call.Index, proofTo(proof))
-	if err != nil {
-		return events.Fill{}, err
-	}
+	data := m.abis.market.PackFillSlot(call.Request, call.Index, proofTo(proof))
 	// The contract checks reservation, slot and proof before tokens, so this trial shows whether an
 	// approval is worth its gas.
 	err = m.preflight(ctx, head, call, data, m.cfg.Gas.Fill)

@@ -53,12 +53,8 @@ func (m sending) free(ctx context.Context, call events.SlotCall) (events.PayoutR
 	if err := m.mayFree(ctx, head, facts); err != nil {
 		return events.PayoutReceipt{}, err
 	}
-	data, err := m.packFree(call.Slot)
-	if err != nil {
-		return events.PayoutReceipt{}, err
-	}
 	r, err := m.tx.Again(ctx, tx.Call{
-		Key: fmt.Sprintf("%s%d", prefix, call.Attempt), To: m.contract, Data: data,
+		Key: fmt.Sprintf("%s%d", prefix, call.Attempt), To: m.contract, Data: m.packFree(call.Slot),
 		Gas: m.cfg.Gas.Free, Deadline: call.Deadline, Correlation: call.Request.String(),
 	})
 	if err != nil {
@@ -108,12 +104,12 @@ func over(s events.SlotState) bool {
 
 // packFree is the call that frees a slot. The reward goes to the configured recipient, the
 // collateral always to the account.
-func (m *Market) packFree(slot events.SlotID) ([]byte, error) {
+func (m *Market) packFree(slot events.SlotID) []byte {
 	to := common.Address(m.cfg.RewardRecipient)
 	if m.cfg.RewardRecipient.Zero() || to == m.account {
-		return m.abis.market.TryPackFreeSlot(slot)
+		return m.abis.market.PackFreeSlot(slot)
 	}
-	return m.abis.market.TryPackFreeSlotTo(slot, to, m.account)
+	return m.abis.market.PackFreeSlotTo(slot, to, m.account)
 }
 
 // checkRecipient refuses a recipient from which the rewards could never be moved.

@@ -341,7 +341,7 @@ func (w *world) request() events.Request {
 
 func callFor(r events.Request, index uint64) events.SlotCall {
 	return events.SlotCall{
-		Request: r.ID, Slot: chain.SlotIDOf(r.ID, index), Index: index, Attempt: 1,
+		Request: r.ID, Slot: events.SlotIDOf(r.ID, index), Index: index, Attempt: 1,
 	}
 }
 

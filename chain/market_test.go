@@ -40,7 +40,7 @@ func TestRequestAndSlotIDsAreTheContracts(t *testing.T) {
 		t.Fatalf("request id is %s, want %s", id, want)
 	}
 	want := "0x5e630eb67da70df7a7b98de3cceacb71ab22a2186bcdc1c3c8b1266d2f8aa429"
-	if slot := chain.SlotIDOf(id, 2); slot.String() != want {
+	if slot := events.SlotIDOf(id, 2); slot.String() != want {
 		t.Fatalf("slot id is %s, want %s", slot, want)
 	}
 }

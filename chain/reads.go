@@ -82,11 +82,10 @@ func readRequest(
 ) (events.Request, error) {
 	var raw bindings.Request
 	v := viewOf(contract, a.market.PackGetRequest(id), a.market.UnpackGetRequest, &raw).Must(func() error {
-		found, err := requestID(a, raw)
-		if err == nil && found != id {
-			err = fmt.Errorf("it names request %s", found)
+		if found := requestID(a, raw); found != id {
+			return fmt.Errorf("it names request %s", found)
 		}
-		return err
+		return nil
 	})
 	if err := c.Read(ctx, common.Address{}, at, v); err != nil {
 		return events.Request{}, fmt.Errorf("read request %s: %w", id, err)
@@ -114,7 +113,7 @@ func (m *Market) slotAt(
 		host                    common.Address
 		collateral              *big.Int
 		facts                   = events.SlotFacts{At: head.Head()}
-		slot                    = SlotIDOf(request, index)
+		slot                    = events.SlotIDOf(request, index)
 		a, to                   = m.abis.market, m.contract
 	)
 	state := viewOf(to, a.PackRequestState(request), a.UnpackRequestState, &requestState).
@@ -176,11 +175,7 @@ func (m *Market) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
 	}
 	slots := make([]events.OwnedSlot, len(ids))
 	for i, id := range ids {
-		of, err := requestID(m.abis, raw[i].Request)
-		if err != nil {
-			return nil, fmt.Errorf("read own slots: %w", err)
-		}
-		request, err := requestFrom(of, raw[i].Request)
+		request, err := requestFrom(requestID(m.abis, raw[i].Request), raw[i].Request)
 		if err != nil {
 			return nil, fmt.Errorf("read own slots: %w", err)
 		}
@@ -191,11 +186,7 @@ func (m *Market) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
 
 // isSlot checks that an active slot belongs to its id.
 func (m *Market) isSlot(id events.SlotID, said bindings.ActiveSlot) error {
-	of, err := requestID(m.abis, said.Request)
-	if err != nil {
-		return err
-	}
-	if found := SlotIDOf(of, said.SlotIndex); found != id {
+	if found := events.SlotIDOf(requestID(m.abis, said.Request), said.SlotIndex); found != id {
 		return fmt.Errorf("asked for slot %s, it names slot %s", id, found)
 	}
 	return nil

@@ -84,45 +84,25 @@ func (r *Requester) Head(ctx context.Context) (events.Head, error) { return r.ma
 
 // Mint creates test tokens for an account. Only the token of a development chain can do that.
 func (r *Requester) Mint(ctx context.Context, to events.Address, amount events.Amount) error {
-	data, err := r.market.abis.token.TryPackMint(common.Address(to), amount.Big())
-	if err != nil {
-		return fmt.Errorf("mint: %w", err)
-	}
-	if err := r.send(ctx, r.market.tokenAddress(), data); err != nil {
-		return fmt.Errorf("mint %s tokens for %s: %w", amount, to, err)
-	}
-	return nil
+	data := r.market.abis.token.PackMint(common.Address(to), amount.Big())
+	return r.send(ctx, fmt.Sprintf("mint %s tokens for %s", amount, to), r.market.tokenAddress(), data)
 }
 
 // Approve lets the marketplace take tokens from the client.
 func (r *Requester) Approve(ctx context.Context, amount events.Amount) error {
-	data, err := r.market.abis.token.TryPackApprove(r.market.contract, amount.Big())
-	if err != nil {
-		return fmt.Errorf("approve: %w", err)
-	}
-	if err := r.send(ctx, r.market.tokenAddress(), data); err != nil {
-		return fmt.Errorf("approve %s tokens: %w", amount, err)
-	}
-	return nil
+	data := r.market.abis.token.PackApprove(r.market.contract, amount.Big())
+	return r.send(ctx, fmt.Sprintf("approve %s tokens", amount), r.market.tokenAddress(), data)
 }
 
 // RequestStorage puts a request on the market and returns its id. The request's client is set to
 // this account, and its id is computed.
 func (r *Requester) RequestStorage(ctx context.Context, request events.Request) (events.RequestID, error) {
 	request.Client = r.Account()
-	raw := requestTo(request)
-	id, err := requestID(r.market.abis, raw)
-	if err != nil {
+	raw, m := requestTo(request), r.market
+	if err := r.send(ctx, "request storage", m.contract, m.abis.market.PackRequestStorage(raw)); err != nil {
 		return events.RequestID{}, err
 	}
-	data, err := r.market.abis.market.TryPackRequestStorage(raw)
-	if err != nil {
-		return events.RequestID{}, fmt.Errorf("request storage: %w", err)
-	}
-	if err := r.send(ctx, r.market.contract, data); err != nil {
-		return events.RequestID{}, fmt.Errorf("request storage: %w", err)
-	}
-	return id, nil
+	return requestID(m.abis, raw), nil
 }
 
 // RequestState is the state of a request at the newest block, or ErrUnknownRequest.
@@ -142,18 +122,17 @@ func (r *Requester) RequestState(ctx context.Context, id events.RequestID) (even
 
 // WithdrawFunds collects what is left of the client's payment for a request that is over.
 func (r *Requester) WithdrawFunds(ctx context.Context, id events.RequestID) error {
-	data, err := r.market.abis.market.TryPackWithdrawFunds(id)
-	if err != nil {
-		return fmt.Errorf("withdraw: %w", err)
-	}
-	if err := r.send(ctx, r.market.contract, data); err != nil {
-		return fmt.Errorf("withdraw funds of request %s: %w", id.Short(), err)
-	}
-	return nil
+	data := r.market.abis.market.PackWithdrawFunds(id)
+	return r.send(ctx, "withdraw funds of request "+id.Short(), r.market.contract, data)
 }
 
-// send signs, sends and waits for the confirmations.
-func (r *Requester) send(ctx context.Context, to common.Address, data []byte) error {
+// send signs, sends and waits for the confirmations. Its errors say what was being done.
+func (r *Requester) send(ctx context.Context, doing string, to common.Address, data []byte) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", doing, err)
+		}
+	}()
 	select {
 	case r.sending <- struct{}{}:
 	case <-ctx.Done():

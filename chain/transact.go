@@ -91,25 +91,23 @@ func (m sending) reserve(ctx context.Context, call events.SlotCall) (events.Rece
 	if !facts.CanReserve {
 		return events.Receipt{}, fmt.Errorf("%w: slot is %s", events.ErrReservationNotAllowed, facts.SlotState)
 	}
-	data, err := m.abis.market.TryPackReserveSlot(call.Request, call.Index)
-	if err != nil {
-		return events.Receipt{}, err
-	}
-	return m.send(ctx, m.tx.Again, tx.Call{
+	data := m.abis.market.PackReserveSlot(call.Request, call.Index)
+	r, err := m.tx.Again(ctx, tx.Call{
 		Key: key, To: m.contract, Data: data, Gas: m.cfg.Gas.Reserve,
 		Deadline: call.Deadline, Correlation: call.Request.String(),
 	})
+	if err != nil {
+		return events.Receipt{}, err
+	}
+	return m.conn.InBlock(ctx, r)
 }
 
 // holdsReservation asks in a roundabout way, because the contract has no getter: it tries, as a
 // trial, to fill the slot without a proof, and looks which check refuses. Only the check of the
 // reservation comes before those of slot and proof (spec/marketplace.md §5.3).
 func (m *Market) holdsReservation(ctx context.Context, at *rpc.Header, slot events.SlotCall) (bool, error) {
-	data, err := m.abis.market.TryPackFillSlot(slot.Request, slot.Index, proofTo(events.Proof{}))
-	if err != nil {
-		return false, err
-	}
-	err = m.conn.CallAt(ctx, at.Hash, m.account, rpc.Trial{To: m.contract, Data: data, Gas: m.cfg.Gas.Fill})
+	data := m.abis.market.PackFillSlot(slot.Request, slot.Index, proofTo(events.Proof{}))
+	err := m.conn.CallAt(ctx, at.Hash, m.account, rpc.Trial{To: m.contract, Data: data, Gas: m.cfg.Gas.Fill})
 	refusal, reverted := rpc.RevertData(err)
 	if err != nil && !reverted {
 		return false, err
@@ -136,18 +134,6 @@ func (m sending) earlierReceipt(ctx context.Context, prefix string) (events.Rece
 	}
 	r, err := m.conn.Receipt(ctx, hash)
 	if err != nil || !rpc.Succeeded(r) { // A reorganisation undid it.
-		return events.Receipt{}, err
-	}
-	return m.conn.InBlock(ctx, r)
-}
-
-// submitter is Submit or Again of the transaction manager.
-type submitter func(context.Context, tx.Call) (*types.Receipt, error)
-
-// send submits a call and converts the receipt.
-func (m *Market) send(ctx context.Context, submit submitter, c tx.Call) (events.Receipt, error) {
-	r, err := submit(ctx, c)
-	if err != nil {
 		return events.Receipt{}, err
 	}
 	return m.conn.InBlock(ctx, r)
@@ -204,10 +190,7 @@ func (m sending) submitProof(
 		return events.Receipt{}, fmt.Errorf("%w: the next block has time %s", events.ErrDeadlinePassed,
 			next.Format(time.TimeOnly))
 	}
-	data, err := m.abis.market.TryPackSubmitProof(call.Slot, proofTo(proof))
-	if err != nil {
-		return events.Receipt{}, err
-	}
+	data := m.abis.market.PackSubmitProof(call.Slot, proofTo(proof))
 	if err := m.preflight(ctx, head, call, data, m.cfg.Gas.Proof); err != nil {
 		return events.Receipt{}, err
 	}

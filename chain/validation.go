@@ -135,10 +135,7 @@ func (m sending) markMissing(
 	if err := m.mayMark(ctx, head, slot, period); err != nil {
 		return events.Marking{}, err
 	}
-	data, err := m.abis.market.TryPackMarkProofAsMissing(slot.Slot, period)
-	if err != nil {
-		return events.Marking{}, err
-	}
+	data := m.abis.market.PackMarkProofAsMissing(slot.Slot, period)
 	r, err := m.tx.Submit(ctx, tx.Call{
 		Key: key, To: m.contract, Data: data, Gas: m.cfg.Gas.Mark, Deadline: last, Correlation: slot.Request.String(),
 	})
