@@ -42,24 +42,11 @@ func (m *Market) lockApproval(ctx context.Context) error {
 
 func (m *Market) unlockApproval() { <-m.approve }
 
-// provideOnce gives the marketplace an allowance that lasts for long. One fill asks at a time, so
-// that two do not ask for the same allowance.
-func (m sending) provideOnce(
-	ctx context.Context, call events.SlotCall, price events.Amount, deadline time.Time,
-) error {
-	if err := m.lockApproval(ctx); err != nil {
-		return err
-	}
-	defer m.unlockApproval()
-	return m.provide(ctx, call, price, m.cfg.Allowance, deadline)
-}
-
 // provide makes sure that the account has the price of a fill besides what must be left, and that
-// the marketplace may take it besides the prices of the other fills under way. It approves at least
-// amount, and not after the fill's deadline. One call at a time.
-func (m sending) provide(
-	ctx context.Context, call events.SlotCall, price, amount events.Amount, deadline time.Time,
-) error {
+// the marketplace may take it besides the prices of the other fills under way. If it must approve, it
+// approves an allowance that lasts for long, or exactly the price, and not after the fill's deadline. One
+// call at a time.
+func (m sending) provide(ctx context.Context, call events.SlotCall, price events.Amount, deadline time.Time) error {
 	if err := m.tx.Idle(ctx, "approve:"); err != nil {
 		return err
 	}
@@ -74,9 +61,9 @@ func (m sending) provide(
 		return fmt.Errorf("%w: the collateral is %s, the account holds %s, and %s of that must be left for other slots",
 			events.ErrInsufficientFunds, price, held, call.Keep)
 	}
-	need := price
+	need, amount := price, price
 	if !m.cfg.ExactAllowance {
-		need = m.allPromised()
+		need, amount = m.allPromised(), m.cfg.Allowance
 	}
 	if !allowed.Less(need) {
 		return nil

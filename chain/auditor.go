@@ -3,7 +3,6 @@ package chain
 import (
 	"context"
 	"fmt"
-	"iter"
 	"math/big"
 	"slices"
 	"time"
@@ -27,13 +26,22 @@ func DialAuditor(ctx context.Context, cfg Config) (*Auditor, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	m := &Market{cfg: cfg, abis: newABIs(), contract: common.Address(cfg.Marketplace)}
+	m, err := dial(ctx, cfg, common.Address{})
+	if err != nil {
+		return nil, err
+	}
+	return &Auditor{m}, nil
+}
+
+// dial connects to a market that sends nothing.
+func dial(ctx context.Context, cfg Config, account common.Address) (*Market, error) {
+	m := &Market{cfg: cfg, abis: newABIs(), contract: common.Address(cfg.Marketplace), account: account}
 	m.conn = rpc.New(cfg.connection(nil), m.contract)
 	if err := m.readConstants(ctx); err != nil {
 		m.conn.Close()
 		return nil, err
 	}
-	return &Auditor{m}, nil
+	return m, nil
 }
 
 // Close closes the connection.
@@ -73,9 +81,9 @@ func (a *Auditor) moveOf(account common.Address, r *types.Receipt) (move events.
 		return move, nil
 	}
 	move.Found, move.Succeeded = true, r.Status == types.ReceiptStatusSuccessful
-	m, logs := a.market, slices.Values(r.Logs)
-	if _, move.In, err = m.transfers(logs, m.contract, account); err == nil {
-		_, move.Out, err = m.transfers(logs, account, m.contract)
+	m := a.market
+	if _, move.In, err = m.transfers(r.Logs, m.contract, account); err == nil {
+		_, move.Out, err = m.transfers(r.Logs, account, m.contract)
 	}
 	return move, err
 }
@@ -183,12 +191,9 @@ func (a *Auditor) logsOnceThere(ctx context.Context, topics [][]common.Hash, fro
 	}
 }
 
-func pointers(logs []types.Log) iter.Seq[*types.Log] {
-	return func(yield func(*types.Log) bool) {
-		for i := range logs {
-			if !yield(&logs[i]) {
-				return
-			}
-		}
+func pointers(logs []types.Log) (all []*types.Log) {
+	for i := range logs {
+		all = append(all, &logs[i])
 	}
+	return all
 }

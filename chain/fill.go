@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -98,17 +98,17 @@ func (m sending) fill(
 	}
 	m.earmark(price)
 	defer m.release(price)
-	if m.cfg.ExactAllowance { // One fill at a time, or two would count on the same allowance.
-		if err := m.lockApproval(ctx); err != nil {
-			return events.Fill{}, err
-		}
-		defer m.unlockApproval()
-		err = m.provide(ctx, call, price, price, last)
-	} else {
-		err = m.provideOnce(ctx, call, price, last)
-	}
-	if err != nil {
+	// One fill asks at a time, so that two do not ask for the same allowance.
+	if err := m.lockApproval(ctx); err != nil {
 		return events.Fill{}, err
+	}
+	unlock := sync.OnceFunc(m.unlockApproval)
+	defer unlock()
+	if err := m.provide(ctx, call, price, last); err != nil {
+		return events.Fill{}, err
+	}
+	if !m.cfg.ExactAllowance { // Else one fill at a time, or two would count on the same allowance.
+		unlock()
 	}
 	receipt, err := m.sendFill(ctx, call, proof, data, last)
 	if err != nil {
@@ -193,21 +193,18 @@ func (m *Market) price(
 	ctx context.Context, request events.Request, facts events.SlotFacts,
 ) (events.Amount, error) {
 	full, ok := request.Ask.CollateralPerSlot()
+	var reward events.Amount
+	if ok && facts.SlotState == events.SlotRepair {
+		config, err := m.Config(ctx)
+		if err != nil {
+			return events.Amount{}, err
+		}
+		reward, ok = full.Mul(uint64(config.RepairRewardPercentage))
+	}
 	if !ok {
 		return events.Amount{}, fmt.Errorf("%w: no account holds its collateral", events.ErrInsufficientFunds)
 	}
-	if facts.SlotState != events.SlotRepair {
-		return full, nil
-	}
-	config, err := m.Config(ctx)
-	if err != nil {
-		return events.Amount{}, err
-	}
-	times, ok := full.Mul(uint64(config.RepairRewardPercentage))
-	if !ok {
-		return events.Amount{}, fmt.Errorf("%w: no account holds its collateral", events.ErrInsufficientFunds)
-	}
-	return full.SubFloor(times.Div(100)), nil
+	return full.SubFloor(reward.Div(100)), nil
 }
 
 // errFillNotFound is temporary: by the contract the slot is ours, but the node does not find the
@@ -270,7 +267,7 @@ func (m *Market) fillFrom(
 	if !ok {
 		return events.Fill{}, fmt.Errorf("%w: collateral", events.ErrMalformed)
 	}
-	_, taken, err := m.transfers(slices.Values(r.Logs), m.account, m.contract)
+	_, taken, err := m.transfers(r.Logs, m.account, m.contract)
 	if err != nil {
 		return events.Fill{}, err
 	}

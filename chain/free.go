@@ -146,7 +146,7 @@ func (m *Market) payoutFrom(ctx context.Context, r *types.Receipt) (events.Payou
 		return events.PayoutReceipt{}, err
 	}
 	payout := events.PayoutReceipt{Receipt: receipt}
-	paid, _, err := m.transfers(slices.Values(r.Logs), m.contract, anybody)
+	paid, _, err := m.transfers(r.Logs, m.contract, anybody)
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}

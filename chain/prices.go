@@ -14,17 +14,8 @@ func (m *Market) spentOn(kind string) uint64 {
 	if manager := m.txs.manager(); manager != nil && manager.SpentOn(kind) > 0 {
 		return manager.SpentOn(kind)
 	}
-	switch measured := MeasuredGas(); kind {
-	case kindProof:
-		return measured.Proof
-	case kindReserve:
-		return measured.Reserve
-	case kindFill:
-		return measured.Fill
-	case kindFree:
-		return measured.Free
-	}
-	return 0
+	g := MeasuredGas()
+	return map[string]uint64{kindProof: g.Proof, kindReserve: g.Reserve, kindFill: g.Fill, kindFree: g.Free}[kind]
 }
 
 // addPrices adds what work costs now: the gas that it really uses, at the newest base fee and the

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
@@ -39,13 +38,8 @@ func DialRequester(ctx context.Context, cfg Config) (*Requester, error) {
 	if cfg.Key == nil {
 		return nil, fmt.Errorf("%w: no key", ErrConfig)
 	}
-	m := &Market{
-		cfg: cfg, abis: newABIs(), contract: common.Address(cfg.Marketplace),
-		account: crypto.PubkeyToAddress(cfg.Key.PublicKey),
-	}
-	m.conn = rpc.New(cfg.connection(nil), m.contract)
-	if err := m.readConstants(ctx); err != nil {
-		m.conn.Close()
+	m, err := dial(ctx, cfg, common.Address(cfg.Account))
+	if err != nil {
 		return nil, err
 	}
 	return &Requester{

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"fmt"
-	"iter"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -21,10 +20,10 @@ var anybody common.Address
 
 // transfers are the transfers of tokens between two addresses that are among the logs, in their
 // order, and their sum.
-func (m *Market) transfers(logs iter.Seq[*types.Log], from, to common.Address) (
+func (m *Market) transfers(logs []*types.Log, from, to common.Address) (
 	all []transfer, total events.Amount, err error,
 ) {
-	for l := range logs {
+	for _, l := range logs {
 		if l.Address != m.tokenAddress() {
 			continue
 		}

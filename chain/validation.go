@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -195,7 +194,7 @@ func (m *Market) markingFrom(ctx context.Context, r *types.Receipt) (events.Mark
 	if err != nil {
 		return events.Marking{}, err
 	}
-	_, reward, err := m.transfers(slices.Values(r.Logs), m.contract, m.account)
+	_, reward, err := m.transfers(r.Logs, m.contract, m.account)
 	return events.Marking{Receipt: receipt, Reward: reward}, err
 }
 
