@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/core/txpool"
@@ -124,9 +125,10 @@ func (c *Chain) burn(ctx context.Context, parent *types.Header) error {
 	}
 	tip := big.NewInt(params.GWei)
 	for range count {
+		most := slices.MaxFunc([]*big.Int{parent.BaseFee, c.baseFee}, (*big.Int).Cmp)
 		tx, err := types.SignNewTx(key, types.LatestSignerForChainID(big.NewInt(ChainID)), &types.DynamicFeeTx{
 			ChainID: big.NewInt(ChainID), Nonce: nonce, GasTipCap: tip,
-			GasFeeCap: new(big.Int).Add(tip, new(big.Int).Mul(big.NewInt(2), max256(parent.BaseFee, c.baseFee))),
+			GasFeeCap: new(big.Int).Add(tip, new(big.Int).Lsh(most, 1)),
 			Gas:       burnGas, Data: burnCode(),
 		})
 		if err != nil {
@@ -139,11 +141,4 @@ func (c *Chain) burn(ctx context.Context, parent *types.Header) error {
 		nonce++
 	}
 	return c.settle()
-}
-
-func max256(a, b *big.Int) *big.Int {
-	if a.Cmp(b) < 0 {
-		return b
-	}
-	return a
 }

@@ -131,7 +131,9 @@ func (cfg *Config) complete() error {
 		return fmt.Errorf("%w: socket path %s has %d bytes, the system allows %d; set a shorter one",
 			ErrConfig, cfg.IPCPath, n, maxSocketPath)
 	}
-	cfg.GenesisTime = startOf(cfg.GenesisTime)
+	if cfg.GenesisTime.IsZero() {
+		cfg.GenesisTime = time.Now()
+	}
 	for _, port := range []int{cfg.HTTPPort, cfg.WSPort} {
 		if port < AnyPort || port > 65535 {
 			return fmt.Errorf("%w: port %d", ErrConfig, port)

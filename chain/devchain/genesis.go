@@ -9,7 +9,6 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core"
@@ -87,12 +86,4 @@ func writeFile(path string, v any) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
-}
-
-// startOf truncates a time to what a block's timestamp can express.
-func startOf(t time.Time) time.Time {
-	if t.IsZero() {
-		t = time.Now()
-	}
-	return t.Truncate(time.Second)
 }

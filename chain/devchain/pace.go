@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/hostnode/hostnode/chain/rpc"
 )
 
 // Pacer says when the next block may be sealed: it returns nil at that moment. Its error ends Run.
@@ -15,14 +17,8 @@ type Pacer func(ctx context.Context) error
 // late blocks.
 func FixedPace(interval time.Duration) Pacer {
 	return func(ctx context.Context) error {
-		timer := time.NewTimer(interval)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		rpc.Sleep(ctx, interval)
+		return ctx.Err()
 	}
 }
 
