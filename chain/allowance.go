@@ -30,18 +30,6 @@ func (m *Market) allPromised() events.Amount {
 	return m.earmarked
 }
 
-// lockApproval waits until no other fill approves tokens.
-func (m *Market) lockApproval(ctx context.Context) error {
-	select {
-	case m.approve <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (m *Market) unlockApproval() { <-m.approve }
-
 // provide makes sure that the account has the price of a fill besides what must be left, and that
 // the marketplace may take it besides the prices of the other fills under way. If it must approve, it
 // approves an allowance that lasts for long, or exactly the price, and not after the fill's deadline. One

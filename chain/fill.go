@@ -98,11 +98,12 @@ func (m sending) fill(
 	}
 	m.earmark(price)
 	defer m.release(price)
-	// One fill asks at a time, so that two do not ask for the same allowance.
-	if err := m.lockApproval(ctx); err != nil {
-		return events.Fill{}, err
+	select {
+	case m.approve <- struct{}{}: // One fill asks at a time, so that two do not ask for the same allowance.
+	case <-ctx.Done():
+		return events.Fill{}, ctx.Err()
 	}
-	unlock := sync.OnceFunc(m.unlockApproval)
+	unlock := sync.OnceFunc(func() { <-m.approve })
 	defer unlock()
 	if err := m.provide(ctx, call, price, last); err != nil {
 		return events.Fill{}, err
