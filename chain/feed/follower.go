@@ -256,16 +256,12 @@ func (f *Follower[E]) rewind(
 // behind says whether a shorter chain may be the same one: the newest remembered block in its range
 // is still there, or none is remembered.
 func (f *Follower[E]) behind(ctx context.Context, at *cursor, head uint64) (bool, error) {
-	newest, known := uint64(0), false
-	for number := range at.recent {
-		if number <= head && (!known || number > newest) {
-			newest, known = number, true
-		}
-	}
-	if !known {
+	numbers := slices.Sorted(maps.Keys(at.recent))
+	below, _ := slices.BinarySearch(numbers, head+1)
+	if below == 0 {
 		return true, nil
 	}
-	return f.holds(ctx, newest, at.recent[newest])
+	return f.holds(ctx, numbers[below-1], at.recent[numbers[below-1]])
 }
 
 func (f *Follower[E]) holds(ctx context.Context, number uint64, hash common.Hash) (bool, error) {

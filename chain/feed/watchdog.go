@@ -64,8 +64,5 @@ func (w *watchdog) look(poll time.Duration, misses int) time.Duration {
 	if w.blockTime == 0 {
 		wait = w.least
 	}
-	for range min(misses, 8) {
-		wait *= 2
-	}
-	return min(wait, max(poll, w.least))
+	return min(wait<<min(misses, 8), max(poll, w.least))
 }
