@@ -50,41 +50,35 @@ func (c *Conn) HasCode(ctx context.Context, contract common.Address, number uint
 	return len(code) > 0, known, err
 }
 
-// AccountView is what LookAt finds out in one message.
-type AccountView struct {
-	Newest *Header
-	Mined  uint64  // number of the account's mined transactions, at the newest block
-	Again  *Header // the block that now has the number of an earlier one; nil: none, or not asked
-}
-
-// LookAt reads the newest block, the number of the account's mined transactions and, unless earlier
-// is nil, the block that now has earlier's number.
-func (c *Conn) LookAt(ctx context.Context, account common.Address, earlier *Header) (AccountView, error) {
-	var newest, again blockAnswer
+// LookAt reads in one message the newest block, the number of the account's transactions that are mined
+// there and, unless earlier is nil, the block that now has earlier's number; nil: none has it.
+func (c *Conn) LookAt(
+	ctx context.Context, account common.Address, earlier *Header,
+) (newest *Header, mined uint64, again *Header, err error) {
+	var latest, same blockAnswer
 	var count countAnswer
 	batch := []rpc.BatchElem{
-		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &newest},
+		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &latest},
 		{Method: "eth_getTransactionCount", Args: []any{account, "latest"}, Result: &count},
 	}
 	if earlier != nil {
-		again.number = (*uint64)(&earlier.Number)
+		same.number = (*uint64)(&earlier.Number)
 		batch = append(batch, rpc.BatchElem{
-			Method: "eth_getBlockByNumber", Args: []any{earlier.Number, false}, Result: &again,
+			Method: "eth_getBlockByNumber", Args: []any{earlier.Number, false}, Result: &same,
 		})
 	}
 	if err := c.batch(ctx, batch); err != nil {
-		return AccountView{}, err
+		return nil, 0, nil, err
 	}
 	for _, e := range batch {
 		if e.Error != nil {
-			return AccountView{}, fmt.Errorf("%s: %w", e.Method, e.Error)
+			return nil, 0, nil, fmt.Errorf("%s: %w", e.Method, e.Error)
 		}
 	}
-	if newest.Header == nil {
-		return AccountView{}, fmt.Errorf("%w: it names no newest block", ErrUnavailable)
+	if latest.Header == nil {
+		return nil, 0, nil, fmt.Errorf("%w: it names no newest block", ErrUnavailable)
 	}
-	found := AccountView{Newest: newest.Header, Mined: uint64(count.Uint64), Again: again.Header}
-	return found, c.noteNewest(ctx, newest.Header)
+	return latest.Header, uint64(count.Uint64), same.Header, c.noteNewest(ctx, latest.Header)
 }
 
 // Send hands signed transactions to the node. It returns the node's answer to each, and an error of

@@ -20,10 +20,13 @@ func (c *Conn) connect(ctx context.Context) error {
 			failed = append(failed, e.later(wait))
 			continue
 		}
-		l, err := c.open(ctx, index)
+		l, err := c.dial(ctx, index)
 		if err == nil {
-			c.use(l)
-			return nil
+			if err = c.verify(ctx, l); err == nil {
+				c.use(l)
+				return nil
+			}
+			l.client.Close()
 		}
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return ctx.Err()
@@ -65,19 +68,7 @@ func (c *Conn) order() []int {
 	return append(order, last...)
 }
 
-// open connects to an endpoint and checks its identity. It needs the lock.
-func (c *Conn) open(ctx context.Context, index int) (*Session, error) {
-	l, err := c.dial(ctx, index)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.verify(ctx, l); err != nil {
-		l.client.Close()
-		return nil, err
-	}
-	return l, nil
-}
-
+// dial connects to an endpoint.
 func (c *Conn) dial(ctx context.Context, index int) (*Session, error) {
 	e := c.endpoints[index]
 	timed, cancel := context.WithTimeout(ctx, c.cfg.CallTimeout)

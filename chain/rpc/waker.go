@@ -48,22 +48,13 @@ func (w *Waker) Wait(ctx context.Context, top uint64, look func(misses int) time
 	case <-ctx.Done():
 	case <-w.heads:
 		w.misses = 0
-		w.drain()
+		for len(w.heads) > 0 { // One look at the chain answers them all.
+			<-w.heads
+		}
 	case <-w.sub.Err():
 		w.Close()
 	case <-timer.C:
 		w.misses++
-	}
-}
-
-// drain discards further hints: one look at the chain answers them all.
-func (w *Waker) drain() {
-	for {
-		select {
-		case <-w.heads:
-		default:
-			return
-		}
 	}
 }
 

@@ -131,12 +131,8 @@ func (m *Manager) stillRight(in *intent, a attempt) bool {
 	case !in.gap && m.late(in, m.lastHead):
 		return false
 	}
-	for _, o := range m.book.open {
-		if o.sent() && o.last().nonce == a.nonce {
-			return false
-		}
-	}
-	return in.gap || a.nonce == m.nextNonce(m.lastCount)
+	used := slices.ContainsFunc(m.book.open, func(o *intent) bool { return o.sent() && o.last().nonce == a.nonce })
+	return !used && (in.gap || a.nonce == m.nextNonce(m.lastCount))
 }
 
 // whyUnsigned is the end of a sentence about a call that was not sent; empty: it did not wait for the signer.

@@ -105,19 +105,18 @@ func (m *Manager) failWaiters(why error) {
 // of the last look is still on the chain.
 func (m *Manager) look(ctx context.Context) (observation, error) {
 	m.lookedAt = time.Now()
-	found, err := m.conn.LookAt(ctx, m.account, m.lastHead)
+	head, mined, again, err := m.conn.LookAt(ctx, m.account, m.lastHead)
 	if err != nil {
 		return observation{}, err
 	}
-	head := found.Newest
-	now := observation{head: head, count: found.Mined, fresh: head.Hash != m.seen}
+	now := observation{head: head, count: mined, fresh: head.Hash != m.seen}
 	switch last := m.lastHead; {
 	case last == nil:
 		m.suspect = true // Much may have happened while nobody looked.
 	case !head.Head().Displaces(last.Head()):
 		now.behind, now.count = true, max(now.count, m.lastCount)
 		return now, nil
-	case found.Again == nil || found.Again.Hash != last.Hash:
+	case again == nil || again.Hash != last.Hash:
 		m.suspect = true
 	}
 	if now.fresh {
