@@ -73,19 +73,15 @@ func (m sending) provide(ctx context.Context, call events.SlotCall, price events
 
 // funds are our balance of tokens and what the marketplace may take of it, as of the newest block.
 func (m *Market) funds(ctx context.Context) (at events.Head, held, allowed events.Amount, err error) {
-	head, err := m.conn.Latest(ctx)
-	if err != nil {
-		return at, held, allowed, err
-	}
-	at = head.Head()
 	var balance, allowance *big.Int
 	t := m.abis.token
-	err = m.read(ctx, head.Hash,
+	head, err := m.conn.ReadNewest(ctx, m.account,
 		viewOf(m.tokenAddress(), t.PackBalanceOf(m.account), t.UnpackBalanceOf, &balance),
 		viewOf(m.tokenAddress(), t.PackAllowance(m.account, m.contract), t.UnpackAllowance, &allowance))
 	if err != nil {
 		return at, held, allowed, err
 	}
+	at = head.Head()
 	if held, err = events.AmountFromBig(balance); err != nil {
 		return at, held, allowed, err
 	}

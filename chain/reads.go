@@ -28,14 +28,10 @@ func (m *Market) Config(ctx context.Context) (events.MarketConfig, error) {
 	if known != nil {
 		return *known, nil
 	}
-	head, err := m.conn.Latest(ctx)
-	if err != nil {
-		return events.MarketConfig{}, fmt.Errorf("read configuration: %w", err)
-	}
 	var raw bindings.MarketplaceConfig
 	v := viewOf(m.contract, m.abis.market.PackConfiguration(), m.abis.market.UnpackConfiguration, &raw).
 		Must(func() error { return events.CheckConfig(configFrom(raw)) })
-	if err := m.read(ctx, head.Hash, v); err != nil {
+	if _, err := m.conn.ReadNewest(ctx, m.account, v); err != nil {
 		return events.MarketConfig{}, fmt.Errorf("read configuration: %w", err)
 	}
 	config := configFrom(raw)
@@ -51,11 +47,7 @@ func (m *Market) read(ctx context.Context, at common.Hash, views ...*rpc.View) e
 
 // Head is the newest block.
 func (m *Market) Head(ctx context.Context) (events.Head, error) {
-	h, err := m.conn.Latest(ctx)
-	if err != nil {
-		return events.Head{}, fmt.Errorf("read head: %w", err)
-	}
-	return h.Head(), nil
+	return m.conn.Head(ctx)
 }
 
 // HeadAt is the block of that number on the current chain.
@@ -224,13 +216,10 @@ func (m *Market) Balance(ctx context.Context, paid ...events.Head) (events.Balan
 func balanceOf(
 	ctx context.Context, c *rpc.Conn, a abis, token, account common.Address,
 ) (at events.Head, b events.Balance, err error) {
-	head, err := c.Latest(ctx)
-	if err != nil {
-		return at, b, err
-	}
 	var tokens *big.Int
 	v := viewOf(token, a.token.PackBalanceOf(account), a.token.UnpackBalanceOf, &tokens)
-	if err := c.Read(ctx, account, head.Hash, v); err != nil {
+	head, err := c.ReadNewest(ctx, account, v)
+	if err != nil {
 		return at, b, err
 	}
 	wei, err := c.CoinsOf(ctx, head.Hash, account)

@@ -102,13 +102,9 @@ func (r *Requester) RequestStorage(ctx context.Context, request events.Request) 
 // RequestState is the state of a request at the newest block, or ErrUnknownRequest.
 func (r *Requester) RequestState(ctx context.Context, id events.RequestID) (events.RequestState, error) {
 	m := r.market
-	head, err := m.conn.Latest(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("state of request %s: %w", id.Short(), err)
-	}
 	var state uint8
 	v := viewOf(m.contract, m.abis.market.PackRequestState(id), m.abis.market.UnpackRequestState, &state)
-	if err := m.read(ctx, head.Hash, v); err != nil {
+	if _, err := m.conn.ReadNewest(ctx, m.account, v); err != nil {
 		return 0, fmt.Errorf("state of request %s: %w", id.Short(), err)
 	}
 	return events.RequestState(state), nil

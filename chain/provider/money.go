@@ -28,13 +28,9 @@ func (c sending) provide(ctx context.Context, deposit events.Amount) error {
 	if err := c.tx.Idle(ctx, key); err != nil {
 		return err
 	}
-	head, err := c.conn.Latest(ctx)
-	if err != nil {
-		return err
-	}
 	var balance, allowance *big.Int
 	t := c.tokenABI
-	err = c.read(ctx, head.Hash,
+	_, err := c.conn.ReadNewest(ctx, c.account,
 		viewOf(c.token, t.PackBalanceOf(c.account), t.UnpackBalanceOf, &balance),
 		viewOf(c.token, t.PackAllowance(c.account, c.contract), t.UnpackAllowance, &allowance))
 	if err != nil {

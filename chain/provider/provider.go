@@ -157,11 +157,7 @@ func (c *Chain) Config(context.Context) (events.SectorConfig, error) { return c.
 
 // Head is the newest block.
 func (c *Chain) Head(ctx context.Context) (events.Head, error) {
-	h, err := c.conn.Latest(ctx)
-	if err != nil {
-		return events.Head{}, fmt.Errorf("read head: %w", err)
-	}
-	return h.Head(), nil
+	return c.conn.Head(ctx)
 }
 
 // Final says whether a block, and what it holds, can be taken for permanent. Whoever asks makes sure

@@ -37,8 +37,7 @@ func ifOffered(err error) (known bool, _ error) {
 // CoinsOf is how many wei an account has at a block.
 func (c *Conn) CoinsOf(ctx context.Context, at common.Hash, account common.Address) (*big.Int, error) {
 	var wei hexutil.Big
-	one := []rpc.BatchElem{{Method: "eth_getBalance", Args: []any{account, nil}, Result: &wei}}
-	err := errors.Join(c.batchAt(ctx, at, one), one[0].Error)
+	err := c.callAt(ctx, at, &wei, "eth_getBalance", account)
 	return wei.ToInt(), err
 }
 

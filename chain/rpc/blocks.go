@@ -66,6 +66,15 @@ func (c *Conn) Latest(ctx context.Context) (*Header, error) {
 	return h, c.noteNewest(ctx, h)
 }
 
+// Head is the newest block in the program's own type.
+func (c *Conn) Head(ctx context.Context) (events.Head, error) {
+	h, err := c.Latest(ctx)
+	if err != nil {
+		return events.Head{}, fmt.Errorf("read head: %w", err)
+	}
+	return h.Head(), nil
+}
+
 // noteNewest remembers the newest block that was named. If it is far ahead of what is known, the
 // node must have it by its number.
 func (c *Conn) noteNewest(ctx context.Context, h *Header) error {

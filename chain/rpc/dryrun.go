@@ -32,6 +32,11 @@ func (t Trial) args(from common.Address) callArgs {
 	return args
 }
 
+// inBlock are the arguments that let a call believe that it is in a block.
+func inBlock(number, time uint64) []any {
+	return []any{struct{}{}, map[string]any{"number": hexutil.Uint64(number), "time": hexutil.Uint64(time)}}
+}
+
 // Outcome is the result of a trial.
 type Outcome struct {
 	// Refusal is the meaning of the contract's revert; nil when the call went through, or when
@@ -50,12 +55,8 @@ func (c *Conn) Try(
 ) ([]Outcome, error) {
 	batch := make([]rpc.BatchElem, len(trials))
 	for i, t := range trials {
-		batch[i] = rpc.BatchElem{Method: "eth_call", Result: new(any), Args: []any{
-			t.args(from),
-			"latest",
-			struct{}{},
-			map[string]any{"number": hexutil.Uint64(t.Number), "time": hexutil.Uint64(t.Time)},
-		}}
+		args := append([]any{t.args(from), "latest"}, inBlock(t.Number, t.Time)...)
+		batch[i] = rpc.BatchElem{Method: "eth_call", Result: new(any), Args: args}
 	}
 	send := c.batch
 	if on := trials[0].On; on != (common.Hash{}) {
@@ -92,13 +93,7 @@ func (c *Conn) CallOn(ctx context.Context, tag string, from common.Address, t Tr
 
 // CallAt tries a call on the state of a block, and returns the node's error.
 func (c *Conn) CallAt(ctx context.Context, at common.Hash, from common.Address, t Trial) error {
-	one := []rpc.BatchElem{{Method: "eth_call", Result: new(any), Args: []any{
-		t.args(from), nil,
-	}}}
-	if err := c.batchAt(ctx, at, one); err != nil {
-		return err
-	}
-	return one[0].Error
+	return c.callAt(ctx, at, new(any), "eth_call", t.args(from))
 }
 
 func outcomeFrom(to common.Address, err error, meaning Refusals) Outcome {

@@ -106,16 +106,22 @@ func (c *Conn) Read(ctx context.Context, from common.Address, at common.Hash, vi
 	return FirstError(views...)
 }
 
+// ReadNewest is Read at the newest block, which it returns.
+func (c *Conn) ReadNewest(ctx context.Context, from common.Address, views ...*View) (*Header, error) {
+	head, err := c.Latest(ctx)
+	if err == nil {
+		err = c.Read(ctx, from, head.Hash, views...)
+	}
+	return head, err
+}
+
 // ViewsOfNext reads as if in the block after head, later than head by the given time; if the node
 // cannot do that, in its pending block.
 func (c *Conn) ViewsOfNext(
 	ctx context.Context, from common.Address, head *Header, later time.Duration, views ...*View,
 ) error {
-	next := map[string]any{
-		"number": hexutil.Uint64(uint64(head.Number) + 1),
-		"time":   hexutil.Uint64(uint64(head.Time) + uint64(later/time.Second)),
-	}
-	err := readViews(from, views, []any{struct{}{}, next}, func(batch []rpc.BatchElem) error {
+	next := inBlock(uint64(head.Number)+1, uint64(head.Time)+uint64(later/time.Second))
+	err := readViews(from, views, next, func(batch []rpc.BatchElem) error {
 		return c.batchAt(ctx, head.Hash, batch)
 	})
 	if _, refused := errors.AsType[*nodeError](err); refused {
@@ -184,6 +190,15 @@ func (c *Conn) batchAt(ctx context.Context, at common.Hash, batch []rpc.BatchEle
 		}
 	}
 	return nil
+}
+
+// callAt is batchAt for one call, whose other argument is what.
+func (c *Conn) callAt(ctx context.Context, at common.Hash, result any, method string, what any) error {
+	one := []rpc.BatchElem{{Method: method, Args: []any{what, nil}, Result: result}}
+	if err := c.batchAt(ctx, at, one); err != nil {
+		return err
+	}
+	return one[0].Error
 }
 
 // doubtHash are the positions of the calls that failed, perhaps because of the hash. It learns from

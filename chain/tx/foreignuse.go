@@ -65,6 +65,11 @@ func knownBy(e any) uint64 {
 	}
 }
 
+// observed tells the number of the account's transactions.
+func observed(count uint64, reason string) *messages.TxCountObserved {
+	return &messages.TxCountObserved{At: timestamppb.Now(), Count: count, Reason: reason}
+}
+
 // notElsewhere checks, before anything is sent, whether the account has transactions that this
 // record does not know: then another host has the key, or the record is an older copy. It returns
 // the number of mined transactions and, with TakeOver, the event to be recorded, so that the next
@@ -75,7 +80,7 @@ func knownBy(e any) uint64 {
 // store does not answer: then nothing is certain.
 func (cfg *Config) notElsewhere(
 	ctx context.Context, c *rpc.Conn, entries []entry, away error,
-) (mined uint64, observed *messages.TxCountObserved, err error) {
+) (mined uint64, told *messages.TxCountObserved, err error) {
 	var known uint64
 	for _, r := range entries {
 		known = max(known, knownBy(r.Event))
@@ -99,9 +104,7 @@ func (cfg *Config) notElsewhere(
 		return mined, nil, nil
 	case cfg.TakeOver:
 		cfg.Log.Warnf("transactions: starting all the same: %s", why)
-		return mined, &messages.TxCountObserved{
-			At: timestamppb.Now(), Count: mined, Reason: "the take-over was confirmed at the start: " + why,
-		}, nil
+		return mined, observed(mined, "the take-over was confirmed at the start: "+why), nil
 	case away != nil:
 		return 0, nil, fmt.Errorf("%s; the event store may know more: %w", why, away)
 	case cfg.RecordFirst && known > 0:
@@ -110,9 +113,7 @@ func (cfg *Config) notElsewhere(
 		if cfg.UsedElsewhere != nil {
 			cfg.UsedElsewhere(u)
 		}
-		return mined, &messages.TxCountObserved{
-			At: timestamppb.Now(), Count: mined, Reason: "a new owner of the account began: " + u.String(),
-		}, nil
+		return mined, observed(mined, "a new owner of the account began: "+u.String()), nil
 	default:
 		return 0, nil, fmt.Errorf("%w: %s", ErrUsedElsewhere, why)
 	}

@@ -7,11 +7,9 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/messages"
 )
 
 // This file notices, while the host runs, when somebody else uses the account: a nonce is used, and
@@ -67,10 +65,7 @@ func (m *Manager) watchNonces(ctx context.Context, now observation) {
 }
 
 func (m *Manager) writeUse(use ForeignUse) {
-	err := m.write(&messages.TxCountObserved{
-		At: timestamppb.Now(), Count: use.Mined, Reason: "while the host ran: " + use.String(),
-	}, "")
-	if err != nil {
+	if err := m.write(observed(use.Mined, "while the host ran: "+use.String()), ""); err != nil {
 		m.log.WithError(err).Error("transactions: record that somebody else used the account")
 	}
 }

@@ -10,11 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/messages"
 )
 
 // This file opens the account: it reads the outbox and the stream, and checks whether somebody else
@@ -68,18 +65,16 @@ func (cfg *Config) openWith(
 	if err != nil {
 		return nil, err
 	}
-	mined, observed, err := cfg.notElsewhere(ctx, c, entries, away)
+	mined, told, err := cfg.notElsewhere(ctx, c, entries, away)
 	if err != nil {
 		return nil, err
 	}
-	if observed == nil && cfg.RecordFirst && store != nil {
+	if told == nil && cfg.RecordFirst && store != nil {
 		// Whoever owned the account and still sends learns from the revision that he lost it.
-		observed = &messages.TxCountObserved{
-			At: timestamppb.Now(), Count: mined, Reason: "a new owner of the account began",
-		}
+		told = observed(mined, "a new owner of the account began")
 	}
-	if observed != nil {
-		r, err := box.add(observed, "")
+	if told != nil {
+		r, err := box.add(told, "")
 		if err != nil {
 			return nil, err
 		}
