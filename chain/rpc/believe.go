@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -53,16 +54,19 @@ type checked interface {
 	impossible() error
 }
 
-// believe checks an answer; its error is an *AnswerError.
-func (c *Conn) believe(l *Session, answer any, method string, args []any) error {
-	a, ok := answer.(checked)
-	if !ok {
+// believe checks an answer; its error is an *AnswerError. An error of the call itself is not for it, unless the
+// answer could not be decoded.
+func (c *Conn) believe(l *Session, answered rpc.BatchElem) error {
+	why := answered.Error
+	if a, ok := answered.Result.(checked); ok && why == nil {
+		why = a.impossible()
+	} else if !undecodable(why) {
+		why = nil
+	}
+	if why == nil {
 		return nil
 	}
-	if err := a.impossible(); err != nil {
-		return c.disbelieve(l, question(method, args), err)
-	}
-	return nil
+	return c.disbelieve(l, question(answered.Method, answered.Args), why)
 }
 
 func question(method string, args []any) string {

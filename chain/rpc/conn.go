@@ -220,11 +220,9 @@ func (c *Conn) call(ctx context.Context, result any, method string, args ...any)
 		return err
 	}
 	err = l.call(ctx, result, method, args...)
-	switch {
-	case err == nil:
-		return c.believe(l, result, method, args)
-	case undecodable(err):
-		return c.disbelieve(l, question(method, args), err)
+	wrong := c.believe(l, rpc.BatchElem{Method: method, Args: args, Result: result, Error: err})
+	if err == nil || wrong != nil {
+		return wrong
 	}
 	return c.classify(ctx, l, method, err)
 }
@@ -241,13 +239,7 @@ func (c *Conn) batch(ctx context.Context, elements []rpc.BatchElem) error {
 	}
 	for i := range elements {
 		e := &elements[i]
-		switch {
-		case e.Error == nil:
-			err = c.believe(l, e.Result, e.Method, e.Args)
-		case undecodable(e.Error):
-			err = c.disbelieve(l, question(e.Method, e.Args), e.Error)
-		}
-		if err != nil {
+		if err := c.believe(l, *e); err != nil {
 			return err
 		}
 		e.Error = l.at.hide(e.Error)
