@@ -257,10 +257,7 @@ func (c *Chain) Attach() *rpc.Client { return c.node.Attach() }
 
 // Head is the newest block.
 func (c *Chain) Head() events.Head {
-	return headOf(c.eth.BlockChain().CurrentBlock())
-}
-
-func headOf(h *types.Header) events.Head {
+	h := c.eth.BlockChain().CurrentBlock()
 	return events.Head{
 		Number: h.Number.Uint64(),
 		Hash:   events.Hash(h.Hash()),
