@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/big"
@@ -38,11 +39,20 @@ func (m sending) provide(ctx context.Context, call events.SlotCall, price events
 	if err := m.tx.Idle(ctx, "approve:"); err != nil {
 		return err
 	}
-	at, held, allowed, err := m.funds(ctx)
+	var balance, allowance *big.Int
+	t := m.abis.token
+	head, err := m.conn.ReadNewest(ctx, m.account,
+		viewOf(m.tokenAddress(), t.PackBalanceOf(m.account), t.UnpackBalanceOf, &balance),
+		viewOf(m.tokenAddress(), t.PackAllowance(m.account, m.contract), t.UnpackAllowance, &allowance))
 	if err != nil {
 		return err
 	}
-	if err := m.hasAll(ctx, at, call.Paid); err != nil {
+	held, errHeld := events.AmountFromBig(balance)
+	allowed, err := events.AmountFromBig(allowance)
+	if err = cmp.Or(errHeld, err); err != nil {
+		return err
+	}
+	if err := m.hasAll(ctx, head.Head(), call.Paid); err != nil {
 		return err
 	}
 	if held.SubFloor(call.Keep).Less(price) {
@@ -59,7 +69,7 @@ func (m sending) provide(ctx context.Context, call events.SlotCall, price events
 	if amount.Less(need) {
 		amount = need
 	}
-	data := m.abis.token.PackApprove(m.contract, amount.Big())
+	data := t.PackApprove(m.contract, amount.Big())
 	_, err = m.tx.Again(ctx, tx.Call{
 		Key: "approve:" + events.Address(m.contract).String(),
 		To:  m.tokenAddress(), Data: data, Gas: m.cfg.Gas.Approve, Deadline: deadline,
@@ -69,24 +79,6 @@ func (m sending) provide(ctx context.Context, call events.SlotCall, price events
 		return fmt.Errorf("approve %s tokens: %w", amount, err)
 	}
 	return nil
-}
-
-// funds are our balance of tokens and what the marketplace may take of it, as of the newest block.
-func (m *Market) funds(ctx context.Context) (at events.Head, held, allowed events.Amount, err error) {
-	var balance, allowance *big.Int
-	t := m.abis.token
-	head, err := m.conn.ReadNewest(ctx, m.account,
-		viewOf(m.tokenAddress(), t.PackBalanceOf(m.account), t.UnpackBalanceOf, &balance),
-		viewOf(m.tokenAddress(), t.PackAllowance(m.account, m.contract), t.UnpackAllowance, &allowance))
-	if err != nil {
-		return at, held, allowed, err
-	}
-	at = head.Head()
-	if held, err = events.AmountFromBig(balance); err != nil {
-		return at, held, allowed, err
-	}
-	allowed, err = events.AmountFromBig(allowance)
-	return at, held, allowed, err
 }
 
 // hasAll refuses a chain, up to a block, that does not have all of the blocks in which slots were paid.

@@ -84,7 +84,9 @@ func (m *Market) freedBefore(
 // (spec/marketplace.md §4.3): then no reorganisation leads to a block in which the slot still runs.
 // This needs no state of old blocks, which many nodes do not keep.
 func (m *Market) mayFree(ctx context.Context, head *rpc.Header, facts events.SlotFacts) error {
-	if !over(facts.SlotState) {
+	if !slices.Contains(
+		[]events.SlotState{events.SlotFinished, events.SlotCancelled, events.SlotFailed}, facts.SlotState,
+	) {
 		return fmt.Errorf("%w before sending: slot is %s, freeing it would burn the collateral",
 			events.ErrReverted, facts.SlotState)
 	}
@@ -96,10 +98,6 @@ func (m *Market) mayFree(ctx context.Context, head *rpc.Header, facts events.Slo
 		return errEndNotFinal
 	}
 	return nil
-}
-
-func over(s events.SlotState) bool {
-	return s == events.SlotFinished || s == events.SlotCancelled || s == events.SlotFailed
 }
 
 // packFree is the call that frees a slot. The reward goes to the configured recipient, the

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -128,8 +129,10 @@ func (m *Market) slotAt(
 	if err == nil {
 		err = rpc.FirstError(others...)
 	}
-	if err == nil {
-		facts.RequestKnown, err = known(state, ends)
+	// The view ends fails only for the same reason.
+	facts.RequestKnown = !errors.Is(state.Err, events.ErrUnknownRequest)
+	if err == nil && facts.RequestKnown {
+		err = rpc.FirstError(state, ends)
 	}
 	if err == nil {
 		facts.Collateral, err = events.AmountFromBig(collateral)

@@ -17,15 +17,6 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// known says, from the answer to requestState, whether the request exists; the view ends fails only
-// for the same reason.
-func known(state, ends *rpc.View) (bool, error) {
-	if errors.Is(state.Err, events.ErrUnknownRequest) {
-		return false, nil
-	}
-	return true, rpc.FirstError(state, ends)
-}
-
 // ReserveSlot reserves the slot for us on the contract, so that we may fill it. The receipt is zero
 // when another call than this one already made the reservation. Errors: ErrUnknownRequest,
 // ErrReservationNotAllowed, ErrInsufficientFunds, ErrDeadlinePassed.

@@ -23,10 +23,6 @@ import (
 // markPrefix begins the keys of markings: mark:SLOT:PERIOD.
 const markPrefix = "mark:"
 
-func markKey(slot events.SlotID, period uint64) string {
-	return fmt.Sprintf("%s%s:%d", markPrefix, slot, period)
-}
-
 // Missing are those of the slots whose proof of a period we could mark as missing in the block
 // after the newest, in the order of the slots. Slots that this account hosts are never among them.
 // Everything is read at one block, in few messages.
@@ -109,7 +105,7 @@ func (m *Market) MarkMissing(
 func (m sending) markMissing(
 	ctx context.Context, slot events.SlotRef, period uint64, deadline time.Time,
 ) (events.Marking, error) {
-	key := markKey(slot.Slot, period)
+	key := fmt.Sprintf("%s%s:%d", markPrefix, slot.Slot, period)
 	if marking, found, err := m.earlierMarking(ctx, key); found || err != nil {
 		return marking, err
 	}
