@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/accounts/abi/bind/v2"
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
@@ -45,8 +45,7 @@ func VerifierCreation(key bindings.VerifyingKey) ([]byte, error) {
 			return nil, fmt.Errorf("%w: coordinate %v is no 256-bit number", ErrInvalidKey, x)
 		}
 	}
-	return creation(bindings.Groth16VerifierMetaData.ParseABI,
-		bindings.Groth16VerifierMetaData.Bin, key)
+	return creation(&bindings.Groth16VerifierMetaData, key)
 }
 
 // MarketplaceCreation returns the data of the transaction that creates a
@@ -58,8 +57,7 @@ func MarketplaceCreation(
 	if err := CheckConfig(config); err != nil {
 		return nil, err
 	}
-	return creation(bindings.MarketplaceMetaData.ParseABI,
-		bindings.MarketplaceMetaData.Bin, config, token, verifier)
+	return creation(&bindings.MarketplaceMetaData, config, token, verifier)
 }
 
 // CheckConfig returns ErrInvalidConfig with the reason when the marketplace's
@@ -81,8 +79,8 @@ func CheckConfig(config bindings.MarketplaceConfig) error {
 	return nil
 }
 
-func creation(parse func() (*abi.ABI, error), bin string, args ...any) ([]byte, error) {
-	parsed, err := parse()
+func creation(of *bind.MetaData, args ...any) ([]byte, error) {
+	parsed, err := of.ParseABI()
 	if err != nil {
 		return nil, fmt.Errorf("parse abi: %w", err)
 	}
@@ -90,7 +88,7 @@ func creation(parse func() (*abi.ABI, error), bin string, args ...any) ([]byte, 
 	if err != nil {
 		return nil, fmt.Errorf("pack constructor arguments: %w", err)
 	}
-	return append(common.FromHex(bin), packed...), nil
+	return append(common.FromHex(of.Bin), packed...), nil
 }
 
 func coordinates(key bindings.VerifyingKey) []*big.Int {

@@ -57,8 +57,7 @@ func SectorProviderCreation(config bindings.SectorConfig, token common.Address) 
 	if err := CheckSectorConfig(config); err != nil {
 		return nil, err
 	}
-	return creation(bindings.SectorProviderMetaData.ParseABI,
-		bindings.SectorProviderMetaData.Bin, config, token)
+	return creation(&bindings.SectorProviderMetaData, config, token)
 }
 
 // CheckSectorConfig returns ErrInvalidSectorConfig with the reason when the sector
