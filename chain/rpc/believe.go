@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -254,17 +253,6 @@ func (a *logsAnswer) impossible() error {
 // maxAnswerBytes is the largest answer that is read. The largest that we ask for are blocks with
 // all their transactions, eight at a time.
 const maxAnswerBytes = 64 << 20
-
-// bounded refuses HTTP answers that are longer than maxAnswerBytes.
-type bounded struct{ http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := b.RoundTripper.RoundTrip(r)
-	if err == nil {
-		answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswerBytes)
-	}
-	return answer, err //nolint:wrapcheck // It is another's answer, passed on.
-}
 
 // matches says whether topics fit the filter.
 func (f logFilter) matches(topics []common.Hash) bool {

@@ -74,7 +74,7 @@ func (c *Conn) dial(ctx context.Context, index int) (*Session, error) {
 	timed, cancel := context.WithTimeout(ctx, c.cfg.CallTimeout)
 	defer cancel()
 	client, err := rpc.DialOptions(timed, e.url, rpc.WithWebsocketMessageSizeLimit(maxAnswerBytes),
-		rpc.WithHTTPClient(&http.Client{Transport: bounded{&e.limit}}))
+		rpc.WithHTTPClient(&http.Client{Transport: e}))
 	if err != nil {
 		return nil, fmt.Errorf("%w: connect to %s: %w", ErrUnavailable, e.name, err)
 	}

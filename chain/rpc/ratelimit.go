@@ -86,11 +86,13 @@ func (r *rateLimit) observe(e *endpoint, err error, longest time.Duration, log l
 	return &limitedError{r.said, time.Until(r.until)}
 }
 
-// RoundTrip notes the pause that a node demands over HTTP.
-func (r *rateLimit) RoundTrip(q *http.Request) (*http.Response, error) {
+// RoundTrip notes the pause that a node demands over HTTP, and refuses answers that are longer than
+// maxAnswerBytes.
+func (e *endpoint) RoundTrip(q *http.Request) (*http.Response, error) {
 	answer, err := http.DefaultTransport.RoundTrip(q)
 	if err == nil {
-		r.note(answer.Header)
+		e.limit.note(answer.Header)
+		answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswerBytes)
 	}
 	return answer, err
 }

@@ -90,13 +90,13 @@ func TestRetryAfterIsReadFromTheAnswer(t *testing.T) {
 		out.WriteHeader(http.StatusTooManyRequests)
 	}))
 	defer server.Close()
-	r := &rateLimit{}
-	answer, err := (&http.Client{Transport: r}).Get(server.URL)
+	e := newEndpoint(server.URL)
+	answer, err := (&http.Client{Transport: e}).Get(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = answer.Body.Close()
-	if r.demanded != 5*time.Second {
-		t.Fatalf("%s demanded", r.demanded)
+	if e.limit.demanded != 5*time.Second {
+		t.Fatalf("%s demanded", e.limit.demanded)
 	}
 }
