@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -51,8 +52,9 @@ type Fake struct {
 
 	mu    sync.Mutex
 	rules Rules
-	away  bool
 	asked []apitypes.SendTxArgs
+
+	away atomic.Bool
 }
 
 // New serves a signer with a key until the test ends.
@@ -63,7 +65,7 @@ func New(t *testing.T, key *ecdsa.PrivateKey) *Fake {
 		t.Fatal(err)
 	}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if f.isAway() {
+		if f.away.Load() {
 			panic(http.ErrAbortHandler)
 		}
 		f.server.ServeHTTP(w, r)
@@ -114,17 +116,7 @@ func (f *Fake) Set(r Rules) {
 }
 
 // Away makes it drop every connection, or answer again.
-func (f *Fake) Away(away bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.away = away
-}
-
-func (f *Fake) isAway() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.away
-}
+func (f *Fake) Away(away bool) { f.away.Store(away) }
 
 // Asked are the transactions that were to be signed so far.
 func (f *Fake) Asked() []apitypes.SendTxArgs {
