@@ -6,29 +6,22 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/hostnode/hostnode/chain/rpc"
 )
 
-// tipPrice is the tip per gas at a block.
-type tipPrice struct {
-	at  common.Hash
-	wei *big.Int
-}
-
 // tip asks the node for a tip, once per block. If the node does not offer the method it is the
 // configured minimum; if that is too little for the chain, the fee is raised later.
 func (m *Manager) tip(ctx context.Context, head *rpc.Header) (*big.Int, error) {
-	if m.tipPrice.wei == nil || m.tipPrice.at != head.Hash {
+	if m.tipWei == nil || m.tipAt != head.Hash {
 		tip, err := m.conn.Tip(ctx)
 		if err != nil {
 			return nil, err
 		}
-		m.tipPrice = tipPrice{head.Hash, clampTip(tip, m.cfg.MinTipWei, m.cfg.MaxTipWei)}
+		m.tipAt, m.tipWei = head.Hash, clampTip(tip, m.cfg.MinTipWei, m.cfg.MaxTipWei)
 	}
-	return m.tipPrice.wei, nil
+	return m.tipWei, nil
 }
 
 // clampTip keeps a node's suggestion within the limits: a node may suggest anything, and whoever

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 	"sync"
@@ -88,8 +89,9 @@ type Manager struct {
 	answers   bool        // the chain answered at the last look
 	others    foreignWatch
 	feeLimit  atomic.Pointer[FeeLimit] // nil: it holds nothing up
-	tipPrice  tipPrice
-	spent     sync.Map // of kinds: the gas used by the newest successful call
+	tipWei    *big.Int                 // per gas; nil: not asked yet
+	tipAt     common.Hash              // the block at which it was asked
+	spent     sync.Map                 // of kinds: the gas used by the newest successful call
 	blocks    *rpc.BlockTime
 	due       dueTimes
 	unknown   unknownNonces
