@@ -143,11 +143,16 @@ func (m *Market) Disown() error { return m.txs.disown() }
 // transactions is the configuration of the account's transactions.
 func (m *Market) transactions() tx.Config {
 	cfg := &m.cfg
+	// A fill counts at once: from its block on the slot owes proofs, and with twelve confirmations of twelve
+	// seconds its first period would be over before anybody knew.
+	kinds := map[string]tx.Kind{
+		kindProof: {Duty: true, Hopeless: hopeless}, kindFill: {AtOnce: true, Hopeless: hopeless},
+	}
 	return tx.Config{
 		Key: cfg.Key, Signer: cfg.Signer, Account: m.account, LongestPause: cfg.LongestRedialWait,
 		Chain: m.identity,
 		Contracts: append([]tx.Contract{
-			{Kinds: kinds(), Refusals: m.refusals, IsHostCall: m.isHostCall(), InUse: m.slotsOfOthers},
+			{Kinds: kinds, Refusals: m.refusals, IsHostCall: m.isHostCall(), InUse: m.slotsOfOthers},
 		}, cfg.OtherContracts...),
 		Confirmations: cfg.Confirmations, StuckBlocks: cfg.StuckBlocks,
 		MaxFeeCapWei: cfg.MaxFeeCapWei, MinTipWei: cfg.MinTipWei, MaxTipWei: cfg.MaxTipWei,

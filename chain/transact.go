@@ -244,16 +244,6 @@ const (
 	kindFree    = "free"
 )
 
-// kinds are the kinds that the transaction manager must know. A fill counts at once: from its block
-// on the slot owes proofs, and with twelve confirmations of twelve seconds its first period would
-// be over before anybody knew.
-func kinds() map[string]tx.Kind {
-	return map[string]tx.Kind{
-		kindProof: {Duty: true, Hopeless: hopeless},
-		kindFill:  {AtOnce: true, Hopeless: hopeless},
-	}
-}
-
 // hopeless says that a proof or a fill which the contract refuses for this reason will never
 // succeed.
 var hopeless = tx.AnyOf(
