@@ -131,26 +131,14 @@ func (m *Manager) nextDuty(head *rpc.Header) (due time.Time, found bool) {
 
 // dueTimes are the times, by kind, at which the next duty must be mined, in chain time. It is safe
 // for concurrent use.
-type dueTimes struct {
-	mu     sync.Mutex
-	byKind map[string]time.Time
-}
+type dueTimes struct{ byKind sync.Map }
 
-func (d *dueTimes) set(kind string, next time.Time) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.byKind == nil {
-		d.byKind = map[string]time.Time{}
-	}
-	d.byKind[kind] = next
-}
+func (d *dueTimes) set(kind string, next time.Time) { d.byKind.Store(kind, next) }
 
 // after is the earliest one after now; zero: there is none.
 func (d *dueTimes) after(now time.Time) (earliest time.Time) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, due := range d.byKind {
-		if due.After(now) && (earliest.IsZero() || due.Before(earliest)) {
+	for _, next := range d.byKind.Range {
+		if due, _ := next.(time.Time); due.After(now) && (earliest.IsZero() || due.Before(earliest)) {
 			earliest = due
 		}
 	}
