@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -205,16 +206,13 @@ func (c *Chain) topics(number uint64, names []string) [][]common.Hash {
 // list names sectors in a key and for people.
 func list(numbers []uint64) string {
 	const most = 10
-	var b strings.Builder
-	for i, n := range numbers {
-		if i == most {
-			fmt.Fprintf(&b, "+%d", len(numbers)-most)
-			break
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprint(&b, n)
+	var texts []string
+	for _, n := range numbers[:min(len(numbers), most)] {
+		texts = append(texts, strconv.FormatUint(n, 10))
 	}
-	return b.String()
+	text := strings.Join(texts, ",")
+	if more := len(numbers) - most; more > 0 {
+		text += fmt.Sprintf("+%d", more)
+	}
+	return text
 }
