@@ -2,6 +2,7 @@ package health
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,6 +15,12 @@ type cause struct {
 	alert            AlertKind
 	// look says what is wrong and what to do; empty: the cause is absent.
 	look func(Facts) (reason, hint string)
+}
+
+// of is the cause as the facts show it; false: it is absent.
+func (row cause) of(f Facts) (Cause, bool) {
+	reason, hint := row.look(f)
+	return Cause{row.code, row.selling, row.proving, row.alert, reason, hint}, reason != ""
 }
 
 // causes is the table, in the order in which causes must be removed. A new one needs its cells
@@ -73,18 +80,22 @@ func since(t time.Time) string {
 	return " since " + t.UTC().Format(SinceFormat)
 }
 
-func notRunning(f Facts) (reason, hint string) {
-	if f.Stage != NotRunning {
+// when is what a cause says if it is there.
+func when(so bool, reason, hint string) (string, string) {
+	if !so {
 		return "", ""
 	}
-	return "no host is running in " + f.DataDir, "start it: hostnode run --data-dir " + f.DataDir
+	return reason, hint
+}
+
+func notRunning(f Facts) (reason, hint string) {
+	return when(f.Stage == NotRunning,
+		"no host is running in "+f.DataDir, "start it: hostnode run --data-dir "+f.DataDir)
 }
 
 func neverRun(f Facts) (reason, hint string) {
-	if f.Stage != NeverRun {
-		return "", ""
-	}
-	return "no host has ever run in " + f.DataDir, "start one: hostnode run --data-dir " + f.DataDir
+	return when(f.Stage == NeverRun,
+		"no host has ever run in "+f.DataDir, "start one: hostnode run --data-dir "+f.DataDir)
 }
 
 func notAnswering(f Facts) (reason, hint string) {
@@ -119,20 +130,14 @@ func startingUp(f Facts) (reason, hint string) {
 }
 
 func stopping(f Facts) (reason, hint string) {
-	if f.Stage != Stopping {
-		return "", ""
-	}
-	return "the host is stopping" + since(f.StageSince),
-		"start it again when it has stopped: hostnode run --data-dir " +
-			f.DataDir
+	return when(f.Stage == Stopping, "the host is stopping"+since(f.StageSince),
+		"start it again when it has stopped: hostnode run --data-dir "+f.DataDir)
 }
 
 func chainAway(f Facts) (reason, hint string) {
-	if !f.Chain.Away {
-		return "", ""
-	}
-	return "the chain does not answer" + since(f.Chain.AwaySince) + ": " + f.Chain.AwayReason,
-		"check the Ethereum node and the network; work goes on by itself when a node answers"
+	return when(f.Chain.Away,
+		"the chain does not answer"+since(f.Chain.AwaySince)+": "+f.Chain.AwayReason,
+		"check the Ethereum node and the network; work goes on by itself when a node answers")
 }
 
 // chainSilent applies only if the chain answers: otherwise chainAway is the cause.
@@ -213,12 +218,10 @@ func down(f Facts, which func(part string) bool) (reason, hint string) {
 }
 
 func diskFull(f Facts) (reason, hint string) {
-	if !f.Disk.Full {
-		return "", ""
-	}
-	return fmt.Sprintf("the disk is full%s, and no new slot is taken: %s", since(f.Disk.Since), f.Disk.Reason),
-		"make room on the file system of " + strings.TrimSpace("the data directory "+f.DataDir) +
-			"; selling goes on by itself, and proofs go out meanwhile"
+	return when(f.Disk.Full,
+		fmt.Sprintf("the disk is full%s, and no new slot is taken: %s", since(f.Disk.Since), f.Disk.Reason),
+		"make room on the file system of "+strings.TrimSpace("the data directory "+f.DataDir)+
+			"; selling goes on by itself, and proofs go out meanwhile")
 }
 
 func salesQuarantined(f Facts) (reason, hint string) {
@@ -245,35 +248,27 @@ func slotsIn(slots []SlotTrouble, what, then string) (reason, hint string) {
 }
 
 func chainBehind(f Facts) (reason, hint string) {
-	if !f.Chain.Behind || f.Stage != Running {
-		return "", ""
-	}
-	return "the host is reading the blocks that it missed while it was away", "wait"
+	return when(f.Chain.Behind && f.Stage == Running,
+		"the host is reading the blocks that it missed while it was away", "wait")
 }
 
 func viewsStopped(f Facts) (reason, hint string) {
-	if f.Views == "" {
-		return "", ""
-	}
-	return "what is on offer is not known: the views stopped following the record: " + f.Views,
-		"the host goes on, and what it shows stands still: stop it and start it again; " +
-			"hostnode audit looks at the record"
+	return when(f.Views != "",
+		"what is on offer is not known: the views stopped following the record: "+f.Views,
+		"the host goes on, and what it shows stands still: stop it and start it again; "+
+			"hostnode audit looks at the record")
 }
 
 func paused(f Facts) (reason, hint string) {
-	if !f.Supply.Paused {
-		return "", ""
-	}
-	return "paused until resumed: " + f.Supply.PausedFor, "sell again: hostnode drain --resume"
+	return when(f.Supply.Paused,
+		"paused until resumed: "+f.Supply.PausedFor, "sell again: hostnode drain --resume")
 }
 
 func quotaTooSmall(f Facts) (reason, hint string) {
-	if f.Supply.Quota == 0 || f.Supply.Allocated <= f.Supply.Quota {
-		return "", ""
-	}
-	return fmt.Sprintf("the quota is %s, availabilities and sales have %s; no new slot is taken",
+	return when(f.Supply.Quota != 0 && f.Supply.Allocated > f.Supply.Quota,
+		fmt.Sprintf("the quota is %s, availabilities and sales have %s; no new slot is taken",
 			f.Supply.Quota.Human(), f.Supply.Allocated.Human()),
-		"raise `quota` and start again, or make availabilities smaller: hostnode availability list"
+		"raise `quota` and start again, or make availabilities smaller: hostnode availability list")
 }
 
 // collateralAtRisk: all collateral that may be at risk is committed already.
@@ -316,23 +311,19 @@ func noTokens(f Facts) (reason, hint string) {
 }
 
 func proofCapacity(f Facts) (reason, hint string) {
-	if f.Prover.Most == 0 || f.Prover.Busy < f.Prover.Most {
-		return "", ""
-	}
-	return fmt.Sprintf("the proofs of %d slots keep the prover busy %d %% of the time, the limit is %d %%",
+	return when(f.Prover.Most != 0 && f.Prover.Busy >= f.Prover.Most,
+		fmt.Sprintf("the proofs of %d slots keep the prover busy %d %% of the time, the limit is %d %%",
 			f.Prover.Slots, f.Prover.Busy, f.Prover.Most),
-		"wait until sales end, use a faster machine, or raise sales.proofLoad"
+		"wait until sales end, use a faster machine, or raise sales.proofLoad")
 }
 
 // The following functions narrow down the offers: the enabled ones, of these the ones not over,
 // of these the ones with space, of these the ones with collateral.
 
 func nothingOffered(f Facts) (reason, hint string) {
-	if len(f.Supply.Offers) > 0 || f.Supply.Unknown {
-		return "", ""
-	}
-	return "nothing is on offer", "put space on offer: hostnode availability add --size 1GiB " +
-		"--duration 720h --min-price 1 --collateral 1000000000000"
+	return when(len(f.Supply.Offers) == 0 && !f.Supply.Unknown,
+		"nothing is on offer", "put space on offer: hostnode availability add --size 1GiB "+
+			"--duration 720h --min-price 1 --collateral 1000000000000")
 }
 
 func offersDisabled(f Facts) (reason, hint string) {
@@ -348,38 +339,27 @@ func offersOver(f Facts) (reason, hint string) {
 	if len(enabled) == 0 || len(f.Supply.current()) > 0 {
 		return "", ""
 	}
-	last := enabled[0].Until
-	for _, o := range enabled {
-		if o.Until.After(last) {
-			last = o.Until
-		}
-	}
+	last := slices.MaxFunc(enabled, func(a, b Offered) int { return a.Until.Compare(b.Until) }).Until
 	return fmt.Sprintf("the time of everything on offer is over%s: %d of %d availabilities are enabled",
 			since(last), len(enabled), len(f.Supply.Offers)),
 		"offer it for longer: hostnode availability set ID --until TIME, or --until never"
 }
 
 func offersSold(f Facts) (reason, hint string) {
-	if len(f.Supply.current()) == 0 || len(f.Supply.free()) > 0 {
-		return "", ""
-	}
-	return "everything on offer is sold", "offer more: hostnode availability add, or set --size"
+	return when(len(f.Supply.current()) > 0 && len(f.Supply.free()) == 0,
+		"everything on offer is sold", "offer more: hostnode availability add, or set --size")
 }
 
 func collateralCommitted(f Facts) (reason, hint string) {
-	if len(f.Supply.free()) == 0 || len(f.Supply.OnSale()) > 0 {
-		return "", ""
-	}
-	return "the collateral of the availabilities is committed or lost",
-		"raise it: hostnode availability set ID --collateral AMOUNT"
+	return when(len(f.Supply.free()) > 0 && len(f.Supply.OnSale()) == 0,
+		"the collateral of the availabilities is committed or lost",
+		"raise it: hostnode availability set ID --collateral AMOUNT")
 }
 
 // periodsTooShort: hosted slots may be proven all the same, if all goes well.
 func periodsTooShort(f Facts) (reason, hint string) {
-	if f.Chain.NoRoom == "" {
-		return "", ""
-	}
-	return "no slot could be filled or proven in time: " + f.Chain.NoRoom,
-		"if proofs are mined sooner, lower sales.proofBlocks; if the block time is another one, set " +
-			"chain.blockTime; then start again. Otherwise this market's periods are too short for this chain"
+	return when(f.Chain.NoRoom != "",
+		"no slot could be filled or proven in time: "+f.Chain.NoRoom,
+		"if proofs are mined sooner, lower sales.proofBlocks; if the block time is another one, set "+
+			"chain.blockTime; then start again. Otherwise this market's periods are too short for this chain")
 }

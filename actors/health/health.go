@@ -189,15 +189,11 @@ type Judgement struct {
 func Judge(f Facts) Judgement {
 	var j Judgement
 	for _, row := range causes {
-		reason, hint := row.look(f)
-		if reason == "" {
-			continue
-		}
-		c := Cause{row.code, row.selling, row.proving, row.alert, reason, hint}
+		c, so := row.of(f)
 		if f.owesNothing() {
 			c.Proving = Yes
 		}
-		if c.Selling == Yes && c.Proving == Yes {
+		if !so || c.Selling == Yes && c.Proving == Yes {
 			continue
 		}
 		j.Causes = append(j.Causes, c)
@@ -223,8 +219,8 @@ func worse(a, b Answer) Answer {
 // Warnings are what does not keep the host from selling or proving yet.
 func Warnings(f Facts) (all []Cause) {
 	for _, row := range warnings {
-		if reason, hint := row.look(f); reason != "" {
-			all = append(all, Cause{row.code, row.selling, row.proving, row.alert, reason, hint})
+		if c, so := row.of(f); so {
+			all = append(all, c)
 		}
 	}
 	return all
@@ -234,8 +230,7 @@ func Warnings(f Facts) (all []Cause) {
 func CauseOf(code string, f Facts) (Cause, bool) {
 	for _, row := range slices.Concat(causes, warnings) {
 		if row.code == code {
-			reason, hint := row.look(f)
-			return Cause{row.code, row.selling, row.proving, row.alert, reason, hint}, reason != ""
+			return row.of(f)
 		}
 	}
 	return Cause{}, false

@@ -55,10 +55,8 @@ func noOwner(f Facts) (reason, hint string) {
 
 func ownerSilent(f Facts) (reason, hint string) {
 	m := f.Members
-	if m.Owner == "" || !m.silent(m.Owner) {
-		return "", ""
-	}
-	return fmt.Sprintf("member %s has the term%s and does not seem to be alive", m.Owner, since(m.TermSince)), takesTerm
+	return when(m.Owner != "" && m.silent(m.Owner),
+		fmt.Sprintf("member %s has the term%s and does not seem to be alive", m.Owner, since(m.TermSince)), takesTerm)
 }
 
 func membersSilent(f Facts) (reason, hint string) {

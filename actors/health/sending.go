@@ -7,12 +7,9 @@ import "fmt"
 // notSigning: what waits for a signature is sent when it comes. Of several members only the owner's signer
 // matters.
 func notSigning(f Facts) (reason, hint string) {
-	if f.Members.Owner != f.Members.Member {
-		return "", ""
-	}
-	return f.Chain.Signer, "check the signer (account.signer) and its rules: it must run, have the account " +
-		f.Account +
-		", and approve this host's transactions without asking a person; what waits is sent when it signs"
+	return when(f.Members.Owner == f.Members.Member,
+		f.Chain.Signer, "check the signer (account.signer) and its rules: it must run, have the account "+f.Account+
+			", and approve this host's transactions without asking a person; what waits is sent when it signs")
 }
 
 func feeLimit(f Facts) (reason, hint string) {
