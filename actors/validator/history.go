@@ -94,19 +94,12 @@ func (h *marketHistory) piece(ctx context.Context, from uint64) (list []messages
 // start finds, by bisection, the revision from which the history matters: older events are of
 // requests that are over.
 func (h *marketHistory) start(ctx context.Context) (uint64, error) {
-	var high uint64
-	newest := events.ReadStream{From: events.End, Backward: true, Limit: 1}
-	for r, err := range h.Store.ReadStream(ctx, h.stream, newest) {
-		if errors.Is(err, events.ErrStreamNotFound) {
-			return 0, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-		high = r.Revision
+	newest, found, err := events.Last(ctx, h.Store, h.stream)
+	if err != nil || !found {
+		return 0, err
 	}
 	since := h.View.Now().Time.Add(-h.Terms.RequestDurationLimit - historyMargin)
-	low := uint64(0)
+	low, high := uint64(0), newest.Revision
 	for low < high { // All events before low are older than since.
 		middle := low + (high-low)/2
 		when, err := h.timeAt(ctx, middle)

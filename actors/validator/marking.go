@@ -42,7 +42,7 @@ func (v *Validator) onDone(a *shell.Turn, m markingDone) {
 	if of == nil {
 		return
 	}
-	of.running, of.last = false, m.err
+	of.running = false
 	log := v.Log.WithField("slot", m.proof.Slot.String()).WithField("period", m.proof.Period)
 	switch {
 	case m.err == nil:
@@ -50,15 +50,10 @@ func (v *Validator) onDone(a *shell.Turn, m markingDone) {
 		v.settle(a, of, validation.ReportMarked{At: v.ChainTime(), Proof: m.proof, Marking: m.marking})
 	case errors.Is(m.err, events.ErrNotMissing), errors.Is(m.err, events.ErrDeadlinePassed),
 		errors.Is(m.err, events.ErrReverted) && of.tries >= maxReverts:
-		v.fail(a, of)
+		v.settle(a, of, validation.ReportFailed{At: v.ChainTime(), Proof: m.proof, Reason: m.err.Error()})
 	default: // It is tried again at the next block, until the window is closed.
 		log.Warnf("mark a missing proof: %v", m.err)
 	}
-}
-
-// fail records that a missing proof was not marked.
-func (v *Validator) fail(a *shell.Turn, m *marking) {
-	v.settle(a, m, validation.ReportFailed{At: v.ChainTime(), Proof: m.proof, Reason: m.last.Error()})
 }
 
 // settle records the outcome of a marking, and only then forgets the marking.

@@ -23,8 +23,8 @@ type Status struct {
 	Trouble string
 }
 
-// show publishes the status, logs when slots are skipped, and returns the slots that are
-// watched.
+// show notes for the status how many slots are watched, logs when some are skipped, and returns
+// those that are watched.
 func (v *Validator) show(head events.Head) []validation.Slot {
 	watched, skipped := v.watch.Slots(head.Time, func(s events.SlotID) bool { return v.ours[s] })
 	if skips := skipped > 0; skips != v.skipping && v.history.done {
@@ -37,11 +37,10 @@ func (v *Validator) show(head events.Head) []validation.Slot {
 		}
 	}
 	v.watching, v.skipped = uint64(len(watched)), skipped
-	v.publish()
 	return watched
 }
 
-// publish publishes the status.
+// publish publishes the status; it ends each turn.
 func (v *Validator) publish() {
 	st := v.journal.Durable
 	v.Publish(Status{

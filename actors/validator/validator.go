@@ -3,8 +3,10 @@
 package validator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hostnode/hostnode/actors/chainview"
@@ -75,7 +77,6 @@ type marking struct {
 	running bool // being sent
 	told    bool // the outcome is being recorded
 	tries   int
-	last    error
 }
 
 // Limits of a validator.
@@ -191,7 +192,6 @@ func (v *Validator) onDurable(a *shell.Turn, _ []validation.Event) {
 		v.history.readOn(a)
 		v.resume(a)
 	}
-	v.publish()
 }
 
 // resume asks which markings were sent before: a process may have died between sending and
@@ -219,11 +219,7 @@ func (v *Validator) onNews(a *shell.Turn, m News) {
 		v.history.readOn(a)
 		return
 	case m.Rewound:
-		for k, block := range v.received {
-			if block > m.Ancestor {
-				delete(v.received, k)
-			}
-		}
+		maps.DeleteFunc(v.received, func(_ proofKey, block uint64) bool { return block > m.Ancestor })
 		return
 	}
 	for _, p := range m.Proofs {
@@ -263,28 +259,17 @@ func (v *Validator) look(a *shell.Turn, head events.Head) {
 
 // closeWindows forgets what only open windows need.
 func (v *Validator) closeWindows(head events.Head) {
-	closed := func(period uint64) bool { return duty.LastMarking(v.Terms.Proofs, period).Before(head.Time) }
-	for k := range v.received {
-		if closed(k.period) {
-			delete(v.received, k)
-		}
-	}
+	maps.DeleteFunc(v.received, func(k proofKey, _ uint64) bool {
+		return duty.LastMarking(v.Terms.Proofs, k.period).Before(head.Time)
+	})
 	v.watch.Prune(head.Time)
 }
 
 // openKeys returns the keys of open in a fixed order, so that a simulated run can be repeated.
 func (v *Validator) openKeys() []proofKey {
-	keys := make([]proofKey, 0, len(v.open))
-	for k := range v.open {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b proofKey) int {
-		if a.period != b.period {
-			return int(int64(a.period) - int64(b.period))
-		}
-		return slices.Compare(a.slot[:], b.slot[:])
+	return slices.SortedFunc(maps.Keys(v.open), func(a, b proofKey) int {
+		return cmp.Or(cmp.Compare(a.period, b.period), a.slot.Compare(b.slot))
 	})
-	return keys
 }
 
 // ask asks the contract about the slots that may miss the proof of a period, including those
