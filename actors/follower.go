@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -366,7 +367,7 @@ func (f *chainFollower) encode(batch []messages.MarketEvent) ([]events.NewEvent,
 			return nil, err
 		}
 		cause := fmt.Sprintf("%s@%d/%d", logID(e), f.revision, f.Epoch)
-		meta := f.Metadata(correlation(e))
+		meta := f.Metadata(ledger.RequestOf(e))
 		meta.Version, meta.Cause = version, logID(e)
 		stored := events.NewEvent{
 			ID: events.NewEventID(f.stream, cause, i), Type: name, Data: data, Meta: meta,
@@ -385,11 +386,4 @@ func logID(e messages.MarketEvent) string {
 		return fmt.Sprintf("log:%s:%d", m.GetLog().GetBlockHash(), m.GetLog().GetIndex())
 	}
 	return "chain"
-}
-
-func correlation(e messages.MarketEvent) string {
-	if m, ok := e.(interface{ GetRequestId() string }); ok {
-		return m.GetRequestId()
-	}
-	return ""
 }

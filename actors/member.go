@@ -127,20 +127,12 @@ func (s *supervisor) readOthers(self shell.Ref) func(context.Context, events.Rec
 		if change.Sale != nil {
 			self.Tell(farSale{*change.Sale})
 		}
-		if change.Freed != "" {
-			s.queue.Tell(queue.Wake{Reason: change.Freed, Criteria: ledgerCriteria})
+		if change.Freed != "" { // Any criterion may be met by a change of another member's ledger.
+			s.queue.Tell(queue.Wake{Reason: change.Freed, Criteria: queue.OfLedger(capacity.Criteria())})
 		}
 		return nil
 	}
 }
-
-// ledgerCriteria are the criteria that a change of another member's ledger may have met.
-var ledgerCriteria = func() (names []string) {
-	for _, c := range capacity.Criteria() {
-		names = append(names, string(c))
-	}
-	return names
-}()
 
 // marketSaid is an event of the market's stream, which concerns the sales of this member.
 type marketSaid struct{ event messages.MarketEvent }

@@ -101,7 +101,7 @@ func New(e Deps) *Ledger {
 		Stream: r.keeper.Stream, Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
 		Shown: e.Shown[r.keeper.Stream],
 		Meta: func(_ capacity.State, ev capacity.Event) events.Metadata {
-			return e.Metadata(requestOf(ev))
+			return e.Metadata(RequestOf(ev))
 		},
 		OnDurable: r.onDurable,
 		OnBroken:  func(_ *shell.Turn, err error) { e.Broken(err) },
@@ -126,8 +126,8 @@ func NewKeeper(b *shell.Base, of events.Member) *shell.Keeper[capacity.State] {
 	}
 }
 
-// requestOf is the request that an event belongs to, for correlation.
-func requestOf(ev capacity.Event) string {
+// RequestOf is the request that an event of any stream belongs to, for correlation; empty: none.
+func RequestOf(ev any) string {
 	if m, ok := ev.(interface{ GetRequestId() string }); ok {
 		return m.GetRequestId()
 	}

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
@@ -93,14 +94,9 @@ func (q *Queue) onFunds(a *shell.Turn, m fundsSeen) {
 }
 
 // waitFor returns those of the criteria that some slot waits for.
-func (q *Queue) waitFor(criteria []string) (out []string) {
+func (q *Queue) waitFor(criteria []string) []string {
 	waiting := q.journal.Ahead.Waiting()
-	for _, c := range criteria {
-		if waiting[c] > 0 {
-			out = append(out, c)
-		}
-	}
-	return out
+	return slices.DeleteFunc(criteria, func(c string) bool { return waiting[c] == 0 })
 }
 
 // tellFunds raises one alert when the account's coins do not last for the hosted slots, or for

@@ -61,9 +61,6 @@ type (
 
 // wake notes criteria for the next pass.
 func (l *lookBack) wake(m Wake) {
-	if l.waiting == nil {
-		l.waiting = map[string]bool{}
-	}
 	for _, c := range m.Criteria {
 		l.waiting[c] = true
 	}
@@ -72,9 +69,6 @@ func (l *lookBack) wake(m Wake) {
 
 // owe notes a request that is owed a look, and adds to its tries.
 func (l *lookBack) owe(id events.RequestID, tries int) {
-	if l.owed == nil {
-		l.owed = map[events.RequestID]int{}
-	}
 	l.owed[id] += tries
 }
 
@@ -86,7 +80,8 @@ func (q *Queue) lookAgain() {
 		return
 	}
 	criteria, due := slices.Sorted(maps.Keys(l.waiting)), l.due
-	l.running, l.waiting, l.due = true, nil, false
+	l.running, l.due = true, false
+	clear(l.waiting)
 	q.journal.Query(func(s slotqueue.State) {
 		again := s.RefusedBy(criteria, maxLookedAgain)
 		if due {

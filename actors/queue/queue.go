@@ -140,7 +140,7 @@ type (
 func New(e Deps) *Queue {
 	q := &Queue{
 		Deps: e, workers: map[string]shell.Ref{}, stumbles: map[string]int{}, takings: map[string]events.EventID{},
-		news: newNewsList(maxNews),
+		news: newNewsList(maxNews), lookBack: lookBack{waiting: map[string]bool{}, owed: map[events.RequestID]int{}},
 	}
 	limits := slotqueue.Limits{MaxItems: e.MaxQueued}
 	empty := func() slotqueue.State { return slotqueue.New(limits) }
@@ -157,11 +157,7 @@ func New(e Deps) *Queue {
 		Stream: events.SlotQueueStream(e.Me), Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
 		Shown: e.Shown[events.SlotQueueStream(e.Me)], Confirm: e.HasTerm,
 		Meta: func(_ slotqueue.State, ev slotqueue.Event) events.Metadata {
-			m, _ := ev.(interface{ GetRequestId() string })
-			if m == nil {
-				return e.Metadata("")
-			}
-			return e.Metadata(m.GetRequestId())
+			return e.Metadata(ledger.RequestOf(ev))
 		},
 		OnDurable: q.onDurable,
 		OnBroken:  func(_ *shell.Turn, err error) { e.Broken(err) },

@@ -19,12 +19,17 @@ var saleEnded = []string{
 	slotqueue.CriterionRequestCap, slotqueue.CriterionProofs, slotqueue.CriterionTokens, slotqueue.CriterionGas,
 }
 
+// OfLedger are criteria of the ledger as a Wake names them.
+func OfLedger(criteria []capacity.Criterion) (names []string) {
+	for _, c := range criteria {
+		names = append(names, string(c))
+	}
+	return names
+}
+
 // onFreed wakes what waits for something of the ledger.
 func (q *Queue) onFreed(a *shell.Turn, m ledger.Freed) {
-	var criteria []string
-	for _, c := range m.Criteria {
-		criteria = append(criteria, string(c))
-	}
+	criteria := OfLedger(m.Criteria)
 	if m.SaleEnded {
 		criteria = append(criteria, saleEnded...)
 	}
@@ -46,10 +51,7 @@ func (q *Queue) wakeAtStart(a *shell.Turn) {
 		return
 	}
 	q.lookBack.started = true
-	criteria := append(slices.Clone(saleEnded), slotqueue.CriterionPeriod)
-	for _, c := range capacity.Criteria() {
-		criteria = append(criteria, string(c))
-	}
+	criteria := slices.Concat(saleEnded, []string{slotqueue.CriterionPeriod}, OfLedger(capacity.Criteria()))
 	if waiting := q.waitFor(criteria); len(waiting) > 0 {
 		q.onWake(a, Wake{"the host was started", waiting})
 	}
