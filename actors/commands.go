@@ -27,9 +27,7 @@ var ErrUnknownMember = errors.New("the host has no such member")
 // command waits, it returns that error within OperatorPatience, and the command may still take
 // effect. Repeating a command is harmless.
 func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
-	_, err := command(ctx, h, func() shell.Question[capacity.Book] {
-		return shell.Ask[capacity.Book](h.env.ledger, ledger.Command{Cmd: cmd, Cause: ledger.OperatorCause})
-	})
+	_, err := command[capacity.Book](ctx, h, h.env.ledger, ledger.Command{Cmd: cmd, Cause: ledger.OperatorCause})
 	return err
 }
 
@@ -89,9 +87,7 @@ func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
 }
 
 func (h *Host) queueHere(ctx context.Context, cmd slotqueue.Command) error {
-	_, err := command(ctx, h, func() shell.Question[struct{}] {
-		return shell.Ask[struct{}](h.env.queue, queue.Command{Cmd: cmd, Cause: ledger.OperatorCause})
-	})
+	_, err := command[struct{}](ctx, h, h.env.queue, queue.Command{Cmd: cmd, Cause: ledger.OperatorCause})
 	return err
 }
 

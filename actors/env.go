@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -170,73 +171,31 @@ type Cores struct {
 }
 
 func (c Config) withDefaults() Config {
-	def := func(n *int, value int) {
-		if *n == 0 {
-			*n = value
-		}
-	}
-	def(&c.MaxWorkers, 3)
-	def(&c.MaxQueued, 100_000)
-	def(&c.SnapshotEvery, shell.DefaultSnapshotEvery)
-	def(&c.Downloads, 2)
-	def(&c.Proofs, 1)
-	def(&c.Transactions, 16)
-	def(&c.Reads, 16)
-	def(&c.Disk, 4)
-	wait := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	wait(&c.RetryAfter, 500*time.Millisecond)
-	wait(&c.RetryMost, 30*time.Second)
-	wait(&c.WorkerPatience, 10*time.Minute)
-	wait(&c.QuarantineRetry, time.Hour)
-	wait(&c.GiveUpDownload, 10*time.Minute)
-	wait(&c.Heartbeat, DefaultHeartbeat)
-	if c.ProofLoad == 0 {
-		c.ProofLoad = 60
-	}
-	if c.ScrubBytesPerSecond == 0 {
-		c.ScrubBytesPerSecond = 1 << 20
-	}
-	if c.FinalBlocks == 0 {
-		c.FinalBlocks = 12
-	}
-	if c.Margin == (duty.Margin{}) {
-		c.Margin = duty.Margin{Blocks: 6, BlockTime: time.Second}
-	}
-	if c.Overhead == nil {
-		c.Overhead = func(events.Bytes) events.Bytes { return 0 }
-	}
-	if c.Cores.DecideSale == nil {
-		c.Cores.DecideSale = sale.Decide
-	}
-	if c.Cores.NextSale == nil {
-		c.Cores.NextSale = sale.Next
-	}
-	if c.Cores.IsDuty == nil {
-		c.Cores.IsDuty = sale.IsDuty
-	}
-	if c.Cores.DecideCapacity == nil {
-		c.Cores.DecideCapacity = capacity.Decide
-	}
-	if c.Cores.DecideQueue == nil {
-		c.Cores.DecideQueue = slotqueue.Decide
-	}
-	if c.Cores.DecideSector == nil {
-		c.Cores.DecideSector = sector.Decide
-	}
-	if c.Cores.Verdict == nil {
-		c.Cores.Verdict = (*duty.Pass).Verdict
-	}
-	if c.Yield == nil {
-		c.Yield = func(context.Context, string) {}
-	}
-	if c.MayReserve == nil {
-		c.MayReserve = admission.ReserveAlways
-	}
+	orDefaults(&c.Cores, Cores{
+		sale.Decide, sale.Next, sale.IsDuty, capacity.Decide, slotqueue.Decide, sector.Decide, (*duty.Pass).Verdict,
+	})
+	orDefaults(&c, Config{
+		MaxWorkers: 3, MaxQueued: 100_000, SnapshotEvery: shell.DefaultSnapshotEvery,
+		Downloads: 2, Proofs: 1, Transactions: 16, Reads: 16, Disk: 4,
+		RetryAfter: 500 * time.Millisecond, RetryMost: 30 * time.Second, WorkerPatience: 10 * time.Minute,
+		QuarantineRetry: time.Hour, GiveUpDownload: 10 * time.Minute, Heartbeat: DefaultHeartbeat,
+		ProofLoad: 60, ScrubBytesPerSecond: 1 << 20, FinalBlocks: 12,
+		Margin:     duty.Margin{Blocks: 6, BlockTime: time.Second},
+		Overhead:   func(events.Bytes) events.Bytes { return 0 },
+		Yield:      func(context.Context, string) {},
+		MayReserve: admission.ReserveAlways,
+	})
 	return c
+}
+
+// orDefaults gives each field that is zero its default.
+func orDefaults[T any](c *T, defaults T) {
+	fields, values := reflect.ValueOf(c).Elem(), reflect.ValueOf(defaults)
+	for i := range fields.NumField() {
+		if fields.Field(i).IsZero() {
+			fields.Field(i).Set(values.Field(i))
+		}
+	}
 }
 
 // maxProofTxs is how many proofs may be in flight, until they are confirmed: the number of

@@ -60,13 +60,15 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 	}
 	h := &Host{env: e, rt: rt}
 	h.ended, h.end = context.WithCancelCause(context.Background())
-	rt.RootFailed = h.supervisorFailed
+	// Without a supervisor nobody restarts what fails, or passes on what the chain says. Running work goes on until
+	// the process stops the host; whoever runs the process starts it again.
+	rt.RootFailed = func(err error) { h.end(fmt.Errorf("%w: %w", ErrBroken, err)) }
 	e.owner.lost, e.StoreWatch.Conflict = h.takenOver, e.suspect
 	if ports.Cluster != nil {
 		e.HasTerm = e.hasTerm
 	}
 	h.supervisor = rt.Root("Supervisor", &supervisor{
-		env: e, fatal: h.fail, kept: keep(e),
+		env: e, fatal: h.end, kept: keep(e),
 		agents: map[events.SlotID]*agent{}, beginning: map[events.SlotID]*candidate{},
 		panicked: map[shell.Subject]int{},
 	})
@@ -95,16 +97,9 @@ func (h *Host) takenOver(err error) {
 	h.env.Log.Errorf("%v; this process does nothing more", err)
 	h.env.Raise(health.AlertTakenOver, events.SlotID{}, 0, err.Error(),
 		"Find the other process and keep only one; to go on here, stop it and start this one again.")
-	h.fail(err)
+	h.end(err)
 	h.rt.Abandon()
 }
-
-// supervisorFailed ends the host: without a supervisor nobody restarts what fails, or passes on
-// what the chain says. Running work goes on until the process stops the host; whoever runs the
-// process starts it again.
-func (h *Host) supervisorFailed(err error) { h.fail(fmt.Errorf("%w: %w", ErrBroken, err)) }
-
-func (h *Host) fail(err error) { h.end(err) }
 
 // Done is closed when the host cannot go on; Err says why.
 func (h *Host) Done() <-chan struct{} { return h.ended.Done() }
@@ -118,7 +113,7 @@ func (h *Host) Err() error { return context.Cause(h.ended) }
 // recorded. It is safe to lose that: the next start finds out what became of it.
 func (h *Host) Stop(ctx context.Context) error {
 	away, unwritten := h.env.StoreWatch.Now(), h.env.StoreWatch.Unwritten()
-	h.fail(ErrStopped)
+	h.end(ErrStopped)
 	h.env.StoreWatch.Stopping.Store(true)
 	h.rt.Halt(h.supervisor)
 	if errors.Is(h.Err(), shell.ErrTakenOver) { // The record belongs to the other process now.
@@ -161,7 +156,7 @@ func (h *Host) recordStop(ctx context.Context) error {
 
 // Kill ends the host like a crash does; for simulations.
 func (h *Host) Kill() {
-	h.fail(ErrStopped)
+	h.end(ErrStopped)
 	h.rt.Kill()
 }
 
@@ -173,16 +168,21 @@ func ask[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
 	return q.Wait(ctx)
 }
 
-// command submits a command unless the event store is away.
-func command[T any](ctx context.Context, h *Host, give func() shell.Question[T]) (none T, err error) {
+// command submits a command to a part unless the event store is away.
+func command[T any](ctx context.Context, h *Host, to *shell.Part, msg any) (none T, err error) {
 	if r := h.env.StoreWatch.Now(); r.Away {
 		return none, fmt.Errorf("%w since %s; nothing was changed: %s",
 			shell.ErrStoreAway, r.Since.Format(time.TimeOnly), r.Reason)
 	}
+	return view[T](ctx, h, to, msg)
+}
+
+// view asks a part something once the start is over.
+func view[T any](ctx context.Context, h *Host, of *shell.Part, msg any) (none T, err error) {
 	if err := h.started(ctx); err != nil {
 		return none, err
 	}
-	return await(ctx, h, give())
+	return await(ctx, h, shell.Ask[T](of, msg))
 }
 
 // errImpatient: there was no answer within OperatorPatience.
@@ -219,17 +219,11 @@ func (h *Host) started(ctx context.Context) error {
 }
 
 // ViewLedger shows the durable state of the ledger.
-func (h *Host) ViewLedger(ctx context.Context) (none capacity.Snapshot, err error) {
-	if err := h.started(ctx); err != nil {
-		return none, err
-	}
-	return await(ctx, h, shell.Ask[capacity.Snapshot](h.env.ledger, ledger.Show{}))
+func (h *Host) ViewLedger(ctx context.Context) (capacity.Snapshot, error) {
+	return view[capacity.Snapshot](ctx, h, h.env.ledger, ledger.Show{})
 }
 
 // ViewQueue shows the durable state of the queue.
-func (h *Host) ViewQueue(ctx context.Context) (none slotqueue.Snapshot, err error) {
-	if err := h.started(ctx); err != nil {
-		return none, err
-	}
-	return await(ctx, h, shell.Ask[slotqueue.Snapshot](h.env.queue, queue.Show{}))
+func (h *Host) ViewQueue(ctx context.Context) (slotqueue.Snapshot, error) {
+	return view[slotqueue.Snapshot](ctx, h, h.env.queue, queue.Show{})
 }

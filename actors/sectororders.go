@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sectors"
-	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
@@ -64,18 +62,12 @@ func (h *Host) Sectors(ctx context.Context) ([]sectors.Standing, error) {
 	if h.env.Ports.Sectors == nil {
 		return nil, ErrNoSectors
 	}
-	if err := h.started(ctx); err != nil {
-		return nil, err
-	}
-	return await(ctx, h, shell.Ask[[]sectors.Standing](h.env.sectors, sectors.List{}))
+	return view[[]sectors.Standing](ctx, h, h.env.sectors, sectors.List{})
 }
 
 // HeldPieces are the pieces for whose files the ledger holds bytes, by CID.
 func (h *Host) HeldPieces(ctx context.Context) ([]capacity.Piece, error) {
-	if err := h.started(ctx); err != nil {
-		return nil, err
-	}
-	book, err := await(ctx, h, shell.Ask[capacity.Snapshot](h.env.ledger, ledger.Show{}))
+	book, err := h.ViewLedger(ctx)
 	return book.Pieces, err
 }
 
@@ -83,5 +75,5 @@ func askSectors[T any](ctx context.Context, h *Host, msg any) (none T, err error
 	if h.env.Ports.Sectors == nil {
 		return none, ErrNoSectors
 	}
-	return command(ctx, h, func() shell.Question[T] { return shell.Ask[T](h.env.sectors, msg) })
+	return command[T](ctx, h, h.env.sectors, msg)
 }
