@@ -99,7 +99,7 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 		}
 		s.agents[l.slot] = &agent{request: l.request, index: l.index}
 		s.stayQuarantined(l.slot)
-		s.agents[l.slot].ref = s.spawnAgent(a, l.slot, l.request, l.index)
+		s.runAgent(a, l.slot, s.agents[l.slot])
 	}
 	s.tellDamaged(m.stored)
 	s.endOldQuarantines()

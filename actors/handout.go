@@ -275,15 +275,11 @@ func (s *supervisor) onHandedOut(m handedOut) {
 	s.handedOut++
 	delete(s.beginning, m.slot)
 	if m.refused != nil {
-		for _, w := range c.workers {
-			w.Tell(*m.refused)
-		}
+		tellAll(c.workers, *m.refused)
 		return
 	}
 	if c.over != nil {
-		for _, w := range c.workers {
-			w.Tell(*c.over)
-		}
+		tellAll(c.workers, *c.over)
 		return
 	}
 	ag := s.agents[m.slot]
@@ -293,9 +289,7 @@ func (s *supervisor) onHandedOut(m handedOut) {
 	}
 	ag.watchers = append(ag.watchers, c.workers...)
 	if !ag.starting {
-		for _, w := range c.workers {
-			w.Tell(sales.Changed{Agent: ag.ref.Address(), Slot: m.slot, State: ag.state, Last: ag.last})
-		}
+		tellAll(c.workers, sales.Changed{Agent: ag.ref.Address(), Slot: m.slot, State: ag.state, Last: ag.last})
 	}
 }
 
@@ -318,9 +312,7 @@ func (s *supervisor) onFarSale(m sales.Changed) {
 		s.agents[m.Slot] = ag
 	}
 	ag.far, ag.state, ag.ahead, ag.last, ag.starting = m.State.Member, m.State, m.State, m.Last, false
-	for _, w := range ag.watchers {
-		w.Tell(m)
-	}
+	tellAll(ag.watchers, m)
 	if m.State.Over() {
 		s.forget(m)
 	}
@@ -360,12 +352,10 @@ func (s *supervisor) onLetGoFailed(m letGoFailed) {
 	if ag == nil || ag.far == "" {
 		return
 	}
-	for _, w := range ag.watchers {
-		w.Tell(admission.Refusal{
-			Criterion: slotqueue.CriterionMember, Requeue: ag.starting, RetryAt: s.soon(),
-			Reason: fmt.Sprintf("member %s does not let go of it: %v", ag.far, m.err),
-		})
-	}
+	tellAll(ag.watchers, admission.Refusal{
+		Criterion: slotqueue.CriterionMember, Requeue: ag.starting, RetryAt: s.soon(),
+		Reason: fmt.Sprintf("member %s does not let go of it: %v", ag.far, m.err),
+	})
 	ag.watchers = nil
 	if ag.starting { // Nothing says that it has begun.
 		delete(s.agents, m.slot)

@@ -66,7 +66,7 @@ func (s *supervisor) onOverlooked(a *shell.Turn, m overlookedSale) {
 		return
 	}
 	s.agents[l.slot] = &agent{request: l.request, index: l.index}
-	s.agents[l.slot].ref = s.spawnAgent(a, l.slot, l.request, l.index)
+	s.runAgent(a, l.slot, s.agents[l.slot])
 }
 
 // errLives: what looked like an orphan belongs to somebody.

@@ -49,9 +49,8 @@ func (s *supervisor) quarantine(a *shell.Turn, slot events.SlotID, err error) {
 	ag.quarantined, ag.retrying, ag.state.Slot = err.Error(), false, slot
 	s.quarantined.Begin(aboutSale(slot), err.Error())
 	ag.ref.Stop()
-	for _, w := range ag.watchers {
-		w.Tell(admission.Refusal{Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + err.Error()})
-	}
+	tellAll(ag.watchers,
+		admission.Refusal{Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + err.Error()})
 	ag.watchers = nil
 	s.scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: err.Error()})
 	self := a.Self

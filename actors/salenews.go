@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -13,12 +14,8 @@ func (s *supervisor) tellConcerned(e messages.MarketEvent) {
 		s.wakeSlot(e.GetRequestId(), e.GetSlotIndex())
 	case *messages.ChainSlotFreed:
 		s.wakeSlot(e.GetRequestId(), e.GetSlotIndex())
-	case *messages.ChainRequestFulfilled:
-		s.wakeRequest(e.GetRequestId())
-	case *messages.ChainRequestFailed:
-		s.wakeRequest(e.GetRequestId())
-	case *messages.ChainRequestCancelled:
-		s.wakeRequest(e.GetRequestId())
+	case *messages.ChainRequestFulfilled, *messages.ChainRequestFailed, *messages.ChainRequestCancelled:
+		s.wakeRequest(ledger.RequestOf(e))
 	case *messages.ChainStorageRequested, *messages.ChainSlotReservationsFull,
 		*messages.ChainProofSubmitted, *messages.BlocksScanned, *messages.ChainReorganized:
 	}

@@ -120,9 +120,7 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 		s.onNews(a, m)
 		s.tellValidator(m)
 	case sales.RecordMoved:
-		for _, slot := range s.slots() {
-			s.agents[slot].ref.Tell(m)
-		}
+		s.tellSales(m)
 	case agentBroken:
 		s.quarantine(a, m.slot, m.err)
 	case retryQuarantined:
@@ -164,15 +162,11 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	}
 }
 
-func (s *supervisor) spawnAgent(a *shell.Turn, slot events.SlotID, request events.RequestID, index uint64) shell.Ref {
-	self := a.Self
-	return a.Spawn("SalesAgent "+slot.Short(), selling.New(s.selling, slot, request, index,
-		func(err error) { self.Tell(agentBroken{slot, err}) }, self))
-}
-
-// runAgent starts the agent of a sale again. A sale that is not recorded yet begins once more.
+// runAgent starts the agent of a sale, for the first time or again. A sale that is not recorded yet begins.
 func (s *supervisor) runAgent(a *shell.Turn, slot events.SlotID, ag *agent) {
-	ag.ref = s.spawnAgent(a, slot, ag.request, ag.index)
+	self := a.Self
+	ag.ref = a.Spawn("SalesAgent "+slot.Short(), selling.New(s.selling, slot, ag.request, ag.index,
+		func(err error) { self.Tell(agentBroken{slot, err}) }, self))
 	if ag.starting {
 		ag.ref.Tell(sales.Command{Cmd: ag.start, Cause: "begin", By: ag.by})
 	}
@@ -270,8 +264,7 @@ func (s *supervisor) begin(a *shell.Turn, start sale.Start, by events.EventID, w
 	}
 	s.agents[start.Slot] = ag
 	s.Load.Set(start.Slot, s.ExpectedProofs(start.Request)) // The next slot is judged with this one included.
-	ag.ref = s.spawnAgent(a, start.Slot, start.Request.ID, start.Index)
-	ag.ref.Tell(sales.Command{Cmd: ag.start, Cause: "begin", By: ag.by})
+	s.runAgent(a, start.Slot, ag)
 }
 
 func (s *supervisor) onSale(_ *shell.Turn, m sales.Changed) {
@@ -294,9 +287,7 @@ func (s *supervisor) onSale(_ *shell.Turn, m sales.Changed) {
 	if len(m.Fresh) > 0 {
 		ag.failures, ag.quarantines = 0, 0
 	}
-	for _, w := range ag.watchers {
-		w.Tell(m)
-	}
+	tellAll(ag.watchers, m)
 	if m.State.Over() {
 		ag.ref.Stop()
 		s.forget(m)
@@ -335,9 +326,7 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 		s.Log.WithField("ancestor", m.reorganized.GetAncestor()).Warnf(
 			"the chain was reorganised: %d blocks are gone", len(m.reorganized.GetDropped()))
 		s.View.Rewind(m.reorganized.GetAncestor())
-		for _, slot := range s.slots() {
-			s.agents[slot].ref.Tell(sales.Look{})
-		}
+		s.tellSales(sales.Look{})
 		s.owned.due = true
 		return
 	}
@@ -357,6 +346,19 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 // repeated.
 func (s *supervisor) slots() []events.SlotID {
 	return slices.SortedFunc(maps.Keys(s.agents), events.SlotID.Compare)
+}
+
+// tellSales tells all sales of this process something.
+func (s *supervisor) tellSales(msg any) {
+	for _, slot := range s.slots() {
+		s.agents[slot].ref.Tell(msg)
+	}
+}
+
+func tellAll(refs []shell.Ref, msg any) {
+	for _, r := range refs {
+		r.Tell(msg)
+	}
 }
 
 // onFailed restarts what panicked.
