@@ -222,24 +222,13 @@ func (f *chainFollower) isLate(w *storeWork, stop context.CancelCauseFunc) {
 func (f *chainFollower) cursor(ctx context.Context) (events.Cursor, error) {
 	c := events.Cursor{Recent: map[uint64]events.Hash{}}
 	f.revision, f.scanned = 0, 0
-	first := true
-	for r, err := range f.Store.ReadStream(ctx, f.stream, events.ReadStream{From: events.End, Backward: true}) {
-		if errors.Is(err, events.ErrStreamNotFound) {
-			return c, nil
-		}
-		if err != nil {
-			return c, fmt.Errorf("read the cursor: %w", err)
-		}
-		if first {
-			f.revision, first = r.Revision+1, false
-		}
-		m, err := shell.DecodeAs[messages.MarketEvent](f.Codec, r)
-		if err != nil {
-			return c, fmt.Errorf("read the cursor: %w: %w", shell.ErrUnreadable, err)
-		}
-		if done := f.rewindCursor(&c, m); done {
-			break
-		}
+	backward := events.ReadStream{From: events.End, Backward: true}
+	err := readAs(ctx, f.env, f.stream, backward, func(r events.Recorded, m messages.MarketEvent) bool {
+		f.revision = max(f.revision, r.Revision+1)
+		return f.rewindCursor(&c, m)
+	})
+	if err != nil {
+		return c, fmt.Errorf("read the cursor: %w", err)
 	}
 	f.scanned = c.Number
 	return c, nil

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -138,7 +140,8 @@ func (e *env) nextStart(ctx context.Context) (*messages.HostStarted, error) {
 // readHost reads the last start, and the number of events in the host's stream.
 func (e *env) readHost(ctx context.Context) (last *messages.HostStarted, count uint64, err error) {
 	member := map[uint64]events.Member{} // by epoch
-	err = e.readHostFrom(ctx, 0, func(revision uint64, m messages.HostEvent) {
+	all := events.ReadStream{}
+	err = readAs(ctx, e, events.HostStream(e.Me), all, func(r events.Recorded, m messages.HostEvent) bool {
 		if m, ok := m.(*messages.HostStarted); ok {
 			last = m
 			member[m.GetEpoch()] = events.Member(m.GetMember())
@@ -149,24 +152,30 @@ func (e *env) readHost(ctx context.Context) (last *messages.HostStarted, count u
 			e.quarantined.Fold(m)
 		}
 		e.owner.known(m)
-		count = revision + 1
+		count = r.Revision + 1
+		return false
 	})
 	return last, count, err
 }
 
-func (e *env) readHostFrom(ctx context.Context, from uint64, take func(uint64, messages.HostEvent)) error {
-	for r, err := range e.Store.ReadStream(ctx, events.HostStream(e.Me), events.ReadStream{From: from}) {
+// readAs reads a stream, if there is one, whose events are of one kind, until take has enough.
+func readAs[E proto.Message](
+	ctx context.Context, e *env, stream string, from events.ReadStream, take func(events.Recorded, E) (done bool),
+) error {
+	for r, err := range e.Store.ReadStream(ctx, stream, from) {
 		if errors.Is(err, events.ErrStreamNotFound) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		m, err := shell.DecodeAs[messages.HostEvent](e.Codec, r)
+		m, err := shell.DecodeAs[E](e.Codec, r)
 		if err != nil {
 			return fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
 		}
-		take(r.Revision, m)
+		if take(r, m) {
+			return nil
+		}
 	}
 	return nil
 }
@@ -243,7 +252,8 @@ func (e *env) readOn(ctx context.Context) error {
 	if !e.owner.started { // Another process may have it.
 		epoch--
 	}
-	err := e.readHostFrom(ctx, e.owner.count, func(revision uint64, m messages.HostEvent) {
+	from := events.ReadStream{From: e.owner.count}
+	err := readAs(ctx, e, events.HostStream(e.Me), from, func(r events.Recorded, m messages.HostEvent) bool {
 		e.owner.known(m)
 		now, _ := e.owner.state()
 		s, ok := m.(*messages.HostStarted)
@@ -251,8 +261,9 @@ func (e *env) readOn(ctx context.Context) error {
 			other = s
 		}
 		if other == nil {
-			e.owner.count = revision + 1
+			e.owner.count = r.Revision + 1
 		}
+		return false
 	})
 	switch {
 	case err != nil:

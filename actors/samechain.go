@@ -2,10 +2,8 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -79,7 +77,7 @@ func (e *env) hasBlock(ctx context.Context, stream string, b events.Head) error 
 
 // chainOf reads what a market's stream says of its chain. As a rule the first scan says all.
 func (e *env) chainOf(ctx context.Context, stream string) (told ofChain, err error) {
-	err = e.readMarket(ctx, stream, events.ReadStream{}, func(m messages.MarketEvent) (done bool) {
+	err = readAs(ctx, e, stream, events.ReadStream{}, func(_ events.Recorded, m messages.MarketEvent) bool {
 		scanned, ok := m.(*messages.BlocksScanned)
 		if ok {
 			told.genesis, told.always = scanned.GetGenesis(), scanned.GetGenesis() == ""
@@ -91,7 +89,7 @@ func (e *env) chainOf(ctx context.Context, stream string) (told ofChain, err err
 	}
 	newest, kept := true, ^uint64(0) // kept is the newest block that is not removed by what follows.
 	backward := events.ReadStream{From: events.End, Backward: true}
-	err = e.readMarket(ctx, stream, backward, func(m messages.MarketEvent) (done bool) {
+	err = readAs(ctx, e, stream, backward, func(_ events.Recorded, m messages.MarketEvent) bool {
 		switch m := m.(type) {
 		case *messages.BlocksScanned:
 			if newest {
@@ -106,26 +104,4 @@ func (e *env) chainOf(ctx context.Context, stream string) (told ofChain, err err
 		return told.genesis != ""
 	})
 	return told, err
-}
-
-// readMarket reads a market's stream until see has enough.
-func (e *env) readMarket(
-	ctx context.Context, stream string, from events.ReadStream, see func(messages.MarketEvent) (done bool),
-) error {
-	for r, err := range e.Store.ReadStream(ctx, stream, from) {
-		if errors.Is(err, events.ErrStreamNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		m, err := shell.DecodeAs[messages.MarketEvent](e.Codec, r)
-		if err != nil {
-			return fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
-		}
-		if see(m) {
-			return nil
-		}
-	}
-	return nil
 }
