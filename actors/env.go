@@ -239,7 +239,7 @@ type env struct {
 	// lossRecorded: a loss of events is recorded, and the queue is paused in its own stream.
 	lossRecorded atomic.Bool
 	// followed is how far the record was followed, in a host of several members.
-	followed followed
+	followed moving[events.Position]
 	// validating is the validator's status; nil: there is none.
 	validating atomic.Pointer[validator.Status]
 	// mirror is what this process knows of the other members, market how it reaches the contract through

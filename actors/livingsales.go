@@ -227,7 +227,7 @@ func (s *supervisor) saveLivingSales(a *shell.Turn, from *livingSales) {
 	}
 	w := &livingSalesSaver{env: s.env, living: from}
 	if s.Cluster != nil {
-		s.followed.reach(from.read)
+		s.followed.set(from.read)
 		w.others = s.readOthers(a.Self)
 	}
 	if s.Saves() {
@@ -267,7 +267,7 @@ func (w *livingSalesSaver) follow(ctx context.Context) error {
 			if err := w.others(ctx, r); err != nil { // It comes again.
 				return err
 			}
-			w.followed.reach(r.Position)
+			w.followed.set(r.Position)
 		}
 		w.living.take(r)
 		if !w.saves() || w.living.since < (tries+1)*w.SnapshotEvery {

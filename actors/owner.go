@@ -42,29 +42,36 @@ type owner struct {
 	// lost is called when another process runs the host.
 	lost func(error)
 
-	mu      sync.Mutex
-	members membership.State // what the stream says, as far as this process knows
-	moved   chan struct{}    // closed with the next event; made when somebody waits
+	moving[membership.State] // what the stream says, as far as this process knows
 }
 
-// state is what the host's stream says, and a channel that is closed when it says more.
-func (o *owner) state() (membership.State, <-chan struct{}) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.moved == nil {
-		o.moved = make(chan struct{})
+// known notes an event of the host's stream. Call it inside oneAtATime, so that nobody else sets the state.
+func (o *owner) known(m messages.HostEvent) { o.set(membership.Evolve(o.value, m)) }
+
+// moving is a state that others wait for. Safe for concurrent use.
+type moving[T any] struct {
+	mu    sync.Mutex
+	value T
+	moved chan struct{} // closed with the next state; made when somebody asks
+}
+
+// state is the present state, and a channel that is closed when there is another.
+func (m *moving[T]) state() (T, <-chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.moved == nil {
+		m.moved = make(chan struct{})
 	}
-	return o.members, o.moved
+	return m.value, m.moved
 }
 
-// known notes an event of the host's stream.
-func (o *owner) known(m messages.HostEvent) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.members = membership.Evolve(o.members, m)
-	if o.moved != nil {
-		close(o.moved)
-		o.moved = nil
+func (m *moving[T]) set(value T) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.value = value
+	if m.moved != nil {
+		close(m.moved)
+		m.moved = nil
 	}
 }
 
@@ -90,8 +97,6 @@ func (e *env) takeOver(ctx context.Context) error {
 		})
 		switch {
 		case err == nil:
-			e.owner.count = at + 1
-			e.owner.known(started)
 			e.owner.started = true
 			return nil
 		case errors.Is(err, shell.ErrTakenOver) || !errors.Is(err, events.ErrWrongRevision):
@@ -107,7 +112,7 @@ func (e *env) nextStart(ctx context.Context) (*messages.HostStarted, error) {
 	var count uint64
 	err := e.ask(ctx, func() (err error) {
 		e.quarantined.Clear()
-		e.owner.members = membership.State{} // No other task knows it yet.
+		e.owner.set(membership.State{})
 		last, count, err = e.readHost(ctx)
 		return err
 	})
@@ -211,8 +216,6 @@ func (e *env) appendHost(ctx context.Context, m hostEvent) error {
 		err := e.appendHostAt(ctx, e.owner.count, m)
 		switch {
 		case err == nil:
-			e.owner.count++
-			e.owner.known(m)
 			return nil
 		case !errors.Is(err, events.ErrWrongRevision):
 			return fmt.Errorf("write the host's record: %w", err)
@@ -227,6 +230,7 @@ func (e *env) appendHost(ctx context.Context, m hostEvent) error {
 	}
 }
 
+// appendHostAt tries to write an event after so many. Call it inside oneAtATime.
 func (e *env) appendHostAt(ctx context.Context, count uint64, m hostEvent) error {
 	name, version, data, err := e.Codec.Encode(m)
 	if err != nil {
@@ -241,6 +245,10 @@ func (e *env) appendHostAt(ctx context.Context, count uint64, m hostEvent) error
 	_, err = e.Store.Append(ctx, stream, events.ExpectNext(count), []events.NewEvent{{
 		ID: events.NewEventID(stream, id, 0), Type: name, Data: data, Meta: meta,
 	}})
+	if err == nil {
+		e.owner.count = count + 1
+		e.owner.known(m)
+	}
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/shell"
@@ -101,44 +100,6 @@ var errBehind = errors.New("this member reads late what others have recorded")
 // behindPatience is how long a member may be behind the record before another one is let try.
 const behindPatience = 10 * time.Second
 
-// followed is how far a record was followed. Safe for concurrent use.
-type followed struct {
-	mu    sync.Mutex
-	at    events.Position
-	moved chan struct{} // closed when it moves; made when somebody waits
-}
-
-func (f *followed) reach(at events.Position) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.at = at
-	if f.moved != nil {
-		close(f.moved)
-		f.moved = nil
-	}
-}
-
-// wait returns when a position was reached, or with the error of ctx.
-func (f *followed) wait(ctx context.Context, position events.Position) error {
-	for {
-		f.mu.Lock()
-		at := f.at
-		if f.moved == nil {
-			f.moved = make(chan struct{})
-		}
-		moved := f.moved
-		f.mu.Unlock()
-		if at >= position {
-			return nil
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
 // upToDate waits until this member has followed the record as far as the former owner has written. What an owner
 // promises rests on all sales of all members; one whose subscription hangs would promise tokens twice.
 func (e *env) upToDate(ctx context.Context) error {
@@ -154,10 +115,17 @@ func (e *env) upToDate(ctx context.Context) error {
 			position = max(position, last.Position)
 		}
 	}
-	if err := e.followed.wait(ctx, position); err != nil {
-		return fmt.Errorf("%w: %w", errBehind, err)
+	for {
+		at, moved := e.followed.state()
+		if at >= position {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", errBehind, ctx.Err())
+		}
 	}
-	return nil
 }
 
 // ownPatience is how long taking over the account's transactions may take, before another member
@@ -235,12 +203,7 @@ func (e *env) takeTermOnce(ctx context.Context) (term uint64, err error) {
 	if m == nil {
 		return now.Term.Number, nil
 	}
-	if err := e.appendHostAt(ctx, e.owner.count, m); err != nil {
-		return 0, err
-	}
-	e.owner.count++
-	e.owner.known(m)
-	return m.GetTerm(), nil
+	return m.GetTerm(), e.appendHostAt(ctx, e.owner.count, m)
 }
 
 // giveBack says in the record that the term is over, if it is still this member's, and lets others
@@ -276,8 +239,6 @@ func (e *env) endTerm(ctx context.Context, at time.Time) error {
 		m := &messages.TermEnded{At: events.TimeToMessage(at), Epoch: e.Epoch, Term: term.Number}
 		err := e.appendHostAt(ctx, e.owner.count, m)
 		if err == nil {
-			e.owner.count++
-			e.owner.known(m)
 			return nil
 		}
 		if !errors.Is(err, events.ErrWrongRevision) {
