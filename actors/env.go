@@ -306,24 +306,14 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	e.Alerts = health.NewAlerts(e.Base, cfg.Alert)
 	e.quarantined = quarantine.New(e.Base, e.recordQuarantine)
 	e.provers = proofs.NewProvers(cfg.Proofs, e.BlockTime, e.Load)
-	e.selling = e.sellingDeps()
+	e.selling = &selling.Deps{
+		Rules: e.Rules, Prover: e.Prover, Repo: e.Repo, Content: e.Content, Provers: e.provers, Ledger: e.ledger,
+		Downloads: e.downloads, Transactions: e.transactions, Reads: e.reads, Disk: e.disk, Repairs: e.repairs,
+		ProofTxs: e.proofTxs, ChainID: e.ChainID, Contract: e.Contract, FinalBlocks: e.FinalBlocks,
+		GiveUpDownload: e.GiveUpDownload, JudgePace: e.JudgePace,
+		Decide: e.Cores.DecideSale, Next: e.Cores.NextSale, IsDuty: e.Cores.IsDuty,
+	}
 	return e
-}
-
-func (e *env) ledgerDeps(broken func(error)) ledger.Deps {
-	return ledger.Deps{
-		Base: e.Base, Repo: e.Repo, Quota: e.Quota, Quarantined: e.quarantined, Queue: e.queue,
-		Decide: e.Cores.DecideCapacity, Broken: broken,
-	}
-}
-
-func (e *env) queueDeps(supervisor shell.Ref, life int, broken func(error)) queue.Deps {
-	return queue.Deps{
-		Rules: e.Rules, Alerts: e.Alerts, Quarantined: e.quarantined, Part: e.queue, Match: e.match,
-		Supervisor: supervisor, Reads: e.reads, ChainID: e.ChainID, Contract: e.Contract, MaxQueued: e.MaxQueued,
-		MaxWorkers: e.MaxWorkers, WorkerPatience: e.WorkerPatience, AvoidClient: e.AvoidClient,
-		Decide: e.Cores.DecideQueue, Held: e.lossUnrecorded, Life: life, Broken: broken,
-	}
 }
 
 // match asks all ledgers of the host for an availability that fits a slot.
@@ -335,20 +325,4 @@ func (e *env) match(ctx context.Context, ask capacity.Ask) (*capacity.Refusal, e
 	return shell.WhenUp(ctx, e.Base, "judge", func() shell.Question[*capacity.Refusal] {
 		return shell.Ask[*capacity.Refusal](e.ledger, ledger.Match{Ask: ask})
 	})
-}
-
-func (e *env) schedulerDeps() proofs.Deps {
-	return proofs.Deps{
-		Rules: e.Rules, Alerts: e.Alerts, Quarantined: e.quarantined, Provers: e.provers, Verdict: e.Cores.Verdict,
-	}
-}
-
-func (e *env) sellingDeps() *selling.Deps {
-	return &selling.Deps{
-		Rules: e.Rules, Prover: e.Prover, Repo: e.Repo, Content: e.Content, Provers: e.provers, Ledger: e.ledger,
-		Downloads: e.downloads, Transactions: e.transactions, Reads: e.reads, Disk: e.disk, Repairs: e.repairs,
-		ProofTxs: e.proofTxs, ChainID: e.ChainID, Contract: e.Contract, FinalBlocks: e.FinalBlocks,
-		GiveUpDownload: e.GiveUpDownload, JudgePace: e.JudgePace,
-		Decide: e.Cores.DecideSale, Next: e.Cores.NextSale, IsDuty: e.Cores.IsDuty,
-	}
 }

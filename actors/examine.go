@@ -36,20 +36,15 @@ func (s *supervisor) examineBeside(a *shell.Turn, slot events.SlotID, c *candida
 // examine asks the chain, before anything is recorded, whether a sale of the slot can begin:
 // the request is known and sound, its client is not avoided, the slot is free or in repair,
 // there is enough time, and the dispersal window is open. What depends on other sales is
-// checked by admit. The balance is one from after these payments. It waits until the chain answers, and fails only when
-// the host ends.
+// checked by admit. The balance is one from after these payments. It waits until the chain and the event store
+// answer, and fails only when the host ends.
 func (s *supervisor) examine(
 	ctx context.Context, slot events.SlotID, request events.RequestID, index uint64, paid []events.Head,
 ) (saleReady, error) {
 	var ready saleReady
-	err := s.Retry(ctx, "begin/"+slot.String(),
-		func(err error) { s.Log.WithField("slot", slot.String()).Warnf("waiting to begin a sale: %v", err) },
-		func(error) bool { return false },
+	entry := s.Log.WithField("slot", slot.String())
+	err := s.untilDone(ctx, "begin/"+slot.String(), entry, "waiting to begin a sale", never,
 		func(ctx context.Context) (err error) {
-			// No sale begins while the event store is away.
-			if err := s.StoreWatch.Wait(ctx, "begin/"+slot.String()); err != nil {
-				return err
-			}
 			ready, err = shell.In(ctx, s.reads, time.Time{}, func() (saleReady, error) {
 				return s.examineOnce(ctx, slot, request, index, paid)
 			})

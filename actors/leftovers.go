@@ -44,13 +44,9 @@ func (s *supervisor) clearLeftovers(ctx context.Context, self shell.Ref, all []e
 func (s *supervisor) clearLeftover(ctx context.Context, self shell.Ref, st events.StoredSlot) {
 	entry := s.Log.WithField("slot", st.Slot.String())
 	err := s.held(ctx, self, st.Slot, func() error {
-		key := "leftover/" + st.Slot.String()
-		return s.Retry(ctx, key,
-			func(err error) { entry.Warnf("check data without a sale, will try again: %v", err) }, isTaken,
+		const note = "check data without a sale, will try again"
+		return s.untilDone(ctx, "leftover/"+st.Slot.String(), entry, note, isTaken,
 			func(ctx context.Context) error {
-				if err := s.StoreWatch.Wait(ctx, key); err != nil {
-					return err
-				}
 				if err := s.confirmLeftover(ctx, st.Slot); err != nil {
 					return err
 				}

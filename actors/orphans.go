@@ -109,15 +109,9 @@ func isTaken(err error) bool { return errors.Is(err, errLives) || errors.Is(err,
 
 func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capacity.Reservation) {
 	entry := s.Log.WithField("slot", r.Slot.String())
-	err := s.Retry(ctx, "orphan/"+r.Slot.String()+"/look",
-		func(err error) { entry.Warnf("check whether the sale still lives, will try again: %v", err) },
-		isTaken,
-		func(ctx context.Context) error {
-			if err := s.StoreWatch.Wait(ctx, "orphan/"+r.Slot.String()); err != nil {
-				return err
-			}
-			return s.orphaned(ctx, r)
-		})
+	key := "orphan/" + r.Slot.String()
+	err := s.untilDone(ctx, key+"/look", entry, "check whether the sale still lives, will try again", isTaken,
+		func(ctx context.Context) error { return s.orphaned(ctx, r) })
 	switch {
 	case ctx.Err() != nil:
 		return
@@ -133,13 +127,14 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 	entry.Warnf("the ledger holds %d bytes and %s of collateral for attempt %d, which has no living sale: "+
 		"they are released",
 		r.Bytes, r.Collateral, r.Attempt)
+	const note = "release the reservation, will try again"
 	err = s.held(ctx, self, r.Slot, func() error {
-		return s.untilDone(ctx, "orphan/"+r.Slot.String()+"/data", entry, func(ctx context.Context) error {
+		return s.untilDone(ctx, key+"/data", entry, note, never, func(ctx context.Context) error {
 			return s.Repo.Delete(ctx, r.Slot)
 		})
 	})
 	if err == nil || errors.Is(err, errLives) { // errLives: the data belongs to a new sale now.
-		err = s.untilDone(ctx, "orphan/"+r.Slot.String(), entry, func(ctx context.Context) error {
+		err = s.untilDone(ctx, key, entry, note, never, func(ctx context.Context) error {
 			cmd := capacity.Settle{At: s.Clock.Now(), Reservation: r.ID, CollateralReturned: r.Collateral}
 			return ledger.Do(ctx, s.ledger, ledger.Command{Cmd: cmd, Cause: "orphan:" + r.Slot.String()})
 		})
@@ -149,13 +144,14 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 	}
 }
 
-// untilDone repeats a step until it succeeds, and waits while the event store is away.
-func (s *supervisor) untilDone(
-	ctx context.Context, key string, entry *logrus.Entry, do func(context.Context) error,
+// never: no error is a final answer.
+func never(error) bool { return false }
+
+// untilDone repeats a step until it succeeds or fails for good, and waits while the event store is away.
+func (s *supervisor) untilDone(ctx context.Context, key string, entry *logrus.Entry, note string,
+	final func(error) bool, do func(context.Context) error,
 ) error {
-	return s.Retry(ctx, key,
-		func(err error) { entry.Warnf("release the reservation, will try again: %v", err) },
-		func(error) bool { return false },
+	return s.Retry(ctx, key, func(err error) { entry.Warnf("%s: %v", note, err) }, final,
 		func(ctx context.Context) error {
 			if err := s.StoreWatch.Wait(ctx, key); err != nil {
 				return err

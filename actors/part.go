@@ -87,15 +87,24 @@ func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
 		return func(err error) { self.Tell(partBroken{p, life, err}) }
 	}
 	s.kept.ledger.start = func(life int) shell.Behavior {
-		return ledger.New(s.ledgerDeps(broken(&s.kept.ledger, life)))
+		return ledger.New(ledger.Deps{
+			Base: s.Base, Repo: s.Repo, Quota: s.Quota, Quarantined: s.quarantined, Queue: s.queue,
+			Decide: s.Cores.DecideCapacity, Broken: broken(&s.kept.ledger, life),
+		})
 	}
 	s.kept.queue.start = func(life int) shell.Behavior {
-		return queue.New(s.queueDeps(self, life, broken(&s.kept.queue, life)))
+		return queue.New(queue.Deps{
+			Rules: s.Rules, Alerts: s.Alerts, Quarantined: s.quarantined, Part: s.queue, Match: s.match,
+			Supervisor: self, Reads: s.reads, ChainID: s.ChainID, Contract: s.Contract, MaxQueued: s.MaxQueued,
+			MaxWorkers: s.MaxWorkers, WorkerPatience: s.WorkerPatience, AvoidClient: s.AvoidClient,
+			Decide: s.Cores.DecideQueue, Held: s.lossUnrecorded, Life: life, Broken: broken(&s.kept.queue, life),
+		})
 	}
 	s.kept.scheduler.start = func(int) shell.Behavior {
-		deps := s.schedulerDeps()
-		deps.Since, deps.Recent = s.since, heads
-		return proofs.New(deps)
+		return proofs.New(proofs.Deps{
+			Rules: s.Rules, Alerts: s.Alerts, Quarantined: s.quarantined, Provers: s.provers, Verdict: s.Cores.Verdict,
+			Since: s.since, Recent: heads,
+		})
 	}
 	s.kept.sectors.start = func(int) shell.Behavior {
 		room := sectors.New(s.sectorDeps())
