@@ -66,7 +66,7 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 	if r.stored, err = s.Repo.Stored(ctx); err != nil {
 		return r, fmt.Errorf("list the stored slots: %w", err)
 	}
-	if r.living, err = readLivingSales(ctx, s.env); err != nil {
+	if r.living, err = readLivingSales(ctx, s.Base); err != nil {
 		return r, err
 	}
 	if s.Cluster != nil {

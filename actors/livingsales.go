@@ -10,7 +10,6 @@ import (
 
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/snapshot"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -25,10 +24,9 @@ const livingSalesSchema = "host/2"
 // reservation, and a sale whose reservation is settled is not over before its own stream says
 // so.
 type livingSales struct {
-	me events.Address
+	*shell.Base
 	// host and queue are streams of the host; ledger is that of this process's ledger.
 	host, queue, ledger string
-	codec               *events.Codec
 	sales               map[events.SlotID]livingSale
 	next                uint64 // number of the next attempt
 	// read is the position up to which the log was read. last is the last event before it that
@@ -45,9 +43,6 @@ type livingSales struct {
 	// reached: the start of this process was read. Nobody else writes after it, so the list is
 	// complete.
 	reached bool
-	epoch   uint64
-	// unread is called for events that cannot be read.
-	unread func(events.Recorded, error)
 }
 
 // livingSale is a sale that is not over.
@@ -59,12 +54,11 @@ type livingSale struct {
 	begun   uint64 // in the order in which the attempts began
 }
 
-func newLivingSales(me events.Address, codec *events.Codec) *livingSales {
+func newLivingSales(b *shell.Base) *livingSales {
 	return &livingSales{
-		me: me, host: events.HostStream(me), queue: events.SlotQueueStream(me), ledger: events.CapacityStream(me),
-		codec: codec,
-		sales: map[events.SlotID]livingSale{}, lengths: map[string]uint64{},
-		unread: func(events.Recorded, error) {},
+		Base: b, host: events.HostStream(b.Me), queue: events.SlotQueueStream(b.Me),
+		ledger: events.LedgerStream(b.Me, b.Ledger),
+		sales:  map[events.SlotID]livingSale{}, lengths: map[string]uint64{},
 	}
 }
 
@@ -80,7 +74,7 @@ func (s *livingSales) take(r events.Recorded) {
 	}
 	switch r.Stream {
 	case s.host:
-		s.reached = s.reached || r.Meta.Epoch == s.epoch
+		s.reached = s.reached || r.Meta.Epoch == s.Epoch
 	case s.ledger, s.queue:
 		s.noteLength(r)
 	}
@@ -88,16 +82,16 @@ func (s *livingSales) take(r events.Recorded) {
 		return
 	}
 	host, slot, err := events.ParseSaleStream(r.Stream)
-	if err != nil || host != s.me {
+	if err != nil || host != s.Me {
 		return
 	}
 	s.noteLength(r)
-	switch name, _ := s.codec.Current(r.Type); name {
+	switch name, _ := s.Codec.Current(r.Type); name {
 	case "SaleStarted":
-		m, err := s.codec.Decode(r)
-		if err != nil {
+		m, err := s.Codec.Decode(r)
+		if err != nil { // Such a sale cannot go on; the others can.
 			s.incomplete = true
-			s.unread(r, err)
+			s.Log.WithField("stream", r.Stream).Errorf("a sale's record cannot be read, so the sale is left alone: %v", err)
 			return
 		}
 		e := m.(*messages.SaleStarted)
@@ -154,20 +148,14 @@ func (s *livingSales) restore(pieces [][]byte) error {
 }
 
 // readLivingSales reads the newest snapshot of the list and the log after it.
-func readLivingSales(ctx context.Context, e *env) (*livingSales, error) {
-	s := newLivingSales(e.Me, e.Codec)
-	s.epoch, s.ledger = e.Epoch, events.LedgerStream(e.Me, e.Ledger)
-	s.unread = func(r events.Recorded, err error) {
-		// Such a sale cannot go on; the others can.
-		e.Log.WithField("stream", r.Stream).Errorf("a sale's record cannot be read, so the sale is left alone: %v", err)
-	}
-	found, err := e.ReadSnapshot(ctx, snapshot.Reader{
-		Stream: events.SnapshotStream(events.HostStream(e.Me)), Schema: livingSalesSchema,
-	}, s.restore)
+func readLivingSales(ctx context.Context, b *shell.Base) (*livingSales, error) {
+	s := newLivingSales(b)
+	from := snapshot.Reader{Stream: events.SnapshotStream(s.host), Schema: livingSalesSchema}
+	found, err := b.ReadSnapshot(ctx, from, s.restore)
 	if err != nil {
 		return nil, err
 	}
-	return s, s.catchUp(ctx, e.Store, found)
+	return s, s.catchUp(ctx, found)
 }
 
 // whole returns an error when the log ends before the start of this process.
@@ -175,17 +163,17 @@ func (s *livingSales) whole() error {
 	if s.reached {
 		return nil
 	}
-	return fmt.Errorf("%w: start %d of this host is not in the log", shell.ErrBehind, s.epoch)
+	return fmt.Errorf("%w: start %d of this host is not in the log", shell.ErrBehind, s.Epoch)
 }
 
 // catchUp reads the log after a snapshot, or all of it.
-func (s *livingSales) catchUp(ctx context.Context, store events.Store, found snapshot.Found) error {
+func (s *livingSales) catchUp(ctx context.Context, found snapshot.Found) error {
 	if found.Usable {
 		s.last, s.read = found.Last, found.Last.Position
 	} else {
 		s.sales = map[events.SlotID]livingSale{}
 	}
-	for r, err := range store.ReadAll(ctx, s.read, 0) {
+	for r, err := range s.Store.ReadAll(ctx, s.read, 0) {
 		if err != nil {
 			return fmt.Errorf("read the record: %w", err)
 		}
@@ -197,19 +185,15 @@ func (s *livingSales) catchUp(ctx context.Context, store events.Store, found sna
 // LivingSales returns what a start on this store would find: the slots whose sales are not
 // over, in the order in which their attempts began.
 func LivingSales(ctx context.Context, store events.Store, me events.Address) ([]events.SlotID, error) {
-	codec := catalog.Codec()
-	s := newLivingSales(me, codec)
-	found, err := snapshot.Reader{
-		Store: store, Codec: codec, Stream: events.SnapshotStream(events.HostStream(me)), Schema: livingSalesSchema,
-	}.Load(ctx, s.restore)
-	if err == nil {
-		err = s.catchUp(ctx, store, found)
+	s, err := readLivingSales(ctx, NewRecord(store, me, "", 0, "").base)
+	if err != nil {
+		return nil, err
 	}
 	slots := make([]events.SlotID, 0, len(s.sales))
 	for _, l := range s.inOrder() {
 		slots = append(slots, l.slot)
 	}
-	return slots, err
+	return slots, nil
 }
 
 // livingSalesSaver follows the log and saves the list once per Config.SnapshotEvery events.

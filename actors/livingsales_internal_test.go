@@ -37,7 +37,7 @@ func TestAListOfLivingSalesIsOfTheStoreItWasMadeIn(t *testing.T) {
 	begin(there, 2, 0) // The same events in another order.
 	begin(there, 1, 0)
 	e := bareEnv(here)
-	s, err := readLivingSales(t.Context(), e)
+	s, err := readLivingSales(t.Context(), e.Base)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestAListThatMissesASaleIsNotSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := bareEnv(store)
-	s, err := readLivingSales(t.Context(), e)
+	s, err := readLivingSales(t.Context(), e.Base)
 	if err != nil || len(s.inOrder()) != 0 || !s.incomplete {
 		t.Fatalf("%+v, %v", s, err)
 	}

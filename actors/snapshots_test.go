@@ -297,13 +297,13 @@ func TestAStartFindsTheSalesThatAreNotOverWhateverIsDamaged(t *testing.T) {
 		store := storetest.NewMemory()
 		e := bareEnv(store)
 		counts := map[string]uint64{}
-		w := &livingSalesSaver{env: e, living: newLivingSales(e.Me, e.Codec)}
+		w := &livingSalesSaver{env: e, living: newLivingSales(e.Base)}
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			saleLog(t, store, e.Codec, counts)
 			if rapid.IntRange(0, 4).Draw(t, "save") > 0 {
 				continue
 			}
-			s, err := readLivingSales(t.Context(), e) // A start, and a snapshot some time after.
+			s, err := readLivingSales(t.Context(), e.Base) // A start, and a snapshot some time after.
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -339,7 +339,7 @@ func TestAStoreThatIsAwayCostsASnapshotAndNothingElse(t *testing.T) {
 	k.Now = func() (capacity.State, uint64, events.EventID, bool) {
 		return capacity.New(), 1, events.EventID{1}, true
 	}
-	e.Savers = map[string]shell.Saver{"ledger": k, "living sales": &livingSalesSaver{env: e, living: newLivingSales(e.Me, e.Codec)}}
+	e.Savers = map[string]shell.Saver{"ledger": k, "living sales": &livingSalesSaver{env: e, living: newLivingSales(e.Base)}}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func BenchmarkStart1M(b *testing.B) {
 	benchRecord(b, e)
 	start := func(b *testing.B) {
 		for b.Loop() {
-			s, err := readLivingSales(b.Context(), e)
+			s, err := readLivingSales(b.Context(), e.Base)
 			if err != nil || len(s.inOrder()) != benchLiving {
 				b.Fatalf("%d sales are not over, %v", len(s.inOrder()), err)
 			}
@@ -81,7 +81,7 @@ func BenchmarkStart1M(b *testing.B) {
 		}
 	})
 	b.Run("the whole log", start)
-	whole := newLivingSales(e.Me, e.Codec)
+	whole := newLivingSales(e.Base)
 	for r, err := range store.ReadAll(b.Context(), 0, (benchSales-benchLiving)*benchEvents) {
 		if err != nil {
 			b.Fatal(err)
