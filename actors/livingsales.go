@@ -91,7 +91,8 @@ func (s *livingSales) take(r events.Recorded) {
 		m, err := s.Codec.Decode(r)
 		if err != nil { // Such a sale cannot go on; the others can.
 			s.incomplete = true
-			s.Log.WithField("stream", r.Stream).Errorf("a sale's record cannot be read, so the sale is left alone: %v", err)
+			s.Log.WithField("stream", r.Stream).
+				Errorf("a sale's record cannot be read, so the sale is left alone: %v", err)
 			return
 		}
 		e := m.(*messages.SaleStarted)

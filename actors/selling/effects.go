@@ -63,12 +63,12 @@ func (s *Agent) askLedger(ctx context.Context, cmd capacity.Command, cause strin
 	return ledger.Do(ctx, s.Ledger, ledger.Command{Cmd: cmd, Cause: cause, By: by})
 }
 
-func (s *Agent) cause(st sale.State, what string) string {
-	return fmt.Sprintf("sale:%s:%d:%s", s.slot, st.Attempt, what)
+func (s *Agent) cause(attempt uint32, what string) string {
+	return fmt.Sprintf("sale:%s:%d:%s", s.slot, attempt, what)
 }
 
 func (s *Agent) reserveCapacity(ctx context.Context, st sale.State, by events.EventID) (sale.Command, error) {
-	err := s.askLedger(ctx, s.reservation(st), s.cause(st, "reserve"), by)
+	err := s.askLedger(ctx, s.reservation(st), s.cause(st.Attempt, "reserve"), by)
 	var refusal *capacity.Refusal
 	switch {
 	case errors.As(err, &refusal):
@@ -238,33 +238,31 @@ func (s *Agent) whyNotOurs(ctx context.Context, st sale.State, refused error) (s
 func (s *Agent) settle(
 	ctx context.Context, st sale.State, by events.EventID, e sale.Settle,
 ) (sale.Command, error) {
-	returned, err := s.toReturn(ctx, e)
+	cmd, err := s.settlement(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	err = s.askLedger(ctx, capacity.Settle{
-		At: s.Clock.Now(), Slot: s.slot, Attempt: e.Attempt,
-		CollateralReturned: returned, CollateralLost: e.Lost,
-	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, e.Attempt), by)
+	err = s.askLedger(ctx, cmd, s.cause(e.Attempt, "settle"), by)
+	if err == nil && st.Forfeited {
+		err = s.settleUnused(ctx, e.Attempt+1, by)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("settle with the ledger: %w", err)
-	}
-	if st.Forfeited {
-		if err := s.settleUnused(ctx, e.Attempt+1, by); err != nil {
-			return nil, fmt.Errorf("settle with the ledger: %w", err)
-		}
 	}
 	return sale.ReportSettled{At: s.ChainTime()}, nil
 }
 
-// toReturn is the collateral that goes back to the ledger. If the sale ended before it learned
-// of its reservation, that is all of it.
-func (s *Agent) toReturn(ctx context.Context, e sale.Settle) (events.Amount, error) {
+// settlement is what an attempt gives back to the ledger. If the sale ended before it learned of its
+// reservation, that is all of the collateral.
+func (s *Agent) settlement(ctx context.Context, e sale.Settle) (capacity.Settle, error) {
 	r, err := s.reserved(ctx, e.Attempt)
 	if err == nil && !r.Found {
 		r.Collateral = e.Returned.Add(e.Lost)
 	}
-	return r.Collateral.SubFloor(e.Lost), err
+	return capacity.Settle{
+		At: s.Clock.Now(), Slot: s.slot, Attempt: e.Attempt,
+		CollateralReturned: r.Collateral.SubFloor(e.Lost), CollateralLost: e.Lost,
+	}, err
 }
 
 // reserved asks the ledger for the reservation of an attempt.

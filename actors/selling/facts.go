@@ -124,15 +124,10 @@ func (s *Agent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Hea
 		}
 	}
 	gone := map[string]bool{}
-	stream := events.MarketStream(s.ChainID, s.Contract)
-	for r, err := range s.Store.ReadStream(ctx, stream, events.ReadStream{From: events.End, Backward: true}) {
+	for m, err := range s.marketBackward(ctx) {
 		if errors.Is(err, events.ErrStreamNotFound) {
 			return events.Head{}, nil
 		}
-		if err != nil {
-			return events.Head{}, err
-		}
-		m, err := shell.DecodeAs[messages.MarketEvent](s.Codec, r)
 		if err != nil {
 			return events.Head{}, err
 		}

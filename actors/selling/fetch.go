@@ -66,7 +66,7 @@ func (s *Agent) download(
 	job.Grant = func(ctx context.Context, total events.Bytes) error {
 		err := s.askLedger(ctx, capacity.Release{
 			At: s.Clock.Now(), Reservation: st.Reservation, TotalStored: total,
-		}, s.cause(st, "store"), by)
+		}, s.cause(st.Attempt, "store"), by)
 		if err == nil {
 			s.stall.granted(s.Clock.Now(), total)
 		}

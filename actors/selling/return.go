@@ -96,16 +96,11 @@ func (s *Agent) refill(
 	next.Attempt, next.EndsAt = st.Attempt+1, f.RequestEnd
 	reserve := s.reservation(next)
 	returned, lost := st.Settlement()
-	returned, err := s.toReturn(ctx, sale.Settle{Attempt: st.Attempt, Returned: returned, Lost: lost})
+	settle, err := s.settlement(ctx, sale.Settle{Attempt: st.Attempt, Returned: returned, Lost: lost})
 	if err != nil {
 		return nil, err
 	}
-	err = s.askLedger(ctx, capacity.Renew{
-		Settle: capacity.Settle{
-			At: s.Clock.Now(), Slot: s.slot, Attempt: st.Attempt, CollateralReturned: returned, CollateralLost: lost,
-		},
-		Reserve: reserve,
-	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, st.Attempt), by)
+	err = s.askLedger(ctx, capacity.Renew{Settle: settle, Reserve: reserve}, s.cause(st.Attempt, "settle"), by)
 	var refusal *capacity.Refusal
 	switch {
 	case errors.As(err, &refusal):
@@ -132,11 +127,9 @@ func (s *Agent) refill(
 // settleUnused gives back what was reserved for filling a slot again when that was
 // not recorded any more: the host died in between, and then it was too late.
 func (s *Agent) settleUnused(ctx context.Context, attempt uint32, by events.EventID) error {
-	returned, err := s.toReturn(ctx, sale.Settle{Attempt: attempt})
+	cmd, err := s.settlement(ctx, sale.Settle{Attempt: attempt})
 	if err != nil {
 		return err
 	}
-	return s.askLedger(ctx, capacity.Settle{
-		At: s.Clock.Now(), Slot: s.slot, Attempt: attempt, CollateralReturned: returned,
-	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, attempt-1), by)
+	return s.askLedger(ctx, cmd, s.cause(attempt-1, "settle"), by)
 }
