@@ -16,7 +16,7 @@ import (
 
 // adoptedJudged says what became of periods that are over; empty: nothing new.
 type adoptedJudged struct {
-	told []proofReport
+	told []sales.Command
 	look bool // the slot is lost, or its request is over
 	next uint64
 }
@@ -71,7 +71,7 @@ func (s *Agent) owedByAdopted(ctx context.Context, st sale.State) (m adoptedJudg
 	}
 	known := filled
 	for _, t := range m.told {
-		known = s.after(known, t.cmd)
+		known = s.after(known, t.Cmd)
 	}
 	until := report.Facts.RequestEnd
 	if report.Facts.RequestState == events.RequestNew {
@@ -100,9 +100,7 @@ func (s *Agent) onAdoptedJudged(a *shell.Turn, m adoptedJudged) {
 	if st := s.journal.Ahead; !st.Owes() || !st.BeforeFill() {
 		return
 	}
-	for _, t := range m.told {
-		s.decide(a, sales.Command{Cmd: t.cmd, Cause: t.cause}, nil)
-	}
+	s.decideAll(a, m.told)
 	if m.look {
 		s.onLook(a)
 	}

@@ -239,6 +239,12 @@ func (s *Agent) decide(a *shell.Turn, m sales.Command, reply outcome) {
 	s.journal.SubmitBy(a, m.Cmd, m.Cause, m.By, reply)
 }
 
+func (s *Agent) decideAll(a *shell.Turn, all []sales.Command) {
+	for _, m := range all {
+		s.decide(a, m, nil)
+	}
+}
+
 // whileAway performs the duties that follow from a decision as soon as it is made, if the event
 // store is away: nothing becomes durable soon then.
 func (s *Agent) whileAway(a *shell.Turn) {

@@ -3,6 +3,7 @@ package selling
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/hostnode/hostnode/actors/sales"
@@ -149,10 +150,13 @@ func (s *Agent) onEnded(a *shell.Turn, m effectEnded) {
 	}
 	switch newsOf(m.cmd) {
 	case damageNews:
-		s.onDamaged(a, m, w)
+		// The call is tried again after the repair, or after a pause, because it may no longer need the damaged data.
+		w.damaged = true
+		s.submit(a, sales.Command{Cmd: m.cmd, Cause: m.key, By: w.by}, nil)
+		s.tryAgain(a, m.key, w)
 		return
-	case repairNews:
-		s.tryDamagedAgain()
+	case repairNews: // What waits for sound data is resumed at once.
+		maps.DeleteFunc(s.running, func(_ string, w *work) bool { return w.damaged })
 	case startNews, dutyNews, missNews, plainNews:
 	}
 	w.reporting = true

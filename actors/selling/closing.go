@@ -36,7 +36,7 @@ const (
 // closing is the account up to the end.
 type closing struct {
 	report sale.ReportChain // of the end, with the block of the fill if the record did not name it
-	told   []proofReport    // in the order in which they are to be decided
+	told   []sales.Command  // in the order in which they are to be decided
 	// until is when the slot ceased to owe proofs; zero: not known.
 	until    time.Time
 	unjudged string // which periods are unknown, and why
@@ -281,7 +281,7 @@ func foundLoss(lost events.Head) error {
 // owedUntil is what the blocks say about the periods up to the end.
 type owedUntil struct {
 	// silent are the periods that owed a proof and that the sale knows nothing of.
-	silent []proofReport
+	silent []sales.Command
 	// open says of each unsettled period whether a miss could be marked. It covers more than
 	// the open duties, because a duty may be opened meanwhile.
 	open map[uint64]openVerdict
@@ -333,7 +333,7 @@ func (s *Agent) owedUntil(ctx context.Context, st sale.State, at events.Head, en
 		silent = judge(map[uint64]bool{})
 	}
 	for _, c := range silent {
-		owed.silent = append(owed.silent, proofReport{c, fmt.Sprintf("block:%d", at.Number)})
+		owed.silent = append(owed.silent, sales.Command{Cmd: c, Cause: fmt.Sprintf("block:%d", at.Number)})
 	}
 	if past.Short && past.From > from {
 		owed.short = past.From

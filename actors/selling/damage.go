@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -60,23 +59,6 @@ func (s *Agent) repair(ctx context.Context, st sale.State, e sale.Repair) (sale.
 		return nil, fmt.Errorf("repair the data: %w", err)
 	}
 	return nil, errWaits
-}
-
-// onDamaged records damage that a call has met. The call is tried again after the repair, or
-// after a pause, because it may no longer need the damaged data.
-func (s *Agent) onDamaged(a *shell.Turn, m effectEnded, w *work) {
-	w.damaged = true
-	s.submit(a, sales.Command{Cmd: m.cmd, Cause: m.key, By: w.by}, nil)
-	s.tryAgain(a, m.key, w)
-}
-
-// tryDamagedAgain resumes at once the calls that wait for sound data.
-func (s *Agent) tryDamagedAgain() {
-	for key, w := range s.running {
-		if w.damaged {
-			delete(s.running, key)
-		}
-	}
 }
 
 // whyDamaged says, for a missed proof, what is damaged and why it is not repaired; empty:

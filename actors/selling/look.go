@@ -74,7 +74,7 @@ func (s *Agent) mayHaveFilled(facts events.SlotFacts) bool {
 type lookEnded struct {
 	cmd        sale.Command // nil: the chain did not answer
 	takenKnown bool         // the market also answered about proofs
-	taken      []proofReport
+	taken      []sales.Command
 	// closing is the account up to the end that was found; nil: no end was found.
 	closing *closing
 	again   bool // nobody could be asked; it does not count as a try

@@ -48,9 +48,7 @@ func newsOf(c sale.Command) news {
 // because the record moved, leads to another try after a pause.
 func (s *Agent) onReported(a *shell.Turn, key string, r shell.Result[sale.State, sale.Event]) {
 	if len(r.Events) > 0 {
-		if w := s.running[key]; w != nil {
-			delete(s.running, key) // If the state wants the effect again, it is new work.
-		}
+		delete(s.running, key) // If the state wants the effect again, it is new work.
 		return
 	}
 	if r.Err != nil && !errors.Is(r.Err, shell.ErrReloading) {

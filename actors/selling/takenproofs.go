@@ -30,14 +30,9 @@ const maxHeld = 32
 
 // takenAnswer is the market's answer, as commands in the order of the periods.
 type takenAnswer struct {
-	taken []proofReport
+	taken []sales.Command
 	lost  bool // the slot no longer owes proofs; a look closes the account
 	err   error
-}
-
-type proofReport struct {
-	cmd   sale.Command
-	cause string
 }
 
 // onDuty handles what the scheduler tells about duties.
@@ -93,10 +88,8 @@ func (s *Agent) mayGoAhead(cmd sale.Command) bool {
 }
 
 // tellTaken reports proofs that the contract took.
-func (s *Agent) tellTaken(a *shell.Turn, taken []proofReport) {
-	for _, t := range taken {
-		s.decide(a, sales.Command{Cmd: t.cmd, Cause: t.cause}, nil)
-	}
+func (s *Agent) tellTaken(a *shell.Turn, taken []sales.Command) {
+	s.decideAll(a, taken)
 	s.takenKnown = true
 }
 
@@ -145,7 +138,7 @@ func (s *Agent) askTaken(a *shell.Turn) {
 		var m takenAnswer
 		s.Yield(ctx, s.slot.String()+"/taken proofs")
 		m.taken, m.err = chainview.Patiently(ctx, s.Base, s.Patience(),
-			func(ctx context.Context) ([]proofReport, error) { return s.takenProofs(ctx, st, silent...) })
+			func(ctx context.Context) ([]sales.Command, error) { return s.takenProofs(ctx, st, silent...) })
 		if m.err == nil && misses {
 			m.lost, m.err = s.owesNothing(ctx, st)
 		}
@@ -157,9 +150,9 @@ func (s *Agent) askTaken(a *shell.Turn) {
 
 // takenAtFirst asks for a sale that was just loaded. Without an answer the sale goes on,
 // because what is due must be proven; the market is asked again before a duty is closed.
-func (s *Agent) takenAtFirst(ctx context.Context, st sale.State) (taken []proofReport, known bool) {
+func (s *Agent) takenAtFirst(ctx context.Context, st sale.State) (taken []sales.Command, known bool) {
 	taken, err := chainview.Patiently(ctx, s.Base, min(chainview.LookPatience, s.Patience()/2),
-		func(ctx context.Context) ([]proofReport, error) { return s.takenProofs(ctx, st) })
+		func(ctx context.Context) ([]sales.Command, error) { return s.takenProofs(ctx, st) })
 	if err != nil && ctx.Err() == nil {
 		s.Log.WithField("slot",
 			s.slot.String()).Warnf("the sale goes on before it is known which proofs the contract took: %v", err)
@@ -179,7 +172,7 @@ func (s *Agent) owesNothing(ctx context.Context, st sale.State) (bool, error) {
 
 // takenProofs returns the proofs that the contract took, for open and silent periods and for
 // all periods that the sale knows nothing of.
-func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64) ([]proofReport, error) {
+func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64) ([]sales.Command, error) {
 	from := max(duty.Period(s.Terms.Proofs, st.FilledAt)+1, st.Remembered()) // The fill is the proof of its own period.
 	if len(silent) > 0 {
 		from = min(from, slices.Min(silent))
@@ -197,7 +190,7 @@ func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64
 	if err != nil {
 		return nil, fmt.Errorf("ask which proofs the contract took: %w", err)
 	}
-	var reports []proofReport
+	var reports []sales.Command
 	for _, t := range taken {
 		at, cause := t.Receipt.Block.Time, fmt.Sprintf("block:%d", t.Receipt.Block.Number)
 		if !open[t.Period] && !st.Settles(t.Period) {
@@ -207,12 +200,12 @@ func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64
 			}
 			// Reported with the present time, so that the record shows that nobody looked while
 			// the duty was open.
-			reports = append(reports, proofReport{sale.ReportProofDue{
+			reports = append(reports, sales.Command{Cmd: sale.ReportProofDue{
 				At: s.ChainTime(), Period: t.Period, Challenge: c, Deadline: duty.Deadline(s.Terms.Proofs, t.Period),
-			}, cause})
+			}, Cause: cause})
 		}
 		submitted := sale.ReportProofSubmitted{At: at, Period: t.Period, Receipt: t.Receipt}
-		reports = append(reports, proofReport{submitted, cause})
+		reports = append(reports, sales.Command{Cmd: submitted, Cause: cause})
 	}
 	return reports, nil
 }
