@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"sync"
@@ -49,10 +50,7 @@ func (l *Load) Measured(took time.Duration) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.took == 0 {
-		l.took = took
-		return
-	}
+	l.took = cmp.Or(l.took, took)
 	l.took += (took - l.took) / proofTimeWeight
 }
 
@@ -61,10 +59,7 @@ func (l *Load) Measured(took time.Duration) {
 func (l *Load) ProofTime() (took time.Duration, measured bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.took == 0 {
-		return guessedProofTime, false
-	}
-	return l.took, true
+	return cmp.Or(l.took, guessedProofTime), l.took != 0
 }
 
 // Set sets how many proofs a slot needs in a period, in parts of perProof; zero removes the
@@ -73,10 +68,9 @@ func (l *Load) Set(slot events.SlotID, expected uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expected -= l.slots[slot]
-	delete(l.slots, slot)
-	if expected > 0 {
-		l.slots[slot] = expected
-		l.expected += expected
+	l.expected += expected
+	if l.slots[slot] = expected; expected == 0 {
+		delete(l.slots, slot)
 	}
 }
 
@@ -98,11 +92,11 @@ func (u *Rules) ExpectedProofs(r events.Request) uint64 {
 // NoteLoad updates the load for a sale, which counts from its start until its slot is no longer
 // hosted.
 func (u *Rules) NoteLoad(slot events.SlotID, st sale.State) {
+	var expected uint64
 	if st.BeforeFill() || st.Hosting() {
-		u.Load.Set(slot, u.ExpectedProofs(st.Request))
-		return
+		expected = u.ExpectedProofs(st.Request)
 	}
-	u.Load.Set(slot, 0)
+	u.Load.Set(slot, expected)
 }
 
 // BusyWith is the percentage of the time, rounded up, for which proofs would keep the prover

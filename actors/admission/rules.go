@@ -54,11 +54,9 @@ type Refusal struct {
 func (u *Rules) JudgeFacts(facts events.SlotFacts, start sale.Start) *Refusal {
 	switch {
 	case facts.SlotState != events.SlotFree && facts.SlotState != events.SlotRepair:
-		return &Refusal{Criterion: slotqueue.CriterionState, Reason: fmt.Sprintf("the slot is %s", facts.SlotState)}
+		return &Refusal{Criterion: slotqueue.CriterionState, Reason: "the slot is " + facts.SlotState.String()}
 	case facts.RequestState.Over():
-		return &Refusal{
-			Criterion: slotqueue.CriterionState, Reason: fmt.Sprintf("the request is %s", facts.RequestState),
-		}
+		return &Refusal{Criterion: slotqueue.CriterionState, Reason: "the request is " + facts.RequestState.String()}
 	}
 	if why := u.NoRoom(); why != "" {
 		return &Refusal{Criterion: slotqueue.CriterionPeriod, Reason: why, Requeue: true}
@@ -120,10 +118,7 @@ func (u *Rules) ProofsWithin(days, expected uint64) uint64 {
 	hi, lo := bits.Mul64(expected, days*uint64(24*time.Hour/time.Second))
 	if divisor := period * perProof; hi < divisor {
 		n, rest := bits.Div64(hi, lo, divisor)
-		if rest > 0 && n < math.MaxUint64 {
-			n++
-		}
-		return n
+		return max(n, n+min(rest, 1)) // On overflow it is n.
 	}
 	return math.MaxUint64
 }

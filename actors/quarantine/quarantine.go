@@ -6,6 +6,7 @@
 package quarantine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,10 +128,7 @@ func (q *List) All() []Work {
 		out = append(out, it.Work)
 	}
 	slices.SortFunc(out, func(a, b Work) int {
-		if c := a.Since.Compare(b.Since); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Subject.String(), b.Subject.String())
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Subject.String(), b.Subject.String()))
 	})
 	return out
 }
@@ -142,14 +140,12 @@ func (q *List) Begin(s shell.Subject, reason string) bool {
 	stored := make(chan struct{})
 	q.mu.Lock()
 	_, known := q.items[s]
-	full := len(q.items) >= maxWork
-	if !known && !full {
-		q.items[s] = item{Work{s, now, reason}, stored}
-	}
-	q.mu.Unlock()
-	if known || full {
+	if known || len(q.items) >= maxWork {
+		q.mu.Unlock()
 		return false
 	}
+	q.items[s] = item{Work{s, now, reason}, stored}
+	q.mu.Unlock()
 	q.record(&messages.WorkQuarantined{
 		At: events.TimeToMessage(now), Epoch: q.base.Epoch, Kind: string(s.Kind), Key: s.Key, Reason: reason,
 	}, func() { close(stored) })
