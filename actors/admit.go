@@ -202,10 +202,10 @@ type (
 // slots were handed out while members were asked; and the balance is read after that: what was paid in between is then
 // missing in both, and not counted as free. A slot that was handed out in between may be paid already, so then both
 // are read again. It refuses while the node's chain does not have what was paid.
-func (s *supervisor) free(ctx context.Context, self shell.Ref) (
+func (s *supervisor) free(ctx context.Context) (
 	events.Amount, []slotqueue.Unpaid, *admission.Refusal, error,
 ) {
-	before, err := shell.AskActor[unpaid](self, listUnpaid{}).Wait(ctx)
+	before, err := shell.Ask[unpaid](s.root, listUnpaid{}).Wait(ctx)
 	for {
 		if err != nil {
 			return events.Amount{}, nil, nil, err
@@ -218,7 +218,7 @@ func (s *supervisor) free(ctx context.Context, self shell.Ref) (
 			return events.Amount{}, nil, nil, fmt.Errorf("read the balance: %w", failed)
 		}
 		var after unpaid
-		after, err = shell.AskActor[unpaid](self, listUnpaid{}).Wait(ctx)
+		after, err = shell.Ask[unpaid](s.root, listUnpaid{}).Wait(ctx)
 		if err == nil && after.handedOut == before.handedOut {
 			return balance.Tokens, before.sales, nil, nil
 		}

@@ -42,6 +42,13 @@ func (l *lists) Receive(a *shell.Turn, msg any) {
 	}
 }
 
+// partOf is the address of an actor that runs.
+func partOf(r shell.Ref) *shell.Part {
+	p := shell.NewPart(r.Name)
+	p.Began(r)
+	return p
+}
+
 // A slot that is handed out, sold and paid while the balance is read is missing in the list before it and in the
 // promises after it, and the balance may still have its tokens.
 func TestTheBalanceIsReadAgainIfASlotWasHandedOutMeanwhile(t *testing.T) {
@@ -49,7 +56,8 @@ func TestTheBalanceIsReadAgainIfASlotWasHandedOutMeanwhile(t *testing.T) {
 		s := &supervisor{env: bareEnv(storetest.NewMemory())}
 		s.Market = &shrinking{tokens: 10}
 		answers := &lists{handedOut: []uint64{1, 2, 4, 4}, paid: 1}
-		tokens, sales, older, err := s.free(t.Context(), rt.Root("supervisor", answers))
+		s.root = partOf(rt.Root("supervisor", answers))
+		tokens, sales, older, err := s.free(t.Context())
 		if err != nil || older != nil || tokens != events.NewAmount(7) || !slices.Equal(sales, []slotqueue.Unpaid{{SlotIndex: 4}}) {
 			t.Fatalf("got %s, %v, %v", tokens, sales, err)
 		}
@@ -63,7 +71,8 @@ func TestABalanceFromBeforeTheLastPaymentIsNotBelieved(t *testing.T) {
 		s.View = chainview.NewView(nil)
 		s.Market = &shrinking{tokens: 10}
 		answers := &lists{handedOut: []uint64{1, 1}, paid: 2}
-		_, _, older, err := s.free(t.Context(), rt.Root("supervisor", answers))
+		s.root = partOf(rt.Root("supervisor", answers))
+		_, _, older, err := s.free(t.Context())
 		if err != nil || older == nil || !older.Requeue || older.RetryAt.IsZero() {
 			t.Fatalf("got %v, %v", older, err)
 		}

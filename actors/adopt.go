@@ -37,7 +37,6 @@ func (s *supervisor) askOwned(a *shell.Turn, head events.Head) {
 		return
 	}
 	*o = ownedAgain{asking: true, asked: head.Number}
-	self := a.Self
 	a.Do(func(ctx context.Context) {
 		s.Yield(ctx, "our slots after a reorganisation")
 		slots, err := chainview.Patiently(ctx, s.Base, s.Patience(), s.Market.MySlots)
@@ -45,7 +44,7 @@ func (s *supervisor) askOwned(a *shell.Turn, head events.Head) {
 			s.Log.Warnf("ask which slots are ours after a reorganisation, will ask again: %v", err)
 		}
 		if ctx.Err() == nil {
-			self.Tell(ownedSlots{slots, err != nil})
+			s.root.Tell(ownedSlots{slots, err != nil})
 		}
 	})
 }

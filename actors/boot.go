@@ -19,7 +19,6 @@ import (
 
 // boot reads what the record and the chain say, and waits for both as long as it takes.
 func (s *supervisor) boot(a *shell.Turn) {
-	self := a.Self
 	a.Do(func(ctx context.Context) {
 		var report bootReport
 		err := s.Retry(ctx, "boot",
@@ -38,7 +37,7 @@ func (s *supervisor) boot(a *shell.Turn) {
 			})
 		switch {
 		case err == nil:
-			self.Tell(report)
+			s.root.Tell(report)
 		case ctx.Err() == nil:
 			s.fatal(fmt.Errorf("start: %w", err))
 		}
@@ -115,7 +114,7 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	}
 	a.RT.Do("room", s.watchRoom(func(m queue.Wake) { s.queue.Tell(m) }))
 	if s.ScrubEvery > 0 {
-		a.RT.Do("scrub", s.scrub(a.Self))
+		a.RT.Do("scrub", s.scrub)
 	}
 	if s.term.owns {
 		s.follow(a)
@@ -160,7 +159,5 @@ func (s *supervisor) setQuota() {
 
 // follow starts the chain follower, which goes on from where the record ends.
 func (s *supervisor) follow(a *shell.Turn) {
-	self := a.Self
-	f := &chainFollower{env: s.env, deliver: func(n chainNews) { self.Tell(n) }}
-	s.following(a, "chain follower", f.run)
+	s.following(a, "chain follower", (&chainFollower{env: s.env}).run)
 }

@@ -17,7 +17,7 @@ import (
 
 // examineBeside examines a slot beside the actor; the answer is saleReady.
 func (s *supervisor) examineBeside(a *shell.Turn, slot events.SlotID, c *candidate) {
-	self, request, index, paid := a.Self, c.request, c.index, s.paid()
+	request, index, paid := c.request, c.index, s.paid()
 	a.Do(func(ctx context.Context) {
 		var ready saleReady
 		err := s.RT.Guarded("begin a sale", func() (err error) {
@@ -26,9 +26,9 @@ func (s *supervisor) examineBeside(a *shell.Turn, slot events.SlotID, c *candida
 		})
 		switch {
 		case err == nil:
-			self.Tell(ready)
+			s.root.Tell(ready)
 		case ctx.Err() == nil:
-			self.Tell(examineFailed{slot, err})
+			s.root.Tell(examineFailed{slot, err})
 		}
 	})
 }

@@ -31,7 +31,6 @@ type chainFollower struct {
 	stream   string
 	revision uint64 // number of events in the stream
 	scanned  uint64 // the last block of a stored BlocksScanned
-	deliver  func(chainNews)
 
 	// late is the work on the store that is still waiting; until it ends, only the block of
 	// each update is used.
@@ -257,7 +256,7 @@ func (f *chainFollower) rewindCursor(c *events.Cursor, e messages.MarketEvent) b
 
 // take announces the newest block, stores the update, and passes it on.
 func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate, stop context.CancelCauseFunc) error {
-	f.deliver(chainNews{head: u.Head, live: u.Live, reorganized: u.Reorganized, proofs: proofsOf(u.Logs)})
+	f.root.Tell(chainNews{head: u.Head, live: u.Live, reorganized: u.Reorganized, proofs: proofsOf(u.Logs)})
 	if f.late != nil {
 		return nil
 	}
@@ -320,7 +319,7 @@ func (f *chainFollower) keep(call *shell.StoreCall, u events.ChainUpdate) error 
 		news = append(news, queue.MarketNews{Revision: first + uint64(i) + 1, ID: ids[i], Event: e})
 	}
 	if len(news) > 0 {
-		f.deliver(chainNews{recorded: news})
+		f.root.Tell(chainNews{recorded: news})
 	}
 	return nil
 }

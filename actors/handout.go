@@ -93,12 +93,11 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 	c.asked = fit[0]
 	cmd := slotqueue.HandOut{At: s.ChainTime(), RequestID: c.request, SlotIndex: c.index}
 	cmd.Collateral, _ = m.start.Request.Ask.CollateralPerSlot()
-	self := a.Self
 	a.Do(func(ctx context.Context) {
 		s.Yield(ctx, "hand out "+m.slot.Short())
 		out := handedOut{slot: m.slot}
 		err := s.RT.Guarded("hand out a slot", func() (err error) {
-			out.member, out.refused, err = s.handOutTo(ctx, self, m.start, c, fit, cmd)
+			out.member, out.refused, err = s.handOutTo(ctx, m.start, c, fit, cmd)
 			return err
 		})
 		if err != nil {
@@ -107,7 +106,7 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 			}
 		}
 		if ctx.Err() == nil {
-			self.Tell(out)
+			s.root.Tell(out)
 		}
 	})
 }
@@ -157,14 +156,14 @@ func (s *supervisor) fitting(ask capacity.Ask, selling map[events.Member]int) ([
 }
 
 // handOutTo asks the members in their order, records who gets the slot, and has the sale begun.
-func (s *supervisor) handOutTo(ctx context.Context, self shell.Ref, start sale.Start, c *candidate,
+func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candidate,
 	fit []events.Member, cmd slotqueue.HandOut,
 ) (events.Member, *admission.Refusal, error) {
 	var last *admission.Refusal
 	for _, member := range fit {
 		start.Member = member
 		if c.member == "" {
-			if refused, err := s.sell(ctx, self, sellHere{start: start, try: true}); err != nil {
+			if refused, err := s.sell(ctx, sellHere{start: start, try: true}); err != nil {
 				last = &admission.Refusal{Criterion: slotqueue.CriterionMember, Reason: err.Error(), RetryAt: s.soon()}
 				continue
 			} else if refused != nil {
@@ -176,7 +175,7 @@ func (s *supervisor) handOutTo(ctx context.Context, self shell.Ref, start sale.S
 			}
 			var older *admission.Refusal
 			var err error
-			if cmd.Balance, cmd.Unpaid, older, err = s.free(ctx, self); err != nil || older != nil {
+			if cmd.Balance, cmd.Unpaid, older, err = s.free(ctx); err != nil || older != nil {
 				return "", older, err
 			}
 			cmd.Member = member
@@ -190,7 +189,7 @@ func (s *supervisor) handOutTo(ctx context.Context, self shell.Ref, start sale.S
 				return "", nil, err
 			}
 		}
-		refused, err := s.sell(ctx, self, sellHere{start: start, by: c.by})
+		refused, err := s.sell(ctx, sellHere{start: start, by: c.by})
 		switch {
 		case err != nil: // It may have begun: the record tells, or the worker loses its patience.
 			s.Log.WithField("slot", start.Slot.String()).Warnf(
@@ -209,9 +208,9 @@ func (s *supervisor) handOutTo(ctx context.Context, self shell.Ref, start sale.S
 }
 
 // sell asks the member that a start names to sell a slot.
-func (s *supervisor) sell(ctx context.Context, self shell.Ref, m sellHere) (*members.Refusal, error) {
+func (s *supervisor) sell(ctx context.Context, m sellHere) (*members.Refusal, error) {
 	if m.start.Member == s.Member {
-		return shell.AskActor[*members.Refusal](self, m).Wait(ctx)
+		return shell.Ask[*members.Refusal](s.root, m).Wait(ctx)
 	}
 	started, err := startMessage(m.start)
 	if err != nil {
@@ -320,13 +319,13 @@ func (s *supervisor) onFarSale(m sales.Changed) {
 
 // letGoFar asks another member to end a sale that makes no progress.
 func (s *supervisor) letGoFar(a *shell.Turn, ag *agent, m sales.LetGo) {
-	slot, self := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex), a.Self
+	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
 	a.Do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, sellPatience)
 		defer cancel()
 		s.Yield(ctx, "let go of "+slot.Short())
 		if _, err := members.Ask(ctx, s.Cluster, ag.far, members.LetGo{Work: m.Work, Reason: m.Reason}); err != nil {
-			self.Tell(letGoFailed{slot, err})
+			s.root.Tell(letGoFailed{slot, err})
 		}
 	})
 }

@@ -24,7 +24,7 @@ func leftovers(stored []events.StoredSlot, known map[events.SlotID]bool) []event
 // clearLeftovers deletes leftover data once the newest block is final: until then a
 // reorganisation may give a slot back. A sale's absence from the list is only the reason to
 // look.
-func (s *supervisor) clearLeftovers(ctx context.Context, self shell.Ref, all []events.StoredSlot) {
+func (s *supervisor) clearLeftovers(ctx context.Context, all []events.StoredSlot) {
 	if len(all) == 0 {
 		return
 	}
@@ -37,13 +37,13 @@ func (s *supervisor) clearLeftovers(ctx context.Context, self shell.Ref, all []e
 		return // Not known yet: the next start looks again.
 	}
 	for _, st := range all {
-		s.clearLeftover(ctx, self, st)
+		s.clearLeftover(ctx, st)
 	}
 }
 
-func (s *supervisor) clearLeftover(ctx context.Context, self shell.Ref, st events.StoredSlot) {
+func (s *supervisor) clearLeftover(ctx context.Context, st events.StoredSlot) {
 	entry := s.Log.WithField("slot", st.Slot.String())
-	err := s.held(ctx, self, st.Slot, func() error {
+	err := s.held(ctx, st.Slot, func() error {
 		const note = "check data without a sale, will try again"
 		return s.untilDone(ctx, "leftover/"+st.Slot.String(), entry, note, isTaken,
 			func(ctx context.Context) error {
@@ -89,15 +89,15 @@ type (
 )
 
 // held does something while no sale of a slot can begin. errLives: one has begun.
-func (s *supervisor) held(ctx context.Context, self shell.Ref, slot events.SlotID, do func() error) error {
-	free, err := shell.AskActor[bool](self, holdSlot{slot}).Wait(ctx)
+func (s *supervisor) held(ctx context.Context, slot events.SlotID, do func() error) error {
+	free, err := shell.Ask[bool](s.root, holdSlot{slot}).Wait(ctx)
 	if err != nil {
 		return err
 	}
 	if !free {
 		return fmt.Errorf("%w: a sale of the slot has begun", errLives)
 	}
-	defer self.Tell(releaseSlot{slot})
+	defer s.root.Tell(releaseSlot{slot})
 	return do()
 }
 

@@ -213,7 +213,7 @@ func (s *supervisor) saveLivingSales(a *shell.Turn, from *livingSales) {
 	w := &livingSalesSaver{env: s.env, living: from}
 	if s.Cluster != nil {
 		s.followed.set(from.read)
-		w.others = s.readOthers(a.Self)
+		w.others = s.readOthers()
 	}
 	if s.Saves() {
 		s.Savers["living sales"] = w

@@ -103,18 +103,18 @@ func (e *env) loadOthers(ctx context.Context, living *livingSales) (others []far
 
 // readOthers returns what takes each event of the record, in order. After an error the same event must be taken
 // again.
-func (s *supervisor) readOthers(self shell.Ref) func(context.Context, events.Recorded) error {
+func (s *supervisor) readOthers() func(context.Context, events.Recorded) error {
 	market := events.MarketStream(s.ChainID, s.Contract)
 	return func(ctx context.Context, r events.Recorded) error {
 		if r.Stream == market {
-			s.readMarket(self, r)
+			s.readMarket(r)
 			return nil
 		}
 		if ready, is, err := s.ready.Read(r); err != nil {
 			s.Log.Errorf("a proof of another member is left alone: %v", err)
 			return nil
 		} else if is {
-			self.Tell(ready)
+			s.root.Tell(ready)
 			return nil
 		}
 		change, err := s.mirror.Take(ctx, r)
@@ -125,7 +125,7 @@ func (s *supervisor) readOthers(self shell.Ref) func(context.Context, events.Rec
 			return err
 		}
 		if change.Sale != nil {
-			self.Tell(farSale{*change.Sale})
+			s.root.Tell(farSale{*change.Sale})
 		}
 		if change.Freed != "" { // Any criterion may be met by a change of another member's ledger.
 			s.queue.Tell(queue.Wake{Reason: change.Freed, Criteria: queue.OfLedger(capacity.Criteria())})
@@ -138,7 +138,7 @@ func (s *supervisor) readOthers(self shell.Ref) func(context.Context, events.Rec
 type marketSaid struct{ event messages.MarketEvent }
 
 // readMarket passes on what the owner recorded of the contract.
-func (s *supervisor) readMarket(self shell.Ref, r events.Recorded) {
+func (s *supervisor) readMarket(r events.Recorded) {
 	m, err := shell.DecodeAs[messages.MarketEvent](s.Codec, r)
 	if err != nil {
 		s.Log.Errorf("an event of the market cannot be read: %v", err)
@@ -152,7 +152,7 @@ func (s *supervisor) readMarket(self shell.Ref, r events.Recorded) {
 		s.Told.Store(m.GetAncestor())
 		s.View.Wake()
 	default:
-		self.Tell(marketSaid{m})
+		s.root.Tell(marketSaid{m})
 	}
 }
 
@@ -163,8 +163,7 @@ func (s *supervisor) startMember(a *shell.Turn) {
 		s.Log.Info("this member never runs what runs once per host: account.transactions is false")
 		return
 	}
-	self := a.Self
-	a.RT.Do("term", func(ctx context.Context) { s.keepTerms(ctx, self) })
+	a.RT.Do("term", s.keepTerms)
 }
 
 // onTermBegan begins what runs once per host.
@@ -215,13 +214,12 @@ func (s *supervisor) rest(p *keptPart) {
 
 // followHeads follows the blocks without their logs, which the owner records.
 func (s *supervisor) followHeads(a *shell.Turn) {
-	self := a.Self
 	s.following(a, "heads", func(ctx context.Context) {
 		for n := 1; ctx.Err() == nil; n++ {
 			last := s.View.Cursor()
 			err := s.RT.Guarded("heads", func() error {
 				return s.Feed.FollowHeads(ctx, last, func(ctx context.Context, u events.ChainUpdate) error {
-					self.Tell(chainNews{head: u.Head, live: u.Live, reorganized: u.Reorganized})
+					s.root.Tell(chainNews{head: u.Head, live: u.Live, reorganized: u.Reorganized})
 					return ctx.Err()
 				})
 			})

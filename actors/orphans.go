@@ -36,7 +36,6 @@ func (s *supervisor) releaseOrphans(a *shell.Turn, m bootReport) {
 	}
 	// Asked in this turn, before a new sale can ask for a reservation.
 	asked := shell.Ask[[]capacity.Reservation](s.ledger, ledger.All{})
-	self := a.Self
 	s.RT.Do("orphans", func(ctx context.Context) {
 		reserved, err := asked.Wait(ctx)
 		if err != nil { // A later answer would have reservations of new sales, which would look like orphans.
@@ -49,10 +48,10 @@ func (s *supervisor) releaseOrphans(a *shell.Turn, m bootReport) {
 		for _, r := range reserved {
 			known[r.Slot] = true
 			if !living[r.Slot] {
-				s.releaseOrphan(ctx, self, r)
+				s.releaseOrphan(ctx, r)
 			}
 		}
-		s.clearLeftovers(ctx, self, leftovers(m.stored, known))
+		s.clearLeftovers(ctx, leftovers(m.stored, known))
 	})
 }
 
@@ -107,7 +106,7 @@ func (s *supervisor) readSale(ctx context.Context, slot events.SlotID) (st sale.
 // isTaken reports whether an error is a final answer, which asking again would not change.
 func isTaken(err error) bool { return errors.Is(err, errLives) || errors.Is(err, shell.ErrUnreadable) }
 
-func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capacity.Reservation) {
+func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation) {
 	entry := s.Log.WithField("slot", r.Slot.String())
 	key := "orphan/" + r.Slot.String()
 	err := s.untilDone(ctx, key+"/look", entry, "check whether the sale still lives, will try again", isTaken,
@@ -117,7 +116,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 		return
 	case errors.Is(err, errLives):
 		entry.Errorf("the list of living sales did not show this sale, which goes on: %v", err)
-		self.Tell(overlookedSale{livingSale{slot: r.Slot, request: r.RequestID, index: r.SlotIndex}})
+		s.root.Tell(overlookedSale{livingSale{slot: r.Slot, request: r.RequestID, index: r.SlotIndex}})
 		return
 	case err != nil:
 		entry.Errorf("the ledger holds %d bytes and %s of collateral for attempt %d, and whether its sale lives "+
@@ -128,7 +127,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 		"they are released",
 		r.Bytes, r.Collateral, r.Attempt)
 	const note = "release the reservation, will try again"
-	err = s.held(ctx, self, r.Slot, func() error {
+	err = s.held(ctx, r.Slot, func() error {
 		return s.untilDone(ctx, key+"/data", entry, note, never, func(ctx context.Context) error {
 			return s.Repo.Delete(ctx, r.Slot)
 		})

@@ -82,9 +82,8 @@ func (s *supervisor) parts() []*keptPart {
 
 // planParts defines how the parts are started.
 func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
-	self := a.Self
 	broken := func(p *keptPart, life int) func(error) {
-		return func(err error) { self.Tell(partBroken{p, life, err}) }
+		return func(err error) { s.root.Tell(partBroken{p, life, err}) }
 	}
 	s.kept.ledger.start = func(life int) shell.Behavior {
 		return ledger.New(ledger.Deps{
@@ -95,7 +94,7 @@ func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
 	s.kept.queue.start = func(life int) shell.Behavior {
 		return queue.New(queue.Deps{
 			Rules: s.Rules, Alerts: s.Alerts, Quarantined: s.quarantined, Part: s.queue, Match: s.match,
-			Supervisor: self, Reads: s.reads, ChainID: s.ChainID, Contract: s.Contract, MaxQueued: s.MaxQueued,
+			Supervisor: a.Self, Reads: s.reads, ChainID: s.ChainID, Contract: s.Contract, MaxQueued: s.MaxQueued,
 			MaxWorkers: s.MaxWorkers, WorkerPatience: s.WorkerPatience, AvoidClient: s.AvoidClient,
 			Decide: s.Cores.DecideQueue, Held: s.lossUnrecorded, Life: life, Broken: broken(&s.kept.queue, life),
 		})
@@ -183,8 +182,7 @@ func (s *supervisor) partDown(a *shell.Turn, p *keptPart, err error) {
 		p.told = true
 		s.Raise(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("%s is down: %v", p.Name, err), partHint(p.Name))
 	}
-	self := a.Self
-	s.Clock.After(pause, func() { self.Tell(partDue{p}) })
+	s.Clock.After(pause, func() { s.root.Tell(partDue{p}) })
 }
 
 // forgetWorkers forgets the workers of a queue that failed: they are gone, and its next life

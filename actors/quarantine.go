@@ -53,8 +53,7 @@ func (s *supervisor) quarantine(a *shell.Turn, slot events.SlotID, err error) {
 		admission.Refusal{Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + err.Error()})
 	ag.watchers = nil
 	s.scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: err.Error()})
-	self := a.Self
-	s.Clock.After(pause, func() { self.Tell(retryQuarantined{slot}) })
+	s.Clock.After(pause, func() { s.root.Tell(retryQuarantined{slot}) })
 }
 
 func (e *env) quarantinePause(n int) time.Duration {

@@ -130,9 +130,8 @@ func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
 		return
 	}
 	s.panicked[m.subject] = quarantine.MostPanics - 1 // The next panic counts as the second.
-	self, subject := a.Self, m.subject
-	s.quarantined.End(subject, "tried again by the operator", func() {
-		self.Tell(quarantineOver{subject})
+	s.quarantined.End(m.subject, "tried again by the operator", func() {
+		s.root.Tell(quarantineOver{m.subject})
 		answer(struct{}{}, nil)
 	})
 }

@@ -18,7 +18,7 @@ import (
 // readReadyProofs reads what was left before this member had the term. What comes later is read with
 // everything else that other members write.
 func (s *supervisor) readReadyProofs(a *shell.Turn) {
-	self, now := a.Self, s.ChainTime()
+	now := s.ChainTime()
 	known, _ := s.owner.state()
 	a.Do(func(ctx context.Context) {
 		s.Yield(ctx, "ready proofs")
@@ -35,7 +35,7 @@ func (s *supervisor) readReadyProofs(a *shell.Turn) {
 				s.Log.Warnf("the proofs that member %s left are not known: %v", p.Member, err)
 			}
 			for _, r := range left {
-				self.Tell(r)
+				s.root.Tell(r)
 			}
 		}
 	})

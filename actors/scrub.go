@@ -47,27 +47,25 @@ const scrubPiece = 1 << 20
 const scrubPatience = time.Hour
 
 // scrub checks all stored data, again and again, at a bounded pace.
-func (s *supervisor) scrub(self shell.Ref) func(context.Context) {
-	return func(ctx context.Context) {
-		for pause := time.Duration(0); shell.Sleep(ctx, s.Clock, pause) == nil; {
-			s.Yield(ctx, "scrub")
-			if pause = s.untilScrub(); pause > 0 {
-				continue
-			}
-			var piece events.Scrubbed
-			err := s.RT.Guarded("scrub", func() (err error) {
-				piece, err = s.Repo.Scrub(ctx, s.Clock.Now(), scrubPiece)
-				return err
-			})
-			if err != nil {
-				s.Log.Warnf("check the stored data for damage, will try again: %v", err)
-				pause = s.RetryMost
-			}
-			if piece.Damage != nil {
-				self.Tell(scrubFound{piece.Slot, *piece.Damage})
-			}
-			pause = max(pause, time.Duration(float64(piece.Bytes)/float64(s.ScrubBytesPerSecond)*float64(time.Second)))
+func (s *supervisor) scrub(ctx context.Context) {
+	for pause := time.Duration(0); shell.Sleep(ctx, s.Clock, pause) == nil; {
+		s.Yield(ctx, "scrub")
+		if pause = s.untilScrub(); pause > 0 {
+			continue
 		}
+		var piece events.Scrubbed
+		err := s.RT.Guarded("scrub", func() (err error) {
+			piece, err = s.Repo.Scrub(ctx, s.Clock.Now(), scrubPiece)
+			return err
+		})
+		if err != nil {
+			s.Log.Warnf("check the stored data for damage, will try again: %v", err)
+			pause = s.RetryMost
+		}
+		if piece.Damage != nil {
+			s.root.Tell(scrubFound{piece.Slot, *piece.Damage})
+		}
+		pause = max(pause, time.Duration(float64(piece.Bytes)/float64(s.ScrubBytesPerSecond)*float64(time.Second)))
 	}
 }
 

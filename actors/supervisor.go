@@ -164,9 +164,8 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 
 // runAgent starts the agent of a sale, for the first time or again. A sale that is not recorded yet begins.
 func (s *supervisor) runAgent(a *shell.Turn, slot events.SlotID, ag *agent) {
-	self := a.Self
 	ag.ref = a.Spawn("SalesAgent "+slot.Short(), selling.New(s.selling, slot, ag.request, ag.index,
-		func(err error) { self.Tell(agentBroken{slot, err}) }, self))
+		func(err error) { s.root.Tell(agentBroken{slot, err}) }, a.Self))
 	if ag.starting {
 		ag.ref.Tell(sales.Command{Cmd: ag.start, Cause: "begin", By: ag.by})
 	}
@@ -372,8 +371,7 @@ func (s *supervisor) onFailed(a *shell.Turn, m shell.ChildFailed) {
 			s.quarantine(a, slot, m.Err)
 			return
 		}
-		self := a.Self
-		s.Clock.After(s.Backoff(slot.String(), ag.failures), func() { self.Tell(restartAgent{slot}) })
+		s.Clock.After(s.Backoff(slot.String(), ag.failures), func() { s.root.Tell(restartAgent{slot}) })
 		return
 	}
 	if m.Child.Is(s.validator.ref) {

@@ -32,10 +32,10 @@ type (
 )
 
 // keepTerms tries to have the term, again and again, until ctx ends.
-func (e *env) keepTerms(ctx context.Context, supervisor shell.Ref) {
+func (e *env) keepTerms(ctx context.Context) {
 	for n := 1; ctx.Err() == nil; n++ {
 		e.Yield(ctx, "term")
-		err := e.RT.Guarded("term", func() error { return e.haveTerm(ctx, supervisor) })
+		err := e.RT.Guarded("term", func() error { return e.haveTerm(ctx) })
 		if err == nil {
 			n = 1
 		} else if ctx.Err() == nil {
@@ -47,7 +47,7 @@ func (e *env) keepTerms(ctx context.Context, supervisor shell.Ref) {
 
 // haveTerm waits for the lease, takes the term, and returns when the term is over; with an error
 // if this member could not use it.
-func (e *env) haveTerm(ctx context.Context, supervisor shell.Ref) error {
+func (e *env) haveTerm(ctx context.Context) error {
 	held, err := e.Cluster.Campaign(ctx)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (e *env) haveTerm(ctx context.Context, supervisor shell.Ref) error {
 			e.Log.Warnf("term %d: give up the account's transactions: %v", term, err)
 		}
 	}()
-	if _, err := shell.AskActor[struct{}](supervisor, termBegan{}).Wait(ctx); err != nil {
+	if _, err := shell.Ask[struct{}](e.root, termBegan{}).Wait(ctx); err != nil {
 		return err
 	}
 	e.Log.Infof("term %d: this member runs what runs once per host", term)
@@ -84,7 +84,7 @@ func (e *env) haveTerm(ctx context.Context, supervisor shell.Ref) error {
 		return ctx.Err()
 	}
 	e.Log.Warnf("term %d is over: %v", term, why)
-	if _, err = shell.AskActor[struct{}](supervisor, termEnded{}).Wait(ctx); err == nil && held.Err() == nil {
+	if _, err = shell.Ask[struct{}](e.root, termEnded{}).Wait(ctx); err == nil && held.Err() == nil {
 		err = errStillHeld // Trying again at once, both would take the term from each other without end.
 	}
 	return err

@@ -26,12 +26,11 @@ func (s *supervisor) startValidator(a *shell.Turn) {
 	if s.Validation == nil {
 		return
 	}
-	self := a.Self
 	v := validator.New(validator.Deps{
 		Chain: s.Chain, Validation: s.Validation, Settings: s.Validator,
 		Stream: events.MarketStream(s.ChainID, s.Contract), Reads: s.reads, Ours: s.slots(),
 		Publish: func(now validator.Status) { s.validating.Store(&now) },
-		Broken:  func(err error) { self.Tell(validatorBroken{err}) },
+		Broken:  func(err error) { s.root.Tell(validatorBroken{err}) },
 	})
 	s.validator.ref = a.Spawn("Validator", v)
 }
@@ -47,8 +46,7 @@ func (s *supervisor) onValidatorFailed(a *shell.Turn, err error) {
 		s.onValidatorBroken(err)
 		return
 	}
-	self := a.Self
-	s.Clock.After(s.Backoff("validator", s.validator.failures), func() { self.Tell(validatorDue{}) })
+	s.Clock.After(s.Backoff("validator", s.validator.failures), func() { s.root.Tell(validatorDue{}) })
 }
 
 func (s *supervisor) onValidatorBroken(err error) {
