@@ -106,7 +106,7 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 		s.onFarSale(o.Changed)
 	}
 	s.adopt(a, m.owned)
-	s.releaseOrphans(a, m)
+	s.releaseOrphans(m)
 	s.booted = true
 	s.saveLivingSales(a, m.living)
 	if s.term.owns {

@@ -23,7 +23,7 @@ import (
 //
 // A sale's absence from the list is only the reason to look: before anything is deleted, the
 // sale's own stream and the contract are asked about the slot.
-func (s *supervisor) releaseOrphans(a *shell.Turn, m bootReport) {
+func (s *supervisor) releaseOrphans(m bootReport) {
 	if m.living.incomplete {
 		return
 	}

@@ -144,24 +144,18 @@ func (s *supervisor) startPart(a *shell.Turn, p *keptPart) {
 	}
 }
 
-// onPartFailed: a part panicked. What it was working on is quarantined the second time.
-func (s *supervisor) onPartFailed(a *shell.Turn, p *keptPart, m shell.ChildFailed) {
-	s.countPanic(m.About, m.Err)
-	s.partDown(a, p, m.Err)
-}
-
 // onPartBroken: the record of a part cannot be read or folded.
-func (s *supervisor) onPartBroken(a *shell.Turn, m partBroken) {
+func (s *supervisor) onPartBroken(m partBroken) {
 	if m.life != m.part.life || !m.part.Running() {
 		return
 	}
 	m.part.Stop()
-	s.partDown(a, m.part, m.err)
+	s.partDown(m.part, m.err)
 }
 
 // partDown notes that a part has failed, tells those who wait for it, and has it started again
 // after a pause, a long one if its record cannot be read.
-func (s *supervisor) partDown(a *shell.Turn, p *keptPart, err error) {
+func (s *supervisor) partDown(p *keptPart, err error) {
 	now := s.Clock.Now()
 	if now.Sub(p.last) > partSteady {
 		p.failures, p.told = 0, false

@@ -33,7 +33,7 @@ type (
 
 // quarantine leaves a sale alone that cannot be run, raises an alert, and tries the sale again
 // later. The host and its other sales go on.
-func (s *supervisor) quarantine(a *shell.Turn, slot events.SlotID, err error) {
+func (s *supervisor) quarantine(slot events.SlotID, err error) {
 	ag := s.agents[slot]
 	if ag == nil {
 		return

@@ -131,7 +131,7 @@ func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
 	}
 	s.panicked[m.subject] = quarantine.MostPanics - 1 // The next panic counts as the second.
 	s.quarantined.End(m.subject, "tried again by the operator", func() {
-		s.root.Tell(quarantineOver{m.subject})
+		s.root.Tell(quarantineOver(m))
 		answer(struct{}{}, nil)
 	})
 }

@@ -113,7 +113,7 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	case saleReady:
 		s.onReady(a, m)
 	case sales.Changed:
-		s.onSale(a, m)
+		s.onSale(m)
 	case sales.LetGo:
 		s.onLetGo(a, m)
 	case chainNews:
@@ -122,7 +122,7 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	case sales.RecordMoved:
 		s.tellSales(m)
 	case agentBroken:
-		s.quarantine(a, m.slot, m.err)
+		s.quarantine(m.slot, m.err)
 	case retryQuarantined:
 		s.retryQuarantined(a, m.slot)
 	case validatorBroken:
@@ -130,11 +130,11 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	case validatorDue:
 		s.startValidator(a)
 	case shell.ChildFailed:
-		s.onFailed(a, m)
+		s.onFailed(m)
 	case partDue:
 		s.startPart(a, m.part)
 	case partBroken:
-		s.onPartBroken(a, m)
+		s.onPartBroken(m)
 	case examineFailed:
 		s.onExamineFailed(m)
 	case tryAgain:
@@ -266,7 +266,7 @@ func (s *supervisor) begin(a *shell.Turn, start sale.Start, by events.EventID, w
 	s.runAgent(a, start.Slot, ag)
 }
 
-func (s *supervisor) onSale(_ *shell.Turn, m sales.Changed) {
+func (s *supervisor) onSale(m sales.Changed) {
 	ag := s.agents[m.Slot]
 	if ag != nil && ag.far != "" {
 		return
@@ -361,26 +361,27 @@ func tellAll(refs []shell.Ref, msg any) {
 }
 
 // onFailed restarts what panicked.
-func (s *supervisor) onFailed(a *shell.Turn, m shell.ChildFailed) {
+func (s *supervisor) onFailed(m shell.ChildFailed) {
 	for slot, ag := range s.agents {
 		if !ag.ref.Is(m.Child) {
 			continue
 		}
 		ag.failures++
 		if ag.failures > maxFailures {
-			s.quarantine(a, slot, m.Err)
+			s.quarantine(slot, m.Err)
 			return
 		}
 		s.Clock.After(s.Backoff(slot.String(), ag.failures), func() { s.root.Tell(restartAgent{slot}) })
 		return
 	}
 	if m.Child.Is(s.validator.ref) {
-		s.onValidatorFailed(a, m.Err)
+		s.onValidatorFailed(m.Err)
 		return
 	}
 	for _, p := range s.parts() {
 		if p.Is(m.Child) {
-			s.onPartFailed(a, p, m)
+			s.countPanic(m.About, m.Err) // What it was working on is quarantined the second time.
+			s.partDown(p, m.Err)
 			return
 		}
 	}

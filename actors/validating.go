@@ -40,7 +40,7 @@ type validatorBroken struct{ err error }
 
 // onValidatorFailed restarts a validator that panicked. After maxFailures the host goes on
 // without it.
-func (s *supervisor) onValidatorFailed(a *shell.Turn, err error) {
+func (s *supervisor) onValidatorFailed(err error) {
 	s.validator.failures++
 	if s.validator.failures > maxFailures {
 		s.onValidatorBroken(err)
