@@ -75,13 +75,17 @@ func (ag *agent) inWork() bool {
 	return ag.state.BeforeFill() && !ag.state.Adopted
 }
 
+// asked is the request of the sale.
+func (ag *agent) asked() events.Request {
+	if ag.starting {
+		return ag.start.Request
+	}
+	return ag.state.Request
+}
+
 // collateral is what the slot of the sale costs.
 func (ag *agent) collateral() events.Amount {
-	r := ag.state.Request
-	if ag.starting {
-		r = ag.start.Request
-	}
-	collateral, _ := r.Ask.CollateralPerSlot()
+	collateral, _ := ag.asked().Ask.CollateralPerSlot()
 	return collateral
 }
 

@@ -86,18 +86,19 @@ func (w *storeWork) ended(ctx context.Context) bool {
 // run follows the chain until ctx ends, and starts again after any failure.
 func (f *chainFollower) run(ctx context.Context) {
 	f.stream = events.MarketStream(f.ChainID, f.Contract)
-	for n := 0; ctx.Err() == nil; {
-		err := f.RT.Guarded("chain follower", func() error { return f.followOnce(ctx) })
-		switch {
-		case ctx.Err() != nil:
-			return
-		case errors.Is(err, errCaughtUp):
+	f.again(ctx, "chain follower", "the chain", "follow", func() error { return f.followOnce(ctx) })
+}
+
+// again follows something until ctx ends, and after a pause begins again; at once after errCaughtUp.
+func (e *env) again(ctx context.Context, who, what, key string, follow func() error) {
+	for n := 1; ctx.Err() == nil; n++ {
+		err := e.RT.Guarded(who, follow)
+		if errors.Is(err, errCaughtUp) {
 			n = 0
-			continue
+		} else if ctx.Err() == nil {
+			e.Log.Warnf("following %s was interrupted and begins again: %v", what, err)
+			_ = shell.Sleep(ctx, e.Clock, e.Backoff(key, n))
 		}
-		n++
-		f.Log.Warnf("following the chain was interrupted and begins again: %v", err)
-		_ = shell.Sleep(ctx, f.Clock, f.Backoff("follow", n))
 	}
 }
 

@@ -164,13 +164,12 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 		start.Member = member
 		if c.member == "" {
 			if refused, err := s.sell(ctx, sellHere{start: start, try: true}); err != nil {
-				last = &admission.Refusal{Criterion: slotqueue.CriterionMember, Reason: err.Error(), RetryAt: s.soon()}
+				last = &admission.Refusal{
+					Criterion: slotqueue.CriterionMember, Reason: err.Error(), Requeue: true, RetryAt: s.soon(),
+				}
 				continue
 			} else if refused != nil {
-				last = &admission.Refusal{
-					Criterion: refused.Criterion, Reason: fmt.Sprintf("member %s: %s", member, refused.Reason),
-					RetryAt: refused.RetryAt,
-				}
+				last = refusedBy(member, refused)
 				continue
 			}
 			var older *admission.Refusal
@@ -196,15 +195,17 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 				"it is not known whether member %s sells the slot: %v", member, err)
 			return member, nil, nil
 		case refused != nil:
-			return "", &admission.Refusal{
-				Criterion: refused.Criterion, Reason: fmt.Sprintf("member %s: %s", member, refused.Reason),
-				Requeue: true, RetryAt: refused.RetryAt,
-			}, nil
+			return "", refusedBy(member, refused), nil
 		}
 		return member, nil, nil
 	}
-	last.Requeue = true
 	return "", last, nil
+}
+
+func refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
+	return &admission.Refusal{
+		Criterion: r.Criterion, Reason: fmt.Sprintf("member %s: %s", m, r.Reason), Requeue: true, RetryAt: r.RetryAt,
+	}
 }
 
 // sell asks the member that a start names to sell a slot.

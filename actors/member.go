@@ -215,19 +215,12 @@ func (s *supervisor) rest(p *keptPart) {
 // followHeads follows the blocks without their logs, which the owner records.
 func (s *supervisor) followHeads(a *shell.Turn) {
 	s.following(a, "heads", func(ctx context.Context) {
-		for n := 1; ctx.Err() == nil; n++ {
-			last := s.View.Cursor()
-			err := s.RT.Guarded("heads", func() error {
-				return s.Feed.FollowHeads(ctx, last, func(ctx context.Context, u events.ChainUpdate) error {
-					s.root.Tell(chainNews{head: u.Head, live: u.Live, reorganized: u.Reorganized})
-					return ctx.Err()
-				})
+		s.again(ctx, "heads", "the blocks", "heads", func() error {
+			return s.Feed.FollowHeads(ctx, s.View.Cursor(), func(ctx context.Context, u events.ChainUpdate) error {
+				s.root.Tell(chainNews{head: u.Head, live: u.Live, reorganized: u.Reorganized})
+				return ctx.Err()
 			})
-			if ctx.Err() == nil {
-				s.Log.Warnf("following the blocks was interrupted and begins again: %v", err)
-				_ = shell.Sleep(ctx, s.Clock, s.Backoff("heads", n))
-			}
-		}
+		})
 	})
 }
 

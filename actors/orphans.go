@@ -56,11 +56,10 @@ func (s *supervisor) releaseOrphans(m bootReport) {
 }
 
 // overlookedSale is a living sale that the list did not show.
-type overlookedSale struct{ sale livingSale }
+type overlookedSale livingSale
 
 // onOverlooked resumes a living sale that the list did not show.
-func (s *supervisor) onOverlooked(a *shell.Turn, m overlookedSale) {
-	l := m.sale
+func (s *supervisor) onOverlooked(a *shell.Turn, l overlookedSale) {
 	if s.agents[l.slot] != nil || s.beginning[l.slot] != nil {
 		return
 	}
@@ -116,7 +115,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation) 
 		return
 	case errors.Is(err, errLives):
 		entry.Errorf("the list of living sales did not show this sale, which goes on: %v", err)
-		s.root.Tell(overlookedSale{livingSale{slot: r.Slot, request: r.RequestID, index: r.SlotIndex}})
+		s.root.Tell(overlookedSale{slot: r.Slot, request: r.RequestID, index: r.SlotIndex})
 		return
 	case err != nil:
 		entry.Errorf("the ledger holds %d bytes and %s of collateral for attempt %d, and whether its sale lives "+

@@ -81,11 +81,9 @@ func lossOf(lost events.WentBack, now time.Time, epoch uint64) *messages.RecordW
 		Offers:       lost.Offers[:min(maxNamedLost, len(lost.Offers))],
 		Reservations: lost.Reservations[:min(maxNamedLost, len(lost.Reservations))],
 	}
-	for i, short := range lost.Streams {
-		if i == maxNamedLost {
-			m.More = uint64(len(lost.Streams) - i)
-			break
-		}
+	named := lost.Streams[:min(maxNamedLost, len(lost.Streams))]
+	m.More = uint64(len(lost.Streams) - len(named))
+	for _, short := range named {
 		m.Streams = append(m.Streams, &messages.ShortStream{Stream: short.Stream, Had: short.Had, Has: short.Has})
 	}
 	return m

@@ -54,16 +54,10 @@ func (e *env) watchRoom(wake func(queue.Wake)) func(context.Context) {
 // promised is how much the sales that still fetch their data may write.
 func (s *supervisor) promised() (sum events.Bytes) {
 	for _, ag := range s.agents {
-		r := ag.state.Request
-		switch {
-		case ag.far != "":
-			continue
-		case ag.starting:
-			r = ag.start.Request
-		case ag.state.Stored > 0 || ag.state.Ended():
-			continue
+		if ag.far == "" && (ag.starting || ag.state.Stored == 0 && !ag.state.Ended()) {
+			size := ag.asked().Ask.SlotSize
+			sum += size + s.Overhead(size)
 		}
-		sum += r.Ask.SlotSize + s.Overhead(r.Ask.SlotSize)
 	}
 	return sum
 }

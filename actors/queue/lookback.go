@@ -201,8 +201,7 @@ func (q *Queue) pauseLookBack() {
 		q.Log.Warnf("refused requests that may fit now could not be judged, because the chain or the event store did "+
 			"not answer: %d; will try again", len(l.owed))
 	}
-	self := q.self
-	q.Clock.After(q.Backoff("look back", l.pauses), func() { self.Tell(lookAtOwed{}) })
+	q.Clock.After(q.Backoff("look back", l.pauses), func() { q.self.Tell(lookAtOwed{}) })
 }
 
 // onPauseOver looks at what is owed.

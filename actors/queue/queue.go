@@ -241,7 +241,7 @@ func (q *Queue) Receive(a *shell.Turn, msg any) {
 		delete(q.workers, m.key)
 		q.employ(a)
 	case shell.ChildFailed:
-		q.onWorkerFailed(a, m)
+		q.onWorkerFailed(m)
 	}
 }
 
@@ -251,7 +251,7 @@ func (q *Queue) query(answer shell.Answer, look func(slotqueue.State) any) {
 }
 
 // onWorkerFailed starts another worker after a pause, and keeps the place for it.
-func (q *Queue) onWorkerFailed(a *shell.Turn, m shell.ChildFailed) {
+func (q *Queue) onWorkerFailed(m shell.ChildFailed) {
 	for key, w := range q.workers {
 		if !w.Is(m.Child) {
 			continue
@@ -259,8 +259,7 @@ func (q *Queue) onWorkerFailed(a *shell.Turn, m shell.ChildFailed) {
 		q.stumbles[key]++
 		pause := q.Backoff(key, q.stumbles[key])
 		q.Log.WithField("actor", m.Child.Name).Errorf("a worker failed and will be restarted in %s: %v", pause, m.Err)
-		self := a.Self
-		q.Clock.After(pause, func() { self.Tell(workerDue{key}) })
+		q.Clock.After(pause, func() { q.self.Tell(workerDue{key}) })
 	}
 }
 
@@ -329,8 +328,7 @@ func (q *Queue) onWorkerDone(a *shell.Turn, m workerDone) {
 // it.
 func (q *Queue) again(err error, msg any) {
 	if undecided(err) {
-		self := q.self
-		q.Clock.After(q.Backoff(fmt.Sprintf("%T", msg), 1), func() { self.Tell(msg) })
+		q.Clock.After(q.Backoff(fmt.Sprintf("%T", msg), 1), func() { q.self.Tell(msg) })
 	}
 }
 

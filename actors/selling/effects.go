@@ -163,9 +163,7 @@ func (s *Agent) submitProof(ctx context.Context, st sale.State, d sale.Duty) (sa
 	switch {
 	case errors.Is(err, events.ErrProofAlreadySubmitted):
 		return sale.ReportProofSubmitted{At: s.ChainTime(), Period: d.Period, Took: result.Took}, nil
-	case errors.Is(err, events.ErrDeadlinePassed):
-		return nil, errWaits
-	case errors.Is(err, events.ErrInvalidProof) && d.Spoil:
+	case errors.Is(err, events.ErrDeadlinePassed), errors.Is(err, events.ErrInvalidProof) && d.Spoil:
 		return nil, errWaits
 	case errors.Is(err, events.ErrNotOurSlot):
 		return s.askChain(ctx, st)
