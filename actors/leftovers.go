@@ -15,12 +15,6 @@ import (
 // older build left the data behind. Nobody else would ever delete it, and it counts against the
 // limit.
 
-// leftovers are the stored slots for which no sale, no reservation and no slot on chain is
-// known.
-func leftovers(stored []events.StoredSlot, known map[events.SlotID]bool) []events.StoredSlot {
-	return slices.DeleteFunc(slices.Clone(stored), func(st events.StoredSlot) bool { return known[st.Slot] })
-}
-
 // clearLeftovers deletes leftover data once the newest block is final: until then a
 // reorganisation may give a slot back. A sale's absence from the list is only the reason to
 // look.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/sirupsen/logrus"
 
@@ -51,7 +52,9 @@ func (s *supervisor) releaseOrphans(m bootReport) {
 				s.releaseOrphan(ctx, r)
 			}
 		}
-		s.clearLeftovers(ctx, leftovers(m.stored, known))
+		// What is left are the stored slots for which no sale, no reservation and no slot on chain is known.
+		left := slices.DeleteFunc(slices.Clone(m.stored), func(st events.StoredSlot) bool { return known[st.Slot] })
+		s.clearLeftovers(ctx, left)
 	})
 }
 

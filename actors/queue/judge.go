@@ -10,7 +10,6 @@ import (
 
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -147,17 +146,11 @@ func (q *Queue) judgeSlots(ctx context.Context, n MarketNews, r events.Request, 
 	if !repair {
 		end = expiry.Add(r.Ask.Duration - r.Expiry)
 	}
-	refusal, err := q.match(ctx, q.AskOf(r, end))
-	cmd.Refusal = refusal
-	return []slotqueue.Command{cmd}, err
-}
-
-func (q *Queue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal, error) {
-	refusal, err := q.Match(ctx, ask)
-	if err != nil || refusal == nil {
-		return nil, err
+	refusal, err := q.Match(ctx, q.AskOf(r, end))
+	if err == nil && refusal != nil {
+		cmd.Refusal = &slotqueue.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason}
 	}
-	return &slotqueue.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason}, nil
+	return []slotqueue.Command{cmd}, err
 }
 
 // shuffled draws the order of a request's slots for this host, so that hosts do not all try the

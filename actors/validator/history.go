@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -22,15 +21,13 @@ const (
 	timeless = 8
 )
 
-// marketHistory reads the market's stream for the validator, from as far back as a request can
-// run, and then follows it. History and news come the same way, so that nothing is missed
-// between them.
+// marketHistory is how far the validator has read the market's stream: from as far back as a
+// request can run, and then what is new. History and news come the same way, so that nothing is
+// missed between them.
 type marketHistory struct {
-	*chainview.Chain
-	stream string
-	next   uint64 // the revision to read next
-	begun  bool   // next is known
-	done   bool   // the end of the stream was reached once
+	next  uint64 // the revision to read next
+	begun bool   // next is known
+	done  bool   // the end of the stream was reached once
 	// reading: a piece is being read; more: news came meanwhile.
 	reading, more bool
 }
@@ -44,7 +41,8 @@ type marketRead struct {
 }
 
 // readOn reads the next piece, unless one is being read.
-func (h *marketHistory) readOn(a *shell.Turn) {
+func (v *Validator) readOn(a *shell.Turn) {
+	h := &v.history
 	if h.reading {
 		h.more = true
 		return
@@ -52,18 +50,18 @@ func (h *marketHistory) readOn(a *shell.Turn) {
 	h.reading, h.more = true, false
 	self, next, begun := a.Self, h.next, h.begun
 	a.Do(func(ctx context.Context) {
-		h.Yield(ctx, "validator reads the market")
+		v.Yield(ctx, "validator reads the market")
 		m := marketRead{next: next}
-		call := h.StoreWatch.Call(ctx, h.stream)
+		call := v.StoreWatch.Call(ctx, v.Stream)
 		defer call.End()
 		m.err = call.Repeat(func() (err error) {
 			m.events = nil
 			if !begun {
-				if m.next, err = h.start(ctx); err != nil {
+				if m.next, err = v.historyStart(ctx); err != nil {
 					return err
 				}
 			}
-			m.events, m.end, err = h.piece(ctx, m.next)
+			m.events, m.end, err = v.piece(ctx, m.next)
 			return err
 		})
 		m.next += uint64(len(m.events))
@@ -74,15 +72,15 @@ func (h *marketHistory) readOn(a *shell.Turn) {
 }
 
 // piece reads some events; end: there are no more at present.
-func (h *marketHistory) piece(ctx context.Context, from uint64) (list []messages.MarketEvent, end bool, err error) {
-	for r, err := range h.Store.ReadStream(ctx, h.stream, events.ReadStream{From: from, Limit: marketPiece}) {
+func (v *Validator) piece(ctx context.Context, from uint64) (list []messages.MarketEvent, end bool, err error) {
+	for r, err := range v.Store.ReadStream(ctx, v.Stream, events.ReadStream{From: from, Limit: marketPiece}) {
 		if errors.Is(err, events.ErrStreamNotFound) {
 			return nil, true, nil
 		}
 		if err != nil {
 			return nil, false, err
 		}
-		e, err := shell.DecodeAs[messages.MarketEvent](h.Codec, r)
+		e, err := shell.DecodeAs[messages.MarketEvent](v.Codec, r)
 		if err != nil {
 			return nil, false, fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
 		}
@@ -91,18 +89,18 @@ func (h *marketHistory) piece(ctx context.Context, from uint64) (list []messages
 	return list, len(list) < marketPiece, nil
 }
 
-// start finds, by bisection, the revision from which the history matters: older events are of
+// historyStart finds, by bisection, the revision from which the history matters: older events are of
 // requests that are over.
-func (h *marketHistory) start(ctx context.Context) (uint64, error) {
-	newest, found, err := events.Last(ctx, h.Store, h.stream)
+func (v *Validator) historyStart(ctx context.Context) (uint64, error) {
+	newest, found, err := events.Last(ctx, v.Store, v.Stream)
 	if err != nil || !found {
 		return 0, err
 	}
-	since := h.View.Now().Time.Add(-h.Terms.RequestDurationLimit - historyMargin)
+	since := v.View.Now().Time.Add(-v.Terms.RequestDurationLimit - historyMargin)
 	low, high := uint64(0), newest.Revision
 	for low < high { // All events before low are older than since.
 		middle := low + (high-low)/2
-		when, err := h.timeAt(ctx, middle)
+		when, err := v.timeAt(ctx, middle)
 		if err != nil {
 			return 0, err
 		}
@@ -117,12 +115,12 @@ func (h *marketHistory) start(ctx context.Context) (uint64, error) {
 
 // timeAt is the chain time of an event, or of one of the next few; zero when none of them has a
 // time.
-func (h *marketHistory) timeAt(ctx context.Context, revision uint64) (time.Time, error) {
-	for r, err := range h.Store.ReadStream(ctx, h.stream, events.ReadStream{From: revision, Limit: timeless}) {
+func (v *Validator) timeAt(ctx context.Context, revision uint64) (time.Time, error) {
+	for r, err := range v.Store.ReadStream(ctx, v.Stream, events.ReadStream{From: revision, Limit: timeless}) {
 		if err != nil {
 			return time.Time{}, err
 		}
-		e, err := shell.DecodeAs[messages.MarketEvent](h.Codec, r)
+		e, err := shell.DecodeAs[messages.MarketEvent](v.Codec, r)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
 		}
@@ -156,6 +154,6 @@ func (v *Validator) onMarket(a *shell.Turn, m marketRead) {
 		}
 	}
 	if !m.end || h.more {
-		h.readOn(a)
+		v.readOn(a)
 	}
 }

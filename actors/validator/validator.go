@@ -129,7 +129,6 @@ func New(e Deps) *Validator {
 	for _, slot := range e.Ours {
 		v.ours[slot] = true
 	}
-	v.history = marketHistory{Chain: e.Chain, stream: e.Stream}
 	v.journal = &shell.Journal[validation.State, validation.Command, validation.Event]{
 		Machine: shell.Machine[validation.State, validation.Command, validation.Event]{
 			Empty:  func() validation.State { return validation.State{} },
@@ -189,7 +188,7 @@ func (v *Validator) onDurable(a *shell.Turn, _ []validation.Event) {
 		v.begun = true
 		v.journal.Submit(a, validation.Start{At: v.ChainTime(), Settings: v.Settings}, "start",
 			func(shell.Result[validation.State, validation.Event]) {})
-		v.history.readOn(a)
+		v.readOn(a)
 		v.resume(a)
 	}
 }
@@ -216,7 +215,7 @@ func (v *Validator) resume(a *shell.Turn) {
 func (v *Validator) onNews(a *shell.Turn, m News) {
 	switch {
 	case m.Grew:
-		v.history.readOn(a)
+		v.readOn(a)
 		return
 	case m.Rewound:
 		maps.DeleteFunc(v.received, func(_ proofKey, block uint64) bool { return block > m.Ancestor })
