@@ -225,45 +225,41 @@ func (s *supervisor) sell(ctx context.Context, m sellHere) (*members.Refusal, er
 
 // onSell begins a sale that was handed out to this member, or says why it does not.
 func (s *supervisor) onSell(a *shell.Turn, m sellHere) {
-	slot, answer := m.start.Slot, a.Asker()
-	refused := func(criterion, format string, args ...any) {
-		answer(&members.Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...)}, nil)
-	}
-	c := s.beginning[slot]
-	switch ag := s.agents[slot]; {
-	case !s.booted:
-		refused(slotqueue.CriterionMember, "it is starting")
-		return
-	case m.try && s.stalled(): // It could neither fill the slot nor prove it.
-		refused(slotqueue.CriterionMember, "its chain end point has told of no new block for %s",
-			s.Clock.Now().Sub(s.lastNews).Round(time.Second))
-		return
-	case ag != nil && ag.far != "":
-		refused(slotqueue.CriterionMember, "member %s sells the slot", ag.far)
-		return
-	case ag != nil:
-		if ag.quarantined != "" {
-			refused(slotqueue.CriterionQuarantined, "quarantined: %s", ag.quarantined)
-			return
-		}
-		answer((*members.Refusal)(nil), nil)
-		return
-	case c != nil && !c.handing:
-		refused(slotqueue.CriterionMember, "data of an earlier sale is being deleted")
-		return
-	}
-	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: slot.String()}); ok {
-		refused(slotqueue.CriterionQuarantined, "quarantined: %s", q.Reason)
-		return
-	}
-	if no := s.admitHere(m.start.Request); no != nil {
-		refused(no.Criterion, "%s", no.Reason)
-		return
-	}
-	if !m.try {
+	no := s.refuses(m)
+	if no == nil && !m.try && s.agents[m.start.Slot] == nil {
 		s.begin(a, m.start, m.by, nil)
 	}
-	answer((*members.Refusal)(nil), nil)
+	a.Asker()(no, nil)
+}
+
+// refuses says why this member does not sell a slot; nil: it can, or sells it already.
+func (s *supervisor) refuses(m sellHere) *members.Refusal {
+	no := func(criterion, format string, args ...any) *members.Refusal {
+		return &members.Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...)}
+	}
+	c := s.beginning[m.start.Slot]
+	switch ag := s.agents[m.start.Slot]; {
+	case !s.booted:
+		return no(slotqueue.CriterionMember, "it is starting")
+	case m.try && s.stalled(): // It could neither fill the slot nor prove it.
+		return no(slotqueue.CriterionMember, "its chain end point has told of no new block for %s",
+			s.Clock.Now().Sub(s.lastNews).Round(time.Second))
+	case ag != nil && ag.far != "":
+		return no(slotqueue.CriterionMember, "member %s sells the slot", ag.far)
+	case ag != nil && ag.quarantined != "":
+		return no(slotqueue.CriterionQuarantined, "quarantined: %s", ag.quarantined)
+	case ag != nil:
+		return nil
+	case c != nil && !c.handing:
+		return no(slotqueue.CriterionMember, "data of an earlier sale is being deleted")
+	}
+	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: m.start.Slot.String()}); ok {
+		return no(slotqueue.CriterionQuarantined, "quarantined: %s", q.Reason)
+	}
+	if here := s.admitHere(m.start.Request); here != nil {
+		return no(here.Criterion, "%s", here.Reason)
+	}
+	return nil
 }
 
 // onHandedOut tells the workers, or lets them watch the sale.

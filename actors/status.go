@@ -105,11 +105,9 @@ func (s *supervisor) status() Status {
 		st.BlockTime, st.NoRoom = s.KnownBlockTime(), s.NoRoom()
 	}
 	for _, slot := range s.slots() {
-		ag := s.agents[slot]
-		if ag.far != "" {
-			continue
+		if ag := s.agents[slot]; ag.far == "" {
+			st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.quarantined})
 		}
-		st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.quarantined})
 	}
 	pools := []*shell.Pool{s.downloads, s.transactions, s.proofTxs, s.reads, s.disk, s.repairs}
 	for _, p := range append(pools, s.kept.sectorPools...) {
