@@ -248,14 +248,12 @@ func (p *Scheduler) lookAt(pass *duty.Pass, s *scheduled, head events.Head) (due
 
 func (p *Scheduler) fetch(a *shell.Turn) {
 	p.fetching = true
-	self := a.Self
-	a.Do(func(ctx context.Context) {
-		p.Yield(ctx, "block hashes")
+	p.Later(a, "block hashes", func(ctx context.Context) any {
 		more, err := chainview.Patiently(ctx, p.Base, p.Patience(), p.View.Fetch)
 		if err != nil { // It is asked again at the next block.
 			p.Log.Warnf("read block hashes for proof duties: %v", err)
 		}
-		self.Tell(hashesFetched{more})
+		return hashesFetched{more}
 	})
 }
 

@@ -44,17 +44,13 @@ func (p *Scheduler) judge(a *shell.Turn, head events.Head) {
 
 func (p *Scheduler) readPast(a *shell.Turn, from, to uint64) {
 	p.judging = true
-	self := a.Self
-	a.Do(func(ctx context.Context) {
-		p.Yield(ctx, "periods that are over")
+	p.Later(a, "periods that are over", func(ctx context.Context) any {
 		m := pastRead{}
 		m.err = p.RT.Guarded("periods that are over", func() (err error) {
 			m.past, err = p.ReadPast(ctx, from, to, p.View.Now().Number)
 			return err
 		})
-		if ctx.Err() == nil {
-			self.Tell(m)
-		}
+		return m
 	})
 }
 
@@ -107,14 +103,10 @@ func (p *Scheduler) onPast(a *shell.Turn, m pastRead) {
 // readMissing reads hashes from before the blocks that were read.
 func (p *Scheduler) readMissing(a *shell.Turn, past *duty.Past, missing map[uint64]bool) {
 	p.judging = true
-	self := a.Self
-	a.Do(func(ctx context.Context) {
-		p.Yield(ctx, "challenges of periods that are over")
+	p.Later(a, "challenges of periods that are over", func(ctx context.Context) any {
 		m := pastRead{past: past, missing: missing}
 		m.err = p.RT.Guarded("periods that are over", func() error { return p.FillPast(ctx, past, missing) })
-		if ctx.Err() == nil {
-			self.Tell(m)
-		}
+		return m
 	})
 }
 

@@ -59,15 +59,12 @@ func (p *Scheduler) onQuarantined(a *shell.Turn, m sales.Quarantined) {
 }
 
 func (p *Scheduler) askTerms(a *shell.Turn, u *unproven) {
-	self, slot, request := a.Self, u.Quarantined.Slot, u.Request
-	a.Do(func(ctx context.Context) {
-		p.Yield(ctx, slot.String()+"/quarantined")
+	slot, request := u.Quarantined.Slot, u.Request
+	p.Later(a, slot.String()+"/quarantined", func(ctx context.Context) any {
 		r, err := chainview.Patiently(ctx, p.Base, p.Patience(), func(ctx context.Context) (events.Request, error) {
 			return p.Market.Request(ctx, request)
 		})
-		if ctx.Err() == nil {
-			self.Tell(quarantinedTerms{slot, r.Ask, err})
-		}
+		return quarantinedTerms{slot, r.Ask, err}
 	})
 }
 
@@ -107,14 +104,11 @@ func (p *Scheduler) lookAtUnproven(a *shell.Turn, head events.Head) {
 }
 
 func (p *Scheduler) askOurs(a *shell.Turn, u *unproven, period uint64) {
-	self, slot, request, index := a.Self, u.Quarantined.Slot, u.Request, u.Index
-	a.Do(func(ctx context.Context) {
-		p.Yield(ctx, slot.String()+"/quarantined")
+	slot, request, index := u.Quarantined.Slot, u.Request, u.Index
+	p.Later(a, slot.String()+"/quarantined", func(ctx context.Context) any {
 		facts, err := chainview.Patiently(ctx, p.Base, p.Patience(),
 			func(ctx context.Context) (events.SlotFacts, error) { return p.Market.Slot(ctx, request, index) })
-		if ctx.Err() == nil {
-			self.Tell(quarantinedOwes{slot, period, facts.Host == p.Me && facts.SlotState == events.SlotFilled, err})
-		}
+		return quarantinedOwes{slot, period, facts.Host == p.Me && facts.SlotState == events.SlotFilled, err}
 	})
 }
 

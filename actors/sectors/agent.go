@@ -377,8 +377,7 @@ func (s *Agent) report(a *shell.Turn, w *work, cmd sector.Command) {
 			s.fields().Warnf("the answer of %s was not recorded: %v", w.effect.Key(), err)
 		}
 		w.tries++
-		self := a.Self
-		w.cancel = s.Clock.After(s.Backoff(w.effect.Key(), w.tries), func() { self.Tell(again{w}) })
+		w.cancel = s.Clock.After(s.Backoff(w.effect.Key(), w.tries), func() { a.Self.Tell(again{w}) })
 		s.act(a)
 	})
 }

@@ -28,10 +28,8 @@ func (s *Sectors) provePartition(a *shell.Turn, key windowKey, w events.SectorWi
 			s.windows.attempts[key]+1),
 		Period: key.period, Deadline: key.deadline, Partition: key.partition,
 	}
-	self := a.Self
-	a.Do(func(ctx context.Context) {
+	s.Later(a, call.Key, func(ctx context.Context) any {
 		defer cut()
-		s.Yield(ctx, call.Key)
 		m := partitionDone{key: key}
 		m.err = s.RT.Guarded(call.Key, func() error {
 			cfg, err := s.Chain.Config(ctx)
@@ -47,7 +45,7 @@ func (s *Sectors) provePartition(a *shell.Turn, key windowKey, w events.SectorWi
 			}
 			return s.possession(ctx, w, call, &m)
 		})
-		self.Tell(m)
+		return m
 	})
 }
 

@@ -191,9 +191,7 @@ func (s *Sectors) Receive(a *shell.Turn, msg any) {
 
 // boot reads which sectors there are. Until then orders wait.
 func (s *Sectors) boot(a *shell.Turn) {
-	self := a.Self
-	a.Do(func(ctx context.Context) {
-		s.Yield(ctx, "sectors")
+	s.Later(a, "sectors", func(ctx context.Context) any {
 		m := found{next: 1}
 		call := s.StoreWatch.Call(ctx, "")
 		err := call.Repeat(func() (err error) {
@@ -220,12 +218,10 @@ func (s *Sectors) boot(a *shell.Turn) {
 				s.comparePieces(ctx, book.Pieces, m.sectors)
 			}
 		}
-		switch {
-		case err == nil:
-			self.Tell(m)
-		case ctx.Err() == nil:
+		if err != nil && ctx.Err() == nil {
 			panic(fmt.Errorf("read which sectors there are: %w", err)) // The supervisor tries again, and alerts.
 		}
+		return m
 	})
 }
 
@@ -271,8 +267,7 @@ func (s *Sectors) onFound(a *shell.Turn, m found) {
 	slices.Sort(s.waiting)
 	s.spawnNext(a)
 	if s.ScrubEvery > 0 {
-		self := a.Self
-		a.Do(func(context.Context) { s.scrub(s.ctx, self) })
+		a.Do(func(context.Context) { s.scrub(s.ctx, a.Self) })
 	}
 	for _, order := range s.early {
 		order(a)
@@ -349,8 +344,7 @@ func (s *Sectors) onFailed(a *shell.Turn, n uint64, c *child, err error) {
 		s.Log.WithField("sector", n).Errorf("the sector is quarantined and nothing is done for it until it is tried "+
 			"again in %s: %v", pause, err)
 	}
-	self := a.Self
-	s.Clock.After(pause, func() { self.Tell(runAgain{n}) })
+	s.Clock.After(pause, func() { a.Self.Tell(runAgain{n}) })
 }
 
 func (s *Sectors) answerAll(c *child, err error) {

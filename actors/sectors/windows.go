@@ -139,9 +139,7 @@ func (s *Sectors) watch(a *shell.Turn) {
 		return
 	}
 	s.watching, s.watched = true, s.head.Number
-	self := a.Self
-	a.Do(func(ctx context.Context) {
-		s.Yield(ctx, "look at the sectors on chain")
+	s.Later(a, "look at the sectors on chain", func(ctx context.Context) any {
 		err := s.RT.Guarded("look at the sectors on chain", func() error {
 			w, err := s.Chain.Window(ctx)
 			if err != nil {
@@ -152,10 +150,10 @@ func (s *Sectors) watch(a *shell.Turn) {
 				for i, on := range got {
 					all[i] = sighting{on, w.Period}
 				}
-				self.Tell(sighted{batch, all})
+				a.Self.Tell(sighted{batch, all})
 			})
 		})
-		self.Tell(watchEnded{err})
+		return watchEnded{err}
 	})
 }
 
@@ -190,9 +188,7 @@ func (s *Sectors) plan(a *shell.Turn) {
 		return
 	}
 	s.windows.planning = true
-	self := a.Self
-	a.Do(func(ctx context.Context) {
-		s.Yield(ctx, "plan a window")
+	s.Later(a, "plan a window", func(ctx context.Context) any {
 		m := planned{parts: map[uint64][]uint64{}}
 		m.err = s.RT.Guarded("plan a window", func() (err error) {
 			if m.window, err = s.Chain.Window(ctx); err != nil {
@@ -205,7 +201,7 @@ func (s *Sectors) plan(a *shell.Turn) {
 				}
 			})
 		})
-		self.Tell(m)
+		return m
 	})
 }
 

@@ -39,15 +39,13 @@ func (s *Sectors) withdraw(a *shell.Turn) {
 		w.next = s.head.Number + s.WithdrawEvery
 	}
 	name := fmt.Sprintf("withdraw at block %d", s.head.Number)
-	self := a.Self
-	a.Do(func(ctx context.Context) {
-		s.Yield(ctx, name)
+	s.Later(a, name, func(ctx context.Context) any {
 		var m withdrawn
 		m.err = s.RT.Guarded(name, func() (err error) {
 			m, err = s.collect(ctx, name)
 			return err
 		})
-		self.Tell(m)
+		return m
 	})
 }
 

@@ -58,6 +58,14 @@ func (b *Base) Metadata(correlation string) events.Metadata {
 	return events.Metadata{Correlation: correlation, Epoch: b.Epoch, Node: b.Node}
 }
 
+// Later runs a task of the actor whose turn it is, and tells the actor what it comes to.
+func (b *Base) Later(a *Turn, task string, work func(ctx context.Context) any) {
+	a.Do(func(ctx context.Context) {
+		b.Yield(ctx, task)
+		a.Self.Tell(work(ctx)) // It is dropped when the host stops: the runtime is dead before ctx ends.
+	})
+}
+
 // In runs a call inside a pool.
 func In[T any](ctx context.Context, p *Pool, deadline time.Time, call func() (T, error)) (T, error) {
 	leave, err := p.Enter(ctx, deadline)

@@ -119,12 +119,11 @@ func (k *Keeper[S]) Consider(a *Turn) {
 	}
 	k.saving = true
 	k.begun.Store(stored) // Also if it fails: then the next try comes just as late.
-	pieces, self := k.Pieces(state), a.Self
-	a.Do(func(ctx context.Context) {
-		k.Yield(ctx, "snapshot "+k.Stream)
-		self.Tell(snapshotWritten{stored, k.RT.Guarded("snapshot", func() error {
+	pieces := k.Pieces(state)
+	k.Later(a, "snapshot "+k.Stream, func(ctx context.Context) any {
+		return snapshotWritten{stored, k.RT.Guarded("snapshot", func() error {
 			return k.Save(ctx, stored, last, pieces)
-		})})
+		})}
 	})
 }
 
