@@ -40,8 +40,7 @@ func Patiently[T any](
 ) (T, error) {
 	bounded, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stop := b.Clock.After(most, func() { cancel(errImpatient) })
-	defer stop()
+	defer b.Clock.After(most, func() { cancel(errImpatient) })()
 	var v T
 	err := b.RT.Guarded("a call on the chain", func() (err error) {
 		v, err = call(bounded)

@@ -185,16 +185,6 @@ func (m *Market) throughOthers(ctx context.Context, q submitProof, why error) (e
 // Unanswered says that a question about a transaction was not answered by an owner that knows. A member that has
 // just lost the account may still take itself for the owner.
 func Unanswered(err error) bool {
-	if err == nil {
-		return false
-	}
-	if errors.Is(err, events.ErrNoOwner) || errors.Is(err, shell.ErrStoreAway) {
-		return true
-	}
-	for _, outcome := range outcomes {
-		if errors.Is(err, outcome) {
-			return false
-		}
-	}
-	return true
+	return err != nil && (shell.IsOneOf(err, events.ErrNoOwner, shell.ErrStoreAway) ||
+		!shell.IsOneOf(err, slices.Collect(maps.Values(outcomes))...))
 }

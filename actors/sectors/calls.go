@@ -102,8 +102,7 @@ func within[T any](ctx context.Context, r *room, name string, at place, call fun
 	case <-ctx.Done():
 	}
 	late := make(chan struct{})
-	stop := r.Clock.After(at.moment, func() { close(late) })
-	defer stop()
+	defer r.Clock.After(at.moment, func() { close(late) })()
 	select {
 	case a := <-came:
 		return a.value, a.err

@@ -2,7 +2,6 @@ package sectors
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ func (e away) Unwrap() error { return e.error }
 
 // asked separates outcomes of the port from a chain that is away, which is every other error.
 func asked(err error) error {
-	if err == nil || isOneOf(err, events.ErrTicketExpired, events.ErrInsufficientFunds, events.ErrNumberUsed,
+	if err == nil || shell.IsOneOf(err, events.ErrTicketExpired, events.ErrInsufficientFunds, events.ErrNumberUsed,
 		events.ErrNotPreCommitted, events.ErrSeedLost, events.ErrInvalidProof, events.ErrSectorNotLive,
 		events.ErrSectorNotDue, events.ErrReverted, events.ErrDeadlinePassed, events.ErrMalformed) {
 		return err
@@ -36,12 +35,8 @@ func asked(err error) error {
 // isAway reports whether something did not answer; nil is an answer.
 func isAway(err error) bool {
 	_, ok := errors.AsType[away](err)
-	return ok || isOneOf(err, events.ErrSealerAway, shell.ErrPartDown, shell.ErrReloading, shell.ErrOverloaded,
+	return ok || shell.IsOneOf(err, events.ErrSealerAway, shell.ErrPartDown, shell.ErrReloading, shell.ErrOverloaded,
 		shell.ErrStoreAway)
-}
-
-func isOneOf(err error, of ...error) bool {
-	return slices.ContainsFunc(of, func(one error) bool { return errors.Is(err, one) })
 }
 
 // failure is what to report of a step that did not succeed.
@@ -64,14 +59,14 @@ func fatalError(at time.Time, err error) sector.Event {
 
 // failed is the event of a failure; see the table of events/sector for where it leads.
 func failed(step sector.Step, now time.Time, err error) sector.Event {
-	lost := isOneOf(err, events.ErrPieceMismatch, events.ErrPieceRefused, events.ErrSectorDamaged)
+	lost := shell.IsOneOf(err, events.ErrPieceMismatch, events.ErrPieceRefused, events.ErrSectorDamaged)
 	at, why := events.TimeToMessage(now), clip(err.Error())
 	switch {
-	case isOneOf(err, events.ErrDiskFull, events.ErrInsufficientFunds, events.ErrNumberUsed, errTooLong):
+	case shell.IsOneOf(err, events.ErrDiskFull, events.ErrInsufficientFunds, events.ErrNumberUsed, errTooLong):
 		return fatalError(now, err) // When there is room, or money, the same step succeeds.
 	case lost && (step == sector.StepPack || step == sector.StepPreCommit1 || step == sector.StepPreCommit2):
 		return &messages.SectorPackingFailed{At: at, Reason: why}
-	case step == sector.StepSendPreCommit && isOneOf(err, events.ErrTicketExpired):
+	case step == sector.StepSendPreCommit && shell.IsOneOf(err, events.ErrTicketExpired):
 		return &messages.SectorSealPreCommitFailed{At: at, Reason: why}
 	}
 	if event := failures[step]; event != nil {

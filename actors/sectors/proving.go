@@ -58,7 +58,8 @@ func (r *room) possession(ctx context.Context, w events.SectorWindow, call event
 		return r.Chain.ProvePossession(ctx, call)
 	})
 	m.ended = m.ended || !isAway(asked(err))
-	if !isOneOf(err, events.ErrInvalidProof, events.ErrMalformed, events.ErrSectorNotDue, events.ErrSectorNotLive) {
+	if !shell.IsOneOf(err,
+		events.ErrInvalidProof, events.ErrMalformed, events.ErrSectorNotDue, events.ErrSectorNotLive) {
 		return err
 	}
 	if now, look := r.Chain.Window(ctx); look != nil || now != w {
@@ -140,7 +141,7 @@ func (r *room) challenge(until context.Context, name string, w events.SectorWind
 
 // hopeless reports whether the same challenge cannot be answered, however often it is tried.
 func hopeless(err error) bool {
-	return isOneOf(err, events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrSectorStep, events.ErrMalformed)
+	return shell.IsOneOf(err, events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrSectorStep, events.ErrMalformed)
 }
 
 func (s *Sectors) onPartitionDone(m partitionDone) {

@@ -250,7 +250,7 @@ func (s *Agent) prove(ctx context.Context, st sector.Info, told func(float64)) (
 // the call once more: a deposit is at stake.
 func (s *Agent) repaired(ctx context.Context, st sector.Info, told func(float64), call func() error) error {
 	err := call()
-	if !isOneOf(err, events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrSectorStep) {
+	if !shell.IsOneOf(err, events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrSectorStep) {
 		return err
 	}
 	s.Log.WithField("sector", st.Number).Warnf("its files are repaired: %v", err)

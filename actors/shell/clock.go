@@ -34,8 +34,7 @@ func (c guardedClock) After(d time.Duration, f func()) func() {
 // Sleep waits by the clock, or until the context ends.
 func Sleep(ctx context.Context, clock Clock, d time.Duration) error {
 	done := make(chan struct{})
-	stop := clock.After(d, func() { close(done) })
-	defer stop()
+	defer clock.After(d, func() { close(done) })()
 	select {
 	case <-done:
 		return nil

@@ -54,16 +54,10 @@ func (p *Pool) Enter(ctx context.Context, deadline time.Time) (leave func(), err
 }
 
 func order(a, b *waiter) int {
-	switch {
-	case a.deadline.IsZero() != b.deadline.IsZero():
-		if a.deadline.IsZero() {
-			return 1
-		}
-		return -1
-	case !a.deadline.Equal(b.deadline):
-		return a.deadline.Compare(b.deadline)
+	if a.deadline.IsZero() != b.deadline.IsZero() {
+		return b.deadline.Compare(a.deadline) // The zero time is before all others.
 	}
-	return cmp.Compare(a.ticket, b.ticket)
+	return cmp.Or(a.deadline.Compare(b.deadline), cmp.Compare(a.ticket, b.ticket))
 }
 
 func (p *Pool) leave() {

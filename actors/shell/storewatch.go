@@ -89,19 +89,15 @@ type StoreStatus struct {
 // NeverPasses reports whether asking the store again cannot help. A store that has stopped
 // counts as away, even if because of damage: proofs go out without it.
 func NeverPasses(err error) bool {
-	if errors.Is(err, events.ErrStoreFailed) {
-		return false
-	}
-	for _, final := range []error{
+	return !errors.Is(err, events.ErrStoreFailed) && IsOneOf(err,
 		events.ErrWrongRevision, events.ErrTooLarge, events.ErrMalformed, events.ErrClosed,
 		events.ErrStreamDeleted, events.ErrDamaged, events.ErrNewerEvent, events.ErrUnknownEvent, ErrUnreadable,
-		ErrTakenOver,
-	} {
-		if errors.Is(err, final) {
-			return true
-		}
-	}
-	return false
+		ErrTakenOver)
+}
+
+// IsOneOf reports whether an error is one of these.
+func IsOneOf(err error, of ...error) bool {
+	return slices.ContainsFunc(of, func(one error) bool { return errors.Is(err, one) })
 }
 
 // StoreWatch knows whether the event store answers. Safe for concurrent use.
@@ -238,15 +234,14 @@ func (c *StoreCall) Repeat(ask func() error) error {
 func (c *StoreCall) try(ask func() error) error {
 	var mu sync.Mutex
 	answered := false
-	stop := c.watch.clock.After(answerPatience, func() {
+	defer c.watch.clock.After(answerPatience, func() {
 		c.yield()
 		mu.Lock()
 		defer mu.Unlock()
 		if !answered {
 			c.Failed(errNoAnswer)
 		}
-	})
-	defer stop()
+	})()
 	c.watch.Asked.Add(1)
 	defer c.watch.Asked.Add(-1)
 	err := ask()
