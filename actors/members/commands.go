@@ -44,17 +44,11 @@ type (
 	}
 )
 
-func (ChangeLedger) kind() string { return "change-ledger" }
-func (ChangeQueue) kind() string  { return "change-queue" }
-func (TryAgain) kind() string     { return "try-again" }
-func (LookForRoom) kind() string  { return "look-for-room" }
-func (LookAtWork) kind() string   { return "look-at-work" }
-
-func (ChangeLedger) answer() (a None) { return a }
-func (ChangeQueue) answer() (a None)  { return a }
-func (TryAgain) answer() (a None)     { return a }
-func (LookForRoom) answer() (a Room)  { return a }
-func (LookAtWork) answer() (a Work)   { return a }
+func (ChangeLedger) kind() (k string, a None) { return "change-ledger", a }
+func (ChangeQueue) kind() (k string, a None)  { return "change-queue", a }
+func (TryAgain) kind() (k string, a None)     { return "try-again", a }
+func (LookForRoom) kind() (k string, a Room)  { return "look-for-room", a }
+func (LookAtWork) kind() (k string, a Work)   { return "look-at-work", a }
 
 // ToLedger is a command to a ledger as a question. ErrMalformed: an operator does not give it.
 func ToLedger(cmd capacity.Command) (q ChangeLedger, err error) {

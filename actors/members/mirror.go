@@ -35,7 +35,6 @@ type Mirror struct {
 type folded[S any] struct {
 	state S
 	next  uint64 // the revision of the next event
-	last  events.EventID
 }
 
 // Change is what an event of another member changed.
@@ -65,13 +64,8 @@ func (m *Mirror) Load(ctx context.Context, stream string) (sale.State, error) {
 		return sale.State{}, err
 	}
 	f := &folded[sale.State]{}
-	for r, err := range snapshot.Tail(ctx, m.base.Store, stream, 0) {
-		if err == nil {
-			err = fold(m.base.Codec, f, r, sale.Evolve)
-		}
-		if err != nil {
-			return sale.State{}, fmt.Errorf("read %s: %w", stream, err)
-		}
+	if err := read(ctx, m.base, f, stream, sale.Evolve); err != nil {
+		return sale.State{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,13 +83,8 @@ func (m *Mirror) loadLedger(ctx context.Context, stream string) error {
 		return fmt.Errorf("read %s: %w", stream, err)
 	}
 	f := &folded[capacity.State]{state: saved.Durable, next: saved.Events}
-	for r, err := range snapshot.Tail(ctx, m.base.Store, stream, f.next) {
-		if err == nil {
-			err = fold(m.base.Codec, f, r, capacity.Evolve)
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", stream, err)
-		}
+	if err := read(ctx, m.base, f, stream, capacity.Evolve); err != nil {
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,14 +92,30 @@ func (m *Mirror) loadLedger(ctx context.Context, stream string) error {
 	return nil
 }
 
-// fold takes the next event of a stream.
-func fold[S any, E proto.Message](codec *events.Codec, f *folded[S], r events.Recorded, evolve func(S, E) S) error {
+// read folds the rest of a stream.
+func read[S any, E proto.Message](
+	ctx context.Context, b *shell.Base, f *folded[S], stream string, evolve func(S, E) S,
+) error {
+	for r, err := range snapshot.Tail(ctx, b.Store, stream, f.next) {
+		if err != nil {
+			return fmt.Errorf("read %s: %w", stream, err)
+		}
+		e, err := decode[E](b.Codec, r)
+		if err != nil {
+			return err
+		}
+		f.state, f.next = evolve(f.state, e), r.Revision+1
+	}
+	return nil
+}
+
+// decode reads an event of the record.
+func decode[E proto.Message](codec *events.Codec, r events.Recorded) (E, error) {
 	e, err := shell.DecodeAs[E](codec, r)
 	if err != nil {
-		return fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
+		err = fmt.Errorf("read %s: %w: %w", r.Stream, shell.ErrUnreadable, err)
 	}
-	f.state, f.next, f.last = evolve(f.state, e), r.Revision+1, r.ID
-	return nil
+	return e, err
 }
 
 // Take folds an event of the record. Events of this member's sales, and events that were taken
@@ -141,11 +146,11 @@ func (m *Mirror) takeLedger(ctx context.Context, r events.Recorded) (Change, err
 	if r.Revision < f.next {
 		return Change{}, nil
 	}
-	e, err := shell.DecodeAs[capacity.Event](m.base.Codec, r)
+	e, err := decode[capacity.Event](m.base.Codec, r)
 	if err != nil {
-		return Change{}, fmt.Errorf("read %s: %w: %w", r.Stream, shell.ErrUnreadable, err)
+		return Change{}, err
 	}
-	f.state, f.next, f.last = capacity.Evolve(f.state, e), r.Revision+1, r.ID
+	f.state, f.next = capacity.Evolve(f.state, e), r.Revision+1
 	reason, _ := capacity.Wakes(f.state, e)
 	return Change{Freed: reason}, nil
 }
@@ -155,9 +160,9 @@ func (m *Mirror) takeSale(ctx context.Context, r events.Recorded) (c Change, err
 	if err != nil || host != m.base.Me {
 		return c, nil //nolint:nilerr // It is no sale of this host's.
 	}
-	e, err := shell.DecodeAs[sale.Event](m.base.Codec, r)
+	e, err := decode[sale.Event](m.base.Codec, r)
 	if err != nil {
-		return c, fmt.Errorf("read %s: %w: %w", r.Stream, shell.ErrUnreadable, err)
+		return c, err
 	}
 	m.mu.Lock()
 	f := m.sales[slot]
@@ -175,7 +180,7 @@ func (m *Mirror) takeSale(ctx context.Context, r events.Recorded) (c Change, err
 	case r.Revision < f.next:
 		return c, nil
 	default:
-		f.state, f.next, f.last = sale.Evolve(f.state, e), r.Revision+1, r.ID
+		f.state, f.next = sale.Evolve(f.state, e), r.Revision+1
 		c.Sale = &sales.Changed{Slot: slot, State: f.state, Last: r.ID, Fresh: []sale.Event{e}}
 	}
 	if st := c.Sale.State; st.Over() || m.base.Mine(st.Member) { // A later attempt may be ours.

@@ -16,8 +16,8 @@ import (
 
 // Question is what one member asks another one; A is the answer. Both are plain data.
 type Question[A any] interface {
-	kind() string
-	answer() A // for the type alone
+	// kind names the question; the answer is there for its type alone.
+	kind() (string, A)
 }
 
 // None is the answer to a question that only wants something done.
@@ -65,23 +65,14 @@ type (
 	freeSlot struct{ Call events.SlotCall }
 )
 
-func (Sell) kind() string        { return "sell" }
-func (LetGo) kind() string       { return "let-go" }
-func (reserveSlot) kind() string { return "reserve-slot" }
-func (fillSlot) kind() string    { return "fill-slot" }
-func (submitProof) kind() string { return "submit-proof" }
-func (passOnProof) kind() string { return "pass-on-proof" }
-func (takenProofs) kind() string { return "taken-proofs" }
-func (freeSlot) kind() string    { return "free-slot" }
-
-func (Sell) answer() (a Sells)                      { return a }
-func (LetGo) answer() (a None)                      { return a }
-func (reserveSlot) answer() (a events.Receipt)      { return a }
-func (fillSlot) answer() (a events.Fill)            { return a }
-func (submitProof) answer() (a events.Receipt)      { return a }
-func (passOnProof) answer() (a events.Receipt)      { return a }
-func (takenProofs) answer() (a []events.TakenProof) { return a }
-func (freeSlot) answer() (a events.PayoutReceipt)   { return a }
+func (Sell) kind() (k string, a Sells)                      { return "sell", a }
+func (LetGo) kind() (k string, a None)                      { return "let-go", a }
+func (reserveSlot) kind() (k string, a events.Receipt)      { return "reserve-slot", a }
+func (fillSlot) kind() (k string, a events.Fill)            { return "fill-slot", a }
+func (submitProof) kind() (k string, a events.Receipt)      { return "submit-proof", a }
+func (passOnProof) kind() (k string, a events.Receipt)      { return "pass-on-proof", a }
+func (takenProofs) kind() (k string, a []events.TakenProof) { return "taken-proofs", a }
+func (freeSlot) kind() (k string, a events.PayoutReceipt)   { return "free-slot", a }
 
 // question and reply are the form in which questions and answers travel.
 type (
@@ -127,7 +118,8 @@ func Ask[A any](ctx context.Context, c port.Cluster, to events.Member, q Questio
 	if err != nil {
 		return a, fmt.Errorf("ask member %s: %w", to, err)
 	}
-	asked, err := json.Marshal(question{q.kind(), body})
+	kind, _ := q.kind()
+	asked, err := json.Marshal(question{kind, body})
 	if err != nil {
 		return a, fmt.Errorf("ask member %s: %w", to, err)
 	}
@@ -157,11 +149,11 @@ type Answers map[string]func(ctx context.Context, body []byte) (any, error)
 
 // On adds how questions of one type are answered.
 func On[A any, Q Question[A]](to Answers, answer func(context.Context, Q) (A, error)) {
-	var q Q
-	to[q.kind()] = func(ctx context.Context, body []byte) (any, error) {
+	kind, _ := (*new(Q)).kind()
+	to[kind] = func(ctx context.Context, body []byte) (any, error) {
 		var q Q
 		if err := json.Unmarshal(body, &q); err != nil {
-			return nil, fmt.Errorf("the question %s: %w: %w", q.kind(), events.ErrMalformed, err)
+			return nil, fmt.Errorf("the question %s: %w: %w", kind, events.ErrMalformed, err)
 		}
 		return answer(ctx, q)
 	}

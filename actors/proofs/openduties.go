@@ -27,7 +27,7 @@ func (p *Scheduler) closes(s *scheduled, period uint64, head events.Head) {
 			return // The next block, or the judgement of the period, will tell.
 		}
 		demanded = true
-		s.verdict(period, demanded)
+		s.closed[period] = demanded
 	}
 	p.tell(s, head, sales.DutyClosed(p.Terms.Proofs, head, period, demanded, "")) // The sale knows why it was missed.
 }
@@ -40,13 +40,6 @@ func (p *Scheduler) marksNext(s *scheduled, period uint64, head events.Head) boo
 	}
 	owed, _ := duty.MarkedAfter(p.Terms.Proofs, s.Slot, head, period, p.View.At)
 	return owed
-}
-
-func (s *scheduled) verdict(period uint64, demanded bool) {
-	if s.closed == nil {
-		s.closed = map[uint64]bool{}
-	}
-	s.closed[period] = demanded
 }
 
 // unclosed is the first period, up to last, that has an open duty and no verdict; last+1 when
@@ -73,7 +66,7 @@ func (p *Scheduler) judgeOpen(
 		}
 		missed, unknown := j.Missed(d.Period)
 		if unknown == "" || last || d.Period < past.From {
-			s.verdict(d.Period, missed)
+			s.closed[d.Period] = missed
 		}
 	}
 }
@@ -92,7 +85,7 @@ func (p *Scheduler) forgetVerdicts() {
 	if n := p.View.Rewound(); n != p.rewinds {
 		p.rewinds = n
 		for _, s := range p.order {
-			s.closed = nil
+			clear(s.closed)
 		}
 	}
 }

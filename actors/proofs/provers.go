@@ -115,13 +115,9 @@ func (p *Provers) arrange() {
 		p.running = append(p.running, next)
 		close(next.ready)
 	}
-	if len(p.waiting) == 0 {
+	stopped := func(j *proofJob) bool { return j.stopped }
+	if len(p.waiting) == 0 || slices.ContainsFunc(p.running, stopped) { // A place is being freed already.
 		return
-	}
-	for _, j := range p.running {
-		if j.stopped {
-			return // A place is being freed already.
-		}
 	}
 	next := slices.MinFunc(p.waiting, p.compare)
 	if next.initial || p.late(next) {
@@ -146,10 +142,8 @@ func (p *Provers) arrange() {
 }
 
 func (p *Provers) end(j *proofJob, why error) {
-	if !j.stopped {
-		j.stopped = true
-		j.stop(why)
-	}
+	j.stopped = true
+	j.stop(why) // The first reason stays.
 }
 
 // late reports whether a proof that begins now is expected to be too late.

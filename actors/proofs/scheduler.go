@@ -142,7 +142,7 @@ func (p *Scheduler) onSale(a *shell.Turn, m sales.Changed) {
 	st := m.Ahead // Proofs that are due do not wait for the record.
 	s := p.sales[m.Slot]
 	if s == nil {
-		s = &scheduled{Slot: duty.Slot{ID: m.Slot, Probability: new(big.Int)}}
+		s = &scheduled{Slot: duty.Slot{ID: m.Slot, Probability: new(big.Int)}, closed: map[uint64]bool{}}
 		p.sales[m.Slot] = s
 		p.order = slices.Insert(p.order, p.place(m.Slot), s)
 	}
