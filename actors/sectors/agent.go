@@ -166,7 +166,7 @@ func (s *Agent) receive(a *shell.Turn, msg any) {
 		s.onSeen(a, m)
 	case unproven: // In a state that waits for nothing it is too late.
 		s.submit(a, sector.Happened{
-			News: s.news(), Event: &messages.SectorFaulty{At: events.TimeToMessage(s.Clock.Now()), Reason: m.reason},
+			News: s.news(), Event: &messages.SectorFaulty{At: s.at(), Reason: m.reason},
 		}, "look", func(error, []sector.Event) {})
 	case order:
 		s.held = append(s.held, m)
@@ -292,7 +292,7 @@ func (s *Agent) begin(a *shell.Turn, w *work) {
 		defer cancel()
 		key := w.effect.Key()
 		// What was begun before ends first, also what an agent began that panicked.
-		leave, err := s.lanes.of(w.effect.Step).enter(ctx)
+		leave, err := s.lanes.of(w.effect.Step).Enter(ctx, time.Time{})
 		var cmd sector.Command
 		if err == nil {
 			s.Yield(ctx, key)

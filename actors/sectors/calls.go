@@ -27,26 +27,13 @@ var local = map[sector.Step]bool{
 	sector.StepReleaseScratch: true, sector.StepReleaseSpace: true,
 }
 
-// lane lets one call of a sector run at a time, over all lives of its agent.
-type lane chan struct{}
+// lanes let one call of a sector run at a time, over all lives of its agent: one that touches files,
+// and one of the others, so that a hanging sealer does not prevent the sector from being ended on chain.
+type lanes struct{ files, others *shell.Pool }
 
-// enter waits for the end of the call before. Leave may be called more than once.
-func (l lane) enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case l <- struct{}{}:
-		return sync.OnceFunc(func() { <-l }), nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
+func newLanes() lanes { return lanes{shell.NewPool("files", 1), shell.NewPool("others", 1)} }
 
-// lanes are one for calls that touch files, and one for the others, so that a hanging sealer
-// does not prevent the sector from being ended on chain.
-type lanes struct{ files, others lane }
-
-func newLanes() lanes { return lanes{make(lane, 1), make(lane, 1)} }
-
-func (l lanes) of(step sector.Step) lane {
+func (l lanes) of(step sector.Step) *shell.Pool {
 	if local[step] {
 		return l.files
 	}

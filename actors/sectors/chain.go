@@ -32,9 +32,7 @@ func (s *Agent) chainStep(ctx context.Context, st sector.Info, e sector.Effect, 
 		if err == nil && value.Zero() {
 			err = errors.New("the chain gave a ticket of zeros")
 		}
-		return &messages.SectorTicket{
-			At: events.TimeToMessage(s.Clock.Now()), Value: value.String(), Epoch: epoch,
-		}, asked(err)
+		return &messages.SectorTicket{At: s.at(), Value: value.String(), Epoch: epoch}, asked(err)
 	case sector.StepSendPreCommit:
 		return s.sendPreCommit(ctx, st, e.Key())
 	case sector.StepSendCommit:
@@ -98,9 +96,7 @@ func (s *Agent) waitStep(ctx context.Context, st sector.Info, e sector.Effect, l
 			return lacking("the chain has the sector again")
 		}
 		if s.final(l) {
-			return &messages.SectorRemove{
-				At: events.TimeToMessage(s.Clock.Now()), By: by, Reason: "its termination is final",
-			}, nil
+			return &messages.SectorRemove{At: s.at(), By: by, Reason: "its termination is final"}, nil
 		}
 	}
 	return nil, errWaits
@@ -111,7 +107,7 @@ func (s *Agent) mined(r events.Receipt) *timestamppb.Timestamp {
 	if r.Block.Number > s.from.Load() {
 		s.from.Store(r.Block.Number)
 	}
-	return events.TimeToMessage(s.Clock.Now())
+	return s.at()
 }
 
 func (s *Agent) sendPreCommit(ctx context.Context, st sector.Info, key string) (sector.Event, error) {
@@ -158,9 +154,7 @@ func (s *Agent) waitSeed(ctx context.Context, st sector.Info, l look) (sector.Ev
 		if errors.Is(err, events.ErrTooEarly) {
 			return nil, errWaits
 		}
-		return &messages.SectorSeedReady{
-			At: events.TimeToMessage(s.Clock.Now()), Value: value.String(), Epoch: epoch,
-		}, asked(err)
+		return &messages.SectorSeedReady{At: s.at(), Value: value.String(), Epoch: epoch}, asked(err)
 	})
 }
 
@@ -204,7 +198,7 @@ func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held even
 	if !final {
 		return nil, errWaits
 	}
-	settled := &messages.SectorSettled{At: events.TimeToMessage(s.Clock.Now())}
+	settled := &messages.SectorSettled{At: s.at()}
 	if by := got.Receipt.TxHash; !by.Zero() {
 		settled.Message = proto.String(by.String())
 	}

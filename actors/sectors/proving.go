@@ -110,38 +110,33 @@ func (r *room) challenge(until context.Context, name string, w events.SectorWind
 	proof []byte, err error,
 ) {
 	var last error
-	once := func(ctx context.Context, cancel context.CancelCauseFunc) ([]byte, error) {
-		defer r.Clock.After(r.ChallengeLimit, func() { cancel(errTooLong) })()
-		made, err := r.Sealer.Challenge(ctx, refOf(st), w.Randomness, leaves)
-		if err == nil {
-			err = r.Sealer.VerifyChallenge(refOf(st), sealOf(st), w.Randomness, leaves, made)
-		}
-		if errors.Is(err, events.ErrNoVerifier) {
-			err = nil
-		}
-		return made, err
-	}
 	err = r.Retry(until, name, func(err error) { last = err }, hopeless, func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		at := place{r.challenges, windowTime(w), challengeMoment, func() {}}
 		proof, err = within(ctx, r, name, at, func() ([]byte, error) {
-			return once(ctx, cancel)
+			defer r.Clock.After(r.ChallengeLimit, func() { cancel(errTooLong) })()
+			made, err := r.Sealer.Challenge(ctx, refOf(st), w.Randomness, leaves)
+			if err == nil {
+				err = r.Sealer.VerifyChallenge(refOf(st), sealOf(st), w.Randomness, leaves, made)
+			}
+			if errors.Is(err, events.ErrNoVerifier) {
+				err = nil
+			}
+			return made, err
 		})
 		return err
 	})
-	switch {
-	case err != nil && until.Err() != nil:
-		return nil, fmt.Errorf("it was not proven before its window ended: %w", errors.Join(last, err))
-	case err != nil:
-		return nil, err
+	if err != nil && until.Err() != nil {
+		err = fmt.Errorf("it was not proven before its window ended: %w", errors.Join(last, err))
 	}
-	return proof, nil
+	return proof, err
 }
 
 // hopeless reports whether the same challenge cannot be answered, however often it is tried.
 func hopeless(err error) bool {
-	return shell.IsOneOf(err, events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrSectorStep, events.ErrMalformed)
+	return shell.IsOneOf(err,
+		events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrSectorStep, events.ErrMalformed)
 }
 
 func (s *Sectors) onPartitionDone(m partitionDone) {

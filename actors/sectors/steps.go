@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -43,6 +45,9 @@ func (s *Agent) perform(ctx context.Context, st sector.Info, e sector.Effect, l 
 	return sector.Happened{News: s.said(), Key: e.Key(), Event: event}, err
 }
 
+// at is the time, for an event.
+func (s *Agent) at() *timestamppb.Timestamp { return events.TimeToMessage(s.Clock.Now()) }
+
 // said returns the time of a step's result. A result without a pause needs no random number.
 func (s *Agent) said() sector.News {
 	return sector.News{At: s.Clock.Now(), Chance: uint64(s.Clock.Now().UnixNano())}
@@ -63,7 +68,7 @@ func (s *Agent) step(ctx context.Context, st sector.Info, e sector.Effect, l loo
 func (s *Agent) localStep(ctx context.Context, st sector.Info, e sector.Effect, told func(float64)) (
 	sector.Event, error,
 ) {
-	at := events.TimeToMessage(s.Clock.Now())
+	at := s.at()
 	switch e.Step { //nolint:exhaustive // The others send messages to the chain, or wait for it.
 	case sector.StepAddPiece:
 		return &messages.SectorPieceAdded{At: at}, s.addPiece(ctx, st, st.Pending[0], st.Offset())
@@ -136,7 +141,7 @@ func (s *Agent) inLedger(ctx context.Context, number uint64) (capacity.Sector, b
 
 func (s *Agent) opened(space capacity.Space, deposit events.Amount) sector.Event {
 	return &messages.SectorOpened{
-		At: events.TimeToMessage(s.Clock.Now()), Unsealed: uint64(space.Unsealed), Sealed: uint64(space.Sealed),
+		At: s.at(), Unsealed: uint64(space.Unsealed), Sealed: uint64(space.Sealed),
 		Tree: uint64(space.Tree), Scratch: uint64(space.Scratch), Deposit: deposit.String(),
 	}
 }
@@ -173,17 +178,15 @@ func (s *Agent) pack(ctx context.Context, st sector.Info) (sector.Event, error) 
 		return nil, err
 	}
 	fillers, err := s.Sealer.Pack(ctx, refOf(st), slices.Concat(st.Pieces, st.Pending))
-	packed := &messages.SectorPacked{At: events.TimeToMessage(s.Clock.Now())}
+	packed := &messages.SectorPacked{At: s.at()}
 	for _, f := range fillers {
-		packed.Fillers = append(packed.Fillers, &messages.SectorPiece{
-			Cid: f.CID, Size: uint64(f.Size), Payload: uint64(f.Payload),
-		})
+		packed.Fillers = append(packed.Fillers, pieceMessage(f))
 	}
 	return packed, err
 }
 
 func (s *Agent) preCommit1(ctx context.Context, st sector.Info, told func(float64)) (sector.Event, error) {
-	at := events.TimeToMessage(s.Clock.Now())
+	at := s.at()
 	if reason := s.oldTicket(ctx, st); reason != "" {
 		return &messages.SectorOldTicket{At: at, Reason: reason}, nil
 	}
@@ -191,7 +194,7 @@ func (s *Agent) preCommit1(ctx context.Context, st sector.Info, told func(float6
 	if err == nil && (len(out) == 0 || len(out) > maxOut) {
 		err = fmt.Errorf("%w: its first half gave %d bytes, want 1 to %d", events.ErrSealerLies, len(out), maxOut)
 	}
-	return &messages.SectorPreCommit1{At: events.TimeToMessage(s.Clock.Now()), Out: hexOf(out)}, err
+	return &messages.SectorPreCommit1{At: s.at(), Out: hexOf(out)}, err
 }
 
 // oldTicket says why a seal with this ticket could not be precommitted; empty: it could, as far
@@ -222,9 +225,7 @@ func (s *Agent) preCommit2(ctx context.Context, st sector.Info, told func(float6
 			err = fmt.Errorf("%w: CommR is zero", events.ErrSealerLies)
 		}
 	}
-	return &messages.SectorPreCommit2{
-		At: events.TimeToMessage(s.Clock.Now()), CommD: commD.String(), CommR: commR.String(),
-	}, err
+	return &messages.SectorPreCommit2{At: s.at(), CommD: commD.String(), CommR: commR.String()}, err
 }
 
 // prove makes the proof of the seal and verifies it, if anything here can.
@@ -243,7 +244,7 @@ func (s *Agent) prove(ctx context.Context, st sector.Info, told func(float64)) (
 	if err := s.Sealer.Verify(refOf(st), sealOf(st), proof); err != nil && !errors.Is(err, events.ErrNoVerifier) {
 		return nil, err
 	}
-	return &messages.SectorProofReady{At: events.TimeToMessage(s.Clock.Now()), Proof: hexOf(proof)}, nil
+	return &messages.SectorProofReady{At: s.at(), Proof: hexOf(proof)}, nil
 }
 
 // repaired makes a call on a sector that is sealed. If files are damaged or missing, it repairs them and makes
@@ -300,7 +301,7 @@ func (s *Agent) release(ctx context.Context, st sector.Info, key string, parts .
 		}
 		released.Parts = append(released.Parts, part.String())
 	}
-	released.At = events.TimeToMessage(s.Clock.Now())
+	released.At = s.at()
 	return released, nil
 }
 

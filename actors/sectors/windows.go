@@ -70,23 +70,19 @@ func planWindow(w events.SectorWindow, all []events.SectorOnChain, numbers []uin
 
 // cares reports whether the chain can change the state of a sector, or the sector waits for the chain.
 func cares(st sector.Info) bool {
-	switch st.State { //nolint:exhaustive // In the others it cannot.
-	case sector.WaitSeed, sector.Committing, sector.CommitWait, sector.FinalizeSector, sector.Proving, sector.Faulty,
+	return slices.Contains([]sector.State{
+		sector.WaitSeed, sector.Committing, sector.CommitWait, sector.FinalizeSector, sector.Proving, sector.Faulty,
 		sector.FaultReported, sector.FaultedFinal, sector.Recovering, sector.RecoveryReported, sector.Terminating,
-		sector.TerminateWait, sector.TerminateFinality, sector.Removed:
-		return true
-	}
-	return false
+		sector.TerminateWait, sector.TerminateFinality, sector.Removed,
+	}, st.State)
 }
 
 // proves reports whether the data of a sector is taken to be undamaged.
 func proves(st sector.Info) bool {
-	switch st.State { //nolint:exhaustive // In the others there is nothing that is due.
-	case sector.CommitWait, sector.FinalizeSector, sector.FinalizeFailed, sector.CommitFailed, sector.Proving,
-		sector.RecoveryReported, sector.Terminating, sector.TerminateWait, sector.TerminateFailed:
-		return true
-	}
-	return false
+	return slices.Contains([]sector.State{
+		sector.CommitWait, sector.FinalizeSector, sector.FinalizeFailed, sector.CommitFailed, sector.Proving,
+		sector.RecoveryReported, sector.Terminating, sector.TerminateWait, sector.TerminateFailed,
+	}, st.State)
 }
 
 func (s *Sectors) onHead(a *shell.Turn) {
