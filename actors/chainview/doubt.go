@@ -151,21 +151,21 @@ func (d *doubtful) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
 
 func (d *doubtful) ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
 	r, err := d.Market.ReserveSlot(ctx, call)
-	return checked(r, err, d.mined)
+	return checked(r, err, d.view.mined)
 }
 
 func (d *doubtful) SubmitProof(
 	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
 ) (events.Receipt, error) {
 	r, err := d.Market.SubmitProof(ctx, call, period, proof)
-	return checked(r, err, d.mined)
+	return checked(r, err, d.view.mined)
 }
 
 func (d *doubtful) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
 	taken, err := d.Market.TakenProofs(ctx, slot, from)
 	return checked(taken, err, func(taken []events.TakenProof) error {
 		for _, t := range taken {
-			if err := d.mined(t.Receipt); err != nil {
+			if err := d.view.mined(t.Receipt); err != nil {
 				return err
 			}
 		}
@@ -174,19 +174,19 @@ func (d *doubtful) TakenProofs(ctx context.Context, slot events.SlotID, from uin
 }
 
 // mined checks that the block of a receipt can be on the chain.
-func (d *doubtful) mined(r events.Receipt) error {
+func (v *View) mined(r events.Receipt) error {
 	if r.Block == (events.Head{}) {
 		return nil
 	}
-	return d.view.Possible(r.Block)
+	return v.Possible(r.Block)
 }
 
 func (d *doubtful) FillSlot(ctx context.Context, call events.SlotCall, proof events.Proof) (events.Fill, error) {
 	f, err := d.Market.FillSlot(ctx, call, proof)
-	return checked(f, err, func(f events.Fill) error { return d.mined(f.Receipt) })
+	return checked(f, err, func(f events.Fill) error { return d.view.mined(f.Receipt) })
 }
 
 func (d *doubtful) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
 	p, err := d.Market.FreeSlot(ctx, call)
-	return checked(p, err, func(p events.PayoutReceipt) error { return d.mined(p.Receipt) })
+	return checked(p, err, func(p events.PayoutReceipt) error { return d.view.mined(p.Receipt) })
 }

@@ -85,12 +85,7 @@ func (d doubtfulProvider) Seed(ctx context.Context, number uint64) (value events
 
 // mined checks that the block of a receipt can be on the chain.
 func (d doubtfulProvider) mined(r events.Receipt, err error) (events.Receipt, error) {
-	return checked(r, err, func(r events.Receipt) error {
-		if r.Block == (events.Head{}) {
-			return nil
-		}
-		return d.view.Possible(r.Block)
-	})
+	return checked(r, err, d.view.mined)
 }
 
 func (d doubtfulProvider) PreCommit(ctx context.Context, call events.PreCommitCall) (events.Receipt, error) {
