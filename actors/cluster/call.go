@@ -15,7 +15,7 @@ import (
 )
 
 // Handler answers the questions of members. Its context ends when nobody waits for the answer any more, and with Close.
-type Handler func(ctx context.Context, from events.Member, question []byte) ([]byte, error)
+type Handler = func(ctx context.Context, from events.Member, question []byte) ([]byte, error)
 
 // ErrTooLarge: a question or an answer has more than Largest bytes.
 var ErrTooLarge = fmt.Errorf("more than %d bytes", Largest)
@@ -28,10 +28,7 @@ type reply struct {
 }
 
 // Serve implements port.Cluster.
-func (c *Cluster) Serve(answer func(ctx context.Context, from events.Member, question []byte) ([]byte, error)) {
-	h := Handler(answer)
-	c.handler.Store(&h)
-}
+func (c *Cluster) Serve(answer Handler) { c.handler.Store(&answer) }
 
 // Call implements port.Cluster. A call without a deadline waits for a minute. ErrTooLarge: the
 // question is; nobody was asked.

@@ -79,7 +79,7 @@ func Open(ctx context.Context, cfg Config, log *logrus.Entry) (*Cluster, error) 
 		return nil, fmt.Errorf("%w: etcd: %w", ErrConfig, err)
 	}
 	c.tasks.Go(c.stay)
-	if len(ok.pairs()) > 0 {
+	if len(ok.pairs) > 0 {
 		c.tasks.Go(c.watchCertificates)
 	}
 	for waited := 1; ; waited++ {

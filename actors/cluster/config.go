@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
@@ -76,8 +77,7 @@ type checked struct {
 	listenPort int
 	tls        *tls.Config // nil: plain text
 	etcdTLS    *tls.Config
-	pair       *pair             // of tls; nil: plain text
-	etcdPair   *pair             // of etcdTLS; nil: etcd is shown no certificate
+	pairs      []*pair           // the certificates that this member has, of tls and of etcdTLS
 	facts      map[string]string // with the host's address
 	digest     string            // of the facts
 }
@@ -104,23 +104,23 @@ func (c Config) check(log *logrus.Entry) (checked, error) {
 	if err != nil || ok.listenPort < 1 || ok.listenPort > 65535 {
 		return wrong("listen address %q: write host:port with a port that is not 0, as others must know it", c.Listen)
 	}
-	if ok.Advertise == "" {
-		ok.Advertise = c.Listen
-	}
+	ok.Advertise = cmp.Or(c.Advertise, c.Listen)
 	host, port, err = net.SplitHostPort(ok.Advertise)
-	if err != nil || host == "" || port == "" || isUnspecified(host) {
+	if err != nil || host == "" || port == "" || net.ParseIP(host).IsUnspecified() {
 		return wrong("others cannot reach this member at %q: set the advertised address to host:port", ok.Advertise)
 	}
 	if c.TLS.none() && !(isLoopback(ok.listenHost) && isLoopback(host)) {
 		return wrong("members speak in plain text on a loopback address only, and %s is none: give the files of "+
 			"their certificates (`hostnode cluster certs` makes them)", c.Listen)
 	}
-	if ok.tls, ok.pair, err = c.TLS.members(addressOf(c.Name, c.Member), log); err != nil {
+	var own, forEtcd *pair
+	if ok.tls, own, err = c.TLS.members(addressOf(c.Name, c.Member), log); err != nil {
 		return wrong("%w", err)
 	}
-	if ok.etcdTLS, ok.etcdPair, err = c.EtcdTLS.client("", log); err != nil {
+	if ok.etcdTLS, forEtcd, err = c.EtcdTLS.client("", log); err != nil {
 		return wrong("for etcd: %w", err)
 	}
+	ok.pairs = slices.DeleteFunc([]*pair{own, forEtcd}, func(p *pair) bool { return p == nil })
 	overTLS := func(endpoint string) bool { return strings.HasPrefix(endpoint, "https://") }
 	if ok.etcdTLS == nil && slices.ContainsFunc(c.Etcd, overTLS) {
 		ok.etcdTLS = &tls.Config{MinVersion: tls.VersionTLS12} // With the authorities of the system.
@@ -128,16 +128,12 @@ func (c Config) check(log *logrus.Entry) (checked, error) {
 	if len(c.Etcd) == 0 {
 		return wrong("no end point of etcd")
 	}
-	if ok.Lease == 0 {
-		ok.Lease = defaultLease
-	}
+	ok.Lease = cmp.Or(ok.Lease, defaultLease)
 	if ok.Lease%time.Second != 0 || ok.Lease < shortestLease || ok.Lease > longestLease {
 		return wrong("a lease of %s: write whole seconds, from %s to %s", ok.Lease, shortestLease, longestLease)
 	}
-	ok.facts = maps.Clone(c.Facts)
-	if ok.facts == nil {
-		ok.facts = map[string]string{}
-	}
+	ok.facts = map[string]string{}
+	maps.Copy(ok.facts, c.Facts)
 	ok.digest = digest(c.Host, ok.facts)
 	return ok, nil
 }
@@ -154,15 +150,11 @@ func digest(host events.Address, facts map[string]string) string {
 
 // differ says which facts of another member are not ours; empty: all are equal.
 func differ(ours, theirs map[string]string) string {
-	names := slices.Collect(maps.Keys(ours))
-	for name := range theirs {
-		if _, known := ours[name]; !known {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
+	all := map[string]string{}
+	maps.Copy(all, ours)
+	maps.Copy(all, theirs)
 	var text []string
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		our, here := ours[name]
 		their, there := theirs[name]
 		switch {
@@ -178,11 +170,5 @@ func differ(ours, theirs map[string]string) string {
 }
 
 func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-func isUnspecified(host string) bool {
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsUnspecified()
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }

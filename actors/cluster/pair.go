@@ -3,7 +3,6 @@ package cluster
 import (
 	"crypto/tls"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -34,8 +33,6 @@ type stamp struct {
 	size     int64
 }
 
-func stampOf(i fs.FileInfo) stamp { return stamp{i.ModTime(), i.Size()} }
-
 func loadPair(f Files, name string, log *logrus.Entry) (*pair, error) {
 	p := &pair{files: f, name: name, log: log}
 	return p, p.load()
@@ -49,7 +46,7 @@ func (p *pair) load() error {
 		if err != nil {
 			return fmt.Errorf("certificate %s with key %s: %w", p.files.Cert, p.files.Key, err)
 		}
-		now[i] = stampOf(info)
+		now[i] = stamp{info.ModTime(), info.Size()}
 	}
 	if p.cert.Load() != nil && now == p.read {
 		return nil
@@ -90,16 +87,6 @@ func (p *pair) now() *tls.Certificate {
 	return cert
 }
 
-// pairs are the certificates that this member has.
-func (c checked) pairs() (all []*pair) {
-	for _, p := range []*pair{c.pair, c.etcdPair} {
-		if p != nil {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
 // certificateLook is how often files are looked at, also when no connection begins.
 const certificateLook = 10 * time.Second
 
@@ -110,7 +97,7 @@ func (c *Cluster) watchCertificates() {
 	for {
 		select {
 		case <-look.C:
-			for _, p := range c.cfg.pairs() {
+			for _, p := range c.cfg.pairs {
 				p.now()
 			}
 		case <-c.ctx.Done():
@@ -122,7 +109,7 @@ func (c *Cluster) watchCertificates() {
 // CertificateEnds is the certificate of this member that ends first, for other members or for etcd, and when; an
 // empty file: it has none. A renewed one is noticed within seconds.
 func (c *Cluster) CertificateEnds() (file string, at time.Time) {
-	for _, p := range c.cfg.pairs() {
+	for _, p := range c.cfg.pairs {
 		if ends := p.cert.Load().Leaf.NotAfter; file == "" || ends.Before(at) {
 			file, at = p.files.Cert, ends
 		}

@@ -238,22 +238,19 @@ func (w *wire) ask(ctx context.Context, to events.Member, question []byte) reply
 		},
 		Message: wrapperspb.Bytes(question), Sender: pid,
 	})
-	if !sent {
-		<-l.slots
-		return reply{away: errors.New("this member is leaving")}
+	r := reply{away: errors.New("this member is leaving")}
+	if sent {
+		select {
+		case r = <-q.done:
+		case <-w.c.ctx.Done():
+		case <-ctx.Done():
+			// Until then the question may still lie in memory.
+			time.AfterFunc(silent+silentAfterPing, func() { <-l.slots })
+			return reply{away: ctx.Err()}
+		}
 	}
-	select {
-	case r := <-q.done:
-		<-l.slots
-		return r
-	case <-w.c.ctx.Done():
-		<-l.slots
-		return reply{away: errors.New("this member is leaving")}
-	case <-ctx.Done():
-		// Until then the question may still lie in memory.
-		time.AfterFunc(silent+silentAfterPing, func() { <-l.slots })
-		return reply{away: ctx.Err()}
-	}
+	<-l.slots
+	return r
 }
 
 // send sends a message; false: the wire is closed.
