@@ -62,14 +62,7 @@ func BlockRoot(block []byte) (fr.Element, error) {
 	if err != nil {
 		return fr.Element{}, err
 	}
-	layer, key := cells[:], poseidon2.KeyBottom
-	for len(layer) > 1 {
-		for i := range len(layer) / 2 {
-			layer[i] = poseidon2.Compress(layer[2*i], layer[2*i+1], key)
-		}
-		layer, key = layer[:len(layer)/2], poseidon2.KeyInner
-	}
-	return layer[0], nil
+	return fold(cells[:], poseidon2.Compress), nil
 }
 
 func cellHashes(block []byte) ([CellsPerBlock]fr.Element, error) {

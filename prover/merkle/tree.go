@@ -3,6 +3,8 @@ package merkle
 import (
 	"errors"
 	"fmt"
+	"math/bits"
+	"slices"
 
 	"github.com/hostnode/hostnode/prover/poseidon2"
 )
@@ -45,8 +47,7 @@ func RootOf[D any](leaves []D, compress Compressor[D]) (D, error) {
 		var none D
 		return none, ErrNoLeaves
 	}
-	layer := append([]D(nil), leaves...)
-	return fold(layer, compress), nil
+	return fold(slices.Clone(leaves), compress), nil
 }
 
 // fold computes the root in place and overwrites the leaves.
@@ -115,27 +116,18 @@ func PathLength(leaves uint64) int {
 	if leaves == 0 {
 		return 0
 	}
-	length := 1
-	for m := (leaves + 1) >> 1; m > 1; m = (m + 1) >> 1 {
-		length++
-	}
-	return length
+	return max(1, bits.Len64(leaves-1))
 }
 
-// RootFromPath computes the root from a leaf, its index, the number of leaves and the path. It
-// returns ErrIndex for an index outside the tree and poseidon2.ErrLength for a path of the wrong
-// length.
-func RootFromPath[D any](
-	leaf D, index, leaves uint64, path []D, compress Compressor[D],
-) (D, error) {
+// VerifyPath reports whether path leads from the leaf at index to root in a tree of that many
+// leaves. For wrong lengths and indices it returns false.
+func VerifyPath[D comparable](
+	root, leaf D, index, leaves uint64, path []D, compress Compressor[D],
+) bool {
+	if index >= leaves || len(path) != PathLength(leaves) {
+		return false
+	}
 	var none D
-	if index >= leaves {
-		return none, fmt.Errorf("leaf %d of %d: %w", index, leaves, ErrIndex)
-	}
-	if want := PathLength(leaves); len(path) != want {
-		return none, fmt.Errorf("path of %d entries, want %d: %w",
-			len(path), want, poseidon2.ErrLength)
-	}
 	hash, key := leaf, poseidon2.KeyBottom
 	for _, sibling := range path {
 		switch {
@@ -148,14 +140,5 @@ func RootFromPath[D any](
 		}
 		index, leaves, key = index>>1, (leaves+1)>>1, poseidon2.KeyInner
 	}
-	return hash, nil
-}
-
-// VerifyPath reports whether path leads from the leaf at index to root in a tree of that many
-// leaves. For wrong lengths and indices it returns false.
-func VerifyPath[D comparable](
-	root, leaf D, index, leaves uint64, path []D, compress Compressor[D],
-) bool {
-	got, err := RootFromPath(leaf, index, leaves, path, compress)
-	return err == nil && got == root
+	return hash == root
 }
