@@ -22,7 +22,7 @@ func networkProver(t testing.TB) *Prover {
 
 func mustProve(t testing.TB, p *Prover, in Input) events.Proof {
 	t.Helper()
-	proof, err := p.Prove(t.Context(), in)
+	proof, _, err := p.Prove(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func BenchmarkVerify(b *testing.B) {
 	in := newInput(b, shape{3, 2, 1}, challengeNumber(7))
 	proof, public := mustProve(b, p, in), in.Public()
 	for b.Loop() {
-		if err := p.Verify(proof, public); err != nil {
+		if err := p.verifier.Verify(proof, public); err != nil {
 			b.Fatal(err)
 		}
 	}

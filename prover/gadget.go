@@ -19,13 +19,13 @@ type hasher struct {
 
 func newHasher(api frontend.API) *hasher {
 	h := &hasher{api: api}
+	external, internal := poseidon2.Constants()
 	for k := range h.external {
-		for i, constant := range poseidon2.ExternalConstants(k) {
+		for i, constant := range external[k] {
 			h.external[k][i] = constant.BigInt(new(big.Int))
 		}
 	}
-	for k := range h.internal {
-		constant := poseidon2.InternalConstant(k)
+	for k, constant := range internal {
 		h.internal[k] = constant.BigInt(new(big.Int))
 	}
 	// 2^64 + 256*t + rate with t = 3 and rate = 2.

@@ -58,6 +58,12 @@ func (in Input) Public() Public {
 	}
 }
 
+// paddedBlocks is the number of leaves of the slot tree; check has refused an input that has none.
+func (in Input) paddedBlocks() uint64 {
+	blocks, _ := merkle.PaddedBlocks(in.Blocks)
+	return blocks
+}
+
 // check returns ErrInput for anything that no proof can be made from.
 func (in Input) check(p Params) error {
 	if in.Slot == nil {
@@ -90,11 +96,7 @@ type sample struct {
 // gather reads the sampled blocks and checks each against the stored tree, so that a damaged disk
 // is found before computing a proof.
 func gather(ctx context.Context, p Params, in Input) ([]sample, error) {
-	blocks, err := merkle.PaddedBlocks(in.Blocks)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInput, err)
-	}
-	cells := blocks * merkle.CellsPerBlock
+	cells := in.paddedBlocks() * merkle.CellsPerBlock
 	indices, err := SampleCells(Entropy(in.Challenge), in.SlotRoot, cells, p.Samples)
 	if err != nil {
 		return nil, err
@@ -127,11 +129,7 @@ func gatherOne(ctx context.Context, in Input, cell uint64, block []byte) (sample
 	if err != nil {
 		return sample{}, fmt.Errorf("read path of block %d: %w", index, err)
 	}
-	blocks, err := merkle.PaddedBlocks(in.Blocks)
-	if err != nil {
-		return sample{}, fmt.Errorf("%w: %w", ErrInput, err)
-	}
-	if !merkle.Verify(in.SlotRoot, stored, index, blocks, slotPath) {
+	if !merkle.Verify(in.SlotRoot, stored, index, in.paddedBlocks(), slotPath) {
 		return sample{}, &DamagedBlockError{Block: index, Tree: true}
 	}
 	tree, err := merkle.NewBlockTree(block)
@@ -154,24 +152,20 @@ func gatherOne(ctx context.Context, in Input, cell uint64, block []byte) (sample
 }
 
 // assign fills a circuit with the values of a proof. Paths are padded with zeros.
-func assign(p Params, in Input, samples []sample) (*circuit, error) {
-	blocks, err := merkle.PaddedBlocks(in.Blocks)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInput, err)
-	}
+func assign(p Params, in Input, samples []sample) *circuit {
 	c := newCircuit(p)
 	c.Entropy = Entropy(in.Challenge)
 	c.DataSetRoot = in.DataSetRoot
 	c.SlotIndex = in.SlotIndex
 	c.SlotRoot = in.SlotRoot
-	c.NCellsPerSlot = blocks * merkle.CellsPerBlock
+	c.NCellsPerSlot = in.paddedBlocks() * merkle.CellsPerBlock
 	c.NSlotsPerDataSet = in.NSlots
 	fill(c.SlotProof, in.SlotProof)
 	for i, s := range samples {
 		fill(c.CellData[i], s.cell)
 		fill(c.MerklePaths[i], s.path)
 	}
-	return c, nil
+	return c
 }
 
 // fill copies values and sets the remaining variables to zero.

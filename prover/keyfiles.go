@@ -219,14 +219,11 @@ func writeFile(path string, encode func(io.Writer) error) (sum string, err error
 	defer func() { err = errors.Join(err, file.Close()) }()
 	hash := sha256.New()
 	buffered := bufio.NewWriterSize(io.MultiWriter(file, hash), fileBuffer)
-	if err := encode(buffered); err != nil {
-		return "", err
+	if err = encode(buffered); err == nil {
+		err = buffered.Flush()
 	}
-	if err := buffered.Flush(); err != nil {
-		return "", err
+	if err == nil {
+		err = file.Sync()
 	}
-	if err := file.Sync(); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
+	return hex.EncodeToString(hash.Sum(nil)), err
 }

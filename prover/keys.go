@@ -11,7 +11,6 @@ import (
 	"time"
 
 	groth16 "github.com/consensys/gnark/backend/groth16/bn254"
-	"github.com/consensys/gnark/constraint"
 	cs "github.com/consensys/gnark/constraint/bn254"
 	"github.com/gofrs/flock"
 )
@@ -20,31 +19,23 @@ import (
 // for concurrent use.
 type Keys struct {
 	params      Params
-	circuitHash string
+	circuitHash string // SHA-256, in hexadecimal, of the compiled circuit
 	system      *cs.R1CS
 	proving     *groth16.ProvingKey
 	verifying   VerifyingKey
+	// development: DevelopmentKeys made the keys. Whoever ran it could have kept what is
+	// needed to forge proofs: never use them for real money.
 	development bool
 }
 
-// Params returns the sizes of the circuit.
-func (k *Keys) Params() Params { return k.params }
-
 // Constraints returns the number of constraints of the circuit.
 func (k *Keys) Constraints() int { return k.system.GetNbConstraints() }
-
-// CircuitHash returns the SHA-256, in hexadecimal, of the compiled circuit.
-func (k *Keys) CircuitHash() string { return k.circuitHash }
 
 // VerifyingKey returns the points for the verifier contract.
 func (k *Keys) VerifyingKey() VerifyingKey { return k.verifying }
 
 // Hash is VerifyingKey().Hash().
 func (k *Keys) Hash() string { return k.verifying.Hash() }
-
-// Development reports whether DevelopmentKeys made the keys. Whoever ran it could have kept what is
-// needed to forge proofs: never use them for real money.
-func (k *Keys) Development() bool { return k.development }
 
 // Progress is called with a few words about the next step of a slow call. It may be nil.
 type Progress func(step string)
@@ -129,24 +120,15 @@ func compileWithHash(p Params, say Progress) (*cs.R1CS, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	hash, err := hashSystem(compiled)
-	if err != nil {
-		return nil, "", err
+	hash := sha256.New() // The serialised circuit is the same in every build.
+	if _, err := compiled.WriteTo(hash); err != nil {
+		return nil, "", fmt.Errorf("hash circuit: %w", err)
 	}
 	system, ok := compiled.(*cs.R1CS)
 	if !ok {
 		return nil, "", fmt.Errorf("compile circuit: unexpected kind %T", compiled)
 	}
-	return system, hash, nil
-}
-
-// hashSystem hashes the serialised circuit, which is the same in every build.
-func hashSystem(system constraint.ConstraintSystem) (string, error) {
-	hash := sha256.New()
-	if _, err := system.WriteTo(hash); err != nil {
-		return "", fmt.Errorf("hash circuit: %w", err)
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
+	return system, hex.EncodeToString(hash.Sum(nil)), nil
 }
 
 // setUp makes new keys. The secret of the set-up is only ever in memory.

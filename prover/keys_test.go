@@ -31,7 +31,7 @@ func TestTwoCallersAtOnceGetTheSameKeys(t *testing.T) {
 		t.Fatalf("%d set-ups, want 1 (steps %v)", setups, made.steps)
 	}
 	for _, keys := range made.keys {
-		if !keys.Development() {
+		if !keys.development {
 			t.Fatal("the keys are not marked as development keys")
 		}
 	}
@@ -48,7 +48,7 @@ func replaceOnce(t *testing.T, text, old, replacement string) string {
 // home returns the directory of the shared keys.
 func home(t *testing.T) string {
 	t.Helper()
-	hash := mustKeys(t).keys[0].CircuitHash()
+	hash := mustKeys(t).keys[0].circuitHash
 	return filepath.Join(keyDirectory, "development-"+hash[:16])
 }
 
@@ -62,11 +62,11 @@ func TestKeysFromTheCacheProveForTheSameVerifier(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := newInput(t, shape{3, 2, 1}, challengeNumber(9))
-	proof, err := p.Prove(t.Context(), in)
+	proof, _, err := p.Prove(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mustProver(t).Verify(proof, in.Public()); err != nil {
+	if err := mustProver(t).verifier.Verify(proof, in.Public()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -118,7 +118,7 @@ func TestMetaThatDoesNotFitIsNoticed(t *testing.T) {
 		old, new string
 		want     error
 	}{
-		"other circuit":  {keys.CircuitHash()[:8], "00000000", ErrKeysMissing},
+		"other circuit":  {keys.circuitHash[:8], "00000000", ErrKeysMissing},
 		"other sizes":    {`"samples": 1`, `"samples": 2`, ErrKeysMissing},
 		"other key hash": {keys.Hash()[:8], "00000000", ErrKeysDamaged},
 		"other kind":     {`"development"`, `"found somewhere"`, ErrKeysDamaged},

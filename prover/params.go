@@ -18,7 +18,6 @@ const (
 	LimitDepth        = 32 // levels: 2^32 cells of 2 KiB are 8 TiB
 	LimitLog2NSlots   = 8  // levels: 256 slots
 	elementsPerCell   = poseidon2.ElementsPerCell
-	decomposedBits    = 254 // bits of a canonical field element
 	publicInputsCount = 3
 )
 

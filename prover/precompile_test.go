@@ -17,7 +17,7 @@ import (
 func TestProofSatisfiesTheEquationOfTheChain(t *testing.T) {
 	p := mustProver(t)
 	in := newInput(t, shape{2, 1, 1}, challengeNumber(7))
-	proof, err := p.Prove(t.Context(), in)
+	proof, _, err := p.Prove(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestProofSatisfiesTheEquationOfTheChain(t *testing.T) {
 		public.DataSetRoot.BigInt(new(big.Int)),
 		new(big.Int).SetUint64(public.SlotIndex),
 	}
-	key := p.Keys().VerifyingKey()
+	key := p.keys.verifying
 	if !chainAccepts(t, key, proof, inputs) {
 		t.Fatal("the equation does not hold for an honest proof")
 	}

@@ -50,31 +50,15 @@ func New(keys *Keys, cfg Config) (*Prover, error) {
 	}, nil
 }
 
-// Keys returns the keys that the prover uses.
-func (p *Prover) Keys() *Keys { return p.keys }
-
-// Verify returns nil for a proof of the statement with these public inputs, and
-// events.ErrProofDoesNotVerify for any other. It takes about a millisecond.
-func (p *Prover) Verify(proof events.Proof, public Public) error {
-	return p.verifier.Verify(proof, public)
-}
-
-// Prove reads the sampled cells, makes the proof and verifies it. It waits while MaxConcurrent
+// Prove reads the sampled cells, makes the proof and verifies it, and returns how long that took,
+// without waiting for others. It waits while MaxConcurrent
 // proofs are being made. ctx ends the waiting and the reading, but not the computation, which takes
 // about a second.
 //
 // Errors: ErrInput when the input is at fault; *DamagedBlockError (an events.ErrBitRot) when a
 // stored block or the tree is damaged; events.ErrProofDoesNotVerify when our own verifier refuses
 // the result; the error of the slot reader; the error of ctx.
-func (p *Prover) Prove(ctx context.Context, in Input) (events.Proof, error) {
-	proof, _, err := p.proveTimed(ctx, in)
-	return proof, err
-}
-
-// proveTimed also returns how long the proof took, without waiting for others.
-func (p *Prover) proveTimed(
-	ctx context.Context, in Input,
-) (events.Proof, time.Duration, error) {
+func (p *Prover) Prove(ctx context.Context, in Input) (events.Proof, time.Duration, error) {
 	if err := in.check(p.keys.params); err != nil {
 		return events.Proof{}, 0, fmt.Errorf("prove: %w", err)
 	}
@@ -100,11 +84,7 @@ func (p *Prover) proveNow(ctx context.Context, in Input) (events.Proof, error) {
 	if err != nil {
 		return events.Proof{}, err
 	}
-	assignment, err := assign(p.keys.params, in, samples)
-	if err != nil {
-		return events.Proof{}, err
-	}
-	witness, err := frontend.NewWitness(assignment, ecc.BN254.ScalarField())
+	witness, err := frontend.NewWitness(assign(p.keys.params, in, samples), ecc.BN254.ScalarField())
 	if err != nil {
 		return events.Proof{}, fmt.Errorf("build witness: %w", err)
 	}

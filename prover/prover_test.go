@@ -83,16 +83,16 @@ func TestSamplingRefusesImpossibleSizes(t *testing.T) {
 func TestProofVerifiesAndItsVariantsDoNot(t *testing.T) {
 	p := mustProver(t)
 	in := newInput(t, shape{5, 4, 3}, challengeNumber(7))
-	proof, err := p.Prove(t.Context(), in)
+	proof, _, err := p.Prove(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	public := in.Public()
-	if err := p.Verify(proof, public); err != nil {
+	if err := p.verifier.Verify(proof, public); err != nil {
 		t.Fatal(err)
 	}
 	again, err := events.ParseProof(proof.String())
-	if err != nil || p.Verify(again, public) != nil {
+	if err != nil || p.verifier.Verify(again, public) != nil {
 		t.Fatalf("the proof does not survive its text (%v)", err)
 	}
 	for name, change := range map[string]func(*events.Proof, *Public){
@@ -110,7 +110,7 @@ func TestProofVerifiesAndItsVariantsDoNot(t *testing.T) {
 	} {
 		otherProof, otherPublic := proof, public
 		change(&otherProof, &otherPublic)
-		err := p.Verify(otherProof, otherPublic)
+		err := p.verifier.Verify(otherProof, otherPublic)
 		if !errors.Is(err, events.ErrProofDoesNotVerify) {
 			t.Fatalf("%s: error %v, want ErrProofDoesNotVerify", name, err)
 		}
@@ -149,7 +149,7 @@ func TestBitRotIsReportedWithItsBlock(t *testing.T) {
 	sampled := cells[0] / merkle.CellsPerBlock
 	slot := in.Slot.(*memorySlot)
 	slot.blocks[sampled][merkle.BlockSize-1] ^= 1
-	_, err = p.Prove(t.Context(), in)
+	_, _, err = p.Prove(t.Context(), in)
 	damaged, ok := errors.AsType[*DamagedBlockError](err)
 	if !ok || damaged.Block != sampled || damaged.Tree {
 		t.Fatalf("error %v, want damaged bytes in block %d", err, sampled)
@@ -159,7 +159,7 @@ func TestBitRotIsReportedWithItsBlock(t *testing.T) {
 	}
 	slot.blocks[sampled][merkle.BlockSize-1] ^= 1
 	slot.blocks[(sampled+1)%8][0] ^= 1
-	if _, err := p.Prove(t.Context(), in); err != nil {
+	if _, _, err := p.Prove(t.Context(), in); err != nil {
 		t.Fatalf("damage in a block that is not sampled: %v", err)
 	}
 }
@@ -173,7 +173,7 @@ func TestDamagedTreesAreReportedWithTheirBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	slot.tree = other
-	_, err = p.Prove(t.Context(), in)
+	_, _, err = p.Prove(t.Context(), in)
 	damaged, ok := errors.AsType[*DamagedBlockError](err)
 	if !ok || !damaged.Tree {
 		t.Fatalf("error %v, want a damaged tree", err)
@@ -196,7 +196,7 @@ func TestContradictingInputsAreRefused(t *testing.T) {
 	} {
 		in := newInput(t, shape{5, 2, 1}, challengeNumber(7))
 		change(&in)
-		if _, err := p.Prove(t.Context(), in); !errors.Is(err, ErrInput) {
+		if _, _, err := p.Prove(t.Context(), in); !errors.Is(err, ErrInput) {
 			t.Fatalf("%s: error %v, want ErrInput", name, err)
 		}
 	}
@@ -207,7 +207,7 @@ func TestReadErrorsReachTheCaller(t *testing.T) {
 	in := newInput(t, shape{1, 0, 1}, challengeNumber(7))
 	ctx, cancel := context.WithCancel(t.Context())
 	in.Slot.(*memorySlot).read = func(uint64) { cancel() }
-	if _, err := p.Prove(ctx, in); !errors.Is(err, context.Canceled) {
+	if _, _, err := p.Prove(ctx, in); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want context.Canceled", err)
 	}
 }
@@ -219,7 +219,7 @@ func TestOneProofWaitsForTheOtherUntilItsContextEnds(t *testing.T) {
 	first.Slot.(*memorySlot).read = func(uint64) { close(reading); <-goOn }
 	done := make(chan error, 1)
 	go func() {
-		_, err := p.Prove(t.Context(), first)
+		_, _, err := p.Prove(t.Context(), first)
 		done <- err
 	}()
 	<-reading
@@ -228,7 +228,7 @@ func TestOneProofWaitsForTheOtherUntilItsContextEnds(t *testing.T) {
 	cancel()
 	// If one was free, half of the tries would take it by chance.
 	for range 20 {
-		_, err := p.Prove(ctx, second)
+		_, _, err := p.Prove(ctx, second)
 		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "wait for") {
 			t.Fatalf("error %v, want a cancelled wait", err)
 		}

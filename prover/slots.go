@@ -59,7 +59,7 @@ func (p *SlotProver) Prove(
 		return events.ProofResult{}, fmt.Errorf("slot %s is stored with index %d, asked for %d: %w",
 			job.Slot, slot.Index(), job.SlotIndex, ErrInput)
 	}
-	proof, took, err := p.prover.proveTimed(ctx, Input{
+	proof, took, err := p.prover.Prove(ctx, Input{
 		Challenge:   job.Challenge,
 		DataSetRoot: root,
 		SlotIndex:   job.SlotIndex,

@@ -47,7 +47,7 @@ func TestProofJobsAreAnsweredFromStoredSlots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mustProver(t).Verify(result.Proof, in.Public()); err != nil {
+	if err := mustProver(t).verifier.Verify(result.Proof, in.Public()); err != nil {
 		t.Fatal(err)
 	}
 	if result.Challenge != job.Challenge || result.Took <= 0 {

@@ -69,14 +69,14 @@ func TestRoundConstantsComeFromTheGrainGenerator(t *testing.T) {
 	}
 	external := func(from, to int) {
 		for k := from; k < to; k++ {
-			for _, constant := range ExternalConstants(k) {
+			for _, constant := range externalConstants[k] {
 				check("external", k, constant)
 			}
 		}
 	}
 	external(0, FullRounds/2)
 	for k := range PartialRounds {
-		check("internal", k, InternalConstant(k))
+		check("internal", k, internalConstants[k])
 	}
 	external(FullRounds/2, FullRounds)
 }
@@ -87,18 +87,5 @@ func TestMontgomerySquareIsTheLibrarysConversionFactor(t *testing.T) {
 	want.SetBigInt(new(big.Int).Lsh(big.NewInt(1), 256))
 	if montgomerySquare != want {
 		t.Fatalf("factor has limbs %x, want %x", montgomerySquare, want)
-	}
-}
-
-func TestConstantsOutsideTheRoundsAreZero(t *testing.T) {
-	for _, k := range []int{-1, FullRounds} {
-		if ExternalConstants(k) != ([3]fr.Element{}) {
-			t.Fatalf("external round %d has constants", k)
-		}
-	}
-	for _, k := range []int{-1, PartialRounds} {
-		if constant := InternalConstant(k); !constant.IsZero() {
-			t.Fatalf("partial round %d has a constant", k)
-		}
 	}
 }

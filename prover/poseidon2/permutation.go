@@ -45,22 +45,10 @@ func Permute(s *[3]fr.Element) {
 	mixExternal(s, &none)
 }
 
-// ExternalConstants returns the three constants of full round k (0 to 7), for writing the
-// permutation in another form, such as a circuit. It returns zeros outside that range.
-func ExternalConstants(k int) [3]fr.Element {
-	if k < 0 || k >= len(externalConstants) {
-		return [3]fr.Element{}
-	}
-	return externalConstants[k]
-}
-
-// InternalConstant returns the constant of partial round k (0 to 55), and zero
-// outside that range.
-func InternalConstant(k int) fr.Element {
-	if k < 0 || k >= len(internalConstants) {
-		return fr.Element{}
-	}
-	return internalConstants[k]
+// Constants returns those of the full rounds, three each, and those of the partial rounds, for writing
+// the permutation in another form, such as a circuit.
+func Constants() (external [FullRounds][3]fr.Element, internal [PartialRounds]fr.Element) {
+	return externalConstants, internalConstants
 }
 
 func sboxAll(s *[3]fr.Element) {

@@ -42,7 +42,7 @@ func permuteByDefinition(s [3]fr.Element) [3]fr.Element {
 		state[i].Exp(state[i], big.NewInt(5), fr.Modulus())
 	}
 	full := func(k int) {
-		for i, constant := range ExternalConstants(k) {
+		for i, constant := range externalConstants[k] {
 			step(i, constant)
 		}
 		mix([3]int64{2, 2, 2})
@@ -52,7 +52,7 @@ func permuteByDefinition(s [3]fr.Element) [3]fr.Element {
 		full(k)
 	}
 	for k := range PartialRounds {
-		step(0, InternalConstant(k))
+		step(0, internalConstants[k])
 		mix([3]int64{2, 2, 3})
 	}
 	for k := FullRounds / 2; k < FullRounds; k++ {
