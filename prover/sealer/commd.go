@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/commd"
@@ -91,12 +92,9 @@ func (s *CommDSealer) build(
 
 // isDamage says that reading data would fail in the same way again.
 func isDamage(err error) bool {
-	for _, kind := range []error{errOtherRoot, commd.ErrMalformed, events.ErrSectorDamaged, events.ErrNoSectorPart} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{
+		errOtherRoot, commd.ErrMalformed, events.ErrSectorDamaged, events.ErrNoSectorPart,
+	}, func(kind error) bool { return errors.Is(err, kind) })
 }
 
 func treeSize(sector events.SectorRef) events.Bytes {
@@ -204,8 +202,8 @@ func (s *CommDSealer) Check(
 	if from < to && most < to-from {
 		to = from + most
 	}
-	err = s.withTree(sector, func(data, file io.ReaderAt) error {
-		return compare(ctx, sector, seal, from, to, data, file)
+	err = s.withTree(sector, seal, func(data io.ReaderAt, tree *commd.Tree) error {
+		return compare(ctx, sector, from, to, data, tree)
 	})
 	if errors.Is(err, commd.ErrDamaged) || isDamage(err) { // Damaged pieces are named; a tree is built again.
 		err = s.build(ctx, sector, seal.CommD, nil)
@@ -217,12 +215,8 @@ func (s *CommDSealer) Check(
 }
 
 func compare(
-	ctx context.Context, sector events.SectorRef, seal sealed, from, to events.Bytes, data, file io.ReaderAt,
+	ctx context.Context, sector events.SectorRef, from, to events.Bytes, data io.ReaderAt, tree *commd.Tree,
 ) error {
-	tree, err := openTree(sector, seal, file)
-	if err != nil {
-		return err
-	}
 	found, err := tree.CheckData(ctx, data, uint64(from), uint64(to), 1)
 	if err == nil && len(found) == 0 && to == sector.Size {
 		found, err = tree.CheckNodes(ctx, 1)
@@ -234,21 +228,29 @@ func compare(
 }
 
 func (s *CommDSealer) try(sector events.SectorRef, seal sealed, c commd.Challenge) (proof []byte, err error) {
-	err = s.withTree(sector, func(data, file io.ReaderAt) (err error) {
-		proof, err = prove(sector, seal, c, data, file)
+	err = s.withTree(sector, seal, func(data io.ReaderAt, tree *commd.Tree) (err error) {
+		if proof, err = commd.Prove(tree, data, c); err != nil {
+			err = fmt.Errorf("prove %s: %w", sector, err)
+		}
 		return err
 	})
 	return proof, err
 }
 
 // withTree opens the data of a sealed sector and its tree.
-func (s *CommDSealer) withTree(sector events.SectorRef, use func(data, file io.ReaderAt) error) error {
+func (s *CommDSealer) withTree(
+	sector events.SectorRef, seal sealed, use func(data io.ReaderAt, tree *commd.Tree) error,
+) error {
 	err := s.read(sector, func(data events.SectorReader) error {
 		file, err := s.files.Open(sector, events.SectorTree, treeSize(sector))
 		if err != nil {
 			return err
 		}
-		return errors.Join(use(data, file), file.Close())
+		tree, err := openTree(sector, seal, file)
+		if err == nil {
+			err = use(data, tree)
+		}
+		return errors.Join(err, file.Close())
 	})
 	if errors.Is(err, events.ErrNoSectorPart) { // The sector is sealed, so it was there.
 		err = fmt.Errorf("%w: %w", err, events.ErrSectorDamaged)
@@ -268,18 +270,6 @@ func openTree(sector events.SectorRef, seal sealed, file io.ReaderAt) (*commd.Tr
 		return nil, fmt.Errorf("%s: the root of its tree: %w", sector, commd.ErrDamaged)
 	}
 	return tree, nil
-}
-
-func prove(sector events.SectorRef, seal sealed, c commd.Challenge, data, file io.ReaderAt) ([]byte, error) {
-	tree, err := openTree(sector, seal, file)
-	if err != nil {
-		return nil, err
-	}
-	proof, err := commd.Prove(tree, data, c)
-	if err != nil {
-		return nil, fmt.Errorf("prove %s: %w", sector, err)
-	}
-	return proof, nil
 }
 
 // Finalize implements port.Sealer.

@@ -18,12 +18,11 @@ type exactReader struct {
 
 func (e *exactReader) Read(p []byte) (int, error) {
 	if e.left == 0 {
-		switch n, err := io.ReadFull(e.r, make([]byte, 1)); {
-		case n > 0:
-			return 0, fmt.Errorf("it has more than %d bytes: %w", e.want, events.ErrPieceMismatch)
-		default:
-			return 0, err // io.EOF, or another error.
+		n, err := io.ReadFull(e.r, make([]byte, 1))
+		if n > 0 {
+			err = fmt.Errorf("it has more than %d bytes: %w", e.want, events.ErrPieceMismatch)
 		}
+		return 0, err // Otherwise io.EOF, or another error.
 	}
 	n, err := e.r.Read(p[:min(uint64(len(p)), e.left)])
 	e.left -= uint64(n)
@@ -35,22 +34,17 @@ func (e *exactReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func copyUntil(ctx context.Context, w io.Writer, r io.Reader) error {
-	buffer := make([]byte, copySize)
-	for {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		n, err := r.Read(buffer)
-		if _, writeErr := w.Write(buffer[:n]); writeErr != nil {
-			return writeErr
-		}
-		if err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
+// until reads until its context ends.
+type until struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u until) Read(p []byte) (int, error) {
+	if err := context.Cause(u.ctx); err != nil {
+		return 0, err
 	}
+	return u.r.Read(p)
 }
 
 // zeroOut makes a part of a file zero. It writes only where it is not, so that holes stay.

@@ -153,7 +153,7 @@ func (k *kept) write(ctx context.Context, sector events.SectorRef, p storedPiece
 		out := io.NewOffsetWriter(f, int64(p.Offset)) //nolint:gosec // Below MaxSectorSize.
 		pad := commd.NewWriter(io.MultiWriter(hasher, out))
 		exact := &exactReader{r: r, left: p.Payload, want: p.Payload}
-		if err := copyUntil(ctx, pad, exact); err != nil {
+		if _, err := io.CopyBuffer(pad, until{ctx, exact}, make([]byte, copySize)); err != nil {
 			return err
 		}
 		if err := pad.Close(); err != nil {

@@ -128,31 +128,30 @@ func (k *kept) repair(ctx context.Context, sector events.SectorRef) error {
 		return err
 	}
 	if err := k.read(sector, func(events.SectorReader) error { return nil }); errors.Is(err, events.ErrSectorDamaged) {
-		err = k.files.Remove(sector, events.SectorUnsealed)
-		if err != nil {
+		if err := k.files.Remove(sector, events.SectorUnsealed); err != nil {
 			return err
 		}
 	}
 	if err := k.clearGaps(ctx, sector, list); err != nil {
 		return err
 	}
-	var names []string
 	err = k.read(sector, func(f events.SectorReader) error {
 		for i, p := range list {
 			root, err := commd.RootOf(ctx, f, p.Offset, p.Size)
 			if err != nil {
 				return err
 			}
-			if list[i].Damaged = commd.CID(root) != p.CID; list[i].Damaged {
-				names = append(names, fmt.Sprintf("%s at %d", p.CID, p.Offset))
-			}
+			list[i].Damaged = commd.CID(root) != p.CID
 		}
 		return nil
 	})
-	if err != nil || len(names) == 0 {
+	if err != nil {
 		return err
 	}
-	return errors.Join(damagedPieces(sector, names), k.setPieces(sector, list))
+	if err = damagedPieces(sector, list); err != nil {
+		err = errors.Join(err, k.setPieces(sector, list))
+	}
+	return err
 }
 
 // whole returns ErrSectorDamaged while pieces are noted as damaged.
@@ -161,19 +160,20 @@ func (k *kept) whole(sector events.SectorRef) error {
 	if err != nil {
 		return err
 	}
+	return damagedPieces(sector, list)
+}
+
+// damagedPieces names the pieces of a list that are damaged; nil: none is.
+func damagedPieces(sector events.SectorRef, list []storedPiece) error {
 	var names []string
 	for _, p := range list {
 		if p.Damaged {
 			names = append(names, fmt.Sprintf("%s at %d", p.CID, p.Offset))
 		}
 	}
-	if len(names) > 0 {
-		return damagedPieces(sector, names)
+	if len(names) == 0 {
+		return nil
 	}
-	return nil
-}
-
-func damagedPieces(sector events.SectorRef, names []string) error {
 	return fmt.Errorf("%s: pieces %v are not what was written; add them again: %w",
 		sector, names, events.ErrSectorDamaged)
 }

@@ -1,6 +1,7 @@
 package sealer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -49,21 +51,12 @@ type RemoteConfig struct {
 }
 
 func (c RemoteConfig) withDefaults() RemoteConfig {
-	or := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	or(&c.Poll, 10*time.Second)
-	or(&c.Backoff, time.Second)
-	or(&c.MaxBackoff, time.Minute)
-	or(&c.RequestTimeout, time.Minute)
-	if c.Attempts == 0 {
-		c.Attempts = 5
-	}
-	if c.MaxAnswer == 0 {
-		c.MaxAnswer = 32 << 20
-	}
+	c.Poll = cmp.Or(c.Poll, 10*time.Second)
+	c.Backoff = cmp.Or(c.Backoff, time.Second)
+	c.MaxBackoff = cmp.Or(c.MaxBackoff, time.Minute)
+	c.RequestTimeout = cmp.Or(c.RequestTimeout, time.Minute)
+	c.Attempts = cmp.Or(c.Attempts, 5)
+	c.MaxAnswer = cmp.Or(c.MaxAnswer, 32<<20)
 	return c
 }
 
@@ -81,8 +74,9 @@ type RemoteSealer struct {
 	secrets []string // What no error may contain.
 	client  *http.Client
 
+	known atomic.Bool // The prover's identity was checked.
+
 	mu    sync.Mutex
-	known bool // The prover's identity was checked.
 	wakes map[sectorName]map[chan struct{}]bool
 }
 
@@ -130,8 +124,7 @@ func NewRemote(cfg RemoteConfig) (*RemoteSealer, error) {
 }
 
 func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
 func wireSector(s events.SectorRef) remoteapi.Sector {

@@ -122,10 +122,7 @@ func clip(text string) string {
 
 // introduce checks the prover's identity, once.
 func (r *RemoteSealer) introduce(ctx context.Context) error {
-	r.mu.Lock()
-	known := r.known
-	r.mu.Unlock()
-	if known {
+	if r.known.Load() {
 		return nil
 	}
 	var prover remoteapi.Prover
@@ -140,9 +137,7 @@ func (r *RemoteSealer) introduce(ctx context.Context) error {
 		return lie("it has version %d and shows %q, expected are %d and %q; correct the setting or the URL",
 			prover.Version, clip(prover.Proves), remoteapi.Version, r.cfg.Proves)
 	}
-	r.mu.Lock()
-	r.known = true
-	r.mu.Unlock()
+	r.known.Store(true)
 	return nil
 }
 

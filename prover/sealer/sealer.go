@@ -48,30 +48,27 @@ type Files interface {
 	RemoveSector(events.SectorRef) error
 }
 
-// roots are the pieces as package commd has them.
-func roots(pieces []events.SectorPiece) ([]commd.Piece, error) {
+// of computes something of a sector with these pieces. It answers ErrPieceRefused.
+func of[T any](
+	sector events.SectorRef, pieces []events.SectorPiece, compute func(uint64, []commd.Piece) (T, error),
+) (v T, err error) {
 	list := make([]commd.Piece, len(pieces))
 	for i, p := range pieces {
 		root, err := commd.ParseCID(p.CID)
 		if err != nil {
-			return nil, fmt.Errorf("piece %d: %w: %w", i, err, events.ErrMalformed)
+			return v, fmt.Errorf("piece %d: %w: %w", i, err, events.ErrMalformed)
 		}
 		list[i] = commd.Piece{Root: root, Size: uint64(p.Size)}
 	}
-	return list, nil
+	if v, err = compute(uint64(sector.Size), list); err != nil {
+		err = fmt.Errorf("%s: %w: %w", sector, err, events.ErrPieceRefused)
+	}
+	return v, err
 }
 
 // fill places pieces in a sector. It answers ErrPieceRefused.
 func fill(sector events.SectorRef, pieces []events.SectorPiece) ([]commd.Placed, error) {
-	list, err := roots(pieces)
-	if err != nil {
-		return nil, err
-	}
-	placed, err := commd.Fill(uint64(sector.Size), list)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", sector, err, events.ErrPieceRefused)
-	}
-	return placed, nil
+	return of(sector, pieces, commd.Fill)
 }
 
 // fillers are the pieces of zeros behind the last of these.
@@ -91,13 +88,6 @@ func fillers(sector events.SectorRef, pieces []events.SectorPiece) ([]events.Sec
 
 // CommD is the data commitment of a sector with these pieces, computed from their own.
 func CommD(sector events.SectorRef, pieces []events.SectorPiece) (events.Hash, error) {
-	list, err := roots(pieces)
-	if err != nil {
-		return events.Hash{}, err
-	}
-	commD, err := commd.CommD(uint64(sector.Size), list)
-	if err != nil {
-		return events.Hash{}, fmt.Errorf("%s: %w: %w", sector, err, events.ErrPieceRefused)
-	}
-	return events.Hash(commD), nil
+	commD, err := of(sector, pieces, commd.CommD)
+	return events.Hash(commD), err
 }

@@ -1,6 +1,7 @@
 package sealer
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/hostnode/hostnode/events"
@@ -52,26 +53,16 @@ func lie(format string, values ...any) error {
 
 // Verify implements port.Sealer.
 func (v verifier) Verify(sector events.SectorRef, c events.SealContext, proof []byte) error {
-	switch v.proves {
-	case Possession:
-		return verify(sector, c.CommD, challenge(commd.Seal, sector, c.Ticket, c.Seed, v.sealLeaves), proof)
-	case Simulated:
-		return same(sector, proof, simSeal(sector, c))
-	}
-	return fmt.Errorf("proofs that show %q: %w", v.proves, events.ErrNoVerifier)
+	return v.verify(sector, c.CommD, challenge(commd.Seal, sector, c.Ticket, c.Seed, v.sealLeaves),
+		simSeal(sector, c), proof)
 }
 
 // VerifyChallenge implements port.Sealer.
 func (v verifier) VerifyChallenge(
 	sector events.SectorRef, c events.SealContext, randomness events.Hash, leaves int, proof []byte,
 ) error {
-	switch v.proves {
-	case Possession:
-		return verify(sector, c.CommD, challenge(commd.Possession, sector, c.Ticket, randomness, leaves), proof)
-	case Simulated:
-		return same(sector, proof, simChallenge(sector, c.CommR, randomness, leaves))
-	}
-	return fmt.Errorf("proofs that show %q: %w", v.proves, events.ErrNoVerifier)
+	return v.verify(sector, c.CommD, challenge(commd.Possession, sector, c.Ticket, randomness, leaves),
+		simChallenge(sector, c.CommR, randomness, leaves), proof)
 }
 
 func challenge(domain commd.Domain, sector events.SectorRef, ticket, seed events.Hash, leaves int) commd.Challenge {
@@ -80,16 +71,21 @@ func challenge(domain commd.Domain, sector events.SectorRef, ticket, seed events
 	}
 }
 
-func verify(sector events.SectorRef, commD events.Hash, c commd.Challenge, proof []byte) error {
-	if err := commd.Verify(commd.Node(commD), uint64(sector.Size), c, proof); err != nil {
-		return lie("%s: %v", sector, err)
+// verify compares a proof with the challenge that it answers, or with what a simulated one is.
+func (v verifier) verify(
+	sector events.SectorRef, commD events.Hash, c commd.Challenge, simulated, proof []byte,
+) error {
+	switch v.proves {
+	case Possession:
+		if err := commd.Verify(commd.Node(commD), uint64(sector.Size), c, proof); err != nil {
+			return lie("%s: %v", sector, err)
+		}
+		return nil
+	case Simulated:
+		if !bytes.Equal(proof, simulated) {
+			return lie("%s: the simulated proof is another one", sector)
+		}
+		return nil
 	}
-	return nil
-}
-
-func same(sector events.SectorRef, proof, want []byte) error {
-	if string(proof) != string(want) {
-		return lie("%s: the simulated proof is another one", sector)
-	}
-	return nil
+	return fmt.Errorf("proofs that show %q: %w", v.proves, events.ErrNoVerifier)
 }
