@@ -40,22 +40,19 @@ func (s *CommDSealer) PreCommit1(
 	ctx context.Context, sector events.SectorRef, ticket events.Hash, pieces []events.SectorPiece,
 	progress events.SectorProgress,
 ) ([]byte, error) {
-	leave, err := s.enter(ctx, sector)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	commD, err := s.pack(ctx, sector, pieces)
-	if err == nil {
-		err = s.build(ctx, sector, commD, progress)
-	}
-	if err == nil {
-		err = s.begin(sector, ticket, commD)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("first step of %s: %w", sector, err)
-	}
-	return append(append([]byte(commdOut), ticket[:]...), commD[:]...), nil
+	return inTurn(ctx, &s.kept, sector, func() ([]byte, error) {
+		commD, err := s.pack(ctx, sector, pieces)
+		if err == nil {
+			err = s.build(ctx, sector, commD, progress)
+		}
+		if err == nil {
+			err = s.begin(sector, ticket, commD)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("first step of %s: %w", sector, err)
+		}
+		return append(append([]byte(commdOut), ticket[:]...), commD[:]...), nil
+	})
 }
 
 // errOtherRoot: the data does not have the expected root.
@@ -105,63 +102,55 @@ func treeSize(sector events.SectorRef) events.Bytes {
 func (s *CommDSealer) PreCommit2(
 	ctx context.Context, sector events.SectorRef, out []byte, progress events.SectorProgress,
 ) (commD, commR events.Hash, err error) {
-	leave, err := s.enter(ctx, sector)
-	if err != nil {
-		return commD, commR, err
-	}
-	defer leave()
-	seal, err := s.seal(sector)
-	if err != nil {
-		return commD, commR, err
-	}
-	if seal == nil || !bytes.Equal(out, append(append([]byte(commdOut), seal.Ticket[:]...), seal.CommD[:]...)) {
-		return commD, commR, fmt.Errorf("%s: not what its first step answered: %w", sector, events.ErrSectorStep)
-	}
-	seal.CommR = events.Hash(commd.CommR(sector.Provider, sector.Number, seal.Ticket, commd.Node(seal.CommD)))
-	if err := s.setSeal(sector, *seal); err != nil {
-		return commD, commR, err
-	}
-	tell(progress, 1)
-	return seal.CommD, seal.CommR, nil
+	seal, err := inTurn(ctx, &s.kept, sector, func() (sealed, error) {
+		seal, err := s.seal(sector)
+		if err != nil {
+			return sealed{}, err
+		}
+		if seal == nil || !bytes.Equal(out, append(append([]byte(commdOut), seal.Ticket[:]...), seal.CommD[:]...)) {
+			return sealed{}, fmt.Errorf("%s: not what its first step answered: %w", sector, events.ErrSectorStep)
+		}
+		seal.CommR = events.Hash(commd.CommR(sector.Provider, sector.Number, seal.Ticket, commd.Node(seal.CommD)))
+		if err := s.setSeal(sector, *seal); err != nil {
+			return sealed{}, err
+		}
+		tell(progress, 1)
+		return *seal, nil
+	})
+	return seal.CommD, seal.CommR, err
 }
 
 // Commit implements port.Sealer.
 func (s *CommDSealer) Commit(
 	ctx context.Context, sector events.SectorRef, c events.SealContext, progress events.SectorProgress,
 ) ([]byte, error) {
-	leave, err := s.enter(ctx, sector)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	seal, err := s.ready(sector)
-	if err == nil {
-		err = seal.asked(sector, c)
-	}
-	if err != nil {
-		return nil, err
-	}
-	proof, err := s.prove(ctx, sector, seal, challenge(commd.Seal, sector, seal.Ticket, c.Seed, s.sealLeaves))
-	if err == nil {
-		tell(progress, 1)
-	}
-	return proof, err
+	return inTurn(ctx, &s.kept, sector, func() ([]byte, error) {
+		seal, err := s.ready(sector)
+		if err == nil {
+			err = seal.asked(sector, c)
+		}
+		if err != nil {
+			return nil, err
+		}
+		proof, err := s.prove(ctx, sector, seal, challenge(commd.Seal, sector, seal.Ticket, c.Seed, s.sealLeaves))
+		if err == nil {
+			tell(progress, 1)
+		}
+		return proof, err
+	})
 }
 
 // Challenge implements port.Sealer.
 func (s *CommDSealer) Challenge(
 	ctx context.Context, sector events.SectorRef, randomness events.Hash, leaves int,
 ) ([]byte, error) {
-	leave, err := s.enter(ctx, sector)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	seal, err := s.ready(sector)
-	if err != nil {
-		return nil, err
-	}
-	return s.prove(ctx, sector, seal, challenge(commd.Possession, sector, seal.Ticket, randomness, leaves))
+	return inTurn(ctx, &s.kept, sector, func() ([]byte, error) {
+		seal, err := s.ready(sector)
+		if err != nil {
+			return nil, err
+		}
+		return s.prove(ctx, sector, seal, challenge(commd.Possession, sector, seal.Ticket, randomness, leaves))
+	})
 }
 
 // prove answers a challenge. If data or tree are damaged, all of the data is read once: damaged
@@ -186,32 +175,32 @@ func (s *CommDSealer) prove(
 func (s *CommDSealer) Check(
 	ctx context.Context, sector events.SectorRef, from, most events.Bytes,
 ) (next events.Bytes, err error) {
-	leave, err := s.enter(ctx, sector)
-	if err != nil {
-		return from, err
-	}
-	defer leave()
-	seal, err := s.ready(sector)
-	if err == nil {
-		err = s.whole(sector)
-	}
-	if err != nil {
-		return from, err
-	}
-	to := sector.Size
-	if from < to && most < to-from {
-		to = from + most
-	}
-	err = s.withTree(sector, seal, func(data io.ReaderAt, tree *commd.Tree) error {
-		return compare(ctx, sector, from, to, data, tree)
+	next = from
+	err = s.alone(ctx, sector, func() error {
+		seal, err := s.ready(sector)
+		if err == nil {
+			err = s.whole(sector)
+		}
+		if err != nil {
+			return err
+		}
+		to := sector.Size
+		if from < to && most < to-from {
+			to = from + most
+		}
+		err = s.withTree(sector, seal, func(data io.ReaderAt, tree *commd.Tree) error {
+			return compare(ctx, sector, from, to, data, tree)
+		})
+		if errors.Is(err, commd.ErrDamaged) || isDamage(err) { // Damaged pieces are named; a tree is built again.
+			err = s.build(ctx, sector, seal.CommD, nil)
+		}
+		if err != nil {
+			return fmt.Errorf("check %s: %w", sector, err)
+		}
+		next = to
+		return nil
 	})
-	if errors.Is(err, commd.ErrDamaged) || isDamage(err) { // Damaged pieces are named; a tree is built again.
-		err = s.build(ctx, sector, seal.CommD, nil)
-	}
-	if err != nil {
-		return from, fmt.Errorf("check %s: %w", sector, err)
-	}
-	return to, nil
+	return next, err
 }
 
 func compare(

@@ -32,10 +32,10 @@ func newKept(files Files) kept {
 	return kept{files: files, turns: make(map[events.SectorRef]chan struct{})}
 }
 
-// enter waits for the exclusive use of a sector, which leave ends.
-func (k *kept) enter(ctx context.Context, sector events.SectorRef) (leave func(), err error) {
+// alone waits for the exclusive use of a sector, and makes a call then.
+func (k *kept) alone(ctx context.Context, sector events.SectorRef, call func() error) error {
 	if err := commd.CheckSectorSize(uint64(sector.Size)); err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", sector, err, events.ErrMalformed)
+		return fmt.Errorf("%s: %w: %w", sector, err, events.ErrMalformed)
 	}
 	k.mu.Lock()
 	turn := k.turns[sector]
@@ -45,14 +45,24 @@ func (k *kept) enter(ctx context.Context, sector events.SectorRef) (leave func()
 	}
 	k.mu.Unlock()
 	if err := context.Cause(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	select {
 	case turn <- struct{}{}:
-		return func() { <-turn }, nil
+		defer func() { <-turn }()
+		return call()
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
+}
+
+// inTurn is alone for a call with a result.
+func inTurn[T any](ctx context.Context, k *kept, sector events.SectorRef, call func() (T, error)) (v T, err error) {
+	err = k.alone(ctx, sector, func() (err error) {
+		v, err = call()
+		return err
+	})
+	return v, err
 }
 
 // AddPiece implements port.Sealer.
@@ -63,15 +73,12 @@ func (k *kept) AddPiece(
 	if err != nil {
 		return fmt.Errorf("add a piece at %d to %s: %w", offset, sector, err)
 	}
-	leave, err := k.enter(ctx, sector)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := k.addPiece(ctx, sector, uint64(offset), piece, root, r); err != nil {
-		return fmt.Errorf("add piece %s at %d to %s: %w", piece.CID, offset, sector, err)
-	}
-	return nil
+	return k.alone(ctx, sector, func() error {
+		if err := k.addPiece(ctx, sector, uint64(offset), piece, root, r); err != nil {
+			return fmt.Errorf("add piece %s at %d to %s: %w", piece.CID, offset, sector, err)
+		}
+		return nil
+	})
 }
 
 // checkPiece answers why a piece cannot be at a place of an empty sector.
@@ -194,15 +201,12 @@ func (k *kept) read(sector events.SectorRef, read func(events.SectorReader) erro
 func (k *kept) Pack(
 	ctx context.Context, sector events.SectorRef, pieces []events.SectorPiece,
 ) ([]events.SectorPiece, error) {
-	leave, err := k.enter(ctx, sector)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if _, err := k.pack(ctx, sector, pieces); err != nil {
-		return nil, fmt.Errorf("pack %s: %w", sector, err)
-	}
-	return fillers(sector, pieces)
+	return inTurn(ctx, k, sector, func() ([]events.SectorPiece, error) {
+		if _, err := k.pack(ctx, sector, pieces); err != nil {
+			return nil, fmt.Errorf("pack %s: %w", sector, err)
+		}
+		return fillers(sector, pieces)
+	})
 }
 
 // tell tells how much is done, if somebody wants to know.
@@ -214,23 +218,15 @@ func tell(progress events.SectorProgress, done float64) {
 
 // Remove implements port.Sealer.
 func (k *kept) Remove(ctx context.Context, sector events.SectorRef) error {
-	leave, err := k.enter(ctx, sector)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return k.files.RemoveSector(sector)
+	return k.alone(ctx, sector, func() error { return k.files.RemoveSector(sector) })
 }
 
 // finalize removes what only sealing needed. Data and tree stay.
 func (k *kept) finalize(ctx context.Context, sector events.SectorRef) error {
-	leave, err := k.enter(ctx, sector)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if _, err := k.ready(sector); err != nil {
-		return err
-	}
-	return k.files.Remove(sector, events.SectorScratch)
+	return k.alone(ctx, sector, func() error {
+		if _, err := k.ready(sector); err != nil {
+			return err
+		}
+		return k.files.Remove(sector, events.SectorScratch)
+	})
 }

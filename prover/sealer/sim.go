@@ -78,6 +78,17 @@ func (s *SimSealer) fault(ctx context.Context, step Step, sector events.SectorRe
 	return false, fmt.Errorf("%s of %s: %w", step, sector, ErrSimulatedFault)
 }
 
+// simStep does what goes wrong at a step, or makes its call in the sector's turn.
+func simStep[T any](
+	ctx context.Context, s *SimSealer, step Step, sector events.SectorRef, call func(lies bool) (T, error),
+) (none T, err error) {
+	lies, err := s.fault(ctx, step, sector)
+	if err != nil {
+		return none, err
+	}
+	return inTurn(ctx, &s.kept, sector, func() (T, error) { return call(lies) })
+}
+
 // AddPiece implements port.Sealer.
 func (s *SimSealer) AddPiece(
 	ctx context.Context, sector events.SectorRef, offset events.Bytes, piece events.SectorPiece, r io.Reader,
@@ -114,31 +125,24 @@ func (s *SimSealer) PreCommit1(
 	ctx context.Context, sector events.SectorRef, ticket events.Hash, pieces []events.SectorPiece,
 	progress events.SectorProgress,
 ) ([]byte, error) {
-	lies, err := s.fault(ctx, StepPreCommit1, sector)
-	if err != nil {
-		return nil, err
-	}
-	leave, err := s.enter(ctx, sector)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	commD, err := s.pack(ctx, sector, pieces)
-	if err == nil {
-		err = s.compare(ctx, sector, commD)
-	}
-	if err == nil {
-		err = s.begin(sector, ticket, commD)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("first step of %s: %w", sector, err)
-	}
-	tell(progress, 1)
-	if lies {
-		commD[31] ^= 1
-	}
-	commD[0] ^= simMark
-	return append(commD[:], simLabel...), nil
+	return simStep(ctx, s, StepPreCommit1, sector, func(lies bool) ([]byte, error) {
+		commD, err := s.pack(ctx, sector, pieces)
+		if err == nil {
+			err = s.compare(ctx, sector, commD)
+		}
+		if err == nil {
+			err = s.begin(sector, ticket, commD)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("first step of %s: %w", sector, err)
+		}
+		tell(progress, 1)
+		if lies {
+			commD[31] ^= 1
+		}
+		commD[0] ^= simMark
+		return append(commD[:], simLabel...), nil
+	})
 }
 
 // compare reads all data and compares its root.
@@ -170,33 +174,27 @@ func (s *SimSealer) compare(ctx context.Context, sector events.SectorRef, commD 
 func (s *SimSealer) PreCommit2(
 	ctx context.Context, sector events.SectorRef, out []byte, progress events.SectorProgress,
 ) (commD, commR events.Hash, err error) {
-	lies, err := s.fault(ctx, StepPreCommit2, sector)
-	if err != nil {
-		return commD, commR, err
-	}
-	leave, err := s.enter(ctx, sector)
-	if err != nil {
-		return commD, commR, err
-	}
-	defer leave()
-	seal, err := s.seal(sector)
-	if err != nil {
-		return commD, commR, err
-	}
-	if seal == nil || len(out) != len(commD)+len(simLabel) || string(out[len(commD):]) != simLabel {
-		return commD, commR, fmt.Errorf("%s: not what its first step answered: %w", sector, events.ErrSectorStep)
-	}
-	commD = events.Hash(out)
-	commD[0] ^= simMark
-	seal.CommD, seal.CommR = commD, simCommR(commD)
-	if lies {
-		seal.CommR[5] ^= 1
-	}
-	if err := s.setSeal(sector, *seal); err != nil {
-		return commD, commR, err
-	}
-	tell(progress, 1)
-	return commD, seal.CommR, nil
+	seal, err := simStep(ctx, s, StepPreCommit2, sector, func(lies bool) (sealed, error) {
+		seal, err := s.seal(sector)
+		if err != nil {
+			return sealed{}, err
+		}
+		if seal == nil || len(out) != len(commD)+len(simLabel) || string(out[len(commD):]) != simLabel {
+			return sealed{}, fmt.Errorf("%s: not what its first step answered: %w", sector, events.ErrSectorStep)
+		}
+		seal.CommD = events.Hash(out)
+		seal.CommD[0] ^= simMark
+		seal.CommR = simCommR(seal.CommD)
+		if lies {
+			seal.CommR[5] ^= 1
+		}
+		if err := s.setSeal(sector, *seal); err != nil {
+			return sealed{}, err
+		}
+		tell(progress, 1)
+		return *seal, nil
+	})
+	return seal.CommD, seal.CommR, err
 }
 
 func simCommR(commD events.Hash) (commR events.Hash) {
@@ -210,24 +208,17 @@ func simCommR(commD events.Hash) (commR events.Hash) {
 func (s *SimSealer) Commit(
 	ctx context.Context, sector events.SectorRef, c events.SealContext, progress events.SectorProgress,
 ) ([]byte, error) {
-	lies, err := s.fault(ctx, StepCommit, sector)
-	if err != nil {
-		return nil, err
-	}
-	leave, err := s.enter(ctx, sector)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	seal, err := s.ready(sector)
-	if err == nil {
-		err = seal.asked(sector, c)
-	}
-	if err != nil {
-		return nil, err
-	}
-	tell(progress, 1)
-	return lied(simSeal(sector, c), lies), nil
+	return simStep(ctx, s, StepCommit, sector, func(lies bool) ([]byte, error) {
+		seal, err := s.ready(sector)
+		if err == nil {
+			err = seal.asked(sector, c)
+		}
+		if err != nil {
+			return nil, err
+		}
+		tell(progress, 1)
+		return lied(simSeal(sector, c), lies), nil
+	})
 }
 
 func lied(proof []byte, lies bool) []byte {
@@ -286,23 +277,16 @@ func (s *SimSealer) Restore(
 func (s *SimSealer) Challenge(
 	ctx context.Context, sector events.SectorRef, randomness events.Hash, leaves int,
 ) ([]byte, error) {
-	lies, err := s.fault(ctx, StepChallenge, sector)
-	if err != nil {
-		return nil, err
-	}
-	leave, err := s.enter(ctx, sector)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	seal, err := s.ready(sector)
-	if err == nil {
-		err = s.compare(ctx, sector, seal.CommD)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return lied(simChallenge(sector, seal.CommR, randomness, leaves), lies), nil
+	return simStep(ctx, s, StepChallenge, sector, func(lies bool) ([]byte, error) {
+		seal, err := s.ready(sector)
+		if err == nil {
+			err = s.compare(ctx, sector, seal.CommD)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return lied(simChallenge(sector, seal.CommR, randomness, leaves), lies), nil
+	})
 }
 
 // simChallenge is SHA-256 over "simulated", the randomness and the sector's properties, followed by
