@@ -34,13 +34,9 @@ func encodeNames(digests [][32]byte) []byte {
 		entries = append(entries, b)
 	}
 	slices.SortFunc(entries, func(a, b [nameSize]byte) int { return bytes.Compare(a[:], b[:]) })
-	return slices.Concat(sliceAll(entries)...)
-}
-
-func sliceAll(entries [][nameSize]byte) [][]byte {
-	all := make([][]byte, len(entries))
-	for i := range entries {
-		all[i] = entries[i][:]
+	all := make([]byte, 0, len(entries)*nameSize)
+	for _, e := range entries {
+		all = append(all, e[:]...)
 	}
 	return all
 }

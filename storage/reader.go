@@ -82,9 +82,6 @@ func (s *SlotReader) Slots() uint64 { return s.meta.Slots }
 // Blocks is the number of real blocks, without padding.
 func (s *SlotReader) Blocks() uint64 { return s.meta.Blocks }
 
-// Request is the request that the slot belongs to.
-func (s *SlotReader) Request() events.RequestID { return s.meta.Request }
-
 // SlotRoot is the root of the slot tree.
 func (s *SlotReader) SlotRoot() fr.Element { return s.root }
 

@@ -36,7 +36,7 @@ func (f *Fetcher) repair(ctx context.Context, job events.DownloadJob, blocks []u
 	if len(blocks) == 0 {
 		return nil, f.repairWhole(ctx, e, meta)
 	}
-	return f.newRepair(e, meta).blocks(ctx, blocks)
+	return (&repair{fetcher: f, entry: e, meta: meta}).blocks(ctx, blocks)
 }
 
 // complete is a slot that was complete before; nil if there is none.
@@ -57,7 +57,7 @@ func (f *Fetcher) repairWhole(ctx context.Context, e *entry, meta slotMeta) erro
 	if err := f.repairManifest(ctx, e, meta); err != nil {
 		return err
 	}
-	r := f.newRepair(e, meta)
+	r := &repair{fetcher: f, entry: e, meta: meta}
 	var failed error
 	for first := uint64(0); first < meta.Blocks; first += scrubBatch {
 		if err := ctx.Err(); err != nil {
@@ -133,10 +133,6 @@ type repair struct {
 	entry   *entry
 	meta    slotMeta
 	source  *filling // nil until the list of blocks is needed
-}
-
-func (f *Fetcher) newRepair(e *entry, meta slotMeta) *repair {
-	return &repair{fetcher: f, entry: e, meta: meta}
 }
 
 // blocks repairs those blocks that are damaged, and returns those that are sound now.

@@ -66,8 +66,7 @@ type entry struct {
 
 	// Repo.mu guards the rest; meta changes only while files is held, too.
 	meta           slotMeta
-	known          bool // whether meta was readable
-	gone           bool
+	known          bool         // whether meta was readable
 	data, overhead events.Bytes // as measured
 	// damage was found at the start and is not repaired yet.
 	damage string
@@ -92,9 +91,7 @@ func (r *Repo) Stored(context.Context) ([]events.StoredSlot, error) {
 			Data: e.data, Overhead: e.overhead, Damage: e.damage,
 		})
 	}
-	slices.SortFunc(list, func(a, b events.StoredSlot) int {
-		return slices.Compare(a.Slot[:], b.Slot[:])
-	})
+	slices.SortFunc(list, func(a, b events.StoredSlot) int { return a.Slot.Compare(b.Slot) })
 	return list, nil
 }
 
@@ -136,10 +133,7 @@ func (r *Repo) Delete(_ context.Context, slot events.SlotID) error {
 func (r *Repo) trash(e *entry) error {
 	e.files.Lock()
 	defer e.files.Unlock()
-	r.mu.Lock()
-	gone := e.gone
-	r.mu.Unlock()
-	if gone {
+	if r.entry(e.id) != e { // It is gone.
 		return nil
 	}
 	name := slotName(e.id)
@@ -155,7 +149,6 @@ func (r *Repo) trash(e *entry) error {
 		return err
 	}
 	r.mu.Lock()
-	e.gone = true
 	delete(r.slots, e.id)
 	r.trashed += e.data + e.overhead
 	r.stored -= e.data + e.overhead
@@ -225,7 +218,7 @@ func (r *Repo) entry(slot events.SlotID) *entry {
 func (r *Repo) metaOf(e *entry) (slotMeta, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e.gone || !e.known {
+	if r.slots[e.id] != e || !e.known {
 		return slotMeta{}, events.ErrNoSuchSlot
 	}
 	return e.meta, nil

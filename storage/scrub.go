@@ -134,11 +134,11 @@ func (r *Repo) scrubNext(p events.ScrubProgress) (next *entry, meta slotMeta) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.slots {
-		at := slices.Compare(e.id[:], p.Slot[:])
+		at := e.id.Compare(p.Slot)
 		if !e.known || !e.meta.Complete || at < 0 || at == 0 && p.Block >= e.meta.Blocks {
 			continue
 		}
-		if next == nil || slices.Compare(e.id[:], next.id[:]) < 0 {
+		if next == nil || e.id.Compare(next.id) < 0 {
 			next, meta = e, e.meta
 		}
 	}

@@ -44,11 +44,8 @@ func treeSize(padded uint64) int64 {
 
 // nodeOffset is the offset in the file of a node of a level (from groupDepth on).
 func nodeOffset(padded uint64, level int, index uint64) int64 {
-	offset := uint64(0)
-	for l := groupDepth; l < level; l++ {
-		offset += padded >> l
-	}
-	return int64((offset + index) * nodeSize)
+	before := 2*(padded>>groupDepth) - 2*(padded>>level) // In the layers below it.
+	return int64((before + index) * nodeSize)
 }
 
 // encodeTree returns the file tree.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/consensys/gnark-crypto/ecc/bn254/fr"
 
@@ -38,10 +37,7 @@ type newBlock struct {
 // enter waits for the right to fill a slot, which leave returns.
 func (r *Repo) enter(ctx context.Context, slot events.SlotID) (e *entry, leave func(), err error) {
 	for {
-		r.mu.Lock()
-		e = r.slots[slot]
-		r.mu.Unlock()
-		if e == nil {
+		if e = r.entry(slot); e == nil {
 			return nil, func() {}, nil
 		}
 		select {
@@ -50,10 +46,7 @@ func (r *Repo) enter(ctx context.Context, slot events.SlotID) (e *entry, leave f
 			return nil, nil, fmt.Errorf("wait for another download of the slot: %w", ctx.Err())
 		}
 		leave = func() { <-e.filler }
-		r.mu.Lock()
-		gone := e.gone
-		r.mu.Unlock()
-		if !gone {
+		if r.entry(slot) == e {
 			return e, leave, nil
 		}
 		leave()
@@ -97,7 +90,6 @@ func (r *Repo) create(
 	defer e.files.Unlock()
 	if err := r.createFiles(e, meta, manifest); err != nil {
 		r.mu.Lock()
-		e.gone = true
 		delete(r.slots, meta.Slot)
 		r.mu.Unlock()
 		<-e.filler
@@ -166,15 +158,7 @@ func (r *Repo) adopt(e *entry, want slotMeta, manifest []byte) error {
 		}
 	}
 	want.Complete = have.Complete
-	want.Until = later(want.Until, have.Until)
 	return r.writeMeta(e, want)
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // openWriter opens the files of a slot; the caller has the right to fill it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/big"
 	"slices"
+	"strings"
 )
 
 // alphabet58 is the Bitcoin alphabet: digits and letters without 0, O, I, l.
@@ -18,10 +19,7 @@ var errBase58 = errors.New("not base58")
 
 // encode58 writes b as a number in base 58; each leading zero byte becomes a 1.
 func encode58(b []byte) string {
-	zeros := 0
-	for zeros < len(b) && b[zeros] == 0 {
-		zeros++
-	}
+	zeros := len(b) - len(bytes.TrimLeft(b, "\x00"))
 	n, base, digit := new(big.Int).SetBytes(b), big.NewInt(58), new(big.Int)
 	var text []byte
 	for n.Sign() > 0 {
@@ -38,13 +36,10 @@ func decode58(text string) ([]byte, error) {
 	if len(text) > maxText58 {
 		return nil, errBase58
 	}
-	zeros := 0
-	for zeros < len(text) && text[zeros] == '1' {
-		zeros++
-	}
+	zeros := len(text) - len(strings.TrimLeft(text, "1"))
 	n, base := new(big.Int), big.NewInt(58)
 	for i := zeros; i < len(text); i++ {
-		digit := bytes.IndexByte([]byte(alphabet58), text[i])
+		digit := strings.IndexByte(alphabet58, text[i])
 		if digit < 0 {
 			return nil, errBase58
 		}

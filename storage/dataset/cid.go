@@ -97,9 +97,6 @@ func (c CID) Digest() [32]byte { return c.digest }
 // chain.
 func (c CID) Root() events.Root { return events.Root(c.digest) }
 
-// Zero reports whether the CID was never set.
-func (c CID) Zero() bool { return c == CID{} }
-
 // Empty reports whether the CID is that of the empty block, which stands for a
 // block of zeros and is never fetched (spec/proofs.md §10.3).
 func (c CID) Empty() bool { return c == EmptyBlock() }

@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/merkle"
@@ -77,9 +76,7 @@ func (d *Dataset) index() error {
 	for i := range d.order {
 		d.order[i] = uint32(i)
 	}
-	sort.Slice(d.order, func(i, j int) bool {
-		return bytes.Compare(d.digest(d.order[i]), d.digest(d.order[j])) < 0
-	})
+	slices.SortFunc(d.order, func(a, b uint32) int { return bytes.Compare(d.digest(a), d.digest(b)) })
 	return nil
 }
 
@@ -131,12 +128,6 @@ func (d *Dataset) ReadBlock(block uint64, buffer []byte) error {
 	return nil
 }
 
-// Slot reads the real blocks of a slot, one after the other.
-func (d *Dataset) Slot(slot int) io.ReaderAt {
-	offset := d.layout.Block(slot, 0) * BlockSize
-	return io.NewSectionReader(d.blocks, int64(offset), int64(d.layout.Steps*BlockSize))
-}
-
 // Object returns the content with a name: the manifest, a block, or, for the tree's name, the list
 // of block digests. It returns ErrNotFound and ErrDamaged.
 func (d *Dataset) Object(c CID) ([]byte, error) {
@@ -150,11 +141,10 @@ func (d *Dataset) Object(c CID) ([]byte, error) {
 	case c.Codec() != CodecBlock:
 		return nil, fmt.Errorf("%s: %w", c, ErrNotFound)
 	}
-	want := c.Digest()
-	at := sort.Search(len(d.order), func(i int) bool {
-		return bytes.Compare(d.digest(d.order[i]), want[:]) >= 0
+	at, found := slices.BinarySearchFunc(d.order, c.Digest(), func(block uint32, want [32]byte) int {
+		return bytes.Compare(d.digest(block), want[:])
 	})
-	if at == len(d.order) || !bytes.Equal(d.digest(d.order[at]), want[:]) {
+	if !found {
 		return nil, fmt.Errorf("%s: %w", c, ErrNotFound)
 	}
 	block := make([]byte, merkle.BlockSize)
