@@ -82,9 +82,6 @@ type SectorStore interface {
 	// nothing.
 	Remove(ref events.SectorRef, part events.SectorPart) error
 	RemoveSector(ref events.SectorRef) error
-	// Room is how many bytes the disk has left. ErrDiskFull when it takes no writes, whatever
-	// it has left.
-	Room() (events.Bytes, error)
 	// ScrubProgress is what SetScrubProgress was given last. After a restart it may be an earlier
 	// one of the same sector, or, if it cannot be read, zero.
 	ScrubProgress() events.SectorScrub

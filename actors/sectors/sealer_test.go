@@ -172,7 +172,6 @@ func (f files) Usage(ref events.SectorRef) (u events.SectorUsage, err error) {
 
 func (f files) Remove(events.SectorRef, events.SectorPart) error { return nil }
 func (f files) RemoveSector(events.SectorRef) error              { return nil }
-func (f files) Room() (events.Bytes, error)                      { return 1 << 40, nil }
 
 func (f files) ScrubProgress() events.SectorScrub {
 	f.mu.Lock()

@@ -203,8 +203,6 @@ func (f fakeFiles) SetScrubProgress(p events.SectorScrub) error {
 	return f.seals.files.SetScrubProgress(p)
 }
 
-func (f fakeFiles) Room() (events.Bytes, error) { return f.seals.files.Room() }
-
 // fakePieces is the PieceSource port over the world.
 type fakePieces struct{ *world }
 

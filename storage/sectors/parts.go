@@ -111,7 +111,14 @@ func (s *Store) Replace(
 
 // Remove removes a part. That it is not here is no error.
 func (s *Store) Remove(sector events.SectorRef, which events.SectorPart) error {
-	path := s.path(sector, which.String())
+	if err := removeFile(s.path(sector, which.String())); err != nil {
+		return fmt.Errorf("remove %s of %s: %w", which, sector, err)
+	}
+	return nil
+}
+
+// removeFile removes a file durably. That it is not here is no error.
+func removeFile(path string) error {
 	err := os.Remove(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -119,10 +126,7 @@ func (s *Store) Remove(sector events.SectorRef, which events.SectorPart) error {
 	if err == nil {
 		err = durable.Sync(filepath.Dir(path))
 	}
-	if err != nil {
-		return fmt.Errorf("remove %s of %s: %w", which, sector, err)
-	}
-	return nil
+	return err
 }
 
 // RemoveSector removes everything of a sector. That it is not here is no error.

@@ -156,14 +156,7 @@ func (p *Pieces) Remove(piece events.SectorPiece) error {
 	if !ok {
 		return nil
 	}
-	err := os.Remove(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		err = durable.Sync(p.dir)
-	}
-	if err != nil {
+	if err := removeFile(path); err != nil {
 		return fmt.Errorf("remove piece %s: %w", piece.CID, err)
 	}
 	return nil

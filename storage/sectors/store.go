@@ -19,7 +19,7 @@ import (
 const (
 	formatName = "FORMAT"
 	format     = "1\n"
-	probeName  = "PROBE"
+	probeName  = "PROBE" // An earlier version wrote it.
 	trashDir   = "trash"
 	freshEnd   = ".new"
 	noteEnd    = ".note"
@@ -258,17 +258,4 @@ func (s *Store) Usage(sector events.SectorRef) (events.SectorUsage, error) {
 		*into += events.Bytes(storage.Occupied(info)) //nolint:gosec // A size.
 	}
 	return usage, nil
-}
-
-// Room is how many bytes the file system has left. It also writes a page to find out whether the
-// disk takes anything at all, and returns events.ErrDiskFull if not.
-func (s *Store) Room() (events.Bytes, error) {
-	free, err := storage.Free(s.dir)
-	if err == nil {
-		err = durable.Replace(filepath.Join(s.dir, probeName), make([]byte, diskPage))
-	}
-	if err != nil {
-		return 0, fmt.Errorf("find out the free space on the disk: %w", storage.FullDisk(err))
-	}
-	return free, nil
 }

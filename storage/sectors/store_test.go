@@ -225,13 +225,6 @@ func TestANewerLayoutIsRefused(t *testing.T) {
 	}
 }
 
-func TestRoomIsWhatTheFileSystemHas(t *testing.T) {
-	s := open(t, t.TempDir())
-	if room, err := s.Room(); err != nil || room == 0 {
-		t.Fatal(room, err)
-	}
-}
-
 func TestHolesOccupyNothing(t *testing.T) {
 	s := open(t, t.TempDir())
 	large := events.SectorRef{Provider: events.Address{1}, Number: 1, Size: 1 << 30}

@@ -218,16 +218,6 @@ func (m *Memory) Usage(ref events.SectorRef) (events.SectorUsage, error) {
 	return usage, nil
 }
 
-// Room implements Store.
-func (m *Memory) Room() (events.Bytes, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.full {
-		return 0, events.ErrDiskFull
-	}
-	return 1 << 40, nil
-}
-
 // Sectors implements Store.
 func (m *Memory) Sectors() []events.SectorRef {
 	m.mu.Lock()

@@ -21,7 +21,6 @@ type Store interface {
 	RemoveSector(events.SectorRef) error
 	Usage(events.SectorRef) (events.SectorUsage, error)
 	Sectors() []events.SectorRef
-	Room() (events.Bytes, error)
 }
 
 // World is a store together with what a test can do to it. Each test has its own.
