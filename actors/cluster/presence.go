@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -57,17 +58,11 @@ func (c *Cluster) parse(kv *mvccpb.KeyValue) (Peer, error) {
 
 // stay keeps this member present in etcd and follows who else is, until Close or until it is refused.
 func (c *Cluster) stay() {
-	told := false
+	told, joined := false, sync.OnceFunc(func() { close(c.joined) })
 	for c.ctx.Err() == nil {
 		s, found, err := c.join()
 		if errors.Is(err, ErrRefused) {
-			c.mu.Lock()
-			term := c.term
-			c.term = nil
-			c.mu.Unlock()
-			if term != nil {
-				_ = c.giveUp(c.ctx, term)
-			}
+			_ = c.Resign(c.ctx)
 			c.failed <- err
 			return
 		}
@@ -83,11 +78,7 @@ func (c *Cluster) stay() {
 			c.log.Info("etcd knows again that this member is here")
 			told = false
 		}
-		select {
-		case <-c.joined:
-		default:
-			close(c.joined)
-		}
+		joined()
 		c.follow(s, found)
 	}
 }
@@ -259,16 +250,13 @@ func (c *Cluster) came(p Peer, err error) {
 	}
 	c.mu.Lock()
 	before, known := c.peers[p.Member]
-	var text string
+	text := differ(c.cfg.facts, p.Facts)
 	if err != nil {
 		text = "what it says of itself is not readable: " + err.Error()
-	} else {
-		text = differ(c.cfg.facts, p.Facts)
 	}
+	delete(c.peers, p.Member)
 	if text == "" {
 		c.peers[p.Member] = p
-	} else {
-		delete(c.peers, p.Member)
 	}
 	c.mu.Unlock()
 	log := c.log.WithField("member", p.Member)
