@@ -13,7 +13,7 @@ func networkProver(t testing.TB) *Prover {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := New(keys, Config{})
+	p, err := New(keys, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

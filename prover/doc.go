@@ -6,8 +6,8 @@
 // circuit.go; the contract knows three public inputs of it: entropy, dataset root, slot index.
 //
 //	keys, err := prover.DevelopmentKeys(ctx, prover.NetworkParams(), dir, nil)
-//	p, err := prover.New(keys, prover.Config{})
-//	proof, err := p.Prove(ctx, input)
+//	p, err := prover.New(keys, 1)
+//	proof, took, err := p.Prove(ctx, input)
 //
 // Prove reads the sampled 64 KiB blocks through a SlotReader, computes the tree inside each again
 // and compares it with the stored block root. So a damaged disk is reported with the number of the

@@ -74,7 +74,7 @@ func mustKeys(t testing.TB) madeKeys {
 
 func mustProver(t testing.TB) *Prover {
 	t.Helper()
-	p, err := New(mustKeys(t).keys[0], Config{})
+	p, err := New(mustKeys(t).keys[0], 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func TestKeysFromTheCacheProveForTheSameVerifier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := New(loaded, Config{})
+	p, err := New(loaded, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,16 +12,9 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// MaxConcurrentLimit bounds Config.MaxConcurrent. A running proof of five samples
-// takes about 190 MB.
+// MaxConcurrentLimit bounds how many proofs are made at the same time. A running proof of five
+// samples takes about 190 MB.
 const MaxConcurrentLimit = 64
-
-// Config are the settings of a Prover; the zero value is useful.
-type Config struct {
-	// MaxConcurrent is the number of proofs that are made at the same time; 0: 1. Each uses all
-	// processors; more than one pays off only by overlapping reads.
-	MaxConcurrent int
-}
 
 // Prover makes proofs with one pair of keys. It is safe for concurrent use.
 type Prover struct {
@@ -30,14 +23,12 @@ type Prover struct {
 	running  chan struct{} // has a token for every proof that is being made
 }
 
-// New returns a prover that uses keys.
-func New(keys *Keys, cfg Config) (*Prover, error) {
-	if cfg.MaxConcurrent == 0 {
-		cfg.MaxConcurrent = 1
-	}
-	if cfg.MaxConcurrent < 1 || cfg.MaxConcurrent > MaxConcurrentLimit {
+// New returns a prover that uses keys, and makes at most so many proofs at the same time. Each uses
+// all processors; more than one pays off only by overlapping reads.
+func New(keys *Keys, maxConcurrent int) (*Prover, error) {
+	if maxConcurrent < 1 || maxConcurrent > MaxConcurrentLimit {
 		return nil, fmt.Errorf("%d concurrent proofs, want 1 to %d: %w",
-			cfg.MaxConcurrent, MaxConcurrentLimit, ErrParams)
+			maxConcurrent, MaxConcurrentLimit, ErrParams)
 	}
 	verifier, err := NewVerifier(keys.VerifyingKey())
 	if err != nil {
@@ -46,13 +37,13 @@ func New(keys *Keys, cfg Config) (*Prover, error) {
 	return &Prover{
 		keys:     keys,
 		verifier: verifier,
-		running:  make(chan struct{}, cfg.MaxConcurrent),
+		running:  make(chan struct{}, maxConcurrent),
 	}, nil
 }
 
 // Prove reads the sampled cells, makes the proof and verifies it, and returns how long that took,
-// without waiting for others. It waits while MaxConcurrent
-// proofs are being made. ctx ends the waiting and the reading, but not the computation, which takes
+// without waiting for others. It waits while as many
+// proofs as may be are being made. ctx ends the waiting and the reading, but not the computation, which takes
 // about a second.
 //
 // Errors: ErrInput when the input is at fault; *DamagedBlockError (an events.ErrBitRot) when a

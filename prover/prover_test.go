@@ -240,8 +240,8 @@ func TestOneProofWaitsForTheOtherUntilItsContextEnds(t *testing.T) {
 }
 
 func TestConcurrencyHasALimit(t *testing.T) {
-	for _, n := range []int{-1, MaxConcurrentLimit + 1} {
-		if _, err := New(mustKeys(t).keys[0], Config{MaxConcurrent: n}); !errors.Is(err, ErrParams) {
+	for _, n := range []int{-1, 0, MaxConcurrentLimit + 1} {
+		if _, err := New(mustKeys(t).keys[0], n); !errors.Is(err, ErrParams) {
 			t.Fatalf("%d proofs at once: error %v, want ErrParams", n, err)
 		}
 	}

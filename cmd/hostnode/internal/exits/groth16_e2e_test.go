@@ -22,7 +22,7 @@ func TestRealProofsAreNeverMissed(t *testing.T) {
 	params.Samples, params.MaxDepth = 1, 12
 	keys, err := prover.DevelopmentKeys(t.Context(), params, t.TempDir(), func(string) {})
 	ok(t, err)
-	p, err := prover.New(keys, prover.Config{MaxConcurrent: 1})
+	p, err := prover.New(keys, 1)
 	ok(t, err)
 	for name, tc := range map[string]struct {
 		probability uint64 // a proof is owed in one of so many periods

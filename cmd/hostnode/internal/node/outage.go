@@ -265,7 +265,7 @@ func untilBooted(
 
 // prover proves the slots of the repo.
 func (n *Node) prover(o Options) (*prover.SlotProver, error) {
-	p, err := prover.New(o.Keys, prover.Config{MaxConcurrent: max(o.Host.Proofs, 1)})
+	p, err := prover.New(o.Keys, max(o.Host.Proofs, 1))
 	if err != nil {
 		return nil, fmt.Errorf("set up the prover: %w", err)
 	}
