@@ -56,9 +56,13 @@ func decodePieces(b []byte) (list []storedPiece, err error) {
 }
 
 func (k *kept) setPieces(sector events.SectorRef, list []storedPiece) error {
-	b, err := json.Marshal(list)
+	return k.setNote(sector, piecesNote, list)
+}
+
+func (k *kept) setNote(sector events.SectorRef, title string, content any) error {
+	b, err := json.Marshal(content)
 	if err == nil {
-		err = k.files.SetNote(sector, piecesNote, b)
+		err = k.files.SetNote(sector, title, b)
 	}
 	return err
 }
@@ -120,11 +124,7 @@ func (k *kept) begin(sector events.SectorRef, ticket, commD events.Hash) error {
 }
 
 func (k *kept) setSeal(sector events.SectorRef, s sealed) error {
-	b, err := json.Marshal(sealFile{s.Ticket.String(), s.CommD.String(), s.CommR.String()})
-	if err == nil {
-		err = k.files.SetNote(sector, sealNote, b)
-	}
-	return err
+	return k.setNote(sector, sealNote, sealFile{s.Ticket.String(), s.CommD.String(), s.CommR.String()})
 }
 
 // ready returns ErrSectorStep while a sector has no CommR.

@@ -146,7 +146,9 @@ func (r *RemoteSealer) AddPiece(
 ) error {
 	root, err := checkPiece(sector, offset, piece, payload)
 	if err == nil {
-		err = commdSize(sector)
+		if err = commd.CheckSectorSize(uint64(sector.Size)); err != nil {
+			err = fmt.Errorf("%w: %w", err, events.ErrMalformed)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("add a piece at %d to %s: %w", offset, sector, err)
@@ -170,13 +172,6 @@ func (r *RemoteSealer) AddPiece(
 	}
 	req.path += "?" + query.Encode()
 	return r.call(ctx, req, nil, nil)
-}
-
-func commdSize(sector events.SectorRef) error {
-	if err := commd.CheckSectorSize(uint64(sector.Size)); err != nil {
-		return fmt.Errorf("%w: %w", err, events.ErrMalformed)
-	}
-	return nil
 }
 
 // verifiedReader passes on the payload of a piece, and its last part only after all of it is

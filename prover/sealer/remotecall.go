@@ -74,7 +74,7 @@ func (r *RemoteSealer) work(ctx context.Context, req request, result any, progre
 		}
 	}
 	for {
-		answer, err := r.insist(ctx, req)
+		answer, err := insist[remoteapi.Answer](ctx, r, req, "its answer")
 		if err != nil {
 			return err
 		}
@@ -125,13 +125,9 @@ func (r *RemoteSealer) introduce(ctx context.Context) error {
 	if r.known.Load() {
 		return nil
 	}
-	var prover remoteapi.Prover
-	b, err := r.persist(ctx, request{method: http.MethodGet, path: "/prover"})
+	prover, err := insist[remoteapi.Prover](ctx, r, request{method: http.MethodGet, path: "/prover"}, "who it is")
 	if err != nil {
 		return err
-	}
-	if err := json.Unmarshal(b, &prover); err != nil {
-		return lie("who it is: %v", err)
 	}
 	if prover.Version != remoteapi.Version || prover.Proves != r.cfg.Proves {
 		return lie("it has version %d and shows %q, expected are %d and %q; correct the setting or the URL",
@@ -141,16 +137,16 @@ func (r *RemoteSealer) introduce(ctx context.Context) error {
 	return nil
 }
 
-// insist sends a request until it has an answer.
-func (r *RemoteSealer) insist(ctx context.Context, req request) (a remoteapi.Answer, err error) {
+// insist sends a request until it has an answer, of which it says what it is.
+func insist[T any](ctx context.Context, r *RemoteSealer, req request, what string) (answer T, err error) {
 	b, err := r.persist(ctx, req)
 	if err != nil {
-		return a, err
+		return answer, err
 	}
-	if err := json.Unmarshal(b, &a); err != nil {
-		return a, lie("its answer: %v", err)
+	if err := json.Unmarshal(b, &answer); err != nil {
+		return answer, lie("%s: %v", what, err)
 	}
-	return a, nil
+	return answer, nil
 }
 
 // persist sends a request, again a bounded number of times after temporary errors.
