@@ -133,7 +133,10 @@ func (f *Fetcher) agree(
 	if err != nil {
 		return slotMeta{}, nil, m, err
 	}
-	m, block, err = f.storedManifest(job.Slot, name)
+	err = events.ErrNoSuchSlot
+	if e := f.repo.entry(job.Slot); e != nil {
+		m, block, err = f.repo.readManifest(e, name)
+	}
 	if err != nil {
 		if block, err = f.sources.fetch(ctx, name); err != nil {
 			return slotMeta{}, nil, m, fmt.Errorf("manifest: %w", err)
@@ -144,16 +147,6 @@ func (f *Fetcher) agree(
 	}
 	meta, err = checkManifest(job, name, m)
 	return meta, block, m, err
-}
-
-func (f *Fetcher) storedManifest(
-	slot events.SlotID, name dataset.CID,
-) (dataset.Manifest, []byte, error) {
-	e := f.repo.entry(slot)
-	if e == nil {
-		return dataset.Manifest{}, nil, events.ErrNoSuchSlot
-	}
-	return f.repo.readManifest(e, name)
 }
 
 // complete fetches the missing blocks and completes the slot.

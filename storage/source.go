@@ -141,10 +141,8 @@ func (s *sources) wait(ctx context.Context, c dataset.CID, attempt int) error {
 	_, _ = h.Write(digest[:]) // Writing to a hash never fails.
 	_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, s.cfg.Seed+uint64(attempt)))
 	full := min(s.cfg.Backoff<<(attempt-1), maxBackoff)
-	timer := time.NewTimer(full/2 + time.Duration(h.Sum64()%uint64(full/2+1)))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(full/2 + time.Duration(h.Sum64()%uint64(full/2+1))):
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("fetch %s: %w", c, context.Cause(ctx))

@@ -88,20 +88,13 @@ type metaFile struct {
 	Size     uint64 `json:"size"`
 }
 
-func writeMeta(path string, sector events.SectorRef) error {
-	b, err := json.MarshalIndent(metaFile{sector.Provider.String(), sector.Number, uint64(sector.Size)}, "", "  ")
-	if err != nil {
-		return err
+// writeJSON replaces a file durably.
+func writeJSON(path string, content any) error {
+	b, err := json.MarshalIndent(content, "", "  ")
+	if err == nil {
+		err = durable.Replace(path, b, []byte("\n"))
 	}
-	return durable.Replace(path, b, []byte("\n"))
-}
-
-func readMeta(path string) (events.SectorRef, error) {
-	b, err := readSmall(path, maxMeta)
-	if err != nil {
-		return events.SectorRef{}, err
-	}
-	return decodeMeta(b)
+	return err
 }
 
 func decodeMeta(b []byte) (events.SectorRef, error) {

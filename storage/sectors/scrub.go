@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/internal/durable"
 	"github.com/hostnode/hostnode/storage"
 )
 
@@ -65,11 +64,7 @@ func (s *Store) SetScrubProgress(p events.SectorScrub) error {
 		return nil
 	}
 	p.Began, p.LastBegan, p.LastEnded = p.Began.UTC(), p.LastBegan.UTC(), p.LastEnded.UTC()
-	b, err := json.MarshalIndent(scrubFile(p), "", "  ")
-	if err == nil {
-		err = durable.Replace(filepath.Join(s.dir, scrubName), b, []byte("\n"))
-	}
-	if err != nil {
+	if err := writeJSON(filepath.Join(s.dir, scrubName), scrubFile(p)); err != nil {
 		return fmt.Errorf("save the position of the scrub in %s: %w", scrubName, storage.FullDisk(err))
 	}
 	return nil

@@ -135,7 +135,11 @@ func (s *Store) loadSector(n name) error {
 			return err
 		}
 	}
-	ref, err := readMeta(filepath.Join(dir, metaName))
+	var ref events.SectorRef
+	b, err := readSmall(filepath.Join(dir, metaName), maxMeta)
+	if err == nil {
+		ref, err = decodeMeta(b)
+	}
 	if err == nil && nameOf(ref) != n {
 		err = fmt.Errorf("%s is that of %s: %w", metaName, ref, events.ErrSectorDamaged)
 	}
@@ -217,7 +221,8 @@ func (s *Store) enter(sector events.SectorRef) error {
 		err = nil
 	}
 	if err == nil {
-		err = writeMeta(filepath.Join(dir, metaName), sector)
+		err = writeJSON(filepath.Join(dir, metaName),
+			metaFile{sector.Provider.String(), sector.Number, uint64(sector.Size)})
 	}
 	if err != nil {
 		return fmt.Errorf("make the directory of %s: %w", sector, storage.FullDisk(err))
