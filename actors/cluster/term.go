@@ -18,11 +18,12 @@ func (c *Cluster) Campaign(ctx context.Context) (context.Context, error) {
 	select {
 	case <-c.joined:
 	case <-ctx.Done():
-		return nil, ctx.Err()
 	case <-c.ctx.Done():
-		return nil, c.ctx.Err()
 	}
 	for {
+		if err := errors.Join(ctx.Err(), c.ctx.Err()); err != nil {
+			return nil, err
+		}
 		s, err := c.session(ctx)
 		if err == nil {
 			if err = c.win(ctx, s); err == nil {
@@ -33,9 +34,6 @@ func (c *Cluster) Campaign(ctx context.Context) (context.Context, error) {
 		if ctx.Err() == nil {
 			c.log.WithError(err).Debug("a campaign is begun again")
 			pause(ctx)
-		}
-		if err := errors.Join(ctx.Err(), c.ctx.Err()); err != nil {
-			return nil, err
 		}
 	}
 }

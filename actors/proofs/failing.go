@@ -35,13 +35,8 @@ func (p *Scheduler) ofSlot(slot events.SlotID, work func()) {
 }
 
 func (p *Scheduler) failedOn(slot events.SlotID, err error) {
-	f := p.failing[slot]
-	if f == nil {
-		f = &failing{}
-		p.failing[slot] = f
-	}
-	f.times++
-	f.period = duty.Period(p.Terms.Proofs, p.View.Now().Time)
+	f := failing{p.failing[slot].times + 1, duty.Period(p.Terms.Proofs, p.View.Now().Time)}
+	p.failing[slot] = f
 	about := aboutDuties(slot)
 	if f.times >= quarantine.MostPanics && p.Quarantined.Begin(about, err.Error()) {
 		p.Raise(health.AlertNotProving, slot, f.period,
@@ -67,7 +62,7 @@ func (p *Scheduler) lookAtFailing(head events.Head) {
 
 // recovers forgets that a slot failed.
 func (p *Scheduler) recovers(slot events.SlotID, why string) {
-	if p.failing[slot] != nil {
+	if _, known := p.failing[slot]; known {
 		delete(p.failing, slot)
 		p.Quarantined.End(aboutDuties(slot), why, func() {})
 	}
@@ -77,7 +72,7 @@ func (p *Scheduler) recovers(slot events.SlotID, why string) {
 func (p *Scheduler) learnFailing() {
 	for _, q := range p.Quarantined.All() {
 		if slot, err := events.ParseSlotID(q.Subject.Key); err == nil && q.Subject.Kind == shell.SubjectDuties {
-			p.failing[slot] = &failing{quarantine.MostPanics, duty.Period(p.Terms.Proofs, p.View.Now().Time)}
+			p.failing[slot] = failing{quarantine.MostPanics, duty.Period(p.Terms.Proofs, p.View.Now().Time)}
 		}
 	}
 }

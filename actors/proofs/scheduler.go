@@ -38,7 +38,7 @@ type Scheduler struct {
 	// unproven are slots whose sales are quarantined.
 	unproven map[events.SlotID]*unproven
 	// failing are slots whose duties could not be computed lately.
-	failing map[events.SlotID]*failing
+	failing map[events.SlotID]failing
 	order   []*scheduled // the slots that have a sale, by id
 	pace    chainview.Pacer
 	since   time.Time // chain time of the first block that was looked at
@@ -71,7 +71,7 @@ type Deps struct {
 func New(deps Deps) *Scheduler {
 	p := &Scheduler{
 		Deps: deps, sales: map[events.SlotID]*scheduled{}, unproven: map[events.SlotID]*unproven{},
-		failing: map[events.SlotID]*failing{}, since: deps.Since,
+		failing: map[events.SlotID]failing{}, since: deps.Since,
 	}
 	p.pace.Learn(deps.Recent)
 	return p

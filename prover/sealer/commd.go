@@ -261,11 +261,6 @@ func openTree(sector events.SectorRef, seal sealed, file io.ReaderAt) (*commd.Tr
 	return tree, nil
 }
 
-// Finalize implements port.Sealer.
-func (s *CommDSealer) Finalize(ctx context.Context, sector events.SectorRef) error {
-	return s.finalize(ctx, sector)
-}
-
 // Restore implements port.Sealer: it builds the tree again.
 func (s *CommDSealer) Restore(
 	ctx context.Context, sector events.SectorRef, c events.SealContext, progress events.SectorProgress,

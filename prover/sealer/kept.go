@@ -221,8 +221,8 @@ func (k *kept) Remove(ctx context.Context, sector events.SectorRef) error {
 	return k.alone(ctx, sector, func() error { return k.files.RemoveSector(sector) })
 }
 
-// finalize removes what only sealing needed. Data and tree stay.
-func (k *kept) finalize(ctx context.Context, sector events.SectorRef) error {
+// Finalize implements port.Sealer: it removes what only sealing needed. Data and tree stay.
+func (k *kept) Finalize(ctx context.Context, sector events.SectorRef) error {
 	return k.alone(ctx, sector, func() error {
 		if _, err := k.ready(sector); err != nil {
 			return err

@@ -250,7 +250,7 @@ func (s *SimSealer) Finalize(ctx context.Context, sector events.SectorRef) error
 	if _, err := s.fault(ctx, StepFinalize, sector); err != nil {
 		return err
 	}
-	return s.finalize(ctx, sector)
+	return s.kept.Finalize(ctx, sector)
 }
 
 // Restore implements port.Sealer.
