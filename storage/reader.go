@@ -30,9 +30,6 @@ type SlotReader struct {
 // ErrIncomplete, and an events.DamageError when the manifest is damaged or gone.
 func (r *Repo) Reader(slot events.SlotID) (*SlotReader, error) {
 	e := r.entry(slot)
-	if e == nil {
-		return nil, fmt.Errorf("read slot %s: %w", slot, events.ErrNoSuchSlot)
-	}
 	meta, err := r.metaOf(e)
 	if err != nil {
 		return nil, fmt.Errorf("read slot %s: %w", slot, err)

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,9 +43,6 @@ func (f *Fetcher) repair(ctx context.Context, job events.DownloadJob, blocks []u
 // complete is a slot that was complete before; nil if there is none.
 func (r *Repo) complete(slot events.SlotID) (*entry, slotMeta) {
 	e := r.entry(slot)
-	if e == nil {
-		return nil, slotMeta{}
-	}
 	meta, err := r.metaOf(e)
 	if err != nil || !meta.Complete {
 		return nil, slotMeta{}
@@ -77,9 +75,7 @@ func (f *Fetcher) repairWhole(ctx context.Context, e *entry, meta slotMeta) erro
 			}
 		}
 		if _, err := r.blocks(ctx, bad); err != nil {
-			if failed == nil {
-				failed = err
-			}
+			failed = cmp.Or(failed, err)
 			if errors.Is(err, events.ErrNoSource) || errors.Is(FullDisk(err), events.ErrDiskFull) {
 				return failed
 			}
@@ -139,12 +135,10 @@ type repair struct {
 func (r *repair) blocks(ctx context.Context, blocks []uint64) (mended []uint64, failed error) {
 	for _, index := range blocks {
 		err := r.block(ctx, index)
-		switch {
-		case err == nil:
+		if err == nil {
 			mended = append(mended, index)
-		case failed == nil:
-			failed = err
 		}
+		failed = cmp.Or(failed, err)
 		if ctx.Err() != nil || errors.Is(err, events.ErrNoSource) {
 			break
 		}

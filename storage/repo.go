@@ -214,11 +214,11 @@ func (r *Repo) entry(slot events.SlotID) *entry {
 	return r.slots[slot]
 }
 
-// metaOf returns events.ErrNoSuchSlot for a slot that is gone or unreadable.
+// metaOf returns events.ErrNoSuchSlot for a slot that is not here, gone or unreadable.
 func (r *Repo) metaOf(e *entry) (slotMeta, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.slots[e.id] != e || !e.known {
+	if e == nil || r.slots[e.id] != e || !e.known {
 		return slotMeta{}, events.ErrNoSuchSlot
 	}
 	return e.meta, nil

@@ -118,12 +118,10 @@ func (k *kept) addPiece(
 		return err
 	}
 	fresh := storedPiece{Offset: offset, Size: uint64(piece.Size), Payload: uint64(piece.Payload), CID: piece.CID}
-	at, _ := slices.BinarySearchFunc(list, offset, func(p storedPiece, o uint64) int {
-		if p.end() <= o {
-			return -1
-		}
-		return 1
-	}) // The first one that ends after offset.
+	at := slices.IndexFunc(list, func(p storedPiece) bool { return p.end() > offset })
+	if at < 0 { // None ends after offset.
+		at = len(list)
+	}
 	if there := at < len(list) && list[at].Offset < fresh.end(); there {
 		switch p := list[at]; {
 		case p.Offset != fresh.Offset || p.Size != fresh.Size || p.CID != fresh.CID:
