@@ -44,16 +44,14 @@ func checkManifest(
 		return slotMeta{}, err
 	}
 	v, ask := m.Erasure.Verification, job.Request.Ask
-	if got, want := v.VerifyRoot.Root(), job.Request.Content.MerkleRoot; got != want {
+	switch got, want := v.VerifyRoot.Root(), job.Request.Content.MerkleRoot; {
+	case got != want:
 		return slotMeta{}, mismatch("root of the manifest", want, got)
-	}
-	if uint64(layout.Slots()) != ask.Slots {
+	case uint64(layout.Slots()) != ask.Slots:
 		return slotMeta{}, mismatch("number of slots of the manifest", ask.Slots, layout.Slots())
-	}
-	if layout.SlotSize() != ask.SlotSize {
+	case layout.SlotSize() != ask.SlotSize:
 		return slotMeta{}, mismatch("slot size of the manifest", ask.SlotSize, layout.SlotSize())
-	}
-	if uint64(layout.M) < ask.MaxSlotLoss { // The data would be lost before the request fails.
+	case uint64(layout.M) < ask.MaxSlotLoss: // The data would be lost before the request fails.
 		return slotMeta{}, mismatch("parity slots of the manifest",
 			fmt.Sprintf("at least %d, the loss that the request allows", ask.MaxSlotLoss), layout.M)
 	}

@@ -44,18 +44,15 @@ const (
 // spongeIV is the first capacity element: 2^64 + 256*t + rate, with t = 3 and
 // rate = 2.
 func spongeIV() fr.Element {
-	var iv, low fr.Element
-	iv.SetUint64(1 << 32)
+	iv, low := fr.NewElement(1<<32), fr.NewElement(256*3+2)
 	iv.Square(&iv)
-	low.SetUint64(256*3 + 2)
 	iv.Add(&iv, &low)
 	return iv
 }
 
 // Compress returns the tree node over the children left and right.
 func Compress(left, right fr.Element, key Key) fr.Element {
-	state := [3]fr.Element{left, right}
-	state[2].SetUint64(uint64(key))
+	state := [3]fr.Element{left, right, fr.NewElement(uint64(key))}
 	Permute(&state)
 	return state[0]
 }
