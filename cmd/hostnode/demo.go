@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,18 +14,11 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/demo"
-	"github.com/hostnode/hostnode/events"
 )
 
 func (a *app) demoCommand() *cobra.Command {
-	o := demo.MemberOptions{
-		Options: demo.Options{Dial: dialHost},
-		DialMember: func(dir datadir.Layout, name events.Member) demo.MemberHost {
-			return memberAPI{hostAPI{api.NewClient(dir.Socket()), name}}
-		},
-	}
+	var o demo.MemberOptions
 	cmd := &cobra.Command{
 		Use:   "demo [FILE]",
 		Short: "Sell storage for a file, from an empty directory to the payout",
@@ -119,117 +111,4 @@ func summed(cmd *cobra.Command, sum any, err error) error {
 		err = errors.Join(err, json.NewEncoder(cmd.OutOrStdout()).Encode(sum))
 	}
 	return err
-}
-
-// dialHost connects the demonstration to the host, over the same socket as
-// every command.
-func dialHost(dir datadir.Layout) demo.HostAPI { return hostAPI{api.NewClient(dir.Socket()), ""} }
-
-// hostAPI is a host, or a member of one.
-type hostAPI struct {
-	client *api.Client
-	member events.Member // empty: the host is one process
-}
-
-// answerTime is how long the host may take to answer the demonstration.
-const answerTime = 5 * time.Second
-
-// soon asks the host, and does not wait for long.
-func soon[A any](ctx context.Context, limit time.Duration, ask func(context.Context) (A, error)) (A, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	answer, err := ask(ctx)
-	return answer, refused(err)
-}
-
-// refused marks the error of an offer or order that the host refused, as opposed to one that it did not answer.
-func refused(err error) error {
-	var problem *api.Problem
-	if errors.As(err, &problem) && problem.Status/100 == 4 {
-		return fmt.Errorf("%w: %s", api.ErrDemoRefused, problem.Detail)
-	}
-	return err
-}
-
-// Progress implements demo.HostAPI.
-func (h hostAPI) Progress(ctx context.Context) (demo.Progress, error) {
-	s, err := soon(ctx, answerTime, h.client.Status)
-	if err != nil {
-		return demo.Progress{}, err
-	}
-	if !s.AsOf.Running { // Time stands still while it cannot prove.
-		return demo.Progress{}, errors.New(s.Reason)
-	}
-	p := demo.Progress{Head: s.Chain.Head, Away: s.Record.Away, Working: s.Chain.Head == 0 || !s.Chain.Live}
-	// Until the host knows that the event store is away, it waits for it before it proves.
-	p.Working = p.Working || s.Record.Unanswered > 0 && !s.Record.Away
-	for _, pool := range s.Pools {
-		busy := pool.Running+pool.Waiting > 0
-		p.Working = p.Working || busy && holdsTime(pool.Name)
-		p.Sending = p.Sending || busy && sectorMessages[pool.Name]
-	}
-	return p, nil
-}
-
-// holdsTime reports whether chain time stands still while a pool is busy. It does not for messages, which
-// wait for blocks.
-func holdsTime(pool string) bool {
-	return pool == "proofs" || pool == "downloads" ||
-		strings.HasPrefix(pool, "sector ") && !sectorMessages[pool]
-}
-
-// sectorMessages are the pools of messages about sectors.
-var sectorMessages = map[string]bool{"sector transactions": true, "sector proofs": true}
-
-// OpenSales implements demo.HostAPI.
-func (h hostAPI) OpenSales(ctx context.Context) (int, error) {
-	s, err := soon(ctx, answerTime, h.client.Status)
-	if err != nil {
-		return 0, err
-	}
-	if s.Chain.Head == 0 {
-		return 0, errors.New("the host is starting")
-	}
-	open := 0
-	for _, n := range s.Phases {
-		open += n
-	}
-	return open, nil
-}
-
-// memberAPI is a member of a host, over its socket.
-type memberAPI struct{ hostAPI }
-
-// Owner implements demo.MemberHost.
-func (m memberAPI) Owner(ctx context.Context) (events.Member, error) {
-	all, err := soon(ctx, answerTime, m.client.Members)
-	if err != nil || all.Term == nil || !all.Term.Ended.IsZero() {
-		return "", err
-	}
-	return events.Member(all.Term.Member), nil
-}
-
-// Offer implements demo.HostAPI. A large enough availability of an earlier
-// demonstration is used again.
-func (h hostAPI) Offer(ctx context.Context, size events.Bytes, duration time.Duration, collateral events.Amount) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	ledger, err := h.client.Ledger(ctx)
-	if err != nil {
-		return err
-	}
-	if ledger.Quota == 0 {
-		return errors.New("the host is starting")
-	}
-	for _, a := range ledger.Availabilities {
-		remaining, err := events.ParseAmount(a.Remaining)
-		if err == nil && a.Member == h.member && a.Enabled && a.FreeSize >= size && !remaining.Less(collateral) &&
-			a.DurationSeconds >= uint64(duration/time.Second) {
-			return nil
-		}
-	}
-	_, err = h.client.AddAvailability(ctx, api.Offer{
-		Size: size, DurationSeconds: uint64(duration / time.Second), MinPrice: "1", Collateral: collateral.String(),
-	})
-	return refused(err)
 }

@@ -12,11 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/demo"
-	"github.com/hostnode/hostnode/events"
 )
 
 // hostnodeLink is the program as a file: this test, by the name with which it is the program.
@@ -92,11 +89,8 @@ func TestAHostOfTwoMembersIsPaidAlthoughItsOwnerIsKilled(t *testing.T) {
 	binary := hostnodeLink(t)
 	out, looks := &strings.Builder{}, 0
 	sum, err := demo.RunMembers(t.Context(), demo.MemberOptions{
-		Options: demo.Options{Config: c, Slots: 3, Periods: 3, Crash: true, Binary: binary, Out: out, Dial: dialHost},
+		Options: demo.Options{Config: c, Slots: 3, Periods: 3, Crash: true, Binary: binary, Out: out},
 		Members: 2, Patient: true,
-		DialMember: func(dir datadir.Layout, name events.Member) demo.MemberHost {
-			return memberAPI{hostAPI{api.NewClient(dir.Socket()), name}}
-		},
 		Look: func(env, dirs []string) {
 			looks++
 			sameForAll(t, binary, env, dirs)

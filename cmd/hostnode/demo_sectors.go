@@ -1,25 +1,17 @@
 package main
 
 import (
-	"context"
 	"maps"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/demo"
-	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/projections"
 )
 
 func (a *app) demoSectorsCommand() *cobra.Command {
-	o := demo.SectorOptions{DialSectors: func(dir datadir.Layout) demo.SectorHost {
-		return sectorHostAPI{hostAPI{api.NewClient(dir.Socket()), ""}}
-	}}
+	var o demo.SectorOptions
 	cmd := &cobra.Command{
 		Use:   "sectors [FILE]",
 		Short: "Seal a file into sectors, prove it for some days, and see what can go wrong",
@@ -87,74 +79,4 @@ func (a *app) settingsUnlessGiven(cmd *cobra.Command, wanted map[string]string) 
 		}
 	}
 	return a.settings(cmd)
-}
-
-// sectorHostAPI is a host with sectors, over its socket.
-type sectorHostAPI struct{ hostAPI }
-
-// whoDemonstrates is recorded as the giver of the orders.
-const whoDemonstrates = "demonstration"
-
-// longOrder is how long the host may take to import a piece.
-const longOrder = 5 * time.Minute
-
-// Progress implements demo.SectorHost. It fails until sectors answer too: before that they cannot be proven.
-func (h sectorHostAPI) Progress(ctx context.Context) (demo.Progress, error) {
-	p, err := h.hostAPI.Progress(ctx)
-	if err == nil {
-		_, err = soon(ctx, answerTime, h.client.Pieces)
-	}
-	return p, err
-}
-
-// Import implements demo.SectorHost.
-func (h sectorHostAPI) Import(ctx context.Context, file string) (events.SectorPiece, error) {
-	p, err := soon(ctx, longOrder, func(ctx context.Context) (api.Piece, error) {
-		return h.client.ImportPiece(ctx, file)
-	})
-	return events.SectorPiece(p), err
-}
-
-// Begin implements demo.SectorHost.
-func (h sectorHostAPI) Begin(ctx context.Context, size events.Bytes) (uint64, error) {
-	return soon(ctx, answerTime, func(ctx context.Context) (uint64, error) {
-		return h.client.BeginSector(ctx, api.NewSector{
-			Size: size, By: whoDemonstrates, Request: api.DrawID().String(),
-		})
-	})
-}
-
-func (h sectorHostAPI) order(ctx context.Context, sector uint64, verb api.Verb, o api.SectorOrder) error {
-	o.By = whoDemonstrates
-	_, err := soon(ctx, answerTime, func(ctx context.Context) (api.Sector, error) {
-		return h.client.OrderSector(ctx, sector, verb, o)
-	})
-	return err
-}
-
-// Add implements demo.SectorHost.
-func (h sectorHostAPI) Add(ctx context.Context, sector uint64, piece events.SectorPiece) error {
-	p := api.Piece(piece)
-	return h.order(ctx, sector, api.VerbAddPiece, api.SectorOrder{Piece: &p})
-}
-
-// Seal implements demo.SectorHost.
-func (h sectorHostAPI) Seal(ctx context.Context, sector uint64) error {
-	return h.order(ctx, sector, api.VerbPack, api.SectorOrder{})
-}
-
-// Force implements demo.SectorHost.
-func (h sectorHostAPI) Force(ctx context.Context, sector uint64, state, reason string) error {
-	return h.order(ctx, sector, api.VerbForce, api.SectorOrder{State: state, Reason: reason})
-}
-
-// Terminate implements demo.SectorHost.
-func (h sectorHostAPI) Terminate(ctx context.Context, sector uint64, reason string) error {
-	return h.order(ctx, sector, api.VerbTerminate, api.SectorOrder{Reason: reason})
-}
-
-// Sectors implements demo.SectorHost.
-func (h sectorHostAPI) Sectors(ctx context.Context) ([]projections.Sector, error) {
-	all, err := soon(ctx, answerTime, h.client.Sectors)
-	return all.Sectors, err
 }

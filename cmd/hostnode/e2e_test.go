@@ -82,7 +82,7 @@ func sellWithKills(t *testing.T, dir, file string, slots int, at ...int) demo.Su
 	out := &tail{}
 	sum, err := demo.Run(t.Context(), demo.Options{
 		Config: smallConfig(t, dir), File: file, Slots: slots, Periods: 3, Binary: program(t),
-		Out: out, Dial: dialHost, Kill: func(line int) bool { return when[line] },
+		Out: out, Kill: func(line int) bool { return when[line] },
 	})
 	if err != nil {
 		t.Fatalf("killed at lines %v: %v\n%s", at, err, out)

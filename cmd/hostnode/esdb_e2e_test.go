@@ -94,7 +94,7 @@ func sellOverTheWire(t *testing.T, s *eventstore, dir string, away time.Duration
 	defer cancel()
 	storeKills := 0
 	sum, err := demo.Run(ctx, demo.Options{
-		Config: c, Slots: 3, Periods: 3, Binary: program(t), Out: out, Dial: dialHost,
+		Config: c, Slots: 3, Periods: 3, Binary: program(t), Out: out,
 		Kill: func(line int) bool {
 			if storeAt[line] {
 				storeKills++
@@ -153,7 +153,7 @@ func TestSaleWithItsRecordInAnyEventStoreDBIsPaid(t *testing.T) {
 	out := &tail{}
 	kill := 5 + chance(t).IntN(60)
 	sum, err := demo.Run(t.Context(), demo.Options{
-		Config: c, Slots: 3, Periods: 3, Binary: program(t), Out: out, Dial: dialHost,
+		Config: c, Slots: 3, Periods: 3, Binary: program(t), Out: out,
 		Kill: func(line int) bool { return line == kill },
 	})
 	if err != nil || !sum.Paid {

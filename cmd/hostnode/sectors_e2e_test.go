@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/demo"
 )
 
@@ -122,9 +120,6 @@ func sealWithKills(t *testing.T, k *reaper, file string, least int) {
 	c := smallConfig(t, t.TempDir())
 	sum, err := demo.RunSectors(t.Context(), demo.SectorOptions{
 		Options: demo.Options{Config: c, File: file, Binary: program(t), Out: out}, Days: 5, KillAt: k.killAt,
-		DialSectors: func(dir datadir.Layout) demo.SectorHost {
-			return sectorHostAPI{hostAPI{api.NewClient(dir.Socket()), ""}}
-		},
 	})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -20,7 +20,7 @@ func sellOverACluster(t *testing.T, c *standin.Cluster, kill func(line int) bool
 	config.EventStore.URL = c.URL() + "&defaultDeadline=2000" // Unanswered calls are given up soon.
 	out := &tail{}
 	sum, err := demo.Run(t.Context(), demo.Options{
-		Config: config, Slots: 3, Periods: 3, Binary: program(t), Out: out, Dial: dialHost, Kill: kill,
+		Config: config, Slots: 3, Periods: 3, Binary: program(t), Out: out, Kill: kill,
 	})
 	if err != nil {
 		t.Fatalf("%v (%v)\n%s", err, c, out)

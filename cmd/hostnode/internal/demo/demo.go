@@ -44,28 +44,6 @@ type Options struct {
 	// Out takes the output; Terminal says that it is a terminal.
 	Out      io.Writer
 	Terminal bool
-	// Dial returns the running host's API, once it answers.
-	Dial func(dir datadir.Layout) HostAPI
-}
-
-// HostAPI is what the demonstration asks of the host, as an operator would.
-type HostAPI interface {
-	// Progress says what the host is doing; an error means that it does not answer.
-	Progress(ctx context.Context) (Progress, error)
-	// Offer makes sure that an enabled availability has room for the bytes and the
-	// collateral. It returns api.ErrDemoRefused when the host refuses; other errors
-	// mean that it does not answer yet.
-	Offer(ctx context.Context, size events.Bytes, duration time.Duration, collateral events.Amount) error
-	// OpenSales is how many sales are open.
-	OpenSales(ctx context.Context) (int, error)
-}
-
-// Progress is what the host does now.
-type Progress struct {
-	Head    uint64 // the newest block that it knows
-	Working bool   // it proves, downloads, waits for its event store, or does not follow the chain yet
-	Away    bool   // its event store is away
-	Sending bool   // messages about sectors are on their way
 }
 
 // Limits of a demonstration.

@@ -63,7 +63,7 @@ func (s *memberShow) sellTogether(ctx context.Context, wait waiter) error {
 	for _, m := range s.members {
 		var refused error
 		err := wait(fmt.Sprintf("member %s takes an availability", m.name), func(ctx context.Context) bool {
-			err := m.operator.Offer(ctx, size, 2*s.request.Ask.Duration, collateral)
+			err := m.operator.offer(ctx, size, 2*s.request.Ask.Duration, collateral)
 			if errors.Is(err, api.ErrDemoRefused) {
 				refused = err
 			}
@@ -124,7 +124,7 @@ func (s *memberShow) look() {
 // owner asks the living members who has the term; they read it in the record.
 func (s *memberShow) owner(ctx context.Context) *member {
 	for _, m := range s.living() {
-		name, err := m.operator.Owner(ctx)
+		name, err := m.operator.owner(ctx)
 		if i := slices.IndexFunc(s.members, func(m *member) bool { return m.name == name }); err == nil && i >= 0 {
 			return s.members[i]
 		}
@@ -198,7 +198,7 @@ func (s *memberShow) loseStore(ctx context.Context, wait waiter) error {
 	s.display.say("Event store: started again as process %d", s.store.pid())
 	err := wait("all members have their event store again", func(ctx context.Context) bool {
 		for _, m := range s.living() {
-			if p, err := m.operator.Progress(ctx); err != nil || p.Away {
+			if p, err := m.operator.progress(ctx); err != nil || p.Away {
 				return false
 			}
 		}
@@ -253,7 +253,7 @@ func (s *memberShow) comeBack(_ context.Context, wait waiter) error {
 		}
 		s.display.say("%-6s is back and goes on from the record", m.name)
 		err := wait(fmt.Sprintf("member %s runs", m.name), func(ctx context.Context) bool {
-			p, err := m.operator.Progress(ctx)
+			p, err := m.operator.progress(ctx)
 			return err == nil && !p.Away && p.Head > 0
 		})
 		if err != nil {
@@ -290,7 +290,7 @@ func (s *memberShow) untilSettled(ctx context.Context, pacing <-chan error) erro
 			}
 		}
 		if over {
-			if open, err := s.members[0].operator.OpenSales(ctx); err == nil && open == 0 {
+			if open, err := s.members[0].operator.openSales(ctx); err == nil && open == 0 {
 				return nil
 			}
 		}

@@ -20,28 +20,19 @@ import (
 )
 
 // MemberOptions say what to demonstrate of a host that several processes run together. Of Options,
-// Kill and Dial are not used; Crash kills the owner once.
+// Kill is not used; Crash kills the owner once.
 type MemberOptions struct {
 	Options
 	// Members is how many processes run the host.
 	Members int
 	// Away is how long first the event store and then etcd are away; 0: they are not.
 	Away time.Duration
-	// DialMember returns a member's API, once it answers.
-	DialMember func(dir datadir.Layout, name events.Member) MemberHost
 	// Patient, for tests, lets chain time wait for the members that live, and stand still while nobody is
 	// the owner, or a member starts.
 	Patient bool
 	// Look, for tests, is called when all slots are proven, and again when all sales are settled, with the
 	// environment and the data directories of the members.
 	Look func(env []string, dirs []string)
-}
-
-// MemberHost is what the demonstration asks of a member, as an operator would.
-type MemberHost interface {
-	HostAPI
-	// Owner is the member that has the term; empty: nobody has.
-	Owner(ctx context.Context) (events.Member, error)
 }
 
 // memberNames are the names of the members, in the order in which they start.
@@ -74,7 +65,7 @@ type member struct {
 	*host
 	name     events.Member
 	dir      datadir.Layout
-	operator MemberHost
+	operator operator
 	log      *os.File
 	// down says that it was killed and is not started again yet.
 	down atomic.Bool
@@ -273,7 +264,7 @@ func (s *memberShow) addMember(ctx context.Context, name events.Member) error {
 		binary: s.Binary, args: []string{"run"}, env: append(config.Foreign(os.Environ()), c.Environ()...),
 		logTo: m.log, lines: make(chan line, 256),
 	}
-	m.operator = s.options.DialMember(m.dir, m.name)
+	m.operator = operatorOf(m.dir, m.name)
 	m.down.Store(true)
 	s.members = append(s.members, m)
 	go func() {

@@ -100,7 +100,7 @@ func (s *memberShow) together(ctx context.Context) (all Progress, err error) {
 	}
 	all.Working = s.held.Load()
 	for _, m := range s.living() {
-		p, err := m.operator.Progress(ctx)
+		p, err := m.operator.progress(ctx)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", m.name, err)
 		}

@@ -35,9 +35,9 @@ const (
 func (s *sectorShow) play(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.operator = s.options.DialSectors(s.dir)
+	s.operator = operatorOf(s.dir, "")
 	s.plan = s.acts()
-	pacing, err := s.hosts(ctx, s.hostEnv(), s.operator.Progress)
+	pacing, err := s.hosts(ctx, s.hostEnv(), s.operator.sectorProgress)
 	if err != nil {
 		return err
 	}
@@ -72,15 +72,15 @@ func (s *sectorShow) acts() []act {
 
 // goesOn looks at sectors and contract, does the next act, and reports whether everything has happened.
 func (s *sectorShow) goesOn(ctx context.Context) (bool, error) {
-	p, err := s.operator.Progress(ctx)
+	p, err := s.operator.sectorProgress(ctx)
 	if err != nil || p.Head == 0 {
 		return false, nil //nolint:nilerr // The host is starting; the chain waits for it, but not for ever.
 	}
-	rows, err := s.operator.Sectors(ctx)
+	all, err := soon(ctx, answerTime, s.operator.Sectors)
 	if err != nil {
 		return false, nil //nolint:nilerr // The same.
 	}
-	for _, row := range rows {
+	for _, row := range all.Sectors {
 		s.rows[row.SectorNumber] = row
 	}
 	if err := s.listen(ctx); err != nil {
@@ -160,7 +160,7 @@ var roles = [manySectors]string{
 // beginAll imports the pieces, and begins all sectors.
 func (s *sectorShow) beginAll(ctx context.Context) error {
 	for role := range manySectors {
-		n, err := s.operator.Begin(ctx, s.size)
+		n, err := s.operator.begin(ctx, s.size)
 		if err != nil {
 			return fmt.Errorf("begin a sector: %w", err)
 		}
@@ -168,11 +168,11 @@ func (s *sectorShow) beginAll(ctx context.Context) error {
 		s.display.is(n, "Empty")
 		room := s.size
 		for _, file := range s.files[role*piecesOfEach : (role+1)*piecesOfEach] {
-			piece, err := s.operator.Import(ctx, file)
+			piece, err := s.operator.ImportPiece(ctx, file) // Which takes as long as an act may.
 			if err != nil {
-				return fmt.Errorf("import %s: %w", file, err)
+				return fmt.Errorf("import %s: %w", file, refused(err))
 			}
-			if err := s.operator.Add(ctx, n, piece); err != nil {
+			if err := s.operator.order(ctx, n, api.VerbAddPiece, api.SectorOrder{Piece: &piece}); err != nil {
 				return fmt.Errorf("add piece %s to sector %d: %w", piece.CID, n, err)
 			}
 			room -= min(room, piece.Size)
@@ -180,7 +180,7 @@ func (s *sectorShow) beginAll(ctx context.Context) error {
 		if room == 0 { // A full one is packed automatically, perhaps already.
 			continue
 		}
-		if err := s.operator.Seal(ctx, n); err != nil {
+		if err := s.operator.order(ctx, n, api.VerbPack, api.SectorOrder{}); err != nil {
 			return fmt.Errorf("seal sector %d: %w", n, err)
 		}
 	}
@@ -192,13 +192,15 @@ func (s *sectorShow) beginAll(ctx context.Context) error {
 func (s *sectorShow) terminate(ctx context.Context) error {
 	n := s.sectors[terminated]
 	s.display.say("Operator: hostnode sectors terminate %d, before its time", n)
-	return s.operator.Terminate(ctx, n, "its client no longer wants it")
+	return s.operator.order(ctx, n, api.VerbTerminate, api.SectorOrder{Reason: "its client no longer wants it"})
 }
 
 func (s *sectorShow) declare(ctx context.Context) error {
 	n := s.sectors[faulty]
 	s.display.say("Operator: hostnode sectors force %d Faulty, because a fault that is declared in time costs less", n)
-	return s.operator.Force(ctx, n, "Faulty", "its disk is moved to another machine")
+	return s.operator.order(ctx, n, api.VerbForce, api.SectorOrder{
+		State: "Faulty", Reason: "its disk is moved to another machine",
+	})
 }
 
 // Damage is the damage that was done, and how it was found.

@@ -21,8 +21,7 @@ import (
 	"github.com/hostnode/hostnode/prover/commd"
 )
 
-// SectorOptions say what to demonstrate of sectors. Of Options, Slots, Periods, Kill and Dial are not
-// used.
+// SectorOptions say what to demonstrate of sectors. Of Options, Slots, Periods and Kill are not used.
 type SectorOptions struct {
 	Options
 	// Days is on how many days, which are proving periods of the contract, each sector is proven at
@@ -31,8 +30,6 @@ type SectorOptions struct {
 	// KillAt, for tests, is asked after each line of the host's log about a sector whether to kill the host
 	// now; it replaces Crash.
 	KillAt func(SectorLine) bool
-	// DialSectors returns the running host's API, once it answers.
-	DialSectors func(dir datadir.Layout) SectorHost
 }
 
 // SectorLine is what the host's log says about a sector: an event, the state after it, and the step
@@ -40,25 +37,6 @@ type SectorOptions struct {
 type SectorLine struct {
 	Sector             uint64
 	Event, State, Step string
-}
-
-// SectorHost is what the demonstration asks of the host, as an operator would. An order that the
-// host refuses is api.ErrDemoRefused.
-type SectorHost interface {
-	// Progress says what the host is doing; an error means that it does not answer.
-	Progress(ctx context.Context) (Progress, error)
-	// Import makes a piece of a file.
-	Import(ctx context.Context, file string) (events.SectorPiece, error)
-	// Begin begins an empty sector and returns its number.
-	Begin(ctx context.Context, size events.Bytes) (uint64, error)
-	// Add adds a piece to a sector, Seal says that no more come.
-	Add(ctx context.Context, sector uint64, piece events.SectorPiece) error
-	Seal(ctx context.Context, sector uint64) error
-	// Force puts a sector into a state, Terminate ends it; both say why.
-	Force(ctx context.Context, sector uint64, state, reason string) error
-	Terminate(ctx context.Context, sector uint64, reason string) error
-	// Sectors are all sectors; none while the host starts.
-	Sectors(ctx context.Context) ([]projections.Sector, error)
 }
 
 // What becomes of each sector of the demonstration.
@@ -102,7 +80,7 @@ var fixedForSectors = map[string]string{
 type sectorShow struct {
 	show
 	options  SectorOptions
-	operator SectorHost
+	operator operator
 	contract *contractLog
 	files    []string // the pieces, those of each sector side by side
 	size     events.Bytes

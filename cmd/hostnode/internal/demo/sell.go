@@ -17,8 +17,8 @@ import (
 func (s *show) sell(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	operator := s.Dial(s.dir)
-	pacing, err := s.hosts(ctx, s.hostEnv(), operator.Progress)
+	operator := operatorOf(s.dir, "")
+	pacing, err := s.hosts(ctx, s.hostEnv(), operator.progress)
 	if err != nil {
 		return err
 	}
@@ -91,11 +91,11 @@ func (s *show) startHost() error {
 }
 
 // offer waits until the host answers, and puts space on offer.
-func (s *show) offer(ctx context.Context, operator HostAPI) error {
+func (s *show) offer(ctx context.Context, operator operator) error {
 	size := s.request.Ask.SlotSize * events.Bytes(s.Slots)
 	perSlot, _ := s.request.Ask.CollateralPerSlot()
 	for {
-		err := operator.Offer(ctx, size, 2*s.request.Ask.Duration, perSlot.MulSaturating(uint64(s.Slots)))
+		err := operator.offer(ctx, size, 2*s.request.Ask.Duration, perSlot.MulSaturating(uint64(s.Slots)))
 		if err == nil {
 			s.display.say("Operator: one availability with room for %d bytes and %s tokens of collateral",
 				size, tokens(perSlot.MulSaturating(uint64(s.Slots))))
@@ -187,7 +187,7 @@ func (s *show) timeToKill() bool {
 }
 
 // over reports whether nothing more will happen.
-func (s *show) over(ctx context.Context, operator HostAPI) (bool, error) {
+func (s *show) over(ctx context.Context, operator operator) (bool, error) {
 	state, err := s.client.account.RequestState(ctx, s.request.ID)
 	if err != nil {
 		return false, fmt.Errorf("ask the chain about the request: %w", err)
@@ -195,7 +195,7 @@ func (s *show) over(ctx context.Context, operator HostAPI) (bool, error) {
 	if state <= events.RequestStarted || len(s.host.lines) > 0 {
 		return false, nil
 	}
-	open, err := operator.OpenSales(ctx)
+	open, err := operator.openSales(ctx)
 	return err == nil && open == 0, nil // A host that does not answer is starting.
 }
 

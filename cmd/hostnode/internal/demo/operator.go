@@ -1,0 +1,161 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/events"
+)
+
+// operator asks a host, or a member of one, over the same socket as every command.
+type operator struct {
+	*api.Client
+	member events.Member // empty: the host is one process
+}
+
+func operatorOf(dir datadir.Layout, member events.Member) operator {
+	return operator{api.NewClient(dir.Socket()), member}
+}
+
+const (
+	// answerTime is how long the host may take to answer the demonstration.
+	answerTime = 5 * time.Second
+	// whoDemonstrates is recorded as the giver of the orders.
+	whoDemonstrates = "demonstration"
+)
+
+// Progress is what the host does now.
+type Progress struct {
+	Head    uint64 // the newest block that it knows
+	Working bool   // it proves, downloads, waits for its event store, or does not follow the chain yet
+	Away    bool   // its event store is away
+	Sending bool   // messages about sectors are on their way
+}
+
+// soon asks the host, and does not wait for long.
+func soon[A any](ctx context.Context, limit time.Duration, ask func(context.Context) (A, error)) (A, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	answer, err := ask(ctx)
+	return answer, refused(err)
+}
+
+// refused marks the error of an offer or order that the host refused, as opposed to one that it did not answer.
+func refused(err error) error {
+	var problem *api.Problem
+	if errors.As(err, &problem) && problem.Status/100 == 4 {
+		return fmt.Errorf("%w: %s", api.ErrDemoRefused, problem.Detail)
+	}
+	return err
+}
+
+// progress says what the host is doing; an error means that it does not answer.
+func (o operator) progress(ctx context.Context) (Progress, error) {
+	s, err := soon(ctx, answerTime, o.Status)
+	if err != nil {
+		return Progress{}, err
+	}
+	if !s.AsOf.Running { // Time stands still while it cannot prove.
+		return Progress{}, errors.New(s.Reason)
+	}
+	p := Progress{Head: s.Chain.Head, Away: s.Record.Away, Working: s.Chain.Head == 0 || !s.Chain.Live}
+	// Until the host knows that the event store is away, it waits for it before it proves.
+	p.Working = p.Working || s.Record.Unanswered > 0 && !s.Record.Away
+	for _, pool := range s.Pools {
+		busy := pool.Running+pool.Waiting > 0
+		p.Working = p.Working || busy && holdsTime(pool.Name)
+		p.Sending = p.Sending || busy && sectorMessages[pool.Name]
+	}
+	return p, nil
+}
+
+// holdsTime reports whether chain time stands still while a pool is busy. It does not for messages, which
+// wait for blocks.
+func holdsTime(pool string) bool {
+	return pool == "proofs" || pool == "downloads" ||
+		strings.HasPrefix(pool, "sector ") && !sectorMessages[pool]
+}
+
+// sectorMessages are the pools of messages about sectors.
+var sectorMessages = map[string]bool{"sector transactions": true, "sector proofs": true}
+
+// openSales is how many sales are open.
+func (o operator) openSales(ctx context.Context) (int, error) {
+	s, err := soon(ctx, answerTime, o.Status)
+	if err != nil {
+		return 0, err
+	}
+	if s.Chain.Head == 0 {
+		return 0, errors.New("the host is starting")
+	}
+	open := 0
+	for _, n := range s.Phases {
+		open += n
+	}
+	return open, nil
+}
+
+// owner is the member that has the term; empty: nobody has.
+func (o operator) owner(ctx context.Context) (events.Member, error) {
+	all, err := soon(ctx, answerTime, o.Members)
+	if err != nil || all.Term == nil || !all.Term.Ended.IsZero() {
+		return "", err
+	}
+	return events.Member(all.Term.Member), nil
+}
+
+// offer makes sure that an enabled availability has room for the bytes and the collateral; a large enough one of an
+// earlier demonstration is used again. It returns api.ErrDemoRefused when the host refuses; other errors mean that it
+// does not answer yet.
+func (o operator) offer(ctx context.Context, size events.Bytes, duration time.Duration, collateral events.Amount) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	ledger, err := o.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if ledger.Quota == 0 {
+		return errors.New("the host is starting")
+	}
+	for _, a := range ledger.Availabilities {
+		remaining, err := events.ParseAmount(a.Remaining)
+		if err == nil && a.Member == o.member && a.Enabled && a.FreeSize >= size && !remaining.Less(collateral) &&
+			a.DurationSeconds >= uint64(duration/time.Second) {
+			return nil
+		}
+	}
+	_, err = o.AddAvailability(ctx, api.Offer{
+		Size: size, DurationSeconds: uint64(duration / time.Second), MinPrice: "1", Collateral: collateral.String(),
+	})
+	return refused(err)
+}
+
+// sectorProgress is progress, and fails until sectors answer too: before that they cannot be proven.
+func (o operator) sectorProgress(ctx context.Context) (Progress, error) {
+	p, err := o.progress(ctx)
+	if err == nil {
+		_, err = soon(ctx, answerTime, o.Pieces)
+	}
+	return p, err
+}
+
+// begin begins an empty sector and returns its number.
+func (o operator) begin(ctx context.Context, size events.Bytes) (uint64, error) {
+	return soon(ctx, answerTime, func(ctx context.Context) (uint64, error) {
+		return o.BeginSector(ctx, api.NewSector{Size: size, By: whoDemonstrates, Request: api.DrawID().String()})
+	})
+}
+
+// order orders something of a sector; an order that the host refuses is api.ErrDemoRefused.
+func (o operator) order(ctx context.Context, sector uint64, verb api.Verb, order api.SectorOrder) error {
+	order.By = whoDemonstrates
+	_, err := soon(ctx, answerTime, func(ctx context.Context) (api.Sector, error) {
+		return o.OrderSector(ctx, sector, verb, order)
+	})
+	return err
+}
