@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -36,10 +36,14 @@ type host struct {
 	logTo  io.Writer
 	lines  chan line
 
-	mu     sync.Mutex
+	latest atomic.Pointer[process] // nil: it was never started
+}
+
+// process is one run of the program.
+type process struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
-	err    error
+	err    error // why it ended, once exited is closed
 }
 
 // start starts the process. Its log goes to the file and, parsed, to lines.
@@ -54,17 +58,12 @@ func (h *host) start() error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the host: %w", err)
 	}
-	exited := make(chan struct{})
-	h.mu.Lock()
-	h.cmd, h.exited, h.err = cmd, exited, nil
-	h.mu.Unlock()
+	p := &process{cmd: cmd, exited: make(chan struct{})}
+	h.latest.Store(p)
 	go func() {
 		h.read(out)
-		err := cmd.Wait()
-		h.mu.Lock()
-		h.err = err
-		h.mu.Unlock()
-		close(exited)
+		p.err = cmd.Wait()
+		close(p.exited)
 	}()
 	return nil
 }
@@ -85,24 +84,21 @@ func (h *host) read(out io.Reader) {
 
 // pid is the process id of the running host.
 func (h *host) pid() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.cmd == nil {
-		return 0
+	if p := h.latest.Load(); p != nil {
+		return p.cmd.Process.Pid
 	}
-	return h.cmd.Process.Pid
+	return 0
 }
 
 // alive reports whether the process runs; if it does not, why it ended.
 func (h *host) alive() (bool, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.exited == nil {
+	p := h.latest.Load()
+	if p == nil {
 		return false, nil
 	}
 	select {
-	case <-h.exited:
-		return false, h.err
+	case <-p.exited:
+		return false, p.err
 	default:
 		return true, nil
 	}
@@ -110,14 +106,12 @@ func (h *host) alive() (bool, error) {
 
 // kill sends SIGKILL and waits for the end.
 func (h *host) kill() error {
-	h.mu.Lock()
-	cmd, exited := h.cmd, h.exited
-	h.mu.Unlock()
-	if cmd == nil {
+	p := h.latest.Load()
+	if p == nil {
 		return nil
 	}
-	err := cmd.Process.Kill()
-	<-exited
+	err := p.cmd.Process.Kill()
+	<-p.exited
 	if errors.Is(err, os.ErrProcessDone) {
 		return nil
 	}
@@ -126,17 +120,15 @@ func (h *host) kill() error {
 
 // stop asks the host to stop properly, and kills it if it does not.
 func (h *host) stop(ctx context.Context) error {
-	h.mu.Lock()
-	cmd, exited := h.cmd, h.exited
-	h.mu.Unlock()
-	if cmd == nil {
+	p := h.latest.Load()
+	if p == nil {
 		return nil
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop the host: %w", err)
 	}
 	select {
-	case <-exited:
+	case <-p.exited:
 		return nil
 	case <-ctx.Done():
 		return errors.Join(fmt.Errorf("the host did not stop in time: %w", ctx.Err()), h.kill())
