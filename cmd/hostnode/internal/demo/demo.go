@@ -99,20 +99,15 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err := o.begin(); err != nil {
 		return Summary{}, err
 	}
-	s := &show{
-		Options: o, dir: datadir.At(o.Config.DataDir), began: time.Now(),
-		display: newDisplay(o.Out, o.Terminal),
+	s := newShow(o)
+	return played(ctx, s, s.close, s.summarize, s.prepare, s.sell)
+}
+
+func newShow(o Options) *show {
+	return &show{
+		Options: o, dir: datadir.At(o.Config.DataDir), began: time.Now(), display: newDisplay(o.Out, o.Terminal),
+		client: &client{},
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer s.close()
-	if err := s.prepare(ctx); err != nil {
-		return Summary{}, err
-	}
-	if err := s.sell(ctx); err != nil {
-		return Summary{}, err
-	}
-	return summed(ctx, s, s.summarize)
 }
 
 func (s *show) close() {
@@ -120,9 +115,7 @@ func (s *show) close() {
 		_ = s.host.kill() // Only when something failed before it was stopped.
 		_ = s.logFile.Close()
 	}
-	if s.client != nil {
-		s.client.close()
-	}
+	s.client.close()
 	if s.local != nil {
 		_ = s.local.Close()
 	}
@@ -138,7 +131,6 @@ func (s *show) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.client = &client{}
 	s.client.dataset, err = prepare(ctx, file, filepath.Join(s.dir.Root, "client"), s.Slots,
 		func(done, total events.Bytes) { s.display.step("preparing the dataset", uint64(done), uint64(total)) })
 	if err != nil {

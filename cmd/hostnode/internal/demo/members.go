@@ -73,7 +73,7 @@ type member struct {
 
 // memberShow is a demonstration of members in progress.
 type memberShow struct {
-	show
+	*show
 	options MemberOptions
 	members []*member
 	store   *host // the process of the event store
@@ -113,26 +113,8 @@ func RunMembers(ctx context.Context, o MemberOptions) (MemberSummary, error) {
 	if err := o.begin(); err != nil {
 		return MemberSummary{}, err
 	}
-	s := &memberShow{
-		show: show{
-			Options: o.Options, dir: datadir.At(o.Config.DataDir), began: time.Now(),
-			display: newDisplay(o.Out, o.Terminal),
-		},
-		options: o, slots: map[uint64]*slotSeen{},
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer s.close()
-	if err := s.prepare(ctx); err != nil {
-		return MemberSummary{}, err
-	}
-	if err := s.serve(ctx); err != nil {
-		return MemberSummary{}, err
-	}
-	if err := s.play(ctx); err != nil {
-		return MemberSummary{}, err
-	}
-	return summed(ctx, &s.show, s.summarize)
+	s := &memberShow{show: newShow(o.Options), options: o, slots: map[uint64]*slotSeen{}}
+	return played(ctx, s.show, s.close, s.summarize, s.prepare, s.serve, s.play)
 }
 
 func (o MemberOptions) check() error {

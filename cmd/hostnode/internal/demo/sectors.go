@@ -78,7 +78,7 @@ var fixedForSectors = map[string]string{
 
 // sectorShow is a demonstration of sectors in progress.
 type sectorShow struct {
-	show
+	*show
 	options  SectorOptions
 	operator operator
 	contract *contractLog
@@ -101,24 +101,9 @@ func RunSectors(ctx context.Context, o SectorOptions) (SectorSummary, error) {
 	if err != nil {
 		return SectorSummary{}, err
 	}
-	s := &sectorShow{
-		show: show{
-			Options: o.Options, dir: datadir.At(o.Config.DataDir), began: time.Now(),
-			display: newDisplay(o.Out, o.Terminal), client: &client{},
-		},
-		options: o, size: size, rows: map[uint64]projections.Sector{},
-	}
+	s := &sectorShow{show: newShow(o.Options), options: o, size: size, rows: map[uint64]projections.Sector{}}
 	s.display.noun, s.display.stands = "sector", sectorProgress
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer s.close()
-	if err := s.prepare(ctx); err != nil {
-		return SectorSummary{}, err
-	}
-	if err := s.play(ctx); err != nil {
-		return SectorSummary{}, err
-	}
-	return summed(ctx, &s.show, s.summarize)
+	return played(ctx, s.show, s.close, s.summarize, s.prepare, s.play)
 }
 
 func (s *sectorShow) close() {

@@ -57,7 +57,7 @@ func TestPiecesMakeUpTheFile(t *testing.T) {
 		file := filepath.Join(dir, "data")
 		want := bytes.Repeat([]byte("all of it "), length)[:length]
 		must(t, os.WriteFile(file, want, 0o600))
-		s := &sectorShow{show: show{dir: datadir.At(dir), display: newDisplay(&strings.Builder{}, false)}}
+		s := &sectorShow{show: &show{dir: datadir.At(dir), display: newDisplay(&strings.Builder{}, false)}}
 		must(t, s.cut(file))
 		var got []byte
 		for _, path := range s.files {
@@ -76,7 +76,7 @@ func TestPiecesMakeUpTheFile(t *testing.T) {
 
 func TestDamageIsATenth(t *testing.T) {
 	s := &sectorShow{
-		show: show{dir: datadir.At(t.TempDir()), display: newDisplay(&strings.Builder{}, false)},
+		show: &show{dir: datadir.At(t.TempDir()), display: newDisplay(&strings.Builder{}, false)},
 		size: 2048, sectors: []uint64{7, 8, 9, 10}, contract: &contractLog{},
 	}
 	s.contract.rules.Proving.PeriodBlocks = 40
@@ -163,7 +163,7 @@ func complete() SectorSummary {
 }
 
 func TestWhateverDoesNotHappenIsNamed(t *testing.T) {
-	s := &sectorShow{options: SectorOptions{Days: 3}, show: show{Options: Options{Crash: true}}}
+	s := &sectorShow{options: SectorOptions{Days: 3}, show: &show{Options: Options{Crash: true}}}
 	if got := s.missing(complete()); got != "" {
 		t.Fatalf("nothing is missing, and it says: %s", got)
 	}
@@ -212,7 +212,7 @@ func TestSectorsAreToldInTheirOwnTerms(t *testing.T) {
 }
 
 func TestTheHostIsKilledTwiceInSteps(t *testing.T) {
-	s := &sectorShow{show: show{Options: Options{Crash: true}}, rows: map[uint64]projections.Sector{}}
+	s := &sectorShow{show: &show{Options: Options{Crash: true}}, rows: map[uint64]projections.Sector{}}
 	at := SectorLine{Sector: 4, Event: scheduled, Step: "PreCommit1"}
 	if s.timeToKillAt(at) {
 		t.Error("it is killed before all sectors have begun")

@@ -48,8 +48,19 @@ type record struct {
 	report audit.Report
 }
 
-// summed reads the record and has it summed up.
-func summed[S any](ctx context.Context, s *show, up func(context.Context, record) (S, error)) (sum S, err error) {
+// played plays the parts of a demonstration, reads the record and has it summed up.
+func played[S any](
+	ctx context.Context, s *show, closing func(), up func(context.Context, record) (S, error),
+	parts ...func(context.Context) error,
+) (sum S, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer closing()
+	for _, part := range parts {
+		if err := part(ctx); err != nil {
+			return sum, err
+		}
+	}
 	s.display.finish()
 	store, err := stores.Open(ctx, stores.FromConfig(s.Config), nil)
 	if err != nil {
