@@ -1,9 +1,11 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -41,15 +43,17 @@ const (
 
 // makeBytes writes seeded data.
 func makeBytes(path string, size int64) error {
+	seed := [32]byte(bytes.Repeat(binary.LittleEndian.AppendUint64(nil, madeSeed), 4))
+	return write(path, io.LimitReader(mathrand.NewChaCha8(seed), size))
+}
+
+// write writes a file, which may be there.
+func write(path string, from io.Reader) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	var seed [32]byte
-	for i := range seed {
-		seed[i] = byte(uint64(madeSeed) >> (8 * (i % 8)))
-	}
-	_, err = io.CopyN(f, mathrand.NewChaCha8(seed), size)
+	_, err = io.Copy(f, from)
 	return errors.Join(err, f.Close())
 }
 

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"fmt"
@@ -60,14 +61,18 @@ const (
 	stopPatience = 30 * time.Second
 )
 
-func (o Options) check() error {
-	switch {
-	case o.Slots < minSlots || o.Slots > maxSlots:
-		return fmt.Errorf("%w: --slots %d, want %d to %d", api.ErrDemoOptions, o.Slots, minSlots, maxSlots)
-	case o.Periods < minPeriods || o.Periods > maxPeriods:
-		return fmt.Errorf("%w: --periods %d, want %d to %d", api.ErrDemoOptions, o.Periods, minPeriods, maxPeriods)
+func (o Options) check() error { return cmp.Or(o.limits(), o.refuseSettings(fixed)) }
+
+func (o Options) limits() error {
+	return cmp.Or(within("slots", o.Slots, minSlots, maxSlots), within("periods", o.Periods, minPeriods, maxPeriods))
+}
+
+// within refuses an option that is beyond its limits.
+func within[N int | time.Duration](option string, is, least, most N) error {
+	if is < least || is > most {
+		return fmt.Errorf("%w: --%s %v, want %v to %v", api.ErrDemoOptions, option, is, least, most)
 	}
-	return o.refuseSettings(fixed)
+	return nil
 }
 
 // show is a demonstration in progress.
@@ -176,18 +181,15 @@ func (o Options) begin() error {
 // fits refuses a file whose slots need more than the quota, or more than the disk,
 // which has to hold them twice: for the client, and for the host.
 func (o Options) fits() error {
-	if err := readable(o.File); err != nil {
-		return err
-	}
-	info, err := os.Stat(o.File)
-	if err != nil {
-		return fmt.Errorf("%w: %w", api.ErrFile, err)
-	}
-	layout, err := dataset.NewLayout(uint64(info.Size()), codeOf(o.Slots))
+	bytes, err := readable(o.File)
 	if err != nil {
 		return err
 	}
-	return o.hasRoom("slots", uint64(info.Size()), uint64(layout.SlotSize())*uint64(layout.Slots()))
+	layout, err := dataset.NewLayout(bytes, codeOf(o.Slots))
+	if err != nil {
+		return err
+	}
+	return o.hasRoom("slots", bytes, uint64(layout.SlotSize())*uint64(layout.Slots()))
 }
 
 // hasRoom refuses a file for which quota or disk lack room; the disk has to hold twice what is needed.
@@ -220,21 +222,21 @@ func existing(dir string) string {
 	}
 }
 
-// readable returns why a file cannot be stored: it does not exist, is not a plain file, or may not
+// readable returns the size of a file, or why it cannot be stored: it does not exist, is not a plain file, or may not
 // be read.
-func readable(file string) error {
+func readable(file string) (bytes uint64, err error) {
 	info, err := os.Stat(file) // First: to open a pipe could wait for ever.
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: %w", api.ErrFile, err)
+		return 0, fmt.Errorf("%w: %w", api.ErrFile, err)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%w: %s is not a plain file", api.ErrFile, file)
+		return 0, fmt.Errorf("%w: %s is not a plain file", api.ErrFile, file)
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return fmt.Errorf("%w: %w", api.ErrFile, err)
+		return 0, fmt.Errorf("%w: %w", api.ErrFile, err)
 	}
-	return f.Close()
+	return uint64(info.Size()), f.Close()
 }
 
 // data is the file, or so many bytes that are made.

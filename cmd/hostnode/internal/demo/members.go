@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -118,18 +119,8 @@ func RunMembers(ctx context.Context, o MemberOptions) (MemberSummary, error) {
 }
 
 func (o MemberOptions) check() error {
-	switch {
-	case o.Members < leastMembers || o.Members > len(memberNames):
-		return fmt.Errorf("%w: --members %d, want %d to %d",
-			api.ErrDemoOptions, o.Members, leastMembers, len(memberNames))
-	case o.Slots < minSlots || o.Slots > maxSlots:
-		return fmt.Errorf("%w: --slots %d, want %d to %d", api.ErrDemoOptions, o.Slots, minSlots, maxSlots)
-	case o.Periods < minPeriods || o.Periods > maxPeriods:
-		return fmt.Errorf("%w: --periods %d, want %d to %d", api.ErrDemoOptions, o.Periods, minPeriods, maxPeriods)
-	case o.Away < 0 || o.Away > mostAway:
-		return fmt.Errorf("%w: --away %s, want 0s to %s", api.ErrDemoOptions, o.Away, mostAway)
-	}
-	return o.refuseSettings(withMore(fixed, fixedForMembers))
+	return cmp.Or(within("members", o.Members, leastMembers, len(memberNames)), o.limits(),
+		within("away", o.Away, 0, mostAway), o.refuseSettings(withMore(fixed, fixedForMembers)))
 }
 
 func (s *memberShow) close() {

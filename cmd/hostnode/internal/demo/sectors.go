@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -114,14 +115,11 @@ func (s *sectorShow) close() {
 }
 
 func (o SectorOptions) check() error {
-	if o.Days < minDays || o.Days > maxDays {
-		return fmt.Errorf("%w: --days %d, want %d to %d", api.ErrDemoOptions, o.Days, minDays, maxDays)
-	}
 	chosen := withMore(fixed, fixedForSectors)
 	if o.Config.Sectors.Sealer == sealerOfDemo {
 		delete(chosen, "sectors.sealer")
 	}
-	return o.refuseSettings(chosen)
+	return cmp.Or(within("days", o.Days, minDays, maxDays), o.refuseSettings(chosen))
 }
 
 // withMore is a copy of one with what is in the other.
@@ -138,14 +136,10 @@ const sealerOfDemo = "commd"
 func (o SectorOptions) begin() (events.Bytes, error) {
 	bytes := uint64(madeSectorBytes)
 	if o.File != "" {
-		if err := readable(o.File); err != nil {
+		var err error
+		if bytes, err = readable(o.File); err != nil {
 			return 0, err
 		}
-		info, err := os.Stat(o.File)
-		if err != nil {
-			return 0, fmt.Errorf("%w: %w", api.ErrFile, err)
-		}
-		bytes = uint64(info.Size())
 	}
 	if bytes < leastFile {
 		return 0, fmt.Errorf("%w: %s has %d bytes, and is cut into %d pieces; name one of %d bytes at least",
@@ -229,15 +223,7 @@ func (s *sectorShow) cut(file string) error {
 	each := int64(eachOf(uint64(info.Size()))) //nolint:gosec // The size of a file.
 	for i := range int64(manySectors * piecesOfEach) {
 		path := filepath.Join(dir, fmt.Sprintf("piece-%d", i+1))
-		out, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(out, io.NewSectionReader(in, i*each, min(each, info.Size()-i*each)))
-		if closed := out.Close(); err == nil {
-			err = closed
-		}
-		if err != nil {
+		if err := write(path, io.NewSectionReader(in, i*each, min(each, info.Size()-i*each))); err != nil {
 			return err
 		}
 		s.files = append(s.files, path)
