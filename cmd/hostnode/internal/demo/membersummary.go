@@ -39,22 +39,11 @@ type TermOf struct {
 
 // summarize reads the events and prints the summary.
 func (s *memberShow) summarize(ctx context.Context, of record) (sum MemberSummary, err error) {
-	after, err := s.client.account.BalanceOf(ctx, s.account)
+	counted, rows, after, err := s.counted(ctx, of)
+	sum.Summary, sum.Members, sum.SlotsOf = counted, s.options.Members, map[uint64]string{}
 	if err != nil {
-		return sum, fmt.Errorf("read the host's balance: %w", err)
-	}
-	sum.Summary = Summary{
-		Slots: s.Slots, HostBalanceBefore: s.before.String(), HostBalanceAfter: after.Tokens.String(),
-		AuditFindings: len(of.report.Findings), Events: of.report.Events, Kills: s.show.kills,
-		RequestID: s.request.ID.String(), DataDir: s.dir.Root,
-	}
-	sum.Members, sum.SlotsOf = s.options.Members, map[uint64]string{}
-	rows := s.rows(of.views)
-	if err := s.proofTimes(ctx, of.store, rows, &sum.Summary); err != nil {
 		return sum, err
 	}
-	s.count(rows, &sum.Summary)
-	sum.Paid = sum.Paid && s.before.Less(after.Tokens)
 	if sum.Terms, sum.Unowned, err = s.terms(ctx, of.store); err != nil {
 		return sum, err
 	}
@@ -64,7 +53,7 @@ func (s *memberShow) summarize(ctx context.Context, of record) (sum MemberSummar
 		}
 	}
 	sum.Seconds = time.Since(s.began).Seconds()
-	s.tell(of, rows, sum, after.Tokens)
+	s.tell(of, rows, sum, after)
 	switch {
 	case !sum.Paid:
 		return sum, api.ErrDemoNotPaid

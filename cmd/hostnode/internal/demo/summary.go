@@ -85,27 +85,38 @@ func played[S any](
 
 // summarize reads the events and prints the summary.
 func (s *show) summarize(ctx context.Context, of record) (Summary, error) {
-	after, err := s.client.account.BalanceOf(ctx, s.account)
+	sum, rows, after, err := s.counted(ctx, of)
 	if err != nil {
-		return Summary{}, fmt.Errorf("read the host's balance: %w", err)
-	}
-	sum := Summary{
-		Slots: s.Slots, HostBalanceBefore: s.before.String(), HostBalanceAfter: after.Tokens.String(),
-		AuditFindings: len(of.report.Findings), Events: of.report.Events, Kills: s.kills,
-		RequestID: s.request.ID.String(), DataDir: s.dir.Root,
-	}
-	rows := s.rows(of.views)
-	if err := s.proofTimes(ctx, of.store, rows, &sum); err != nil {
 		return sum, err
 	}
-	s.count(rows, &sum)
 	sum.Seconds = time.Since(s.began).Seconds()
-	sum.Paid = sum.Paid && s.before.Less(after.Tokens)
-	s.tell(ctx, of, rows, sum, after.Tokens)
+	s.tell(ctx, of, rows, sum, after)
 	if !sum.Paid {
 		return sum, api.ErrDemoNotPaid
 	}
 	return sum, nil
+}
+
+// counted is what a summary has of the sales, which are the second result, and of the tokens that the host has now.
+func (s *show) counted(
+	ctx context.Context, of record,
+) (sum Summary, rows []projections.Sale, after events.Amount, err error) {
+	balance, err := s.client.account.BalanceOf(ctx, s.account)
+	if err != nil {
+		return sum, nil, after, fmt.Errorf("read the host's balance: %w", err)
+	}
+	after = balance.Tokens
+	sum = Summary{
+		Slots: s.Slots, HostBalanceBefore: s.before.String(), HostBalanceAfter: after.String(),
+		AuditFindings: len(of.report.Findings), Events: of.report.Events, Kills: s.kills,
+		RequestID: s.request.ID.String(), DataDir: s.dir.Root,
+	}
+	rows = s.rows(of.views)
+	if err = s.proofTimes(ctx, of.store, rows, &sum); err == nil {
+		s.count(rows, &sum)
+		sum.Paid = sum.Paid && s.before.Less(after)
+	}
+	return sum, rows, after, err
 }
 
 // rows are the sales of this demonstration's request, one for each slot.
