@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"strings"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
@@ -51,29 +52,26 @@ func openContractLog(ctx context.Context, local *localchain.Chain) (*contractLog
 		next: local.Head().Number + 1, reward: new(big.Int), paid: new(big.Int), sectors: map[uint64]*onContract{},
 	}
 	abi := bindings.NewSectorProvider()
-	answer, err := c.ask(ctx, abi.PackConfiguration())
-	if err == nil {
-		c.rules, err = abi.UnpackConfiguration(answer)
-	}
-	if err != nil {
+	var err error
+	if c.rules, err = ask(ctx, c, abi.PackConfiguration(), abi.UnpackConfiguration); err != nil {
 		return nil, fmt.Errorf("read the contract of sectors: %w", err)
 	}
 	c.firstDay = local.Head().Number / c.rules.Proving.PeriodBlocks
 	return c, nil
 }
 
-func (c *contractLog) ask(ctx context.Context, data []byte) ([]byte, error) {
-	return c.client.CallContract(ctx, ethereum.CallMsg{To: &c.contract, Data: data}, nil)
+func ask[A any](ctx context.Context, c *contractLog, data []byte, unpack func([]byte) (A, error)) (A, error) {
+	answer, err := c.client.CallContract(ctx, ethereum.CallMsg{To: &c.contract, Data: data}, nil)
+	if err != nil {
+		return *new(A), err
+	}
+	return unpack(answer)
 }
 
 // owed is what the contract owes the host's account.
 func (c *contractLog) owed(ctx context.Context) (events.Amount, error) {
 	abi := bindings.NewSectorProvider()
-	answer, err := c.ask(ctx, abi.PackOwed(common.Address(c.account)))
-	if err != nil {
-		return events.Amount{}, fmt.Errorf("ask the contract of sectors what it owes: %w", err)
-	}
-	owed, err := abi.UnpackOwed(answer)
+	owed, err := ask(ctx, c, abi.PackOwed(common.Address(c.account)), abi.UnpackOwed)
 	if err != nil {
 		return events.Amount{}, fmt.Errorf("ask the contract of sectors what it owes: %w", err)
 	}
@@ -136,7 +134,7 @@ func (c *contractLog) hear(e contracts.SectorEvent) string {
 			c.of(n).proven[c.day(e.Period)] = true
 		}
 		return fmt.Sprintf("day %d: possession of %s is proven, in one message, %d leaves each",
-			c.day(e.Period), numbered(e.Numbers), c.rules.Proving.Leaves)
+			c.day(e.Period), numbered("sector", e.Numbers), c.rules.Proving.Leaves)
 	case *bindings.SectorProviderMissed:
 		s := c.of(e.Number)
 		s.missed = append(s.missed, missed{c.day(e.Period), e.Periods})
@@ -176,26 +174,14 @@ func (c *contractLog) daysProven(number uint64) []uint64 {
 	return slices.Sorted(maps.Keys(c.of(number).proven))
 }
 
-// numbered names sectors.
-func numbered(numbers []uint64) string {
-	if len(numbers) == 1 {
-		return fmt.Sprintf("sector %d", numbers[0])
+// numbered is "day 1", "days 1, 2 and 3", or "none".
+func numbered(noun string, numbers []uint64) string {
+	switch len(numbers) {
+	case 0:
+		return "none"
+	case 1:
+		return fmt.Sprintf("%s %d", noun, numbers[0])
 	}
-	return fmt.Sprintf("sectors %s", listed(numbers))
-}
-
-// listed is "1, 2 and 3".
-func listed(numbers []uint64) string {
-	text := ""
-	for i, n := range numbers {
-		switch {
-		case i == 0:
-		case i == len(numbers)-1:
-			text += " and "
-		default:
-			text += ", "
-		}
-		text += fmt.Sprint(n)
-	}
-	return text
+	most, last := numbers[:len(numbers)-1], numbers[len(numbers)-1]
+	return fmt.Sprintf("%ss %s and %d", noun, strings.ReplaceAll(strings.Trim(fmt.Sprint(most), "[]"), " ", ", "), last)
 }

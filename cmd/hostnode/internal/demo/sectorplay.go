@@ -184,8 +184,8 @@ func (s *sectorShow) beginAll(ctx context.Context) error {
 			return fmt.Errorf("seal sector %d: %w", n, err)
 		}
 	}
-	s.display.say("Operator: begins sectors %s with %d pieces of data each, and has them packed",
-		listed(s.sectors), piecesOfEach)
+	s.display.say("Operator: begins %s with %d pieces of data each, and has them packed",
+		numbered("sector", s.sectors), piecesOfEach)
 	return nil
 }
 

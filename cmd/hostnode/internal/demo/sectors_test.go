@@ -133,11 +133,11 @@ func TestWhatTheContractSaysIsCounted(t *testing.T) {
 	if c.messages != 2 || c.reward.Int64() != 11 || c.paid.Cmp(fee) != 0 {
 		t.Errorf("%d messages, reward %s, %s paid", c.messages, c.reward, c.paid)
 	}
-	if got := days(c.daysProven(1)); got != "days 2 and 4" {
+	if got := numbered("day", c.daysProven(1)); got != "days 2 and 4" {
 		t.Errorf("proven on %s", got)
 	}
 	for want, of := range map[string][]uint64{"none": nil, "day 3": {3}, "days 1, 2 and 9": {1, 2, 9}} {
-		if got := days(of); got != want {
+		if got := numbered("day", of); got != want {
 			t.Errorf("%d are %q, want %q", of, got, want)
 		}
 	}

@@ -59,23 +59,12 @@ func (s *sectorShow) tellDays(sum SectorSummary) {
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, r := range sum.Sectors {
 		fmt.Fprintf(w, "sector %d\t%s\t%s\tproven on %s\tmissed %s\n", r.Sector, r.Role, r.State,
-			days(r.DaysProven), days(s.missedDays(r.Sector)))
+			numbered("day", r.DaysProven), numbered("day", s.missedDays(r.Sector)))
 	}
 	_ = w.Flush()
 	leaves := s.contract.rules.Proving.Leaves
 	fmt.Fprintf(s.Out, "%d proofs of %d leaves each, in %d messages, one per partition and window.\n",
 		sum.Proofs, leaves, sum.Messages)
-}
-
-// days is "day 1", "days 1, 2 and 3", or "none".
-func days(all []uint64) string {
-	switch len(all) {
-	case 0:
-		return "none"
-	case 1:
-		return fmt.Sprintf("day %d", all[0])
-	}
-	return "days " + listed(all)
 }
 
 func (s *sectorShow) missedDays(number uint64) (all []uint64) {
@@ -101,7 +90,8 @@ func (s *sectorShow) tellFates(sum SectorSummary) {
 	}
 	for _, r := range sum.Sectors {
 		if len(r.DeclaredFrom) > 0 {
-			p("sector %d: fault declared from %s, recovered on %s", r.Sector, days(r.DeclaredFrom), days(r.RecoveredOn))
+			p("sector %d: fault declared from %s, recovered on %s",
+				r.Sector, numbered("day", r.DeclaredFrom), numbered("day", r.RecoveredOn))
 		}
 		if r.Role == roles[terminated] {
 			p("sector %d: terminated; its files are gone, and its deposit is settled", r.Sector)
