@@ -227,16 +227,6 @@ func (s *memberShow) loseEtcd(ctx context.Context, wait waiter) (err error) {
 	return s.goOn(wait)
 }
 
-// pause lets an outage last.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // comeBack starts the killed member again, and returns when it has proven what it hosts.
 func (s *memberShow) comeBack(_ context.Context, wait waiter) error {
 	for i := range s.kills {

@@ -215,10 +215,8 @@ func (s *memberShow) startStore(ctx context.Context) error {
 			return fmt.Errorf("%w: the event store: %w; see eventstore.log in %s",
 				api.ErrDemoHostEnded, died, s.dir.Root)
 		}
-		select {
-		case <-time.After(pollEvery):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := pause(ctx, pollEvery); err != nil {
+			return err
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/hostnode/hostnode/chain/devchain"
@@ -47,7 +46,7 @@ func (s *memberShow) seen() map[uint64]slotSeen {
 	for i, slot := range s.slots {
 		all[i] = *slot
 	}
-	return maps.Clone(all)
+	return all
 }
 
 // provenBy counts the proofs that the contract took from the members that are meant.
@@ -83,12 +82,7 @@ func (s *memberShow) pace() devchain.Pacer {
 			next = time.Now()
 		}
 		next = next.Add(memberPace)
-		select {
-		case <-time.After(time.Until(next)):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		return pause(ctx, time.Until(next))
 	}
 }
 

@@ -53,10 +53,8 @@ func pacer(local blocks, progress func(context.Context) (Progress, error)) func(
 					return fmt.Errorf("time stood still for the host for %s: %w", longestHold, why)
 				}
 			}
-			select {
-			case <-time.After(pollEvery):
-			case <-ctx.Done():
-				return ctx.Err()
+			if err := pause(ctx, pollEvery); err != nil {
+				return err
 			}
 		}
 		last = time.Now()
@@ -80,4 +78,14 @@ func paceOf(
 		return awayPace, nil
 	}
 	return idlePace, nil
+}
+
+// pause waits for so long.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
