@@ -146,6 +146,19 @@ func (a *app) settings(cmd *cobra.Command) (config.Loaded, error) {
 	return c, err
 }
 
+// configured runs a function with the settings.
+func (a *app) configured(
+	do func(cmd *cobra.Command, c config.Loaded, args []string) error,
+) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := a.settings(cmd)
+		if err != nil {
+			return err
+		}
+		return do(cmd, c, args)
+	}
+}
+
 // access says what a command needs of the data directory when no host runs.
 type access int
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -14,13 +15,9 @@ import (
 func (a *app) configCommand() *cobra.Command {
 	shown := &cobra.Command{
 		Use: "show", Short: "Print each setting with its value and its source", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.settings(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: a.configured(func(_ *cobra.Command, c config.Loaded, _ []string) error {
 			return show(a, settingsAnswer{c.File, c.Settings()}, printSettings)
-		},
+		}),
 	}
 	config.AddFlags(shown.Flags())
 	about := &cobra.Command{Use: "config", Short: "Show the settings in use, or an example with all of them"}
@@ -100,12 +97,7 @@ func buildVersion() versionAnswer {
 	if !ok {
 		return v
 	}
-	if v.Version == "" {
-		v.Version = info.Main.Version
-	}
-	if v.Version == "" {
-		v.Version = "(devel)"
-	}
+	v.Version = cmp.Or(v.Version, info.Main.Version, "(devel)")
 	dirty := false
 	for _, s := range info.Settings {
 		switch s.Key {

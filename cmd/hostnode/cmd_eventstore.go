@@ -44,13 +44,9 @@ func (a *app) eventstoreCommand() *cobra.Command {
 			"In a directory that a host has used, the host's own streams are read-only.\n\n" +
 			"For a trial on one machine: hostnode eventstore --insecure. Otherwise it needs a certificate\n" +
 			"and users, which the commands below make.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.settings(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: a.configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
 			return a.serveEventstore(cmd.Context(), c.Config, f)
-		},
+		}),
 	}
 	flags := cmd.Flags()
 	config.AddFlags(flags, "log.level", "log.format", "eventStore.cacheBytes", "serveEvents.memoryBytes")

@@ -70,9 +70,9 @@ func (a *app) importKey(ctx context.Context, c config.Config, args []string) (ev
 	if len(args) == 1 && args[0] != "-" {
 		f, err := os.Open(args[0])
 		if err != nil {
-			// The name is not repeated: it may be a key that was given by mistake.
+			// The system's error without the name: that may be a key that was given by mistake.
 			return events.Address{}, "", fmt.Errorf("%w: the FILE to import cannot be opened: %w",
-				errUsage, cause(err))
+				errUsage, errors.Unwrap(err))
 		}
 		defer f.Close()
 		from = f
@@ -105,24 +105,12 @@ func belongs(c config.Config, of events.Address) error {
 	return errors.Join(err, dir.Belongs(of))
 }
 
-// cause is the system's error without the path.
-func cause(err error) error {
-	if e, ok := err.(*os.PathError); ok { //nolint:errorlint // os.Open returns it bare.
-		return e.Err
-	}
-	return err
-}
-
 // withKeyFile runs a command with the key file of the configuration.
 func (a *app) withKeyFile(
 	cmd *cobra.Command, do func(ctx context.Context, c config.Config, args []string) (events.Address, string, error),
 ) *cobra.Command {
 	config.AddFlags(cmd.Flags(), "account.keyFile")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := a.settings(cmd)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = a.configured(func(cmd *cobra.Command, c config.Loaded, args []string) error {
 		address, done, err := do(cmd.Context(), c.Config, args)
 		if err != nil {
 			return err
@@ -135,6 +123,6 @@ func (a *app) withKeyFile(
 			}
 			return nil
 		})
-	}
+	})
 	return cmd
 }

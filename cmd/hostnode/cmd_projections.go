@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/serverviews"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events/esdb"
@@ -45,11 +46,7 @@ func (a *app) projectionsCommand() *cobra.Command {
 func onServer[A any](
 	a *app, ask func(*serverviews.Server, context.Context) (A, error), write func(*paper, A) error,
 ) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, _ []string) (err error) {
-		c, err := a.settings(cmd)
-		if err != nil {
-			return err
-		}
+	return a.configured(func(cmd *cobra.Command, c config.Loaded, _ []string) (err error) {
 		spec := stores.FromConfig(c.Config)
 		if !spec.Remote() {
 			return fmt.Errorf("the record is in the data directory, and --store names no EventStoreDB: %w",
@@ -69,7 +66,7 @@ func onServer[A any](
 			return fmt.Errorf("%s: %w", esdb.Redact(spec.URL), err)
 		}
 		return show(a, answer, write)
-	}
+	})
 }
 
 func printChanges(p *paper, all []serverviews.Change) error {

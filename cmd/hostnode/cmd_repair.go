@@ -59,13 +59,9 @@ func (a *app) repairCommand() *cobra.Command {
 			"everything before the first unreadable event is kept, as if a backup from that time were restored,\n" +
 			"and the loss is recorded. What happened since, the host asks the chain for when it starts.\n" +
 			"The outbox is completed from the event store and from what is readable of it.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.settings(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: a.configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
 			return a.repair(cmd.Context(), c.Config, yes)
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd

@@ -36,21 +36,14 @@ all members prove on this machine; --prover-samples says otherwise.
 Exit code 0 means that the payout arrived and the audit is clean.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := ownDirectory(cmd); err != nil {
-				return err
-			}
-			small := map[string]string{}
-			if cmd.Flags().Changed("members") {
+			members, small := cmd.Flags().Changed("members"), map[string]string{}
+			if members {
 				small = smallCircuit
 			}
-			c, err := a.settingsUnlessGiven(cmd, small)
-			if err != nil {
+			if err := a.demonstrates(cmd, &o.Options, args, small); err != nil {
 				return err
 			}
-			if err := demonstrates(cmd, &o.Options, c, args); err != nil {
-				return err
-			}
-			if cmd.Flags().Changed("members") {
+			if members {
 				sum, err := demo.RunMembers(cmd.Context(), o)
 				return summed(cmd, sum, err)
 			}
@@ -84,8 +77,18 @@ func ownDirectory(cmd *cobra.Command) error {
 	return cmd.Flags().Set("data-dir", dir)
 }
 
-// demonstrates fills in what all demonstrations need: settings, FILE, and what only this process knows.
-func demonstrates(cmd *cobra.Command, o *demo.Options, c config.Loaded, args []string) (err error) {
+// demonstrates fills in what all demonstrations need: settings, FILE, and what only this process knows. Some settings
+// have other defaults.
+func (a *app) demonstrates(
+	cmd *cobra.Command, o *demo.Options, args []string, defaults map[string]string,
+) (err error) {
+	if err := ownDirectory(cmd); err != nil {
+		return err
+	}
+	c, err := a.settingsUnlessGiven(cmd, defaults)
+	if err != nil {
+		return err
+	}
 	o.Config, o.Out = c.Config, cmd.OutOrStdout()
 	o.Given = slices.DeleteFunc(c.Settings(), func(s config.Setting) bool { return s.Source == "default" })
 	if len(args) == 1 {

@@ -32,14 +32,10 @@ kept. A day is 40 blocks, which take some seconds.
 Exit code 0 means that all of this happened and the audit is clean.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := ownDirectory(cmd); err != nil {
-				return err
-			}
-			c, err := a.settingsForSectors(cmd)
-			if err != nil {
-				return err
-			}
-			if err := demonstrates(cmd, &o.Options, c, args); err != nil {
+			// It sells no slots, so by default their proving keys are small ones.
+			wanted := maps.Clone(smallCircuit)
+			wanted["sectors.sealer"] = "commd"
+			if err := a.demonstrates(cmd, &o.Options, args, wanted); err != nil {
 				return err
 			}
 			sum, err := demo.RunSectors(cmd.Context(), o)
@@ -55,14 +51,6 @@ Exit code 0 means that all of this happened and the audit is clean.`,
 
 // smallCircuit makes proving keys small ones, which are made in seconds.
 var smallCircuit = map[string]string{"prover.samples": "1", "prover.maxDepth": "16"}
-
-// settingsForSectors loads the settings. The demonstration sells no slots, so by default their proving keys
-// are small ones.
-func (a *app) settingsForSectors(cmd *cobra.Command) (config.Loaded, error) {
-	wanted := maps.Clone(smallCircuit)
-	wanted["sectors.sealer"] = "commd"
-	return a.settingsUnlessGiven(cmd, wanted)
-}
 
 // settingsUnlessGiven loads the settings, with other defaults for some.
 func (a *app) settingsUnlessGiven(cmd *cobra.Command, wanted map[string]string) (config.Loaded, error) {

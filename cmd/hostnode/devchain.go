@@ -26,13 +26,9 @@ It is stored in the directory chain of the data directory, and may be killed at 
 time. A host uses it with the options that are printed. Its tokens are worth nothing.
 Everything listens on loopback only.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.settings(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: a.configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
 			return runDevchain(cmd.Context(), cmd, c.Config, fund)
-		},
+		}),
 	}
 	config.AddFlags(cmd.Flags())
 	cmd.Flags().StringSliceVar(&fund, "fund", nil, "give these `accounts` the tokens and gas that a host needs")

@@ -36,13 +36,9 @@ all in the data directory. With chain.endpoint and chain.contract the host sells
 on that chain. SIGINT and SIGTERM stop it properly. Killing it is as safe, only
 slower: it goes on from its events at the next start.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.settings(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: a.configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
 			return run(cmd.Context(), c.Config, begin, newLog(c.Config, cmd.ErrOrStderr()))
-		},
+		}),
 	}
 	config.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&begin.TakeOver, "take-over", false, "start although, by its events or the chain, "+
