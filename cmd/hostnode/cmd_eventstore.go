@@ -27,16 +27,9 @@ import (
 // defaultEventsAddress is the default of EventStoreDB's clients.
 const defaultEventsAddress = "127.0.0.1:2113"
 
-// eventstoreFlags are those of hostnode eventstore.
-type eventstoreFlags struct {
-	listen             []string
-	cert, key, users   string
-	advertise          string
-	insecure, acceptPS bool
-}
-
 func (a *app) eventstoreCommand() *cobra.Command {
-	var f eventstoreFlags
+	var o eventserver.Options
+	var insecure bool
 	cmd := &cobra.Command{
 		Use: "eventstore", Short: "Serve a data directory's event store to EventStoreDB's clients", Args: cobra.NoArgs,
 		Long: "Serve the event store of a data directory, and nothing else, over EventStoreDB's protocol: its\n" +
@@ -45,18 +38,18 @@ func (a *app) eventstoreCommand() *cobra.Command {
 			"For a trial on one machine: hostnode eventstore --insecure. Otherwise it needs a certificate\n" +
 			"and users, which the commands below make.",
 		RunE: a.configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
-			return a.serveEventstore(cmd.Context(), c.Config, f)
+			return a.serveEventstore(cmd.Context(), c.Config, o, insecure)
 		}),
 	}
 	flags := cmd.Flags()
 	config.AddFlags(flags, "log.level", "log.format", "eventStore.cacheBytes", "serveEvents.memoryBytes")
-	flags.StringSliceVar(&f.listen, "listen", []string{defaultEventsAddress}, "`addresses` to listen on")
-	flags.StringVar(&f.cert, "tls-cert", "", "certificate with its chain, a PEM `file`")
-	flags.StringVar(&f.key, "tls-key", "", "private key of the certificate, a PEM `file`")
-	flags.StringVar(&f.users, "users", "", "`file` of users and roles")
-	flags.StringVar(&f.advertise, "advertise", "", "`host:port` that clients are told; default: where they connect")
-	flags.BoolVar(&f.insecure, "insecure", false, "everybody on this machine may do everything, in plain text")
-	flags.BoolVar(&f.acceptPS, "test-accept-persistent-subscriptions", false, "")
+	flags.StringSliceVar(&o.Listen, "listen", []string{defaultEventsAddress}, "`addresses` to listen on")
+	flags.StringVar(&o.CertFile, "tls-cert", "", "certificate with its chain, a PEM `file`")
+	flags.StringVar(&o.KeyFile, "tls-key", "", "private key of the certificate, a PEM `file`")
+	flags.StringVar(&o.UsersFile, "users", "", "`file` of users and roles")
+	flags.StringVar(&o.Advertise, "advertise", "", "`host:port` that clients are told; default: where they connect")
+	flags.BoolVar(&insecure, "insecure", false, "everybody on this machine may do everything, in plain text")
+	flags.BoolVar(&o.AcceptPersistentSubscriptions, "test-accept-persistent-subscriptions", false, "")
 	if err := flags.MarkHidden("test-accept-persistent-subscriptions"); err != nil {
 		panic("the flag was defined a line above: " + err.Error())
 	}
@@ -64,26 +57,20 @@ func (a *app) eventstoreCommand() *cobra.Command {
 	return cmd
 }
 
-// options checks the flags against each other.
-func (f eventstoreFlags) options() (eventserver.Options, error) {
-	o := eventserver.Options{
-		Listen: f.listen, CertFile: f.cert, KeyFile: f.key, UsersFile: f.users, Advertise: f.advertise,
-		AcceptPersistentSubscriptions: f.acceptPS,
-	}
+// checkEventstore checks the flags against each other.
+func checkEventstore(o eventserver.Options, insecure bool) error {
 	switch {
-	case len(f.listen) == 0:
-		return o, fmt.Errorf("%w: --listen needs an address", errUsage)
-	case (f.cert == "") != (f.key == ""):
-		return o, fmt.Errorf("%w: --tls-cert and --tls-key belong together", errUsage)
-	case f.insecure && (f.cert != "" || f.users != ""):
-		return o, fmt.Errorf("%w: --insecure means no certificate and no users", errUsage)
-	case f.insecure:
-		o.Anonymous = wire.RoleAdmin
-	case f.users == "":
-		return o, fmt.Errorf("%w: who may use the event store? Give --users FILE (hostnode eventstore user makes "+
+	case len(o.Listen) == 0:
+		return fmt.Errorf("%w: --listen needs an address", errUsage)
+	case (o.CertFile == "") != (o.KeyFile == ""):
+		return fmt.Errorf("%w: --tls-cert and --tls-key belong together", errUsage)
+	case insecure && (o.CertFile != "" || o.UsersFile != ""):
+		return fmt.Errorf("%w: --insecure means no certificate and no users", errUsage)
+	case !insecure && o.UsersFile == "":
+		return fmt.Errorf("%w: who may use the event store? Give --users FILE (hostnode eventstore user makes "+
 			"it) with --tls-cert and --tls-key, or --insecure for a trial on this machine", errUsage)
 	}
-	return o, nil
+	return nil
 }
 
 // limitMemory makes the garbage collector work harder when messages fill their
@@ -95,10 +82,14 @@ func limitMemory(c config.Config) {
 	}
 }
 
-func (a *app) serveEventstore(ctx context.Context, c config.Config, f eventstoreFlags) (err error) {
-	o, err := f.options()
-	if err != nil {
+func (a *app) serveEventstore(
+	ctx context.Context, c config.Config, o eventserver.Options, insecure bool,
+) (err error) {
+	if err := checkEventstore(o, insecure); err != nil {
 		return err
+	}
+	if insecure {
+		o.Anonymous = wire.RoleAdmin
 	}
 	if c.EventStore.URL != "" {
 		return fmt.Errorf("%w: --store names an EventStoreDB, which serves itself", errUsage)

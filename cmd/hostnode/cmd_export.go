@@ -89,7 +89,7 @@ func (a *app) exportStore(
 	if err == nil && digest.Sum != report.Digest.Sum {
 		err = fmt.Errorf("read %s again: %w", file, transfer.ErrDiffers)
 	}
-	return a.finish(line, a.transferred(from.name, file, report), err)
+	return a.finish(line, from.name, file, report, err)
 }
 
 // exportRunning exports the store of a running host, through its socket.
@@ -122,7 +122,7 @@ func (a *app) exportRunning(
 			report.Ended++
 		}
 	}
-	return a.finish(&progressLine{}, a.transferred("the running host", file, report), err)
+	return a.finish(&progressLine{}, "the running host", file, report, err)
 }
 
 // writeWhole writes a file that appears under its name only when it is complete

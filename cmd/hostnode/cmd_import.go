@@ -63,22 +63,27 @@ func (a *app) importInto(cmd *cobra.Command, f transferFlags, file string) error
 
 // importFile reads an export into a store, and checks the result.
 func (a *app) importFile(ctx context.Context, f transferFlags, in io.Reader, name string, to end) error {
-	line := a.progressLine()
-	report, err := transfer.Import(ctx, in, to.store, f.options(line))
-	if err == nil {
-		line.show(transfer.Progress{Step: transfer.StepCheck})
-		err = transfer.Check(ctx, report.Digest, nil, to.store)
-	}
-	return a.finish(line, a.transferred(name, to.name, report), err)
+	return a.move(ctx, f, end{name: name}, to, func(o transfer.Options) (transfer.Report, error) {
+		return transfer.Import(ctx, in, to.store, o)
+	})
 }
 
 // copyStore copies one store to another, and checks the result.
 func (a *app) copyStore(ctx context.Context, f transferFlags, from, to end) error {
+	return a.move(ctx, f, from, to, func(o transfer.Options) (transfer.Report, error) {
+		return transfer.Copy(ctx, from.store, to.store, o)
+	})
+}
+
+// move moves streams with a function, and checks the result.
+func (a *app) move(
+	ctx context.Context, f transferFlags, from, to end, with func(transfer.Options) (transfer.Report, error),
+) error {
 	line := a.progressLine()
-	report, err := transfer.Copy(ctx, from.store, to.store, f.options(line))
+	report, err := with(f.options(line))
 	if err == nil {
 		line.show(transfer.Progress{Step: transfer.StepCheck})
 		err = transfer.Check(ctx, report.Digest, from.store, to.store)
 	}
-	return a.finish(line, a.transferred(from.name, to.name, report), err)
+	return a.finish(line, from.name, to.name, report, err)
 }

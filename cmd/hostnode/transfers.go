@@ -31,10 +31,6 @@ type transferred struct {
 	Time   time.Time `json:"time"`
 }
 
-func (a *app) transferred(from, to string, r transfer.Report) transferred {
-	return transferred{from, to, r, r.Digest.Sum.String(), a.now().UTC()}
-}
-
 func printTransferred(p *paper, t transferred) error {
 	p.line("%s from %s to %s: %s of %s", p.colour(green, "DONE"), t.From, t.To,
 		count(t.Copied+t.Present, "event"), count(t.Streams, "stream"))
@@ -52,38 +48,39 @@ func printTransferred(p *paper, t transferred) error {
 type end struct {
 	store events.Store
 	name  string
-	close func() error
 }
 
-// openEnd opens a store by its connection string or, without one, the store of
-// the settings. The embedded one needs the data directory's lock; create makes
-// it.
-func (a *app) openEnd(ctx context.Context, c config.Config, url, passwordFile string, create bool) (end, error) {
+// withEnd opens a store by its connection string or, without one, the store of
+// the settings, calls a function with it and closes it. The embedded one needs the
+// data directory's lock; create makes it.
+func (a *app) withEnd(cmd *cobra.Command, c config.Config, url, passwordFile string, create bool,
+	do func(context.Context, end) error,
+) (err error) {
 	spec := stores.FromConfig(c)
 	if url != "" {
 		spec = stores.Spec{URL: url, PasswordFile: passwordFile}
 	}
 	spec.Now = a.now
-	done := func() error { return nil }
 	if !spec.Remote() {
 		open := datadir.OpenExisting
 		if create {
 			open = datadir.Open
 		}
-		dir, err := open(c.DataDir, a.now())
-		if err != nil {
-			return end{}, err
+		dir, failed := open(c.DataDir, a.now())
+		if failed != nil {
+			return failed
 		}
-		done = dir.Close
+		defer func() { err = errors.Join(err, dir.Close()) }()
 	}
 	log := logrus.New()
 	log.SetOutput(a.stderr)
 	log.SetLevel(logrus.ErrorLevel)
-	opened, err := stores.Open(ctx, spec, logrus.NewEntry(log))
+	opened, err := stores.Open(cmd.Context(), spec, logrus.NewEntry(log))
 	if err != nil {
-		return end{}, errors.Join(err, done())
+		return err
 	}
-	return end{opened.Store, opened.Name, func() error { return errors.Join(opened.Close(), done()) }}, nil
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	return do(cmd.Context(), end{opened.Store, opened.Name})
 }
 
 // transferFlags are those that export and import share.
@@ -141,7 +138,11 @@ func (l *progressLine) show(p transfer.Progress) {
 		return
 	}
 	l.shown = true
-	fmt.Fprintf(l.out, "\r\x1b[K%s", progressText(p))
+	text := fmt.Sprintf("%s: %s events", p.Step, grouped(fmt.Sprint(p.Events)))
+	if p.Last > 0 {
+		text += fmt.Sprintf(", %.0f %%", 100*float64(p.Position)/float64(p.Last))
+	}
+	fmt.Fprintf(l.out, "\r\x1b[K%s", text)
 }
 
 // clear removes the line, if there is one.
@@ -151,31 +152,11 @@ func (l *progressLine) clear() {
 	}
 }
 
-func progressText(p transfer.Progress) string {
-	text := fmt.Sprintf("%s: %s events", p.Step, grouped(fmt.Sprint(p.Events)))
-	if p.Last > 0 {
-		text += fmt.Sprintf(", %.0f %%", 100*float64(p.Position)/float64(p.Last))
-	}
-	return text
-}
-
 // finish prints what a transfer did, if it succeeded.
-func (a *app) finish(line *progressLine, answer transferred, err error) error {
+func (a *app) finish(line *progressLine, from, to string, r transfer.Report, err error) error {
 	line.clear()
 	if err != nil {
 		return err
 	}
-	return show(a, answer, printTransferred)
-}
-
-// withEnd opens a store, calls a function with it and closes it.
-func (a *app) withEnd(cmd *cobra.Command, c config.Config, url, passwordFile string, create bool,
-	do func(context.Context, end) error,
-) (err error) {
-	e, err := a.openEnd(cmd.Context(), c, url, passwordFile, create)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, e.close()) }()
-	return do(cmd.Context(), e)
+	return show(a, transferred{from, to, r, r.Digest.Sum.String(), a.now().UTC()}, printTransferred)
 }
