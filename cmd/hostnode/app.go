@@ -271,6 +271,16 @@ func asking[A any](
 	}
 }
 
+// plain asks without an argument.
+func plain[B, A any](ask func(B, context.Context) (A, error)) func(context.Context, B, []string) (A, error) {
+	return func(ctx context.Context, b B, _ []string) (A, error) { return ask(b, ctx) }
+}
+
+// named asks about what the first argument names.
+func named[B, A any](ask func(B, context.Context, string) (A, error)) func(context.Context, B, []string) (A, error) {
+	return func(ctx context.Context, b B, args []string) (A, error) { return ask(b, ctx, args[0]) }
+}
+
 // show prints an answer, as JSON or for people. The outcome of the command is the
 // error of write in both cases.
 func show[A any](a *app, answer A, write func(*paper, A) error) error {

@@ -44,9 +44,7 @@ type gone struct {
 func (a *app) availabilityList() *cobra.Command {
 	return asAt(a, &cobra.Command{
 		Use: "list", Short: "List the space on offer, and how much of it is sold", Args: cobra.NoArgs,
-	}, func(ctx context.Context, p api.Past, _ []string) (api.Ledger, error) {
-		return p.Ledger(ctx)
-	}, printAvailabilities)
+	}, plain(api.Past.Ledger), printAvailabilities)
 }
 
 func printAvailabilities(p *paper, l api.Ledger) error {
@@ -70,8 +68,9 @@ func printAvailabilities(p *paper, l api.Ledger) error {
 }
 
 func availabilityRows(now time.Time, all ...projections.Availability) [][]string {
-	rows := [][]string{{"ID", "STATE", "SIZE", "FREE", "LONGEST", "MIN PRICE", "COLLATERAL LEFT", "UNTIL", "SALES"}}
-	var members []events.Member
+	rows := [][]string{{
+		"MEMBER", "ID", "STATE", "SIZE", "FREE", "LONGEST", "MIN PRICE", "COLLATERAL LEFT", "UNTIL", "SALES",
+	}}
 	for _, v := range all {
 		state := "enabled"
 		if !v.Enabled {
@@ -80,24 +79,13 @@ func availabilityRows(now time.Time, all ...projections.Availability) [][]string
 			state = "over"
 		}
 		rows = append(rows, []string{
-			short(v.ID), state, size(v.TotalSize), size(v.FreeSize), span(v.DurationSeconds), grouped(v.MinPrice),
-			grouped(v.Remaining) + " of " + grouped(v.Collateral), clock(v.Until), fmt.Sprint(v.Reservations),
+			string(v.Member), short(v.ID), state, size(v.TotalSize), size(v.FreeSize), span(v.DurationSeconds),
+			grouped(v.MinPrice), grouped(v.Remaining) + " of " + grouped(v.Collateral), clock(v.Until),
+			fmt.Sprint(v.Reservations),
 		})
-		members = append(members, v.Member)
 	}
-	return withMembers(rows, members)
-}
-
-// withMembers adds a first column, with the member of each row below the head; none, if no row has a member.
-func withMembers(rows [][]string, members []events.Member) [][]string {
-	if !slices.ContainsFunc(members, func(m events.Member) bool { return m != "" }) {
-		return rows
-	}
-	out := [][]string{append([]string{"MEMBER"}, rows[0]...)}
-	for i, m := range members {
-		out = append(out, append([]string{string(m)}, rows[i+1]...))
-	}
-	return out
+	several := slices.ContainsFunc(all, func(v projections.Availability) bool { return v.Member != "" })
+	return without(rows, map[string]bool{"MEMBER": !several})
 }
 
 // offerFlags are the flags that add and set share.
@@ -170,16 +158,13 @@ func (a *app) offering(
 
 func (a *app) availabilitySet() *cobra.Command {
 	var f offerFlags
-	var changed func(name string) bool
+	var changes api.Changes
 	cmd := &cobra.Command{
 		Use: "set ID", Short: "Change an availability; open sales keep their terms",
 		Args: cobra.ExactArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
-			changed = func(name string) bool { return cmd.Flags().Changed(name) }
-			for _, name := range []string{"size", "duration", "min-price", "collateral", "until"} {
-				if changed(name) {
-					return nil
-				}
+			if changes = f.changes(cmd.Flags().Changed); changes != (api.Changes{}) {
+				return nil
 			}
 			return fmt.Errorf("%w: nothing to change; give at least one of --size, --duration, --min-price, "+
 				"--collateral, --until", errUsage)
@@ -188,7 +173,7 @@ func (a *app) availabilitySet() *cobra.Command {
 	cmd.RunE = a.offering(change, "changed", func(
 		ctx context.Context, b api.Backend, args []string,
 	) (projections.Availability, error) {
-		return b.SetAvailability(ctx, args[0], f.changes(changed))
+		return b.SetAvailability(ctx, args[0], changes)
 	})
 	f.add(cmd.Flags())
 	return cmd

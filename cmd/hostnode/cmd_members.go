@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -19,7 +18,7 @@ func (a *app) membersCommand() *cobra.Command {
 			"transactions and the validator. Members that answer also say how many proofs of this period are still\n" +
 			"due, how busy proofs keep their prover, of how much, and how many blocks they are behind the one that\n" +
 			"has seen the most. A host that is one process is one line.",
-	}, func(ctx context.Context, p api.Past, _ []string) (api.Members, error) { return p.Members(ctx) }, printMembers)
+	}, plain(api.Past.Members), printMembers)
 }
 
 func printMembers(p *paper, m api.Members) error {
@@ -32,42 +31,27 @@ func printMembers(p *paper, m api.Members) error {
 		sectors += one.Space.Sectors + one.Space.Pieces
 		asked = asked || one.Work != nil
 	}
-	table := memberTable{cluster: m.Cluster, sectors: sectors > 0, work: asked}
-	rows := [][]string{table.row(
-		[]string{"MEMBER"}, []string{"NODE", "VERSION", "STATE", "SINCE", "LAST HEARD"},
-		[]string{"QUOTA", "UNALLOCATED", "FREE", "RESERVED", "STORED", "OVERHEAD"}, []string{"SECTORS"},
-		[]string{"SALES"}, []string{"PROOFS DUE", "PROVER BUSY", "BLOCKS BEHIND"}, []string{"OWNER SINCE"},
-	)}
+	rows := [][]string{{
+		"MEMBER", "NODE", "VERSION", "STATE", "SINCE", "LAST HEARD", "QUOTA", "UNALLOCATED", "FREE", "RESERVED",
+		"STORED", "OVERHEAD", "SECTORS", "SALES", "PROOFS DUE", "PROVER BUSY", "BLOCKS BEHIND", "OWNER SINCE",
+	}}
 	for _, one := range m.Members {
 		s := one.Space
-		rows = append(rows, table.row(
-			[]string{one.Name}, []string{one.Node, one.Version, one.State, clock(one.Since), clock(one.HeardAt)},
-			[]string{
-				size(s.Quota), size(s.Unallocated), size(s.Free), size(s.Reserved), size(s.Stored), size(s.Overhead),
-			}, []string{size(s.Sectors + s.Pieces)},
-			[]string{fmt.Sprint(one.Sales)}, workOf(one.Work), []string{clock(one.OwnerSince)},
-		))
+		rows = append(rows, slices.Concat([]string{
+			one.Name, one.Node, one.Version, one.State, clock(one.Since), clock(one.HeardAt), size(s.Quota),
+			size(s.Unallocated), size(s.Free), size(s.Reserved), size(s.Stored), size(s.Overhead),
+			size(s.Sectors + s.Pieces), fmt.Sprint(one.Sales),
+		}, workOf(one.Work), []string{clock(one.OwnerSince)}))
 	}
-	p.rows(rows)
+	p.rows(without(rows, map[string]bool{
+		"MEMBER": !m.Cluster, "OWNER SINCE": !m.Cluster, "SECTORS": sectors == 0,
+		"PROOFS DUE": !asked, "PROVER BUSY": !asked, "BLOCKS BEHIND": !asked,
+	}))
 	if m.Cluster {
 		p.line("%s", ownerLine(m.Term))
 	}
 	p.asOf(m.AsOf)
 	return nil
-}
-
-// memberTable says which columns the table of the members has besides those that it always has.
-type memberTable struct{ cluster, sectors, work bool }
-
-func (t memberTable) row(name, process, space, sectors, sales, work, owner []string) []string {
-	shown := func(columns []string, show bool) []string {
-		if !show {
-			return nil
-		}
-		return columns
-	}
-	return slices.Concat(shown(name, t.cluster), process, space, shown(sectors, t.sectors), sales,
-		shown(work, t.work), shown(owner, t.cluster))
 }
 
 // workOf is what a member says that it has to do; one that did not answer has said nothing.

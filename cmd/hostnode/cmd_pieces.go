@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -14,9 +13,7 @@ func (a *app) sectorsPieces() *cobra.Command {
 	return &cobra.Command{
 		Use: "pieces", Short: "List the pieces whose data the host keeps, and the sectors that need them",
 		Args: cobra.NoArgs,
-		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Pieces, error) {
-			return b.Pieces(ctx)
-		}, printPieces),
+		RunE: asking(a, look, plain(api.Backend.Pieces), printPieces),
 	}
 }
 
@@ -44,9 +41,7 @@ func printPieces(p *paper, all api.Pieces) error {
 func (a *app) sectorsRemovePiece() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove-piece CID", Short: "Remove the data of a piece that no sector needs", Args: cobra.ExactArgs(1),
-		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.StoredPiece, error) {
-			return b.RemovePiece(ctx, args[0])
-		}, func(p *paper, one api.StoredPiece) error {
+		RunE: asking(a, look, named(api.Backend.RemovePiece), func(p *paper, one api.StoredPiece) error {
 			p.line("piece %s is removed, with %s of data", one.CID, size(one.Payload))
 			return nil
 		}),

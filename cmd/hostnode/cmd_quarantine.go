@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
@@ -14,15 +12,11 @@ func (a *app) quarantineCommand() *cobra.Command {
 		Long: "Show the work that is in quarantine, which the host leaves alone: sales whose events cannot be read\n" +
 			"or whose rules fail, and offers, commands of the ledger and duties on which a part of the host\n" +
 			"failed twice. The host's log has the cause of each. Sales and duties are tried again automatically.",
-		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Quarantine, error) {
-			return b.Quarantine(ctx)
-		}, printQuarantine),
+		RunE: asking(a, look, plain(api.Backend.Quarantine), printQuarantine),
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use: "retry WORK", Short: "Try quarantined work again, by its name in the list", Args: cobra.ExactArgs(1),
-		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Quarantine, error) {
-			return b.TryAgain(ctx, args[0])
-		}, func(p *paper, q api.Quarantine) error {
+		RunE: asking(a, look, named(api.Backend.TryAgain), func(p *paper, q api.Quarantine) error {
 			p.line("it is tried again; when it fails again it is back in this list")
 			return printQuarantine(p, q)
 		}),

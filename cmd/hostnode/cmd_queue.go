@@ -12,9 +12,7 @@ import (
 func (a *app) queueCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "queue", Short: "Show how many slots wait, which are in work, and which were refused", Args: cobra.NoArgs,
-		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Queue, error) {
-			return b.Queue(ctx)
-		}, printQueue),
+		RunE: asking(a, look, plain(api.Backend.Queue), printQueue),
 	}
 }
 

@@ -96,20 +96,20 @@ func asAt[A any](
 	var at string
 	cmd.Flags().StringVar(&at, "at", "", atHelp)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if at == "" {
-			return asking(a, look, func(ctx context.Context, b api.Backend, args []string) (A, error) {
-				return ask(ctx, b, args)
-			}, write)(cmd, args)
+		want := look
+		if at != "" {
+			want = lookBack
 		}
 		when, err := api.ParseWhen(at, a.now())
 		if err != nil {
 			return fmt.Errorf("%w: --at: %w", errUsage, err)
 		}
-		return asking(a, lookBack, func(ctx context.Context, b api.Backend, args []string) (A, error) {
-			past, err := b.At(ctx, when)
-			if err != nil {
-				var none A
-				return none, err
+		return asking(a, want, func(ctx context.Context, b api.Backend, args []string) (answer A, err error) {
+			var past api.Past = b
+			if at != "" {
+				if past, err = b.At(ctx, when); err != nil {
+					return answer, err
+				}
 			}
 			return ask(ctx, past, args)
 		}, write)(cmd, args)

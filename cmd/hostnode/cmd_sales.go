@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
-	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -29,8 +29,9 @@ func printSales(p *paper, s api.Sales) error {
 	if len(s.Sales) == 0 {
 		return p.none("no sales yet", s.AsOf)
 	}
-	rows := [][]string{{"SLOT", "REQUEST", "INDEX", "STATE", "SINCE (CHAIN)", "SIZE", "PROOFS", "REWARD", "WAITS FOR"}}
-	var members []events.Member
+	rows := [][]string{{
+		"MEMBER", "SLOT", "REQUEST", "INDEX", "STATE", "SINCE (CHAIN)", "SIZE", "PROOFS", "REWARD", "WAITS FOR",
+	}}
 	for _, sale := range s.Sales {
 		waits := sale.WaitsFor
 		if sale.Over {
@@ -40,12 +41,12 @@ func printSales(p *paper, s api.Sales) error {
 			waits += " (" + sale.Reason + ")"
 		}
 		rows = append(rows, []string{
-			short(sale.Slot), short(sale.Request), fmt.Sprint(sale.SlotIndex), state(p, sale), clock(sale.Since),
-			size(sale.SlotSize), proofs(sale.Proofs), grouped(sale.Reward), waits,
+			string(sale.Member), short(sale.Slot), short(sale.Request), fmt.Sprint(sale.SlotIndex), state(sale),
+			clock(sale.Since), size(sale.SlotSize), proofs(sale.Proofs), grouped(sale.Reward), waits,
 		})
-		members = append(members, sale.Member)
 	}
-	p.rows(withMembers(rows, members))
+	several := slices.ContainsFunc(s.Sales, func(s projections.Sale) bool { return s.Member != "" })
+	p.rows(without(rows, map[string]bool{"MEMBER": !several}))
 	if s.Hidden > 0 {
 		p.line("%s not shown; hostnode sales --all", count(s.Hidden, "older settled sale"))
 	}
@@ -54,7 +55,7 @@ func printSales(p *paper, s api.Sales) error {
 	return nil
 }
 
-func state(_ *paper, s projections.Sale) string {
+func state(s projections.Sale) string {
 	if s.Attempt > 1 {
 		return fmt.Sprintf("%s (attempt %d)", s.Phase, s.Attempt)
 	}
@@ -75,9 +76,7 @@ func (a *app) saleCommand() *cobra.Command {
 		Long: "Tell the history of a slot, and what it waits for.\n\n" +
 			"SLOT is a slot id as `hostnode sales` shows it, or the beginning of one.",
 		Args: cobra.ExactArgs(1),
-	}, func(ctx context.Context, p api.Past, args []string) (api.Story, error) {
-		return p.Sale(ctx, args[0])
-	}, printStory)
+	}, named(api.Past.Sale), printStory)
 }
 
 func printStory(p *paper, s api.Story) error {

@@ -185,9 +185,7 @@ func printOrdered(p *paper, answer api.Sector) error {
 func (a *app) sectorsFaults() *cobra.Command {
 	return asAt(a, &cobra.Command{
 		Use: "faults", Short: "List the sectors that are faulty and have not recovered", Args: cobra.NoArgs,
-	}, func(ctx context.Context, p api.Past, _ []string) (api.SectorFaults, error) {
-		return p.SectorFaults(ctx)
-	}, printFaults)
+	}, plain(api.Past.SectorFaults), printFaults)
 }
 
 func printFaults(p *paper, f api.SectorFaults) error {

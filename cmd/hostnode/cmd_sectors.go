@@ -25,7 +25,7 @@ func (a *app) sectorsCommand() *cobra.Command {
 func (a *app) sectorsList() *cobra.Command {
 	return asAt(a, &cobra.Command{
 		Use: "list", Short: "List the sectors: the parked ones first, then those that wait", Args: cobra.NoArgs,
-	}, func(ctx context.Context, p api.Past, _ []string) (api.Sectors, error) { return p.Sectors(ctx) }, printSectors)
+	}, plain(api.Past.Sectors), printSectors)
 }
 
 func printSectors(p *paper, s api.Sectors) error {

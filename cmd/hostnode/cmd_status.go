@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,7 +19,7 @@ import (
 func (a *app) statusCommand() *cobra.Command {
 	cmd := asAt(a, &cobra.Command{
 		Use: "status", Short: "Show whether the host sells, and the state of all its parts", Args: cobra.NoArgs,
-	}, func(ctx context.Context, p api.Past, _ []string) (api.Status, error) { return p.Status(ctx) }, printStatus)
+	}, plain(api.Past.Status), printStatus)
 	ask := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := ask(cmd, args)

@@ -109,6 +109,19 @@ func (p *paper) rows(rows [][]string) {
 	}
 }
 
+// without leaves out the columns with these heads.
+func without(rows [][]string, hidden map[string]bool) [][]string {
+	heads, out := rows[0], make([][]string, len(rows))
+	for i, row := range rows {
+		for j, cell := range row {
+			if !hidden[heads[j]] {
+				out[i] = append(out[i], cell)
+			}
+		}
+	}
+	return out
+}
+
 // Colours of a terminal.
 const (
 	green  = "32"
@@ -200,18 +213,11 @@ func span(seconds uint64) string {
 
 // grouped puts commas into a decimal number, which may be negative.
 func grouped(number string) string {
-	digits, sign := number, ""
-	if strings.HasPrefix(number, "-") {
-		digits, sign = number[1:], "-"
+	first := len(number) - len(strings.TrimPrefix(number, "-"))
+	for i := len(number) - 3; i > first; i -= 3 {
+		number = number[:i] + "," + number[i:]
 	}
-	var out strings.Builder
-	for i, r := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			out.WriteByte(',')
-		}
-		out.WriteRune(r)
-	}
-	return sign + out.String()
+	return number
 }
 
 // coins prints wei in units of 10^18, to six places, rounded down.
