@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -182,7 +181,7 @@ func clock(t time.Time) string {
 }
 
 // size prints bytes for people.
-func size(b events.Bytes) string { return config.Bytes(b).Human() }
+func size(b events.Bytes) string { return b.Human() }
 
 // short is the beginning of an id, which commands accept.
 func short(id string) string {

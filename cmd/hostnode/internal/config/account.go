@@ -1,7 +1,6 @@
 package config
 
 import (
-	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -10,10 +9,7 @@ import (
 
 // AccountAddress is account.address as an address; zero: it is the key's.
 func (c Config) AccountAddress() (events.Address, error) {
-	if c.Account.Address == "" {
-		return events.Address{}, nil
-	}
-	return events.ParseAddress(c.Account.Address)
+	return optional(c.Account.Address, events.ParseAddress)
 }
 
 // checkAddress checks what a process knows of the account.
@@ -56,15 +52,5 @@ func (c Config) checkSigner() error {
 		}
 		return nil
 	}
-	u, err := url.Parse(at)
-	switch {
-	case err != nil || !overHTTP(at):
-		return refuse("account.signer", at, "not a URL; write for example http://127.0.0.1:8550, or the absolute path "+
-			"of an IPC socket")
-	case u.User != nil:
-		return refuse("account.signer", at, "passwords do not belong in the configuration")
-	case u.Scheme == "http" && !loopback(u.Hostname()):
-		return refuse("account.signer", at, "plain http is only allowed to this machine; write https://")
-	}
-	return nil
+	return checkURL("account.signer", at, "http://127.0.0.1:8550, or the absolute path of an IPC socket", "")
 }

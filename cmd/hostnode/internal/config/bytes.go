@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,10 +19,7 @@ var ErrBytes = errors.New("not a size")
 type Bytes uint64
 
 // units from large to small; binary ones first, so that they are preferred for printing.
-var units = []struct {
-	name string
-	size uint64
-}{
+var units = []unit{
 	{"EiB", 1 << 60},
 	{"PiB", 1 << 50},
 	{"TiB", 1 << 40},
@@ -37,6 +36,11 @@ var units = []struct {
 	{"B", 1},
 }
 
+type unit struct {
+	name string
+	size uint64
+}
+
 // maxSizeText is the most characters of a size; the longest sensible one has 25.
 const maxSizeText = 40
 
@@ -50,8 +54,8 @@ func ParseBytes(text string) (Bytes, error) {
 	}
 	s := strings.TrimSpace(text)
 	digits := strings.TrimLeft(s, "0123456789.")
-	number, unit := s[:len(s)-len(digits)], strings.TrimSpace(digits)
-	factor, known := unitSize(unit)
+	number, name := s[:len(s)-len(digits)], strings.TrimSpace(digits)
+	i := slices.IndexFunc(units, func(u unit) bool { return u.name == cmp.Or(name, "B") })
 	switch {
 	case len(text) > maxSizeText:
 		return refuse("is too long")
@@ -61,14 +65,14 @@ func ParseBytes(text string) (Bytes, error) {
 		return refuse("has no digits")
 	case strings.Count(number, ".") > 1 || strings.HasPrefix(number, ".") || strings.HasSuffix(number, "."):
 		return refuse("is no number")
-	case !known:
-		return refuse(fmt.Sprintf("has the unknown unit %q", unit))
+	case i < 0:
+		return refuse(fmt.Sprintf("has the unknown unit %q", name))
 	}
 	value, ok := new(big.Rat).SetString(number)
 	if !ok {
 		return refuse("is no number")
 	}
-	value.Mul(value, new(big.Rat).SetUint64(factor))
+	value.Mul(value, new(big.Rat).SetUint64(units[i].size))
 	switch {
 	case !value.IsInt():
 		return refuse("is not a whole number of bytes")
@@ -78,40 +82,12 @@ func ParseBytes(text string) (Bytes, error) {
 	return Bytes(value.Num().Uint64()), nil
 }
 
-func unitSize(name string) (uint64, bool) {
-	if name == "" {
-		return 1, true
-	}
-	for _, u := range units {
-		if u.name == name {
-			return u.size, true
-		}
-	}
-	return 0, false
-}
-
 // String prints the size exactly, in the largest unit that divides it. ParseBytes
 // reads it back.
 func (b Bytes) String() string {
 	if b == 0 {
 		return "0B"
 	}
-	for _, u := range units {
-		if uint64(b)%u.size == 0 {
-			return strconv.FormatUint(uint64(b)/u.size, 10) + u.name
-		}
-	}
-	return strconv.FormatUint(uint64(b), 10) + "B"
+	u := units[slices.IndexFunc(units, func(u unit) bool { return uint64(b)%u.size == 0 })] // 1 divides it.
+	return strconv.FormatUint(uint64(b)/u.size, 10) + u.name
 }
-
-// Human prints the size for tables; see events.Bytes.
-func (b Bytes) Human() string { return events.Bytes(b).Human() }
-
-// Set implements the flag interface.
-func (b *Bytes) Set(text string) (err error) {
-	*b, err = ParseBytes(text)
-	return err
-}
-
-// Type implements the flag interface.
-func (*Bytes) Type() string { return "size" }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 func TestSizesAreReadAsPeopleWriteThem(t *testing.T) {
@@ -44,7 +46,7 @@ func TestSizesForPeopleHaveThreeDigits(t *testing.T) {
 		0: "0 B", 999: "999 B", 1023: "1023 B", 1024: "1 KiB", 1536: "1.5 KiB", 20 << 30: "20 GiB",
 		1<<20 - 1: "1 MiB", 123456789: "118 MiB", 1<<64 - 1: "16 EiB", 1048575 * 1024: "1 GiB",
 	} {
-		if got := b.Human(); got != want {
+		if got := events.Bytes(b).Human(); got != want {
 			t.Errorf("%d prints as %q, want %q", uint64(b), got, want)
 		}
 	}

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"net"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -176,15 +175,10 @@ func (e Etcd) check() error {
 		return refuse("cluster.etcd.endpoints", "", "a cluster needs an etcd; write for example https://10.0.0.8:2379")
 	}
 	for i, endpoint := range e.Endpoints {
-		key := fmt.Sprintf("cluster.etcd.endpoints[%d]", i)
-		u, err := url.Parse(endpoint)
-		switch {
-		case err != nil || !overHTTP(endpoint):
-			return refuse(key, endpoint, "not a URL; write for example https://10.0.0.8:2379")
-		case u.User != nil:
-			return refuse(key, endpoint, "passwords do not belong in the configuration; use certFile and keyFile")
-		case u.Scheme == "http" && !loopback(u.Hostname()):
-			return refuse(key, endpoint, "plain http is only allowed to this machine; write https://")
+		err := checkURL(fmt.Sprintf("cluster.etcd.endpoints[%d]", i), endpoint, "https://10.0.0.8:2379",
+			"; use certFile and keyFile")
+		if err != nil {
+			return err
 		}
 	}
 	if (e.CertFile == "") != (e.KeyFile == "") {

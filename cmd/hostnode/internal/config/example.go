@@ -30,26 +30,19 @@ func fieldComments() map[string]comment {
 		if err != nil {
 			panic("config: own source: " + err.Error())
 		}
-		addComments(file, all)
+		for n := range ast.Preorder(file) {
+			t, _ := n.(*ast.TypeSpec)
+			if t == nil {
+				continue
+			}
+			if s, ok := t.Type.(*ast.StructType); ok {
+				for _, f := range s.Fields.List {
+					all[t.Name.Name+"."+f.Names[0].Name] = bare(f.Names[0].Name, f.Doc.Text())
+				}
+			}
+		}
 	}
 	return all
-}
-
-func addComments(file *ast.File, all map[string]comment) {
-	ast.Inspect(file, func(n ast.Node) bool {
-		t, ok := n.(*ast.TypeSpec)
-		if !ok {
-			return true
-		}
-		s, ok := t.Type.(*ast.StructType)
-		if !ok {
-			return true
-		}
-		for _, f := range s.Fields.List {
-			all[t.Name.Name+"."+f.Names[0].Name] = bare(f.Names[0].Name, f.Doc.Text())
-		}
-		return true
-	})
 }
 
 // bare turns "MaxQueued is how many wait" into "How many wait".
@@ -78,9 +71,7 @@ const exampleHead = `# Settings of hostnode. All are optional: what is commented
 func Example() string {
 	var out strings.Builder
 	out.WriteString(exampleHead)
-	comments := fieldComments()
-	c := Default()
-	writeExample(&out, "", reflect.ValueOf(c), comments)
+	writeExample(&out, "", reflect.ValueOf(Default()), fieldComments())
 	return out.String()
 }
 

@@ -193,9 +193,8 @@ func Load(from Sources) (Loaded, error) {
 // ours selects the variables of this program and refuses unknown ones. Two that
 // are needed for defaults keep their own names.
 func ours(environ []string) (map[string]string, error) {
-	c := Default()
 	known := map[string]bool{fileVariable: true}
-	for _, s := range settings(&c) {
+	for _, s := range settings(&Config{}) {
 		known[s.variable()] = true
 	}
 	env := map[string]string{}

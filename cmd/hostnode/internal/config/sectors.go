@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -122,10 +123,7 @@ func (c Config) Seals() bool { return c.Sectors.Sealer != "" && c.Sectors.Sealer
 
 // SectorContract is sectors.contract as an address; zero: none is set.
 func (c Config) SectorContract() (events.Address, error) {
-	if c.Sectors.Contract == "" {
-		return events.Address{}, nil
-	}
-	return events.ParseAddress(c.Sectors.Contract)
+	return optional(c.Sectors.Contract, events.ParseAddress)
 }
 
 // MaxDeposits is sectors.maxDeposits as an amount; nil: no limit.
@@ -139,10 +137,7 @@ func (c Config) MaxDeposits() (*events.Amount, error) {
 
 // WithdrawMin is sectors.withdrawMin as an amount.
 func (c Config) WithdrawMin() (events.Amount, error) {
-	if c.Sectors.WithdrawMin == "" {
-		return events.Amount{}, nil
-	}
-	return events.ParseAmount(c.Sectors.WithdrawMin)
+	return optional(c.Sectors.WithdrawMin, events.ParseAmount)
 }
 
 func (c Config) checkSectors() error {
@@ -163,15 +158,7 @@ func (c Config) checkSectors() error {
 		return refuse("sectors.retries.mostPause", s.Retries.MostPause.String(),
 			fmt.Sprintf("shorter than sectors.retries.firstPause, %s", s.Retries.FirstPause))
 	}
-	if _, err := c.MaxDeposits(); err != nil {
-		return refuse("sectors.maxDeposits", s.MaxDeposits,
-			"not an amount; write a whole number of the token's base units")
-	}
-	if _, err := c.WithdrawMin(); err != nil {
-		return refuse("sectors.withdrawMin", s.WithdrawMin,
-			"not an amount; write a whole number of the token's base units")
-	}
-	return nil
+	return cmp.Or(checkAmount("sectors.maxDeposits", s.MaxDeposits), checkAmount("sectors.withdrawMin", s.WithdrawMin))
 }
 
 func (c Config) checkRemoteProver() error {

@@ -154,6 +154,20 @@ func overHTTP(text string) bool {
 	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
+// checkURL refuses what is no URL for HTTP, one with a password, and plain HTTP to another machine.
+func checkURL(key, text, example, instead string) error {
+	u, _ := url.Parse(text)
+	switch {
+	case !overHTTP(text):
+		return refuse(key, text, "not a URL; write for example "+example)
+	case u.User != nil:
+		return refuse(key, text, "passwords do not belong in the configuration"+instead)
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		return refuse(key, text, "plain http is only allowed to this machine; write https://")
+	}
+	return nil
+}
+
 func (c Config) checkContent() error {
 	for i, source := range c.Content.Sources {
 		key := fmt.Sprintf("content.sources[%d]", i)
@@ -169,19 +183,13 @@ func (c Config) checkContent() error {
 
 // RewardRecipient is account.rewardRecipient as an address; zero: the account.
 func (c Config) RewardRecipient() (events.Address, error) {
-	if c.Account.RewardRecipient == "" {
-		return events.Address{}, nil
-	}
-	return events.ParseAddress(c.Account.RewardRecipient)
+	return optional(c.Account.RewardRecipient, events.ParseAddress)
 }
 
 // MaxCollateralAtRisk is sales.maxCollateralAtRisk as an amount; false: no limit.
 func (c Config) MaxCollateralAtRisk() (most events.Amount, limited bool, err error) {
-	if c.Sales.MaxCollateralAtRisk == "" {
-		return events.Amount{}, false, nil
-	}
-	most, err = events.ParseAmount(c.Sales.MaxCollateralAtRisk)
-	return most, true, err
+	most, err = optional(c.Sales.MaxCollateralAtRisk, events.ParseAmount)
+	return most, c.Sales.MaxCollateralAtRisk != "", err
 }
 
 func (c Config) checkMoney() error {
@@ -189,11 +197,22 @@ func (c Config) checkMoney() error {
 		return refuse("account.rewardRecipient", c.Account.RewardRecipient, "not an address; write 0x and 40 hex "+
 			"digits, and not the zero address")
 	}
-	if _, _, err := c.MaxCollateralAtRisk(); err != nil {
-		return refuse("sales.maxCollateralAtRisk", c.Sales.MaxCollateralAtRisk, "not an amount; write a whole number "+
-			"of the token's base units")
+	return checkAmount("sales.maxCollateralAtRisk", c.Sales.MaxCollateralAtRisk)
+}
+
+func checkAmount(key, text string) error {
+	if _, err := optional(text, events.ParseAmount); err != nil {
+		return refuse(key, text, "not an amount; write a whole number of the token's base units")
 	}
 	return nil
+}
+
+// optional reads the text of a setting that may be empty.
+func optional[V any](text string, parse func(string) (V, error)) (v V, err error) {
+	if text == "" {
+		return v, nil
+	}
+	return parse(text)
 }
 
 func (c Config) checkAlerts() error {

@@ -54,8 +54,7 @@ func (l *Loaded) applyYAML(path string, text []byte) error {
 
 // section reports whether a key has keys below it.
 func section(key string) bool {
-	c := Config{}
-	return slices.ContainsFunc(settings(&c), func(s setting) bool { return strings.HasPrefix(s.key, key+".") })
+	return slices.ContainsFunc(settings(&Config{}), func(s setting) bool { return strings.HasPrefix(s.key, key+".") })
 }
 
 // walk calls leaf for every key that is not a section. lines notes where each key is.

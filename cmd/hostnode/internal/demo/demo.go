@@ -194,11 +194,11 @@ func (o Options) fits() error {
 
 // hasRoom refuses a file for which quota or disk lack room; the disk has to hold twice what is needed.
 func (o Options) hasRoom(what string, fileBytes, need uint64) error {
-	size := config.Bytes(fileBytes).Human()
+	size := events.Bytes(fileBytes).Human()
 	if quota := uint64(o.Config.Quota); need > quota {
 		return fmt.Errorf("%w: the %s of a file of %s take %s, and the quota is %s; raise --quota, "+
 			"or name a smaller file",
-			api.ErrDemoOptions, what, size, config.Bytes(need).Human(), config.Bytes(quota).Human())
+			api.ErrDemoOptions, what, size, events.Bytes(need).Human(), events.Bytes(quota).Human())
 	}
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(existing(o.Config.DataDir), &disk); err != nil {
@@ -207,7 +207,7 @@ func (o Options) hasRoom(what string, fileBytes, need uint64) error {
 	if free := disk.Bavail * uint64(disk.Bsize); free/2 < need {
 		return fmt.Errorf("%w: the %s of a file of %s take %s, twice, and the disk of %s has %s; "+
 			"name a smaller file",
-			api.ErrDemoOptions, what, size, config.Bytes(need).Human(), o.Config.DataDir, config.Bytes(free).Human())
+			api.ErrDemoOptions, what, size, events.Bytes(need).Human(), o.Config.DataDir, events.Bytes(free).Human())
 	}
 	return nil
 }

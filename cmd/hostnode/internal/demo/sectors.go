@@ -229,7 +229,7 @@ func (s *sectorShow) cut(file string) error {
 		s.files = append(s.files, path)
 	}
 	s.display.say("Data: %s is %d bytes; cut into %d pieces for %d sectors of %s",
-		filepath.Base(file), info.Size(), len(s.files), manySectors, config.Bytes(s.size).Human())
+		filepath.Base(file), info.Size(), len(s.files), manySectors, s.size.Human())
 	return nil
 }
 
