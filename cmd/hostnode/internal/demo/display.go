@@ -57,8 +57,8 @@ func (d *display) step(what string, done, total uint64) {
 	d.draw()
 }
 
-// is shows the phase of a sale, or the state of a sector.
-func (d *display) is(number uint64, state string) {
+// is shows the phase of a sale, or the state of a sector, and counts further proofs that were accepted.
+func (d *display) is(number uint64, state string, proofs int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	l := d.items[number]
@@ -66,16 +66,7 @@ func (d *display) is(number uint64, state string) {
 		l = &itemLine{}
 		d.items[number] = l
 	}
-	l.state = state
-}
-
-// proof counts an accepted proof.
-func (d *display) proof(number uint64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if l := d.items[number]; l != nil {
-		l.proofs++
-	}
+	l.state, l.proofs = state, l.proofs+proofs
 }
 
 // proofs says how many were accepted.

@@ -306,8 +306,10 @@ func (s *memberShow) stopMembers(ctx context.Context) error {
 	return nil
 }
 
-// took reports whether a line of a log says that the contract has a proof.
-func took(l line) bool {
-	return strings.HasPrefix(l.Msg, "The contract took the proof") ||
-		strings.HasPrefix(l.Msg, "The contract had the proof")
+// took is 1 for a line of a log that says that the contract has a proof, otherwise 0.
+func took(l line) int {
+	if strings.HasPrefix(l.Msg, "The contract took the proof") || strings.HasPrefix(l.Msg, "The contract had the proof") {
+		return 1
+	}
+	return 0
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -66,7 +65,6 @@ func (s *memberShow) summarize(ctx context.Context, of record) (sum MemberSummar
 
 // terms reads who was the owner when. A term whose owner was killed ended then, whatever the record says.
 func (s *memberShow) terms(ctx context.Context, store events.Store) (all []TermOf, unowned float64, err error) {
-	codec := catalog.Codec()
 	end := func(at time.Time, why string) {
 		if n := len(all) - 1; n >= 0 && all[n].To.IsZero() {
 			for _, k := range s.kills {
@@ -77,11 +75,7 @@ func (s *memberShow) terms(ctx context.Context, store events.Store) (all []TermO
 			all[n].To, all[n].End = at, why
 		}
 	}
-	for r, err := range store.ReadStream(ctx, events.HostStream(s.account), events.ReadStream{}) {
-		if err != nil {
-			return all, 0, fmt.Errorf("read the terms: %w", err)
-		}
-		m, err := codec.Decode(r)
+	for m, err := range decoded(ctx, store, events.HostStream(s.account)) {
 		if err != nil {
 			return all, 0, fmt.Errorf("read the terms: %w", err)
 		}
@@ -103,13 +97,8 @@ func (s *memberShow) terms(ctx context.Context, store events.Store) (all []TermO
 
 // sellerOf reads whose sale it is, and counts what was missed although its member was alive.
 func (s *memberShow) sellerOf(ctx context.Context, store events.Store, row projections.Sale, sum *MemberSummary) error {
-	codec := catalog.Codec()
 	stream := events.SaleStream(s.account, events.Must(events.ParseSlotID(row.Slot)))
-	for r, err := range store.ReadStream(ctx, stream, events.ReadStream{}) {
-		if err != nil {
-			return fmt.Errorf("read the sale of slot %d: %w", row.SlotIndex, err)
-		}
-		m, err := codec.Decode(r)
+	for m, err := range decoded(ctx, store, stream) {
 		if err != nil {
 			return fmt.Errorf("read the sale of slot %d: %w", row.SlotIndex, err)
 		}

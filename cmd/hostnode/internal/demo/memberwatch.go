@@ -18,7 +18,7 @@ import (
 func (s *memberShow) hear(m *member, l line) {
 	switch {
 	case l.Index != nil:
-		s.display.is(*l.Index, l.State)
+		s.display.is(*l.Index, l.State, took(l))
 		s.heard.Lock()
 		slot := s.slots[*l.Index]
 		if slot == nil {
@@ -27,10 +27,7 @@ func (s *memberShow) hear(m *member, l line) {
 		}
 		slot.by = m
 		slot.filled = slot.filled || l.State == "Filled" || l.State == "Proving"
-		if took(l) {
-			slot.proofs++
-			s.display.proof(*l.Index)
-		}
+		slot.proofs += took(l)
 		s.heard.Unlock()
 		s.display.say("%-6s slot %d  %-15s %s", m.name, *l.Index, l.State, l.Msg)
 	case l.Level == "error" || l.Level == "warning":

@@ -88,7 +88,7 @@ func (s *sectorShow) goesOn(ctx context.Context) (bool, error) {
 	}
 	for i, n := range s.sectors {
 		row := s.rows[n]
-		s.display.is(n, row.State)
+		s.display.is(n, row.State, 0)
 		s.display.proofs(n, len(s.contract.of(n).proven))
 		if row.Parked != "" {
 			return false, fmt.Errorf("%w: sector %d, the one that is %s, waits for somebody: %s",
@@ -165,7 +165,7 @@ func (s *sectorShow) beginAll(ctx context.Context) error {
 			return fmt.Errorf("begin a sector: %w", err)
 		}
 		s.sectors = append(s.sectors, n)
-		s.display.is(n, "Empty")
+		s.display.is(n, "Empty", 0)
 		room := s.size
 		for _, file := range s.files[role*piecesOfEach : (role+1)*piecesOfEach] {
 			piece, err := s.operator.ImportPiece(ctx, file) // Which takes as long as an act may.
@@ -279,7 +279,7 @@ func (s *sectorShow) showLine(l line) {
 		return
 	}
 	at := l.ofSector()
-	s.display.is(at.Sector, at.State)
+	s.display.is(at.Sector, at.State, 0)
 	_, reason, given := strings.Cut(l.Msg, ": ")
 	if at.Event == "SectorFaulty" && at.Sector == s.damage.Sector && s.damage.FoundOn == 0 {
 		s.damage.FoundOn, s.damage.Reason = s.contract.dayOf(s.local.Head().Number), reason

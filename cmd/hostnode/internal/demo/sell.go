@@ -230,11 +230,8 @@ func (s *show) show(l line) {
 	s.remember(l)
 	switch {
 	case l.Index != nil:
-		s.display.is(*l.Index, l.State)
-		if took(l) {
-			s.proofs++
-			s.display.proof(*l.Index)
-		}
+		s.proofs += took(l)
+		s.display.is(*l.Index, l.State, took(l))
 		s.display.say("slot %d  %-15s %s", *l.Index, l.State, l.Msg)
 	case l.Level == "error" || l.Level == "warning":
 		s.display.say("Host: %s", l.Msg)

@@ -3,11 +3,16 @@ package demo
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/audit"
 )
@@ -119,6 +124,22 @@ func (s *show) counted(
 	return sum, rows, after, err
 }
 
+// decoded yields the events of a stream, up to the first one that cannot be read.
+func decoded(ctx context.Context, store events.Store, stream string) iter.Seq2[proto.Message, error] {
+	return func(yield func(proto.Message, error) bool) {
+		codec := catalog.Codec()
+		for r, err := range store.ReadStream(ctx, stream, events.ReadStream{}) {
+			var m proto.Message
+			if err == nil {
+				m, err = codec.Decode(r)
+			}
+			if !yield(m, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // rows are the sales of this demonstration's request, one for each slot.
 func (s *show) rows(views *projections.Projector) []projections.Sale {
 	var rows []projections.Sale
@@ -151,9 +172,13 @@ func (s *show) proofTimes(ctx context.Context, store events.Store, rows []projec
 	periods := map[uint64]bool{}
 	for _, row := range rows {
 		slot := events.Must(events.ParseSlotID(row.Slot))
-		for proof, err := range submitted(ctx, store, s.account, slot) {
+		for m, err := range decoded(ctx, store, events.SaleStream(s.account, slot)) {
 			if err != nil {
 				return fmt.Errorf("read the proofs of slot %d: %w", row.SlotIndex, err)
+			}
+			proof, is := m.(*messages.ProofSubmitted)
+			if !is {
+				continue
 			}
 			periods[proof.GetPeriod()] = true
 			if proof.GetTookMilliseconds() == 0 { // It was found on chain.

@@ -4,36 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/esdb"
-	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/audit"
 )
-
-// submitted yields the ProofSubmitted events of a sale.
-func submitted(ctx context.Context, store events.Store, host events.Address, slot events.SlotID,
-) iter.Seq2[*messages.ProofSubmitted, error] {
-	return func(yield func(*messages.ProofSubmitted, error) bool) {
-		codec := catalog.Codec()
-		for r, err := range store.ReadStream(ctx, events.SaleStream(host, slot), events.ReadStream{}) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			m, err := codec.Decode(r)
-			if p, ok := m.(*messages.ProofSubmitted); (ok || err != nil) && !yield(p, err) {
-				return
-			}
-		}
-	}
-}
 
 // tell prints the summary for a person.
 func (s *show) tell(ctx context.Context, of record, rows []projections.Sale, sum Summary, after events.Amount) {
