@@ -125,13 +125,7 @@ func storyRows(s projections.Sale) [][]string {
 	if !s.EndsAt.IsZero() {
 		rows = append(rows, []string{"ends", clock(s.EndsAt)})
 	}
-	if s.Availability != "" {
-		rows = append(rows, []string{"availability", s.Availability})
-	}
-	if s.Member != "" {
-		rows = append(rows, []string{"member", string(s.Member)})
-	}
-	return rows
+	return append(rows, given([][]string{{"availability", s.Availability}, {"member", string(s.Member)}})...)
 }
 
 // to says who received a reward, if not the host's account.

@@ -165,7 +165,7 @@ func printSector(p *paper, answer api.Sector) error {
 		{"deposit", fmt.Sprintf("%s at stake, %s returned, %s lost", grouped(s.Deposit), grouped(s.DepositReturned),
 			grouped(s.DepositLost))},
 	}
-	for _, fact := range [][2]string{
+	p.rows(append(rows, given([][]string{
 		{"step", stepOf(s, answer.Now)},
 		{"last error", s.LastErr},
 		{"forced by", s.ForcedBy},
@@ -181,12 +181,7 @@ func printSector(p *paper, answer api.Sector) error {
 		{"fault report", s.FaultReportMsg},
 		{"recovery", s.RecoveryMsg},
 		{"termination", s.TerminateMsg},
-	} {
-		if fact[1] != "" {
-			rows = append(rows, fact[:])
-		}
-	}
-	p.rows(rows)
+	})...))
 	if len(s.Steps) > 0 {
 		p.line("")
 		steps := [][]string{{"STEP", "ATTEMPTS", "LAST TOOK", "IN ALL"}}

@@ -72,11 +72,8 @@ func printStatus(p *paper, s api.Status) error {
 		p.line("data directory  %s", s.DataDir)
 		return nil
 	}
-	rows := [][]string{{"data directory", s.DataDir}}
-	if s.Account != "" {
-		rows = append(rows, []string{"account", s.Account})
-	}
-	rows = append(rows, balanceRows(s.Balance)...)
+	rows := slices.Concat([][]string{{"data directory", s.DataDir}}, given([][]string{{"account", s.Account}}),
+		balanceRows(s.Balance))
 	if s.Epoch > 0 {
 		started := fmt.Sprintf("start %d at %s", s.Epoch, clock(s.Since))
 		if s.Version != "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -106,6 +107,11 @@ func (p *paper) rows(rows [][]string) {
 	for line := range strings.Lines(text.String()) {
 		p.out.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
+}
+
+// given leaves out the rows of two cells that say nothing.
+func given(rows [][]string) [][]string {
+	return slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
 }
 
 // without leaves out the columns with these heads.

@@ -24,14 +24,12 @@ func (s *Sender) command(ctx context.Context, body []byte) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = afterKill
-	if err := cmd.Run(); err != nil && !notRead(err) {
+	// A command that succeeded may leave its input unread.
+	if err := cmd.Run(); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return fmt.Errorf("%w: it said %q", err, shown(said.text))
 	}
 	return nil
 }
-
-// notRead reports whether a command succeeded and only left its input unread.
-func notRead(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
 // head keeps the first bytes that are written to it.
 type head struct{ text []byte }

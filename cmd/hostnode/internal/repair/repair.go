@@ -69,18 +69,13 @@ func Examine(ctx context.Context, dir datadir.Layout, elsewhere events.Store, no
 		if found.Problem != nil {
 			p.Events = &found
 		}
-		record = p.left(found.Kept)
+		record = &beginning{p.store, found.Kept} // As it will be.
 	}
 	var err error
 	if p.Outboxes, err = tx.ExamineOutboxes(ctx, dir.Outbox(), record); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
-}
-
-// left is the event store as it will be.
-func (p *Plan) left(kept events.Position) events.Store {
-	return &beginning{p.store, kept}
 }
 
 // fresh is the directory in which the new store is made.
@@ -150,7 +145,7 @@ func (p *Plan) mendEvents(ctx context.Context) (aside string, err error) {
 
 // fill copies what is kept, and records the loss.
 func (p *Plan) fill(ctx context.Context, to events.Store, aside string) error {
-	from := p.left(p.Events.Kept)
+	from := &beginning{p.store, p.Events.Kept}
 	report, err := transfer.Copy(ctx, from, to, transfer.Options{})
 	if err != nil {
 		return err
@@ -195,12 +190,18 @@ func (b *beginning) ReadStream(
 	ctx context.Context, stream string, q events.ReadStream,
 ) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
-		all, err := b.eventsOf(ctx, stream)
-		if err == nil && len(all) == 0 {
-			err = events.ErrStreamNotFound
+		var all []events.Recorded
+		for r, err := range b.ReadAll(ctx, 0, int(b.last)) {
+			if err != nil {
+				yield(events.Recorded{}, err)
+				return
+			}
+			if r.Stream == stream {
+				all = append(all, r)
+			}
 		}
-		if err != nil {
-			yield(events.Recorded{}, err)
+		if len(all) == 0 {
+			yield(events.Recorded{}, events.ErrStreamNotFound)
 			return
 		}
 		if q.Backward {
@@ -217,16 +218,4 @@ func (b *beginning) ReadStream(
 			}
 		}
 	}
-}
-
-func (b *beginning) eventsOf(ctx context.Context, stream string) (all []events.Recorded, err error) {
-	for r, err := range b.ReadAll(ctx, 0, int(b.last)) {
-		if err != nil {
-			return nil, err
-		}
-		if r.Stream == stream {
-			all = append(all, r)
-		}
-	}
-	return all, nil
 }
