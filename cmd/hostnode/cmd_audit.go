@@ -9,12 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
-	"github.com/hostnode/hostnode/events"
 )
 
 func (a *app) auditCommand() *cobra.Command {
 	var o api.AuditOptions
-	var from uint64
 	cmd := &cobra.Command{
 		Use: "audit", Short: "Replay all streams and check every byte, token and proof", Args: cobra.NoArgs,
 		Long: "Replay all streams and check them: every event can be read, is in the right place and has a true\n" +
@@ -26,7 +24,6 @@ func (a *app) auditCommand() *cobra.Command {
 			"right to read is enough.\n\n" +
 			"Exit code 0: nothing is wrong. 1: there are findings. 2: the audit could not be carried out.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.From = events.Position(from)
 			if o.Checkpoint != "" {
 				whole, err := filepath.Abs(o.Checkpoint) // A running host has another working directory.
 				if err != nil {
@@ -46,7 +43,7 @@ func (a *app) auditCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().Uint64Var(&from, "from", 0, "leave out findings up to this position; all events are read all the same")
+	cmd.Flags().Uint64Var((*uint64)(&o.From), "from", 0, "leave out findings up to this position; all events are read all the same")
 	cmd.Flags().StringVar(&o.Checkpoint, "checkpoint", "",
 		"save the state in this file: an interrupted audit continues from it, and the next one reads only new events")
 	cmd.Flags().StringVar(&o.Chain, "chain", "",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,51 +89,53 @@ func availabilityRows(now time.Time, all ...projections.Availability) [][]string
 	return without(rows, map[string]bool{"MEMBER": !several})
 }
 
-// offerFlags are the flags that add and set share.
-type offerFlags struct {
-	size                 events.Bytes
-	duration             time.Duration
-	minPrice, collateral events.Amount
-	until                time.Time // zero stands for never
-}
-
-func (f *offerFlags) add(flags *pflag.FlagSet) {
-	readFlag(flags, &f.size, parseSize, "size", "space on offer, a `size` such as 10GiB")
-	readFlag(flags, &f.duration, parseDuration, "duration", "longest sale, a `duration` such as 720h or 30d")
-	readFlag(flags, &f.minPrice, parseAmount, "min-price",
-		"least price, an `amount` of token base units per byte and second")
-	readFlag(flags, &f.collateral, parseAmount, "collateral",
-		"most collateral at stake at once, an `amount` of token base units")
-	readFlag(flags, &f.until, parseTime, "until", "when the last sale must have ended, a `time` such as "+
+// offerFlags are the flags that add and set share. Those that are given change something.
+func offerFlags(flags *pflag.FlagSet) *api.Changes {
+	c := &api.Changes{}
+	readFlag(flags, parseSize, func(n events.Bytes) { c.Size = &n }, "size", "space on offer, a `size` such as 10GiB")
+	readFlag(flags, parseDuration, func(d time.Duration) { c.DurationSeconds = new(uint64(d / time.Second)) },
+		"duration", "longest sale, a `duration` such as 720h or 30d")
+	readFlag(flags, parseAmount, func(n events.Amount) { c.MinPrice = new(n.String()) },
+		"min-price", "least price, an `amount` of token base units per byte and second")
+	readFlag(flags, parseAmount, func(n events.Amount) { c.Collateral = new(n.String()) },
+		"collateral", "most collateral at stake at once, an `amount` of token base units")
+	readFlag(flags, parseTime, func(t time.Time) {
+		if c.Until, c.NoEnd = &t, t.IsZero(); c.NoEnd {
+			c.Until = nil
+		}
+	}, "until", "when the last sale must have ended, a `time` such as "+
 		"2031-12-31 or 2031-12-31T18:00:00Z; never for no end")
+	return c
 }
 
-// readFlag defines a flag that a function reads.
-func readFlag[T any](flags *pflag.FlagSet, into *T, parse func(string) (T, error), name, usage string) {
-	flags.Func(name, usage, func(text string) (err error) {
-		*into, err = parse(text)
+// readFlag defines a flag that a function reads, and another one takes.
+func readFlag[T any](flags *pflag.FlagSet, parse func(string) (T, error), take func(T), name, usage string) {
+	flags.Func(name, usage, func(text string) error {
+		value, err := parse(text)
+		if err == nil {
+			take(value)
+		}
 		return err
 	})
 }
 
 func (a *app) availabilityAdd() *cobra.Command {
-	var f offerFlags
 	var disabled bool
 	var member string
 	cmd := &cobra.Command{
 		Use: "add", Short: "Put space on offer", Args: cobra.NoArgs,
 		Example: "  hostnode availability add --size 10GiB --duration 720h --min-price 1000 --collateral 5000000000",
 	}
+	terms := offerFlags(cmd.Flags())
 	cmd.RunE = a.offering(create, "on offer", func(
 		ctx context.Context, b api.Backend, _ []string,
 	) (projections.Availability, error) {
 		return b.AddAvailability(ctx, api.Offer{
-			ID: api.DrawID().String(), Member: events.Member(member), Size: f.size,
-			DurationSeconds: uint64(f.duration / time.Second),
-			MinPrice:        f.minPrice.String(), Collateral: f.collateral.String(), Disabled: disabled, Until: f.until,
+			ID: api.DrawID().String(), Member: events.Member(member), Size: *terms.Size,
+			DurationSeconds: *terms.DurationSeconds, MinPrice: *terms.MinPrice, Collateral: *terms.Collateral,
+			Disabled: disabled, Until: *cmp.Or(terms.Until, &time.Time{}),
 		})
 	})
-	f.add(cmd.Flags())
 	cmd.Flags().BoolVar(&disabled, "disabled", false, "do not sell from it yet")
 	cmd.Flags().StringVar(&member, "member", "",
 		"`name` of the member whose space it is, if the host has several; empty: this one")
@@ -157,51 +160,25 @@ func (a *app) offering(
 }
 
 func (a *app) availabilitySet() *cobra.Command {
-	var f offerFlags
-	var changes api.Changes
+	var changes *api.Changes
 	cmd := &cobra.Command{
 		Use: "set ID", Short: "Change an availability; open sales keep their terms",
 		Args: cobra.ExactArgs(1),
-		PreRunE: func(cmd *cobra.Command, _ []string) error {
-			if changes = f.changes(cmd.Flags().Changed); changes != (api.Changes{}) {
+		PreRunE: func(*cobra.Command, []string) error {
+			if *changes != (api.Changes{}) {
 				return nil
 			}
 			return fmt.Errorf("%w: nothing to change; give at least one of --size, --duration, --min-price, "+
 				"--collateral, --until", errUsage)
 		},
 	}
+	changes = offerFlags(cmd.Flags())
 	cmd.RunE = a.offering(change, "changed", func(
 		ctx context.Context, b api.Backend, args []string,
 	) (projections.Availability, error) {
-		return b.SetAvailability(ctx, args[0], changes)
+		return b.SetAvailability(ctx, args[0], *changes)
 	})
-	f.add(cmd.Flags())
 	return cmd
-}
-
-// changes are the flags that were given.
-func (f *offerFlags) changes(given func(string) bool) api.Changes {
-	var c api.Changes
-	if given("size") {
-		c.Size = &f.size
-	}
-	if given("duration") {
-		c.DurationSeconds = new(uint64(f.duration / time.Second))
-	}
-	if given("min-price") {
-		c.MinPrice = new(f.minPrice.String())
-	}
-	if given("collateral") {
-		c.Collateral = new(f.collateral.String())
-	}
-	if given("until") {
-		if f.until.IsZero() {
-			c.NoEnd = true
-		} else {
-			c.Until = &f.until
-		}
-	}
-	return c
 }
 
 func (a *app) availabilitySwitch(name, short string, enabled bool) *cobra.Command {

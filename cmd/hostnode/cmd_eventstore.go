@@ -73,15 +73,6 @@ func checkEventstore(o eventserver.Options, insecure bool) error {
 	return nil
 }
 
-// limitMemory makes the garbage collector work harder when messages fill their
-// limit, instead of letting garbage double it. GOMEMLIMIT takes precedence.
-func limitMemory(c config.Config) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(eventserver.CollectorLimit(
-			int64(c.ServeEvents.MemoryBytes), int64(c.EventStore.CacheBytes)))
-	}
-}
-
 func (a *app) serveEventstore(
 	ctx context.Context, c config.Config, o eventserver.Options, insecure bool,
 ) (err error) {
@@ -95,7 +86,11 @@ func (a *app) serveEventstore(
 		return fmt.Errorf("%w: --store names an EventStoreDB, which serves itself", errUsage)
 	}
 	o.Memory = int64(c.ServeEvents.MemoryBytes)
-	limitMemory(c)
+	// The garbage collector works harder when messages fill their limit, instead of letting garbage
+	// double it. GOMEMLIMIT takes precedence.
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(eventserver.CollectorLimit(o.Memory, int64(c.EventStore.CacheBytes)))
+	}
 	log := newLog(c, a.stderr)
 	dir, err := datadir.Open(c.DataDir, a.now())
 	if err != nil {

@@ -17,9 +17,8 @@ import (
 )
 
 func (a *app) sectorsCommand() *cobra.Command {
-	cmd := group(&cobra.Command{Use: "sectors", Short: "Show sectors, and seal pieces in them"}, a.sectorOrders()...)
-	cmd.AddCommand(a.sectorsList(), a.sectorsStatus(), a.sectorsTimeline(), a.sectorsFaults())
-	return cmd
+	return group(&cobra.Command{Use: "sectors", Short: "Show sectors, and seal pieces in them"},
+		append(a.sectorOrders(), a.sectorsList(), a.sectorsStatus(), a.sectorsTimeline(), a.sectorsFaults())...)
 }
 
 func (a *app) sectorsList() *cobra.Command {

@@ -47,8 +47,7 @@ func soon[A any](ctx context.Context, limit time.Duration, ask func(context.Cont
 
 // refused marks the error of an offer or order that the host refused, as opposed to one that it did not answer.
 func refused(err error) error {
-	var problem *api.Problem
-	if errors.As(err, &problem) && problem.Status/100 == 4 {
+	if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status/100 == 4 {
 		return fmt.Errorf("%w: %s", api.ErrDemoRefused, problem.Detail)
 	}
 	return err

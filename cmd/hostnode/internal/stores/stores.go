@@ -110,9 +110,13 @@ func (s Spec) Connection() (string, error) {
 	if s.PasswordFile == "" {
 		return s.URL, nil
 	}
-	password, err := readPassword(s.PasswordFile)
+	text, err := config.ReadPrivate(s.PasswordFile, maxPassword)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("read the password of the event store: %w", err)
+	}
+	password := strings.TrimRight(string(text), "\r\n")
+	if password == "" {
+		return "", fmt.Errorf("%w: %s is empty", config.ErrInvalid, s.PasswordFile)
 	}
 	scheme, rest, _ := strings.Cut(s.URL, "://")
 	user, host, ok := strings.Cut(rest, "@")
@@ -123,16 +127,4 @@ func (s Spec) Connection() (string, error) {
 	// The string already has the user, as it is written in a URL.
 	secret := strings.TrimPrefix(url.UserPassword("", password).String(), ":")
 	return scheme + "://" + user + ":" + secret + "@" + host, nil
-}
-
-func readPassword(path string) (string, error) {
-	text, err := config.ReadPrivate(path, maxPassword)
-	if err != nil {
-		return "", fmt.Errorf("read the password of the event store: %w", err)
-	}
-	password := strings.TrimRight(string(text), "\r\n")
-	if password == "" {
-		return "", fmt.Errorf("%w: %s is empty", config.ErrInvalid, path)
-	}
-	return password, nil
 }
