@@ -43,11 +43,7 @@ type settingsAnswer struct {
 func printSettings(p *paper, s settingsAnswer) error {
 	rows := [][]string{{"SETTING", "VALUE", "SOURCE"}}
 	for _, v := range s.Settings {
-		value := v.Value
-		if value == "" {
-			value = `""`
-		}
-		rows = append(rows, []string{v.Key, value, v.Source})
+		rows = append(rows, []string{v.Key, cmp.Or(v.Value, `""`), v.Source})
 	}
 	p.rows(rows)
 	return nil

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
-	"github.com/hostnode/hostnode/events"
 )
 
 func (a *app) membersCommand() *cobra.Command {
@@ -25,12 +24,8 @@ func printMembers(p *paper, m api.Members) error {
 	if len(m.Members) == 0 {
 		return p.none("no process has started yet", m.AsOf)
 	}
-	var sectors events.Bytes
-	asked := false
-	for _, one := range m.Members {
-		sectors += one.Space.Sectors + one.Space.Pieces
-		asked = asked || one.Work != nil
-	}
+	sectors := slices.ContainsFunc(m.Members, func(one api.Member) bool { return one.Space.Sectors+one.Space.Pieces > 0 })
+	asked := slices.ContainsFunc(m.Members, func(one api.Member) bool { return one.Work != nil })
 	rows := [][]string{{
 		"MEMBER", "NODE", "VERSION", "STATE", "SINCE", "LAST HEARD", "QUOTA", "UNALLOCATED", "FREE", "RESERVED",
 		"STORED", "OVERHEAD", "SECTORS", "SALES", "PROOFS DUE", "PROVER BUSY", "BLOCKS BEHIND", "OWNER SINCE",
@@ -44,7 +39,7 @@ func printMembers(p *paper, m api.Members) error {
 		}, workOf(one.Work), []string{clock(one.OwnerSince)}))
 	}
 	p.rows(without(rows, map[string]bool{
-		"MEMBER": !m.Cluster, "OWNER SINCE": !m.Cluster, "SECTORS": sectors == 0,
+		"MEMBER": !m.Cluster, "OWNER SINCE": !m.Cluster, "SECTORS": !sectors,
 		"PROOFS DUE": !asked, "PROVER BUSY": !asked, "BLOCKS BEHIND": !asked,
 	}))
 	if m.Cluster {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -80,9 +81,7 @@ func printChanges(p *paper, all []serverviews.Change) error {
 
 func printProjections(p *paper, all []serverviews.Row) error {
 	rows := [][]string{{"NAME", "VERSION", "THIS BUILD", "STATE", "PROGRESS", "POSITION"}}
-	bad := false
 	for _, r := range all {
-		bad = bad || !r.Current
 		version, state := "unknown", r.State
 		switch {
 		case !r.There():
@@ -102,7 +101,7 @@ func printProjections(p *paper, all []serverviews.Row) error {
 			p.line("%s: %s", r.Name, r.Reason)
 		}
 	}
-	if bad {
+	if slices.ContainsFunc(all, func(r serverviews.Row) bool { return !r.Current }) {
 		p.line("not all of them run in the version of this program; run: hostnode projections install")
 		return errQuiet
 	}

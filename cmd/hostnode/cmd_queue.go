@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -27,11 +28,8 @@ func printQueue(p *paper, q api.Queue) error {
 			t.SlotIndex, short(t.Request), repair, clock(t.QueuedAt))
 	}
 	for _, w := range q.Waiting {
-		failed := w.Criterion
-		if failed == "" {
-			failed = "something that is not known"
-		}
-		p.line("  looked at and put back: %s, for %s", count(w.Slots, "slot"), failed)
+		p.line("  looked at and put back: %s, for %s", count(w.Slots, "slot"),
+			cmp.Or(w.Criterion, "something that is not known"))
 	}
 	for _, c := range q.Avoided {
 		p.line("  avoided until %s: client %s, %s", clock(c.Until), c.Client, c.Reason)

@@ -230,13 +230,12 @@ func (l *Loaded) readFile(env map[string]string, flags *pflag.FlagSet) error {
 		path = filepath.Join(dir, FileName)
 	}
 	text, err := read(path, maxFileBytes, func(fs.FileMode) error { return nil })
-	if errors.Is(err, fs.ErrNotExist) && !named {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !named:
 		return nil
-	}
-	if errors.Is(err, fs.ErrNotExist) {
+	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %w", ErrNoFile, err)
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("read configuration: %w", err)
 	}
 	if err := l.applyYAML(path, text); err != nil {

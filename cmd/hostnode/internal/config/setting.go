@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -227,7 +228,7 @@ func (s setting) allowed() string {
 	if choices := strings.Fields(tag.Get("oneOf")); len(choices) > 0 {
 		return strings.Join(choices, ", ")
 	}
-	least, most := tag.Get("min"), tag.Get("max")
+	most := tag.Get("max")
 	if s.field.Type.Kind() == reflect.Bool {
 		return "true, false"
 	}
@@ -237,10 +238,7 @@ func (s setting) allowed() string {
 	if most == "" {
 		return ""
 	}
-	if least == "" {
-		least = "0"
-	}
-	return least + " to " + most
+	return cmp.Or(tag.Get("min"), "0") + " to " + most
 }
 
 // text is the value in the form of the file.

@@ -87,20 +87,16 @@ func (c Config) ContractAddress() (events.Address, error) {
 }
 
 func (c Config) checkDevchain() error {
-	d := c.Devchain
-	for _, s := range []struct {
-		key   string
-		value time.Duration
-	}{{"devchain.period", d.Period}, {"devchain.timeout", d.Timeout}} {
-		if s.value%time.Second != 0 {
-			return refuse(s.key, s.value.String(), "the contract counts whole seconds")
-		}
-	}
-	if d.Timeout > d.Period {
+	const whole = "the contract counts whole seconds"
+	switch d := c.Devchain; {
+	case d.Period%time.Second != 0:
+		return refuse("devchain.period", d.Period.String(), whole)
+	case d.Timeout%time.Second != 0:
+		return refuse("devchain.timeout", d.Timeout.String(), whole)
+	case d.Timeout > d.Period:
 		return refuse("devchain.timeout", d.Timeout.String(), fmt.Sprintf(
 			"longer than devchain.period = %s", d.Period))
-	}
-	if d.HTTPPort != 0 && d.HTTPPort == d.WSPort {
+	case d.HTTPPort != 0 && d.HTTPPort == d.WSPort:
 		return refuse("devchain.wsPort", fmt.Sprint(d.WSPort), "devchain.httpPort has the same port")
 	}
 	return nil
@@ -131,17 +127,15 @@ func (c Config) checkServeEvents() error {
 		return nil
 	}
 	host, _, err := splitAddress(s.Listen)
-	if err != nil {
+	switch {
+	case err != nil:
 		return refuse("serveEvents.listen", s.Listen, "write host:port, for example 127.0.0.1:2113")
-	}
-	if c.EventStore.URL != "" {
+	case c.EventStore.URL != "":
 		return refuse("serveEvents.listen", s.Listen, "the events are in the EventStoreDB of eventStore.url; "+
 			"let tools connect there")
-	}
-	if (s.CertFile == "") != (s.KeyFile == "") {
+	case (s.CertFile == "") != (s.KeyFile == ""):
 		return refuse("serveEvents.certFile", s.CertFile, "certFile and keyFile belong together")
-	}
-	if !loopback(host) && (s.CertFile == "" || s.UsersFile == "") {
+	case !loopback(host) && (s.CertFile == "" || s.UsersFile == ""):
 		return refuse("serveEvents.listen", s.Listen, "events are served to other machines only with "+
 			"certFile, keyFile and usersFile; hostnode eventstore certificate and user make them")
 	}

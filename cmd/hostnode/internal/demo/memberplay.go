@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -83,8 +82,7 @@ func (s *memberShow) sellTogether(ctx context.Context, wait waiter) error {
 	s.display.say("Client: posted request %s for %s of %s tokens",
 		id.Short(), s.request.Ask.Duration, tokens(price(s.request)))
 	err = wait("the first slot is filled", func(context.Context) bool {
-		return slices.ContainsFunc(slices.Collect(maps.Values(s.seen())),
-			func(slot slotSeen) bool { return slot.filled })
+		return slices.ContainsFunc(s.seen(), func(slot slotSeen) bool { return slot.filled })
 	})
 	if err != nil {
 		return err
@@ -172,7 +170,7 @@ func (s *memberShow) loseOwner(_ context.Context, wait waiter) error {
 // goOn waits for a proof of the members that live, if they have slots.
 func (s *memberShow) goOn(wait waiter) error {
 	lives := func(m *member) bool { return !m.down.Load() }
-	if !slices.ContainsFunc(slices.Collect(maps.Values(s.seen())), func(slot slotSeen) bool { return lives(slot.by) }) {
+	if !slices.ContainsFunc(s.seen(), func(slot slotSeen) bool { return lives(slot.by) }) {
 		return nil
 	}
 	before := s.provenBy(lives)
@@ -233,10 +231,8 @@ func (s *memberShow) comeBack(_ context.Context, wait waiter) error {
 		k := &s.kills[i]
 		m := s.members[slices.Index(memberNames, k.member)]
 		itself := func(other *member) bool { return other == m }
-		before, hosts := s.provenBy(itself), false
-		for _, slot := range s.seen() {
-			hosts = hosts || slot.by == m
-		}
+		before := s.provenBy(itself)
+		hosts := slices.ContainsFunc(s.seen(), func(slot slotSeen) bool { return slot.by == m })
 		s.held.Store(s.options.Patient)
 		if err := s.startMember(m); err != nil {
 			return err

@@ -235,7 +235,7 @@ func (s *memberShow) addMember(name events.Member) error {
 		binary: s.Binary, args: []string{"run"}, env: append(config.Foreign(os.Environ()), c.Environ()...),
 		logTo: m.log, lines: make(chan line, 256),
 	}
-	m.operator = operatorOf(m.dir, m.name)
+	m.operator = operator{api.NewClient(m.dir.Socket()), m.name}
 	m.down.Store(true)
 	s.members = append(s.members, m)
 	go func() {

@@ -36,12 +36,11 @@ func (s *memberShow) hear(m *member, l line) {
 }
 
 // seen is what the logs told of the slots.
-func (s *memberShow) seen() map[uint64]slotSeen {
+func (s *memberShow) seen() (all []slotSeen) {
 	s.heard.Lock()
 	defer s.heard.Unlock()
-	all := map[uint64]slotSeen{}
-	for i, slot := range s.slots {
-		all[i] = *slot
+	for _, slot := range s.slots {
+		all = append(all, *slot)
 	}
 	return all
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -16,10 +15,6 @@ import (
 type operator struct {
 	*api.Client
 	member events.Member // empty: the host is one process
-}
-
-func operatorOf(dir datadir.Layout, member events.Member) operator {
-	return operator{api.NewClient(dir.Socket()), member}
 }
 
 const (

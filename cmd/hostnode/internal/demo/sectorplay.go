@@ -35,7 +35,7 @@ const (
 func (s *sectorShow) play(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.operator = operatorOf(s.dir, "")
+	s.operator = operator{api.NewClient(s.dir.Socket()), ""}
 	s.plan = s.acts()
 	pacing, err := s.hosts(ctx, s.hostEnv(), s.operator.sectorProgress)
 	if err != nil {

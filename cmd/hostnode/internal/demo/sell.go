@@ -17,7 +17,7 @@ import (
 func (s *show) sell(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	operator := operatorOf(s.dir, "")
+	operator := operator{api.NewClient(s.dir.Socket()), ""}
 	pacing, err := s.hosts(ctx, s.hostEnv(), operator.progress)
 	if err != nil {
 		return err
