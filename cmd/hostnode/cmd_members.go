@@ -24,7 +24,9 @@ func printMembers(p *paper, m api.Members) error {
 	if len(m.Members) == 0 {
 		return p.none("no process has started yet", m.AsOf)
 	}
-	sectors := slices.ContainsFunc(m.Members, func(one api.Member) bool { return one.Space.Sectors+one.Space.Pieces > 0 })
+	sectors := slices.ContainsFunc(m.Members, func(one api.Member) bool {
+		return one.Space.Sectors+one.Space.Pieces > 0
+	})
 	asked := slices.ContainsFunc(m.Members, func(one api.Member) bool { return one.Work != nil })
 	rows := [][]string{{
 		"MEMBER", "NODE", "VERSION", "STATE", "SINCE", "LAST HEARD", "QUOTA", "UNALLOCATED", "FREE", "RESERVED",

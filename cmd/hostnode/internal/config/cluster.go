@@ -97,9 +97,9 @@ func (c Config) checkCluster() error {
 
 // checkAlone checks a process that is the whole host.
 func (c Config) checkAlone() error {
-	for _, key := range c.Changed() {
+	for key, value := range c.Changed() {
 		if strings.HasPrefix(key, "cluster.") {
-			return refuse(key, c.text(key), "it belongs to a cluster; set cluster.name and cluster.member too, or "+
+			return refuse(key, value, "it belongs to a cluster; set cluster.name and cluster.member too, or "+
 				"remove it")
 		}
 	}
@@ -112,16 +112,6 @@ func (c Config) checkAlone() error {
 			"account.signer, or cluster.name, too")
 	}
 	return nil
-}
-
-// text is the value of a setting.
-func (c Config) text(key string) string {
-	for _, s := range settings(&c) {
-		if s.key == key {
-			return s.text()
-		}
-	}
-	return ""
 }
 
 func (c Config) checkMember() error {

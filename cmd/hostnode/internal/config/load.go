@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -91,16 +92,16 @@ func (c Config) Environ() []string {
 	return all
 }
 
-// Changed lists the keys whose values are not the defaults.
-func (c Config) Changed() []string {
-	var keys []string
-	def := Default()
-	for i, s := range settings(&def) {
-		if now := settings(&c)[i]; now.text() != s.text() {
-			keys = append(keys, s.key)
+// Changed yields the keys whose values are not the defaults, and the values.
+func (c Config) Changed() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		def := Default()
+		for i, s := range settings(&def) {
+			if now := settings(&c)[i].text(); now != s.text() && !yield(s.key, now) {
+				return
+			}
 		}
 	}
-	return keys
 }
 
 // Foreign returns the variables of an environment that are not settings of this program.

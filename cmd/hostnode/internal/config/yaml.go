@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -66,10 +67,7 @@ func walk(
 		return nil // A section whose lines are all commented out.
 	}
 	if n.Kind != yaml.MappingNode {
-		what := "the file"
-		if prefix != "" {
-			what = strings.TrimSuffix(prefix, ".")
-		}
+		what := cmp.Or(strings.TrimSuffix(prefix, "."), "the file")
 		return at(n, fmt.Errorf("%w: %s must hold keys and values", ErrInvalid, what))
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {

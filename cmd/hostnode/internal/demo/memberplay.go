@@ -304,7 +304,8 @@ func (s *memberShow) stopMembers(ctx context.Context) error {
 
 // took is 1 for a line of a log that says that the contract has a proof, otherwise 0.
 func took(l line) int {
-	if strings.HasPrefix(l.Msg, "The contract took the proof") || strings.HasPrefix(l.Msg, "The contract had the proof") {
+	if strings.HasPrefix(l.Msg, "The contract took the proof") ||
+		strings.HasPrefix(l.Msg, "The contract had the proof") {
 		return 1
 	}
 	return 0

@@ -106,7 +106,7 @@ func (o operator) owner(ctx context.Context) (events.Member, error) {
 // offer makes sure that an enabled availability has room for the bytes and the collateral; a large enough one of an
 // earlier demonstration is used again. It returns api.ErrDemoRefused when the host refuses; other errors mean that it
 // does not answer yet.
-func (o operator) offer(ctx context.Context, size events.Bytes, duration time.Duration, collateral events.Amount) error {
+func (o operator) offer(ctx context.Context, size events.Bytes, longest time.Duration, collateral events.Amount) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	ledger, err := o.Ledger(ctx)
@@ -119,12 +119,12 @@ func (o operator) offer(ctx context.Context, size events.Bytes, duration time.Du
 	for _, a := range ledger.Availabilities {
 		remaining, err := events.ParseAmount(a.Remaining)
 		if err == nil && a.Member == o.member && a.Enabled && a.FreeSize >= size && !remaining.Less(collateral) &&
-			a.DurationSeconds >= uint64(duration/time.Second) {
+			a.DurationSeconds >= uint64(longest/time.Second) {
 			return nil
 		}
 	}
 	_, err = o.AddAvailability(ctx, api.Offer{
-		Size: size, DurationSeconds: uint64(duration / time.Second), MinPrice: "1", Collateral: collateral.String(),
+		Size: size, DurationSeconds: uint64(longest / time.Second), MinPrice: "1", Collateral: collateral.String(),
 	})
 	return refused(err)
 }

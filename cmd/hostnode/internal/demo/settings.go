@@ -29,7 +29,7 @@ var fixed = map[string]string{
 
 // refuseSettings names the first given setting that must not be given.
 func (o Options) refuseSettings(fixed map[string]string) error {
-	for _, key := range o.Config.Changed() {
+	for key := range o.Config.Changed() {
 		if why, is := fixed[key]; is {
 			return fmt.Errorf("%w: %s cannot be set for a demonstration: %s; leave it out",
 				api.ErrDemoOptions, key, why)
