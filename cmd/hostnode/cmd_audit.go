@@ -43,7 +43,8 @@ func (a *app) auditCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().Uint64Var((*uint64)(&o.From), "from", 0, "leave out findings up to this position; all events are read all the same")
+	cmd.Flags().Uint64Var((*uint64)(&o.From), "from", 0,
+		"leave out findings up to this position; all events are read all the same")
 	cmd.Flags().StringVar(&o.Checkpoint, "checkpoint", "",
 		"save the state in this file: an interrupted audit continues from it, and the next one reads only new events")
 	cmd.Flags().StringVar(&o.Chain, "chain", "",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -270,19 +271,15 @@ func workRows(s api.Status) [][]string {
 	if s.Queue.Paused {
 		queue += ", paused: " + s.Queue.PausedFor
 	}
-	open := "none open"
-	if len(s.Phases) > 0 {
-		var parts []string
-		for _, phase := range slices.Sorted(maps.Keys(s.Phases)) {
-			parts = append(parts, fmt.Sprintf("%d %s", s.Phases[phase], phase))
-		}
-		open = strings.Join(parts, ", ")
+	var open []string
+	for _, phase := range slices.Sorted(maps.Keys(s.Phases)) {
+		open = append(open, fmt.Sprintf("%d %s", s.Phases[phase], phase))
 	}
 	e := s.Earnings
 	c, pr := e.Sales, e.Proofs
 	rows := [][]string{
 		{"queue", queue},
-		{"sales", open},
+		{"sales", cmp.Or(strings.Join(open, ", "), "none open")},
 		{"  settled", fmt.Sprintf("%d finished, %d cancelled, %d failed, %d errored, %d let go",
 			c.Finished, c.Cancelled, c.Failed, c.Errored, c.Ignored)},
 		{"proofs", fmt.Sprintf("%d submitted, %d missed, %d open, %d excused",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,8 +86,18 @@ func (a *app) demonstrates(
 	if err := ownDirectory(cmd); err != nil {
 		return err
 	}
-	c, err := a.settingsUnlessGiven(cmd, defaults)
+	c, err := a.settings(cmd)
 	if err != nil {
+		return err
+	}
+	for _, s := range c.Settings() {
+		if value, is := defaults[s.Key]; is && s.Source == "default" {
+			if err := cmd.Flags().Set(strings.TrimPrefix(s.Flag, "--"), value); err != nil {
+				return err
+			}
+		}
+	}
+	if c, err = a.settings(cmd); err != nil {
 		return err
 	}
 	o.Config, o.Out = c.Config, cmd.OutOrStdout()

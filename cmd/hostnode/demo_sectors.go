@@ -2,7 +2,6 @@ package main
 
 import (
 	"maps"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,20 +50,3 @@ Exit code 0 means that all of this happened and the audit is clean.`,
 
 // smallCircuit makes proving keys small ones, which are made in seconds.
 var smallCircuit = map[string]string{"prover.samples": "1", "prover.maxDepth": "16"}
-
-// settingsUnlessGiven loads the settings, with other defaults for some.
-func (a *app) settingsUnlessGiven(cmd *cobra.Command, wanted map[string]string) (config.Loaded, error) {
-	c, err := a.settings(cmd)
-	if err != nil {
-		return c, err
-	}
-	for _, s := range c.Settings() {
-		value, is := wanted[s.Key]
-		if is && s.Source == "default" {
-			if err := cmd.Flags().Set(strings.TrimPrefix(s.Flag, "--"), value); err != nil {
-				return c, err
-			}
-		}
-	}
-	return a.settings(cmd)
-}

@@ -148,8 +148,7 @@ func (p *paper) bar(part, whole events.Bytes) string {
 	if !p.terminal || whole == 0 {
 		return ""
 	}
-	full := int(float64(part) / float64(whole) * width)
-	full = min(max(full, 0), width)
+	full := min(max(int(float64(part)/float64(whole)*width), 0), width)
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
 }
 

@@ -11,18 +11,14 @@ import (
 	"os/exec"
 	"sync/atomic"
 	"syscall"
-	"time"
 )
 
 // line is one line of the host's log.
 type line struct {
-	Level string    `json:"level"`
-	Msg   string    `json:"msg"`
-	Slot  string    `json:"slot"`
-	Index *uint64   `json:"index"`
-	State string    `json:"state"`
-	Event string    `json:"event"`
-	Time  time.Time `json:"time"`
+	Level string  `json:"level"`
+	Msg   string  `json:"msg"`
+	Index *uint64 `json:"index"` // of a slot
+	State string  `json:"state"`
 	// Of sectors: the number, and the step that the line is about.
 	Sector *uint64 `json:"sector"`
 	Step   string  `json:"step"`

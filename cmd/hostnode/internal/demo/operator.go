@@ -138,13 +138,6 @@ func (o operator) sectorProgress(ctx context.Context) (Progress, error) {
 	return p, err
 }
 
-// begin begins an empty sector and returns its number.
-func (o operator) begin(ctx context.Context, size events.Bytes) (uint64, error) {
-	return soon(ctx, answerTime, func(ctx context.Context) (uint64, error) {
-		return o.BeginSector(ctx, api.NewSector{Size: size, By: whoDemonstrates, Request: api.DrawID().String()})
-	})
-}
-
 // order orders something of a sector; an order that the host refuses is api.ErrDemoRefused.
 func (o operator) order(ctx context.Context, sector uint64, verb api.Verb, order api.SectorOrder) error {
 	order.By = whoDemonstrates

@@ -160,7 +160,11 @@ var roles = [manySectors]string{
 // beginAll imports the pieces, and begins all sectors.
 func (s *sectorShow) beginAll(ctx context.Context) error {
 	for role := range manySectors {
-		n, err := s.operator.begin(ctx, s.size)
+		n, err := soon(ctx, answerTime, func(ctx context.Context) (uint64, error) {
+			return s.operator.BeginSector(ctx, api.NewSector{
+				Size: s.size, By: whoDemonstrates, Request: api.DrawID().String(),
+			})
+		})
 		if err != nil {
 			return fmt.Errorf("begin a sector: %w", err)
 		}
