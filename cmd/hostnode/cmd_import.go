@@ -25,18 +25,18 @@ func (a *app) importCommand() *cobra.Command {
 			"  hostnode import --store 'esdb://host:2113' record.jsonl\n\n" +
 			"The file - is standard input. From there, everything before the first damaged line is written.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := f.file("from", args)
-			if err != nil {
-				return err
-			}
-			return a.importInto(cmd, f, file)
+			return a.importInto(cmd, f, args)
 		},
 	}
 	f.add(cmd.Flags(), "from", "`connection string` of the event store to read")
 	return cmd
 }
 
-func (a *app) importInto(cmd *cobra.Command, f transferFlags, file string) error {
+func (a *app) importInto(cmd *cobra.Command, f transferFlags, args []string) error {
+	file, err := f.file("from", args)
+	if err != nil {
+		return err
+	}
 	c, err := a.settings(cmd)
 	if err != nil {
 		return err

@@ -79,7 +79,13 @@ func (s *sectorShow) summarize(ctx context.Context, of record) (_ SectorSummary,
 		HostBalanceBefore: s.before.String(), AuditFindings: len(of.report.Findings), Events: of.report.Events,
 		DataDir: s.dir.Root,
 	}
-	if err := s.money(ctx, &sum); err != nil {
+	after, err := s.client.account.BalanceOf(ctx, s.account)
+	if err != nil {
+		return sum, fmt.Errorf("read the host's balance: %w", err)
+	}
+	owed, err := s.contract.owed(ctx)
+	sum.HostBalanceAfter, sum.Owed = after.Tokens.String(), owed.String()
+	if err != nil {
 		return sum, err
 	}
 	if sum.Kills, err = s.killsInRecord(ctx, of.store); err != nil {
@@ -94,16 +100,6 @@ func (s *sectorShow) summarize(ctx context.Context, of record) (_ SectorSummary,
 		return sum, fmt.Errorf("%w: %s", api.ErrDemoIncomplete, sum.Missing)
 	}
 	return sum, nil
-}
-
-func (s *sectorShow) money(ctx context.Context, sum *SectorSummary) error {
-	after, err := s.client.account.BalanceOf(ctx, s.account)
-	if err != nil {
-		return fmt.Errorf("read the host's balance: %w", err)
-	}
-	owed, err := s.contract.owed(ctx)
-	sum.HostBalanceAfter, sum.Owed = after.Tokens.String(), owed.String()
-	return err
 }
 
 // results reads what became of each sector.
