@@ -172,7 +172,7 @@ func (s *memberShow) serve(ctx context.Context) (err error) {
 	s.etcdAt = s.etcd.Addr()
 	s.display.say("Event store: process %d at %s. etcd: in this process, at %s", s.store.pid(), s.storeAt, s.etcdAt)
 	for _, name := range memberNames[:s.options.Members] {
-		if err := s.addMember(name); err != nil {
+		if err := s.addMember(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -221,7 +221,7 @@ func (s *memberShow) startStore(ctx context.Context) error {
 	}
 }
 
-func (s *memberShow) addMember(name events.Member) error {
+func (s *memberShow) addMember(ctx context.Context, name events.Member) error {
 	listen, err := freeAddress()
 	if err != nil {
 		return err
@@ -239,8 +239,13 @@ func (s *memberShow) addMember(name events.Member) error {
 	m.down.Store(true)
 	s.members = append(s.members, m)
 	go func() {
-		for l := range m.lines { // It could not be killed while nobody reads them.
-			s.hear(m, l)
+		for {
+			select {
+			case l := <-m.lines:
+				s.hear(m, l)
+			case <-ctx.Done():
+				return
+			}
 		}
 	}()
 	return nil

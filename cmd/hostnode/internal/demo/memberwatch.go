@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/chain/devchain"
@@ -56,13 +57,8 @@ func (s *memberShow) provenBy(meant func(*member) bool) (n int) {
 }
 
 // living are the members that were not killed.
-func (s *memberShow) living() (all []*member) {
-	for _, m := range s.members {
-		if !m.down.Load() {
-			all = append(all, m)
-		}
-	}
-	return all
+func (s *memberShow) living() []*member {
+	return slices.DeleteFunc(slices.Clone(s.members), func(m *member) bool { return m.down.Load() })
 }
 
 // pace is that of chain time: until the first slot is filled it waits for the members; from then on a block comes

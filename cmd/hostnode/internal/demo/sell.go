@@ -172,18 +172,14 @@ func (s *show) watch(
 // seen shows what the host does, and kills it once meanwhile.
 func (s *show) seen(l line) error {
 	s.show(l)
-	if s.timeToKill() {
+	kill := s.Crash && s.kills == 0 && s.proofs >= s.Slots // Each slot has proven for about a period.
+	if s.Kill != nil {
+		kill = s.Kill(s.lines)
+	}
+	if kill {
 		return s.crash(s.show)
 	}
 	return nil
-}
-
-// timeToKill is true once, when each slot has proven for about a period.
-func (s *show) timeToKill() bool {
-	if s.Kill != nil {
-		return s.Kill(s.lines)
-	}
-	return s.Crash && s.kills == 0 && s.proofs >= s.Slots
 }
 
 // over reports whether nothing more will happen.

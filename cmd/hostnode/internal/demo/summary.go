@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -142,13 +143,9 @@ func decoded(ctx context.Context, store events.Store, stream string) iter.Seq2[p
 
 // rows are the sales of this demonstration's request, one for each slot.
 func (s *show) rows(views *projections.Projector) []projections.Sale {
-	var rows []projections.Sale
-	for _, row := range views.Sales().Sales {
-		if row.Request == s.request.ID.String() {
-			rows = append(rows, row)
-		}
-	}
-	return rows
+	return slices.DeleteFunc(slices.Clone(views.Sales().Sales), func(row projections.Sale) bool {
+		return row.Request != s.request.ID.String()
+	})
 }
 
 func (s *show) count(rows []projections.Sale, sum *Summary) {
