@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -37,21 +38,11 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.MaxAvailabilities == 0 {
-		l.MaxAvailabilities = 1_000
-	}
-	if l.MaxReservations == 0 {
-		l.MaxReservations = 200_000
-	}
-	if l.MaxSettled == 0 {
-		l.MaxSettled = 100_000
-	}
-	if l.MaxSectors == 0 {
-		l.MaxSectors = 100_000
-	}
-	if l.MaxPieces == 0 {
-		l.MaxPieces = 100_000
-	}
+	l.MaxAvailabilities = cmp.Or(l.MaxAvailabilities, 1_000)
+	l.MaxReservations = cmp.Or(l.MaxReservations, 200_000)
+	l.MaxSettled = cmp.Or(l.MaxSettled, 100_000)
+	l.MaxSectors = cmp.Or(l.MaxSectors, 100_000)
+	l.MaxPieces = cmp.Or(l.MaxPieces, 100_000)
 	return l
 }
 

@@ -1,6 +1,7 @@
 package sector
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -23,15 +24,9 @@ type Policy struct {
 const LotusPause = time.Minute
 
 func (p Policy) withDefaults() Policy {
-	if p.FirstPause == 0 {
-		p.FirstPause = 15 * time.Second
-	}
-	if p.MostPause == 0 {
-		p.MostPause = time.Hour
-	}
-	if p.MaxFailures == 0 {
-		p.MaxFailures = 8
-	}
+	p.FirstPause = cmp.Or(p.FirstPause, 15*time.Second)
+	p.MostPause = cmp.Or(p.MostPause, time.Hour)
+	p.MaxFailures = cmp.Or(p.MaxFailures, 8)
 	return p
 }
 

@@ -1,6 +1,7 @@
 package slotqueue
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -67,15 +68,9 @@ type State struct {
 
 // New is the empty queue.
 func New(l Limits) State {
-	if l.MaxItems == 0 {
-		l.MaxItems = 100_000
-	}
-	if l.MaxRefused == 0 {
-		l.MaxRefused = 10_000
-	}
-	if l.MaxAvoided == 0 {
-		l.MaxAvoided = 1_000
-	}
+	l.MaxItems = cmp.Or(l.MaxItems, 100_000)
+	l.MaxRefused = cmp.Or(l.MaxRefused, 10_000)
+	l.MaxAvoided = cmp.Or(l.MaxAvoided, 1_000)
 	return State{
 		limits:   l,
 		items:    map[key]*item{},
