@@ -12,23 +12,12 @@ import (
 // and with the number of the marked period (spec/marketplace.md §5.5). known is false
 // when the hash of the challenge's block is not known here.
 func MarkedAfter(cfg events.ProofConfig, s Slot, head events.Head, period uint64, hashes Hashes) (owed, known bool) {
-	if period <= Period(cfg, s.FilledAt) {
-		return false, true
-	}
-	n := head.Number + 1
-	pointer := Pointer(cfg, s.ID, n, period)
-	if pointer < cfg.Downtime {
-		return false, true
-	}
-	number, ok := ChallengeBlock(n, pointer)
-	if !ok {
-		return false, true
-	}
-	hash, ok := hashes(number)
-	if !ok {
-		return false, false
-	}
-	return Drawn(s.Probability, Challenge(hash)), true
+	next := Window{head.Number + 1, head.Number + 1}
+	_, owed, known = Required(cfg, &s, period, next, func(number uint64) (events.Challenge, bool) {
+		hash, ok := hashes(number)
+		return Challenge(hash), ok
+	})
+	return owed, known
 }
 
 // Markable returns the periods whose missing proofs a transaction after head may

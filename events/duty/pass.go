@@ -154,11 +154,7 @@ func Required(cfg events.ProofConfig, s *Slot, period uint64, w Window, challeng
 	known = true
 	for n := w.First; n <= w.Last; {
 		pointer := Pointer(cfg, s.ID, n, period)
-		wrap := n + 256 - uint64(pointer) // The first block with the next challenge.
-		out := n                          // The first one out of the downtime.
-		if pointer < cfg.Downtime {
-			out += uint64(cfg.Downtime - pointer)
-		}
+		out := n + uint64(max(pointer, cfg.Downtime)-pointer) // The first block out of the downtime.
 		if number, ok := ChallengeBlock(n, pointer); ok && out <= w.Last {
 			c, at := challenges(number)
 			if at && Drawn(s.Probability, c) {
@@ -166,7 +162,7 @@ func Required(cfg events.ProofConfig, s *Slot, period uint64, w Window, challeng
 			}
 			known = known && at
 		}
-		n = wrap
+		n += 256 - uint64(pointer) // The first one with the next challenge.
 	}
 	return events.Challenge{}, false, known
 }
