@@ -13,7 +13,9 @@ import (
 func Table() []events.Entry {
 	var (
 		at   = timestamppb.New(events.Unix(1_700_000_000))
-		id   = "0x" + repeat("ab", 32)
+		id   = "0xabababababababababababababababababababababababababababababababab"
+		root = "0x1111111111111111111111111111111111111111111111111111111111111111"
+		asks = "0xcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd"
 		one  = "1000000"
 		cost = &messages.Receipt{
 			TxHash: id, Block: 300, BlockHash: id, Time: at, FeeWei: "600000000000000", GasUsed: 600_000,
@@ -26,18 +28,18 @@ func Table() []events.Entry {
 		entry("SaleStarted", &messages.SaleStarted{
 			At: at, Attempt: 1, SlotId: id, SlotIndex: 1, ExpiresAt: at, EndsAt: at,
 			Request: &messages.Request{
-				Id: id, Client: "0x" + repeat("cd", 20), ProofProbability: "4", PricePerBytePerSecond: "1",
+				Id: id, Client: asks, ProofProbability: "4", PricePerBytePerSecond: "1",
 				CollateralPerByte: "2", Slots: 3, SlotSize: 65536, DurationSeconds: 3600, MaxSlotLoss: 1,
-				Cid: "0x01819a03", MerkleRoot: "0x" + repeat("11", 32), ExpirySeconds: 600, Nonce: id,
+				Cid: "0x01819a03", MerkleRoot: root, ExpirySeconds: 600, Nonce: id,
 			},
 		}),
 		entry("CapacityReserved", &messages.CapacityReserved{
 			At: at, AvailabilityId: id, ReservationId: id, Bytes: 65536, Collateral: one,
 		}),
 		entry("SlotReserved", &messages.SlotReserved{At: at, Receipt: cost}),
-		entry("SlotStored", &messages.SlotStored{At: at, Bytes: 65536, SlotRoot: "0x" + repeat("11", 32)}),
+		entry("SlotStored", &messages.SlotStored{At: at, Bytes: 65536, SlotRoot: root}),
 		entry("InitialProofMade", &messages.InitialProofMade{
-			At: at, Challenge: id, Proof: "0x" + repeat("01", 256), TookMilliseconds: 1100,
+			At: at, Challenge: id, Proof: events.Proof{{31: 1}}.String(), TookMilliseconds: 1100,
 		}),
 		entry("InitialProofOutdated", &messages.InitialProofOutdated{At: at, Reason: "the pointer wrapped"}),
 		entry("SlotFilled", &messages.SlotFilled{At: at, FilledAt: at, Block: 300, Collateral: one, Receipt: cost}),
@@ -71,12 +73,4 @@ func Table() []events.Entry {
 		entry("DataDeleted", &messages.DataDeleted{At: at}),
 		entry("SaleSettled", &messages.SaleSettled{At: at, CollateralReturned: one, CollateralLost: "0"}),
 	}
-}
-
-func repeat(pair string, n int) string {
-	b := make([]byte, 0, 2*n)
-	for range n {
-		b = append(b, pair...)
-	}
-	return string(b)
 }
