@@ -120,14 +120,8 @@ func Evolve(s State, e Event) State {
 	case *messages.TermEnded:
 		own := e.GetTerm() == s.Term.Number && e.GetEpoch() == s.Term.Epoch
 		return s.heard(e).endTerm(own, events.TimeFromMessage(e.GetAt()))
-	case *messages.HostHeartbeat:
-		return s.heard(e)
-	case *messages.WorkQuarantined:
-		return s.heard(e)
-	case *messages.QuarantineEnded:
-		return s.heard(e)
-	case *messages.RecordWentBack:
-		return s.heard(e)
+	case *messages.HostHeartbeat, *messages.WorkQuarantined, *messages.QuarantineEnded, *messages.RecordWentBack:
+		return s.heard(e.(signs))
 	}
 	return s
 }

@@ -142,9 +142,7 @@ func evolveHosting(s State, e Event) State {
 		s.Missed++
 		s.Duties = closeDuty(s.Duties, e.GetPeriod())
 		s.Unchecked = append(slices.Clone(s.Unchecked), e.GetPeriod())
-	case *messages.CollateralChecked:
-		return collateralRead(s, e)
-	case *messages.CollateralSlashed:
+	case Reading:
 		return collateralRead(s, e)
 	default:
 		panic(fmt.Sprintf("sale: %T is no event of hosting", e))

@@ -83,9 +83,7 @@ func sentenceHosting(e Event) string {
 		return fmt.Sprintf("MISSED the proof of period %d: %s.", e.GetPeriod(), e.GetReason())
 	case *messages.ProofExcused:
 		return fmt.Sprintf("No proof is due in period %d any more: %s.", e.GetPeriod(), e.GetReason())
-	case *messages.CollateralChecked:
-		return sentenceReading(e)
-	case *messages.CollateralSlashed:
+	case Reading:
 		return sentenceReading(e)
 	default:
 		panic(fmt.Sprintf("sale: %T is no event of hosting", e))
