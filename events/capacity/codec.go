@@ -74,9 +74,7 @@ func check(m proto.Message) error {
 	switch e := m.(type) {
 	case *messages.QuotaSet:
 		return size("bytes", e.GetBytes(), 0)
-	case *messages.AvailabilityCreated:
-		return size("totalSize", e.GetTotalSize(), 1)
-	case *messages.AvailabilityUpdated:
+	case offerEvent:
 		return size("totalSize", e.GetTotalSize(), 1)
 	case *messages.ReservationCreated:
 		if e.GetAttempt() == 0 || e.GetValidUntil() == nil {

@@ -59,10 +59,6 @@ func check(m proto.Message) error {
 		return err
 	}
 	switch e := m.(type) {
-	case *messages.SlotsQueued:
-		return someSlots(e.GetSlotIndices())
-	case *messages.SlotRemoved:
-		return someSlots(e.GetSlotIndices())
 	case *messages.SlotHandedOut:
 		_, err := events.ParseMember(e.GetMember())
 		return err
@@ -70,13 +66,8 @@ func check(m proto.Message) error {
 		if e.GetCriterion() == "" {
 			return fmt.Errorf("%w: criterion is empty", events.ErrMalformed)
 		}
-		return someSlots(e.GetSlotIndices())
 	}
-	return nil
-}
-
-func someSlots(indices []uint64) error {
-	if len(indices) == 0 {
+	if of, ok := m.(interface{ GetSlotIndices() []uint64 }); ok && len(of.GetSlotIndices()) == 0 {
 		return fmt.Errorf("%w: slotIndices is empty", events.ErrMalformed)
 	}
 	return nil
