@@ -51,11 +51,8 @@ type item struct {
 // compare is the order of the queue (rule 1), the better first. It is total:
 // no two items have the same order number.
 func compare(a, b *item) int {
-	if a.seen != b.seen {
-		if a.seen {
-			return 1
-		}
-		return -1
+	if c := cmp.Compare(boolInt(a.seen), boolInt(b.seen)); c != 0 {
+		return c
 	}
 	x, y := a.offer, b.offer
 	if x != y {
@@ -87,26 +84,19 @@ func boolInt(b bool) int {
 }
 
 func (it *item) before(other *item) bool { return compare(it, other) < 0 }
+func (it *item) after(other *item) bool  { return compare(it, other) > 0 }
 
-// ranking is a heap of the queued items with the best, or the worst, on top.
+// ranking is a heap of queued items, the first on top. Each has noted its index at its place.
 type ranking struct {
-	items      []*item
-	worstFirst bool
-}
-
-func (r *ranking) place(it *item) *int32 {
-	if r.worstFirst {
-		return &it.inWorst
-	}
-	return &it.inBest
+	items  []*item
+	before func(a, b *item) bool
+	place  func(*item) *int32
 }
 
 // Len, Less, Swap, Push and Pop are for container/heap.
 func (r *ranking) Len() int { return len(r.items) }
 
-func (r *ranking) Less(i, j int) bool {
-	return r.items[i].before(r.items[j]) != r.worstFirst
-}
+func (r *ranking) Less(i, j int) bool { return r.before(r.items[i], r.items[j]) }
 
 func (r *ranking) Swap(i, j int) {
 	r.items[i], r.items[j] = r.items[j], r.items[i]
@@ -141,36 +131,19 @@ func (r *ranking) fix(it *item)    { heap.Fix(r, int(*r.place(it))) }
 // top yields the first n items of a ranking in order without changing it:
 // O(n log n), whatever its size.
 func (r *ranking) top(n int) []*item {
-	candidates := &frontier{ranking: r}
-	if len(r.items) > 0 {
-		candidates.at = []int{0}
-	}
+	var nowhere int32
+	frontier := ranking{before: r.before, place: func(*item) *int32 { return &nowhere }} // Their parents were visited.
+	frontier.items = slices.Clone(r.items[:min(1, len(r.items))])
 	var out []*item
-	for len(out) < n && len(candidates.at) > 0 {
-		i := heap.Pop(candidates).(int)
-		out = append(out, r.items[i])
-		for child := 2*i + 1; child <= 2*i+2 && child < len(r.items); child++ {
-			heap.Push(candidates, child)
+	for len(out) < n && len(frontier.items) > 0 {
+		it := heap.Pop(&frontier).(*item)
+		out = append(out, it)
+		i := int(*r.place(it))
+		for _, child := range r.items[min(2*i+1, len(r.items)):min(2*i+3, len(r.items))] {
+			frontier.add(child)
 		}
 	}
 	return out
-}
-
-// frontier is a heap of indexes of a ranking whose parents were visited.
-type frontier struct {
-	ranking *ranking
-	at      []int
-}
-
-func (f *frontier) Len() int           { return len(f.at) }
-func (f *frontier) Less(i, j int) bool { return f.ranking.Less(f.at[i], f.at[j]) }
-func (f *frontier) Swap(i, j int)      { f.at[i], f.at[j] = f.at[j], f.at[i] }
-func (f *frontier) Push(x any)         { f.at = append(f.at, x.(int)) }
-func (f *frontier) Pop() any {
-	last := len(f.at) - 1
-	x := f.at[last]
-	f.at = f.at[:last]
-	return x
 }
 
 // insert adds a new item to all indexes.

@@ -75,7 +75,11 @@ func New(l Limits) State {
 		limits:   l,
 		items:    map[key]*item{},
 		requests: map[events.RequestID][]*item{},
-		worst:    ranking{worstFirst: true},
+		best:     ranking{before: (*item).before, place: func(it *item) *int32 { return &it.inBest }},
+		worst:    ranking{before: (*item).after, place: func(it *item) *int32 { return &it.inWorst }},
+		seen: seenSlots{by: map[string][]*item{}, timed: ranking{
+			before: (*item).sooner, place: func(it *item) *int32 { return &it.inTimed },
+		}},
 		refusals: newRefusals(),
 		avoided:  clients{map[events.Address]AvoidedClient{}},
 	}

@@ -1,7 +1,8 @@
 package slotqueue
 
 import (
-	"container/heap"
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 )
@@ -16,18 +17,15 @@ type seenSlots struct {
 	n  int
 	// timed are the slots with a time before which they are not considered
 	// again, the earliest on top.
-	timed timetable
+	timed ranking
 }
 
 func (d *seenSlots) add(it *item) {
-	if d.by == nil {
-		d.by = map[string][]*item{}
-	}
 	it.inSeen = int32(len(d.by[it.criterion]))
 	d.by[it.criterion] = append(d.by[it.criterion], it)
 	d.n++
 	if !it.retryAt.IsZero() {
-		heap.Push(&d.timed, it)
+		d.timed.add(it)
 	}
 }
 
@@ -42,7 +40,7 @@ func (d *seenSlots) remove(it *item) {
 	}
 	d.n--
 	if !it.retryAt.IsZero() {
-		heap.Remove(&d.timed, int(it.inTimed))
+		d.timed.remove(it)
 	}
 }
 
@@ -50,7 +48,7 @@ func (d *seenSlots) remove(it *item) {
 func (d *seenSlots) holds(it *item) bool {
 	list := d.by[it.criterion]
 	return int(it.inSeen) < len(list) && list[it.inSeen] == it &&
-		(it.retryAt.IsZero() || int(it.inTimed) < len(d.timed) && d.timed[it.inTimed] == it)
+		(it.retryAt.IsZero() || int(it.inTimed) < d.timed.Len() && d.timed.items[it.inTimed] == it)
 }
 
 // worth returns the slots to consider again at a point in chain time when these
@@ -79,12 +77,7 @@ func (d *seenSlots) anyWorth(criteria []string, at time.Time) bool {
 
 func (d *seenSlots) reached(criteria []string) []string {
 	if len(criteria) == 0 {
-		all := make([]string, 0, len(d.by))
-		for criterion := range d.by {
-			all = append(all, criterion)
-		}
-		slices.Sort(all)
-		return all
+		return slices.Sorted(maps.Keys(d.by))
 	}
 	out := append([]string{""}, criteria...)
 	slices.Sort(out)
@@ -93,48 +86,17 @@ func (d *seenSlots) reached(criteria []string) []string {
 
 func (it *item) ripe(at time.Time) bool { return it.retryAt.IsZero() || !it.retryAt.After(at) }
 
-// timetable is a heap of seen slots by the time before which they are not considered again.
-type timetable []*item
-
-func (t timetable) Len() int { return len(t) }
-
-func (t timetable) Less(i, j int) bool {
-	if c := t[i].retryAt.Compare(t[j].retryAt); c != 0 {
-		return c < 0
-	}
-	return t[i].order < t[j].order
-}
-
-func (t timetable) Swap(i, j int) {
-	t[i], t[j] = t[j], t[i]
-	t[i].inTimed, t[j].inTimed = int32(i), int32(j)
-}
-
-// Push and Pop are for container/heap.
-func (t *timetable) Push(x any) {
-	it := x.(*item)
-	it.inTimed = int32(len(*t))
-	*t = append(*t, it)
-}
-
-// Pop takes the last.
-func (t *timetable) Pop() any {
-	old := *t
-	last := len(old) - 1
-	it := old[last]
-	old[last] = nil
-	*t = old[:last]
-	return it
+// sooner reports whether an item is to be considered again before another.
+func (it *item) sooner(other *item) bool {
+	return cmp.Or(it.retryAt.Compare(other.retryAt), cmp.Compare(it.order, other.order)) < 0
 }
 
 // NextWake is the chain time at which a slot is to be considered again, or an
 // avoided client is forgiven; zero: the passing of time changes nothing.
 func (s State) NextWake() time.Time {
 	next := s.avoided.soonest()
-	if len(s.seen.timed) > 0 {
-		if at := s.seen.timed[0].retryAt; next.IsZero() || at.Before(next) {
-			next = at
-		}
+	if it := s.seen.timed.first(); it != nil && (next.IsZero() || it.retryAt.Before(next)) {
+		return it.retryAt
 	}
 	return next
 }
@@ -148,8 +110,8 @@ func (s State) Due(at time.Time) []string {
 		out = append(out, CriterionClient)
 	}
 	for open := []int{0}; len(open) > 0; open = open[1:] {
-		if i := open[0]; i < len(s.seen.timed) && s.seen.timed[i].ripe(at) {
-			out = append(out, s.seen.timed[i].criterion)
+		if i := open[0]; i < s.seen.timed.Len() && s.seen.timed.items[i].ripe(at) {
+			out = append(out, s.seen.timed.items[i].criterion)
 			open = append(open, 2*i+1, 2*i+2)
 		}
 	}
