@@ -82,7 +82,7 @@ func (s State) checkItems() error {
 		return fmt.Errorf("slotqueue: %d of %d seen slots, %d of %d slots by request",
 			seen, listed, related, len(s.items))
 	}
-	if n := len(s.avoided.by); n > s.limits.MaxAvoided {
+	if n := len(s.avoided); n > s.limits.MaxAvoided {
 		return fmt.Errorf("slotqueue: %d avoided clients, the limit is %d", n, s.limits.MaxAvoided)
 	}
 	return nil

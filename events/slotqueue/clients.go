@@ -2,6 +2,7 @@ package slotqueue
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -21,26 +22,24 @@ type AvoidedClient struct {
 
 // clients are the avoided clients. They are few (Limits.MaxAvoided), so going
 // through all of them is cheap.
-type clients struct {
-	by map[events.Address]AvoidedClient
-}
+type clients map[events.Address]AvoidedClient
 
 func (c clients) add(a AvoidedClient, limit int) {
 	c.forgive(a.At)
-	c.by[a.Client] = a
-	for len(c.by) > limit {
-		delete(c.by, c.sorted(bySoonest)[0].Client)
+	c[a.Client] = a
+	for len(c) > limit {
+		delete(c, c.sorted(bySoonest)[0].Client)
 	}
 }
 
 // forgive forgets those whose time is over.
 func (c clients) forgive(at time.Time) {
-	maps.DeleteFunc(c.by, func(_ events.Address, a AvoidedClient) bool { return !a.Until.After(at) })
+	maps.DeleteFunc(c, func(_ events.Address, a AvoidedClient) bool { return !a.Until.After(at) })
 }
 
 // soonest is when the next one is forgiven; zero when there is none.
 func (c clients) soonest() (next time.Time) {
-	for _, a := range c.by {
+	for _, a := range c {
 		if next.IsZero() || a.Until.Before(next) {
 			next = a.Until
 		}
@@ -49,22 +48,19 @@ func (c clients) soonest() (next time.Time) {
 }
 
 func (c clients) sorted(by func(a, b AvoidedClient) int) []AvoidedClient {
-	return slices.SortedFunc(maps.Values(c.by), by)
+	return slices.SortedFunc(maps.Values(c), by)
 }
 
 func byAddress(a, b AvoidedClient) int { return bytes.Compare(a.Client[:], b.Client[:]) }
 
 func bySoonest(a, b AvoidedClient) int {
-	if c := a.Until.Compare(b.Until); c != 0 {
-		return c
-	}
-	return byAddress(a, b)
+	return cmp.Or(a.Until.Compare(b.Until), byAddress(a, b))
 }
 
 // Avoided says until when a client's requests are refused at that chain time,
 // and why; false when they are not.
 func (s State) Avoided(client events.Address, at time.Time) (AvoidedClient, bool) {
-	a, known := s.avoided.by[client]
+	a, known := s.avoided[client]
 	return a, known && a.Until.After(at)
 }
 
@@ -73,13 +69,13 @@ func (s State) Avoided(client events.Address, at time.Time) (AvoidedClient, bool
 func (s State) AvoidedClients() []AvoidedClient { return s.avoided.sorted(byAddress) }
 
 func decideAvoid(s State, c Avoid) []Event {
-	old, known := s.avoided.by[c.Client]
+	old, known := s.avoided[c.Client]
 	if !c.Until.After(c.At) || known && !c.Until.After(old.Until) {
 		return nil
 	}
-	then := clients{maps.Clone(s.avoided.by)}
+	then := maps.Clone(s.avoided)
 	then.add(AvoidedClient{Client: c.Client, At: c.At, Until: c.Until, Reason: c.Reason}, s.limits.MaxAvoided)
-	if _, kept := then.by[c.Client]; !kept { // All the others are avoided longer.
+	if _, kept := then[c.Client]; !kept { // All the others are avoided longer.
 		return nil
 	}
 	return []Event{&messages.ClientAvoided{

@@ -17,7 +17,7 @@ import (
 const StateSchema = "slotqueue/3"
 
 // Size is how many entries the state has: slots, refused requests, avoided clients.
-func (s State) Size() int { return len(s.items) + s.refusals.len() + len(s.avoided.by) }
+func (s State) Size() int { return len(s.items) + s.refusals.len() + len(s.avoided) }
 
 // Pieces is the whole state as bytes, for a snapshot. It costs sorting all
 // slots: about a second for a million.
@@ -55,7 +55,7 @@ func (s State) Pieces() [][]byte {
 		out.Add(&messages.QueueState{Offers: []*messages.QueueOffer{o}})
 		items = items[n:]
 	}
-	for _, r := range s.refusals.of("") {
+	for _, r := range s.Refused("") {
 		out.Add(&messages.QueueState{Refusals: []*messages.QueueRefusal{{
 			RequestId: r.RequestID[:], SlotIndices: r.SlotIndices, Criterion: r.Criterion, Reason: r.Reason,
 			At: events.TimeToMessage(r.At),
@@ -153,7 +153,7 @@ func (b *builder) read(m *messages.QueueState) error {
 			return fmt.Errorf("%w: a client of %d bytes, want %d", events.ErrMalformed, n, len(events.Address{}))
 		}
 		client := events.Address(c.GetClient())
-		b.avoided.by[client] = AvoidedClient{
+		b.avoided[client] = AvoidedClient{
 			Client: client, At: events.TimeFromMessage(c.GetAt()), Until: events.TimeFromMessage(c.GetUntil()),
 			Reason: c.GetReason(),
 		}

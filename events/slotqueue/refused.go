@@ -100,13 +100,6 @@ func (m refusals) holds(id events.RequestID, indices []uint64, refusal Refusal) 
 	return true
 }
 
-func (m refusals) indices(id events.RequestID) []uint64 {
-	if r := m.get(id); r != nil {
-		return slices.Clone(r.SlotIndices)
-	}
-	return nil
-}
-
 // all yields what is remembered, the oldest refusal of each list first.
 func (m refusals) all() iter.Seq[*RefusedRequest] {
 	return func(yield func(*RefusedRequest) bool) {
@@ -120,27 +113,30 @@ func (m refusals) all() iter.Seq[*RefusedRequest] {
 	}
 }
 
-// by returns the requests that failed one of the criteria, the oldest refusal
-// first; of more than most, the newest. Those that a full queue let go are not
-// among them: see State.MayReturn.
-func (m refusals) by(criteria []string, most int) []RefusedRequest {
+// Refused returns the remembered requests that failed a criterion, the oldest refusal
+// first; for "" all of them, with those that a full queue let go at the end. It goes
+// through all.
+func (s State) Refused(criterion string) []RefusedRequest {
 	var out []RefusedRequest
-	for e := m.byAge.Back(); e != nil && len(out) < most; e = e.Prev() {
+	for r := range s.refusals.all() {
+		if criterion == "" || r.Criterion == criterion {
+			out = append(out, r.clone())
+		}
+	}
+	return out
+}
+
+// RefusedBy returns the remembered requests that failed one of the criteria, the
+// oldest refusal first; of more than most, the newest. For those that a full
+// queue let go see MayReturn.
+func (s State) RefusedBy(criteria []string, most int) []RefusedRequest {
+	var out []RefusedRequest
+	for e := s.refusals.byAge.Back(); e != nil && len(out) < most; e = e.Prev() {
 		if r := e.Value.(*RefusedRequest); slices.Contains(criteria, r.Criterion) {
 			out = append(out, r.clone())
 		}
 	}
 	slices.Reverse(out)
-	return out
-}
-
-func (m refusals) of(criterion string) []RefusedRequest {
-	var out []RefusedRequest
-	for r := range m.all() {
-		if criterion == "" || r.Criterion == criterion {
-			out = append(out, r.clone())
-		}
-	}
 	return out
 }
 

@@ -81,7 +81,7 @@ func New(l Limits) State {
 			before: (*item).sooner, place: func(it *item) *int32 { return &it.inTimed },
 		}},
 		refusals: newRefusals(),
-		avoided:  clients{map[events.Address]AvoidedClient{}},
+		avoided:  clients{},
 	}
 }
 
@@ -111,7 +111,9 @@ func (s State) leaving(request events.RequestID, indices []uint64) []uint64 {
 	whole := len(indices) == 0
 	var out []uint64
 	if whole {
-		out = s.refusals.indices(request)
+		if r := s.refusals.get(request); r != nil {
+			out = slices.Clone(r.SlotIndices)
+		}
 		for _, it := range s.requests[request] {
 			indices = append(indices, it.index)
 		}
@@ -267,18 +269,6 @@ func (s State) Paused() (reason string, byOperator, paused bool) {
 		return s.stoppedFor, true, true
 	}
 	return s.exhaustedFor, false, s.exhausted
-}
-
-// Refused returns the remembered requests that failed a criterion, the oldest refusal
-// first; for "" all of them, with those that a full queue let go at the end. It goes
-// through all.
-func (s State) Refused(criterion string) []RefusedRequest { return s.refusals.of(criterion) }
-
-// RefusedBy returns the remembered requests that failed one of the criteria, the
-// oldest refusal first; of more than most, the newest. For those that a full
-// queue let go see MayReturn.
-func (s State) RefusedBy(criteria []string, most int) []RefusedRequest {
-	return s.refusals.by(criteria, most)
 }
 
 // RefusedRequest is what is remembered of the refusal of a request; false when nothing is.

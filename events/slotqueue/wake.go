@@ -2,6 +2,7 @@ package slotqueue
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -51,28 +52,20 @@ func (d *seenSlots) holds(it *item) bool {
 		(it.retryAt.IsZero() || int(it.inTimed) < d.timed.Len() && d.timed.items[it.inTimed] == it)
 }
 
-// worth returns the slots to consider again at a point in chain time when these
+// worth yields the slots to consider again at a point in chain time when these
 // criteria have changed. No criteria mean that any may have changed, and that no
 // slot's time is waited for. A slot whose criterion is not known is always among
 // them. The order is fixed.
-func (d *seenSlots) worth(criteria []string, at time.Time) (out []*item) {
-	for _, criterion := range d.reached(criteria) {
-		for _, it := range d.by[criterion] {
-			if len(criteria) == 0 || it.ripe(at) {
-				out = append(out, it)
+func (d *seenSlots) worth(criteria []string, at time.Time) iter.Seq[*item] {
+	return func(yield func(*item) bool) {
+		for _, criterion := range d.reached(criteria) {
+			for _, it := range d.by[criterion] {
+				if (len(criteria) == 0 || it.ripe(at)) && !yield(it) {
+					return
+				}
 			}
 		}
 	}
-	return out
-}
-
-// anyWorth reports whether there are such slots, without collecting them.
-func (d *seenSlots) anyWorth(criteria []string, at time.Time) bool {
-	return slices.ContainsFunc(d.reached(criteria), func(criterion string) bool {
-		return slices.ContainsFunc(d.by[criterion], func(it *item) bool {
-			return len(criteria) == 0 || it.ripe(at)
-		})
-	})
 }
 
 func (d *seenSlots) reached(criteria []string) []string {
@@ -144,14 +137,17 @@ func (s State) wakes(criteria []string, at time.Time) bool {
 	if len(criteria) == 0 && (s.exhausted || s.seen.n > 0) {
 		return true
 	}
-	return s.seen.anyWorth(criteria, at) || s.forgives(criteria, at) ||
+	for range s.seen.worth(criteria, at) {
+		return true
+	}
+	return s.forgives(criteria, at) ||
 		slices.ContainsFunc(s.taken, func(it *item) bool { return !it.wokenBy(criteria) })
 }
 
 // wake makes slots unseen; the taken ones when they come back. Each is moved
 // before the next is changed, so the order holds after every step.
 func (s *State) wake(criteria []string, at time.Time) {
-	woken := s.seen.worth(criteria, at)
+	woken := slices.Collect(s.seen.worth(criteria, at))
 	for _, it := range woken {
 		s.seen.remove(it)
 		it.seen, it.criterion, it.retryAt = false, "", time.Time{}
