@@ -35,14 +35,7 @@ func adopt(s State, c Reserve) *messages.AvailabilityCreated {
 	if len(s.availabilities) >= s.limits.MaxAvailabilities {
 		return nil
 	}
-	return &messages.AvailabilityCreated{
-		At:                       events.TimeToMessage(c.At),
-		AvailabilityId:           id.String(),
-		TotalSize:                uint64(o.Size),
-		DurationSeconds:          uint64(o.Duration / time.Second),
-		MinPricePerBytePerSecond: o.MinPrice.String(),
-		TotalCollateral:          o.Collateral.String(),
-	}
+	return created(Create{At: c.At, ID: id, Now: o})
 }
 
 // leaves reports whether the availability that was created for an adopted slot is deleted with its

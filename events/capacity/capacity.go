@@ -113,7 +113,11 @@ func decideCreate(s State, c Create) ([]Event, error) {
 	if c.Now.Size > s.book.Unallocated {
 		return nil, &SpaceError{doing, c.Now.Size, s.book}
 	}
-	return []Event{&messages.AvailabilityCreated{
+	return []Event{created(c)}, nil
+}
+
+func created(c Create) *messages.AvailabilityCreated {
+	return &messages.AvailabilityCreated{
 		At:                       events.TimeToMessage(c.At),
 		AvailabilityId:           c.ID.String(),
 		TotalSize:                uint64(c.Now.Size),
@@ -122,7 +126,7 @@ func decideCreate(s State, c Create) ([]Event, error) {
 		TotalCollateral:          c.Now.Collateral.String(),
 		Enabled:                  c.Now.Enabled,
 		Until:                    events.TimeToMessage(c.Now.Until),
-	}}, nil
+	}
 }
 
 func decideUpdate(s State, c Update) ([]Event, error) {

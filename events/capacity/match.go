@@ -1,7 +1,6 @@
 package capacity
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -97,7 +96,7 @@ func Match(s State, ask Ask) (Availability, *Refusal) {
 			if best == nil || compareFit(a, best) < 0 {
 				best = a
 			}
-		case n > met || n == met && bytes.Compare(a.ID[:], closest.ID[:]) < 0:
+		case n > met || n == met && compareIDs(a.ID, closest.ID) < 0:
 			met, closest = n, a
 		}
 	}
@@ -115,7 +114,7 @@ func compareFit(a, b *Availability) int {
 	return cmp.Or(
 		cmp.Compare(a.Free(), b.Free()),
 		b.MinPrice.Cmp(a.MinPrice),
-		bytes.Compare(a.ID[:], b.ID[:]),
+		compareIDs(a.ID, b.ID),
 	)
 }
 

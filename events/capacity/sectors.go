@@ -318,10 +318,7 @@ func (s *State) endSector(one *Sector) {
 
 // Sector returns a copy of what a sector holds; false when it holds nothing.
 func (s State) Sector(number uint64) (Sector, bool) {
-	if one := s.sectors[number]; one != nil {
-		return *one, true
-	}
-	return Sector{}, false
+	return copyOf(s.sectors[number])
 }
 
 // Sectors yields copies of what sectors hold, in order of their numbers.

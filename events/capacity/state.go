@@ -190,33 +190,35 @@ func (s State) AtRisk() (sum events.Amount) {
 
 // Availability returns a copy of one availability.
 func (s State) Availability(id events.AvailabilityID) (Availability, bool) {
-	if a := s.availabilities[id]; a != nil {
-		return *a, true
-	}
-	return Availability{}, false
+	return copyOf(s.availabilities[id])
 }
 
 // Availabilities yields copies in order of their ids.
 func (s State) Availabilities() iter.Seq[Availability] {
-	return inOrder(s.availabilities, func(a, b events.AvailabilityID) int {
-		return bytes.Compare(a[:], b[:])
-	})
+	return inOrder(s.availabilities, compareIDs)
 }
 
 // Reservation returns a copy of one open reservation.
 func (s State) Reservation(id events.ReservationID) (Reservation, bool) {
-	if r := s.reservations[id]; r != nil {
-		return *r, true
+	return copyOf(s.reservations[id])
+}
+
+func copyOf[V any](v *V) (out V, known bool) {
+	if v != nil {
+		out = *v
 	}
-	return Reservation{}, false
+	return out, v != nil
 }
 
 // Reservations yields copies in order of their ids. Each belongs to a sale
 // that is not settled yet, so they are the list of the living sales.
 func (s State) Reservations() iter.Seq[Reservation] {
-	return inOrder(s.reservations, func(a, b events.ReservationID) int {
-		return bytes.Compare(a[:], b[:])
-	})
+	return inOrder(s.reservations, compareIDs)
+}
+
+func compareIDs[T ~[32]byte](a, b T) int {
+	x, y := [32]byte(a), [32]byte(b)
+	return bytes.Compare(x[:], y[:])
 }
 
 func inOrder[K comparable, V any](m map[K]*V, compare func(a, b K) int) iter.Seq[V] {
