@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -127,7 +128,7 @@ func (b *builder) read(m *messages.LedgerState) error {
 	return nil
 }
 
-func (b *builder) putBook(m *messages.LedgerBook) (err error) {
+func (b *builder) putBook(m *messages.LedgerBook) error {
 	b.booked = true
 	b.book = Book{
 		Quota: events.Bytes(m.GetQuota()), Unallocated: events.Bytes(m.GetUnallocated()),
@@ -136,26 +137,22 @@ func (b *builder) putBook(m *messages.LedgerBook) (err error) {
 		Sectors: events.Bytes(m.GetSectors()), Pieces: events.Bytes(m.GetPieces()),
 	}
 	b.faults, b.firstFault = int(m.GetFaults()), m.GetFirstFault()
-	if b.returned, err = events.ParseAmount(m.GetDepositsReturned()); err != nil {
-		return err
-	}
-	if b.lost, err = events.ParseAmount(m.GetDepositsLost()); err != nil {
-		return err
-	}
 	b.withdrawals = m.GetWithdrawals()
-	b.withdrawn, err = events.ParseAmount(m.GetWithdrawn())
-	return err
+	return cmp.Or(
+		b.returned.UnmarshalText([]byte(m.GetDepositsReturned())),
+		b.lost.UnmarshalText([]byte(m.GetDepositsLost())),
+		b.withdrawn.UnmarshalText([]byte(m.GetWithdrawn())),
+	)
 }
 
-func (b *builder) putSector(m *messages.LedgerSector) (err error) {
+func (b *builder) putSector(m *messages.LedgerSector) error {
 	one := &Sector{Number: m.GetSector(), Space: Space{
 		Unsealed: events.Bytes(m.GetUnsealed()), Sealed: events.Bytes(m.GetSealed()),
 		Tree: events.Bytes(m.GetTree()), Scratch: events.Bytes(m.GetScratch()),
 	}}
-	if one.Deposit, err = events.ParseAmount(m.GetDeposit()); err != nil {
-		return err
-	}
-	if one.Lost, err = events.ParseAmount(m.GetLost()); err != nil {
+	if err := cmp.Or(
+		one.Deposit.UnmarshalText([]byte(m.GetDeposit())), one.Lost.UnmarshalText([]byte(m.GetLost())),
+	); err != nil {
 		return err
 	}
 	if b.sectors[one.Number] != nil {
@@ -166,34 +163,24 @@ func (b *builder) putSector(m *messages.LedgerSector) (err error) {
 }
 
 func (b *builder) putAvailability(m *messages.LedgerAvailability) error {
-	id, err := events.IDFromBytes[events.AvailabilityID](m.GetId())
-	if err != nil {
-		return err
-	}
 	a := &Availability{
-		ID: id, Used: events.Bytes(m.GetUsed()), Reservations: int(m.GetReservations()),
+		Used: events.Bytes(m.GetUsed()), Reservations: int(m.GetReservations()),
 		Offer: Offer{
 			Size: events.Bytes(m.GetSize()), Duration: events.Seconds(m.GetDurationSeconds()),
 			Enabled: m.GetEnabled(), Until: events.TimeFromMessage(m.GetUntil()),
 		},
 	}
-	for _, amount := range []struct {
-		to   *events.Amount
-		text string
-	}{
-		{&a.MinPrice, m.GetMinPrice()},
-		{&a.Collateral, m.GetCollateral()},
-		{&a.Committed, m.GetCommitted()},
-		{&a.Lost, m.GetLost()},
-	} {
-		if *amount.to, err = events.ParseAmount(amount.text); err != nil {
-			return err
-		}
+	if err := cmp.Or(
+		setID(&a.ID, m.GetId()),
+		a.MinPrice.UnmarshalText([]byte(m.GetMinPrice())), a.Collateral.UnmarshalText([]byte(m.GetCollateral())),
+		a.Committed.UnmarshalText([]byte(m.GetCommitted())), a.Lost.UnmarshalText([]byte(m.GetLost())),
+	); err != nil {
+		return err
 	}
-	if b.availabilities[id] != nil {
+	if b.availabilities[a.ID] != nil {
 		return fmt.Errorf("%w: it is there twice", events.ErrMalformed)
 	}
-	b.availabilities[id] = a
+	b.availabilities[a.ID] = a
 	return nil
 }
 
@@ -203,20 +190,11 @@ func (b *builder) putReservation(m *messages.LedgerReservation) error {
 		Stored: events.Bytes(m.GetStored()), Overhead: events.Bytes(m.GetOverhead()),
 		ValidUntil: events.TimeFromMessage(m.GetValidUntil()),
 	}
-	var err error
-	if r.ID, err = events.IDFromBytes[events.ReservationID](m.GetId()); err != nil {
-		return err
-	}
-	if r.Availability, err = events.IDFromBytes[events.AvailabilityID](m.GetAvailabilityId()); err != nil {
-		return err
-	}
-	if r.RequestID, err = events.IDFromBytes[events.RequestID](m.GetRequestId()); err != nil {
-		return err
-	}
-	if r.Slot, err = events.IDFromBytes[events.SlotID](m.GetSlotId()); err != nil {
-		return err
-	}
-	if r.Collateral, err = events.ParseAmount(m.GetCollateral()); err != nil {
+	if err := cmp.Or(
+		setID(&r.ID, m.GetId()), setID(&r.Availability, m.GetAvailabilityId()),
+		setID(&r.RequestID, m.GetRequestId()), setID(&r.Slot, m.GetSlotId()),
+		r.Collateral.UnmarshalText([]byte(m.GetCollateral())),
+	); err != nil {
 		return err
 	}
 	if b.reservations[r.ID] != nil || b.availabilities[r.Availability] == nil {
@@ -224,4 +202,9 @@ func (b *builder) putReservation(m *messages.LedgerReservation) error {
 	}
 	b.reservations[r.ID] = r
 	return nil
+}
+
+func setID[T ~[32]byte](id *T, b []byte) (err error) {
+	*id, err = events.IDFromBytes[T](b)
+	return err
 }

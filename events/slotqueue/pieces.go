@@ -169,8 +169,7 @@ func (b *builder) put(o *offer, slot *messages.QueueSlot) error {
 		wokenFor: slot.GetWokenFor(), member: events.Member(slot.GetMember()),
 	}
 	if it.member != "" {
-		var err error
-		if it.promise, err = events.ParseAmount(slot.GetPromise()); err != nil {
+		if err := it.promise.UnmarshalText([]byte(slot.GetPromise())); err != nil {
 			return err
 		}
 	}
@@ -225,9 +224,8 @@ func offerOfPiece(m *messages.QueueOffer) (*offer, error) {
 		SlotSize: events.Bytes(m.GetSlotSize()), DatasetSize: events.Bytes(m.GetDatasetSize()),
 		Expiry: events.TimeFromMessage(m.GetExpiry()), Repair: m.GetRepair(),
 	}}
-	if o.Profitability, err = events.ParseAmount(m.GetProfitability()); err != nil {
-		return nil, err
-	}
-	o.Collateral, err = events.ParseAmount(m.GetCollateral())
-	return o, err
+	return o, cmp.Or(
+		o.Profitability.UnmarshalText([]byte(m.GetProfitability())),
+		o.Collateral.UnmarshalText([]byte(m.GetCollateral())),
+	)
 }
