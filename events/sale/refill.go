@@ -1,11 +1,6 @@
 package sale
 
-import (
-	"time"
-
-	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/messages"
-)
+import "time"
 
 // MaxRefills is how often in a row a slot is filled again after the contract took
 // it from us. The cause of the missed proofs may still be there, and each time
@@ -35,24 +30,11 @@ func decideRefill(s State, c Refill) ([]Event, error) {
 	if !s.Refillable() {
 		return nil, nil
 	}
-	at := events.TimeToMessage(c.At)
-	returned, lost := s.Settlement()
-	return []Event{
-		&messages.SaleSettled{At: at, CollateralReturned: returned.String(), CollateralLost: lost.String()},
-		&messages.SaleStarted{
-			At:               at,
-			Attempt:          s.Attempt + 1,
-			SlotId:           s.Slot.String(),
-			SlotIndex:        s.Index,
-			Request:          events.RequestToMessage(s.Request),
-			Repair:           true,
-			ExpiresAt:        events.TimeToMessage(c.ExpiresAt),
-			EndsAt:           events.TimeToMessage(c.EndsAt),
-			FailEveryNProofs: s.FailEvery,
-			Member:           string(s.Member),
-		},
-		capacityReserved(c.Capacity),
-	}, nil
+	next := Start{
+		At: c.At, Slot: s.Slot, Index: s.Index, Request: s.Request, Repair: true,
+		ExpiresAt: c.ExpiresAt, EndsAt: c.EndsAt, FailEvery: s.FailEvery, Member: s.Member,
+	}
+	return []Event{saleSettled(s, c.At), saleStarted(next, s.Attempt+1), capacityReserved(c.Capacity)}, nil
 }
 
 // carry counts how many attempts in a row went on with the data of the one before,

@@ -50,6 +50,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -121,9 +122,13 @@ func decideStart(s State, c Start) ([]Event, error) {
 		return nil, fmt.Errorf("start %s: slot index %d of a request with %d slots: %w",
 			c.Slot.Short(), c.Index, c.Request.Ask.Slots, events.ErrMalformed)
 	}
-	return []Event{&messages.SaleStarted{
+	return []Event{saleStarted(c, s.Attempt+1)}, nil
+}
+
+func saleStarted(c Start, attempt uint32) *messages.SaleStarted {
+	return &messages.SaleStarted{
 		At:               events.TimeToMessage(c.At),
-		Attempt:          s.Attempt + 1,
+		Attempt:          attempt,
 		SlotId:           c.Slot.String(),
 		SlotIndex:        c.Index,
 		Request:          events.RequestToMessage(c.Request),
@@ -133,7 +138,7 @@ func decideStart(s State, c Start) ([]Event, error) {
 		EndsAt:           events.TimeToMessage(c.EndsAt),
 		FailEveryNProofs: c.FailEvery,
 		Member:           string(c.Member),
-	}}, nil
+	}
 }
 
 // decideBeforeFill answers the reports of the steps up to the fill. Each report
@@ -141,45 +146,41 @@ func decideStart(s State, c Start) ([]Event, error) {
 func decideBeforeFill(s State, c Command) ([]Event, error) {
 	switch c := c.(type) { //nolint:gochecksumtype // Decide lists them all.
 	case ReportCapacity:
-		return in(s, Preparing, capacityReserved(c))
+		return when(s.Phase == Preparing, capacityReserved(c))
 	case ReportNoCapacity:
-		if s.Adopted { // The contract holds our collateral: keep trying to find room.
-			return nil, nil
-		}
-		return in(s, Preparing, &messages.SaleIgnored{
+		// Of an adopted slot the contract holds our collateral: keep trying to find room.
+		return when(s.Phase == Preparing && !s.Adopted, &messages.SaleIgnored{
 			At:     events.TimeToMessage(c.At),
 			Reason: text(c.Reason), Criterion: text(c.Criterion), Reprocess: true,
 		})
 	case ReportSlotReserved:
-		return in(s, SlotReserving, &messages.SlotReserved{
+		return when(s.Phase == SlotReserving, &messages.SlotReserved{
 			At: events.TimeToMessage(c.At), Receipt: events.ReceiptToMessage(c.Receipt),
 		})
 	case ReportNotReservable:
-		return in(s, SlotReserving, &messages.SaleIgnored{
+		return when(s.Phase == SlotReserving, &messages.SaleIgnored{
 			At: events.TimeToMessage(c.At), Reason: text(c.Reason), Criterion: text(c.Criterion),
 		})
 	case ReportStored:
-		return in(s, Downloading, &messages.SlotStored{
+		return when(s.Phase == Downloading, &messages.SlotStored{
 			At: events.TimeToMessage(c.At), Bytes: uint64(c.Bytes), SlotRoot: c.Root.String(),
 		})
 	case ReportInitialProof:
-		return in(s, InitialProving, &messages.InitialProofMade{
+		return when(s.Phase == InitialProving, &messages.InitialProofMade{
 			At:               events.TimeToMessage(c.At),
 			Challenge:        c.Challenge.String(),
 			Proof:            c.Proof.String(),
 			TookMilliseconds: uint64(max(0, c.Took).Milliseconds()),
 		})
 	case ReportProofOutdated:
-		if c.Challenge != s.Challenge { // About an earlier proof than the one we have.
-			return nil, nil
-		}
-		return in(s, Filling, &messages.InitialProofOutdated{
+		ours := c.Challenge == s.Challenge // Or about an earlier proof than the one we have.
+		return when(s.Phase == Filling && ours, &messages.InitialProofOutdated{
 			At: events.TimeToMessage(c.At), Reason: text(c.Reason),
 		})
 	case ReportFilled:
-		return in(s, Filling, slotFilledBy(c))
+		return when(s.Phase == Filling, slotFilledBy(c))
 	case ReportNotFree:
-		return in(s, Filling, &messages.SaleIgnored{At: events.TimeToMessage(c.At), Reason: text(c.Reason)})
+		return when(s.Phase == Filling, &messages.SaleIgnored{At: events.TimeToMessage(c.At), Reason: text(c.Reason)})
 	}
 	panic(fmt.Sprintf("sale: %T is no report from before the fill", c))
 }
@@ -210,9 +211,9 @@ func capacityReserved(c ReportCapacity) *messages.CapacityReserved {
 	}
 }
 
-// in returns the event if the sale is in phase p, and nothing otherwise.
-func in(s State, p Phase, e Event) ([]Event, error) {
-	if s.Phase != p {
+// when returns the event if it follows, and nothing otherwise.
+func when(follows bool, e Event) ([]Event, error) {
+	if !follows {
 		return nil, nil
 	}
 	return []Event{e}, nil
@@ -245,64 +246,46 @@ func decideGiveUp(s State, c GiveUp) ([]Event, error) {
 func decideHosting(s State, c Command) ([]Event, error) {
 	switch c := c.(type) { //nolint:gochecksumtype // Decide lists them all.
 	case ReportExtended:
-		return in(s, Filled, &messages.DataLifetimeExtended{
+		return when(s.Phase == Filled, &messages.DataLifetimeExtended{
 			At: events.TimeToMessage(c.At), Until: events.TimeToMessage(c.Until),
 		})
 	case ReportProofDue:
 		return decideProofDue(s, c)
 	case ReportProofSubmitted:
-		if _, open := s.OpenDuty(c.Period); !open {
-			return nil, nil
-		}
-		return []Event{&messages.ProofSubmitted{
+		_, open := s.OpenDuty(c.Period)
+		return when(open, &messages.ProofSubmitted{
 			At:               events.TimeToMessage(c.At),
 			Period:           c.Period,
 			TookMilliseconds: uint64(max(0, c.Took).Milliseconds()),
 			Receipt:          events.ReceiptToMessage(c.Receipt),
-		}}, nil
+		})
 	case ReportProofExcused:
-		if _, open := s.OpenDuty(c.Period); !open {
-			return nil, nil
-		}
-		return []Event{&messages.ProofExcused{
+		_, open := s.OpenDuty(c.Period)
+		return when(open, &messages.ProofExcused{
 			At: events.TimeToMessage(c.At), Period: c.Period, Reason: text(c.Reason),
-		}}, nil
+		})
 	case ReportPeriodClosed:
 		d, open := s.OpenDuty(c.Period)
-		if !open || !c.At.After(d.Deadline) {
-			return nil, nil
-		}
-		return []Event{&messages.ProofMissed{
+		return when(open && c.At.After(d.Deadline), &messages.ProofMissed{
 			At: events.TimeToMessage(c.At), Period: c.Period, Reason: text(c.Reason),
-		}}, nil
+		})
 	case ReportSilentPeriod:
 		return decideSilent(s, c), nil
 	case ReportCollateral:
-		if !slices.Contains(s.Unchecked, c.Period) {
-			return nil, nil
-		}
-		return []Event{reading(s, c.At, c.Period, c.Collateral)}, nil
+		return when(slices.Contains(s.Unchecked, c.Period), reading(s, c.At, c.Period, c.Collateral))
 	}
 	panic(fmt.Sprintf("sale: %T is no report of hosting", c))
 }
 
 func decideProofDue(s State, c ReportProofDue) ([]Event, error) {
-	if !s.Owes() {
-		return nil, nil
-	}
 	open, isOpen := s.OpenDuty(c.Period)
-	switch {
-	case isOpen && open.Challenge == c.Challenge:
-		return nil, nil
-	case !isOpen && s.Settles(c.Period): // Closed already.
-		return nil, nil
-	}
-	return []Event{&messages.ProofDue{
+	known := isOpen && open.Challenge == c.Challenge || !isOpen && s.Settles(c.Period) // Or it was closed already.
+	return when(s.Owes() && !known, &messages.ProofDue{
 		At:        events.TimeToMessage(c.At),
 		Period:    c.Period,
 		Challenge: c.Challenge.String(),
 		Deadline:  events.TimeToMessage(c.Deadline),
-	}}, nil
+	})
 }
 
 // MaxTextBytes is the most bytes of a reason that is recorded. A node's reason
@@ -331,24 +314,20 @@ func decideEnd(s State, c Command) ([]Event, error) {
 		}
 		return nil, nil
 	case ReportDeleted:
-		if !s.Ended() || s.OnChain || s.Deleted {
-			return nil, nil
-		}
-		return []Event{&messages.DataDeleted{At: events.TimeToMessage(c.At)}}, nil
+		return when(s.Ended() && !s.OnChain && !s.Deleted, &messages.DataDeleted{At: events.TimeToMessage(c.At)})
 	case ReportSettled:
 		// A fill may be found between the ledger's answer and its report: then the slot is
 		// collected first, and the ledger is asked again.
-		if !s.Deleted || s.OnChain || !s.Ended() {
-			return nil, nil
-		}
-		returned, lost := s.Settlement()
-		return []Event{&messages.SaleSettled{
-			At:                 events.TimeToMessage(c.At),
-			CollateralReturned: returned.String(),
-			CollateralLost:     lost.String(),
-		}}, nil
+		return when(s.Ended() && !s.OnChain && s.Deleted, saleSettled(s, c.At))
 	}
 	panic(fmt.Sprintf("sale: %T is no report of the end", c))
+}
+
+func saleSettled(s State, at time.Time) *messages.SaleSettled {
+	returned, lost := s.Settlement()
+	return &messages.SaleSettled{
+		At: events.TimeToMessage(at), CollateralReturned: returned.String(), CollateralLost: lost.String(),
+	}
 }
 
 func payoutReceived(c ReportFreed) *messages.PayoutReceived {
