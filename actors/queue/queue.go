@@ -278,8 +278,7 @@ func (q *Queue) employ(a *shell.Turn) {
 	if !q.journal.Loaded {
 		return
 	}
-	for _, effect := range slotqueue.Next(q.journal.Durable) {
-		w := effect.(slotqueue.Work)
+	for _, w := range slotqueue.Next(q.journal.Durable) {
 		if _, busy := q.workers[w.Key()]; !busy {
 			q.workers[w.Key()] = a.Spawn("SlotWorker "+events.SlotIDOf(w.RequestID, w.SlotIndex).Short(),
 				&slotWorker{Deps: &q.Deps, work: w, last: q.takings[w.Key()]})

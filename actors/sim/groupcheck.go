@@ -175,9 +175,8 @@ func (g *group) judge(e events.Recorded, m proto.Message) error {
 
 // hasNow reports whether the queue has handed a slot out to a member.
 func (g *group) hasNow(of attempts) bool {
-	return slices.ContainsFunc(slotqueue.Next(g.audit.queue), func(e slotqueue.Effect) bool {
-		work, ok := e.(slotqueue.Work)
-		return ok && work.Member == of.member && events.SlotIDOf(work.RequestID, work.SlotIndex) == of.slot
+	return slices.ContainsFunc(slotqueue.Next(g.audit.queue), func(work slotqueue.Work) bool {
+		return work.Member == of.member && events.SlotIDOf(work.RequestID, work.SlotIndex) == of.slot
 	})
 }
 
@@ -242,8 +241,8 @@ func (g *group) canPay(what string, args ...any) error {
 	defer g.world.mu.Unlock()
 	state := g.world.tip().state
 	unpaid := map[events.SlotID]bool{}
-	for _, e := range slotqueue.Next(g.audit.queue) {
-		if work, ok := e.(slotqueue.Work); ok && work.Member != "" {
+	for _, work := range slotqueue.Next(g.audit.queue) {
+		if work.Member != "" {
 			unpaid[events.SlotIDOf(work.RequestID, work.SlotIndex)] = true
 		}
 	}

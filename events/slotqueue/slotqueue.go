@@ -55,16 +55,7 @@ type Event = messages.QueueEvent
 // Refusal is the criterion that a request failed, and a sentence with the numbers.
 type Refusal struct{ Criterion, Reason string }
 
-// Effect is a call on the outside world.
-//
-//sumtype:decl
-type Effect interface {
-	effect()
-	// Key is the same for the same call; a call is open once.
-	Key() string
-}
-
-// Work gives a taken slot to a worker, who answers with Release.
+// Work is the one effect: it gives a taken slot to a worker, who answers with Release.
 type Work struct {
 	RequestID events.RequestID
 	SlotIndex uint64
@@ -72,16 +63,14 @@ type Work struct {
 	Member    events.Member // who sells it; empty: it is not handed out
 }
 
-func (Work) effect() {}
-
-// Key is work:<request>:<index>.
+// Key is work:<request>:<index>. It is the same for the same call; a call is open once.
 func (w Work) Key() string {
 	return "work:" + w.RequestID.String() + ":" + strconv.FormatUint(w.SlotIndex, 10)
 }
 
 // Next returns one Work for each taken slot, in the order of taking.
-func Next(s State) []Effect {
-	out := make([]Effect, 0, len(s.taken))
+func Next(s State) []Work {
+	out := make([]Work, 0, len(s.taken))
 	for _, it := range s.taken {
 		out = append(out, Work{it.offer.request, it.index, it.offer.Repair, it.member})
 	}

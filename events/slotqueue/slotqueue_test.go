@@ -328,7 +328,7 @@ func TestNextWorksOnEveryTakenSlot(t *testing.T) {
 	repair := queue(2, 3, 7)
 	repair.Terms.Repair = true
 	s := given(t, Limits{}, queue(1, 5, 0), repair, take, take)
-	want := []Effect{Work{request(1), 0, false, ""}, Work{request(2), 7, true, ""}}
+	want := []Work{{request(1), 0, false, ""}, {request(2), 7, true, ""}}
 	if diff := cmp.Diff(want, Next(s)); diff != "" {
 		t.Fatalf("effects (-want +got):\n%s", diff)
 	}

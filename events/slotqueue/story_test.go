@@ -48,8 +48,8 @@ func show(s State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "queued: %s\n", order(s))
 	for _, w := range Next(s) {
-		fmt.Fprintf(&b, "work on %02x/%d", w.(Work).RequestID[0], w.(Work).SlotIndex)
-		if m := w.(Work).Member; m != "" {
+		fmt.Fprintf(&b, "work on %02x/%d", w.RequestID[0], w.SlotIndex)
+		if m := w.Member; m != "" {
 			fmt.Fprintf(&b, " by %s", m)
 		}
 		b.WriteString("\n")
