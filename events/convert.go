@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/messages"
@@ -20,6 +22,18 @@ func TimeToMessage(t time.Time) *timestamppb.Timestamp {
 		return nil
 	}
 	return timestamppb.New(t)
+}
+
+// Stamp gives events the point in time of the command that they follow from, in their field at, unless
+// they have one. It returns them.
+func Stamp[E proto.Message](all []E, at time.Time) []E {
+	for _, e := range all {
+		m := e.ProtoReflect()
+		if field := m.Descriptor().Fields().ByName("at"); !at.IsZero() && !m.Has(field) {
+			m.Set(field, protoreflect.ValueOfMessage(timestamppb.New(at).ProtoReflect()))
+		}
+	}
+	return all
 }
 
 // TimeFromMessage is the zero time for nil, otherwise UTC.

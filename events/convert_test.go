@@ -12,6 +12,18 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
+func TestEventsHaveTheTimeOfTheirCommandUnlessTheyHaveOne(t *testing.T) {
+	early, late := time.Unix(1, 0).UTC(), time.Unix(2, 0).UTC()
+	given := &messages.DataDeleted{At: events.TimeToMessage(early)}
+	all := events.Stamp([]*messages.DataDeleted{given, {}}, late)
+	if one, two := all[0].GetAt().AsTime(), all[1].GetAt().AsTime(); one != early || two != late {
+		t.Errorf("%s and %s, want %s and %s", one, two, early, late)
+	}
+	if never := events.Stamp([]*messages.DataDeleted{{}}, time.Time{}); never[0].At != nil {
+		t.Error("the zero time is stored")
+	}
+}
+
 func TestARequestSurvivesTheRecord(t *testing.T) { rapid.Check(t, requestSurvives) }
 
 // FuzzARequestSurvivesTheRecord is the same property, steered by coverage.

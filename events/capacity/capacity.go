@@ -46,6 +46,11 @@ type Event = messages.CapacityEvent
 // Decide returns the events that follow from c; none when c is already true. An
 // error comes without events. It does not change s.
 func Decide(s State, c Command) ([]Event, error) {
+	out, err := decide(s, c)
+	return events.Stamp(out, c.given()), err
+}
+
+func decide(s State, c Command) ([]Event, error) {
 	switch c := c.(type) {
 	case SetQuota:
 		return decideQuota(s, c)
@@ -93,7 +98,7 @@ func decideQuota(s State, c SetQuota) ([]Event, error) {
 	if quota == s.book.Quota {
 		return nil, nil
 	}
-	return []Event{&messages.QuotaSet{At: events.TimeToMessage(c.At), Bytes: uint64(quota)}}, nil
+	return []Event{&messages.QuotaSet{Bytes: uint64(quota)}}, nil
 }
 
 func decideCreate(s State, c Create) ([]Event, error) {
@@ -118,7 +123,6 @@ func decideCreate(s State, c Create) ([]Event, error) {
 
 func created(c Create) *messages.AvailabilityCreated {
 	return &messages.AvailabilityCreated{
-		At:                       events.TimeToMessage(c.At),
 		AvailabilityId:           c.ID.String(),
 		TotalSize:                uint64(c.Now.Size),
 		DurationSeconds:          uint64(c.Now.Duration / time.Second),
@@ -149,7 +153,6 @@ func decideUpdate(s State, c Update) ([]Event, error) {
 		return nil, &SpaceError{doing, now.Size - a.Size, s.book}
 	}
 	return []Event{&messages.AvailabilityUpdated{
-		At:                       events.TimeToMessage(c.At),
 		AvailabilityId:           c.ID.String(),
 		TotalSize:                uint64(now.Size),
 		DurationSeconds:          uint64(now.Duration / time.Second),
@@ -205,9 +208,7 @@ func decideDelete(s State, c Delete) ([]Event, error) {
 			"disable it, wait until its sales have ended, then delete it",
 			c.ID, ErrInUse, a.Reservations, a.Used)
 	}
-	return []Event{&messages.AvailabilityDeleted{
-		At: events.TimeToMessage(c.At), AvailabilityId: c.ID.String(),
-	}}, nil
+	return []Event{&messages.AvailabilityDeleted{AvailabilityId: c.ID.String()}}, nil
 }
 
 func decideReserve(s State, c Reserve) ([]Event, error) {
@@ -239,7 +240,6 @@ func decideReserve(s State, c Reserve) ([]Event, error) {
 	}
 	collateral, _ := c.Ask.collateral() // The old reservation fits, or there was none.
 	return append(brought, &messages.ReservationCreated{
-		At:             events.TimeToMessage(c.At),
 		ReservationId:  id.String(),
 		AvailabilityId: a.ID.String(),
 		RequestId:      c.RequestID.String(),
@@ -267,7 +267,6 @@ func decideRelease(s State, c Release) ([]Event, error) {
 		return nil, nil
 	}
 	return []Event{&messages.BytesReleased{
-		At:            events.TimeToMessage(c.At),
 		ReservationId: c.Reservation.String(),
 		Bytes:         uint64(granted - r.Stored),
 	}}, nil
@@ -292,15 +291,12 @@ func decideSettle(s State, c Settle) ([]Event, error) {
 		return nil, &SettlementError{id, r.Collateral, c.CollateralReturned, c.CollateralLost}
 	}
 	settled := []Event{&messages.ReservationDeleted{
-		At:                 events.TimeToMessage(c.At),
 		ReservationId:      id.String(),
 		CollateralReturned: c.CollateralReturned.String(),
 		CollateralLost:     c.CollateralLost.String(),
 	}}
 	if leaves(s, *r) {
-		settled = append(settled, &messages.AvailabilityDeleted{
-			At: events.TimeToMessage(c.At), AvailabilityId: r.Availability.String(),
-		})
+		settled = append(settled, &messages.AvailabilityDeleted{AvailabilityId: r.Availability.String()})
 	}
 	return settled, nil
 }

@@ -8,9 +8,10 @@ import (
 )
 
 // Command asks the ledger for something.
+// Its events have the point in time when it was given.
 //
 //sumtype:decl
-type Command interface{ command() }
+type Command interface{ given() time.Time }
 
 // The commands. At is by the machine's clock; it is recorded, and no decision depends on it.
 type (
@@ -78,13 +79,13 @@ type (
 	}
 )
 
-func (SetQuota) command() {}
-func (Create) command()   {}
-func (Update) command()   {}
-func (Delete) command()   {}
-func (Reserve) command()  {}
-func (Release) command()  {}
-func (Settle) command()   {}
+func (c SetQuota) given() time.Time { return c.At }
+func (c Create) given() time.Time   { return c.At }
+func (c Update) given() time.Time   { return c.At }
+func (c Delete) given() time.Time   { return c.At }
+func (c Reserve) given() time.Time  { return c.At }
+func (c Release) given() time.Time  { return c.At }
+func (c Settle) given() time.Time   { return c.At }
 
 // Errors of a caller. *SpaceError, *OverrunError, *SettlementError and *Refusal
 // carry data.

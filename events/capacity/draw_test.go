@@ -138,5 +138,5 @@ func TestEveryCommandIsDrawn(t *testing.T) {
 	for range 1000 {
 		drawn = append(drawn, anyCommand(chance.IntN, New()))
 	}
-	housetest.Complete(t, ".", "command", drawn, "commands that anyCommand draws")
+	housetest.Complete(t, ".", "given", drawn, "commands that anyCommand draws")
 }

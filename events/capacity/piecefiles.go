@@ -36,8 +36,8 @@ type (
 	}
 )
 
-func (HoldPiece) command()    {}
-func (ReleasePiece) command() {}
+func (c HoldPiece) given() time.Time    { return c.At }
+func (c ReleasePiece) given() time.Time { return c.At }
 
 // ErrPieceHeld: the piece holds space already, of another size than it asks for now. Payloads
 // that differ only in zeros at their end are the same piece.
@@ -60,9 +60,7 @@ func decideHoldPiece(s State, c HoldPiece) ([]Event, error) {
 	case s.beyond(c.Quota) || c.Bytes > s.room(c.Quota):
 		return nil, &SpaceError{doing, c.Bytes, s.book}
 	}
-	return []Event{&messages.PieceSpaceHeld{
-		At: events.TimeToMessage(c.At), Cid: c.CID, Bytes: uint64(c.Bytes),
-	}}, nil
+	return []Event{&messages.PieceSpaceHeld{Cid: c.CID, Bytes: uint64(c.Bytes)}}, nil
 }
 
 func decideReleasePiece(s State, c ReleasePiece) ([]Event, error) {
@@ -70,9 +68,7 @@ func decideReleasePiece(s State, c ReleasePiece) ([]Event, error) {
 	if held == 0 {
 		return nil, nil
 	}
-	return []Event{&messages.PieceSpaceReleased{
-		At: events.TimeToMessage(c.At), Cid: c.CID, Bytes: uint64(held),
-	}}, nil
+	return []Event{&messages.PieceSpaceReleased{Cid: c.CID, Bytes: uint64(held)}}, nil
 }
 
 func (s *State) holdPiece(cid string, bytes events.Bytes) {

@@ -3,6 +3,7 @@ package capacity
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -17,11 +18,11 @@ type Renew struct {
 	Reserve Reserve
 }
 
-func (Renew) command() {}
+func (c Renew) given() time.Time { return c.Reserve.At }
 
 func decideRenew(s State, c Renew) ([]Event, error) {
 	before := s.reservations[ReservationIDOf(c.Settle.Slot, c.Settle.Attempt)]
-	settled, err := decideSettle(s, c.Settle)
+	settled, err := Decide(s, c.Settle)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,6 @@ func decideRenew(s State, c Renew) ([]Event, error) {
 	}
 	if len(settled) > 0 && len(reserved) > 0 && before.Stored > 0 { // The data is still on disk.
 		reserved = append(reserved, &messages.BytesReleased{
-			At:            events.TimeToMessage(c.Reserve.At),
 			ReservationId: ReservationIDOf(c.Reserve.Slot, c.Reserve.Attempt).String(),
 			Bytes:         uint64(min(before.Stored, c.Reserve.Ask.SlotSize)),
 		})

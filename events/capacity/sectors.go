@@ -130,10 +130,10 @@ type (
 	}
 )
 
-func (Hold) command()          {}
-func (ReleasePart) command()   {}
-func (SettleDeposit) command() {}
-func (Withdraw) command()      {}
+func (c Hold) given() time.Time          { return c.At }
+func (c ReleasePart) given() time.Time   { return c.At }
+func (c SettleDeposit) given() time.Time { return c.At }
+func (c Withdraw) given() time.Time      { return c.At }
 
 // Errors about sectors.
 var (
@@ -188,9 +188,8 @@ func decideHold(s State, c Hold) ([]Event, error) {
 		return nil, err
 	}
 	return []Event{&messages.SectorSpaceHeld{
-		At: events.TimeToMessage(c.At), Sector: c.Sector, Unsealed: uint64(claim.Unsealed),
-		Sealed: uint64(claim.Sealed), Tree: uint64(claim.Tree), Scratch: uint64(claim.Scratch),
-		Deposit: deposit.String(),
+		Sector: c.Sector, Unsealed: uint64(claim.Unsealed), Sealed: uint64(claim.Sealed),
+		Tree: uint64(claim.Tree), Scratch: uint64(claim.Scratch), Deposit: deposit.String(),
 	}}, nil
 }
 
@@ -221,7 +220,7 @@ func decideReleasePart(s State, c ReleasePart) ([]Event, error) {
 		return nil, nil
 	}
 	return []Event{&messages.SectorSpaceReleased{
-		At: events.TimeToMessage(c.At), Sector: c.Sector, Part: string(c.Part), Bytes: uint64(one.Of(c.Part)),
+		Sector: c.Sector, Part: string(c.Part), Bytes: uint64(one.Of(c.Part)),
 	}}, nil
 }
 
@@ -238,9 +237,7 @@ func decideDeposit(s State, c SettleDeposit) ([]Event, error) {
 			return nil, err
 		}
 	}
-	return []Event{&messages.SectorDepositSettled{
-		At: events.TimeToMessage(c.At), Sector: c.Sector, Held: c.Held.String(), Lost: c.Lost.String(),
-	}}, nil
+	return []Event{&messages.SectorDepositSettled{Sector: c.Sector, Held: c.Held.String(), Lost: c.Lost.String()}}, nil
 }
 
 func decideWithdraw(s State, c Withdraw) ([]Event, error) {
@@ -252,7 +249,7 @@ func decideWithdraw(s State, c Withdraw) ([]Event, error) {
 			c.Number, c.Amount, ErrInvalid, s.withdrawals)
 	}
 	return []Event{&messages.SectorFundsWithdrawn{
-		At: events.TimeToMessage(c.At), Number: c.Number, Amount: c.Amount.String(), Message: c.Message.String(),
+		Number: c.Number, Amount: c.Amount.String(), Message: c.Message.String(),
 	}}, nil
 }
 

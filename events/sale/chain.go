@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -14,7 +12,6 @@ import (
 // in reconcile.go. A start uses it too: every replayed sale that is not over gets
 // one ReportChain before its effects are performed.
 func decideChain(s State, c ReportChain) ([]Event, error) {
-	at := events.TimeToMessage(c.Facts.At.Time)
 	rule := Reconcile(cellOf(s, c))
 	switch rule.Then {
 	case Nothing, Adopt: // An adoption is a Start command, given by whoever runs the sales.
@@ -31,15 +28,15 @@ func decideChain(s State, c ReportChain) ([]Event, error) {
 	case Resume:
 		return []Event{resumed(s, c)}, nil
 	case Revert:
-		return []Event{&messages.FillReverted{At: at, Reason: reverted(c)}}, nil
+		return []Event{&messages.FillReverted{Reason: reverted(c)}}, nil
 	case Forfeit:
 		return forfeited(s, c), nil
 	case Ignore:
-		return []Event{&messages.SaleIgnored{At: at, Reason: ignored(c)}}, nil
+		return []Event{&messages.SaleIgnored{Reason: ignored(c)}}, nil
 	case Cancel:
-		return []Event{&messages.SaleCancelled{At: at, Reason: rule.Why}}, nil
+		return []Event{&messages.SaleCancelled{Reason: rule.Why}}, nil
 	case Fail:
-		return []Event{&messages.SaleFailed{At: at, Reason: rule.Why}}, nil
+		return []Event{&messages.SaleFailed{Reason: rule.Why}}, nil
 	}
 	panic(fmt.Sprintf("sale: unknown outcome %d", rule.Then))
 }
@@ -50,8 +47,7 @@ func decideChain(s State, c ReportChain) ([]Event, error) {
 // proofs: one proof too many costs gas, one too few a part of the collateral. The
 // block is that of the log, too, or else one in which the slot is known to be ours.
 func learnedFill(s State, c ReportChain) *messages.SlotFilled {
-	at, block, hash := c.Facts.At.Time, c.Facts.At.Number, c.Facts.At.Hash
-	filledAt := at
+	filledAt, block, hash := c.Facts.At.Time, c.Facts.At.Number, c.Facts.At.Hash
 	if made := s.ExpiresAt.Add(-s.Request.Expiry); !s.ExpiresAt.IsZero() && made.Before(filledAt) {
 		filledAt = made
 	}
@@ -59,7 +55,6 @@ func learnedFill(s State, c ReportChain) *messages.SlotFilled {
 		filledAt, block, hash = c.Log.Time, c.Log.Number, c.Log.Hash
 	}
 	return &messages.SlotFilled{
-		At:         events.TimeToMessage(at),
 		FilledAt:   events.TimeToMessage(filledAt),
 		Block:      block,
 		BlockHash:  blockHash(hash),
@@ -119,31 +114,27 @@ func blockHash(h events.Hash) *string {
 	return &text
 }
 
-func cancelled(c ReportChain, at *timestamppb.Timestamp) Event {
-	return &messages.SaleCancelled{
-		At: at, Reason: "the request expired before all its slots were filled", Unjudged: text(c.Unjudged),
-	}
+func cancelled(c ReportChain) Event {
+	const why = "the request expired before all its slots were filled"
+	return &messages.SaleCancelled{Reason: why, Unjudged: text(c.Unjudged)}
 }
 
 // end is the event with which the request ends; nil while it runs. The state of a slot
 // that is already paid does not say how the request ended; the state of the request
 // does.
 func end(c ReportChain) Event {
-	at := events.TimeToMessage(c.Facts.At.Time)
 	switch c.Facts.SlotState {
 	case events.SlotFinished:
-		return &messages.RequestEnded{At: at, Unjudged: text(c.Unjudged)}
+		return &messages.RequestEnded{Unjudged: text(c.Unjudged)}
 	case events.SlotPaid:
 		if c.Facts.RequestState != events.RequestCancelled {
-			return &messages.RequestEnded{At: at, Unjudged: text(c.Unjudged)}
+			return &messages.RequestEnded{Unjudged: text(c.Unjudged)}
 		}
-		return cancelled(c, at)
+		return cancelled(c)
 	case events.SlotCancelled:
-		return cancelled(c, at)
+		return cancelled(c)
 	case events.SlotFailed:
-		return &messages.SaleFailed{
-			At: at, Reason: "too many slots of the request are empty", Unjudged: text(c.Unjudged),
-		}
+		return &messages.SaleFailed{Reason: "too many slots of the request are empty", Unjudged: text(c.Unjudged)}
 	case events.SlotFree, events.SlotFilled, events.SlotRepair:
 	}
 	return nil
@@ -163,7 +154,7 @@ func ignored(c ReportChain) string {
 func decideOurs(s State, c ReportChain) []Event {
 	found := slices.Concat(movedFill(s, c), decideShrunk(s, c, false))
 	if c.Facts.RequestState == events.RequestStarted && !s.Started {
-		found = append(found, &messages.RequestStarted{At: events.TimeToMessage(c.Facts.At.Time)})
+		found = append(found, &messages.RequestStarted{})
 	}
 	return found
 }
@@ -174,7 +165,6 @@ func reverted(c ReportChain) string {
 
 func forfeited(s State, c ReportChain) []Event {
 	return []Event{&messages.SlotForfeited{
-		At: events.TimeToMessage(c.Facts.At.Time),
 		Reason: fmt.Sprintf("the contract took the slot back (it is %s now); %d proofs were missed",
 			c.Facts.SlotState, s.Missed),
 		Unjudged: text(c.Unjudged),

@@ -8,9 +8,10 @@ import (
 
 // Command asks the sale for something, or reports what the chain, the ledger or
 // this machine answered. At is always chain time.
+// Its events have the point in time when it was given.
 //
 //sumtype:decl
-type Command interface{ command() }
+type Command interface{ given() time.Time }
 
 type (
 	// Start begins an attempt at a slot.
@@ -178,27 +179,27 @@ type (
 	}
 )
 
-func (Start) command()                {}
-func (ReportCapacity) command()       {}
-func (ReportNoCapacity) command()     {}
-func (ReportSlotReserved) command()   {}
-func (ReportNotReservable) command()  {}
-func (ReportStored) command()         {}
-func (ReportInitialProof) command()   {}
-func (ReportProofOutdated) command()  {}
-func (ReportFilled) command()         {}
-func (ReportNotFree) command()        {}
-func (GiveUp) command()               {}
-func (ReportExtended) command()       {}
-func (ReportProofDue) command()       {}
-func (ReportProofSubmitted) command() {}
-func (ReportProofExcused) command()   {}
-func (ReportPeriodClosed) command()   {}
-func (ReportSilentPeriod) command()   {}
-func (ReportCollateral) command()     {}
-func (ReportDamaged) command()        {}
-func (ReportRepaired) command()       {}
-func (ReportFreed) command()          {}
-func (ReportDeleted) command()        {}
-func (ReportSettled) command()        {}
-func (ReportChain) command()          {}
+func (c Start) given() time.Time                { return c.At }
+func (c ReportCapacity) given() time.Time       { return c.At }
+func (c ReportNoCapacity) given() time.Time     { return c.At }
+func (c ReportSlotReserved) given() time.Time   { return c.At }
+func (c ReportNotReservable) given() time.Time  { return c.At }
+func (c ReportStored) given() time.Time         { return c.At }
+func (c ReportInitialProof) given() time.Time   { return c.At }
+func (c ReportProofOutdated) given() time.Time  { return c.At }
+func (c ReportFilled) given() time.Time         { return c.At }
+func (c ReportNotFree) given() time.Time        { return c.At }
+func (c GiveUp) given() time.Time               { return c.At }
+func (c ReportExtended) given() time.Time       { return c.At }
+func (c ReportProofDue) given() time.Time       { return c.At }
+func (c ReportProofSubmitted) given() time.Time { return c.At }
+func (c ReportProofExcused) given() time.Time   { return c.At }
+func (c ReportPeriodClosed) given() time.Time   { return c.At }
+func (c ReportSilentPeriod) given() time.Time   { return c.At }
+func (c ReportCollateral) given() time.Time     { return c.At }
+func (c ReportDamaged) given() time.Time        { return c.At }
+func (c ReportRepaired) given() time.Time       { return c.At }
+func (c ReportFreed) given() time.Time          { return c.At }
+func (c ReportDeleted) given() time.Time        { return c.At }
+func (c ReportSettled) given() time.Time        { return c.At }
+func (c ReportChain) given() time.Time          { return c.Facts.At.Time }

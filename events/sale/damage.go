@@ -27,9 +27,7 @@ func decideDamaged(s State, c ReportDamaged) []Event {
 	if len(fresh) == 0 && !whole {
 		return nil
 	}
-	return []Event{&messages.SlotDamaged{
-		At: events.TimeToMessage(c.At), Blocks: fresh, Whole: whole, FoundBy: text(c.FoundBy),
-	}}
+	return []Event{&messages.SlotDamaged{Blocks: fresh, Whole: whole, FoundBy: text(c.FoundBy)}}
 }
 
 func decideRepaired(s State, c ReportRepaired) []Event {
@@ -38,7 +36,7 @@ func decideRepaired(s State, c ReportRepaired) []Event {
 	if !s.KeepsData() || len(mended) == 0 && !whole {
 		return nil
 	}
-	return []Event{&messages.SlotRepaired{At: events.TimeToMessage(c.At), Blocks: mended, Whole: whole}}
+	return []Event{&messages.SlotRepaired{Blocks: mended, Whole: whole}}
 }
 
 // sorted is a copy in ascending order, each block once.

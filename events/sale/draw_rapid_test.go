@@ -17,7 +17,7 @@ func TestEveryCommandIsDrawn(t *testing.T) {
 	for seed := range 1000 {
 		drawn = append(drawn, whatever.Example(seed))
 	}
-	housetest.Complete(t, ".", "command", drawn, "commands that drawAny draws")
+	housetest.Complete(t, ".", "given", drawn, "commands that drawAny draws")
 }
 
 // Otherwise a random sale stops in a phase that drawFitting was not told of.

@@ -144,7 +144,7 @@ func TestEveryPhaseAndEveryCommandHaveAStand(t *testing.T) {
 			t.Errorf("no state stands in phase %s", p)
 		}
 	}
-	housetest.Complete(t, ".", "command", commands(), "commands that are tried in every state")
+	housetest.Complete(t, ".", "given", commands(), "commands that are tried in every state")
 }
 
 // commands are those of the trials. Decide panics on a type that it does not know, in every
@@ -325,7 +325,7 @@ func TestKeysOfOpenEffectsAreUnique(t *testing.T) {
 		}
 	}
 	for _, c := range commands() {
-		c.command()
+		c.given()
 	}
 }
 

@@ -2,6 +2,7 @@ package sale
 
 import (
 	"testing"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -39,7 +40,7 @@ func TestWhatTheRulesDoNotKnowPanics(t *testing.T) {
 
 type strange struct{}
 
-func (strange) command() {}
+func (strange) given() (at time.Time) { return at }
 
 // The journal keeps a durable and a speculative state, so two futures may grow
 // from one state. Neither may write into the other.

@@ -19,7 +19,7 @@ type Refill struct {
 	Capacity  ReportCapacity
 }
 
-func (Refill) command() {}
+func (c Refill) given() time.Time { return c.At }
 
 // Refillable reports whether the next attempt may begin with the data of this one.
 func (s State) Refillable() bool {
@@ -31,10 +31,10 @@ func decideRefill(s State, c Refill) ([]Event, error) {
 		return nil, nil
 	}
 	next := Start{
-		At: c.At, Slot: s.Slot, Index: s.Index, Request: s.Request, Repair: true,
+		Slot: s.Slot, Index: s.Index, Request: s.Request, Repair: true,
 		ExpiresAt: c.ExpiresAt, EndsAt: c.EndsAt, FailEvery: s.FailEvery, Member: s.Member,
 	}
-	return []Event{saleSettled(s, c.At), saleStarted(next, s.Attempt+1), capacityReserved(c.Capacity)}, nil
+	return []Event{saleSettled(s), saleStarted(next, s.Attempt+1), capacityReserved(c.Capacity)}, nil
 }
 
 // carry counts how many attempts in a row went on with the data of the one before,

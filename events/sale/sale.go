@@ -50,7 +50,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -72,6 +71,11 @@ var (
 // Decide returns the events that follow from a command. It returns none when
 // the command says what is recorded already, or no longer matters.
 func Decide(s State, c Command) ([]Event, error) {
+	out, err := decide(s, c)
+	return events.Stamp(out, c.given()), err
+}
+
+func decide(s State, c Command) ([]Event, error) {
 	if start, ok := c.(Start); ok {
 		return decideStart(s, start)
 	}
@@ -127,7 +131,6 @@ func decideStart(s State, c Start) ([]Event, error) {
 
 func saleStarted(c Start, attempt uint32) *messages.SaleStarted {
 	return &messages.SaleStarted{
-		At:               events.TimeToMessage(c.At),
 		Attempt:          attempt,
 		SlotId:           c.Slot.String(),
 		SlotIndex:        c.Index,
@@ -150,44 +153,35 @@ func decideBeforeFill(s State, c Command) ([]Event, error) {
 	case ReportNoCapacity:
 		// Of an adopted slot the contract holds our collateral: keep trying to find room.
 		return when(s.Phase == Preparing && !s.Adopted, &messages.SaleIgnored{
-			At:     events.TimeToMessage(c.At),
 			Reason: text(c.Reason), Criterion: text(c.Criterion), Reprocess: true,
 		})
 	case ReportSlotReserved:
-		return when(s.Phase == SlotReserving, &messages.SlotReserved{
-			At: events.TimeToMessage(c.At), Receipt: events.ReceiptToMessage(c.Receipt),
-		})
+		return when(s.Phase == SlotReserving, &messages.SlotReserved{Receipt: events.ReceiptToMessage(c.Receipt)})
 	case ReportNotReservable:
 		return when(s.Phase == SlotReserving, &messages.SaleIgnored{
-			At: events.TimeToMessage(c.At), Reason: text(c.Reason), Criterion: text(c.Criterion),
+			Reason: text(c.Reason), Criterion: text(c.Criterion),
 		})
 	case ReportStored:
-		return when(s.Phase == Downloading, &messages.SlotStored{
-			At: events.TimeToMessage(c.At), Bytes: uint64(c.Bytes), SlotRoot: c.Root.String(),
-		})
+		return when(s.Phase == Downloading, &messages.SlotStored{Bytes: uint64(c.Bytes), SlotRoot: c.Root.String()})
 	case ReportInitialProof:
 		return when(s.Phase == InitialProving, &messages.InitialProofMade{
-			At:               events.TimeToMessage(c.At),
 			Challenge:        c.Challenge.String(),
 			Proof:            c.Proof.String(),
 			TookMilliseconds: uint64(max(0, c.Took).Milliseconds()),
 		})
 	case ReportProofOutdated:
 		ours := c.Challenge == s.Challenge // Or about an earlier proof than the one we have.
-		return when(s.Phase == Filling && ours, &messages.InitialProofOutdated{
-			At: events.TimeToMessage(c.At), Reason: text(c.Reason),
-		})
+		return when(s.Phase == Filling && ours, &messages.InitialProofOutdated{Reason: text(c.Reason)})
 	case ReportFilled:
 		return when(s.Phase == Filling, slotFilledBy(c))
 	case ReportNotFree:
-		return when(s.Phase == Filling, &messages.SaleIgnored{At: events.TimeToMessage(c.At), Reason: text(c.Reason)})
+		return when(s.Phase == Filling, &messages.SaleIgnored{Reason: text(c.Reason)})
 	}
 	panic(fmt.Sprintf("sale: %T is no report from before the fill", c))
 }
 
 func slotFilledBy(c ReportFilled) *messages.SlotFilled {
 	e := &messages.SlotFilled{
-		At:         events.TimeToMessage(c.At),
 		FilledAt:   events.TimeToMessage(c.Fill.FilledAt),
 		Block:      c.Fill.Block,
 		BlockHash:  blockHash(c.Fill.Receipt.Block.Hash),
@@ -231,13 +225,11 @@ func decideGiveUp(s State, c GiveUp) ([]Event, error) {
 		return nil, fmt.Errorf("give up %s: %w", s.Slot.Short(), ErrOnChain)
 	case c.LetGo:
 		return []Event{&messages.SaleIgnored{
-			At: events.TimeToMessage(c.At), Reason: text(c.Reason), Reprocess: c.Reprocess,
-			Criterion: text(c.Criterion),
+			Reason: text(c.Reason), Reprocess: c.Reprocess, Criterion: text(c.Criterion),
 		}}, nil
 	}
 	return []Event{&messages.SaleErrored{
-		At: events.TimeToMessage(c.At), Error: text(c.Reason), Reprocess: c.Reprocess,
-		Criterion: text(c.Criterion),
+		Error: text(c.Reason), Reprocess: c.Reprocess, Criterion: text(c.Criterion),
 	}}, nil
 }
 
@@ -246,33 +238,26 @@ func decideGiveUp(s State, c GiveUp) ([]Event, error) {
 func decideHosting(s State, c Command) ([]Event, error) {
 	switch c := c.(type) { //nolint:gochecksumtype // Decide lists them all.
 	case ReportExtended:
-		return when(s.Phase == Filled, &messages.DataLifetimeExtended{
-			At: events.TimeToMessage(c.At), Until: events.TimeToMessage(c.Until),
-		})
+		return when(s.Phase == Filled, &messages.DataLifetimeExtended{Until: events.TimeToMessage(c.Until)})
 	case ReportProofDue:
 		return decideProofDue(s, c)
 	case ReportProofSubmitted:
 		_, open := s.OpenDuty(c.Period)
 		return when(open, &messages.ProofSubmitted{
-			At:               events.TimeToMessage(c.At),
 			Period:           c.Period,
 			TookMilliseconds: uint64(max(0, c.Took).Milliseconds()),
 			Receipt:          events.ReceiptToMessage(c.Receipt),
 		})
 	case ReportProofExcused:
 		_, open := s.OpenDuty(c.Period)
-		return when(open, &messages.ProofExcused{
-			At: events.TimeToMessage(c.At), Period: c.Period, Reason: text(c.Reason),
-		})
+		return when(open, &messages.ProofExcused{Period: c.Period, Reason: text(c.Reason)})
 	case ReportPeriodClosed:
 		d, open := s.OpenDuty(c.Period)
-		return when(open && c.At.After(d.Deadline), &messages.ProofMissed{
-			At: events.TimeToMessage(c.At), Period: c.Period, Reason: text(c.Reason),
-		})
+		return when(open && c.At.After(d.Deadline), &messages.ProofMissed{Period: c.Period, Reason: text(c.Reason)})
 	case ReportSilentPeriod:
 		return decideSilent(s, c), nil
 	case ReportCollateral:
-		return when(slices.Contains(s.Unchecked, c.Period), reading(s, c.At, c.Period, c.Collateral))
+		return when(slices.Contains(s.Unchecked, c.Period), reading(s, c.Period, c.Collateral))
 	}
 	panic(fmt.Sprintf("sale: %T is no report of hosting", c))
 }
@@ -281,7 +266,6 @@ func decideProofDue(s State, c ReportProofDue) ([]Event, error) {
 	open, isOpen := s.OpenDuty(c.Period)
 	known := isOpen && open.Challenge == c.Challenge || !isOpen && s.Settles(c.Period) // Or it was closed already.
 	return when(s.Owes() && !known, &messages.ProofDue{
-		At:        events.TimeToMessage(c.At),
 		Period:    c.Period,
 		Challenge: c.Challenge.String(),
 		Deadline:  events.TimeToMessage(c.Deadline),
@@ -306,33 +290,28 @@ func decideEnd(s State, c Command) ([]Event, error) {
 	case ReportFreed:
 		switch {
 		case s.Phase == Failed && s.OnChain:
-			return []Event{&messages.SlotDropped{
-				At: events.TimeToMessage(c.At), Receipt: events.ReceiptToMessage(c.Payout.Receipt),
-			}}, nil
+			return []Event{&messages.SlotDropped{Receipt: events.ReceiptToMessage(c.Payout.Receipt)}}, nil
 		case s.Phase == Payout, s.Phase == Cancelled && s.OnChain:
 			return []Event{payoutReceived(c)}, nil
 		}
 		return nil, nil
 	case ReportDeleted:
-		return when(s.Ended() && !s.OnChain && !s.Deleted, &messages.DataDeleted{At: events.TimeToMessage(c.At)})
+		return when(s.Ended() && !s.OnChain && !s.Deleted, &messages.DataDeleted{})
 	case ReportSettled:
 		// A fill may be found between the ledger's answer and its report: then the slot is
 		// collected first, and the ledger is asked again.
-		return when(s.Ended() && !s.OnChain && s.Deleted, saleSettled(s, c.At))
+		return when(s.Ended() && !s.OnChain && s.Deleted, saleSettled(s))
 	}
 	panic(fmt.Sprintf("sale: %T is no report of the end", c))
 }
 
-func saleSettled(s State, at time.Time) *messages.SaleSettled {
+func saleSettled(s State) *messages.SaleSettled {
 	returned, lost := s.Settlement()
-	return &messages.SaleSettled{
-		At: events.TimeToMessage(at), CollateralReturned: returned.String(), CollateralLost: lost.String(),
-	}
+	return &messages.SaleSettled{CollateralReturned: returned.String(), CollateralLost: lost.String()}
 }
 
 func payoutReceived(c ReportFreed) *messages.PayoutReceived {
 	e := &messages.PayoutReceived{
-		At:         events.TimeToMessage(c.At),
 		Reward:     c.Payout.Paid.SubFloor(c.Payout.Collateral).String(),
 		Collateral: c.Payout.Collateral.String(),
 		Receipt:    events.ReceiptToMessage(c.Payout.Receipt),

@@ -2,7 +2,6 @@ package sale
 
 import (
 	"slices"
-	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -52,10 +51,9 @@ func decideSilent(s State, c ReportSilentPeriod) []Event {
 	}
 	return []Event{
 		&messages.ProofDue{
-			At: events.TimeToMessage(c.At), Period: c.Period, Challenge: c.Challenge.String(),
-			Deadline: events.TimeToMessage(c.Deadline),
+			Period: c.Period, Challenge: c.Challenge.String(), Deadline: events.TimeToMessage(c.Deadline),
 		},
-		&messages.ProofMissed{At: events.TimeToMessage(c.At), Period: c.Period, Reason: text(c.Reason)},
+		&messages.ProofMissed{Period: c.Period, Reason: text(c.Reason)},
 	}
 }
 
@@ -71,7 +69,7 @@ func decideShrunk(s State, c ReportChain, ended bool) []Event {
 	if len(s.Unchecked) > 0 {
 		period = slices.Max(s.Unchecked)
 	}
-	return []Event{reading(s, c.Facts.At.Time, period, c.Facts.Collateral)}
+	return []Event{reading(s, period, c.Facts.Collateral)}
 }
 
 // Reading is an event that says what the contract holds, and how much it took since
@@ -93,15 +91,11 @@ func (s State) held() events.Amount {
 }
 
 // reading says what the contract holds now.
-func reading(s State, at time.Time, period uint64, holds events.Amount) Event {
+func reading(s State, period uint64, holds events.Amount) Event {
 	if slashed := s.held().SubFloor(holds); !slashed.IsZero() {
-		return &messages.CollateralSlashed{
-			At: events.TimeToMessage(at), Period: period, Collateral: holds.String(), Slashed: slashed.String(),
-		}
+		return &messages.CollateralSlashed{Period: period, Collateral: holds.String(), Slashed: slashed.String()}
 	}
-	return &messages.CollateralChecked{
-		At: events.TimeToMessage(at), Period: period, Collateral: holds.String(), Slashed: "0",
-	}
+	return &messages.CollateralChecked{Period: period, Collateral: holds.String(), Slashed: "0"}
 }
 
 // OpenDuty is the open duty of a period.

@@ -79,8 +79,7 @@ func decideAvoid(s State, c Avoid) []Event {
 		return nil
 	}
 	return []Event{&messages.ClientAvoided{
-		At: events.TimeToMessage(c.At), Client: c.Client.String(), Until: events.TimeToMessage(c.Until),
-		Reason: c.Reason,
+		Client: c.Client.String(), Until: events.TimeToMessage(c.Until), Reason: c.Reason,
 	}}
 }
 

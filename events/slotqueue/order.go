@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
 )
 
 // key is the identity of a slot in the queue.
@@ -241,25 +242,19 @@ func (s *State) nextPlace(o *offer) uint32 {
 	return next
 }
 
-// group is slots of one request.
-type group struct {
-	request events.RequestID
-	indices []uint64
-}
-
-// byRequest sorts items into groups, in order of request and index.
-func byRequest(items []*item) []group {
+// byRequest returns the removal of items from each request, in order of request and index.
+func byRequest(items []*item) []*messages.SlotRemoved {
 	items = slices.SortedFunc(slices.Values(items), func(a, b *item) int {
 		return cmp.Or(
 			bytes.Compare(a.offer.request[:], b.offer.request[:]), cmp.Compare(a.index, b.index))
 	})
-	var out []group
-	for _, it := range items {
-		if len(out) == 0 || out[len(out)-1].request != it.offer.request {
-			out = append(out, group{request: it.offer.request})
+	var out []*messages.SlotRemoved
+	for i, it := range items {
+		if i == 0 || items[i-1].offer.request != it.offer.request {
+			out = append(out, &messages.SlotRemoved{RequestId: it.offer.request.String()})
 		}
-		g := &out[len(out)-1]
-		g.indices = append(g.indices, it.index)
+		last := out[len(out)-1]
+		last.SlotIndices = append(last.SlotIndices, it.index)
 	}
 	return out
 }
