@@ -196,7 +196,7 @@ func (s Info) stuck() string {
 		return ""
 	}
 	for _, need := range needs[step] {
-		if !need.met(s) {
+		if need.unmet(s) {
 			return fmt.Sprintf("state %s cannot go on: %s", s.State, need.says)
 		}
 	}

@@ -136,25 +136,20 @@ var sends = map[Step]bool{
 
 // need is what a step requires, even in a forced state.
 type need struct {
-	met  func(Info) bool
-	says string
-}
-
-// lacks is a need of a field: it is met when the field is set.
-func lacks(says string, unset func(Info) bool) need {
-	return need{func(s Info) bool { return !unset(s) }, says}
+	says  string
+	unmet func(Info) bool
 }
 
 var (
-	needPieces = lacks("it is not packed: force Packing", func(s Info) bool { return end(s.Pieces) != s.Size })
-	needSpace  = lacks("its space was given back: only a new sector has some",
-		func(s Info) bool { return s.Released })
-	needTicket = lacks("it has no ticket: force GetTicket", func(s Info) bool { return s.TicketValue.Zero() })
-	needOut    = lacks("the first half of sealing is missing: force PreCommit1",
-		func(s Info) bool { return s.PreCommit1Out == "" })
-	needComm = lacks("it has no commitments: force PreCommit1", func(s Info) bool { return s.CommR.Zero() })
-	needSeed = lacks("it has no seed: force WaitSeed", func(s Info) bool { return s.SeedValue.Zero() })
-	needEnd  = lacks("no termination was sent: force Terminating", func(s Info) bool { return s.TerminateMsg.Zero() })
+	needPieces = need{"it is not packed: force Packing", func(s Info) bool { return end(s.Pieces) != s.Size }}
+	needSpace  = need{"its space was given back: only a new sector has some", func(s Info) bool { return s.Released }}
+	needTicket = need{"it has no ticket: force GetTicket", func(s Info) bool { return s.TicketValue.Zero() }}
+	needOut    = need{
+		"the first half of sealing is missing: force PreCommit1", func(s Info) bool { return s.PreCommit1Out == "" },
+	}
+	needComm = need{"it has no commitments: force PreCommit1", func(s Info) bool { return s.CommR.Zero() }}
+	needSeed = need{"it has no seed: force WaitSeed", func(s Info) bool { return s.SeedValue.Zero() }}
+	needEnd  = need{"no termination was sent: force Terminating", func(s Info) bool { return s.TerminateMsg.Zero() }}
 )
 
 var needs = map[Step][]need{
