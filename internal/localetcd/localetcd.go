@@ -65,13 +65,11 @@ func start(dir, listen string, files TLS) (*Server, error) {
 		return nil, fmt.Errorf("start etcd in %s at %s: %w", dir, listen, err)
 	}
 	s := &Server{etcd: etcd, close: sync.OnceFunc(etcd.Close)}
-	late := time.NewTimer(readyWithin)
-	defer late.Stop()
 	select {
 	case <-etcd.Server.ReadyNotify():
 		return s, nil
 	case err = <-etcd.Err():
-	case <-late.C:
+	case <-time.After(readyWithin):
 		err = fmt.Errorf("not ready after %s", readyWithin)
 	}
 	s.close()
