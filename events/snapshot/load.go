@@ -48,7 +48,7 @@ type Found struct {
 // events must be read. An error means that the store did not answer.
 func (r Reader) Load(ctx context.Context, take func(pieces [][]byte) error) (found Found, err error) {
 	ignore := func(why error) { found.Ignored = append(found.Ignored, fmt.Errorf("%s: %w", r.Stream, why)) }
-	var open *run
+	var open run
 	for e, err := range r.Store.ReadStream(ctx, r.Stream, events.ReadStream{From: events.End, Backward: true}) {
 		if err != nil {
 			return found, r.unreadable(err, ignore)
@@ -65,18 +65,18 @@ func (r Reader) Load(ctx context.Context, take func(pieces [][]byte) error) (fou
 			open = nil
 			continue
 		}
-		if !open.add(p) {
+		if !open.follows(p) {
 			if open != nil {
 				ignore(fmt.Errorf("before revision %d: %w", e.Revision+1, ErrTorn))
 			}
-			if open = begin(p); open == nil {
+			if open = nil; p.GetPart() != p.GetParts()-1 {
 				if p.GetPart() == 0 {
 					ignore(fmt.Errorf("revision %d: %w", e.Revision, ErrTorn))
 				}
 				continue
 			}
 		}
-		if p.GetPart() > 0 {
+		if open = append(open, p); p.GetPart() > 0 {
 			continue
 		}
 		last, why, err := r.judge(ctx, open, take)
@@ -106,10 +106,10 @@ func (r Reader) unreadable(err error, ignore func(error)) error {
 }
 
 // judge returns why a complete sequence of parts is not usable. Its error is the store's.
-func (r Reader) judge(ctx context.Context, parts *run, take func([][]byte) error) (Event, error, error) {
+func (r Reader) judge(ctx context.Context, parts run, take func([][]byte) error) (Event, error, error) {
 	s := parts.snapshot()
 	switch {
-	case s.sum() != parts.checksum:
+	case s.sum() != parts[0].GetChecksum():
 		return s.Last, ErrChecksum, nil
 	case s.Schema != r.Schema:
 		return s.Last, fmt.Errorf("%w: %q, this build reads %q", ErrSchema, s.Schema, r.Schema), nil
@@ -144,40 +144,25 @@ func (r Reader) fits(ctx context.Context, last Event) (why, err error) {
 // read; then the id alone must do.
 func placed(e events.Recorded) bool { return e.Position != 0 && e.Position != events.EndPosition }
 
-// run collects the parts of one snapshot, going backward.
-type run struct {
-	parts    []*messages.SnapshotPart // the last one first
-	checksum string
-}
+// run is the parts of one snapshot that were read, going backward: the last one first.
+type run []*messages.SnapshotPart
 
-// begin starts a run with the last part; nil when this part is not a last one.
-func begin(p *messages.SnapshotPart) *run {
-	if p.GetPart() != p.GetParts()-1 {
-		return nil
-	}
-	return &run{[]*messages.SnapshotPart{p}, p.GetChecksum()}
-}
-
-// add adds the part before those collected; false when this is not that part.
-func (u *run) add(p *messages.SnapshotPart) bool {
+// follows reports whether a part is the one before those that were read.
+func (u run) follows(p *messages.SnapshotPart) bool {
 	if u == nil {
 		return false
 	}
-	last := u.parts[len(u.parts)-1]
-	if p.GetPart()+1 != last.GetPart() || p.GetParts() != last.GetParts() || p.GetChecksum() != u.checksum {
-		return false
-	}
-	u.parts = append(u.parts, p)
-	return true
+	last := u[len(u)-1]
+	return p.GetPart()+1 == last.GetPart() && p.GetParts() == last.GetParts() && p.GetChecksum() == last.GetChecksum()
 }
 
 // snapshot joins the parts. Schema and last event are taken from the first
 // part; the checksum covers them and the payloads.
-func (u *run) snapshot() Snapshot {
-	n := len(u.parts)
-	first := u.parts[n-1]
+func (u run) snapshot() Snapshot {
+	n := len(u)
+	first := u[n-1]
 	s := Snapshot{Schema: first.GetSchema(), Last: lastOf(first), Pieces: make([][]byte, n)}
-	for i, p := range u.parts {
+	for i, p := range u {
 		s.Pieces[n-1-i] = p.GetPayload()
 	}
 	return s
