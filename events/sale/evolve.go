@@ -167,12 +167,12 @@ func openDuty(s State, e *messages.ProofDue) State {
 		Deadline:  events.TimeFromMessage(e.GetDeadline()),
 	}
 	s.Duties = slices.Clone(s.Duties) // States share their slices.
-	for i, open := range s.Duties {
-		if open.Period == d.Period {
-			d.Spoil = open.Spoil
-			s.Duties[i] = d
-			return s
-		}
+	byPeriod := func(o Duty, p uint64) int { return cmp.Compare(o.Period, p) }
+	at, open := slices.BinarySearchFunc(s.Duties, d.Period, byPeriod)
+	if open {
+		d.Spoil = s.Duties[at].Spoil
+		s.Duties[at] = d
+		return s
 	}
 	switch {
 	case s.reopens(d.Period):
@@ -184,7 +184,6 @@ func openDuty(s State, e *messages.ProofDue) State {
 		d.Spoil = s.FailEvery > 0 && s.DutyCount%uint64(s.FailEvery) == 0
 	}
 	s.Periods = s.Open(d.Period, events.TimeFromMessage(e.GetAt()).After(d.Deadline))
-	at, _ := slices.BinarySearchFunc(s.Duties, d.Period, func(o Duty, p uint64) int { return cmp.Compare(o.Period, p) })
 	s.Duties = slices.Insert(s.Duties, at, d)
 	return s
 }
