@@ -107,14 +107,13 @@ func (w Writer) Save(ctx context.Context, s Snapshot, at time.Time) (before *Eve
 	if len(s.Pieces) == 0 || len(s.Pieces) > maxParts {
 		return nil, fmt.Errorf("%w: snapshot of %d pieces, want 1 to %d", events.ErrMalformed, len(s.Pieces), maxParts)
 	}
-	next, last, err := w.last(ctx)
+	next, before, first, err := w.last(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("write a snapshot to %s: %w", w.Stream, err)
 	}
 	keep := uint64(len(s.Pieces))
-	if last != nil {
-		before = &last.event
-		keep = next + keep - last.first
+	if before != nil {
+		keep = next + keep - first
 	}
 	// This comes before the parts, so that they never displace the snapshot before them.
 	err = events.ChangeMetadata(ctx, w.Store, w.Stream, func(m *events.StreamMetadata) bool {
@@ -169,40 +168,36 @@ func (w Writer) append(ctx context.Context, s Snapshot, at time.Time, first uint
 	return flush()
 }
 
-// whole is a snapshot of which all parts are in the stream.
-type whole struct {
-	event Event
-	first uint64 // revision of its first part
-}
-
-// last finds the end of the stream and the newest complete snapshot. It reads
-// only the last parts of snapshots; the reader checks whether one is sound.
-func (w Writer) last(ctx context.Context) (next uint64, found *whole, err error) {
+// last finds the end of the stream, and the last event of the newest snapshot of which all parts
+// are there, with the revision of its first part. It reads only the last parts of snapshots; the
+// reader checks whether one is sound.
+func (w Writer) last(ctx context.Context) (next uint64, before *Event, first uint64, err error) {
 	at, known := events.End, false
 	for {
 		p, revision, err := w.part(ctx, events.ReadStream{From: at, Backward: true, Limit: 1})
 		if errors.Is(err, events.ErrStreamNotFound) {
-			return next, nil, nil
+			return next, nil, 0, nil
 		}
 		if err != nil {
-			return 0, nil, err
+			return 0, nil, 0, err
 		}
 		if !known {
 			next, known = revision+1, true
 		}
 		// An unreadable part counts as a snapshot of its own.
-		first := revision - min(uint64(p.GetPart()), revision)
+		first = revision - min(uint64(p.GetPart()), revision)
 		if p != nil && p.GetPart() == p.GetParts()-1 && first+uint64(p.GetPart()) == revision {
 			q, at, err := w.part(ctx, events.ReadStream{From: first, Limit: 1})
 			if err != nil && !errors.Is(err, events.ErrStreamNotFound) {
-				return 0, nil, err
+				return 0, nil, 0, err
 			}
 			if at == first && q != nil && q.GetPart() == 0 && q.GetChecksum() == p.GetChecksum() {
-				return next, &whole{lastOf(p), first}, nil
+				event := lastOf(p)
+				return next, &event, first, nil
 			}
 		}
 		if first == 0 {
-			return next, nil, nil
+			return next, nil, 0, nil
 		}
 		at = first - 1
 	}
