@@ -128,10 +128,7 @@ func check(m proto.Message) error {
 	if err := events.CheckMessage(m); err != nil {
 		return err
 	}
-	if of, ok := m.(interface {
-		GetSector() uint64
-		GetSize() uint64
-	}); ok {
+	if of, ok := m.(beginning); ok {
 		if err := checkStart(of.GetSector(), events.Bytes(of.GetSize())); err != nil {
 			return fmt.Errorf("%w: %w", events.ErrMalformed, err)
 		}
