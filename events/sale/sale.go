@@ -215,13 +215,9 @@ func when(follows bool, e Event) ([]Event, error) {
 
 func decideGiveUp(s State, c GiveUp) ([]Event, error) {
 	switch {
-	case s.Ended():
+	case s.Ended(), c.LetGo && s.Phase == Filling: // A fill may be in flight (rule 4).
 		return nil, nil
-	case !s.BeforeFill():
-		return nil, fmt.Errorf("give up %s: %w", s.Slot.Short(), ErrOnChain)
-	case c.LetGo && s.Phase == Filling: // A fill may be in flight (rule 4).
-		return nil, nil
-	case s.Adopted:
+	case !s.BeforeFill(), s.Adopted:
 		return nil, fmt.Errorf("give up %s: %w", s.Slot.Short(), ErrOnChain)
 	case c.LetGo:
 		return []Event{&messages.SaleIgnored{
