@@ -49,5 +49,5 @@ func TestNewsOfADutyIsTheSameWhenItIsToldAgain(t *testing.T) {
 		}
 		all = append(all, commands...)
 	}
-	housetest.Complete(t, "../../events/sale", "command", all, "commands of which it is said what news they are")
+	housetest.Complete(t, "../../events/sale", "given", all, "commands of which it is said what news they are")
 }
