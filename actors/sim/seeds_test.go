@@ -155,6 +155,7 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 	often.Reads, often.BitRot = true, 8
 	// Elsewhere the host is seldom killed beside a call that is rare itself, such as those at the end of a sale.
 	dying := Scenario{Die: 40, MaxSteps: 4_000}
+	rotting := Scenario{Die: 40, BitRot: 8, MaxSteps: 4_000}
 	contested := often
 	contested.Competitor, contested.Die = 60, 40
 	troubled := Scenario{
@@ -204,7 +205,9 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 			sc = contested
 		case 4:
 			sc = lying
-		case 6:
+		case 5:
+			sc = rotting
+		case 6, 7:
 			sc = dying
 		}
 		for f, n := range Run(t, seed, sc).Faults { // Whether it ends well is checked by other tests.
