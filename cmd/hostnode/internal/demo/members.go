@@ -239,12 +239,9 @@ func (s *memberShow) addMember(ctx context.Context, name events.Member) error {
 	m.down.Store(true)
 	s.members = append(s.members, m)
 	go func() {
-		for {
-			select {
-			case l := <-m.lines:
+		for l := range m.lines { // Also after an interruption: it does not die while nobody reads its log.
+			if ctx.Err() == nil {
 				s.hear(m, l)
-			case <-ctx.Done():
-				return
 			}
 		}
 	}()
