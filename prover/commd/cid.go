@@ -33,6 +33,8 @@ func ParseCID(text string) (Node, error) {
 	switch {
 	case err != nil:
 		return Node{}, cidError(text, "%v", err)
+	case len(b) != cidSize: // The decoder takes the byte 0xff for the end, and passes over ends of lines.
+		return Node{}, cidError(text, "it is no base32")
 	case [len(cidPrefix)]byte(b) != cidPrefix:
 		return Node{}, cidError(text, "another kind of CID")
 	}

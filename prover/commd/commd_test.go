@@ -255,6 +255,9 @@ func TestTextsThatAreNoPieceCID(t *testing.T) {
 		"another codec":       strings.Replace(good, "baga6ea4seaq", "bafa6ea4seaq", 1),
 		"a replica":           "bagboea4b5abca" + good[14:],
 		"not base32":          good[:20] + "1" + good[21:],
+		"the decoder's end":   good[:20] + "\xff\x7f" + good[22:], // 0xff is what base32 takes for missing padding.
+		"only line ends":      "b" + strings.Repeat("\n", len(good)-1),
+		"some line ends":      good[:20] + strings.Repeat("\n", 8) + good[28:],
 		"bits behind its end": good[:len(good)-1] + "z",
 		"top bits":            CID(Node{31: 0xc0}),
 		"very long":           strings.Repeat("x", 10_000),
