@@ -79,7 +79,8 @@ func decideAvoid(s State, c Avoid) []Event {
 		return nil
 	}
 	return []Event{&messages.ClientAvoided{
-		Client: c.Client.String(), Until: events.TimeToMessage(c.Until), Reason: c.Reason,
+		At: events.TimeToMessage(c.At), Client: c.Client.String(), Until: events.TimeToMessage(c.Until),
+		Reason: c.Reason,
 	}}
 }
 

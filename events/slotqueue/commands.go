@@ -7,10 +7,9 @@ import (
 )
 
 // Command asks the queue for something.
-// Its events have the point in time when it was given.
 //
 //sumtype:decl
-type Command interface{ given() time.Time }
+type Command interface{ command() }
 
 // The commands. At is recorded; only Wake and Avoid depend on it. MarketRevision is
 // that of the market event that led to the command, 0 if none did; of several
@@ -106,12 +105,12 @@ type (
 	}
 )
 
-func (c Queue) given() time.Time   { return c.At }
-func (c Take) given() time.Time    { return c.At }
-func (c Release) given() time.Time { return c.At }
-func (c HandOut) given() time.Time { return c.At }
-func (c Remove) given() time.Time  { return c.At }
-func (c Wake) given() time.Time    { return c.At }
-func (c Avoid) given() time.Time   { return c.At }
-func (c Pause) given() time.Time   { return c.At }
-func (c Resume) given() time.Time  { return c.At }
+func (Queue) command()   {}
+func (Take) command()    {}
+func (Release) command() {}
+func (HandOut) command() {}
+func (Remove) command()  {}
+func (Wake) command()    {}
+func (Avoid) command()   {}
+func (Pause) command()   {}
+func (Resume) command()  {}

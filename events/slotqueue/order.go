@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/messages"
 )
 
 // key is the identity of a slot in the queue.
@@ -52,8 +51,8 @@ type item struct {
 // compare is the order of the queue (rule 1), the better first. It is total:
 // no two items have the same order number.
 func compare(a, b *item) int {
-	if c := cmp.Compare(boolInt(a.seen), boolInt(b.seen)); c != 0 {
-		return c
+	if a.seen != b.seen {
+		return cmp.Compare(boolInt(a.seen), boolInt(b.seen))
 	}
 	x, y := a.offer, b.offer
 	if x != y {
@@ -242,19 +241,25 @@ func (s *State) nextPlace(o *offer) uint32 {
 	return next
 }
 
-// byRequest returns the removal of items from each request, in order of request and index.
-func byRequest(items []*item) []*messages.SlotRemoved {
+// group is slots of one request.
+type group struct {
+	request events.RequestID
+	indices []uint64
+}
+
+// byRequest sorts items into groups, in order of request and index.
+func byRequest(items []*item) []group {
 	items = slices.SortedFunc(slices.Values(items), func(a, b *item) int {
 		return cmp.Or(
 			bytes.Compare(a.offer.request[:], b.offer.request[:]), cmp.Compare(a.index, b.index))
 	})
-	var out []*messages.SlotRemoved
-	for i, it := range items {
-		if i == 0 || items[i-1].offer.request != it.offer.request {
-			out = append(out, &messages.SlotRemoved{RequestId: it.offer.request.String()})
+	var out []group
+	for _, it := range items {
+		if len(out) == 0 || out[len(out)-1].request != it.offer.request {
+			out = append(out, group{request: it.offer.request})
 		}
-		last := out[len(out)-1]
-		last.SlotIndices = append(last.SlotIndices, it.index)
+		g := &out[len(out)-1]
+		g.indices = append(g.indices, it.index)
 	}
 	return out
 }

@@ -43,6 +43,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -91,11 +92,6 @@ var (
 // Decide returns the events that follow from c; none when c is already true. It
 // does not change s.
 func Decide(s State, c Command) ([]Event, error) {
-	out, err := decide(s, c)
-	return events.Stamp(out, c.given()), err
-}
-
-func decide(s State, c Command) ([]Event, error) {
 	switch c := c.(type) {
 	case Queue:
 		return decideQueue(s, c)
@@ -111,19 +107,25 @@ func decide(s State, c Command) ([]Event, error) {
 		if !s.wakes(c.Criteria, c.At) {
 			return nil, nil
 		}
-		return []Event{&messages.QueueResumed{Reason: c.Reason, Criteria: c.Criteria}}, nil
+		return []Event{&messages.QueueResumed{
+			At: events.TimeToMessage(c.At), Reason: c.Reason, Criteria: c.Criteria,
+		}}, nil
 	case Avoid:
 		return decideAvoid(s, c), nil
 	case Pause:
 		if s.stopped {
 			return nil, nil
 		}
-		return []Event{&messages.QueuePaused{Reason: c.Reason, ByOperator: true}}, nil
+		return []Event{&messages.QueuePaused{
+			At: events.TimeToMessage(c.At), Reason: c.Reason, ByOperator: true,
+		}}, nil
 	case Resume:
 		if !s.stopped && !s.wakes(nil, c.At) {
 			return nil, nil
 		}
-		return []Event{&messages.QueueResumed{Reason: c.Reason, ByOperator: true}}, nil
+		return []Event{&messages.QueueResumed{
+			At: events.TimeToMessage(c.At), Reason: c.Reason, ByOperator: true,
+		}}, nil
 	}
 	panic(fmt.Sprintf("slotqueue: unknown command %T", c))
 }
@@ -148,45 +150,49 @@ func decideQueue(s State, c Queue) ([]Event, error) {
 		if s.refusals.holds(c.RequestID, fresh, *c.Refusal) {
 			return nil, nil
 		}
-		return []Event{refused(c.RequestID, fresh, *c.Refusal, c.MarketRevision)}, nil
+		return []Event{refused(c.At, c.RequestID, fresh, *c.Refusal, c.MarketRevision)}, nil
 	}
 	o := &offer{request: c.RequestID, Terms: c.Terms}
-	return admit(s, o, fresh, c.MarketRevision), nil
+	return admit(s, c.At, o, fresh, c.MarketRevision), nil
 }
 
 // admit queues slots and decides which go when there is no room for all (rule
 // 3). The bound holds after the last event, not between them: they are one
 // append, and places are given while the slots that go are still counted.
-func admit(s State, o *offer, indices []uint64, revision uint64) []Event {
+func admit(s State, at time.Time, o *offer, indices []uint64, revision uint64) []Event {
 	evicted, stay, refuse := s.overflow(o, indices)
 	var out []Event
 	if len(stay) > 0 {
 		out = append(out, &messages.SlotsQueued{
-			RequestId: o.request.String(), SlotIndices: stay,
+			At: events.TimeToMessage(at), RequestId: o.request.String(), SlotIndices: stay,
 			SlotSize: uint64(o.SlotSize), DatasetSize: uint64(o.DatasetSize),
 			Profitability: o.Profitability.String(), Collateral: o.Collateral.String(),
 			Expiry: events.TimeToMessage(o.Expiry), Repair: o.Repair, MarketRevision: revision,
 		})
 	}
-	for _, removed := range byRequest(evicted) {
-		removed.Criterion = QueueFull
-		removed.Reason = fmt.Sprintf("queue full at %d slots; those of request %s are better",
-			s.limits.MaxItems, o.request)
-		out = append(out, removed)
+	for _, group := range byRequest(evicted) {
+		out = append(out, &messages.SlotRemoved{
+			At: events.TimeToMessage(at), RequestId: group.request.String(), SlotIndices: group.indices,
+			Reason: fmt.Sprintf("queue full at %d slots; those of request %s are better",
+				s.limits.MaxItems, o.request),
+			Criterion: QueueFull,
+		})
 	}
 	if len(refuse) > 0 {
 		full := fmt.Sprintf("queue full at %d slots, all of them better", s.limits.MaxItems)
 		r := Refusal{QueueFull, full}
 		if !s.refusals.holds(o.request, refuse, r) {
-			out = append(out, refused(o.request, refuse, r, revision))
+			out = append(out, refused(at, o.request, refuse, r, revision))
 		}
 	}
 	return out
 }
 
-func refused(id events.RequestID, indices []uint64, r Refusal, revision uint64) Event {
+func refused(
+	at time.Time, id events.RequestID, indices []uint64, r Refusal, revision uint64,
+) Event {
 	return &messages.SlotsRefused{
-		RequestId: id.String(), SlotIndices: indices,
+		At: events.TimeToMessage(at), RequestId: id.String(), SlotIndices: indices,
 		Criterion: r.Criterion, Reason: r.Reason, MarketRevision: revision,
 	}
 }
@@ -198,10 +204,13 @@ func decideTake(s State, c Take) []Event {
 	}
 	if best.seen {
 		return []Event{&messages.QueuePaused{
+			At:     events.TimeToMessage(c.At),
 			Reason: fmt.Sprintf("all %d queued slots were looked at and none fits", s.Len()),
 		}}
 	}
-	return []Event{&messages.SlotTaken{RequestId: best.offer.request.String(), SlotIndex: best.index}}
+	return []Event{&messages.SlotTaken{
+		At: events.TimeToMessage(c.At), RequestId: best.offer.request.String(), SlotIndex: best.index,
+	}}
 }
 
 func decideHandOut(s State, c HandOut) ([]Event, error) {
@@ -229,7 +238,7 @@ func decideHandOut(s State, c HandOut) ([]Event, error) {
 			unpaid, c.Balance)
 	}
 	return []Event{&messages.SlotHandedOut{
-		RequestId: c.RequestID.String(), SlotIndex: c.SlotIndex,
+		At: events.TimeToMessage(c.At), RequestId: c.RequestID.String(), SlotIndex: c.SlotIndex,
 		Member: string(c.Member), Collateral: c.Collateral.String(),
 	}}, nil
 }
@@ -241,11 +250,11 @@ func decideRelease(s State, c Release) []Event {
 	}
 	requeue := c.Requeue && !it.gone
 	out := []Event{&messages.SlotReleased{
-		RequestId: c.RequestID.String(), SlotIndex: c.SlotIndex, Outcome: c.Outcome,
-		Requeue: requeue, Criterion: c.Criterion, RetryAt: events.TimeToMessage(c.RetryAt),
+		At: events.TimeToMessage(c.At), RequestId: c.RequestID.String(), SlotIndex: c.SlotIndex,
+		Outcome: c.Outcome, Requeue: requeue, Criterion: c.Criterion, RetryAt: events.TimeToMessage(c.RetryAt),
 	}}
 	if it.again != nil { // Rule 8: the newer offer counts.
-		return append(out, admit(s, it.again, []uint64{c.SlotIndex}, 0)...)
+		return append(out, admit(s, c.At, it.again, []uint64{c.SlotIndex}, 0)...)
 	}
 	if requeue && s.Len() >= s.limits.MaxItems {
 		back := *it
@@ -255,7 +264,8 @@ func decideRelease(s State, c Release) []Event {
 			worst = &back
 		}
 		out = append(out, &messages.SlotRemoved{
-			RequestId: worst.offer.request.String(), SlotIndices: []uint64{worst.index},
+			At: events.TimeToMessage(c.At), RequestId: worst.offer.request.String(),
+			SlotIndices: []uint64{worst.index},
 			Reason: fmt.Sprintf("queue full at %d slots; slot %d of request %s is back, "+
 				"and all that stay are better", s.limits.MaxItems, c.SlotIndex, c.RequestID),
 			Criterion: QueueFull,
@@ -277,6 +287,7 @@ func decideRemove(s State, c Remove) ([]Event, error) {
 		return nil, nil
 	}
 	return []Event{&messages.SlotRemoved{
-		RequestId: c.RequestID.String(), SlotIndices: indices, Reason: c.Reason, MarketRevision: c.MarketRevision,
+		At: events.TimeToMessage(c.At), RequestId: c.RequestID.String(), SlotIndices: indices,
+		Reason: c.Reason, MarketRevision: c.MarketRevision,
 	}}, nil
 }

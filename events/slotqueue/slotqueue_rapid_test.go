@@ -95,7 +95,7 @@ func TestEveryCommandIsDrawn(t *testing.T) {
 	for range 1000 {
 		drawn = append(drawn, anyCommand(chance.IntN, New(Limits{})))
 	}
-	housetest.Complete(t, ".", "given", drawn, "commands that anyCommand draws")
+	housetest.Complete(t, ".", "command", drawn, "commands that anyCommand draws")
 }
 
 // fatal is what rapid's and testing's T have in common.
