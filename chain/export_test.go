@@ -25,6 +25,11 @@ func (m *Market) Submit(ctx context.Context, c tx.Call) (receipt *types.Receipt,
 	return receipt, err
 }
 
+// Idle waits until no transaction whose key begins with a prefix is under way.
+func (m *Market) Idle(ctx context.Context, prefix string) error {
+	return m.txs.During(ctx, func(ctx context.Context, manager *tx.Manager) error { return manager.Idle(ctx, prefix) })
+}
+
 // Compact rewrites the outbox, as happens by itself when it has grown large.
 func (m *Market) Compact(ctx context.Context) error {
 	return m.txs.During(ctx, func(ctx context.Context, manager *tx.Manager) error { return manager.Compact(ctx) })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -120,43 +121,57 @@ func (c *Conn) Tip(ctx context.Context) (*big.Int, error) {
 
 // Transaction is a transaction in a block.
 type Transaction struct {
-	Hash  common.Hash     `json:"hash"`
-	From  common.Address  `json:"from"`
-	To    *common.Address `json:"to"`
-	Nonce hexutil.Uint64  `json:"nonce"`
-	Input hexutil.Bytes   `json:"input"`
-	Block uint64
+	Hash      common.Hash     `json:"hash"`
+	From      common.Address  `json:"from"`
+	To        *common.Address `json:"to"`
+	Nonce     hexutil.Uint64  `json:"nonce"`
+	Input     hexutil.Bytes   `json:"input"`
+	Block     uint64
+	BlockHash common.Hash
 }
 
-// TransactionsOf are an account's transactions in the last blocks up to upTo, newest first.
-func (c *Conn) TransactionsOf(ctx context.Context, who common.Address, upTo, some uint64) ([]Transaction, error) {
-	blocks := make([]*struct {
+// BlockID is a block by number and hash.
+type BlockID struct {
+	Number uint64
+	Hash   common.Hash
+}
+
+// TransactionsOf are an account's transactions in a block and some before it, newest first, and the block that
+// comes before those. The blocks are one branch: each is the parent of the one after it. A node that does
+// not have them all, because it lags or the chain changes, is ErrUnavailable.
+func (c *Conn) TransactionsOf(ctx context.Context, who common.Address, top BlockID, some uint64) (
+	found []Transaction, below BlockID, err error,
+) {
+	bodies := make([]*struct {
+		Hash         common.Hash   `json:"hash"`
+		Parent       common.Hash   `json:"parentHash"`
 		Transactions []Transaction `json:"transactions"`
 	}, some)
 	batch := make([]rpc.BatchElem, some)
 	for i := range batch {
 		batch[i] = rpc.BatchElem{
-			Method: "eth_getBlockByNumber", Args: []any{hexutil.Uint64(upTo - uint64(i)), true}, Result: &blocks[i],
+			Method: "eth_getBlockByNumber", Result: &bodies[i],
+			Args: []any{hexutil.Uint64(top.Number - uint64(i)), true},
 		}
 	}
 	if err := c.batch(ctx, batch); err != nil {
-		return nil, err
+		return nil, below, err
 	}
-	var found []Transaction
-	for i, b := range blocks {
-		number := upTo - uint64(i)
+	below = top
+	for i, b := range bodies {
 		switch {
 		case batch[i].Error != nil:
-			return nil, fmt.Errorf("block %d: %w", number, batch[i].Error)
-		case b == nil:
-			return nil, fmt.Errorf("%w: it does not have block %d", ErrUnavailable, number)
+			return nil, below, fmt.Errorf("block %d: %w", below.Number, batch[i].Error)
+		case b == nil || b.Hash != below.Hash:
+			return nil, below, fmt.Errorf("%w: it does not have block %d as %s", ErrUnavailable, below.Number, below.Hash)
 		}
-		for j := len(b.Transactions) - 1; j >= 0; j-- {
-			if tx := b.Transactions[j]; tx.From == who {
-				tx.Block = number
+		for _, tx := range slices.Backward(b.Transactions) {
+			if tx.From == who {
+				tx.Block, tx.BlockHash = below.Number, below.Hash
 				found = append(found, tx)
 			}
 		}
+		below = BlockID{below.Number - 1, b.Parent}
 	}
-	return found, nil
+	return found, below, nil
 }

@@ -1,9 +1,12 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -21,8 +24,24 @@ func (c *Conn) Receipt(ctx context.Context, tx common.Hash) (*types.Receipt, err
 	return r.Receipt, nil
 }
 
-// Receipts reads several receipts at once; nil where there is none.
+// Receipts reads several receipts at once; nil where there is none. The error is also that of one which the
+// node refuses to tell.
 func (c *Conn) Receipts(ctx context.Context, txs []common.Hash) ([]*types.Receipt, error) {
+	found, refused, err := c.ReceiptsEach(ctx, txs)
+	if err = cmp.Or(err, errors.Join(refused...)); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// ReceiptsEach is Receipts with a refusal of its own for each transaction: a node that builds its index of
+// transactions anew refuses what it has not come to yet. The last error is about the connection.
+func (c *Conn) ReceiptsEach(ctx context.Context, txs []common.Hash) (
+	found []*types.Receipt, refused []error, err error,
+) {
+	if len(txs) == 0 {
+		return nil, nil, nil
+	}
 	answers := make([]receiptAnswer, len(txs))
 	batch := make([]rpc.BatchElem, len(txs))
 	for i, tx := range txs {
@@ -32,16 +51,37 @@ func (c *Conn) Receipts(ctx context.Context, txs []common.Hash) ([]*types.Receip
 		}
 	}
 	if err := c.batch(ctx, batch); err != nil {
+		return nil, nil, err
+	}
+	found, refused = make([]*types.Receipt, len(txs)), make([]error, len(txs))
+	for i, e := range batch {
+		if found[i] = answers[i].Receipt; e.Error != nil {
+			found[i], refused[i] = nil, fmt.Errorf("receipt: %w", e.Error)
+		}
+	}
+	return found, refused, nil
+}
+
+// ReceiptInBlock is the receipt of a transaction that is in a block. It needs no index of transactions, but
+// not every node offers it; then it is nil.
+func (c *Conn) ReceiptInBlock(ctx context.Context, block, tx common.Hash) (*types.Receipt, error) {
+	var all []*types.Receipt
+	known, err := ifOffered(c.call(ctx, &all, "eth_getBlockReceipts", block))
+	if !known {
 		return nil, err
 	}
-	found := make([]*types.Receipt, len(txs))
-	for i, e := range batch {
-		if e.Error != nil {
-			return nil, fmt.Errorf("receipt: %w", e.Error)
-		}
-		found[i] = answers[i].Receipt
+	i := slices.IndexFunc(all, func(r *types.Receipt) bool { return r != nil && r.TxHash == tx })
+	if i < 0 {
+		return nil, nil
 	}
-	return found, nil
+	wrong := (&receiptAnswer{all[i], tx}).impossible()
+	if wrong == nil && all[i].BlockHash != block {
+		wrong = fmt.Errorf("it names block %s", all[i].BlockHash)
+	}
+	if wrong != nil {
+		return nil, c.Disbelieve(ctx, "for the receipts of block "+block.Hex(), wrong)
+	}
+	return all[i], nil
 }
 
 // InBlock reads the block of a receipt and adds it.

@@ -11,17 +11,18 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 )
 
-// tip asks the node for a tip, once per block. If the node does not offer the method it is the
+// askTip asks the node for a tip, once per block. If the node does not offer the method it is the
 // configured minimum; if that is too little for the chain, the fee is raised later.
-func (m *Manager) tip(ctx context.Context, head *rpc.Header) (*big.Int, error) {
-	if m.tipWei == nil || m.tipAt != head.Hash {
-		tip, err := m.conn.Tip(ctx)
-		if err != nil {
-			return nil, err
-		}
+func (m *Manager) askTip(ctx context.Context, head *rpc.Header) (err error) {
+	if m.tipWei != nil && m.tipAt == head.Hash {
+		return nil
+	}
+	var tip *big.Int
+	m.asking(func() { tip, err = m.conn.Tip(ctx) })
+	if err == nil {
 		m.tipAt, m.tipWei = head.Hash, clampTip(tip, m.cfg.MinTipWei, m.cfg.MaxTipWei)
 	}
-	return m.tipWei, nil
+	return err
 }
 
 // clampTip keeps a node's suggestion within the limits: a node may suggest anything, and whoever
@@ -31,15 +32,10 @@ func clampTip(suggested *big.Int, least, most uint64) *big.Int {
 }
 
 // price sets the fees of a first attempt: the node's tip, and room for the base fee to double.
-func (m *Manager) price(ctx context.Context, head *rpc.Header, a *attempt) error {
-	tip, err := m.tip(ctx, head)
-	if err != nil {
-		return err
-	}
-	a.tipCap = tip
-	a.feeCap = new(big.Int).Add(new(big.Int).Lsh(head.LeastPrice(), 1), tip)
+func (m *Manager) price(head *rpc.Header, a *attempt) {
+	a.tipCap = m.tipWei
+	a.feeCap = new(big.Int).Add(new(big.Int).Lsh(head.LeastPrice(), 1), m.tipWei)
 	m.capFees(a)
-	return nil
 }
 
 // capFees keeps the fees within the configured limit, and within the one ether that nodes accept as
@@ -73,9 +69,7 @@ func (m *Manager) replace(ctx context.Context, in, urgent *intent, head *rpc.Hea
 	if noop {
 		a.gas = noopGas
 	}
-	if err := m.price(ctx, head, &a); err != nil {
-		return err
-	}
+	m.price(head, &a)
 	if urgent != in {
 		a.tipCap = maxBig(a.tipCap, urgent.last().tipCap)
 		a.feeCap = maxBig(a.feeCap, urgent.last().feeCap)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 )
@@ -40,28 +38,29 @@ type foreignWatch struct {
 // records the number, so that what was reported once does not stop the next start. If it was
 // another host and this one has just started, this one ends and records nothing. Without a store this
 // one ends in any case, and records only what was certainly no host's.
-func (m *Manager) watchNonces(ctx context.Context, now observation) {
+func (m *Manager) watchNonces(ctx context.Context, now observation) error {
 	known := max(m.book.known, m.others.atStart)
 	if now.behind || !now.fresh || now.count <= known || m.cfg.DutiesOnly {
-		return
+		return nil
 	}
-	found, err := m.foreign(ctx, known)
+	mined, err := m.minedSince(ctx, now.head, known)
 	if err != nil { // It is asked again with the next block.
-		m.log.WithError(err).Debug("transactions: look who else used the account")
-		return
+		return fmt.Errorf("look who else used the account: %w", err)
 	}
+	found := m.foreign(mined)
 	if m.others.empty++; len(found) == 0 && m.others.empty < usedElsewhereBlocks {
-		return
+		return nil
 	}
 	m.others.empty = 0
 	use := m.foreignUse(found, known, now.count)
 	if m.recordUse(use) {
-		return
+		return nil
 	}
 	if m.report(use) && (use.Host || use.Transaction.Zero()) {
-		return
+		return nil
 	}
 	m.writeUse(use)
+	return nil
 }
 
 func (m *Manager) writeUse(use ForeignUse) {
@@ -96,51 +95,44 @@ type recordedUse struct {
 	revision uint64
 }
 
-// lostNonces finds out who used nonces that were ours.
-func (m *Manager) lostNonces(ctx context.Context, used []uint64, now observation) {
-	if len(used) == 0 || m.cfg.DutiesOnly {
+// reportLost tells who used nonces that were ours.
+func (m *Manager) reportLost(mined []rpc.Transaction, nonces []uint64, now observation) {
+	if len(nonces) == 0 {
 		return
 	}
-	lowest := slices.Min(used)
-	found, err := m.foreign(ctx, lowest)
-	if err != nil || len(found) == 0 {
-		m.log.WithError(err).Debug("transactions: find out who used the nonce")
-		return
-	}
-	if use := m.foreignUse(found, lowest, now.count); !m.recordUse(use) {
-		m.report(use)
+	m.log.Warnf("transactions: nonces %v were used by transactions that are not ours; the account's key must be used "+
+		"by this host alone", nonces)
+	if found := m.foreign(mined); len(found) > 0 && !m.cfg.DutiesOnly {
+		if use := m.foreignUse(found, slices.Min(nonces), now.count); !m.recordUse(use) {
+			m.report(use)
+		}
 	}
 }
 
-// foreign are the account's transactions in the newest blocks that are not ours, from a nonce on,
-// newest first.
-func (m *Manager) foreign(ctx context.Context, nonce uint64) (found []rpc.Transaction, err error) {
-	head, err := m.conn.Latest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ours := map[common.Hash]bool{}
-	for _, in := range m.book.intents {
-		for _, a := range in.attempts {
-			ours[a.hash] = true
-		}
-	}
-	top := uint64(head.Number)
-	for upTo := top; upTo+foreignBlocks > top; upTo -= foreignBatch {
-		all, err := m.conn.TransactionsOf(ctx, m.account, upTo, min(foreignBatch, upTo))
-		if err != nil {
-			return nil, err
-		}
-		for _, tx := range all {
-			if uint64(tx.Nonce) >= nonce && !ours[tx.Hash] {
-				found = append(found, tx)
+// minedSince are the account's transactions in the newest blocks, from a nonce on, newest first.
+func (m *Manager) minedSince(
+	ctx context.Context, head *rpc.Header, nonce uint64,
+) (found []rpc.Transaction, err error) {
+	m.asking(func() {
+		top := rpc.BlockID{Number: uint64(head.Number), Hash: head.Hash}
+		for read := uint64(0); read < foreignBlocks && top.Number > 0; read += foreignBatch {
+			var some []rpc.Transaction
+			if some, top, err = m.conn.TransactionsOf(ctx, m.account, top, min(foreignBatch, top.Number)); err != nil {
+				return
+			}
+			found = append(found, some...)
+			if len(some) > 0 && uint64(some[len(some)-1].Nonce) <= nonce {
+				break
 			}
 		}
-		if len(all) > 0 && uint64(all[len(all)-1].Nonce) <= nonce || upTo <= foreignBatch {
-			break
-		}
-	}
-	return found, nil
+	})
+	older := func(t rpc.Transaction) bool { return uint64(t.Nonce) < nonce }
+	return slices.DeleteFunc(found, older), err
+}
+
+// foreign are those transactions that are not ours.
+func (m *Manager) foreign(mined []rpc.Transaction) []rpc.Transaction {
+	return slices.DeleteFunc(slices.Clone(mined), func(t rpc.Transaction) bool { return m.book.has(t.Hash) })
 }
 
 // foreignUse says what somebody else's transactions mean.
@@ -166,7 +158,7 @@ func (m *Manager) foreignSuspected(now observation) bool {
 	if !m.others.alone {
 		return false
 	}
-	lost := func(in *intent) bool { return in.usedElsewhere > 0 }
+	lost := func(in *intent) bool { return in.usedElsewhere > 0 || in.lost }
 	return now.count > max(m.book.known, m.others.atStart) || slices.ContainsFunc(m.book.open, lost)
 }
 
@@ -200,8 +192,12 @@ func (m *Manager) lastLook() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastLookTime)
 	defer cancel()
-	if now, err := m.look(ctx); err == nil {
+	now, err := m.look(ctx)
+	if err == nil {
 		now.fresh = true
-		m.watchNonces(ctx, now)
+		err = m.watchNonces(ctx, now)
+	}
+	if err != nil {
+		m.log.WithError(err).Debug("transactions: look at the chain before the end")
 	}
 }

@@ -45,19 +45,22 @@ type intent struct {
 	// What follows is not recorded.
 	gas           uint64
 	waiters       []chan result
-	lastBlock     uint64 // the last block in which it may be mined; zero: any
-	sentAt        uint64 // the newest block when the attempt was made or sent last
-	warnedAt      uint64 // the newest block at the last warning about its fee
-	outgoing      bool   // the last attempt is still to be sent
-	published     bool   // a node took the last attempt
-	outpriced     bool   // a node demands more for the replacement
-	unchecked     bool   // the contract must be asked whether the call is still right before it is sent
-	hopeless      error  // why the call can no longer succeed
-	usedElsewhere int    // blocks in which the nonce counted as used, but not by us
-	gap           bool   // it only fills a nonce gap
-	taken         bool   // a node took an attempt
-	contested     uint64 // the newest block when a node had another transaction with the nonce; 0: it has none
-	toldWaits     bool   // it was logged that it waits for the event store
+	lastBlock     uint64      // the last block in which it may be mined; zero: any
+	sentAt        uint64      // the newest block when the attempt was made or sent last
+	warnedAt      uint64      // the newest block at the last warning about its fee
+	outgoing      bool        // the last attempt is still to be sent
+	published     bool        // a node took the last attempt
+	outpriced     bool        // a node demands more for the replacement
+	unchecked     bool        // the contract must be asked whether the call is still right before it is sent
+	hopeless      error       // why the call can no longer succeed
+	usedElsewhere int         // blocks in which the nonce counted as used, without a receipt of ours
+	missedAt      common.Hash // the newest of them
+	lost          bool        // it is known that another transaction used the nonce
+	again         bool        // it is to be sent with another nonce
+	gap           bool        // it only fills a nonce gap
+	taken         bool        // a node took an attempt
+	contested     uint64      // the newest block when a node had another transaction with the nonce; 0: it has none
+	toldWaits     bool        // it was logged that it waits for the event store
 	signing       signingTries
 }
 
@@ -87,6 +90,14 @@ func (in *intent) add(a attempt) {
 		at--
 	}
 	in.attempts = slices.Insert(in.attempts, at, a)
+}
+
+// gasLimit is that of the next attempt.
+func (in *intent) gasLimit() uint64 {
+	if in.sent() {
+		return in.last().gas
+	}
+	return in.gas
 }
 
 // trial is the call as a trial.
@@ -178,6 +189,16 @@ func (b *book) reopen(in *intent) {
 	in.done, in.succeeded, in.receipt = false, false, nil
 	b.doneLog = slices.DeleteFunc(b.doneLog, func(o *intent) bool { return o == in })
 	b.open = append(b.open, in)
+}
+
+// has says that a transaction is an attempt of a known intent.
+func (b *book) has(hash common.Hash) bool {
+	for _, in := range b.intents {
+		if slices.Contains(in.hashes(), hash) {
+			return true
+		}
+	}
+	return false
 }
 
 // watched are the successes in blocks that may still be dropped.

@@ -25,12 +25,13 @@ import (
 
 // Limits of the transaction manager.
 const (
-	// maxOpenIntents is the most intents that may wait; beyond it, callers get an error.
+	// maxOpenIntents is the most intents that may wait; beyond it, callers get an error. Others may never keep a
+	// duty out, so twice as many may wait if they are duties.
 	maxOpenIntents = 1024
 	// maxDoneIntents is the number of finished intents that are remembered.
 	maxDoneIntents = 4096
-	// usedElsewhereBlocks is in how many blocks a nonce must be used without a receipt of ours before
-	// we conclude that somebody else used it: of several nodes behind one address, some lag.
+	// usedElsewhereBlocks is in how many blocks a nonce must be used without a receipt of ours before the blocks
+	// themselves are asked who used it: of several nodes behind one address, some lag.
 	usedElsewhereBlocks = 3
 	// gapKind is the kind of empty transactions that fill a nonce gap.
 	gapKind   = "gap"
@@ -62,10 +63,13 @@ type result struct {
 	err     error
 }
 
-// Manager owns an account: it alone has it signed for. Its state belongs to one goroutine, run;
-// everybody else talks to it through channels. For each intent the order is: write the intent,
-// write the attempt, send it, and only then wait. So after a crash everything that may be in a
-// mempool is known, and an intent without an attempt was never sent.
+// Manager owns an account: it alone has it signed for. One goroutine, run, looks at the chain, once per block
+// for all intents, and sends. It lets go of the state while it asks the node, so that questions are
+// answered, and calls taken, from what is known. Others only add to the state: calls, and who waits for
+// them.
+//
+// For each intent the order is: write the intent, write the attempt, send it, and only then wait. So after
+// a crash everything that may be in a mempool is known, and an intent without an attempt was never sent.
 type Manager struct {
 	cfg     Config
 	conn    *rpc.Conn
@@ -75,16 +79,21 @@ type Manager struct {
 	copier  *copier
 	log     logrus.FieldLogger
 
-	requests chan func(context.Context)
-	stop     context.CancelFunc
-	stopped  chan struct{}
+	stop    context.CancelFunc
+	stopped chan struct{}
+	wake    chan struct{} // buffered, one; filled when there is something to do
 
+	mu        sync.Mutex // guards what follows; see asking
+	ended     bool
+	looked    chan struct{} // closed after each look
+	wanted    bool          // somebody waits for a look
 	book      *book
 	rechecks  []recheck
 	seen      common.Hash // the newest block at the last step
 	lastHead  *rpc.Header // the newest block of all steps
+	anchor    *rpc.Header // the newest of them that the next look compares with the chain
 	lastCount uint64      // mined transactions, at that block
-	lookedAt  time.Time   // the last look at the chain, by the machine's clock
+	lookedAt  time.Time   // when the last look at the chain began, by the machine's clock
 	suspect   bool        // blocks may have been dropped since receipts were returned
 	answers   bool        // the chain answered at the last look
 	others    foreignWatch
@@ -95,6 +104,7 @@ type Manager struct {
 	blocks    *rpc.BlockTime
 	due       dueTimes
 	unknown   unknownNonces
+	troubled  bool // see tellTrouble
 
 	asked       *question // nil: no signature is asked for
 	askAfter    time.Time // when the next one may be
@@ -113,12 +123,13 @@ func start(
 ) *Manager {
 	m := &Manager{
 		cfg: cfg, conn: c, blocks: blocks, account: cfg.account(), outbox: box, copier: cp, log: cfg.Log,
-		signer:   types.LatestSignerForChainID(newBig(cfg.Chain.ChainID)),
-		requests: make(chan func(context.Context)),
-		stopped:  make(chan struct{}),
-		replies:  make(chan reply, 1),
-		book:     newBook(cfg.contract.Kinds),
-		others:   others,
+		signer:  types.LatestSignerForChainID(newBig(cfg.Chain.ChainID)),
+		stopped: make(chan struct{}),
+		wake:    make(chan struct{}, 1),
+		looked:  make(chan struct{}),
+		replies: make(chan reply, 1),
+		book:    newBook(cfg.contract.Kinds),
+		others:  others,
 	}
 	for _, r := range entries {
 		m.book.apply(r)
@@ -160,36 +171,104 @@ func (m *Manager) DutiesDue(kind string, next time.Time) { m.due.set(kind, next)
 
 func (m *Manager) run(ctx context.Context) {
 	defer close(m.stopped)
-	defer m.failWaiters(ErrStopped)
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.dropUnsent()
-	timer := time.NewTimer(0)
+	for ctx.Err() == nil {
+		m.turn(ctx)
+		m.asking(func() { m.pause(ctx) })
+		m.tellRecorded()
+		if m.asked != nil {
+			select {
+			case r := <-m.replies:
+				m.take(r)
+			default:
+			}
+		}
+	}
+	m.lastLook()
+	if m.asked != nil { // Sign returns, because ctx has ended.
+		<-m.replies
+	}
+	m.ended = true
+	m.failWaiters(ErrStopped)
+}
+
+// pause waits until there is something to do.
+func (m *Manager) pause(ctx context.Context) {
+	timer := time.NewTimer(m.blocks.Poll())
 	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			m.lastLook()
-			if m.asked != nil { // Sign returns, because ctx has ended.
-				<-m.replies
-			}
-			return
-		case f := <-m.requests:
-			f(ctx)
-		case <-m.copier.news:
-			m.tellRecorded()
-		case r := <-m.replies:
-			m.take(r)
-		case <-timer.C:
-		}
-		if m.busy() {
-			if err := m.step(ctx); err != nil && ctx.Err() == nil {
-				m.log.WithError(err).Debug("transactions: step")
-			}
-		}
-		timer.Reset(m.blocks.Poll())
+	select {
+	case <-ctx.Done():
+	case <-m.wake:
+	case <-m.copier.news:
+	case <-timer.C:
 	}
 }
 
-// busy says that it is time to look at the chain.
+// turn looks at the chain if it is time for that, or else only sends what is new.
+func (m *Manager) turn(ctx context.Context) {
+	err := m.Failure()
+	switch {
+	case err != nil:
+		m.failWaiters(err)
+		m.tellLooked()
+		return
+	case m.wanted || m.busy() && time.Since(m.lookedAt) >= m.blocks.Poll():
+		err = m.step(ctx)
+	case m.answers && m.hasOutgoing():
+		err = m.send(ctx, observation{head: m.lastHead, count: m.lastCount})
+	}
+	if ctx.Err() == nil {
+		m.tellTrouble(err)
+	}
+}
+
+// tellLooked tells those who wait for a look at the chain that there was one, or that none is to be had.
+func (m *Manager) tellLooked() {
+	m.wanted = false
+	close(m.looked)
+	m.looked = make(chan struct{})
+}
+
+// asking lets go of the state while f asks the node. What others add meanwhile is new calls and waiters.
+func (m *Manager) asking(f func()) {
+	m.mu.Unlock()
+	defer m.mu.Lock()
+	f()
+}
+
+// together does tasks at the same time. Each has the state to itself but while it asks the node, and none
+// depends on another: what a node refuses to tell holds up nothing else.
+func (m *Manager) together(tasks ...func() error) error {
+	errs := make([]error, len(tasks))
+	m.asking(func() {
+		var all sync.WaitGroup
+		for i, task := range tasks {
+			all.Go(func() {
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				errs[i] = task()
+			})
+		}
+		all.Wait()
+	})
+	return errors.Join(errs...)
+}
+
+// tellTrouble logs why something could not be asked or sent, when that begins. That the node does not answer at
+// all is told elsewhere.
+func (m *Manager) tellTrouble(err error) {
+	level := logrus.DebugLevel
+	if err != nil && m.answers && !m.troubled {
+		level = logrus.WarnLevel
+	}
+	if m.troubled = err != nil && (m.troubled || m.answers); err != nil {
+		m.log.WithError(err).Log(level, "transactions: not all was asked and sent; it is tried again with each look")
+	}
+}
+
+// busy says that there is something to look for on the chain.
 func (m *Manager) busy() bool {
 	if len(m.book.open) > 0 || len(m.rechecks) > 0 {
 		return true
@@ -199,6 +278,11 @@ func (m *Manager) busy() bool {
 		pause = m.watchPause()
 	}
 	return time.Since(m.lookedAt) >= pause
+}
+
+// hasOutgoing says that something may be sent that was not.
+func (m *Manager) hasOutgoing() bool {
+	return slices.ContainsFunc(m.book.open, func(in *intent) bool { return !in.sent() || in.outgoing })
 }
 
 // dropUnsent ends the last run's intents that were never sent: only their callers know whether they
@@ -212,16 +296,15 @@ func (m *Manager) dropUnsent() {
 	}
 }
 
-// do runs f in the manager's goroutine.
-func (m *Manager) do(ctx context.Context, f func(context.Context)) error {
-	select {
-	case m.requests <- f:
-		return nil
-	case <-m.stopped:
+// with runs f with the state.
+func (m *Manager) with(f func()) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ended {
 		return ErrStopped
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	f()
+	return nil
 }
 
 // await waits for the result of an intent.
@@ -255,9 +338,10 @@ func (m *Manager) Again(ctx context.Context, c Call) (*types.Receipt, error) {
 
 func (m *Manager) submit(ctx context.Context, c Call, accept func(Call, chan result)) (*types.Receipt, error) {
 	wait := make(chan result, 1)
-	if err := m.do(ctx, func(context.Context) { accept(c, wait) }); err != nil {
+	if err := m.with(func() { accept(c, wait) }); err != nil {
 		return nil, err
 	}
+	hint(m.wake)
 	return m.awaitCall(ctx, c, wait)
 }
 
@@ -297,8 +381,12 @@ func (m *Manager) begin(c Call, try int, wait chan result) {
 		wait <- result{err: err}
 		return
 	}
-	if len(m.book.open) >= maxOpenIntents {
-		wait <- result{err: fmt.Errorf("%d transactions are waiting, which is the limit", maxOpenIntents)}
+	most := maxOpenIntents
+	if m.book.kinds[kindOf(c.Key)].Duty {
+		most *= 2
+	}
+	if len(m.book.open) >= most {
+		wait <- result{err: fmt.Errorf("%d transactions are waiting, which is the limit", most)}
 		return
 	}
 	if err := m.copier.room(); err != nil {

@@ -1,6 +1,7 @@
 package tx
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,53 +20,80 @@ import (
 // state of as many blocks, and a deeper reorganisation needs people.
 const watchedBlocks = 128
 
-// followUsed looks for the receipts of intents whose nonces are used.
-func (m *Manager) followUsed(ctx context.Context, used []*intent, now observation) error {
+// try is an attempt of an intent.
+type try struct {
+	in *intent
+	attempt
+}
+
+// followUsed looks for the receipts of attempts whose nonces are used. Where the node does not tell what became of
+// one, unclear says why.
+func (m *Manager) followUsed(ctx context.Context, now observation) (unclear, err error) {
+	var tries []try
 	var hashes []common.Hash
-	for _, in := range used {
-		hashes = append(hashes, in.hashes()...)
+	for _, in := range m.book.open {
+		isUsed := func(a attempt) bool { return a.nonce < now.count }
+		if now.behind || !slices.ContainsFunc(in.attempts, isUsed) || !in.toFollow(now) {
+			continue
+		}
+		for _, a := range in.attempts {
+			if isUsed(a) {
+				tries, hashes = append(tries, try{in, a}), append(hashes, a.hash)
+			}
+		}
 	}
-	if len(hashes) == 0 {
-		return nil
-	}
-	receipts, err := m.conn.Receipts(ctx, hashes)
+	var receipts []*types.Receipt
+	var refused []error
+	var blocks map[uint64]*rpc.Header
+	m.asking(func() {
+		if receipts, refused, err = m.conn.ReceiptsEach(ctx, hashes); err == nil {
+			blocks, err = m.blocksOf(ctx, receipts)
+		}
+	})
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("look for receipts: %w", err)
 	}
+	var lost []*intent
+	found, hidden := map[*intent]bool{}, map[*intent]error{}
+	for i, t := range tries {
+		switch r := receipts[i]; {
+		case r != nil:
+			found[t.in] = true
+			err = errors.Join(err, m.confirm(ctx, t, r, blocks[r.BlockNumber.Uint64()], now))
+		case refused[i] != nil:
+			hidden[t.in] = refused[i]
+		}
+		isLast := i+1 == len(tries) || tries[i+1].in != t.in
+		if isLast && !found[t.in] && t.in.last().nonce < now.count {
+			lost = append(lost, t.in)
+		}
+	}
+	unclear, losing := m.followLost(ctx, lost, hidden, now)
+	return unclear, errors.Join(err, losing)
+}
+
+func (m *Manager) blocksOf(ctx context.Context, receipts []*types.Receipt) (map[uint64]*rpc.Header, error) {
 	var numbers []uint64
 	for _, r := range receipts {
 		if r != nil {
 			numbers = append(numbers, r.BlockNumber.Uint64())
 		}
 	}
-	blocks, err := m.conn.BlocksByNumber(ctx, numbers)
-	if err != nil {
-		return err
+	return m.conn.BlocksByNumber(ctx, numbers)
+}
+
+// confirm ends an intent with a receipt, when its block is on the chain and deep enough.
+func (m *Manager) confirm(ctx context.Context, t try, r *types.Receipt, block *rpc.Header, now observation) error {
+	t.in.usedElsewhere = 0
+	depth := r.BlockNumber.Uint64() + m.confirmationsOf(t.in, r)
+	if t.in.done || block == nil || block.Hash != r.BlockHash || uint64(now.head.Number)+1 < depth {
+		return nil // Not decided yet; the next block may tell.
 	}
-	var lost []*intent
-	for _, in := range used {
-		own := receipts[:len(in.attempts)]
-		receipts = receipts[len(in.attempts):]
-		i := slices.IndexFunc(own, func(r *types.Receipt) bool { return r != nil })
-		if i < 0 {
-			lost = append(lost, in)
-			continue
-		}
-		in.usedElsewhere = 0
-		r := own[i]
-		block := blocks[r.BlockNumber.Uint64()]
-		depth := r.BlockNumber.Uint64() + m.confirmationsOf(in, r)
-		if block == nil || block.Hash != r.BlockHash || uint64(now.head.Number)+1 < depth {
-			continue // Not decided yet; the next block may tell.
-		}
-		if why := in.attempts[i].cannotHave(r); why != nil {
-			return m.conn.Disbelieve(ctx, "for the receipt of "+r.TxHash.Hex(), why)
-		}
-		if err := m.settle(ctx, in, in.attempts[i], r, block); err != nil {
-			return err
-		}
+	if why := t.cannotHave(r); why != nil {
+		m.asking(func() { why = m.conn.Disbelieve(ctx, "for the receipt of "+r.TxHash.Hex(), why) })
+		return why
 	}
-	return m.followLost(ctx, lost, now)
+	return m.settle(ctx, t.in, t.attempt, r, block)
 }
 
 // cannotHave says why a receipt cannot be that of an attempt: it has more gas than the limit, or a
@@ -90,47 +118,124 @@ func (m *Manager) confirmationsOf(in *intent, r *types.Receipt) uint64 {
 	return m.cfg.Confirmations
 }
 
-// followLost handles intents whose nonce is used and that have no receipt: after some blocks we
-// conclude that somebody else used it, and send what is still right with another nonce.
-func (m *Manager) followLost(ctx context.Context, lost []*intent, now observation) error {
-	var again []*intent
-	var used []uint64 // nonces
+// followLost handles intents whose nonce is used and that have no receipt, or one that the node refuses to tell
+// (hidden). Who used it is in the blocks themselves: that a receipt is missing is no verdict, for another
+// node than the one that counted may have been asked. Until the blocks were read, a duty is sent with
+// another nonce, which costs gas at the worst, and everything else waits.
+func (m *Manager) followLost(
+	ctx context.Context, lost []*intent, hidden map[*intent]error, now observation,
+) (unclear, err error) {
+	var asked []*intent
+	lowest := now.count
 	for _, in := range lost {
-		if in.usedElsewhere++; in.usedElsewhere < usedElsewhereBlocks {
-			continue
-		}
-		told := in.usedElsewhere > usedElsewhereBlocks // It waits for the signature of another nonce.
-		ours := m.usedByUs(in)
-		if !ours && !told {
-			used = append(used, in.last().nonce)
+		if hidden[in] == nil && in.missedAt != now.head.Hash {
+			in.missedAt = now.head.Hash
+			in.usedElsewhere++
 		}
 		switch {
+		case hidden[in] == nil && in.usedElsewhere < usedElsewhereBlocks:
 		case in.gap:
 			m.abandon(in, "the nonce is used", events.ErrReverted)
-		case m.late(in, now.head) || in.last().isNoop:
-			m.abandon(in, "the nonce was used by another transaction", events.ErrDeadlinePassed)
-		case ours && !in.kind.Duty: // Whoever still wants it asks again.
-			m.abandon(in, "another owner of the account used the nonce", events.ErrReverted)
-		case ours, told:
-			again = append(again, in)
 		default:
-			m.log.WithField("tx", in.key).Warnf("transactions: nonce %d was used by a transaction that is not ours; "+
-				"the account's key must be used by this host alone", in.last().nonce)
-			again = append(again, in)
+			asked, lowest = append(asked, in), min(lowest, in.attempts[0].nonce)
 		}
 	}
-	m.lostNonces(ctx, used, now)
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	mined, reading := m.minedSince(ctx, now.head, lowest)
+	var others []uint64 // nonces that are somebody else's
+	var again []*intent
+	for _, in := range asked {
+		ours, other := in.usedBy(mined)
+		switch {
+		case ours != nil:
+			err = errors.Join(err, m.confirmInBlock(ctx, in, *ours, now))
+		case other == nil && !m.usedByUs(in) && in.usedElsewhere < foreignBlocks:
+			unclear = fmt.Errorf("find out what used nonce %d, of %s: %w", in.last().nonce, in.key,
+				cmp.Or(reading, hidden[in], errNoReceipt))
+			if in.kind.Duty && !in.last().isNoop && !m.late(in, now.head) {
+				again = append(again, in)
+			}
+		case !in.lost:
+			if in.lost = true; !m.usedByUs(in) && (other == nil || !m.book.has(other.Hash)) {
+				others = append(others, in.last().nonce)
+			}
+			fallthrough
+		default:
+			if !m.giveUpLost(in, other, now) {
+				again = append(again, in)
+			}
+		}
+	}
+	m.reportLost(mined, others, now)
+	return unclear, errors.Join(err, m.sendAgain(ctx, again, now))
+}
+
+// errNoReceipt: neither a receipt nor a block tells.
+var errNoReceipt = errors.New("it has neither a receipt nor a block with it")
+
+// usedBy says which of an account's mined transactions is an attempt of the intent, or else has the nonce of its
+// last one; nil: none.
+func (in *intent) usedBy(mined []rpc.Transaction) (ours, other *rpc.Transaction) {
+	for i := range mined {
+		t := &mined[i]
+		if slices.Contains(in.hashes(), t.Hash) {
+			return t, nil
+		}
+		if uint64(t.Nonce) == in.last().nonce {
+			other = t
+		}
+	}
+	return nil, other
+}
+
+// confirmInBlock is confirm for an attempt that was seen in a block, while its receipt is hidden.
+func (m *Manager) confirmInBlock(ctx context.Context, in *intent, seen rpc.Transaction, now observation) error {
+	var r *types.Receipt
+	var block *rpc.Header
+	var err error
+	m.asking(func() {
+		if r, err = m.conn.ReceiptInBlock(ctx, seen.BlockHash, seen.Hash); r != nil {
+			block, err = m.conn.ByHash(ctx, seen.BlockHash)
+		}
+	})
+	in.usedElsewhere = 0
+	if err != nil || r == nil { // It is asked for again with the next block.
+		return err
+	}
+	i := slices.IndexFunc(in.attempts, func(a attempt) bool { return a.hash == seen.Hash })
+	return m.confirm(ctx, try{in, in.attempts[i]}, r, block, now)
+}
+
+// giveUpLost ends an intent whose nonce was used by another transaction, if it is not to be sent again.
+func (m *Manager) giveUpLost(in *intent, other *rpc.Transaction, now observation) bool {
+	switch {
+	case m.late(in, now.head) || in.last().isNoop:
+		m.abandon(in, "the nonce was used by another transaction", events.ErrDeadlinePassed)
+	case !in.kind.Duty && (m.usedByUs(in) || other != nil && m.book.has(other.Hash)): // Whoever still wants it asks again.
+		m.abandon(in, "another owner of the account used the nonce", events.ErrReverted)
+	default:
+		return false
+	}
+	return true
+}
+
+// sendAgain has intents sent with another nonce, if the contract would still take them. Those that it would not
+// end, if it is known that somebody else used their nonce; otherwise it may have them already.
+func (m *Manager) sendAgain(ctx context.Context, again []*intent, now observation) error {
 	if err := m.revalidate(ctx, again, now.head); err != nil {
 		return err
 	}
 	for _, in := range again {
-		if in.hopeless != nil {
+		switch {
+		case in.hopeless == nil:
+			in.again = true // launch does it.
+		case in.lost:
 			m.abandon(in, "the nonce was used by another transaction, and meanwhile "+in.hopeless.Error(),
 				events.ErrDeadlinePassed)
-			continue
-		}
-		if err := m.attempt(ctx, in, now.head, attempt{nonce: m.nextNonce(now.count), gas: in.last().gas}); err != nil {
-			return err
+		default:
+			in.hopeless = nil
 		}
 	}
 	return nil
@@ -180,7 +285,11 @@ func (m *Manager) whyFailed(ctx context.Context, in *intent, a attempt, r *types
 	}
 	again := in.trial(a.gas)
 	again.On, again.Number, again.Time = block.Parent, uint64(block.Number), uint64(block.Time)
-	outcomes, err := m.conn.Try(ctx, m.account, []rpc.Trial{again}, m.cfg.contract.Refusals)
+	var outcomes []rpc.Outcome
+	var err error
+	m.asking(func() {
+		outcomes, err = m.conn.Try(ctx, m.account, []rpc.Trial{again}, m.cfg.contract.Refusals)
+	})
 	if err != nil || outcomes[0].Refusal == nil {
 		return fmt.Errorf("%w: no reason was found", events.ErrReverted)
 	}
@@ -205,7 +314,9 @@ func (m *Manager) revalidate(ctx context.Context, asked []*intent, head *rpc.Hea
 	if len(trials) == 0 {
 		return nil
 	}
-	outcomes, err := m.conn.Try(ctx, m.account, trials, m.cfg.contract.Refusals)
+	var outcomes []rpc.Outcome
+	var err error
+	m.asking(func() { outcomes, err = m.conn.Try(ctx, m.account, trials, m.cfg.contract.Refusals) })
 	if err != nil {
 		return err
 	}
@@ -227,25 +338,34 @@ func (m *Manager) waitsForOther(in *intent) bool {
 	})
 }
 
-// reopen takes up again those intents whose success a reorganisation has undone.
+// reopen takes up again those intents whose success a reorganisation has undone: another block has the number of
+// theirs. A block that is not there may only be so on this node.
 func (m *Manager) reopen(ctx context.Context, now observation) error {
+	if !m.suspect || now.behind {
+		return nil
+	}
 	watched := m.book.watched(uint64(now.head.Number))
 	var numbers []uint64
 	for _, in := range watched {
 		numbers = append(numbers, in.receipt.GetBlock())
 	}
-	blocks, err := m.conn.BlocksByNumber(ctx, numbers)
+	var blocks map[uint64]*rpc.Header
+	var err error
+	m.asking(func() { blocks, err = m.conn.BlocksByNumber(ctx, numbers) })
 	if err != nil {
-		return err
+		return fmt.Errorf("look for dropped transactions: %w", err)
 	}
+	m.suspect = false
 	for _, in := range watched {
-		block := blocks[in.receipt.GetBlock()]
-		if block != nil && events.Hash(block.Hash).String() == in.receipt.GetBlockHash() {
-			continue
+		switch block := blocks[in.receipt.GetBlock()]; {
+		case block == nil:
+			m.suspect = true
+		case events.Hash(block.Hash).String() == in.receipt.GetBlockHash() || !in.done:
+		default:
+			m.log.WithField("tx", in.key).Warnf("transactions: a reorganisation of the chain dropped block %d, in which "+
+				"it was mined; it is followed again", in.receipt.GetBlock())
+			m.takeUp(in)
 		}
-		m.log.WithField("tx", in.key).Warnf("transactions: a reorganisation of the chain dropped block %d, in which "+
-			"it was mined; it is followed again", in.receipt.GetBlock())
-		m.takeUp(in)
 	}
 	return nil
 }
@@ -257,31 +377,47 @@ func (m *Manager) takeUp(in *intent) {
 	in.sentAt, in.unchecked = 0, true
 }
 
-// recheck checks whether earlier receipts still hold. If a reorganisation undid one, its intent is
-// open again and continues as usual.
+// recheck checks whether earlier receipts still hold. If a reorganisation undid one, or it is of a failure now, its
+// intent is open again and continues as usual. A receipt that is missing although its block is on
+// the chain is asked for again.
 func (m *Manager) recheck(ctx context.Context) error {
 	if len(m.rechecks) == 0 {
 		return nil
 	}
-	var hashes []common.Hash
-	for _, r := range m.rechecks {
-		hashes = append(hashes, common.HexToHash(r.in.receipt.GetTxHash()))
-	}
-	receipts, err := m.conn.Receipts(ctx, hashes)
-	if err != nil {
-		return err
-	}
 	asked := m.rechecks
 	m.rechecks = nil
+	var hashes []common.Hash
+	var numbers []uint64
+	for _, r := range asked {
+		hashes = append(hashes, common.HexToHash(r.in.receipt.GetTxHash()))
+		numbers = append(numbers, r.in.receipt.GetBlock())
+	}
+	var receipts []*types.Receipt
+	var blocks map[uint64]*rpc.Header
+	var err error
+	m.asking(func() {
+		if receipts, _, err = m.conn.ReceiptsEach(ctx, hashes); err == nil {
+			blocks, err = m.conn.BlocksByNumber(ctx, numbers)
+		}
+	})
+	if err != nil {
+		m.rechecks = append(m.rechecks, asked...)
+		return fmt.Errorf("look for earlier receipts: %w", err)
+	}
 	for i, r := range asked {
-		if rpc.Succeeded(receipts[i]) {
+		block := blocks[r.in.receipt.GetBlock()]
+		switch {
+		case rpc.Succeeded(receipts[i]):
 			r.wait <- result{receipt: receipts[i]}
-			continue
+		case r.in.done && receipts[i] == nil &&
+			(block == nil || events.Hash(block.Hash).String() == r.in.receipt.GetBlockHash()):
+			m.rechecks = append(m.rechecks, r)
+		default:
+			if r.in.done {
+				m.takeUp(r.in)
+			}
+			r.in.waiters = append(r.in.waiters, r.wait)
 		}
-		if r.in.done {
-			m.takeUp(r.in)
-		}
-		r.in.waiters = append(r.in.waiters, r.wait)
 	}
 	return nil
 }

@@ -47,9 +47,15 @@ func yesFirst(x, y bool) int {
 func (m *Manager) launch(ctx context.Context, now observation) error {
 	var waiting []*intent
 	for _, in := range m.book.open {
-		if !in.sent() && !in.gap { // fillGaps looks after those.
+		if (!in.sent() || in.again) && !in.gap { // fillGaps looks after those.
 			waiting = append(waiting, in)
 		}
+	}
+	if len(waiting) == 0 {
+		return nil
+	}
+	if err := m.askTip(ctx, now.head); err != nil {
+		return err
 	}
 	slices.SortStableFunc(waiting, byUrgency)
 	flying, suspected := len(m.inFlight(now.count)), m.foreignSuspected(now)
@@ -59,13 +65,14 @@ func (m *Manager) launch(ctx context.Context, now observation) error {
 			most = othersInFlight(most)
 		}
 		switch {
+		case m.late(in, now.head) && in.again: // followLost ends it, when it is known who used its nonce.
 		case m.late(in, now.head):
 			m.abandon(in, fmt.Sprintf("the block after %d of %s is too late for %s%s%s", now.head.Number,
 				now.head.Head().Time.Format(time.TimeOnly), lastChance(in), m.whyWaits(in), m.whyUnsigned(in)),
 				events.ErrDeadlinePassed)
 		case suspected || flying >= most || m.held(in, now.head) || m.waitsForRecord(in):
 		default:
-			err := m.attempt(ctx, in, now.head, attempt{nonce: m.nextNonce(now.count), gas: in.gas})
+			err := m.attempt(ctx, in, now.head, attempt{nonce: m.nextNonce(now.count), gas: in.gasLimit()})
 			if err != nil {
 				return fmt.Errorf("send %s: %w", in.key, err)
 			}
@@ -182,7 +189,15 @@ func (m *Manager) fillGaps(ctx context.Context, now observation) {
 			used[o.last().nonce] = true
 		}
 	}
-	for nonce := now.count; nonce < m.nextNonce(now.count); nonce++ {
+	next := m.nextNonce(now.count)
+	if next == now.count {
+		return
+	}
+	if err := m.askTip(ctx, now.head); err != nil {
+		m.log.WithError(err).Warn("transactions: fill a gap in the nonces")
+		return
+	}
+	for nonce := now.count; nonce < next; nonce++ {
 		if used[nonce] || m.unknown.leftAlone(nonce, uint64(now.head.Number), m.cfg.UnknownNonceBlocks) {
 			continue
 		}

@@ -15,14 +15,10 @@ import (
 
 // This file answers questions about the account's transactions.
 
-// ask runs f in the manager's goroutine and returns its answer.
-func ask[T any](ctx context.Context, m *Manager, f func(context.Context) T) (T, error) {
-	answer := make(chan T, 1)
-	if err := m.do(ctx, func(ctx context.Context) { answer <- f(ctx) }); err != nil {
-		var none T
-		return none, err
-	}
-	return <-answer, nil
+// ask is f with the state. It never waits for the node.
+func ask[T any](m *Manager, f func() T) (answer T, err error) {
+	err = m.with(func() { answer = f() })
+	return answer, err
 }
 
 // Idle waits until no transaction whose key begins with a prefix is under way.
@@ -30,16 +26,32 @@ func (m *Manager) Idle(ctx context.Context, prefix string) error {
 	return m.quiet(ctx, func(base string) bool { return strings.HasPrefix(base, prefix) })
 }
 
-// quiet waits until no transaction with one of these keys is under way.
+// quiet waits until no transaction with one of these keys is under way. Those that a reorganisation undid are
+// under way again: if one of these may be among them, it waits for a look at the chain, which all who
+// wait have in common.
 func (m *Manager) quiet(ctx context.Context, meant func(base string) bool) error {
-	waits, err := ask(ctx, m, func(ctx context.Context) (waits []chan result) {
-		// Transactions that a reorganisation undid are under way again; the answer must not miss
-		// them only because nobody has looked yet.
-		if m.watching() && time.Since(m.lookedAt) >= m.blocks.Poll() {
-			if err := m.step(ctx); err != nil {
-				m.log.WithError(err).Debug("transactions: step")
-			}
+	undone := func(in *intent) bool { return meant(in.base) }
+	looked, err := ask(m, func() chan struct{} {
+		if m.lastHead != nil && (time.Since(m.lookedAt) < m.blocks.Poll() ||
+			!slices.ContainsFunc(m.book.watched(uint64(m.lastHead.Number)), undone)) {
+			return nil
 		}
+		m.wanted = true
+		return m.looked
+	})
+	if err != nil {
+		return err
+	}
+	if looked != nil {
+		hint(m.wake)
+		select {
+		case <-looked:
+		case <-m.stopped:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	waits, err := ask(m, func() (waits []chan result) {
 		for _, in := range m.book.open {
 			if meant(in.base) {
 				wait := make(chan result, 1)
@@ -62,8 +74,8 @@ func (m *Manager) quiet(ctx context.Context, meant func(base string) bool) error
 }
 
 // Earlier is the transaction hash of the newest success whose key begins with a prefix.
-func (m *Manager) Earlier(ctx context.Context, prefix string) (hash common.Hash, ok bool, err error) {
-	mined, err := ask(ctx, m, func(context.Context) *messages.Receipt {
+func (m *Manager) Earlier(_ context.Context, prefix string) (hash common.Hash, ok bool, err error) {
+	mined, err := ask(m, func() *messages.Receipt {
 		if in := m.book.succeeded(prefix); in != nil {
 			return in.receipt
 		}
@@ -83,8 +95,8 @@ type Intent struct {
 
 // Intents are the calls whose keys begin with a prefix, as far back as the outbox goes, each key
 // once: finished ones first, then by age.
-func (m *Manager) Intents(ctx context.Context, prefix string) ([]Intent, error) {
-	return ask(ctx, m, func(context.Context) (all []Intent) {
+func (m *Manager) Intents(_ context.Context, prefix string) ([]Intent, error) {
+	return ask(m, func() (all []Intent) {
 		seen := map[string]bool{}
 		for _, in := range slices.Concat(m.book.doneLog, m.book.open) {
 			if strings.HasPrefix(in.base, prefix) && !seen[in.base] {
@@ -102,7 +114,7 @@ func (m *Manager) Succeeded(ctx context.Context, meant func(base string) bool) (
 	if err := m.quiet(ctx, meant); err != nil {
 		return nil, err
 	}
-	return ask(ctx, m, func(context.Context) (hashes []common.Hash) {
+	return ask(m, func() (hashes []common.Hash) {
 		for _, in := range m.book.doneLog {
 			if in.succeeded && meant(in.base) {
 				hashes = append(hashes, common.HexToHash(in.receipt.GetTxHash()))
@@ -113,8 +125,8 @@ func (m *Manager) Succeeded(ctx context.Context, meant func(base string) bool) (
 }
 
 // Revision is the next revision of the account's record.
-func (m *Manager) Revision(ctx context.Context) (uint64, error) {
-	return ask(ctx, m, func(context.Context) uint64 { return m.outbox.next })
+func (m *Manager) Revision(_ context.Context) (uint64, error) {
+	return ask(m, func() uint64 { return m.outbox.next })
 }
 
 // SpentOn is the gas that the newest successful call of a kind used; zero: there was none.
@@ -126,13 +138,13 @@ func (m *Manager) SpentOn(kind string) uint64 {
 
 // Looked says whether everything was done that follows from a block for the transactions under way;
 // also true when there are none, or the manager is stopped.
-func (m *Manager) Looked(ctx context.Context, block events.Hash) bool {
-	looked, err := ask(ctx, m, func(context.Context) bool { return !m.busy() || m.seen == common.Hash(block) })
+func (m *Manager) Looked(_ context.Context, block events.Hash) bool {
+	looked, err := ask(m, func() bool { return !m.busy() || m.seen == common.Hash(block) })
 	return err != nil || looked
 }
 
 // Compact rewrites the outbox without old entries, as happens by itself when it has grown large.
-func (m *Manager) Compact(ctx context.Context) error {
-	failed, err := ask(ctx, m, func(context.Context) error { return m.outbox.compact(m.book.needed()) })
+func (m *Manager) Compact(_ context.Context) error {
+	failed, err := ask(m, func() error { return m.outbox.compact(m.book.needed()) })
 	return errors.Join(failed, err)
 }

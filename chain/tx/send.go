@@ -19,10 +19,19 @@ import (
 
 // followWaiting handles what was sent and is not mined: it may be late, be stuck, or merely have to
 // be sent again.
-func (m *Manager) followWaiting(ctx context.Context, active []*intent, now observation) error {
+func (m *Manager) followWaiting(ctx context.Context, now observation) error {
 	flying := m.inFlight(now.count)
-	if len(flying) == 0 || len(active) == 0 {
+	var active []*intent
+	for _, in := range flying {
+		if in.toFollow(now) {
+			active = append(active, in)
+		}
+	}
+	if len(active) == 0 {
 		return nil
+	}
+	if err := m.askTip(ctx, now.head); err != nil {
+		return err
 	}
 	urgent := mostUrgent(flying)
 	var more, unchecked []*intent
@@ -41,7 +50,7 @@ func (m *Manager) followWaiting(ctx context.Context, active []*intent, now obser
 		}
 	}
 	if err := m.revalidate(ctx, unchecked, now.head); err != nil {
-		return err
+		return fmt.Errorf("look after what is in flight: %w", err)
 	}
 	for i, in := range flying {
 		noop := in.last().isNoop
@@ -66,9 +75,7 @@ func (m *Manager) attempt(ctx context.Context, in *intent, head *rpc.Header, a a
 		return nil
 	}
 	if a.feeCap == nil {
-		if err := m.price(ctx, head, &a); err != nil {
-			return err
-		}
+		m.price(head, &a)
 	}
 	if m.cfg.Key == nil {
 		m.ask(ctx, in, a)
@@ -95,7 +102,7 @@ func (m *Manager) record(in *intent, a attempt, head *rpc.Header) error {
 		return err
 	}
 	in.sentAt, in.published, in.outpriced, in.outgoing = uint64(head.Number), false, false, true
-	in.usedElsewhere = 0
+	in.usedElsewhere, in.lost, in.again = 0, false, false
 	return nil
 }
 
@@ -126,7 +133,9 @@ func (m *Manager) publish(ctx context.Context) error {
 		}
 		out, signed = append(out, in), append(signed, raw)
 	}
-	refusals, err := m.conn.Send(ctx, signed)
+	var refusals []error
+	var err error
+	m.asking(func() { refusals, err = m.conn.Send(ctx, signed) })
 	if err != nil {
 		return fmt.Errorf("send: %w", err)
 	}

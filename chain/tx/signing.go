@@ -67,6 +67,7 @@ func (m *Manager) ask(ctx context.Context, in *intent, a attempt) {
 	go func() {
 		tx, err := m.cfg.Signer.Sign(asking, unsigned)
 		m.replies <- reply{tx, err}
+		hint(m.wake)
 	}()
 }
 

@@ -2,6 +2,7 @@ package tx
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,76 +19,59 @@ type observation struct {
 	behind bool
 }
 
-// step looks at the chain once and does what follows for every intent. However many there are, all
-// questions go out in one request, and so do all transactions.
+// step looks at the chain once and does what follows for every intent. However many there are, questions of a
+// kind go out in one request, different ones at the same time, and so do all transactions.
 func (m *Manager) step(ctx context.Context) error {
-	if err := m.Failure(); err != nil {
-		m.failWaiters(err)
-		return err
-	}
+	defer m.tellLooked()
 	now, err := m.look(ctx)
 	if m.answers = err == nil; err != nil {
 		return err
 	}
 	m.watchFees(now.head)
-	m.watchNonces(ctx, now)
-	if err := m.Failure(); err != nil {
-		m.failWaiters(err)
-		return err
+	var watching, unclear error // They wait for the next block.
+	err = m.together(
+		func() error { watching = m.watchNonces(ctx, now); return nil },
+		func() error { return m.recheck(ctx) },
+		func() error { return m.reopen(ctx, now) },
+		func() (err error) { unclear, err = m.followUsed(ctx, now); return err },
+		func() error { return m.followWaiting(ctx, now) },
+	)
+	if failed := m.Failure(); failed != nil {
+		m.failWaiters(failed)
+		return failed
 	}
-	if err := m.follow(ctx, now); err != nil {
-		return err
-	}
-	if err := m.watchPool(ctx, now); err != nil {
-		return fmt.Errorf("look into the node's pool: %w", err)
-	}
-	if now.fresh && !now.behind {
+	if now.fresh {
 		m.fillGaps(ctx, now)
 	}
 	m.letGo(now)
-	if err := m.launch(ctx, now); err != nil {
-		return err
+	if err = errors.Join(err, m.send(ctx, now)); err == nil && !now.behind {
+		m.seen = now.head.Hash
 	}
-	m.seen = now.head.Hash
-	err = m.publish(ctx)
 	m.tidy()
-	return err
+	return errors.Join(err, watching, unclear)
 }
 
-// follow looks after what was sent.
-func (m *Manager) follow(ctx context.Context, now observation) error {
-	if err := m.recheck(ctx); err != nil {
-		return fmt.Errorf("look for earlier receipts: %w", err)
+// send sends what is new, and again what has to be.
+func (m *Manager) send(ctx context.Context, now observation) error {
+	err := m.watchPool(ctx, now)
+	if err != nil {
+		err = fmt.Errorf("look into the node's pool: %w", err)
+	} else {
+		err = m.launch(ctx, now)
 	}
-	if m.suspect && !now.behind {
-		if err := m.reopen(ctx, now); err != nil {
-			return fmt.Errorf("look for dropped transactions: %w", err)
-		}
-		m.suspect = false
+	return errors.Join(err, m.publish(ctx))
+}
+
+// toFollow says that it is time to look after an intent that was sent: once for each block, and at once after a
+// restart.
+func (in *intent) toFollow(now observation) bool {
+	if !in.sent() || !now.fresh && in.sentAt != 0 {
+		return false
 	}
-	var used, waiting []*intent
-	for _, in := range m.book.open {
-		if !in.sent() || !now.fresh && in.sentAt != 0 {
-			continue
-		}
-		if in.sentAt == 0 {
-			in.sentAt = uint64(now.head.Number)
-		}
-		if now.count > in.last().nonce {
-			used = append(used, in)
-		} else {
-			waiting = append(waiting, in)
-		}
+	if in.sentAt == 0 {
+		in.sentAt = uint64(now.head.Number)
 	}
-	if !now.behind {
-		if err := m.followUsed(ctx, used, now); err != nil {
-			return fmt.Errorf("look for receipts: %w", err)
-		}
-	}
-	if err := m.followWaiting(ctx, waiting, now); err != nil {
-		return fmt.Errorf("look after what is in flight: %w", err)
-	}
-	return nil
+	return true
 }
 
 // failWaiters answers everybody who waits that nothing is sent any more.
@@ -102,29 +86,38 @@ func (m *Manager) failWaiters(why error) {
 }
 
 // look reads the newest block, the number of our mined transactions, and whether the newest block
-// of the last look is still on the chain.
-func (m *Manager) look(ctx context.Context) (observation, error) {
+// of the last look is still on the chain. That a node does not have that one yet says nothing.
+func (m *Manager) look(ctx context.Context) (now observation, err error) {
 	m.lookedAt = time.Now()
-	head, mined, again, err := m.conn.LookAt(ctx, m.account, m.lastHead)
-	if err != nil {
+	var again *rpc.Header
+	last, anchor := m.lastHead, m.anchor
+	m.asking(func() { now.head, now.count, again, err = m.conn.LookAt(ctx, m.account, anchor) })
+	switch {
+	case err != nil:
 		return observation{}, err
-	}
-	now := observation{head: head, count: mined, fresh: head.Hash != m.seen}
-	switch last := m.lastHead; {
 	case last == nil:
 		m.suspect = true // Much may have happened while nobody looked.
-	case !head.Head().Displaces(last.Head()):
+	case !now.head.Head().Displaces(last.Head()):
 		now.behind, now.count = true, max(now.count, m.lastCount)
 		return now, nil
-	case again == nil || again.Hash != last.Hash:
+	case again != nil && again.Hash != anchor.Hash, now.head.Number == last.Number && now.head.Hash != last.Hash,
+		now.head.Number == last.Number+1 && now.head.Parent != last.Hash:
 		m.suspect = true
 	}
-	if now.fresh {
-		if err := m.blocks.Measure(ctx, m.conn, head); err != nil {
-			m.log.WithError(err).Debug("transactions: measure the block time")
-		}
+	if !m.suspect { // Without a reorganisation it can only grow; of several nodes one may not know that yet.
+		now.count = max(now.count, m.lastCount)
 	}
-	m.lastHead, m.lastCount = head, now.count
+	if anchor == nil || again != nil {
+		m.anchor = now.head
+	}
+	if now.fresh = now.head.Hash != m.seen; now.fresh {
+		m.asking(func() {
+			if err := m.blocks.Measure(ctx, m.conn, now.head); err != nil {
+				m.log.WithError(err).Debug("transactions: measure the block time")
+			}
+		})
+	}
+	m.lastHead, m.lastCount = now.head, now.count
 	return now, nil
 }
 

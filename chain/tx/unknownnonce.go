@@ -46,13 +46,17 @@ func (m *Manager) watchPool(ctx context.Context, now observation) error {
 	if !m.cfg.RecordFirst || !now.fresh && !m.hasUnsent() {
 		return nil
 	}
-	pending, known, err := m.conn.PendingBy(ctx, m.account)
-	switch {
-	case err != nil:
+	var pending uint64
+	var known bool
+	var err error
+	m.asking(func() {
+		if pending, known, err = m.conn.PendingBy(ctx, m.account); known && pending > now.count+mostPending {
+			err = m.conn.Disbelieve(ctx, "for the account's pending transactions",
+				fmt.Errorf("it has %d, and %d are mined", pending, now.count))
+		}
+	})
+	if err != nil {
 		return err
-	case known && pending > now.count+mostPending:
-		return m.conn.Disbelieve(ctx, "for the account's pending transactions",
-			fmt.Errorf("it has %d, and %d are mined", pending, now.count))
 	}
 	ours := map[uint64]bool{}
 	for _, in := range m.book.open {
