@@ -169,6 +169,7 @@ bench:
 	go test -run '^$$' -bench 'Fold100k' ./events/catalog
 	go test -run '^$$' -bench 'Start1M' -benchtime 5x ./actors
 	go test -run '^$$' -bench 'Start10k' -benchtime 1x ./actors/sectors
+	go test -run '^$$' -bench 'Messages' -benchtime 1x -v ./chain/provider
 	go test -run '^$$' -bench 'DutiesPerBlock|JudgingAPeriod' ./actors/proofs
 	go test -run '^$$' -bench 'Events|Memory|Checkpoint' -benchtime 3x ./projections/audit
 	go test -run '^$$' -bench 'StatusWithoutAHost' -benchtime 3x ./cmd/hostnode/internal/api

@@ -111,7 +111,14 @@ func Serve(
 
 // Node is a node's endpoint over HTTP with a fault.
 func Node(node *rpc.Client, has Fault) http.Handler {
+	return Messages(node, func() Fault { return has })
+}
+
+// Messages is an endpoint over HTTP that has a fault of its own for each message, in which the requests are answered
+// one after the other.
+func Messages(node *rpc.Client, each func() Fault) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		has := each()
 		Serve(out, in, func(r Request) Answer {
 			return has(r, func(r Request) Answer { return Ask(in.Context(), node, r) })
 		}, nil)

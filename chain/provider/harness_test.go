@@ -88,7 +88,7 @@ func sectorRules() bindings.SectorConfig {
 
 // world is a contract of sectors of its own.
 type world struct {
-	t         *testing.T
+	t         testing.TB
 	chain     *devchain.Chain
 	client    *ethclient.Client
 	at        devchain.Deployment
@@ -99,7 +99,7 @@ type world struct {
 // patience bounds a hang. How fast the machine is must not matter, so it is long.
 const patience = 5 * time.Minute
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	c, err := openChain()
 	if err != nil {
