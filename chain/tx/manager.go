@@ -256,14 +256,15 @@ func (m *Manager) together(tasks ...func() error) error {
 	return errors.Join(errs...)
 }
 
-// tellTrouble logs why something could not be asked or sent, when that begins. That the node does not answer at
-// all is told elsewhere.
+// tellTrouble logs why something could not be asked or sent, when that begins. That the node does not answer is
+// told elsewhere.
 func (m *Manager) tellTrouble(err error) {
 	level := logrus.DebugLevel
-	if err != nil && m.answers && !m.troubled {
+	serious := err != nil && !errors.Is(err, rpc.ErrUnavailable)
+	if serious && !m.troubled {
 		level = logrus.WarnLevel
 	}
-	if m.troubled = err != nil && (m.troubled || m.answers); err != nil {
+	if m.troubled = serious || m.troubled && err != nil; err != nil {
 		m.log.WithError(err).Log(level, "transactions: not all was asked and sent; it is tried again with each look")
 	}
 }

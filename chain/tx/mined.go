@@ -144,6 +144,9 @@ func (m *Manager) followLost(
 		return nil, nil
 	}
 	mined, reading := m.minedSince(ctx, now.head, lowest)
+	if reading != nil {
+		m.log.WithError(reading).Debug("transactions: read blocks to find out what used a nonce")
+	}
 	var others []uint64 // nonces that are somebody else's
 	var again []*intent
 	for _, in := range asked {
@@ -153,7 +156,7 @@ func (m *Manager) followLost(
 			err = errors.Join(err, m.confirmInBlock(ctx, in, *ours, now))
 		case other == nil && !m.usedByUs(in) && in.usedElsewhere < foreignBlocks:
 			unclear = fmt.Errorf("find out what used nonce %d, of %s: %w", in.last().nonce, in.key,
-				cmp.Or(reading, hidden[in], errNoReceipt))
+				cmp.Or(hidden[in], errNoReceipt))
 			if in.kind.Duty && !in.last().isNoop && !m.late(in, now.head) {
 				again = append(again, in)
 			}
@@ -308,8 +311,9 @@ func (m *Manager) revalidate(ctx context.Context, asked []*intent, head *rpc.Hea
 			in.unchecked = false
 			continue
 		}
-		some = append(some, in)
-		trials = append(trials, m.blocks.NextBlock(head, in.trial(in.last().gas)))
+		t := m.blocks.NextBlock(head, in.trial(in.last().gas))
+		t.On = head.Hash // A node that lags must not judge by an older state.
+		some, trials = append(some, in), append(trials, t)
 	}
 	if len(trials) == 0 {
 		return nil

@@ -45,7 +45,9 @@ func (m *Manager) followWaiting(ctx context.Context, now observation) error {
 		if wants {
 			more = append(more, in)
 		}
-		if (wants || in.unchecked) && !in.last().isNoop && !m.late(in, now.head) {
+		if in.last().isNoop || m.late(in, now.head) {
+			in.unchecked = false // There is nothing to ask.
+		} else if wants || in.unchecked {
 			unchecked = append(unchecked, in)
 		}
 	}
@@ -102,7 +104,7 @@ func (m *Manager) record(in *intent, a attempt, head *rpc.Header) error {
 		return err
 	}
 	in.sentAt, in.published, in.outpriced, in.outgoing = uint64(head.Number), false, false, true
-	in.usedElsewhere, in.lost, in.again = 0, false, false
+	in.usedElsewhere, in.lost, in.again, in.unchecked = 0, false, false, false
 	return nil
 }
 
@@ -112,7 +114,7 @@ func (m *Manager) publish(ctx context.Context) error {
 	var all []*intent
 	newest := map[*intent]attempt{}
 	for _, in := range m.book.open {
-		if !in.outgoing || !in.sent() {
+		if !in.outgoing || !in.sent() || in.unchecked {
 			continue
 		}
 		if a, may := m.sendable(in); may {
