@@ -91,6 +91,7 @@ type Manager struct {
 	feeLimit  atomic.Pointer[FeeLimit] // nil: it holds nothing up
 	tipWei    *big.Int                 // per gas; nil: not asked yet
 	tipAt     common.Hash              // the block at which it was asked
+	floorWei  *big.Int                 // per gas, the least tip that the node takes, as of the last price
 	spent     sync.Map                 // of kinds: the gas used by the newest successful call
 	blocks    *rpc.BlockTime
 	due       dueTimes
@@ -119,6 +120,7 @@ func start(
 		replies:  make(chan reply, 1),
 		book:     newBook(cfg.contract.Kinds),
 		others:   others,
+		floorWei: new(big.Int),
 	}
 	for _, r := range entries {
 		m.book.apply(r)

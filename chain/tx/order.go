@@ -53,6 +53,7 @@ func (m *Manager) launch(ctx context.Context, now observation) error {
 	}
 	slices.SortStableFunc(waiting, byUrgency)
 	flying, suspected := len(m.inFlight(now.count)), m.foreignSuspected(now)
+	m.estimateSoon(ctx, waiting, flying, suspected, now.head)
 	for _, in := range waiting {
 		most := m.cfg.MaxInFlight
 		if !in.kind.Duty {
@@ -190,7 +191,7 @@ func (m *Manager) fillGaps(ctx context.Context, now observation) {
 		if in == nil {
 			return
 		}
-		err := m.attempt(ctx, in, now.head, attempt{nonce: nonce, gas: noopGas, isNoop: true})
+		err := m.attempt(ctx, in, now.head, attempt{nonce: nonce, gas: m.gasOfNothing(ctx, now.head), isNoop: true})
 		if err != nil {
 			m.log.WithError(err).Warn("transactions: fill a gap in the nonces")
 			return
