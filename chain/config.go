@@ -19,9 +19,9 @@ import (
 // ErrConfig: the configuration cannot work.
 var ErrConfig = errors.New("invalid chain configuration")
 
-// Gas are the gas limits of our transactions. They are fixed, not estimated: an estimate refers to
-// the newest block, where a proof for the next one fails, and too little gas looks like a wrong
-// proof (spec/ethereum.md §3).
+// Gas are the least gas limits of our transactions. The node is asked for an estimate, too, because some chains
+// count data in gas; but that may be one of the newest block, where a proof for the next one fails, and too little
+// gas looks like a wrong proof (spec/ethereum.md §3).
 type Gas struct {
 	Reserve uint64 // default 142,500
 	Fill    uint64 // default 915,000
@@ -122,6 +122,9 @@ type Config struct {
 	// MaxFeeCapWei is the highest price, in wei per gas: default 500 gwei. MinTipWei is the lowest
 	// tip, in wei per gas: default 0.01 gwei.
 	MaxFeeCapWei, MinTipWei uint64
+	// MaxGas is the highest gas limit that an estimate leads to: default 16,777,216, the most that Ethereum takes
+	// in one transaction (EIP-7825). Config.Gas counts even if it is more.
+	MaxGas uint64
 	// LogRange is the most blocks in one search for logs: default 1000.
 	LogRange uint64
 	// DeployedAt is the contract's block, if known; there are no older logs.
@@ -141,7 +144,7 @@ type Config struct {
 	// Waits, if set, lets Dial, DialReader and Own try until an endpoint answers, and is called after each round with
 	// the reason why none does. It must not block.
 	Waits func(error)
-	// FeeLimited, if set, is called when MaxFeeCapWei begins to hold transactions up. It must not
+	// FeeLimited, if set, is called when MaxFeeCapWei, or a node's refusal, begins to hold transactions up. It must not
 	// block.
 	FeeLimited func(tx.FeeLimit)
 	// OtherContracts are further contracts that the account calls, through Transactions.
@@ -210,6 +213,7 @@ func (cfg *Config) complete() error {
 	orDefault(&cfg.MaxFeeCapWei, 500_000_000_000)
 	orDefault(&cfg.MinTipWei, 10_000_000)
 	orDefault(&cfg.MaxTipWei, 20_000_000_000)
+	orDefault(&cfg.MaxGas, 1<<24)
 	orDefault(&cfg.LogRange, 1000)
 	orDefault(&cfg.Began, time.Now())
 	if cfg.Allowance.IsZero() {

@@ -155,7 +155,7 @@ func (m *Market) transactions() tx.Config {
 			{Kinds: kinds, Refusals: m.refusals, IsHostCall: m.isHostCall(), InUse: m.slotsOfOthers},
 		}, cfg.OtherContracts...),
 		Confirmations: cfg.Confirmations, StuckBlocks: cfg.StuckBlocks,
-		MaxFeeCapWei: cfg.MaxFeeCapWei, MinTipWei: cfg.MinTipWei, MaxTipWei: cfg.MaxTipWei,
+		MaxFeeCapWei: cfg.MaxFeeCapWei, MinTipWei: cfg.MinTipWei, MaxTipWei: cfg.MaxTipWei, MaxGas: cfg.MaxGas,
 		MaxInFlight: int(cfg.MaxInFlight), DutyHold: cfg.FillHold, FeeLimited: cfg.FeeLimited,
 		Began: cfg.Began, TakeOver: cfg.TakeOver, UsedElsewhere: cfg.UsedElsewhere,
 		RecordFirst: cfg.RecordFirst, UnknownNonceBlocks: cfg.UnknownNonceBlocks,

@@ -254,7 +254,7 @@ func (m *Market) HeadsBetween(ctx context.Context, first, last uint64) ([]events
 	return m.conn.HeadsBetween(ctx, first, last)
 }
 
-// FeeLimit says whether the configured limit on fees holds transactions up, by the newest block
+// FeeLimit says whether the configured limit on fees, or a node's refusal, holds transactions up, by the newest block
 // that was looked at: at least once a minute, and with each block while something waits. It asks no
 // node and does not block. It is false while this process does not own the transactions.
 func (m *Market) FeeLimit() (tx.FeeLimit, bool) {

@@ -150,13 +150,12 @@ func (r *Requester) send(ctx context.Context, doing string, to common.Address, d
 	if err != nil {
 		return fmt.Errorf("sign: %w", err)
 	}
-	raw, err := tx.MarshalBinary()
+	refusals, err := r.market.conn.Send(ctx, []*types.Transaction{tx})
 	if err != nil {
-		return fmt.Errorf("encode: %w", err)
-	}
-	refusals, err := r.market.conn.Send(ctx, [][]byte{raw})
-	if err = errors.Join(err, errors.Join(refusals...)); err != nil {
 		return err
+	}
+	if refusals[0] != nil {
+		return refusals[0]
 	}
 	return r.wait(ctx, tx.Hash())
 }

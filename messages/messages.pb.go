@@ -8761,7 +8761,12 @@ type TxSent struct {
 	TipCapWei string                 `protobuf:"bytes,7,opt,name=tip_cap_wei,json=tipCapWei,proto3" json:"tip_cap_wei,omitempty"`
 	// 65 bytes (r, s, parity) of a signer outside of the process, which may sign differently the next
 	// time; absent: the key of the process signed, and its signature follows from the content.
-	Signature     *string `protobuf:"bytes,8,opt,name=signature,proto3,oneof" json:"signature,omitempty"`
+	Signature *string `protobuf:"bytes,8,opt,name=signature,proto3,oneof" json:"signature,omitempty"`
+	// The type of the transaction by EIP-2718: 0 on chains without a base fee, where fee cap and tip are the one
+	// price per gas; absent: 2.
+	Type *uint32 `protobuf:"varint,9,opt,name=type,proto3,oneof" json:"type,omitempty"`
+	// Nothing is called any more: it only uses the nonce. Before there was this field, so did a gas_limit of 21000.
+	Empty         bool `protobuf:"varint,10,opt,name=empty,proto3" json:"empty,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -8850,6 +8855,20 @@ func (x *TxSent) GetSignature() string {
 		return *x.Signature
 	}
 	return ""
+}
+
+func (x *TxSent) GetType() uint32 {
+	if x != nil && x.Type != nil {
+		return *x.Type
+	}
+	return 0
+}
+
+func (x *TxSent) GetEmpty() bool {
+	if x != nil {
+		return x.Empty
+	}
+	return false
 }
 
 // TxMined: the intent's transaction is in a block.
@@ -11325,7 +11344,7 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\bdeadline\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12&\n" +
 	"\tvalue_wei\x18\x06 \x01(\tB\x04\xe8\xf9\x18\x03H\x00R\bvalueWei\x88\x01\x01B\f\n" +
 	"\n" +
-	"_value_wei\"\x9b\x02\n" +
+	"_value_wei\"\xd3\x02\n" +
 	"\x06TxSent\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
@@ -11334,9 +11353,13 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\tgas_limit\x18\x05 \x01(\x04R\bgasLimit\x12$\n" +
 	"\vfee_cap_wei\x18\x06 \x01(\tB\x04\xe8\xf9\x18\x03R\tfeeCapWei\x12$\n" +
 	"\vtip_cap_wei\x18\a \x01(\tB\x04\xe8\xf9\x18\x03R\ttipCapWei\x12'\n" +
-	"\tsignature\x18\b \x01(\tB\x04\xe8\xf9\x18\x05H\x00R\tsignature\x88\x01\x01B\f\n" +
+	"\tsignature\x18\b \x01(\tB\x04\xe8\xf9\x18\x05H\x00R\tsignature\x88\x01\x01\x12\x17\n" +
+	"\x04type\x18\t \x01(\rH\x01R\x04type\x88\x01\x01\x12\x14\n" +
+	"\x05empty\x18\n" +
+	" \x01(\bR\x05emptyB\f\n" +
 	"\n" +
-	"_signature\"\xab\x01\n" +
+	"_signatureB\a\n" +
+	"\x05_type\"\xab\x01\n" +
 	"\aTxMined\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x1c\n" +

@@ -32,7 +32,7 @@ const (
 	AlertUsedElsewhere AlertKind = "account-used-elsewhere"
 	// AlertNotBelieved: a node gave an impossible answer, or two nodes contradict each other.
 	AlertNotBelieved AlertKind = "node-not-believed"
-	// AlertFeeLimit: the configured limit on fees holds up transactions.
+	// AlertFeeLimit: the configured limit on fees, or a node's refusal, holds up transactions.
 	AlertFeeLimit AlertKind = "fee-limit"
 	// AlertSigner: the account's signer is away, refuses, or signs something else than it was asked.
 	AlertSigner AlertKind = "not-signing"

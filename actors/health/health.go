@@ -89,7 +89,7 @@ type ChainFacts struct {
 	Head        events.Head
 	// Behind says that the host is still reading what the chain said while it was down.
 	Behind bool
-	// FeeLimit says how the limit on fees holds up transactions.
+	// FeeLimit says how the limit on fees, or a node's refusal, holds up transactions.
 	FeeLimit string
 	// Signer says why the account's signer signs nothing, or not everything; empty: it signs, or
 	// this process has the key.

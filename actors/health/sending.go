@@ -13,7 +13,8 @@ func notSigning(f Facts) (reason, hint string) {
 }
 
 func feeLimit(f Facts) (reason, hint string) {
-	return f.Chain.FeeLimit, "raise fees.maxFeeGwei and start again: proofs that wait too long are missed"
+	return f.Chain.FeeLimit, "if it is the price, raise fees.maxFeeGwei and start again, else see what the node " +
+		"says, or use another one: proofs that wait too long are missed"
 }
 
 // noGas: not even a proof can be paid.

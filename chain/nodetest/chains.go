@@ -43,7 +43,8 @@ func Floor(wei uint64) Fault {
 		if tx.GasTipCap().Cmp(least) >= 0 {
 			return ""
 		}
-		return fmt.Sprintf("transaction gas price below minimum: gas tip cap %d, minimum needed %d", tx.GasTipCap(), least)
+		return fmt.Sprintf("transaction gas price below minimum: gas tip cap %d, minimum needed %d",
+			tx.GasTipCap(), least)
 	})
 }
 
@@ -139,8 +140,9 @@ func Clients() []Client {
 	of := func(name, version string, words ...Error) Client {
 		c := Client{Name: name, Version: version, words: map[string]Error{}}
 		for i, said := range []string{
-			"already known", "nonce too low", "replacement transaction underpriced", "transaction gas price below minimum",
-			"max fee per gas less than block base fee", "insufficient funds", "intrinsic gas too low",
+			"already known", "nonce too low", "replacement transaction underpriced",
+			"transaction gas price below minimum", "max fee per gas less than block base fee",
+			"insufficient funds", "intrinsic gas too low",
 		} {
 			c.words[said] = words[i]
 		}
@@ -157,12 +159,14 @@ func Clients() []Client {
 		of("go-ethereum before 1.16", "Geth/v1.15.11-stable/linux-amd64/go1.24.2", all(-32000,
 			"already known", "nonce too low", "replacement transaction underpriced",
 			"transaction underpriced: tip needed 25000000000, tip permitted 1000000000",
-			"max fee per gas less than block base fee", "insufficient funds for gas * price + value", "intrinsic gas too low",
+			"max fee per gas less than block base fee", "insufficient funds for gas * price + value",
+			"intrinsic gas too low",
 		)...),
 		of("Bor", "bor/v2.0.0/linux-amd64/go1.24.1", all(-32000,
 			"already known", "nonce too low", "replacement transaction underpriced",
 			"transaction underpriced: gas tip cap 1000000000, minimum needed 25000000000",
-			"max fee per gas less than block base fee", "insufficient funds for gas * price + value", "intrinsic gas too low",
+			"max fee per gas less than block base fee", "insufficient funds for gas * price + value",
+			"intrinsic gas too low",
 		)...),
 		of("Besu", "besu/v25.4.1/linux-x86_64/openjdk-java-21",
 			Error{Code: -32000, Message: "Known transaction"}, Error{Code: -32001, Message: "Nonce too low"},
@@ -173,8 +177,8 @@ func Clients() []Client {
 			Error{Code: -32003, Message: "Intrinsic gas exceeds gas limit"},
 		),
 		of("Nethermind", "Nethermind/v1.31.0+2e7a1e1e/linux-x64/dotnet9.0.4", all(-32010,
-			"AlreadyKnown", "OldNonce, Current nonce: 22, nonce of rejected tx: 17", "ReplacementNotAllowed", "FeeTooLow",
-			"FeeTooLow, MaxFeePerGas too low. MaxFeePerGas: 50, BaseFee: 100, MaxPriorityFeePerGas:200, Block number: 5",
+			"AlreadyKnown", "OldNonce, Current nonce: 22, nonce of rejected tx: 17", "ReplacementNotAllowed",
+			"FeeTooLow", "FeeTooLow, MaxFeePerGas too low. MaxFeePerGas: 50, BaseFee: 100, MaxPriorityFeePerGas:200",
 			"InsufficientFunds, Account balance: 4740799397601480913, cumulative cost: 22019342038993800000",
 			"Invalid, intrinsic gas too low",
 		)...),
@@ -195,21 +199,16 @@ func Clients() []Client {
 		of("OpenEthereum", "OpenEthereum//v3.3.5-stable/x86_64-linux-musl/rustc1.59.0", all(-32010,
 			"Transaction with the same hash was already imported.",
 			"Transaction nonce is too low. Try incrementing the nonce.",
-			"Transaction gas price 100wei is too low. There is another transaction with same nonce in the queue with gas "+
-				"price 150wei. Try increasing the gas price or incrementing the nonce.",
-			"Transaction gas price is too low. It does not satisfy your node's minimal gas price (minimal: 100 got: 50). "+
-				"Try increasing the gas price.",
-			"Transaction gas price is too low. It does not satisfy your node's minimal gas price (minimal: 100 got: 50). "+
-				"Try increasing the gas price.",
+			"Transaction gas price 100wei is too low. There is another transaction with same nonce in the queue "+
+				"with gas price 150wei. Try increasing the gas price or incrementing the nonce.",
+			"Transaction gas price is too low. It does not satisfy your node's minimal gas price "+
+				"(minimal: 100 got: 50). Try increasing the gas price.",
+			"Transaction gas price is too low. It does not satisfy your node's minimal gas price "+
+				"(minimal: 100 got: 50). Try increasing the gas price.",
 			"Insufficient funds. The account you tried to send transaction from does not have enough funds. "+
 				"Required 200 and got: 100.",
 			"Transaction gas is too low. There is not enough gas to cover minimal cost of the transaction "+
 				"(minimal: 100 got: 50) Try increasing supplied gas.",
-		)...),
-		of("Moonbeam", "moonbeam/v0.45.0", all(-32603,
-			"submit transaction to pool failed: Pool(AlreadyImported)", "submit transaction to pool failed: Pool(Stale)",
-			"submit transaction to pool failed: Pool(TooLowPriority { old: 1, new: 1 })", "gas price less than block base fee",
-			"gas price less than block base fee", "insufficient funds for gas * price + value", "intrinsic gas too low",
 		)...),
 	}
 }

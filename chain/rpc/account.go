@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
@@ -81,26 +83,47 @@ func (c *Conn) LookAt(
 	return latest.Header, uint64(count.Uint64), same.Header, c.noteNewest(ctx, latest.Header)
 }
 
-// Send hands signed transactions to the node. It returns the node's answer to each, and an error of
-// the connection.
-func (c *Conn) Send(ctx context.Context, raw [][]byte) ([]error, error) {
-	if len(raw) == 0 {
+// Send hands signed transactions to the node. It returns the node's refusals, nil where it took one, and an
+// error of the connection. What a refusal says of the node's floor is kept for those that follow.
+func (c *Conn) Send(ctx context.Context, txs []*types.Transaction) ([]*Refusal, error) {
+	if len(txs) == 0 {
 		return nil, nil
 	}
-	batch := make([]rpc.BatchElem, len(raw))
-	for i, tx := range raw {
-		batch[i] = rpc.BatchElem{
-			Method: "eth_sendRawTransaction", Args: []any{hexutil.Bytes(tx)}, Result: new(any),
+	batch := make([]rpc.BatchElem, len(txs))
+	for i, tx := range txs {
+		raw, err := tx.MarshalBinary()
+		if err != nil {
+			return nil, fmt.Errorf("encode transaction %s: %w", tx.Hash(), err)
 		}
+		batch[i] = rpc.BatchElem{Method: "eth_sendRawTransaction", Args: []any{hexutil.Bytes(raw)}, Result: new(any)}
+	}
+	l, err := c.Current(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if err := c.batch(ctx, batch); err != nil {
 		return nil, err
 	}
-	refusals := make([]error, len(batch))
+	refusals := make([]*Refusal, len(batch))
 	for i, e := range batch {
-		refusals[i] = e.Error
+		if e.Error == nil {
+			continue
+		}
+		refusals[i] = refusalOf(e.Error, txs[i], func() string { return l.clientVersion(ctx) })
+		if floor := refusals[i].Floor; floor != nil {
+			l.at.floor.raise(floor, time.Now())
+		}
 	}
 	return refusals, nil
+}
+
+// Floor is the least tip in wei that the node in use takes, as far as its refusals told; zero: none is known.
+func (c *Conn) Floor(ctx context.Context) *big.Int {
+	l, err := c.Current(ctx)
+	if err != nil {
+		return new(big.Int)
+	}
+	return l.at.floor.at(time.Now())
 }
 
 // InputOf is the call data of a transaction.
@@ -112,11 +135,20 @@ func (c *Conn) InputOf(ctx context.Context, tx common.Hash) ([]byte, error) {
 	return found.Input, err
 }
 
-// Tip is the tip that the node suggests, in wei; zero when the node does not offer the method.
-func (c *Conn) Tip(ctx context.Context) (*big.Int, error) {
-	var tip hexutil.Big
-	_, err := ifOffered(c.call(ctx, &tip, "eth_maxPriorityFeePerGas"))
-	return tip.ToInt(), err
+// Tip is the tip that the node suggests, in wei. If it does not offer that, or blocks have no base fee, it is
+// its price of gas without the base fee; zero when it says neither.
+func (c *Conn) Tip(ctx context.Context, head *Header) (*big.Int, error) {
+	var tip, price hexutil.Big
+	if head.BaseFee != nil {
+		if offered, err := ifOffered(c.call(ctx, &tip, "eth_maxPriorityFeePerGas")); offered || err != nil {
+			return tip.ToInt(), err
+		}
+	}
+	offered, err := ifOffered(c.call(ctx, &price, "eth_gasPrice"))
+	if left := new(big.Int).Sub(price.ToInt(), head.LeastPrice()); offered && left.Sign() > 0 {
+		return left, nil
+	}
+	return new(big.Int), err
 }
 
 // Transaction is a transaction in a block.

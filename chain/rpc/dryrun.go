@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/big"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -84,6 +85,83 @@ func (c *Conn) Preflight(ctx context.Context, from common.Address, t Trial, mean
 		found = outcomeFrom(t.To, c.CallOn(ctx, "pending", from, t), meaning)
 	}
 	return found.Refusal
+}
+
+// estimateAgain is how long a way of asking for estimates counts as refused: the node may be replaced.
+const estimateAgain = 10 * time.Minute
+
+// estimating is how an endpoint is asked for estimates of gas. It is safe for concurrent use.
+type estimating struct {
+	mu    sync.Mutex
+	way   int       // the first of ways that was not refused
+	since time.Time // of the first refusal
+}
+
+func (e *estimating) from(now time.Time) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if now.Sub(e.since) > estimateAgain {
+		e.way = 0
+	}
+	return e.way
+}
+
+func (e *estimating) refused(way int, now time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.way == 0 {
+		e.since = now
+	}
+	e.way = max(e.way, way+1)
+}
+
+// ways are the arguments that follow the call, best first. The node's pending block has what our own unmined
+// transactions change, and is the next one, or is told to be. The newest one is only the last resort: at a
+// wrap of the pointer a proof for the next block fails there (spec/ethereum.md §3).
+func ways(head *Header, pace time.Duration) [][]any {
+	next := inBlock(uint64(head.Number)+1, uint64(head.Time)+uint64(pace/time.Second))
+	return [][]any{append([]any{"pending"}, next...), {"pending"}, nil}
+}
+
+// EstimateGas asks how much gas calls would use in the block after head, in one request. Zero: the node does not
+// say, or the call does not succeed there now, which is no verdict on it.
+func (c *Conn) EstimateGas(
+	ctx context.Context, from common.Address, head *Header, pace time.Duration, calls []Trial,
+) ([]uint64, error) {
+	l, err := c.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gas := make([]hexutil.Uint64, len(calls))
+	found := make([]uint64, len(calls))
+	all := ways(head, pace)
+	for way := l.at.estimates.from(time.Now()); way < len(all); way++ {
+		batch := make([]rpc.BatchElem, len(calls))
+		for i, t := range calls {
+			args := t.args(from)
+			args.Gas = nil // The node's own limit.
+			batch[i] = rpc.BatchElem{Method: "eth_estimateGas", Args: append([]any{args}, all[way]...), Result: &gas[i]}
+		}
+		if err := c.batch(ctx, batch); err != nil {
+			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+				l.at.estimates.refused(len(all), time.Now()) // It must not cost a duty's time again.
+			}
+			return nil, err
+		}
+		estimates := false
+		for i, b := range batch {
+			if b.Error == nil {
+				found[i] = uint64(gas[i])
+			}
+			// Some nodes say that a call reverts, and not with what.
+			estimates = estimates || answers(b) || containsAny(strings.ToLower(b.Error.Error()), "revert")
+		}
+		if estimates {
+			break
+		}
+		l.at.estimates.refused(way, time.Now())
+	}
+	return found, nil
 }
 
 // CallOn tries a call on the state of a block with a tag, and returns the node's error.

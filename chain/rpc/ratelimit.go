@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/sirupsen/logrus"
 )
 
@@ -108,19 +106,4 @@ func (r *rateLimit) note(header http.Header) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.demanded = max(wait, 0)
-}
-
-// rateLimited recognises a complaint about too many requests.
-func rateLimited(err error) bool {
-	if err == nil {
-		return false
-	}
-	if _, reverted := RevertData(err); reverted {
-		return false
-	}
-	if answer, ok := errors.AsType[rpc.Error](err); ok && answer.ErrorCode() == http.StatusTooManyRequests {
-		return true
-	}
-	return containsAny(strings.ToLower(err.Error()),
-		"rate limit", "ratelimit", "rate-limit", "too many requests", "quota", "compute units")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/rpc"
@@ -64,6 +65,7 @@ type Session struct {
 	count   *requestCount
 	maxWait time.Duration // the longest pause for a rate limit
 	log     logrus.FieldLogger
+	version atomic.Pointer[string] // see clientVersion; nil: not asked yet
 }
 
 // Since is when the connection was made.
@@ -71,6 +73,19 @@ func (l *Session) Since() time.Time { return l.opened }
 
 // Endpoint is the URL it leads to, without secrets.
 func (l *Session) Endpoint() string { return l.at.name }
+
+// clientVersion is what the node calls itself, asked once; empty: it does not say.
+func (l *Session) clientVersion(ctx context.Context) string {
+	if known := l.version.Load(); known != nil {
+		return *known
+	}
+	var version string
+	if err := l.call(ctx, &version, "web3_clientVersion"); err != nil {
+		version = ""
+	}
+	l.version.Store(&version)
+	return version
+}
 
 func (l *Session) call(ctx context.Context, result any, method string, args ...any) error {
 	timed, cancel := context.WithTimeout(ctx, l.timeout)

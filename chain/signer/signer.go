@@ -104,7 +104,8 @@ type answer struct {
 	Raw hexutil.Bytes `json:"raw"`
 }
 
-// Sign returns an EIP-1559 transaction with the account's signature. Errors: ErrAway, ErrRefused,
+// Sign returns a transaction with the account's signature: one with two fees (EIP-1559), or a legacy one, whose
+// V has the chain's id before it is signed as it has afterwards (EIP-155). Errors: ErrAway, ErrRefused,
 // ErrWrong, and that of the context.
 func (s *Signer) Sign(ctx context.Context, unsigned *types.Transaction) (*types.Transaction, error) {
 	timed, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
@@ -128,8 +129,12 @@ func (s *Signer) question(tx *types.Transaction) []any {
 	q := apitypes.SendTxArgs{
 		From: common.NewMixedcaseAddress(s.account), Input: &data,
 		Gas: hexutil.Uint64(tx.Gas()), Nonce: hexutil.Uint64(tx.Nonce()), Value: hexutil.Big(*tx.Value()),
-		MaxFeePerGas: (*hexutil.Big)(tx.GasFeeCap()), MaxPriorityFeePerGas: (*hexutil.Big)(tx.GasTipCap()),
 		ChainID: (*hexutil.Big)(tx.ChainId()),
+	}
+	if tx.Type() == types.LegacyTxType {
+		q.GasPrice = (*hexutil.Big)(tx.GasPrice())
+	} else {
+		q.MaxFeePerGas, q.MaxPriorityFeePerGas = (*hexutil.Big)(tx.GasFeeCap()), (*hexutil.Big)(tx.GasTipCap())
 	}
 	if to := tx.To(); to != nil {
 		mixed := common.NewMixedcaseAddress(*to)

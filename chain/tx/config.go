@@ -29,6 +29,7 @@ type Config struct {
 	MaxFeeCapWei  uint64
 	MinTipWei     uint64
 	MaxTipWei     uint64 // of a first attempt
+	MaxGas        uint64 // of an estimate
 	MaxInFlight   int
 	DutyHold      uint64         // blocks
 	FeeLimited    func(FeeLimit) // may be nil

@@ -8,24 +8,32 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 )
 
-// FeeLimit says that transactions wait because of the configured limit on the price of gas. Proofs
-// may be among them, so an operator should know.
+// FeeLimit says that transactions wait because of the configured limit on the price of gas, or because the node
+// refuses one for another reason. Proofs may be among them, so an operator should know.
 type FeeLimit struct {
 	// Since is when it was noticed, by the machine's clock.
 	Since time.Time
-	// BaseFee is the price per gas that a block demands. Most is what a transaction of ours can
-	// offer: less than Limit, so that an empty transaction can always replace it. All are in wei.
+	// Refused is what the node says of a transaction that it refuses for at least a block; empty: it is the
+	// price.
+	Refused string
+	// BaseFee is the price per gas that a block demands, with the tip that the node demands. Most is what a
+	// transaction of ours can offer: less than Limit, so that an empty transaction can always replace it. All are in
+	// wei.
 	BaseFee, Most, Limit *big.Int
 	// Waiting is the number of transactions that are sent and not mined.
 	Waiting int
 }
 
 func (f FeeLimit) String() string {
+	if f.Refused != "" {
+		return fmt.Sprintf("the node has refused a transaction since %s, which is sent again with each block: %s; "+
+			"%d wait", f.Since.UTC().Format("2006-01-02 15:04:05Z"), f.Refused, f.Waiting)
+	}
 	what := "no transaction goes through"
 	if f.BaseFee.Cmp(f.Most) < 0 {
 		what = "transactions are not mined although they offer the most that they may"
 	}
-	return fmt.Sprintf("%s since %s: the base fee is %s gwei, and within the limit of %s gwei a transaction "+
+	return fmt.Sprintf("%s since %s: gas costs %s gwei, and within the limit of %s gwei a transaction "+
 		"can offer %s at most; %d wait", what, f.Since.UTC().Format("2006-01-02 15:04:05Z"),
 		gwei(f.BaseFee), gwei(f.Limit), gwei(f.Most), f.Waiting)
 }
@@ -50,14 +58,19 @@ func (m *Manager) mostFor(noop bool) *big.Int {
 // all it may and is not mined. It does not matter whether a transaction waits now, because the next
 // duty would be held up too.
 func (m *Manager) watchFees(head *rpc.Header) {
-	most, base := m.mostFor(false), head.LeastPrice()
+	most, base := m.mostFor(false), new(big.Int).Add(head.LeastPrice(), m.floorWei)
 	f := FeeLimit{Since: time.Now(), BaseFee: base, Most: most, Limit: newBig(m.cfg.MaxFeeCapWei)}
-	held := most.Cmp(new(big.Int).Add(base, newBig(m.cfg.MinTipWei))) < 0
+	held := most.Cmp(maxBig(base, new(big.Int).Add(head.LeastPrice(), newBig(m.cfg.MinTipWei)))) < 0
 	for _, in := range m.book.open {
 		if in.sent() {
 			f.Waiting++
 		}
 		held = held || in.warnedAt != 0
+	}
+	for _, in := range m.book.open {
+		if r := in.refused; !held && r != nil && r.lasts {
+			f.Refused, held = fmt.Sprintf("%v (%s)", r.why, in.key), true
+		}
 	}
 	before := m.feeLimit.Load()
 	switch {

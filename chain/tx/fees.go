@@ -2,6 +2,7 @@ package tx
 
 import (
 	"context"
+	"fmt"
 	"math/big"
 	"slices"
 	"time"
@@ -9,32 +10,59 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/events"
 )
 
-// askTip asks the node for a tip, once per block. If the node does not offer the method it is the
-// configured minimum; if that is too little for the chain, the fee is raised later.
+// askTip asks the node for a tip, once per block. If it suggests none, it is the configured minimum. What the node
+// is known to demand counts in any case, and is followed from the first offer on.
 func (m *Manager) askTip(ctx context.Context, head *rpc.Header) (err error) {
-	if m.tipWei != nil && m.tipAt == head.Hash {
-		return nil
+	tip, known := m.tipWei, m.tipWei != nil && m.tipAt == head.Hash
+	var floor *big.Int
+	m.asking(func() {
+		if !known {
+			tip, err = m.conn.Tip(ctx, head)
+		}
+		floor = m.conn.Floor(ctx)
+	})
+	if err != nil {
+		return err
 	}
-	var tip *big.Int
-	m.asking(func() { tip, err = m.conn.Tip(ctx) })
-	if err == nil {
-		m.tipAt, m.tipWei = head.Hash, clampTip(tip, m.cfg.MinTipWei, m.cfg.MaxTipWei)
+	if !known {
+		m.tipAt, m.tipWei = head.Hash, m.cfg.clampTip(tip)
 	}
-	return err
+	if most := newBig(m.cfg.MaxTipWei); floor.Cmp(most) > 0 && floor.Cmp(m.floorWei) > 0 {
+		m.log.Warnf("transactions: the node takes none with a tip below %s gwei, so that is offered, although "+
+			"fees.maxTipGwei is %s; raise it to that", gwei(floor), gwei(most))
+	}
+	m.floorWei = floor
+	return nil
 }
 
 // clampTip keeps a node's suggestion within the limits: a node may suggest anything, and whoever
 // makes blocks profits from high tips.
-func clampTip(suggested *big.Int, least, most uint64) *big.Int {
-	return maxBig(minBig(suggested, newBig(most)), newBig(least))
+func (cfg *Config) clampTip(suggested *big.Int) *big.Int {
+	return maxBig(minBig(suggested, newBig(cfg.MaxTipWei)), newBig(cfg.MinTipWei))
 }
 
-// price sets the fees of a first attempt: the node's tip, and room for the base fee to double.
+// tellTip warns of a limit for tips that is below what the node suggests: a chain may take nothing less.
+func (cfg *Config) tellTip(ctx context.Context, c *rpc.Conn) {
+	head, err := c.Latest(ctx)
+	if err != nil {
+		return // Whatever sends the first transaction needs it, too, and says so.
+	}
+	tip, err := c.Tip(ctx, head)
+	if most := newBig(cfg.MaxTipWei); err == nil && tip.Cmp(most) > 0 {
+		cfg.Log.Warnf("transactions: the node suggests a tip of %s gwei, and fees.maxTipGwei allows %s in a first "+
+			"offer; if the chain takes nothing less, each transaction is late: raise it", gwei(tip), gwei(most))
+	}
+}
+
+// price sets the fees of a first attempt: the node's tip, and room for the base fee to double. Where there is no
+// base fee, the tip is the price.
 func (m *Manager) price(head *rpc.Header, a *attempt) {
-	a.tipCap = m.tipWei
-	a.feeCap = new(big.Int).Add(new(big.Int).Lsh(head.LeastPrice(), 1), m.tipWei)
+	a.legacy = a.legacy || head.BaseFee == nil
+	a.tipCap = maxBig(m.tipWei, m.floorWei)
+	a.feeCap = new(big.Int).Add(new(big.Int).Lsh(head.LeastPrice(), 1), a.tipCap)
 	m.capFees(a)
 }
 
@@ -44,6 +72,9 @@ func (m *Manager) capFees(a *attempt) {
 	most := minBig(m.mostFor(a.isNoop), new(big.Int).Div(big.NewInt(params.Ether), newBig(max(a.gas, 1))))
 	a.feeCap = minBig(a.feeCap, most)
 	a.tipCap = minBig(a.tipCap, a.feeCap)
+	if a.legacy {
+		a.tipCap = a.feeCap
+	}
 }
 
 // A replacement offers an eighth more in both fees; nodes demand a tenth.
@@ -65,9 +96,19 @@ func bumped(wei *big.Int) *big.Int {
 // is raised.
 func (m *Manager) replace(ctx context.Context, in, urgent *intent, head *rpc.Header, noop bool) error {
 	old := in.last()
-	a := attempt{nonce: old.nonce, gas: old.gas, isNoop: noop}
-	if noop {
-		a.gas = noopGas
+	a := attempt{nonce: old.nonce, gas: old.gas, isNoop: noop, legacy: old.legacy}
+	switch {
+	case noop:
+		a.gas = m.gasOfNothing(ctx, head)
+	case in.starved:
+		in.estimatedAt = 0
+		m.estimate(ctx, head, []*intent{in})
+		if in.gas <= old.gas {
+			m.refuse(in, fmt.Errorf("%w: the node demands more gas than %d, and no estimate is higher",
+				events.ErrReverted, old.gas))
+			return nil
+		}
+		a.gas = in.gas
 	}
 	m.price(head, &a)
 	if urgent != in {
@@ -114,7 +155,7 @@ func (m *Manager) wantsMore(in, urgent, lowest *intent, head *rpc.Header) bool {
 	switch {
 	case m.leftAlone(in, head):
 		return false
-	case in.outpriced:
+	case in.outpriced, in.starved:
 		return true
 	case waited == 0:
 		return false

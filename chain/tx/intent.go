@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -18,8 +19,9 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// noopGas is the gas of a transfer without data. No call of a contract needs as little, so it marks
-// the empty transaction that replaces one that is too late.
+// noopGas is the gas of a transfer without data, as the empty transaction that replaces one that is too late.
+// On chains that count data in gas it takes more. No call of a contract needs as little, so it marks the empty
+// ones in old records.
 const noopGas = 21_000
 
 // intent is one transaction that we want, with all its attempts. The fields before "not recorded"
@@ -44,13 +46,17 @@ type intent struct {
 
 	// What follows is not recorded.
 	gas           uint64
+	estimatedAt   uint64 // the newest block when gas was estimated; 0: it was not
+	starved       bool   // a node demands more gas than the last attempt has
 	waiters       []chan result
-	lastBlock     uint64      // the last block in which it may be mined; zero: any
-	sentAt        uint64      // the newest block when the attempt was made or sent last
-	warnedAt      uint64      // the newest block at the last warning about its fee
-	outgoing      bool        // the last attempt is still to be sent
-	published     bool        // a node took the last attempt
-	outpriced     bool        // a node demands more for the replacement
+	lastBlock     uint64 // the last block in which it may be mined; zero: any
+	sentAt        uint64 // the newest block when the attempt was made or sent last
+	warnedAt      uint64 // the newest block at the last warning about its fee
+	outgoing      bool   // the last attempt is still to be sent
+	published     bool   // a node took the last attempt
+	outpriced     bool   // a node demands a higher price
+	refused       *refused
+	toldRefused   bool        // it was logged
 	unchecked     bool        // the contract must be asked whether the call is still right before it is sent
 	hopeless      error       // why the call can no longer succeed
 	usedElsewhere int         // blocks in which the nonce counted as used, without a receipt of ours
@@ -72,6 +78,7 @@ type attempt struct {
 	feeCap *big.Int // wei
 	tipCap *big.Int // wei
 	isNoop bool
+	legacy bool // of the type for chains without a base fee: feeCap and tipCap are the one price
 	// signature is that of a signer outside of the process; nil: it is not known, or the key's.
 	signature []byte
 	// revision is that of its event.
@@ -274,7 +281,8 @@ func attemptOf(e *messages.TxSent, revision uint64) attempt {
 		gas:       e.GetGasLimit(),
 		feeCap:    events.Must(events.ParseAmount(e.GetFeeCapWei())).Big(),
 		tipCap:    events.Must(events.ParseAmount(e.GetTipCapWei())).Big(),
-		isNoop:    e.GetGasLimit() == noopGas,
+		isNoop:    e.GetEmpty() || e.GetGasLimit() == noopGas,
+		legacy:    e.Type != nil && e.GetType() == types.LegacyTxType,
 		signature: common.FromHex(e.GetSignature()),
 	}
 }

@@ -83,28 +83,30 @@ type Manager struct {
 	stopped chan struct{}
 	wake    chan struct{} // buffered, one; filled when there is something to do
 
-	mu        sync.Mutex // guards what follows; see asking
-	ended     bool
-	looked    chan struct{} // closed after each look
-	wanted    bool          // somebody waits for a look
-	book      *book
-	rechecks  []recheck
-	seen      common.Hash // the newest block at the last step
-	lastHead  *rpc.Header // the newest block of all steps
-	anchor    *rpc.Header // the newest of them that the next look compares with the chain
-	lastCount uint64      // mined transactions, at that block
-	lookedAt  time.Time   // when the last look at the chain began, by the machine's clock
-	suspect   bool        // blocks may have been dropped since receipts were returned
-	answers   bool        // the chain answered at the last look
-	others    foreignWatch
-	feeLimit  atomic.Pointer[FeeLimit] // nil: it holds nothing up
-	tipWei    *big.Int                 // per gas; nil: not asked yet
-	tipAt     common.Hash              // the block at which it was asked
-	spent     sync.Map                 // of kinds: the gas used by the newest successful call
-	blocks    *rpc.BlockTime
-	due       dueTimes
-	unknown   unknownNonces
-	troubled  bool // see tellTrouble
+	mu                    sync.Mutex // guards what follows; see asking
+	ended                 bool
+	looked                chan struct{} // closed after each look
+	wanted                bool          // somebody waits for a look
+	book                  *book
+	rechecks              []recheck
+	seen                  common.Hash // the newest block at the last step
+	lastHead              *rpc.Header // the newest block of all steps
+	anchor                *rpc.Header // the newest of them that the next look compares with the chain
+	lastCount             uint64      // mined transactions, at that block
+	lookedAt              time.Time   // when the last look at the chain began, by the machine's clock
+	suspect               bool        // blocks may have been dropped since receipts were returned
+	answers               bool        // the chain answered at the last look
+	others                foreignWatch
+	feeLimit              atomic.Pointer[FeeLimit] // nil: it holds nothing up
+	tipWei                *big.Int                 // per gas; nil: not asked yet
+	tipAt                 common.Hash              // the block at which it was asked
+	nothingGas, nothingAt uint64                   // the gas of an empty transaction, and the block at which it was estimated
+	floorWei              *big.Int                 // per gas, the least tip that the node takes, as of the last price
+	spent                 sync.Map                 // of kinds: the gas used by the newest successful call
+	blocks                *rpc.BlockTime
+	due                   dueTimes
+	unknown               unknownNonces
+	troubled              bool // see tellTrouble
 
 	asked       *question // nil: no signature is asked for
 	askAfter    time.Time // when the next one may be
@@ -123,13 +125,14 @@ func start(
 ) *Manager {
 	m := &Manager{
 		cfg: cfg, conn: c, blocks: blocks, account: cfg.account(), outbox: box, copier: cp, log: cfg.Log,
-		signer:  types.LatestSignerForChainID(newBig(cfg.Chain.ChainID)),
-		stopped: make(chan struct{}),
-		wake:    make(chan struct{}, 1),
-		looked:  make(chan struct{}),
-		replies: make(chan reply, 1),
-		book:    newBook(cfg.contract.Kinds),
-		others:  others,
+		signer:   types.LatestSignerForChainID(newBig(cfg.Chain.ChainID)),
+		stopped:  make(chan struct{}),
+		wake:     make(chan struct{}, 1),
+		looked:   make(chan struct{}),
+		replies:  make(chan reply, 1),
+		book:     newBook(cfg.contract.Kinds),
+		others:   others,
+		floorWei: new(big.Int),
 	}
 	for _, r := range entries {
 		m.book.apply(r)

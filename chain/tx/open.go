@@ -69,6 +69,7 @@ func (cfg *Config) openWith(
 	if err != nil {
 		return nil, err
 	}
+	cfg.tellTip(ctx, c)
 	if told == nil && cfg.RecordFirst && store != nil {
 		// Whoever owned the account and still sends learns from the revision that he lost it.
 		told = observed(mined, "a new owner of the account began")

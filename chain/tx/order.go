@@ -54,11 +54,14 @@ func (m *Manager) launch(ctx context.Context, now observation) error {
 	if len(waiting) == 0 {
 		return nil
 	}
-	if err := m.askTip(ctx, now.head); err != nil {
-		return err
-	}
 	slices.SortStableFunc(waiting, byUrgency)
 	flying, suspected := len(m.inFlight(now.count)), m.foreignSuspected(now)
+	if err := m.together(
+		func() error { return m.askTip(ctx, now.head) },
+		func() error { m.estimateSoon(ctx, waiting, flying, suspected, now.head); return nil },
+	); err != nil {
+		return err
+	}
 	for _, in := range waiting {
 		most := m.cfg.MaxInFlight
 		if !in.kind.Duty {
@@ -205,7 +208,7 @@ func (m *Manager) fillGaps(ctx context.Context, now observation) {
 		if in == nil {
 			return
 		}
-		err := m.attempt(ctx, in, now.head, attempt{nonce: nonce, gas: noopGas, isNoop: true})
+		err := m.attempt(ctx, in, now.head, attempt{nonce: nonce, gas: m.gasOfNothing(ctx, now.head), isNoop: true})
 		if err != nil {
 			m.log.WithError(err).Warn("transactions: fill a gap in the nonces")
 			return

@@ -3,12 +3,11 @@ package tx
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -95,7 +94,10 @@ func (m *Manager) attempt(ctx context.Context, in *intent, head *rpc.Header, a a
 func (m *Manager) record(in *intent, a attempt, head *rpc.Header) error {
 	sent := &messages.TxSent{
 		At: timestamppb.Now(), Key: in.key, Nonce: a.nonce, TxHash: events.Hash(a.hash).String(),
-		GasLimit: a.gas, FeeCapWei: a.feeCap.String(), TipCapWei: a.tipCap.String(),
+		GasLimit: a.gas, FeeCapWei: a.feeCap.String(), TipCapWei: a.tipCap.String(), Empty: a.isNoop,
+	}
+	if a.legacy {
+		sent.Type = proto.Uint32(types.LegacyTxType)
 	}
 	if a.signature != nil {
 		sent.Signature = proto.String(hexutil.Encode(a.signature))
@@ -104,7 +106,7 @@ func (m *Manager) record(in *intent, a attempt, head *rpc.Header) error {
 		return err
 	}
 	in.sentAt, in.published, in.outpriced, in.outgoing = uint64(head.Number), false, false, true
-	in.usedElsewhere, in.lost, in.again, in.unchecked = 0, false, false, false
+	in.usedElsewhere, in.lost, in.again, in.unchecked, in.starved = 0, false, false, false, false
 	return nil
 }
 
@@ -123,71 +125,99 @@ func (m *Manager) publish(ctx context.Context) error {
 	}
 	slices.SortFunc(all, func(x, y *intent) int { return cmp.Compare(x.last().nonce, y.last().nonce) })
 	var out []*intent
-	var signed [][]byte
+	var signed []*types.Transaction
 	for _, in := range all {
-		raw, err := m.signed(in, newest[in])
+		tx, err := m.signed(in, newest[in])
 		if err != nil {
 			return err
 		}
-		if raw == nil { // It was recorded by another process, or with a key.
+		if tx == nil { // It was recorded by another process, or with a key.
 			m.ask(ctx, in, newest[in])
 			continue
 		}
-		out, signed = append(out, in), append(signed, raw)
+		out, signed = append(out, in), append(signed, tx)
 	}
-	var refusals []error
+	var refusals []*rpc.Refusal
 	var err error
 	m.asking(func() { refusals, err = m.conn.Send(ctx, signed) })
 	if err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
-	var unknown error
 	for i, in := range slices.Backward(out) { // Giving one up frees the nonce before it.
 		in.outgoing = newest[in].hash != in.last().hash
-		if err := m.answered(in, refusals[i]); err != nil {
-			in.outgoing = true
-			unknown = errors.Join(unknown, fmt.Errorf("send %s: %w", in.key, err))
-		}
-	}
-	return unknown
-}
-
-// answered notes a node's answer to an attempt, and returns an error that it does not understand.
-func (m *Manager) answered(in *intent, err error) error {
-	if err == nil {
-		in.published, in.taken, in.contested = true, true, 0
-		return nil
-	}
-	switch refusal := strings.ToLower(err.Error()); {
-	case strings.Contains(refusal, "already known"):
-		in.published, in.taken, in.contested = true, true, 0
-	case strings.Contains(refusal, "nonce too low"): // The next step finds out who used it.
-	case strings.Contains(refusal, "underpriced"):
-		in.outpriced = true
-		m.noteRival(in, refusal)
-	case strings.Contains(refusal, "insufficient funds"):
-		m.refuse(in, fmt.Errorf("%w: %w", events.ErrInsufficientFunds, err))
-	case slices.ContainsFunc(neverMined(), func(words string) bool { return strings.Contains(refusal, words) }):
-		m.refuse(in, fmt.Errorf("%w: %w", events.ErrReverted, err))
-	default:
-		return err
+		m.answered(in, refusals[i])
 	}
 	return nil
 }
 
-// neverMined are nodes' words for a transaction that no block can ever hold.
-func neverMined() []string {
-	return []string{
-		"exceeds the configured cap", "intrinsic gas too low", "exceeds block gas limit", "gas limit too high",
-		"invalid sender", "invalid chain id",
+// refused is a refusal that neither a higher price nor more gas answers.
+type refused struct {
+	at    uint64 // the newest block when it was first given
+	lasts bool   // it was given in a later block, too
+	why   error
+}
+
+// answered notes a node's answer to an attempt; nil: it took it.
+func (m *Manager) answered(in *intent, answer *rpc.Refusal) {
+	before := in.refused
+	in.refused = nil
+	if answer == nil {
+		in.published, in.taken, in.contested = true, true, 0
+		return
 	}
+	switch answer.Means {
+	case rpc.KnownAlready:
+		in.published, in.taken, in.contested = true, true, 0
+	case rpc.NonceUsed: // The next step finds out who used it.
+	case rpc.Rival:
+		in.outpriced = true
+		m.noteRival(in)
+	case rpc.TooCheap, rpc.Outbid:
+		in.outpriced = true
+	case rpc.TooLittleGas:
+		in.starved = true
+	case rpc.NoMoney:
+		in.refused = before
+		m.refuse(in, fmt.Errorf("%w: %w", events.ErrInsufficientFunds, answer))
+	case rpc.NeverMined:
+		in.refused = before
+		m.refuse(in, fmt.Errorf("%w: %w", events.ErrReverted, answer))
+	case rpc.Later, rpc.TooOften:
+		if in.refused = before; !m.behindAnother(in) { // Else it may wait for that one.
+			m.keeps(in, answer)
+		}
+	case rpc.Unknown:
+		in.refused = before
+		m.keeps(in, answer)
+	}
+}
+
+// keeps notes that a transaction is kept, although it is refused, and sent again with each block. It is told once,
+// and from the second block on in FeeLimit.
+func (m *Manager) keeps(in *intent, why error) {
+	if head := uint64(m.lastHead.Number); in.refused == nil {
+		in.refused = &refused{at: head, why: why}
+	} else {
+		in.refused.lasts, in.refused.why = in.refused.lasts || head > in.refused.at, why
+	}
+	if !in.toldRefused {
+		in.toldRefused = true
+		m.log.WithError(why).WithField("tx", in.key).Warn("transactions: refused, will try again with each block")
+	}
+}
+
+// behindAnother says that a transaction with a lower nonce is in flight.
+func (m *Manager) behindAnother(in *intent) bool {
+	return slices.ContainsFunc(m.book.open, func(o *intent) bool {
+		return o.sent() && o.last().nonce >= m.lastCount && o.last().nonce < in.last().nonce
+	})
 }
 
 // refuse gives up an intent that no node ever took, unless a later nonce depends on it.
 func (m *Manager) refuse(in *intent, why error) {
 	newest := m.nextNonce(0) == in.last().nonce+1
 	if in.published || !newest || len(in.attempts) > 1 {
-		m.log.WithError(why).WithField("tx", in.key).Warn("transactions: refused, will try again")
+		m.keeps(in, why)
 		return
 	}
 	m.end(in, why.Error(), why)

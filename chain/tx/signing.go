@@ -20,8 +20,8 @@ import (
 
 // Signer signs for the account, outside of this process.
 type Signer interface {
-	// Sign returns a transaction with the account's signature, and nothing else changed. All errors are
-	// temporary. It returns soon after ctx ends.
+	// Sign returns a transaction with the account's signature, and nothing else changed. A legacy one has the
+	// chain's id in V. All errors are temporary. It returns soon after ctx ends.
 	Sign(ctx context.Context, unsigned *types.Transaction) (*types.Transaction, error)
 }
 
@@ -153,6 +153,13 @@ func (m *Manager) unsigned(in *intent, a attempt) *types.Transaction {
 	if a.isNoop {
 		to, data, value = m.account, nil, new(big.Int)
 	}
+	if a.legacy {
+		return types.NewTx(&types.LegacyTx{
+			Nonce: a.nonce, GasPrice: a.feeCap, Gas: a.gas, To: &to, Value: value, Data: data,
+			// Unsigned, it has the chain's id here.
+			V: new(big.Int).Add(new(big.Int).Lsh(m.signer.ChainID(), 1), big.NewInt(legacyV)),
+		})
+	}
 	return types.NewTx(&types.DynamicFeeTx{
 		ChainID: m.signer.ChainID(), Nonce: a.nonce,
 		GasTipCap: a.tipCap, GasFeeCap: a.feeCap, Gas: a.gas,
@@ -161,21 +168,15 @@ func (m *Manager) unsigned(in *intent, a attempt) *types.Transaction {
 }
 
 // signed is the transaction of an attempt as it is sent; nil: its signature is not known.
-func (m *Manager) signed(in *intent, a attempt) ([]byte, error) {
+func (m *Manager) signed(in *intent, a attempt) (*types.Transaction, error) {
 	tx, err := m.unsigned(in, a).WithSignature(m.signer, a.signature)
 	if err != nil || tx.Hash() != a.hash { // There is none, or not one of this transaction.
 		if m.cfg.Key == nil {
 			return nil, nil
 		}
-		if tx, err = m.signedByKey(in, a); err != nil {
-			return nil, err
-		}
+		return m.signedByKey(in, a)
 	}
-	raw, err := tx.MarshalBinary()
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", in.key, err)
-	}
-	return raw, nil
+	return tx, nil
 }
 
 func (m *Manager) signedByKey(in *intent, a attempt) (*types.Transaction, error) {
@@ -186,6 +187,9 @@ func (m *Manager) signedByKey(in *intent, a attempt) (*types.Transaction, error)
 	return tx, nil
 }
 
+// legacyV is added to twice the chain's id and the parity in V of a legacy transaction (EIP-155).
+const legacyV = 35
+
 // signatureOf is r, s and parity.
 func signatureOf(tx *types.Transaction) []byte {
 	const word = 32
@@ -193,6 +197,10 @@ func signatureOf(tx *types.Transaction) []byte {
 	out := make([]byte, 2*word+1)
 	r.FillBytes(out[:word])
 	s.FillBytes(out[word : 2*word])
-	out[2*word] = byte(v.Uint64())
+	parity := v.Uint64()
+	if tx.Type() == types.LegacyTxType {
+		parity = (parity - legacyV) % 2
+	}
+	out[2*word] = byte(parity)
 	return out
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // This file finds transactions of the account in the node's pool that the record does not know
@@ -95,8 +94,8 @@ func (m *Manager) hasUnsent() bool {
 
 // noteRival notes that a node refuses an attempt because it has another transaction with that nonce. If no
 // attempt of ours was ever taken, that is one which the record does not know.
-func (m *Manager) noteRival(in *intent, refusal string) {
-	if !m.cfg.RecordFirst || in.taken || in.gap || in.contested != 0 || !strings.Contains(refusal, "replace") {
+func (m *Manager) noteRival(in *intent) {
+	if !m.cfg.RecordFirst || in.taken || in.gap || in.contested != 0 {
 		return
 	}
 	for _, o := range m.book.intents {

@@ -154,8 +154,12 @@ type Fees struct {
 	// MaxFeeGwei is the highest price of one gas, in billionths of the chain's coin.
 	MaxFeeGwei uint64 `key:"maxFeeGwei" def:"500" min:"1" max:"1000000"`
 	// MaxTipGwei is the highest tip in a transaction's first offer, whatever the node
-	// suggests. A transaction that waits too long offers more, up to MaxFeeGwei.
+	// suggests. A transaction that waits too long offers more, up to MaxFeeGwei; so does each one while
+	// the node takes nothing less. On a chain without base fees the tip is the whole price.
 	MaxTipGwei uint64 `key:"maxTipGwei" def:"20" min:"1" max:"1000000"`
+	// MaxGas is the highest gas limit that a node's estimate can lead to. What calls were measured to use
+	// counts even if it is more.
+	MaxGas uint64 `key:"maxGas" def:"16777216" min:"100000" max:"1000000000"`
 	// StuckBlocks is after how many blocks a transaction that is not mined is sent
 	// again with a higher fee.
 	StuckBlocks uint64 `key:"stuckBlocks" def:"5" min:"1" max:"1000"`

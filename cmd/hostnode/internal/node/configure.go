@@ -135,7 +135,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			DeployedAt: max(p.DeployedAt, c.Chain.DeployedAt), LogRange: c.Chain.LogRange,
 			SilentBlocks: c.Chain.SilentBlocks, Finalized: c.Chain.Finality == config.Finalized,
 			RewardRecipient: recipient, StuckBlocks: c.Fees.StuckBlocks, MaxFeeCapWei: c.Fees.MaxFeeGwei * gwei,
-			MaxTipWei:   c.Fees.MaxTipGwei * gwei,
+			MaxTipWei: c.Fees.MaxTipGwei * gwei, MaxGas: c.Fees.MaxGas,
 			MaxInFlight: c.Fees.MaxInFlight, FillHold: c.Fees.FillHold, ExactAllowance: c.Fees.ExactAllowance,
 			RecordFirst: p.Cluster != nil,
 			TakeOver:    p.TakeOver, Confirmations: c.Confirmations(p.Development),

@@ -55,7 +55,7 @@ func (n *Node) tellDoubt(e rpc.AnswerError, account events.Address, log *logrus.
 	}, log)
 }
 
-// tellFees alerts the operator that the limit on fees delays transactions.
+// tellFees alerts the operator that the limit on fees, or a node's refusal, delays transactions.
 func (n *Node) tellFees(f tx.FeeLimit, account events.Address, log *logrus.Entry) {
 	facts := health.Facts{Account: account.String(), Chain: health.ChainFacts{FeeLimit: f.String()}}
 	tellCause(n.alerts, "fee-limit", facts, log)
