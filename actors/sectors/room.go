@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/port"
@@ -210,6 +211,9 @@ type room struct {
 	pools map[sector.Step]*shell.Pool
 	// challenges, transactions and reads are the pools for calls that are no step.
 	challenges, transactions, proofs, reads *shell.Pool
+	faults, recoveries                      *declarations
+	// height is the number of the newest block.
+	height atomic.Uint64
 	// ctx ends with Sectors, however that ends: its agents do not outlive it, nor may their
 	// calls.
 	ctx context.Context
@@ -223,9 +227,12 @@ func newRoom(d Deps) *room {
 		ctx: ctx, end: end,
 		Deps: d, challenges: shell.NewPool("sector challenges", d.Challenges),
 		transactions: shell.NewPool("sector transactions", d.Transactions),
-		proofs:       shell.NewPool("sector proofs", d.Transactions), // Nothing is sent before them.
-		reads:        shell.NewPool("sector reads", d.Reads),
+		// With the declarations, which few messages are enough for. Nothing is sent before them.
+		proofs: shell.NewPool("sector proofs", d.Transactions),
+		reads:  shell.NewPool("sector reads", d.Reads),
 	}
+	r.faults = &declarations{name: "declare faults", send: d.Chain.DeclareFaults}
+	r.recoveries = &declarations{name: "declare recoveries", send: d.Chain.DeclareRecoveries}
 	pack, disk := shell.NewPool("sector packing", d.Pack), shell.NewPool("sector files", d.Disk)
 	r.pools = map[sector.Step]*shell.Pool{
 		sector.StepAddPiece: shell.NewPool("sector pieces", d.Fetch), sector.StepPack: pack, sector.StepRestore: pack,
@@ -236,7 +243,6 @@ func newRoom(d Deps) *room {
 		sector.StepReleaseSpace:  disk,
 		sector.StepGetTicket:     r.reads,
 		sector.StepSendPreCommit: r.transactions, sector.StepSendCommit: r.transactions,
-		sector.StepDeclareFault: r.transactions, sector.StepDeclareRecovery: r.transactions,
 		sector.StepTerminate: r.transactions, sector.StepSettle: r.transactions,
 	}
 	return r
