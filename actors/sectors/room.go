@@ -51,7 +51,8 @@ type Deps struct {
 type Settings struct {
 	// These bound the steps of a kind that run at once: fetching pieces, default 4; packing and
 	// repairing 2; the halves of sealing 1 and 1; proofs of seals 1; challenges 4; messages
-	// that are on their way 16, and as many with proofs of possession; questions to the chain 8; work on files 4.
+	// that are on their way 16, and as many with proofs of possession and declarations; questions to the chain 8;
+	// work on files 4.
 	Fetch, Pack, PreCommit1, PreCommit2, Commit, Challenges, Transactions, Reads, Disk int
 	// Batch is how many sectors the chain is asked about at once, and how many begin at once
 	// when the host starts, default 200.
