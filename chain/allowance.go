@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 )
@@ -31,45 +33,56 @@ func (m *Market) allPromised() events.Amount {
 	return m.earmarked
 }
 
-// provide makes sure that the account has the price of a fill besides what must be left, and that
-// the marketplace may take it besides the prices of the other fills under way. If it must approve, it
-// approves an allowance that lasts for long, or exactly the price, and not after the fill's deadline. One
-// call at a time.
-func (m sending) provide(ctx context.Context, call events.SlotCall, price events.Amount, deadline time.Time) error {
-	if err := m.tx.Idle(ctx, "approve:"); err != nil {
-		return err
+// affords says whether the marketplace may take the price of a fill, besides the prices of the others
+// under way, and how much it must be allowed to take if not. ErrInsufficientFunds if the account has
+// not the price besides what must be left.
+func (m *Market) affords(
+	ctx context.Context, call events.SlotCall, price events.Amount,
+) (need events.Amount, enough bool, err error) {
+	if need = price; !m.cfg.ExactAllowance {
+		need = m.allPromised() // Before what there is is read: what ends in between counts twice, not never.
 	}
 	var balance, allowance *big.Int
 	t := m.abis.token
-	head, err := m.conn.ReadNewest(ctx, m.account,
+	head, err := m.conn.ReadNewest(ctx, m.account, rpc.Reads(
 		viewOf(m.tokenAddress(), t.PackBalanceOf(m.account), t.UnpackBalanceOf, &balance),
-		viewOf(m.tokenAddress(), t.PackAllowance(m.account, m.contract), t.UnpackAllowance, &allowance))
+		viewOf(m.tokenAddress(), t.PackAllowance(m.account, m.contract), t.UnpackAllowance, &allowance)))
 	if err != nil {
-		return err
+		return need, false, err
 	}
 	held, errHeld := events.AmountFromBig(balance)
 	allowed, err := events.AmountFromBig(allowance)
 	if err = cmp.Or(errHeld, err); err != nil {
-		return err
+		return need, false, err
 	}
 	if err := m.hasAll(ctx, head.Head(), call.Paid); err != nil {
-		return err
+		return need, false, err
 	}
 	if held.SubFloor(call.Keep).Less(price) {
-		return fmt.Errorf("%w: the collateral is %s, the account holds %s, and %s of that must be left for other slots",
-			events.ErrInsufficientFunds, price, held, call.Keep)
+		return need, false, fmt.Errorf("%w: the collateral is %s, the account holds %s, and %s of that must be "+
+			"left for other slots", events.ErrInsufficientFunds, price, held, call.Keep)
 	}
-	need, amount := price, price
+	return need, !allowed.Less(need), nil
+}
+
+// provide makes sure that affords is true. If it must approve, it approves an allowance that lasts for long, or exactly
+// the price, and not after the fill's deadline. One call at a time.
+func (m sending) provide(ctx context.Context, call events.SlotCall, price events.Amount, deadline time.Time) error {
+	if err := m.tx.Idle(ctx, "approve:"); err != nil {
+		return err
+	}
+	need, enough, err := m.affords(ctx, call, price)
+	if err != nil || enough {
+		return err
+	}
+	amount := price
 	if !m.cfg.ExactAllowance {
-		need, amount = m.allPromised(), m.cfg.Allowance
-	}
-	if !allowed.Less(need) {
-		return nil
+		amount = m.cfg.Allowance
 	}
 	if amount.Less(need) {
 		amount = need
 	}
-	data := t.PackApprove(m.contract, amount.Big())
+	data := m.abis.token.PackApprove(m.contract, amount.Big())
 	_, err = m.tx.Again(ctx, tx.Call{
 		Key: "approve:" + events.Address(m.contract).String(),
 		To:  m.tokenAddress(), Data: data, Gas: m.cfg.Gas.Approve, Deadline: deadline,
@@ -86,26 +99,29 @@ func (m *Market) hasAll(ctx context.Context, until events.Head, paid []events.He
 	if len(paid) == 0 {
 		return nil
 	}
+	var numbers []uint64
 	for _, p := range paid {
 		if p.Number > until.Number {
 			return fmt.Errorf("%w: it is at block %d, the payment in block %d",
 				events.ErrBeforePayment, until.Number, p.Number)
 		}
-		if p.Hash.Zero() {
-			continue
-		}
-		if now, err := m.HeadAt(ctx, p.Number); err != nil {
-			return err
-		} else if now.Hash != p.Hash {
-			return fmt.Errorf("%w: block %d is %s, the payment was in %s",
-				events.ErrBeforePayment, p.Number, now.Hash, p.Hash)
-		}
+		numbers = append(numbers, p.Number)
 	}
-	// All answers must be of one chain.
-	if same, err := m.HeadAt(ctx, until.Number); err != nil {
+	now, err := m.conn.Blocks(ctx, append(numbers, until.Number)) // Last: it shows a branch that changed meanwhile.
+	if err != nil {
 		return err
-	} else if same.Hash != until.Hash {
-		return fmt.Errorf("%w: a reorganisation replaced block %d", events.ErrBeforePayment, until.Number)
+	}
+	for i, want := range append(slices.Clip(paid), until) {
+		switch {
+		case now[i] == nil:
+			return fmt.Errorf("%w: block %d is not known", rpc.ErrUnavailable, want.Number)
+		case want.Hash.Zero() || events.Hash(now[i].Hash) == want.Hash:
+		case i == len(paid): // All answers must be of one chain.
+			return fmt.Errorf("%w: a reorganisation replaced block %d", events.ErrBeforePayment, until.Number)
+		default:
+			return fmt.Errorf("%w: block %d is %s, the payment was in %s",
+				events.ErrBeforePayment, want.Number, now[i].Hash, want.Hash)
+		}
 	}
 	return nil
 }

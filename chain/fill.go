@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
@@ -63,11 +64,16 @@ func (m sending) fill(
 	if err := m.tx.Idle(ctx, prefix); err != nil {
 		return events.Fill{}, err
 	}
-	request, err := m.Request(ctx, call.Request)
+	var raw bindings.Request
+	read := requestView(m.abis, m.contract, call.Request, &raw)
+	head, facts, err := m.look(ctx, call, read)
+	if err == nil {
+		err = read.Err
+	}
 	if err != nil {
 		return events.Fill{}, err
 	}
-	head, facts, err := m.look(ctx, call)
+	request, err := requestFrom(call.Request, raw)
 	if err != nil {
 		return events.Fill{}, err
 	}
@@ -98,37 +104,56 @@ func (m sending) fill(
 	}
 	m.earmark(price)
 	defer m.release(price)
-	select {
-	case m.approve <- struct{}{}: // One fill asks at a time, so that two do not ask for the same allowance.
-	case <-ctx.Done():
-		return events.Fill{}, ctx.Err()
-	}
-	unlock := sync.OnceFunc(func() { <-m.approve })
-	defer unlock()
-	if err := m.provide(ctx, call, price, last); err != nil {
+	head, unlock, err := m.secure(ctx, head, call, price, data, last)
+	if err != nil {
 		return events.Fill{}, err
 	}
-	if !m.cfg.ExactAllowance { // Else one fill at a time, or two would count on the same allowance.
-		unlock()
-	}
-	receipt, err := m.sendFill(ctx, call, proof, data, last)
+	defer unlock()
+	receipt, err := m.sendFill(ctx, head, call, proof, data, last)
 	if err != nil {
 		return events.Fill{}, err
 	}
 	return m.fillFrom(ctx, receipt, request)
 }
 
-// sendFill tries a fill once more, because the approval may have taken a while, and sends it.
-func (m sending) sendFill(
-	ctx context.Context, call events.SlotCall, proof events.Proof, data []byte, last time.Time,
-) (*types.Receipt, error) {
-	head, err := m.conn.Latest(ctx)
+// secure makes sure that a fill that was tried after head can be paid, and returns the block after
+// which it was tried last. If something has to be approved, or each fill has an allowance of its own,
+// one fill at a time is here: with exact allowances until unlock, or two would count on the same one.
+func (m sending) secure(
+	ctx context.Context, head *rpc.Header, call events.SlotCall, price events.Amount, data []byte, last time.Time,
+) (tried *rpc.Header, unlock func(), err error) {
+	nothing := func() {}
+	if !m.cfg.ExactAllowance {
+		if _, enough, err := m.affords(ctx, call, price); err != nil || enough {
+			return head, nothing, err
+		}
+	}
+	select {
+	case m.approve <- struct{}{}: // So that two do not ask for the same allowance.
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	unlock = sync.OnceFunc(func() { <-m.approve })
+	if err = m.provide(ctx, call, price, last); err == nil {
+		if !m.cfg.ExactAllowance {
+			unlock()
+		}
+		tried, err = m.conn.Latest(ctx)
+	}
+	if err == nil { // The approval may have taken a while.
+		err = m.preflight(ctx, tried, call, data, m.cfg.Gas.Fill)
+	}
 	if err != nil {
-		return nil, err
+		unlock()
+		return nil, nil, err
 	}
-	if err := m.preflight(ctx, head, call, data, m.cfg.Gas.Fill); err != nil {
-		return nil, err
-	}
+	return tried, unlock, nil
+}
+
+// sendFill sends a fill that was tried after head.
+func (m sending) sendFill(
+	ctx context.Context, head *rpc.Header, call events.SlotCall, proof events.Proof, data []byte, last time.Time,
+) (*types.Receipt, error) {
 	config, err := m.Config(ctx)
 	if err != nil {
 		return nil, err
@@ -162,15 +187,6 @@ func (m sending) unreportedFill(
 	}
 	fill, err = m.fillFrom(ctx, receipt, request)
 	return fill, err == nil, err
-}
-
-func (m *Market) look(ctx context.Context, call events.SlotCall) (*rpc.Header, events.SlotFacts, error) {
-	head, err := m.conn.Latest(ctx)
-	if err != nil {
-		return nil, events.SlotFacts{}, err
-	}
-	facts, err := m.slotAt(ctx, head, call.Request, call.Index)
-	return head, facts, err
 }
 
 // lastFill is the last chain time at which a fill may be mined. At the expiry itself the contract

@@ -32,7 +32,7 @@ func (m *Market) Config(ctx context.Context) (events.MarketConfig, error) {
 	var raw bindings.MarketplaceConfig
 	v := viewOf(m.contract, m.abis.market.PackConfiguration(), m.abis.market.UnpackConfiguration, &raw).
 		Must(func() error { return events.CheckConfig(configFrom(raw)) })
-	if _, err := m.conn.ReadNewest(ctx, m.account, v); err != nil {
+	if _, err := m.conn.ReadNewest(ctx, m.account, rpc.Reads(v)); err != nil {
 		return events.MarketConfig{}, fmt.Errorf("read configuration: %w", err)
 	}
 	config := configFrom(raw)
@@ -74,32 +74,59 @@ func readRequest(
 	ctx context.Context, c *rpc.Conn, a abis, contract common.Address, at common.Hash, id events.RequestID,
 ) (events.Request, error) {
 	var raw bindings.Request
-	v := viewOf(contract, a.market.PackGetRequest(id), a.market.UnpackGetRequest, &raw).Must(func() error {
-		if found := requestID(a, raw); found != id {
+	if err := c.Read(ctx, common.Address{}, at, requestView(a, contract, id, &raw)); err != nil {
+		return events.Request{}, fmt.Errorf("read request %s: %w", id, err)
+	}
+	return requestFrom(id, raw)
+}
+
+func requestView(a abis, contract common.Address, id events.RequestID, raw *bindings.Request) *rpc.View {
+	return viewOf(contract, a.market.PackGetRequest(id), a.market.UnpackGetRequest, raw).Must(func() error {
+		if found := requestID(a, *raw); found != id {
 			return fmt.Errorf("it names request %s", found)
 		}
 		return nil
 	})
-	if err := c.Read(ctx, common.Address{}, at, v); err != nil {
-		return events.Request{}, fmt.Errorf("read request %s: %w", id, err)
-	}
-	return requestFrom(id, raw)
 }
 
 // Slot reads what a sale needs to know about a slot, all at the newest block.
 func (m *Market) Slot(
 	ctx context.Context, request events.RequestID, index uint64,
 ) (events.SlotFacts, error) {
-	head, err := m.conn.Latest(ctx)
+	_, facts, err := m.look(ctx, events.SlotCall{Request: request, Index: index})
+	return facts, err
+}
+
+// look reads a slot, and more, at the newest block.
+func (m *Market) look(
+	ctx context.Context, call events.SlotCall, more ...*rpc.View,
+) (head *rpc.Header, facts events.SlotFacts, err error) {
+	var said func() (events.SlotFacts, error)
+	head, _, err = m.conn.ViewsNewest(ctx, m.account, func(head *rpc.Header) (views []*rpc.View) {
+		views, said = m.slotViews(head, call.Request, call.Index)
+		return append(views, more...)
+	})
 	if err != nil {
-		return events.SlotFacts{}, fmt.Errorf("read slot %d of %s: %w", index, request.Short(), err)
+		return nil, facts, fmt.Errorf("read slot %d of %s: %w", call.Index, call.Request.Short(), err)
 	}
-	return m.slotAt(ctx, head, request, index)
+	facts, err = said()
+	return head, facts, err
 }
 
 func (m *Market) slotAt(
 	ctx context.Context, head *rpc.Header, request events.RequestID, index uint64,
 ) (events.SlotFacts, error) {
+	views, said := m.slotViews(head, request, index)
+	if err := m.conn.Views(ctx, m.account, head.Hash, views...); err != nil {
+		return events.SlotFacts{}, fmt.Errorf("read slot %d of %s: %w", index, request.Short(), err)
+	}
+	return said()
+}
+
+// slotViews are the reads of a slot at a block, and what they say when they are made.
+func (m *Market) slotViews(
+	head *rpc.Header, request events.RequestID, index uint64,
+) (views []*rpc.View, said func() (events.SlotFacts, error)) {
 	var (
 		requestState, slotState uint8
 		expiry, end             uint64
@@ -125,27 +152,26 @@ func (m *Market) slotAt(
 		viewOf(to, a.PackCurrentCollateral(slot), a.UnpackCurrentCollateral, &collateral),
 		viewOf(to, a.PackCanReserveSlot(request, index), a.UnpackCanReserveSlot, &facts.CanReserve),
 	}
-	err := m.conn.Views(ctx, m.account, head.Hash, append(slices.Clip(others), state, ends)...)
-	if err == nil {
-		err = rpc.FirstError(others...)
+	return append(slices.Clip(others), state, ends), func() (events.SlotFacts, error) {
+		err := rpc.FirstError(others...)
+		// The view ends fails only for the same reason.
+		facts.RequestKnown = !errors.Is(state.Err, events.ErrUnknownRequest)
+		if err == nil && facts.RequestKnown {
+			err = rpc.FirstError(state, ends)
+		}
+		if err == nil {
+			facts.Collateral, err = events.AmountFromBig(collateral)
+		}
+		if err != nil {
+			return events.SlotFacts{}, fmt.Errorf("read slot %d of %s: %w", index, request.Short(), err)
+		}
+		facts.SlotState, facts.Host = events.SlotState(slotState), events.Address(host)
+		if facts.RequestKnown {
+			facts.RequestState = events.RequestState(requestState)
+			facts.RequestExpiry, facts.RequestEnd = events.Unix(expiry), events.Unix(end)
+		}
+		return facts, nil
 	}
-	// The view ends fails only for the same reason.
-	facts.RequestKnown = !errors.Is(state.Err, events.ErrUnknownRequest)
-	if err == nil && facts.RequestKnown {
-		err = rpc.FirstError(state, ends)
-	}
-	if err == nil {
-		facts.Collateral, err = events.AmountFromBig(collateral)
-	}
-	if err != nil {
-		return events.SlotFacts{}, fmt.Errorf("read slot %d of %s: %w", index, request.Short(), err)
-	}
-	facts.SlotState, facts.Host = events.SlotState(slotState), events.Address(host)
-	if facts.RequestKnown {
-		facts.RequestState = events.RequestState(requestState)
-		facts.RequestExpiry, facts.RequestEnd = events.Unix(expiry), events.Unix(end)
-	}
-	return facts, nil
 }
 
 // MySlots are the slots that the contract counts as ours, all at one block.
@@ -221,7 +247,7 @@ func balanceOf(
 ) (at events.Head, b events.Balance, err error) {
 	var tokens *big.Int
 	v := viewOf(token, a.token.PackBalanceOf(account), a.token.UnpackBalanceOf, &tokens)
-	head, err := c.ReadNewest(ctx, account, v)
+	head, err := c.ReadNewest(ctx, account, rpc.Reads(v))
 	if err != nil {
 		return at, b, err
 	}

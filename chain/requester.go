@@ -104,7 +104,7 @@ func (r *Requester) RequestState(ctx context.Context, id events.RequestID) (even
 	m := r.market
 	var state uint8
 	v := viewOf(m.contract, m.abis.market.PackRequestState(id), m.abis.market.UnpackRequestState, &state)
-	if _, err := m.conn.ReadNewest(ctx, m.account, v); err != nil {
+	if _, err := m.conn.ReadNewest(ctx, m.account, rpc.Reads(v)); err != nil {
 		return 0, fmt.Errorf("state of request %s: %w", id.Short(), err)
 	}
 	return events.RequestState(state), nil

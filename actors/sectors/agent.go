@@ -301,7 +301,8 @@ func (s *Agent) begin(a *shell.Turn, w *work) {
 			}
 		}
 		if err == nil {
-			at := place{pool: s.pools[w.effect.Step], moment: s.CancelWait, leave: leave}
+			step := w.effect.Step
+			at := place{pool: s.pools[step], by: turn(st, step), moment: s.CancelWait, leave: leave}
 			cmd, err = within(ctx, s.room, "step "+key, at, func() (sector.Command, error) {
 				if limit := s.limit(w.effect.Step); limit > 0 {
 					defer s.Clock.After(limit, func() { self.Tell(overran{w, limit}) })()

@@ -43,10 +43,10 @@ func (s *Agent) chainStep(ctx context.Context, st sector.Info, e sector.Effect, 
 		r, err := s.Chain.Commit(ctx, e.Key(), st.Number, proof)
 		return &messages.SectorCommitted{At: s.mined(r), Message: r.TxHash.String()}, asked(err)
 	case sector.StepDeclareFault:
-		r, err := s.Chain.DeclareFaults(ctx, e.Key(), []uint64{st.Number})
+		r, err := s.faults.declare(ctx, s.room, e.Key(), st.Number)
 		return &messages.SectorFaultReported{At: s.mined(r), Message: r.TxHash.String()}, asked(err)
 	case sector.StepDeclareRecovery:
-		r, err := s.Chain.DeclareRecoveries(ctx, e.Key(), []uint64{st.Number})
+		r, err := s.recoveries.declare(ctx, s.room, e.Key(), st.Number)
 		return &messages.SectorRecoveryDeclared{At: s.mined(r), Message: r.TxHash.String()}, asked(err)
 	case sector.StepTerminate:
 		r, err := s.Chain.Terminate(ctx, e.Key(), st.Number)
@@ -115,17 +115,14 @@ func (s *Agent) sendPreCommit(ctx context.Context, st sector.Info, key string) (
 	if err != nil {
 		return nil, asked(err)
 	}
-	head, err := s.Chain.Head(ctx)
-	if err != nil {
-		return nil, asked(err)
-	}
+	newest := max(s.height.Load(), st.TicketEpoch+cfg.TicketLookback)
 	life := max(s.Lifetime, cfg.CommitDue+cfg.MinLife+s.FinalBlocks)
 	if cfg.MaxLife > 0 {
 		life = min(life, cfg.MaxLife)
 	}
 	r, err := s.Chain.PreCommit(ctx, events.PreCommitCall{
 		Key: key, Number: st.Number, Size: st.Size, CommD: st.CommD, CommR: st.CommR,
-		TicketEpoch: st.TicketEpoch, Ticket: st.TicketValue, Expiration: head.Number + life, Deposit: st.Deposit,
+		TicketEpoch: st.TicketEpoch, Ticket: st.TicketValue, Expiration: newest + life, Deposit: st.Deposit,
 	})
 	return &messages.SectorPreCommitted{At: s.mined(r), Message: r.TxHash.String()}, asked(err)
 }
@@ -143,7 +140,7 @@ func (s *Agent) waitSeed(ctx context.Context, st sector.Info, l look) (sector.Ev
 	case l.Block.Number < l.PreCommitEpoch+cfg.ChallengeDelay:
 		return nil, errWaits
 	}
-	return shell.In(ctx, s.transactions, time.Time{}, func() (sector.Event, error) {
+	return shell.In(ctx, s.transactions, restsOn(l.SeedEpoch), func() (sector.Event, error) {
 		value, epoch, err := s.Chain.Seed(ctx, st.Number)
 		if err == nil && value.Zero() {
 			err = errors.New("the chain gave a seed of zeros")

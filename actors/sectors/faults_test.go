@@ -308,6 +308,10 @@ func TestProofsThatAreDueAreAnnounced(t *testing.T) {
 		asked := count(h.world.calls, "Challenge 1")
 		h.until("asked", func() bool { return count(h.world.calls, "Challenge 1") > asked })
 		h.mine(3)
+		if last := h.world.due[len(h.world.due)-1]; !last.IsZero() {
+			t.Errorf("in the first half of the window %s is due, and holds up all else", last)
+		}
+		h.mine(9)
 		want := h.world.block(h.world.window().Closes - 1).Time
 		if last := h.world.due[len(h.world.due)-1]; !last.Equal(want) {
 			t.Errorf("due is %s, want %s", last, want)

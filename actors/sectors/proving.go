@@ -58,8 +58,7 @@ func (r *room) possession(ctx context.Context, w events.SectorWindow, call event
 		return r.Chain.ProvePossession(ctx, call)
 	})
 	m.ended = m.ended || !isAway(asked(err))
-	if !shell.IsOneOf(err,
-		events.ErrInvalidProof, events.ErrMalformed, events.ErrSectorNotDue, events.ErrSectorNotLive) {
+	if !blamesOne(err) {
 		return err
 	}
 	if now, look := r.Chain.Window(ctx); look != nil || now != w {

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/port"
@@ -50,7 +51,8 @@ type Deps struct {
 type Settings struct {
 	// These bound the steps of a kind that run at once: fetching pieces, default 4; packing and
 	// repairing 2; the halves of sealing 1 and 1; proofs of seals 1; challenges 4; messages
-	// that are on their way 16, and as many with proofs of possession; questions to the chain 8; work on files 4.
+	// that are on their way 16, and as many with proofs of possession and declarations; questions to the chain 8;
+	// work on files 4.
 	Fetch, Pack, PreCommit1, PreCommit2, Commit, Challenges, Transactions, Reads, Disk int
 	// Batch is how many sectors the chain is asked about at once, and how many begin at once
 	// when the host starts, default 200.
@@ -210,6 +212,9 @@ type room struct {
 	pools map[sector.Step]*shell.Pool
 	// challenges, transactions and reads are the pools for calls that are no step.
 	challenges, transactions, proofs, reads *shell.Pool
+	faults, recoveries                      *declarations
+	// height is the number of the newest block.
+	height atomic.Uint64
 	// ctx ends with Sectors, however that ends: its agents do not outlive it, nor may their
 	// calls.
 	ctx context.Context
@@ -223,9 +228,12 @@ func newRoom(d Deps) *room {
 		ctx: ctx, end: end,
 		Deps: d, challenges: shell.NewPool("sector challenges", d.Challenges),
 		transactions: shell.NewPool("sector transactions", d.Transactions),
-		proofs:       shell.NewPool("sector proofs", d.Transactions), // Nothing is sent before them.
-		reads:        shell.NewPool("sector reads", d.Reads),
+		// With the declarations, which few messages are enough for. Nothing is sent before them.
+		proofs: shell.NewPool("sector proofs", d.Transactions),
+		reads:  shell.NewPool("sector reads", d.Reads),
 	}
+	r.faults = &declarations{name: "declare faults", send: d.Chain.DeclareFaults}
+	r.recoveries = &declarations{name: "declare recoveries", send: d.Chain.DeclareRecoveries}
 	pack, disk := shell.NewPool("sector packing", d.Pack), shell.NewPool("sector files", d.Disk)
 	r.pools = map[sector.Step]*shell.Pool{
 		sector.StepAddPiece: shell.NewPool("sector pieces", d.Fetch), sector.StepPack: pack, sector.StepRestore: pack,
@@ -236,7 +244,6 @@ func newRoom(d Deps) *room {
 		sector.StepReleaseSpace:  disk,
 		sector.StepGetTicket:     r.reads,
 		sector.StepSendPreCommit: r.transactions, sector.StepSendCommit: r.transactions,
-		sector.StepDeclareFault: r.transactions, sector.StepDeclareRecovery: r.transactions,
 		sector.StepTerminate: r.transactions, sector.StepSettle: r.transactions,
 	}
 	return r

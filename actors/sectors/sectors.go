@@ -169,6 +169,7 @@ func (s *Sectors) Receive(a *shell.Turn, msg any) {
 		}
 	case chainview.HeadMoved:
 		s.head = m.Head
+		s.height.Store(m.Head.Number)
 		s.onHead(a)
 	case sighted:
 		s.onSighted(m)

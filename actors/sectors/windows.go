@@ -108,10 +108,10 @@ func (s *Sectors) numbersOf(kind func(*child) bool) (numbers []uint64) {
 	return numbers
 }
 
-// inBatches asks the chain about sectors, in batches.
+// inBatches asks the chain about sectors, in batches, before sectors ask for themselves.
 func (r *room) inBatches(ctx context.Context, numbers []uint64, take func([]uint64, []events.SectorOnChain)) error {
 	for batch := range slices.Chunk(numbers, r.Batch) {
-		got, err := shell.In(ctx, r.reads, time.Time{}, func() ([]events.SectorOnChain, error) {
+		got, err := shell.In(ctx, r.reads, first, func() ([]events.SectorOnChain, error) {
 			return r.Chain.Sectors(ctx, batch)
 		})
 		if err == nil && len(got) != len(batch) {
@@ -244,7 +244,10 @@ func (s *Sectors) tellDuties(w events.SectorWindow, wanted bool) {
 	if first.Number == 0 || head.Number < first.Number {
 		*first = head
 	}
-	if passed := head.Number - first.Number; wanted && passed > 0 && w.Closes > head.Number {
+	// In the first half of a short window the messages that can wait, such as recoveries, have their turn: otherwise
+	// they had none where one window follows on another.
+	late := head.Number >= w.Opens+(w.Closes-w.Opens)/2
+	if passed := head.Number - first.Number; wanted && late && passed > 0 && w.Closes > head.Number {
 		pace := head.Time.Sub(first.Time) / time.Duration(passed)         //nolint:gosec // Blocks since the start.
 		due = head.Time.Add(pace * time.Duration(w.Closes-1-head.Number)) //nolint:gosec // Blocks of a window.
 	}

@@ -2,6 +2,7 @@ package sectors_test
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -17,29 +18,48 @@ func (c chain) DutiesDue(next time.Time) {
 }
 
 func (c chain) DeclareFaults(ctx context.Context, key string, numbers []uint64) (events.Receipt, error) {
-	if on := c.onchain[numbers[0]]; on != nil && on.Faulty && c.mined[key].TxHash.Zero() {
-		return events.Receipt{}, nil
-	}
-	return c.send(ctx, "DeclareFaults", key, numbers[0], func() error {
-		on := c.onchain[numbers[0]]
-		if on == nil || !on.Active {
-			return events.ErrSectorNotLive
-		}
-		if c.loses {
-			return nil
-		}
-		on.Faulty, on.FaultyFrom = true, on.NextPeriod
-		return nil
-	})
+	return c.declare(ctx, "DeclareFaults", key, numbers, func(on *events.SectorOnChain) bool { return !on.Faulty },
+		func(on *events.SectorOnChain) {
+			if !c.loses {
+				on.Faulty, on.FaultyFrom = true, on.NextPeriod
+			}
+		})
 }
 
 func (c chain) DeclareRecoveries(ctx context.Context, key string, numbers []uint64) (events.Receipt, error) {
-	return c.send(ctx, "DeclareRecoveries", key, numbers[0], func() error {
-		on := c.onchain[numbers[0]]
-		if on == nil || !on.Active {
-			return events.ErrSectorNotLive
+	return c.declare(ctx, "DeclareRecoveries", key, numbers, func(on *events.SectorOnChain) bool {
+		return on.RecoverAt == 0 || on.RecoverAt < on.NextPeriod
+	}, func(on *events.SectorOnChain) { on.RecoverAt = max(on.NextPeriod, c.window().Period+1) })
+}
+
+// declare has the effect of a message on each of its sectors for which it is needed, or none if the contract refuses one.
+func (c chain) declare(
+	ctx context.Context, kind, key string, numbers []uint64, needed func(*events.SectorOnChain) bool,
+	does func(*events.SectorOnChain),
+) (r events.Receipt, err error) {
+	return r, c.ask(ctx, kind, func() error {
+		var tell []uint64
+		for _, n := range numbers {
+			on := c.onchain[n]
+			if on == nil || !on.Active || c.refuses[n] {
+				return fmt.Errorf("sector %d: %w", n, events.ErrSectorNotLive)
+			}
+			if needed(on) {
+				tell = append(tell, n)
+			}
 		}
-		on.RecoverAt = max(on.NextPeriod, c.window().Period+1)
+		if known, ok := c.mined[key]; ok || len(tell) == 0 {
+			r = known
+			return nil
+		}
+		r = events.Receipt{TxHash: hashOf(key), Block: c.block(c.head)}
+		c.mined[key] = r
+		for _, n := range tell {
+			what := fmt.Sprintf("%s %d", kind, n)
+			c.note(what, key)
+			c.effects[what]++
+			does(c.onchain[n])
+		}
 		return nil
 	})
 }

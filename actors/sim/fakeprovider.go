@@ -117,10 +117,11 @@ func (f fakeProvider) Seed(ctx context.Context, number uint64) (events.Hash, uin
 
 // sectorMessage is a message of the host to the contract of sectors.
 type sectorMessage struct {
-	// kind and numbers say what the message is about; said names its effect on the contract.
+	// kind and numbers say what the message is about; said names its effect on the contract, and others further ones.
 	kind, key string
 	numbers   []uint64
 	said      string
+	others    []string
 	// never reports that the wanted state came about without a message; nil: the last one with this effect did it.
 	never func() bool
 	// so reports, as of the newest block, that the contract is in the wanted state already, or why the message
@@ -152,7 +153,7 @@ func (f fakeProvider) sends(ctx context.Context, m sectorMessage) (events.Receip
 			f.offend(SentOnce, "%s of sectors %d was sent under %q, and it is so already", m.kind, m.numbers, m.key)
 		}
 		for _, n := range m.numbers {
-			f.did(action{kind: "provider." + m.kind, sector: n, key: m.key})
+			f.did(action{kind: "provider." + m.kind, sector: n, key: keyOfSector(m.key, n)})
 		}
 		r = events.Receipt{TxHash: hashOf(id), Fee: events.NewAmount(21_000), GasUsed: 21_000}
 		_, err = f.send(ctx, name, &transaction{
@@ -160,7 +161,10 @@ func (f fakeProvider) sends(ctx context.Context, m sectorMessage) (events.Receip
 			apply:     func(c *contract, b blockContext) ([]messages.MarketEvent, error) { return nil, m.does(c, b) },
 			mined: func(head events.Head, c *contract) {
 				r.Block = head
-				f.messages[id], c.provider.said[m.said] = r, r
+				f.messages[id] = r
+				for _, said := range append(slices.Clip(m.others), m.said) {
+					c.provider.said[said] = r
+				}
 			},
 		})
 		if err != nil {
@@ -168,6 +172,17 @@ func (f fakeProvider) sends(ctx context.Context, m sectorMessage) (events.Receip
 		}
 		return r, nil
 	}))
+}
+
+// keyOfSector is the key of a sector's step in that of a message about several sectors.
+func keyOfSector(key string, number uint64) string {
+	step, steps, _ := strings.Cut(key, ":")
+	for _, one := range strings.Split(steps, "+") {
+		if strings.HasPrefix(one, fmt.Sprintf("%d:", number)) {
+			return step + ":" + one
+		}
+	}
+	return key
 }
 
 // newest returns a sector as of the newest block.
@@ -265,9 +280,13 @@ func (f fakeProvider) declares(
 	ctx context.Context, kind, key string, numbers []uint64, needed func(events.SectorOnChain) bool,
 	does func(*sectorContract, blockContext, []uint64) error,
 ) (events.Receipt, error) {
-	said := fmt.Sprint(kind, numbers)
+	said := func(n uint64) string { return fmt.Sprint(kind, n) }
+	var others []string
+	for _, n := range numbers[1:] {
+		others = append(others, said(n))
+	}
 	return f.sends(ctx, sectorMessage{
-		kind: kind, key: key, numbers: numbers, said: said,
+		kind: kind, key: key, numbers: numbers, said: said(numbers[0]), others: others,
 		so: func() (bool, error) {
 			tell := false
 			for _, n := range numbers {
@@ -277,7 +296,7 @@ func (f fakeProvider) declares(
 				}
 				tell = tell || needed(s)
 			}
-			_, told := f.tip().state.provider.said[said]
+			_, told := f.tip().state.provider.said[said(numbers[0])]
 			return !tell && (told || kind == "declareRecoveries"), nil
 		},
 		does: func(c *contract, b blockContext) error {

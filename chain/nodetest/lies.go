@@ -16,6 +16,12 @@ type Lie struct {
 	New  func() Fault
 }
 
+// Rare says that a host may not ask the question for a while: each look at the chain shows the
+// newest block, so there are few that it asks for by their hashes.
+func (l Lie) Rare() bool { return l.Name == aboutHashes }
+
+const aboutHashes = "each block by its hash has another one"
+
 // Lies are all of them. Each is found out by comparing answers with questions, with what is
 // possible, and with each other.
 func Lies() []Lie {
@@ -26,7 +32,7 @@ func Lies() []Lie {
 		{"the newest block is 1000 ahead", blocks(newest, number(func(n uint64) uint64 { return n + 1000 }))},
 		{"each block by its number is the one before it", askedFor("eth_getBlockByNumber", before)},
 		{"no block follows on another", blocks(byNumber, parent(common.Hash{7}))},
-		{"each block by its hash has another one", blocks(byHash, hash(common.Hash{9}))},
+		{aboutHashes, blocks(byHash, hash(common.Hash{9}))},
 		{"no block has a hash", blocks(every, hash(common.Hash{}))},
 		{"blocks are of a time that no calendar has", blocks(every, second(calendar))},
 		{"a number has 300 bits", blocks(newest, field("number", `"0x1`+strings.Repeat("0", 75)+`"`))},

@@ -7,8 +7,8 @@
 //	p, err := provider.New(ctx, provider.Config{Contract: address}, provider.Account{
 //		Conn: market.Connection(), Blocks: market.Blocks(), Tx: market.Transactions(), Address: market.Account()})
 //
-// So an account has one connection and one sequence of nonces. The host's proofs for the market
-// are sent before everything of this contract, and proofs of possession before the rest of it.
+// So an account has one connection and one sequence of nonces. Proofs, for the market and of
+// possession, are sent before all else, those first that are due first.
 //
 // # A message, once
 //
@@ -17,6 +17,10 @@
 // returns the receipt of the message that did it, as far as the contract's logs tell. Otherwise
 // the message is tried and sent. A message that a reorganisation dropped is sent again by
 // itself, unless the contract would refuse it now.
+//
+// Beside what the transaction manager asks, a message usually costs two requests: what is so at the
+// newest block, with the account's tokens if it takes some, and whether the contract would take it
+// in the next one. The block of a receipt is known from the looks at the chain.
 //
 // What is read for one answer is read at one block. Epochs are numbers of blocks. A message
 // that depends on a block's hash, which is a seed or the randomness of a window, is sent when

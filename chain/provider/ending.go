@@ -17,12 +17,9 @@ import (
 // Terminate ends a sector before its time. One that the contract does not have, or that is over, is
 // ended already. ErrTooEarly for a precommit: it ends when it is void.
 func (c *Chain) Terminate(ctx context.Context, key string, number uint64) (events.Receipt, error) {
-	return c.act(ctx, fmt.Sprintf("terminate sector %d", number), about(kindTerminate, number, key),
-		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
-			s, err := c.sectorAt(ctx, head, number)
+	return c.act(ctx, fmt.Sprintf("terminate sector %d", number), about(kindTerminate, number, key), c.ofSector(number,
+		func(ctx context.Context, _ *rpc.Header, s events.SectorOnChain) (*message, events.Receipt, error) {
 			switch {
-			case err != nil:
-				return nil, events.Receipt{}, err
 			case s.PreCommitted:
 				return nil, events.Receipt{}, fmt.Errorf("%w: it is precommitted, and void after block %d",
 					events.ErrTooEarly, s.PreCommitEpoch+c.config.CommitDue)
@@ -33,7 +30,7 @@ func (c *Chain) Terminate(ctx context.Context, key string, number uint64) (event
 				return nil, events.Receipt{}, nil
 			}
 			return c.end(number)
-		})
+		}))
 }
 
 func (c *Chain) end(number uint64) (*message, events.Receipt, error) {
@@ -44,10 +41,10 @@ func (c *Chain) end(number uint64) (*message, events.Receipt, error) {
 // says what became of it. ErrTooEarly while it is not over.
 func (c *Chain) Settle(ctx context.Context, key string, number uint64) (events.SectorSettlement, error) {
 	doing := fmt.Sprintf("settle sector %d", number)
-	r, err := c.act(ctx, doing, about(kindSettle, number, key),
-		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
-			return c.letGo(ctx, head, number)
-		})
+	r, err := c.act(ctx, doing, about(kindSettle, number, key), c.ofSector(number,
+		func(ctx context.Context, _ *rpc.Header, s events.SectorOnChain) (*message, events.Receipt, error) {
+			return c.letGo(ctx, s, number)
+		}))
 	if err != nil || r.TxHash.Zero() { // It never had one.
 		return events.SectorSettlement{}, err
 	}
@@ -62,12 +59,9 @@ func (c *Chain) Settle(ctx context.Context, key string, number uint64) (events.S
 func ends() []string { return []string{"PreCommitExpired", "Terminated", "Expired"} }
 
 // letGo is the message that lets the contract let go of a deposit.
-func (c *Chain) letGo(ctx context.Context, head *rpc.Header, number uint64) (*message, events.Receipt, error) {
-	s, err := c.sectorAt(ctx, head, number)
+func (c *Chain) letGo(ctx context.Context, s events.SectorOnChain, number uint64) (*message, events.Receipt, error) {
 	none := events.Receipt{}
 	switch {
-	case err != nil:
-		return nil, none, err
 	case s.PreCommitted:
 		return nil, none, fmt.Errorf("%w: it is precommitted", events.ErrTooEarly)
 	case s.Active:
@@ -153,33 +147,30 @@ func (c *Chain) wholeDeposit(ctx context.Context, number uint64, given *big.Int)
 
 // Owed is what the contract owes the account at the newest block.
 func (c *Chain) Owed(ctx context.Context) (events.Amount, error) {
-	head, err := c.conn.Latest(ctx)
-	if err != nil {
-		return events.Amount{}, fmt.Errorf("read what is owed: %w", err)
-	}
-	owed, err := c.owedAt(ctx, head)
-	if err != nil {
+	var owed *big.Int
+	if _, err := c.conn.ReadNewest(ctx, c.account, rpc.Reads(c.owedView(&owed))); err != nil {
 		return events.Amount{}, fmt.Errorf("read what is owed: %w", err)
 	}
 	return events.AmountFromBig(owed)
 }
 
-func (c *Chain) owedAt(ctx context.Context, head *rpc.Header) (owed *big.Int, err error) {
-	err = c.read(ctx, head.Hash, viewOf(c.contract, c.abi.PackOwed(c.account), c.abi.UnpackOwed, &owed))
-	return owed, err
+func (c *Chain) owedView(owed **big.Int) *rpc.View {
+	return viewOf(c.contract, c.abi.PackOwed(c.account), c.abi.UnpackOwed, owed)
 }
 
 // Withdraw pays the account what the contract owes it; nothing owed is success. Under a key that was mined it says
 // what was paid with it.
 func (c *Chain) Withdraw(ctx context.Context, key string) (w events.SectorWithdrawal, err error) {
-	w.Receipt, err = c.act(ctx, "withdraw", purpose{kindWithdraw, "owed", key},
-		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
-			owed, err := c.owedAt(ctx, head)
-			if err != nil || owed.Sign() == 0 {
-				return nil, events.Receipt{}, err
+	p := purpose{kind: kindWithdraw, subject: "owed", key: key}
+	w.Receipt, err = c.act(ctx, "withdraw", p, func(*rpc.Header) ([]*rpc.View, decision) {
+		var owed *big.Int
+		return []*rpc.View{c.owedView(&owed)}, func(context.Context) (*message, events.Receipt, error) {
+			if owed.Sign() == 0 {
+				return nil, events.Receipt{}, nil
 			}
 			return &message{data: c.abi.PackWithdraw(), gas: withMargin(c.cfg.Gas.Withdraw)}, events.Receipt{}, nil
-		})
+		}
+	})
 	if err != nil || w.Receipt.TxHash.Zero() {
 		return w, err
 	}

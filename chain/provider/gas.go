@@ -1,5 +1,7 @@
 package provider
 
+import "github.com/hostnode/hostnode/chain/rpc"
+
 // GasMargin is how much more gas than a call was measured to take it may use, in percent: for
 // refunds at its end, at most a fifth, and for contracts that differ a little.
 const GasMargin = 50
@@ -31,6 +33,18 @@ func MeasuredGas() Gas {
 		Possession:     [3]uint64{150_000, 280_000, 440_000},
 		PossessionNext: [3]uint64{100_000, 249_000, 404_000},
 	}
+}
+
+// mostOfTx is the most gas of one transaction since Osaka (EIP-7825).
+const mostOfTx = 1 << 24
+
+// mostGas is the most that a message about several sectors may use: half of a block, so that it is not left behind by
+// miners for smaller ones.
+func mostGas(head *rpc.Header) uint64 {
+	if head.GasLimit == 0 {
+		return mostOfTx
+	}
+	return min(mostOfTx, uint64(head.GasLimit)/2)
 }
 
 // withMargin is what may be used of a limit.

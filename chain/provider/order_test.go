@@ -3,16 +3,21 @@ package provider_test
 import (
 	"context"
 	"math/big"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/hostnode/hostnode/actors/porttest"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/provider"
 	"github.com/hostnode/hostnode/chain/tx"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
+	"github.com/hostnode/hostnode/prover/commd"
 )
 
 // An account sends its transactions one after the other. Of those that wait, proofs for the marketplace go first, then
@@ -86,6 +91,92 @@ func TestProofsForTheMarketGoBeforeAllOfSectors(t *testing.T) {
 	for i := range want {
 		if got[i] != want[i] {
 			t.Fatalf("sent in the order\n%q\nwant\n%q", got, want)
+		}
+	}
+}
+
+// Proofs of a window that closes soon go before proofs for the marketplace that are due later, although they came later.
+func TestAProofOfAWindowThatClosesFirstGoesFirst(t *testing.T) {
+	w := newWorld(t)
+	w.fund("provider")
+	w.mint("provider", 10_000_000)
+	config := w.config("provider")
+	config.MaxInFlight = 1
+	m, err := chain.Dial(t.Context(), config, storetest.NewMemory(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	account := m.Transactions()
+	p, err := provider.New(t.Context(), provider.Config{Contract: w.at.SectorProvider}, provider.Account{
+		Address: m.Account(), Conn: m.Connection(), Blocks: m.Blocks(), Tx: account,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sealing{world: w, p: p, data: porttest.NewSectorData(t)}
+	s.draws(3)
+	s.preCommits()
+	proof := s.proof(s.seed())
+	s.sends(func(ctx context.Context) (events.Receipt, error) { return p.Commit(ctx, "a", 3, proof) })
+	c, err := p.Config(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := s.sector()
+	w.seal(on.NextPeriod*c.PeriodBlocks + on.Deadline*c.PeriodBlocks/c.Deadlines - w.chain.Head().Number)
+	window, err := p.Window(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 3)
+	market := func(key string, until time.Time) {
+		call := tx.Call{
+			Key: key, To: common.Address(w.at.Token), Data: bindings.NewTestToken().PackApprove(common.Address{1}, common.Big1),
+			Gas: 100_000, Deadline: until,
+		}
+		done <- account.During(t.Context(), func(ctx context.Context, manager *tx.Manager) error {
+			_, err := manager.Submit(ctx, call)
+			return err
+		})
+	}
+	go market("proof:first:7:a", w.chain.Head().Time.Add(time.Hour)) // The place is taken, so that the others wait.
+	w.await("the first one is sent", func() bool { return w.waiting("provider") })
+	go market("proof:later:7:a", w.chain.Head().Time.Add(2*time.Hour))
+	go func() {
+		_, err := p.ProvePossession(t.Context(), events.PossessionCall{
+			Key: "a", Period: window.Period, Deadline: window.Deadline, Partition: on.Partition, Numbers: []uint64{3},
+			Proofs: [][]byte{s.data.Proof(t, commd.Challenge{
+				Domain: commd.Possession, Ticket: s.call.Ticket, Seed: window.Randomness, Provider: p.Account(), Number: 3,
+				Leaves: c.DailyLeaves,
+			})},
+		})
+		done <- err
+	}()
+	w.await("both wait", func() bool {
+		waits := 0
+		for _, in := range underWay(t, account) {
+			if strings.HasPrefix(in.Key, "proof:later:") || strings.HasPrefix(in.Key, "possession:") {
+				waits++
+			}
+		}
+		return waits == 2
+	})
+	w.seal(1)
+	w.await("the next one is sent", func() bool { return w.waiting("provider") })
+	w.seal(1)
+	b, err := w.client.BlockByNumber(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if to := *b.Transactions()[0].To(); to != common.Address(w.at.SectorProvider) {
+		t.Errorf("the next one went to %s", to)
+	}
+	w.await("the last one is sent", func() bool { return w.waiting("provider") })
+	w.seal(1)
+	for range 3 {
+		if err := <-done; err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -25,23 +25,20 @@ func (c *Chain) DutiesDue(next time.Time) { c.txs.DutiesDue(kindPossession, next
 func (c *Chain) ProvePossession(ctx context.Context, call events.PossessionCall) (events.Receipt, error) {
 	subject := fmt.Sprintf("%d.%d.%d", call.Period, call.Deadline, call.Partition)
 	doing := fmt.Sprintf("prove sectors %s in deadline %d of period %d", list(call.Numbers), call.Deadline, call.Period)
-	return c.act(ctx, doing, purpose{kindPossession, subject, call.Key},
-		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
-			return c.possession(ctx, head, call)
-		})
+	p := purpose{kind: kindPossession, subject: subject, key: call.Key}
+	return c.act(ctx, doing, p, c.ofSectors(call.Numbers,
+		func(ctx context.Context, head *rpc.Header, all []events.SectorOnChain) (*message, events.Receipt, error) {
+			return c.possession(ctx, head, all, call)
+		}))
 }
 
 func (c *Chain) possession(
-	ctx context.Context, head *rpc.Header, call events.PossessionCall,
+	ctx context.Context, head *rpc.Header, sectors []events.SectorOnChain, call events.PossessionCall,
 ) (*message, events.Receipt, error) {
 	none := events.Receipt{}
 	if len(call.Numbers) != len(call.Proofs) || len(call.Numbers) == 0 || call.Deadline >= c.config.Deadlines {
 		return nil, none, fmt.Errorf("%w: %d proofs of %d sectors in deadline %d of %d",
 			events.ErrMalformed, len(call.Proofs), len(call.Numbers), call.Deadline, c.config.Deadlines)
-	}
-	sectors, err := c.sectorsAt(ctx, head, call.Numbers)
-	if err != nil {
-		return nil, none, err
 	}
 	var numbers []uint64
 	var proofs [][]byte
@@ -63,7 +60,8 @@ func (c *Chain) possession(
 	}
 	return &message{
 		data: c.abi.PackProvePossession(call.Deadline, call.Partition, numbers, proofs),
-		gas:  c.cfg.Gas.possession(depths, c.config.DailyLeaves), lastBlock: w.Closes - 1,
+		gas:  c.cfg.Gas.possession(depths, c.config.DailyLeaves), parts: len(numbers),
+		lastBlock: w.Closes - 1,
 	}, none, nil
 }
 
@@ -126,32 +124,34 @@ type declaration struct {
 	orSend      bool // also when it knows, and has not said so
 }
 
+// declare tells the contract of sectors. What several of them want, in whatever composition, is one purpose: so nothing
+// is declared twice while it is under way, also after a crash.
 func (c *Chain) declare(ctx context.Context, key string, numbers []uint64, d declaration) (events.Receipt, error) {
 	if len(numbers) == 0 {
 		return events.Receipt{}, nil
 	}
-	doing, p := d.doing+" of sectors "+list(numbers), purpose{d.kind, list(numbers), key}
-	return c.act(ctx, doing, p, func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
-		sectors, err := c.sectorsAt(ctx, head, numbers)
-		if err != nil {
-			return nil, events.Receipt{}, err
-		}
-		var tell []uint64
-		for i, s := range sectors {
-			if !s.Active {
-				return nil, events.Receipt{}, fmt.Errorf("sector %d: %w", numbers[i], events.ErrSectorNotLive)
+	doing, p := d.doing+" of sectors "+list(numbers), purpose{kind: d.kind, subject: "all", key: key}
+	return c.act(ctx, doing, p, c.ofSectors(numbers,
+		func(ctx context.Context, head *rpc.Header, all []events.SectorOnChain) (*message, events.Receipt, error) {
+			var tell []uint64
+			for i, s := range all {
+				if !s.Active {
+					return nil, events.Receipt{}, fmt.Errorf("sector %d: %w", numbers[i], events.ErrSectorNotLive)
+				}
+				if d.needed(s) {
+					tell = append(tell, numbers[i])
+				}
 			}
-			if d.needed(s) {
-				tell = append(tell, numbers[i])
+			if len(tell) == 0 {
+				e, r, err := c.said(ctx, numbers[0], all[0].Activation, d.names...)
+				if err != nil || e != nil || !d.orSend {
+					return nil, r, err
+				}
+				tell = numbers
 			}
-		}
-		if len(tell) == 0 {
-			e, r, err := c.said(ctx, numbers[0], sectors[0].Activation, d.names...)
-			if err != nil || e != nil || !d.orSend {
-				return nil, r, err
-			}
-			tell = numbers
-		}
-		return &message{data: d.pack(tell), gas: c.cfg.Gas.declare(len(tell))}, events.Receipt{}, nil
-	})
+			return &message{
+				data: d.pack(tell), gas: c.cfg.Gas.declare(len(tell)), parts: len(tell),
+				lastBlock: uint64(head.Number) + c.config.PeriodBlocks, // It is about their next window.
+			}, events.Receipt{}, nil
+		}))
 }

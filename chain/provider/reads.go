@@ -17,27 +17,28 @@ import (
 // Ticket is the randomness that a sector precommitted now is sealed with. ErrTooEarly on a chain that is
 // shorter than a ticket must be old.
 func (c *Chain) Ticket(ctx context.Context, number uint64) (value events.Hash, epoch uint64, err error) {
-	head, err := c.conn.Latest(ctx)
-	if err == nil && uint64(head.Number) < c.config.TicketLookback {
-		err = fmt.Errorf("%w: the chain has %d blocks, a ticket is %d blocks old",
-			events.ErrTooEarly, uint64(head.Number), c.config.TicketLookback)
-	}
-	if err == nil {
+	var raw [32]byte
+	head, err := c.conn.ReadNewest(ctx, c.account, func(head *rpc.Header) []*rpc.View {
+		if uint64(head.Number) < c.config.TicketLookback {
+			return nil
+		}
 		epoch = uint64(head.Number) - c.config.TicketLookback
-		var raw [32]byte
 		v := viewOf(c.contract, c.abi.PackTicketFor(c.account, number, epoch), c.abi.UnpackTicketFor, &raw)
-		err = c.read(ctx, head.Hash, v.Must(func() error {
+		return []*rpc.View{v.Must(func() error {
 			if raw == [32]byte{} {
 				return fmt.Errorf("it gives no ticket of epoch %d in block %d", epoch, uint64(head.Number))
 			}
 			return nil
-		}))
-		value = raw
+		})}
+	})
+	if err == nil && uint64(head.Number) < c.config.TicketLookback {
+		err = fmt.Errorf("%w: the chain has %d blocks, a ticket is %d blocks old",
+			events.ErrTooEarly, uint64(head.Number), c.config.TicketLookback)
 	}
 	if err != nil {
 		return events.Hash{}, 0, fmt.Errorf("ticket of sector %d: %w", number, err)
 	}
-	return value, epoch, nil
+	return raw, epoch, nil
 }
 
 // Sector is what the contract has of a sector at the newest block.
@@ -51,57 +52,54 @@ func (c *Chain) Sector(ctx context.Context, number uint64) (events.SectorOnChain
 
 // Sectors is Sector of many, all at one block, in the order of the question.
 func (c *Chain) Sectors(ctx context.Context, numbers []uint64) ([]events.SectorOnChain, error) {
-	head, err := c.conn.Latest(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read sectors: %w", err)
-	}
-	return c.sectorsAt(ctx, head, numbers)
-}
-
-func (c *Chain) sectorAt(ctx context.Context, head *rpc.Header, number uint64) (events.SectorOnChain, error) {
-	all, err := c.sectorsAt(ctx, head, []uint64{number})
-	if err != nil {
-		return events.SectorOnChain{}, err
-	}
-	return all[0], nil
-}
-
-func (c *Chain) sectorsAt(ctx context.Context, head *rpc.Header, numbers []uint64) ([]events.SectorOnChain, error) {
 	if len(numbers) == 0 {
 		return nil, nil
 	}
-	raw := make([]bindings.SectorInfo, len(numbers))
-	views := make([]*rpc.View, len(numbers))
-	for i, n := range numbers {
-		views[i] = viewOf(c.contract, c.abi.PackSector(c.account, n), c.abi.UnpackSector, &raw[i]).
-			Must(func() error { return c.impossible(n, raw[i], head) })
-	}
-	if err := c.read(ctx, head.Hash, views...); err != nil {
+	var all []events.SectorOnChain
+	head, err := c.conn.ReadNewest(ctx, c.account, func(head *rpc.Header) []*rpc.View {
+		var views []*rpc.View
+		all, views = c.sectorViews(head, numbers)
+		return views
+	})
+	if err != nil {
 		return nil, fmt.Errorf("read %d sectors: %w", len(numbers), err)
 	}
 	var seeds []uint64 // Blocks that are seeds, and not stored yet.
-	for _, r := range raw {
-		if c.seedIsKnown(r, head) && r.Seed == [32]byte{} {
-			seeds = append(seeds, r.SeedEpoch)
+	for _, s := range all {
+		if seedIsKnown(s) && s.Seed.Zero() {
+			seeds = append(seeds, s.SeedEpoch)
 		}
 	}
 	hashes, err := c.hashesAt(ctx, head, seeds)
 	if err != nil {
 		return nil, fmt.Errorf("read seeds: %w", err)
 	}
-	all := make([]events.SectorOnChain, len(numbers))
-	for i, r := range raw {
-		if r.Seed == [32]byte{} && c.seedIsKnown(r, head) {
-			r.Seed = hashes[r.SeedEpoch]
+	for i, s := range all {
+		if seedIsKnown(s) && s.Seed.Zero() {
+			all[i].Seed = events.Hash(hashes[s.SeedEpoch])
 		}
-		all[i] = onChain(r, head)
 	}
 	return all, nil
 }
 
-func (c *Chain) seedIsKnown(r bindings.SectorInfo, head *rpc.Header) bool {
-	return contracts.SectorStatus(r.Status) == contracts.SectorPreCommitted && uint64(head.Number) > r.SeedEpoch
+// sectorViews are the reads of sectors at a block, and what they read. A seed is there when the contract has stored it.
+func (c *Chain) sectorViews(head *rpc.Header, numbers []uint64) ([]events.SectorOnChain, []*rpc.View) {
+	all, raw := make([]events.SectorOnChain, len(numbers)), make([]bindings.SectorInfo, len(numbers))
+	views := make([]*rpc.View, len(numbers))
+	for i, n := range numbers {
+		views[i] = viewOf(c.contract, c.abi.PackSector(c.account, n), c.abi.UnpackSector, &raw[i]).
+			Must(func() error {
+				if err := c.impossible(n, raw[i], head); err != nil {
+					return err
+				}
+				all[i] = onChain(raw[i], head)
+				return nil
+			})
+	}
+	return all, views
 }
+
+func seedIsKnown(s events.SectorOnChain) bool { return s.PreCommitted && s.Block.Number > s.SeedEpoch }
 
 func onChain(r bindings.SectorInfo, head *rpc.Header) events.SectorOnChain {
 	status := contracts.SectorStatus(r.Status)

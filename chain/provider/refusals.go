@@ -29,7 +29,7 @@ const (
 )
 
 // Contract is what the account's transaction manager must know of the contract at an address. A proof
-// of possession is a duty; it has a last block but no deadline, so the market's proofs go first.
+// of possession is a duty, like the proofs of the market; which of them goes first its deadline says.
 func Contract(at events.Address) tx.Contract {
 	kinds := map[string]tx.Kind{kindPossession: {Duty: true, Hopeless: hopeless}}
 	for _, kind := range []string{

@@ -14,21 +14,23 @@ import (
 
 // about is the purpose of a message about one sector.
 func about(kind string, number uint64, key string) purpose {
-	return purpose{kind, strconv.FormatUint(number, 10), key}
+	return purpose{kind: kind, subject: strconv.FormatUint(number, 10), key: key}
 }
 
 // PreCommit sends a precommit and its deposit; it approves the tokens when that is needed.
 // ErrTicketExpired, ErrInsufficientFunds, ErrMalformed; ErrNumberUsed when the contract has another
 // sector of that number, and ErrSeedLost when a void precommit must be settled first.
 func (c *Chain) PreCommit(ctx context.Context, call events.PreCommitCall) (events.Receipt, error) {
-	return c.act(ctx, fmt.Sprintf("precommit sector %d", call.Number), about(kindPreCommit, call.Number, call.Key),
-		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
-			return c.preCommit(ctx, head, call)
-		})
+	p := about(kindPreCommit, call.Number, call.Key)
+	p.takes = c.config.Deposit(call.Size)
+	return c.act(ctx, fmt.Sprintf("precommit sector %d", call.Number), p, c.ofSector(call.Number,
+		func(ctx context.Context, head *rpc.Header, s events.SectorOnChain) (*message, events.Receipt, error) {
+			return c.preCommit(ctx, head, s, call)
+		}))
 }
 
 func (c *Chain) preCommit(
-	ctx context.Context, head *rpc.Header, call events.PreCommitCall,
+	ctx context.Context, head *rpc.Header, s events.SectorOnChain, call events.PreCommitCall,
 ) (*message, events.Receipt, error) {
 	none := events.Receipt{}
 	commR := events.Hash(commd.CommR(c.account, call.Number, call.Ticket, commd.Node(call.CommD)))
@@ -36,10 +38,7 @@ func (c *Chain) preCommit(
 		return nil, none, fmt.Errorf("%w: CommR is %s, by ticket and CommD it is %s",
 			events.ErrMalformed, call.CommR, commR)
 	}
-	s, err := c.sectorAt(ctx, head, call.Number)
 	switch {
-	case err != nil:
-		return nil, none, err
 	case s.Void:
 		return nil, none, fmt.Errorf("%w: settle it first", events.ErrSeedLost)
 	case s.Size != 0 && (s.Size != call.Size || s.CommD != call.CommD || s.Ticket != call.Ticket):
@@ -71,10 +70,7 @@ func (c *Chain) preCommit(
 		Number: call.Number, Size: uint64(call.Size), TicketEpoch: call.TicketEpoch, Expiration: call.Expiration,
 		CommD: call.CommD, CommR: call.CommR,
 	})
-	return &message{
-		data: data, gas: withMargin(c.cfg.Gas.PreCommit), lastBlock: last,
-		takes: c.config.Deposit(call.Size),
-	}, none, nil
+	return &message{data: data, gas: withMargin(c.cfg.Gas.PreCommit), lastBlock: last}, none, nil
 }
 
 // waits is why the proof of a sector cannot be taken now, or its seed stored; nil: it can.
@@ -93,17 +89,12 @@ func waits(s events.SectorOnChain) error {
 
 // PinSeed stores the seed before it is out of reach. ErrTooEarly, ErrNotPreCommitted, ErrSeedLost.
 func (c *Chain) PinSeed(ctx context.Context, key string, number uint64) (events.Receipt, error) {
-	return c.act(ctx, fmt.Sprintf("pin the seed of sector %d", number), about(kindPinSeed, number, key),
-		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
-			s, err := c.sectorAt(ctx, head, number)
-			if err != nil {
-				return nil, events.Receipt{}, err
-			}
-			if s.PreCommitted || s.Active {
-				e, r, err := c.said(ctx, number, s.PreCommitEpoch, "SeedPinned")
-				if err != nil || e != nil || s.Active {
-					return nil, r, err
-				}
+	doing := fmt.Sprintf("pin the seed of sector %d", number)
+	return c.act(ctx, doing, about(kindPinSeed, number, key), c.ofSector(number,
+		func(ctx context.Context, _ *rpc.Header, s events.SectorOnChain) (*message, events.Receipt, error) {
+			if !s.Seed.Zero() && (s.PreCommitted || s.Active) { // A commit stores it, too.
+				_, r, err := c.said(ctx, number, s.PreCommitEpoch, "SeedPinned")
+				return nil, r, err
 			}
 			if err := waits(s); err != nil {
 				return nil, events.Receipt{}, err
@@ -112,18 +103,14 @@ func (c *Chain) PinSeed(ctx context.Context, key string, number uint64) (events.
 				data: c.abi.PackPinSeed(c.account, number), gas: withMargin(c.cfg.Gas.PinSeed),
 				lastBlock: s.SeedEpoch + contracts.BlockHashReach,
 			}, events.Receipt{}, nil
-		})
+		}))
 }
 
 // Commit sends the proof. ErrInvalidProof, ErrTooEarly, ErrNotPreCommitted, ErrSeedLost.
 func (c *Chain) Commit(ctx context.Context, key string, number uint64, proof []byte) (events.Receipt, error) {
-	return c.act(ctx, fmt.Sprintf("commit sector %d", number), about(kindCommit, number, key),
-		func(ctx context.Context, head *rpc.Header) (*message, events.Receipt, error) {
-			s, err := c.sectorAt(ctx, head, number)
-			switch {
-			case err != nil:
-				return nil, events.Receipt{}, err
-			case s.Activation > 0:
+	return c.act(ctx, fmt.Sprintf("commit sector %d", number), about(kindCommit, number, key), c.ofSector(number,
+		func(ctx context.Context, _ *rpc.Header, s events.SectorOnChain) (*message, events.Receipt, error) {
+			if s.Activation > 0 {
 				_, r, err := c.said(ctx, number, s.Activation, "Committed")
 				return nil, r, err
 			}
@@ -134,5 +121,5 @@ func (c *Chain) Commit(ctx context.Context, key string, number uint64, proof []b
 				data: c.abi.PackCommit(number, proof), gas: c.cfg.Gas.commit(depthOf(s.Size), c.config.SealLeaves),
 				lastBlock: s.PreCommitEpoch + c.config.CommitDue,
 			}, events.Receipt{}, nil
-		})
+		}))
 }

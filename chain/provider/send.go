@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -25,18 +26,44 @@ type message struct {
 	data      []byte
 	gas       uint64
 	lastBlock uint64 // in which it is any good; zero: any
+	parts     int    // sectors that it is about
+}
+
+// purpose is why something is sent. Of one purpose one message at a time is under way.
+type purpose struct {
+	kind, subject, key string
 	// takes is what the contract will take of the account's tokens.
 	takes events.Amount
 }
 
-// purpose is why something is sent. Of one purpose one message at a time is under way.
-type purpose struct{ kind, subject, key string }
-
 func (p purpose) prefix() string { return p.kind + ":" + p.subject + ":" }
 
-// looker says at a block what is to be sent; nil: it is so already, by the message of that receipt if it
-// is known.
-type looker func(context.Context, *rpc.Header) (*message, events.Receipt, error)
+// looker is what is read at a block, and what then says what is to be sent; a nil message: it is so already, by the
+// message of that receipt if it is known.
+type looker func(head *rpc.Header) ([]*rpc.View, decision)
+
+type decision func(context.Context) (*message, events.Receipt, error)
+
+// ofSectors is a looker that decides by sectors.
+func (c *Chain) ofSectors(
+	numbers []uint64,
+	decide func(context.Context, *rpc.Header, []events.SectorOnChain) (*message, events.Receipt, error),
+) looker {
+	return func(head *rpc.Header) ([]*rpc.View, decision) {
+		all, views := c.sectorViews(head, numbers)
+		return views, func(ctx context.Context) (*message, events.Receipt, error) { return decide(ctx, head, all) }
+	}
+}
+
+// ofSector is ofSectors of one.
+func (c *Chain) ofSector(
+	number uint64, decide func(context.Context, *rpc.Header, events.SectorOnChain) (*message, events.Receipt, error),
+) looker {
+	return c.ofSectors([]uint64{number},
+		func(ctx context.Context, head *rpc.Header, all []events.SectorOnChain) (*message, events.Receipt, error) {
+			return decide(ctx, head, all[0])
+		})
+}
 
 // sending is the contract during one ownership of the account's transactions.
 type sending struct {
@@ -56,6 +83,8 @@ func (c *Chain) act(ctx context.Context, doing string, p purpose, look looker) (
 	return r, nil
 }
 
+// act usually asks the node twice before it sends: what is so at the newest block, and whether the contract would take
+// the message in the next one.
 func (c sending) act(ctx context.Context, p purpose, look looker) (events.Receipt, error) {
 	if err := c.tx.Idle(ctx, p.prefix()); err != nil {
 		return events.Receipt{}, err
@@ -67,15 +96,17 @@ func (c sending) act(ctx context.Context, p purpose, look looker) (events.Receip
 	if err != nil {
 		return events.Receipt{}, err
 	}
-	head, err := c.conn.Latest(ctx)
+	money := c.promise(p.takes)
+	defer c.keep(p.takes)
+	head, decide, err := c.look(ctx, look, money)
 	if err != nil {
 		return events.Receipt{}, err
 	}
-	m, done, err := look(ctx, head)
+	m, done, err := decide(ctx)
 	if err != nil || m == nil {
 		return done, err
 	}
-	r, err := c.send(ctx, p, head, m, looked)
+	r, err := c.send(ctx, p, head, m, money, looked)
 	if err == nil {
 		return c.conn.InBlock(ctx, r)
 	}
@@ -84,12 +115,21 @@ func (c sending) act(ctx context.Context, p purpose, look looker) (events.Receip
 	}
 	// Refused because it is so already? One that a reorganisation had taken back may have been mined
 	// once more, and anybody may pin a seed or settle what is over.
-	if head, latest := c.conn.Latest(ctx); latest == nil {
-		if m, done, again := look(ctx, head); again == nil && m == nil {
+	if _, decide, latest := c.look(ctx, look, nil); latest == nil {
+		if m, done, again := decide(ctx); again == nil && m == nil {
 			return done, nil
 		}
 	}
 	return events.Receipt{}, err
+}
+
+// look reads what a looker wants, and the account's tokens, at the newest block.
+func (c *Chain) look(ctx context.Context, look looker, money *money) (head *rpc.Header, decide decision, err error) {
+	head, err = c.conn.ReadNewest(ctx, c.account, func(head *rpc.Header) (views []*rpc.View) {
+		views, decide = look(head)
+		return append(views, c.moneyViews(money)...)
+	})
+	return head, decide, err
 }
 
 // mined is the receipt of the message that was mined under a key; zero: none was, or it was taken back.
@@ -106,25 +146,27 @@ func (c sending) mined(ctx context.Context, p purpose) (events.Receipt, error) {
 }
 
 func (c sending) send(
-	ctx context.Context, p purpose, head *rpc.Header, m *message, looked uint64,
+	ctx context.Context, p purpose, head *rpc.Header, m *message, money *money, looked uint64,
 ) (*types.Receipt, error) {
-	if len(m.data) > maxMessage {
+	switch {
+	case len(m.data) > maxMessage:
 		return nil, fmt.Errorf("%w: a message of %d bytes, nodes take %d; send fewer sectors in one",
 			events.ErrMalformed, len(m.data), maxMessage)
-	}
-	if m.lastBlock != 0 && uint64(head.Number) >= m.lastBlock {
+	case m.parts > 1 && m.gas > mostGas(head):
+		return nil, fmt.Errorf("%w: a message of %d sectors may use %d gas, and %d is the most; send fewer in one",
+			events.ErrMalformed, m.parts, m.gas, mostGas(head))
+	case m.lastBlock != 0 && uint64(head.Number) >= m.lastBlock:
 		return nil, fmt.Errorf("%w: the next block is %d, the last good one %d",
 			events.ErrDeadlinePassed, uint64(head.Number)+1, m.lastBlock)
 	}
 	// The contract looks at tokens last, so what it says first decides whether an approval is worth
 	// its gas.
 	err := c.preflight(ctx, head, m)
-	if err != nil && (m.takes.IsZero() || !errors.Is(err, events.ErrInsufficientFunds)) {
+	if err != nil && (money == nil || !errors.Is(err, events.ErrInsufficientFunds)) {
 		return nil, err
 	}
-	if !m.takes.IsZero() {
-		defer c.keep(m.takes)
-		if err := c.provide(ctx, m.takes); err != nil {
+	if err != nil || !money.suffices() {
+		if err := c.provide(ctx, p.takes); err != nil {
 			return nil, err
 		}
 		if head, err = c.conn.Latest(ctx); err == nil {
@@ -136,8 +178,23 @@ func (c sending) send(
 	}
 	return c.tx.Submit(ctx, tx.Call{
 		Key: p.prefix() + p.key, Alone: p.prefix(), Looked: looked,
-		To: c.contract, Data: m.data, Gas: m.gas, LastBlock: m.lastBlock,
+		To: c.contract, Data: m.data, Gas: m.gas, Deadline: c.deadlineOf(head, m.lastBlock), LastBlock: m.lastBlock,
 	})
+}
+
+// lateBlocks is how many times as long as usual blocks may take until a deadline that was computed from them is too
+// early: then messages that are still good would be given up.
+const lateBlocks = 2
+
+// deadlineOf is the chain time of a block to come; zero: of any. The block itself is the limit; by the time, what the
+// account sends is put in one order, whatever contract it is for.
+func (c *Chain) deadlineOf(head *rpc.Header, block uint64) time.Time {
+	if block == 0 {
+		return time.Time{}
+	}
+	left := block - min(block, uint64(head.Number))
+	late := time.Duration(lateBlocks * left) //nolint:gosec // Blocks of a lifetime.
+	return head.Head().Time.Add(late * c.blocks.Pace())
 }
 
 // preflight tries a message on the block that comes next, and returns the outcome that the contract

@@ -63,6 +63,9 @@ func (c *Conn) believe(l *Session, answered rpc.BatchElem) error {
 		why = nil
 	}
 	if why == nil {
+		if b, ok := answered.Result.(*blockAnswer); ok && answered.Error == nil && b.Header != nil {
+			c.seen.put(b.Header)
+		}
 		return nil
 	}
 	return c.disbelieve(l, question(answered.Method, answered.Args), why)
@@ -85,6 +88,7 @@ func question(method string, args []any) string {
 func (c *Conn) disbelieve(l *Session, question string, why error) error {
 	now := time.Now()
 	found := &AnswerError{Endpoint: l.at.name, Question: question, Reason: l.at.hide(why).Error()}
+	c.seen.forget()
 	c.lock <- struct{}{}
 	if c.session == l {
 		l.client.Close()

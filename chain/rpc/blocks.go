@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum"
@@ -20,12 +21,14 @@ import (
 // Header is what we need of a block's header. The hash is as the node gives it: on chains with
 // additional header fields, computing it would give another one.
 type Header struct {
-	Number  hexutil.Uint64 `json:"number"`
-	Hash    common.Hash    `json:"hash"`
-	Parent  common.Hash    `json:"parentHash"`
-	Time    hexutil.Uint64 `json:"timestamp"`
-	BaseFee *hexutil.Big   `json:"baseFeePerGas"`
-	Bloom   types.Bloom    `json:"logsBloom"`
+	Number hexutil.Uint64 `json:"number"`
+	Hash   common.Hash    `json:"hash"`
+	Parent common.Hash    `json:"parentHash"`
+	Time   hexutil.Uint64 `json:"timestamp"`
+	// GasLimit is what all transactions of the block may use together.
+	GasLimit hexutil.Uint64 `json:"gasLimit"`
+	BaseFee  *hexutil.Big   `json:"baseFeePerGas"`
+	Bloom    types.Bloom    `json:"logsBloom"`
 }
 
 // Head is the block in the program's own type.
@@ -117,8 +120,12 @@ func (c *Conn) ByNumber(ctx context.Context, number uint64) (*Header, error) {
 	return c.header(ctx, &blockAnswer{number: &number}, "eth_getBlockByNumber", hexutil.Uint64(number))
 }
 
-// ByHash is the block with this hash, even on a branch that lost, or ethereum.NotFound.
+// ByHash is the block with this hash, even on a branch that lost, or ethereum.NotFound. A block that was read lately is
+// not asked for again, as it never changes.
 func (c *Conn) ByHash(ctx context.Context, hash common.Hash) (*Header, error) {
+	if h := c.seen.get(hash); h != nil {
+		return h, nil
+	}
 	return c.header(ctx, &blockAnswer{hash: &hash}, "eth_getBlockByHash", hash)
 }
 
@@ -130,6 +137,45 @@ func (c *Conn) header(ctx context.Context, answer *blockAnswer, method string, w
 		return nil, fmt.Errorf("block %v: %w", which, ethereum.NotFound)
 	}
 	return answer.Header, nil
+}
+
+// keptBlocks is how many headers are kept: more than a reorganisation replaces, and few bytes.
+const keptBlocks = 256
+
+// seenBlocks are the headers that were read last, by their hashes. It is safe for concurrent use.
+type seenBlocks struct {
+	mu    sync.Mutex
+	by    map[common.Hash]*Header
+	order []common.Hash // the oldest first
+}
+
+func (s *seenBlocks) get(hash common.Hash) *Header {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.by[hash]
+}
+
+func (s *seenBlocks) put(h *Header) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by == nil {
+		s.by = map[common.Hash]*Header{}
+	}
+	if s.by[h.Hash] != nil {
+		return
+	}
+	if len(s.order) == keptBlocks {
+		delete(s.by, s.order[0])
+		s.order = s.order[1:]
+	}
+	s.by[h.Hash], s.order = h, append(s.order, h.Hash)
+}
+
+// forget drops all of them, as when a node that gave some is not believed any more.
+func (s *seenBlocks) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.by, s.order = nil, nil
 }
 
 // Blocks are the blocks with these numbers on the current chain, in the order of the numbers; nil

@@ -48,6 +48,7 @@ type Conn struct {
 	count     *requestCount
 	// top is the newest block that any endpoint has named; nil before the first.
 	top       atomic.Pointer[Header]
+	seen      seenBlocks
 	span      span
 	reachable *reachability
 

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,13 +107,71 @@ func (c *Conn) Read(ctx context.Context, from common.Address, at common.Hash, vi
 	return FirstError(views...)
 }
 
-// ReadNewest is Read at the newest block, which it returns.
-func (c *Conn) ReadNewest(ctx context.Context, from common.Address, views ...*View) (*Header, error) {
-	head, err := c.Latest(ctx)
+// Reads are reads that are the same at each block, for ReadNewest.
+func Reads(views ...*View) func(*Header) []*View { return func(*Header) []*View { return views } }
+
+// ReadNewest makes the reads that reads returns for a block, at the newest block, which it returns.
+// They are asked for at the newest block that is known, in one message with the question which one is
+// the newest, and again only if it is another one. Any view's error fails all of it.
+func (c *Conn) ReadNewest(ctx context.Context, from common.Address, reads func(at *Header) []*View) (*Header, error) {
+	head, views, err := c.ViewsNewest(ctx, from, reads)
 	if err == nil {
-		err = c.Read(ctx, from, head.Hash, views...)
+		err = FirstError(views...)
 	}
 	return head, err
+}
+
+// ViewsNewest is ReadNewest, but as in Views each view has the contract's own answer.
+func (c *Conn) ViewsNewest(
+	ctx context.Context, from common.Address, reads func(at *Header) []*View,
+) (head *Header, views []*View, err error) {
+	l, err := c.Current(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	known := c.top.Load()
+	if _, taken := l.at.takesHash.Load("eth_call"); known != nil && taken && !l.at.byNumber.Load() {
+		views = reads(known)
+		head, err = c.viewsBeside(ctx, from, known, views)
+		_, refused := errors.AsType[*nodeError](err)
+		switch {
+		case err != nil && !refused:
+			return nil, nil, err
+		case err == nil && head != nil && head.Hash == known.Hash:
+			return known, views, nil
+		}
+	}
+	if head == nil {
+		if head, err = c.Latest(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	views = reads(head)
+	return head, views, c.Views(ctx, from, head.Hash, views...)
+}
+
+// viewsBeside makes reads at a block in one message with the question for the newest one, which it returns; nil: the
+// node named none. It is a nodeError when the node does not have the block, as one that lags behind another.
+func (c *Conn) viewsBeside(ctx context.Context, from common.Address, at *Header, views []*View) (*Header, error) {
+	var newest blockAnswer
+	err := readViews(from, views, nil, func(calls []rpc.BatchElem) error {
+		batch := make([]rpc.BatchElem, 1, 1+len(calls))
+		batch[0] = rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &newest}
+		for _, call := range calls {
+			call.Args[1] = map[string]common.Hash{"blockHash": at.Hash}
+			batch = append(batch, call)
+		}
+		err := c.batch(ctx, batch)
+		if err == nil {
+			err = batch[0].Error
+		}
+		copy(calls, batch[1:])
+		return err
+	})
+	if newest.Header != nil {
+		err = cmp.Or(c.noteNewest(ctx, newest.Header), err)
+	}
+	return newest.Header, err
 }
 
 // ViewsOfNext reads as if in the block after head, later than head by the given time; if the node

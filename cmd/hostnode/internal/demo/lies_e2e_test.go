@@ -56,7 +56,9 @@ func lied(lie nodetest.Lie) chainFault {
 func TestSaleIsPaidThoughTheFirstEndpointLiesAtEachStart(t *testing.T) {
 	var faults []chainFault
 	for _, lie := range nodetest.Lies() {
-		faults = append(faults, lied(lie))
+		if !lie.Rare() {
+			faults = append(faults, lied(lie))
+		}
 	}
 	newRig(t, 150*time.Millisecond, 90*time.Second, true).sell(t, 6+len(faults), faults...)
 }
