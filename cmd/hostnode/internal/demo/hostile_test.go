@@ -51,6 +51,27 @@ func honest(r nodetest.Request, node func(nodetest.Request) nodetest.Answer) nod
 
 func is(f nodetest.Fault) func() nodetest.Fault { return func() nodetest.Fault { return f } }
 
+// A load balancer whose nodes lag, in front of nodes that speak another language and want more than they suggest.
+// `make hostile-chain` has each hostility alone, and for longer.
+func TestASaleAndSectorsGoThroughWithALoadBalancerOfForeignNodes(t *testing.T) {
+	words, balancer := clientNamed(t, "Nethermind").Speaks(), nodetest.LoadBalancer(1, blocksLate)
+	hostile{
+		each: func() nodetest.Fault { return nodetest.Stack(words, nodetest.Floor(tipFloor), balancer()) },
+		beat: 50 * time.Millisecond, period: 30 * time.Second, periods: 1, sectors: 4, windows: 1,
+	}.run(t)
+}
+
+func clientNamed(t *testing.T, name string) nodetest.Client {
+	t.Helper()
+	for _, c := range nodetest.Clients() {
+		if c.Name == name {
+			return c
+		}
+	}
+	t.Fatalf("nobody knows the words of %s", name)
+	return nodetest.Client{}
+}
+
 func (h hostile) run(t *testing.T) {
 	rules := devchain.DefaultSectorConfig()
 	rules.Proving.PeriodBlocks, rules.Proving.Deadlines = 120, 4 // Windows of 30 blocks: each is seen late.
