@@ -77,8 +77,9 @@ func (h hostile) run(t *testing.T) {
 	rules.Proving.PeriodBlocks, rules.Proving.Deadlines = 120, 4 // Windows of 30 blocks: each is seen late.
 	rules.Sealing.MinLife = 2 * rules.Proving.PeriodBlocks
 	s := setUp(t, play{
-		source: func(c *client) string { return c.url }, period: h.period, periods: h.periods, slots: h.slots, sectors: &rules,
-		change: func(s *stage) devchain.Pacer { return h.behind(t, s) },
+		source: func(c *client) string { return c.url }, period: h.period, periods: h.periods, slots: h.slots,
+		sectors: &rules,
+		change:  func(s *stage) devchain.Pacer { return h.behind(t, s) },
 	})
 	contract, err := openContractLog(t.Context(), s.local)
 	check(t, err)
@@ -94,7 +95,8 @@ func (h hostile) run(t *testing.T) {
 		return state > events.RequestStarted && len(st.Sales) == 0
 	})
 	s.paid(t)
-	s.within(t, uint64(h.windows+2)*rules.Proving.PeriodBlocks, "all sectors are proven", func(ctx context.Context) bool {
+	proven := uint64(h.windows+2) * rules.Proving.PeriodBlocks
+	s.within(t, proven, "all sectors are proven", func(ctx context.Context) bool {
 		_, err := contract.read(ctx, s.local.Head().Number)
 		check(t, err)
 		all := true
