@@ -10,6 +10,7 @@ PROTOC_VERSION         := 3.21.12
 FUZZTIME ?= 3000x
 SEEDS    ?= 2000
 READS    ?= 20
+MANY     ?= 300
 DAYS     ?= 30
 COVERAGE ?= 90
 RUNS     ?= 25
@@ -160,6 +161,16 @@ soak:
 	go test -tags soak -count 1 -timeout 0 -v ./cmd/hostnode/internal/exits -run 'AskedAsOften'
 	go test -tags soak -count 1 -timeout 0 -v ./cmd/hostnode/internal/exits -run 'ProvenForLong' -days 0.25
 	go test -count 1 -timeout 0 -v ./actors/sim -run '^TestWhatEachMemberAsks$$' -member-slots 100
+
+## hostile-chain: a sale and 20 sectors over each kind of node that makes it hard; half an hour
+.PHONY: hostile-chain
+hostile-chain:
+	go test -tags soak -count 1 -timeout 0 -v ./cmd/hostnode/internal/demo -run '^TestHostileChain$$'
+
+## many-sectors: MANY (300) sectors proven for ten periods beside 20 slots on 2 cores; half an hour
+.PHONY: many-sectors
+many-sectors:
+	go test -tags soak -count 1 -timeout 0 -v ./cmd/hostnode/internal/demo -run '^TestManySectors$$' -many $(MANY)
 
 ## bench: the figures of docs/performance.md
 .PHONY: bench

@@ -84,8 +84,9 @@ func (l *lagging) answer(r Request) Answer {
 	case "eth_getTransactionByHash":
 		a := l.node(r)
 		if numberIn(a, "blockNumber") > l.head { // It waits in the pool still.
-			none := []change{field("blockNumber", "null"), field("blockHash", "null"), field("transactionIndex", "null")}
-			a.Result = altered(a.Result, none)
+			a.Result = altered(a.Result, []change{
+				field("blockNumber", "null"), field("blockHash", "null"), field("transactionIndex", "null"),
+			})
 		}
 		return a
 	case "eth_getLogs":

@@ -7,6 +7,10 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors/porttest"
 	"github.com/hostnode/hostnode/chain"
@@ -129,5 +133,28 @@ func TestALieIsFoundOutAndTheSectorIsSealedAtAnHonestEndpoint(t *testing.T) {
 				t.Fatalf("not believed were %v", found)
 			}
 		})
+	}
+}
+
+// Of several nodes behind one address some lag: that one of them does not have a block says nothing about the
+// contract's address.
+func TestANodeThatDoesNotHaveTheNewestBlockYetIsAskedAgain(t *testing.T) {
+	w := newWorld(t)
+	cfg := w.config("provider")
+	lags := func(r nodetest.Request, node func(nodetest.Request) nodetest.Answer) nodetest.Answer {
+		if r.Method == "eth_call" {
+			return r.Fails(-32000, "header not found")
+		}
+		return node(r)
+	}
+	node := rpc.New(rpc.Config{
+		Endpoints: []string{liar(t, w, lags)}, CallTimeout: patience, LongestWait: time.Second, Log: logrus.New(),
+	}, common.Address(w.at.SectorProvider))
+	t.Cleanup(node.Close)
+	_, err := provider.New(t.Context(), provider.Config{Contract: w.at.SectorProvider}, provider.Account{
+		Address: w.account("provider"), Conn: node, Blocks: rpc.NewBlockTime(time.Second, cfg.PollInterval, logrus.New()),
+	})
+	if !errors.Is(err, rpc.ErrUnavailable) || errors.Is(err, provider.ErrNoContract) {
+		t.Fatalf("it is called wrong: %v", err)
 	}
 }

@@ -212,7 +212,10 @@ func readViews(from common.Address, views []*View, overrides []any, send func([]
 			v.Err = v.refused(data)
 			continue
 		}
-		if err != nil {
+		switch {
+		case IsBehind(err): // Of several nodes behind one address, some lag: this says nothing about the contract.
+			return &nodeError{fmt.Errorf("%w: read contract %s: %w", ErrUnavailable, v.to, err)}
+		case err != nil:
 			return &nodeError{fmt.Errorf("read contract %s: %w", v.to, err)}
 		}
 	}

@@ -3,6 +3,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/rand"
@@ -20,6 +21,7 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
@@ -56,6 +58,22 @@ func set(t *testing.T, source func(c *client) string) *stage {
 // setFor is set for a number of periods.
 func setFor(t *testing.T, periods int, source func(c *client) string) *stage {
 	t.Helper()
+	return setUp(t, play{periods: periods, source: source})
+}
+
+// play is what a stage is set up for.
+type play struct {
+	source  func(c *client) string
+	period  time.Duration // of proofs; 0: the development default
+	periods int
+	slots   int                    // 0: three
+	sectors *bindings.SectorConfig // the rules for them; nil: the development default
+	// change, if set, changes the options of the node before it starts, and says at what pace the chain runs.
+	change func(*stage) devchain.Pacer
+}
+
+func setUp(t *testing.T, p play) *stage {
+	t.Helper()
 	ctx, dir := t.Context(), t.TempDir()
 	params := prover.NetworkParams()
 	params.Samples, params.MaxDepth = 1, 12
@@ -67,27 +85,37 @@ func setFor(t *testing.T, periods int, source func(c *client) string) *stage {
 	s := &stage{client: &client{}}
 	s.local, err = localchain.Open(ctx, localchain.Config{
 		Dir: filepath.Join(dir, "chain"), IPCPath: filepath.Join(sockets, "ipc"), Keys: keys,
+		Proofs: proofsEach(p.period), Sectors: p.sectors,
 	})
 	check(t, err)
 	t.Cleanup(func() { check(t, s.local.Close()) })
 
 	file := filepath.Join(dir, "data")
 	check(t, makeBytes(file, madeBytes))
-	s.client.dataset, err = prepare(ctx, file, filepath.Join(dir, "datasets"), 3, nil)
+	s.client.dataset, err = prepare(ctx, file, filepath.Join(dir, "datasets"), cmp.Or(p.slots, 3), nil)
 	check(t, err)
 	t.Cleanup(s.client.close)
 	check(t, s.client.serve())
-	s.request = s.client.request(20*time.Second, periods)
+	s.request = s.client.request(cmp.Or(p.period, 20*time.Second), p.periods)
 	check(t, s.client.enter(ctx, s.local, price(s.request)))
 
 	s.store, _, err = embedded.Open(filepath.Join(dir, "events"), embedded.Config{})
 	check(t, err)
 	t.Cleanup(func() { check(t, s.store.Close()) })
-	s.startHost(t, dir, keys, source(s.client))
+	s.startHost(t, dir, keys, p)
 	return s
 }
 
-func (s *stage) startHost(t *testing.T, dir string, keys *prover.Keys, source string) {
+// proofsEach is the timing of proofs with a period; zero for zero.
+func proofsEach(period time.Duration) (c events.ProofConfig) {
+	if period > 0 {
+		c = devchain.DefaultMarketConfig("").Proofs
+		c.Period, c.Timeout = period, period/2
+	}
+	return c
+}
+
+func (s *stage) startHost(t *testing.T, dir string, keys *prover.Keys, p play) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(crypto.S256(), rand.Reader)
 	check(t, err)
@@ -99,20 +127,25 @@ func (s *stage) startHost(t *testing.T, dir string, keys *prover.Keys, source st
 	log.SetOutput(testWriter{t})
 	s.options = node.Options{
 		Means: node.Means{
-			Dir: datadir.At(dir), Store: s.store, Key: key, Keys: keys, Waits: func(error) {}, Log: logrus.NewEntry(log),
+			Dir: datadir.At(dir), Store: s.store, Account: account, Key: key, Keys: keys,
+			Waits: func(error) {}, Log: logrus.NewEntry(log),
 		},
 		Proves: func(health.OutageFacts) {},
-		Quota:  1 << 30, Fetch: storage.FetcherConfig{Sources: []string{source}},
+		Quota:  1 << 30, Fetch: storage.FetcherConfig{Sources: []string{p.source(s.client)}},
 		Chain: chain.Config{
 			Endpoint: s.local.IPCPath(), Marketplace: s.local.Marketplace, DeployedAt: s.local.Block,
 			Confirmations: 3,
 		},
 		Host: actors.Config{Node: "test", MaxSlotsPerRequest: 256},
 	}
+	pace := pacer(s.local, s.progress)
+	if p.change != nil {
+		pace = p.change(s)
+	}
 	s.node, err = node.Start(t.Context(), s.options)
 	check(t, err)
 	t.Cleanup(func() { check(t, s.node.Stop(context.WithoutCancel(t.Context()))) })
-	s.run(t, pacer(s.local, s.progress))
+	s.run(t, pace)
 }
 
 // run lets the chain's time run, until halt is called.
@@ -149,7 +182,13 @@ func (s *stage) sell(t *testing.T) {
 // poll waits until something is done.
 func poll(t *testing.T, done func(context.Context) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	pollFor(t, 5*time.Minute, done)
+}
+
+// pollFor waits so long at most.
+func pollFor(t *testing.T, patience time.Duration, done func(context.Context) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for !done(ctx) {
 		select {
