@@ -45,8 +45,8 @@ func gwei(wei *big.Int) string {
 
 // mostFor is the highest price per gas that a transaction may offer. Only an empty transaction may
 // use the whole limit, so that it can always replace another one that is too late.
-func (m *Manager) mostFor(noop bool) *big.Int {
-	most := newBig(m.cfg.MaxFeeCapWei)
+func (f *fees) mostFor(noop bool) *big.Int {
+	most := newBig(f.cfg.MaxFeeCapWei)
 	if !noop {
 		most.Div(most.Mul(most, big.NewInt(bumpDivisor)), big.NewInt(bumpFactor))
 	}
@@ -57,40 +57,40 @@ func (m *Manager) mostFor(noop bool) *big.Int {
 // operator when it no longer does: the base fee is above what we may offer, or a transaction offers
 // all it may and is not mined. It does not matter whether a transaction waits now, because the next
 // duty would be held up too.
-func (m *Manager) watchFees(head *rpc.Header) {
-	most, base := m.mostFor(false), new(big.Int).Add(head.LeastPrice(), m.floorWei)
-	f := FeeLimit{Since: time.Now(), BaseFee: base, Most: most, Limit: newBig(m.cfg.MaxFeeCapWei)}
-	held := most.Cmp(maxBig(base, new(big.Int).Add(head.LeastPrice(), newBig(m.cfg.MinTipWei)))) < 0
-	for _, in := range m.book.open {
+func (f *fees) watchFees(head *rpc.Header, open []*intent) {
+	most, base := f.mostFor(false), new(big.Int).Add(head.LeastPrice(), f.floorWei)
+	now := FeeLimit{Since: time.Now(), BaseFee: base, Most: most, Limit: newBig(f.cfg.MaxFeeCapWei)}
+	held := most.Cmp(maxBig(base, new(big.Int).Add(head.LeastPrice(), newBig(f.cfg.MinTipWei)))) < 0
+	for _, in := range open {
 		if in.sent() {
-			f.Waiting++
+			now.Waiting++
 		}
 		held = held || in.warnedAt != 0
 	}
-	for _, in := range m.book.open {
+	for _, in := range open {
 		if r := in.refused; !held && r != nil && r.lasts {
-			f.Refused, held = fmt.Sprintf("%v (%s)", r.why, in.key), true
+			now.Refused, held = fmt.Sprintf("%v (%s)", r.why, in.key), true
 		}
 	}
-	before := m.feeLimit.Load()
+	before := f.feeLimit.Load()
 	switch {
 	case !held:
-		m.feeLimit.Store(nil)
+		f.feeLimit.Store(nil)
 	case before != nil:
-		f.Since = before.Since
-		m.feeLimit.Store(&f)
+		now.Since = before.Since
+		f.feeLimit.Store(&now)
 	default:
-		m.feeLimit.Store(&f)
-		m.log.Warnf("transactions: %s", f)
-		if m.cfg.FeeLimited != nil {
-			m.cfg.FeeLimited(f)
+		f.feeLimit.Store(&now)
+		f.log.Warnf("transactions: %s", now)
+		if f.cfg.FeeLimited != nil {
+			f.cfg.FeeLimited(now)
 		}
 	}
 }
 
 // FeeLimit says whether the limit on fees holds transactions up. It does not block.
 func (m *Manager) FeeLimit() (FeeLimit, bool) {
-	if now := m.feeLimit.Load(); now != nil {
+	if now := m.fees.feeLimit.Load(); now != nil {
 		return *now, true
 	}
 	return FeeLimit{}, false

@@ -5,18 +5,33 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"sync/atomic"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 )
 
+// fees is what is offered for gas. Only feeLimit is safe for concurrent use.
+type fees struct {
+	cfg      *Config
+	blocks   *rpc.BlockTime
+	log      logrus.FieldLogger
+	tipWei   *big.Int                 // per gas; nil: not asked yet
+	tipAt    common.Hash              // the block at which it was asked
+	floorWei *big.Int                 // per gas, the least tip that the node takes
+	feeLimit atomic.Pointer[FeeLimit] // nil: it holds nothing up
+}
+
 // askTip asks the node for a tip, once per block. If it suggests none, it is the configured minimum. What the node
 // is known to demand counts in any case, and is followed from the first offer on.
 func (m *Manager) askTip(ctx context.Context, head *rpc.Header) (err error) {
-	tip, known := m.tipWei, m.tipWei != nil && m.tipAt == head.Hash
+	tip, known := m.fees.tipWei, m.fees.tipWei != nil && m.fees.tipAt == head.Hash
 	var floor *big.Int
 	m.asking(func() {
 		if !known {
@@ -28,13 +43,13 @@ func (m *Manager) askTip(ctx context.Context, head *rpc.Header) (err error) {
 		return err
 	}
 	if !known {
-		m.tipAt, m.tipWei = head.Hash, m.cfg.clampTip(tip)
+		m.fees.tipAt, m.fees.tipWei = head.Hash, m.cfg.clampTip(tip)
 	}
-	if most := newBig(m.cfg.MaxTipWei); floor.Cmp(most) > 0 && floor.Cmp(m.floorWei) > 0 {
+	if most := newBig(m.cfg.MaxTipWei); floor.Cmp(most) > 0 && floor.Cmp(m.fees.floorWei) > 0 {
 		m.log.Warnf("transactions: the node takes none with a tip below %s gwei, so that is offered, although "+
 			"fees.maxTipGwei is %s; raise it to that", gwei(floor), gwei(most))
 	}
-	m.floorWei = floor
+	m.fees.floorWei = floor
 	return nil
 }
 
@@ -59,17 +74,17 @@ func (cfg *Config) tellTip(ctx context.Context, c *rpc.Conn) {
 
 // price sets the fees of a first attempt: the node's tip, and room for the base fee to double. Where there is no
 // base fee, the tip is the price.
-func (m *Manager) price(head *rpc.Header, a *attempt) {
+func (f *fees) price(head *rpc.Header, a *attempt) {
 	a.legacy = a.legacy || head.BaseFee == nil
-	a.tipCap = maxBig(m.tipWei, m.floorWei)
+	a.tipCap = maxBig(f.tipWei, f.floorWei)
 	a.feeCap = new(big.Int).Add(new(big.Int).Lsh(head.LeastPrice(), 1), a.tipCap)
-	m.capFees(a)
+	f.capFees(a)
 }
 
 // capFees keeps the fees within the configured limit, and within the one ether that nodes accept as
 // the cost of a transaction.
-func (m *Manager) capFees(a *attempt) {
-	most := minBig(m.mostFor(a.isNoop), new(big.Int).Div(big.NewInt(params.Ether), newBig(max(a.gas, 1))))
+func (f *fees) capFees(a *attempt) {
+	most := minBig(f.mostFor(a.isNoop), new(big.Int).Div(big.NewInt(params.Ether), newBig(max(a.gas, 1))))
 	a.feeCap = minBig(a.feeCap, most)
 	a.tipCap = minBig(a.tipCap, a.feeCap)
 	if a.legacy {
@@ -110,16 +125,16 @@ func (m *Manager) replace(ctx context.Context, in, urgent *intent, head *rpc.Hea
 		}
 		a.gas = in.gas
 	}
-	m.price(head, &a)
+	m.fees.price(head, &a)
 	if urgent != in {
 		a.tipCap = maxBig(a.tipCap, urgent.last().tipCap)
 		a.feeCap = maxBig(a.feeCap, urgent.last().feeCap)
 	}
 	a.tipCap = maxBig(a.tipCap, bumped(old.tipCap))
 	a.feeCap = maxBig(a.feeCap, bumped(old.feeCap))
-	m.capFees(&a)
+	m.fees.capFees(&a)
 	if a.tipCap.Cmp(bumped(old.tipCap)) < 0 || a.feeCap.Cmp(bumped(old.feeCap)) < 0 {
-		m.warnOfLimit(in, head)
+		m.fees.warnOfLimit(in, head)
 		in.sentAt, in.outpriced = uint64(head.Number), false
 		return nil
 	}
@@ -129,16 +144,16 @@ func (m *Manager) replace(ctx context.Context, in, urgent *intent, head *rpc.Hea
 // warnEvery is the number of blocks between two warnings about one transaction.
 const warnEvery = 50
 
-func (m *Manager) warnOfLimit(in *intent, head *rpc.Header) {
+func (f *fees) warnOfLimit(in *intent, head *rpc.Header) {
 	if in.warnedAt != 0 && uint64(head.Number) < in.warnedAt+warnEvery {
 		return
 	}
 	in.warnedAt = uint64(head.Number)
 	a := in.last()
-	m.log.WithField("tx", in.key).Warnf("transactions: nonce %d is not mined, and its price of %s wei per gas "+
+	f.log.WithField("tx", in.key).Warnf("transactions: nonce %d is not mined, and its price of %s wei per gas "+
 		"cannot be raised any more (base fee %s wei, limit %d wei); it is sent again with each block. "+
 		"If it must go through, raise fees.maxFeeGwei and restart",
-		a.nonce, a.feeCap, head.LeastPrice(), m.cfg.MaxFeeCapWei)
+		a.nonce, a.feeCap, head.LeastPrice(), f.cfg.MaxFeeCapWei)
 }
 
 // cheaper says that an attempt offers less than another one.
@@ -163,7 +178,7 @@ func (m *Manager) wantsMore(in, urgent, lowest *intent, head *rpc.Header) bool {
 		return true
 	case urgent != in && cheaper(a, urgent.last()):
 		return true
-	case waited < m.patience(urgent.deadline, head):
+	case waited < m.fees.patience(urgent.deadline, head):
 		return false
 	default:
 		return in == lowest || cheaper(a, lowest.last())
@@ -172,13 +187,13 @@ func (m *Manager) wantsMore(in, urgent, lowest *intent, head *rpc.Header) bool {
 
 // patience is the number of blocks after which a fee is raised: a quarter of those until the
 // deadline, but at most StuckBlocks and at least one.
-func (m *Manager) patience(deadline time.Time, head *rpc.Header) uint64 {
+func (f *fees) patience(deadline time.Time, head *rpc.Header) uint64 {
 	const share = 4
 	if deadline.IsZero() {
-		return m.cfg.StuckBlocks
+		return f.cfg.StuckBlocks
 	}
-	left := max(0, deadline.Sub(head.Head().Time)/m.blocks.Pace())
-	return min(m.cfg.StuckBlocks, max(1, uint64(left)/share))
+	left := max(0, deadline.Sub(head.Head().Time)/f.blocks.Pace())
+	return min(f.cfg.StuckBlocks, max(1, uint64(left)/share))
 }
 
 func newBig(n uint64) *big.Int { return new(big.Int).SetUint64(n) }

@@ -26,6 +26,7 @@ const (
 
 // foreignWatch is what is known about other users of the account.
 type foreignWatch struct {
+	rec     *record
 	alone   bool   // there is only the outbox, and any other user ends this process
 	atStart uint64 // mined transactions at the start
 
@@ -39,7 +40,7 @@ type foreignWatch struct {
 // another host and this one has just started, this one ends and records nothing. Without a store this
 // one ends in any case, and records only what was certainly no host's.
 func (m *Manager) watchNonces(ctx context.Context, now observation) error {
-	known := max(m.book.known, m.others.atStart)
+	known := max(m.rec.book.known, m.others.atStart)
 	if now.behind || !now.fresh || now.count <= known || m.cfg.DutiesOnly {
 		return nil
 	}
@@ -47,45 +48,45 @@ func (m *Manager) watchNonces(ctx context.Context, now observation) error {
 	if err != nil { // It is asked again with the next block.
 		return fmt.Errorf("look who else used the account: %w", err)
 	}
-	found := m.foreign(mined)
+	found := m.others.foreign(mined)
 	if m.others.empty++; len(found) == 0 && m.others.empty < usedElsewhereBlocks {
 		return nil
 	}
 	m.others.empty = 0
-	use := m.foreignUse(found, known, now.count)
-	if m.recordUse(use) {
+	use := m.others.foreignUse(found, known, now.count)
+	if m.others.recordUse(use) {
 		return nil
 	}
-	if m.report(use) && (use.Host || use.Transaction.Zero()) {
+	if m.others.report(use) && (use.Host || use.Transaction.Zero()) {
 		return nil
 	}
-	m.writeUse(use)
+	m.others.writeUse(use)
 	return nil
 }
 
-func (m *Manager) writeUse(use ForeignUse) {
-	if err := m.write(observed(use.Mined, "while the host ran: "+use.String()), ""); err != nil {
-		m.log.WithError(err).Error("transactions: record that somebody else used the account")
+func (o *foreignWatch) writeUse(use ForeignUse) {
+	if err := o.rec.write(observed(use.Mined, "while the host ran: "+use.String()), ""); err != nil {
+		o.rec.log.WithError(err).Error("transactions: record that somebody else used the account")
 	}
 }
 
 // recordUse records a use with RecordFirst, and leaves it to tellRecorded to report it: if the
 // account has another owner by now, it was his, and the append fails.
-func (m *Manager) recordUse(use ForeignUse) bool {
-	if !m.cfg.RecordFirst || m.others.alone {
+func (o *foreignWatch) recordUse(use ForeignUse) bool {
+	if !o.rec.cfg.RecordFirst || o.alone {
 		return false
 	}
-	revision := m.outbox.next
-	m.writeUse(use)
-	m.others.untold = append(m.others.untold, recordedUse{use, revision})
+	revision := o.rec.outbox.next
+	o.writeUse(use)
+	o.untold = append(o.untold, recordedUse{use, revision})
 	return true
 }
 
 // tellRecorded reports the uses that are in the record by now.
-func (m *Manager) tellRecorded() {
-	for len(m.others.untold) > 0 && m.copier.has(m.others.untold[0].revision) && m.Failure() == nil {
-		m.report(m.others.untold[0].ForeignUse)
-		m.others.untold = m.others.untold[1:]
+func (o *foreignWatch) tellRecorded() {
+	for len(o.untold) > 0 && o.rec.copier.has(o.untold[0].revision) && o.rec.copier.failure() == nil {
+		o.report(o.untold[0].ForeignUse)
+		o.untold = o.untold[1:]
 	}
 }
 
@@ -96,15 +97,15 @@ type recordedUse struct {
 }
 
 // reportLost tells who used nonces that were ours.
-func (m *Manager) reportLost(mined []rpc.Transaction, nonces []uint64, now observation) {
+func (o *foreignWatch) reportLost(mined []rpc.Transaction, nonces []uint64, now observation) {
 	if len(nonces) == 0 {
 		return
 	}
-	m.log.Warnf("transactions: nonces %v were used by transactions that are not ours; the account's key must be used "+
+	o.rec.log.Warnf("transactions: nonces %v were used by transactions that are not ours; the account's key must be used "+
 		"by this host alone", nonces)
-	if found := m.foreign(mined); len(found) > 0 && !m.cfg.DutiesOnly {
-		if use := m.foreignUse(found, slices.Min(nonces), now.count); !m.recordUse(use) {
-			m.report(use)
+	if found := o.foreign(mined); len(found) > 0 && !o.rec.cfg.DutiesOnly {
+		if use := o.foreignUse(found, slices.Min(nonces), now.count); !o.recordUse(use) {
+			o.report(use)
 		}
 	}
 }
@@ -131,55 +132,54 @@ func (m *Manager) minedSince(
 }
 
 // foreign are those transactions that are not ours.
-func (m *Manager) foreign(mined []rpc.Transaction) []rpc.Transaction {
-	return slices.DeleteFunc(slices.Clone(mined), func(t rpc.Transaction) bool { return m.book.has(t.Hash) })
+func (o *foreignWatch) foreign(mined []rpc.Transaction) []rpc.Transaction {
+	return slices.DeleteFunc(slices.Clone(mined), func(t rpc.Transaction) bool { return o.rec.book.has(t.Hash) })
 }
 
 // foreignUse says what somebody else's transactions mean.
-func (m *Manager) foreignUse(found []rpc.Transaction, nonce, mined uint64) ForeignUse {
+func (o *foreignWatch) foreignUse(found []rpc.Transaction, nonce, mined uint64) ForeignUse {
 	u := ForeignUse{Nonce: nonce, Mined: mined}
 	for _, tx := range found {
-		host := tx.To != nil && m.cfg.contract.IsHostCall(*tx.To, tx.Input)
+		host := tx.To != nil && o.rec.cfg.contract.IsHostCall(*tx.To, tx.Input)
 		if u.Host && !host {
 			continue
 		}
 		u.Nonce, u.Transaction, u.Block, u.Host = uint64(tx.Nonce), events.Hash(tx.Hash), tx.Block, host
 	}
-	newer := !m.cfg.TakeOver && !m.cfg.RecordFirst && time.Since(m.cfg.Began) < newcomerFor
-	u.Ends = m.others.alone || u.Host && newer
-	u.FormerOwner = m.cfg.RecordFirst && (u.Host || u.Transaction.Zero())
+	newer := !o.rec.cfg.TakeOver && !o.rec.cfg.RecordFirst && time.Since(o.rec.cfg.Began) < newcomerFor
+	u.Ends = o.alone || u.Host && newer
+	u.FormerOwner = o.rec.cfg.RecordFirst && (u.Host || u.Transaction.Zero())
 	return u
 }
 
 // foreignSuspected says that somebody else may have used the account: more was mined than is known, or
 // something else than what we sent. Without a store, nothing is sent for the first time until that
 // is clear.
-func (m *Manager) foreignSuspected(now observation) bool {
-	if !m.others.alone {
+func (o *foreignWatch) foreignSuspected(now observation) bool {
+	if !o.alone {
 		return false
 	}
 	lost := func(in *intent) bool { return in.usedElsewhere > 0 || in.lost }
-	return now.count > max(m.book.known, m.others.atStart) || slices.ContainsFunc(m.book.open, lost)
+	return now.count > max(o.rec.book.known, o.atStart) || slices.ContainsFunc(o.rec.book.open, lost)
 }
 
 // report reports a use by somebody else. It returns true when this host must end: it has just begun,
 // and the other one is a host.
-func (m *Manager) report(u ForeignUse) (ends bool) {
-	m.log.Warnf("transactions: %s; the account's key must be used by this host alone", u)
-	o := &m.others
+func (o *foreignWatch) report(u ForeignUse) (ends bool) {
+	o.rec.log.Warnf("transactions: %s; the account's key must be used by this host alone", u)
 	if last, before := o.reported[u.Host]; !u.Ends && before && time.Since(last) < reportPause {
 		return false
 	}
 	o.reported[u.Host] = time.Now()
-	if m.cfg.UsedElsewhere != nil {
-		m.cfg.UsedElsewhere(u)
+	if o.rec.cfg.UsedElsewhere != nil {
+		o.rec.cfg.UsedElsewhere(u)
 	}
 	if u.Ends {
 		why := "and this one has just started"
 		if o.alone {
 			why = "and without the event store nobody knows more"
 		}
-		m.copier.fail(fmt.Errorf("%w: %s, %s", ErrUsedElsewhere, u, why))
+		o.rec.copier.fail(fmt.Errorf("%w: %s, %s", ErrUsedElsewhere, u, why))
 	}
 	return u.Ends
 }

@@ -35,7 +35,7 @@ const (
 func (m *Manager) estimateSoon(ctx context.Context, waiting []*intent, flying int, suspected bool, head *rpc.Header) {
 	var soon []*intent
 	for _, in := range waiting {
-		if len(soon) < m.cfg.MaxInFlight-flying && !suspected && !m.late(in, head) && !m.waitsForRecord(in) {
+		if len(soon) < m.cfg.MaxInFlight-flying && !suspected && !m.late(in, head) && !m.rec.waitsForRecord(in) {
 			soon = append(soon, in)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -73,45 +72,46 @@ type result struct {
 type Manager struct {
 	cfg     Config
 	conn    *rpc.Conn
+	blocks  *rpc.BlockTime
 	account common.Address
-	signer  types.Signer
-	outbox  *outbox
-	copier  *copier
 	log     logrus.FieldLogger
+	spent   sync.Map // of kinds: the gas used by the newest successful call
+	due     dueTimes
 
 	stop    context.CancelFunc
 	stopped chan struct{}
 	wake    chan struct{} // buffered, one; filled when there is something to do
 
-	mu                    sync.Mutex // guards what follows; see asking
-	ended                 bool
-	looked                chan struct{} // closed after each look
-	wanted                bool          // somebody waits for a look
-	book                  *book
-	rechecks              []recheck
-	seen                  common.Hash // the newest block at the last step
-	lastHead              *rpc.Header // the newest block of all steps
-	anchor                *rpc.Header // the newest of them that the next look compares with the chain
-	lastCount             uint64      // mined transactions, at that block
-	lookedAt              time.Time   // when the last look at the chain began, by the machine's clock
-	suspect               bool        // blocks may have been dropped since receipts were returned
-	answers               bool        // the chain answered at the last look
-	others                foreignWatch
-	feeLimit              atomic.Pointer[FeeLimit] // nil: it holds nothing up
-	tipWei                *big.Int                 // per gas; nil: not asked yet
-	tipAt                 common.Hash              // the block at which it was asked
-	nothingGas, nothingAt uint64                   // the gas of an empty transaction, and the block at which it was estimated
-	floorWei              *big.Int                 // per gas, the least tip that the node takes, as of the last price
-	spent                 sync.Map                 // of kinds: the gas used by the newest successful call
-	blocks                *rpc.BlockTime
-	due                   dueTimes
-	unknown               unknownNonces
-	troubled              bool // see tellTrouble
+	mu      sync.Mutex // guards what follows; see asking
+	ended   bool
+	rec     *record
+	fees    *fees
+	signing *signing
+	others  foreignWatch
+	unknown unknownNonces
 
-	asked       *question // nil: no signature is asked for
-	askAfter    time.Time // when the next one may be
-	replies     chan reply
-	lastRefusal atomic.Pointer[error] // why the last one did not come; nil: it came
+	rechecks  []recheck
+	looked    chan struct{} // closed after each look
+	wanted    bool          // somebody waits for a look
+	lookedAt  time.Time     // when the last look at the chain began, by the machine's clock
+	seen      common.Hash   // the newest block at the last step
+	lastHead  *rpc.Header   // the newest block of all steps
+	anchor    *rpc.Header   // the newest of them that the next look compares with the chain
+	lastCount uint64        // mined transactions, at the newest block
+	suspect   bool          // blocks may have been dropped since receipts were returned
+	answers   bool          // the chain answered at the last look
+	troubled  bool          // see tellTrouble
+
+	nothingGas, nothingAt uint64 // the gas of an empty transaction, and the block at which it was estimated
+}
+
+// record is the account's record: the outbox, its copy in the stream, and the fold of both.
+type record struct {
+	cfg    *Config
+	outbox *outbox
+	copier *copier
+	book   *book
+	log    logrus.FieldLogger
 }
 
 // recheck is a question whether a receipt that counted as final still holds.
@@ -124,20 +124,23 @@ func start(
 	cfg Config, c *rpc.Conn, blocks *rpc.BlockTime, others foreignWatch, box *outbox, entries []entry, cp *copier,
 ) *Manager {
 	m := &Manager{
-		cfg: cfg, conn: c, blocks: blocks, account: cfg.account(), outbox: box, copier: cp, log: cfg.Log,
-		signer:   types.LatestSignerForChainID(newBig(cfg.Chain.ChainID)),
-		stopped:  make(chan struct{}),
-		wake:     make(chan struct{}, 1),
-		looked:   make(chan struct{}),
-		replies:  make(chan reply, 1),
-		book:     newBook(cfg.contract.Kinds),
-		others:   others,
-		floorWei: new(big.Int),
+		cfg: cfg, conn: c, blocks: blocks, account: cfg.account(), log: cfg.Log,
+		stopped: make(chan struct{}),
+		wake:    make(chan struct{}, 1),
+		looked:  make(chan struct{}),
+		others:  others,
+	}
+	m.rec = &record{cfg: &m.cfg, outbox: box, copier: cp, book: newBook(cfg.contract.Kinds), log: cfg.Log}
+	m.others.rec = m.rec
+	m.fees = &fees{cfg: &m.cfg, blocks: blocks, log: cfg.Log, floorWei: new(big.Int)}
+	m.signing = &signing{
+		cfg: &m.cfg, log: cfg.Log, account: m.account, wake: m.wake, replies: make(chan reply, 1),
+		signer: types.LatestSignerForChainID(newBig(cfg.Chain.ChainID)),
 	}
 	for _, r := range entries {
-		m.book.apply(r)
+		m.rec.book.apply(r)
 	}
-	for _, in := range m.book.doneLog {
+	for _, in := range m.rec.book.doneLog {
 		if in.succeeded {
 			m.spent.Store(kindOf(in.base), in.receipt.GetGasUsed())
 		}
@@ -153,19 +156,19 @@ func start(
 func (m *Manager) Close() error {
 	m.stop()
 	<-m.stopped
-	m.copier.close()
-	return m.outbox.close()
+	m.rec.copier.close()
+	return m.rec.outbox.close()
 }
 
 // Failed is closed when no transaction is sent any more; Failure says why.
-func (m *Manager) Failed() <-chan struct{} { return m.copier.down.Done() }
+func (m *Manager) Failed() <-chan struct{} { return m.rec.copier.down.Done() }
 
 // Failure is the reason why no transaction is sent any more; nil: they are sent.
-func (m *Manager) Failure() error { return m.copier.failure() }
+func (m *Manager) Failure() error { return m.rec.copier.failure() }
 
 // RecordAway is since when the event store has not taken the events of transactions, and why; no
 // error: it takes them.
-func (m *Manager) RecordAway() (since time.Time, reason error) { return m.copier.away() }
+func (m *Manager) RecordAway() (since time.Time, reason error) { return m.rec.copier.away() }
 
 // DutiesDue tells the manager by when, in chain time, the earliest unsubmitted duty of a kind must
 // be mined; zero: there is none. The last call counts, until its time has passed. It does not
@@ -176,22 +179,22 @@ func (m *Manager) run(ctx context.Context) {
 	defer close(m.stopped)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.dropUnsent()
+	m.rec.dropUnsent()
 	for ctx.Err() == nil {
 		m.turn(ctx)
 		m.asking(func() { m.pause(ctx) })
-		m.tellRecorded()
-		if m.asked != nil {
+		m.others.tellRecorded()
+		if m.signing.asked != nil {
 			select {
-			case r := <-m.replies:
+			case r := <-m.signing.replies:
 				m.take(r)
 			default:
 			}
 		}
 	}
 	m.lastLook()
-	if m.asked != nil { // Sign returns, because ctx has ended.
-		<-m.replies
+	if m.signing.asked != nil { // Sign returns, because ctx has ended.
+		<-m.signing.replies
 	}
 	m.ended = true
 	m.failWaiters(ErrStopped)
@@ -204,7 +207,7 @@ func (m *Manager) pause(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 	case <-m.wake:
-	case <-m.copier.news:
+	case <-m.rec.copier.news:
 	case <-timer.C:
 	}
 }
@@ -274,7 +277,7 @@ func (m *Manager) tellTrouble(err error) {
 
 // busy says that there is something to look for on the chain.
 func (m *Manager) busy() bool {
-	if len(m.book.open) > 0 || len(m.rechecks) > 0 {
+	if len(m.rec.book.open) > 0 || len(m.rechecks) > 0 {
 		return true
 	}
 	pause := m.idlePause()
@@ -286,15 +289,15 @@ func (m *Manager) busy() bool {
 
 // hasOutgoing says that something may be sent that was not.
 func (m *Manager) hasOutgoing() bool {
-	return slices.ContainsFunc(m.book.open, func(in *intent) bool { return !in.sent() || in.outgoing })
+	return slices.ContainsFunc(m.rec.book.open, func(in *intent) bool { return !in.sent() || in.outgoing })
 }
 
 // dropUnsent ends the last run's intents that were never sent: only their callers know whether they
 // are still right.
-func (m *Manager) dropUnsent() {
-	for _, in := range slices.Clone(m.book.open) {
+func (rec *record) dropUnsent() {
+	for _, in := range slices.Clone(rec.book.open) {
 		if !in.sent() {
-			m.abandon(in, "the process ended before it was sent", ErrStopped)
+			rec.abandon(in, "the process ended before it was sent", ErrStopped)
 		}
 		in.unchecked = true
 	}
@@ -332,7 +335,7 @@ func (m *Manager) Submit(ctx context.Context, c Call) (*types.Receipt, error) {
 // Again is Submit, except that an earlier success does not count.
 func (m *Manager) Again(ctx context.Context, c Call) (*types.Receipt, error) {
 	return m.submit(ctx, c, func(c Call, wait chan result) {
-		if in := m.book.latest[c.Key]; in != nil && in.done {
+		if in := m.rec.book.latest[c.Key]; in != nil && in.done {
 			m.begin(c, in.try+1, wait)
 			return
 		}
@@ -354,18 +357,18 @@ var errOther = errors.New("another transaction for the same purpose is under way
 
 // another reports whether a transaction with another key rules this call out, as Call.Alone
 // describes.
-func (m *Manager) another(c Call) bool {
+func (b *book) another(c Call) bool {
 	rival := func(in *intent) bool { return in.base != c.Key && strings.HasPrefix(in.base, c.Alone) }
 	late := func(in *intent) bool {
 		return in.succeeded && in.entries[len(in.entries)-1].Revision >= c.Looked && rival(in)
 	}
-	return c.Alone != "" && (slices.ContainsFunc(m.book.open, rival) || slices.ContainsFunc(m.book.doneLog, late))
+	return c.Alone != "" && (slices.ContainsFunc(b.open, rival) || slices.ContainsFunc(b.doneLog, late))
 }
 
 func (m *Manager) accept(c Call, wait chan result) {
-	in := m.book.latest[c.Key]
+	in := m.rec.book.latest[c.Key]
 	switch {
-	case m.another(c):
+	case m.rec.book.another(c):
 		wait <- result{err: errOther}
 	case m.Failure() != nil:
 		wait <- result{err: m.Failure()}
@@ -386,14 +389,14 @@ func (m *Manager) begin(c Call, try int, wait chan result) {
 		return
 	}
 	most := maxOpenIntents
-	if m.book.kinds[kindOf(c.Key)].Duty {
+	if m.rec.book.kinds[kindOf(c.Key)].Duty {
 		most *= 2
 	}
-	if len(m.book.open) >= most {
+	if len(m.rec.book.open) >= most {
 		wait <- result{err: fmt.Errorf("%d transactions are waiting, which is the limit", most)}
 		return
 	}
-	if err := m.copier.room(); err != nil {
+	if err := m.rec.copier.room(); err != nil {
 		wait <- result{err: err}
 		return
 	}
@@ -408,31 +411,31 @@ func (m *Manager) begin(c Call, try int, wait chan result) {
 	if !c.Value.IsZero() {
 		intended.ValueWei = proto.String(c.Value.String())
 	}
-	err := m.write(intended, c.Correlation)
+	err := m.rec.write(intended, c.Correlation)
 	if err != nil {
 		wait <- result{err: err}
 		return
 	}
-	in := m.book.intents[key]
+	in := m.rec.book.intents[key]
 	in.gas, in.lastBlock = c.Gas, c.LastBlock
 	in.waiters = append(in.waiters, wait)
 }
 
 // write writes an event to the outbox, folds it, and hands it to the copier.
-func (m *Manager) write(e messages.TxEvent, correlation string) error {
-	r, err := m.outbox.add(e, correlation)
+func (rec *record) write(e messages.TxEvent, correlation string) error {
+	r, err := rec.outbox.add(e, correlation)
 	if err != nil {
 		if errors.Is(err, ErrOutboxFailed) {
-			m.copier.fail(err)
+			rec.copier.fail(err)
 		}
 		return err
 	}
-	m.book.apply(r)
-	m.copier.put(r)
+	rec.book.apply(r)
+	rec.copier.put(r)
 	return nil
 }
 
-func (m *Manager) answer(in *intent, r result) {
+func (rec *record) answer(in *intent, r result) {
 	for _, wait := range in.waiters {
 		wait <- r
 	}
@@ -440,15 +443,15 @@ func (m *Manager) answer(in *intent, r result) {
 }
 
 // abandon ends an intent that will never be mined.
-func (m *Manager) abandon(in *intent, reason string, outcome error) {
-	m.end(in, reason, fmt.Errorf("%w: %s", outcome, reason))
+func (rec *record) abandon(in *intent, reason string, outcome error) {
+	rec.end(in, reason, fmt.Errorf("%w: %s", outcome, reason))
 }
 
 // end is abandon with the answer as it is.
-func (m *Manager) end(in *intent, reason string, answer error) {
-	err := m.write(&messages.TxAbandoned{At: timestamppb.Now(), Key: in.key, Reason: reason}, in.correlation)
+func (rec *record) end(in *intent, reason string, answer error) {
+	err := rec.write(&messages.TxAbandoned{At: timestamppb.Now(), Key: in.key, Reason: reason}, in.correlation)
 	if err != nil {
-		m.log.WithError(err).WithField("tx", in.key).Error("transactions: abandon")
+		rec.log.WithError(err).WithField("tx", in.key).Error("transactions: abandon")
 	}
-	m.answer(in, result{err: answer})
+	rec.answer(in, result{err: answer})
 }

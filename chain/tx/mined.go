@@ -31,7 +31,7 @@ type try struct {
 func (m *Manager) followUsed(ctx context.Context, now observation) (unclear, err error) {
 	var tries []try
 	var hashes []common.Hash
-	for _, in := range m.book.open {
+	for _, in := range m.rec.book.open {
 		isUsed := func(a attempt) bool { return a.nonce < now.count }
 		if now.behind || !slices.ContainsFunc(in.attempts, isUsed) || !in.toFollow(now) {
 			continue
@@ -135,7 +135,7 @@ func (m *Manager) followLost(
 		switch {
 		case hidden[in] == nil && in.usedElsewhere < usedElsewhereBlocks:
 		case in.gap:
-			m.abandon(in, "the nonce is used", events.ErrReverted)
+			m.rec.abandon(in, "the nonce is used", events.ErrReverted)
 		default:
 			asked, lowest = append(asked, in), min(lowest, in.attempts[0].nonce)
 		}
@@ -154,14 +154,14 @@ func (m *Manager) followLost(
 		switch {
 		case ours != nil:
 			err = errors.Join(err, m.confirmInBlock(ctx, in, *ours, now))
-		case other == nil && !m.usedByUs(in) && in.usedElsewhere < foreignBlocks:
+		case other == nil && !m.rec.usedByUs(in) && in.usedElsewhere < foreignBlocks:
 			unclear = fmt.Errorf("find out what used nonce %d, of %s: %w", in.last().nonce, in.key,
 				cmp.Or(hidden[in], errNoReceipt))
 			if in.kind.Duty && !in.last().isNoop && !m.late(in, now.head) {
 				again = append(again, in)
 			}
 		case !in.lost:
-			if in.lost = true; !m.usedByUs(in) && (other == nil || !m.book.has(other.Hash)) {
+			if in.lost = true; !m.rec.usedByUs(in) && (other == nil || !m.rec.book.has(other.Hash)) {
 				others = append(others, in.last().nonce)
 			}
 			fallthrough
@@ -171,7 +171,7 @@ func (m *Manager) followLost(
 			}
 		}
 	}
-	m.reportLost(mined, others, now)
+	m.others.reportLost(mined, others, now)
 	return unclear, errors.Join(err, m.sendAgain(ctx, again, now))
 }
 
@@ -215,9 +215,9 @@ func (m *Manager) confirmInBlock(ctx context.Context, in *intent, seen rpc.Trans
 func (m *Manager) giveUpLost(in *intent, other *rpc.Transaction, now observation) bool {
 	switch {
 	case m.late(in, now.head) || in.last().isNoop:
-		m.abandon(in, "the nonce was used by another transaction", events.ErrDeadlinePassed)
-	case !in.kind.Duty && (m.usedByUs(in) || other != nil && m.book.has(other.Hash)): // Whoever still wants it asks again.
-		m.abandon(in, "another owner of the account used the nonce", events.ErrReverted)
+		m.rec.abandon(in, "the nonce was used by another transaction", events.ErrDeadlinePassed)
+	case !in.kind.Duty && (m.rec.usedByUs(in) || other != nil && m.rec.book.has(other.Hash)): // Whoever still wants it asks again.
+		m.rec.abandon(in, "another owner of the account used the nonce", events.ErrReverted)
 	default:
 		return false
 	}
@@ -235,7 +235,7 @@ func (m *Manager) sendAgain(ctx context.Context, again []*intent, now observatio
 		case in.hopeless == nil:
 			in.again = true // launch does it.
 		case in.lost:
-			m.abandon(in, "the nonce was used by another transaction, and meanwhile "+in.hopeless.Error(),
+			m.rec.abandon(in, "the nonce was used by another transaction, and meanwhile "+in.hopeless.Error(),
 				events.ErrDeadlinePassed)
 		default:
 			in.hopeless = nil
@@ -254,7 +254,7 @@ func (m *Manager) settle(ctx context.Context, in *intent, a attempt, r *types.Re
 		if errors.Is(in.hopeless, events.ErrAway) {
 			outcome = events.ErrAway
 		}
-		m.abandon(in, reason, outcome)
+		m.rec.abandon(in, reason, outcome)
 		return nil
 	}
 	ours, err := rpc.ReceiptIn(r, block)
@@ -273,10 +273,10 @@ func (m *Manager) settle(ctx context.Context, in *intent, a attempt, r *types.Re
 		mined.Error = outcome.Error()
 		outcome = fmt.Errorf("transaction %s: %w", r.TxHash, outcome)
 	}
-	if err := m.write(mined, in.correlation); err != nil {
+	if err := m.rec.write(mined, in.correlation); err != nil {
 		return err
 	}
-	m.answer(in, result{receipt: r, err: outcome})
+	m.rec.answer(in, result{receipt: r, err: outcome})
 	return nil
 }
 
@@ -307,7 +307,7 @@ func (m *Manager) revalidate(ctx context.Context, asked []*intent, head *rpc.Hea
 	var some []*intent
 	var trials []rpc.Trial
 	for _, in := range asked {
-		if in.kind.Hopeless == nil || m.waitsForOther(in) {
+		if in.kind.Hopeless == nil || m.rec.book.waitsForOther(in) {
 			in.unchecked = false
 			continue
 		}
@@ -335,9 +335,9 @@ func (m *Manager) revalidate(ctx context.Context, asked []*intent, head *rpc.Hea
 
 // waitsForOther says that another transaction about the same subject is under way, without which
 // this one may not succeed.
-func (m *Manager) waitsForOther(in *intent) bool {
+func (b *book) waitsForOther(in *intent) bool {
 	subject := subjectOf(in.base)
-	return slices.ContainsFunc(m.book.open, func(o *intent) bool {
+	return slices.ContainsFunc(b.open, func(o *intent) bool {
 		return o != in && subjectOf(o.base) == subject && !o.kind.Duty
 	})
 }
@@ -348,7 +348,7 @@ func (m *Manager) reopen(ctx context.Context, now observation) error {
 	if !m.suspect || now.behind {
 		return nil
 	}
-	watched := m.book.watched(uint64(now.head.Number))
+	watched := m.rec.book.watched(uint64(now.head.Number))
 	var numbers []uint64
 	for _, in := range watched {
 		numbers = append(numbers, in.receipt.GetBlock())
@@ -377,7 +377,7 @@ func (m *Manager) reopen(ctx context.Context, now observation) error {
 // takeUp opens an intent again. The contract must be asked before it is sent, because a call that
 // cannot succeed any more would only cost gas.
 func (m *Manager) takeUp(in *intent) {
-	m.book.reopen(in)
+	m.rec.book.reopen(in)
 	in.sentAt, in.unchecked = 0, true
 }
 

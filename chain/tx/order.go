@@ -46,7 +46,7 @@ func yesFirst(x, y bool) int {
 // launch sends intents for the first time, the most urgent first.
 func (m *Manager) launch(ctx context.Context, now observation) error {
 	var waiting []*intent
-	for _, in := range m.book.open {
+	for _, in := range m.rec.book.open {
 		if (!in.sent() || in.again) && !in.gap { // fillGaps looks after those.
 			waiting = append(waiting, in)
 		}
@@ -55,7 +55,7 @@ func (m *Manager) launch(ctx context.Context, now observation) error {
 		return nil
 	}
 	slices.SortStableFunc(waiting, byUrgency)
-	flying, suspected := len(m.inFlight(now.count)), m.foreignSuspected(now)
+	flying, suspected := len(m.inFlight(now.count)), m.others.foreignSuspected(now)
 	if err := m.together(
 		func() error { return m.askTip(ctx, now.head) },
 		func() error { m.estimateSoon(ctx, waiting, flying, suspected, now.head); return nil },
@@ -70,10 +70,10 @@ func (m *Manager) launch(ctx context.Context, now observation) error {
 		switch {
 		case m.late(in, now.head) && in.again: // followLost ends it, when it is known who used its nonce.
 		case m.late(in, now.head):
-			m.abandon(in, fmt.Sprintf("the block after %d of %s is too late for %s%s%s", now.head.Number,
-				now.head.Head().Time.Format(time.TimeOnly), lastChance(in), m.whyWaits(in), m.whyUnsigned(in)),
+			m.rec.abandon(in, fmt.Sprintf("the block after %d of %s is too late for %s%s%s", now.head.Number,
+				now.head.Head().Time.Format(time.TimeOnly), lastChance(in), m.rec.whyWaits(in), m.signing.whyUnsigned(in)),
 				events.ErrDeadlinePassed)
-		case suspected || flying >= most || m.held(in, now.head) || m.waitsForRecord(in):
+		case suspected || flying >= most || m.held(in, now.head) || m.rec.waitsForRecord(in):
 		default:
 			err := m.attempt(ctx, in, now.head, attempt{nonce: m.nextNonce(now.count), gas: in.gasLimit()})
 			if err != nil {
@@ -96,7 +96,7 @@ func lastChance(in *intent) string {
 // inFlight are the transactions that are sent and not mined, by nonce.
 func (m *Manager) inFlight(count uint64) []*intent {
 	var flying []*intent
-	for _, in := range m.book.open {
+	for _, in := range m.rec.book.open {
 		if in.sent() && in.last().nonce >= count {
 			flying = append(flying, in)
 		}
@@ -122,7 +122,7 @@ func (m *Manager) held(in *intent, head *rpc.Header) bool {
 // nextDuty is by when the next duty must be mined that others have to make room for; zero: it has
 // no deadline.
 func (m *Manager) nextDuty(head *rpc.Header) (due time.Time, found bool) {
-	for _, in := range m.book.open {
+	for _, in := range m.rec.book.open {
 		if !in.sent() && in.kind.Duty {
 			if !found || byDeadline(in, &intent{deadline: due}) < 0 {
 				due = in.deadline
@@ -172,7 +172,7 @@ func mostUrgent(flying []*intent) []*intent {
 // a transaction in the node's pool that the record does not know.
 func (m *Manager) nextNonce(count uint64) uint64 {
 	next := max(count, m.unknown.next())
-	for _, o := range m.book.open {
+	for _, o := range m.rec.book.open {
 		if o.sent() {
 			next = max(next, o.last().nonce+1)
 		}
@@ -187,7 +187,7 @@ func (m *Manager) fillGaps(ctx context.Context, now observation) {
 		return
 	}
 	used := map[uint64]bool{}
-	for _, o := range m.book.open {
+	for _, o := range m.rec.book.open {
 		if o.sent() {
 			used[o.last().nonce] = true
 		}
@@ -214,9 +214,9 @@ func (m *Manager) fillGaps(ctx context.Context, now observation) {
 			return
 		}
 	}
-	for _, in := range slices.Clone(m.book.open) {
+	for _, in := range slices.Clone(m.rec.book.open) {
 		if nonce := in.gapNonce(); in.gap && !in.sent() && (used[nonce] || nonce < now.count) {
-			m.abandon(in, "the nonce is used", events.ErrReverted)
+			m.rec.abandon(in, "the nonce is used", events.ErrReverted)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func (m *Manager) fillGaps(ctx context.Context, now observation) {
 func (m *Manager) gapAt(nonce uint64) *intent {
 	base := fmt.Sprintf("%s%d", gapPrefix, nonce)
 	try := 1
-	if in := m.book.latest[base]; in != nil {
+	if in := m.rec.book.latest[base]; in != nil {
 		if !in.done && !in.sent() { // It is not signed yet.
 			return in
 		}
@@ -233,7 +233,7 @@ func (m *Manager) gapAt(nonce uint64) *intent {
 	}
 	wait := make(chan result, 1) // Nobody waits for it.
 	m.begin(Call{Key: base, To: m.account, Gas: noopGas}, try, wait)
-	return m.book.intents[joinKey(base, try)]
+	return m.rec.book.intents[joinKey(base, try)]
 }
 
 // gapNonce is the nonce that a gap's intent fills.

@@ -74,8 +74,7 @@ func TestEachTransactionIsAsUrgentAsTheMostUrgentBehindIt(t *testing.T) {
 }
 
 func TestPatienceShrinksWithTheBlocksThatAreLeft(t *testing.T) {
-	m := &Manager{cfg: Config{StuckBlocks: 5}}
-	m.blocks = rpc.NewBlockTime(12*time.Second, 0, quietLog())
+	m := &fees{cfg: &Config{StuckBlocks: 5}, blocks: rpc.NewBlockTime(12*time.Second, 0, quietLog())}
 	head := &rpc.Header{Time: 1000}
 	for left, want := range map[uint64]uint64{1: 1, 12: 1, 7 * 12: 1, 8 * 12: 2, 19 * 12: 4, 20 * 12: 5, 1000 * 12: 5} {
 		if got := m.patience(events.Unix(1000+left), head); got != want {
@@ -115,12 +114,12 @@ func TestOthersMakeRoomForProofsThatWaitOrAreDue(t *testing.T) {
 		"only a fill waits to be sent":  {unsent: []*intent{intentAt("fill:b:1:x", now+10)}, in: intentAt("fill:a:1:x", 0)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &Manager{cfg: Config{DutyHold: 8}, book: newBook(nil)}
+			m := &Manager{cfg: Config{DutyHold: 8}, rec: &record{book: newBook(nil)}}
 			m.blocks = rpc.NewBlockTime(12*time.Second, 0, quietLog())
 			if tc.due > 0 {
 				m.due.set("proof", events.Unix(uint64(tc.due)))
 			}
-			m.book.open = append(tc.unsent, tc.in)
+			m.rec.book.open = append(tc.unsent, tc.in)
 			if got := m.held(tc.in, head); got != tc.is {
 				t.Fatalf("held: %t", got)
 			}
@@ -142,7 +141,7 @@ func TestReplayedRecordKnowsThatASuccessWasTakenBack(t *testing.T) {
 func TestFeesOfCallsLeaveRoomForAnEmptyTransaction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.Uint64Range(1, 1<<50).Draw(t, "limit")
-		m := &Manager{cfg: Config{MaxFeeCapWei: most}}
+		m := &fees{cfg: &Config{MaxFeeCapWei: most}}
 		wish := new(big.Int).SetUint64(rapid.Uint64().Draw(t, "wish"))
 		a := attempt{gas: 750_000, feeCap: wish, tipCap: wish}
 		m.capFees(&a)

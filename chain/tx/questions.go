@@ -33,7 +33,7 @@ func (m *Manager) quiet(ctx context.Context, meant func(base string) bool) error
 	undone := func(in *intent) bool { return meant(in.base) }
 	looked, err := ask(m, func() chan struct{} {
 		if m.lastHead != nil && (time.Since(m.lookedAt) < m.blocks.Poll() ||
-			!slices.ContainsFunc(m.book.watched(uint64(m.lastHead.Number)), undone)) {
+			!slices.ContainsFunc(m.rec.book.watched(uint64(m.lastHead.Number)), undone)) {
 			return nil
 		}
 		m.wanted = true
@@ -52,7 +52,7 @@ func (m *Manager) quiet(ctx context.Context, meant func(base string) bool) error
 		}
 	}
 	waits, err := ask(m, func() (waits []chan result) {
-		for _, in := range m.book.open {
+		for _, in := range m.rec.book.open {
 			if meant(in.base) {
 				wait := make(chan result, 1)
 				in.waiters = append(in.waiters, wait)
@@ -76,7 +76,7 @@ func (m *Manager) quiet(ctx context.Context, meant func(base string) bool) error
 // Earlier is the transaction hash of the newest success whose key begins with a prefix.
 func (m *Manager) Earlier(_ context.Context, prefix string) (hash common.Hash, ok bool, err error) {
 	mined, err := ask(m, func() *messages.Receipt {
-		if in := m.book.succeeded(prefix); in != nil {
+		if in := m.rec.book.succeeded(prefix); in != nil {
 			return in.receipt
 		}
 		return nil
@@ -98,7 +98,7 @@ type Intent struct {
 func (m *Manager) Intents(_ context.Context, prefix string) ([]Intent, error) {
 	return ask(m, func() (all []Intent) {
 		seen := map[string]bool{}
-		for _, in := range slices.Concat(m.book.doneLog, m.book.open) {
+		for _, in := range slices.Concat(m.rec.book.doneLog, m.rec.book.open) {
 			if strings.HasPrefix(in.base, prefix) && !seen[in.base] {
 				seen[in.base] = true
 				all = append(all, Intent{in.base, in.correlation})
@@ -115,7 +115,7 @@ func (m *Manager) Succeeded(ctx context.Context, meant func(base string) bool) (
 		return nil, err
 	}
 	return ask(m, func() (hashes []common.Hash) {
-		for _, in := range m.book.doneLog {
+		for _, in := range m.rec.book.doneLog {
 			if in.succeeded && meant(in.base) {
 				hashes = append(hashes, common.HexToHash(in.receipt.GetTxHash()))
 			}
@@ -126,7 +126,7 @@ func (m *Manager) Succeeded(ctx context.Context, meant func(base string) bool) (
 
 // Revision is the next revision of the account's record.
 func (m *Manager) Revision(_ context.Context) (uint64, error) {
-	return ask(m, func() uint64 { return m.outbox.next })
+	return ask(m, func() uint64 { return m.rec.outbox.next })
 }
 
 // SpentOn is the gas that the newest successful call of a kind used; zero: there was none.
@@ -145,6 +145,6 @@ func (m *Manager) Looked(_ context.Context, block events.Hash) bool {
 
 // Compact rewrites the outbox without old entries, as happens by itself when it has grown large.
 func (m *Manager) Compact(_ context.Context) error {
-	failed, err := ask(m, func() error { return m.outbox.compact(m.book.needed()) })
+	failed, err := ask(m, func() error { return m.rec.outbox.compact(m.rec.book.needed()) })
 	return errors.Join(failed, err)
 }

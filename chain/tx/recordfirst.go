@@ -22,33 +22,33 @@ import (
 // nonces; the next owner leaves them alone for a while (unknownnonce.go). Everything else waits.
 
 // recordAway says that the event store does not take events now, and why; nil: it takes them.
-func (m *Manager) recordAway() error {
-	_, why := m.copier.away()
+func (rec *record) recordAway() error {
+	_, why := rec.copier.away()
 	return why
 }
 
 // waitsForRecord says that a call may not be sent yet, because the stream lacks its intent or the store is
 // away. It then gets no nonce either, so that it is in no duty's way.
-func (m *Manager) waitsForRecord(in *intent) bool {
-	if !m.cfg.RecordFirst || in.kind.Duty || in.gap {
+func (rec *record) waitsForRecord(in *intent) bool {
+	if !rec.cfg.RecordFirst || in.kind.Duty || in.gap {
 		return false
 	}
-	away := m.recordAway()
+	away := rec.recordAway()
 	if away == nil {
-		return !m.copier.has(in.entries[0].Revision)
+		return !rec.copier.has(in.entries[0].Revision)
 	}
 	if !in.toldWaits {
 		in.toldWaits = true
-		m.log.WithError(away).WithField("tx", in.key).Warn("transactions: it waits for the event store; only duties " +
+		rec.log.WithError(away).WithField("tx", in.key).Warn("transactions: it waits for the event store; only duties " +
 			"are sent without")
 	}
 	return true
 }
 
 // whyWaits is the end of a sentence about a call that was not sent; empty: it did not wait for the store.
-func (m *Manager) whyWaits(in *intent) string {
-	away := m.recordAway()
-	if away == nil || !m.waitsForRecord(in) {
+func (rec *record) whyWaits(in *intent) string {
+	away := rec.recordAway()
+	if away == nil || !rec.waitsForRecord(in) {
 		return ""
 	}
 	return fmt.Sprintf("; it waited for the event store: %v", away)
@@ -61,10 +61,10 @@ func (m *Manager) awaitCall(ctx context.Context, c Call, wait chan result) (*typ
 	if err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
 		return r, err
 	}
-	if why := m.lastRefusal.Load(); why != nil {
+	if why := m.signing.lastRefusal.Load(); why != nil {
 		err = fmt.Errorf("%w: %s may wait for its signature: %w", err, c.Key, *why)
 	}
-	since, away := m.copier.away()
+	since, away := m.rec.copier.away()
 	if m.cfg.RecordFirst && away != nil && !m.cfg.contract.Kinds[kindOf(c.Key)].Duty {
 		err = fmt.Errorf("%w: %s waits for the event store, which has been away since %s: %w",
 			err, c.Key, since.Format("15:04:05"), away)
@@ -73,47 +73,47 @@ func (m *Manager) awaitCall(ctx context.Context, c Call, wait chan result) (*typ
 }
 
 // sendable is the newest attempt with an intent's nonce that may be sent now.
-func (m *Manager) sendable(in *intent) (newest attempt, may bool) {
+func (rec *record) sendable(in *intent) (newest attempt, may bool) {
 	for _, a := range slices.Backward(in.attempts) {
-		if a.nonce == in.last().nonce && m.maySend(in, a) {
+		if a.nonce == in.last().nonce && rec.maySend(in, a) {
 			return a, true
 		}
 	}
 	return attempt{}, false
 }
 
-func (m *Manager) maySend(in *intent, a attempt) bool {
+func (rec *record) maySend(in *intent, a attempt) bool {
 	switch {
-	case !m.cfg.RecordFirst || m.copier.has(a.revision):
+	case !rec.cfg.RecordFirst || rec.copier.has(a.revision):
 		return true
-	case m.recordAway() == nil: // It is being recorded.
+	case rec.recordAway() == nil: // It is being recorded.
 		return false
 	case in.kind.Duty:
 		return true
-	case !m.beforeDuty(in):
+	case !rec.book.beforeDuty(in):
 		return false
 	}
 	// An empty transaction, or a higher fee for what was sent, commits the account to nothing new.
 	return a.isNoop || slices.ContainsFunc(in.attempts, func(o attempt) bool {
-		return o.nonce == a.nonce && m.copier.has(o.revision)
+		return o.nonce == a.nonce && rec.copier.has(o.revision)
 	})
 }
 
 // beforeDuty says that a duty has a nonce after that of an intent, and so waits for it.
-func (m *Manager) beforeDuty(in *intent) bool {
-	return slices.ContainsFunc(m.book.open, func(o *intent) bool {
+func (b *book) beforeDuty(in *intent) bool {
+	return slices.ContainsFunc(b.open, func(o *intent) bool {
 		return o.kind.Duty && o.sent() && o.last().nonce > in.last().nonce
 	})
 }
 
 // makeWay gives a call up that has a nonce and was never sent, when a duty waits for that nonce and the
 // event store is away: an empty transaction takes its place.
-func (m *Manager) makeWay(in *intent) {
-	if !m.cfg.RecordFirst || in.hopeless != nil || in.last().isNoop || !m.beforeDuty(in) {
+func (rec *record) makeWay(in *intent) {
+	if !rec.cfg.RecordFirst || in.hopeless != nil || in.last().isNoop || !rec.book.beforeDuty(in) {
 		return
 	}
-	away := m.recordAway()
-	if _, may := m.sendable(in); away != nil && !may {
+	away := rec.recordAway()
+	if _, may := rec.sendable(in); away != nil && !may {
 		in.hopeless = fmt.Errorf("%w, and a duty behind it could not wait: %w", events.ErrAway, away)
 	}
 }
@@ -140,11 +140,11 @@ func (m *Manager) oneOfEach(flying []*intent) []*intent {
 }
 
 // usedByUs says that another transaction of the record has used an intent's nonce.
-func (m *Manager) usedByUs(in *intent) bool {
-	if !m.cfg.RecordFirst {
+func (rec *record) usedByUs(in *intent) bool {
+	if !rec.cfg.RecordFirst {
 		return false
 	}
-	for _, o := range m.book.intents {
+	for _, o := range rec.book.intents {
 		if o != in && o.done && o.hasNonce(in.last().nonce) {
 			return true
 		}

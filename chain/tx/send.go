@@ -39,7 +39,7 @@ func (m *Manager) followWaiting(ctx context.Context, now observation) error {
 			continue
 		}
 		in.outgoing = true
-		m.makeWay(in)
+		m.rec.makeWay(in)
 		wants := m.wantsMore(in, urgent[i], flying[0], now.head)
 		if wants {
 			more = append(more, in)
@@ -72,17 +72,17 @@ func (m *Manager) attempt(ctx context.Context, in *intent, head *rpc.Header, a a
 	if err := m.Failure(); err != nil {
 		return err
 	}
-	if m.cfg.Key == nil && !m.mayAsk(in) {
+	if m.cfg.Key == nil && !m.signing.mayAsk(in) {
 		return nil
 	}
 	if a.feeCap == nil {
-		m.price(head, &a)
+		m.fees.price(head, &a)
 	}
 	if m.cfg.Key == nil {
-		m.ask(ctx, in, a)
+		m.signing.ask(ctx, in, a)
 		return nil
 	}
-	tx, err := m.signedByKey(in, a)
+	tx, err := m.signing.signedByKey(in, a)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (m *Manager) record(in *intent, a attempt, head *rpc.Header) error {
 	if a.signature != nil {
 		sent.Signature = proto.String(hexutil.Encode(a.signature))
 	}
-	if err := m.write(sent, in.correlation); err != nil {
+	if err := m.rec.write(sent, in.correlation); err != nil {
 		return err
 	}
 	in.sentAt, in.published, in.outpriced, in.outgoing = uint64(head.Number), false, false, true
@@ -115,11 +115,11 @@ func (m *Manager) record(in *intent, a attempt, head *rpc.Header) error {
 func (m *Manager) publish(ctx context.Context) error {
 	var all []*intent
 	newest := map[*intent]attempt{}
-	for _, in := range m.book.open {
+	for _, in := range m.rec.book.open {
 		if !in.outgoing || !in.sent() || in.unchecked {
 			continue
 		}
-		if a, may := m.sendable(in); may {
+		if a, may := m.rec.sendable(in); may {
 			all, newest[in] = append(all, in), a
 		}
 	}
@@ -127,12 +127,12 @@ func (m *Manager) publish(ctx context.Context) error {
 	var out []*intent
 	var signed []*types.Transaction
 	for _, in := range all {
-		tx, err := m.signed(in, newest[in])
+		tx, err := m.signing.signed(in, newest[in])
 		if err != nil {
 			return err
 		}
 		if tx == nil { // It was recorded by another process, or with a key.
-			m.ask(ctx, in, newest[in])
+			m.signing.ask(ctx, in, newest[in])
 			continue
 		}
 		out, signed = append(out, in), append(signed, tx)
@@ -183,7 +183,7 @@ func (m *Manager) answered(in *intent, answer *rpc.Refusal) {
 		in.refused = before
 		m.refuse(in, fmt.Errorf("%w: %w", events.ErrReverted, answer))
 	case rpc.Later, rpc.TooOften:
-		if in.refused = before; !m.behindAnother(in) { // Else it may wait for that one.
+		if in.refused = before; !m.rec.book.behindAnother(in, m.lastCount) { // Else it may wait for that one.
 			m.keeps(in, answer)
 		}
 	case rpc.Unknown:
@@ -207,9 +207,9 @@ func (m *Manager) keeps(in *intent, why error) {
 }
 
 // behindAnother says that a transaction with a lower nonce is in flight.
-func (m *Manager) behindAnother(in *intent) bool {
-	return slices.ContainsFunc(m.book.open, func(o *intent) bool {
-		return o.sent() && o.last().nonce >= m.lastCount && o.last().nonce < in.last().nonce
+func (b *book) behindAnother(in *intent, mined uint64) bool {
+	return slices.ContainsFunc(b.open, func(o *intent) bool {
+		return o.sent() && o.last().nonce >= mined && o.last().nonce < in.last().nonce
 	})
 }
 
@@ -220,5 +220,5 @@ func (m *Manager) refuse(in *intent, why error) {
 		m.keeps(in, why)
 		return
 	}
-	m.end(in, why.Error(), why)
+	m.rec.end(in, why.Error(), why)
 }

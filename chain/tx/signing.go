@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"sync/atomic"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/sirupsen/logrus"
 )
 
 // This file has attempts signed. A key of this process signs at once. A signer outside of it may take
@@ -23,6 +26,19 @@ type Signer interface {
 	// Sign returns a transaction with the account's signature, and nothing else changed. A legacy one has the
 	// chain's id in V. All errors are temporary. It returns soon after ctx ends.
 	Sign(ctx context.Context, unsigned *types.Transaction) (*types.Transaction, error)
+}
+
+// signing has the account's transactions signed. Only lastRefusal is safe for concurrent use.
+type signing struct {
+	cfg         *Config
+	log         logrus.FieldLogger
+	account     common.Address
+	signer      types.Signer
+	wake        chan struct{} // filled when there is a reply
+	asked       *question     // nil: no signature is asked for
+	askAfter    time.Time     // when the next one may be
+	replies     chan reply
+	lastRefusal atomic.Pointer[error] // why the last one did not come; nil: it came
 }
 
 // firstSigningPause is the pause after a signature that did not come. It doubles with each one of the
@@ -51,29 +67,29 @@ type reply struct {
 }
 
 // mayAsk says that the signer may be asked for an intent's signature now.
-func (m *Manager) mayAsk(in *intent) bool {
+func (s *signing) mayAsk(in *intent) bool {
 	now := time.Now()
-	return m.asked == nil && !now.Before(m.askAfter) && !now.Before(in.signing.after)
+	return s.asked == nil && !now.Before(s.askAfter) && !now.Before(in.signing.after)
 }
 
 // ask asks the signer in the background, if it may be asked now.
-func (m *Manager) ask(ctx context.Context, in *intent, a attempt) {
-	if !m.mayAsk(in) {
+func (s *signing) ask(ctx context.Context, in *intent, a attempt) {
+	if !s.mayAsk(in) {
 		return
 	}
 	asking, cancel := context.WithCancel(ctx)
-	m.asked = &question{in: in, attempt: a, cancel: cancel}
-	unsigned := m.unsigned(in, a)
+	s.asked = &question{in: in, attempt: a, cancel: cancel}
+	unsigned := s.unsigned(in, a)
 	go func() {
-		tx, err := m.cfg.Signer.Sign(asking, unsigned)
-		m.replies <- reply{tx, err}
-		hint(m.wake)
+		tx, err := s.cfg.Signer.Sign(asking, unsigned)
+		s.replies <- reply{tx, err}
+		hint(s.wake)
 	}()
 }
 
 // letGo gives up a question that nobody needs any more, or that a more urgent call would wait for.
 func (m *Manager) letGo(now observation) {
-	q := m.asked
+	q := m.signing.asked
 	if q == nil || !q.in.done && (q.in.sent() || q.in.gap || !m.held(q.in, now.head)) {
 		return
 	}
@@ -83,18 +99,18 @@ func (m *Manager) letGo(now observation) {
 
 // take records the attempt whose signature was asked for, if it is still right.
 func (m *Manager) take(r reply) {
-	q := m.asked
-	m.asked = nil
+	q := m.signing.asked
+	m.signing.asked = nil
 	q.cancel()
 	in, a := q.in, q.attempt
 	if q.dropped || in.done {
 		return
 	}
 	if r.err != nil {
-		m.notSigned(in, r.err)
+		m.signing.notSigned(in, r.err)
 		return
 	}
-	m.lastRefusal.Store(nil)
+	m.signing.lastRefusal.Store(nil)
 	in.signing = signingTries{}
 	a.hash, a.signature = r.tx.Hash(), signatureOf(r.tx)
 	if i := slices.IndexFunc(in.attempts, func(o attempt) bool { return o.hash == a.hash }); i >= 0 {
@@ -111,14 +127,14 @@ func (m *Manager) take(r reply) {
 }
 
 // notSigned notes when an intent's signature is asked for again.
-func (m *Manager) notSigned(in *intent, why error) {
-	m.lastRefusal.Store(&why)
-	s := &in.signing
-	pause := min(firstSigningPause<<min(s.failed, 16), m.cfg.LongestPause)
-	s.failed++
-	s.after, s.why = time.Now().Add(pause), why
-	m.askAfter = time.Now().Add(min(firstSigningPause, m.cfg.LongestPause))
-	m.log.WithError(why).WithField("tx", in.key).Debugf("transactions: not signed, try %d", s.failed)
+func (s *signing) notSigned(in *intent, why error) {
+	s.lastRefusal.Store(&why)
+	tries := &in.signing
+	pause := min(firstSigningPause<<min(tries.failed, 16), s.cfg.LongestPause)
+	tries.failed++
+	tries.after, tries.why = time.Now().Add(pause), why
+	s.askAfter = time.Now().Add(min(firstSigningPause, s.cfg.LongestPause))
+	s.log.WithError(why).WithField("tx", in.key).Debugf("transactions: not signed, try %d", tries.failed)
 }
 
 // stillRight says that an attempt may still be sent, although something else may have happened while its
@@ -132,55 +148,55 @@ func (m *Manager) stillRight(in *intent, a attempt) bool {
 	case !in.gap && m.late(in, m.lastHead):
 		return false
 	}
-	used := slices.ContainsFunc(m.book.open, func(o *intent) bool { return o.sent() && o.last().nonce == a.nonce })
+	used := slices.ContainsFunc(m.rec.book.open, func(o *intent) bool { return o.sent() && o.last().nonce == a.nonce })
 	return !used && (in.gap || a.nonce == m.nextNonce(m.lastCount))
 }
 
 // whyUnsigned is the end of a sentence about a call that was not sent; empty: it did not wait for the signer.
-func (m *Manager) whyUnsigned(in *intent) string {
+func (s *signing) whyUnsigned(in *intent) string {
 	switch {
 	case in.signing.why != nil:
 		return fmt.Sprintf("; it was not signed: %v", in.signing.why)
-	case m.asked != nil && m.asked.in == in:
+	case s.asked != nil && s.asked.in == in:
 		return "; its signature did not come in time"
 	}
 	return ""
 }
 
 // unsigned is the transaction of an attempt.
-func (m *Manager) unsigned(in *intent, a attempt) *types.Transaction {
+func (s *signing) unsigned(in *intent, a attempt) *types.Transaction {
 	to, data, value := in.to, in.data, in.value
 	if a.isNoop {
-		to, data, value = m.account, nil, new(big.Int)
+		to, data, value = s.account, nil, new(big.Int)
 	}
 	if a.legacy {
 		return types.NewTx(&types.LegacyTx{
 			Nonce: a.nonce, GasPrice: a.feeCap, Gas: a.gas, To: &to, Value: value, Data: data,
 			// Unsigned, it has the chain's id here.
-			V: new(big.Int).Add(new(big.Int).Lsh(m.signer.ChainID(), 1), big.NewInt(legacyV)),
+			V: new(big.Int).Add(new(big.Int).Lsh(s.signer.ChainID(), 1), big.NewInt(legacyV)),
 		})
 	}
 	return types.NewTx(&types.DynamicFeeTx{
-		ChainID: m.signer.ChainID(), Nonce: a.nonce,
+		ChainID: s.signer.ChainID(), Nonce: a.nonce,
 		GasTipCap: a.tipCap, GasFeeCap: a.feeCap, Gas: a.gas,
 		To: &to, Value: value, Data: data,
 	})
 }
 
 // signed is the transaction of an attempt as it is sent; nil: its signature is not known.
-func (m *Manager) signed(in *intent, a attempt) (*types.Transaction, error) {
-	tx, err := m.unsigned(in, a).WithSignature(m.signer, a.signature)
+func (s *signing) signed(in *intent, a attempt) (*types.Transaction, error) {
+	tx, err := s.unsigned(in, a).WithSignature(s.signer, a.signature)
 	if err != nil || tx.Hash() != a.hash { // There is none, or not one of this transaction.
-		if m.cfg.Key == nil {
+		if s.cfg.Key == nil {
 			return nil, nil
 		}
-		return m.signedByKey(in, a)
+		return s.signedByKey(in, a)
 	}
 	return tx, nil
 }
 
-func (m *Manager) signedByKey(in *intent, a attempt) (*types.Transaction, error) {
-	tx, err := types.SignTx(m.unsigned(in, a), m.signer, m.cfg.Key)
+func (s *signing) signedByKey(in *intent, a attempt) (*types.Transaction, error) {
+	tx, err := types.SignTx(s.unsigned(in, a), s.signer, s.cfg.Key)
 	if err != nil {
 		return nil, fmt.Errorf("sign %s: %w", in.key, err)
 	}

@@ -27,7 +27,7 @@ func (m *Manager) step(ctx context.Context) error {
 	if m.answers = err == nil; err != nil {
 		return err
 	}
-	m.watchFees(now.head)
+	m.fees.watchFees(now.head, m.rec.book.open)
 	var watching, unclear error // They wait for the next block.
 	err = m.together(
 		func() error { watching = m.watchNonces(ctx, now); return nil },
@@ -76,8 +76,8 @@ func (in *intent) toFollow(now observation) bool {
 
 // failWaiters answers everybody who waits that nothing is sent any more.
 func (m *Manager) failWaiters(why error) {
-	for _, in := range m.book.open {
-		m.answer(in, result{err: why})
+	for _, in := range m.rec.book.open {
+		m.rec.answer(in, result{err: why})
 	}
 	for _, r := range m.rechecks {
 		r.wait <- result{err: why}
@@ -132,7 +132,7 @@ func (m *Manager) late(in *intent, head *rpc.Header) bool {
 // watching says that a receipt may still be undone. Until then the chain is looked at although
 // nothing is to be sent.
 func (m *Manager) watching() bool {
-	return m.lastHead == nil || m.book.newestReceipt+watchedBlocks > uint64(m.lastHead.Number)
+	return m.lastHead == nil || m.rec.book.newestReceipt+watchedBlocks > uint64(m.lastHead.Number)
 }
 
 // watchPause is the time between two looks at the chain when nothing is under way: half a block
@@ -156,14 +156,14 @@ func (m *Manager) idlePause() time.Duration {
 
 // tidy keeps memory and file small.
 func (m *Manager) tidy() {
-	if !m.copier.drained() { // Until then only the outbox has them.
+	if !m.rec.copier.drained() { // Until then only the outbox has them.
 		return
 	}
-	m.book.forget(maxDoneIntents)
-	if m.outbox.size < compactBytes {
+	m.rec.book.forget(maxDoneIntents)
+	if m.rec.outbox.size < compactBytes {
 		return
 	}
-	if err := m.outbox.compact(m.book.needed()); err != nil {
+	if err := m.rec.outbox.compact(m.rec.book.needed()); err != nil {
 		m.log.WithError(err).Error("transactions: compact the outbox")
 	}
 }

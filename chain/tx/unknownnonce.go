@@ -42,7 +42,7 @@ func (u *unknownNonces) leftAlone(nonce, head, blocks uint64) bool {
 // watchPool asks the node for the account's pending transactions. A nonce that was seen once counts even if
 // the node, or the next one, no longer has it: others may.
 func (m *Manager) watchPool(ctx context.Context, now observation) error {
-	if !m.cfg.RecordFirst || !now.fresh && !m.hasUnsent() {
+	if !m.cfg.RecordFirst || !now.fresh && !m.rec.book.hasUnsent() {
 		return nil
 	}
 	var pending uint64
@@ -58,7 +58,7 @@ func (m *Manager) watchPool(ctx context.Context, now observation) error {
 		return err
 	}
 	ours := map[uint64]bool{}
-	for _, in := range m.book.open {
+	for _, in := range m.rec.book.open {
 		for _, a := range in.attempts {
 			ours[a.nonce] = true
 		}
@@ -88,8 +88,8 @@ func (m *Manager) watchPool(ctx context.Context, now observation) error {
 	return nil
 }
 
-func (m *Manager) hasUnsent() bool {
-	return slices.ContainsFunc(m.book.open, func(in *intent) bool { return !in.sent() })
+func (b *book) hasUnsent() bool {
+	return slices.ContainsFunc(b.open, func(in *intent) bool { return !in.sent() })
 }
 
 // noteRival notes that a node refuses an attempt because it has another transaction with that nonce. If no
@@ -98,7 +98,7 @@ func (m *Manager) noteRival(in *intent) {
 	if !m.cfg.RecordFirst || in.taken || in.gap || in.contested != 0 {
 		return
 	}
-	for _, o := range m.book.intents {
+	for _, o := range m.rec.book.intents {
 		if o != in && o.hasNonce(in.last().nonce) { // It is known.
 			return
 		}
