@@ -71,14 +71,18 @@ func (v *View) Cursor() events.Cursor {
 	return events.Cursor{Number: v.head.Number, Hash: v.head.Hash, Time: v.head.Time, Recent: maps.Clone(v.hashes)}
 }
 
-// Rewind forgets the blocks above the ancestor.
-func (v *View) Rewind(ancestor uint64) {
+// Rewind forgets the blocks above the ancestor, which is the newest one until the next comes: who waits for
+// blocks must not count those that are gone.
+func (v *View) Rewind(ancestor events.Head) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.rewinds++
-	v.least = min(v.least, ancestor)
-	maps.DeleteFunc(v.hashes, func(n uint64, _ events.Hash) bool { return n > ancestor })
-	maps.DeleteFunc(v.blocks, func(n uint64, _ events.Head) bool { return n > ancestor })
+	v.least = min(v.least, ancestor.Number)
+	if v.head.Number > ancestor.Number {
+		v.head = ancestor
+	}
+	maps.DeleteFunc(v.hashes, func(n uint64, _ events.Hash) bool { return n > ancestor.Number })
+	maps.DeleteFunc(v.blocks, func(n uint64, _ events.Head) bool { return n > ancestor.Number })
 }
 
 // Forget takes back that a block is the newest one.

@@ -19,11 +19,16 @@ func TestChainViewKeepsHashesAndForgetsDroppedOnes(t *testing.T) {
 	if h, ok := v.Hash(9); !ok || h != chainviewtest.BlockHash(9, 0) {
 		t.Fatalf("the parent of the first block is %v, %t", h, ok)
 	}
-	v.Rewind(10)
+	ancestor := events.Head{Number: 10, Hash: chainviewtest.BlockHash(10, 0), Parent: chainviewtest.BlockHash(9, 0)}
+	v.Rewind(ancestor)
+	if v.Now() != ancestor {
+		t.Fatalf("after the reorganisation the newest block is %+v", v.Now())
+	}
+	v.Advance(events.Head{Number: 14, Hash: chainviewtest.BlockHash(14, 0), Parent: chainviewtest.BlockHash(13, 0)})
 	if _, ok := v.Hash(12); ok {
 		t.Fatal("a dropped block is known still")
 	}
-	if _, ok := v.Hash(13); ok {
+	if _, ok := v.Hash(15); ok {
 		t.Fatal("a block of the future is known")
 	}
 	if more, err := v.Fetch(t.Context()); err != nil || !more || len(c.Asked) != 1 || c.Asked[0] != 12 {
@@ -41,7 +46,7 @@ func TestAHashThatAReorganisationOvertookIsNotKept(t *testing.T) {
 	c := &chainviewtest.ChainOf{Branch: 1}
 	v := NewView(c)
 	v.Advance(events.Head{Number: 20, Hash: chainviewtest.BlockHash(20, 1)})
-	c.During = func() { v.Rewind(5) } // The answer of the old branch is on its way.
+	c.During = func() { v.Rewind(events.Head{Number: 5}) } // The answer of the old branch is on its way.
 	if _, err := v.LookUp(t.Context(), 8); !errors.Is(err, ErrOvertaken) {
 		t.Fatalf("looked up: %v", err)
 	}
@@ -105,7 +110,7 @@ func TestTheNewestBlockStaysTheNewestWhenOlderOnesAreReadAgain(t *testing.T) {
 	if h, ok := v.Hash(90); !ok || h != chainviewtest.BlockHash(90, 0) {
 		t.Fatal("the hash of the older block is not known")
 	}
-	v.Rewind(80) // Now older ones are the newest.
+	v.Rewind(at(80)) // Now older ones are the newest.
 	if !v.Advance(at(85)) || v.Now().Number != 85 {
 		t.Fatalf("after the reorganisation the newest block is %d", v.Now().Number)
 	}
