@@ -7,7 +7,10 @@ import (
 	"testing/synctest"
 
 	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
+	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
 )
 
 func TestChainViewKeepsHashesAndForgetsDroppedOnes(t *testing.T) {
@@ -116,5 +119,38 @@ func TestTheNewestBlockStaysTheNewestWhenOlderOnesAreReadAgain(t *testing.T) {
 	}
 	if c := v.Cursor(); c.Number != 85 || c.Hash != chainviewtest.BlockHash(85, 0) || c.Recent[84] != chainviewtest.BlockHash(84, 0) {
 		t.Fatalf("the cursor is %+v", c)
+	}
+}
+
+// behindMarket answers from a block.
+type behindMarket struct {
+	port.Market
+	at *uint64
+}
+
+func (m behindMarket) Slot(context.Context, events.RequestID, uint64) (events.SlotFacts, error) {
+	return events.SlotFacts{At: events.Head{Number: *m.at, Hash: chainviewtest.BlockHash(*m.at, 0), Time: events.Unix(1_000 + *m.at)}}, nil
+}
+
+func TestAnAnswerFromBeforeABlockThatWasSeenIsNone(t *testing.T) {
+	at := func(n uint64) events.Head {
+		return events.Head{Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0), Time: events.Unix(1_000 + n)}
+	}
+	var from uint64
+	c := New(&shell.Base{}, behindMarket{at: &from}, duty.Margin{})
+	ask := func(block uint64) error {
+		from = block
+		_, err := c.Market.Slot(t.Context(), events.RequestID{}, 0)
+		return err
+	}
+	c.View.Advance(at(100))
+	for block, want := range map[uint64]error{99: ErrBehind, 100: nil, 101: nil} {
+		if err := ask(block); !errors.Is(err, want) {
+			t.Errorf("block 100 was seen, and the answer is from block %d: %v", block, err)
+		}
+	}
+	c.View.Rewind(at(90))
+	if err := ask(95); err != nil {
+		t.Errorf("the chain was taken back to block 90, and the answer is from block 95: %v", err)
 	}
 }

@@ -75,7 +75,8 @@ func (s *Agent) givesUp(st sale.State, report sale.ReportChain) bool {
 }
 
 // fillStatus says whether the block of the recorded fill is on the chain. It matters when the
-// slot is no longer ours, or when its end is gone, and until the fill was seen to be final.
+// slot is no longer ours, or when its end is gone, and until the fill was seen to be final. Only another block with
+// that number says that it is gone; ErrBehind before the chain has one.
 func (s *Agent) fillStatus(ctx context.Context, st sale.State, facts events.SlotFacts) (sale.FillStatus, error) {
 	mine, final := facts.Host == s.Me, s.finalFill.Load()
 	asks := st.Hosting() || st.Collecting() && (!mine || facts.SlotState == events.SlotFilled)
@@ -83,15 +84,16 @@ func (s *Agent) fillStatus(ctx context.Context, st sale.State, facts events.Slot
 		return sale.FillUnasked, nil
 	}
 	found := sale.FillGone
-	if facts.At.Number >= st.FilledBlock {
-		s.Yield(ctx, s.slot.String()+"/block of the fill")
-		head, err := s.Market.HeadAt(ctx, st.FilledBlock)
-		if err != nil {
-			return found, err
-		}
-		if head.Hash == st.FilledHash {
-			found = sale.FillStands
-		}
+	if facts.At.Number < st.FilledBlock {
+		return sale.FillUnasked, chainview.ErrBehind
+	}
+	s.Yield(ctx, s.slot.String()+"/block of the fill")
+	head, err := s.Market.HeadAt(ctx, st.FilledBlock)
+	if err != nil {
+		return found, err
+	}
+	if head.Hash == st.FilledHash {
+		found = sale.FillStands
 	}
 	// Both answers must be of one chain.
 	if same, err := s.Market.HeadAt(ctx, facts.At.Number); err != nil {

@@ -41,6 +41,33 @@ func (m fakeMoved) FillSlot(context.Context, events.SlotCall, events.Proof) (eve
 	return events.Fill{Block: m.mined}, nil
 }
 
+// movedAgent is the agent of a slot on that chain.
+func movedAgent(rt *shell.Runtime, m fakeMoved) *Agent {
+	base := &shell.Base{
+		Clock: shelltest.Clock{}, RT: rt, Yield: shelltest.NoYield, Me: events.Address{1}, Log: shelltest.QuietLog(),
+	}
+	base.StoreWatch = shell.NewStoreWatch(base.Clock, base.Log, shelltest.NoYield)
+	return &Agent{
+		Deps: &Deps{
+			Rules: &admission.Rules{Chain: chainview.New(base, m, duty.Margin{})},
+			Reads: shell.NewPool("reads", 1), Transactions: shell.NewPool("transactions", 1),
+			Decide: sale.Decide,
+		},
+	}
+}
+
+// A node that has not reached the block of a fill was taken for a reorganisation that undid it.
+func TestANodeThatHasNotReachedTheFillSaysNothingOfIt(t *testing.T) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
+		for filled, want := range map[uint64]error{105: nil, 106: chainview.ErrBehind} {
+			st := sale.State{Phase: sale.Proving, OnChain: true, FilledBlock: filled, FilledHash: events.Hash{byte(filled)}}
+			if cmd, err := movedAgent(rt, fakeMoved{}).askChain(t.Context(), st); !errors.Is(err, want) {
+				t.Errorf("the fill is in block %d, and the node at block 105: %+v, %v", filled, cmd, err)
+			}
+		}
+	})
+}
+
 // A slot was once recorded as lost because the fill that was found had been mined after the contract was asked.
 func TestAFillThatWasMinedSinceTheSlotWasReadSaysNothingOfItsLoss(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -53,17 +80,7 @@ func TestAFillThatWasMinedSinceTheSlotWasReadSaysNothingOfItsLoss(t *testing.T) 
 	} {
 		t.Run(name, func(t *testing.T) {
 			shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
-				base := &shell.Base{
-					Clock: shelltest.Clock{}, RT: rt, Yield: shelltest.NoYield, Me: events.Address{1}, Log: shelltest.QuietLog(),
-				}
-				base.StoreWatch = shell.NewStoreWatch(base.Clock, base.Log, shelltest.NoYield)
-				s := &Agent{
-					Deps: &Deps{
-						Rules: &admission.Rules{Chain: chainview.New(base, fakeMoved{mined: c.mined}, duty.Margin{})},
-						Reads: shell.NewPool("reads", 1), Transactions: shell.NewPool("transactions", 1),
-						Decide: sale.Decide,
-					},
-				}
+				s := movedAgent(rt, fakeMoved{mined: c.mined})
 				st := sale.State{Phase: sale.Proving, OnChain: true, FilledBlock: 100, FilledHash: events.Hash{1}}
 				cmd, err := s.askChain(t.Context(), st)
 				if !errors.Is(err, c.err) {
