@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 
@@ -21,8 +22,37 @@ func (c *Conn) Receipt(ctx context.Context, tx common.Hash) (*types.Receipt, err
 	return r.Receipt, nil
 }
 
+// ErrReceiptNotThere: a node does not give the receipt of a transaction that was mined. It is temporary: the node
+// lags, or it was given up, and then the block with that number is another one. A missing receipt does not say so.
+var ErrReceiptNotThere = fmt.Errorf("%w: it does not have the receipt of a transaction that was mined", ErrUnavailable)
+
+// MinedReceipt is the receipt of a transaction that was seen mined, or ErrReceiptNotThere.
+func (c *Conn) MinedReceipt(ctx context.Context, tx common.Hash) (r *types.Receipt, err error) {
+	err = untilThere(ctx, func() (lags bool, err error) {
+		if r, err = c.Receipt(ctx, tx); err == nil && r == nil {
+			err = fmt.Errorf("%w: %s", ErrReceiptNotThere, tx)
+		}
+		return errors.Is(err, ErrReceiptNotThere), err
+	})
+	return r, err
+}
+
 // Receipts reads several receipts at once; nil where there is none.
 func (c *Conn) Receipts(ctx context.Context, txs []common.Hash) ([]*types.Receipt, error) {
+	return receiptsBy(txs, func(batch []rpc.BatchElem) error { return c.batch(ctx, batch) })
+}
+
+// MinedReceipts is Receipts of transactions that were seen mined: other nodes are asked for those that are not there.
+func (c *Conn) MinedReceipts(ctx context.Context, txs []common.Hash) ([]*types.Receipt, error) {
+	return receiptsBy(txs, func(batch []rpc.BatchElem) error {
+		return c.batchThere(ctx, batch, func(e *rpc.BatchElem) bool {
+			a, _ := e.Result.(*receiptAnswer)
+			return e.Error == nil && a.Receipt == nil
+		})
+	})
+}
+
+func receiptsBy(txs []common.Hash, send func([]rpc.BatchElem) error) ([]*types.Receipt, error) {
 	answers := make([]receiptAnswer, len(txs))
 	batch := make([]rpc.BatchElem, len(txs))
 	for i, tx := range txs {
@@ -31,7 +61,7 @@ func (c *Conn) Receipts(ctx context.Context, txs []common.Hash) ([]*types.Receip
 			Method: "eth_getTransactionReceipt", Args: []any{tx}, Result: &answers[i],
 		}
 	}
-	if err := c.batch(ctx, batch); err != nil {
+	if err := send(batch); err != nil {
 		return nil, err
 	}
 	found := make([]*types.Receipt, len(txs))
