@@ -324,7 +324,7 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 		s.lastNews = s.Clock.Now()
 		s.Log.WithField("ancestor", m.reorganized.GetAncestor()).Warnf(
 			"the chain was reorganised: %d blocks are gone", len(m.reorganized.GetDropped()))
-		s.View.Rewind(m.reorganized.GetAncestor())
+		s.View.Rewind(m.head)
 		s.tellSales(sales.Look{})
 		s.owned.due = true
 		return

@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"time"
@@ -61,7 +62,7 @@ func (a *Auditor) Moves(
 		for i, tx := range some {
 			hashes[i] = common.Hash(tx)
 		}
-		receipts, err := a.market.conn.Receipts(ctx, hashes)
+		receipts, err := a.market.conn.MinedReceipts(ctx, hashes)
 		if err != nil {
 			return nil, fmt.Errorf("read what transactions moved: %w", err)
 		}
@@ -155,7 +156,7 @@ func (a *Auditor) Moved(
 			topics := [][]common.Hash{
 				{event}, {common.BytesToHash(way.from[:])}, {common.BytesToHash(way.to[:])},
 			}
-			logs, err := a.logsOnceThere(ctx, topics, from, to)
+			logs, err := a.logsOnceThere(ctx, m.tokenAddress(), topics, from, to)
 			var moved events.Amount
 			if err == nil {
 				_, moved, err = m.transfers(pointers(logs), way.from, way.to)
@@ -175,6 +176,108 @@ func (a *Auditor) Moved(
 	return in, out, nil
 }
 
+// Proven says of each of these proofs, of which Slot and Period are set, whether the contract's log has one of that
+// slot in that period. What a fill proves is not meant: another host may have filled the slot.
+func (a *Auditor) Proven(ctx context.Context, missed []events.MissingProof) ([]bool, error) {
+	proven := make([]bool, len(missed))
+	if len(missed) == 0 {
+		return proven, nil
+	}
+	config, err := a.market.Config(ctx)
+	if err != nil {
+		return nil, err
+	}
+	head, err := a.market.conn.Latest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for proofs: %w", err)
+	}
+	byPeriod := map[uint64][]int{}
+	for i, p := range missed {
+		byPeriod[p.Period] = append(byPeriod[p.Period], i)
+	}
+	seconds := uint64(config.Proofs.Period / time.Second)
+	first := min(a.market.cfg.DeployedAt, uint64(head.Number))
+	for _, period := range slices.Sorted(maps.Keys(byPeriod)) {
+		if first, err = a.firstFrom(ctx, first, head, events.Unix(period*seconds)); err != nil {
+			return nil, fmt.Errorf("look for proofs of period %d: %w", period, err)
+		}
+		end, err := a.firstFrom(ctx, first, head, events.Unix((period+1)*seconds))
+		if err != nil {
+			return nil, fmt.Errorf("look for proofs of period %d: %w", period, err)
+		}
+		slots, err := a.provenBetween(ctx, first, end)
+		if err != nil {
+			return nil, fmt.Errorf("look for proofs of period %d: %w", period, err)
+		}
+		for _, i := range byPeriod[period] {
+			proven[i] = slots[missed[i].Slot]
+		}
+	}
+	return proven, nil
+}
+
+// firstFrom is the first block, from block low on, that is not before a time; the one after head: there is none.
+func (a *Auditor) firstFrom(ctx context.Context, low uint64, head *rpc.Header, at time.Time) (uint64, error) {
+	if head.Head().Time.Before(at) {
+		return uint64(head.Number) + 1, nil
+	}
+	before := func(n uint64) (bool, error) {
+		block, err := a.market.conn.ByNumber(ctx, n)
+		return err == nil && block.Head().Time.Before(at), err
+	}
+	high := uint64(head.Number)
+	for step := uint64(16); low+step < high; step *= 2 { // As a rule it is near.
+		early, err := before(low + step)
+		if err != nil {
+			return 0, err
+		}
+		if !early {
+			high = low + step
+			break
+		}
+		low += step
+	}
+	for low < high {
+		middle := low + (high-low)/2
+		early, err := before(middle)
+		switch {
+		case err != nil:
+			return 0, err
+		case early:
+			low = middle + 1
+		default:
+			high = middle
+		}
+	}
+	return low, nil
+}
+
+// provenBetween are the slots of which a proof was submitted from one block to the one before another.
+func (a *Auditor) provenBetween(ctx context.Context, first, end uint64) (map[events.SlotID]bool, error) {
+	slots, fills := map[events.SlotID]bool{}, map[common.Hash]bool{}
+	if first >= end {
+		return slots, nil
+	}
+	m := a.market
+	known := m.abis.market.GetABI().Events
+	topics := [][]common.Hash{{known["ProofSubmitted"].ID, known["SlotFilled"].ID}}
+	logs, err := a.logsOnceThere(ctx, m.contract, topics, first, end-1)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range logs {
+		if l.Topics[0] == known["SlotFilled"].ID {
+			fills[l.TxHash] = true
+		}
+	}
+	for i := range logs {
+		if e, err := m.abis.market.UnpackProofSubmittedEvent(&logs[i]); err == nil && !fills[logs[i].TxHash] {
+			slots[e.Id] = true
+		}
+	}
+	return slots, nil
+}
+
 // A block that the node does not have yet is asked for again, this often and with this pause.
 const (
 	notThereFor   = 15 * time.Second
@@ -182,9 +285,11 @@ const (
 )
 
 // logsOnceThere waits for a node that lags behind the one that told the host of the newest blocks.
-func (a *Auditor) logsOnceThere(ctx context.Context, topics [][]common.Hash, from, to uint64) ([]types.Log, error) {
+func (a *Auditor) logsOnceThere(
+	ctx context.Context, contract common.Address, topics [][]common.Hash, from, to uint64,
+) ([]types.Log, error) {
 	for until := time.Now().Add(notThereFor); ; rpc.Sleep(ctx, notTherePause) {
-		logs, err := a.market.conn.LogsBetween(ctx, a.market.tokenAddress(), topics, from, to)
+		logs, err := a.market.conn.LogsBetween(ctx, contract, topics, from, to)
 		if err == nil || ctx.Err() != nil || !rpc.IsBehind(err) || time.Now().After(until) {
 			return logs, err
 		}

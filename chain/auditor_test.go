@@ -152,3 +152,28 @@ func TestAnAuditorOfAnotherChainIsRefused(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 }
+
+func TestAnAuditorFindsAProofInTheContractsLog(t *testing.T) {
+	w := newWorld(t)
+	m, _, call, period := w.proving()
+	w.drive("host", func(ctx context.Context) error {
+		_, err := m.SubmitProof(ctx, call, period, goodProof(1))
+		return err
+	})
+	w.sealUntil(events.Unix((period + 2) * periodSeconds))
+	a := w.auditor(nil)
+	fill, err := m.FillSlot(t.Context(), call, goodProof(1)) // It is told again.
+	if err != nil {
+		t.Fatal(err)
+	}
+	filled := uint64(fill.FilledAt.Unix()) / periodSeconds
+	var asked []events.MissingProof
+	for _, p := range []uint64{period + 1, period, filled, period + 1_000} {
+		asked = append(asked, events.MissingProof{SlotRef: events.SlotRef{Slot: call.Slot}, Period: p})
+	}
+	asked = append(asked, events.MissingProof{SlotRef: events.SlotRef{Slot: events.SlotID{1}}, Period: period})
+	got, err := a.Proven(t.Context(), asked)
+	if diff := cmp.Diff([]bool{false, true, false, false, false}, got); err != nil || diff != "" {
+		t.Fatalf("%v (-want +got)\n%s", err, diff)
+	}
+}

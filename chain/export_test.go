@@ -39,3 +39,8 @@ func (m *Market) Compact(ctx context.Context) error {
 func RequestIDOf(r events.Request) (events.RequestID, error) {
 	return requestID(newABIs(), requestTo(r)), nil
 }
+
+// SubmitProofData is the data of a call that submits a proof.
+func SubmitProofData(slot events.SlotID, proof events.Proof) []byte {
+	return newABIs().market.PackSubmitProof(slot, proofTo(proof))
+}

@@ -47,6 +47,9 @@ func (m sending) recheckOurs(ctx context.Context, call events.SlotCall, taken er
 	switch {
 	case err != nil:
 		return events.Fill{}, err
+	case facts.SlotState == events.SlotFree || facts.SlotState == events.SlotRepair: // The fill may be ours.
+		return events.Fill{}, fmt.Errorf("%w: the slot is not free, and in block %d it is %s",
+			rpc.ErrUnavailable, facts.At.Number, facts.SlotState)
 	case facts.Host != m.Account():
 		return events.Fill{}, taken
 	}
@@ -172,8 +175,8 @@ func (m sending) sendFill(
 }
 
 // unreportedFill reports a fill of this attempt that was mined although the slot is no longer ours: we
-// never heard of it, and the contract has taken the slot away since. A fill that a reorganisation
-// undid has no receipt.
+// never heard of it, and the contract has taken the slot away since. One that a reorganisation undid is under way
+// again, or was given up.
 func (m sending) unreportedFill(
 	ctx context.Context, call events.SlotCall, request events.Request,
 ) (fill events.Fill, found bool, err error) {
@@ -181,7 +184,7 @@ func (m sending) unreportedFill(
 	if err != nil || !ok {
 		return events.Fill{}, false, err
 	}
-	receipt, err := m.conn.Receipt(ctx, hash)
+	receipt, err := m.conn.MinedReceipt(ctx, hash)
 	if err != nil || !rpc.Succeeded(receipt) {
 		return events.Fill{}, false, err
 	}
@@ -242,7 +245,7 @@ func (m sending) ownFill(
 			return events.Fill{}, err
 		}
 	}
-	receipt, err := m.conn.Receipt(ctx, hash)
+	receipt, err := m.conn.MinedReceipt(ctx, hash)
 	if err != nil {
 		return events.Fill{}, err
 	}

@@ -3,8 +3,10 @@ package chain
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -179,7 +181,10 @@ func (m sending) earlierPayout(
 	if !ok {
 		return forgottenPayout(facts), nil
 	}
-	r, err := m.conn.Receipt(ctx, hash)
+	r, err := m.conn.MinedReceipt(ctx, hash)
+	if errors.Is(err, rpc.ErrReceiptNotThere) && facts.At.Time.Sub(facts.RequestEnd) > receiptsKept {
+		return forgottenPayout(facts), nil
+	}
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}
@@ -190,6 +195,10 @@ func (m sending) earlierPayout(
 	payout.AlreadyFree = true
 	return payout, err
 }
+
+// receiptsKept is how long every node keeps receipts; those that prune the most keep 10,064 blocks. One that is
+// missing before is not there yet.
+const receiptsKept = 24 * time.Hour
 
 // forgottenPayout is what is still known of a payout whose transaction the node does not find: a
 // paid slot keeps the returned collateral in its state for ever.

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ func (m *Market) Confirm(ctx context.Context, request events.RequestID, index ui
 		head, err := other.conn.ByHash(ctx, common.Hash(facts.At.Hash))
 		switch {
 		case errors.Is(err, ethereum.NotFound):
-			return other.missingBlock(ctx, facts.At.Number)
+			return other.missingBlock(ctx, facts.At)
 		case err != nil:
 			return nil, err
 		}
@@ -82,20 +83,24 @@ const farBehind = 64
 // errBehind: a second endpoint does not have the block yet, and soon will.
 var errBehind = fmt.Errorf("%w: it lags behind", rpc.ErrUnavailable)
 
-// missingBlock says what it means that an endpoint has no block of that number.
-func (m *Market) missingBlock(ctx context.Context, number uint64) (different, err error) {
-	newest, err := m.conn.Latest(ctx)
-	if err != nil {
+// missingBlock says what it means that an endpoint does not have a block: it is on another branch only if it has
+// another block with that number.
+func (m *Market) missingBlock(ctx context.Context, missing events.Head) (different, err error) {
+	there, err := m.conn.ByNumber(ctx, missing.Number)
+	switch {
+	case err == nil && there.Hash != common.Hash(missing.Hash):
+		return fmt.Errorf("the other has block %s there, and not %s", there.Hash, missing.Hash), nil
+	case err == nil:
+		return nil, errBehind
+	case !errors.Is(err, ethereum.NotFound):
 		return nil, err
 	}
-	switch at := uint64(newest.Number); {
-	case at >= number:
-		return errors.New("the other does not have that block"), nil
-	case at+farBehind >= number:
-		return nil, errBehind
-	default:
-		return nil, fmt.Errorf("%w: it is at block %d, and block %d is known", rpc.ErrUnavailable, at, number)
+	newest, err := m.conn.Latest(ctx)
+	if err == nil && uint64(newest.Number)+farBehind < missing.Number {
+		err = fmt.Errorf("%w: it is at block %d, and block %d is known", rpc.ErrUnavailable,
+			uint64(newest.Number), missing.Number)
 	}
+	return nil, cmp.Or(err, errBehind)
 }
 
 func difference(here, there events.SlotFacts) error {

@@ -123,8 +123,8 @@ func (m sending) earlierReceipt(ctx context.Context, prefix string) (events.Rece
 	if err != nil || !ok {
 		return events.Receipt{}, err
 	}
-	r, err := m.conn.Receipt(ctx, hash)
-	if err != nil || !rpc.Succeeded(r) { // A reorganisation undid it.
+	r, err := m.conn.MinedReceipt(ctx, hash)
+	if err != nil || !rpc.Succeeded(r) { // A reorganisation undid it, and it failed when it was mined again.
 		return events.Receipt{}, err
 	}
 	return m.conn.InBlock(ctx, r)

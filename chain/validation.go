@@ -160,9 +160,9 @@ func (m sending) earlierMarking(ctx context.Context, key string) (marking events
 	if err != nil || len(hashes) == 0 {
 		return marking, false, err
 	}
-	receipt, err := m.conn.Receipt(ctx, hashes[len(hashes)-1])
-	if err != nil || !rpc.Succeeded(receipt) {
-		return marking, false, err // A reorganisation undid it.
+	receipt, err := m.conn.MinedReceipt(ctx, hashes[len(hashes)-1])
+	if err != nil || !rpc.Succeeded(receipt) { // A reorganisation undid it, and it failed when it was mined again.
+		return marking, false, err
 	}
 	marking, err = m.markingFrom(ctx, receipt)
 	return marking, err == nil, err

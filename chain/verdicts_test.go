@@ -33,7 +33,7 @@ func answering(on *atomic.Bool, own func(rpcRequest) *rpcAnswer) nodetest.Fault 
 // bodies says that blocks are asked for with their transactions.
 func bodies(r rpcRequest) bool { return r.Method == "eth_getBlockByNumber" && r.Param(1) == "true" }
 
-func withoutReceipts(answer func(rpcRequest) rpcAnswer, also ...string) func(rpcRequest) *rpcAnswer {
+func hidesReceipts(answer func(rpcRequest) rpcAnswer, also ...string) func(rpcRequest) *rpcAnswer {
 	return func(r rpcRequest) *rpcAnswer {
 		if r.Method == "eth_getTransactionReceipt" || slices.Contains(also, r.Method) ||
 			slices.Contains(also, "bodies") && bodies(r) {
@@ -70,10 +70,10 @@ func (w *world) minedProof(own func(rpcRequest) *rpcAnswer) (
 
 func TestAMinedProofIsNotMissedBecauseItsReceiptIsNotThere(t *testing.T) {
 	for name, own := range map[string]func(rpcRequest) *rpcAnswer{
-		"and no block tells":                   withoutReceipts(none, "bodies"),
-		"and the receipts of blocks neither":   withoutReceipts(none, "eth_getBlockReceipts"),
-		"because the node refuses it":          withoutReceipts(indexing, "eth_getBlockReceipts"),
-		"because the node refuses it and more": withoutReceipts(indexing, "eth_getBlockReceipts", "bodies"),
+		"and no block tells":                   hidesReceipts(none, "bodies"),
+		"and the receipts of blocks neither":   hidesReceipts(none, "eth_getBlockReceipts"),
+		"because the node refuses it":          hidesReceipts(indexing, "eth_getBlockReceipts"),
+		"because the node refuses it and more": hidesReceipts(indexing, "eth_getBlockReceipts", "bodies"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -96,7 +96,7 @@ func TestAMinedProofIsNotMissedBecauseItsReceiptIsNotThere(t *testing.T) {
 
 func TestAReceiptThatTheNodeRefusesIsFoundInItsBlock(t *testing.T) {
 	w := newWorld(t)
-	m, store, _, done := w.minedProof(withoutReceipts(indexing))
+	m, store, _, done := w.minedProof(hidesReceipts(indexing))
 	w.await("the proof counts", func() bool { return slices.Contains(historyOf(t, store, m.Account()), "TxMined") })
 	w.gate.has(nil) // For the call itself.
 	if err := w.sealUntilDone(done); err != nil {
@@ -107,7 +107,7 @@ func TestAReceiptThatTheNodeRefusesIsFoundInItsBlock(t *testing.T) {
 func TestRefusedReceiptsHoldUpNothingElse(t *testing.T) {
 	w := newWorld(t)
 	call := callFor(w.request(), 0)
-	m, _, _, done := w.minedProof(withoutReceipts(indexing, "eth_getBlockReceipts", "bodies"))
+	m, _, _, done := w.minedProof(hidesReceipts(indexing, "eth_getBlockReceipts", "bodies"))
 	before := w.nonce("host")
 	other := later(w, func(ctx context.Context) (events.Receipt, error) { return m.ReserveSlot(ctx, call) })
 	w.await("the next transaction is sent", func() bool { return w.waiting("host") })

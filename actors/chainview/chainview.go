@@ -3,6 +3,7 @@ package chainview
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -71,14 +72,18 @@ func (v *View) Cursor() events.Cursor {
 	return events.Cursor{Number: v.head.Number, Hash: v.head.Hash, Time: v.head.Time, Recent: maps.Clone(v.hashes)}
 }
 
-// Rewind forgets the blocks above the ancestor.
-func (v *View) Rewind(ancestor uint64) {
+// Rewind forgets the blocks above the ancestor, which is the newest one until the next comes: who waits for
+// blocks must not count those that are gone.
+func (v *View) Rewind(ancestor events.Head) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.rewinds++
-	v.least = min(v.least, ancestor)
-	maps.DeleteFunc(v.hashes, func(n uint64, _ events.Hash) bool { return n > ancestor })
-	maps.DeleteFunc(v.blocks, func(n uint64, _ events.Head) bool { return n > ancestor })
+	v.least = min(v.least, ancestor.Number)
+	if v.head.Number > ancestor.Number {
+		v.head = ancestor
+	}
+	maps.DeleteFunc(v.hashes, func(n uint64, _ events.Hash) bool { return n > ancestor.Number })
+	maps.DeleteFunc(v.blocks, func(n uint64, _ events.Head) bool { return n > ancestor.Number })
 }
 
 // Forget takes back that a block is the newest one.
@@ -168,6 +173,20 @@ func (v *View) Fetch(ctx context.Context) (bool, error) {
 	return len(wanted) > 0, nil
 }
 
+// reached returns a check of the block at which the chain is asked from now on: ErrBehind if the chain was seen to be
+// further than that already, and no reorganisation took that back meanwhile.
+func (v *View) reached() func(at events.Head) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	least, before := v.least, v.rewinds
+	return func(at events.Head) error {
+		if at.Number < least && v.Rewound() == before {
+			return fmt.Errorf("%w: it answers from block %d, and block %d was seen", ErrBehind, at.Number, least)
+		}
+		return nil
+	}
+}
+
 // LookUp returns a block's hash, from the chain if it is not known. An answer that a
 // reorganisation overtook is not kept: it may be of the branch that is gone.
 func (v *View) LookUp(ctx context.Context, number uint64) (events.Hash, error) {
@@ -190,6 +209,10 @@ func (v *View) LookUp(ctx context.Context, number uint64) (events.Hash, error) {
 	v.hashes[number] = head.Hash
 	return head.Hash, nil
 }
+
+// ErrBehind: the node that answered has not reached a block that was seen before. Ask again: it says nothing about what
+// is in that block.
+var ErrBehind = errors.New("the node lags behind what was seen of the chain")
 
 // ErrOvertaken: the chain was reorganised while it was asked. Ask again.
 var ErrOvertaken = errors.New("the chain was reorganised while it was asked")

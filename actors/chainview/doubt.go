@@ -1,6 +1,7 @@
 package chainview
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -125,12 +126,13 @@ func (d *doubtful) Request(ctx context.Context, id events.RequestID) (events.Req
 }
 
 func (d *doubtful) Slot(ctx context.Context, id events.RequestID, index uint64) (events.SlotFacts, error) {
+	reached := d.view.reached()
 	f, err := d.Market.Slot(ctx, id, index)
 	return checked(f, err, func(f events.SlotFacts) error {
 		if err := events.CheckFacts(f); err != nil {
 			return err
 		}
-		return d.view.Possible(f.At)
+		return cmp.Or(d.view.Possible(f.At), reached(f.At))
 	})
 }
 

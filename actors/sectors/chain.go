@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -235,6 +236,9 @@ func (s *Agent) diagnose(ctx context.Context, st sector.Info, key string) (secto
 	on, err := shell.In(ctx, s.reads, time.Time{}, func() (events.SectorOnChain, error) {
 		return s.Chain.Sector(ctx, st.Number)
 	})
+	if err == nil && on.Block.Number < s.from.Load() {
+		err = chainview.ErrBehind
+	}
 	if err != nil {
 		return nil, asked(err)
 	}

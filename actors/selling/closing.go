@@ -263,7 +263,7 @@ func (s *Agent) ourFill(ctx context.Context, st sale.State, facts events.SlotFac
 			continue
 		}
 		if head, done := s.lastLog(m, gone); done && head.Number > 0 {
-			return head, nil
+			return head, s.onChain(ctx, head)
 		} else if done {
 			break
 		}

@@ -75,7 +75,8 @@ func (s *Agent) givesUp(st sale.State, report sale.ReportChain) bool {
 }
 
 // fillStatus says whether the block of the recorded fill is on the chain. It matters when the
-// slot is no longer ours, or when its end is gone, and until the fill was seen to be final.
+// slot is no longer ours, or when its end is gone, and until the fill was seen to be final. Only another block with
+// that number says that it is gone; ErrBehind before the chain has one.
 func (s *Agent) fillStatus(ctx context.Context, st sale.State, facts events.SlotFacts) (sale.FillStatus, error) {
 	mine, final := facts.Host == s.Me, s.finalFill.Load()
 	asks := st.Hosting() || st.Collecting() && (!mine || facts.SlotState == events.SlotFilled)
@@ -83,15 +84,16 @@ func (s *Agent) fillStatus(ctx context.Context, st sale.State, facts events.Slot
 		return sale.FillUnasked, nil
 	}
 	found := sale.FillGone
-	if facts.At.Number >= st.FilledBlock {
-		s.Yield(ctx, s.slot.String()+"/block of the fill")
-		head, err := s.Market.HeadAt(ctx, st.FilledBlock)
-		if err != nil {
-			return found, err
-		}
-		if head.Hash == st.FilledHash {
-			found = sale.FillStands
-		}
+	if facts.At.Number < st.FilledBlock {
+		return sale.FillUnasked, chainview.ErrBehind
+	}
+	s.Yield(ctx, s.slot.String()+"/block of the fill")
+	head, err := s.Market.HeadAt(ctx, st.FilledBlock)
+	if err != nil {
+		return found, err
+	}
+	if head.Hash == st.FilledHash {
+		found = sale.FillStands
 	}
 	// Both answers must be of one chain.
 	if same, err := s.Market.HeadAt(ctx, facts.At.Number); err != nil {
@@ -107,14 +109,16 @@ func (s *Agent) fillStatus(ctx context.Context, st sale.State, facts events.Slot
 
 // fillLog is the block of the slot's newest fill, by the recorded logs. Zero when the logs do
 // not reach the block at which the chain was asked, or when a later log says that the slot was
-// freed.
+// freed. ErrOvertaken when they are those of a branch that is gone.
 func (s *Agent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Head, error) {
 	if s.StoreWatch.Away() {
 		return events.Head{}, nil
 	}
 	if s.Told.Load() < facts.At.Number { // It arrives soon, unless the logs are read from far back.
-		if _, err := s.View.Wait(ctx, func(h events.Head) bool {
-			return s.Told.Load() >= facts.At.Number || h.Number >= facts.At.Number+logPatience
+		if _, err := s.View.Wait(ctx, func(events.Head) bool {
+			hash, known := s.View.At(facts.At.Number) // Blocks of a branch that is gone are no reason to hurry.
+			return s.Told.Load() >= facts.At.Number ||
+				(!known || hash == facts.At.Hash) && s.View.Now().Number >= facts.At.Number+logPatience
 		}); err != nil {
 			return events.Head{}, err
 		}
@@ -132,10 +136,23 @@ func (s *Agent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Hea
 			return events.Head{}, err
 		}
 		if head, done := s.lastLog(m, gone); done {
-			return head, nil
+			return head, s.onChain(ctx, head)
 		}
 	}
 	return events.Head{}, nil
+}
+
+// onChain returns ErrOvertaken if the block of a recorded log is not on the chain: the reorganisation that dropped
+// it is not recorded yet. No block is.
+func (s *Agent) onChain(ctx context.Context, head events.Head) error {
+	if head.Hash.Zero() {
+		return nil
+	}
+	now, err := s.Market.HeadAt(ctx, head.Number)
+	if err == nil && now.Hash != head.Hash {
+		err = chainview.ErrOvertaken
+	}
+	return err
 }
 
 // lastLog takes one event of the market, newest first, and reports whether it is the newest one

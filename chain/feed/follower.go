@@ -217,14 +217,14 @@ func (f *Follower[E]) advance(
 	}
 }
 
-// rewind compares the cursor with the chain. If the cursor's block is gone, or never existed, it
+// rewind compares the cursor with the chain. If another block has its number, or it never existed, it
 // announces that and moves back to the last block that is still there. A node that has not reached
 // the cursor yet is ErrNotYet: it merely lags behind another node, and nothing was reorganised.
 func (f *Follower[E]) rewind(
 	ctx context.Context, at *cursor, head *rpc.Header, hand func(Update[E]) error,
 ) error {
 	if uint64(head.Number) >= at.number {
-		same, err := f.holds(ctx, at.number, at.hash)
+		same, err := holds(ctx, f.conn, at.number, at.hash)
 		if same || err != nil {
 			return err
 		}
@@ -261,18 +261,21 @@ func (f *Follower[E]) behind(ctx context.Context, at *cursor, head uint64) (bool
 	if below == 0 {
 		return true, nil
 	}
-	return f.holds(ctx, numbers[below-1], at.recent[numbers[below-1]])
+	return holds(ctx, f.conn, numbers[below-1], at.recent[numbers[below-1]])
 }
 
-func (f *Follower[E]) holds(ctx context.Context, number uint64, hash common.Hash) (bool, error) {
-	block, err := f.conn.ByNumber(ctx, number)
+// holds says whether a block that was seen is on the chain. Only another one with its number says that it is not.
+func holds(ctx context.Context, c *rpc.Conn, number uint64, hash common.Hash) (bool, error) {
+	block, err := seen(c.ByNumber(ctx, number))
+	return err == nil && block.Hash == hash, err
+}
+
+// seen makes it ErrNotYet that a node does not have a block which was seen.
+func seen(block *rpc.Header, err error) (*rpc.Header, error) {
 	if errors.Is(err, ethereum.NotFound) {
-		return false, nil
+		err = fmt.Errorf("%w: %w", ErrNotYet, err)
 	}
-	if err != nil {
-		return false, err
-	}
-	return block.Hash == hash, nil
+	return block, err
 }
 
 // ancestor is the newest remembered block that is still on the chain. If there is none, everything
@@ -283,10 +286,7 @@ func (f *Follower[E]) ancestor(ctx context.Context, at *cursor, newest uint64) (
 		if number > newest {
 			continue
 		}
-		block, err := f.conn.ByNumber(ctx, number)
-		if errors.Is(err, ethereum.NotFound) {
-			continue
-		}
+		block, err := seen(f.conn.ByNumber(ctx, number))
 		if err != nil {
 			return nil, err
 		}
@@ -295,7 +295,7 @@ func (f *Follower[E]) ancestor(ctx context.Context, at *cursor, newest uint64) (
 		}
 	}
 	oldest := min(numbers[0], newest)
-	return f.conn.ByNumber(ctx, oldest-min(oldest, reorgDepth))
+	return seen(f.conn.ByNumber(ctx, oldest-min(oldest, reorgDepth)))
 }
 
 // walk delivers the blocks after the cursor one by one, and reads them by hash, so that an update
@@ -358,11 +358,7 @@ func conflict(block *rpc.Header, before []*rpc.Header, newest *rpc.Header) error
 
 // headers reads the blocks from first to last, as far as the chain goes.
 func (f *Follower[E]) headers(ctx context.Context, first, last uint64) ([]*rpc.Header, error) {
-	numbers := make([]uint64, 0, last-first+1)
-	for n := first; n <= last; n++ {
-		numbers = append(numbers, n)
-	}
-	blocks, err := f.conn.Blocks(ctx, numbers)
+	blocks, err := f.conn.HeadersBetween(ctx, first, last)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func (f *Follower[E]) begin(ctx context.Context, at *cursor, head *rpc.Header) e
 	if err != nil {
 		return err
 	}
-	before, err := f.conn.ByNumber(ctx, first-min(first, 1))
+	before, err := seen(f.conn.ByNumber(ctx, first-min(first, 1)))
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (f *Follower[E]) leap(
 			last = min(last, cut)
 			found = slices.DeleteFunc(found, func(l types.Log) bool { return l.BlockNumber > last })
 		}
-		end, err := f.conn.ByNumber(ctx, last)
+		end, err := seen(f.conn.ByNumber(ctx, last))
 		if err != nil {
 			return err
 		}
@@ -129,47 +129,49 @@ func (f *Follower[E]) logsOf(ctx context.Context, block *rpc.Header) ([]types.Lo
 	if len(f.readers) == 0 {
 		return nil, nil
 	}
-	hash, number := block.Hash, block.Number
+	return logsOf(ctx, f.conn, f.cfg.Contract, f.topics, block)
+}
+
+func logsOf(
+	ctx context.Context, c *rpc.Conn, contract common.Address, topics [][]common.Hash, block *rpc.Header,
+) ([]types.Log, error) {
+	hash, number := block.Hash, uint64(block.Number)
 	ofOthers := func(l types.Log) bool { return l.BlockHash != hash }
-	logs, err := f.query(f.conn.LogsOfBlock(ctx, f.cfg.Contract, f.topics, hash, uint64(number)))
+	logs, err := c.LogsOfBlock(ctx, contract, topics, hash, number)
 	if err != nil && !rpc.IsAnswer(err) {
-		return nil, err
+		return nil, fmt.Errorf("logs of a block: %w", err)
 	}
 	logs = slices.DeleteFunc(logs, ofOthers)
-	if err == nil && (len(logs) > 0 || !block.MayHold(f.cfg.Contract, f.topics)) {
+	if err == nil && (len(logs) > 0 || !block.MayHold(contract, topics)) {
 		return logs, nil
 	}
 	refused := err != nil
 	// The block may have logs after all, or the node cannot search by hash (EIP-234), so ask by
 	// number: some nodes announce a block before they know its logs, and answer with none.
-	again, err := f.query(f.conn.LogsOnce(ctx, f.cfg.Contract, f.topics, uint64(number), uint64(number)))
+	again, err := c.LogsOnce(ctx, contract, topics, number, number)
 	if err != nil {
-		return nil, f.notThere(ctx, block, err)
+		return nil, notThere(ctx, c, block, fmt.Errorf("logs of a block: %w", err))
 	}
 	if again = slices.DeleteFunc(again, ofOthers); len(again) > 0 || !refused {
 		return again, nil
 	}
-	if same, err := f.holds(ctx, uint64(block.Number), hash); err != nil || !same { // They may belong to another block.
-		return nil, errors.Join(err, fmt.Errorf("%w: block %d changed", ErrNotYet, uint64(block.Number)))
+	if same, err := holds(ctx, c, number, hash); err != nil || !same { // They may belong to another block.
+		return nil, errors.Join(err, fmt.Errorf("%w: block %d changed", ErrNotYet, number))
 	}
 	return nil, nil
 }
 
 // notThere tells a node that does not have this block, any more or yet, from one that does not
 // answer.
-func (f *Follower[E]) notThere(ctx context.Context, block *rpc.Header, err error) error {
-	if !rpc.IsAnswer(err) {
+func notThere(ctx context.Context, c *rpc.Conn, block *rpc.Header, err error) error {
+	switch {
+	case !rpc.IsAnswer(err):
 		return err
+	case rpc.IsBehind(err):
+		return fmt.Errorf("%w: it does not have block %d: %w", ErrNotYet, uint64(block.Number), err)
 	}
-	if same, look := f.holds(ctx, uint64(block.Number), block.Hash); look != nil || same {
+	if same, look := holds(ctx, c, uint64(block.Number), block.Hash); look != nil || same {
 		return err
 	}
 	return fmt.Errorf("%w: block %d changed: %w", ErrNotYet, uint64(block.Number), err)
-}
-
-func (f *Follower[E]) query(logs []types.Log, err error) ([]types.Log, error) {
-	if err != nil {
-		return nil, fmt.Errorf("logs of a block: %w", err)
-	}
-	return logs, nil
 }

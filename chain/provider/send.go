@@ -132,13 +132,14 @@ func (c *Chain) look(ctx context.Context, look looker, money *money) (head *rpc.
 	return head, decide, err
 }
 
-// mined is the receipt of the message that was mined under a key; zero: none was, or it was taken back.
+// mined is the receipt of the message that was mined under a key; zero: none was, or it was taken back and failed
+// when it was mined again.
 func (c sending) mined(ctx context.Context, p purpose) (events.Receipt, error) {
 	hashes, err := c.tx.Succeeded(ctx, func(base string) bool { return base == p.prefix()+p.key })
 	if err != nil || len(hashes) == 0 {
 		return events.Receipt{}, err
 	}
-	r, err := c.conn.Receipt(ctx, hashes[len(hashes)-1])
+	r, err := c.conn.MinedReceipt(ctx, hashes[len(hashes)-1])
 	if err != nil || !rpc.Succeeded(r) {
 		return events.Receipt{}, err
 	}
@@ -240,9 +241,9 @@ func (c *Chain) search(
 
 // receipt is that of a message whose log was found.
 func (c *Chain) receipt(ctx context.Context, in common.Hash) (events.Receipt, error) {
-	r, err := c.conn.Receipt(ctx, in)
+	r, err := c.conn.MinedReceipt(ctx, in)
 	if err == nil && !rpc.Succeeded(r) {
-		err = fmt.Errorf("%w: the log of %s is there, and not its receipt", rpc.ErrUnavailable, in)
+		err = fmt.Errorf("%w: the log of %s is there, and its receipt says that it failed", rpc.ErrUnavailable, in)
 	}
 	if err != nil {
 		return events.Receipt{}, err

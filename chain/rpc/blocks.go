@@ -53,16 +53,60 @@ func (h *Header) LeastPrice() *big.Int {
 // show that block.
 const farAhead = 16
 
-// headLooks is how often a node may fail to show the block that it names as its newest, and
-// headPause the pause in between: behind one address there may be several nodes, and some lag.
+// Behind one address there may be several nodes, and some lag. headLooks is how often a node may fail to
+// show the block that it names as its newest, and headPause the pause in between. What was seen before is asked
+// for up to behindLooks times, with a pause of behindPause: another node may answer.
 const (
-	headLooks = 5
-	headPause = 200 * time.Millisecond
+	headLooks   = 5
+	headPause   = 200 * time.Millisecond
+	behindLooks = 10
+	behindPause = 50 * time.Millisecond
 )
 
-// Latest is the newest block.
-func (c *Conn) Latest(ctx context.Context) (*Header, error) {
-	h, err := c.Tagged(ctx, "latest")
+// untilThere repeats a question as long as the answer is that of a node which lags. In the end that
+// answer stands; it says nothing about the chain.
+func untilThere(ctx context.Context, ask func() (lags bool, err error)) error {
+	for look := 1; ; look++ {
+		lags, err := ask()
+		if !lags || look == behindLooks || ctx.Err() != nil {
+			return err
+		}
+		Sleep(ctx, behindPause)
+	}
+}
+
+// batchThere is a batch in which the questions that a node which lags cannot answer are repeated alone. lags
+// recognises its answer.
+func (c *Conn) batchThere(ctx context.Context, batch []rpc.BatchElem, lags func(*rpc.BatchElem) bool) error {
+	left := make([]*rpc.BatchElem, len(batch))
+	for i := range batch {
+		left[i] = &batch[i]
+	}
+	return untilThere(ctx, func() (bool, error) {
+		asked := make([]rpc.BatchElem, len(left))
+		for i, e := range left {
+			asked[i] = rpc.BatchElem{Method: e.Method, Args: e.Args, Result: e.Result}
+		}
+		if err := c.batch(ctx, asked); err != nil {
+			return false, err
+		}
+		for i, e := range left {
+			e.Error = asked[i].Error
+		}
+		left = slices.DeleteFunc(left, func(e *rpc.BatchElem) bool { return !lags(e) })
+		return len(left) > 0, nil
+	})
+}
+
+// Latest is the newest block: not one before the newest that was named so far, unless that is all that can be had.
+func (c *Conn) Latest(ctx context.Context) (h *Header, err error) {
+	err = untilThere(ctx, func() (lags bool, err error) {
+		if h, err = c.Tagged(ctx, "latest"); err != nil {
+			return false, err
+		}
+		top := c.top.Load()
+		return top != nil && !h.Head().Displaces(top.Head()), nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +159,13 @@ func (c *Conn) Tagged(ctx context.Context, tag string) (*Header, error) {
 	return c.header(ctx, &blockAnswer{}, "eth_getBlockByNumber", tag)
 }
 
-// ByNumber is the block that has this number now, or ethereum.NotFound.
+// ByNumber is the block that has this number now, or ethereum.NotFound. At or below a block that was seen, not
+// found means that the node lags.
 func (c *Conn) ByNumber(ctx context.Context, number uint64) (*Header, error) {
-	return c.header(ctx, &blockAnswer{number: &number}, "eth_getBlockByNumber", hexutil.Uint64(number))
+	top := c.top.Load()
+	return c.shown(ctx, top != nil && number <= uint64(top.Number), func() (*Header, error) {
+		return c.header(ctx, &blockAnswer{number: &number}, "eth_getBlockByNumber", hexutil.Uint64(number))
+	})
 }
 
 // ByHash is the block with this hash, even on a branch that lost, or ethereum.NotFound. A block that was read lately is
@@ -126,7 +174,18 @@ func (c *Conn) ByHash(ctx context.Context, hash common.Hash) (*Header, error) {
 	if h := c.seen.get(hash); h != nil {
 		return h, nil
 	}
-	return c.header(ctx, &blockAnswer{hash: &hash}, "eth_getBlockByHash", hash)
+	return c.shown(ctx, true, func() (*Header, error) {
+		return c.header(ctx, &blockAnswer{hash: &hash}, "eth_getBlockByHash", hash)
+	})
+}
+
+// shown reads a block; was says that it was seen before.
+func (c *Conn) shown(ctx context.Context, was bool, read func() (*Header, error)) (h *Header, err error) {
+	err = untilThere(ctx, func() (lags bool, err error) {
+		h, err = read()
+		return was && errors.Is(err, ethereum.NotFound), err
+	})
+	return h, err
 }
 
 func (c *Conn) header(ctx context.Context, answer *blockAnswer, method string, which any) (*Header, error) {
@@ -186,6 +245,15 @@ func (c *Conn) Blocks(ctx context.Context, numbers []uint64) ([]*Header, error) 
 	})
 }
 
+// HeadersBetween are Blocks from first to last.
+func (c *Conn) HeadersBetween(ctx context.Context, first, last uint64) ([]*Header, error) {
+	numbers := make([]uint64, 0, last-first+1)
+	for n := first; n <= last; n++ {
+		numbers = append(numbers, n)
+	}
+	return c.Blocks(ctx, numbers)
+}
+
 // BlocksByHash are the blocks with these hashes, in the order of the hashes; nil where there is
 // none.
 func (c *Conn) BlocksByHash(ctx context.Context, hashes []common.Hash) ([]*Header, error) {
@@ -209,7 +277,12 @@ func blocksBy[K any](
 		answers[i] = answer
 		batch[i] = rpc.BatchElem{Method: method, Args: []any{which, false}, Result: &answers[i]}
 	}
-	if err := c.batch(ctx, batch); err != nil {
+	top := c.top.Load()
+	err := c.batchThere(ctx, batch, func(e *rpc.BatchElem) bool {
+		a, _ := e.Result.(*blockAnswer)
+		return e.Error == nil && a.Header == nil && (a.number == nil || top != nil && *a.number <= uint64(top.Number))
+	})
+	if err != nil {
 		return nil, err
 	}
 	found := make([]*Header, len(answers))
@@ -231,19 +304,15 @@ func (c *Conn) HeadsBetween(ctx context.Context, first, last uint64) ([]events.H
 	heads := make([]events.Head, 0, last-first+1)
 	for from := first; from <= last; from += maxHeadsPerBatch {
 		to := min(last, from+maxHeadsPerBatch-1)
-		numbers := make([]uint64, 0, maxHeadsPerBatch)
-		for n := from; n <= to; n++ {
-			numbers = append(numbers, n)
-		}
-		found, err := c.BlocksByNumber(ctx, numbers)
+		found, err := c.HeadersBetween(ctx, from, to)
 		if err != nil {
 			return nil, fmt.Errorf("read blocks %d to %d: %w", from, to, err)
 		}
-		for _, n := range numbers {
-			if found[n] == nil {
-				return nil, fmt.Errorf("read blocks %d to %d: block %d: %w", from, to, n, ethereum.NotFound)
+		for i, h := range found {
+			if h == nil {
+				return nil, fmt.Errorf("read blocks %d to %d: block %d: %w", from, to, from+uint64(i), ethereum.NotFound)
 			}
-			heads = append(heads, found[n].Head())
+			heads = append(heads, h.Head())
 		}
 	}
 	return heads, nil

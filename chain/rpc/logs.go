@@ -66,9 +66,17 @@ func (c *Conn) LogsBetween(
 func (c *Conn) LogsOfBlock(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, hash common.Hash, number uint64,
 ) ([]types.Log, error) {
-	return c.logsFor(ctx, logsAnswer{
+	return c.logsOfBlock(ctx, logsAnswer{
 		filter: logFilter{Address: contract, Topics: topics, BlockHash: &hash}, number: number,
 	})
+}
+
+func (c *Conn) logsOfBlock(ctx context.Context, answer logsAnswer) (logs []types.Log, err error) {
+	err = untilThere(ctx, func() (lags bool, err error) {
+		logs, err = c.logsFor(ctx, answer)
+		return IsBehind(err), err
+	})
+	return logs, err
 }
 
 // logsOfUnsearched reads the logs of one of the newest blocks by its hash, which needs no index. It
@@ -82,7 +90,7 @@ func (c *Conn) logsOfUnsearched(
 		return nil, err
 	}
 	kind := topics[:min(len(topics), 1)]
-	logs, err := c.logsFor(ctx, logsAnswer{
+	logs, err := c.logsOfBlock(ctx, logsAnswer{
 		filter: logFilter{Address: contract, Topics: kind, BlockHash: &block.Hash}, number: number,
 	})
 	if err == nil && len(logs) == 0 && block.MayHold(contract, kind) {
@@ -95,14 +103,16 @@ func (c *Conn) logsOfUnsearched(
 // errLogsNotThere: a node has a block and not yet its logs, or the bloom filter matched by chance.
 var errLogsNotThere = errors.New("the node does not have the logs yet")
 
-// IsBehind recognises how nodes say that a range goes beyond the newest block that they can search.
+// IsBehind recognises how nodes say that they do not have a block yet, or cannot search that far: Besu, Erigon and
+// Reth say "block not found", Nethermind "could not be found".
 func IsBehind(err error) bool {
 	if err == nil {
 		return false
 	}
 	said := strings.ToLower(err.Error())
 	return errors.Is(err, errLogsNotThere) || errors.Is(err, ethereum.NotFound) ||
-		containsAny(said, "beyond current head", "beyond head", "unknown block", "header not found")
+		containsAny(said, "beyond current head", "beyond head", "unknown block", "header not found",
+			"block not found", "could not be found")
 }
 
 // LogsOnce is LogsBetween in one request: a range that is too much for the node is an error.

@@ -24,10 +24,38 @@ func (c *Conn) Receipt(ctx context.Context, tx common.Hash) (*types.Receipt, err
 	return r.Receipt, nil
 }
 
+// ErrReceiptNotThere: a node does not give the receipt of a transaction that was mined. It is temporary: the node
+// lags, or it was given up, and then the block with that number is another one. A missing receipt does not say so.
+var ErrReceiptNotThere = fmt.Errorf("%w: it does not have the receipt of a transaction that was mined", ErrUnavailable)
+
+// MinedReceipt is the receipt of a transaction that was seen mined, or ErrReceiptNotThere.
+func (c *Conn) MinedReceipt(ctx context.Context, tx common.Hash) (r *types.Receipt, err error) {
+	err = untilThere(ctx, func() (lags bool, err error) {
+		if r, err = c.Receipt(ctx, tx); err == nil && r == nil {
+			err = fmt.Errorf("%w: %s", ErrReceiptNotThere, tx)
+		}
+		return errors.Is(err, ErrReceiptNotThere), err
+	})
+	return r, err
+}
+
 // Receipts reads several receipts at once; nil where there is none. The error is also that of one which the
 // node refuses to tell.
 func (c *Conn) Receipts(ctx context.Context, txs []common.Hash) ([]*types.Receipt, error) {
-	found, refused, err := c.ReceiptsEach(ctx, txs)
+	return allOf(c.ReceiptsEach(ctx, txs))
+}
+
+// MinedReceipts is Receipts of transactions that were seen mined: other nodes are asked for those that are not there.
+func (c *Conn) MinedReceipts(ctx context.Context, txs []common.Hash) ([]*types.Receipt, error) {
+	return allOf(receiptsBy(txs, func(batch []rpc.BatchElem) error {
+		return c.batchThere(ctx, batch, func(e *rpc.BatchElem) bool {
+			a, _ := e.Result.(*receiptAnswer)
+			return e.Error == nil && a.Receipt == nil
+		})
+	}))
+}
+
+func allOf(found []*types.Receipt, refused []error, err error) ([]*types.Receipt, error) {
 	if err = cmp.Or(err, errors.Join(refused...)); err != nil {
 		return nil, err
 	}
@@ -36,7 +64,11 @@ func (c *Conn) Receipts(ctx context.Context, txs []common.Hash) ([]*types.Receip
 
 // ReceiptsEach is Receipts with a refusal of its own for each transaction: a node that builds its index of
 // transactions anew refuses what it has not come to yet. The last error is about the connection.
-func (c *Conn) ReceiptsEach(ctx context.Context, txs []common.Hash) (
+func (c *Conn) ReceiptsEach(ctx context.Context, txs []common.Hash) ([]*types.Receipt, []error, error) {
+	return receiptsBy(txs, func(batch []rpc.BatchElem) error { return c.batch(ctx, batch) })
+}
+
+func receiptsBy(txs []common.Hash, send func([]rpc.BatchElem) error) (
 	found []*types.Receipt, refused []error, err error,
 ) {
 	if len(txs) == 0 {
@@ -50,7 +82,7 @@ func (c *Conn) ReceiptsEach(ctx context.Context, txs []common.Hash) (
 			Method: "eth_getTransactionReceipt", Args: []any{tx}, Result: &answers[i],
 		}
 	}
-	if err := c.batch(ctx, batch); err != nil {
+	if err := send(batch); err != nil {
 		return nil, nil, err
 	}
 	found, refused = make([]*types.Receipt, len(txs)), make([]error, len(txs))

@@ -307,7 +307,7 @@ func (c *Conn) batchWith(ctx context.Context, batch []rpc.BatchElem, block any) 
 	for i := range batch {
 		batch[i].Args[1], batch[i].Error = block, nil
 	}
-	return c.batch(ctx, batch)
+	return c.batchThere(ctx, batch, func(e *rpc.BatchElem) bool { return IsBehind(e.Error) })
 }
 
 // stillThere returns an error when a block's number now means another block.

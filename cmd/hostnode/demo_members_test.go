@@ -104,7 +104,7 @@ func TestAHostOfTwoMembersIsPaidAlthoughItsOwnerIsKilled(t *testing.T) {
 		owners[term.Member] = true
 	}
 	// What the killed one sends beside the new owner, when it is back, is in its own outbox (docs/cluster.md).
-	beside := strings.Count(out.String(), "of the account was mined")
+	beside := strings.Count(out.String(), "the record has no mined transaction")
 	if !sum.Paid || sum.AuditFindings != beside || sum.Kills != 1 || len(owners) != 2 || len(sum.SlotsOf) != 3 || looks != 2 {
 		t.Errorf("%+v, looked %d times\n%s", sum, looks, out)
 	}

@@ -134,7 +134,7 @@ func (a *auditor) run(ctx context.Context, store events.Store) (Report, error) {
 		a.lookAtFiles,
 		func() error { return a.readOn(ctx, store) },
 		func() error { return a.recheck(ctx, store) },
-		a.atTheEnd,
+		func() error { return a.atTheEnd(ctx) },
 		func() error { return a.endOfMoney(ctx) },
 	} {
 		if err := step(); err != nil {
@@ -326,7 +326,7 @@ func (a *auditor) add(rule Rule, warning bool, at place, sentence string) {
 }
 
 // atTheEnd checks what can be checked only at the end.
-func (a *auditor) atTheEnd() error {
+func (a *auditor) atTheEnd(ctx context.Context) error {
 	for _, name := range sortedKeys(a.hosts) {
 		h := a.hosts[name]
 		a.endOfLedgers(h)
@@ -336,7 +336,9 @@ func (a *auditor) atTheEnd() error {
 		a.endOfSectors(h)
 	}
 	a.countSectors()
-	a.endOfReceipts()
+	if err := a.endOfReceipts(ctx); err != nil {
+		return err
+	}
 	a.endOfViews()
 	return a.endOfFiles()
 }

@@ -99,7 +99,7 @@ func TestAQueueWhoseIndexesDisagreeIsFound(t *testing.T) {
 	q.state = slotqueue.Evolve(q.state, &messages.SlotTaken{RequestId: zeros})
 	a.stream(queueStream)
 	q.Last, q.Since = place{Stream: queueStream, Position: 1}, 1
-	if err := a.atTheEnd(); err != nil {
+	if err := a.atTheEnd(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(a.report.Findings) != 1 || a.report.Findings[0].Rule != QueueInconsistent || !q.Broken {
@@ -118,7 +118,7 @@ func TestALargeLedgerIsCheckedAtTheEndToo(t *testing.T) {
 	if l.Since != 1 {
 		t.Fatalf("%d events since the last whole check", l.Since)
 	}
-	if err := a.atTheEnd(); err != nil {
+	if err := a.atTheEnd(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if l.Since != 0 || len(a.report.Findings) > 0 {

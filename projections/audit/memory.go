@@ -103,7 +103,7 @@ func (a *auditor) recall(m memory) (err error) {
 		if err := a.host(s.Host.Address).recall(s); err != nil {
 			return fmt.Errorf("host %s: %w", s.Host.Address, err)
 		}
-		a.claims += len(s.Host.Money.Claims)
+		a.claims += len(s.Host.Money.Claims) + len(s.Host.Denials)
 		a.trades(a.hosts[s.Host.Address])
 	}
 	if len(a.hosts) != len(m.Hosts) {

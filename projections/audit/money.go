@@ -25,6 +25,8 @@ type Chain interface {
 	// Moved adds up all tokens that moved between an account and the contract in
 	// blocks from first to last.
 	Moved(ctx context.Context, account events.Address, first, last uint64) (in, out events.Amount, err error)
+	// Proven says of each of these proofs, of which Slot and Period are set, whether the contract's log has it.
+	Proven(ctx context.Context, missed []events.MissingProof) ([]bool, error)
 }
 
 // Market names a contract.
@@ -171,6 +173,9 @@ func (a *auditor) compare(ctx context.Context, all bool) error {
 			}
 		}
 		h.Money.Claims = nil
+		if err := a.compareDenied(ctx, h); err != nil {
+			return err
+		}
 	}
 	return nil
 }

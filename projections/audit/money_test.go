@@ -83,8 +83,10 @@ type fakeChain struct {
 	held  map[events.SlotID]events.SlotHolding
 	in    events.Amount
 	out   events.Amount
-	err   error
-	asked int
+	// proven are the periods of which the contract's log has a proof.
+	proven map[uint64]bool
+	err    error
+	asked  int
 }
 
 func (c *fakeChain) Moves(_ context.Context, who events.Address, txs []events.Hash) ([]events.TokenMove, error) {
@@ -104,6 +106,14 @@ func (c *fakeChain) Held(_ context.Context, slots []events.SlotID) ([]events.Slo
 	out := make([]events.SlotHolding, len(slots))
 	for i, slot := range slots {
 		out[i] = c.held[slot]
+	}
+	return out, c.err
+}
+
+func (c *fakeChain) Proven(_ context.Context, missed []events.MissingProof) ([]bool, error) {
+	out := make([]bool, len(missed))
+	for i, p := range missed {
+		out[i] = c.proven[p.Period] && p.Slot != (events.SlotID{})
 	}
 	return out, c.err
 }

@@ -88,7 +88,7 @@ var (
 	ProofWithoutTransaction = rule("proof-without-transaction", Error, "A proof with a receipt has its mined "+
 		"transaction.")
 	ProofOfMember = rule("proof-of-member", Warning, "So has one of a host of several members. If not, the member "+
-		"that sent it beside the owner has it in its outbox until it is the owner, or it was never mined.")
+		"that sent it beside the owner has it in its outbox until it is the owner, or, with the chain, it was never mined.")
 	ReceiptWithoutTransaction = rule("receipt-without-transaction", Warning, "Every other receipt has one, too.")
 	ReceiptsUnchecked         = rule("receipts-unchecked", Warning, "All receipts could be compared with transactions.")
 
@@ -142,6 +142,9 @@ var (
 	MoneyMismatch   = rule("money-mismatch", Error, "A transaction moved on chain what its event says.")
 	MoneyUnrecorded = rule("money-unrecorded", Warning, "All that moved on chain between account and contract is "+
 		"in the record.")
+	MissedProven   = rule("missed-proven", Error, "The contract's log has no proof that the record calls missed.")
+	AbandonedMined = rule("abandoned-mined", Error, "No transaction that the record calls abandoned was mined and "+
+		"succeeded.")
 	CollateralHeld = rule("collateral-held", Error, "The contract holds no more for a slot than the record says.")
 	ChainAhead     = rule("chain-ahead", Warning, "The chain says nothing of a slot that the record does not know yet.")
 

@@ -98,6 +98,9 @@ func (a *auditor) judgeSale(s *stream, p place, e sale.Event) {
 		}
 		a.expectTx(h, m.GetReceipt().GetTxHash(), w)
 	}
+	if m, ok := e.(*messages.ProofMissed); ok {
+		a.deny(h, denial{At: p, Slot: l.Slot, Period: m.GetPeriod()})
+	}
 	a.follow(h, l, p, e)
 	if l.account != nil {
 		l.noteMoney(p, e)

@@ -102,6 +102,7 @@ type host struct {
 	sectors   map[uint64]*sectorLife
 	Tx        txAccount
 	Money     money
+	Denials   []denial // that wait for the chain
 	Marks     marks
 }
 

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
@@ -36,6 +37,7 @@ type intent struct {
 	Correlation string
 	Nonce       uint64 // meaningful when sent
 	Sent        bool
+	Attempts    []string // hashes, without those that do nothing
 }
 
 // txKey is a transaction of an account.
@@ -105,10 +107,11 @@ func (a *auditor) judgeTx(s *stream, p place, e messages.TxEvent) {
 		h.Tx.Intents[e.GetKey()] = intent{At: p, Correlation: a.correlation}
 	case *messages.TxSent:
 		if in, open := h.Tx.Intents[e.GetKey()]; open {
-			in.Nonce, in.Sent = e.GetNonce(), true
+			in.attempted(e)
 			h.Tx.Intents[e.GetKey()] = in
 		}
 	case *messages.TxAbandoned:
+		a.abandoned(h, p, h.Tx.Intents[e.GetKey()])
 		delete(h.Tx.Intents, e.GetKey())
 	case *messages.TxMined:
 		if in := h.Tx.Intents[e.GetKey()]; in.Sent {
@@ -190,27 +193,49 @@ func (a *auditor) settlementOf(h *host, key string) events.Position {
 
 // endOfReceipts reports the receipts whose transactions never came, for hosts
 // whose transactions are copied at all.
-func (a *auditor) endOfReceipts() {
-	for k, list := range a.txs.Awaited {
-		if !a.hosts[k.Account].Tx.Kept {
+func (a *auditor) endOfReceipts(ctx context.Context) error {
+	awaited := a.txs.awaitedOf()
+	for _, account := range sortedKeys(awaited) {
+		if !a.hosts[account].Tx.Kept {
 			continue
 		}
-		for _, w := range list {
-			rule := ReceiptWithoutTransaction
-			switch {
-			case w.Proof && len(a.hosts[k.Account].Processes.Members) > 1:
-				rule = ProofOfMember
-			case w.Proof:
-				rule = ProofWithoutTransaction
-			case w.Marking:
-				rule = MarkingWithoutTransaction
+		mined, err := a.minedOf(ctx, account, awaited[account])
+		if err != nil {
+			return err
+		}
+		for _, tx := range awaited[account] {
+			for _, w := range a.txs.Awaited[txKey{account, tx}] {
+				a.unmatched(account, tx, w, mined)
 			}
-			a.cross(rule, w.At, "no transaction %s of the account was mined", k.Hash)
 		}
 	}
 	if a.txs.Unchecked > 0 {
 		a.find(ReceiptsUnchecked, place{Position: a.report.AsOf},
 			"%d receipts were not compared with transactions: more than %d waited for theirs",
 			a.txs.Unchecked, a.txs.most)
+	}
+	return nil
+}
+
+// unmatched reports a receipt whose transaction never came; mined are those that the chain has all the same, nil: it
+// was not asked.
+func (a *auditor) unmatched(account, tx string, w awaited, mined map[string]bool) {
+	rule := ReceiptWithoutTransaction
+	switch {
+	case w.Proof && len(a.hosts[account].Processes.Members) > 1:
+		rule = ProofOfMember
+	case w.Proof:
+		rule = ProofWithoutTransaction
+	case w.Marking:
+		rule = MarkingWithoutTransaction
+	}
+	switch {
+	case mined[tx] && rule == ProofOfMember: // It is in the outbox of the member that sent it.
+	case mined[tx]:
+		a.cross(rule, w.At, "the record has no transaction %s of the account, which the chain has mined", tx)
+	case mined != nil:
+		a.cross(rule, w.At, "no transaction %s of the account was mined", tx)
+	default:
+		a.cross(rule, w.At, "the record has no mined transaction %s of the account", tx)
 	}
 }
