@@ -59,7 +59,7 @@ func setFor(t *testing.T, periods int, source func(c *client) string) *stage {
 	ctx, dir := t.Context(), t.TempDir()
 	params := prover.NetworkParams()
 	params.Samples, params.MaxDepth = 1, 12
-	keys, err := prover.DevelopmentKeys(ctx, params, filepath.Join(dir, "keys"), func(string) {})
+	keys, err := prover.DevelopmentKeys(ctx, params, filepath.Join(dir, "keys"), "", func(string) {})
 	check(t, err)
 	sockets, err := os.MkdirTemp("", "hn") // Short: a socket's path is limited.
 	check(t, err)
