@@ -160,6 +160,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			LongestRedialWait: redialWait, CallTimeout: callTimeout,
 			BlockTime: blockTime(c), PollInterval: pollInterval(c, p.Development),
 		},
+		SlotsLost: c.Storage.FilesLost,
 		Fetch: storage.FetcherConfig{
 			Sources: c.Content.Sources, InFlight: c.Storage.BlocksInFlight,
 			Attempts: c.Storage.FetchRetries, RequestTimeout: c.Storage.FetchTimeout,
