@@ -62,7 +62,8 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 	if r.owned, err = s.Market.MySlots(ctx); err != nil {
 		return r, fmt.Errorf("read our slots on chain: %w", err)
 	}
-	if r.stored, err = s.Repo.Stored(ctx); err != nil {
+	r.stored, err = s.Repo.Stored(ctx)
+	if r.diskAway = errors.Is(err, events.ErrDiskAway); err != nil && !r.diskAway {
 		return r, fmt.Errorf("list the stored slots: %w", err)
 	}
 	if r.living, err = readLivingSales(ctx, s.Base); err != nil {
@@ -100,7 +101,9 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 		s.stayQuarantined(l.slot)
 		s.runAgent(a, l.slot, s.agents[l.slot])
 	}
-	s.tellDamaged(m.stored)
+	if !m.diskAway { // Otherwise it is not known what is missing.
+		s.tellDamaged(m.stored)
+	}
 	s.endOldQuarantines()
 	for _, o := range m.others {
 		s.onFarSale(o.Changed)
@@ -112,7 +115,7 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	if s.term.owns {
 		s.startValidator(a)
 	}
-	a.RT.Do("room", s.watchRoom(func(m queue.Wake) { s.queue.Tell(m) }))
+	a.RT.Do("room", s.watchRoom(m.diskAway, func(m queue.Wake) { s.queue.Tell(m) }))
 	if s.ScrubEvery > 0 {
 		a.RT.Do("scrub", s.scrub)
 	}

@@ -64,6 +64,8 @@ func (r *rig) sealing() *silentProvider {
 
 type noFiles struct{ port.SectorStore }
 
+func (noFiles) Here() error { return nil }
+
 func (noFiles) Sectors() []events.SectorRef { return nil }
 
 func (noFiles) ScrubProgress() (none events.SectorScrub) { return none }

@@ -78,6 +78,8 @@ type (
 		others []farSale // the living sales of other members
 		owned  []events.OwnedSlot
 		stored []events.StoredSlot
+		// diskAway: the disk with the slots is not there, so stored is not known.
+		diskAway bool
 	}
 	// saleReady is the chain's answer about a slot whose sale may begin.
 	saleReady struct {
@@ -147,6 +149,8 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 		}
 	case scrubFound:
 		s.onScrubFound(m)
+	case diskBack:
+		s.tellDamaged(m.stored)
 	case isBooted:
 		a.Asker()(s.booted, nil)
 	case showStatus:

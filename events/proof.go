@@ -82,6 +82,9 @@ var (
 	// ErrDiskFull: the file system of this machine has no room left, or cannot be
 	// written. Neither the content nor its client is to blame.
 	ErrDiskFull = errors.New("the disk is full")
+	// ErrDiskAway: the directory with the data is not the one that it was, as when its disk is not
+	// mounted. What it has, and what is damaged, is not known until it is back.
+	ErrDiskAway = errors.New("the disk with the data is away")
 	// ErrNoSuchSlot: the repo holds no such slot.
 	ErrNoSuchSlot = errors.New("slot is not stored here")
 )

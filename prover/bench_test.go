@@ -9,7 +9,7 @@ import (
 // networkProver makes the keys of the deployed circuit, once per run, which takes ten seconds.
 func networkProver(t testing.TB) *Prover {
 	t.Helper()
-	keys, err := DevelopmentKeys(t.Context(), NetworkParams(), keyDirectory, nil)
+	keys, err := DevelopmentKeys(t.Context(), NetworkParams(), keyDirectory, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func BenchmarkVerify(b *testing.B) {
 func BenchmarkLoadKeys(b *testing.B) {
 	networkProver(b) // Makes the keys.
 	for b.Loop() {
-		if _, err := DevelopmentKeys(b.Context(), NetworkParams(), keyDirectory, nil); err != nil {
+		if _, err := DevelopmentKeys(b.Context(), NetworkParams(), keyDirectory, "", nil); err != nil {
 			b.Fatal(err)
 		}
 	}

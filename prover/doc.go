@@ -5,7 +5,7 @@
 // paths lead through the slot root to the dataset root of the storage request. The statement is in
 // circuit.go; the contract knows three public inputs of it: entropy, dataset root, slot index.
 //
-//	keys, err := prover.DevelopmentKeys(ctx, prover.NetworkParams(), dir, nil)
+//	keys, err := prover.DevelopmentKeys(ctx, prover.NetworkParams(), dir, "", nil)
 //	p, err := prover.New(keys, 1)
 //	proof, took, err := p.Prove(ctx, input)
 //

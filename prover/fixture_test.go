@@ -41,7 +41,7 @@ var sharedKeys = sync.OnceValues(func() (madeKeys, error) {
 		callers.Go(func() {
 			say := func(step string) { made.steps[i] = append(made.steps[i], step) }
 			made.keys[i], errs[i] = DevelopmentKeys(
-				context.Background(), smallParams(), keyDirectory, say)
+				context.Background(), smallParams(), keyDirectory, "", say)
 		})
 	}
 	callers.Wait()

@@ -64,8 +64,8 @@ func readKeys(system *cs.R1CS, hash string, p Params, home string) (*Keys, error
 		return nil, err
 	}
 	if m.Circuit != hash || m.Params != p {
-		return nil, fmt.Errorf("keys in %s are for circuit %s, this one is %s: %w",
-			home, m.Circuit, hash, ErrKeysMissing)
+		return nil, fmt.Errorf("%s: it says circuit %s, and the directory is that of %s: %w",
+			filepath.Join(home, metaFile), m.Circuit, hash, ErrKeysDamaged)
 	}
 	for _, name := range []string{circuitFile, provingFile, verifyingFile} {
 		if err := checkFile(filepath.Join(home, name), m.Files[name]); err != nil {
@@ -115,7 +115,11 @@ func readMeta(home string) (meta, error) {
 	if err != nil {
 		return meta{}, fmt.Errorf("read keys: %w", err)
 	}
-	return parseMeta(raw)
+	m, err := parseMeta(raw)
+	if err != nil {
+		return meta{}, fmt.Errorf("%s: %w", filepath.Join(home, metaFile), err)
+	}
+	return m, nil
 }
 
 func parseMeta(raw []byte) (meta, error) {
@@ -123,10 +127,10 @@ func parseMeta(raw []byte) (meta, error) {
 	decoder.DisallowUnknownFields()
 	var m meta
 	if err := decoder.Decode(&m); err != nil {
-		return meta{}, fmt.Errorf("%s: %w: %w", metaFile, ErrKeysDamaged, err)
+		return meta{}, fmt.Errorf("%w: %w", ErrKeysDamaged, err)
 	}
 	if m.Kind != developmentKind && m.Kind != ceremonyKind {
-		return meta{}, fmt.Errorf("%s: kind %q: %w", metaFile, m.Kind, ErrKeysDamaged)
+		return meta{}, fmt.Errorf("kind %q: %w", m.Kind, ErrKeysDamaged)
 	}
 	return m, nil
 }
@@ -163,8 +167,8 @@ func decodeFile(path string, decode func(io.Reader) error) error {
 	return nil
 }
 
-// writeKeys writes the files next to home and renames the whole directory, replacing what is there.
-// The caller holds the lock.
+// writeKeys writes the files next to home and renames the whole directory. It replaces nothing. The
+// caller holds the lock.
 func writeKeys(k *Keys, vk *groth16.VerifyingKey, home string) error {
 	fresh := home + ".new"
 	if err := os.RemoveAll(fresh); err != nil { // Left by a process that was killed.
@@ -199,9 +203,6 @@ func writeKeys(k *Keys, vk *groth16.VerifyingKey, home string) error {
 		return err
 	}
 	if err := durable.Sync(fresh); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(home); err != nil {
 		return err
 	}
 	if err := os.Rename(fresh, home); err != nil {

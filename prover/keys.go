@@ -46,18 +46,21 @@ func (p Progress) say(step string) {
 	}
 }
 
-// DevelopmentKeys returns the development keys for a circuit from the cache in dir. If they are
-// missing or damaged it makes them first, which takes about ten seconds on two cores for five
-// samples.
+// DevelopmentKeys returns the development keys for a circuit from the cache in dir. If there are
+// none it makes them first, which takes about ten seconds on two cores for five samples. neededBy
+// says what depends on keys that were made before, such as a contract; then none are made, because
+// no others can replace them, and the error is ErrKeysMissing. Empty: nothing does. Damaged keys are
+// ErrKeysDamaged, and are left as they are: a backup, or the same files elsewhere, may mend them.
 //
 // Keys are in dir/development-<circuit hash>/: circuit.ccs, proving.key, verifying.key and
 // meta.json, which has the kind, the sizes and the checksum of every file. The directory appears
-// complete, by renaming. A lock file next to it makes a second process wait, which then gets the
+// complete, by renaming, so what a crash leaves while keys are made is not among it, and they are
+// made once more. A lock file next to it makes a second process wait, which then gets the
 // same keys. New keys need a verifier contract with the new verifying key: compare Hash with that
 // of the contract.
 //
 // ctx ends the waiting, but not a set-up that has begun.
-func DevelopmentKeys(ctx context.Context, p Params, dir string, say Progress) (*Keys, error) {
+func DevelopmentKeys(ctx context.Context, p Params, dir, neededBy string, say Progress) (*Keys, error) {
 	system, hash, err := compileWithHash(p, say)
 	if err != nil {
 		return nil, err
@@ -74,14 +77,11 @@ func DevelopmentKeys(ctx context.Context, p Params, dir string, say Progress) (*
 
 	say.say("load keys")
 	keys, err := readKeys(system, hash, p, home)
-	switch {
-	case err == nil:
-		return keys, nil
-	case errors.Is(err, ErrKeysMissing):
-	case errors.Is(err, ErrKeysDamaged):
-		say.say(fmt.Sprintf("make keys again: %v", err))
-	default:
-		return nil, err
+	if !errors.Is(err, ErrKeysMissing) {
+		return keys, err
+	}
+	if neededBy != "" {
+		return nil, fmt.Errorf("%s was set up with keys that are not there: %w", neededBy, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("make keys: %w", err)

@@ -1,7 +1,9 @@
 package prover
 
 import (
+	"crypto/sha256"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,7 +55,7 @@ func home(t *testing.T) string {
 }
 
 func TestKeysFromTheCacheProveForTheSameVerifier(t *testing.T) {
-	loaded, err := DevelopmentKeys(t.Context(), smallParams(), keyDirectory, nil)
+	loaded, err := DevelopmentKeys(t.Context(), smallParams(), keyDirectory, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,15 +116,12 @@ func TestDamagedKeyFilesAreNoticed(t *testing.T) {
 
 func TestMetaThatDoesNotFitIsNoticed(t *testing.T) {
 	keys := mustKeys(t).keys[0]
-	for name, tc := range map[string]struct {
-		old, new string
-		want     error
-	}{
-		"other circuit":  {keys.circuitHash[:8], "00000000", ErrKeysMissing},
-		"other sizes":    {`"samples": 1`, `"samples": 2`, ErrKeysMissing},
-		"other key hash": {keys.Hash()[:8], "00000000", ErrKeysDamaged},
-		"other kind":     {`"development"`, `"found somewhere"`, ErrKeysDamaged},
-		"other field":    {`"keyHash"`, `"keyhush"`, ErrKeysDamaged},
+	for name, tc := range map[string]struct{ old, new string }{
+		"other circuit":  {keys.circuitHash[:8], "00000000"},
+		"other sizes":    {`"samples": 1`, `"samples": 2`},
+		"other key hash": {keys.Hash()[:8], "00000000"},
+		"other kind":     {`"development"`, `"found somewhere"`},
+		"other field":    {`"keyHash"`, `"keyhush"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			copied := filepath.Join(t.TempDir(), "keys")
@@ -139,8 +138,8 @@ func TestMetaThatDoesNotFitIsNoticed(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = readKeys(keys.system, keys.circuitHash, keys.params, copied)
-			if !errors.Is(err, tc.want) {
-				t.Fatalf("error %v, want %v", err, tc.want)
+			if !errors.Is(err, ErrKeysDamaged) || !strings.Contains(err.Error(), copied) {
+				t.Fatalf("error %v, want ErrKeysDamaged with the directory", err)
 			}
 		})
 	}
@@ -155,33 +154,89 @@ func TestLoadingNeverMakesKeys(t *testing.T) {
 	}
 }
 
-func TestDamagedDevelopmentKeysAreMadeAgain(t *testing.T) {
+// A contract accepts only proofs of the keys with which it was deployed, so no others replace them.
+func TestDamagedKeysAreNamedAndLeftAsTheyAre(t *testing.T) {
 	dir := t.TempDir()
 	copied := filepath.Join(dir, filepath.Base(home(t)))
 	if err := os.CopyFS(copied, os.DirFS(home(t))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(filepath.Join(copied, provingFile), 100); err != nil {
-		t.Fatal(err)
-	}
-	// A process was killed while it wrote.
-	if err := os.Mkdir(copied+".new", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	var steps []string
-	say := func(step string) { steps = append(steps, step) }
-	again, err := DevelopmentKeys(t.Context(), smallParams(), dir, say)
+	damaged := filepath.Join(copied, provingFile)
+	content, err := os.ReadFile(damaged)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(steps, makeStep) || again.Hash() == mustKeys(t).keys[0].Hash() {
-		t.Fatalf("no new keys were made (steps %v)", steps)
+	content[len(content)/2] ^= 1
+	if err := os.WriteFile(damaged, content, 0o644); err != nil {
+		t.Fatal(err)
 	}
-	keys, err := readKeys(again.system, again.circuitHash, again.params, copied)
-	if err != nil || keys.Hash() != again.Hash() {
+	before := filesIn(t, copied)
+	for _, neededBy := range []string{"", "a contract"} {
+		_, err := DevelopmentKeys(t.Context(), smallParams(), dir, neededBy, nil)
+		if !errors.Is(err, ErrKeysDamaged) || !strings.Contains(err.Error(), damaged) {
+			t.Fatalf("needed by %q: %v; want ErrKeysDamaged with the file", neededBy, err)
+		}
+	}
+	if diff := cmp.Diff(before, filesIn(t, copied)); diff != "" {
+		t.Fatalf("the files were changed (-before +after):\n%s", diff)
+	}
+	content[len(content)/2] ^= 1
+	if err := os.WriteFile(damaged, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	mended, err := DevelopmentKeys(t.Context(), smallParams(), dir, "a contract", nil)
+	if err != nil || mended.Hash() != mustKeys(t).keys[0].Hash() {
+		t.Fatalf("after the file was mended: %v", err)
+	}
+}
+
+// filesIn are the checksums of the files in a directory.
+func filesIn(t *testing.T, dir string) map[string][32]byte {
+	t.Helper()
+	sums := map[string][32]byte{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(filepath.Join(dir, path))
+		sums[path] = sha256.Sum256(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sums
+}
+
+func TestKeysOnWhichSomethingDependsAreNotMadeAnew(t *testing.T) {
+	dir := t.TempDir()
+	_, err := DevelopmentKeys(t.Context(), smallParams(), dir, "the contract", nil)
+	if !errors.Is(err, ErrKeysMissing) || !strings.Contains(err.Error(), "the contract") {
+		t.Fatalf("%v, want ErrKeysMissing with what depends on them", err)
+	}
+	if made, err := filepath.Glob(filepath.Join(dir, "development-*", "*")); err != nil || len(made) > 0 {
+		t.Fatalf("there is %v, %v", made, err)
+	}
+}
+
+func TestKeysThatACrashLeftHalfMadeAreMade(t *testing.T) {
+	dir := t.TempDir()
+	made := filepath.Join(dir, filepath.Base(home(t)))
+	if err := os.CopyFS(made+".new", os.DirFS(home(t))); err != nil { // A process was killed while it wrote.
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(made+".new", metaFile)); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := DevelopmentKeys(t.Context(), smallParams(), dir, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := readKeys(keys.system, keys.circuitHash, keys.params, made)
+	if err != nil || kept.Hash() != keys.Hash() {
 		t.Fatalf("the new keys are not in the cache (%v)", err)
 	}
-	if _, err := os.Stat(copied + ".new"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(made + ".new"); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("the temporary directory is left (%v)", err)
 	}
 }

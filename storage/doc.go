@@ -10,6 +10,7 @@
 // # On disk
 //
 //	FORMAT            the version of this layout; a newer one is refused
+//	IDENTITY          by which the directory is recognised (Place)
 //	SCRUB             progress of the scrub, which checks all blocks
 //	PROBE             written now and then, to see whether the disk takes anything
 //	LOCK              held by the one process that has the repo open
@@ -27,6 +28,12 @@
 // synced, so a block counts as stored when its entry is there and its checksum is right. Everything
 // else is written once, or replaced by renaming. So a crash loses at most the batch that was being
 // written.
+//
+// # A disk that is away
+//
+// The directory may be on a disk of its own. When it is not the one that it was (Place), every call
+// returns events.ErrDiskAway and writes nothing: what is missing then is not lost. That goes for a
+// start, too; the repo reads what there is as soon as the disk is back.
 //
 // # Bytes
 //

@@ -84,13 +84,13 @@ func (f *Fetcher) Close() { f.sources.client.CloseIdleConnections() }
 // again.
 //
 // Errors: events.ErrContentMismatch (a *MismatchError says what), events.ErrQuotaExceeded,
-// events.ErrNoSuchSlot when the slot is deleted in the meantime, events.ErrDiskFull (on this
-// machine), events.ErrContentUnavailable (temporary; also events.ErrNoSource when no source could
+// events.ErrNoSuchSlot when the slot is deleted in the meantime, events.ErrDiskFull and
+// events.ErrDiskAway (on this machine), events.ErrContentUnavailable (temporary; also events.ErrNoSource when no source could
 // be reached), those of Grant, and the cause of ctx.
 func (f *Fetcher) Download(
 	ctx context.Context, job events.DownloadJob,
 ) (_ events.SlotContent, err error) {
-	defer func() { err = FullDisk(err) }()
+	defer func() { err = f.repo.place.Unless(FullDisk(err)) }()
 	meta, block, manifest, err := f.agree(ctx, job)
 	if err != nil {
 		return events.SlotContent{}, fmt.Errorf("download slot %s: %w", job.Slot, err)
@@ -130,6 +130,9 @@ func (f *Fetcher) agree(
 	ctx context.Context, job events.DownloadJob,
 ) (meta slotMeta, block []byte, m dataset.Manifest, err error) {
 	name, err := checkRequest(job)
+	if err == nil {
+		err = f.repo.here()
+	}
 	if err != nil {
 		return slotMeta{}, nil, m, err
 	}

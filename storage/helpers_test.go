@@ -23,6 +23,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// openOn opens a repo on a disk of the tests.
+func openOn(d disk, dir string, cfg Config) (*Repo, error) {
+	r := newRepo(d, dir, cfg)
+	return r, r.here()
+}
+
 // datasets are the prepared datasets by their number of blocks: hashing them takes longer than all
 // tests.
 var datasets sync.Map

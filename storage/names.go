@@ -50,6 +50,9 @@ func (r *Repo) Object(c dataset.CID) ([]byte, error) {
 	if c.Empty() {
 		return nil, nil
 	}
+	if err := r.here(); err != nil {
+		return nil, err
+	}
 	for _, e := range r.serving(c) {
 		data, err := r.objectIn(e, c)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, dataset.ErrNotFound) {

@@ -37,21 +37,69 @@ type Finding struct {
 }
 
 // Open opens the repo in dir, creates it if need be, and repairs what a crash has left: see
-// Findings. Errors: ErrInUse and ErrNewerFormat.
+// Findings. Errors: ErrInUse and ErrNewerFormat. If cfg.Place is away, that is done by the first
+// call that finds it there.
 func Open(dir string, cfg Config) (*Repo, error) {
-	if err := makeRoot(osDisk{}, dir); err != nil {
-		return nil, fmt.Errorf("open repo: %w", err)
+	r := newRepo(osDisk{}, dir, cfg)
+	r.lockPath = filepath.Join(dir, lockName)
+	if err := r.here(); err != nil && !errors.Is(err, events.ErrDiskAway) {
+		return nil, err
 	}
-	lock, err := lockFile(filepath.Join(dir, lockName))
-	if err != nil {
-		return nil, fmt.Errorf("open repo: %w", err)
-	}
-	r, err := openOn(osDisk{}, dir, cfg)
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
-	}
-	r.lock = lock
 	return r, nil
+}
+
+func newRepo(d disk, dir string, cfg Config) *Repo {
+	return &Repo{disk: d, dir: dir, place: cfg.Place, quota: cfg.Quota}
+}
+
+// here returns events.ErrDiskAway if the directory is away. It reads what there is when it is there
+// for the first time.
+func (r *Repo) here() error {
+	if err := r.place.Here(); err != nil {
+		return fmt.Errorf("the slots: %w", err)
+	}
+	r.opening.Lock()
+	defer r.opening.Unlock()
+	if r.opened {
+		return nil
+	}
+	if err := r.open(); err != nil {
+		return fmt.Errorf("open repo %s: %w", r.dir, err)
+	}
+	r.opened = true
+	return nil
+}
+
+func (r *Repo) open() (err error) {
+	r.slots, r.findings, r.stored = map[events.SlotID]*entry{}, nil, 0 // An earlier try may have failed.
+	if err := makeRoot(r.disk, r.dir); err != nil {
+		return err
+	}
+	if r.lockPath != "" {
+		if r.lock, err = lockFile(r.lockPath); err != nil {
+			return err
+		}
+	}
+	defer func() {
+		if err != nil && r.lock != nil {
+			err = errors.Join(err, r.lock.Close())
+			r.lock = nil
+		}
+	}()
+	for _, sub := range []string{slotsDir, newDir, trashDir} {
+		if err := r.disk.MkdirAll(filepath.Join(r.dir, sub)); err != nil {
+			return err
+		}
+	}
+	if err := r.disk.SyncDir(r.dir); err != nil {
+		return err
+	}
+	for _, step := range []func() error{r.checkFormat, r.sweep, r.load, r.loadScrub} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lockFile takes a lock that the kernel releases when the process ends, however it ends. It returns
@@ -74,27 +122,6 @@ func makeRoot(d disk, dir string) error {
 		return nil
 	}
 	return errors.Join(d.MkdirAll(dir), d.SyncDir(filepath.Dir(dir)))
-}
-
-func openOn(d disk, dir string, cfg Config) (*Repo, error) {
-	r := &Repo{disk: d, dir: dir, quota: cfg.Quota, slots: map[events.SlotID]*entry{}}
-	if err := makeRoot(d, dir); err != nil {
-		return nil, fmt.Errorf("open repo: %w", err)
-	}
-	for _, sub := range []string{slotsDir, newDir, trashDir} {
-		if err := d.MkdirAll(filepath.Join(dir, sub)); err != nil {
-			return nil, fmt.Errorf("open repo: %w", err)
-		}
-	}
-	if err := d.SyncDir(dir); err != nil {
-		return nil, fmt.Errorf("open repo: %w", err)
-	}
-	for _, step := range []func() error{r.checkFormat, r.sweep, r.load, r.loadScrub} {
-		if err := step(); err != nil {
-			return nil, fmt.Errorf("open repo %s: %w", dir, err)
-		}
-	}
-	return r, nil
 }
 
 // checkFormat refuses what a newer version wrote. If the version is missing or not legible it is
@@ -144,5 +171,9 @@ func (r *Repo) find(slot events.SlotID, format string, args ...any) {
 	r.findings = append(r.findings, Finding{Slot: slot, What: fmt.Sprintf(format, args...)})
 }
 
-// Findings are the problems that Open found, and mostly repaired.
-func (r *Repo) Findings() []Finding { return slices.Clone(r.findings) }
+// Findings are the problems that were found when the repo was opened, and mostly repaired.
+func (r *Repo) Findings() []Finding {
+	r.opening.Lock()
+	defer r.opening.Unlock()
+	return slices.Clone(r.findings)
+}

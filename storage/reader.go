@@ -28,7 +28,11 @@ type SlotReader struct {
 
 // Reader returns the reader of a slot. It returns events.ErrNoSuchSlot,
 // ErrIncomplete, and an events.DamageError when the manifest is damaged or gone.
-func (r *Repo) Reader(slot events.SlotID) (*SlotReader, error) {
+func (r *Repo) Reader(slot events.SlotID) (_ *SlotReader, err error) {
+	if err := r.here(); err != nil {
+		return nil, fmt.Errorf("read slot %s: %w", slot, err)
+	}
+	defer func() { err = r.place.Unless(err) }()
 	e := r.entry(slot)
 	meta, err := r.metaOf(e)
 	if err != nil {
@@ -103,7 +107,7 @@ func (s *SlotReader) ReadBlock(_ context.Context, index uint64, block []byte) er
 		clear(block)
 		return nil
 	}
-	return s.repo.readBlock(s.entry, index, block)
+	return s.repo.place.Unless(s.repo.readBlock(s.entry, index, block))
 }
 
 // BlockPath returns the stored root of a block and its path in the slot tree, for padding blocks
@@ -119,6 +123,7 @@ func (s *SlotReader) BlockPath(
 	if err := s.alive(); err != nil {
 		return root, nil, err
 	}
+	defer func() { err = s.repo.place.Unless(err) }()
 	root, path, err = s.storedPath(index, padded)
 	if err == nil && merkle.Verify(s.root, root, index, padded, path) {
 		return root, path, nil

@@ -17,9 +17,11 @@ import (
 // fetched. mended are the given blocks that are sound now, even if others could not be repaired;
 // the errors are those of Download.
 func (f *Fetcher) Repair(ctx context.Context, job events.DownloadJob, blocks []uint64) (mended []uint64, err error) {
-	mended, err = f.repair(ctx, job, blocks)
+	if err = f.repo.here(); err == nil {
+		mended, err = f.repair(ctx, job, blocks)
+	}
 	if err != nil {
-		err = fmt.Errorf("repair slot %s: %w", job.Slot, FullDisk(err))
+		err = fmt.Errorf("repair slot %s: %w", job.Slot, f.repo.place.Unless(FullDisk(err)))
 	}
 	return mended, err
 }

@@ -36,16 +36,24 @@ type Config struct {
 	// Quota is the most bytes that blocks, trees and bookkeeping may take together; 0: no limit but
 	// the disk.
 	Quota events.Bytes
+	// Place says whether the directory is there; nil: it always is.
+	Place *Place
 }
 
 // Repo stores slots on disk. It is safe for concurrent use; one process at a time may have a
 // directory open.
 type Repo struct {
-	disk     disk
-	dir      string
+	disk   disk
+	dir    string
+	place  *Place
+	scrubs scrubs
+
+	// opening guards what is read when the directory is there for the first time.
+	opening  sync.Mutex
+	opened   bool
+	lockPath string // empty: none
 	lock     io.Closer
 	findings []Finding
-	scrubs   scrubs
 
 	mu    sync.Mutex
 	slots map[events.SlotID]*entry
@@ -82,6 +90,9 @@ func (r *Repo) Close() error {
 
 // Stored are the slots that have anything on disk, ordered by id.
 func (r *Repo) Stored(context.Context) ([]events.StoredSlot, error) {
+	if err := r.here(); err != nil {
+		return nil, fmt.Errorf("list the stored slots: %w", err)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := make([]events.StoredSlot, 0, len(r.slots))
@@ -98,6 +109,9 @@ func (r *Repo) Stored(context.Context) ([]events.StoredSlot, error) {
 // Extend keeps a slot at least until a point of chain time; an earlier one changes nothing. It
 // returns events.ErrNoSuchSlot if it is not here.
 func (r *Repo) Extend(_ context.Context, slot events.SlotID, until time.Time) error {
+	if err := r.here(); err != nil {
+		return fmt.Errorf("extend slot %s: %w", slot, err)
+	}
 	e := r.entry(slot)
 	if e == nil {
 		return fmt.Errorf("extend slot %s: %w", slot, events.ErrNoSuchSlot)
@@ -112,12 +126,15 @@ func (r *Repo) Extend(_ context.Context, slot events.SlotID, until time.Time) er
 		return nil
 	}
 	meta.Until = until
-	return r.writeMeta(e, meta)
+	return r.place.Unless(r.writeMeta(e, meta))
 }
 
 // Delete removes everything of a slot, even while it is being downloaded; that nothing is there is
 // no error. When it returns nil the bytes are free.
 func (r *Repo) Delete(_ context.Context, slot events.SlotID) error {
+	if err := r.here(); err != nil {
+		return fmt.Errorf("delete slot %s: %w", slot, err)
+	}
 	if e := r.entry(slot); e != nil {
 		if err := r.trash(e); err != nil {
 			return fmt.Errorf("delete slot %s: %w", slot, err)
@@ -186,6 +203,9 @@ func (r *Repo) emptyTrash(slot events.SlotID) error {
 // Usage measures how many bytes all slots take on disk now, including those half created or half
 // deleted.
 func (r *Repo) Usage() (events.Bytes, error) {
+	if err := r.here(); err != nil {
+		return 0, fmt.Errorf("measure repo: %w", err)
+	}
 	var sum events.Bytes
 	for _, sub := range []string{slotsDir, newDir, trashDir} {
 		names, err := r.disk.List(filepath.Join(r.dir, sub))

@@ -67,6 +67,8 @@ func (r *Repo) loadScrub() error {
 			scrubName, err)
 		return nil
 	}
+	r.scrubs.mu.Lock()
+	defer r.scrubs.mu.Unlock()
 	r.scrubs.progress = p
 	return nil
 }
@@ -99,6 +101,9 @@ func (r *Repo) ScrubProgress() events.ScrubProgress {
 // before a restart, by at most so many bytes of one slot. It hashes every block again, which takes
 // some 7 ms of one processor for each, and changes nothing. now is the machine's time.
 func (r *Repo) Scrub(ctx context.Context, now time.Time, most events.Bytes) (events.Scrubbed, error) {
+	if err := r.here(); err != nil {
+		return events.Scrubbed{}, fmt.Errorf("scrub: %w", err)
+	}
 	r.scrubs.mu.Lock()
 	defer r.scrubs.mu.Unlock()
 	p := &r.scrubs.progress
@@ -116,6 +121,9 @@ func (r *Repo) Scrub(ctx context.Context, now time.Time, most events.Bytes) (eve
 	}
 	last := min(p.Block+max(1, uint64(most/events.BlockSize)), meta.Blocks)
 	found, err := r.scrubSlot(ctx, e, p.Block, last)
+	if found != nil && r.here() != nil {
+		found, err = nil, events.ErrDiskAway
+	}
 	if err != nil && !errors.Is(err, events.ErrNoSuchSlot) { // It is gone by now: on to the next one.
 		return events.Scrubbed{Progress: *p}, fmt.Errorf("scrub slot %s: %w", e.id, err)
 	}

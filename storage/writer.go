@@ -108,6 +108,9 @@ func (r *Repo) createFiles(e *entry, meta slotMeta, manifest []byte) error {
 		return err
 	}
 	defer r.release(need)
+	if err := r.here(); err != nil { // The manifest was fetched meanwhile.
+		return err
+	}
 	made := filepath.Join(r.dir, newDir, slotName(e.id))
 	if err := errors.Join(r.disk.RemoveAll(made), r.disk.MkdirAll(made)); err != nil {
 		return err

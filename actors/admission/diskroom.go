@@ -39,20 +39,21 @@ func (d *DiskRoom) Now() health.DiskStatus {
 func (d *DiskRoom) Set(now time.Time, free events.Bytes, err error) (wakes bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	was := d.Full
+	was, wasAway := d.Full, d.Away
 	switch {
-	case errors.Is(err, events.ErrDiskFull):
-		d.Full, d.Reason = true, err.Error()
+	case errors.Is(err, events.ErrDiskFull), errors.Is(err, events.ErrDiskAway):
+		d.Full, d.Reason, d.Away = true, err.Error(), errors.Is(err, events.ErrDiskAway)
 	case err != nil:
 		return false // Not known.
 	default:
 		d.Known, d.Free, d.Full, d.Reason = true, free, free < d.Keep, ""
+		d.Away = false
 		if d.Full {
 			d.Reason = fmt.Sprintf("the file system has %d bytes left, and %d must stay free (storage.keepFree)",
 				free, d.Keep)
 		}
 	}
-	if d.Full && !was {
+	if d.Full && !was || d.Away != wasAway {
 		d.Since = now
 	}
 	d.wokenAt = min(d.wokenAt, d.Free)
@@ -61,6 +62,13 @@ func (d *DiskRoom) Set(now time.Time, free events.Bytes, err error) (wakes bool)
 	}
 	d.wokenAt = d.Free
 	return true
+}
+
+// SetSectors notes why the disk with the sectors is away; empty: it is not.
+func (d *DiskRoom) SetSectors(why string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.SectorsAway = why
 }
 
 // Fits says why so many bytes do not fit besides what is promised to others; the reason is

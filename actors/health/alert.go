@@ -44,6 +44,8 @@ const (
 	AlertViews AlertKind = "views-stopped"
 	// AlertDisk: the file system has no room, or cannot be written.
 	AlertDisk AlertKind = "disk-full"
+	// AlertDiskAway: the disk with the data of slots, or of sectors, is not there.
+	AlertDiskAway AlertKind = "disk-away"
 	// AlertChain: no block has come for long.
 	AlertChain AlertKind = "chain-silent"
 	// AlertRecord: the event store has not answered for long.

@@ -43,6 +43,8 @@ var causes = []cause{
 	{"fee-limit", No, No, AlertFeeLimit, feeLimit},
 	{"no-gas", No, No, AlertFunds, noGas},
 	{"sale-quarantined", Yes, No, AlertQuarantined, salesQuarantined},
+	{"disk-away", No, No, AlertDiskAway, diskAway},
+	{"sectors-disk-away", Yes, No, AlertDiskAway, sectorsDiskAway},
 	{"proofs-fail", Yes, No, "", proofsFail},
 	{"sectors-stuck", Yes, No, "", sectorsStuck},
 	{"disk-full", No, Yes, AlertDisk, diskFull},
@@ -217,8 +219,15 @@ func down(f Facts, which func(part string) bool) (reason, hint string) {
 	return "", ""
 }
 
+func diskAway(f Facts) (reason, hint string) {
+	return when(f.Disk.Away,
+		fmt.Sprintf("the slots cannot be read%s, and no new slot is taken: %s", since(f.Disk.Since), f.Disk.Reason),
+		"mount the disk with the slots again: work goes on by itself. Nothing is written or fetched meanwhile. Only if "+
+			"the disk is lost for good, set storage.filesLost and start again: what can be fetched is fetched again")
+}
+
 func diskFull(f Facts) (reason, hint string) {
-	return when(f.Disk.Full,
+	return when(f.Disk.Full && !f.Disk.Away,
 		fmt.Sprintf("the disk is full%s, and no new slot is taken: %s", since(f.Disk.Since), f.Disk.Reason),
 		"make room on the file system of "+strings.TrimSpace("the data directory "+f.DataDir)+
 			"; selling goes on by itself, and proofs go out meanwhile")

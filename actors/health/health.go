@@ -242,6 +242,10 @@ type DiskStatus struct {
 	Full   bool
 	Since  time.Time
 	Reason string
+	// Away: it is Full because the disk with the slots is not there, so nothing of them can be read either.
+	Away bool
+	// SectorsAway says why the disk with the sectors is not there; empty: it is, or there are none.
+	SectorsAway string
 	// Free is what the file system has left; Keep is how much must stay free. Known: it was
 	// measured.
 	Known      bool

@@ -156,6 +156,17 @@ var cells = []cell{
 		health.Yes, health.No, "", "sector 4 is parked: the disk is full; sectors in trouble beside it: 1", "hostnode sectors status 4",
 	},
 	{
+		"disk-away", func(f *health.Facts) {
+			f.Disk = health.DiskStatus{Full: true, Away: true, Since: then, Reason: "not mounted"}
+		},
+		health.No, health.No, health.AlertDiskAway,
+		"the slots cannot be read since 2025-06-15 15:06:40Z, and no new slot is taken: not mounted", "storage.filesLost",
+	},
+	{
+		"sectors-disk-away", func(f *health.Facts) { f.Disk.SectorsAway = "not mounted" },
+		health.Yes, health.No, health.AlertDiskAway, "the files of sectors cannot be read: not mounted", "mount the disk",
+	},
+	{
 		"disk-full", func(f *health.Facts) { f.Disk = health.DiskStatus{Full: true, Since: then, Reason: "no space left"} },
 		health.No, health.Yes, health.AlertDisk, "full since 2025-06-15 15:06:40Z, and no new slot is taken: no space left", "/data",
 	},

@@ -9,6 +9,13 @@ func sectorsDown(f Facts) (reason, hint string) {
 	return down(f, func(part string) bool { return part == PartSectors })
 }
 
+// sectorsDiskAway: the files of sectors went away while they were in use.
+func sectorsDiskAway(f Facts) (reason, hint string) {
+	return when(f.Disk.SectorsAway != "",
+		"the files of sectors cannot be read: "+f.Disk.SectorsAway,
+		"mount the disk with the sectors again: work goes on by itself, and nothing is written meanwhile")
+}
+
 // sectorsStuck: sectors that are not proven, or that need somebody before they can be.
 func sectorsStuck(f Facts) (reason, hint string) {
 	if len(f.Sectors) == 0 {

@@ -72,8 +72,12 @@ type Sealer interface {
 }
 
 // SectorStore holds the files of sectors, which sealers write and read. The ledger's side asks
-// what they occupy, and removes files before it releases their bytes.
+// what they occupy, and removes files before it releases their bytes. Every call that returns an error, and those of
+// Sealer and PieceSource, may return ErrDiskAway: the disk with the files is not there, nothing is known of any sector,
+// and nothing is written.
 type SectorStore interface {
+	// Here returns ErrDiskAway when the disk is not there; it finds out when it is back.
+	Here() error
 	// Sectors returns all sectors that have files, in no order.
 	Sectors() []events.SectorRef
 	// Usage measures what a sector occupies. A sector without files occupies nothing.

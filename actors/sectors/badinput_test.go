@@ -174,12 +174,17 @@ func TestAFullDiskInEachStep(t *testing.T) {
 	})
 }
 
-func TestASealerThatIsGoneForAnHourInEachStep(t *testing.T) {
+func TestASealerThatIsGoneForAnHourInEachStep(t *testing.T) { goneInEachStep(t, events.ErrSealerAway) }
+
+func TestADiskThatIsAwayForAnHourInEachStep(t *testing.T) { goneInEachStep(t, events.ErrDiskAway) }
+
+func goneInEachStep(t *testing.T, gone error) {
+	t.Helper()
 	for step, state := range everyStep {
 		t.Run(step, func(t *testing.T) {
 			inTime(t, func(h *host) {
 				call := step + " 1"
-				h.world.gone[call] = fmt.Errorf("%s: %w", step, events.ErrSealerAway)
+				h.world.gone[call] = fmt.Errorf("%s: %w", step, gone)
 				var since time.Time
 				throughLife(h, func(n uint64) bool {
 					st := h.info(n)

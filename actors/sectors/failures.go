@@ -35,7 +35,7 @@ func asked(err error) error {
 // isAway reports whether something did not answer; nil is an answer.
 func isAway(err error) bool {
 	_, ok := errors.AsType[away](err)
-	return ok || shell.IsOneOf(err, events.ErrSealerAway, shell.ErrPartDown, shell.ErrReloading, shell.ErrOverloaded,
+	return ok || shell.IsOneOf(err, events.ErrSealerAway, events.ErrDiskAway, shell.ErrPartDown, shell.ErrReloading, shell.ErrOverloaded,
 		shell.ErrStoreAway)
 }
 

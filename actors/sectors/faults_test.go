@@ -169,6 +169,7 @@ func TestAChallengeThatFailsForAWhileIsNoFault(t *testing.T) {
 		"another error": {errors.New("the disk is busy"), false},
 		"away":          {events.ErrSealerAway, false},
 		"disk full":     {events.ErrDiskFull, false},
+		"disk away":     {events.ErrDiskAway, false},
 		"lie":           {events.ErrSealerLies, false},
 		"damaged":       {events.ErrSectorDamaged, true},
 		"no such file":  {events.ErrNoSectorPart, true},

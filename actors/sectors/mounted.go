@@ -24,12 +24,19 @@ func haveFiles(all map[uint64]*past) (numbers []uint64) {
 	return numbers
 }
 
-// mounted returns an error when sectors have data by the record, and not one of them has its files: the disk is
+// mounted returns an error when the disk with the files is away, or when sectors have data by the record, and not one of them has its files: the disk is
 // not mounted, or the settings name another directory. Nothing may be done then: all sectors would be reported
 // faulty, and their pieces written to the wrong disk.
 func (r *room) mounted(all map[uint64]*past) error {
+	if r.FilesElsewhere {
+		return nil
+	}
+	if err := r.Files.Here(); err != nil {
+		return fmt.Errorf("%w: mount it, or correct sectors.directory and start the host again; if it is lost for "+
+			"good, set sectors.filesLost", err)
+	}
 	numbers := haveFiles(all)
-	if len(numbers) == 0 || r.FilesLost || r.FilesElsewhere {
+	if len(numbers) == 0 || r.FilesLost {
 		return nil
 	}
 	for _, ref := range r.Files.Sectors() {

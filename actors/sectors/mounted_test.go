@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 
 	"github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
 )
 
@@ -62,5 +63,25 @@ func TestASectorThatWasRemovedAndForcedBackIsNotMissed(t *testing.T) {
 		delete(h.world.gone, "Settle")
 		h.do(sectors.Remove{Number: n, By: "anna", Reason: "enough"})
 		h.until("over", func() bool { return h.info(n).Over() })
+	})
+}
+
+func TestSectorsDoNothingWhileTheirDiskIsAway(t *testing.T) {
+	inTime(t, func(h *host) {
+		n := h.create(piece("a"))
+		h.until("it is proven", h.in(n, sector.Proving))
+		before := len(h.events(n))
+		for _, away := range []error{events.ErrDiskAway, nil} {
+			h.kill()
+			h.world.gone["Files"] = away
+			h.start()
+			all, err := ask[[]sectors.Standing](h, sectors.List{})
+			if runs := err == nil && len(all) == 1; runs != (away == nil) {
+				t.Errorf("away: %v; it runs: %t, %v", away, runs, err)
+			}
+		}
+		if after := len(h.events(n)); after != before {
+			t.Errorf("%d events more", after-before)
+		}
 	})
 }

@@ -154,6 +154,12 @@ func (s sealer) VerifyChallenge(ref events.SectorRef, _ events.SealContext, rnd 
 // files is the sealer's store, with a single part.
 type files struct{ *world }
 
+func (f files) Here() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.gone["Files"]
+}
+
 func (f files) Sectors() (all []events.SectorRef) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -118,7 +118,8 @@ func (s *Agent) fetch(ctx context.Context, st sale.State, p *shell.Pool, deadlin
 	}
 	give := sale.GiveUp{At: s.ChainTime(), Reason: err.Error()}
 	switch {
-	case errors.Is(err, events.ErrDiskFull): // Our fault, whatever else went wrong.
+	case errors.Is(err, events.ErrDiskFull), errors.Is(err, events.ErrDiskAway):
+		// Our fault, whatever else went wrong.
 		s.Room.Set(s.Clock.Now(), 0, err)
 		give.LetGo, give.Reprocess, give.Criterion = true, true, slotqueue.CriterionDisk
 	case errors.Is(err, events.ErrContentMismatch):

@@ -183,6 +183,8 @@ func falseSeal(r sealed, n uint64) sealed {
 // cancel them by.
 type fakeFiles struct{ *world }
 
+func (f fakeFiles) Here() error { return nil }
+
 func (f fakeFiles) Sectors() []events.SectorRef { return f.seals.files.Sectors() }
 
 func (f fakeFiles) Usage(ref events.SectorRef) (events.SectorUsage, error) {

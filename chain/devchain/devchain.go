@@ -39,6 +39,9 @@ const (
 	databaseCacheMiB = 32
 )
 
+// instanceName names the chain's own directory in Config.Dir.
+const instanceName = "devchain"
+
 // Errors of a development chain.
 var (
 	// ErrInUse: another process runs this chain.
@@ -145,7 +148,7 @@ func (cfg *Config) complete() error {
 func (cfg *Config) nodeConfig() *node.Config {
 	public := []string{"eth", "net", "web3"}
 	c := &node.Config{
-		Name:        "devchain",
+		Name:        instanceName,
 		DataDir:     cfg.Dir,
 		DBEngine:    "leveldb", // loses nothing when the process is killed (spec/ethereum.md §11)
 		IPCPath:     cfg.IPCPath,

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -117,6 +118,31 @@ func TestReopenedChainGoesOnWhereItStoodWhateverTheClockSays(t *testing.T) {
 	if err != nil || wei.Int64() != 7 {
 		t.Fatalf("balance of the first start is %v (%v), want 7", wei, err)
 	}
+}
+
+func TestBlocksWithoutTheirGenesisGetNoOther(t *testing.T) {
+	cfg := devchain.Config{Dir: shortDir(t)}
+	c, err := devchain.Open(t.Context(), cfg)
+	if err == nil {
+		err = c.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	genesis := filepath.Join(cfg.Dir, "genesis.json")
+	if err := os.Rename(genesis, genesis+".kept"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := devchain.Open(t.Context(), cfg); !errors.Is(err, devchain.ErrDamaged) {
+		t.Errorf("%v, want ErrDamaged", err)
+	}
+	if _, err := os.Stat(genesis); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("another genesis was made: %v", err)
+	}
+	if err := os.Rename(genesis+".kept", genesis); err != nil {
+		t.Fatal(err)
+	}
+	open(t, cfg)
 }
 
 func TestSecondProcessIsRefused(t *testing.T) {

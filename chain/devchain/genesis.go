@@ -37,11 +37,16 @@ type genesis struct {
 	Alloc map[common.Address]*big.Int `json:"alloc"`
 }
 
-// loadGenesis reads the recorded genesis, or records one on the first start.
+// loadGenesis reads the recorded genesis, or records one on the first start. Blocks without their genesis are ErrDamaged:
+// another one would not fit them.
 func loadGenesis(cfg Config) (genesis, error) {
 	path := filepath.Join(cfg.Dir, genesisFile)
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		blocks := filepath.Join(cfg.Dir, instanceName, "chaindata")
+		if _, err := os.Stat(filepath.Join(blocks, "CURRENT")); err == nil {
+			return genesis{}, fmt.Errorf("%w: %s is missing, and %s has blocks", ErrDamaged, path, blocks)
+		}
 		g := genesis{Time: uint64(cfg.GenesisTime.Unix()), Alloc: maps.Clone(cfg.Alloc)}
 		return g, writeFile(path, g)
 	}

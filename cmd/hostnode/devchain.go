@@ -49,7 +49,9 @@ func runDevchain(ctx context.Context, cmd *cobra.Command, c config.Config, fund 
 	if err := dir.Begin(); err != nil {
 		return err
 	}
-	keys, err := node.DevelopmentKeys(ctx, c.Prover, func(step string) { fmt.Fprintln(out, "proving keys:", step) })
+	keys, err := node.DevelopmentKeys(ctx, c.Prover, dir, func(step string) {
+		fmt.Fprintln(out, "proving keys:", step)
+	})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/prover"
@@ -35,7 +36,8 @@ func TestASignalEndsTheMakingOfProvingKeys(t *testing.T) {
 	defer close(held)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := node.DevelopmentKeys(ctx, config.Prover{Samples: 1, MaxDepth: 6, MaxLog2Slots: 1, KeysDir: t.TempDir()},
+		sizes := config.Prover{Samples: 1, MaxDepth: 6, MaxLog2Slots: 1, KeysDir: t.TempDir()}
+		_, err := node.DevelopmentKeys(ctx, sizes, datadir.At(t.TempDir()),
 			prover.Progress(func(string) { // It is busy with something that cannot be interrupted.
 				select {
 				case begun <- struct{}{}:

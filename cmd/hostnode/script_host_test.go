@@ -67,9 +67,9 @@ func host(ts *testscript.TestScript, _ bool, args []string) {
 	ports.Market, ports.Witness = accountMarket{ports.Market}, store
 	var pieces *sectors.Pieces
 	if len(args) > 0 {
-		pieces, err = sectors.OpenPieces(dir.Pieces())
+		pieces, err = sectors.OpenPieces(dir.Pieces(), nil)
 		ts.Check(err)
-		files, err := sectors.Open(dir.Sectors())
+		files, err := sectors.Open(dir.Sectors(), nil)
 		ts.Check(err)
 		ports.Sectors = &actors.SectorPorts{
 			Chain: silentProvider{}, Pieces: pieces, Files: files,

@@ -62,7 +62,7 @@ func TestSealersObeyTheirPortOnADisk(t *testing.T) {
 			sealertest.Run(t, func(t *testing.T) sealertest.World {
 				dir := t.TempDir()
 				open := func() port.Sealer {
-					store, err := sectors.Open(dir)
+					store, err := sectors.Open(dir, nil)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -76,7 +76,7 @@ func TestSealersObeyTheirPortOnADisk(t *testing.T) {
 					return found[0]
 				}
 				var full bool
-				store, err := sectors.Open(dir)
+				store, err := sectors.Open(dir, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -171,7 +171,7 @@ func TestWhatAProofShowsIsSaid(t *testing.T) {
 }
 
 func TestWhatTheSealersOccupyIsWhatTheySay(t *testing.T) {
-	store, err := sectors.Open(t.TempDir())
+	store, err := sectors.Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

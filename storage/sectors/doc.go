@@ -1,6 +1,6 @@
 // Package sectors stores the files of sectors that sealers write, read and remove.
 //
-//	store, err := sectors.Open(dir)
+//	store, err := sectors.Open(dir, nil)
 //	file, err := store.Edit(sector, events.SectorUnsealed, sector.Size) // in place, piece by piece
 //	err = store.Replace(sector, events.SectorTree, length, write)       // all of it, or nothing
 //	file, err := store.Open(sector, events.SectorTree, length)
@@ -10,6 +10,7 @@
 // # On disk
 //
 //	FORMAT                       the version of this layout; a newer one is refused
+//	IDENTITY                     by which the directory is recognised (storage.Place)
 //	PROBE                        written now and then, to see whether the disk takes anything
 //	SCRUB                        how far the check of all sectors at rest has come
 //	<provider>-<number>/         one directory per sector

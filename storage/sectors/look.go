@@ -52,7 +52,7 @@ func Look(dir string) (all []Found, err error) {
 // LookAtPieces lists the pieces in a directory, as Pieces.List does, and changes nothing. One that is not
 // there has none.
 func LookAtPieces(dir string) ([]events.SectorPiece, error) {
-	all, err := (&Pieces{dir}).List()
+	all, err := (&Pieces{dir: dir}).List()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -33,13 +33,13 @@ func (s *Store) Note(sector events.SectorRef, title string) ([]byte, error) {
 	}
 	b, err := readSmall(s.path(sector, title+noteEnd), MaxNote+noteHeader)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, s.Here()
 	}
 	if err == nil && (len(b) < noteHeader || !bytes.Equal(checksum(b[noteHeader:]), b[:noteHeader])) {
 		err = fmt.Errorf("its checksum differs: %w", events.ErrSectorDamaged)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read note %s of %s: %w", title, sector, err)
+		return nil, fmt.Errorf("read note %s of %s: %w", title, sector, s.place.Unless(err))
 	}
 	return b[noteHeader:], nil
 }

@@ -30,7 +30,8 @@ func (s *Store) Open(
 	if err := s.known(sector); err != nil {
 		return nil, err
 	}
-	return openPart(sector, which, length, s.path(sector, which.String()), os.O_RDONLY)
+	f, err := openPart(sector, which, length, s.path(sector, which.String()), os.O_RDONLY)
+	return f, s.place.Unless(err)
 }
 
 func openPart(
@@ -111,7 +112,11 @@ func (s *Store) Replace(
 
 // Remove removes a part. That it is not here is no error.
 func (s *Store) Remove(sector events.SectorRef, which events.SectorPart) error {
-	if err := removeFile(s.path(sector, which.String())); err != nil {
+	err := s.Here()
+	if err == nil {
+		err = removeFile(s.path(sector, which.String()))
+	}
+	if err != nil {
 		return fmt.Errorf("remove %s of %s: %w", which, sector, err)
 	}
 	return nil
@@ -132,7 +137,10 @@ func removeFile(path string) error {
 // RemoveSector removes everything of a sector. That it is not here is no error.
 func (s *Store) RemoveSector(sector events.SectorRef) error {
 	trash := filepath.Join(s.dir, trashDir)
-	err := os.MkdirAll(trash, 0o755)
+	err := s.Here()
+	if err == nil {
+		err = os.MkdirAll(trash, 0o755)
+	}
 	gone := filepath.Join(trash, nameOf(sector).String())
 	if err == nil {
 		err = os.RemoveAll(gone) // Left by an interrupted removal.

@@ -21,12 +21,22 @@ const maxCID = 128
 
 // Pieces are the payloads of pieces in one directory, a file each, by their CIDs. What stands in them is
 // compared with the CID when it is stored, and when it is written into a sector. It is safe for concurrent use.
-type Pieces struct{ dir string }
+type Pieces struct {
+	dir   string
+	place *storage.Place // nil: the directory is always there
+}
 
 // OpenPieces opens a directory of pieces, makes it when it is not there, and clears what a crash left
-// half written.
-func OpenPieces(dir string) (*Pieces, error) {
-	err := os.MkdirAll(dir, 0o755)
+// half written. The place says whether the directory is there; nil: it always is. If it is away, nothing is
+// cleared.
+func OpenPieces(dir string, place *storage.Place) (*Pieces, error) {
+	err := place.Here()
+	if errors.Is(err, events.ErrDiskAway) {
+		return &Pieces{dir, place}, nil
+	}
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
 	var left []string
 	if err == nil {
 		left, err = filepath.Glob(filepath.Join(dir, "*"+freshEnd+"*"))
@@ -37,7 +47,7 @@ func OpenPieces(dir string) (*Pieces, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the pieces in %s: %w", dir, storage.FullDisk(err))
 	}
-	return &Pieces{dir}, nil
+	return &Pieces{dir, place}, nil
 }
 
 // path is the file of a piece; false for a CID that is none.
@@ -54,7 +64,7 @@ func (p *Pieces) Open(_ context.Context, piece events.SectorPiece) (io.ReadClose
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("piece %s: %w", piece.CID, events.ErrNoSuchPiece)
+		return nil, p.place.Unless(fmt.Errorf("piece %s: %w", piece.CID, events.ErrNoSuchPiece))
 	} else if err != nil {
 		return nil, fmt.Errorf("open piece %s: %w", piece.CID, err)
 	}
@@ -96,6 +106,9 @@ func (p *Pieces) Put(ctx context.Context, piece events.SectorPiece, payload io.R
 		return nil
 	}
 	err := context.Cause(ctx) // Or it could not be seen whether it is.
+	if err == nil {
+		err = p.place.Here()
+	}
 	if err == nil {
 		err = p.Remove(piece)
 	}
@@ -156,7 +169,11 @@ func (p *Pieces) Remove(piece events.SectorPiece) error {
 	if !ok {
 		return nil
 	}
-	if err := removeFile(path); err != nil {
+	err := p.place.Here()
+	if err == nil {
+		err = removeFile(path)
+	}
+	if err != nil {
 		return fmt.Errorf("remove piece %s: %w", piece.CID, err)
 	}
 	return nil
@@ -177,7 +194,10 @@ func (u until) Read(p []byte) (int, error) {
 
 // List returns all stored pieces, by CID. Of their sizes it knows only that of the payload.
 func (p *Pieces) List() (all []events.SectorPiece, err error) {
-	entries, err := os.ReadDir(p.dir)
+	var entries []os.DirEntry
+	if err = p.place.Here(); err == nil {
+		entries, err = os.ReadDir(p.dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list the pieces: %w", err)
 	}

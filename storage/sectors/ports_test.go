@@ -27,7 +27,7 @@ var (
 
 func openPieces(t *testing.T, dir string) *sectors.Pieces {
 	t.Helper()
-	p, err := sectors.OpenPieces(dir)
+	p, err := sectors.OpenPieces(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestADirectoryIsASourceOfPieces(t *testing.T) {
 
 func TestPiecesAreListedAndNothingElse(t *testing.T) {
 	dir := t.TempDir()
-	p, err := sectors.OpenPieces(dir)
+	p, err := sectors.OpenPieces(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,6 +55,9 @@ func (s *Store) ScrubProgress() events.SectorScrub {
 // SetScrubProgress implements port.SectorStore. It writes the position when the sector is another one, or
 // far from where it was written last.
 func (s *Store) SetScrubProgress(p events.SectorScrub) error {
+	if err := s.Here(); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.scrub

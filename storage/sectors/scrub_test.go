@@ -16,7 +16,7 @@ import (
 func TestTheScrubsPositionIsKept(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *sectors.Store {
-		s, err := sectors.Open(dir)
+		s, err := sectors.Open(dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestALookChangesNothing(t *testing.T) {
 	if all, err := sectors.LookAtPieces(filepath.Join(dir, "none")); err != nil || len(all) > 0 {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	s, err := sectors.Open(dir)
+	s, err := sectors.Open(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,9 +33,13 @@ const (
 // Store stores the files of sectors in one directory, for one process. It is safe for concurrent
 // use, but callers must not write the same part of a sector at the same time.
 type Store struct {
-	dir string
+	dir   string
+	place *storage.Place // nil: the directory is always there
 	// wrap wraps files that are written; tests use it to make writes fail.
 	wrap func(events.SectorFile) events.SectorFile
+
+	opening sync.Mutex
+	opened  bool // what there is has been read
 
 	mu       sync.Mutex
 	sectors  map[name]events.SectorRef
@@ -69,16 +73,36 @@ func parseName(text string) (name, error) {
 }
 
 // Open opens a directory, and creates it if need be. It removes what a crash left half created or
-// half removed, and finds out which sectors there are.
-func Open(dir string) (*Store, error) {
+// half removed, and finds out which sectors there are. The place says whether the directory is there; nil: it always
+// is. If it is away, that is done by the first call that finds it there.
+func Open(dir string, place *storage.Place) (*Store, error) {
 	s := &Store{
-		dir: dir, sectors: make(map[name]events.SectorRef),
-		wrap: func(f events.SectorFile) events.SectorFile { return f },
+		dir: dir, place: place, wrap: func(f events.SectorFile) events.SectorFile { return f },
 	}
-	if err := s.load(); err != nil {
-		return nil, fmt.Errorf("open the sectors in %s: %w", dir, storage.FullDisk(err))
+	if err := s.Here(); err != nil && !errors.Is(err, events.ErrDiskAway) {
+		return nil, err
 	}
 	return s, nil
+}
+
+// Here returns events.ErrDiskAway if the directory is away, as all calls do then that return an error.
+func (s *Store) Here() error {
+	if err := s.place.Here(); err != nil {
+		return fmt.Errorf("the sectors: %w", err)
+	}
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if s.opened {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sectors, s.findings = make(map[name]events.SectorRef), nil
+	if err := s.load(); err != nil {
+		return fmt.Errorf("open the sectors in %s: %w", s.dir, storage.FullDisk(err))
+	}
+	s.opened = true
+	return nil
 }
 
 func (s *Store) load() error {
@@ -106,7 +130,7 @@ func (s *Store) load() error {
 	}
 	for _, e := range entries {
 		if !e.IsDir() {
-			if err := s.clear(s.dir, e.Name(), formatName, probeName, scrubName); err != nil {
+			if err := s.clear(s.dir, e.Name(), formatName, probeName, scrubName, storage.IdentityName); err != nil {
 				return err
 			}
 			continue
@@ -190,9 +214,12 @@ func (s *Store) Sectors() []events.SectorRef {
 	return all
 }
 
-// known returns ErrNoSectorPart for a sector that is not here, and ErrSectorDamaged for one with
-// another size.
+// known returns ErrNoSectorPart for a sector that is not here, ErrSectorDamaged for one with
+// another size, and ErrDiskAway.
 func (s *Store) known(sector events.SectorRef) error {
+	if err := s.Here(); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch ref, ok := s.sectors[nameOf(sector)]; {
@@ -239,6 +266,9 @@ func (s *Store) path(sector events.SectorRef, file ...string) string {
 // Usage measures what a sector takes on disk; one that is not here takes nothing.
 func (s *Store) Usage(sector events.SectorRef) (events.SectorUsage, error) {
 	usage := events.SectorUsage{Sector: sector}
+	if err := s.Here(); err != nil {
+		return usage, fmt.Errorf("measure %s: %w", sector, err)
+	}
 	entries, err := os.ReadDir(s.path(sector))
 	if errors.Is(err, fs.ErrNotExist) {
 		return usage, nil

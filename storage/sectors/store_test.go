@@ -36,7 +36,7 @@ func (f fullFile) Sync() error { return errors.Join(*f.full, f.SectorFile.Sync()
 
 func open(t *testing.T, dir string) *Store {
 	t.Helper()
-	s, err := Open(dir)
+	s, err := Open(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestANewerLayoutIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir)
 	put(t, filepath.Join(dir, formatName), "2\n")
-	if _, err := Open(dir); !errors.Is(err, events.ErrMalformed) || !strings.Contains(err.Error(), "use a newer program") {
+	if _, err := Open(dir, nil); !errors.Is(err, events.ErrMalformed) || !strings.Contains(err.Error(), "use a newer program") {
 		t.Fatal(err)
 	}
 }

@@ -271,6 +271,9 @@ func (m *Memory) ScrubProgress() events.SectorScrub {
 	return m.scrub
 }
 
+// Here implements port.SectorStore.
+func (m *Memory) Here() error { return nil }
+
 // SetScrubProgress implements port.SectorStore.
 func (m *Memory) SetScrubProgress(p events.SectorScrub) error {
 	m.mu.Lock()

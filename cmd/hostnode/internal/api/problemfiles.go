@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/certs"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/transfer"
 	"github.com/hostnode/hostnode/storage/dataset"
@@ -20,6 +21,10 @@ var fileKinds = []kind{
 		"proving-keys-wrong", http.StatusConflict, actors.ErrWrongKeys,
 		"The contract accepts proofs of another proving key.",
 		"Set the sizes below `prover` and `prover.keysDir` to those of the contract's verifier.",
+	},
+	{
+		"disk-away", http.StatusServiceUnavailable, events.ErrDiskAway, "The disk with the data is away.",
+		"Mount it again, and work goes on by itself; docs/restart.md says what to do when it is lost.",
 	},
 	{
 		"file-unreadable", http.StatusNotFound, ErrFile, "The file cannot be stored.",

@@ -53,7 +53,7 @@ func (halfSealer) PreCommit1(
 func TestTheProgressOfAStepIsShownWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		pieces, err := files.OpenPieces(dir + "/pieces")
+		pieces, err := files.OpenPieces(dir+"/pieces", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

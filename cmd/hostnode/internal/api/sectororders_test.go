@@ -47,7 +47,7 @@ func (silentProvider) Sectors(context.Context, []uint64) (all []events.SectorOnC
 func sealing(t *testing.T) (live *api.Live, dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	pieces, err := files.OpenPieces(filepath.Join(dir, "pieces"))
+	pieces, err := files.OpenPieces(filepath.Join(dir, "pieces"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func sealing(t *testing.T) (live *api.Live, dir string) {
 
 func sealingWith(t *testing.T, chain port.ProviderChain, sealer port.Sealer, pieces *files.Pieces) *api.Live {
 	t.Helper()
-	stored, err := files.Open(filepath.Join(t.TempDir(), "sectors"))
+	stored, err := files.Open(filepath.Join(t.TempDir(), "sectors"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -342,6 +342,10 @@ type Storage struct {
 	// ScrubBytesPerSecond bounds how many bytes this check reads and hashes in a
 	// second, for slots and as many for sectors. A processor hashes some 9 MiB of slots.
 	ScrubBytesPerSecond Bytes `key:"scrubBytesPerSecond" def:"1MiB" min:"64KiB" max:"1GiB"`
+	// FilesLost begins with an empty directory of slots although the host has used another: what is
+	// hosted is fetched again where possible. Without it nothing of slots is read or written then,
+	// because their disk may not be mounted.
+	FilesLost bool `key:"filesLost" def:"false"`
 }
 
 // Finalized is the value of chain.finality for the chain's own tag.

@@ -54,6 +54,9 @@ func (l Layout) Views() string { return l.join("views") }
 // Acknowledged is the file that remembers which events the event store has acknowledged.
 func (l Layout) Acknowledged() string { return l.join("acknowledged") }
 
+// Identity is the file that remembers which directory holds what is named so: "slots", "sectors" or "pieces".
+func (l Layout) Identity(of string) string { return l.join(of + ".id") }
+
 // LockFile is the file whose lock means that the directory is in use.
 func (l Layout) LockFile() string { return l.join("hostnode.lock") }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
@@ -65,7 +66,7 @@ func buildHosting(t *testing.T) *hosting {
 	h := &hosting{dir: filepath.Join(root, "host"), config: config.Default()}
 	h.config.DataDir = h.dir
 	h.config.Prover.Samples, h.config.Prover.MaxDepth = 1, 12
-	h.config.Prover.KeysDir = filepath.Join(root, "keys")
+	h.config.Prover.KeysDir = filepath.Join(h.dir, "keys")
 	h.config.Devchain.BlockInterval = 50 * time.Millisecond
 	h.config.Content.Sources = []string{c.url}
 	h.config.Sales.MaxSlotsPerRequest, h.config.Sales.MaxWorkers = 3, 3
@@ -159,7 +160,7 @@ func (h *hosting) start(t *testing.T, hurt func(dir string)) (n int, log string,
 	check(t, os.Chmod(filepath.Join(dir, "account.key"), 0o600))
 	hurt(dir)
 	c := h.config
-	c.DataDir = dir
+	c.DataDir, c.Prover.KeysDir = dir, filepath.Join(dir, "keys")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	out := &said{}
@@ -282,12 +283,24 @@ var fates = []struct {
 		"slots/FORMAT", fate{}, fate{}, // Its number is untouched.
 		fate{"", "written again"}, fate{"", "written again"},
 	},
+	{
+		"slots/IDENTITY", fate{}, fate{}, // One of its two lines is whole.
+		fate{"", "the disk with the data is away"}, fate{"", "the disk with the data is away"},
+	},
+	{"slots.id", fate{}, fate{}, fate{}, fate{"", "the disk with the data is away"}},
 	{"SLOT/slot.json", fate{}, fate{}, fate{}, fate{}},
 	{"SLOT/manifest", fate{}, fate{}, fate{}, fate{}},
 	{"SLOT/blocks", fate{}, fate{}, fate{}, fate{}},
 	{"SLOT/roots", fate{}, fate{}, fate{}, fate{}},
 	{"SLOT/tree", fate{}, fate{}, fate{}, fate{}},
 	{"SLOT/names", fate{}, fate{}, fate{}, fate{}},
+	{
+		"keys/*/proving.key",
+		fate{"proving-keys-damaged", "proving.key"},
+		fate{"proving-keys-damaged", "proving.key"},
+		fate{"proving-keys-damaged", "proving.key"},
+		fate{"proving-keys-damaged", "proving.key"},
+	},
 	{"views/views.json", fate{}, fate{}, fate{}, fate{}},
 	{
 		"chain/genesis.json",
@@ -333,8 +346,9 @@ func TestEveryDamageToADirectoryWithHostedSlotsHasANamedCure(t *testing.T) {
 	for name, want := range map[string]fate{
 		"events": {"record-elsewhere", "missing or empty"},
 		"outbox": {"", "was completed from the event store"},
-		"slots":  {},
+		"slots":  {"", "the disk with the data is away"},
 		"views":  {},
+		"keys":   {"proving-keys-missing", "another host of the same contract"},
 		"chain":  {"devchain-damaged", "empty data directory"},
 	} {
 		t.Run(name+" emptied", func(t *testing.T) {
@@ -344,6 +358,48 @@ func TestEveryDamageToADirectoryWithHostedSlotsHasANamedCure(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Nothing is written to a mount point, and what is hosted is proven from where it was when the disk is back.
+func TestAStartWithoutTheDiskOfTheSlotsWritesNothingAndGoesOnWhenItIsBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a data directory with hosted slots")
+	}
+	h := buildHosting(t)
+	dir, elsewhere := filepath.Join(h.dir, "slots"), filepath.Join(h.dir, "elsewhere")
+	check(t, os.Rename(dir, elsewhere))
+	check(t, os.Mkdir(dir, 0o700))
+	p, err := openHost(t.Context(), h.config, &said{})
+	check(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	until := func(away bool) {
+		for st := (actors.Status{}); ; {
+			if st, err = p.Host.Status(ctx); err == nil && st.Booted && st.Disk.Known != away && st.Disk.Away == away {
+				return
+			}
+			select {
+			case <-time.After(idlePace):
+			case <-ctx.Done():
+				t.Fatalf("away: %t is never told: %+v, %v", away, st.Disk, err)
+			}
+		}
+	}
+	until(true)
+	if written, err := os.ReadDir(dir); err != nil || len(written) > 0 || hosted(ctx, p) != 3 {
+		t.Errorf("%d slots are hosted; written to the mount point: %v, %v", hosted(ctx, p), written, err)
+	}
+	check(t, os.Remove(dir))
+	check(t, os.Rename(elsewhere, dir))
+	until(false)
+	st, err := p.Host.Status(ctx)
+	check(t, err)
+	for _, s := range st.Sales {
+		if s.State.Damaged() {
+			t.Errorf("the slot counts as damaged: %+v", s.State.Damage)
+		}
+	}
+	check(t, closeHost(t.Context(), p))
 }
 
 func (h *hosting) suffers(t *testing.T, want fate, hurt func(dir string)) {

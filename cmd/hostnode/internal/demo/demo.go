@@ -255,7 +255,7 @@ func (s *show) data(made int64) (string, error) {
 // provingKeys makes or loads the keys and says how long that took.
 func (s *show) provingKeys(ctx context.Context) (*prover.Keys, error) {
 	began := time.Now()
-	k, err := node.DevelopmentKeys(ctx, s.Config.Prover, func(step string) {
+	k, err := node.DevelopmentKeys(ctx, s.Config.Prover, s.dir, func(step string) {
 		s.display.say("Proving keys: %s", step)
 	})
 	if err != nil {

@@ -77,7 +77,7 @@ func setUp(t *testing.T, p play) *stage {
 	ctx, dir := t.Context(), t.TempDir()
 	params := prover.NetworkParams()
 	params.Samples, params.MaxDepth = 1, 12
-	keys, err := prover.DevelopmentKeys(ctx, params, filepath.Join(dir, "keys"), func(string) {})
+	keys, err := prover.DevelopmentKeys(ctx, params, filepath.Join(dir, "keys"), "", func(string) {})
 	check(t, err)
 	sockets, err := os.MkdirTemp("", "hn") // Short: a socket's path is limited.
 	check(t, err)

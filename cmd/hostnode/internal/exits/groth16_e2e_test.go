@@ -20,7 +20,7 @@ import (
 func TestRealProofsAreNeverMissed(t *testing.T) {
 	params := prover.NetworkParams()
 	params.Samples, params.MaxDepth = 1, 12
-	keys, err := prover.DevelopmentKeys(t.Context(), params, t.TempDir(), func(string) {})
+	keys, err := prover.DevelopmentKeys(t.Context(), params, t.TempDir(), "", func(string) {})
 	ok(t, err)
 	p, err := prover.New(keys, 1)
 	ok(t, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/admission"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
@@ -110,6 +111,7 @@ type options struct {
 	mayReserve  func(admission.MayReserve) admission.Permission // default always
 	// proves makes the prover that the host has in place of the fake.
 	proves func(*storage.Repo) port.Prover
+	alert  func(health.Alert) // nil: nobody is told
 	dir    string
 	store  *storetest.Memory
 }
@@ -160,7 +162,9 @@ func (w *world) start(name string, o options) *host {
 	}
 	entry := logrus.NewEntry(log)
 	var err error
-	h.repo, err = storage.Open(filepath.Join(o.dir, "slots"), storage.Config{Quota: quota})
+	h.repo, err = storage.Open(filepath.Join(o.dir, "slots"), storage.Config{Quota: quota, Place: &storage.Place{
+		Dir: filepath.Join(o.dir, "slots"), Memory: filepath.Join(o.dir, "slots.id"),
+	}})
 	ok(w.t, err)
 	h.fetcher, err = storage.NewFetcher(h.repo, storage.FetcherConfig{Sources: []string{o.source}})
 	ok(w.t, err)
@@ -181,7 +185,7 @@ func (w *world) start(name string, o options) *host {
 	h.host, err = actors.Start(w.t.Context(), actors.Config{
 		Node: "test", ChainID: id.ChainID, Genesis: id.Genesis, Contract: w.at.Marketplace,
 		Overhead: storage.Overhead, Quota: quota, MaxSlotsPerRequest: o.slots, FinalBlocks: o.finalBlocks, MaxWorkers: o.workers,
-		MayReserve: o.mayReserve,
+		MayReserve: o.mayReserve, Alert: o.alert,
 		Margin:     duty.Margin{Blocks: 6, BlockTime: max(w.apart, time.Second)},
 		RetryAfter: 2 * time.Millisecond, RetryMost: 20 * time.Millisecond,
 	}, actors.Ports{

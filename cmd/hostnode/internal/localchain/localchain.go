@@ -12,6 +12,7 @@ import (
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -128,6 +129,15 @@ func Whole(dir string) error {
 		}
 	}
 	return nil
+}
+
+// Deployed reports whether the contracts were deployed on the chain of a directory.
+func Deployed(dir string) (bool, error) {
+	_, err := os.Stat(filepath.Join(dir, deploymentFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // deploymentFile says where the marketplace is.

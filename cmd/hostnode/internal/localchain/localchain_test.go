@@ -18,7 +18,7 @@ import (
 func TestEachChainHasAMarketOfItsOwnAndKeepsIt(t *testing.T) {
 	params := prover.NetworkParams()
 	params.Samples, params.MaxDepth = 1, 12
-	keys, err := prover.DevelopmentKeys(t.Context(), params, t.TempDir(), func(string) {})
+	keys, err := prover.DevelopmentKeys(t.Context(), params, t.TempDir(), "", func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,17 +27,24 @@ func ProverParams(c config.Prover) prover.Params {
 	return p
 }
 
-// DevelopmentKeys makes the proving keys on first use and loads them later. Making them
+// DevelopmentKeys makes the proving keys on first use and loads them later. Where a host or a
+// chain has been set up with them in the data directory, none are made in their place. Making them
 // takes minutes and cannot be interrupted. So when ctx ends it does not wait; the
 // program then ends, and either all keys are on disk or none.
-func DevelopmentKeys(ctx context.Context, c config.Prover, say prover.Progress) (*prover.Keys, error) {
+func DevelopmentKeys(ctx context.Context, c config.Prover, dir datadir.Layout, say prover.Progress) (
+	*prover.Keys, error,
+) {
 	type result struct {
 		keys *prover.Keys
 		err  error
 	}
+	neededBy, err := needsKeys(dir)
+	if err != nil {
+		return nil, err
+	}
 	done := make(chan result, 1)
 	go func() {
-		keys, err := prover.DevelopmentKeys(ctx, ProverParams(c), c.KeysDir, say)
+		keys, err := prover.DevelopmentKeys(ctx, ProverParams(c), c.KeysDir, neededBy, say)
 		done <- result{keys, err}
 	}()
 	var r result
@@ -50,6 +57,17 @@ func DevelopmentKeys(ctx context.Context, c config.Prover, say prover.Progress) 
 		return nil, fmt.Errorf("proving keys in %s: %w", c.KeysDir, r.err)
 	}
 	return r.keys, nil
+}
+
+// needsKeys says what in a data directory was set up with proving keys; empty: nothing was.
+func needsKeys(dir datadir.Layout) (string, error) {
+	if used, err := dir.Used(); err != nil || used {
+		return "the host in " + dir.Root, err
+	}
+	if deployed, err := localchain.Deployed(dir.Chain()); err != nil || deployed {
+		return "the contract on the chain in " + dir.Chain(), err
+	}
+	return "", nil
 }
 
 // LocalChain opens the development chain of a data directory. The rules for sectors are those of a
@@ -142,6 +160,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			LongestRedialWait: redialWait, CallTimeout: callTimeout,
 			BlockTime: blockTime(c), PollInterval: pollInterval(c, p.Development),
 		},
+		SlotsLost: c.Storage.FilesLost,
 		Fetch: storage.FetcherConfig{
 			Sources: c.Content.Sources, InFlight: c.Storage.BlocksInFlight,
 			Attempts: c.Storage.FetchRetries, RequestTimeout: c.Storage.FetchTimeout,

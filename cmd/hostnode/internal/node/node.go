@@ -63,6 +63,8 @@ type Options struct {
 	Means
 	// Quota is the hard limit of the disk; the ledger has the same.
 	Quota events.Bytes
+	// SlotsLost says that the operator knows that the directory of slots is lost.
+	SlotsLost bool
 	// Chain says how to reach the market; Key, Signer, Epoch, Node and Log are filled in.
 	Chain chain.Config
 	// Fetch says where content comes from.
@@ -112,8 +114,8 @@ const (
 func Start(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{}
 	var err error
-	if n.Repo, err = storage.Open(o.Dir.Slots(), storage.Config{Quota: o.Quota}); err != nil {
-		return nil, fmt.Errorf("open the slots: %w", err)
+	if n.Repo, err = openSlots(o); err != nil {
+		return nil, err
 	}
 	for _, f := range n.Repo.Findings() {
 		o.Log.WithField("slot", f.Slot.String()).Warnf("found on disk: %s", f.What)
@@ -126,6 +128,21 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 		return nil, errors.Join(err, n.close())
 	}
 	return n, nil
+}
+
+// openSlots opens the slots, also when their disk is away: the host starts all the same.
+func openSlots(o Options) (*storage.Repo, error) {
+	used, err := o.Dir.Used() // Each start opens the slots before the outbox.
+	if err != nil {
+		return nil, err
+	}
+	repo, err := storage.Open(o.Dir.Slots(), storage.Config{Quota: o.Quota, Place: &storage.Place{
+		Dir: o.Dir.Slots(), Memory: o.Dir.Identity("slots"), Expected: used, Lost: o.SlotsLost,
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("open the slots: %w", err)
+	}
+	return repo, nil
 }
 
 // tellRoom warns of a quota that exceeds the disk. That is no reason to stop: what is

@@ -14,7 +14,6 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover"
-	"github.com/hostnode/hostnode/storage"
 )
 
 // This file proves what is hosted while a start waits for its event store. It closes
@@ -145,8 +144,8 @@ func (p *Process) prove(ctx context.Context) error {
 
 // prove opens what is needed to prove without a store, and runs it.
 func (n *Node) prove(ctx context.Context, o Options, told *start) (err error) {
-	if n.Repo, err = storage.Open(o.Dir.Slots(), storage.Config{Quota: o.Quota}); err != nil {
-		return fmt.Errorf("open the slots: %w", err)
+	if n.Repo, err = openSlots(o); err != nil {
+		return err
 	}
 	slots, err := n.prover(o)
 	if err != nil {

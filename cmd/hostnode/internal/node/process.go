@@ -225,7 +225,9 @@ func againWhenLate(start, mayBegin func() error) error {
 func (p *Process) loadKeys(ctx context.Context) (_ *prover.Keys, err error) {
 	if p.keys == nil {
 		p.start.does("the proving keys are made or loaded")
-		p.keys, err = DevelopmentKeys(ctx, p.config.Prover, func(step string) { p.log.Info("proving keys: " + step) })
+		p.keys, err = DevelopmentKeys(ctx, p.config.Prover, p.Dir.Layout, func(step string) {
+			p.log.Info("proving keys: " + step)
+		})
 		p.start.does("")
 	}
 	return p.keys, err

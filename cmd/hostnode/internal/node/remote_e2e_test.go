@@ -38,7 +38,7 @@ type outside struct {
 }
 
 func newOutside(t *testing.T) *outside {
-	store, err := files.Open(t.TempDir())
+	store, err := files.Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

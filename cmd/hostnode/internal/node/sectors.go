@@ -22,6 +22,7 @@ import (
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections/audit"
 	"github.com/hostnode/hostnode/prover/sealer"
+	"github.com/hostnode/hostnode/storage"
 	"github.com/hostnode/hostnode/storage/sectors"
 )
 
@@ -122,13 +123,17 @@ func (n *Node) openSectorFiles(o Options) (err error) {
 	if o.Sectors == nil {
 		return nil
 	}
-	if n.sectors, err = sectors.Open(o.Sectors.FilesDir); err != nil {
+	place := func(of, dir string) *storage.Place {
+		return &storage.Place{Dir: dir, Memory: o.Dir.Identity(of), Lost: o.Host.Sectors.FilesLost}
+	}
+	n.sectors, err = sectors.Open(o.Sectors.FilesDir, place("sectors", o.Sectors.FilesDir))
+	if err != nil {
 		return err
 	}
 	for _, what := range n.sectors.Findings() {
 		o.Log.Warnf("found in %s: %s", o.Sectors.FilesDir, what)
 	}
-	n.Pieces, err = sectors.OpenPieces(o.Sectors.PiecesDir)
+	n.Pieces, err = sectors.OpenPieces(o.Sectors.PiecesDir, place("pieces", o.Sectors.PiecesDir))
 	return err
 }
 
