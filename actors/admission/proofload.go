@@ -62,6 +62,13 @@ func (l *Load) ProofTime() (took time.Duration, measured bool) {
 	return cmp.Or(l.took, guessedProofTime), l.took != 0
 }
 
+// Margin is the time that a proof needs from its beginning until it is on chain. Chain time is
+// taken to run as fast as the machine's.
+func (u *Rules) Margin() duty.Margin {
+	took, _ := u.Load.ProofTime()
+	return duty.Margin{Made: took, Blocks: u.ProofMargin.Blocks, BlockTime: u.BlockTime()}
+}
+
 // Set sets how many proofs a slot needs in a period, in parts of perProof; zero removes the
 // slot.
 func (l *Load) Set(slot events.SlotID, expected uint64) {
@@ -136,7 +143,10 @@ func (u *Rules) NoRoom() string {
 	}
 	proofs, blocks := u.Terms.Proofs, u.ProofMargin.Blocks
 	took, measured := u.Load.ProofTime()
-	needs := time.Duration(blocks) * each
+	needs, most := time.Duration(blocks)*each, blocks
+	if measured {
+		most += uint64((took + each - 1) / each)
+	}
 	switch {
 	case needs >= proofs.Period:
 		return fmt.Sprintf("a proof period of the contract is %s; blocks are %s apart, so that the %d blocks in which "+
@@ -144,9 +154,9 @@ func (u *Rules) NoRoom() string {
 	case measured && took+each >= proofs.Period:
 		return fmt.Sprintf("a proof period of the contract is %s; a proof takes %s to make, and a block %s more",
 			proofs.Period, took.Round(time.Millisecond), each)
-	case uint64(proofs.Downtime)+blocks > 255:
+	case uint64(proofs.Downtime)+most > 255:
 		return fmt.Sprintf("the contract's downtime is %d of 256 blocks, which leaves less than the %d in which a "+
-			"proof is made and mined (sales.proofBlocks)", proofs.Downtime, blocks)
+			"proof is made and mined (sales.proofBlocks)", proofs.Downtime, most)
 	}
 	return ""
 }

@@ -200,7 +200,8 @@ type Sales struct {
 	// Only allowed on a development chain.
 	FailEveryNProofs uint64 `key:"failEveryNProofs" def:"0" max:"1000000"`
 	// ProofBlocks is how many blocks before the end of its window a proof must be
-	// ready to be sent, so that it is on chain in time.
+	// ready to be sent, so that it is on chain in time. A proof for a fill is begun only if
+	// the measured time of a proof fits before that.
 	ProofBlocks uint64 `key:"proofBlocks" def:"6" min:"1" max:"1000"`
 	// FinalBlocks is how many blocks make a filled slot final; only then may data
 	// be deleted and accounts be settled. 0: as many as chain.confirmations.

@@ -1,0 +1,85 @@
+package actors_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/sim"
+	"github.com/hostnode/hostnode/events"
+)
+
+// slowProver needs 16 to 20 s for a proof, and cannot be interrupted, like the real one.
+type slowProver struct {
+	port.Prover
+	made atomic.Int64
+}
+
+func (p *slowProver) Prove(_ context.Context, job events.ProofJob) (events.ProofResult, error) {
+	r, err := p.Prover.Prove(context.Background(), job)
+	r.Took = 16*time.Second + time.Duration(p.made.Add(1)*7%5)*time.Second
+	time.Sleep(r.Took)
+	return r, err
+}
+
+// slowly gives the host a slow prover, workers for so many slots at once, periods of 40 s, and a
+// request whose slots seldom owe a proof. A worker's patience is shorter than the wait for the prover.
+func (r *rig) slowly(workers int, slots uint64) *slowProver {
+	r.world = sim.NewWorldOf(40*time.Second, events.NewAmount(1<<40))
+	r.ports = r.world.Ports(r.store)
+	p := &slowProver{Prover: r.ports.Prover}
+	r.ports.Prover = p
+	r.cfg.MaxWorkers, r.cfg.WorkerPatience = workers, 30*time.Second
+	r.start()
+	r.offer(1024 * events.BlockSize)
+	offer := sim.Offer(1, slots)
+	offer.Ask.ProofProbability, offer.Ask.Duration, offer.Expiry = events.NewAmount(100_000), 2*time.Hour, time.Hour
+	r.world.Post(offer)
+	return p
+}
+
+// All together need far more than a period for their proofs, and each proof is good in its period only.
+func TestManySlotsWithSlowProofsAreFilledOneAfterTheOther(t *testing.T) {
+	const slots = 8
+	inWorld(t, func(r *rig) {
+		p := r.slowly(slots, slots)
+		r.mine(16 * 40)
+		filled, made := r.count("SlotFilled"), p.made.Load()
+		if filled != slots || made > slots+1 { // How long one takes is a guess before the first.
+			r.Fatalf("%d proofs were made, %d of %d slots are filled", made, filled, slots)
+		}
+	})
+}
+
+// stuckProver makes no end of its first proof, until it is told to stop.
+type stuckProver struct {
+	port.Prover
+	calls, ended atomic.Int64
+}
+
+func (p *stuckProver) Prove(ctx context.Context, job events.ProofJob) (events.ProofResult, error) {
+	if p.calls.Add(1) == 1 {
+		<-ctx.Done()
+		p.ended.Add(1)
+		return events.ProofResult{}, ctx.Err()
+	}
+	return p.Prover.Prove(ctx, job)
+}
+
+func TestAProofForAFillIsEndedWhenItsChallengeIsGone(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		p := &stuckProver{Prover: r.ports.Prover}
+		r.ports.Prover = p
+		r.start()
+		r.offer(1024 * events.BlockSize)
+		r.world.Post(sim.Offer(1, 1))
+		r.mineUntil("it is begun", func() bool { return p.calls.Load() == 1 })
+		r.mine(period)
+		if p.ended.Load() != 1 {
+			r.Fatal("it goes on after its period")
+		}
+		r.mineUntil("the slot is filled", r.has("SlotFilled"))
+	})
+}
