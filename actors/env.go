@@ -68,8 +68,8 @@ type Config struct {
 	// 0 leaves it as it is.
 	Quota events.Bytes
 
-	// MaxWorkers is how many slots are worked on at once before they are
-	// filled; default 3.
+	// MaxWorkers is how many slots are worked on at once, each until it is filled or let
+	// go; default 3.
 	MaxWorkers int
 	// MaxQueued is how many slots the queue holds; default 100,000.
 	MaxQueued int

@@ -53,6 +53,41 @@ func TestManySlotsWithSlowProofsAreFilledOneAfterTheOther(t *testing.T) {
 	})
 }
 
+// A slot that waits for its proof holds one of the few reservations that the contract gives for it.
+func TestASlotKeepsItsWorkerUntilItIsFilled(t *testing.T) {
+	const workers, slots = 2, 5
+	inWorld(t, func(r *rig) {
+		r.slowly(workers, slots)
+		for r.count("SlotFilled") < slots {
+			r.mine(1)
+			if began, filled := r.count("SaleStarted"), r.count("SlotFilled"); began > filled+workers {
+				r.Fatalf("%d sales began, and %d slots are filled", began, filled)
+			}
+			if r.world.Head().Number > 5000 || r.has("SaleIgnored")() {
+				r.Fatalf("the record: %v", r.names())
+			}
+		}
+	})
+}
+
+func TestASlotThatCannotBeProvenIsLetGo(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		p := &lazyProver{Prover: r.ports.Prover}
+		p.lazy.Store(true)
+		r.ports.Prover = p
+		r.cfg.MaxWorkers, r.cfg.WorkerPatience = 1, 90*time.Second
+		r.start()
+		r.offer(1024 * events.BlockSize)
+		offer := sim.Offer(1, 2)
+		offer.Expiry = 390 * time.Second
+		r.world.Post(offer)
+		r.mineUntil("the other slot is worked on", func() bool { return r.count("SaleStarted") == 2 })
+		if n := r.count("SaleIgnored"); n != 1 {
+			r.Fatalf("the record: %v", r.names())
+		}
+	})
+}
+
 // stuckProver makes no end of its first proof, until it is told to stop.
 type stuckProver struct {
 	port.Prover

@@ -184,7 +184,9 @@ type Content struct {
 
 // Sales is how much the host sells, and what it risks.
 type Sales struct {
-	// MaxWorkers is how many slots are worked on at the same time until they are filled.
+	// MaxWorkers is how many slots are worked on at the same time, each from when it is taken from
+	// the queue until it is filled or let go. Each may hold one of the three reservations that the
+	// contract gives for a slot.
 	MaxWorkers int `key:"maxWorkers" def:"3" min:"1" max:"256"`
 	// MaxSlotsPerRequest is how many slots of one request the host fills. 0: as many as
 	// the request can lose (its maxSlotLoss), so that a failure of this host alone does
