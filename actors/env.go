@@ -68,8 +68,8 @@ type Config struct {
 	// 0 leaves it as it is.
 	Quota events.Bytes
 
-	// MaxWorkers is how many slots are worked on at once before they are
-	// filled; default 3.
+	// MaxWorkers is how many slots are worked on at once, each until it is filled or let
+	// go; default 3.
 	MaxWorkers int
 	// MaxQueued is how many slots the queue holds; default 100,000.
 	MaxQueued int
@@ -305,7 +305,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	}, cfg.KeepFree)
 	e.Alerts = health.NewAlerts(e.Base, cfg.Alert)
 	e.quarantined = quarantine.New(e.Base, e.recordQuarantine)
-	e.provers = proofs.NewProvers(cfg.Proofs, e.BlockTime, e.Load)
+	e.provers = proofs.NewProvers(e.Rules)
 	e.selling = &selling.Deps{
 		Rules: e.Rules, Prover: e.Prover, Repo: e.Repo, Content: e.Content, Provers: e.provers, Ledger: e.ledger,
 		Downloads: e.downloads, Transactions: e.transactions, Reads: e.reads, Disk: e.disk, Repairs: e.repairs,

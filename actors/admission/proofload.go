@@ -43,7 +43,8 @@ func NewLoad() *Load {
 	return &Load{slots: map[events.SlotID]uint64{}}
 }
 
-// Measured adds the time that a proof took to the estimate.
+// Measured adds the time that a proof took to the estimate: by the machine's clock, or less if
+// chain time ran more slowly, as it does on a chain that waits for its hosts.
 func (l *Load) Measured(took time.Duration) {
 	if took <= 0 {
 		return
@@ -54,12 +55,17 @@ func (l *Load) Measured(took time.Duration) {
 	l.took += (took - l.took) / proofTimeWeight
 }
 
-// ProofTime is how long a proof takes, by the machine's clock, and whether that is measured or
-// a guess.
+// ProofTime is how long a proof takes, and whether that is measured or a guess.
 func (l *Load) ProofTime() (took time.Duration, measured bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return cmp.Or(l.took, guessedProofTime), l.took != 0
+}
+
+// Margin is the time that a proof needs from its beginning until it is on chain, in chain time.
+func (u *Rules) Margin() duty.Margin {
+	took, _ := u.Load.ProofTime()
+	return duty.Margin{Made: took, Blocks: u.ProofMargin.Blocks, BlockTime: u.BlockTime()}
 }
 
 // Set sets how many proofs a slot needs in a period, in parts of perProof; zero removes the
@@ -136,7 +142,10 @@ func (u *Rules) NoRoom() string {
 	}
 	proofs, blocks := u.Terms.Proofs, u.ProofMargin.Blocks
 	took, measured := u.Load.ProofTime()
-	needs := time.Duration(blocks) * each
+	needs, most := time.Duration(blocks)*each, blocks
+	if measured {
+		most += uint64((took + each - 1) / each)
+	}
 	switch {
 	case needs >= proofs.Period:
 		return fmt.Sprintf("a proof period of the contract is %s; blocks are %s apart, so that the %d blocks in which "+
@@ -144,9 +153,9 @@ func (u *Rules) NoRoom() string {
 	case measured && took+each >= proofs.Period:
 		return fmt.Sprintf("a proof period of the contract is %s; a proof takes %s to make, and a block %s more",
 			proofs.Period, took.Round(time.Millisecond), each)
-	case uint64(proofs.Downtime)+blocks > 255:
+	case uint64(proofs.Downtime)+most > 255:
 		return fmt.Sprintf("the contract's downtime is %d of 256 blocks, which leaves less than the %d in which a "+
-			"proof is made and mined (sales.proofBlocks)", proofs.Downtime, blocks)
+			"proof is made and mined (sales.proofBlocks)", proofs.Downtime, most)
 	}
 	return ""
 }

@@ -78,3 +78,16 @@ func TestTheProofTimeFollowsTheMachine(t *testing.T) {
 		t.Errorf("after forty slower ones: %s", took)
 	}
 }
+
+func TestThereIsNoRoomIfAChallengeIsGoneBeforeItsProofIsMined(t *testing.T) {
+	e := loaded(1)
+	e.ProofMargin.BlockTime = 250 * time.Millisecond
+	e.Load.Measured(46 * time.Second) // 184 blocks; with 64 of downtime and 6 to be mined, 1 is left.
+	if why := e.NoRoom(); why != "" {
+		t.Fatalf("it is just in time: %s", why)
+	}
+	e.Load.Measured(50 * time.Second) // Half a second more on average.
+	if why := e.NoRoom(); !strings.Contains(why, "192 in which a proof is made and mined") {
+		t.Fatalf("no room because of %q", why)
+	}
+}

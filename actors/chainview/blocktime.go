@@ -1,10 +1,6 @@
 package chainview
 
-import (
-	"time"
-
-	"github.com/hostnode/hostnode/events/duty"
-)
+import "time"
 
 // guessedBlockTime is the assumed block time until it is known: Ethereum's.
 const guessedBlockTime = 12 * time.Second
@@ -35,11 +31,6 @@ func (c *Chain) BlockTime() time.Duration {
 		return b.Usual
 	}
 	return guessedBlockTime
-}
-
-// Margin is the time between a proof and its block.
-func (c *Chain) Margin() duty.Margin {
-	return duty.Margin{Blocks: c.ProofMargin.Blocks, BlockTime: c.BlockTime()}
 }
 
 // StalledAfter is how long, by the machine's clock, no block may come before the host reports

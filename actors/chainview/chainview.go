@@ -228,9 +228,17 @@ func (v *View) Wake() {
 // Before returns a context that ends, with a cause, as soon as a block has at least a time. Call the function when it
 // is not needed any more. A wait by the machine's clock is too long where the chain's runs faster.
 func (v *View) Before(ctx context.Context, t time.Time, cause error) (context.Context, context.CancelFunc) {
+	return v.While(ctx, func(h events.Head) bool { return h.Time.Before(t) }, cause)
+}
+
+// While returns a context that ends, with a cause, at the first block of which ok is false. Call the function when it
+// is not needed any more.
+func (v *View) While(
+	ctx context.Context, ok func(events.Head) bool, cause error,
+) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
-		if _, err := v.Wait(ctx, func(h events.Head) bool { return !h.Time.Before(t) }); err == nil {
+		if _, err := v.Wait(ctx, func(h events.Head) bool { return !ok(h) }); err == nil {
 			cancel(cause)
 		}
 	}()

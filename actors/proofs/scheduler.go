@@ -198,7 +198,7 @@ func (p *Scheduler) onHead(a *shell.Turn, head events.Head) {
 	p.forgetVerdicts()
 	p.lookAtFailing(head)
 	p.pace.See(head, p.View.At)
-	p.Provers.tick(head.Time)
+	p.Provers.arrange()
 	next := p.look(a, p.order, head)
 	p.lookAtUnproven(a, head)
 	if m, ok := chainview.Optional[interface{ DutiesDue(next time.Time) }](p.Market); ok {
@@ -213,7 +213,7 @@ func (p *Scheduler) look(a *shell.Turn, slots []*scheduled, head events.Head) (n
 	margin := p.Margin()
 	pass := duty.NewPass(p.Terms.Proofs, head, duty.Pace{
 		Shortest: p.pace.Shortest(margin.BlockTime),
-		Lead:     time.Duration(margin.Blocks) * margin.BlockTime,
+		Lead:     margin.Total(),
 	}, p.View.Hash)
 	unknown := false
 	for _, s := range slots {

@@ -61,9 +61,9 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 // depsOf are what a scheduler needs, on a chain with a block each second.
 func depsOf(b *shell.Base) Deps {
 	chain := chainview.New(b, &chainviewtest.ChainOf{}, duty.Margin{Blocks: 6, BlockTime: time.Second})
+	rules := admission.New(chain, admission.Limits{Proofs: 1}, 0)
 	return Deps{
-		Rules: admission.New(chain, admission.Limits{Proofs: 1}, 0), Alerts: health.NewAlerts(b, nil),
-		Provers: NewProvers(1, eachSecond, admission.NewLoad()), Verdict: (*duty.Pass).Verdict,
+		Rules: rules, Alerts: health.NewAlerts(b, nil), Provers: NewProvers(rules), Verdict: (*duty.Pass).Verdict,
 	}
 }
 

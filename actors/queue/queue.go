@@ -1,6 +1,6 @@
 // Package queue runs the slot queue (events/slotqueue) as an actor. It judges the market's
 // events in their order, asks the ledger what is on offer, and gives the best slots to a
-// bounded number of workers, one per slot whose data is not stored yet. Refused slots are
+// bounded number of workers, one per slot until that is filled or let go. Refused slots are
 // judged again when something changed.
 //
 // Not for: running a sale. A worker asks the supervisor to begin the sale, and watches its

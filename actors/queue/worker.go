@@ -13,18 +13,23 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// slotWorker stays with one slot until its sale needs no worker any more, because the data is
-// stored and the sale waits for the chain, or because it is over. The supervisor runs the sale;
-// the number of workers bounds how many slots are worked on at once.
+// slotWorker stays with one slot until it is filled, or until its sale is over. The supervisor
+// runs the sale; the number of workers bounds how many slots are worked on at once, and so how
+// many of the contract's reservations the host holds for slots that it has not filled.
 type slotWorker struct {
 	*Deps
 	work     slotqueue.Work
 	patience func() // stops the timer
 	// downloading: the download itself notices when nothing comes any more.
 	downloading bool
-	avoids      bool // the client was reported
-	done        bool
-	last        events.EventID // of the sale, or what took the slot; zero: not known
+	// waiting: the data is stored, and the sale waits for the prover and the chain. Only calls that
+	// fail are no progress then. So many tries did, the last one at failed.
+	waiting bool
+	tries   int
+	failed  time.Time
+	avoids  bool // the client was reported
+	done    bool
+	last    events.EventID // of the sale, or what took the slot; zero: not known
 }
 
 type (
@@ -57,7 +62,7 @@ func (w *slotWorker) Receive(a *shell.Turn, msg any) {
 	case sales.Changed:
 		w.onSale(a, m)
 	case patienceEnded:
-		if w.downloading {
+		if w.downloading || w.waiting && w.failsNoMore() {
 			w.wait(a)
 			return
 		}
@@ -73,7 +78,7 @@ func (w *slotWorker) onSale(a *shell.Turn, m sales.Changed) {
 	if m.Last != (events.EventID{}) {
 		w.last = m.Last
 	}
-	w.downloading = s.Phase == sale.Downloading
+	w.downloading, w.waiting = s.Phase == sale.Downloading, s.KeepsData()
 	blamed := s.Criterion == slotqueue.CriterionWithheld || s.Criterion == slotqueue.CriterionWrong ||
 		s.Criterion == slotqueue.CriterionSlow
 	if s.Ended() && blamed && !w.avoids {
@@ -83,11 +88,23 @@ func (w *slotWorker) onSale(a *shell.Turn, m sales.Changed) {
 	switch {
 	case s.Over():
 		w.Finish(a, verdict{s.Phase.String() + ": " + s.Reason, s.Reprocess, s.Criterion, w.retryAt(s)})
-	case s.Fetched():
+	case s.Hosting(), s.Phase == sale.Payout:
 		w.Finish(a, verdict{outcome: s.Phase.String()})
 	case len(m.Fresh) > 0: // A call that failed again is no progress.
 		w.wait(a)
+	case m.Trouble.Tries > w.tries:
+		if w.waiting && w.failsNoMore() {
+			w.wait(a) // It only waited until now.
+		}
+		w.failed = w.Clock.Now()
 	}
+	w.tries = m.Trouble.Tries
+}
+
+// failsNoMore reports whether no call of the sale has failed for so long that it was surely tried
+// again: nearly every period has a window.
+func (w *slotWorker) failsNoMore() bool {
+	return w.Clock.Now().Sub(w.failed) > 2*w.Terms.Proofs.Period
 }
 
 // retryAt is when a slot that is put back is judged again by time alone.

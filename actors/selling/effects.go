@@ -109,9 +109,7 @@ func (s *Agent) reservation(st sale.State) capacity.Reserve {
 // challengeAt is the period, and the slot's challenge, in the block after head.
 func (e *Deps) challengeAt(ctx context.Context, slot events.SlotID, head events.Head,
 ) (uint64, events.Challenge, error) {
-	period := duty.Period(e.Terms.Proofs, head.Time.Add(time.Second))
-	pointer := duty.Pointer(e.Terms.Proofs, slot, head.Number+1, period)
-	number, ok := duty.ChallengeBlock(head.Number+1, pointer)
+	period, number, ok := duty.Asked(e.Terms.Proofs, slot, head)
 	if !ok {
 		return period, events.Challenge{}, fmt.Errorf("block %d is too low for a challenge", head.Number)
 	}
@@ -142,6 +140,9 @@ func (s *Agent) submitProof(ctx context.Context, st sale.State, d sale.Duty) (sa
 		return nil, errWaits // The scheduler closes the period.
 	}
 	result, err := s.proofFor(ctx, st, d)
+	if errors.Is(err, errMoved) {
+		return nil, errWaits // The scheduler says what is due instead, if anything.
+	}
 	if found := s.damageOf(err, fmt.Sprintf("the proof of period %d", d.Period)); found != nil {
 		return found, nil
 	}

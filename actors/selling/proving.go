@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/hostnode/hostnode/actors/proofs"
 	"github.com/hostnode/hostnode/events"
@@ -14,20 +13,53 @@ import (
 
 // This file makes proofs: the initial one and those that are owed.
 
-// prove makes a proof when the prover has a place, and measures how long it takes.
+// errMoved: the challenge that a proof was to answer is gone.
+var errMoved = errors.New("the challenge is gone")
+
+// prove makes a proof when the prover has a place, and measures how long it takes, by the chain's
+// clock if that runs more slowly than the machine's. What it
+// answers is asked in its turn, because a proof can wait longer than a challenge lasts. It fails
+// with errMoved if that is not wanted. So does a proof for a fill whose challenge goes while it is
+// made, if the prover can stop; one that is owed ends with its duty.
 func (s *Agent) prove(
-	ctx context.Context, st sale.State, c events.Challenge, initial bool, deadline time.Time,
+	ctx context.Context, st sale.State, j proofs.Job, wanted func(events.Head, uint64, events.Challenge) bool,
 ) (r events.ProofResult, err error) {
-	err = s.Provers.Run(ctx, initial, deadline, func(ctx context.Context) (err error) {
+	var head events.Head
+	err = s.Provers.Run(ctx, j, func(ctx context.Context) error {
+		s.Yield(ctx, s.slot.String()+"/prove")
+		head = s.View.Now()
+		period, challenge, err := s.challengeAt(ctx, s.slot, head)
+		if err != nil {
+			return err
+		}
+		if !wanted(head, period, challenge) {
+			return errMoved
+		}
+		if j.Window != nil {
+			same := func(h events.Head) bool { return s.asks(h, period, challenge) }
+			var cancel context.CancelFunc
+			ctx, cancel = s.View.While(ctx, same, errMoved)
+			defer cancel()
+		}
 		r, err = s.Prover.Prove(ctx, events.ProofJob{
-			Slot: s.slot, SlotIndex: s.index, DataSetRoot: st.Request.Content.MerkleRoot, Challenge: c,
+			Slot: s.slot, SlotIndex: s.index, DataSetRoot: st.Request.Content.MerkleRoot, Challenge: challenge,
 		})
+		if err != nil && errors.Is(context.Cause(ctx), errMoved) {
+			return errMoved
+		}
 		return err
 	})
 	if err == nil {
-		s.Load.Measured(r.Took)
+		s.Load.Measured(min(r.Took, s.ChainTime().Sub(head.Time)+s.BlockTime()))
 	}
 	return r, err
+}
+
+// asks reports whether, as far as is known, the block after head takes a proof for this challenge.
+func (s *Agent) asks(head events.Head, period uint64, c events.Challenge) bool {
+	now, number, _ := duty.Asked(s.Terms.Proofs, s.slot, head)
+	hash, known := s.View.At(number)
+	return now == period && (!known || duty.Challenge(hash) == c)
 }
 
 // proofFor returns the proof that a duty demands: the one that was made for it, if it must only be sent again.
@@ -38,7 +70,10 @@ func (s *Agent) proofFor(ctx context.Context, st sale.State, d sale.Duty) (event
 	if made := s.made.Load(); made != nil && made.Challenge == d.Challenge {
 		return *made, nil
 	}
-	r, err := s.prove(ctx, st, d.Challenge, false, d.Deadline)
+	r, err := s.prove(ctx, st, proofs.Job{Deadline: d.Deadline},
+		func(_ events.Head, period uint64, c events.Challenge) bool {
+			return period == d.Period && c == d.Challenge
+		})
 	if err == nil {
 		s.made.Store(&r)
 	}
@@ -51,36 +86,26 @@ func (s *Agent) proveInitial(ctx context.Context, st sale.State) (sale.Command, 
 	}
 	for {
 		report, err := s.proveInitialOnce(ctx, st)
-		if !errors.Is(err, proofs.ErrYields) {
+		if !errors.Is(err, proofs.ErrYields) && !errors.Is(err, errMoved) {
 			return report, err
 		}
 	}
 }
 
-// proveInitialOnce waits for a challenge that lasts long enough, and proves it.
+// proveInitialOnce makes a proof in a window in which, by the measured time, it can also be mined.
 func (s *Agent) proveInitialOnce(ctx context.Context, st sale.State) (sale.Command, error) {
-	// Wait for the window only when the prover is free; Run is called again for the proof.
-	err := s.Provers.Run(ctx, true, fillDeadline(st), func(context.Context) error { return nil })
-	if err != nil {
-		return nil, err
+	last := fillDeadline(st)
+	window := func(h events.Head) bool {
+		m := s.Margin()
+		return duty.StableForFill(s.Terms.Proofs, s.slot, h, m) && !h.Time.Add(m.Total()).After(last)
 	}
-	head, err := s.View.Wait(ctx, func(h events.Head) bool {
-		return duty.StableForFill(s.Terms.Proofs, s.slot, h, s.Margin())
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.Yield(ctx, s.slot.String()+"/prove-initial")
-	_, challenge, err := s.challengeAt(ctx, s.slot, head)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.prove(ctx, st, challenge, true, fillDeadline(st))
+	r, err := s.prove(ctx, st, proofs.Job{Deadline: last, Window: window},
+		func(h events.Head, _ uint64, _ events.Challenge) bool { return window(h) })
 	if found := s.damageOf(err, "the initial proof"); found != nil {
 		return found, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make the initial proof: %w", err)
 	}
-	return sale.ReportInitialProof{At: s.ChainTime(), Challenge: challenge, Proof: r.Proof, Took: r.Took}, nil
+	return sale.ReportInitialProof{At: s.ChainTime(), Challenge: r.Challenge, Proof: r.Proof, Took: r.Took}, nil
 }

@@ -71,7 +71,8 @@ func (s *Agent) takeHeld(a *shell.Turn) {
 
 // presses reports whether a proof may be late if its duty waits for a block.
 func (s *Agent) presses(due sale.ReportProofDue) bool {
-	return due.Deadline.Sub(s.ChainTime()) < 2*time.Duration(s.ProofMargin.Blocks)*s.BlockTime()
+	m := s.Margin()
+	return due.Deadline.Sub(s.ChainTime()) < m.Total()+time.Duration(m.Blocks)*m.BlockTime
 }
 
 // aheadOfAnswer bounds how far duties may be recorded before the market has answered: so many

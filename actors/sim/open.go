@@ -16,8 +16,13 @@ import (
 type World struct{ w *world }
 
 // NewWorld returns a marketplace after 300 empty blocks, with a host that has these tokens.
-func NewWorld(tokens events.Amount) *World {
-	return &World{newWorld(&bus{open: true}, me, market, tokens)}
+func NewWorld(tokens events.Amount) *World { return NewWorldOf(market.Proofs.Period, tokens) }
+
+// NewWorldOf returns a marketplace with another proof period.
+func NewWorldOf(period time.Duration, tokens events.Amount) *World {
+	cfg := market
+	cfg.Proofs.Period = period
+	return &World{newWorld(&bus{open: true}, me, cfg, tokens)}
 }
 
 // Ports returns the host's ports into this world, over a store.

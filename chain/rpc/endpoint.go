@@ -29,6 +29,7 @@ type endpoint struct {
 	limit     rateLimit
 	floor     tipFloor
 	estimates estimating
+	patience  patience
 	// byNumber: in calls it does not take blocks by hash (EIP-1898).
 	byNumber atomic.Bool
 	// takesHash are the methods with which it was seen to take a hash; their later refusals are not

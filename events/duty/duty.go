@@ -117,12 +117,33 @@ type Verdict struct {
 // Hashes gives the hash of a block of the current chain by its number.
 type Hashes func(number uint64) (events.Hash, bool)
 
+// Asked is what a proof in the block after head answers: the period, and the block whose
+// hash is the challenge; false where there is none.
+func Asked(cfg events.ProofConfig, slot events.SlotID, head events.Head) (period, block uint64, ok bool) {
+	n := head.Number + 1
+	period = Period(cfg, head.Time.Add(time.Second))
+	block, ok = ChallengeBlock(n, Pointer(cfg, slot, n, period))
+	return period, block, ok
+}
+
 // Margin is how much time a proof needs until it is on chain.
 type Margin struct {
-	// Blocks is how many blocks pass while a proof is made and mined.
+	// Made is how long it takes to make a proof; zero: it is made.
+	Made time.Duration
+	// Blocks is how many blocks may pass from then until it is mined.
 	Blocks uint64
 	// BlockTime is the usual time between two blocks.
 	BlockTime time.Duration
+}
+
+// Total is the time from the beginning of a proof to its block.
+func (m Margin) Total() time.Duration { return m.Made + time.Duration(m.Blocks)*m.BlockTime }
+
+// Longest is the longest time that a proof may take which is begun in the first or second
+// block of a period, to be mined within it. A longer time that was measured says that no proof
+// is ever in time. Only another proof can correct that, so one is tried where it has most time.
+func (m Margin) Longest(cfg events.ProofConfig) time.Duration {
+	return max(0, cfg.Period-time.Duration(m.Blocks+2)*m.BlockTime-time.Second)
 }
 
 // StableForFill reports whether a proof for the fill that is begun now still
@@ -131,8 +152,15 @@ type Margin struct {
 // change the challenge; and the period must not end (spec/ethereum.md §2).
 func StableForFill(cfg events.ProofConfig, slot events.SlotID, head events.Head, m Margin) bool {
 	n, now := head.Number+1, head.Time.Add(time.Second)
+	m.Made = min(m.Made, m.Longest(cfg))
 	period := Period(cfg, now)
 	pointer := uint64(Pointer(cfg, slot, n, period))
-	return pointer >= uint64(cfg.Downtime) && pointer+m.Blocks <= 255 &&
-		now.Add(time.Duration(m.Blocks)*m.BlockTime).Before(End(cfg, period))
+	return pointer >= uint64(cfg.Downtime) && pointer+m.blocks() <= 255 &&
+		now.Add(m.Total()).Before(End(cfg, period))
+}
+
+// blocks is how many blocks may come from the beginning of a proof to its own.
+func (m Margin) blocks() uint64 {
+	each := max(m.BlockTime, 1)
+	return m.Blocks + uint64((m.Made+each-1)/each)
 }

@@ -284,6 +284,7 @@ func TestStableMeansThatTheChallengeIsTheSameWhenItIsMined(t *testing.T) {
 			Blocks:    rapid.Uint64Range(0, 60).Draw(t, "blocks"),
 			BlockTime: time.Duration(rapid.IntRange(1, 13).Draw(t, "block time")) * time.Second,
 		}
+		m.Made = min(time.Duration(rapid.IntRange(0, 60_000).Draw(t, "made"))*time.Millisecond, m.Longest(cfg))
 		head := events.Head{
 			Number: rapid.Uint64Range(600, 5000).Draw(t, "head"),
 			Time:   events.Unix(rapid.Uint64Range(1_700_000_000, 1_700_001_000).Draw(t, "time")),
@@ -293,8 +294,8 @@ func TestStableMeansThatTheChallengeIsTheSameWhenItIsMined(t *testing.T) {
 		}
 		now := head.Time.Add(time.Second)
 		period := Period(cfg, now)
-		first, _ := ChallengeBlock(head.Number+1, Pointer(cfg, id, head.Number+1, period))
-		for i := range m.Blocks + 1 {
+		_, first, _ := Asked(cfg, id, head)
+		for i := range m.Blocks + uint64(m.Made/m.BlockTime) + 1 {
 			n, at := head.Number+1+i, now.Add(time.Duration(i)*m.BlockTime)
 			later, _ := ChallengeBlock(n, Pointer(cfg, id, n, period))
 			if later != first {

@@ -183,21 +183,28 @@ func TestAMissingHashIsSaidNotGuessed(t *testing.T) {
 
 func TestAFillWaitsUntilItsChallengeStaysPut(t *testing.T) {
 	cfg, id := config(2*time.Minute), slotEnding(3)
-	m := Margin{Blocks: 10, BlockTime: 2 * time.Second}
 	for _, tc := range []struct {
 		name    string
 		pointer uint8
 		before  time.Duration
+		made    time.Duration
 		fill    bool
 	}{
-		{"in the middle", 128, time.Minute, true},
-		{"a small reorganisation could change it", 63, time.Minute, false},
-		{"just old enough", 64, time.Minute, true},
-		{"just before the wrap", 245, time.Minute, true},
-		{"wraps on the way", 246, time.Minute, false},
-		{"the period ends on the way", 128, 20 * time.Second, false},
-		{"mined in the period's last second", 128, 21 * time.Second, true},
+		{"in the middle", 128, time.Minute, 0, true},
+		{"a small reorganisation could change it", 63, time.Minute, 0, false},
+		{"just old enough", 64, time.Minute, 0, true},
+		{"just before the wrap", 245, time.Minute, 0, true},
+		{"wraps on the way", 246, time.Minute, 0, false},
+		{"wraps while it is made", 236, time.Minute, 19 * time.Second, false},
+		{"made just before the wrap", 235, time.Minute, 19 * time.Second, true},
+		{"the period ends on the way", 128, 20 * time.Second, 0, false},
+		{"mined in the period's last second", 128, 21 * time.Second, 0, true},
+		{"the period ends while it is made", 128, 40 * time.Second, 20 * time.Second, false},
+		{"made and mined in the period's last second", 128, 41 * time.Second, 20 * time.Second, true},
+		{"longer than any period allows, early in one", 128, 118 * time.Second, time.Hour, true},
+		{"longer than any period allows, later", 128, 115 * time.Second, time.Hour, false},
 	} {
+		m := Margin{Made: tc.made, Blocks: 10, BlockTime: 2 * time.Second}
 		head := headWith(cfg, id, tc.pointer, tc.before)
 		if got := StableForFill(cfg, id, head, m); got != tc.fill {
 			t.Errorf("fill, %s: stable %t, want %t", tc.name, got, tc.fill)

@@ -102,10 +102,6 @@ func (s State) Hosting() bool { return s.Phase.in(hosting) }
 // KeepsData reports whether the data is here and still needed, so that it must be sound.
 func (s State) KeepsData() bool { return s.Phase.in(ready, hosting) }
 
-// Fetched reports whether the data was complete and the sale goes on, so that whoever
-// waited for the download need not wait longer.
-func (s State) Fetched() bool { return s.Phase.in(ready, hosting, collecting) }
-
 // Damaged reports whether data that is needed is damaged.
 func (s State) Damaged() bool { return s.KeepsData() && s.Damage.Any() }
 

@@ -96,6 +96,10 @@ type Chain struct {
 	// them, as over HTTP. 0: six times per block time, every quarter of a second to two
 	// seconds.
 	PollInterval time.Duration `key:"pollInterval" def:"0s" max:"1m"`
+	// CallTimeout is how long the node may take to answer one call. At a node that is seen to
+	// need longer it grows, to eight times as much, and shrinks again when the node is quick.
+	// 0: 10 s, on a development chain 3 s.
+	CallTimeout time.Duration `key:"callTimeout" def:"0s" max:"2m"`
 	// LogRange is the most blocks in one search for logs; it is halved when a provider
 	// allows less.
 	LogRange uint64 `key:"logRange" def:"1000" min:"1" max:"100000"`
@@ -188,7 +192,9 @@ type Content struct {
 
 // Sales is how much the host sells, and what it risks.
 type Sales struct {
-	// MaxWorkers is how many slots are worked on at the same time until they are filled.
+	// MaxWorkers is how many slots are worked on at the same time, each from when it is taken from
+	// the queue until it is filled or let go. Each may hold one of the three reservations that the
+	// contract gives for a slot.
 	MaxWorkers int `key:"maxWorkers" def:"3" min:"1" max:"256"`
 	// MaxSlotsPerRequest is how many slots of one request the host fills. 0: as many as
 	// the request can lose (its maxSlotLoss), so that a failure of this host alone does
@@ -204,7 +210,8 @@ type Sales struct {
 	// Only allowed on a development chain.
 	FailEveryNProofs uint64 `key:"failEveryNProofs" def:"0" max:"1000000"`
 	// ProofBlocks is how many blocks before the end of its window a proof must be
-	// ready to be sent, so that it is on chain in time.
+	// ready to be sent, so that it is on chain in time. A proof for a fill is begun only if
+	// the measured time of a proof fits before that.
 	ProofBlocks uint64 `key:"proofBlocks" def:"6" min:"1" max:"1000"`
 	// FinalBlocks is how many blocks make a filled slot final; only then may data
 	// be deleted and accounts be settled. 0: as many as chain.confirmations.
