@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,9 +73,9 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 			selling[ag.seller(s.Member)]++
 		}
 	}
-	for slot, other := range s.beginning {
-		if s.agents[slot] == nil && other.handing && other.request == c.request && other.asked != "" {
-			selling[other.asked]++
+	for _, other := range s.onTheirWay() {
+		if other.request == c.request {
+			selling[cmp.Or(other.asked, other.member)]++
 		}
 	}
 	var fit []events.Member
@@ -122,11 +123,9 @@ func (s *supervisor) beyondRisk(r events.Request) *admission.Refusal {
 	for _, ag := range s.agents {
 		atRisk = atRisk.AddSaturating(ag.collateral())
 	}
-	for slot, other := range s.beginning { // Without those whose sale has begun already, which are counted above.
-		if s.agents[slot] == nil && other.handing && other.asked != "" {
-			collateral, _ := other.start.Request.Ask.CollateralPerSlot()
-			atRisk = atRisk.AddSaturating(collateral)
-		}
+	for _, other := range s.onTheirWay() {
+		collateral, _ := other.start.Request.Ask.CollateralPerSlot()
+		atRisk = atRisk.AddSaturating(collateral)
 	}
 	if !s.MaxCollateralAtRisk.SubFloor(atRisk).Less(needed) {
 		return nil
@@ -235,12 +234,18 @@ func (s *supervisor) onSell(a *shell.Turn, m sellHere) {
 // refuses says why this member does not sell a slot; nil: it can, or sells it already.
 func (s *supervisor) refuses(m sellHere) *members.Refusal {
 	no := func(criterion, format string, args ...any) *members.Refusal {
-		return &members.Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...)}
+		r := &members.Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...)}
+		if criterion == slotqueue.CriterionMember { // Nobody tells when that is over.
+			r.RetryAt = s.soon()
+		}
+		return r
 	}
 	c := s.beginning[m.start.Slot]
 	switch ag := s.agents[m.start.Slot]; {
 	case !s.booted:
 		return no(slotqueue.CriterionMember, "it is starting")
+	case m.try && s.StoreWatch.Away(): // It could not begin.
+		return no(slotqueue.CriterionMember, "the event store does not answer it")
 	case m.try && s.stalled(): // It could neither fill the slot nor prove it.
 		return no(slotqueue.CriterionMember, "its chain end point has told of no new block for %s",
 			s.Clock.Now().Sub(s.lastNews).Round(time.Second))
@@ -272,6 +277,9 @@ func (s *supervisor) onHandedOut(m handedOut) {
 	delete(s.beginning, m.slot)
 	if m.refused != nil {
 		tellAll(c.workers, *m.refused)
+		if c.asked != "" { // Others were refused because it counted until now.
+			s.queue.Tell(queue.Wake{Reason: "a slot was not handed out", Criteria: queue.NotHandedOut()})
+		}
 		return
 	}
 	if c.over != nil {
@@ -282,6 +290,7 @@ func (s *supervisor) onHandedOut(m handedOut) {
 	if ag == nil { // Another member's, which has not recorded its start yet.
 		ag = &agent{request: c.request, index: c.index, far: m.member, starting: true, start: c.start}
 		s.agents[m.slot] = ag
+		s.FarLoad.Set(m.slot, s.ExpectedProofs(c.start.Request))
 	}
 	ag.watchers = append(ag.watchers, c.workers...)
 	if !ag.starting {
@@ -308,6 +317,7 @@ func (s *supervisor) onFarSale(m sales.Changed) {
 		s.agents[m.Slot] = ag
 	}
 	ag.far, ag.state, ag.ahead, ag.last, ag.starting = m.State.Member, m.State, m.State, m.Last, false
+	s.NoteFarLoad(m.Slot, m.State)
 	tellAll(ag.watchers, m)
 	if m.State.Over() {
 		s.forget(m)
@@ -355,6 +365,7 @@ func (s *supervisor) onLetGoFailed(m letGoFailed) {
 	ag.watchers = nil
 	if ag.starting { // Nothing says that it has begun.
 		delete(s.agents, m.slot)
+		s.FarLoad.Set(m.slot, 0)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -127,8 +126,8 @@ func (s *supervisor) readOthers() func(context.Context, events.Recorded) error {
 		if change.Sale != nil {
 			s.root.Tell(farSale{*change.Sale})
 		}
-		if change.Freed != "" { // Any criterion may be met by a change of another member's ledger.
-			s.queue.Tell(queue.Wake{Reason: change.Freed, Criteria: queue.OfLedger(capacity.Criteria())})
+		if change.Freed != "" {
+			s.queue.Tell(queue.Wake{Reason: change.Freed, Criteria: queue.OfMember()})
 		}
 		return nil
 	}
