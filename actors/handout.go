@@ -39,11 +39,12 @@ func (s *supervisor) soon() time.Time { return s.ChainTime().Add(queue.LookAgain
 
 // Messages about slots that are handed out.
 type (
-	// sellHere asks this member to sell a slot; the answer is a *members.Refusal.
+	// sellHere asks this member to sell a slot; the answer is a *members.Refusal. With kept, it must not be refused
+	// for want of room: the data is here, or there is room nowhere.
 	sellHere struct {
-		start sale.Start
-		by    events.EventID
-		try   bool
+		start     sale.Start
+		by        events.EventID
+		try, kept bool
 	}
 	// handedOut says who sells a slot, or why nobody does.
 	handedOut struct {
@@ -64,7 +65,6 @@ type (
 
 // handOut looks for a member that sells a slot, beside the actor.
 func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
-	c.handing = true
 	s.beginning[m.slot] = c
 	ask := s.AskOf(m.start.Request, m.start.EndsAt)
 	selling := map[events.Member]int{}
@@ -162,13 +162,13 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 	for _, member := range fit {
 		start.Member = member
 		if c.member == "" {
-			if refused, err := s.sell(ctx, sellHere{start: start, try: true}); err != nil {
+			if answer, err := s.sell(ctx, sellHere{start: start, try: true}); err != nil {
 				last = &admission.Refusal{
 					Criterion: slotqueue.CriterionMember, Reason: err.Error(), Requeue: true, RetryAt: s.soon(),
 				}
 				continue
-			} else if refused != nil {
-				last = refusedBy(member, refused)
+			} else if answer.Refused != nil {
+				last = refusedBy(member, answer.Refused)
 				continue
 			}
 			var older *admission.Refusal
@@ -187,14 +187,14 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 				return "", nil, err
 			}
 		}
-		refused, err := s.sell(ctx, sellHere{start: start, by: c.by})
+		answer, err := s.sell(ctx, sellHere{start: start, by: c.by})
 		switch {
 		case err != nil: // It may have begun: the record tells, or the worker loses its patience.
 			s.Log.WithField("slot", start.Slot.String()).Warnf(
 				"it is not known whether member %s sells the slot: %v", member, err)
 			return member, nil, nil
-		case refused != nil:
-			return "", refusedBy(member, refused), nil
+		case answer.Refused != nil:
+			return "", refusedBy(member, answer.Refused), nil
 		}
 		return member, nil, nil
 	}
@@ -208,18 +208,19 @@ func refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
 }
 
 // sell asks the member that a start names to sell a slot.
-func (s *supervisor) sell(ctx context.Context, m sellHere) (*members.Refusal, error) {
+func (s *supervisor) sell(ctx context.Context, m sellHere) (answer members.Sells, err error) {
 	if m.start.Member == s.Member {
-		return shell.Ask[*members.Refusal](s.root, m).Wait(ctx)
+		return s.sells(ctx, m, func(m sellHere) (*members.Refusal, error) {
+			return shell.Ask[*members.Refusal](s.root, m).Wait(ctx)
+		})
 	}
 	started, err := startMessage(m.start)
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, sellPatience)
 	defer cancel()
-	answer, err := members.Ask(ctx, s.Cluster, m.start.Member, members.Sell{Started: started, By: m.by, Try: m.try})
-	return answer.Refused, err
+	return members.Ask(ctx, s.Cluster, m.start.Member, members.Sell{Started: started, By: m.by, Try: m.try})
 }
 
 // onSell begins a sale that was handed out to this member, or says why it does not.
@@ -257,6 +258,9 @@ func (s *supervisor) refuses(m sellHere) *members.Refusal {
 		return nil
 	case c != nil && !c.handing:
 		return no(slotqueue.CriterionMember, "data of an earlier sale is being deleted")
+	}
+	if m.kept {
+		return nil
 	}
 	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: m.start.Slot.String()}); ok {
 		return no(slotqueue.CriterionQuarantined, "quarantined: %s", q.Reason)

@@ -38,6 +38,8 @@ func (s *supervisor) onMembers(a *shell.Turn, msg any) {
 		s.onSell(a, m)
 	case handedOut:
 		s.onHandedOut(m)
+	case isPlaced:
+		s.onIsPlaced(a, m)
 	case letGoHere:
 		s.onLetGoHere(a, m)
 	case letGoFailed:
@@ -63,8 +65,9 @@ func (h *Host) serve() {
 			return members.Sells{}, err
 		}
 		start.Member = h.env.Member
-		refused, err := ask(ctx, h, shell.AskActor[*members.Refusal](h.supervisor, sellHere{start, q.By, q.Try}))
-		return members.Sells{Refused: refused}, err
+		return h.env.sells(ctx, sellHere{start: start, by: q.By, try: q.Try}, func(m sellHere) (*members.Refusal, error) {
+			return ask(ctx, h, shell.AskActor[*members.Refusal](h.supervisor, m))
+		})
 	})
 	members.On(to, func(ctx context.Context, q members.LetGo) (none members.None, err error) {
 		here := letGoHere{sales.LetGo{Work: q.Work, Reason: q.Reason}}

@@ -35,6 +35,7 @@ type memberRig struct {
 	account *sim.Account
 	store   *flakyStore  // its way to the record
 	crowd   events.Store // in front of it; nil: nothing is
+	witness port.Witness // of that, if there is one
 	host    *actors.Host
 	keyless bool // it never owns the account
 	alerts  *alertLog
@@ -117,7 +118,7 @@ func (m *membersRig) begin(name events.Member) {
 	one.account = one.world.Account()
 	ports := one.world.Ports(one.store)
 	if one.crowd != nil {
-		ports.Store = one.crowd
+		ports.Store, ports.Witness = one.crowd, one.witness
 	}
 	ports.Cluster = clusterOf{m.cluster.Start(name), m}
 	if !one.keyless {
