@@ -117,15 +117,13 @@ func (s *supervisor) onTheirWay() iter.Seq2[events.SlotID, *candidate] {
 	}
 }
 
-// unpaid is the collateral that sales in work, and those that are about to begin, have not paid yet.
+// unpaid is the collateral that sales in work have not paid yet. The queue counts slots on their way, when it hands
+// one out.
 func (s *supervisor) unpaid() (sum events.Amount) {
 	for _, ag := range s.agents {
 		if ag.inWork() {
 			sum = sum.AddSaturating(ag.collateral())
 		}
-	}
-	for _, c := range s.onTheirWay() {
-		sum = sum.AddSaturating(c.unpaid().Collateral)
 	}
 	return sum
 }

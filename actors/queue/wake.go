@@ -20,8 +20,7 @@ var saleEnded = []string{
 // OfMember are the criteria that a change of another member's ledger may meet, which may be the end of a sale.
 func OfMember() []string { return append(OfLedger(capacity.Criteria()), saleEnded...) }
 
-// NotHandedOut are the criteria that may be met because a slot was not handed out, and so does not count any more. That
-// the tokens suffice then is seen when the account is looked at.
+// NotHandedOut are the criteria that may be met because a slot was not handed out, and so does not count any more.
 func NotHandedOut() []string {
 	return []string{slotqueue.CriterionRequestCap, slotqueue.CriterionGas, string(capacity.AtRisk)}
 }
