@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -36,6 +37,14 @@ func (s *supervisor) admit(m saleReady) *admission.Refusal {
 			n.InWork++
 		}
 	}
+	for _, c := range s.onTheirWay() {
+		if c.request == r.ID {
+			n.SameRequest++
+		}
+		if !c.start.Adopted {
+			n.InWork++
+		}
+	}
 	if s.Cluster == nil { // In a cluster, the member that is to sell the slot judges that.
 		if no := s.fits(r); no != nil {
 			return no
@@ -43,8 +52,7 @@ func (s *supervisor) admit(m saleReady) *admission.Refusal {
 		n.ProofLoad, n.ProofDetail = s.BusyWith(r)
 	}
 	n.Unpaid = s.unpaid()
-	_, expected := s.Load.Total()
-	n.Proofs = s.ProofsWithin(n.Days, expected+s.ExpectedProofs(r))
+	n.Proofs = s.ProofsWithin(n.Days, s.ProofsOfAll()+s.ExpectedProofs(r))
 	return n.Judge()
 }
 
@@ -97,7 +105,20 @@ func (ag *agent) seller(here events.Member) events.Member {
 	return here
 }
 
-// unpaid is the collateral that sales in work have not paid yet.
+// onTheirWay are the slots that are being handed out, or were by a former owner, and whose sales have not begun: what
+// bounds the sales bounds them together with these.
+func (s *supervisor) onTheirWay() iter.Seq2[events.SlotID, *candidate] {
+	return func(yield func(events.SlotID, *candidate) bool) {
+		for slot, c := range s.beginning {
+			if s.agents[slot] == nil && (c.asked != "" || c.member != "") && !yield(slot, c) {
+				return
+			}
+		}
+	}
+}
+
+// unpaid is the collateral that sales in work have not paid yet. The queue counts slots on their way, when it hands
+// one out.
 func (s *supervisor) unpaid() (sum events.Amount) {
 	for _, ag := range s.agents {
 		if ag.inWork() {
@@ -117,17 +138,20 @@ func (s *supervisor) unpaidSales() (list []slotqueue.Unpaid) {
 			})
 		}
 	}
-	for slot, c := range s.beginning {
-		if s.agents[slot] == nil && c.handing && c.member != "" {
+	for _, c := range s.onTheirWay() {
+		if c.handing && c.member != "" {
 			list = append(list, c.unpaid())
 		}
 	}
 	return list
 }
 
-// unpaid is what the slot will cost once it is handed out.
+// unpaid is what the slot will cost once it is handed out; nothing if it is adopted, or not known yet.
 func (c *candidate) unpaid() slotqueue.Unpaid {
-	collateral, _ := c.start.Request.Ask.CollateralPerSlot()
+	var collateral events.Amount
+	if !c.start.Adopted {
+		collateral, _ = c.start.Request.Ask.CollateralPerSlot()
+	}
 	return slotqueue.Unpaid{RequestID: c.request, SlotIndex: c.index, Collateral: collateral}
 }
 
@@ -233,8 +257,7 @@ func (s *supervisor) free(ctx context.Context) (
 // needs is what the account must hold for the slots that are hosted or in work.
 func (s *supervisor) needs() health.Funds {
 	n := health.Funds{MinWei: s.MinWei, Days: s.WalletDays, Unpaid: s.unpaid()}
-	_, expected := s.Load.Total()
-	n.Proofs = s.ProofsWithin(n.Days, expected)
+	n.Proofs = s.ProofsWithin(n.Days, s.ProofsOfAll())
 	return n
 }
 

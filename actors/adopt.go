@@ -10,7 +10,7 @@ import (
 
 // This file adopts slots that the contract counts as ours although no sale runs for them. That
 // happens at a start, and after a reorganisation that brings back a slot whose sale was settled
-// while the slot was gone.
+// while the slot was gone. In a host of several members, place.go says which of them adopts a slot.
 
 // askOwnedEvery is the least number of blocks between two questions for our slots, so that a
 // chain with many reorganisations is not asked after each of them.

@@ -60,7 +60,10 @@ func (h *Host) WorkOf(ctx context.Context, of events.Member) (members.Work, erro
 
 func (h *Host) work(ctx context.Context) (members.Work, error) {
 	s, err := h.Status(ctx)
-	w := members.Work{Head: s.Head.Number, ProverBusy: s.Prover.Busy, ProverMost: s.Prover.Most}
+	w := members.Work{
+		Head: s.Head.Number, ProverBusy: s.Prover.Busy, ProverMost: s.Prover.Most,
+		MayOwn: h.env.Account != nil && !h.env.StoreWatch.Away(),
+	}
 	for _, one := range s.Sales {
 		w.ProofsDue += len(one.State.Duties)
 	}

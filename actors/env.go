@@ -122,6 +122,9 @@ type Config struct {
 	// AvoidClient is how long a client's requests are refused after its data could not be
 	// fetched or was wrong, in chain time. 0: not at all.
 	AvoidClient time.Duration
+	// GiveWayAfter is how long the event store may not answer the owner, by the machine's clock, before another member
+	// that it answers is let take the term; default 30 seconds.
+	GiveWayAfter time.Duration
 	// CertificateWarning is how long before its end a certificate of this member is warned of; 0: it never is.
 	CertificateWarning time.Duration
 	// Alert receives alerts for the operator. It must not block. Nil: nobody does.
@@ -178,6 +181,7 @@ func (c Config) withDefaults() Config {
 		MaxWorkers: 3, MaxQueued: 100_000, SnapshotEvery: shell.DefaultSnapshotEvery,
 		Downloads: 2, Proofs: 1, Transactions: 16, Reads: 16, Disk: 4,
 		RetryAfter: 500 * time.Millisecond, RetryMost: 30 * time.Second, WorkerPatience: 10 * time.Minute,
+		GiveWayAfter:    30 * time.Second,
 		QuarantineRetry: time.Hour, GiveUpDownload: 10 * time.Minute, Heartbeat: DefaultHeartbeat,
 		ProofLoad: 60, ScrubBytesPerSecond: 1 << 20, FinalBlocks: 12,
 		Margin:     duty.Margin{Blocks: 6, BlockTime: time.Second},

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,11 +39,12 @@ func (s *supervisor) soon() time.Time { return s.ChainTime().Add(queue.LookAgain
 
 // Messages about slots that are handed out.
 type (
-	// sellHere asks this member to sell a slot; the answer is a *members.Refusal.
+	// sellHere asks this member to sell a slot; the answer is a *members.Refusal. With kept, it must not be refused
+	// for want of room: the data is here, or there is room nowhere.
 	sellHere struct {
-		start sale.Start
-		by    events.EventID
-		try   bool
+		start     sale.Start
+		by        events.EventID
+		try, kept bool
 	}
 	// handedOut says who sells a slot, or why nobody does.
 	handedOut struct {
@@ -63,7 +65,6 @@ type (
 
 // handOut looks for a member that sells a slot, beside the actor.
 func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
-	c.handing = true
 	s.beginning[m.slot] = c
 	ask := s.AskOf(m.start.Request, m.start.EndsAt)
 	selling := map[events.Member]int{}
@@ -72,9 +73,9 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 			selling[ag.seller(s.Member)]++
 		}
 	}
-	for slot, other := range s.beginning {
-		if s.agents[slot] == nil && other.handing && other.request == c.request && other.asked != "" {
-			selling[other.asked]++
+	for _, other := range s.onTheirWay() {
+		if other.request == c.request {
+			selling[cmp.Or(other.asked, other.member)]++
 		}
 	}
 	var fit []events.Member
@@ -122,11 +123,9 @@ func (s *supervisor) beyondRisk(r events.Request) *admission.Refusal {
 	for _, ag := range s.agents {
 		atRisk = atRisk.AddSaturating(ag.collateral())
 	}
-	for slot, other := range s.beginning { // Without those whose sale has begun already, which are counted above.
-		if s.agents[slot] == nil && other.handing && other.asked != "" {
-			collateral, _ := other.start.Request.Ask.CollateralPerSlot()
-			atRisk = atRisk.AddSaturating(collateral)
-		}
+	for _, other := range s.onTheirWay() {
+		collateral, _ := other.start.Request.Ask.CollateralPerSlot()
+		atRisk = atRisk.AddSaturating(collateral)
 	}
 	if !s.MaxCollateralAtRisk.SubFloor(atRisk).Less(needed) {
 		return nil
@@ -163,13 +162,13 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 	for _, member := range fit {
 		start.Member = member
 		if c.member == "" {
-			if refused, err := s.sell(ctx, sellHere{start: start, try: true}); err != nil {
+			if answer, err := s.sell(ctx, sellHere{start: start, try: true}); err != nil {
 				last = &admission.Refusal{
 					Criterion: slotqueue.CriterionMember, Reason: err.Error(), Requeue: true, RetryAt: s.soon(),
 				}
 				continue
-			} else if refused != nil {
-				last = refusedBy(member, refused)
+			} else if answer.Refused != nil {
+				last = refusedBy(member, answer.Refused)
 				continue
 			}
 			var older *admission.Refusal
@@ -188,14 +187,14 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 				return "", nil, err
 			}
 		}
-		refused, err := s.sell(ctx, sellHere{start: start, by: c.by})
+		answer, err := s.sell(ctx, sellHere{start: start, by: c.by})
 		switch {
 		case err != nil: // It may have begun: the record tells, or the worker loses its patience.
 			s.Log.WithField("slot", start.Slot.String()).Warnf(
 				"it is not known whether member %s sells the slot: %v", member, err)
 			return member, nil, nil
-		case refused != nil:
-			return "", refusedBy(member, refused), nil
+		case answer.Refused != nil:
+			return "", refusedBy(member, answer.Refused), nil
 		}
 		return member, nil, nil
 	}
@@ -209,18 +208,19 @@ func refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
 }
 
 // sell asks the member that a start names to sell a slot.
-func (s *supervisor) sell(ctx context.Context, m sellHere) (*members.Refusal, error) {
+func (s *supervisor) sell(ctx context.Context, m sellHere) (answer members.Sells, err error) {
 	if m.start.Member == s.Member {
-		return shell.Ask[*members.Refusal](s.root, m).Wait(ctx)
+		return s.sells(ctx, m, func(m sellHere) (*members.Refusal, error) {
+			return shell.Ask[*members.Refusal](s.root, m).Wait(ctx)
+		})
 	}
 	started, err := startMessage(m.start)
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, sellPatience)
 	defer cancel()
-	answer, err := members.Ask(ctx, s.Cluster, m.start.Member, members.Sell{Started: started, By: m.by, Try: m.try})
-	return answer.Refused, err
+	return members.Ask(ctx, s.Cluster, m.start.Member, members.Sell{Started: started, By: m.by, Try: m.try})
 }
 
 // onSell begins a sale that was handed out to this member, or says why it does not.
@@ -235,12 +235,18 @@ func (s *supervisor) onSell(a *shell.Turn, m sellHere) {
 // refuses says why this member does not sell a slot; nil: it can, or sells it already.
 func (s *supervisor) refuses(m sellHere) *members.Refusal {
 	no := func(criterion, format string, args ...any) *members.Refusal {
-		return &members.Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...)}
+		r := &members.Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...)}
+		if criterion == slotqueue.CriterionMember { // Nobody tells when that is over.
+			r.RetryAt = s.soon()
+		}
+		return r
 	}
 	c := s.beginning[m.start.Slot]
 	switch ag := s.agents[m.start.Slot]; {
 	case !s.booted:
 		return no(slotqueue.CriterionMember, "it is starting")
+	case m.try && s.StoreWatch.Away(): // It could not begin.
+		return no(slotqueue.CriterionMember, "the event store does not answer it")
 	case m.try && s.stalled(): // It could neither fill the slot nor prove it.
 		return no(slotqueue.CriterionMember, "its chain end point has told of no new block for %s",
 			s.Clock.Now().Sub(s.lastNews).Round(time.Second))
@@ -252,6 +258,9 @@ func (s *supervisor) refuses(m sellHere) *members.Refusal {
 		return nil
 	case c != nil && !c.handing:
 		return no(slotqueue.CriterionMember, "data of an earlier sale is being deleted")
+	}
+	if m.kept {
+		return nil
 	}
 	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: m.start.Slot.String()}); ok {
 		return no(slotqueue.CriterionQuarantined, "quarantined: %s", q.Reason)
@@ -272,6 +281,9 @@ func (s *supervisor) onHandedOut(m handedOut) {
 	delete(s.beginning, m.slot)
 	if m.refused != nil {
 		tellAll(c.workers, *m.refused)
+		if c.asked != "" { // Others were refused because it counted until now.
+			s.queue.Tell(queue.Wake{Reason: "a slot was not handed out", Criteria: queue.NotHandedOut()})
+		}
 		return
 	}
 	if c.over != nil {
@@ -282,6 +294,7 @@ func (s *supervisor) onHandedOut(m handedOut) {
 	if ag == nil { // Another member's, which has not recorded its start yet.
 		ag = &agent{request: c.request, index: c.index, far: m.member, starting: true, start: c.start}
 		s.agents[m.slot] = ag
+		s.FarLoad.Set(m.slot, s.ExpectedProofs(c.start.Request))
 	}
 	ag.watchers = append(ag.watchers, c.workers...)
 	if !ag.starting {
@@ -308,6 +321,7 @@ func (s *supervisor) onFarSale(m sales.Changed) {
 		s.agents[m.Slot] = ag
 	}
 	ag.far, ag.state, ag.ahead, ag.last, ag.starting = m.State.Member, m.State, m.State, m.Last, false
+	s.NoteFarLoad(m.Slot, m.State)
 	tellAll(ag.watchers, m)
 	if m.State.Over() {
 		s.forget(m)
@@ -355,6 +369,7 @@ func (s *supervisor) onLetGoFailed(m letGoFailed) {
 	ag.watchers = nil
 	if ag.starting { // Nothing says that it has begun.
 		delete(s.agents, m.slot)
+		s.FarLoad.Set(m.slot, 0)
 	}
 }
 

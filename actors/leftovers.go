@@ -112,6 +112,7 @@ func (s *supervisor) onRelease(a *shell.Turn, m releaseSlot) {
 	delete(s.beginning, m.slot)
 	for _, w := range c.workers {
 		s.candidate(a, m.slot, c.request, c.index, w, c.by)
+		s.beginning[m.slot].member = c.member
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -39,6 +38,8 @@ func (s *supervisor) onMembers(a *shell.Turn, msg any) {
 		s.onSell(a, m)
 	case handedOut:
 		s.onHandedOut(m)
+	case isPlaced:
+		s.onIsPlaced(a, m)
 	case letGoHere:
 		s.onLetGoHere(a, m)
 	case letGoFailed:
@@ -64,8 +65,9 @@ func (h *Host) serve() {
 			return members.Sells{}, err
 		}
 		start.Member = h.env.Member
-		refused, err := ask(ctx, h, shell.AskActor[*members.Refusal](h.supervisor, sellHere{start, q.By, q.Try}))
-		return members.Sells{Refused: refused}, err
+		return h.env.sells(ctx, sellHere{start: start, by: q.By, try: q.Try}, func(m sellHere) (*members.Refusal, error) {
+			return ask(ctx, h, shell.AskActor[*members.Refusal](h.supervisor, m))
+		})
 	})
 	members.On(to, func(ctx context.Context, q members.LetGo) (none members.None, err error) {
 		here := letGoHere{sales.LetGo{Work: q.Work, Reason: q.Reason}}
@@ -127,8 +129,8 @@ func (s *supervisor) readOthers() func(context.Context, events.Recorded) error {
 		if change.Sale != nil {
 			s.root.Tell(farSale{*change.Sale})
 		}
-		if change.Freed != "" { // Any criterion may be met by a change of another member's ledger.
-			s.queue.Tell(queue.Wake{Reason: change.Freed, Criteria: queue.OfLedger(capacity.Criteria())})
+		if change.Freed != "" {
+			s.queue.Tell(queue.Wake{Reason: change.Freed, Criteria: queue.OfMember()})
 		}
 		return nil
 	}

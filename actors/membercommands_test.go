@@ -97,7 +97,7 @@ func TestEachMemberSaysWhatItHasToDo(t *testing.T) {
 			m.Fatal(err)
 		}
 		want := members.Work{
-			Head: south.Head.Number, ProofsDue: 1, ProverBusy: south.Prover.Busy, ProverMost: south.Prover.Most,
+			Head: south.Head.Number, ProofsDue: 1, ProverBusy: south.Prover.Busy, ProverMost: south.Prover.Most, MayOwn: true,
 		}
 		if told := work("west", "south"); own != want || told != want || want.Head == 0 || want.ProverMost != 60 {
 			m.Errorf("south says %+v, and to west %+v, want %+v", own, told, want)

@@ -35,6 +35,7 @@ type memberRig struct {
 	account *sim.Account
 	store   *flakyStore  // its way to the record
 	crowd   events.Store // in front of it; nil: nothing is
+	witness port.Witness // of that, if there is one
 	host    *actors.Host
 	keyless bool // it never owns the account
 	alerts  *alertLog
@@ -48,6 +49,14 @@ type clusterOf struct {
 
 func (c clusterOf) MayOwn() []events.Member {
 	return slices.DeleteFunc(c.Seen(), func(name events.Member) bool { return c.m.members[name].keyless })
+}
+
+// Resign checks that a member which lets others send has ended sending.
+func (c clusterOf) Resign(ctx context.Context) error {
+	if c.m.members[c.Member()].account.Owns() {
+		c.m.Errorf("member %s gives the lease back while it sends", c.Member())
+	}
+	return c.Cluster.Resign(ctx)
 }
 
 // CertificateEnds is asked of a cluster whose members have certificates.
@@ -67,22 +76,28 @@ func withMembers(t *testing.T, names []events.Member, test func(r *membersRig)) 
 			for _, one := range m.members {
 				one.host.Kill()
 			}
-			for _, name := range names {
+			for name := range m.members {
 				m.cluster.Kill(name)
 			}
 			time.Sleep(time.Minute)
 		}()
-		for i, name := range names {
-			world := r.world
-			if i > 0 {
-				world = r.world.Beside()
-			}
-			m.add(name, world)
-			m.begin(name)
-			m.offers(name)
-		}
+		m.offering(names...)
 		test(m)
 	})
+}
+
+// offering starts members that offer space.
+func (m *membersRig) offering(names ...events.Member) {
+	m.Helper()
+	for _, name := range names {
+		world := m.world
+		if len(m.members) > 0 {
+			world = m.world.Beside()
+		}
+		m.add(name, world)
+		m.begin(name)
+		m.offers(name)
+	}
 }
 
 func newMembersRig(r *rig) *membersRig {
@@ -103,7 +118,7 @@ func (m *membersRig) begin(name events.Member) {
 	one.account = one.world.Account()
 	ports := one.world.Ports(one.store)
 	if one.crowd != nil {
-		ports.Store = one.crowd
+		ports.Store, ports.Witness = one.crowd, one.witness
 	}
 	ports.Cluster = clusterOf{m.cluster.Start(name), m}
 	if !one.keyless {
@@ -173,14 +188,7 @@ func TestTheCollateralAtRiskIsThatOfAllMembers(t *testing.T) {
 		each, _ := q.Ask.CollateralPerSlot()
 		most := each.MulSaturating(2)
 		m.cfg.MaxCollateralAtRisk = &most
-		m.add("north", m.world)
-		for i, name := range three {
-			if i > 0 {
-				m.add(name, m.world.Beside())
-			}
-			m.begin(name)
-			m.offers(name)
-		}
+		m.offering(three...)
 		m.world.Post(q)
 		m.mineUntil("two slots are filled", func() bool { return m.count("SlotFilled") == 2 })
 		m.mine(20)
@@ -217,6 +225,28 @@ func TestTheSlotsOfARequestAreSoldByAllMembers(t *testing.T) {
 		}
 		if m.members["south"].account.Owned()+m.members["west"].account.Owned() > 0 {
 			m.Error("a member without the term owned the account's transactions")
+		}
+	})
+}
+
+// One account pays for the proofs of all members.
+func TestTheCoinsMustLastForTheProofsOfAllMembers(t *testing.T) {
+	withMembers(t, nil, func(m *membersRig) {
+		m.cfg.WalletDays = 1
+		m.offering(three...)
+		m.world.Post(long(1, 3))
+		m.mineUntil("each member proves", func() bool { return m.count("ProofSubmitted") >= 6 })
+		m.kill("west")
+		m.begin("west")
+		m.mine(2)
+		for name, one := range m.members {
+			s, err := one.host.Status(m.Context())
+			if err != nil {
+				m.Fatal(err)
+			}
+			if here := s.Prover.Slots; here != 1 || s.Needs.Proofs < 2*24*3600/period { // Two need less.
+				m.Errorf("%s needs coins for %d proofs a day, and proves %d slots itself", name, s.Needs.Proofs, here)
+			}
 		}
 	})
 }

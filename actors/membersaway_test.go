@@ -150,6 +150,14 @@ func TestWhatGoesOnWhenSomethingOfAClusterIsAway(t *testing.T) {
 			says: withoutRecord.says, alerts: withoutRecord.alerts,
 			away: func(m *membersRig, away bool) { m.withoutStore(away, three...) },
 		},
+		"the event store of the owner": {
+			moves: true, sells: 3, says: [3]string{recordIsAway, sellsAndProves, sellsAndProves},
+			alerts: "north record-away", away: func(m *membersRig, away bool) { m.withoutStore(away, north) },
+		},
+		"the event store of a member": { // One slot was handed to it before it knew.
+			sells: 2, says: [3]string{sellsAndProves, recordIsAway, sellsAndProves},
+			alerts: "south record-away", away: func(m *membersRig, away bool) { m.withoutStore(away, south) },
+		},
 		"the event store's leader": {sells: 3, says: allWell, away: func(m *membersRig, away bool) {
 			if away {
 				m.changesLeader()
@@ -243,6 +251,25 @@ func (m *membersRig) outage(c outageCase) {
 		m.Errorf("the terms: %v", terms)
 	}
 	m.clean()
+}
+
+// Nobody else may have the term, so its owner keeps it without the event store, and sends proofs.
+func TestAnOwnerWithoutTheEventStoreKeepsATermThatNobodyElseMayHave(t *testing.T) {
+	withMembers(t, three, func(m *membersRig) {
+		m.withoutKey("south")
+		m.withoutKey("west")
+		m.world.Post(longer(1, 3))
+		m.mineUntil("each member proves", func() bool { return m.count("ProofSubmitted") >= 6 })
+		m.withoutStore(true, "north")
+		m.mine(100)
+		if terms := m.count("TermTaken"); terms != 1 || !m.members["north"].account.Owns() {
+			m.Errorf("%d terms were taken", terms)
+		}
+		m.withoutStore(false, "north")
+		m.mineUntil("all slots are settled", func() bool { return m.count("SaleSettled") == 3 })
+		m.settled(3)
+		m.clean()
+	})
 }
 
 // While no member that may own is alive nothing is sent, and nothing is lost. Before that there is a warning.

@@ -125,8 +125,8 @@ func (s *supervisor) onRefillBegins(a *shell.Turn, m refillBegins) {
 			answer.unpaid = append(answer.unpaid, u)
 		}
 	}
-	for slot, c := range s.beginning {
-		if s.agents[slot] == nil && c.handing && c.member == "" {
+	for _, c := range s.onTheirWay() {
+		if c.member == "" {
 			answer.unpaid = append(answer.unpaid, c.unpaid())
 		}
 	}

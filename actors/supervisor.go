@@ -251,12 +251,15 @@ func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 		return
 	}
 	s.tellTerms(m.start, m.balance)
-	if s.Cluster != nil && !m.start.Adopted {
+	if s.Cluster != nil {
 		c.start = m.start
-		s.handOut(a, m, c)
+		if c.handing = true; m.start.Adopted {
+			s.placeAdopted(a, m.slot, c)
+		} else {
+			s.handOut(a, m, c)
+		}
 		return
 	}
-	m.start.Member = s.Member
 	s.begin(a, m.start, c.by, c.workers)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/members"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/membership"
@@ -84,7 +85,8 @@ func (e *env) haveTerm(ctx context.Context) error {
 		return ctx.Err()
 	}
 	e.Log.Warnf("term %d is over: %v", term, why)
-	if _, err = shell.Ask[struct{}](e.root, termEnded{}).Wait(ctx); err == nil && held.Err() == nil {
+	_, err = shell.Ask[struct{}](e.root, termEnded{}).Wait(ctx)
+	if err == nil && held.Err() == nil && !errors.Is(why, errGivesWay) {
 		err = errStillHeld // Trying again at once, both would take the term from each other without end.
 	}
 	return err
@@ -151,6 +153,10 @@ func (e *env) untilDeposed(ctx context.Context, term uint64) error {
 		case <-moved:
 		case <-looks:
 			e.suspect()
+			if heir := e.heir(ctx); heir != "" {
+				return fmt.Errorf("%w for %s: member %s, which it answers, may take the term", errGivesWay,
+					e.GiveWayAfter, heir)
+			}
 		case <-e.Account.Lost():
 			stop()
 			return errors.New("the account's transactions are lost to another process, or none can be sent")
@@ -160,6 +166,30 @@ func (e *env) untilDeposed(ctx context.Context, term uint64) error {
 		}
 		stop()
 	}
+}
+
+// errGivesWay: this member lets another one take the term, whose event store answers.
+var errGivesWay = errors.New("the event store has not answered this member")
+
+// heir is a member that may take the term and whose event store answers, once that of this member has not for too
+// long; empty: none says so. A store that has gone back is the same one for all.
+func (e *env) heir(ctx context.Context) events.Member {
+	record := e.StoreWatch.Now()
+	if !record.Away || record.WentBack || e.Clock.Now().Sub(record.Since) < e.GiveWayAfter {
+		return ""
+	}
+	for _, m := range e.Cluster.Seen() {
+		if m == e.Member {
+			continue
+		}
+		asking, cancel := context.WithTimeout(ctx, sellPatience)
+		work, err := members.Ask(asking, e.Cluster, m, members.LookAtWork{})
+		cancel()
+		if err == nil && work.MayOwn {
+			return m
+		}
+	}
+	return ""
 }
 
 // hasTerm reads on in the host's stream, and returns ErrDeposed, or ErrTakenOver, if this process does not have the

@@ -97,12 +97,25 @@ func (u *Rules) ExpectedProofs(r events.Request) uint64 {
 
 // NoteLoad updates the load for a sale, which counts from its start until its slot is no longer
 // hosted.
-func (u *Rules) NoteLoad(slot events.SlotID, st sale.State) {
+func (u *Rules) NoteLoad(slot events.SlotID, st sale.State) { noteLoad(u, u.Load, slot, st) }
+
+// NoteFarLoad is NoteLoad for a sale of another member.
+func (u *Rules) NoteFarLoad(slot events.SlotID, st sale.State) { noteLoad(u, u.FarLoad, slot, st) }
+
+func noteLoad(u *Rules, l *Load, slot events.SlotID, st sale.State) {
 	var expected uint64
 	if st.BeforeFill() || st.Hosting() {
 		expected = u.ExpectedProofs(st.Request)
 	}
-	u.Load.Set(slot, expected)
+	l.Set(slot, expected)
+}
+
+// ProofsOfAll is how many proofs the slots of all members need in a period, in parts of perProof: one account pays
+// for them.
+func (u *Rules) ProofsOfAll() uint64 {
+	_, here := u.Load.Total()
+	_, far := u.FarLoad.Total()
+	return here + far
 }
 
 // BusyWith is the percentage of the time, rounded up, for which proofs would keep the prover

@@ -36,11 +36,16 @@ type Rules struct {
 	Limits
 	Load *Load     // how long proofs take and how many to expect
 	Room *DiskRoom // what the disk has left
+	// FarLoad is how many proofs to expect of the slots of other members.
+	FarLoad *Load
 }
 
 // New returns the rules of a host without work; keep is how much of the disk must stay free.
 func New(c *chainview.Chain, l Limits, keep events.Bytes) *Rules {
-	return &Rules{c, l, NewLoad(), &DiskRoom{DiskStatus: health.DiskStatus{Keep: keep}}}
+	return &Rules{
+		Chain: c, Limits: l, Load: NewLoad(), FarLoad: NewLoad(),
+		Room: &DiskRoom{DiskStatus: health.DiskStatus{Keep: keep}},
+	}
 }
 
 // Refusal says why a sale of a slot does not begin, and when to judge the slot again.

@@ -41,6 +41,8 @@ type (
 		// ProverBusy is the percentage of the time for which the proofs of its slots keep its prover busy;
 		// at ProverMost it takes no more slots.
 		ProverBusy, ProverMost uint64
+		// MayOwn says that it may take the term now: it has the account's key, and the event store answers it.
+		MayOwn bool
 	}
 )
 

@@ -32,8 +32,14 @@ type (
 		By      events.EventID // the event that handed the slot out; zero: Try
 		Try     bool
 	}
-	// Sells is the answer to Sell: why the member does not, or nil.
-	Sells struct{ Refused *Refusal }
+	// Sells is the answer to Sell: why the member does not, or nil. Of a slot that is the host's already, it says what
+	// the member has of its data.
+	Sells struct {
+		Refused *Refusal
+		Copy    Copy `json:",omitempty"`
+	}
+	// Copy is what a member has of a slot's data.
+	Copy string
 	// Refusal says why a member does not take a slot. With RetryAt it may take it from that chain
 	// time on.
 	Refusal struct {
@@ -63,6 +69,12 @@ type (
 		From uint64
 	}
 	freeSlot struct{ Call events.SlotCall }
+)
+
+// What a member may have of a slot's data; nothing: "". Sound is all of it, and undamaged as far as is known.
+const (
+	PartOfCopy Copy = "part"
+	SoundCopy  Copy = "sound"
 )
 
 func (Sell) kind() (k string, a Sells)                      { return "sell", a }

@@ -90,7 +90,7 @@ func (q *Queue) onFunds(a *shell.Turn, m fundsSeen) {
 	if waiting := q.waitFor(better); len(waiting) > 0 {
 		q.onWake(a, Wake{"money or the prover's time came back", waiting})
 	}
-	q.tellFunds(m.balance, expected)
+	q.tellFunds(m.balance, q.ProofsOfAll())
 }
 
 // waitFor returns those of the criteria that some slot waits for.

@@ -1,8 +1,6 @@
 package queue
 
 import (
-	"slices"
-
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -17,6 +15,14 @@ import (
 // back what it held.
 var saleEnded = []string{
 	slotqueue.CriterionRequestCap, slotqueue.CriterionProofs, slotqueue.CriterionTokens, slotqueue.CriterionGas,
+}
+
+// OfMember are the criteria that a change of another member's ledger may meet, which may be the end of a sale.
+func OfMember() []string { return append(OfLedger(capacity.Criteria()), saleEnded...) }
+
+// NotHandedOut are the criteria that may be met because a slot was not handed out, and so does not count any more.
+func NotHandedOut() []string {
+	return []string{slotqueue.CriterionRequestCap, slotqueue.CriterionGas, string(capacity.AtRisk)}
 }
 
 // OfLedger are criteria of the ledger as a Wake names them.
@@ -51,7 +57,7 @@ func (q *Queue) wakeAtStart(a *shell.Turn) {
 		return
 	}
 	q.lookBack.started = true
-	criteria := slices.Concat(saleEnded, []string{slotqueue.CriterionPeriod}, OfLedger(capacity.Criteria()))
+	criteria := append(OfMember(), slotqueue.CriterionPeriod)
 	if waiting := q.waitFor(criteria); len(waiting) > 0 {
 		q.onWake(a, Wake{"the host was started", waiting})
 	}

@@ -143,6 +143,7 @@ func (g *group) judge(e events.Recorded, m proto.Message) error {
 	case *messages.SlotHandedOut:
 		slot := events.SlotIDOf(events.Must(events.ParseRequestID(m.GetRequestId())), m.GetSlotIndex())
 		g.handed[attempts{slot, events.Member(m.GetMember())}]++
+		return g.withinRequest(slot, events.Must(events.ParseRequestID(m.GetRequestId())))
 	case *messages.SlotReleased:
 		slot := events.SlotIDOf(events.Must(events.ParseRequestID(m.GetRequestId())), m.GetSlotIndex())
 		for _, p := range g.members {
@@ -169,6 +170,27 @@ func (g *group) judge(e events.Recorded, m proto.Message) error {
 		if _, of, _ := events.ParseLedgerStream(e.Stream); of != g.names[e.Meta.Epoch] {
 			return broken(OneWriter, "%s of the ledger of %q was written by %s", e.Type, of, g.names[e.Meta.Epoch])
 		}
+	}
+	return nil
+}
+
+// withinRequest: of one request the host sells no more slots than it may, those that are handed out included.
+func (g *group) withinRequest(slot events.SlotID, request events.RequestID) error {
+	sold := map[events.SlotID]bool{slot: true}
+	for _, work := range slotqueue.Next(g.audit.queue) {
+		if work.Member != "" && work.RequestID == request {
+			sold[events.SlotIDOf(request, work.SlotIndex)] = true
+		}
+	}
+	for id, st := range g.audit.sales {
+		if st.Request.ID == request && !st.Ended() && !st.Adopted {
+			sold[id] = true
+		}
+	}
+	posted := g.posted[slices.IndexFunc(g.posted, func(r events.Request) bool { return r.ID == request })]
+	if most := posted.Ask.MaxSlotLoss; uint64(len(sold)) > most {
+		return broken(PolicyIsKept, "slot %s is handed out as the %d. of its request, of which the host may sell %d",
+			slot.Short(), len(sold), most)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func memberPlants() map[string]planted {
 	twice.Members.Again, twice.Plant.Nameless = 300, true
 	greedy := Scenarios()["membersRefill"]
 	greedy.Plant.Greedy = true
-	greedy.SlotLoss, greedy.FailEveryNProofs, greedy.Requests = 1, 1, 12 // Lost soon, while others have yet to pay.
+	greedy.FailEveryNProofs, greedy.Requests = 1, 12 // Lost soon, while others have yet to pay.
 	greedy.Tokens = 14 * 4 * uint64(events.BlockSize)
 	gullible := poor
 	gullible.Requests, gullible.Reorganize, gullible.Lag, gullible.Plant.Gullible = 12, 10, 2, true

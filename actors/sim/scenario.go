@@ -75,7 +75,8 @@ type Scenario struct {
 	// Chance: a running host that sees a challenge for so many blocks must answer it in time and not
 	// be slashed. 0: not checked. It needs a chain without reorganisations, and slow blocks.
 	Chance uint64
-	// SlotLoss is how many slots a request may lose before it fails; default 1.
+	// SlotLoss is how many slots every second request may lose before it fails, and so how many of them the host fills;
+	// 0: all, as of the other requests.
 	SlotLoss uint64
 	// FailEveryNProofs makes every nth proof of the host invalid.
 	FailEveryNProofs uint32

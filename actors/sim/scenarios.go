@@ -119,9 +119,13 @@ func Scenarios() map[string]Scenario {
 			MaxSteps: 40_000, Period: time.Minute, Tokens: 4 * 4 * uint64(events.BlockSize),
 			Members: Members{Count: 3, Kill: 1, Stop: 1, KillAll: 1, Cut: 1, Expire: 1, Part: 1, Behind: 1, Again: 100},
 		},
+		"membersWithinRequest": {
+			Requests: 4, Slots: 3, SlotLoss: 1, Block: 20, MaxSteps: 40_000, Period: time.Minute, Rival: 1,
+			Members: Members{Count: 3, Kill: 1, Expire: 1, Again: 100},
+		},
 		// Many proofs are wrong, so slots are lost, and filled again while there are tokens that others are not promised.
 		"membersRefill": {
-			SlowProofs: 10, Requests: 8, Slots: 3, Block: 20, MaxSteps: 40_000, FailEveryNProofs: 2, SlotLoss: 3,
+			SlowProofs: 10, Requests: 8, Slots: 3, Block: 20, MaxSteps: 40_000, FailEveryNProofs: 2,
 			Tokens: 20 * 4 * uint64(events.BlockSize), Members: Members{Count: 3, Kill: 1, Expire: 2, Again: 100},
 		},
 		"all": {

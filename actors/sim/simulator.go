@@ -203,7 +203,7 @@ func (s *simulator) chance(perMille int) bool { return s.rng.IntN(1000) < perMil
 func (s *simulator) config() actors.Config {
 	cfg := actors.Config{
 		Node: "sim", Version: "sim", ChainID: 1, Genesis: events.Hash{1}, Contract: events.Address{9},
-		MaxSlotsPerRequest: 256, FinalBlocks: s.finality(), Margin: duty.Margin{Blocks: hostMargin, BlockTime: time.Second},
+		FinalBlocks: s.finality(), Margin: duty.Margin{Blocks: hostMargin, BlockTime: time.Second},
 		MinFill: minFill, RetryAfter: time.Second, RetryMost: 4 * time.Second, Overhead: overhead,
 		MaxQueued: s.MaxQueued, SnapshotEvery: s.SnapshotEvery, FailEveryNProofs: s.FailEveryNProofs,
 		Cores: s.panics.poisoned(s.rules.cores()), Yield: s.bus.yield,

@@ -149,10 +149,13 @@ func (s *simulator) post() {
 		Ask: events.Ask{
 			ProofProbability: events.NewAmount(1), PricePerBytePerSecond: events.NewAmount(uint64(1 + s.rng.IntN(3))),
 			CollateralPerByte: events.NewAmount(1), Slots: s.Slots, SlotSize: 4 * events.BlockSize,
-			Duration: 400 * time.Second, MaxSlotLoss: max(1, s.SlotLoss),
+			Duration: 400 * time.Second, MaxSlotLoss: s.Slots,
 		},
 		Content: events.Content{CID: "cid", MerkleRoot: events.Root{1}},
 		Expiry:  time.Duration(120+s.rng.IntN(60)) * time.Second,
+	}
+	if s.SlotLoss > 0 && len(s.posted)%2 == 0 {
+		r.Ask.MaxSlotLoss = s.SlotLoss
 	}
 	s.posted = append(s.posted, r)
 	if len(s.posted)%2 == 0 {

@@ -30,6 +30,10 @@ type Cluster struct {
 	// Lease is after how long without a sign of life another member may take over what runs once
 	// per host, whole seconds.
 	Lease time.Duration `key:"lease" def:"5s" min:"2s" max:"1m"`
+	// GiveWayAfter is how long the event store may not answer the member that runs what runs once per
+	// host, before that is left to a member which the event store answers. While it answers none, nothing
+	// changes.
+	GiveWayAfter time.Duration `key:"giveWayAfter" def:"30s" min:"5s" max:"1h"`
 }
 
 // Etcd is the etcd of a cluster.

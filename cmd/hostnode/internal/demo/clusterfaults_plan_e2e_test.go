@@ -44,6 +44,7 @@ func faultKinds() []faultKind {
 		{"SIGSTOP of the owner", 38 * time.Second, stopOwner},
 		{"a link to the chain", 25 * time.Second, harmChainLink},
 		{"two members do not reach each other", 25 * time.Second, partTwo},
+		{"the owner loses the event store", 40 * time.Second, partOwnerFromStore},
 	}
 }
 
@@ -254,6 +255,15 @@ func partOwner(f *faultRig, d draw) (func() error, string) {
 		return nil, ""
 	}
 	return f.parted(m, d.does%2 == 0, d.way%2 == 0)
+}
+
+// partOwnerFromStore takes nothing but the event store from the owner.
+func partOwnerFromStore(f *faultRig, d draw) (func() error, string) {
+	m := f.owner()
+	if m == nil {
+		return nil, ""
+	}
+	return f.harmed(m, m.store, []harm{cut, muted}[d.does%2])
 }
 
 // partMember leaves a member nothing but the chain and its key.

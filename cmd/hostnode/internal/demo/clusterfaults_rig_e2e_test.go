@@ -26,6 +26,8 @@ const (
 	faultBeat   = 250 * time.Millisecond
 	faultPeriod = 60 * time.Second // in chain time, as all periods
 	faultLease  = 3 * time.Second
+	// faultGiveWay is how long an owner lets the event store be away from it.
+	faultGiveWay = 8 * time.Second
 )
 
 // Where the etcd of a fault run keeps its data, and where it answers.
@@ -84,6 +86,8 @@ type faultRig struct {
 	began    time.Time
 	claimed  map[string]string // what is under a fault, and which
 	events   map[string]int    // how often each fault happened
+	// lossIsKnown: the record lost events, which audits tell.
+	lossIsKnown bool
 }
 
 // process makes a child process that is not started yet.
@@ -169,6 +173,7 @@ func (f *faultRig) add(bin, dir string, name events.Member, etcd string, names [
 		"--store", urlOf(m.store.at()), "--cluster-name", "home", "--cluster-member", string(name),
 		"--cluster-listen", listen, "--cluster-advertise", m.others.Addr().String(),
 		"--cluster-etcd-endpoints", "http://"+m.etcd.at(), "--cluster-lease", f.lease.String(),
+		"--cluster-give-way-after", faultGiveWay.String(),
 	)}
 	f.members = append(f.members, m)
 }

@@ -178,6 +178,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 				MaxSlots: c.Validator.MaxSlots,
 				Groups:   uint32(c.Validator.Groups), GroupIndex: uint32(c.Validator.GroupIndex),
 			},
+			GiveWayAfter:       c.Cluster.GiveWayAfter,
 			CertificateWarning: time.Duration(c.Cluster.TLS.WarnDays) * 24 * time.Hour,
 			WalletDays:         c.Fees.WalletDays, MaxCollateralAtRisk: atRisk, ProofLoad: c.Sales.ProofLoad,
 			GiveUpDownload: c.Sales.GiveUpDownload, JudgePace: c.Sales.JudgePace, AvoidClient: c.Sales.AvoidClient,
