@@ -46,25 +46,28 @@ func (e *env) keepTerms(ctx context.Context) {
 }
 
 // haveTerm waits for the lease, takes the term, and returns when the term is over; with an error
-// if this member could not use it.
+// if this member could not use it. Whatever it waits for, it ends with ctx; the lease is given back as soon as
+// the term cannot be written, so that another member is let try.
 func (e *env) haveTerm(ctx context.Context) error {
 	held, err := e.Cluster.Campaign(ctx)
 	if err != nil {
 		return err
 	}
-	if err := e.upToDate(held); err != nil { // Otherwise each try would end the term of a better one.
+	trying, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(held, cancel)()
+	if err := e.upToDate(trying); err != nil { // Otherwise each try would end the term of a better one.
 		e.resign()
 		return err
 	}
-	term, err := e.takeTerm(held)
+	term, err := e.takeTerm(trying)
 	if err != nil {
+		e.resign()
+		e.untake(ctx)
 		return fmt.Errorf("take the term: %w", err)
 	}
 	defer e.giveBack(ctx, term)
 	if err := e.upToDate(ctx); err != nil {
-		return err
-	}
-	if err := e.hasTerm(ctx); err != nil { // It may have been taken meanwhile, and the account be another's.
 		return err
 	}
 	if err := e.ownAccount(ctx); err != nil {
@@ -135,6 +138,9 @@ const ownPatience = time.Minute
 func (e *env) ownAccount(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, ownPatience)
 	defer cancel()
+	if err := e.hasTerm(ctx); err != nil { // It may have been taken meanwhile, and the account be another's.
+		return err
+	}
 	return e.Account.Own(ctx)
 }
 
@@ -176,9 +182,15 @@ func (e *env) hasTerm(ctx context.Context) error {
 	return nil
 }
 
-// takeTerm appends TermTaken with the next number. It gives up when the lease is lost meanwhile:
-// another member may have it now.
+// takePatience is how long the store may take to accept a term, before another member is let try: it may answer
+// whoever reads, and take nothing that is written.
+const takePatience = 10 * time.Second
+
+// takeTerm appends TermTaken with the next number. It gives up after takePatience, and when the lease is lost
+// meanwhile: another member may have it now. After an error the term may be in the record all the same (untake).
 func (e *env) takeTerm(ctx context.Context) (term uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, takePatience)
+	defer cancel()
 	err = e.oneAtATime(ctx, func() error {
 		return e.ask(ctx, func() error {
 			for {
@@ -190,6 +202,20 @@ func (e *env) takeTerm(ctx context.Context) (term uint64, err error) {
 		})
 	})
 	return term, err
+}
+
+// untake ends a term that may have been taken, and returns when that is known, or ctx ends. The append of the term
+// may still be on its way; behind a heartbeat, which has its revision or a later one, it cannot be stored any more.
+// So a member whose store takes nothing does not try again until it does.
+func (e *env) untake(ctx context.Context) {
+	beat := &messages.HostHeartbeat{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch}
+	err := e.writeHost(ctx, beat)
+	if err == nil {
+		err = e.recordTermEnd(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		e.Log.Warnf("it is not known whether this member took a term: %v", err)
+	}
 }
 
 // takeTermOnce tries once. ErrWrongRevision: somebody else wrote to the host's stream. Call it
@@ -207,24 +233,33 @@ func (e *env) takeTermOnce(ctx context.Context) (term uint64, err error) {
 }
 
 // giveBack says in the record that the term is over, if it is still this member's, and lets others
-// try. If the record does not answer, they take the term all the same.
+// try. If the record does not answer soon, they are let try before, and it goes on until the end is recorded.
 func (e *env) giveBack(ctx context.Context, term uint64) {
 	if ctx.Err() != nil { // A stop does both, in this order, too.
 		return
 	}
 	patient, cancel := context.WithTimeout(ctx, shell.StopPatience)
 	defer cancel()
-	now := e.Clock.Now()
-	err := e.oneAtATime(patient, func() error {
-		return e.ask(patient, func() error { return e.endTerm(patient, now) })
-	})
-	switch {
-	case ctx.Err() != nil:
+	err := e.recordTermEnd(patient)
+	if ctx.Err() != nil {
 		return
-	case err != nil:
-		e.Log.Warnf("the end of term %d could not be recorded: %v", term, err)
 	}
 	e.resign()
+	if err == nil {
+		return
+	}
+	e.Log.Warnf("the end of term %d could not be recorded yet: %v", term, err)
+	if err := e.recordTermEnd(ctx); err != nil && ctx.Err() == nil {
+		e.Log.Warnf("the end of term %d could not be recorded: %v", term, err)
+	}
+}
+
+// recordTermEnd records that the term of this process is over, if it has one, and repeats that until it is known.
+func (e *env) recordTermEnd(ctx context.Context) error {
+	now := e.Clock.Now()
+	return e.oneAtATime(ctx, func() error {
+		return e.ask(ctx, func() error { return e.endTerm(ctx, now) })
+	})
 }
 
 // endTerm tries once to record that the term of this process is over, if it has one. Another member
