@@ -328,9 +328,9 @@ var hostKinds = []kind{
 	{
 		"member-refused", http.StatusConflict, cluster.ErrRefused,
 		"The other members of the host do not take this one: another process has its name and is alive, or they work " +
-			"for another chain, contract, proving key or form of the record.",
+			"for another chain, contract, proving key or form of the record, or have certificates of another authority.",
 		"Correct what the message names: give each member a name of its own, and all of them the same settings of " +
-			"the chain and the prover.",
+			"the chain and the prover, and certificates of one authority.",
 	},
 	{
 		"member-settings", http.StatusBadRequest, cluster.ErrConfig,
