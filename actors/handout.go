@@ -169,7 +169,7 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 				}
 				continue
 			} else if refused != nil {
-				last = refusedBy(member, refused)
+				last = s.refusedBy(member, refused)
 				continue
 			}
 			var older *admission.Refusal
@@ -195,16 +195,24 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 				"it is not known whether member %s sells the slot: %v", member, err)
 			return member, nil, nil
 		case refused != nil:
-			return "", refusedBy(member, refused), nil
+			return "", s.refusedBy(member, refused), nil
 		}
 		return member, nil, nil
 	}
 	return "", last, nil
 }
 
-func refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
+// memberAgain is how long, in chain time, a slot is left alone after a member refused it because of its own state:
+// nothing tells that it has started, or that its chain end point answers again.
+const memberAgain = time.Minute
+
+func (s *supervisor) refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
+	retry := r.RetryAt
+	if r.Criterion == slotqueue.CriterionMember && retry.IsZero() {
+		retry = s.ChainTime().Add(memberAgain)
+	}
 	return &admission.Refusal{
-		Criterion: r.Criterion, Reason: fmt.Sprintf("member %s: %s", m, r.Reason), Requeue: true, RetryAt: r.RetryAt,
+		Criterion: r.Criterion, Reason: fmt.Sprintf("member %s: %s", m, r.Reason), Requeue: true, RetryAt: retry,
 	}
 }
 

@@ -155,3 +155,35 @@ func TestATermOfWhichNobodyKnowsWhetherItWasTakenIsEnded(t *testing.T) {
 }
 
 func everythingButTheStart(name string) bool { return name != "HostStarted" }
+
+// A slot that no member takes, because none answers, is left alone for ten minutes. When another member is here, or
+// owns, it need not wait.
+func TestSlotsThatWaitForAMemberAreJudgedAgainWhenOneComes(t *testing.T) {
+	for name, comes := range map[string]func(m *membersRig){
+		"a member was started again": func(m *membersRig) {
+			m.links(false, [2]events.Member{"north", "south"})
+			m.kill("south")
+			m.begin("south")
+		},
+		"another one owns": func(m *membersRig) { m.kill("north") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			withMembers(t, nil, func(m *membersRig) {
+				m.add("north", m.world)
+				m.add("south", m.world.Beside())
+				m.begin("north")
+				m.begin("south")
+				m.offers("south")
+				m.links(true, [2]events.Member{"north", "south"})
+				m.world.Post(longer(1, 1))
+				m.mineUntil("it is put back", func() bool { return m.count("SlotReleased") == 1 })
+				m.mine(10)
+				comes(m)
+				m.mine(30)
+				if m.count("SlotFilled") != 1 {
+					m.Errorf("it is not sold; the record holds %v", m.names())
+				}
+			})
+		})
+	}
+}

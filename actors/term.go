@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/members"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/membership"
+	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -82,6 +85,9 @@ func (e *env) haveTerm(ctx context.Context) error {
 		return err
 	}
 	e.Log.Infof("term %d: this member runs what runs once per host", term)
+	meeting, over := context.WithCancel(ctx)
+	defer over()
+	e.RT.Do("members", func(context.Context) { e.meet(meeting) })
 	why := e.untilDeposed(ctx, term)
 	if ctx.Err() != nil { // The host stops, and all actors with it.
 		return ctx.Err()
@@ -143,6 +149,37 @@ func (e *env) ownAccount(ctx context.Context) error {
 	}
 	return e.Account.Own(ctx)
 }
+
+// meet asks the other members now and then whether they work, until ctx ends. When one does that did not answer before,
+// the slots that wait for a member are judged again.
+func (e *env) meet(ctx context.Context) {
+	work := map[events.Member]bool{}
+	for shell.Sleep(ctx, e.Clock, meetEvery) == nil {
+		e.Yield(ctx, "members")
+		came := ""
+		for _, m := range e.Cluster.Seen() {
+			if m == e.Member {
+				continue
+			}
+			patient, cancel := context.WithTimeout(ctx, sellPatience)
+			room, err := members.Ask(patient, e.Cluster, m, members.LookForRoom{})
+			cancel()
+			works := err == nil && room.Known // It is measured at the end of a start.
+			if works && !work[m] {
+				came = string(m)
+			}
+			work[m] = works
+		}
+		if came != "" && ctx.Err() == nil {
+			e.queue.Tell(queue.Wake{
+				Reason: "member " + came + " answers", Criteria: []string{slotqueue.CriterionMember}, Early: true,
+			})
+		}
+	}
+}
+
+// meetEvery is the pause between two rounds of questions to the other members.
+const meetEvery = 5 * time.Second
 
 // untilDeposed returns when the term is over, or of no use any more, and says why.
 func (e *env) untilDeposed(ctx context.Context, term uint64) error {

@@ -7012,6 +7012,7 @@ type QueueResumed struct {
 	ByOperator bool                   `protobuf:"varint,3,opt,name=by_operator,json=byOperator,proto3" json:"by_operator,omitempty"`
 	// Only slots that failed one of these may be judged again; none: every slot.
 	Criteria      []string `protobuf:"bytes,4,rep,name=criteria,proto3" json:"criteria,omitempty"`
+	Early         bool     `protobuf:"varint,5,opt,name=early,proto3" json:"early,omitempty"` // also those whose time has not come
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7072,6 +7073,13 @@ func (x *QueueResumed) GetCriteria() []string {
 		return x.Criteria
 	}
 	return nil
+}
+
+func (x *QueueResumed) GetEarly() bool {
+	if x != nil {
+		return x.Early
+	}
+	return false
 }
 
 // ChainStorageRequested: a client asks for storage. The request follows from
@@ -11183,13 +11191,14 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1f\n" +
 	"\vby_operator\x18\x03 \x01(\bR\n" +
-	"byOperator\"\x8f\x01\n" +
+	"byOperator\"\xa5\x01\n" +
 	"\fQueueResumed\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1f\n" +
 	"\vby_operator\x18\x03 \x01(\bR\n" +
 	"byOperator\x12\x1a\n" +
-	"\bcriteria\x18\x04 \x03(\tR\bcriteria\"\xd0\x01\n" +
+	"\bcriteria\x18\x04 \x03(\tR\bcriteria\x12\x14\n" +
+	"\x05early\x18\x05 \x01(\bR\x05early\"\xd0\x01\n" +
 	"\x15ChainStorageRequested\x12#\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tB\x04\xe8\xf9\x18\x01R\trequestId\x12.\n" +
