@@ -62,6 +62,11 @@ type Config struct {
 	Genesis  events.Hash
 	Contract events.Address
 
+	// ClusterName is the name of the cluster that this member joined; empty: it is the host.
+	ClusterName string
+	// TakeOver says that an operator starts this process although the members of the host seem to be in another
+	// cluster.
+	TakeOver bool
 	// UsedDirectory says that the data directory was used by this host before.
 	UsedDirectory bool
 	// Quota is how many bytes the host may use; the ledger is told at the start.

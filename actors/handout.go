@@ -168,7 +168,7 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 				}
 				continue
 			} else if answer.Refused != nil {
-				last = refusedBy(member, answer.Refused)
+				last = s.refusedBy(member, answer.Refused)
 				continue
 			}
 			var older *admission.Refusal
@@ -194,16 +194,24 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 				"it is not known whether member %s sells the slot: %v", member, err)
 			return member, nil, nil
 		case answer.Refused != nil:
-			return "", refusedBy(member, answer.Refused), nil
+			return "", s.refusedBy(member, answer.Refused), nil
 		}
 		return member, nil, nil
 	}
 	return "", last, nil
 }
 
-func refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
+// memberAgain is how long, in chain time, a slot is left alone after a member refused it because of its own state:
+// nothing tells that it has started, or that its chain end point answers again.
+const memberAgain = time.Minute
+
+func (s *supervisor) refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
+	retry := r.RetryAt
+	if r.Criterion == slotqueue.CriterionMember && retry.IsZero() {
+		retry = s.ChainTime().Add(memberAgain)
+	}
 	return &admission.Refusal{
-		Criterion: r.Criterion, Reason: fmt.Sprintf("member %s: %s", m, r.Reason), Requeue: true, RetryAt: r.RetryAt,
+		Criterion: r.Criterion, Reason: fmt.Sprintf("member %s: %s", m, r.Reason), Requeue: true, RetryAt: retry,
 	}
 }
 

@@ -11,6 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
+
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/porttest/clusterfake"
@@ -39,6 +42,7 @@ type memberRig struct {
 	host    *actors.Host
 	keyless bool // it never owns the account
 	alerts  *alertLog
+	said    *test.Hook // what it logs
 }
 
 // clusterOf is a member's part of the cluster, which also knows who may take the term, and certificates.
@@ -126,11 +130,12 @@ func (m *membersRig) begin(name events.Member) {
 	}
 	cfg := m.cfg
 	cfg.Node, cfg.Alert = string(name), one.alerts.take
-	host, err := actors.Start(context.Background(), cfg, ports, silent())
+	log, said := test.NewNullLogger()
+	host, err := actors.Start(context.Background(), cfg, ports, logrus.NewEntry(log))
 	if err != nil {
 		m.Fatal(err)
 	}
-	one.host = host
+	one.host, one.said = host, said
 	synctest.Wait()
 }
 

@@ -126,8 +126,9 @@ func (e *env) nextStart(ctx context.Context) (*messages.HostStarted, error) {
 		return nil, err
 	}
 	now, _ := e.owner.state()
-	if err := membership.MayStart(now, membership.Starting{Member: e.Member, Node: e.Node, UsedDirectory: true},
-		e.Clock.Now()); errors.Is(err, membership.ErrHasMembers) {
+	starting := membership.Starting{Member: e.Member, Cluster: e.ClusterName, Node: e.Node, UsedDirectory: true}
+	if err := membership.MayStart(now, starting, e.Clock.Now()); errors.Is(err, membership.ErrHasMembers) ||
+		errors.Is(err, membership.ErrOtherCluster) && !e.TakeOver {
 		return nil, err
 	}
 	e.Epoch, e.owner.count = now.Epoch+1, count
@@ -138,7 +139,7 @@ func (e *env) nextStart(ctx context.Context) (*messages.HostStarted, error) {
 	return &messages.HostStarted{
 		At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, ChainId: e.ChainID,
 		Genesis: e.Genesis.String(), Contract: e.Contract.String(), Version: e.Version, Node: e.Node,
-		Member: string(e.Member), HostLedger: hostLedger,
+		Member: string(e.Member), HostLedger: hostLedger, Cluster: e.ClusterName,
 	}, nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/membership"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -244,7 +245,8 @@ func TestOfTwoProcessesThatBeginAtOnceOneRuns(t *testing.T) {
 type crowdedStore struct {
 	events.Store
 	r      *rig
-	others int // who have not begun yet
+	others int    // who have not begun yet
+	in     string // the name of their cluster
 	ours   *messages.HostStarted
 }
 
@@ -255,6 +257,7 @@ func (s *crowdedStore) begins(ctx context.Context, stream string) {
 	s.others--
 	other := proto.CloneOf(s.ours)
 	other.Member, other.Epoch = fmt.Sprint("other-", s.others), uint64(s.r.count("HostStarted"))+1
+	other.Cluster = s.in
 	name, version, data, err := catalog.Codec().Encode(other)
 	if err != nil {
 		s.r.Fatal(err)
@@ -310,6 +313,29 @@ func TestMembersThatBeginAtOnceHaveEpochsOfTheirOwn(t *testing.T) {
 		}
 		if want := []uint64{1, 2, 3, 4, 5, 6, 7}; !slices.Equal(epochs, want) || store.others > 0 {
 			r.Fatalf("epochs %v, want %v; %d did not begin", epochs, want, store.others)
+		}
+	})
+}
+
+// A member of a cluster with another name would look for the others elsewhere, and take the term from them. It may
+// begin at the same moment as the first one.
+func TestAMemberOfAClusterWithAnotherNameIsRefused(t *testing.T) {
+	withMembers(t, nil, func(m *membersRig) {
+		m.add("north", m.world)
+		m.cfg.ClusterName = "home"
+		store := &crowdedStore{Store: m.store, r: m.rig, others: 1, in: "hmoe"}
+		ports := m.world.Ports(store)
+		ports.Cluster = clusterOf{m.cluster.Start("north"), m}
+		if _, err := actors.Start(m.Context(), m.cfg, ports, silent()); !errors.Is(err, membership.ErrOtherCluster) {
+			m.Fatalf("beside one that was faster: %v", err)
+		}
+		m.cfg.TakeOver = true // The name was changed, and all have stopped.
+		m.begin("north")
+		m.cfg.TakeOver = false
+		m.add("south", m.world.Beside())
+		m.begin("south")
+		if names := m.names(); m.count("HostStarted") != 3 {
+			m.Errorf("the record holds %v", names)
 		}
 	})
 }

@@ -49,9 +49,9 @@ func (s *supervisor) onReadyProof(a *shell.Turn, r members.Ready) {
 	ag, now := s.agents[r.Slot], s.ChainTime()
 	period := duty.Period(s.Terms.Proofs, now)
 	switch {
-	case !s.term.owns:
+	case !s.term.owns, r.Member == s.Member, ag == nil: // Its sale sends its own; a sale may be over.
 		return
-	case ag == nil || ag.far != r.Member:
+	case ag.far != r.Member:
 		log.Warnf("member %s left a proof of a slot that it does not sell; it is not sent", r.Member)
 		return
 	case now.After(r.Deadline), r.Period < period, r.Period > period+1: // The other one may know a newer block.

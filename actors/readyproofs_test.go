@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/hostnode/hostnode/actors/members"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
@@ -138,6 +140,28 @@ func TestAProofThatIsOfNoUseIsNotSent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An owner whose transactions take long leaves its own proof in the event store, too, and reads it there.
+func TestAnOwnerDoesNotWarnOfItsOwnProof(t *testing.T) {
+	withMembers(t, []events.Member{"north"}, func(m *membersRig) {
+		m.world.Post(long(1, 1))
+		m.mineUntil("it proves", func() bool { return m.count("ProofSubmitted") > 0 })
+		slot, head := m.slotOf("north"), m.world.Head()
+		cfg, err := m.ports.Market.Config(m.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		period := duty.Period(cfg.Proofs, head.Time)
+		m.leaves("north", members.Ready{
+			Slot: slot, Period: period, Deadline: duty.Deadline(cfg.Proofs, period), Proof: m.world.Proof(slot),
+		}, 4)
+		for _, e := range m.members["north"].said.AllEntries() {
+			if e.Level <= logrus.WarnLevel {
+				t.Errorf("it warns: %s", e.Message)
+			}
+		}
+	})
 }
 
 // What cannot be read, or is read twice, neither stops the owner nor is sent twice.

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/members"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/membership"
+	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -47,25 +49,28 @@ func (e *env) keepTerms(ctx context.Context) {
 }
 
 // haveTerm waits for the lease, takes the term, and returns when the term is over; with an error
-// if this member could not use it.
+// if this member could not use it. Whatever it waits for, it ends with ctx; the lease is given back as soon as
+// the term cannot be written, so that another member is let try.
 func (e *env) haveTerm(ctx context.Context) error {
 	held, err := e.Cluster.Campaign(ctx)
 	if err != nil {
 		return err
 	}
-	if err := e.upToDate(held); err != nil { // Otherwise each try would end the term of a better one.
+	trying, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(held, cancel)()
+	if err := e.upToDate(trying); err != nil { // Otherwise each try would end the term of a better one.
 		e.resign()
 		return err
 	}
-	term, err := e.takeTerm(held)
+	term, err := e.takeTerm(trying)
 	if err != nil {
+		e.resign()
+		e.untake(ctx)
 		return fmt.Errorf("take the term: %w", err)
 	}
 	defer e.giveBack(ctx, term)
 	if err := e.upToDate(ctx); err != nil {
-		return err
-	}
-	if err := e.hasTerm(ctx); err != nil { // It may have been taken meanwhile, and the account be another's.
 		return err
 	}
 	if err := e.ownAccount(ctx); err != nil {
@@ -80,6 +85,9 @@ func (e *env) haveTerm(ctx context.Context) error {
 		return err
 	}
 	e.Log.Infof("term %d: this member runs what runs once per host", term)
+	meeting, over := context.WithCancel(ctx)
+	defer over()
+	e.RT.Do("members", func(context.Context) { e.meet(meeting) })
 	why := e.untilDeposed(ctx, term)
 	if ctx.Err() != nil { // The host stops, and all actors with it.
 		return ctx.Err()
@@ -137,8 +145,42 @@ const ownPatience = time.Minute
 func (e *env) ownAccount(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, ownPatience)
 	defer cancel()
+	if err := e.hasTerm(ctx); err != nil { // It may have been taken meanwhile, and the account be another's.
+		return err
+	}
 	return e.Account.Own(ctx)
 }
+
+// meet asks the other members now and then whether they work, until ctx ends. When one does that did not answer before,
+// the slots that wait for a member are judged again.
+func (e *env) meet(ctx context.Context) {
+	work := map[events.Member]bool{}
+	for shell.Sleep(ctx, e.Clock, meetEvery) == nil {
+		e.Yield(ctx, "members")
+		came := ""
+		for _, m := range e.Cluster.Seen() {
+			if m == e.Member {
+				continue
+			}
+			patient, cancel := context.WithTimeout(ctx, sellPatience)
+			room, err := members.Ask(patient, e.Cluster, m, members.LookForRoom{})
+			cancel()
+			works := err == nil && room.Known // It is measured at the end of a start.
+			if works && !work[m] {
+				came = string(m)
+			}
+			work[m] = works
+		}
+		if came != "" && ctx.Err() == nil {
+			e.queue.Tell(queue.Wake{
+				Reason: "member " + came + " answers", Criteria: []string{slotqueue.CriterionMember}, Early: true,
+			})
+		}
+	}
+}
+
+// meetEvery is the pause between two rounds of questions to the other members.
+const meetEvery = 5 * time.Second
 
 // untilDeposed returns when the term is over, or of no use any more, and says why.
 func (e *env) untilDeposed(ctx context.Context, term uint64) error {
@@ -206,9 +248,15 @@ func (e *env) hasTerm(ctx context.Context) error {
 	return nil
 }
 
-// takeTerm appends TermTaken with the next number. It gives up when the lease is lost meanwhile:
-// another member may have it now.
+// takePatience is how long the store may take to accept a term, before another member is let try: it may answer
+// whoever reads, and take nothing that is written.
+const takePatience = 10 * time.Second
+
+// takeTerm appends TermTaken with the next number. It gives up after takePatience, and when the lease is lost
+// meanwhile: another member may have it now. After an error the term may be in the record all the same (untake).
 func (e *env) takeTerm(ctx context.Context) (term uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, takePatience)
+	defer cancel()
 	err = e.oneAtATime(ctx, func() error {
 		return e.ask(ctx, func() error {
 			for {
@@ -220,6 +268,20 @@ func (e *env) takeTerm(ctx context.Context) (term uint64, err error) {
 		})
 	})
 	return term, err
+}
+
+// untake ends a term that may have been taken, and returns when that is known, or ctx ends. The append of the term
+// may still be on its way; behind a heartbeat, which has its revision or a later one, it cannot be stored any more.
+// So a member whose store takes nothing does not try again until it does.
+func (e *env) untake(ctx context.Context) {
+	beat := &messages.HostHeartbeat{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch}
+	err := e.writeHost(ctx, beat)
+	if err == nil {
+		err = e.recordTermEnd(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		e.Log.Warnf("it is not known whether this member took a term: %v", err)
+	}
 }
 
 // takeTermOnce tries once. ErrWrongRevision: somebody else wrote to the host's stream. Call it
@@ -237,24 +299,33 @@ func (e *env) takeTermOnce(ctx context.Context) (term uint64, err error) {
 }
 
 // giveBack says in the record that the term is over, if it is still this member's, and lets others
-// try. If the record does not answer, they take the term all the same.
+// try. If the record does not answer soon, they are let try before, and it goes on until the end is recorded.
 func (e *env) giveBack(ctx context.Context, term uint64) {
 	if ctx.Err() != nil { // A stop does both, in this order, too.
 		return
 	}
 	patient, cancel := context.WithTimeout(ctx, shell.StopPatience)
 	defer cancel()
-	now := e.Clock.Now()
-	err := e.oneAtATime(patient, func() error {
-		return e.ask(patient, func() error { return e.endTerm(patient, now) })
-	})
-	switch {
-	case ctx.Err() != nil:
+	err := e.recordTermEnd(patient)
+	if ctx.Err() != nil {
 		return
-	case err != nil:
-		e.Log.Warnf("the end of term %d could not be recorded: %v", term, err)
 	}
 	e.resign()
+	if err == nil {
+		return
+	}
+	e.Log.Warnf("the end of term %d could not be recorded yet: %v", term, err)
+	if err := e.recordTermEnd(ctx); err != nil && ctx.Err() == nil {
+		e.Log.Warnf("the end of term %d could not be recorded: %v", term, err)
+	}
+}
+
+// recordTermEnd records that the term of this process is over, if it has one, and repeats that until it is known.
+func (e *env) recordTermEnd(ctx context.Context) error {
+	now := e.Clock.Now()
+	return e.oneAtATime(ctx, func() error {
+		return e.ask(ctx, func() error { return e.endTerm(ctx, now) })
+	})
 }
 
 // endTerm tries once to record that the term of this process is over, if it has one. Another member

@@ -7012,6 +7012,7 @@ type QueueResumed struct {
 	ByOperator bool                   `protobuf:"varint,3,opt,name=by_operator,json=byOperator,proto3" json:"by_operator,omitempty"`
 	// Only slots that failed one of these may be judged again; none: every slot.
 	Criteria      []string `protobuf:"bytes,4,rep,name=criteria,proto3" json:"criteria,omitempty"`
+	Early         bool     `protobuf:"varint,5,opt,name=early,proto3" json:"early,omitempty"` // also those whose time has not come
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7072,6 +7073,13 @@ func (x *QueueResumed) GetCriteria() []string {
 		return x.Criteria
 	}
 	return nil
+}
+
+func (x *QueueResumed) GetEarly() bool {
+	if x != nil {
+		return x.Early
+	}
+	return false
 }
 
 // ChainStorageRequested: a client asks for storage. The request follows from
@@ -7763,7 +7771,8 @@ type HostStarted struct {
 	Member   string                 `protobuf:"bytes,8,opt,name=member,proto3" json:"member,omitempty"` // empty: the host is one process
 	// host_ledger: the ledger of this member is the host's, capacity-<host>, because the host was
 	// one process before it had members.
-	HostLedger    bool `protobuf:"varint,9,opt,name=host_ledger,json=hostLedger,proto3" json:"host_ledger,omitempty"`
+	HostLedger    bool   `protobuf:"varint,9,opt,name=host_ledger,json=hostLedger,proto3" json:"host_ledger,omitempty"`
+	Cluster       string `protobuf:"bytes,10,opt,name=cluster,proto3" json:"cluster,omitempty"` // the name of the cluster that the member joined; empty: none, or an older version wrote it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7859,6 +7868,13 @@ func (x *HostStarted) GetHostLedger() bool {
 		return x.HostLedger
 	}
 	return false
+}
+
+func (x *HostStarted) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
 }
 
 // TermTaken: this process runs from now on what runs once per host: it follows the contract, runs
@@ -11194,13 +11210,14 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1f\n" +
 	"\vby_operator\x18\x03 \x01(\bR\n" +
-	"byOperator\"\x8f\x01\n" +
+	"byOperator\"\xa5\x01\n" +
 	"\fQueueResumed\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1f\n" +
 	"\vby_operator\x18\x03 \x01(\bR\n" +
 	"byOperator\x12\x1a\n" +
-	"\bcriteria\x18\x04 \x03(\tR\bcriteria\"\xd0\x01\n" +
+	"\bcriteria\x18\x04 \x03(\tR\bcriteria\x12\x14\n" +
+	"\x05early\x18\x05 \x01(\bR\x05early\"\xd0\x01\n" +
 	"\x15ChainStorageRequested\x12#\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tB\x04\xe8\xf9\x18\x01R\trequestId\x12.\n" +
@@ -11258,7 +11275,7 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x10ChainReorganized\x12\x1a\n" +
 	"\bancestor\x18\x01 \x01(\x04R\bancestor\x12)\n" +
 	"\rancestor_hash\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\fancestorHash\x12\x1e\n" +
-	"\adropped\x18\x03 \x03(\tB\x04\xe8\xf9\x18\x01R\adropped\"\x93\x02\n" +
+	"\adropped\x18\x03 \x03(\tB\x04\xe8\xf9\x18\x01R\adropped\"\xad\x02\n" +
 	"\vHostStarted\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x19\n" +
@@ -11269,7 +11286,9 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x04node\x18\a \x01(\tR\x04node\x12\x16\n" +
 	"\x06member\x18\b \x01(\tR\x06member\x12\x1f\n" +
 	"\vhost_ledger\x18\t \x01(\bR\n" +
-	"hostLedger\"y\n" +
+	"hostLedger\x12\x18\n" +
+	"\acluster\x18\n" +
+	" \x01(\tR\acluster\"y\n" +
 	"\tTermTaken\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x12\n" +

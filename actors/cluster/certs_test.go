@@ -56,6 +56,24 @@ func certificates(t *testing.T, members ...events.Member) (dir string) {
 	return a.dir
 }
 
+// bundle writes the certificates of several authorities into one file.
+func bundle(t *testing.T, dirs ...string) (path string) {
+	t.Helper()
+	var all []byte
+	for _, dir := range dirs {
+		text, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, text...)
+	}
+	path = filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(path, all, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // certificate writes NAME.crt and NAME.key; without a signer it signs itself.
 func certificate(t *testing.T, dir, name string, cert, by *x509.Certificate, signer *ecdsa.PrivateKey) *ecdsa.PrivateKey {
 	t.Helper()

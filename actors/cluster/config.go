@@ -80,6 +80,8 @@ type checked struct {
 	pairs      []*pair           // the certificates that this member has, of tls and of etcdTLS
 	facts      map[string]string // with the host's address
 	digest     string            // of the facts
+	// authorities are those whose certificates this member believes: two members must have one in common.
+	authorities []string
 }
 
 // ErrConfig: a setting cannot be used; the text says which and what to write instead.
@@ -115,6 +117,9 @@ func (c Config) check(log *logrus.Entry) (checked, error) {
 	}
 	var own, forEtcd *pair
 	if ok.tls, own, err = c.TLS.members(addressOf(c.Name, c.Member), log); err != nil {
+		return wrong("%w", err)
+	}
+	if ok.authorities, err = c.TLS.authorities(); err != nil {
 		return wrong("%w", err)
 	}
 	if ok.etcdTLS, forEtcd, err = c.EtcdTLS.client("", log); err != nil {

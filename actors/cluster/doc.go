@@ -14,8 +14,9 @@
 // a lease that is not kept alive expires. A lost lease is replaced without a restart, for as long
 // as it takes. While etcd is away, the others are taken to be where they were last seen.
 //
-// Two members whose facts differ refuse each other: the later one ends (Open fails, or
-// Cluster.Failed tells), the earlier one logs why. Questions carry a digest of the facts, too.
+// Two members whose facts differ, or that believe no common authority, refuse each other: the later one ends
+// (Open fails, or Cluster.Failed tells), the earlier one logs why. That they reach each other is not asked for: the
+// last survivor must be able to own. Questions carry a digest of the facts, too.
 //
 // # What is used of the actor library, and what is not
 //

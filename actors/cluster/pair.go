@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -17,7 +19,8 @@ import (
 // used, the one before is. Safe for concurrent use.
 type pair struct {
 	files Files
-	name  string // that the certificate must be for; empty: any
+	name  string         // that the certificate must be for; empty: any
+	roots *x509.CertPool // of the authorities that it must be of; nil: any
 	log   *logrus.Entry
 
 	cert atomic.Pointer[tls.Certificate] // the newest that can be used
@@ -61,9 +64,34 @@ func (p *pair) load() error {
 				p.files.Cert, strings.Join(cert.Leaf.DNSNames, ", "), p.name)
 		}
 	}
+	if err := p.believed(&cert); err != nil {
+		return err
+	}
 	p.cert.Store(&cert)
 	p.read = now
 	return nil
+}
+
+// believed says why no other member would believe a certificate; nil: it is of the authority, though perhaps not valid
+// now.
+func (p *pair) believed(cert *tls.Certificate) error {
+	if p.roots == nil {
+		return nil
+	}
+	between := x509.NewCertPool()
+	for _, der := range cert.Certificate[1:] {
+		if c, err := x509.ParseCertificate(der); err == nil {
+			between.AddCert(c)
+		}
+	}
+	_, err := cert.Leaf.Verify(x509.VerifyOptions{
+		Roots: p.roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
+	})
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); err == nil || ok && invalid.Reason == x509.Expired {
+		return nil
+	}
+	return fmt.Errorf("the certificate %s is not of the authority in %s, so no member would believe this one: %w",
+		p.files.Cert, p.files.CA, err)
 }
 
 // now is the certificate to use now.

@@ -26,6 +26,8 @@ type Peer struct {
 	Instance string            `json:"instance"` // tells processes with one name apart
 	MayOwn   bool              `json:"mayOwn"`
 	Facts    map[string]string `json:"facts"`
+	// Authorities are those whose certificates it believes (Files.authorities); none: an older version does not say.
+	Authorities []string `json:"authorities,omitempty"`
 }
 
 func (p Peer) String() string {
@@ -37,6 +39,7 @@ func (c *Cluster) self() Peer {
 	return Peer{
 		Member: c.cfg.Member, Address: c.cfg.Advertise, Version: c.cfg.Version, Since: c.since,
 		Instance: c.instance, MayOwn: c.cfg.MayOwn, Facts: c.cfg.facts,
+		Authorities: c.cfg.authorities,
 	}
 }
 
@@ -184,11 +187,19 @@ func (c *Cluster) refusedBy(found *clientv3.GetResponse) error {
 			return fmt.Errorf("%w: what member %s says of itself is not readable: %w; if no member of this host wrote "+
 				"it, delete this key (etcdctl del), or use an etcd of this host alone", ErrRefused, kv.Key, err)
 		}
-		if text := differ(c.cfg.facts, p.Facts); text != "" {
+		if text := c.differs(p); text != "" {
 			return fmt.Errorf("%w: member %s is not of the same host: %s", ErrRefused, p, text)
 		}
 	}
 	return nil
+}
+
+// differs says why a member is not of the same host, or could not speak with this one; empty: it is.
+func (c *Cluster) differs(p Peer) string {
+	if text := differ(c.cfg.facts, p.Facts); text != "" {
+		return text
+	}
+	return strangers(c.cfg.authorities, p.Authorities)
 }
 
 // follow learns who comes and goes, until the session ends.
@@ -250,7 +261,7 @@ func (c *Cluster) came(p Peer, err error) {
 	}
 	c.mu.Lock()
 	before, known := c.peers[p.Member]
-	text := differ(c.cfg.facts, p.Facts)
+	text := c.differs(p)
 	if err != nil {
 		text = "what it says of itself is not readable: " + err.Error()
 	}

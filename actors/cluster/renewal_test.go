@@ -52,7 +52,7 @@ func TestARenewedCertificateIsUsedForNewConnections(t *testing.T) {
 	ours.make(t, "m2")
 	others.make(t, "m2")
 	wrong, right := filesOf(others.dir, "m2"), filesOf(ours.dir, "m2")
-	copyFile(t, right.CA, files.CA)
+	copyFile(t, bundle(t, ours.dir, others.dir), files.CA)
 	copyFile(t, wrong.Cert, files.Cert)
 	copyFile(t, wrong.Key, files.Key)
 	all := map[events.Member]*process{}
@@ -93,6 +93,9 @@ func TestTheCertificateBeforeIsUsedUntilTheNewOneIsWhole(t *testing.T) {
 	cfg := config("m1", events.Address{1}, etcd.Addr())
 	cfg.TLS = filesOf(a.dir, "m1")
 	p := startProcess(t, cfg).mustOpen()
+	other := newAuthority(t)
+	other.make(t, "m1")
+	of := filesOf(other.dir, "m1")
 	by := filesOf(a.dir, "m2")
 	first := shown(t, p, by)
 	key := filepath.Join(t.TempDir(), "key")
@@ -105,6 +108,12 @@ func TestTheCertificateBeforeIsUsedUntilTheNewOneIsWhole(t *testing.T) {
 			copyFile(t, by.Key, cfg.TLS.Key)
 			copyFile(t, cfg.TLS.Cert, cfg.TLS.Cert+".before")
 			copyFile(t, by.Cert, cfg.TLS.Cert)
+			return nil
+		},
+		"is not of the authority in": func() error {
+			copyFile(t, of.Key, cfg.TLS.Key)
+			copyFile(t, cfg.TLS.Cert, cfg.TLS.Cert+".before")
+			copyFile(t, of.Cert, cfg.TLS.Cert)
 			return nil
 		},
 	} {

@@ -1,11 +1,15 @@
 package cluster
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -47,6 +51,10 @@ func (f Files) members(name string, log *logrus.Entry) (*tls.Config, *pair, erro
 	if err != nil {
 		return nil, nil, err
 	}
+	own.roots = c.RootCAs
+	if err := own.believed(own.cert.Load()); err != nil {
+		return nil, nil, err
+	}
 	c.ClientCAs, c.ClientAuth = c.RootCAs, tls.RequireAndVerifyClientCert
 	c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own.now(), nil }
 	return c, own, nil
@@ -76,4 +84,50 @@ func (f Files) client(name string, log *logrus.Entry) (c *tls.Config, own *pair,
 		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own.now(), nil }
 	}
 	return c, own, nil
+}
+
+// authorities are fingerprints of the keys of the authorities that a member believes, sorted; plainText without
+// files.
+func (f Files) authorities() ([]string, error) {
+	if f.none() {
+		return []string{plainText}, nil
+	}
+	text, err := os.ReadFile(f.CA)
+	if err != nil {
+		return nil, fmt.Errorf("the authority's certificate: %w", err)
+	}
+	var all []string
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("the authority's certificate: %s: %w", f.CA, err)
+		}
+		sum := sha256.Sum256(cert.RawSubjectPublicKeyInfo) // It stays when the certificate is renewed.
+		all = append(all, hex.EncodeToString(sum[:8]))
+	}
+	if slices.Sort(all); len(slices.Compact(all)) > mostAuthorities {
+		return nil, fmt.Errorf("the authority's certificate: %s has %d, and members believe %d at most",
+			f.CA, len(all), mostAuthorities)
+	}
+	return slices.Compact(all), nil
+}
+
+const (
+	// mostAuthorities is how many a member believes: two while one is replaced, each with some below it.
+	mostAuthorities = 8
+	// plainText stands for the authority of members that have none.
+	plainText = "none: plain text"
+)
+
+// strangers says that two members have no authority in common, so that neither would believe the other; empty: they
+// have one, or an older version does not say which it has.
+func strangers(ours, theirs []string) string {
+	if len(theirs) == 0 || slices.ContainsFunc(ours, func(one string) bool { return slices.Contains(theirs, one) }) {
+		return ""
+	}
+	return fmt.Sprintf("the authority of the certificates (cluster.tls.caFile) is %s here and %s there",
+		strings.Join(ours, " or "), strings.Join(theirs, " or "))
 }

@@ -22,10 +22,10 @@ func TestMembersKnowEachOtherByTheirCertificates(t *testing.T) {
 	t.Parallel()
 	etcd := startEtcd(t)
 	dir, otherDir := certificates(t, "m1", "m2"), certificates(t, "m3")
+	next := filesOf(otherDir, "m3")
+	next.CA = bundle(t, dir, otherDir)
 	all := map[events.Member]*process{}
-	for m, files := range map[events.Member]cluster.Files{
-		"m1": filesOf(dir, "m1"), "m2": filesOf(dir, "m2"), "m3": filesOf(otherDir, "m3"), "m4": {},
-	} {
+	for m, files := range map[events.Member]cluster.Files{"m1": filesOf(dir, "m1"), "m2": filesOf(dir, "m2"), "m3": next} {
 		cfg := config(m, events.Address{1}, etcd.Addr())
 		cfg.TLS = files
 		all[m] = startProcess(t, cfg).mustOpen()
@@ -34,7 +34,7 @@ func TestMembersKnowEachOtherByTheirCertificates(t *testing.T) {
 		})
 	}
 	for _, p := range all {
-		p.sees("m1", "m2", "m3", "m4")
+		p.sees("m1", "m2", "m3")
 	}
 	for _, way := range [][2]events.Member{{"m1", "m2"}, {"m2", "m1"}} {
 		got, err := all[way[0]].Call(soon(t), way[1], []byte("hello"))
@@ -42,20 +42,55 @@ func TestMembersKnowEachOtherByTheirCertificates(t *testing.T) {
 			t.Fatalf("%v: %q, %v", way, got, err)
 		}
 	}
-	// m3 has a certificate of another authority, m4 speaks in plain text.
-	for _, way := range [][2]events.Member{{"m1", "m3"}, {"m3", "m1"}, {"m1", "m4"}, {"m4", "m1"}} {
+	// m3 has a certificate of the next authority already, before all believe it.
+	for _, way := range [][2]events.Member{{"m1", "m3"}, {"m3", "m1"}} {
 		ctx, cancel := context.WithTimeout(t.Context(), shortLease)
 		if _, err := all[way[0]].Call(ctx, way[1], []byte("hello")); !errors.Is(err, events.ErrMemberAway) {
 			t.Errorf("%v: %v", way, err)
-		} else if way[0] != "m4" && !strings.Contains(err.Error(), "tls: ") {
+		} else if !strings.Contains(err.Error(), "tls: ") {
 			t.Errorf("%v: the error does not say why: %v", way, err)
 		}
 		cancel()
 	}
-	for _, m := range []events.Member{"m1", "m3"} {
-		all[m].logs("certificate signed by unknown authority")
+	for m, says := range map[events.Member]string{
+		"m1": "certificate signed by unknown authority", "m3": "unknown certificate authority",
+	} {
+		all[m].logs(says)
 		all[m].logs("must be of one authority")
 	}
+}
+
+// Nobody would believe a member of another authority, and it would own and reach nobody. It is refused when it joins,
+// before anybody talks to it. While an authority is replaced, members believe two.
+func TestAMemberOfAnotherAuthorityIsRefused(t *testing.T) {
+	t.Parallel()
+	etcd := startEtcd(t)
+	a, b := newAuthority(t), newAuthority(t)
+	for _, m := range []events.Member{"m1", "m2", "m3"} {
+		a.make(t, m)
+		b.make(t, m)
+	}
+	with := func(m events.Member, f cluster.Files) *process {
+		cfg := config(m, events.Address{1}, etcd.Addr())
+		cfg.TLS = f
+		return startProcess(t, cfg)
+	}
+	both := bundle(t, a.dir, b.dir)
+	first := with("m1", filesOf(a.dir, "m1")).mustOpen()
+	for name, f := range map[string]cluster.Files{"another": filesOf(b.dir, "m2"), "none": {}} {
+		err := with("m2", f).opened()
+		t.Logf("%s: %v", name, err)
+		wantText(t, err, cluster.ErrRefused, "m1 at "+first.cfg.Listen, "the authority of the certificates", "here and")
+	}
+	change := filesOf(a.dir, "m2")
+	change.CA = both
+	second := with("m2", change).mustOpen()
+	first.sees("m1", "m2")
+	second.sees("m1", "m2")
+	wantText(t, with("m3", filesOf(b.dir, "m3")).opened(), cluster.ErrRefused, "m1 at ")
+	first.kill()
+	second.sees("m2")
+	with("m3", filesOf(b.dir, "m3")).mustOpen().sees("m2", "m3")
 }
 
 func TestAMemberNeedsTheCertificateOfItsName(t *testing.T) {
@@ -64,6 +99,10 @@ func TestAMemberNeedsTheCertificateOfItsName(t *testing.T) {
 	cfg.TLS = filesOf(dir, "m2")
 	_, err := cluster.Open(t.Context(), cfg, nil)
 	wantText(t, err, cluster.ErrConfig, "is for m2.test.hostnode", "not for m1.test.hostnode")
+	cfg.TLS = filesOf(dir, "m1")
+	cfg.TLS.CA = filesOf(certificates(t, "m1"), "m1").CA
+	_, err = cluster.Open(t.Context(), cfg, nil)
+	wantText(t, err, cluster.ErrConfig, "is not of the authority in "+cfg.TLS.CA)
 }
 
 func TestASettingThatCannotBeUsedIsNamed(t *testing.T) {

@@ -88,7 +88,7 @@ func (q *Queue) onFunds(a *shell.Turn, m fundsSeen) {
 	w.noRoom = noRoom
 	w.known, w.free, w.balance, w.busy = true, m.free, m.balance, busy
 	if waiting := q.waitFor(better); len(waiting) > 0 {
-		q.onWake(a, Wake{"money or the prover's time came back", waiting})
+		q.onWake(a, Wake{Reason: "money or the prover's time came back", Criteria: waiting})
 	}
 	q.tellFunds(m.balance, q.ProofsOfAll())
 }

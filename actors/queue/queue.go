@@ -111,10 +111,12 @@ type (
 		by    events.EventID // zero: no event led to it
 		done  func(shell.Result[slotqueue.State, slotqueue.Event])
 	}
-	// Wake says that slots may fit now that failed one of these criteria.
+	// Wake says that slots may fit now that failed one of these criteria; early: also those whose time has not
+	// come.
 	Wake struct {
 		Reason   string
 		Criteria []string
+		Early    bool
 	}
 	// avoidClient says that a client's data could not be fetched, or was wrong.
 	avoidClient struct {
@@ -267,7 +269,9 @@ func (q *Queue) onDurable(a *shell.Turn, fresh []slotqueue.Event) {
 	q.keeper.Consider(a)
 	if len(fresh) == 0 && q.Life > 1 && !q.woken { // What it was told while it was down is lost.
 		q.woken = true
-		q.onWake(a, Wake{"the queue was started again", slices.Sorted(maps.Keys(q.journal.Durable.Waiting()))})
+		q.onWake(a, Wake{
+			Reason: "the queue was started again", Criteria: slices.Sorted(maps.Keys(q.journal.Durable.Waiting())),
+		})
 	}
 	q.employ(a)
 	q.judgeNext(a)

@@ -39,19 +39,21 @@ func (q *Queue) onFreed(a *shell.Turn, m ledger.Freed) {
 	if m.SaleEnded {
 		criteria = append(criteria, saleEnded...)
 	}
-	q.onWake(a, Wake{m.Reason, criteria})
+	q.onWake(a, Wake{Reason: m.Reason, Criteria: criteria})
 }
 
 // onWake has slots that failed one of the criteria judged again, and refused requests as well.
 func (q *Queue) onWake(a *shell.Turn, m Wake) {
-	q.journal.Submit(a, slotqueue.Wake{At: q.ChainTime(), Reason: m.Reason, Criteria: m.Criteria}, "wake",
+	cmd := slotqueue.Wake{At: q.ChainTime(), Reason: m.Reason, Criteria: m.Criteria, Early: m.Early}
+	q.journal.Submit(a, cmd, "wake",
 		func(r shell.Result[slotqueue.State, slotqueue.Event]) { q.again(r.Err, m) })
 	q.lookBack.wake(m)
 	q.lookAgain()
 }
 
 // wakeAtStart wakes what waits for the ledger: the last change before the last process ended
-// may not have reached the queue, and settings may have changed.
+// may not have reached the queue, and settings may have changed. What waits for another member need not wait any
+// longer: this one may reach it.
 func (q *Queue) wakeAtStart(a *shell.Turn) {
 	if q.lookBack.started {
 		return
@@ -59,7 +61,10 @@ func (q *Queue) wakeAtStart(a *shell.Turn) {
 	q.lookBack.started = true
 	criteria := append(OfMember(), slotqueue.CriterionPeriod)
 	if waiting := q.waitFor(criteria); len(waiting) > 0 {
-		q.onWake(a, Wake{"the host was started", waiting})
+		q.onWake(a, Wake{Reason: "the host was started", Criteria: waiting})
+	}
+	if waiting := q.waitFor([]string{slotqueue.CriterionMember}); len(waiting) > 0 {
+		q.onWake(a, Wake{Reason: "another member has the term, or the host was started", Criteria: waiting, Early: true})
 	}
 }
 
@@ -71,7 +76,7 @@ func (q *Queue) onHead(a *shell.Turn, head events.Head) {
 	}
 	q.wakeAtStart(a)
 	if next := q.journal.Ahead.NextWake(); !next.IsZero() && !next.After(head.Time) {
-		q.onWake(a, Wake{"its time has come", q.journal.Ahead.Due(head.Time)})
+		q.onWake(a, Wake{Reason: "its time has come", Criteria: q.journal.Ahead.Due(head.Time)})
 	}
 	q.refill()
 	q.watchFunds(head)

@@ -99,7 +99,7 @@ func startCopier(cfg Config, store events.Store, stream string, pending []entry)
 		c.news = make(chan struct{}, 1)
 	}
 	if store == nil {
-		c.note(errNoStore)
+		c.trouble, c.since = errNoStore, time.Now() // Not told: the store may be up, and not this one's to write to.
 		close(c.done)
 		return c
 	}

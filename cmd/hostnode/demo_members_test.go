@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -98,6 +99,18 @@ func TestAHostOfTwoMembersIsPaidAlthoughItsOwnerIsKilled(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+	if len(sum.Terms) < 2 {
+		t.Fatalf("terms %v\n%s", sum.Terms, out)
+	}
+	without := sum.Terms[1].From.Sub(sum.Terms[0].To).Seconds() // As the table at the end says.
+	if says := fmt.Sprintf("%s, %.1f s after ", sum.Terms[1].Member, without); !strings.Contains(out.String(), says) {
+		t.Errorf("it does not say %q", says)
+	}
+	for _, odd := range []string{"does not take their events", "of a slot that it does not sell"} {
+		if strings.Contains(out.String(), odd) {
+			t.Errorf("a member warns: %s", odd)
+		}
 	}
 	owners := map[string]bool{}
 	for _, term := range sum.Terms {

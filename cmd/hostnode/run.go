@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"runtime/pprof"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -20,8 +22,13 @@ import (
 	"github.com/hostnode/hostnode/events/wire"
 )
 
-// stopTime is how long a host may take to stop properly.
-const stopTime = 30 * time.Second
+const (
+	// stopTime is how long a host may take to stop properly.
+	stopTime = 30 * time.Second
+	// endTime is how long its process may take to end, with the last proof that is being made, the last alerts, and all
+	// that is closed. It is less than what a service manager grants before it kills.
+	endTime = 80 * time.Second
+)
 
 func (a *app) runCommand() *cobra.Command {
 	begin := node.Begin{Version: versionText()}
@@ -48,6 +55,12 @@ slower: it goes on from its events at the next start.`,
 
 // run runs a host until ctx ends or it cannot go on.
 func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Entry) (err error) {
+	defer endsInTime(ctx, func() {
+		log.Errorf("the host has not ended %s after it was told to, so it ends now, which is as safe as a kill; "+
+			"it waits for:", endTime)
+		_ = pprof.Lookup("goroutine").WriteTo(log.Logger.Out, 1)
+		os.Exit(1)
+	})()
 	serving, err := bindEvents(c.ServeEvents) // Before the host says that it has started.
 	if err != nil {
 		return err
@@ -108,6 +121,20 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 		}
 		return nil
 	}
+}
+
+// endsInTime calls end if the process has not ended for endTime after it was told to: all waits should end with ctx, and
+// one that does not must not keep it. ended says that it has.
+func endsInTime(ctx context.Context, end func()) (ended func()) {
+	over := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-over:
+		case <-time.After(endTime):
+			end()
+		}
+	})
+	return func() { stop(); close(over) }
 }
 
 // listen answers on the host's socket from the beginning, so that people can see

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
@@ -27,4 +30,33 @@ func TestAPortThatIsTakenIsKnownBeforeTheHostBegins(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("the data directory was made all the same: %v", err)
 	}
+}
+
+// A wait that the stop does not end must not keep the process.
+func TestAProcessThatDoesNotEndIsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, hangs := range []bool{true, false} {
+			ctx, stop := context.WithCancel(t.Context())
+			killed := make(chan time.Time, 1)
+			ended := endsInTime(ctx, func() { killed <- time.Now() })
+			time.Sleep(time.Hour)
+			stop()
+			told := time.Now()
+			if !hangs {
+				time.Sleep(time.Second)
+				ended()
+			}
+			time.Sleep(time.Hour)
+			select {
+			case at := <-killed:
+				if !hangs || at.Sub(told) != endTime {
+					t.Errorf("hangs %t: it is ended after %s", hangs, at.Sub(told))
+				}
+			default:
+				if hangs {
+					t.Error("it is not ended")
+				}
+			}
+		}
+	})
 }

@@ -14,6 +14,8 @@
 //  4. A host that has members is not run by a process without one, unless its only member has the
 //     host's ledger and has stopped. A host that one process ran gets its first member where the
 //     data of that process is; that member goes on with the host's ledger.
+//  5. The cluster's name is the one that members started with. Those of another name would look for each other
+//     elsewhere, and each group would take the term from the other, so a member with another name is refused.
 //
 // The package has no clock and does no I/O. The lease that lets a member try to take the term is
 // none of its business.
@@ -65,6 +67,8 @@ type State struct {
 	Epoch uint64
 	// Term is the newest; its Number is 0 as long as none was taken.
 	Term Term
+	// Cluster is the name of the members' cluster; empty: not known.
+	Cluster string
 }
 
 // Process returns the newest process of a member; false: it never started.
@@ -133,6 +137,9 @@ func (s State) start(e *messages.HostStarted) State {
 		Since: at, Heard: at, HostLedger: e.GetHostLedger(),
 	}
 	s.Epoch = max(s.Epoch, p.Epoch)
+	if p.Member == "" || e.GetCluster() != "" { // A member of an older version does not say.
+		s.Cluster = e.GetCluster()
+	}
 	s = s.endTerm(p.replaces(s.Term.Member), at)
 	i, found := s.find(p.Member)
 	s.Processes = slices.Clone(s.Processes)

@@ -33,6 +33,11 @@ func withLedger(e *messages.HostStarted) *messages.HostStarted {
 	return e
 }
 
+func inCluster(e *messages.HostStarted, name string) *messages.HostStarted {
+	e.Cluster = name
+	return e
+}
+
 func stopped(minutes int, epoch uint64) *messages.HostStopped {
 	return &messages.HostStopped{At: events.TimeToMessage(after(minutes)), Epoch: epoch}
 }
@@ -59,7 +64,11 @@ func fold(all ...membership.Event) (s membership.State) {
 func TestAStartIsRefusedWhereItWouldDisturbOrLeaveSomethingBehind(t *testing.T) {
 	const used, unused = true, false
 	starting := func(member, node string, directory bool) membership.Starting {
-		return membership.Starting{Member: events.Member(member), Node: node, UsedDirectory: directory}
+		s := membership.Starting{Member: events.Member(member), Node: node, UsedDirectory: directory}
+		if member != "" {
+			s.Cluster = "home"
+		}
+		return s
 	}
 	for name, c := range map[string]struct {
 		given []membership.Event
@@ -127,6 +136,28 @@ func TestAStartIsRefusedWhereItWouldDisturbOrLeaveSomethingBehind(t *testing.T) 
 			[]membership.Event{started(0, 1, "north")},
 			starting("north", "north", unused), 1000,
 			membership.ErrElsewhere, "never been used",
+		},
+		"a member whose cluster has another name": {
+			[]membership.Event{inCluster(started(0, 1, "north"), "hmoe"), stopped(1, 1)},
+			starting("south", "south", unused), 1000,
+			membership.ErrOtherCluster, `by the record its name is "hmoe", and cluster.name of member south is "home"`,
+		},
+		"a member of a cluster of this name": {
+			[]membership.Event{inCluster(started(0, 1, "north"), "home"), started(0, 2, "west")},
+			starting("south", "south", unused), 1, nil, "",
+		},
+		"a member of a host whose members have not said which cluster it is": {
+			[]membership.Event{started(0, 1, "north")}, starting("south", "south", unused), 1, nil, "",
+		},
+		"a member of a cluster that was given another name": {
+			[]membership.Event{inCluster(started(0, 1, "north"), "hmoe"), inCluster(started(0, 2, "west"), "home")},
+			starting("south", "south", unused), 1, nil, "",
+		},
+		"the first member of a new cluster, after the host was one process again": {
+			[]membership.Event{
+				inCluster(withLedger(started(1, 2, "north")), "hmoe"), stopped(2, 2), started(3, 3, ""), stopped(4, 3),
+			},
+			starting("north", "north", used), 5, nil, "",
 		},
 		"one process where there are members": {
 			[]membership.Event{started(0, 1, "north"), started(1, 2, "south"), stopped(3, 1), stopped(3, 2)},

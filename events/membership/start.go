@@ -15,6 +15,8 @@ var (
 	ErrElsewhere = errors.New("this host may be running elsewhere")
 	// ErrHasMembers: a process without a member would run a host that has members.
 	ErrHasMembers = errors.New("this host has members")
+	// ErrOtherCluster: the members of the host are in a cluster of another name.
+	ErrOtherCluster = errors.New("the members of this host are in another cluster")
 	// ErrFirstMember: the host was one process, and its data is not where its first member starts.
 	ErrFirstMember = errors.New("this is not the data directory of the host that gets its first member")
 )
@@ -31,6 +33,8 @@ const (
 type Starting struct {
 	// Member is empty: it has no settings of a cluster.
 	Member events.Member
+	// Cluster is the name of the cluster that the member joins.
+	Cluster string
 	// Node is the name of its machine.
 	Node string
 	// UsedDirectory says that its data directory was used by this host before.
@@ -38,7 +42,8 @@ type Starting struct {
 }
 
 // MayStart refuses a start that would disturb a process that lives, or that would leave the data
-// of one behind: ErrElsewhere, ErrHasMembers, ErrFirstMember. Other members never hinder a member.
+// of one behind: ErrElsewhere, ErrHasMembers, ErrFirstMember; or one in a cluster where no other member is:
+// ErrOtherCluster. Otherwise other members never hinder a member.
 // now is by the clock of this machine. An operator who knows better may start all the same, except
 // after ErrHasMembers.
 func MayStart(s State, p Starting, now time.Time) error {
@@ -46,6 +51,10 @@ func MayStart(s State, p Starting, now time.Time) error {
 		if err := s.mayGoBack(); err != nil {
 			return err
 		}
+	}
+	if p.Member != "" && s.Cluster != "" && p.Cluster != s.Cluster {
+		return fmt.Errorf("%w: by the record its name is %q, and cluster.name of member %s is %q",
+			ErrOtherCluster, s.Cluster, p.Member, p.Cluster)
 	}
 	for _, before := range s.Processes {
 		if p.Member != "" && before.Member != p.Member && before.Member != "" {

@@ -79,11 +79,12 @@ type (
 	}
 	// Wake says that slots that failed one of these criteria may fit now; none:
 	// that any may. At is chain time: it decides for slots whose time had not
-	// come.
+	// come, unless Early says that they need not wait for it.
 	Wake struct {
 		At       time.Time
 		Reason   string
 		Criteria []string
+		Early    bool
 	}
 	// Avoid says that a client's requests are refused until a point in chain
 	// time. A point before the known one changes nothing.

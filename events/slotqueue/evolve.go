@@ -46,7 +46,7 @@ func Evolve(s State, e Event) State {
 		if e.GetByOperator() {
 			s.stopped, s.stoppedFor = false, ""
 		}
-		s.wake(e.GetCriteria(), events.TimeFromMessage(e.GetAt()))
+		s.wake(e.GetCriteria(), events.TimeFromMessage(e.GetAt()), e.GetEarly())
 	case *messages.ClientAvoided:
 		s.avoided.add(avoidedOf(e), s.limits.MaxAvoided)
 	}

@@ -131,7 +131,7 @@ func (p *plain) after(c Command, before State) {
 		})
 	case Wake:
 		p.wake(func(it Item) bool {
-			return len(c.Criteria) == 0 || !it.RetryAt.After(c.At) &&
+			return len(c.Criteria) == 0 || (c.Early || !it.RetryAt.After(c.At)) &&
 				(it.Criterion == "" || slices.Contains(c.Criteria, it.Criterion))
 		})
 	case Resume:

@@ -17,7 +17,8 @@
 //  5. A slot that no availability fits now comes back as seen. When the best slot is seen, all are,
 //     and the queue pauses instead of considering them over and over.
 //  6. It goes on when an unseen slot arrives, or when a criterion has changed (Wake): then the
-//     slots that failed that criterion are unseen again, except those whose time has not come. A
+//     slots that failed that criterion are unseen again, except those whose time has not come, unless
+//     the change is what they wait for (Wake.Early). A
 //     resume by the operator makes all slots unseen. A slot that a worker had when a criterion
 //     changed may have been judged before the change, so it comes back unseen if it failed that
 //     criterion; but only once in a row, or its own release could wake it for ever.
@@ -104,11 +105,11 @@ func Decide(s State, c Command) ([]Event, error) {
 	case Remove:
 		return decideRemove(s, c)
 	case Wake:
-		if !s.wakes(c.Criteria, c.At) {
+		if !s.wakes(c.Criteria, c.At, c.Early) {
 			return nil, nil
 		}
 		return []Event{&messages.QueueResumed{
-			At: events.TimeToMessage(c.At), Reason: c.Reason, Criteria: c.Criteria,
+			At: events.TimeToMessage(c.At), Reason: c.Reason, Criteria: c.Criteria, Early: c.Early,
 		}}, nil
 	case Avoid:
 		return decideAvoid(s, c), nil
@@ -120,7 +121,7 @@ func Decide(s State, c Command) ([]Event, error) {
 			At: events.TimeToMessage(c.At), Reason: c.Reason, ByOperator: true,
 		}}, nil
 	case Resume:
-		if !s.stopped && !s.wakes(nil, c.At) {
+		if !s.stopped && !s.wakes(nil, c.At, false) {
 			return nil, nil
 		}
 		return []Event{&messages.QueueResumed{

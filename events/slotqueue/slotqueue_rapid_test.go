@@ -63,7 +63,7 @@ func anyCommand(draw source, s State) Command {
 	case 8:
 		return Remove{start, id, indices, "filled", revision}
 	case 9:
-		c := Wake{At: start.Add(time.Duration(draw(3)) * time.Minute), Reason: "space"}
+		c := Wake{At: start.Add(time.Duration(draw(3)) * time.Minute), Reason: "space", Early: draw(2) == 1}
 		for _, criterion := range []string{"price", "window", CriterionClient} {
 			if draw(2) == 0 {
 				c.Criteria = append(c.Criteria, criterion)

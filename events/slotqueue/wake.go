@@ -53,14 +53,14 @@ func (d *seenSlots) holds(it *item) bool {
 }
 
 // worth yields the slots to consider again at a point in chain time when these
-// criteria have changed. No criteria mean that any may have changed, and that no
-// slot's time is waited for. A slot whose criterion is not known is always among
+// criteria have changed. No criteria mean that any may have changed. With them, and if
+// it is not early, a slot's time is waited for. A slot whose criterion is not known is always among
 // them. The order is fixed.
-func (d *seenSlots) worth(criteria []string, at time.Time) iter.Seq[*item] {
+func (d *seenSlots) worth(criteria []string, at time.Time, early bool) iter.Seq[*item] {
 	return func(yield func(*item) bool) {
 		for _, criterion := range d.reached(criteria) {
 			for _, it := range d.by[criterion] {
-				if (len(criteria) == 0 || it.ripe(at)) && !yield(it) {
+				if (len(criteria) == 0 || early || it.ripe(at)) && !yield(it) {
 					return
 				}
 			}
@@ -133,11 +133,11 @@ func (s State) Waiting() map[string]int {
 }
 
 // wakes reports whether waking the queue for these criteria would change anything.
-func (s State) wakes(criteria []string, at time.Time) bool {
+func (s State) wakes(criteria []string, at time.Time, early bool) bool {
 	if len(criteria) == 0 && (s.exhausted || s.seen.n > 0) {
 		return true
 	}
-	for range s.seen.worth(criteria, at) {
+	for range s.seen.worth(criteria, at, early) {
 		return true
 	}
 	return s.forgives(criteria, at) ||
@@ -146,8 +146,8 @@ func (s State) wakes(criteria []string, at time.Time) bool {
 
 // wake makes slots unseen; the taken ones when they come back. Each is moved
 // before the next is changed, so the order holds after every step.
-func (s *State) wake(criteria []string, at time.Time) {
-	woken := slices.Collect(s.seen.worth(criteria, at))
+func (s *State) wake(criteria []string, at time.Time, early bool) {
+	woken := slices.Collect(s.seen.worth(criteria, at, early))
 	for _, it := range woken {
 		s.seen.remove(it)
 		it.seen, it.criterion, it.retryAt = false, "", time.Time{}

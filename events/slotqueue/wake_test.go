@@ -34,12 +34,13 @@ func TestOnlyWhatFailedWhatChangedIsLookedAtAgain(t *testing.T) {
 		order  string
 		paused bool
 	}{
-		{"nothing changed that anybody failed", Wake{start, "r", []string{"size"}}, "01/3, 01/0 seen, 01/1 seen, 01/2 seen", false},
-		{"gas came back", Wake{start, "r", []string{"gas"}}, "01/1, 01/3, 01/0 seen, 01/2 seen", false},
-		{"two things changed", Wake{start, "r", []string{"gas", "price"}}, "01/0, 01/1, 01/3, 01/2 seen", false},
-		{"the time has not come", Wake{later.Add(-1), "r", []string{"window"}}, "01/3, 01/0 seen, 01/1 seen, 01/2 seen", false},
-		{"the time has come", Wake{later, "r", []string{"window"}}, "01/2, 01/3, 01/0 seen, 01/1 seen", false},
-		{"anything may have changed", Wake{start, "r", nil}, "01/0, 01/1, 01/2, 01/3", false},
+		{"nothing changed that anybody failed", Wake{start, "r", []string{"size"}, false}, "01/3, 01/0 seen, 01/1 seen, 01/2 seen", false},
+		{"gas came back", Wake{start, "r", []string{"gas"}, false}, "01/1, 01/3, 01/0 seen, 01/2 seen", false},
+		{"two things changed", Wake{start, "r", []string{"gas", "price"}, false}, "01/0, 01/1, 01/3, 01/2 seen", false},
+		{"the time has not come", Wake{later.Add(-1), "r", []string{"window"}, false}, "01/3, 01/0 seen, 01/1 seen, 01/2 seen", false},
+		{"the time need not be waited for", Wake{start, "r", []string{"window"}, true}, "01/2, 01/3, 01/0 seen, 01/1 seen", false},
+		{"the time has come", Wake{later, "r", []string{"window"}, false}, "01/2, 01/3, 01/0 seen, 01/1 seen", false},
+		{"anything may have changed", Wake{start, "r", nil, false}, "01/0, 01/1, 01/2, 01/3", false},
 		{"the operator resumes", Resume{start, "r"}, "01/0, 01/1, 01/2, 01/3", false},
 	}
 	for _, test := range tests {
@@ -54,7 +55,7 @@ func TestOnlyWhatFailedWhatChangedIsLookedAtAgain(t *testing.T) {
 
 func TestAWakeThatConcernsNobodyIsNoEventAndThePauseStays(t *testing.T) {
 	s := seenFor(t, Release{Criterion: "price"})
-	s, out := step(t, s, Wake{start, "r", []string{"gas"}})
+	s, out := step(t, s, Wake{start, "r", []string{"gas"}, false})
 	if _, _, paused := s.Paused(); len(out) > 0 || !paused {
 		t.Fatalf("%s; paused %t", tellAll(out), paused)
 	}
@@ -84,7 +85,7 @@ func TestTheQueueKnowsWhenTimeAloneChangesSomething(t *testing.T) {
 			t.Fatalf("at %s (-want +got):\n%s", test.now, diff)
 		}
 	}
-	s, _ = step(t, s, Wake{at(6), "time", s.Due(at(6))})
+	s, _ = step(t, s, Wake{at(6), "time", s.Due(at(6)), false})
 	if got := (look{s.NextWake(), s.Due(at(6))}); got.Next != at(7) || got.Due != nil || len(s.AvoidedClients()) != 0 {
 		t.Fatalf("after waking: %+v, %d avoided", got, len(s.AvoidedClients()))
 	}

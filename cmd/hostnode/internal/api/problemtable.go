@@ -323,11 +323,18 @@ var hostKinds = []kind{
 			"host whose one member was once the whole host can be one process again, after that member has stopped.",
 	},
 	{
+		"cluster-other", http.StatusConflict, membership.ErrOtherCluster,
+		"The record of the host knows the name of the cluster that its members are in, and this member has another one, " +
+			"so that they would not find each other.",
+		"Correct `cluster.name`. To give the cluster another name, stop all members, change it everywhere, and start " +
+			"the first one once with `hostnode run --take-over`.",
+	},
+	{
 		"member-refused", http.StatusConflict, cluster.ErrRefused,
 		"The other members of the host do not take this one: another process has its name and is alive, or they work " +
-			"for another chain, contract, proving key or form of the record.",
+			"for another chain, contract, proving key or form of the record, or have certificates of another authority.",
 		"Correct what the message names: give each member a name of its own, and all of them the same settings of " +
-			"the chain and the prover.",
+			"the chain and the prover, and certificates of one authority.",
 	},
 	{
 		"member-settings", http.StatusBadRequest, cluster.ErrConfig,

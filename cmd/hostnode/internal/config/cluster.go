@@ -52,7 +52,8 @@ type Etcd struct {
 
 // ClusterTLS has the certificates of the members; hostnode cluster certs makes them.
 type ClusterTLS struct {
-	// CAFile has the certificate that those of all members are signed with (PEM).
+	// CAFile has the certificate that those of all members are signed with (PEM). While that is replaced, it
+	// has both, the old and the new one; a member with none in common with the others is refused.
 	CAFile string `key:"caFile"`
 	// CertFile is the certificate of this member, for member.name.hostnode (PEM). It is read again
 	// when it has changed.

@@ -119,15 +119,15 @@ func (s *memberShow) look() {
 	s.options.Look(s.members[0].env, dirs)
 }
 
-// owner asks the living members who has the term; they read it in the record.
-func (s *memberShow) owner(ctx context.Context) *member {
+// owner asks the living members who has the term, and since when; they read it in the record.
+func (s *memberShow) owner(ctx context.Context) (*member, time.Time) {
 	for _, m := range s.living() {
-		name, err := m.operator.owner(ctx)
+		name, since, err := m.operator.owner(ctx)
 		if i := slices.IndexFunc(s.members, func(m *member) bool { return m.name == name }); err == nil && i >= 0 {
-			return s.members[i]
+			return s.members[i], since
 		}
 	}
-	return nil
+	return nil, time.Time{}
 }
 
 // loseOwner kills the owner, and returns when another one has the term and a proof was taken since.
@@ -137,7 +137,7 @@ func (s *memberShow) loseOwner(_ context.Context, wait waiter) error {
 	}
 	var owner *member
 	err := wait("a member is the owner", func(ctx context.Context) bool {
-		owner = s.owner(ctx)
+		owner, _ = s.owner(ctx)
 		return owner != nil
 	})
 	if err != nil {
@@ -153,16 +153,16 @@ func (s *memberShow) loseOwner(_ context.Context, wait waiter) error {
 	s.show.kills++
 	s.display.say("SIGKILL to member %s, process %d, which runs the queue and the transactions", owner.name, pid)
 	var next *member
+	var since time.Time
 	err = wait("another member takes the term", func(ctx context.Context) bool {
-		next = s.owner(ctx)
+		next, since = s.owner(ctx)
 		return next != nil && next != owner
 	})
 	if err != nil {
 		return err
 	}
-	k.successor = time.Now()
 	s.kills = append(s.kills, k)
-	s.display.say("Owner: %s, %.1f s after %s was killed", next.name, k.successor.Sub(k.at).Seconds(), owner.name)
+	s.display.say("Owner: %s, %.1f s after %s was killed", next.name, since.Sub(k.at).Seconds(), owner.name)
 	s.held.Store(false)
 	return s.goOn(wait)
 }
@@ -200,7 +200,8 @@ func (s *memberShow) loseStore(ctx context.Context, wait waiter) error {
 				return false
 			}
 		}
-		return s.owner(ctx) != nil
+		owner, _ := s.owner(ctx)
+		return owner != nil
 	})
 	if err != nil {
 		return err

@@ -99,10 +99,9 @@ type slotSeen struct {
 
 // killed is when a member was killed and when it proved again, by the machine's clock and in chain time.
 type killed struct {
-	member    events.Member
-	at        time.Time
-	from, to  time.Time // chain time; to is zero: it did not come back
-	successor time.Time // when another one had the term
+	member   events.Member
+	at       time.Time
+	from, to time.Time // chain time; to is zero: it did not come back
 }
 
 // RunMembers runs the demonstration and returns its result. The error is nil only when the payout arrived,

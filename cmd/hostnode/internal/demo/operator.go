@@ -95,12 +95,12 @@ func (o operator) openSales(ctx context.Context) (int, error) {
 }
 
 // owner is the member that has the term; empty: nobody has.
-func (o operator) owner(ctx context.Context) (events.Member, error) {
+func (o operator) owner(ctx context.Context) (name events.Member, since time.Time, _ error) {
 	all, err := soon(ctx, answerTime, o.Members)
 	if err != nil || all.Term == nil || !all.Term.Ended.IsZero() {
-		return "", err
+		return "", since, err
 	}
-	return events.Member(all.Term.Member), nil
+	return events.Member(all.Term.Member), all.Term.Since, nil
 }
 
 // offer makes sure that an enabled availability has room for the bytes and the collateral; a large enough one of an

@@ -112,7 +112,7 @@ func (p *Process) memberMayBegin(ctx context.Context, account events.Address) er
 		return fmt.Errorf("look whether the member runs elsewhere: %w", err)
 	}
 	return membership.MayStart(known, membership.Starting{
-		Member: p.config.Member(), Node: nodeName(), UsedDirectory: p.used,
+		Member: p.config.Member(), Cluster: p.config.Cluster.Name, Node: nodeName(), UsedDirectory: p.used,
 	}, time.Now())
 }
 

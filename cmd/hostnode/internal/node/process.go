@@ -178,6 +178,7 @@ func (p *Process) startNode(ctx context.Context, account events.Address, key *ec
 		return err
 	}
 	options.Proves, options.Host.UsedDirectory = p.start.proves, p.used
+	options.Host.ClusterName, options.Host.TakeOver = c.Cluster.Name, o.TakeOver
 	err = againWhenLate(func() (err error) {
 		p.Node, err = Start(ctx, options)
 		return err
