@@ -91,6 +91,7 @@ type Manager struct {
 	feeLimit  atomic.Pointer[FeeLimit] // nil: it holds nothing up
 	tipWei    *big.Int                 // per gas; nil: not asked yet
 	tipAt     common.Hash              // the block at which it was asked
+	enough    map[string]uint64        // by kind, the newest block at which its measured gas was enough
 	floorWei  *big.Int                 // per gas, the least tip that the node takes, as of the last price
 	spent     sync.Map                 // of kinds: the gas used by the newest successful call
 	blocks    *rpc.BlockTime
@@ -121,6 +122,7 @@ func start(
 		book:     newBook(cfg.contract.Kinds),
 		others:   others,
 		floorWei: new(big.Int),
+		enough:   map[string]uint64{},
 	}
 	for _, r := range entries {
 		m.book.apply(r)
