@@ -39,11 +39,11 @@ func (w *world) foreign(change func(*chain.Config)) (m *chain.Market, r events.R
 	return m, r, log
 }
 
-// refusals counts the calls that are refused, by method.
-func refusals(method string, refused *atomic.Int64) nodetest.Fault {
+// refusals counts the calls of a method that are refused with certain words.
+func refusals(method, words string, refused *atomic.Int64) nodetest.Fault {
 	return func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 		a := node(r)
-		if r.Method == method && a.Error != nil {
+		if r.Method == method && a.Error != nil && strings.Contains(a.Error.Message, words) {
 			refused.Add(1)
 		}
 		return a
@@ -118,7 +118,7 @@ func TestARefusalInUnknownWordsIsToldOnceAndSeenFromTheSecondBlockOn(t *testing.
 	w := newWorld(t)
 	m, r, log := w.foreign(nil)
 	var refused atomic.Int64
-	w.gate.has(nodetest.Stack(refusals("eth_sendRawTransaction", &refused),
+	w.gate.has(nodetest.Stack(refusals("eth_sendRawTransaction", "the moon", &refused),
 		func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 			if r.Method == "eth_sendRawTransaction" {
 				return r.Fails(-32000, "the moon is full")
@@ -217,14 +217,14 @@ func TestAChainThatCountsDataInGasGetsEstimatesAndARefusedOneANewEstimate(t *tes
 	var refused atomic.Int64
 	var perByte atomic.Uint64
 	perByte.Store(2000)
-	w.gate.has(nodetest.Stack(refusals("eth_sendRawTransaction", &refused), nodetest.DataInGas(perByte.Load)))
+	w.gate.has(nodetest.Stack(refusals("eth_sendRawTransaction", "intrinsic", &refused), nodetest.DataInGas(perByte.Load)))
 	w.sells(m, callFor(r, 0))
 	if n := refused.Load(); n != 0 {
 		t.Fatalf("%d refusals", n)
 	}
 	// Its price rises after the estimate.
 	p := newPool(w)
-	w.gate.has(nodetest.Stack(refusals("eth_sendRawTransaction", &refused),
+	w.gate.has(nodetest.Stack(refusals("eth_sendRawTransaction", "intrinsic", &refused),
 		func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 			if r.Method == "eth_sendRawTransaction" {
 				perByte.Store(6000)
@@ -248,6 +248,7 @@ func TestAChainThatCountsDataInGasGetsEstimatesAndARefusedOneANewEstimate(t *tes
 	})
 	nonce := w.nonce("host")
 	done = later(w, func(ctx context.Context) (events.Receipt, error) { return m.ReserveSlot(ctx, call) })
+	w.await("it is sent", func() bool { return len(p.seen(nonce)) > 0 })
 	if err := w.sealUntilDone(done); !errors.Is(err, events.ErrDeadlinePassed) || w.nonce("host") != nonce+1 {
 		t.Fatalf("after %d of %d: %v", w.nonce("host"), nonce+1, err)
 	}
@@ -286,7 +287,7 @@ func TestANodeWithoutEstimatesIsNotAskedAgainAndMeasuredGasCounts(t *testing.T) 
 			m, r, _ := w.foreign(nil)
 			p := newPool(w)
 			var refused atomic.Int64
-			w.gate.has(nodetest.Stack(refusals("eth_estimateGas", &refused), tc.fault, p.answer))
+			w.gate.has(nodetest.Stack(refusals("eth_estimateGas", "", &refused), tc.fault, p.answer))
 			w.sells(m, callFor(r, 0))
 			w.sells(m, callFor(r, 1))
 			if n := refused.Load(); n != tc.most {
@@ -296,6 +297,23 @@ func TestANodeWithoutEstimatesIsNotAskedAgainAndMeasuredGasCounts(t *testing.T) 
 				t.Fatalf("%d gas", gas)
 			}
 		})
+	}
+}
+
+func TestOfAKindThatNeedsNoMoreThanWasMeasuredOneCallIsEstimated(t *testing.T) {
+	w := newWorld(t)
+	m, r, _ := w.foreign(nil)
+	var estimates atomic.Int64
+	w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
+		if r.Method == "eth_estimateGas" {
+			estimates.Add(1)
+		}
+		return node(r)
+	})
+	w.sells(m, callFor(r, 0))
+	w.sells(m, callFor(r, 1))
+	if n := estimates.Load(); n != 3 { // Of a reservation, an approval and a fill.
+		t.Fatalf("%d estimates", n)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
@@ -188,12 +189,15 @@ func (w *world) pending(nonce uint64) common.Hash {
 }
 
 func TestAnUnknownPendingNonceIsWaitedForAndThenReplaced(t *testing.T) {
-	for name, c := range map[string]struct {
+	type node struct {
 		counts bool // the node counts what is in its pool
-	}{
-		"a node without txpool":                {counts: true},
-		"a node that says nothing of its pool": {counts: false},
-	} {
+		says   nodetest.Client
+	}
+	nodes := map[string]node{"a node without txpool": {counts: true}}
+	for _, client := range nodetest.Clients() { // Its words alone tell of the other transaction.
+		nodes["a node that says nothing of its pool: "+client.Name] = node{says: client}
+	}
+	for name, c := range nodes {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.fund("host")
@@ -209,7 +213,7 @@ func TestAnUnknownPendingNonceIsWaitedForAndThenReplaced(t *testing.T) {
 				case q.Method == "eth_getTransactionCount" && len(q.Params) == 2 && q.Param(1) == `"pending"` && !c.counts:
 					return q.Fails(-32602, "no such block")
 				}
-				return p.answer(q, node)
+				return nodetest.Stack(c.says.Speaks(), p.answer)(q, node)
 			})
 			done := w.reserving(m, callFor(r, 0))
 			ours := uint64(0)

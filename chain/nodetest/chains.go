@@ -134,41 +134,44 @@ func (c Client) Speaks() Fault {
 	}
 }
 
+// client is one with its refusals in the order of these beginnings of go-ethereum's.
+func client(name, version string, words ...Error) Client {
+	c := Client{Name: name, Version: version, words: map[string]Error{}}
+	for i, said := range []string{
+		"already known", "nonce too low", "replacement transaction underpriced",
+		"transaction gas price below minimum", "max fee per gas less than block base fee",
+		"insufficient funds", "intrinsic gas too low",
+	} {
+		c.words[said] = words[i]
+	}
+	return c
+}
+
+// all are refusals with the same code.
+func all(code int, messages ...string) (words []Error) {
+	for _, m := range messages {
+		words = append(words, Error{Code: code, Message: m})
+	}
+	return words
+}
+
 // Clients are those whose words are known, as they were seen or stand in their sources.
 func Clients() []Client {
-	// In the order of the beginnings of go-ethereum's refusals.
-	of := func(name, version string, words ...Error) Client {
-		c := Client{Name: name, Version: version, words: map[string]Error{}}
-		for i, said := range []string{
-			"already known", "nonce too low", "replacement transaction underpriced",
-			"transaction gas price below minimum", "max fee per gas less than block base fee",
-			"insufficient funds", "intrinsic gas too low",
-		} {
-			c.words[said] = words[i]
-		}
-		return c
-	}
-	all := func(code int, messages ...string) (words []Error) {
-		for _, m := range messages {
-			words = append(words, Error{Code: code, Message: m})
-		}
-		return words
-	}
 	return []Client{
 		{Name: "go-ethereum", Version: "Geth/v1.17.10-stable/linux-amd64/go1.26"},
-		of("go-ethereum before 1.16", "Geth/v1.15.11-stable/linux-amd64/go1.24.2", all(-32000,
+		client("go-ethereum before 1.16", "Geth/v1.15.11-stable/linux-amd64/go1.24.2", all(-32000,
 			"already known", "nonce too low", "replacement transaction underpriced",
 			"transaction underpriced: tip needed 25000000000, tip permitted 1000000000",
 			"max fee per gas less than block base fee", "insufficient funds for gas * price + value",
 			"intrinsic gas too low",
 		)...),
-		of("Bor", "bor/v2.0.0/linux-amd64/go1.24.1", all(-32000,
+		client("Bor", "bor/v2.0.0/linux-amd64/go1.24.1", all(-32000,
 			"already known", "nonce too low", "replacement transaction underpriced",
 			"transaction underpriced: gas tip cap 1000000000, minimum needed 25000000000",
 			"max fee per gas less than block base fee", "insufficient funds for gas * price + value",
 			"intrinsic gas too low",
 		)...),
-		of("Besu", "besu/v25.4.1/linux-x86_64/openjdk-java-21",
+		client("Besu", "besu/v25.4.1/linux-x86_64/openjdk-java-21",
 			Error{Code: -32000, Message: "Known transaction"}, Error{Code: -32001, Message: "Nonce too low"},
 			Error{Code: -32000, Message: "Replacement transaction underpriced"},
 			Error{Code: -32009, Message: "Gas price below configured minimum gas price"},
@@ -176,18 +179,18 @@ func Clients() []Client {
 			Error{Code: -32004, Message: "Upfront cost exceeds account balance"},
 			Error{Code: -32003, Message: "Intrinsic gas exceeds gas limit"},
 		),
-		of("Nethermind", "Nethermind/v1.31.0+2e7a1e1e/linux-x64/dotnet9.0.4", all(-32010,
+		client("Nethermind", "Nethermind/v1.31.0+2e7a1e1e/linux-x64/dotnet9.0.4", all(-32010,
 			"AlreadyKnown", "OldNonce, Current nonce: 22, nonce of rejected tx: 17", "ReplacementNotAllowed",
 			"FeeTooLow", "FeeTooLow, MaxFeePerGas too low. MaxFeePerGas: 50, BaseFee: 100, MaxPriorityFeePerGas:200",
 			"InsufficientFunds, Account balance: 4740799397601480913, cumulative cost: 22019342038993800000",
 			"Invalid, intrinsic gas too low",
 		)...),
-		of("Erigon", "erigon/3.0.0/linux-amd64/go1.24.1", all(-32000,
+		client("Erigon", "erigon/3.0.0/linux-amd64/go1.24.1", all(-32000,
 			"INTERNAL_ERROR: existing txn with same hash", "INTERNAL_ERROR: nonce too low",
 			"INTERNAL_ERROR: could not replace existing tx", "INTERNAL_ERROR: underpriced",
 			"INTERNAL_ERROR: fee too low", "INTERNAL_ERROR: insufficient funds", "INTERNAL_ERROR: IntrinsicGas",
 		)...),
-		of("Reth", "reth/v1.3.0-1e965ca/x86_64-unknown-linux-gnu",
+		client("Reth", "reth/v1.3.0-1e965ca/x86_64-unknown-linux-gnu",
 			Error{Code: -32000, Message: "already known"},
 			Error{Code: -32000, Message: "nonce too low: next nonce 8090, tx nonce 8089"},
 			Error{Code: -32000, Message: "replacement transaction underpriced"},
@@ -196,7 +199,7 @@ func Clients() []Client {
 			Error{Code: -32003, Message: "insufficient funds for gas * price + value: have 1 want 2"},
 			Error{Code: -32000, Message: "intrinsic gas too low"},
 		),
-		of("OpenEthereum", "OpenEthereum//v3.3.5-stable/x86_64-linux-musl/rustc1.59.0", all(-32010,
+		client("OpenEthereum", "OpenEthereum//v3.3.5-stable/x86_64-linux-musl/rustc1.59.0", all(-32010,
 			"Transaction with the same hash was already imported.",
 			"Transaction nonce is too low. Try incrementing the nonce.",
 			"Transaction gas price 100wei is too low. There is another transaction with same nonce in the queue "+

@@ -116,7 +116,7 @@ func (m *Manager) replace(ctx context.Context, in, urgent *intent, head *rpc.Hea
 	case noop:
 		a.gas = m.gasOfNothing(ctx, head)
 	case in.starved:
-		in.estimatedAt = 0
+		m.needsMore(in)
 		m.estimate(ctx, head, []*intent{in})
 		if in.gas <= old.gas {
 			m.refuse(in, fmt.Errorf("%w: the node demands more gas than %d, and no estimate is higher",

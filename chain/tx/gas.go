@@ -27,8 +27,9 @@ const (
 	// gasMargin is how much an estimate is raised, in percent: it is of the moment, and on chains that count
 	// data in gas the price of data changes.
 	gasMargin = 50
-	// estimateBlocks is for how many blocks an estimate counts while a call waits to be sent.
-	estimateBlocks = 16
+	// estimateBlocks is for how many blocks an estimate counts: for a call that waits to be sent, and for all of its
+	// kind if the measured gas is enough. A node runs a call several times for one estimate, and a proof takes long.
+	estimateBlocks = 32
 )
 
 // estimateSoon is estimate for those of the waiting calls that may be sent now.
@@ -49,8 +50,9 @@ func (m *Manager) estimateSoon(ctx context.Context, waiting []*intent, flying in
 func (m *Manager) estimate(ctx context.Context, head *rpc.Header, calls []*intent) {
 	var asked []*intent
 	var trials []rpc.Trial
+	now := uint64(head.Number)
 	for _, in := range calls {
-		if in.estimatedAt == 0 || uint64(head.Number) >= in.estimatedAt+estimateBlocks {
+		if last := max(in.estimatedAt, m.enough[kindOf(in.base)]); last == 0 || now >= last+estimateBlocks {
 			asked, trials = append(asked, in), append(trials, in.trial(in.gas))
 		}
 	}
@@ -63,9 +65,18 @@ func (m *Manager) estimate(ctx context.Context, head *rpc.Header, calls []*inten
 		return
 	}
 	for i, in := range asked {
-		in.estimatedAt = uint64(head.Number)
-		in.gas = max(in.gas, min(found[i]+found[i]*gasMargin/100, m.cfg.MaxGas))
+		gas := min(found[i]+found[i]*gasMargin/100, m.cfg.MaxGas)
+		if in.estimatedAt == 0 && 0 < gas && gas <= in.gas {
+			m.enough[kindOf(in.base)] = now
+		}
+		in.estimatedAt, in.gas = now, max(in.gas, gas)
 	}
+}
+
+// needsMore notes that a call had too little gas.
+func (m *Manager) needsMore(in *intent) {
+	in.estimatedAt = 0
+	delete(m.enough, kindOf(in.base))
 }
 
 func (m *Manager) estimates(ctx context.Context, head *rpc.Header, calls []rpc.Trial) (found []uint64, err error) {

@@ -102,7 +102,8 @@ type Manager struct {
 	answers   bool          // the chain answered at the last look
 	troubled  bool          // see tellTrouble
 
-	nothingGas, nothingAt uint64 // the gas of an empty transaction, and the block at which it was estimated
+	enough                map[string]uint64 // by kind, the newest block at which its measured gas was enough
+	nothingGas, nothingAt uint64            // the gas of an empty transaction, and the block at which it was estimated
 }
 
 // record is the account's record: the outbox, its copy in the stream, and the fold of both.
@@ -129,6 +130,7 @@ func start(
 		wake:    make(chan struct{}, 1),
 		looked:  make(chan struct{}),
 		others:  others,
+		enough:  map[string]uint64{},
 	}
 	m.rec = &record{cfg: &m.cfg, outbox: box, copier: cp, book: newBook(cfg.contract.Kinds), log: cfg.Log}
 	m.others.rec = m.rec

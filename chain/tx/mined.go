@@ -284,6 +284,7 @@ func (m *Manager) settle(ctx context.Context, in *intent, a attempt, r *types.Re
 // block: a receipt contains no reason. Nodes keep the state of only 128 blocks.
 func (m *Manager) whyFailed(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
 	if r.GasUsed >= a.gas {
+		m.needsMore(in)
 		return fmt.Errorf("%w: out of gas, the limit was %d", events.ErrReverted, a.gas)
 	}
 	again := in.trial(a.gas)

@@ -108,7 +108,7 @@ func TestTheStatusSaysWhenTheLimitOnFeesHoldsUpTransactions(t *testing.T) {
 			cfg.FeeLimit = func() (tx.FeeLimit, bool) { return limit, held }
 		})
 		s := ask(t, live.Status)
-		want := "no transaction goes through since 2025-06-15 15:06:40Z: the base fee is 30.000 gwei, and within " +
+		want := "no transaction goes through since 2025-06-15 15:06:40Z: gas costs 30.000 gwei, and within " +
 			"the limit of 9.000 gwei a transaction can offer 8.000 at most; 3 wait"
 		if s.Selling || s.Reason != want || s.Chain.FeeLimit != want || !strings.Contains(s.Hint, "fees.maxFeeGwei") {
 			t.Fatalf("%+v", s)
