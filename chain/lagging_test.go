@@ -23,7 +23,7 @@ import (
 // balanced is the address of several nodes: one call in three is answered by one that is 3 blocks behind.
 func balanced(seed uint64) nodetest.Fault {
 	var mu sync.Mutex
-	chance := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // Tests repeat themselves.
+	chance := rand.New(rand.NewPCG(seed, seed))
 	return nodetest.Lagging(3, func() bool {
 		mu.Lock()
 		defer mu.Unlock()

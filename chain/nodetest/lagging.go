@@ -7,8 +7,9 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 )
 
-// Lagging is what is behind the one address of a load balancer: a call is answered by the node, or, if lags says
-// so when it is asked, by another one that is so many blocks behind. That one answers a search for logs with what it has.
+// Lagging is what is behind the one address of a load balancer: a call is answered by the node, or, if lags
+// says so when it is asked, by another one that is so many blocks behind. That one answers a search for logs
+// with what it has.
 func Lagging(blocks uint64, lags func() bool) Fault {
 	return func(r Request, node func(Request) Answer) Answer {
 		if !lags() {
