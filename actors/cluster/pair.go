@@ -87,7 +87,8 @@ func (p *pair) believed(cert *tls.Certificate) error {
 	_, err := cert.Leaf.Verify(x509.VerifyOptions{
 		Roots: p.roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
 	})
-	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); err == nil || ok && invalid.Reason == x509.Expired {
+	invalid, ok := errors.AsType[x509.CertificateInvalidError](err)
+	if err == nil || ok && invalid.Reason == x509.Expired {
 		return nil
 	}
 	return fmt.Errorf("the certificate %s is not of the authority in %s, so no member would believe this one: %w",

@@ -64,7 +64,7 @@ func (q *Queue) wakeAtStart(a *shell.Turn) {
 		q.onWake(a, Wake{Reason: "the host was started", Criteria: waiting})
 	}
 	if waiting := q.waitFor([]string{slotqueue.CriterionMember}); len(waiting) > 0 {
-		q.onWake(a, Wake{Reason: "another member has the term, or the host was started", Criteria: waiting, Early: true})
+		q.onWake(a, Wake{Reason: "this member has the term", Criteria: waiting, Early: true})
 	}
 }
 

@@ -123,8 +123,8 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 	}
 }
 
-// endsInTime calls end if the process has not ended for endTime after it was told to: all waits should end with ctx, and
-// one that does not must not keep it. ended says that it has.
+// endsInTime calls end if the process has not ended for endTime after it was told to: all waits should end with
+// ctx, and one that does not must not keep it. ended says that it has.
 func endsInTime(ctx context.Context, end func()) (ended func()) {
 	over := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

@@ -324,7 +324,7 @@ var hostKinds = []kind{
 	},
 	{
 		"cluster-other", http.StatusConflict, membership.ErrOtherCluster,
-		"The record of the host knows the name of the cluster that its members are in, and this member has another one, " +
+		"The record of the host knows the name of the cluster that its members are in, and this member has another, " +
 			"so that they would not find each other.",
 		"Correct `cluster.name`. To give the cluster another name, stop all members, change it everywhere, and start " +
 			"the first one once with `hostnode run --take-over`.",
@@ -332,7 +332,8 @@ var hostKinds = []kind{
 	{
 		"member-refused", http.StatusConflict, cluster.ErrRefused,
 		"The other members of the host do not take this one: another process has its name and is alive, or they work " +
-			"for another chain, contract, proving key or form of the record, or have certificates of another authority.",
+			"for another chain, contract, proving key or form of the record, or with certificates of another " +
+			"authority.",
 		"Correct what the message names: give each member a name of its own, and all of them the same settings of " +
 			"the chain and the prover, and certificates of one authority.",
 	},

@@ -42,6 +42,13 @@ func (l *links) to(name, server string) *link {
 // at is where the link begins.
 func (l *link) at() string { return l.proxy.Listen }
 
+// leadsTo lets the link lead to another server. Its connections are closed.
+func (l *link) leadsTo(server string) error {
+	l.proxy.Stop()
+	l.proxy.Upstream = server
+	return l.proxy.Start()
+}
+
 // harm is what can happen to a link.
 type harm int
 

@@ -82,6 +82,8 @@ type faultRig struct {
 	etcd     *host
 	storeDir string
 	storeAt  string // without a proxy
+	etcdAt   string
+	dir      string
 	account  events.Address
 	began    time.Time
 	claimed  map[string]string // what is under a fault, and which
@@ -127,7 +129,8 @@ func newFaultRigWith(t *testing.T, bin string, beat, lease time.Duration, names 
 	})
 	f := &faultRig{
 		rig:   &rig{t: t, period: faultPeriod, beat: beat, client: &client{}},
-		lease: lease, links: newLinks(t), storeDir: filepath.Join(dir, "eventstore"), storeAt: free(t),
+		lease: lease, links: newLinks(t), dir: dir, etcdAt: free(t),
+		storeDir: filepath.Join(dir, "eventstore"), storeAt: free(t),
 		claimed: map[string]string{}, events: map[string]int{},
 	}
 	f.account, err = keys.Create(filepath.Join(dir, "account.key"))
@@ -141,29 +144,27 @@ func newFaultRigWith(t *testing.T, bin string, beat, lease time.Duration, names 
 	f.must(f.record.start())
 	itself, err := os.Executable()
 	f.must(err)
-	address := free(t)
 	f.etcd = f.process(itself, filepath.Join(dir, "etcd.log"),
-		[]string{etcdDir + "=" + filepath.Join(dir, "etcd"), etcdAt + "=" + address})
+		[]string{etcdDir + "=" + filepath.Join(dir, "etcd"), etcdAt + "=" + f.etcdAt})
 	f.must(f.etcd.start())
 	for _, name := range names {
-		f.add(bin, dir, name, address, names)
+		f.add(bin, name, names)
 	}
 	for _, m := range f.members {
-		go f.serve(m.others)
 		f.must(m.start())
-		f.box = m.oneBox // Its words are the last ones when something does not come.
 	}
 	return f
 }
 
-// add makes a member that is not started yet.
-func (f *faultRig) add(bin, dir string, name events.Member, etcd string, names []events.Member) {
+// add makes a member that is not started yet, with further settings.
+func (f *faultRig) add(bin string, name events.Member, names []events.Member, more ...string) *faulted {
 	f.t.Helper()
+	dir := f.dir
 	listen, at := free(f.t), datadir.At(filepath.Join(dir, string(name)))
 	way := func(to, address string) *link { return f.links.to(string(name)+" to "+to, address) }
 	m := &faulted{
 		name: name, others: f.crossTo(name, listen, names),
-		store: way("event store", f.storeAt), etcd: way("etcd", etcd), chain: way("chain", f.wire.node),
+		store: way("event store", f.storeAt), etcd: way("etcd", f.etcdAt), chain: way("chain", f.wire.node),
 	}
 	m.oneBox = &oneBox{dir: at, api: newAPI(at), host: f.process(bin, filepath.Join(dir, string(name)+".log"), nil,
 		"run", "--data-dir", at.Root, "--log-format", "json", "--content-sources", f.client.url,
@@ -175,7 +176,11 @@ func (f *faultRig) add(bin, dir string, name events.Member, etcd string, names [
 		"--cluster-etcd-endpoints", "http://"+m.etcd.at(), "--cluster-lease", f.lease.String(),
 		"--cluster-give-way-after", faultGiveWay.String(),
 	)}
+	m.args = append(m.args, more...)
 	f.members = append(f.members, m)
+	go f.serve(m.others)
+	f.box = m.oneBox // Its words are the last ones when something does not come.
+	return m
 }
 
 // killIt kills the member, which is not meant to run from now on.
