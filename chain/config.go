@@ -91,7 +91,7 @@ type Config struct {
 	// Allowance is what the marketplace may take from our tokens; it is renewed when used up.
 	// Default 2^96-1 base units.
 	Allowance events.Amount
-	// CallTimeout is for one request to the node: default 10 s.
+	// CallTimeout is for one request to the node: default 10 s. It grows where a node is slow.
 	CallTimeout time.Duration
 	// LongestRedialWait is the longest pause between attempts to connect, and between two questions for one
 	// signature: default 15 s.

@@ -27,7 +27,7 @@ const (
 // Config says how the chain is reached. All durations are set.
 type Config struct {
 	Endpoints   []string      // at least one, in the order in which they are tried
-	CallTimeout time.Duration // for one call
+	CallTimeout time.Duration // for one call; up to mostPatience times as much at a node that is slow
 	LongestWait time.Duration // between attempts to connect
 	// ReturnAfter is how long another endpoint is used before an earlier one is tried again.
 	ReturnAfter time.Duration
@@ -70,7 +70,9 @@ type Conn struct {
 func New(cfg Config, contract common.Address) *Conn {
 	c := &Conn{cfg: cfg, contract: contract, count: &requestCount{}, lock: make(chan struct{}, 1)}
 	for _, at := range cfg.Endpoints {
-		c.endpoints = append(c.endpoints, newEndpoint(at))
+		e := newEndpoint(at)
+		e.patience.usual = cfg.CallTimeout
+		c.endpoints = append(c.endpoints, e)
 	}
 	c.reachable = newReachability(c.endpoints)
 	c.background, c.stop = context.WithCancel(context.Background())
@@ -98,7 +100,7 @@ func (c *Conn) Current(ctx context.Context) (*Session, error) {
 	if c.closed {
 		return nil, fmt.Errorf("%w: closed", ErrUnavailable)
 	}
-	if c.session != nil && time.Since(c.checked) >= recheckIdentity {
+	if c.session != nil && (c.session.doubted.Load() || time.Since(c.checked) >= recheckIdentity) {
 		if err := c.recheck(ctx); err != nil {
 			return nil, err
 		}
@@ -115,15 +117,18 @@ func (c *Conn) Current(ctx context.Context) (*Session, error) {
 // recheck asks the node for its identity again, and closes the connection if it changed. It needs
 // the lock. Its error is that of the context, or that of the only endpoint.
 func (c *Conn) recheck(ctx context.Context) error {
+	c.session.doubted.Store(false)
 	err := c.verify(ctx, c.session)
 	switch {
 	case err == nil:
 		c.checked = time.Now()
 		return nil
-	case errors.Is(ctx.Err(), context.Canceled):
+	case ctx.Err() != nil:
+		c.session.doubted.Store(true)
 		return ctx.Err() // The caller gave up; this says nothing about the node.
 	}
 	e := c.session.at
+	e.patience.forget()
 	c.session.client.Close()
 	c.session = nil
 	err = c.blame(e, err)
@@ -257,8 +262,9 @@ func (c *Conn) classify(ctx context.Context, l *Session, method string, err erro
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	// Being rate limited is no reason to reconnect, but another endpoint may answer.
-	if !IsTooOften(err) || len(c.endpoints) > 1 {
+	// Being rate limited is no reason to reconnect, but another endpoint may answer. A message without
+	// an answer does not take the connection from others: whether it leads anywhere, recheck finds out.
+	if !errors.Is(err, errSlow) && (!IsTooOften(err) || len(c.endpoints) > 1) {
 		c.drop(l, err)
 	}
 	return fmt.Errorf("%w: %s at %s: %w", ErrUnavailable, method, l.at.name, l.at.hide(err))

@@ -25,8 +25,9 @@ type endpoint struct {
 	// refused says why the endpoint was found to be the wrong one at the last attempt.
 	refused *IdentityError
 
-	batches batchSize
-	limit   rateLimit
+	batches  batchSize
+	limit    rateLimit
+	patience patience
 	// byNumber: in calls it does not take blocks by hash (EIP-1898).
 	byNumber atomic.Bool
 	// takesHash are the methods with which it was seen to take a hash; their later refusals are not

@@ -71,7 +71,7 @@ func (c *Conn) order() []int {
 // dial connects to an endpoint.
 func (c *Conn) dial(ctx context.Context, index int) (*Session, error) {
 	e := c.endpoints[index]
-	timed, cancel := context.WithTimeout(ctx, c.cfg.CallTimeout)
+	timed, cancel := context.WithTimeout(ctx, e.patience.limit())
 	defer cancel()
 	client, err := rpc.DialOptions(timed, e.url, rpc.WithWebsocketMessageSizeLimit(maxAnswerBytes),
 		rpc.WithHTTPClient(&http.Client{Transport: e}))
@@ -79,8 +79,7 @@ func (c *Conn) dial(ctx context.Context, index int) (*Session, error) {
 		return nil, fmt.Errorf("%w: connect to %s: %w", ErrUnavailable, e.name, err)
 	}
 	return &Session{
-		client: client, at: e, index: index, opened: time.Now(), timeout: c.cfg.CallTimeout, count: c.count,
-		maxWait: c.cfg.LongestWait, log: c.cfg.Log,
+		client: client, at: e, index: index, opened: time.Now(), count: c.count, maxWait: c.cfg.LongestWait, log: c.cfg.Log,
 	}, nil
 }
 
@@ -176,7 +175,7 @@ func (c *Conn) tryOne(from *Session, index int) bool {
 	}
 	c.use(l)
 	c.tasks.Go(func() {
-		Sleep(c.background, c.cfg.CallTimeout)
+		Sleep(c.background, from.at.patience.limit())
 		from.client.Close()
 	})
 	return true

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/rpc"
@@ -59,8 +60,8 @@ type Session struct {
 	at     *endpoint
 	index  int // the endpoint's position in the configuration
 	opened time.Time
-	// timeout is for one message.
-	timeout time.Duration
+	// doubted: a message had no answer, so the next user asks first whether the node still answers.
+	doubted atomic.Bool
 	count   *requestCount
 	maxWait time.Duration // the longest pause for a rate limit
 	log     logrus.FieldLogger
@@ -73,13 +74,14 @@ func (l *Session) Since() time.Time { return l.opened }
 func (l *Session) Endpoint() string { return l.at.name }
 
 func (l *Session) call(ctx context.Context, result any, method string, args ...any) error {
-	timed, cancel := context.WithTimeout(ctx, l.timeout)
-	defer cancel()
 	if err := l.at.limit.left(); err != nil {
 		return err
 	}
 	l.count.message(rpc.BatchElem{Method: method})
-	return l.at.limit.observe(l.at, l.client.CallContext(timed, result, method, args...), l.maxWait, l.log)
+	err := l.exchangeOne(ctx, func(ctx context.Context) error {
+		return l.client.CallContext(ctx, result, method, args...)
+	})
+	return l.at.limit.observe(l.at, err, l.maxWait, l.log)
 }
 
 // batch sends calls in as few messages as the node takes. Each element has the error of its own
@@ -116,7 +118,7 @@ func (l *Session) exchange(ctx context.Context, some []rpc.BatchElem) error {
 	case batchTooLarge(err):
 		l.at.batches.shrink(len(some))
 		return l.batch(ctx, some)
-	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errSlow):
 		l.at.batches.late()
 	}
 	return err
@@ -127,10 +129,8 @@ func (l *Session) send(ctx context.Context, some []rpc.BatchElem) error {
 	if err := l.at.limit.left(); err != nil {
 		return err
 	}
-	timed, cancel := context.WithTimeout(ctx, l.timeout)
-	defer cancel()
 	l.count.message(some...)
-	err := l.client.BatchCallContext(timed, some)
+	err := l.exchangeOne(ctx, func(ctx context.Context) error { return l.client.BatchCallContext(ctx, some) })
 	if i := slices.IndexFunc(some, func(e rpc.BatchElem) bool { return rateLimited(e.Error) }); err == nil && i >= 0 {
 		err = some[i].Error
 	}

@@ -73,7 +73,7 @@ func (w *Waker) listen(ctx context.Context) bool {
 		return false // It is tried again every now and then.
 	}
 	heads := make(chan announced, 64)
-	timed, cancel := context.WithTimeout(ctx, w.conn.cfg.CallTimeout)
+	timed, cancel := context.WithTimeout(ctx, l.at.patience.limit())
 	defer cancel()
 	l.count.message(rpc.BatchElem{Method: "eth_subscribe"})
 	sub, err := l.client.EthSubscribe(timed, heads, "newHeads")

@@ -96,6 +96,10 @@ type Chain struct {
 	// them, as over HTTP. 0: six times per block time, every quarter of a second to two
 	// seconds.
 	PollInterval time.Duration `key:"pollInterval" def:"0s" max:"1m"`
+	// CallTimeout is how long the node may take to answer one call. At a node that is seen to
+	// need longer it grows, to eight times as much, and shrinks again when the node is quick.
+	// 0: 10 s, on a development chain 3 s.
+	CallTimeout time.Duration `key:"callTimeout" def:"0s" max:"2m"`
 	// LogRange is the most blocks in one search for logs; it is halved when a provider
 	// allows less.
 	LogRange uint64 `key:"logRange" def:"1000" min:"1" max:"100000"`

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -115,13 +116,14 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 	if err != nil {
 		return Options{}, err
 	}
-	// How long a node may take to answer, and so how long a broken connection may go unnoticed; and the longest
-	// pause between two tries to reach it. A development chain is on this machine, its time runs fast, and it is
-	// back soon.
+	// How long a node may take to answer at first, and so how long a broken connection may go unnoticed; and the
+	// longest pause between two tries to reach it. A development chain is on this machine, its time runs fast, and
+	// it is back soon.
 	callTimeout, redialWait := 10*time.Second, 15*time.Second
 	if p.Development {
 		callTimeout, redialWait = 3*time.Second, 2*time.Second
 	}
+	callTimeout = cmp.Or(c.Chain.CallTimeout, callTimeout)
 	var atRisk *events.Amount
 	if most, limited, err := c.MaxCollateralAtRisk(); err != nil {
 		return Options{}, err

@@ -36,3 +36,21 @@ func TestBlockTimeAndPollIntervalAreMeasuredOnChainsThatAreNotOurs(t *testing.T)
 		})
 	}
 }
+
+func TestACallMayTakeTenSecondsAtFirstAndOnADevelopmentChainThreeUnlessItIsSet(t *testing.T) {
+	for _, tc := range []struct {
+		development bool
+		set, want   time.Duration
+	}{
+		{false, 0, 10 * time.Second},
+		{true, 0, 3 * time.Second},
+		{true, time.Minute, time.Minute},
+	} {
+		c := config.Default()
+		c.Chain.CallTimeout = tc.set
+		o, err := FromConfig(c, Parts{Development: tc.development})
+		if err != nil || o.Chain.CallTimeout != tc.want {
+			t.Errorf("development %t, set to %s: %s, %v", tc.development, tc.set, o.Chain.CallTimeout, err)
+		}
+	}
+}
