@@ -2,10 +2,13 @@ package actors_test
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
@@ -24,13 +27,19 @@ func (p *slowProver) Prove(_ context.Context, job events.ProofJob) (events.Proof
 	return r, err
 }
 
-// slowly gives the host a slow prover, workers for so many slots at once, periods of 40 s, and a
-// request whose slots seldom owe a proof. A worker's patience is shorter than the wait for the prover.
-func (r *rig) slowly(workers int, slots uint64) *slowProver {
-	r.world = sim.NewWorldOf(40*time.Second, events.NewAmount(1<<40))
+// slowWorld has a period of this length, and a slow prover.
+func (r *rig) slowWorld(period time.Duration) *slowProver {
+	r.world = sim.NewWorldOf(period, events.NewAmount(1<<40))
 	r.ports = r.world.Ports(r.store)
 	p := &slowProver{Prover: r.ports.Prover}
 	r.ports.Prover = p
+	return p
+}
+
+// slowly gives the host a slow prover, workers for so many slots at once, periods of 40 s, and a
+// request whose slots seldom owe a proof. A worker's patience is shorter than the wait for the prover.
+func (r *rig) slowly(workers int, slots uint64) *slowProver {
+	p := r.slowWorld(40 * time.Second)
 	r.cfg.MaxWorkers, r.cfg.WorkerPatience = workers, 30*time.Second
 	r.start()
 	r.offer(1024 * events.BlockSize)
@@ -116,5 +125,35 @@ func TestAProofForAFillIsEndedWhenItsChallengeIsGone(t *testing.T) {
 			r.Fatal("it goes on after its period")
 		}
 		r.mineUntil("the slot is filled", r.has("SlotFilled"))
+	})
+}
+
+// proving reports whether a proof is made, or waits to be.
+func (r *rig) proving() bool {
+	return slices.ContainsFunc(r.status().Pools, func(p actors.PoolStatus) bool {
+		return p.Name == "proofs" && p.Running+p.Waiting > 0
+	})
+}
+
+// A development chain waits while proofs are made. By the machine's clock they take longer than a period here.
+func TestOnAChainThatWaitsForProofsTheirTimeIsNotTheChains(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		p := r.slowWorld(15 * time.Second)
+		r.start()
+		r.offer(1024 * events.BlockSize)
+		offer := sim.Offer(1, 3)
+		offer.Ask.ProofProbability = events.NewAmount(100_000)
+		r.world.Post(offer)
+		for blocks := 0; blocks < 6*period && r.count("SlotFilled") < 3; blocks++ {
+			for r.proving() {
+				time.Sleep(time.Second)
+				synctest.Wait()
+			}
+			r.mine(1)
+		}
+		filled, why := r.count("SlotFilled"), r.status().NoRoom
+		if filled != 3 || p.made.Load() != 3 || why != "" {
+			r.Fatalf("%d proofs made, %d slots filled; no room for more because of %q", p.made.Load(), filled, why)
+		}
 	})
 }

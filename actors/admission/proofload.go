@@ -43,7 +43,8 @@ func NewLoad() *Load {
 	return &Load{slots: map[events.SlotID]uint64{}}
 }
 
-// Measured adds the time that a proof took to the estimate.
+// Measured adds the time that a proof took to the estimate: by the machine's clock, or less if
+// chain time ran more slowly, as it does on a chain that waits for its hosts.
 func (l *Load) Measured(took time.Duration) {
 	if took <= 0 {
 		return
@@ -54,16 +55,14 @@ func (l *Load) Measured(took time.Duration) {
 	l.took += (took - l.took) / proofTimeWeight
 }
 
-// ProofTime is how long a proof takes, by the machine's clock, and whether that is measured or
-// a guess.
+// ProofTime is how long a proof takes, and whether that is measured or a guess.
 func (l *Load) ProofTime() (took time.Duration, measured bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return cmp.Or(l.took, guessedProofTime), l.took != 0
 }
 
-// Margin is the time that a proof needs from its beginning until it is on chain. Chain time is
-// taken to run as fast as the machine's.
+// Margin is the time that a proof needs from its beginning until it is on chain, in chain time.
 func (u *Rules) Margin() duty.Margin {
 	took, _ := u.Load.ProofTime()
 	return duty.Margin{Made: took, Blocks: u.ProofMargin.Blocks, BlockTime: u.BlockTime()}

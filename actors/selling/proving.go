@@ -16,16 +16,18 @@ import (
 // errMoved: the challenge that a proof was to answer is gone.
 var errMoved = errors.New("the challenge is gone")
 
-// prove makes a proof when the prover has a place, and measures how long it takes. What it
+// prove makes a proof when the prover has a place, and measures how long it takes, by the chain's
+// clock if that runs more slowly than the machine's. What it
 // answers is asked in its turn, because a proof can wait longer than a challenge lasts. It fails
 // with errMoved if that is not wanted. So does a proof for a fill whose challenge goes while it is
 // made, if the prover can stop; one that is owed ends with its duty.
 func (s *Agent) prove(
 	ctx context.Context, st sale.State, j proofs.Job, wanted func(events.Head, uint64, events.Challenge) bool,
 ) (r events.ProofResult, err error) {
+	var head events.Head
 	err = s.Provers.Run(ctx, j, func(ctx context.Context) error {
 		s.Yield(ctx, s.slot.String()+"/prove")
-		head := s.View.Now()
+		head = s.View.Now()
 		period, challenge, err := s.challengeAt(ctx, s.slot, head)
 		if err != nil {
 			return err
@@ -48,7 +50,7 @@ func (s *Agent) prove(
 		return err
 	})
 	if err == nil {
-		s.Load.Measured(r.Took)
+		s.Load.Measured(min(r.Took, s.ChainTime().Sub(head.Time)+s.BlockTime()))
 	}
 	return r, err
 }
