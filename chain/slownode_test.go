@@ -15,7 +15,9 @@ import (
 
 // slowFirst is a host with two endpoints, of which the first does not answer these requests until it
 // is let.
-func slowFirst(t *testing.T, meant func(rpcRequest) bool) (m *chain.Market, others *atomic.Int64, let func(), said *logLines) {
+func slowFirst(t *testing.T, meant func(rpcRequest) bool) (
+	m *chain.Market, others *atomic.Int64, let func(), said *logLines,
+) {
 	t.Helper()
 	w, second, m, said := twoGates(t, func(cfg *chain.Config) { cfg.CallTimeout = time.Second })
 	others = &atomic.Int64{}
