@@ -107,9 +107,9 @@ type Prover interface {
 	KeyHash() string
 }
 
-// Repo keeps slots on disk: their blocks, trees and manifest. Every call that returns an error, those of Prover and Content
-// among them, may return ErrDiskAway: the disk with the slots is not there. Nothing is known of any slot then, and
-// nothing is written.
+// Repo keeps slots on disk: their blocks, trees and manifest. Every call that returns an error, those
+// of Prover and Content among them, may return ErrDiskAway: the disk with the slots is not there.
+// Nothing is known of any slot then, and nothing is written.
 type Repo interface {
 	// Stored returns the slots of which anything is on disk.
 	Stored(ctx context.Context) ([]events.StoredSlot, error)
@@ -122,8 +122,8 @@ type Repo interface {
 	// Stored data stays, even beyond the limit; storing more beyond it is ErrQuotaExceeded. It
 	// does not wait.
 	Limit(total events.Bytes)
-	// Room is how many bytes the disk has left. It finds out when the disk is back. ErrDiskFull when nothing can be written,
-	// whatever is left.
+	// Room is how many bytes the disk has left. It finds out when the disk is back. ErrDiskFull when
+	// nothing can be written, whatever is left.
 	Room() (events.Bytes, error)
 	// Scrub checks up to most bytes of the blocks of all complete slots. It goes on where the
 	// last call stopped, even after a restart. now is the machine's time. It changes no data.
