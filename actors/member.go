@@ -65,7 +65,8 @@ func (h *Host) serve() {
 			return members.Sells{}, err
 		}
 		start.Member = h.env.Member
-		return h.env.sells(ctx, sellHere{start: start, by: q.By, try: q.Try}, func(m sellHere) (*members.Refusal, error) {
+		asked := sellHere{start: start, by: q.By, try: q.Try}
+		return h.env.sells(ctx, asked, func(m sellHere) (*members.Refusal, error) {
 			return ask(ctx, h, shell.AskActor[*members.Refusal](h.supervisor, m))
 		})
 	})

@@ -67,7 +67,8 @@ func (s *supervisor) onIsPlaced(a *shell.Turn, m isPlaced) {
 		tellAll(c.workers, *c.over)
 	default:
 		tellAll(c.workers, admission.Refusal{
-			Criterion: slotqueue.CriterionMember, Reason: "another member has the term", Requeue: true, RetryAt: s.soon(),
+			Criterion: slotqueue.CriterionMember, Reason: "another member has the term",
+			Requeue: true, RetryAt: s.soon(),
 		})
 	}
 }

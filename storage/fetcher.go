@@ -85,8 +85,8 @@ func (f *Fetcher) Close() { f.sources.client.CloseIdleConnections() }
 //
 // Errors: events.ErrContentMismatch (a *MismatchError says what), events.ErrQuotaExceeded,
 // events.ErrNoSuchSlot when the slot is deleted in the meantime, events.ErrDiskFull and
-// events.ErrDiskAway (on this machine), events.ErrContentUnavailable (temporary; also events.ErrNoSource when no source could
-// be reached), those of Grant, and the cause of ctx.
+// events.ErrDiskAway (on this machine), events.ErrContentUnavailable (temporary; also events.ErrNoSource when no
+// source could be reached), those of Grant, and the cause of ctx.
 func (f *Fetcher) Download(
 	ctx context.Context, job events.DownloadJob,
 ) (_ events.SlotContent, err error) {

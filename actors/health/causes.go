@@ -222,8 +222,8 @@ func down(f Facts, which func(part string) bool) (reason, hint string) {
 func diskAway(f Facts) (reason, hint string) {
 	return when(f.Disk.Away,
 		fmt.Sprintf("the slots cannot be read%s, and no new slot is taken: %s", since(f.Disk.Since), f.Disk.Reason),
-		"mount the disk with the slots again: work goes on by itself. Nothing is written or fetched meanwhile. Only if "+
-			"the disk is lost for good, set storage.filesLost and start again: what can be fetched is fetched again")
+		"mount the disk with the slots again: work goes on by itself. Nothing is written or fetched meanwhile. Only "+
+			"if the disk is lost for good, set storage.filesLost and start again: what can be fetched is fetched again")
 }
 
 func diskFull(f Facts) (reason, hint string) {

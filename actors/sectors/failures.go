@@ -35,8 +35,8 @@ func asked(err error) error {
 // isAway reports whether something did not answer; nil is an answer.
 func isAway(err error) bool {
 	_, ok := errors.AsType[away](err)
-	return ok || shell.IsOneOf(err, events.ErrSealerAway, events.ErrDiskAway, shell.ErrPartDown, shell.ErrReloading, shell.ErrOverloaded,
-		shell.ErrStoreAway)
+	return ok || shell.IsOneOf(err, events.ErrSealerAway, events.ErrDiskAway, shell.ErrPartDown, shell.ErrReloading,
+		shell.ErrOverloaded, shell.ErrStoreAway)
 }
 
 // failure is what to report of a step that did not succeed.

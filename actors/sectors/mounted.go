@@ -24,9 +24,9 @@ func haveFiles(all map[uint64]*past) (numbers []uint64) {
 	return numbers
 }
 
-// mounted returns an error when the disk with the files is away, or when sectors have data by the record, and not one of them has its files: the disk is
-// not mounted, or the settings name another directory. Nothing may be done then: all sectors would be reported
-// faulty, and their pieces written to the wrong disk.
+// mounted returns an error when the disk with the files is away, or when sectors have data by the record, and not
+// one of them has its files: the disk is not mounted, or the settings name another directory. Nothing may be done
+// then: all sectors would be reported faulty, and their pieces written to the wrong disk.
 func (r *room) mounted(all map[uint64]*past) error {
 	if r.FilesElsewhere {
 		return nil

@@ -37,8 +37,8 @@ type genesis struct {
 	Alloc map[common.Address]*big.Int `json:"alloc"`
 }
 
-// loadGenesis reads the recorded genesis, or records one on the first start. Blocks without their genesis are ErrDamaged:
-// another one would not fit them.
+// loadGenesis reads the recorded genesis, or records one on the first start. Blocks without their genesis are
+// ErrDamaged: another one would not fit them.
 func loadGenesis(cfg Config) (genesis, error) {
 	path := filepath.Join(cfg.Dir, genesisFile)
 	raw, err := os.ReadFile(path)

@@ -27,7 +27,8 @@ type Search struct {
 	Topics   [][]common.Hash
 	First    uint64 // the first block that can have one
 	Step     uint64 // the most blocks in one request
-	// Since is the time of the earliest block that can have one; zero: any. Blocks before it may be searched all the same.
+	// Since is the time of the earliest block that can have one; zero: any. Blocks before it may be searched all
+	// the same.
 	Since time.Time
 }
 

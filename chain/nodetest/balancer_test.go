@@ -46,8 +46,11 @@ func TestAnswersBehindALoadBalancerAreOfNodesThatLag(t *testing.T) {
 		{"eth_getTransactionCount", []any{"a", "0x62"}, []string{`["0x62"`, "header not found"}},
 		{"eth_getTransactionReceipt", []any{"0x64"}, []string{"0x64", "null"}},
 		{"eth_call", []any{"a", map[string]string{"blockHash": "0x64"}}, []string{"number", "header not found"}},
-		{"eth_getLogs", []any{map[string]string{"fromBlock": "0x1", "toBlock": "0x64"}},
-			[]string{`"toBlock":"0x64"`, `"toBlock":"0x63"`, `"toBlock":"0x62"`, `"toBlock":"0x61"`}},
+		{
+			"eth_getLogs",
+			[]any{map[string]string{"fromBlock": "0x1", "toBlock": "0x64"}},
+			[]string{`"toBlock":"0x64"`, `"toBlock":"0x63"`, `"toBlock":"0x62"`, `"toBlock":"0x61"`},
+		},
 		{"eth_getLogs", []any{map[string]string{"fromBlock": "0x64", "toBlock": "0x64"}}, []string{`"toBlock":"0x64"`, "[]"}},
 	} {
 		seen := map[string]bool{}

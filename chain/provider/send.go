@@ -194,8 +194,8 @@ func (c *Chain) deadlineOf(head *rpc.Header, block uint64) time.Time {
 		return time.Time{}
 	}
 	left := block - min(block, uint64(head.Number))
-	late := time.Duration(lateBlocks * left) //nolint:gosec // Blocks of a lifetime.
-	return head.Head().Time.Add(late * c.blocks.Pace())
+	seconds := lateBlocks * left * uint64(c.blocks.Pace()/time.Second)
+	return events.Unix(uint64(head.Time) + seconds)
 }
 
 // preflight tries a message on the block that comes next, and returns the outcome that the contract

@@ -310,7 +310,8 @@ func (c *Conn) HeadsBetween(ctx context.Context, first, last uint64) ([]events.H
 		}
 		for i, h := range found {
 			if h == nil {
-				return nil, fmt.Errorf("read blocks %d to %d: block %d: %w", from, to, from+uint64(i), ethereum.NotFound)
+				return nil, fmt.Errorf("read blocks %d to %d: block %d: %w",
+					from, to, from+uint64(i), ethereum.NotFound)
 			}
 			heads = append(heads, h.Head())
 		}

@@ -44,6 +44,8 @@ type Outcome struct {
 	// Known is false.
 	Refusal error
 	Known   bool
+	// Behind: the node does not have the block yet.
+	Behind bool
 }
 
 // Refusals says what a revert means; known is false when the contract has no such error.
@@ -74,14 +76,15 @@ func (c *Conn) Try(
 }
 
 // Preflight tries what is to be sent, and returns the contract's refusal. If the trial tells nothing, the node's
-// pending block is asked; what that cannot tell either is left to the transaction.
+// pending block is asked; what that cannot tell either is left to the transaction. So is what a node cannot tell
+// that lags: its pending block is an older one, in which a proof is wrong that is right in the next.
 func (c *Conn) Preflight(ctx context.Context, from common.Address, t Trial, meaning Refusals) error {
 	outcomes, err := c.Try(ctx, from, []Trial{t}, meaning)
 	if err != nil {
 		return nil //nolint:nilerr // Sending it needs the node, too, and will say so.
 	}
 	found := outcomes[0]
-	if !found.Known {
+	if !found.Known && !found.Behind {
 		found = outcomeFrom(t.To, c.CallOn(ctx, "pending", from, t), meaning)
 	}
 	return found.Refusal
@@ -180,16 +183,16 @@ func outcomeFrom(to common.Address, err error, meaning Refusals) Outcome {
 	}
 	data, reverted := RevertData(err)
 	if !reverted {
-		return Outcome{}
+		return Outcome{Behind: IsBehind(err)}
 	}
 	known, refusal := meaning(to, data)
-	return Outcome{refusal, known}
+	return Outcome{Refusal: refusal, Known: known}
 }
 
-// NextBlock is a trial in the block that follows head. The node's own pending block is only second
+// NextBlock is a trial on the state of head, in the block that follows it. The node's own pending block is only second
 // best: nodes differ in what it contains, and in its timestamp (spec/ethereum.md §9).
 func (b *BlockTime) NextBlock(head *Header, t Trial) Trial {
-	t.Number, t.Time = uint64(head.Number)+1, uint64(head.Time)+uint64(b.Pace()/time.Second)
+	t.On, t.Number, t.Time = head.Hash, uint64(head.Number)+1, uint64(head.Time)+uint64(b.Pace()/time.Second)
 	return t
 }
 

@@ -79,7 +79,8 @@ func (c *Conn) dial(ctx context.Context, index int) (*Session, error) {
 		return nil, fmt.Errorf("%w: connect to %s: %w", ErrUnavailable, e.name, err)
 	}
 	return &Session{
-		client: client, at: e, index: index, opened: time.Now(), count: c.count, maxWait: c.cfg.LongestWait, log: c.cfg.Log,
+		client: client, at: e, index: index, opened: time.Now(), count: c.count,
+		maxWait: c.cfg.LongestWait, log: c.cfg.Log,
 	}, nil
 }
 

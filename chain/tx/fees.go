@@ -10,7 +10,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/params"
-
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/chain/rpc"

@@ -101,8 +101,8 @@ func (o *foreignWatch) reportLost(mined []rpc.Transaction, nonces []uint64, now 
 	if len(nonces) == 0 {
 		return
 	}
-	o.rec.log.Warnf("transactions: nonces %v were used by transactions that are not ours; the account's key must be used "+
-		"by this host alone", nonces)
+	o.rec.log.Warnf("transactions: nonces %v were used by transactions that are not ours; the account's key must be "+
+		"used by this host alone", nonces)
 	if found := o.foreign(mined); len(found) > 0 && !o.rec.cfg.DutiesOnly {
 		if use := o.foreignUse(found, slices.Min(nonces), now.count); !o.recordUse(use) {
 			o.report(use)

@@ -216,7 +216,8 @@ func (m *Manager) giveUpLost(in *intent, other *rpc.Transaction, now observation
 	switch {
 	case m.late(in, now.head) || in.last().isNoop:
 		m.rec.abandon(in, "the nonce was used by another transaction", events.ErrDeadlinePassed)
-	case !in.kind.Duty && (m.rec.usedByUs(in) || other != nil && m.rec.book.has(other.Hash)): // Whoever still wants it asks again.
+	case !in.kind.Duty && (m.rec.usedByUs(in) || other != nil && m.rec.book.has(other.Hash)):
+		// Whoever still wants it asks again.
 		m.rec.abandon(in, "another owner of the account used the nonce", events.ErrReverted)
 	default:
 		return false
@@ -312,9 +313,8 @@ func (m *Manager) revalidate(ctx context.Context, asked []*intent, head *rpc.Hea
 			in.unchecked = false
 			continue
 		}
-		t := m.blocks.NextBlock(head, in.trial(in.last().gas))
-		t.On = head.Hash // A node that lags must not judge by an older state.
-		some, trials = append(some, in), append(trials, t)
+		some = append(some, in)
+		trials = append(trials, m.blocks.NextBlock(head, in.trial(in.last().gas)))
 	}
 	if len(trials) == 0 {
 		return nil

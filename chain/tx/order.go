@@ -70,9 +70,9 @@ func (m *Manager) launch(ctx context.Context, now observation) error {
 		switch {
 		case m.late(in, now.head) && in.again: // followLost ends it, when it is known who used its nonce.
 		case m.late(in, now.head):
-			m.rec.abandon(in, fmt.Sprintf("the block after %d of %s is too late for %s%s%s", now.head.Number,
-				now.head.Head().Time.Format(time.TimeOnly), lastChance(in), m.rec.whyWaits(in), m.signing.whyUnsigned(in)),
-				events.ErrDeadlinePassed)
+			why := m.rec.whyWaits(in) + m.signing.whyUnsigned(in)
+			m.rec.abandon(in, fmt.Sprintf("the block after %d of %s is too late for %s%s", now.head.Number,
+				now.head.Head().Time.Format(time.TimeOnly), lastChance(in), why), events.ErrDeadlinePassed)
 		case suspected || flying >= most || m.held(in, now.head) || m.rec.waitsForRecord(in):
 		default:
 			err := m.attempt(ctx, in, now.head, attempt{nonce: m.nextNonce(now.count), gas: in.gasLimit()})

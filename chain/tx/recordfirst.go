@@ -39,8 +39,8 @@ func (rec *record) waitsForRecord(in *intent) bool {
 	}
 	if !in.toldWaits {
 		in.toldWaits = true
-		rec.log.WithError(away).WithField("tx", in.key).Warn("transactions: it waits for the event store; only duties " +
-			"are sent without")
+		rec.log.WithError(away).WithField("tx", in.key).
+			Warn("transactions: it waits for the event store; only duties are sent without")
 	}
 	return true
 }

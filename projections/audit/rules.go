@@ -88,7 +88,8 @@ var (
 	ProofWithoutTransaction = rule("proof-without-transaction", Error, "A proof with a receipt has its mined "+
 		"transaction.")
 	ProofOfMember = rule("proof-of-member", Warning, "So has one of a host of several members. If not, the member "+
-		"that sent it beside the owner has it in its outbox until it is the owner, or, with the chain, it was never mined.")
+		"that sent it beside the owner has it in its outbox until it is the owner, or, with the chain, it was never "+
+		"mined.")
 	ReceiptWithoutTransaction = rule("receipt-without-transaction", Warning, "Every other receipt has one, too.")
 	ReceiptsUnchecked         = rule("receipts-unchecked", Warning, "All receipts could be compared with transactions.")
 

@@ -243,8 +243,8 @@ var hostKinds = []kind{
 	{
 		"proving-keys-missing", http.StatusNotFound, prover.ErrKeysMissing,
 		"There are no proving keys for this circuit.",
-		"Nothing was made in their place, because the contract takes proofs of no other keys. Check `prover.keysDir` and " +
-			"the sizes of the prover, and that the disk with the keys is mounted; or put the keys back from a backup, " +
+		"Nothing was made in their place, because the contract takes proofs of no other keys. Check `prover.keysDir` " +
+			"and the sizes of the prover, and that the disk with the keys is mounted; or put the keys back from a backup, " +
 			"or from another host of the same contract.",
 	},
 	{

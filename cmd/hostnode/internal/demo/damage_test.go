@@ -374,7 +374,8 @@ func TestAStartWithoutTheDiskOfTheSlotsWritesNothingAndGoesOnWhenItIsBack(t *tes
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	until := func(away bool) {
-		for st := (actors.Status{}); ; {
+		for {
+			var st actors.Status
 			if st, err = p.Host.Status(ctx); err == nil && st.Booted && st.Disk.Known != away && st.Disk.Away == away {
 				return
 			}

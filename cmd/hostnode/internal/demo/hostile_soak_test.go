@@ -48,6 +48,6 @@ func TestHostileChain(t *testing.T) {
 func TestManySectors(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	hostile{
-		beat: time.Second, busy: true, period: 2 * time.Minute, periods: 5, slots: 20, sectors: *manySealed, windows: 10,
+		name: "many sectors", beat: time.Second, busy: true, period: 2 * time.Minute, periods: 5, slots: 20, sectors: *manySealed, windows: 10,
 	}.run(t)
 }

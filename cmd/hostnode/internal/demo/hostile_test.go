@@ -43,6 +43,9 @@ const (
 	tipFloor    = 25_000_000_000 // wei per gas, as on Polygon; a node suggests less
 	blocksLate  = 3
 	hostileSize = 64 << 10 // of a sector
+	// A host takes nothing new unless it can pay for three days of proofs; at the floor above those are dear.
+	forHighFees = 1000
+	oneEther    = 1_000_000_000_000_000_000 // wei
 )
 
 func honest(r nodetest.Request, node func(nodetest.Request) nodetest.Answer) nodetest.Answer {
@@ -56,6 +59,7 @@ func is(f nodetest.Fault) func() nodetest.Fault { return func() nodetest.Fault {
 func TestASaleAndSectorsGoThroughWithALoadBalancerOfForeignNodes(t *testing.T) {
 	words, balancer := clientNamed(t, "Nethermind").Speaks(), nodetest.LoadBalancer(1, blocksLate)
 	hostile{
+		name: "a load balancer of foreign nodes",
 		each: func() nodetest.Fault { return nodetest.Stack(words, nodetest.Floor(tipFloor), balancer()) },
 		beat: 50 * time.Millisecond, period: 30 * time.Second, periods: 1, sectors: 4, windows: 1,
 	}.run(t)
@@ -118,7 +122,7 @@ func (h hostile) run(t *testing.T) {
 	}
 	s.clean(t)
 	requests := s.node.Market.Requests()
-	t.Logf("%d messages with proofs of %d sectors, by block %d; %d requests to the node, %v", contract.messages,
+	t.Logf("%s: %d messages with proofs of %d sectors, by block %d; %d requests to the node, %v", h.name, contract.messages,
 		h.sectors, s.local.Head().Number, requests[rpc.RequestMessages], requests)
 }
 
@@ -145,6 +149,7 @@ func (h hostile) behind(t *testing.T, s *stage) devchain.Pacer {
 	o.Proves, o.Quota = s.options.Proves, s.options.Quota
 	s.options = o
 	check(t, node.ProvideDevelopmentFunds(t.Context(), s.local, means.Account))
+	check(t, s.local.Fund(t.Context(), means.Account, events.NewAmount(oneEther).MulSaturating(forHighFees)))
 	if h.busy {
 		return devchain.FixedPace(h.beat)
 	}
