@@ -109,7 +109,7 @@ func (f *faultRig) reached() {
 		all += m.others.passed.Load()
 	}
 	f.t.Logf("%s: members have connected to each other %d times", f.clock(), all)
-	if all == 0 {
+	if all == 0 && len(f.events) > 0 { // One member may sell all that the host may.
 		f.t.Error("no member ever reached another one")
 	}
 }
