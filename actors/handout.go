@@ -168,7 +168,7 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 				}
 				continue
 			} else if answer.Refused != nil {
-				last = refusedBy(member, answer.Refused)
+				last = s.refusedBy(member, answer.Refused)
 				continue
 			}
 			var older *admission.Refusal
@@ -194,17 +194,21 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 				"it is not known whether member %s sells the slot: %v", member, err)
 			return member, nil, nil
 		case answer.Refused != nil:
-			return "", refusedBy(member, answer.Refused), nil
+			return "", s.refusedBy(member, answer.Refused), nil
 		}
 		return member, nil, nil
 	}
 	return "", last, nil
 }
 
-func refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
-	return &admission.Refusal{
+func (s *supervisor) refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
+	no := &admission.Refusal{
 		Criterion: r.Criterion, Reason: fmt.Sprintf("member %s: %s", m, r.Reason), Requeue: true, RetryAt: r.RetryAt,
 	}
+	if no.RetryAt.IsZero() && r.Criterion == slotqueue.CriterionMember { // Nobody tells when that is over.
+		no.RetryAt = s.soon()
+	}
+	return no
 }
 
 // sell asks the member that a start names to sell a slot.
@@ -235,11 +239,7 @@ func (s *supervisor) onSell(a *shell.Turn, m sellHere) {
 // refuses says why this member does not sell a slot; nil: it can, or sells it already.
 func (s *supervisor) refuses(m sellHere) *members.Refusal {
 	no := func(criterion, format string, args ...any) *members.Refusal {
-		r := &members.Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...)}
-		if criterion == slotqueue.CriterionMember { // Nobody tells when that is over.
-			r.RetryAt = s.soon()
-		}
-		return r
+		return &members.Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...)}
 	}
 	c := s.beginning[m.start.Slot]
 	switch ag := s.agents[m.start.Slot]; {
