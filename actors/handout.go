@@ -201,6 +201,7 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 	return "", last, nil
 }
 
+<<<<<<< HEAD
 // memberAgain is how long, in chain time, a slot is left alone after a member refused it because of its own state:
 // nothing tells that it has started, or that its chain end point answers again.
 const memberAgain = time.Minute
@@ -212,7 +213,16 @@ func (s *supervisor) refusedBy(m events.Member, r *members.Refusal) *admission.R
 	}
 	return &admission.Refusal{
 		Criterion: r.Criterion, Reason: fmt.Sprintf("member %s: %s", m, r.Reason), Requeue: true, RetryAt: retry,
+=======
+func (s *supervisor) refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
+	no := &admission.Refusal{
+		Criterion: r.Criterion, Reason: fmt.Sprintf("member %s: %s", m, r.Reason), Requeue: true, RetryAt: r.RetryAt,
+>>>>>>> w-owner
 	}
+	if no.RetryAt.IsZero() && r.Criterion == slotqueue.CriterionMember { // Nobody tells when that is over.
+		no.RetryAt = s.soon()
+	}
+	return no
 }
 
 // sell asks the member that a start names to sell a slot.
@@ -243,11 +253,7 @@ func (s *supervisor) onSell(a *shell.Turn, m sellHere) {
 // refuses says why this member does not sell a slot; nil: it can, or sells it already.
 func (s *supervisor) refuses(m sellHere) *members.Refusal {
 	no := func(criterion, format string, args ...any) *members.Refusal {
-		r := &members.Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...)}
-		if criterion == slotqueue.CriterionMember { // Nobody tells when that is over.
-			r.RetryAt = s.soon()
-		}
-		return r
+		return &members.Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...)}
 	}
 	c := s.beginning[m.start.Slot]
 	switch ag := s.agents[m.start.Slot]; {
