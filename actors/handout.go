@@ -201,7 +201,6 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 	return "", last, nil
 }
 
-<<<<<<< HEAD
 // memberAgain is how long, in chain time, a slot is left alone after a member refused it because of its own state:
 // nothing tells that it has started, or that its chain end point answers again.
 const memberAgain = time.Minute
@@ -213,16 +212,7 @@ func (s *supervisor) refusedBy(m events.Member, r *members.Refusal) *admission.R
 	}
 	return &admission.Refusal{
 		Criterion: r.Criterion, Reason: fmt.Sprintf("member %s: %s", m, r.Reason), Requeue: true, RetryAt: retry,
-=======
-func (s *supervisor) refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
-	no := &admission.Refusal{
-		Criterion: r.Criterion, Reason: fmt.Sprintf("member %s: %s", m, r.Reason), Requeue: true, RetryAt: r.RetryAt,
->>>>>>> w-owner
 	}
-	if no.RetryAt.IsZero() && r.Criterion == slotqueue.CriterionMember { // Nobody tells when that is over.
-		no.RetryAt = s.soon()
-	}
-	return no
 }
 
 // sell asks the member that a start names to sell a slot.
