@@ -151,13 +151,21 @@ func (e *env) ownAccount(ctx context.Context) error {
 	return e.Account.Own(ctx)
 }
 
-// meet asks the other members now and then whether they work, until ctx ends. When one does that did not answer before,
-// the slots that wait for a member are judged again.
+// meet asks the other members now and then whether they work, while slots wait for a member, until ctx ends. When one
+// does that did not before, those slots are judged again.
 func (e *env) meet(ctx context.Context) {
-	work := map[events.Member]bool{}
+	var work map[events.Member]bool // nil: nothing waited at the last look
 	for shell.Sleep(ctx, e.Clock, meetEvery) == nil {
 		e.Yield(ctx, "members")
-		came := ""
+		waits, err := shell.Ask[bool](e.queue, queue.WaitsFor{Criterion: slotqueue.CriterionMember}).Wait(ctx)
+		if err != nil || !waits {
+			work = nil
+			continue
+		}
+		first, came := work == nil, ""
+		if first {
+			work = map[events.Member]bool{}
+		}
 		for _, m := range e.Cluster.Seen() {
 			if m == e.Member {
 				continue
@@ -166,7 +174,7 @@ func (e *env) meet(ctx context.Context) {
 			room, err := members.Ask(patient, e.Cluster, m, members.LookForRoom{})
 			cancel()
 			works := err == nil && room.Known // It is measured at the end of a start.
-			if works && !work[m] {
+			if works && !work[m] && !first {
 				came = string(m)
 			}
 			work[m] = works

@@ -102,6 +102,8 @@ type (
 	}
 	// Show asks for the whole queue, as a slotqueue.Snapshot.
 	Show struct{}
+	// WaitsFor asks whether slots wait for a criterion; the answer is a bool.
+	WaitsFor struct{ Criterion string }
 	// ListPromised asks for what members are promised for the slots that they have, as []slotqueue.Unpaid.
 	ListPromised struct{}
 	// judgedLater is a command about something judged outside the market's order.
@@ -219,6 +221,8 @@ func (q *Queue) Receive(a *shell.Turn, msg any) {
 		})
 	case Show:
 		q.query(a.Asker(), func(s slotqueue.State) any { return s.Snapshot() })
+	case WaitsFor:
+		q.query(a.Asker(), func(s slotqueue.State) any { return s.Waiting()[m.Criterion] > 0 })
 	case ListPromised:
 		q.query(a.Asker(), func(s slotqueue.State) any { return s.Promises() })
 	case Wake:

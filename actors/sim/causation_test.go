@@ -15,7 +15,7 @@ var leadsTo = map[string][]string{
 	"download":         {"SlotReserved"},
 	"prove-initial":    {"SlotStored"},
 	"fill":             {"InitialProofMade"},
-	"extend":           {"SlotFilled"},
+	"extend":           {"SlotFilled", "RequestStarted"},
 	"submit-proof":     {"ProofDue"},
 	"read-collateral":  {"ProofMissed"},
 	"free":             {"RequestEnded", "SaleCancelled", "SaleFailed"},
@@ -23,7 +23,7 @@ var leadsTo = map[string][]string{
 	"settle":           {"DataDeleted"}, // Also in the ledger.
 	"reserve":          {"SaleStarted"},
 	"store":            {"SlotReserved"},
-	"work":             {"SlotStored", "SaleSettled", "SlotTaken"},
+	"work":             {"SlotFilled", "SaleSettled", "SlotTaken"},
 	"begin":            {"SlotTaken"},
 	"market":           {"ChainStorageRequested", "ChainSlotFreed", "ChainSlotFilled", "ChainRequestFailed"},
 }
