@@ -192,21 +192,17 @@ const meetEvery = 5 * time.Second
 
 // untilDeposed returns when the term is over, or of no use any more, and says why.
 func (e *env) untilDeposed(ctx context.Context, term uint64) error {
+	next := e.Clock.Now().Add(termLook)
 	for {
 		now, moved := e.owner.state()
 		if membership.Deposed(now, e.Epoch, term) {
 			return fmt.Errorf("%w: %s", shell.ErrDeposed, now.Term.Member)
 		}
 		looks := make(chan struct{})
-		stop := e.Clock.After(termLook, func() { close(looks) })
+		stop := e.Clock.After(next.Sub(e.Clock.Now()), func() { close(looks) })
 		select {
 		case <-moved:
 		case <-looks:
-			e.suspect()
-			if heir := e.heir(ctx); heir != "" {
-				return fmt.Errorf("%w for %s: member %s, which it answers, may take the term", errGivesWay,
-					e.GiveWayAfter, heir)
-			}
 		case <-e.Account.Lost():
 			stop()
 			return errors.New("the account's transactions are lost to another process, or none can be sent")
@@ -215,6 +211,15 @@ func (e *env) untilDeposed(ctx context.Context, term uint64) error {
 			return ctx.Err()
 		}
 		stop()
+		if e.Clock.Now().Before(next) {
+			continue
+		}
+		next = e.Clock.Now().Add(termLook)
+		e.suspect()
+		if heir := e.heir(ctx); heir != "" {
+			return fmt.Errorf("%w for %s: member %s, which it answers, may take the term", errGivesWay,
+				e.GiveWayAfter, heir)
+		}
 	}
 }
 
@@ -224,6 +229,7 @@ var errGivesWay = errors.New("the event store has not answered this member")
 // heir is a member that may take the term and whose event store answers, once that of this member has not for too
 // long; empty: none says so. A store that has gone back is the same one for all.
 func (e *env) heir(ctx context.Context) events.Member {
+	e.Yield(ctx, "heir")
 	record := e.StoreWatch.Now()
 	if !record.Away || record.WentBack || e.Clock.Now().Sub(record.Since) < e.GiveWayAfter {
 		return ""

@@ -24,9 +24,7 @@ type ownership struct {
 	shared bool
 	// repeats is another: a call that is made again passes for a new one.
 	repeats bool
-	// greedy is a third: a fill takes what must be left for other slots.
-	greedy bool
-	// gullible is a fourth: what the account holds is believed of a chain without what was paid.
+	// gullible is a third: what the account holds is believed of a chain without what was paid.
 	gullible bool
 }
 

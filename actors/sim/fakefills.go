@@ -13,7 +13,7 @@ func (w *world) refusal(call events.SlotCall, p events.Proof) error {
 	if !w.hasAll(w.tip().head, call.Paid) {
 		return events.ErrBeforePayment
 	}
-	if !w.owning.greedy && c.tokens[w.me].SubFloor(call.Keep).Less(c.pays(c.slots[call.Slot])) {
+	if c.tokens[w.me].SubFloor(call.Keep).Less(c.pays(c.slots[call.Slot])) {
 		return events.ErrInsufficientFunds
 	}
 	return nil

@@ -98,8 +98,7 @@ func newGroup(s *simulator, seed uint64) *group {
 		takenBack: map[attempts]bool{}, made: map[made]bool{},
 	}
 	own := s.world.owning
-	own.shared, own.repeats, own.greedy = s.Plant.Deaf, s.Plant.Nameless, s.Plant.Greedy
-	own.gullible = s.Plant.Gullible
+	own.shared, own.repeats, own.gullible = s.Plant.Deaf, s.Plant.Nameless, s.Plant.Gullible
 	for i, name := range memberNames[:s.Members.Count] {
 		m := &process{name: name, world: s.world, bus: s.bus}
 		if i > 0 {

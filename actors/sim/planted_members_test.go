@@ -18,10 +18,6 @@ func memberPlants() map[string]planted {
 	deaf.Plant.Deaf, headlong.Plant.Headlong = true, true
 	lost.Members.Keyless, lost.Members.Part, lost.Chance, lost.Plant.Unheard = true, 10, chanceOfMembers, true
 	twice.Members.Again, twice.Plant.Nameless = 300, true
-	greedy := Scenarios()["membersRefill"]
-	greedy.Plant.Greedy = true
-	greedy.FailEveryNProofs, greedy.Requests = 1, 12 // Lost soon, while others have yet to pay.
-	greedy.Tokens = 14 * 4 * uint64(events.BlockSize)
 	gullible := poor
 	gullible.Requests, gullible.Reorganize, gullible.Lag, gullible.Plant.Gullible = 12, 10, 2, true
 	return map[string]planted{
@@ -29,7 +25,6 @@ func memberPlants() map[string]planted {
 		"a member begins when it is asked whether it would":     {breaks: HandedOutOnce, sc: headlong},
 		"nobody hears of a proof that waits in the event store": {breaks: NothingMissed, sc: lost},
 		"an owner takes a repeated question for a new one":      {breaks: SentOnce, sc: twice},
-		"a slot is filled again from what others are promised":  {breaks: PromisedOnce, sc: greedy},
 		"a balance is believed whatever was paid":               {breaks: PromisedOnce, sc: gullible},
 		"slots are handed out whatever is promised": {
 			breaks: PromisedOnce, sc: poor, cores: actors.Cores{DecideQueue: promisesAnything},

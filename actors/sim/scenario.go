@@ -156,8 +156,6 @@ type Plant struct {
 	Deaf, Headlong bool
 	// Nameless is an owner that does not know by their names which transactions it has sent.
 	Nameless bool
-	// Greedy is an owner that fills a lost slot again from tokens that must be left for others.
-	Greedy bool
 	// Gullible is an owner that hands out slots by a balance from before a payment, or from a chain without it.
 	Gullible bool
 	// Unheard is an event store that loses the proofs that members leave there for the owner.
