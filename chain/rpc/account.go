@@ -195,7 +195,8 @@ func (c *Conn) TransactionsOf(ctx context.Context, who common.Address, top Block
 		case batch[i].Error != nil:
 			return nil, below, fmt.Errorf("block %d: %w", below.Number, batch[i].Error)
 		case b == nil || b.Hash != below.Hash:
-			return nil, below, fmt.Errorf("%w: it does not have block %d as %s", ErrUnavailable, below.Number, below.Hash)
+			return nil, below, fmt.Errorf("%w: it does not have block %d as %s",
+				ErrUnavailable, below.Number, below.Hash)
 		}
 		for _, tx := range slices.Backward(b.Transactions) {
 			if tx.From == who {

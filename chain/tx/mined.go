@@ -367,8 +367,8 @@ func (m *Manager) reopen(ctx context.Context, now observation) error {
 			m.suspect = true
 		case events.Hash(block.Hash).String() == in.receipt.GetBlockHash() || !in.done:
 		default:
-			m.log.WithField("tx", in.key).Warnf("transactions: a reorganisation of the chain dropped block %d, in which "+
-				"it was mined; it is followed again", in.receipt.GetBlock())
+			m.log.WithField("tx", in.key).Warnf("transactions: a reorganisation of the chain dropped block %d, in "+
+				"which it was mined; it is followed again", in.receipt.GetBlock())
 			m.takeUp(in)
 		}
 	}

@@ -236,16 +236,16 @@ var hostKinds = []kind{
 	},
 	{
 		"proving-keys-damaged", http.StatusConflict, prover.ErrKeysDamaged, "Files of the proving keys are damaged.",
-		"Nothing was changed. Put the file that the message names back from a backup, or from another host of the same " +
-			"contract, and check the disk. No other keys can replace these: the contract takes proofs of no others. If " +
+		"Nothing was changed. Put the file that the message names back from a backup, or from another host of the " +
+			"same contract, and check the disk. No other keys can replace these: the contract takes proofs of no others. If " +
 			"no contract was ever deployed with them, remove their directory, and new ones are made.",
 	},
 	{
 		"proving-keys-missing", http.StatusNotFound, prover.ErrKeysMissing,
 		"There are no proving keys for this circuit.",
 		"Nothing was made in their place, because the contract takes proofs of no other keys. Check `prover.keysDir` " +
-			"and the sizes of the prover, and that the disk with the keys is mounted; or put the keys back from a backup, " +
-			"or from another host of the same contract.",
+			"and the sizes of the prover, and that the disk with the keys is mounted; or put the keys back from a " +
+			"backup, or from another host of the same contract.",
 	},
 	{
 		"prover-sizes", http.StatusBadRequest, prover.ErrParams, "The sizes of the circuit are out of range.",
