@@ -237,8 +237,8 @@ var hostKinds = []kind{
 	{
 		"proving-keys-damaged", http.StatusConflict, prover.ErrKeysDamaged, "Files of the proving keys are damaged.",
 		"Nothing was changed. Put the file that the message names back from a backup, or from another host of the " +
-			"same contract, and check the disk. No other keys can replace these: the contract takes proofs of no others. If " +
-			"no contract was ever deployed with them, remove their directory, and new ones are made.",
+			"same contract, and check the disk. No other keys can replace these: the contract takes proofs of no " +
+			"others. If no contract was ever deployed with them, remove their directory, and new ones are made.",
 	},
 	{
 		"proving-keys-missing", http.StatusNotFound, prover.ErrKeysMissing,
