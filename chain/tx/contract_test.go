@@ -68,7 +68,7 @@ func TestKindsOfCallsBelongToOneContract(t *testing.T) {
 
 func TestTheNextDutyIsTheEarliestOfAllKinds(t *testing.T) {
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
-	var d dueTimes
+	var d duties
 	if got := d.after(at(0)); !got.IsZero() {
 		t.Fatalf("nobody said when, and it is %s", got)
 	}

@@ -14,6 +14,8 @@
 // With Config.RecordFirst several processes own the account in turn: an attempt is sent when the stream
 // has it (recordfirst.go), and what another owner sent without is left alone (unknownnonce.go).
 //
-// Start with manager.go and step.go; order.go decides what is sent first. docs/transactions.md
-// describes all this from outside.
+// Start with manager.go, which takes calls, and step.go, what is done for each block. Manager sends; its parts
+// know the rest: record what is written down, heads the newest block, outcomes (mined.go) what became of what was
+// sent, duties (order.go) what goes first, fees and gas what is offered, signing, nonces (unknownnonce.go), and
+// foreignWatch who else uses the account. docs/transactions.md describes all this from outside.
 package tx

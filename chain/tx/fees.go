@@ -18,8 +18,8 @@ import (
 
 // fees is what is offered for gas. Only feeLimit is safe for concurrent use.
 type fees struct {
+	*node
 	cfg      *Config
-	blocks   *rpc.BlockTime
 	log      logrus.FieldLogger
 	tipWei   *big.Int                 // per gas; nil: not asked yet
 	tipAt    common.Hash              // the block at which it was asked
@@ -29,26 +29,26 @@ type fees struct {
 
 // askTip asks the node for a tip, once per block. If it suggests none, it is the configured minimum. What the node
 // is known to demand counts in any case, and is followed from the first offer on.
-func (m *Manager) askTip(ctx context.Context, head *rpc.Header) (err error) {
-	tip, known := m.fees.tipWei, m.fees.tipWei != nil && m.fees.tipAt == head.Hash
+func (f *fees) askTip(ctx context.Context, head *rpc.Header) (err error) {
+	tip, known := f.tipWei, f.tipWei != nil && f.tipAt == head.Hash
 	var floor *big.Int
-	m.asking(func() {
+	f.asking(func() {
 		if !known {
-			tip, err = m.conn.Tip(ctx, head)
+			tip, err = f.conn.Tip(ctx, head)
 		}
-		floor = m.conn.Floor(ctx)
+		floor = f.conn.Floor(ctx)
 	})
 	if err != nil {
 		return err
 	}
 	if !known {
-		m.fees.tipAt, m.fees.tipWei = head.Hash, m.cfg.clampTip(tip)
+		f.tipAt, f.tipWei = head.Hash, f.cfg.clampTip(tip)
 	}
-	if most := newBig(m.cfg.MaxTipWei); floor.Cmp(most) > 0 && floor.Cmp(m.fees.floorWei) > 0 {
-		m.log.Warnf("transactions: the node takes none with a tip below %s gwei, so that is offered, although "+
+	if most := newBig(f.cfg.MaxTipWei); floor.Cmp(most) > 0 && floor.Cmp(f.floorWei) > 0 {
+		f.log.Warnf("transactions: the node takes none with a tip below %s gwei, so that is offered, although "+
 			"fees.maxTipGwei is %s; raise it to that", gwei(floor), gwei(most))
 	}
-	m.fees.floorWei = floor
+	f.floorWei = floor
 	return nil
 }
 
@@ -113,10 +113,10 @@ func (m *Manager) replace(ctx context.Context, in, urgent *intent, head *rpc.Hea
 	a := attempt{nonce: old.nonce, gas: old.gas, isNoop: noop, legacy: old.legacy}
 	switch {
 	case noop:
-		a.gas = m.gasOfNothing(ctx, head)
+		a.gas = m.gas.ofNothing(ctx, head)
 	case in.starved:
-		m.needsMore(in)
-		m.estimate(ctx, head, []*intent{in})
+		m.gas.needsMore(in)
+		m.gas.estimate(ctx, head, []*intent{in})
 		if in.gas <= old.gas {
 			m.refuse(in, fmt.Errorf("%w: the node demands more gas than %d, and no estimate is higher",
 				events.ErrReverted, old.gas))
@@ -164,20 +164,20 @@ func cheaper(a, than attempt) bool {
 // can take it at today's base fee, it has waited too long, or it holds up a more urgent one that
 // pays more. Only the lowest nonce can have waited too long; those behind it just keep up with its
 // price.
-func (m *Manager) wantsMore(in, urgent, lowest *intent, head *rpc.Header) bool {
+func (f *fees) wantsMore(in, urgent, lowest *intent, head *rpc.Header) bool {
 	a, waited := in.last(), uint64(head.Number)-min(in.sentAt, uint64(head.Number))
 	switch {
-	case m.leftAlone(in, head):
+	case in.leftAlone(head, f.cfg.UnknownNonceBlocks):
 		return false
 	case in.outpriced, in.starved:
 		return true
 	case waited == 0:
 		return false
-	case a.feeCap.Cmp(new(big.Int).Add(head.LeastPrice(), newBig(m.cfg.MinTipWei))) < 0:
+	case a.feeCap.Cmp(new(big.Int).Add(head.LeastPrice(), newBig(f.cfg.MinTipWei))) < 0:
 		return true
 	case urgent != in && cheaper(a, urgent.last()):
 		return true
-	case waited < m.fees.patience(urgent.deadline, head):
+	case waited < f.patience(urgent.deadline, head):
 		return false
 	default:
 		return in == lowest || cheaper(a, lowest.last())

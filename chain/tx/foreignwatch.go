@@ -26,6 +26,7 @@ const (
 
 // foreignWatch is what is known about other users of the account.
 type foreignWatch struct {
+	*node
 	rec     *record
 	alone   bool   // there is only the outbox, and any other user ends this process
 	atStart uint64 // mined transactions at the start
@@ -39,28 +40,28 @@ type foreignWatch struct {
 // records the number, so that what was reported once does not stop the next start. If it was
 // another host and this one has just started, this one ends and records nothing. Without a store this
 // one ends in any case, and records only what was certainly no host's.
-func (m *Manager) watchNonces(ctx context.Context, now observation) error {
-	known := max(m.rec.book.known, m.others.atStart)
-	if now.behind || !now.fresh || now.count <= known || m.cfg.DutiesOnly {
+func (o *foreignWatch) watchNonces(ctx context.Context, now observation) error {
+	known := max(o.rec.book.known, o.atStart)
+	if now.behind || !now.fresh || now.count <= known || o.rec.cfg.DutiesOnly {
 		return nil
 	}
-	mined, err := m.minedSince(ctx, now.head, known)
+	mined, err := o.minedSince(ctx, now.head, known)
 	if err != nil { // It is asked again with the next block.
 		return fmt.Errorf("look who else used the account: %w", err)
 	}
-	found := m.others.foreign(mined)
-	if m.others.empty++; len(found) == 0 && m.others.empty < usedElsewhereBlocks {
+	found := o.foreign(mined)
+	if o.empty++; len(found) == 0 && o.empty < usedElsewhereBlocks {
 		return nil
 	}
-	m.others.empty = 0
-	use := m.others.foreignUse(found, known, now.count)
-	if m.others.recordUse(use) {
+	o.empty = 0
+	use := o.foreignUse(found, known, now.count)
+	if o.recordUse(use) {
 		return nil
 	}
-	if m.others.report(use) && (use.Host || use.Transaction.Zero()) {
+	if o.report(use) && (use.Host || use.Transaction.Zero()) {
 		return nil
 	}
-	m.others.writeUse(use)
+	o.writeUse(use)
 	return nil
 }
 
@@ -111,14 +112,14 @@ func (o *foreignWatch) reportLost(mined []rpc.Transaction, nonces []uint64, now 
 }
 
 // minedSince are the account's transactions in the newest blocks, from a nonce on, newest first.
-func (m *Manager) minedSince(
+func (o *foreignWatch) minedSince(
 	ctx context.Context, head *rpc.Header, nonce uint64,
 ) (found []rpc.Transaction, err error) {
-	m.asking(func() {
+	o.asking(func() {
 		top := rpc.BlockID{Number: uint64(head.Number), Hash: head.Hash}
 		for read := uint64(0); read < foreignBlocks && top.Number > 0; read += foreignBatch {
 			var some []rpc.Transaction
-			if some, top, err = m.conn.TransactionsOf(ctx, m.account, top, min(foreignBatch, top.Number)); err != nil {
+			if some, top, err = o.conn.TransactionsOf(ctx, o.account, top, min(foreignBatch, top.Number)); err != nil {
 				return
 			}
 			found = append(found, some...)
@@ -192,10 +193,10 @@ func (m *Manager) lastLook() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastLookTime)
 	defer cancel()
-	now, err := m.look(ctx)
+	now, err := m.heads.look(ctx)
 	if err == nil {
 		now.fresh = true
-		err = m.watchNonces(ctx, now)
+		err = m.others.watchNonces(ctx, now)
 	}
 	if err != nil {
 		m.log.WithError(err).Debug("transactions: look at the chain before the end")

@@ -32,66 +32,63 @@ const (
 	estimateBlocks = 32
 )
 
-// estimateSoon is estimate for those of the waiting calls that may be sent now.
-func (m *Manager) estimateSoon(ctx context.Context, waiting []*intent, flying int, suspected bool, head *rpc.Header) {
-	var soon []*intent
-	for _, in := range waiting {
-		if len(soon) < m.cfg.MaxInFlight-flying && !suspected && !m.late(in, head) && !m.rec.waitsForRecord(in) {
-			soon = append(soon, in)
-		}
-	}
-	m.estimate(ctx, head, soon)
+// gas is how much the account's calls may use.
+type gas struct {
+	*node
+	rec                   *record
+	enough                map[string]uint64 // by kind, the newest block at which its measured gas was enough
+	nothingGas, nothingAt uint64            // the gas of an empty transaction, and the block at which it was estimated
 }
 
 // estimate sets the gas of calls that are about to be sent, most of them at once: what the node estimates, but at
 // least what their kind was measured to use, and at most Config.MaxGas. Without an estimate the measured gas counts:
 // the node may not offer it, or a call may fail today and wait for another one that is not mined. The estimates are
 // those of the next block, and an estimate is never the verdict on a call.
-func (m *Manager) estimate(ctx context.Context, head *rpc.Header, calls []*intent) {
+func (g *gas) estimate(ctx context.Context, head *rpc.Header, calls []*intent) {
 	var asked []*intent
 	var trials []rpc.Trial
 	now := uint64(head.Number)
 	for _, in := range calls {
-		if last := max(in.estimatedAt, m.enough[kindOf(in.base)]); last == 0 || now >= last+estimateBlocks {
+		if last := max(in.estimatedAt, g.enough[kindOf(in.base)]); last == 0 || now >= last+estimateBlocks {
 			asked, trials = append(asked, in), append(trials, in.trial(in.gas))
 		}
 	}
 	if len(asked) == 0 {
 		return
 	}
-	found, err := m.estimates(ctx, head, trials)
+	found, err := g.estimates(ctx, head, trials)
 	if err != nil {
-		m.log.WithError(err).Debug("transactions: estimate gas")
+		g.rec.log.WithError(err).Debug("transactions: estimate gas")
 		return
 	}
 	for i, in := range asked {
-		gas := min(found[i]+found[i]*gasMargin/100, m.cfg.MaxGas)
-		if in.estimatedAt == 0 && 0 < gas && gas <= in.gas {
-			m.enough[kindOf(in.base)] = now
+		limit := min(found[i]+found[i]*gasMargin/100, g.rec.cfg.MaxGas)
+		if in.estimatedAt == 0 && 0 < limit && limit <= in.gas {
+			g.enough[kindOf(in.base)] = now
 		}
-		in.estimatedAt, in.gas = now, max(in.gas, gas)
+		in.estimatedAt, in.gas = now, max(in.gas, limit)
 	}
 }
 
 // needsMore notes that a call had too little gas.
-func (m *Manager) needsMore(in *intent) {
+func (g *gas) needsMore(in *intent) {
 	in.estimatedAt = 0
-	delete(m.enough, kindOf(in.base))
+	delete(g.enough, kindOf(in.base))
 }
 
-func (m *Manager) estimates(ctx context.Context, head *rpc.Header, calls []rpc.Trial) (found []uint64, err error) {
-	m.asking(func() { found, err = m.conn.EstimateGas(ctx, m.account, head, m.blocks.Pace(), calls) })
+func (g *gas) estimates(ctx context.Context, head *rpc.Header, calls []rpc.Trial) (found []uint64, err error) {
+	g.asking(func() { found, err = g.conn.EstimateGas(ctx, g.account, head, g.blocks.Pace(), calls) })
 	return found, err
 }
 
-// gasOfNothing is the gas of an empty transaction, as of the last estimateBlocks.
-func (m *Manager) gasOfNothing(ctx context.Context, head *rpc.Header) uint64 {
-	if m.nothingGas == 0 || uint64(head.Number) >= m.nothingAt+estimateBlocks {
-		m.nothingGas, m.nothingAt = noopGas, uint64(head.Number)
-		found, err := m.estimates(ctx, head, []rpc.Trial{{To: m.account}})
+// ofNothing is the gas of an empty transaction, as of the last estimateBlocks.
+func (g *gas) ofNothing(ctx context.Context, head *rpc.Header) uint64 {
+	if g.nothingGas == 0 || uint64(head.Number) >= g.nothingAt+estimateBlocks {
+		g.nothingGas, g.nothingAt = noopGas, uint64(head.Number)
+		found, err := g.estimates(ctx, head, []rpc.Trial{{To: g.account}})
 		if err == nil && found[0] > noopGas {
-			m.nothingGas = max(noopGas, min(found[0]+found[0]*gasMargin/100, m.cfg.MaxGas))
+			g.nothingGas = max(noopGas, min(found[0]+found[0]*gasMargin/100, g.rec.cfg.MaxGas))
 		}
 	}
-	return m.nothingGas
+	return g.nothingGas
 }

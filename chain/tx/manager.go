@@ -70,40 +70,30 @@ type result struct {
 // For each intent the order is: write the intent, write the attempt, send it, and only then wait. So after
 // a crash everything that may be in a mempool is known, and an intent without an attempt was never sent.
 type Manager struct {
-	cfg     Config
-	conn    *rpc.Conn
-	blocks  *rpc.BlockTime
-	account common.Address
-	log     logrus.FieldLogger
-	spent   sync.Map // of kinds: the gas used by the newest successful call
-	due     dueTimes
+	*node
+	cfg Config
+	log logrus.FieldLogger
 
 	stop    context.CancelFunc
 	stopped chan struct{}
 	wake    chan struct{} // buffered, one; filled when there is something to do
 
-	mu      sync.Mutex // guards what follows; see asking
-	ended   bool
-	rec     *record
-	fees    *fees
-	signing *signing
-	others  foreignWatch
-	unknown unknownNonces
+	mu       sync.Mutex // guards what follows; see asking
+	ended    bool
+	rec      *record
+	heads    *heads
+	fees     *fees
+	gas      *gas
+	signing  *signing
+	nonces   *nonces
+	duties   *duties
+	others   *foreignWatch
+	outcomes *outcomes
 
-	rechecks  []recheck
-	looked    chan struct{} // closed after each look
-	wanted    bool          // somebody waits for a look
-	lookedAt  time.Time     // when the last look at the chain began, by the machine's clock
-	seen      common.Hash   // the newest block at the last step
-	lastHead  *rpc.Header   // the newest block of all steps
-	anchor    *rpc.Header   // the newest of them that the next look compares with the chain
-	lastCount uint64        // mined transactions, at the newest block
-	suspect   bool          // blocks may have been dropped since receipts were returned
-	answers   bool          // the chain answered at the last look
-	troubled  bool          // see tellTrouble
-
-	enough                map[string]uint64 // by kind, the newest block at which its measured gas was enough
-	nothingGas, nothingAt uint64            // the gas of an empty transaction, and the block at which it was estimated
+	looked   chan struct{} // closed after each look
+	wanted   bool          // somebody waits for a look
+	answers  bool          // the chain answered at the last look
+	troubled bool          // see tellTrouble
 }
 
 // record is the account's record: the outbox, its copy in the stream, and the fold of both.
@@ -115,36 +105,35 @@ type record struct {
 	log    logrus.FieldLogger
 }
 
-// recheck is a question whether a receipt that counted as final still holds.
-type recheck struct {
-	in   *intent
-	wait chan result
-}
-
 func start(
-	cfg Config, c *rpc.Conn, blocks *rpc.BlockTime, others foreignWatch, box *outbox, entries []entry, cp *copier,
+	cfg Config, c *rpc.Conn, blocks *rpc.BlockTime, others *foreignWatch, box *outbox, entries []entry, cp *copier,
 ) *Manager {
 	m := &Manager{
-		cfg: cfg, conn: c, blocks: blocks, account: cfg.account(), log: cfg.Log,
+		cfg: cfg, log: cfg.Log,
 		stopped: make(chan struct{}),
 		wake:    make(chan struct{}, 1),
 		looked:  make(chan struct{}),
-		others:  others,
-		enough:  map[string]uint64{},
 	}
-	m.rec = &record{cfg: &m.cfg, outbox: box, copier: cp, book: newBook(cfg.contract.Kinds), log: cfg.Log}
-	m.others.rec = m.rec
-	m.fees = &fees{cfg: &m.cfg, blocks: blocks, log: cfg.Log, floorWei: new(big.Int)}
+	n := &node{mu: &m.mu, conn: c, blocks: blocks, account: cfg.account()}
+	rec := &record{cfg: &m.cfg, outbox: box, copier: cp, book: newBook(cfg.contract.Kinds), log: cfg.Log}
+	others.node, others.rec = n, rec
+	m.node, m.rec, m.others = n, rec, others
+	m.heads = &heads{node: n, rec: rec}
+	m.fees = &fees{node: n, cfg: &m.cfg, log: cfg.Log, floorWei: new(big.Int)}
+	m.gas = &gas{node: n, rec: rec, enough: map[string]uint64{}}
 	m.signing = &signing{
-		cfg: &m.cfg, log: cfg.Log, account: m.account, wake: m.wake, replies: make(chan reply, 1),
+		cfg: &m.cfg, log: cfg.Log, account: n.account, wake: m.wake, replies: make(chan reply, 1),
 		signer: types.LatestSignerForChainID(newBig(cfg.Chain.ChainID)),
 	}
+	m.nonces = &nonces{node: n, rec: rec}
+	m.duties = &duties{node: n, rec: rec}
+	m.outcomes = &outcomes{node: n, rec: rec, heads: m.heads, gas: m.gas, others: others}
 	for _, r := range entries {
 		m.rec.book.apply(r)
 	}
 	for _, in := range m.rec.book.doneLog {
 		if in.succeeded {
-			m.spent.Store(kindOf(in.base), in.receipt.GetGasUsed())
+			m.outcomes.spent.Store(kindOf(in.base), in.receipt.GetGasUsed())
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -175,7 +164,7 @@ func (m *Manager) RecordAway() (since time.Time, reason error) { return m.rec.co
 // DutiesDue tells the manager by when, in chain time, the earliest unsubmitted duty of a kind must
 // be mined; zero: there is none. The last call counts, until its time has passed. It does not
 // block.
-func (m *Manager) DutiesDue(kind string, next time.Time) { m.due.set(kind, next) }
+func (m *Manager) DutiesDue(kind string, next time.Time) { m.duties.set(kind, next) }
 
 func (m *Manager) run(ctx context.Context) {
 	defer close(m.stopped)
@@ -222,10 +211,10 @@ func (m *Manager) turn(ctx context.Context) {
 		m.failWaiters(err)
 		m.tellLooked()
 		return
-	case m.wanted || m.busy() && time.Since(m.lookedAt) >= m.blocks.Poll():
+	case m.wanted || m.busy() && time.Since(m.heads.lookedAt) >= m.blocks.Poll():
 		err = m.step(ctx)
 	case m.answers && m.hasOutgoing():
-		err = m.send(ctx, observation{head: m.lastHead, count: m.lastCount})
+		err = m.send(ctx, observation{head: m.heads.lastHead, count: m.heads.lastCount})
 	}
 	if ctx.Err() == nil {
 		m.tellTrouble(err)
@@ -237,31 +226,6 @@ func (m *Manager) tellLooked() {
 	m.wanted = false
 	close(m.looked)
 	m.looked = make(chan struct{})
-}
-
-// asking lets go of the state while f asks the node. What others add meanwhile is new calls and waiters.
-func (m *Manager) asking(f func()) {
-	m.mu.Unlock()
-	defer m.mu.Lock()
-	f()
-}
-
-// together does tasks at the same time. Each has the state to itself but while it asks the node, and none
-// depends on another: what a node refuses to tell holds up nothing else.
-func (m *Manager) together(tasks ...func() error) error {
-	errs := make([]error, len(tasks))
-	m.asking(func() {
-		var all sync.WaitGroup
-		for i, task := range tasks {
-			all.Go(func() {
-				m.mu.Lock()
-				defer m.mu.Unlock()
-				errs[i] = task()
-			})
-		}
-		all.Wait()
-	})
-	return errors.Join(errs...)
 }
 
 // tellTrouble logs why something could not be asked or sent, when that begins. That the node does not answer is
@@ -279,14 +243,14 @@ func (m *Manager) tellTrouble(err error) {
 
 // busy says that there is something to look for on the chain.
 func (m *Manager) busy() bool {
-	if len(m.rec.book.open) > 0 || len(m.rechecks) > 0 {
+	if len(m.rec.book.open) > 0 || len(m.outcomes.rechecks) > 0 {
 		return true
 	}
-	pause := m.idlePause()
-	if m.watching() {
-		pause = m.watchPause()
+	pause := m.heads.idlePause()
+	if m.heads.watching() {
+		pause = m.heads.watchPause()
 	}
-	return time.Since(m.lookedAt) >= pause
+	return time.Since(m.heads.lookedAt) >= pause
 }
 
 // hasOutgoing says that something may be sent that was not.
@@ -379,7 +343,7 @@ func (m *Manager) accept(c Call, wait chan result) {
 	case !in.done:
 		in.waiters = append(in.waiters, wait)
 	case in.succeeded:
-		m.rechecks = append(m.rechecks, recheck{in, wait})
+		m.outcomes.rechecks = append(m.outcomes.rechecks, recheck{in, wait})
 	default:
 		m.begin(c, in.try+1, wait)
 	}

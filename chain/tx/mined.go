@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -20,6 +21,23 @@ import (
 // state of as many blocks, and a deeper reorganisation needs people.
 const watchedBlocks = 128
 
+// outcomes finds out what became of the transactions that were sent. Only spent is safe for concurrent use.
+type outcomes struct {
+	*node
+	rec      *record
+	heads    *heads
+	gas      *gas
+	others   *foreignWatch
+	spent    sync.Map // of kinds: the gas used by the newest successful call
+	rechecks []recheck
+}
+
+// recheck is a question whether a receipt that counted as final still holds.
+type recheck struct {
+	in   *intent
+	wait chan result
+}
+
 // try is an attempt of an intent.
 type try struct {
 	in *intent
@@ -28,10 +46,10 @@ type try struct {
 
 // followUsed looks for the receipts of attempts whose nonces are used. Where the node does not tell what became of
 // one, unclear says why.
-func (m *Manager) followUsed(ctx context.Context, now observation) (unclear, err error) {
+func (o *outcomes) followUsed(ctx context.Context, now observation) (unclear, err error) {
 	var tries []try
 	var hashes []common.Hash
-	for _, in := range m.rec.book.open {
+	for _, in := range o.rec.book.open {
 		isUsed := func(a attempt) bool { return a.nonce < now.count }
 		if now.behind || !slices.ContainsFunc(in.attempts, isUsed) || !in.toFollow(now) {
 			continue
@@ -45,9 +63,9 @@ func (m *Manager) followUsed(ctx context.Context, now observation) (unclear, err
 	var receipts []*types.Receipt
 	var refused []error
 	var blocks map[uint64]*rpc.Header
-	m.asking(func() {
-		if receipts, refused, err = m.conn.ReceiptsEach(ctx, hashes); err == nil {
-			blocks, err = m.blocksOf(ctx, receipts)
+	o.asking(func() {
+		if receipts, refused, err = o.conn.ReceiptsEach(ctx, hashes); err == nil {
+			blocks, err = o.blocksOf(ctx, receipts)
 		}
 	})
 	if err != nil {
@@ -59,7 +77,7 @@ func (m *Manager) followUsed(ctx context.Context, now observation) (unclear, err
 		switch r := receipts[i]; {
 		case r != nil:
 			found[t.in] = true
-			err = errors.Join(err, m.confirm(ctx, t, r, blocks[r.BlockNumber.Uint64()], now))
+			err = errors.Join(err, o.confirm(ctx, t, r, blocks[r.BlockNumber.Uint64()], now))
 		case refused[i] != nil:
 			hidden[t.in] = refused[i]
 		}
@@ -68,32 +86,32 @@ func (m *Manager) followUsed(ctx context.Context, now observation) (unclear, err
 			lost = append(lost, t.in)
 		}
 	}
-	unclear, losing := m.followLost(ctx, lost, hidden, now)
+	unclear, losing := o.followLost(ctx, lost, hidden, now)
 	return unclear, errors.Join(err, losing)
 }
 
-func (m *Manager) blocksOf(ctx context.Context, receipts []*types.Receipt) (map[uint64]*rpc.Header, error) {
+func (o *outcomes) blocksOf(ctx context.Context, receipts []*types.Receipt) (map[uint64]*rpc.Header, error) {
 	var numbers []uint64
 	for _, r := range receipts {
 		if r != nil {
 			numbers = append(numbers, r.BlockNumber.Uint64())
 		}
 	}
-	return m.conn.BlocksByNumber(ctx, numbers)
+	return o.conn.BlocksByNumber(ctx, numbers)
 }
 
 // confirm ends an intent with a receipt, when its block is on the chain and deep enough.
-func (m *Manager) confirm(ctx context.Context, t try, r *types.Receipt, block *rpc.Header, now observation) error {
+func (o *outcomes) confirm(ctx context.Context, t try, r *types.Receipt, block *rpc.Header, now observation) error {
 	t.in.usedElsewhere = 0
-	depth := r.BlockNumber.Uint64() + m.confirmationsOf(t.in, r)
+	depth := r.BlockNumber.Uint64() + o.confirmationsOf(t.in, r)
 	if t.in.done || block == nil || block.Hash != r.BlockHash || uint64(now.head.Number)+1 < depth {
 		return nil // Not decided yet; the next block may tell.
 	}
 	if why := t.cannotHave(r); why != nil {
-		m.asking(func() { why = m.conn.Disbelieve(ctx, "for the receipt of "+r.TxHash.Hex(), why) })
+		o.asking(func() { why = o.conn.Disbelieve(ctx, "for the receipt of "+r.TxHash.Hex(), why) })
 		return why
 	}
-	return m.settle(ctx, t.in, t.attempt, r, block)
+	return o.settle(ctx, t.in, t.attempt, r, block)
 }
 
 // cannotHave says why a receipt cannot be that of an attempt: it has more gas than the limit, or a
@@ -111,18 +129,18 @@ func (a attempt) cannotHave(r *types.Receipt) error {
 // confirmationsOf is the number of blocks after which a transaction counts. If a reorganisation
 // drops it after that, the feed reports the reorganisation as it does any other, and the intent is
 // open again.
-func (m *Manager) confirmationsOf(in *intent, r *types.Receipt) uint64 {
+func (o *outcomes) confirmationsOf(in *intent, r *types.Receipt) uint64 {
 	if r.Status == types.ReceiptStatusSuccessful && in.kind.AtOnce {
 		return 1
 	}
-	return m.cfg.Confirmations
+	return o.rec.cfg.Confirmations
 }
 
 // followLost handles intents whose nonce is used and that have no receipt, or one that the node refuses to tell
 // (hidden). Who used it is in the blocks themselves: that a receipt is missing is no verdict, for another
 // node than the one that counted may have been asked. Until the blocks were read, a duty is sent with
 // another nonce, which costs gas at the worst, and everything else waits.
-func (m *Manager) followLost(
+func (o *outcomes) followLost(
 	ctx context.Context, lost []*intent, hidden map[*intent]error, now observation,
 ) (unclear, err error) {
 	var asked []*intent
@@ -135,7 +153,7 @@ func (m *Manager) followLost(
 		switch {
 		case hidden[in] == nil && in.usedElsewhere < usedElsewhereBlocks:
 		case in.gap:
-			m.rec.abandon(in, "the nonce is used", events.ErrReverted)
+			o.rec.abandon(in, "the nonce is used", events.ErrReverted)
 		default:
 			asked, lowest = append(asked, in), min(lowest, in.attempts[0].nonce)
 		}
@@ -143,9 +161,9 @@ func (m *Manager) followLost(
 	if len(asked) == 0 {
 		return nil, nil
 	}
-	mined, reading := m.minedSince(ctx, now.head, lowest)
+	mined, reading := o.others.minedSince(ctx, now.head, lowest)
 	if reading != nil {
-		m.log.WithError(reading).Debug("transactions: read blocks to find out what used a nonce")
+		o.rec.log.WithError(reading).Debug("transactions: read blocks to find out what used a nonce")
 	}
 	var others []uint64 // nonces that are somebody else's
 	var again []*intent
@@ -153,26 +171,26 @@ func (m *Manager) followLost(
 		ours, other := in.usedBy(mined)
 		switch {
 		case ours != nil:
-			err = errors.Join(err, m.confirmInBlock(ctx, in, *ours, now))
-		case other == nil && !m.rec.usedByUs(in) && in.usedElsewhere < foreignBlocks:
+			err = errors.Join(err, o.confirmInBlock(ctx, in, *ours, now))
+		case other == nil && !o.rec.usedByUs(in) && in.usedElsewhere < foreignBlocks:
 			unclear = fmt.Errorf("find out what used nonce %d, of %s: %w", in.last().nonce, in.key,
 				cmp.Or(hidden[in], errNoReceipt))
-			if in.kind.Duty && !in.last().isNoop && !m.late(in, now.head) {
+			if in.kind.Duty && !in.last().isNoop && !o.late(in, now.head) {
 				again = append(again, in)
 			}
 		case !in.lost:
-			if in.lost = true; !m.rec.usedByUs(in) && (other == nil || !m.rec.book.has(other.Hash)) {
+			if in.lost = true; !o.rec.usedByUs(in) && (other == nil || !o.rec.book.has(other.Hash)) {
 				others = append(others, in.last().nonce)
 			}
 			fallthrough
 		default:
-			if !m.giveUpLost(in, other, now) {
+			if !o.giveUpLost(in, other, now) {
 				again = append(again, in)
 			}
 		}
 	}
-	m.others.reportLost(mined, others, now)
-	return unclear, errors.Join(err, m.sendAgain(ctx, again, now))
+	o.others.reportLost(mined, others, now)
+	return unclear, errors.Join(err, o.sendAgain(ctx, again, now))
 }
 
 // errNoReceipt: neither a receipt nor a block tells.
@@ -194,13 +212,13 @@ func (in *intent) usedBy(mined []rpc.Transaction) (ours, other *rpc.Transaction)
 }
 
 // confirmInBlock is confirm for an attempt that was seen in a block, while its receipt is hidden.
-func (m *Manager) confirmInBlock(ctx context.Context, in *intent, seen rpc.Transaction, now observation) error {
+func (o *outcomes) confirmInBlock(ctx context.Context, in *intent, seen rpc.Transaction, now observation) error {
 	var r *types.Receipt
 	var block *rpc.Header
 	var err error
-	m.asking(func() {
-		if r, err = m.conn.ReceiptInBlock(ctx, seen.BlockHash, seen.Hash); r != nil {
-			block, err = m.conn.ByHash(ctx, seen.BlockHash)
+	o.asking(func() {
+		if r, err = o.conn.ReceiptInBlock(ctx, seen.BlockHash, seen.Hash); r != nil {
+			block, err = o.conn.ByHash(ctx, seen.BlockHash)
 		}
 	})
 	in.usedElsewhere = 0
@@ -208,17 +226,17 @@ func (m *Manager) confirmInBlock(ctx context.Context, in *intent, seen rpc.Trans
 		return err
 	}
 	i := slices.IndexFunc(in.attempts, func(a attempt) bool { return a.hash == seen.Hash })
-	return m.confirm(ctx, try{in, in.attempts[i]}, r, block, now)
+	return o.confirm(ctx, try{in, in.attempts[i]}, r, block, now)
 }
 
 // giveUpLost ends an intent whose nonce was used by another transaction, if it is not to be sent again.
-func (m *Manager) giveUpLost(in *intent, other *rpc.Transaction, now observation) bool {
+func (o *outcomes) giveUpLost(in *intent, other *rpc.Transaction, now observation) bool {
 	switch {
-	case m.late(in, now.head) || in.last().isNoop:
-		m.rec.abandon(in, "the nonce was used by another transaction", events.ErrDeadlinePassed)
-	case !in.kind.Duty && (m.rec.usedByUs(in) || other != nil && m.rec.book.has(other.Hash)):
+	case o.late(in, now.head) || in.last().isNoop:
+		o.rec.abandon(in, "the nonce was used by another transaction", events.ErrDeadlinePassed)
+	case !in.kind.Duty && (o.rec.usedByUs(in) || other != nil && o.rec.book.has(other.Hash)):
 		// Whoever still wants it asks again.
-		m.rec.abandon(in, "another owner of the account used the nonce", events.ErrReverted)
+		o.rec.abandon(in, "another owner of the account used the nonce", events.ErrReverted)
 	default:
 		return false
 	}
@@ -227,8 +245,8 @@ func (m *Manager) giveUpLost(in *intent, other *rpc.Transaction, now observation
 
 // sendAgain has intents sent with another nonce, if the contract would still take them. Those that it would not
 // end, if it is known that somebody else used their nonce; otherwise it may have them already.
-func (m *Manager) sendAgain(ctx context.Context, again []*intent, now observation) error {
-	if err := m.revalidate(ctx, again, now.head); err != nil {
+func (o *outcomes) sendAgain(ctx context.Context, again []*intent, now observation) error {
+	if err := o.revalidate(ctx, again, now.head); err != nil {
 		return err
 	}
 	for _, in := range again {
@@ -236,7 +254,7 @@ func (m *Manager) sendAgain(ctx context.Context, again []*intent, now observatio
 		case in.hopeless == nil:
 			in.again = true // launch does it.
 		case in.lost:
-			m.rec.abandon(in, "the nonce was used by another transaction, and meanwhile "+in.hopeless.Error(),
+			o.rec.abandon(in, "the nonce was used by another transaction, and meanwhile "+in.hopeless.Error(),
 				events.ErrDeadlinePassed)
 		default:
 			in.hopeless = nil
@@ -246,7 +264,7 @@ func (m *Manager) sendAgain(ctx context.Context, again []*intent, now observatio
 }
 
 // settle records the end of an intent and answers its waiters.
-func (m *Manager) settle(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
+func (o *outcomes) settle(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
 	if a.isNoop {
 		reason, outcome := "replaced by an empty transaction", events.ErrDeadlinePassed
 		if in.hopeless != nil {
@@ -255,7 +273,7 @@ func (m *Manager) settle(ctx context.Context, in *intent, a attempt, r *types.Re
 		if errors.Is(in.hopeless, events.ErrAway) {
 			outcome = events.ErrAway
 		}
-		m.rec.abandon(in, reason, outcome)
+		o.rec.abandon(in, reason, outcome)
 		return nil
 	}
 	ours, err := rpc.ReceiptIn(r, block)
@@ -268,32 +286,32 @@ func (m *Manager) settle(ctx context.Context, in *intent, a attempt, r *types.Re
 		Succeeded: r.Status == types.ReceiptStatusSuccessful,
 	}
 	if mined.GetSucceeded() {
-		m.spent.Store(kindOf(in.base), r.GasUsed)
+		o.spent.Store(kindOf(in.base), r.GasUsed)
 	} else {
-		outcome = m.whyFailed(ctx, in, a, r, block)
+		outcome = o.whyFailed(ctx, in, a, r, block)
 		mined.Error = outcome.Error()
 		outcome = fmt.Errorf("transaction %s: %w", r.TxHash, outcome)
 	}
-	if err := m.rec.write(mined, in.correlation); err != nil {
+	if err := o.rec.write(mined, in.correlation); err != nil {
 		return err
 	}
-	m.rec.answer(in, result{receipt: r, err: outcome})
+	o.rec.answer(in, result{receipt: r, err: outcome})
 	return nil
 }
 
 // whyFailed replays a failed transaction on the state of the block before its own, as if in its
 // block: a receipt contains no reason. Nodes keep the state of only 128 blocks.
-func (m *Manager) whyFailed(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
+func (o *outcomes) whyFailed(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
 	if r.GasUsed >= a.gas {
-		m.needsMore(in)
+		o.gas.needsMore(in)
 		return fmt.Errorf("%w: out of gas, the limit was %d", events.ErrReverted, a.gas)
 	}
 	again := in.trial(a.gas)
 	again.On, again.Number, again.Time = block.Parent, uint64(block.Number), uint64(block.Time)
 	var outcomes []rpc.Outcome
 	var err error
-	m.asking(func() {
-		outcomes, err = m.conn.Try(ctx, m.account, []rpc.Trial{again}, m.cfg.contract.Refusals)
+	o.asking(func() {
+		outcomes, err = o.conn.Try(ctx, o.account, []rpc.Trial{again}, o.rec.cfg.contract.Refusals)
 	})
 	if err != nil || outcomes[0].Refusal == nil {
 		return fmt.Errorf("%w: no reason was found", events.ErrReverted)
@@ -305,23 +323,23 @@ func (m *Manager) whyFailed(ctx context.Context, in *intent, a attempt, r *types
 // reorganisation, with another nonce, or for a higher fee. Those that can no longer succeed are
 // hopeless. A call stays as it is when the node does not answer, or while it waits for another
 // transaction about the same subject.
-func (m *Manager) revalidate(ctx context.Context, asked []*intent, head *rpc.Header) error {
+func (o *outcomes) revalidate(ctx context.Context, asked []*intent, head *rpc.Header) error {
 	var some []*intent
 	var trials []rpc.Trial
 	for _, in := range asked {
-		if in.kind.Hopeless == nil || m.rec.book.waitsForOther(in) {
+		if in.kind.Hopeless == nil || o.rec.book.waitsForOther(in) {
 			in.unchecked = false
 			continue
 		}
 		some = append(some, in)
-		trials = append(trials, m.blocks.NextBlock(head, in.trial(in.last().gas)))
+		trials = append(trials, o.blocks.NextBlock(head, in.trial(in.last().gas)))
 	}
 	if len(trials) == 0 {
 		return nil
 	}
 	var outcomes []rpc.Outcome
 	var err error
-	m.asking(func() { outcomes, err = m.conn.Try(ctx, m.account, trials, m.cfg.contract.Refusals) })
+	o.asking(func() { outcomes, err = o.conn.Try(ctx, o.account, trials, o.rec.cfg.contract.Refusals) })
 	if err != nil {
 		return err
 	}
@@ -345,31 +363,31 @@ func (b *book) waitsForOther(in *intent) bool {
 
 // reopen takes up again those intents whose success a reorganisation has undone: another block has the number of
 // theirs. A block that is not there may only be so on this node.
-func (m *Manager) reopen(ctx context.Context, now observation) error {
-	if !m.suspect || now.behind {
+func (o *outcomes) reopen(ctx context.Context, now observation) error {
+	if !o.heads.suspect || now.behind {
 		return nil
 	}
-	watched := m.rec.book.watched(uint64(now.head.Number))
+	watched := o.rec.book.watched(uint64(now.head.Number))
 	var numbers []uint64
 	for _, in := range watched {
 		numbers = append(numbers, in.receipt.GetBlock())
 	}
 	var blocks map[uint64]*rpc.Header
 	var err error
-	m.asking(func() { blocks, err = m.conn.BlocksByNumber(ctx, numbers) })
+	o.asking(func() { blocks, err = o.conn.BlocksByNumber(ctx, numbers) })
 	if err != nil {
 		return fmt.Errorf("look for dropped transactions: %w", err)
 	}
-	m.suspect = false
+	o.heads.suspect = false
 	for _, in := range watched {
 		switch block := blocks[in.receipt.GetBlock()]; {
 		case block == nil:
-			m.suspect = true
+			o.heads.suspect = true
 		case events.Hash(block.Hash).String() == in.receipt.GetBlockHash() || !in.done:
 		default:
-			m.log.WithField("tx", in.key).Warnf("transactions: a reorganisation of the chain dropped block %d, in "+
+			o.rec.log.WithField("tx", in.key).Warnf("transactions: a reorganisation of the chain dropped block %d, in "+
 				"which it was mined; it is followed again", in.receipt.GetBlock())
-			m.takeUp(in)
+			o.takeUp(in)
 		}
 	}
 	return nil
@@ -377,20 +395,20 @@ func (m *Manager) reopen(ctx context.Context, now observation) error {
 
 // takeUp opens an intent again. The contract must be asked before it is sent, because a call that
 // cannot succeed any more would only cost gas.
-func (m *Manager) takeUp(in *intent) {
-	m.rec.book.reopen(in)
+func (o *outcomes) takeUp(in *intent) {
+	o.rec.book.reopen(in)
 	in.sentAt, in.unchecked = 0, true
 }
 
 // recheck checks whether earlier receipts still hold. If a reorganisation undid one, or it is of a failure now, its
 // intent is open again and continues as usual. A receipt that is missing although its block is on
 // the chain is asked for again.
-func (m *Manager) recheck(ctx context.Context) error {
-	if len(m.rechecks) == 0 {
+func (o *outcomes) recheck(ctx context.Context) error {
+	if len(o.rechecks) == 0 {
 		return nil
 	}
-	asked := m.rechecks
-	m.rechecks = nil
+	asked := o.rechecks
+	o.rechecks = nil
 	var hashes []common.Hash
 	var numbers []uint64
 	for _, r := range asked {
@@ -400,13 +418,13 @@ func (m *Manager) recheck(ctx context.Context) error {
 	var receipts []*types.Receipt
 	var blocks map[uint64]*rpc.Header
 	var err error
-	m.asking(func() {
-		if receipts, _, err = m.conn.ReceiptsEach(ctx, hashes); err == nil {
-			blocks, err = m.conn.BlocksByNumber(ctx, numbers)
+	o.asking(func() {
+		if receipts, _, err = o.conn.ReceiptsEach(ctx, hashes); err == nil {
+			blocks, err = o.conn.BlocksByNumber(ctx, numbers)
 		}
 	})
 	if err != nil {
-		m.rechecks = append(m.rechecks, asked...)
+		o.rechecks = append(o.rechecks, asked...)
 		return fmt.Errorf("look for earlier receipts: %w", err)
 	}
 	for i, r := range asked {
@@ -416,10 +434,10 @@ func (m *Manager) recheck(ctx context.Context) error {
 			r.wait <- result{receipt: receipts[i]}
 		case r.in.done && receipts[i] == nil &&
 			(block == nil || events.Hash(block.Hash).String() == r.in.receipt.GetBlockHash()):
-			m.rechecks = append(m.rechecks, r)
+			o.rechecks = append(o.rechecks, r)
 		default:
 			if r.in.done {
-				m.takeUp(r.in)
+				o.takeUp(r.in)
 			}
 			r.in.waiters = append(r.in.waiters, r.wait)
 		}

@@ -87,7 +87,7 @@ func (cfg *Config) openWith(
 			pending = append(pending, r)
 		}
 	}
-	others := foreignWatch{
+	others := &foreignWatch{
 		atStart: mined, alone: store == nil && !cfg.DutiesOnly, reported: map[bool]time.Time{},
 	}
 	return start(*cfg, c, blocks, others, box, entries, startCopier(*cfg, store, box.owner.Stream, pending)), nil

@@ -55,10 +55,16 @@ func (m *Manager) launch(ctx context.Context, now observation) error {
 		return nil
 	}
 	slices.SortStableFunc(waiting, byUrgency)
-	flying, suspected := len(m.inFlight(now.count)), m.others.foreignSuspected(now)
+	flying, suspected := len(m.rec.inFlight(now.count)), m.others.foreignSuspected(now)
+	var soon []*intent // what may be sent now
+	for _, in := range waiting {
+		if len(soon) < m.cfg.MaxInFlight-flying && !suspected && !m.late(in, now.head) && !m.rec.waitsForRecord(in) {
+			soon = append(soon, in)
+		}
+	}
 	if err := m.together(
-		func() error { return m.askTip(ctx, now.head) },
-		func() error { m.estimateSoon(ctx, waiting, flying, suspected, now.head); return nil },
+		func() error { return m.fees.askTip(ctx, now.head) },
+		func() error { m.gas.estimate(ctx, now.head, soon); return nil },
 	); err != nil {
 		return err
 	}
@@ -73,9 +79,9 @@ func (m *Manager) launch(ctx context.Context, now observation) error {
 			why := m.rec.whyWaits(in) + m.signing.whyUnsigned(in)
 			m.rec.abandon(in, fmt.Sprintf("the block after %d of %s is too late for %s%s", now.head.Number,
 				now.head.Head().Time.Format(time.TimeOnly), lastChance(in), why), events.ErrDeadlinePassed)
-		case suspected || flying >= most || m.held(in, now.head) || m.rec.waitsForRecord(in):
+		case suspected || flying >= most || m.duties.held(in, now.head) || m.rec.waitsForRecord(in):
 		default:
-			err := m.attempt(ctx, in, now.head, attempt{nonce: m.nextNonce(now.count), gas: in.gasLimit()})
+			err := m.attempt(ctx, in, now.head, attempt{nonce: m.nonces.next(now.count), gas: in.gasLimit()})
 			if err != nil {
 				return fmt.Errorf("send %s: %w", in.key, err)
 			}
@@ -94,35 +100,35 @@ func lastChance(in *intent) string {
 }
 
 // inFlight are the transactions that are sent and not mined, by nonce.
-func (m *Manager) inFlight(count uint64) []*intent {
+func (rec *record) inFlight(count uint64) []*intent {
 	var flying []*intent
-	for _, in := range m.rec.book.open {
+	for _, in := range rec.book.open {
 		if in.sent() && in.last().nonce >= count {
 			flying = append(flying, in)
 		}
 	}
 	slices.SortFunc(flying, func(x, y *intent) int { return cmp.Compare(x.last().nonce, y.last().nonce) })
-	return m.oneOfEach(flying)
+	return rec.oneOfEach(flying)
 }
 
 // held says that an intent must let a duty go first: a duty waits to be sent, or is due so soon
 // that nothing may be in its way. What is due before that duty is not held.
-func (m *Manager) held(in *intent, head *rpc.Header) bool {
+func (d *duties) held(in *intent, head *rpc.Header) bool {
 	if in.kind.Duty {
 		return false
 	}
-	due, found := m.nextDuty(head)
+	due, found := d.nextDuty(head)
 	if !found {
 		return false
 	}
 	const toBeMined = 2 // blocks
-	return in.deadline.IsZero() || due.IsZero() || in.deadline.After(due.Add(toBeMined*m.blocks.Pace()))
+	return in.deadline.IsZero() || due.IsZero() || in.deadline.After(due.Add(toBeMined*d.blocks.Pace()))
 }
 
 // nextDuty is by when the next duty must be mined that others have to make room for; zero: it has
 // no deadline.
-func (m *Manager) nextDuty(head *rpc.Header) (due time.Time, found bool) {
-	for _, in := range m.rec.book.open {
+func (d *duties) nextDuty(head *rpc.Header) (due time.Time, found bool) {
+	for _, in := range d.rec.book.open {
 		if !in.sent() && in.kind.Duty {
 			if !found || byDeadline(in, &intent{deadline: due}) < 0 {
 				due = in.deadline
@@ -131,22 +137,26 @@ func (m *Manager) nextDuty(head *rpc.Header) (due time.Time, found bool) {
 		}
 	}
 	now := head.Head().Time
-	announced := m.due.after(now)
-	window := time.Duration(m.cfg.DutyHold) * m.blocks.Pace()
+	announced := d.after(now)
+	window := time.Duration(d.rec.cfg.DutyHold) * d.blocks.Pace()
 	if !announced.IsZero() && announced.Sub(now) <= window && (!found || due.IsZero() || announced.Before(due)) {
 		return announced, true
 	}
 	return due, found
 }
 
-// dueTimes are the times, by kind, at which the next duty must be mined, in chain time. It is safe
-// for concurrent use.
-type dueTimes struct{ byKind sync.Map }
+// duties are what others have to make room for. Only set is safe for concurrent use.
+type duties struct {
+	*node
+	rec *record
+	// byKind are the times at which the next duty of a kind must be mined, in chain time.
+	byKind sync.Map
+}
 
-func (d *dueTimes) set(kind string, next time.Time) { d.byKind.Store(kind, next) }
+func (d *duties) set(kind string, next time.Time) { d.byKind.Store(kind, next) }
 
 // after is the earliest one after now; zero: there is none.
-func (d *dueTimes) after(now time.Time) (earliest time.Time) {
+func (d *duties) after(now time.Time) (earliest time.Time) {
 	for _, next := range d.byKind.Range {
 		if due, _ := next.(time.Time); due.After(now) && (earliest.IsZero() || due.Before(earliest)) {
 			earliest = due
@@ -168,18 +178,6 @@ func mostUrgent(flying []*intent) []*intent {
 	return urgent
 }
 
-// nextNonce is the nonce after the highest one in use: mined, of an open intent's last attempt, or of
-// a transaction in the node's pool that the record does not know.
-func (m *Manager) nextNonce(count uint64) uint64 {
-	next := max(count, m.unknown.next())
-	for _, o := range m.rec.book.open {
-		if o.sent() {
-			next = max(next, o.last().nonce+1)
-		}
-	}
-	return next
-}
-
 // fillGaps sends empty transactions for unused nonces; without them everything behind would wait
 // for ever.
 func (m *Manager) fillGaps(ctx context.Context, now observation) {
@@ -192,23 +190,23 @@ func (m *Manager) fillGaps(ctx context.Context, now observation) {
 			used[o.last().nonce] = true
 		}
 	}
-	next := m.nextNonce(now.count)
+	next := m.nonces.next(now.count)
 	if next == now.count {
 		return
 	}
-	if err := m.askTip(ctx, now.head); err != nil {
+	if err := m.fees.askTip(ctx, now.head); err != nil {
 		m.log.WithError(err).Warn("transactions: fill a gap in the nonces")
 		return
 	}
 	for nonce := now.count; nonce < next; nonce++ {
-		if used[nonce] || m.unknown.leftAlone(nonce, uint64(now.head.Number), m.cfg.UnknownNonceBlocks) {
+		if used[nonce] || m.nonces.leftAlone(nonce, uint64(now.head.Number), m.cfg.UnknownNonceBlocks) {
 			continue
 		}
 		in := m.gapAt(nonce)
 		if in == nil {
 			return
 		}
-		err := m.attempt(ctx, in, now.head, attempt{nonce: nonce, gas: m.gasOfNothing(ctx, now.head), isNoop: true})
+		err := m.attempt(ctx, in, now.head, attempt{nonce: nonce, gas: m.gas.ofNothing(ctx, now.head), isNoop: true})
 		if err != nil {
 			m.log.WithError(err).Warn("transactions: fill a gap in the nonces")
 			return

@@ -74,7 +74,9 @@ func TestEachTransactionIsAsUrgentAsTheMostUrgentBehindIt(t *testing.T) {
 }
 
 func TestPatienceShrinksWithTheBlocksThatAreLeft(t *testing.T) {
-	m := &fees{cfg: &Config{StuckBlocks: 5}, blocks: rpc.NewBlockTime(12*time.Second, 0, quietLog())}
+	m := &fees{
+		node: &node{blocks: rpc.NewBlockTime(12*time.Second, 0, quietLog())}, cfg: &Config{StuckBlocks: 5},
+	}
 	head := &rpc.Header{Time: 1000}
 	for left, want := range map[uint64]uint64{1: 1, 12: 1, 7 * 12: 1, 8 * 12: 2, 19 * 12: 4, 20 * 12: 5, 1000 * 12: 5} {
 		if got := m.patience(events.Unix(1000+left), head); got != want {
@@ -114,13 +116,15 @@ func TestOthersMakeRoomForProofsThatWaitOrAreDue(t *testing.T) {
 		"only a fill waits to be sent":  {unsent: []*intent{intentAt("fill:b:1:x", now+10)}, in: intentAt("fill:a:1:x", 0)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &Manager{cfg: Config{DutyHold: 8}, rec: &record{book: newBook(nil)}}
-			m.blocks = rpc.NewBlockTime(12*time.Second, 0, quietLog())
-			if tc.due > 0 {
-				m.due.set("proof", events.Unix(uint64(tc.due)))
+			d := &duties{
+				node: &node{blocks: rpc.NewBlockTime(12*time.Second, 0, quietLog())},
+				rec:  &record{cfg: &Config{DutyHold: 8}, book: newBook(nil)},
 			}
-			m.rec.book.open = append(tc.unsent, tc.in)
-			if got := m.held(tc.in, head); got != tc.is {
+			if tc.due > 0 {
+				d.set("proof", events.Unix(uint64(tc.due)))
+			}
+			d.rec.book.open = append(tc.unsent, tc.in)
+			if got := d.held(tc.in, head); got != tc.is {
 				t.Fatalf("held: %t", got)
 			}
 		})

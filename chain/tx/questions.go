@@ -32,8 +32,8 @@ func (m *Manager) Idle(ctx context.Context, prefix string) error {
 func (m *Manager) quiet(ctx context.Context, meant func(base string) bool) error {
 	undone := func(in *intent) bool { return meant(in.base) }
 	looked, err := ask(m, func() chan struct{} {
-		if m.lastHead != nil && (time.Since(m.lookedAt) < m.blocks.Poll() ||
-			!slices.ContainsFunc(m.rec.book.watched(uint64(m.lastHead.Number)), undone)) {
+		if m.heads.lastHead != nil && (time.Since(m.heads.lookedAt) < m.blocks.Poll() ||
+			!slices.ContainsFunc(m.rec.book.watched(uint64(m.heads.lastHead.Number)), undone)) {
 			return nil
 		}
 		m.wanted = true
@@ -131,7 +131,7 @@ func (m *Manager) Revision(_ context.Context) (uint64, error) {
 
 // SpentOn is the gas that the newest successful call of a kind used; zero: there was none.
 func (m *Manager) SpentOn(kind string) uint64 {
-	gas, _ := m.spent.Load(kind)
+	gas, _ := m.outcomes.spent.Load(kind)
 	spent, _ := gas.(uint64)
 	return spent
 }
@@ -139,7 +139,7 @@ func (m *Manager) SpentOn(kind string) uint64 {
 // Looked says whether everything was done that follows from a block for the transactions under way;
 // also true when there are none, or the manager is stopped.
 func (m *Manager) Looked(_ context.Context, block events.Hash) bool {
-	looked, err := ask(m, func() bool { return !m.busy() || m.seen == common.Hash(block) })
+	looked, err := ask(m, func() bool { return !m.busy() || m.heads.seen == common.Hash(block) })
 	return err != nil || looked
 }
 

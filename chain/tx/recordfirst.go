@@ -121,8 +121,8 @@ func (rec *record) makeWay(in *intent) {
 // oneOfEach leaves only one of several transactions in flight with the same nonce: owners of the account
 // did not know of each other. Only one will be mined, preferably a duty. The others are not sent
 // again, and end when the nonce is used. The intents are ordered by nonce.
-func (m *Manager) oneOfEach(flying []*intent) []*intent {
-	if !m.cfg.RecordFirst {
+func (rec *record) oneOfEach(flying []*intent) []*intent {
+	if !rec.cfg.RecordFirst {
 		return flying
 	}
 	var one []*intent
@@ -158,6 +158,6 @@ func (in *intent) hasNonce(nonce uint64) bool {
 
 // leftAlone says that a node has a transaction with an intent's nonce that the record does not know, and
 // that it is too early to outbid it.
-func (m *Manager) leftAlone(in *intent, head *rpc.Header) bool {
-	return in.contested != 0 && uint64(head.Number) < in.contested+m.cfg.UnknownNonceBlocks
+func (in *intent) leftAlone(head *rpc.Header, blocks uint64) bool {
+	return in.contested != 0 && uint64(head.Number) < in.contested+blocks
 }

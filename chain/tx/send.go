@@ -19,7 +19,7 @@ import (
 // followWaiting handles what was sent and is not mined: it may be late, be stuck, or merely have to
 // be sent again.
 func (m *Manager) followWaiting(ctx context.Context, now observation) error {
-	flying := m.inFlight(now.count)
+	flying := m.rec.inFlight(now.count)
 	var active []*intent
 	for _, in := range flying {
 		if in.toFollow(now) {
@@ -29,7 +29,7 @@ func (m *Manager) followWaiting(ctx context.Context, now observation) error {
 	if len(active) == 0 {
 		return nil
 	}
-	if err := m.askTip(ctx, now.head); err != nil {
+	if err := m.fees.askTip(ctx, now.head); err != nil {
 		return err
 	}
 	urgent := mostUrgent(flying)
@@ -40,7 +40,7 @@ func (m *Manager) followWaiting(ctx context.Context, now observation) error {
 		}
 		in.outgoing = true
 		m.rec.makeWay(in)
-		wants := m.wantsMore(in, urgent[i], flying[0], now.head)
+		wants := m.fees.wantsMore(in, urgent[i], flying[0], now.head)
 		if wants {
 			more = append(more, in)
 		}
@@ -50,12 +50,12 @@ func (m *Manager) followWaiting(ctx context.Context, now observation) error {
 			unchecked = append(unchecked, in)
 		}
 	}
-	if err := m.revalidate(ctx, unchecked, now.head); err != nil {
+	if err := m.outcomes.revalidate(ctx, unchecked, now.head); err != nil {
 		return fmt.Errorf("look after what is in flight: %w", err)
 	}
 	for i, in := range flying {
 		noop := in.last().isNoop
-		dead := !noop && (in.hopeless != nil || m.late(in, now.head)) && !m.leftAlone(in, now.head)
+		dead := !noop && (in.hopeless != nil || m.late(in, now.head)) && !in.leftAlone(now.head, m.cfg.UnknownNonceBlocks)
 		if !slices.Contains(active, in) || !dead && !slices.Contains(more, in) {
 			continue
 		}
@@ -171,7 +171,7 @@ func (m *Manager) answered(in *intent, answer *rpc.Refusal) {
 	case rpc.NonceUsed: // The next step finds out who used it.
 	case rpc.Rival:
 		in.outpriced = true
-		m.noteRival(in)
+		m.nonces.noteRival(in, m.heads.lastHead)
 	case rpc.TooCheap, rpc.Outbid:
 		in.outpriced = true
 	case rpc.TooLittleGas:
@@ -183,7 +183,7 @@ func (m *Manager) answered(in *intent, answer *rpc.Refusal) {
 		in.refused = before
 		m.refuse(in, fmt.Errorf("%w: %w", events.ErrReverted, answer))
 	case rpc.Later, rpc.TooOften:
-		if in.refused = before; !m.rec.book.behindAnother(in, m.lastCount) { // Else it may wait for that one.
+		if in.refused = before; !m.rec.book.behindAnother(in, m.heads.lastCount) { // Else it may wait for that one.
 			m.keeps(in, answer)
 		}
 	case rpc.Unknown:
@@ -195,7 +195,7 @@ func (m *Manager) answered(in *intent, answer *rpc.Refusal) {
 // keeps notes that a transaction is kept, although it is refused, and sent again with each block. It is told once,
 // and from the second block on in FeeLimit.
 func (m *Manager) keeps(in *intent, why error) {
-	if head := uint64(m.lastHead.Number); in.refused == nil {
+	if head := uint64(m.heads.lastHead.Number); in.refused == nil {
 		in.refused = &refused{at: head, why: why}
 	} else {
 		in.refused.lasts, in.refused.why = in.refused.lasts || head > in.refused.at, why
@@ -215,7 +215,7 @@ func (b *book) behindAnother(in *intent, mined uint64) bool {
 
 // refuse gives up an intent that no node ever took, unless a later nonce depends on it.
 func (m *Manager) refuse(in *intent, why error) {
-	newest := m.nextNonce(0) == in.last().nonce+1
+	newest := m.nonces.next(0) == in.last().nonce+1
 	if in.published || !newest || len(in.attempts) > 1 {
 		m.keeps(in, why)
 		return

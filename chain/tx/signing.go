@@ -90,7 +90,7 @@ func (s *signing) ask(ctx context.Context, in *intent, a attempt) {
 // letGo gives up a question that nobody needs any more, or that a more urgent call would wait for.
 func (m *Manager) letGo(now observation) {
 	q := m.signing.asked
-	if q == nil || !q.in.done && (q.in.sent() || q.in.gap || !m.held(q.in, now.head)) {
+	if q == nil || !q.in.done && (q.in.sent() || q.in.gap || !m.duties.held(q.in, now.head)) {
 		return
 	}
 	q.dropped = true
@@ -121,7 +121,7 @@ func (m *Manager) take(r reply) {
 		m.log.WithField("tx", in.key).Debugf("transactions: nonce %d is not sent, it was signed too late", a.nonce)
 		return
 	}
-	if err := m.record(in, a, m.lastHead); err != nil {
+	if err := m.record(in, a, m.heads.lastHead); err != nil {
 		m.log.WithError(err).WithField("tx", in.key).Error("transactions: record what was signed")
 	}
 }
@@ -141,15 +141,15 @@ func (s *signing) notSigned(in *intent, why error) {
 // signature was waited for.
 func (m *Manager) stillRight(in *intent, a attempt) bool {
 	switch {
-	case m.Failure() != nil, m.lastCount > a.nonce:
+	case m.Failure() != nil, m.heads.lastCount > a.nonce:
 		return false
 	case in.sent() && in.last().nonce == a.nonce: // It replaces the last one.
 		return true
-	case !in.gap && m.late(in, m.lastHead):
+	case !in.gap && m.late(in, m.heads.lastHead):
 		return false
 	}
 	used := slices.ContainsFunc(m.rec.book.open, func(o *intent) bool { return o.sent() && o.last().nonce == a.nonce })
-	return !used && (in.gap || a.nonce == m.nextNonce(m.lastCount))
+	return !used && (in.gap || a.nonce == m.nonces.next(m.heads.lastCount))
 }
 
 // whyUnsigned is the end of a sentence about a call that was not sent; empty: it did not wait for the signer.

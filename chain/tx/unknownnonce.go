@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/hostnode/hostnode/chain/rpc"
 )
 
 // This file finds transactions of the account in the node's pool that the record does not know
@@ -18,39 +20,47 @@ const (
 	mostPending = 4096
 )
 
-// unknownNonces are the nonces of transactions that only the node's pool knows.
-type unknownNonces struct {
+// nonces are those that are in use, also by transactions that only the node's pool knows.
+type nonces struct {
+	*node
+	rec     *record
 	pending uint64            // the node's number of the account's transactions, mined or in its pool
-	since   map[uint64]uint64 // by nonce, the newest block when it was first seen
+	since   map[uint64]uint64 // by unknown nonce, the newest block when it was first seen
 }
 
-// next is the nonce after the highest one.
-func (u *unknownNonces) next() uint64 {
-	next := u.pending
-	for nonce := range u.since {
+// next is the nonce after the highest one in use: mined, of an open intent's last attempt, or of
+// a transaction in the node's pool that the record does not know.
+func (n *nonces) next(count uint64) uint64 {
+	next := max(count, n.pending)
+	for nonce := range n.since {
 		next = max(next, nonce+1)
+	}
+	for _, o := range n.rec.book.open {
+		if o.sent() {
+			next = max(next, o.last().nonce+1)
+		}
 	}
 	return next
 }
 
-// leftAlone says that a nonce is one of them, and has been for less than some blocks.
-func (u *unknownNonces) leftAlone(nonce, head, blocks uint64) bool {
-	since, unknown := u.since[nonce]
+// leftAlone says that a nonce is that of an unknown transaction, and has been for less than some blocks.
+func (n *nonces) leftAlone(nonce, head, blocks uint64) bool {
+	since, unknown := n.since[nonce]
 	return unknown && head < since+blocks
 }
 
 // watchPool asks the node for the account's pending transactions. A nonce that was seen once counts even if
 // the node, or the next one, no longer has it: others may.
-func (m *Manager) watchPool(ctx context.Context, now observation) error {
-	if !m.cfg.RecordFirst || !now.fresh && !m.rec.book.hasUnsent() {
+func (n *nonces) watchPool(ctx context.Context, now observation) error {
+	if !n.rec.cfg.RecordFirst || !now.fresh && !n.rec.book.hasUnsent() {
 		return nil
 	}
 	var pending uint64
 	var known bool
 	var err error
-	m.asking(func() {
-		if pending, known, err = m.conn.PendingBy(ctx, m.account); known && pending > now.count+mostPending {
-			err = m.conn.Disbelieve(ctx, "for the account's pending transactions",
+	n.asking(func() {
+		if pending, known, err = n.conn.PendingBy(ctx, n.account); known && pending > now.count+mostPending {
+			err = n.conn.Disbelieve(ctx, "for the account's pending transactions",
 				fmt.Errorf("it has %d, and %d are mined", pending, now.count))
 		}
 	})
@@ -58,32 +68,31 @@ func (m *Manager) watchPool(ctx context.Context, now observation) error {
 		return err
 	}
 	ours := map[uint64]bool{}
-	for _, in := range m.rec.book.open {
+	for _, in := range n.rec.book.open {
 		for _, a := range in.attempts {
 			ours[a.nonce] = true
 		}
 	}
-	u := &m.unknown
-	for nonce := range u.since {
+	for nonce := range n.since {
 		if nonce < now.count || ours[nonce] {
-			delete(u.since, nonce)
+			delete(n.since, nonce)
 		}
 	}
 	if !known || now.behind {
 		return nil
 	}
-	u.pending = pending
+	n.pending = pending
 	for nonce := now.count; nonce < pending; nonce++ {
-		if _, seen := u.since[nonce]; seen || ours[nonce] {
+		if _, seen := n.since[nonce]; seen || ours[nonce] {
 			continue
 		}
-		if u.since == nil {
-			u.since = map[uint64]uint64{}
+		if n.since == nil {
+			n.since = map[uint64]uint64{}
 		}
-		u.since[nonce] = uint64(now.head.Number)
-		m.log.Warnf("transactions: the node has a transaction with nonce %d that is not in the record; another "+
+		n.since[nonce] = uint64(now.head.Number)
+		n.rec.log.Warnf("transactions: the node has a transaction with nonce %d that is not in the record; another "+
 			"member may have sent it while the event store, or the owner, was away. It is left alone for %d blocks",
-			nonce, m.cfg.UnknownNonceBlocks)
+			nonce, n.rec.cfg.UnknownNonceBlocks)
 	}
 	return nil
 }
@@ -94,17 +103,17 @@ func (b *book) hasUnsent() bool {
 
 // noteRival notes that a node refuses an attempt because it has another transaction with that nonce. If no
 // attempt of ours was ever taken, that is one which the record does not know.
-func (m *Manager) noteRival(in *intent) {
-	if !m.cfg.RecordFirst || in.taken || in.gap || in.contested != 0 {
+func (n *nonces) noteRival(in *intent, head *rpc.Header) {
+	if !n.rec.cfg.RecordFirst || in.taken || in.gap || in.contested != 0 {
 		return
 	}
-	for _, o := range m.rec.book.intents {
+	for _, o := range n.rec.book.intents {
 		if o != in && o.hasNonce(in.last().nonce) { // It is known.
 			return
 		}
 	}
-	in.contested = uint64(m.lastHead.Number)
-	m.log.WithField("tx", in.key).Warnf("transactions: the node has another transaction with nonce %d that is not "+
+	in.contested = uint64(head.Number)
+	n.rec.log.WithField("tx", in.key).Warnf("transactions: the node has another transaction with nonce %d that is not "+
 		"in the record; another member may have sent it while the event store, or the owner, was away. It is not "+
-		"outbid for %d blocks", in.last().nonce, m.cfg.UnknownNonceBlocks)
+		"outbid for %d blocks", in.last().nonce, n.rec.cfg.UnknownNonceBlocks)
 }
