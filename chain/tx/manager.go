@@ -136,6 +136,7 @@ func start(
 			m.outcomes.spent.Store(kindOf(in.base), in.receipt.GetGasUsed())
 		}
 	}
+	rec.dropUnsent() // Before a call can come, which would be taken for one of the last run.
 	ctx, cancel := context.WithCancel(context.Background())
 	m.stop = cancel
 	go m.run(ctx)
@@ -170,7 +171,6 @@ func (m *Manager) run(ctx context.Context) {
 	defer close(m.stopped)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.rec.dropUnsent()
 	for ctx.Err() == nil {
 		m.turn(ctx)
 		m.asking(func() { m.pause(ctx) })
