@@ -38,7 +38,7 @@ func (m sending) takenProofs(ctx context.Context, slot events.SlotID, from uint6
 	if err != nil {
 		return nil, err
 	}
-	sent, err := m.tx.Intents(ctx, fmt.Sprintf("proof:%s:", slot))
+	sent, err := m.tx.Intents(fmt.Sprintf("proof:%s:", slot))
 	if err != nil || len(sent) == 0 {
 		return nil, err
 	}

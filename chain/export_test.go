@@ -13,7 +13,7 @@ import (
 // also true when there are none, or this process does not own them.
 func (m *Market) Looked(ctx context.Context, block events.Hash) bool {
 	manager := m.txs.manager()
-	return manager == nil || manager.Looked(ctx, block)
+	return manager == nil || manager.Looked(block)
 }
 
 // Submit submits a call of a test's own to the account's transactions.
@@ -32,7 +32,7 @@ func (m *Market) Idle(ctx context.Context, prefix string) error {
 
 // Compact rewrites the outbox, as happens by itself when it has grown large.
 func (m *Market) Compact(ctx context.Context) error {
-	return m.txs.During(ctx, func(ctx context.Context, manager *tx.Manager) error { return manager.Compact(ctx) })
+	return m.txs.During(ctx, func(_ context.Context, manager *tx.Manager) error { return manager.Compact() })
 }
 
 // RequestIDOf is the id that the contract gives a request (spec/marketplace.md §1.3).

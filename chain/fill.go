@@ -180,7 +180,7 @@ func (m sending) sendFill(
 func (m sending) unreportedFill(
 	ctx context.Context, call events.SlotCall, request events.Request,
 ) (fill events.Fill, found bool, err error) {
-	hash, ok, err := m.tx.Earlier(ctx, fmt.Sprintf("fill:%s:%d:", call.Slot, call.Attempt))
+	hash, ok, err := m.tx.Earlier(fmt.Sprintf("fill:%s:%d:", call.Slot, call.Attempt))
 	if err != nil || !ok {
 		return events.Fill{}, false, err
 	}
@@ -236,7 +236,7 @@ var errFillNotFound = errors.New("slot is ours, but the log of its fill was not 
 func (m sending) ownFill(
 	ctx context.Context, call events.SlotCall, request events.Request,
 ) (events.Fill, error) {
-	hash, ok, err := m.tx.Earlier(ctx, fmt.Sprintf("fill:%s:", call.Slot))
+	hash, ok, err := m.tx.Earlier(fmt.Sprintf("fill:%s:", call.Slot))
 	if err != nil {
 		return events.Fill{}, err
 	}

@@ -119,7 +119,7 @@ func (m *Market) holdsReservation(ctx context.Context, at *rpc.Header, slot even
 // earlierReceipt is the receipt of our newest success whose key begins with a prefix, zero if there
 // is none.
 func (m sending) earlierReceipt(ctx context.Context, prefix string) (events.Receipt, error) {
-	hash, ok, err := m.tx.Earlier(ctx, prefix)
+	hash, ok, err := m.tx.Earlier(prefix)
 	if err != nil || !ok {
 		return events.Receipt{}, err
 	}
@@ -152,7 +152,7 @@ func (m sending) submitProof(
 	if err := m.tx.Idle(ctx, prefix); err != nil {
 		return events.Receipt{}, err
 	}
-	looked, err := m.tx.Revision(ctx)
+	looked, err := m.tx.Revision()
 	if err != nil {
 		return events.Receipt{}, err
 	}

@@ -199,7 +199,7 @@ func (m *Market) markingFrom(ctx context.Context, r *types.Receipt) (events.Mark
 // each.
 func (m *Market) Sent(ctx context.Context) ([]events.MissingProof, error) {
 	all, err := perform(ctx, m, m.txs.During, "look for markings",
-		func(ctx context.Context, m sending) ([]tx.Intent, error) { return m.tx.Intents(ctx, markPrefix) })
+		func(_ context.Context, m sending) ([]tx.Intent, error) { return m.tx.Intents(markPrefix) })
 	if err != nil {
 		return nil, err
 	}

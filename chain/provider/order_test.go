@@ -183,8 +183,8 @@ func TestAProofOfAWindowThatClosesFirstGoesFirst(t *testing.T) {
 
 func underWay(t *testing.T, account *chain.Transactions) (all []tx.Intent) {
 	t.Helper()
-	err := account.During(t.Context(), func(ctx context.Context, manager *tx.Manager) (err error) {
-		all, err = manager.Intents(ctx, "")
+	err := account.During(t.Context(), func(_ context.Context, manager *tx.Manager) (err error) {
+		all, err = manager.Intents("")
 		return err
 	})
 	if err != nil {

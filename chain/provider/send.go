@@ -92,7 +92,7 @@ func (c sending) act(ctx context.Context, p purpose, look looker) (events.Receip
 	if r, err := c.mined(ctx, p); err != nil || !r.TxHash.Zero() {
 		return r, err
 	}
-	looked, err := c.tx.Revision(ctx)
+	looked, err := c.tx.Revision()
 	if err != nil {
 		return events.Receipt{}, err
 	}

@@ -74,7 +74,7 @@ func (m *Manager) quiet(ctx context.Context, meant func(base string) bool) error
 }
 
 // Earlier is the transaction hash of the newest success whose key begins with a prefix.
-func (m *Manager) Earlier(_ context.Context, prefix string) (hash common.Hash, ok bool, err error) {
+func (m *Manager) Earlier(prefix string) (hash common.Hash, ok bool, err error) {
 	mined, err := ask(m, func() *messages.Receipt {
 		if in := m.rec.book.succeeded(prefix); in != nil {
 			return in.receipt
@@ -95,7 +95,7 @@ type Intent struct {
 
 // Intents are the calls whose keys begin with a prefix, as far back as the outbox goes, each key
 // once: finished ones first, then by age.
-func (m *Manager) Intents(_ context.Context, prefix string) ([]Intent, error) {
+func (m *Manager) Intents(prefix string) ([]Intent, error) {
 	return ask(m, func() (all []Intent) {
 		seen := map[string]bool{}
 		for _, in := range slices.Concat(m.rec.book.doneLog, m.rec.book.open) {
@@ -125,7 +125,7 @@ func (m *Manager) Succeeded(ctx context.Context, meant func(base string) bool) (
 }
 
 // Revision is the next revision of the account's record.
-func (m *Manager) Revision(_ context.Context) (uint64, error) {
+func (m *Manager) Revision() (uint64, error) {
 	return ask(m, func() uint64 { return m.rec.outbox.next })
 }
 
@@ -138,13 +138,13 @@ func (m *Manager) SpentOn(kind string) uint64 {
 
 // Looked says whether everything was done that follows from a block for the transactions under way;
 // also true when there are none, or the manager is stopped.
-func (m *Manager) Looked(_ context.Context, block events.Hash) bool {
+func (m *Manager) Looked(block events.Hash) bool {
 	looked, err := ask(m, func() bool { return !m.busy() || m.heads.seen == common.Hash(block) })
 	return err != nil || looked
 }
 
 // Compact rewrites the outbox without old entries, as happens by itself when it has grown large.
-func (m *Manager) Compact(_ context.Context) error {
+func (m *Manager) Compact() error {
 	failed, err := ask(m, func() error { return m.rec.outbox.compact(m.rec.book.needed()) })
 	return errors.Join(failed, err)
 }
