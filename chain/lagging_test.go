@@ -73,6 +73,30 @@ func TestWhatIsReadNeverGoesBackBehindNodesThatLag(t *testing.T) {
 	}
 }
 
+// The newest block and what is read at it come in one message, which a node that lags may get.
+func TestAReadIsNoOlderThanWhatWasSeenIfTheFirstNodeLags(t *testing.T) {
+	w := newWorld(t)
+	m := w.newHost("host")
+	r := w.request()
+	if _, err := m.Slot(t.Context(), r.ID, 0); err != nil { // From now on it is one message.
+		t.Fatal(err)
+	}
+	w.seal(4)
+	seen, err := m.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int32
+	w.gate.has(nodetest.Lagging(3, func() bool { return asked.Add(1) <= 8 }))
+	defer w.gate.has(nil)
+	if facts, err := m.Slot(t.Context(), r.ID, 0); err != nil || facts.At.Number < seen.Number {
+		t.Fatalf("block %d was seen, and the slot is read at block %d: %v", seen.Number, facts.At.Number, err)
+	}
+	if asked.Load() <= 8 {
+		t.Fatalf("%d questions were asked; the message has other ones now", asked.Load())
+	}
+}
+
 // withoutReceipts is a node that has no receipts while missing says so.
 func withoutReceipts(missing func() bool) nodetest.Fault {
 	return func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {

@@ -134,11 +134,14 @@ func (c *Conn) ViewsNewest(
 		views = reads(known)
 		head, err = c.viewsBeside(ctx, from, known, views)
 		_, refused := errors.AsType[*nodeError](err)
+		lags := head != nil && !head.Head().Displaces(known.Head())
 		switch {
 		case err != nil && !refused:
 			return nil, nil, err
-		case err == nil && head != nil && head.Hash == known.Hash:
+		case err == nil && head != nil && (lags || head.Hash == known.Hash):
 			return known, views, nil
+		case lags:
+			head = nil // Another node has more.
 		}
 	}
 	if head == nil {
