@@ -51,7 +51,7 @@ demo:
 ## test: all tests, or those of PKG=./events/sale; needs nothing but Go
 .PHONY: test
 test:
-	$(if $(ONCE),.ci/share test -timeout 20m,$(GOTEST) $(PKG))
+	$(if $(ONCE),.ci/share test -timeout 20m,$(GOTEST) -timeout 40m $(PKG))
 
 ## race: the tests with the race detector, with fewer inputs where nothing runs at once; needs a C compiler
 .PHONY: race
