@@ -138,10 +138,10 @@ func (c *Conn) ViewsNewest(
 		switch {
 		case err != nil && !refused:
 			return nil, nil, err
-		case err == nil && head != nil && (lags || head.Hash == known.Hash):
+		case lags: // Latest finds out whether it is only this node.
+			head = nil
+		case err == nil && head != nil && head.Hash == known.Hash:
 			return known, views, nil
-		case lags:
-			head = nil // Another node has more.
 		}
 	}
 	if head == nil {
