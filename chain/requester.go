@@ -99,6 +99,28 @@ func (r *Requester) RequestStorage(ctx context.Context, request events.Request) 
 	return requestID(m.abis, raw), nil
 }
 
+// IDOf is the id that a request of this account has.
+func (r *Requester) IDOf(request events.Request) events.RequestID {
+	request.Client = r.Account()
+	return requestID(r.market.abis, requestTo(request))
+}
+
+// Request is a request by its id, or ErrUnknownRequest.
+func (r *Requester) Request(ctx context.Context, id events.RequestID) (events.Request, error) {
+	return r.market.Request(ctx, id)
+}
+
+// Slot is what the contract says of a slot, at the newest block.
+func (r *Requester) Slot(ctx context.Context, id events.RequestID, index uint64) (events.SlotFacts, error) {
+	return r.market.Slot(ctx, id, index)
+}
+
+// Marketplace is the contract's address.
+func (r *Requester) Marketplace() events.Address { return events.Address(r.market.contract) }
+
+// ChainID is that of the chain.
+func (r *Requester) ChainID() uint64 { return r.market.identity.ChainID }
+
 // RequestState is the state of a request at the newest block, or ErrUnknownRequest.
 func (r *Requester) RequestState(ctx context.Context, id events.RequestID) (events.RequestState, error) {
 	m := r.market

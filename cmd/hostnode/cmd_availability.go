@@ -124,7 +124,7 @@ func (a *app) availabilityAdd() *cobra.Command {
 	var member string
 	cmd := &cobra.Command{
 		Use: "add", Short: "Put space on offer", Args: cobra.NoArgs,
-		Example: "  hostnode availability add --size 10GiB --duration 720h --min-price 1000 --collateral 5000000000",
+		Example: "  hostnode availability add --size 10GiB --duration 720h --min-price 1000 --collateral 5000000000000",
 	}
 	terms := offerFlags(cmd.Flags())
 	cmd.RunE = a.offering(create, "on offer", func(

@@ -8,6 +8,8 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/certs"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/transfer"
@@ -42,6 +44,19 @@ var fileKinds = []kind{
 	{
 		"file-too-large", http.StatusBadRequest, dataset.ErrTooLarge,
 		"The file is too large for this number of slots.", "Use more --slots.",
+	},
+	{
+		"client-not-prepared", http.StatusNotFound, requester.ErrNotPrepared, "The file was not prepared.",
+		"`hostnode client prepare FILE` codes it; name the same file, or its CID, in the other commands.",
+	},
+	{
+		"client-ambiguous", http.StatusConflict, requester.ErrAmbiguous, "Several files of this name were prepared.",
+		"Name the CID of the one that you mean.",
+	},
+	{
+		"no-development-chain", http.StatusNotFound, localchain.ErrNoChain, "There is no development chain here.",
+		"Start `hostnode run` or `hostnode devchain` with the same --data-dir, or set `chain.endpoint` and " +
+			"`chain.contract`.",
 	},
 	{
 		"demo-options", http.StatusBadRequest, ErrDemoOptions, "The demonstration cannot be run with these options.",

@@ -30,6 +30,8 @@ import (
 	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -38,7 +40,7 @@ import (
 type rig struct {
 	t      *testing.T
 	node   *host // the chain's process
-	remote remote
+	remote localchain.Remote
 	wire   *wire
 	liar   *liar // the host's first endpoint; nil: there is none before the wire
 	client *client
@@ -119,7 +121,7 @@ func (r *rig) startNode(bin, dir string, account events.Address) {
 	})
 	r.await("the chain", func(ctx context.Context) bool {
 		var err error
-		if r.remote, err = findRemote(layout.Chain(), ipc); err != nil {
+		if r.remote, err = localchain.Find(layout.Chain(), ipc); err != nil {
 			return false
 		}
 		if r.eth, err = ethclient.DialContext(ctx, ipc); err != nil {
@@ -365,7 +367,7 @@ func (r *rig) sell(t *testing.T, periods int, faults ...chainFault) {
 	req.Expiry = 4 * period // Chain time does not wait for a machine with much other work.
 	req.Ask.Duration = time.Duration(periods) * period
 	r.box.offer(t, req)
-	r.must(r.client.enter(t.Context(), r.remote, price(req)))
+	r.must(r.client.enter(t.Context(), r.remote, requester.Price(req)))
 	var err error
 	req.ID, err = r.client.post(t.Context(), req)
 	r.must(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/storage"
 	"github.com/hostnode/hostnode/storage/dataset"
@@ -66,19 +67,12 @@ type client struct {
 	account *chain.Requester
 }
 
-// codeOf returns the erasure code for a number of slots, with at most one parity slot for
-// two data slots.
-func codeOf(slots int) dataset.Params {
-	m := max(slots/3, 1)
-	return dataset.Params{K: slots - m, M: m}
-}
-
 // prepare makes the dataset of a file below dir, new for each demonstration.
 func prepare(ctx context.Context, file, dir string, slots int,
 	say func(done, total events.Bytes),
 ) (*dataset.Dataset, error) {
 	target := filepath.Join(dir, time.Now().UTC().Format("20060102T150405.000000000"))
-	return dataset.PrepareFile(ctx, file, target, codeOf(slots), dataset.Options{
+	return dataset.PrepareFile(ctx, file, target, requester.CodeOf(slots), dataset.Options{
 		Filename: filepath.Base(file), Progress: say,
 	})
 }
@@ -119,41 +113,19 @@ func (c *client) enter(ctx context.Context, local market, tokens events.Amount) 
 // request is what the client asks for: long enough that every slot that is
 // filled in time proves the given number of periods, downtime included.
 func (c *client) request(period time.Duration, periods int) events.Request {
-	layout := c.dataset.Layout()
 	proving := (periods*3+1)/2 + 2 // A quarter of all periods is downtime.
-	r := events.Request{
-		Ask: events.Ask{
-			ProofProbability:      events.NewAmount(proofProbability),
-			PricePerBytePerSecond: events.NewAmount(pricePerBytePerSecond),
-			CollateralPerByte:     events.NewAmount(collateralPerByte),
-			Slots:                 uint64(layout.Params.K + layout.Params.M),
-			SlotSize:              layout.SlotSize(),
-			Duration:              time.Duration(fillPeriods+proving) * period,
-			MaxSlotLoss:           uint64(layout.Params.M),
-		},
-		Content: c.dataset.Content(),
-		Expiry:  fillPeriods * period,
-	}
-	_, _ = rand.Read(r.Nonce[:]) // It never fails.
-	return r
-}
-
-// price is what the whole request costs the client.
-func price(r events.Request) events.Amount {
-	perSecond, _ := r.Ask.PricePerSecond()
-	return perSecond.MulSaturating(uint64(r.Ask.Duration / time.Second)).MulSaturating(r.Ask.Slots)
+	return requester.Terms{
+		PricePerBytePerSecond: events.NewAmount(pricePerBytePerSecond),
+		CollateralPerByte:     events.NewAmount(collateralPerByte),
+		ProofProbability:      proofProbability,
+		Duration:              time.Duration(fillPeriods+proving) * period,
+		Expiry:                fillPeriods * period,
+	}.Request(c.dataset)
 }
 
 // post sends the request to the market; somebody must seal blocks meanwhile.
 func (c *client) post(ctx context.Context, r events.Request) (events.RequestID, error) {
-	if err := c.account.Approve(ctx, price(r)); err != nil {
-		return events.RequestID{}, fmt.Errorf("post the request: %w", err)
-	}
-	id, err := c.account.RequestStorage(ctx, r)
-	if err != nil {
-		return id, fmt.Errorf("post the request: %w", err)
-	}
-	return id, nil
+	return requester.Post(ctx, c.account, r)
 }
 
 func (c *client) close() {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections/audit"
 )
@@ -111,7 +112,7 @@ func (f *faultRig) suffers(c course, faults []draw) {
 	first := f.client.request(f.period, 1)
 	first.Expiry, first.Ask.Duration = time.Duration(c.fills)*f.period, time.Duration(c.periods)*f.period
 	f.offer(first)
-	f.must(f.client.enter(f.t.Context(), f.rig.remote, price(first).MulSaturating(uint64(c.requests))))
+	f.must(f.client.enter(f.t.Context(), f.rig.remote, requester.Price(first).MulSaturating(uint64(c.requests))))
 	defer f.observe(f.t.Context())()
 	first.ID = f.post(first)
 	f.await("a slot is filled", func(ctx context.Context) bool { return f.logs(ctx, "SlotFilled", 0) > 0 })

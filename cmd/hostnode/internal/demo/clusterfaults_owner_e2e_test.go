@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/embedded"
@@ -111,7 +112,7 @@ func (f *faultRig) goesBack(empty bool) {
 	backup, at := filepath.Join(f.t.TempDir(), "backup"), filepath.Join(f.storeDir, "events")
 	f.must(os.CopyFS(backup, os.DirFS(at)))
 	f.must(f.record.start())
-	f.must(f.client.enter(f.t.Context(), f.rig.remote, price(r)))
+	f.must(f.client.enter(f.t.Context(), f.rig.remote, requester.Price(r)))
 	defer f.observe(f.t.Context())()
 	r.ID = f.post(r)
 	f.await("all slots are filled", func(ctx context.Context) bool {

@@ -20,6 +20,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
@@ -74,7 +75,7 @@ func buildHosting(t *testing.T) *hosting {
 	check(t, err)
 	request := c.request(h.config.Devchain.Period, 1000)
 	request.Expiry = request.Ask.Duration / 2 // However slow this machine is.
-	check(t, c.enter(t.Context(), p.Local, price(request)))
+	check(t, c.enter(t.Context(), p.Local, requester.Price(request)))
 	h.fill(t, p, c, request)
 	check(t, closeHost(t.Context(), p))
 	p, err = openHost(t.Context(), h.config, &said{}) // So that there are tables.

@@ -20,6 +20,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover"
 	"github.com/hostnode/hostnode/storage/dataset"
@@ -157,7 +158,7 @@ func (s *show) prepare(ctx context.Context) error {
 		return err
 	}
 	s.request = s.client.request(s.Config.Devchain.Period, s.Periods)
-	if err := s.client.enter(ctx, s.local, price(s.request)); err != nil {
+	if err := s.client.enter(ctx, s.local, requester.Price(s.request)); err != nil {
 		return err
 	}
 	return s.openAccount(ctx, key)
@@ -185,7 +186,7 @@ func (o Options) fits() error {
 	if err != nil {
 		return err
 	}
-	layout, err := dataset.NewLayout(bytes, codeOf(o.Slots))
+	layout, err := dataset.NewLayout(bytes, requester.CodeOf(o.Slots))
 	if err != nil {
 		return err
 	}

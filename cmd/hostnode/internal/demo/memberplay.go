@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/localetcd"
 )
@@ -80,7 +81,7 @@ func (s *memberShow) sellTogether(ctx context.Context, wait waiter) error {
 	}
 	s.request.ID = id
 	s.display.say("Client: posted request %s for %s of %s tokens",
-		id.Short(), s.request.Ask.Duration, tokens(price(s.request)))
+		id.Short(), s.request.Ask.Duration, tokens(requester.Price(s.request)))
 	err = wait("the first slot is filled", func(context.Context) bool {
 		return slices.ContainsFunc(s.seen(), func(slot slotSeen) bool { return slot.filled })
 	})

@@ -6,6 +6,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 )
 
 // Members and their event store die, and the members are started first: those with the key prove what is on their
@@ -16,7 +18,7 @@ func TestMembersThatStartWithoutTheirEventStoreMissNothing(t *testing.T) {
 	req := f.client.request(f.period, 1)
 	req.Expiry, req.Ask.Duration = 4*f.period, 12*f.period
 	f.offer(req)
-	f.must(f.client.enter(t.Context(), f.remote, price(req)))
+	f.must(f.client.enter(t.Context(), f.remote, requester.Price(req)))
 	req.ID = f.post(req)
 	f.await("all slots are filled", func(ctx context.Context) bool { return f.logs(ctx, "SlotFilled", 0) >= 3 })
 	f.nextProof()

@@ -16,6 +16,8 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/projections"
@@ -145,11 +147,11 @@ func killTogether(t *testing.T, sales, kills int) {
 	for n := range sales {
 		req := c.request(20*time.Second, 2)
 		box.offer(t, req)
-		remote, err := findRemote(box.dir.Chain(), filepath.Join(box.dir.Chain(), "devchain.ipc"))
+		remote, err := localchain.Find(box.dir.Chain(), filepath.Join(box.dir.Chain(), "devchain.ipc"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.enter(t.Context(), remote, price(req)); err != nil {
+		if err := c.enter(t.Context(), remote, requester.Price(req)); err != nil {
 			t.Fatal(err)
 		}
 		if req.ID, err = c.post(t.Context(), req); err != nil {

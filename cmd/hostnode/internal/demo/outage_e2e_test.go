@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -34,7 +35,7 @@ func overAServer(t *testing.T) (r *rig, s *recordServer, req events.Request) {
 // hostsOverAServer is such a host with three slots.
 func hostsOverAServer(t *testing.T) (r *rig, s *recordServer, req events.Request) {
 	r, s, req = overAServer(t)
-	r.must(r.client.enter(t.Context(), r.remote, price(req)))
+	r.must(r.client.enter(t.Context(), r.remote, requester.Price(req)))
 	var err error
 	req.ID, err = r.client.post(t.Context(), req)
 	r.must(err)

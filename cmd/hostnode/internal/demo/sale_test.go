@@ -26,6 +26,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/embedded"
@@ -97,7 +98,7 @@ func setUp(t *testing.T, p play) *stage {
 	t.Cleanup(s.client.close)
 	check(t, s.client.serve())
 	s.request = s.client.request(cmp.Or(p.period, 20*time.Second), p.periods)
-	check(t, s.client.enter(ctx, s.local, price(s.request)))
+	check(t, s.client.enter(ctx, s.local, requester.Price(s.request)))
 
 	s.store, _, err = embedded.Open(filepath.Join(dir, "events"), embedded.Config{})
 	check(t, err)

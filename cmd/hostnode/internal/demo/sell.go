@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -31,7 +32,7 @@ func (s *show) sell(ctx context.Context) error {
 	}
 	s.request.ID = id
 	s.display.say("Client: posted request %s for %s of %s tokens",
-		id.Short(), s.request.Ask.Duration, tokens(price(s.request)))
+		id.Short(), s.request.Ask.Duration, tokens(requester.Price(s.request)))
 	err = s.watch(ctx, pacing, s.seen, func(ctx context.Context) (bool, error) { return s.over(ctx, operator) })
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
 )
@@ -132,7 +133,7 @@ func goneBack(t *testing.T) (r *rig, s *recordServer, whole string, req events.R
 	backup := filepath.Join(t.TempDir(), "backup")
 	s.backup(backup)
 	r.offers(2, req)
-	r.must(r.client.enter(t.Context(), r.remote, price(req).MulSaturating(2)))
+	r.must(r.client.enter(t.Context(), r.remote, requester.Price(req).MulSaturating(2)))
 	req.ID, err = r.client.post(t.Context(), req)
 	r.must(err)
 	r.await("all slots are filled", func(ctx context.Context) bool { return r.logs(ctx, "SlotFilled", 0) >= 3 })

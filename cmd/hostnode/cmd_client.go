@@ -1,0 +1,358 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/storage"
+	"github.com/hostnode/hostnode/storage/dataset"
+)
+
+// clientListen is where the client's blocks are served by default.
+const clientListen = "127.0.0.1:8070"
+
+func (a *app) clientCommand() *cobra.Command {
+	c := &clientOf{app: a}
+	cmd := group(&cobra.Command{
+		Use:   "client",
+		Short: "Be a client of the market, to see one's own host sell",
+		Long: `Be a client of the market: code a file, serve its blocks, ask for storage, and see what becomes of it.
+
+Without chain.endpoint it finds the development chain of a host, or of hostnode devchain, in the data
+directory, and gets its money there. On another chain its account needs tokens and gas; its address is
+printed. The client has a directory and a key of its own.`,
+	}, c.prepare(), c.serve(), c.request(), c.status(), c.withdraw())
+	config.AddFlags(cmd.PersistentFlags(), "chain.endpoint", "chain.contract")
+	cmd.PersistentFlags().StringVar(&c.dir, "dir", "", "the client's `directory`; empty: client in the data directory")
+	return cmd
+}
+
+// clientOf has what the client's commands share.
+type clientOf struct {
+	*app
+	dir string
+}
+
+// on gives a command the shelf of datasets.
+func (c *clientOf) on(
+	do func(cmd *cobra.Command, cfg config.Config, shelf *requester.Shelf, args []string) error,
+) func(*cobra.Command, []string) error {
+	return c.configured(func(cmd *cobra.Command, cfg config.Loaded, args []string) error {
+		if c.dir == "" {
+			c.dir = filepath.Join(cfg.DataDir, "client")
+		}
+		shelf := requester.Open(filepath.Join(c.dir, "datasets"))
+		return errors.Join(do(cmd, cfg.Config, shelf, args), shelf.Close())
+	})
+}
+
+// dial connects to the market with the client's key, which is made if there is none. provide gives the account
+// money on a development chain, and refuses on any other.
+func (c *clientOf) dial(ctx context.Context, cfg config.Config) (
+	r *chain.Requester, provide func(ctx context.Context, tokens events.Amount) error, err error,
+) {
+	key, err := c.key()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !cfg.Embedded() {
+		contract, err := events.ParseAddress(cfg.Chain.Contract)
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err = chain.DialRequester(ctx, chain.Config{
+			Endpoint: cfg.Chain.Endpoint, Fallbacks: cfg.Chain.Fallbacks, Marketplace: contract, Key: key,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		if r.ChainID() != devchain.ChainID || strings.Contains(cfg.Chain.Endpoint, "://") {
+			return r, c.mustHave(r), nil
+		}
+		local := localchain.Remote{Endpoint: cfg.Chain.Endpoint, Marketplace: contract}
+		return r, c.provide(r, local), nil
+	}
+	dir := datadir.At(cfg.DataDir)
+	ipc, err := dir.SocketPath("chain/devchain.ipc")
+	if err != nil {
+		return nil, nil, err
+	}
+	local, err := localchain.Find(dir.Chain(), ipc)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r, err = local.Client(ctx, key); err != nil {
+		return nil, nil, err
+	}
+	return r, c.provide(r, local), nil
+}
+
+func (c *clientOf) key() (*ecdsa.PrivateKey, error) {
+	file := filepath.Join(c.dir, "account.key")
+	key, err := keys.Load(file)
+	if !errors.Is(err, keys.ErrMissing) {
+		return key, err
+	}
+	if _, err := keys.Create(file); err != nil {
+		return nil, err
+	}
+	return keys.Load(file)
+}
+
+func (c *clientOf) provide(r *chain.Requester, local localchain.Remote) func(context.Context, events.Amount) error {
+	return func(ctx context.Context, tokens events.Amount) error {
+		return local.Provide(ctx, r.Account(), events.NewAmount(math.MaxInt64/8), tokens)
+	}
+}
+
+// mustHave refuses an account that cannot pay.
+func (c *clientOf) mustHave(r *chain.Requester) func(context.Context, events.Amount) error {
+	return func(ctx context.Context, tokens events.Amount) error {
+		has, err := r.Balance(ctx)
+		switch {
+		case err != nil:
+			return err
+		case has.Tokens.Less(tokens):
+			return fmt.Errorf("%w: the request costs %s base units, and the client's account %s has %s",
+				events.ErrInsufficientFunds, grouped(tokens.String()), r.Account(), grouped(has.Tokens.String()))
+		case has.Wei.IsZero():
+			return fmt.Errorf("%w: the client's account %s has no coins for gas", events.ErrInsufficientFunds, r.Account())
+		}
+		return nil
+	}
+}
+
+func (c *clientOf) prepare() *cobra.Command {
+	var slots int
+	cmd := &cobra.Command{
+		Use: "prepare FILE", Short: "Code a file into slots with parity", Args: cobra.ExactArgs(1),
+		RunE: c.on(func(cmd *cobra.Command, _ config.Config, shelf *requester.Shelf, args []string) error {
+			last := -1
+			d, err := shelf.Prepare(cmd.Context(), args[0], requester.CodeOf(slots), func(done, total events.Bytes) {
+				const step = 10
+				if percent := int(float64(done) / float64(total) * 100); percent/step != last/step || last < 0 {
+					last = percent
+					fmt.Fprintf(cmd.ErrOrStderr(), "coded %d %% of %s\n", percent, size(total))
+				}
+			})
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) {
+				err = fmt.Errorf("%w: %w", api.ErrFile, err)
+			}
+			if err != nil {
+				return err
+			}
+			l := d.Layout()
+			return show(c.app, prepared{
+				CID: d.CID().String(), Slots: l.Slots(), Parity: l.M, SlotSize: l.SlotSize(), File: args[0],
+			}, func(p *paper, v prepared) error {
+				p.line("prepared     %s: %d slots of %s, of which %d may be lost", v.File, v.Slots, size(v.SlotSize), v.Parity)
+				p.line("dataset      %s", v.CID)
+				p.line("next         hostnode client serve, in another terminal, and hostnode client request %s", v.File)
+				return nil
+			})
+		}),
+	}
+	cmd.Flags().IntVar(&slots, "slots", 3, "number of slots, a third of them parity")
+	return cmd
+}
+
+// prepared is what prepare answers.
+type prepared struct {
+	File     string       `json:"file"`
+	CID      string       `json:"cid"`
+	Slots    int          `json:"slots"`
+	Parity   int          `json:"parity"`
+	SlotSize events.Bytes `json:"slotSize"`
+}
+
+func (c *clientOf) serve() *cobra.Command {
+	var listen string
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve the blocks of all prepared files, until it is stopped", Args: cobra.NoArgs,
+		RunE: c.on(func(cmd *cobra.Command, _ config.Config, shelf *requester.Shelf, _ []string) error {
+			listener, err := net.Listen("tcp", listen)
+			if err != nil {
+				return fmt.Errorf("%w: --listen: %w", errUsage, err)
+			}
+			server := &http.Server{Handler: storage.NewHandler(shelf), ReadHeaderTimeout: 10 * time.Second}
+			defer context.AfterFunc(cmd.Context(), func() { _ = server.Close() })()
+			all, err := shelf.All()
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "serving      %s\nhost         hostnode run --content-sources http://%s\n",
+				count(len(all), "dataset"), listener.Addr())
+			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&listen, "listen", clientListen, "`address` and port")
+	return cmd
+}
+
+func (c *clientOf) request() *cobra.Command {
+	t := requester.Terms{
+		PricePerBytePerSecond: events.NewAmount(1000), CollateralPerByte: events.NewAmount(100),
+		ProofProbability: 1, Duration: 30 * time.Minute, Expiry: 10 * time.Minute,
+	}
+	cmd := &cobra.Command{
+		Use: "request FILE|CID", Short: "Ask the market to store a prepared file, and pay for it", Args: cobra.ExactArgs(1),
+		RunE: c.on(func(cmd *cobra.Command, cfg config.Config, shelf *requester.Shelf, args []string) error {
+			d, err := shelf.Find(args[0])
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			account, provide, err := c.dial(ctx, cfg)
+			if err != nil {
+				return err
+			}
+			defer account.Close()
+			r := t.Request(d)
+			if err := provide(ctx, requester.Price(r)); err != nil {
+				return err
+			}
+			id := account.IDOf(r)
+			if err := shelf.Note(d, requester.Posted{ID: id, Marketplace: account.Marketplace(), At: c.now()}); err != nil {
+				return err
+			}
+			if _, err := requester.Post(ctx, account, r); err != nil {
+				return err
+			}
+			return show(c.app, posted{
+				ID: id, Client: account.Account(), Price: requester.Price(r), Slots: r.Ask.Slots, MaxSlotLoss: r.Ask.MaxSlotLoss,
+			}, printPosted)
+		}),
+	}
+	flags := cmd.Flags()
+	readFlag(flags, parseAmount, func(n events.Amount) { t.PricePerBytePerSecond = n }, "price",
+		"an `amount` of token base units for each byte and second (default 1000)")
+	readFlag(flags, parseAmount, func(n events.Amount) { t.CollateralPerByte = n }, "collateral",
+		"an `amount` of token base units that a host deposits for each byte (default 100)")
+	readFlag(flags, parseDuration, func(d time.Duration) { t.Duration = d }, "duration",
+		"for how long, a `duration` such as 30m (the default) or 30d")
+	readFlag(flags, parseDuration, func(d time.Duration) { t.Expiry = d }, "expiry",
+		"how long the slots may take to be filled, a `duration` (default 10m)")
+	flags.Uint64Var(&t.ProofProbability, "proof-probability", t.ProofProbability,
+		"a proof is wanted once in so many `periods`, on average")
+	return cmd
+}
+
+// posted is what request answers.
+type posted struct {
+	ID          events.RequestID `json:"id"`
+	Client      events.Address   `json:"client"`
+	Price       events.Amount    `json:"price"`
+	Slots       uint64           `json:"slots"`
+	MaxSlotLoss uint64           `json:"maxSlotLoss"`
+}
+
+func printPosted(p *paper, v posted) error {
+	p.line("request      %s of account %s", v.ID, v.Client)
+	p.line("paid         %s base units, of which the contract returns what no host earns", grouped(v.Price.String()))
+	p.line("it starts    when all %s are filled; by default a host fills at most %d of them, and with "+
+		"--sales-max-slots-per-request %d all of them", count(v.Slots, "slot"), v.MaxSlotLoss, v.Slots)
+	return nil
+}
+
+func (c *clientOf) status() *cobra.Command {
+	return &cobra.Command{
+		Use: "status [FILE|CID]", Short: "Say what became of the requests", Args: cobra.MaximumNArgs(1),
+		RunE: c.on(func(cmd *cobra.Command, cfg config.Config, shelf *requester.Shelf, args []string) error {
+			all, err := shelf.All()
+			if len(args) > 0 {
+				var d *dataset.Dataset
+				d, err = shelf.Find(args[0])
+				all = []*dataset.Dataset{d}
+			}
+			if err != nil {
+				return err
+			}
+			account, _, err := c.dial(cmd.Context(), cfg)
+			if err != nil {
+				return err
+			}
+			defer account.Close()
+			answer := []requester.Progress{}
+			for _, d := range all {
+				some, err := shelf.Progress(cmd.Context(), account, d)
+				if err != nil {
+					return err
+				}
+				answer = append(answer, some...)
+			}
+			return show(c.app, answer, printProgress)
+		}),
+	}
+}
+
+func printProgress(p *paper, all []requester.Progress) error {
+	if len(all) == 0 {
+		p.line("nothing was asked for on this market; see hostnode client request")
+	}
+	for _, v := range all {
+		p.line("%s  %s: %s, %d of %d slots filled%s", v.ID.Short(), v.File, v.Says(), v.Filled, len(v.Slots), v.Until())
+		for i, s := range v.Slots {
+			host := ""
+			if !s.Host.Zero() {
+				host = " by " + s.Host.String()
+			}
+			p.line("    slot %d   %s%s", i, s.State, host)
+		}
+	}
+	return nil
+}
+
+func (c *clientOf) withdraw() *cobra.Command {
+	return &cobra.Command{
+		Use: "withdraw FILE|CID", Short: "Collect what is left of the payment for requests that are over",
+		Args: cobra.ExactArgs(1),
+		RunE: c.on(func(cmd *cobra.Command, cfg config.Config, shelf *requester.Shelf, args []string) error {
+			d, err := shelf.Find(args[0])
+			if err != nil {
+				return err
+			}
+			account, _, err := c.dial(cmd.Context(), cfg)
+			if err != nil {
+				return err
+			}
+			defer account.Close()
+			some, err := shelf.Progress(cmd.Context(), account, d)
+			if err != nil {
+				return err
+			}
+			for _, v := range some {
+				if !v.State.Over() {
+					continue
+				}
+				if err := account.WithdrawFunds(cmd.Context(), v.ID); err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "withdrawn    what was left of request %s\n", v.ID.Short())
+			}
+			return nil
+		}),
+	}
+}
