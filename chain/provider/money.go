@@ -16,6 +16,7 @@ func bigOf(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
 // when it was promised will take.
 type money struct {
 	deposit, need      events.Amount
+	ticket             uint64 // counts promises
 	balance, allowance *big.Int
 }
 
@@ -33,7 +34,8 @@ func (c *Chain) promise(deposit events.Amount) *money {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.promised = c.promised.AddSaturating(deposit)
-	return &money{deposit: deposit, need: c.promised}
+	c.tickets++
+	return &money{deposit: deposit, need: c.promised, ticket: c.tickets}
 }
 
 // keep takes back what was promised.
@@ -56,41 +58,47 @@ func (c *Chain) moneyViews(m *money) []*rpc.View {
 }
 
 // provide makes sure that the account has a deposit and that the contract can take it, besides those of the other
-// precommits under way, all of which are promised. Only those wait here for which there is not enough.
-func (c sending) provide(ctx context.Context, deposit events.Amount) error {
+// precommits under way, all of which are promised. Only those wait here for which there is not enough; what one of them
+// finds out, or has approved, is for all that were promised before.
+func (c sending) provide(ctx context.Context, m *money) error {
 	select {
 	case c.approve <- struct{}{}: // One at a time, so that two do not both ask for the same allowance.
 		defer func() { <-c.approve }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	if m.ticket <= c.covered {
+		return nil
+	}
 	key := "approve:" + events.Address(c.contract).String()
 	if err := c.tx.Idle(ctx, key); err != nil {
 		return err
 	}
 	c.mu.Lock()
-	m := &money{deposit: deposit, need: c.promised}
+	all := &money{deposit: c.promised, need: c.promised, ticket: c.tickets}
 	c.mu.Unlock()
-	if _, err := c.conn.ReadNewest(ctx, c.account, rpc.Reads(c.moneyViews(m)...)); err != nil {
+	if _, err := c.conn.ReadNewest(ctx, c.account, rpc.Reads(c.moneyViews(all)...)); err != nil {
 		return err
 	}
-	switch {
-	case m.balance.Cmp(deposit.Big()) < 0:
+	if all.balance.Cmp(m.deposit.Big()) < 0 {
 		return fmt.Errorf("%w: the deposit is %s, the account holds %s",
-			events.ErrInsufficientFunds, deposit, m.balance)
-	case m.suffices():
-		return nil
+			events.ErrInsufficientFunds, m.deposit, all.balance)
 	}
-	amount := c.cfg.Allowance
-	if amount.Less(m.need) {
-		amount = m.need
+	if all.allowance.Cmp(all.need.Big()) < 0 {
+		amount := c.cfg.Allowance
+		if amount.Less(all.need) {
+			amount = all.need
+		}
+		_, err := c.tx.Again(ctx, tx.Call{
+			Key: key, To: c.token, Data: c.tokenABI.PackApprove(c.contract, amount.Big()),
+			Gas: withMargin(c.cfg.Gas.Approve),
+		})
+		if err != nil {
+			return fmt.Errorf("approve %s tokens: %w", amount, err)
+		}
 	}
-	_, err := c.tx.Again(ctx, tx.Call{
-		Key: key, To: c.token, Data: c.tokenABI.PackApprove(c.contract, amount.Big()),
-		Gas: withMargin(c.cfg.Gas.Approve),
-	})
-	if err != nil {
-		return fmt.Errorf("approve %s tokens: %w", amount, err)
+	if all.balance.Cmp(all.deposit.Big()) >= 0 {
+		c.covered = all.ticket
 	}
 	return nil
 }

@@ -75,9 +75,11 @@ type Chain struct {
 	rules    bindings.SectorConfig
 	config   events.SectorConfig
 
-	approve  chan struct{} // one approval at a time
+	approve  chan struct{} // one approval at a time; who has it may use covered
+	covered  uint64        // the newest promise for which there is enough
 	mu       sync.Mutex
 	promised events.Amount // deposits of precommits under way
+	tickets  uint64        // how many were promised
 }
 
 // ErrNoContract: at the address there is no contract of sectors.

@@ -239,6 +239,44 @@ func TestPreCommitsDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
+// Those that find no allowance wait for one approval, and ask nothing more afterwards.
+func TestPreCommitsThatNeedAnApprovalShareIt(t *testing.T) {
+	const sectors = 10
+	w, node, p := counted(t, events.Amount{})
+	data := porttest.NewSectorData(t)
+	var calls [sectors + 1]events.PreCommitCall
+	for n := uint64(1); n <= sectors; n++ {
+		ticket, epoch, err := p.Ticket(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls[n] = data.PreCommit(p.Account(), n, ticket, epoch, w.chain.Head().Number+900)
+	}
+	node.own.Store(0)
+	done := make(chan error, sectors)
+	for n := range sectors {
+		go func() {
+			_, err := p.PreCommit(t.Context(), calls[n+1])
+			done <- err
+		}()
+	}
+	w.await("the approval is sent", func() bool { return w.waiting("provider") })
+	w.seal(1)
+	w.await("all are sent", func() bool {
+		pending, err := w.client.PendingNonceAt(t.Context(), common.Address(w.account("provider")))
+		return err == nil && pending == sectors+1
+	})
+	if took := node.own.Load(); took > 2*sectors+2 {
+		t.Errorf("%d messages took %d requests", sectors, took)
+	}
+	w.seal(1)
+	for range sectors {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Together they take no more than is allowed, however little is approved at a time.
 func TestPreCommitsCountOnTheSameAllowanceOnce(t *testing.T) {
 	const sectors = 6

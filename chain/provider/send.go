@@ -160,20 +160,14 @@ func (c sending) send(
 		return nil, fmt.Errorf("%w: the next block is %d, the last good one %d",
 			events.ErrDeadlinePassed, uint64(head.Number)+1, m.lastBlock)
 	}
-	// The contract looks at tokens last, so what it says first decides whether an approval is worth
-	// its gas.
+	// The contract looks at tokens last: what it says first decides whether an approval is worth its gas, and
+	// there is nothing to ask it afterwards.
 	err := c.preflight(ctx, head, m)
-	if err != nil && (money == nil || !errors.Is(err, events.ErrInsufficientFunds)) {
+	if err != nil && (money.suffices() || !errors.Is(err, events.ErrInsufficientFunds)) {
 		return nil, err
 	}
-	if err != nil || !money.suffices() {
-		if err := c.provide(ctx, p.takes); err != nil {
-			return nil, err
-		}
-		if head, err = c.conn.Latest(ctx); err == nil {
-			err = c.preflight(ctx, head, m)
-		}
-		if err != nil {
+	if !money.suffices() {
+		if err := c.provide(ctx, money); err != nil {
 			return nil, err
 		}
 	}
