@@ -138,8 +138,14 @@ func expected(what string, options proto.Message) (events.Expected, error) {
 	return events.Any(), invalid("%s: expected revision is missing", what)
 }
 
+// noRevision is a number by which clients say that no stream is expected.
+const noRevision = math.MaxUint64
+
 // revision checks a revision from a client.
 func revision(n uint64) (events.Expected, error) {
+	if n == noRevision {
+		return events.NoStream(), nil
+	}
 	if n > math.MaxInt64 {
 		return events.Any(), invalid("revision %d is larger than any can be", n)
 	}

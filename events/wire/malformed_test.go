@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"testing"
 
@@ -162,7 +161,7 @@ func TestAppendsThatMakeNoSenseAreRefusedWithASentence(t *testing.T) {
 		"options twice": {[]*streams.AppendReq{right, right}, "twice"},
 		"no revision":   {[]*streams.AppendReq{options(func(o *streams.AppendReq_Options) { o.ExpectedStreamRevision = nil })}, "revision is missing"},
 		"huge revision": {[]*streams.AppendReq{options(func(o *streams.AppendReq_Options) {
-			o.ExpectedStreamRevision = &streams.AppendReq_Options_Revision{Revision: math.MaxUint64}
+			o.ExpectedStreamRevision = &streams.AppendReq_Options_Revision{Revision: 1 << 63}
 		})}, "larger than any"},
 		"no id": {[]*streams.AppendReq{right, event(func(e *streams.AppendReq_ProposedMessage) { e.Id = nil })}, "id is missing"},
 		"bad id": {[]*streams.AppendReq{right, event(func(e *streams.AppendReq_ProposedMessage) {
