@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -125,6 +126,19 @@ type opened struct {
 	ahead []byte // What the client sent, until its first request is there.
 	reads int
 	known bool
+
+	writing sync.Mutex
+	joiner
+}
+
+// Write joins the frames of messages.
+func (o *opened) Write(b []byte) (int, error) {
+	o.writing.Lock()
+	defer o.writing.Unlock()
+	if _, err := o.Conn.Write(o.join(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // Read is called by one goroutine at a time.
@@ -190,7 +204,7 @@ func (o *opened) sayNotHere(stream uint32) error {
 		f.WriteGoAway(stream, http2.ErrCodeNo, nil),
 	)
 	if err == nil {
-		_, err = o.Conn.Write(out.Bytes())
+		_, err = o.Write(out.Bytes())
 	}
 	if err == nil {
 		err = o.Conn.SetReadDeadline(time.Now().Add(drainTime))
