@@ -146,7 +146,7 @@ func TestAppendsThatMakeNoSenseAreRefusedWithASentence(t *testing.T) {
 	right := options(func(*streams.AppendReq_Options) {})
 	event := func(edit func(*streams.AppendReq_ProposedMessage)) *streams.AppendReq {
 		e := &streams.AppendReq_ProposedMessage{
-			Id: stringID(events.EventID{1}), Metadata: map[string]string{keyType: "x", keyContentType: contentJSON},
+			Id: structuredID(events.EventID{1}), Metadata: map[string]string{keyType: "x", keyContentType: contentJSON},
 		}
 		edit(e)
 		return &streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{ProposedMessage: e}}
