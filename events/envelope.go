@@ -222,7 +222,11 @@ func checkEvent(stream string, e NewEvent) (size int, err error) {
 			ErrTooLarge, clip(e.Type), size, stream, MaxEventBytes)
 	}
 	if isMetadataStream(stream) && e.Type == TypeMetadata {
-		if _, err := ParseStreamMetadata(e.Data); err != nil {
+		m, err := ParseStreamMetadata(e.Data)
+		if err == nil && m.UnusableACL() {
+			err = fmt.Errorf("%w: stream metadata %s is no access control list", ErrMalformed, keyACL)
+		}
+		if err != nil {
 			return 0, fmt.Errorf("%s: %w", stream, err)
 		}
 	}

@@ -20,7 +20,9 @@ type StreamMetadata struct {
 	TruncateBefore uint64
 	// ACL says who may do what; a nil list leaves it to the system's default.
 	ACL *ACL
-	// Custom are keys that do not belong to the system.
+	// Custom are keys that do not belong to the system, and those of the system whose
+	// value cannot be used. EventStoreDB takes such values too, and even writes one: $tb
+	// of a stream that was deleted softly and then for good overflows.
 	Custom map[string]json.RawMessage
 }
 
@@ -80,9 +82,9 @@ func (r roles) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]string(r))
 }
 
-// ParseStreamMetadata decodes a stream's metadata. No bytes are no metadata;
-// negative numbers, ages that are too long and wrong types are errors, and then
-// it returns none.
+// ParseStreamMetadata decodes a stream's metadata, field by field as EventStoreDB
+// does: a value that cannot be used, such as a negative number, hides nothing and is
+// kept under Custom. No bytes are no metadata; what is no JSON object is an error.
 func ParseStreamMetadata(data []byte) (StreamMetadata, error) {
 	var m StreamMetadata
 	if len(data) == 0 {
@@ -93,47 +95,53 @@ func ParseStreamMetadata(data []byte) (StreamMetadata, error) {
 		return m, fmt.Errorf("%w: stream metadata is no JSON object: %w", ErrMalformed, err)
 	}
 	for key, value := range all {
-		if err := m.set(key, value); err != nil {
-			return StreamMetadata{}, fmt.Errorf("%w: stream metadata %q: %w", ErrMalformed, clip(key), err)
+		if !m.set(key, value) {
+			if m.Custom == nil {
+				m.Custom = map[string]json.RawMessage{}
+			}
+			m.Custom[key] = value
 		}
 	}
 	return m, nil
 }
 
-func (m *StreamMetadata) set(key string, value json.RawMessage) error {
+// set sets the field of a key; false when there is none, or the value cannot be used.
+func (m *StreamMetadata) set(key string, value json.RawMessage) bool {
 	switch key {
 	case keyMaxCount:
 		return positive(value, math.MaxInt64, &m.MaxCount)
 	case keyMaxAge:
 		var seconds uint64
-		if err := positive(value, uint64(math.MaxInt64/time.Second), &seconds); err != nil {
-			return err
-		}
+		used := positive(value, uint64(math.MaxInt64/time.Second), &seconds)
 		m.MaxAge = time.Duration(seconds) * time.Second
-		return nil
+		return used
 	case keyTruncate:
 		return positive(value, truncateAll, &m.TruncateBefore)
 	case keyACL:
-		return json.Unmarshal(value, &m.ACL)
+		var list *ACL
+		err := json.Unmarshal(value, &list)
+		if err == nil {
+			m.ACL = list
+		}
+		return err == nil
 	}
-	if m.Custom == nil {
-		m.Custom = map[string]json.RawMessage{}
-	}
-	m.Custom[key] = value
-	return nil
+	return false
 }
 
-func positive(value json.RawMessage, most uint64, to *uint64) error {
-	if string(value) == "null" {
-		return nil
+func positive(value json.RawMessage, most uint64, to *uint64) bool {
+	var n uint64 // null leaves it as it is.
+	if err := json.Unmarshal(value, &n); err != nil || n > most {
+		return false
 	}
-	if err := json.Unmarshal(value, to); err != nil {
-		return err
-	}
-	if *to > most {
-		return fmt.Errorf("%d is more than %d", *to, most)
-	}
-	return nil
+	*to = n
+	return true
+}
+
+// UnusableACL reports whether there is an access control list that says nothing.
+// Whom it should keep out is not known.
+func (m StreamMetadata) UnusableACL() bool {
+	_, unusable := m.Custom[keyACL]
+	return unusable && m.ACL == nil
 }
 
 // Marshal encodes the metadata in the form that ParseStreamMetadata reads.

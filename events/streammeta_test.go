@@ -3,6 +3,7 @@ package events
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -36,6 +37,9 @@ func TestStreamMetadataIsReadAsEventStoreDBWritesIt(t *testing.T) {
 				"$cacheControl": json.RawMessage("7"), "owner": json.RawMessage(`{"$tb":4}`), "": json.RawMessage("null"),
 			}},
 		},
+		{`{"$maxCount":2,"$tb":-1}`, withCustom(StreamMetadata{MaxCount: 2}, "$tb", "-1")},
+		{`{"$tb":-9223372036854775808}`, withCustom(StreamMetadata{}, "$tb", "-9223372036854775808")},
+		{`{"$maxAge":60,"$acl":{"$r":7}}`, withCustom(StreamMetadata{MaxAge: time.Minute}, "$acl", `{"$r":7}`)},
 	} {
 		got, err := ParseStreamMetadata([]byte(c.text))
 		if err != nil {
@@ -54,13 +58,39 @@ func TestStreamMetadataIsReadAsEventStoreDBWritesIt(t *testing.T) {
 	}
 }
 
-func TestStreamMetadataThatMakesNoSenseIsAnError(t *testing.T) {
-	for _, text := range []string{
-		`{`, `[]`, `7`, `"x"`, `{} {}`, `{"$maxCount":-1}`, `{"$maxCount":"1"}`, `{"$maxCount":1.5}`,
-		`{"$maxCount":true}`, `{"$maxCount":9223372036854775808}`, `{"$maxAge":9223372037}`, `{"$maxAge":-1}`,
-		`{"$maxAge":"00:01:00"}`, `{"$tb":-1}`, `{"$tb":9223372036854775808}`, `{"$tb":18446744073709551616}`,
-		`{"$acl":"auditor"}`, `{"$acl":{"$r":7}}`, `{"$acl":{"$r":["a",7]}}`, `{"$acl":{"$w":{}}}`,
+func withCustom(m StreamMetadata, key, value string) StreamMetadata {
+	m.Custom = map[string]json.RawMessage{key: json.RawMessage(value)}
+	return m
+}
+
+// TestValuesThatCannotBeUsedHideNothingAndAreKept: EventStoreDB reads field by field.
+func TestValuesThatCannotBeUsedHideNothingAndAreKept(t *testing.T) {
+	for key, values := range map[string][]string{
+		"$maxCount": {`-1`, `"1"`, `1.5`, `true`, `9223372036854775808`, `[]`},
+		"$maxAge":   {`9223372037`, `-1`, `"00:01:00"`, `1e99`},
+		"$tb":       {`-1`, `9223372036854775808`, `18446744073709551616`, `"x"`, `{}`},
+		"$acl":      {`"auditor"`, `{"$r":7}`, `{"$r":["a",7]}`, `{"$w":{}}`},
 	} {
+		for _, value := range values {
+			text := fmt.Sprintf(`{%q:%s}`, key, value)
+			got, err := ParseStreamMetadata([]byte(text))
+			if d := cmp.Diff(withCustom(StreamMetadata{}, key, value), got); d != "" || err != nil {
+				t.Errorf("%s: %v (-want +got):\n%s", text, err, d)
+			}
+			if string(got.Marshal()) != text || got.UnusableACL() != (key == "$acl") {
+				t.Errorf("%s is written again as %s; an unusable list: %v", text, got.Marshal(), got.UnusableACL())
+			}
+			got.MaxCount, got.MaxAge, got.TruncateBefore, got.ACL = 1, time.Second, 1, &ACL{}
+			want := `{"$acl":{},"$maxAge":1,"$maxCount":1,"$tb":1}`
+			if string(got.Marshal()) != want || got.UnusableACL() {
+				t.Errorf("%s, set anew, is %s, want %s", text, got.Marshal(), want)
+			}
+		}
+	}
+}
+
+func TestStreamMetadataThatIsNoObjectIsAnError(t *testing.T) {
+	for _, text := range []string{`{`, `[]`, `7`, `"x"`, `{} {}`, `{"$tb":1`} {
 		got, err := ParseStreamMetadata([]byte(text))
 		if !errors.Is(err, ErrMalformed) {
 			t.Errorf("%s: %+v, %v, want malformed", text, got, err)

@@ -42,7 +42,8 @@ func (a *app) eventstoreCommand() *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	config.AddFlags(flags, "log.level", "log.format", "eventStore.cacheBytes", "serveEvents.memoryBytes")
+	config.AddFlags(flags, "log.level", "log.format", "eventStore.cacheBytes", "serveEvents.memoryBytes",
+		"serveEvents.maxAppendSize")
 	flags.StringSliceVar(&o.Listen, "listen", []string{defaultEventsAddress}, "`addresses` to listen on")
 	flags.StringVar(&o.CertFile, "tls-cert", "", "certificate with its chain, a PEM `file`")
 	flags.StringVar(&o.KeyFile, "tls-key", "", "private key of the certificate, a PEM `file`")
@@ -85,7 +86,7 @@ func (a *app) serveEventstore(
 	if c.EventStore.URL != "" {
 		return fmt.Errorf("%w: --store names an EventStoreDB, which serves itself", errUsage)
 	}
-	o.Memory = int64(c.ServeEvents.MemoryBytes)
+	o.Memory, o.MaxAppendSize = int64(c.ServeEvents.MemoryBytes), int(c.ServeEvents.MaxAppendSize)
 	// The garbage collector works harder when messages fill their limit, instead of letting garbage
 	// double it. GOMEMLIMIT takes precedence.
 	if os.Getenv("GOMEMLIMIT") == "" {

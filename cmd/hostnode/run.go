@@ -187,6 +187,7 @@ func bindEvents(c config.ServeEvents) (o eventserver.Options, err error) {
 	o = eventserver.Options{
 		Listen: []string{c.Listen}, CertFile: c.CertFile, KeyFile: c.KeyFile, UsersFile: c.UsersFile,
 		Advertise: c.Advertise, Guarded: eventserver.HostCategories(), Memory: int64(c.MemoryBytes),
+		MaxAppendSize: int(c.MaxAppendSize),
 	}
 	if c.UsersFile == "" { // On this machine only, as the configuration has checked.
 		o.Anonymous = wire.RoleAuditor

@@ -119,7 +119,7 @@ func (h *head) deleted() bool { return h.shown.metadata().Deleted() }
 
 // metadataEvent returns what an event says about another stream; ok is false
 // unless it is a well-formed event of type $metadata in a metadata stream.
-// Malformed ones are refused when appended, but format 1 accepted them.
+// What is no JSON object is refused when appended, but format 1 accepted it.
 func metadataEvent(stream, eventType string, data []byte) (of string, m events.StreamMetadata, ok bool) {
 	of, ok = events.MetadataOf(stream)
 	if !ok || eventType != events.TypeMetadata {

@@ -171,15 +171,20 @@ func (m *trial) metadata(t *rapid.T) {
 // settle waits until the store has written the metadata that makes a deleted stream readable again.
 func (m *trial) settle(t *rapid.T, name string) {
 	about := m.oracle.told(name)
-	if !m.Late || about.ended || about.writes == 0 {
+	if !m.Late || about.writes == 0 {
 		return
 	}
 	await(t, m.store, "the metadata of "+name, func() bool {
-		last, found, err := events.Last(t.Context(), m.store, events.MetadataStream(name))
-		if err != nil {
-			t.Fatal(err)
+		writes := uint64(0)
+		for r, err := range m.store.ReadAll(t.Context(), m.base, 0) { // When the stream has ended, only the log has it.
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Stream == events.MetadataStream(name) {
+				writes = r.Revision + 1
+			}
 		}
-		return found && last.Revision+1 == about.writes
+		return writes == about.writes
 	})
 }
 
@@ -271,6 +276,11 @@ func (m *trial) logged(t *rapid.T) {
 			have = *about[name]
 		}
 		have.ended = want.ended
+		if want.ended && m.Late {
+			// What such a server writes to make a deleted stream readable again is of no use here: it
+			// counts on from the tombstone, and overflows.
+			have.meta, want.meta = events.StreamMetadata{}, events.StreamMetadata{}
+		}
 		if d := cmp.Diff(want, have, cmp.AllowUnexported(told{}), cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("metadata of %s in the log (-model +store):\n%s", name, d)
 		}

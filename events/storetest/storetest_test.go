@@ -89,18 +89,23 @@ func (f forgetful) Append(
 // same names, and whose positions have gaps.
 type shared struct {
 	forgetful
-	// late: virtual streams end at the position linked, which a projection, which writes to the
-	// log too, moves forward.
+	// late: as an EventStoreDB. Virtual streams end at the position linked, which a projection,
+	// which writes to the log too, moves forward; a link to nothing leads nowhere in them; an id is
+	// remembered once for all streams; and what revives a stream that has ended overflows.
 	late bool
 	lie  events.Position
 
-	mu     sync.Mutex
-	others int
-	seen   events.Position // virtual streams have the events up to here
+	mu      sync.Mutex
+	others  int
+	seen    events.Position           // virtual streams have the events up to here
+	ids     map[events.EventID]string // the first stream of each
+	revived map[events.Position]bool  // what revived a stream that has ended
 }
 
 func newShared(t *testing.T) *shared {
-	s := &shared{forgetful: forgetful{NewMemory()}}
+	s := &shared{
+		forgetful: forgetful{NewMemory()}, ids: map[events.EventID]string{}, revived: map[events.Position]bool{},
+	}
 	for range 20 {
 		s.disturb(t.Context())
 	}
@@ -152,7 +157,13 @@ func (s *shared) Append(
 	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
 ) (events.AppendResult, error) {
 	s.disturb(ctx)
+	if s.late {
+		expected = s.recall(stream, expected, batch)
+	}
 	result, err := s.forgetful.Append(ctx, stream, expected, batch)
+	if s.late && err == nil {
+		s.remember(stream, batch)
+	}
 	result.Position = s.far(result.Position)
 	if result.Position > 0 {
 		result.Position += s.lie
@@ -163,9 +174,49 @@ func (s *shared) Append(
 	return result, err
 }
 
+// recall makes an append whose first id is known from another stream one of new events.
+func (s *shared) recall(stream string, expected events.Expected, batch []events.NewEvent) events.Expected {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, exact := expected.Count()
+	if exact || len(batch) == 0 || s.ids[batch[0].ID] == "" || s.ids[batch[0].ID] == stream {
+		return expected
+	}
+	s.Memory.mu.Lock()
+	defer s.Memory.mu.Unlock()
+	there := s.Memory.stream(stream)
+	if expected.IsExists() && (len(there.positions) == 0 && !there.hasMeta || there.meta.Deleted()) {
+		return expected
+	}
+	return events.ExpectNext(uint64(len(there.positions)))
+}
+
+// remember notes the ids of an append, and what it wrote about a stream that has ended.
+func (s *shared) remember(stream string, batch []events.NewEvent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range batch {
+		if s.ids[e.ID] == "" {
+			s.ids[e.ID] = stream
+		}
+	}
+	s.Memory.mu.Lock()
+	defer s.Memory.mu.Unlock()
+	told := s.Memory.stream(stream).positions
+	if of, ok := events.MetadataOf(stream); ok && s.Memory.stream(of).ended && len(told) > 0 {
+		last := told[len(told)-1]
+		s.revived[last] = s.Memory.all[last-1].ID != batch[len(batch)-1].ID
+	}
+}
+
 func (s *shared) move(seq iter.Seq2[events.Recorded, error]) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		for r, err := range seq {
+			s.mu.Lock()
+			if s.revived[r.Position] {
+				r.Data = []byte(`{"$tb":-9223372036854775808}`)
+			}
+			s.mu.Unlock()
 			r.Position = s.far(r.Position)
 			if !yield(r, err) {
 				return
@@ -201,6 +252,9 @@ func (s *shared) ReadStream(ctx context.Context, name string, q events.ReadStrea
 		}
 		for _, i := range part(0, uint64(len(all)), q) {
 			r := all[i]
+			if r.Gone() && !events.IsSystem(r.Stream) && r.Stream != r.Link.Origin {
+				r = events.Unresolved(&events.Link{Stream: name, Revision: r.Link.Revision, Target: "-1@"}, r.Position, r.Recorded)
+			}
 			r.Position = s.far(r.Position)
 			if !yield(r, nil) {
 				return

@@ -67,9 +67,12 @@ func members(t *testing.T, b bench) {
 		mustAppend(t, s, name, events.NoStream(), 0)
 	}
 	setMetadata(t, s, "a-1", `{"$maxCount":9}`)
-	picked := []events.NewEvent{
-		{ID: id(100), Type: events.TypeLink, Data: []byte("1@a-1"), Binary: true},
-		{ID: id(101), Type: events.TypeLink, Data: []byte("9@a-1"), Binary: true},
+	picked := []events.NewEvent{{ID: id(100), Type: events.TypeLink, Data: []byte("1@a-1"), Binary: true}}
+	dangling := []link{gone("a-1", 9, 3)}
+	if b.Late {
+		dangling = nil // A projection leaves it out, or writes that it leads nowhere.
+	} else {
+		picked = append(picked, events.NewEvent{ID: id(101), Type: events.TypeLink, Data: []byte("9@a-1"), Binary: true})
 	}
 	if _, err := s.Append(t.Context(), "a-2", events.NoStream(), picked); err != nil {
 		t.Fatal(err)
@@ -77,10 +80,9 @@ func members(t *testing.T, b bench) {
 	mustAppend(t, s, "a-3", events.NoStream(), 0)
 	mustDelete(t, s, "a-3", events.Any(), false)
 	mustDelete(t, s, "a-4", events.Any(), true)
-	want := []link{
-		to("a-1", 0, 0), to("a-1", 1, 1), to("a-1", 1, 2), gone("a-1", 9, 3), gone("a-3", 0, 4), to("$$a-3", 0, 5),
-		gone("a-4", math.MaxInt64, 6),
-	}
+	want := append([]link{to("a-1", 0, 0), to("a-1", 1, 1), to("a-1", 1, 2)}, dangling...)
+	n := uint64(len(want))
+	want = append(want, gone("a-3", 0, n), to("$$a-3", 0, n+1), gone("a-4", math.MaxInt64, n+2))
 	b.await(t, s, "$ce-a", len(want))
 	wantLinks(t, s, "$ce-a", events.ReadStream{}, want...)
 	for _, name := range []string{"$ce-", "$ce-$a", "$ce-$$a", "$ce-$", "$ce-$$"} {

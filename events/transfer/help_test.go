@@ -70,7 +70,7 @@ func put(ctx context.Context, s events.Store, stream string, e events.NewEvent) 
 func metadata(t *rapid.T, cause string) events.NewEvent {
 	text := rapid.SampledFrom([]string{
 		`{}`, `{"$tb":1}`, `{"$maxCount":2}`, `{"$maxAge":3600}`, `{"$tb":2,"owner":{"b":1,"a":[1.50]}}`,
-		`{"$acl":{"$r":"auditor","$w":[]}}`,
+		`{"$acl":{"$r":"auditor","$w":[]}}`, `{"$maxCount":2,"$tb":-1}`,
 	}).Draw(t, "metadata")
 	return events.NewEvent{ID: events.NewEventID("metadata", cause, 0), Type: events.TypeMetadata, Data: []byte(text)}
 }

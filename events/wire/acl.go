@@ -145,6 +145,9 @@ func (s *Server) aclOf(ctx context.Context, stream string) (*events.ACL, error) 
 		return nil, nil
 	}
 	meta, err := events.ParseStreamMetadata(r.Data)
+	if err == nil && meta.UnusableACL() {
+		err = fmt.Errorf("the access control list of %s: %w", stream, events.ErrMalformed)
+	}
 	return meta.ACL, err
 }
 

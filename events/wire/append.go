@@ -57,6 +57,7 @@ type appending struct {
 	in       *intake
 	stream   string // Empty until the options are there.
 	expected events.Expected
+	numbered bool // That no stream is expected was said by a number.
 	batch    []events.NewEvent
 	bytes    int64 // Of the events.
 	held     int64 // Of the server's limit of pending bytes.
@@ -76,7 +77,7 @@ func (a *appending) take(ctx context.Context, req *streams.AppendReq) error {
 		if a.expected, err = expected("append", c.Options); err != nil {
 			return err
 		}
-		a.stream = stream
+		a.stream, a.numbered = stream, c.Options.GetRevision() == noRevision
 		return a.s.allow(ctx, toWrite, stream)
 	case *streams.AppendReq_ProposedMessage_:
 		if a.stream == "" {
@@ -94,9 +95,9 @@ func (a *appending) take(ctx context.Context, req *streams.AppendReq) error {
 // add keeps an event until the append is complete, within the limits.
 func (a *appending) add(e events.NewEvent) error {
 	size := int64(e.Size())
-	if a.bytes+size > events.MaxAppendBytes || len(a.batch) >= events.MaxAppendEvents {
+	if most := a.s.cfg.Limits.AppendBytes; a.bytes+size > int64(most) || len(a.batch) >= events.MaxAppendEvents {
 		return tooLarge(fmt.Sprintf("append of more than %d bytes or %d events to '%s'",
-			events.MaxAppendBytes, events.MaxAppendEvents, a.stream), events.ErrTooLarge)
+			most, events.MaxAppendEvents, a.stream), most, events.ErrTooLarge)
 	}
 	if err := a.hold(cost(e)); err != nil {
 		return err
@@ -142,9 +143,11 @@ func (a *appending) write(ctx context.Context) (*streams.AppendResp, error) {
 	var wrong *events.WrongRevisionError
 	switch {
 	case errors.As(err, &wrong):
-		return &streams.AppendResp{Result: &streams.AppendResp_WrongExpectedVersion_{
-			WrongExpectedVersion: tellWrong(&streams.AppendResp_WrongExpectedVersion{}, wrong),
-		}}, nil
+		answer := tellWrong(&streams.AppendResp_WrongExpectedVersion{}, wrong)
+		if a.numbered {
+			choose(answer, noRevision, "expected_revision", "expected_revision_20_6_0")
+		}
+		return &streams.AppendResp{Result: &streams.AppendResp_WrongExpectedVersion_{WrongExpectedVersion: answer}}, nil
 	case err != nil:
 		return nil, refuse(err, a.stream)
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,7 +74,7 @@ type batch struct {
 	key      events.EventID
 	options  *streams.BatchAppendReq_Options
 	deadline time.Time
-	expiry   *time.Timer // Of one that came in several messages.
+	expiry   *time.Timer // Of one that comes in several messages.
 	refused  bool        // It was answered; the rest of it is passed over.
 	appending
 }
@@ -101,31 +102,75 @@ func (b *batches) run(ctx context.Context) error {
 }
 
 // take processes one part of an append, and writes the append when it is
-// complete. Its error ends the call; a fault of the append itself is answered.
+// complete. Its error ends the call; a fault of the append itself is answered, once.
 func (b *batches) take(ctx context.Context, key events.EventID, req *streams.BatchAppendReq) error {
-	a, err := b.find(ctx, key, req)
-	if err != nil {
-		b.answer(a, events.AppendResult{}, err)
-		return nil
+	b.mu.Lock()
+	a := b.open[key]
+	b.mu.Unlock()
+	err := b.in.fault()
+	if a == nil {
+		if req.GetOptions() == nil {
+			return nil // The rest of an append that was answered, or of none.
+		}
+		var unwanted error
+		a, unwanted = b.begin(ctx, key, req)
+		err = cmp.Or(unwanted, err)
 	}
-	if launch, err := b.extend(a, req); err != nil {
+	switch complete, err := b.extend(a, req, err); {
+	case err != nil:
 		b.answer(a, events.AppendResult{}, err)
-	} else if launch {
+	case complete:
 		return b.launch(ctx, a)
 	}
 	return nil
 }
 
-// extend adds a part to an append, and reports whether it is complete.
-func (b *batches) extend(a *batch, req *streams.BatchAppendReq) (complete bool, err error) {
+// begin makes an append of its first part. Its error refuses the append.
+func (b *batches) begin(ctx context.Context, key events.EventID, req *streams.BatchAppendReq) (*batch, error) {
+	a := &batch{
+		id: req.GetCorrelationId(), key: key, options: req.GetOptions(), appending: appending{s: b.s, in: b.in},
+	}
+	err := b.check(ctx, a)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !a.refused {
-		if err = b.add(a, req); err != nil {
-			a.refused = true
-			b.bytes -= a.held
-			a.release()
-		}
+	if count := len(b.open); count >= b.s.cfg.Limits.BatchesPerStream {
+		return a, refused(codes.ResourceExhausted,
+			"batch append: %d appends are unfinished already; finish some", count)
+	}
+	b.open[key] = a
+	if !req.GetIsFinal() {
+		a.expiry = time.AfterFunc(time.Until(a.deadline), func() { b.expire(a) })
+	}
+	return a, err
+}
+
+// check reads an append's options.
+func (b *batches) check(ctx context.Context, a *batch) (err error) {
+	if a.deadline, err = batchDeadline(a.options, time.Now(), b.s.cfg.Limits.AppendTime); err != nil {
+		return err
+	}
+	if a.stream, err = streamName(a.options.GetStreamIdentifier()); err != nil {
+		return err
+	}
+	if a.expected, err = expected("batch append", a.options); err != nil {
+		return err
+	}
+	return b.s.allow(ctx, toWrite, a.stream)
+}
+
+// extend adds a part to an append, unless that is refused with err, and reports
+// whether the append is complete. Its error is to be answered.
+func (b *batches) extend(a *batch, req *streams.BatchAppendReq, err error) (complete bool, _ error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case a.refused:
+		err = nil // It was answered.
+	case err == nil:
+		err = b.add(a, req)
+	}
+	if err != nil {
+		b.refuse(a)
 	}
 	if req.GetIsFinal() {
 		b.remove(a)
@@ -134,43 +179,16 @@ func (b *batches) extend(a *batch, req *streams.BatchAppendReq) (complete bool, 
 	return false, err
 }
 
-// find returns the append that a request belongs to. A new one is checked.
-func (b *batches) find(ctx context.Context, key events.EventID, req *streams.BatchAppendReq) (*batch, error) {
-	b.mu.Lock()
-	known, count := b.open[key], len(b.open)
-	b.mu.Unlock()
-	if known != nil {
-		return known, nil
+// refuse gives up an append. It stays among the unfinished ones for a while, because the
+// rest of it is on its way, and must be neither answered again nor taken for an append.
+// The lock is held.
+func (b *batches) refuse(a *batch) {
+	a.refused = true
+	b.bytes -= a.held
+	a.release()
+	if a.expiry != nil {
+		a.expiry.Reset(b.s.cfg.Limits.AppendTime)
 	}
-	o := req.GetOptions()
-	a := &batch{id: req.GetCorrelationId(), key: key, options: o, appending: appending{s: b.s, in: b.in}}
-	if o == nil {
-		return a, invalid("batch append: options are missing, or this append was ended before")
-	}
-	var err error
-	if a.stream, err = streamName(o.GetStreamIdentifier()); err != nil {
-		return a, err
-	}
-	if a.expected, err = expected("batch append", o); err != nil {
-		return a, err
-	}
-	if a.deadline, err = batchDeadline(o, time.Now(), b.s.cfg.Limits.AppendTime); err != nil {
-		return a, err
-	}
-	if err := b.s.allow(ctx, toWrite, a.stream); err != nil {
-		return a, err
-	}
-	if count >= b.s.cfg.Limits.BatchesPerStream {
-		return a, refused(codes.ResourceExhausted,
-			"batch append: %d appends are unfinished already; finish some", count)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.open[key] = a
-	if !req.GetIsFinal() {
-		a.expiry = time.AfterFunc(time.Until(a.deadline), func() { b.expire(a) })
-	}
-	return a, nil
 }
 
 // add adds a request's events to an append. The lock is held.
@@ -187,7 +205,7 @@ func (b *batches) add(a *batch, req *streams.BatchAppendReq) error {
 		b.bytes += a.held - before
 		if b.bytes > int64(b.s.cfg.Limits.BatchBytes) {
 			return tooLarge(fmt.Sprintf("unfinished appends of this call hold more than %d bytes",
-				b.s.cfg.Limits.BatchBytes), events.ErrTooLarge)
+				b.s.cfg.Limits.BatchBytes), b.s.cfg.Limits.BatchBytes, events.ErrTooLarge)
 		}
 	}
 	return nil
@@ -203,22 +221,23 @@ func (b *batches) remove(a *batch) {
 	}
 }
 
-// expire ends an append that was not completed in time.
+// expire ends an append that was not completed in time, and later forgets it.
 func (b *batches) expire(a *batch) {
 	b.mu.Lock()
 	if b.open[a.key] != a || b.closed {
 		b.mu.Unlock()
 		return
 	}
+	if a.refused {
+		b.remove(a)
+		b.mu.Unlock()
+		return
+	}
 	b.writing.Add(1) // Closed is false, so that drain still waits.
 	defer b.writing.Done()
-	b.remove(a)
-	refused := a.refused
-	a.release()
+	b.refuse(a)
 	b.mu.Unlock()
-	if !refused {
-		b.answer(a, events.AppendResult{}, context.DeadlineExceeded)
-	}
+	b.answer(a, events.AppendResult{}, context.DeadlineExceeded)
 }
 
 // launch writes a complete append. While too many are being written it waits,

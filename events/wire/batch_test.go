@@ -168,7 +168,6 @@ func TestBatchesThatCannotBeWrittenAreAnsweredOneByOne(t *testing.T) {
 		{"too late", late, codes.DeadlineExceeded, "event_store.client.Timeout"},
 		{"too late by the clock", past, codes.DeadlineExceeded, "event_store.client.Timeout"},
 		{"bad deadline", badDeadline, codes.InvalidArgument, "event_store.client.BadRequest"},
-		{"no options", nil, codes.InvalidArgument, "event_store.client.BadRequest"},
 		{"no name", batchOptions(""), codes.InvalidArgument, "event_store.client.BadRequest"},
 		{"no revision", noRevision, codes.InvalidArgument, "event_store.client.BadRequest"},
 		{"huge revision", hugeRevision, codes.InvalidArgument, "event_store.client.BadRequest"},
@@ -205,6 +204,109 @@ func TestABadPartEndsItsBatchAndNoOther(t *testing.T) {
 		t.Fatalf("the good one was answered %v", r)
 	}
 	until(t, "nothing is held", func() bool { return s.Stats().PendingBytes == 0 })
+}
+
+// TestAnAppendIsAnsweredOnceWhateverComesAfterIt: the client for Node forgets an append at its
+// first answer, and ends its process at a second one.
+func TestAnAppendIsAnsweredOnceWhateverComesAfterIt(t *testing.T) {
+	late := batchOptions("a-1")
+	late.DeadlineOption = &streams.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(time.Millisecond)}
+	badDeadline := batchOptions("a-1")
+	badDeadline.DeadlineOption = &streams.BatchAppendReq_Options_Deadline{Deadline: &durationpb.Duration{Seconds: -1, Nanos: 1}}
+	noRevision := batchOptions("a-1")
+	noRevision.ExpectedStreamPosition = nil
+	for _, c := range []struct {
+		name  string
+		o     *streams.BatchAppendReq_Options
+		first int
+		code  codes.Code
+	}{
+		{"denied", batchOptions("sale-1"), 1, codes.PermissionDenied},
+		{"an index", batchOptions("$ce-a"), 1, codes.PermissionDenied},
+		{"no name", batchOptions(""), 1, codes.InvalidArgument},
+		{"no revision", noRevision, 1, codes.InvalidArgument},
+		{"bad deadline", badDeadline, 1, codes.InvalidArgument},
+		{"too late", late, 1, codes.DeadlineExceeded},
+		{"more than its call may hold", batchOptions("a-1"), 100, codes.InvalidArgument},
+		{"more events than an append may have", batchOptions("a-1"), events.MaxAppendEvents + 1, codes.InvalidArgument},
+	} {
+		for _, repeated := range []bool{false, true} {
+			t.Run(fmt.Sprint(c.name, ", options in each part ", repeated), func(t *testing.T) {
+				s := serve(t, func(cfg *wire.Config) {
+					cfg.Guarded, cfg.Limits.BatchBytes = []string{"sale"}, 20_000
+				})
+				b := openBatch(t, s)
+				b.send("other", batchOptions("a-2"), 1, false)
+				b.send("refused", c.o, c.first, false)
+				if got := b.code(); got != c.code {
+					t.Fatalf("answered %v, want %v", got, c.code)
+				}
+				rest := c.o
+				if !repeated {
+					rest = nil
+				}
+				for range 3 {
+					b.send("refused", rest, 1, false)
+				}
+				b.send("refused", rest, 1, true)
+				b.send("never was", nil, 1, false)
+				b.send("never was", nil, 1, true)
+				b.send("other", nil, 1, true)
+				r := b.recv()
+				if r.GetCorrelationId().GetString_() != uuidOf("other").GetString_() || r.GetSuccess().GetCurrentRevision() != 1 {
+					t.Fatalf("then came %v, want the answer to the other append", r)
+				}
+				if head, err := s.store.Head(t.Context()); head != 2 || err != nil {
+					t.Fatalf("%d events were written, %v, want those of the other append", head, err)
+				}
+				b.send("refused", batchOptions("a-3"), 1, true)
+				if r := b.recv(); r.GetSuccess() == nil {
+					t.Fatalf("a later append with the id was answered %v", r)
+				}
+				until(t, "nothing is held", func() bool { return s.Stats().PendingBytes == 0 })
+			})
+		}
+	}
+}
+
+// TestAnAppendBeyondTheLimitsLeavesTheOthersOfItsCall: what is too much for one message or append
+// is answered as such, with the limit.
+func TestAnAppendBeyondTheLimitsLeavesTheOthersOfItsCall(t *testing.T) {
+	const limit = 1 << 20
+	s := serve(t, func(cfg *wire.Config) { cfg.Limits.AppendBytes = limit })
+	b := openBatch(t, s)
+	b.send("other", batchOptions("a-1"), 1, false)
+	many := batchEvents("entries", 1)
+	for i := range 4*events.MaxAppendEvents + 1 {
+		many[0].Metadata[fmt.Sprint(i)] = ""
+	}
+	large := batchEvents("large", 1)
+	large[0].Data = make([]byte, limit)
+	for name, c := range map[string]struct {
+		batch    []*streams.BatchAppendReq_ProposedMessage
+		tooLarge bool
+	}{
+		"events":  {batchEvents("events", events.MaxAppendEvents+1), true},
+		"bytes":   {large, true},
+		"entries": {many, false},
+	} {
+		if err := b.stream.Send(&streams.BatchAppendReq{
+			CorrelationId: uuidOf(name), Options: batchOptions("a-2"), ProposedMessages: c.batch, IsFinal: true,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r := b.recv()
+		var detail shared.MaximumAppendSizeExceeded
+		err := r.GetError().GetDetails()[0].UnmarshalTo(&detail)
+		if codes.Code(r.GetError().GetCode()) != codes.InvalidArgument || (err == nil) != c.tooLarge ||
+			c.tooLarge && detail.GetMaxAppendSize() != limit {
+			t.Errorf("too many %s: %v, %v", name, r, err)
+		}
+	}
+	b.send("other", nil, 1, true)
+	if r := b.recv(); r.GetSuccess().GetCurrentRevision() != 1 {
+		t.Errorf("the other append was answered %v", r)
+	}
 }
 
 func TestUnfinishedBatchesAreLimitedInNumberBytesAndTime(t *testing.T) {

@@ -29,7 +29,7 @@ func batchAnswer(a *batch, result events.AppendResult, err error) *streams.Batch
 		resp.ExpectedStreamPosition = &streams.BatchAppendResp_StreamExists{StreamExists: &emptypb.Empty{}}
 	}
 	if err != nil {
-		resp.Result = &streams.BatchAppendResp_Error{Error: batchError(err, a.stream)}
+		resp.Result = &streams.BatchAppendResp_Error{Error: a.error(err)}
 		return resp
 	}
 	success := &streams.BatchAppendResp_Success{
@@ -50,10 +50,10 @@ func batchAnswer(a *batch, result events.AppendResult, err error) *streams.Batch
 	return resp
 }
 
-// batchError is an error with one detail, by which clients tell errors apart.
-func batchError(err error, stream string) *spb.Status {
+// error is an error with one detail, by which clients tell errors apart.
+func (a *batch) error(err error) *spb.Status {
 	var wrong *events.WrongRevisionError
-	err = refuse(err, stream)
+	err = refuse(err, a.stream)
 	var r *refusal
 	if !errors.As(err, &r) {
 		r = &refusal{code: codes.Unknown, sentence: "unknown error"}
@@ -63,9 +63,9 @@ func batchError(err error, stream string) *spb.Status {
 	case errors.As(err, &wrong):
 		code, detail = codes.AlreadyExists, tellWrong(&shared.WrongExpectedVersion{}, wrong)
 	case errors.Is(err, events.ErrStreamDeleted):
-		code, detail = codes.NotFound, &shared.StreamDeleted{StreamIdentifier: streamID(stream)}
+		code, detail = codes.NotFound, &shared.StreamDeleted{StreamIdentifier: streamID(a.stream)}
 	case errors.Is(err, events.ErrTooLarge):
-		detail = &shared.MaximumAppendSizeExceeded{MaxAppendSize: events.MaxAppendBytes}
+		detail = &shared.MaximumAppendSizeExceeded{MaxAppendSize: uint32(a.s.cfg.Limits.AppendBytes)}
 	case r.code == codes.PermissionDenied:
 		detail = &shared.AccessDenied{}
 	case r.code == codes.DeadlineExceeded:

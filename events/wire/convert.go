@@ -4,13 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
@@ -25,9 +22,6 @@ const (
 	contentJSON   = "application/json"
 	contentBinary = "application/octet-stream"
 )
-
-// ticksPerNanos is the unit of times: .NET's ticks of 100 ns, since 1970.
-const nanosPerTick = 100
 
 // streamName reads the name of a stream.
 func streamName(id *shared.StreamIdentifier) (string, error) {
@@ -66,20 +60,14 @@ func eventID(id *shared.UUID) (events.EventID, error) {
 }
 
 func structuredID(id events.EventID) *shared.UUID {
-	var m struct { // Allocated as a whole, because there is one for each event.
-		id   shared.UUID
-		kind shared.UUID_Structured_
-		bits shared.UUID_Structured
-	}
-	m.bits.MostSignificantBits = int64(binary.BigEndian.Uint64(id[:8]))
-	m.bits.LeastSignificantBits = int64(binary.BigEndian.Uint64(id[8:]))
-	m.kind.Structured = &m.bits
-	m.id.Value = &m.kind
-	return &m.id
+	most, least := halves(id)
+	return &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{
+		MostSignificantBits: int64(most), LeastSignificantBits: int64(least),
+	}}}
 }
 
-func stringID(id events.EventID) *shared.UUID {
-	return &shared.UUID{Value: &shared.UUID_String_{String_: id.String()}}
+func halves(id events.EventID) (most, least uint64) {
+	return binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
 }
 
 // proposed is what events of plain and of batched appends have in common.
@@ -138,55 +126,18 @@ func expected(what string, options proto.Message) (events.Expected, error) {
 	return events.Any(), invalid("%s: expected revision is missing", what)
 }
 
+// noRevision is a number by which clients say that no stream is expected.
+const noRevision = math.MaxUint64
+
 // revision checks a revision from a client.
 func revision(n uint64) (events.Expected, error) {
+	if n == noRevision {
+		return events.NoStream(), nil
+	}
 	if n > math.MaxInt64 {
 		return events.Any(), invalid("revision %d is larger than any can be", n)
 	}
 	return events.Exact(n), nil
-}
-
-// recorded converts an event for a client.
-func recorded(r events.Recorded, id func(events.EventID) *shared.UUID) *streams.ReadResp_ReadEvent_RecordedEvent {
-	content := contentJSON
-	if r.Binary {
-		content = contentBinary
-	}
-	if r.Type == events.TypeTombstone { // It is behind every event that can be.
-		r.Revision = math.MaxInt64
-	}
-	var m struct {
-		event  streams.ReadResp_ReadEvent_RecordedEvent
-		stream shared.StreamIdentifier
-	}
-	e := &m.event
-	m.stream.StreamName = []byte(r.Stream)
-	e.StreamIdentifier = &m.stream
-	e.Id, e.StreamRevision = id(r.ID), r.Revision
-	e.PreparePosition, e.CommitPosition = uint64(r.Position), uint64(r.Position)
-	e.CustomMetadata, e.Data = events.EncodeMetadata(r.Meta, r.Foreign), r.Data
-	var created [20]byte
-	ticks := strconv.AppendInt(created[:0], r.Recorded.UnixNano()/nanosPerTick, 10)
-	b := make([]byte, 0, len(r.Type)+96)
-	b = appendEntry(b, keyType, []byte(r.Type))
-	b = appendEntry(b, keyContentType, []byte(content))
-	e.ProtoReflect().SetUnknown(appendEntry(b, keyCreated, ticks))
-	return e
-}
-
-// recordedMetadata is the field of a recorded event with its type. It is encoded
-// here and set as an unknown field, which is sent as it is. That is cheaper than a
-// map, whose entries protobuf measures and encodes one by one by reflection.
-const recordedMetadata protowire.Number = 6
-
-// appendEntry appends an entry of that map.
-func appendEntry(b []byte, key string, value []byte) []byte {
-	size := protowire.SizeTag(1) + protowire.SizeBytes(len(key)) +
-		protowire.SizeTag(2) + protowire.SizeBytes(len(value))
-	b = protowire.AppendTag(b, recordedMetadata, protowire.BytesType)
-	b = protowire.AppendVarint(b, uint64(size))
-	b = protowire.AppendString(protowire.AppendTag(b, 1, protowire.BytesType), key)
-	return protowire.AppendBytes(protowire.AppendTag(b, 2, protowire.BytesType), value)
 }
 
 // linkTo is the link that a virtual stream has in place of r. Its id follows

@@ -67,9 +67,9 @@ func missingProperty(name string) error {
 		exceptionNoProperty, trailerRequired, keyType+","+keyContentType)
 }
 
-func tooLarge(sentence string, cause error) error {
+func tooLarge(sentence string, most int, cause error) error {
 	return excepted(codes.InvalidArgument, sentence, cause,
-		exceptionAppendTooLong, trailerMaxAppend, fmt.Sprint(events.MaxAppendBytes))
+		exceptionAppendTooLong, trailerMaxAppend, fmt.Sprint(most))
 }
 
 var errShutdown = &refusal{code: codes.Unavailable, sentence: "this server is shutting down; connect again later"}
@@ -93,7 +93,7 @@ func refuse(err error, stream string) error {
 		return excepted(codes.NotFound, fmt.Sprintf("event stream '%s' is not found", stream), err,
 			exceptionNotFound, trailerStream, stream)
 	case errors.Is(err, events.ErrTooLarge):
-		return tooLarge(sentence, err)
+		return tooLarge(sentence, events.MaxAppendBytes, err)
 	case errors.Is(err, events.ErrMalformed):
 		return &refusal{code: codes.InvalidArgument, sentence: sentence, cause: err}
 	case errors.Is(err, events.ErrReadOnly), errors.Is(err, events.ErrDenied):

@@ -81,7 +81,7 @@ func FuzzRead(f *testing.F) {
 		s, ctx := fuzzed(t)
 		sent := 0
 		ss := &fakeStream{ctx: ctx, arrive: [][]byte{b}, send: func(m any) error {
-			r := m.(*streams.ReadResp)
+			r := decoded(t, m)
 			if sent++; sent > 100 {
 				t.Fatalf("more messages than there can be")
 			}
@@ -113,7 +113,7 @@ func FuzzAppend(f *testing.F) {
 	}}}
 	event := &streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{
 		ProposedMessage: &streams.AppendReq_ProposedMessage{
-			Id: stringID(events.EventID{9}), Metadata: map[string]string{keyType: "x", keyContentType: contentJSON},
+			Id: structuredID(events.EventID{9}), Metadata: map[string]string{keyType: "x", keyContentType: contentJSON},
 			CustomMetadata: []byte(`{"$correlationId":"c"}`), Data: []byte("{}"),
 		},
 	}}
@@ -131,13 +131,13 @@ func FuzzAppend(f *testing.F) {
 func FuzzBatchAppend(f *testing.F) {
 	part := func(final bool) []byte {
 		return encode(f, &streams.BatchAppendReq{
-			CorrelationId: stringID(events.EventID{7}),
+			CorrelationId: structuredID(events.EventID{7}),
 			Options: &streams.BatchAppendReq_Options{
 				StreamIdentifier:       &shared.StreamIdentifier{StreamName: []byte("a-1")},
 				ExpectedStreamPosition: &streams.BatchAppendReq_Options_Any{Any: &emptypb.Empty{}},
 			},
 			ProposedMessages: []*streams.BatchAppendReq_ProposedMessage{{
-				Id: stringID(events.EventID{9}), Metadata: map[string]string{keyType: "x", keyContentType: contentBinary},
+				Id: structuredID(events.EventID{9}), Metadata: map[string]string{keyType: "x", keyContentType: contentBinary},
 			}},
 			IsFinal: final,
 		})

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
@@ -50,6 +51,9 @@ type intake struct {
 	// credit is the memory that the last message holds of the budget, until the
 	// next one is read or somebody takes it over.
 	credit int64
+	// unfit is why the events of the last message were left out, if they were: a part of
+	// one of the appends of a call that has others.
+	unfit error
 	// rest is what has not been read of the last message.
 	rest int
 	// since is when the client last sent something of an unfinished message, in
@@ -88,7 +92,16 @@ func (in *intake) recv(m proto.Message) error {
 	return err
 }
 
+// fault is what is wrong with the append that the last message is a part of.
+func (in *intake) fault() error {
+	if in == nil {
+		return nil
+	}
+	return in.unfit
+}
+
 func (in *intake) accept(m proto.Message) error {
+	in.unfit = nil
 	n, err := in.begin()
 	if err != nil {
 		return err
@@ -96,7 +109,7 @@ func (in *intake) accept(m proto.Message) error {
 	if n > in.most {
 		sentence := fmt.Sprintf("message of %d bytes, larger than max (%d)", n, in.most)
 		if in.most > requestBytes { // It can only be an event.
-			return tooLarge(sentence, events.ErrTooLarge)
+			return tooLarge(sentence, in.s.cfg.Limits.AppendBytes, events.ErrTooLarge)
 		}
 		return refused(codes.ResourceExhausted, "%s", sentence)
 	}
@@ -110,7 +123,14 @@ func (in *intake) accept(m proto.Message) error {
 		return err
 	}
 	defer body.Free()
-	cost, err := weigh(body.ReadOnlyData(), m)
+	data := body.ReadOnlyData()
+	cost, err := weigh(data, m)
+	if _, several := m.(*streams.BatchAppendReq); several && err != nil && !errors.Is(err, errUndecodable) {
+		in.unfit = err
+		if data, err = without(data, batchEvent); err == nil {
+			cost, err = weigh(data, m)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -118,7 +138,7 @@ func (in *intake) accept(m proto.Message) error {
 	if err := in.charge(cost + int64(n) - in.credit); err != nil {
 		return err
 	}
-	if err := proto.Unmarshal(body.ReadOnlyData(), m); err != nil {
+	if err := proto.Unmarshal(data, m); err != nil {
 		return refused(codes.Internal, "the message cannot be decoded: %s", err.Error())
 	}
 	return nil

@@ -43,6 +43,9 @@ type Limits struct {
 	// Calls is how many may run over all connections: each can make the server
 	// hold windowBytes. Further ones are refused.
 	Calls int
+	// AppendBytes is the most bytes of the events of one append: at most events.MaxAppendBytes, and at
+	// least events.PreferredAppendBytes if hosts append here.
+	AppendBytes int
 	// AppendTime is how long an append may take if its client sets no deadline,
 	// or a later one.
 	AppendTime time.Duration
@@ -96,6 +99,7 @@ func (l Limits) withDefaults() (Limits, error) {
 	count(&l.AnswerBytes, 512<<20, "bytes of answers", &err)
 	count(&l.BusyTime, 30*time.Second, "time to wait for memory", &err)
 	count(&l.Calls, 4096, "calls", &err)
+	count(&l.AppendBytes, events.MaxAppendBytes, "bytes of an append", &err)
 	count(&l.AppendTime, time.Minute, "time of an append", &err)
 	count(&l.ReceiveBytes, 17<<20, "bytes of a message", &err)
 	count(&l.PingEvery, 5*time.Second, "time between pings", &err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"testing"
 
@@ -147,7 +146,7 @@ func TestAppendsThatMakeNoSenseAreRefusedWithASentence(t *testing.T) {
 	right := options(func(*streams.AppendReq_Options) {})
 	event := func(edit func(*streams.AppendReq_ProposedMessage)) *streams.AppendReq {
 		e := &streams.AppendReq_ProposedMessage{
-			Id: stringID(events.EventID{1}), Metadata: map[string]string{keyType: "x", keyContentType: contentJSON},
+			Id: structuredID(events.EventID{1}), Metadata: map[string]string{keyType: "x", keyContentType: contentJSON},
 		}
 		edit(e)
 		return &streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{ProposedMessage: e}}
@@ -162,7 +161,7 @@ func TestAppendsThatMakeNoSenseAreRefusedWithASentence(t *testing.T) {
 		"options twice": {[]*streams.AppendReq{right, right}, "twice"},
 		"no revision":   {[]*streams.AppendReq{options(func(o *streams.AppendReq_Options) { o.ExpectedStreamRevision = nil })}, "revision is missing"},
 		"huge revision": {[]*streams.AppendReq{options(func(o *streams.AppendReq_Options) {
-			o.ExpectedStreamRevision = &streams.AppendReq_Options_Revision{Revision: math.MaxUint64}
+			o.ExpectedStreamRevision = &streams.AppendReq_Options_Revision{Revision: 1 << 63}
 		})}, "larger than any"},
 		"no id": {[]*streams.AppendReq{right, event(func(e *streams.AppendReq_ProposedMessage) { e.Id = nil })}, "id is missing"},
 		"bad id": {[]*streams.AppendReq{right, event(func(e *streams.AppendReq_ProposedMessage) {

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -12,7 +11,6 @@ import (
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/proto" // The codec that is wrapped.
 	"google.golang.org/grpc/mem"
-	"google.golang.org/protobuf/proto"
 )
 
 // largeAnswer is the size from which an answer is counted separately until it is
@@ -43,7 +41,7 @@ func (o *outlet) send(ss grpc.ServerStream, m any) error {
 // sendLarge is send for a large answer, which holds memory of a budget until its
 // last byte is written: grpc accepts an answer of any size from a call, and
 // keeps it until the client takes it.
-func (o *outlet) sendLarge(ss grpc.ServerStream, m proto.Message, b *budget, bytes int64) error {
+func (o *outlet) sendLarge(ss grpc.ServerStream, m encoded, b *budget, bytes int64) error {
 	c := &charge{budget: b, bytes: bytes, out: o, conn: connectionOf(ss.Context())}
 	o.large.Add(1)
 	c.conn.keep(c)
@@ -155,43 +153,23 @@ func (c *charge) cut(encoded []byte) mem.BufferSlice {
 
 // charged is an answer and what it holds.
 type charged struct {
-	proto.Message
+	encoded
 	charge *charge
 }
 
-// codec is protobuf's, and handles charged answers.
+// codec is protobuf's, and handles encoded and charged answers.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
 
 // Marshal encodes an answer.
 func (c codec) Marshal(m any) (mem.BufferSlice, error) {
-	large, ok := m.(*charged)
-	if !ok {
-		return c.small(m)
+	switch m := m.(type) {
+	case encoded:
+		return mem.BufferSlice{mem.SliceBuffer(m)}, nil
+	case *charged:
+		m.charge.encoded.Store(true)
+		return m.charge.cut(m.encoded), nil
 	}
-	encoded, err := proto.Marshal(large.Message)
-	if err != nil {
-		return nil, fmt.Errorf("encode an answer: %w", err)
-	}
-	large.charge.encoded.Store(true)
-	return large.charge.cut(encoded), nil
-}
-
-// small encodes an answer without a pooled buffer. Grpc's own codec would
-// measure it twice.
-func (c codec) small(m any) (mem.BufferSlice, error) {
-	message, ok := m.(proto.Message)
-	if !ok {
-		return c.CodecV2.Marshal(m) //nolint:wrapcheck // It is grpc's.
-	}
-	size := proto.Size(message)
-	if !mem.IsBelowBufferPoolingThreshold(size) {
-		return c.CodecV2.Marshal(m) //nolint:wrapcheck // It is grpc's.
-	}
-	encoded, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(make([]byte, 0, size), message)
-	if err != nil {
-		return nil, fmt.Errorf("encode an answer: %w", err)
-	}
-	return mem.BufferSlice{mem.SliceBuffer(encoded)}, nil
+	return c.CodecV2.Marshal(m) //nolint:wrapcheck // It is grpc's.
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"iter"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
-
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -84,32 +82,13 @@ func (c *reader) put() {
 	c.keep(0)
 }
 
-// readAnswer is an answer with an event, allocated as a whole: reading is mostly
-// allocating these.
-type readAnswer struct {
-	answer   streams.ReadResp
-	kind     streams.ReadResp_Event
-	event    streams.ReadResp_ReadEvent
-	position streams.ReadResp_ReadEvent_CommitPosition
-}
-
-func newReadAnswer(at events.Position) *readAnswer {
-	a := &readAnswer{}
-	a.position.CommitPosition = uint64(at)
-	a.event.Position = &a.position
-	a.kind.Event = &a.event
-	a.answer.Content = &a.kind
-	return a
-}
-
 // deliver sends an event. The memory of a large one is taken over by the answer.
-func (c *reader) deliver(a *readAnswer) error {
-	m, e := &a.answer, &a.event
-	bytes := int64(len(e.GetEvent().GetData()) + len(e.GetEvent().GetCustomMetadata()) + len(e.GetLink().GetData()))
-	if bytes <= largeAnswer {
+func (c *reader) deliver(at events.Position, event, link *events.Recorded) error {
+	m := c.answer(at, event, link)
+	if len(m) <= largeAnswer {
 		return c.out.send(c.ss, m)
 	}
-	bytes = min(2*bytes, c.held)
+	bytes := min(2*int64(len(m)), c.held)
 	c.held -= bytes
 	return c.out.sendLarge(c.ss, m, c.s.leaving, bytes)
 }

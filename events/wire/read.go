@@ -50,6 +50,9 @@ type reader struct {
 	page  page
 	held  int64 // Of the memory for answers, by the page.
 	sight *sight
+
+	scratch []byte           // For a part of an answer.
+	prefix  [prefixRoom]byte // Room before one.
 }
 
 // readStream sends a part of a stream.
@@ -112,34 +115,30 @@ func (c *reader) sendPage(ctx context.Context) error {
 
 // sendEvent sends an event, or the link that stands for it.
 func (c *reader) sendEvent(ctx context.Context, r *events.Recorded) error {
-	m := newReadAnswer(r.Position)
-	e := &m.event
+	event, link := r, (*events.Recorded)(nil)
 	switch {
-	case r.Link != nil && c.resolve:
-		e.Link = recorded(linkTo(*r), c.id)
-		if !r.Gone() {
-			e.Event = recorded(*r, c.id)
-		}
 	case r.Link != nil:
-		e.Event = recorded(linkTo(*r), c.id)
+		stored := linkTo(*r)
+		switch {
+		case !c.resolve:
+			event = &stored
+		case r.Gone():
+			event, link = nil, &stored
+		default:
+			link = &stored
+		}
 	case r.Type == events.TypeLink && c.resolve:
-		e.Link = recorded(*r, c.id)
 		back, err := c.linkRoom(ctx)
 		if err != nil {
 			return err
 		}
 		defer back()
-		linked, err := c.s.linked(ctx, r.Data)
-		if err != nil {
+		link = r
+		if event, err = c.s.linked(ctx, r.Data); err != nil {
 			return err
 		}
-		if linked != nil {
-			e.Event = recorded(*linked, c.id)
-		}
-	default:
-		e.Event = recorded(*r, c.id)
 	}
-	if err := c.deliver(m); err != nil {
+	if err := c.deliver(r.Position, event, link); err != nil {
 		return err
 	}
 	c.s.stats.eventsSent.Add(1)

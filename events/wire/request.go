@@ -3,10 +3,7 @@ package wire
 import (
 	"math"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
-
-	"github.com/hostnode/hostnode/events"
 )
 
 // reading is a Read request, checked.
@@ -19,7 +16,8 @@ type reading struct {
 	count    uint64 // At most, when it is none.
 	resolve  bool
 	filter   filter
-	id       func(events.EventID) *shared.UUID
+	// structured is how the client wants ids: as numbers, else as text.
+	structured bool
 	// edges says that the client knows the messages about first and last
 	// positions; others cannot handle them.
 	edges bool
@@ -74,9 +72,8 @@ func newReading(req *streams.ReadReq) (*reading, error) {
 	}
 	switch o.GetUuidOption().GetContent().(type) {
 	case *streams.ReadReq_Options_UUIDOption_Structured:
-		r.id = structuredID
+		r.structured = true
 	case *streams.ReadReq_Options_UUIDOption_String_:
-		r.id = stringID
 	default:
 		return nil, invalid("read: form of UUIDs is missing")
 	}

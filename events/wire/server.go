@@ -104,6 +104,9 @@ func (s *Server) options() []grpc.ServerOption {
 		// Otherwise grpc lets a fast client send 16 MiB of a call that nobody reads.
 		grpc.StaticStreamWindowSize(windowBytes),
 		grpc.StaticConnWindowSize(connectionWindowBytes),
+		// What the window of most clients takes is one write. An idle connection has no buffer.
+		grpc.WriteBufferSize(windowBytes),
+		grpc.SharedWriteBuffer(true),
 		grpc.InTapHandle(s.admit),
 		grpc.MaxConcurrentStreams(uint32(l.StreamsPerConnection)),
 		grpc.MaxHeaderListSize(maxHeaderBytes),

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/sirupsen/logrus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -106,10 +105,7 @@ func TestAReaderThatTakesALargeAnswerSlowlyIsNotEndedWhileOthersWait(t *testing.
 					}
 					return err
 				}}
-				answer := &streams.ReadResp{Content: &streams.ReadResp_Event{Event: &streams.ReadResp_ReadEvent{
-					Event: &streams.ReadResp_ReadEvent_RecordedEvent{Data: make([]byte, events.MaxEventBytes)},
-				}}}
-				out := &outlet{}
+				answer, out := make(encoded, events.MaxEventBytes), &outlet{}
 				err := s.supervise(ctx, out, ending{}, func(ctx context.Context) error {
 					if err := s.leaving.try(events.MaxEventBytes); err != nil {
 						return err

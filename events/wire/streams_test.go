@@ -240,8 +240,8 @@ func TestMetadataHidesEventsOfStreams(t *testing.T) {
 	if err != nil || len(all) != 3 || all[0].Event.EventNumber != 7 {
 		t.Fatalf("read %d events, %v; want the last 3", len(all), err)
 	}
-	_, err = c.AppendToStream(soon(t), "$$long-1", esdb.AppendToStreamOptions{}, event("$metadata", `{"$maxCount":-1}`))
-	if err == nil || !strings.Contains(err.Error(), "$maxCount") {
+	_, err = c.AppendToStream(soon(t), "$$long-1", esdb.AppendToStreamOptions{}, event("$metadata", `{"$acl":7}`))
+	if err == nil || !strings.Contains(err.Error(), "$acl") {
 		t.Fatalf("metadata that makes no sense was answered %v", err)
 	}
 }

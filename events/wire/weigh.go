@@ -42,7 +42,8 @@ func weigh(b []byte, m proto.Message) (int64, error) {
 	count, entries := 0, 0
 	err := parts(b, event, func(e []byte) error {
 		if count++; count > events.MaxAppendEvents {
-			return tooLarge(fmt.Sprintf("more than %d events in a message", events.MaxAppendEvents), events.ErrTooLarge)
+			sentence := fmt.Sprintf("more than %d events in a message", events.MaxAppendEvents)
+			return tooLarge(sentence, events.MaxAppendBytes, events.ErrTooLarge)
 		}
 		return parts(e, eventMetadata, func([]byte) error {
 			if entries++; entries > maxEntries {
@@ -79,6 +80,22 @@ func parts(b []byte, number protowire.Number, see func([]byte) error) error {
 		b = b[size:]
 	}
 	return nil
+}
+
+// without copies a message, less the parts that have this number.
+func without(b []byte, number protowire.Number) ([]byte, error) {
+	var rest []byte
+	for len(b) > 0 {
+		n, _, size := protowire.ConsumeField(b)
+		if size < 0 {
+			return nil, errUndecodable
+		}
+		if n != number {
+			rest = append(rest, b[:size]...)
+		}
+		b = b[size:]
+	}
+	return rest, nil
 }
 
 var errUndecodable = &refusal{code: codes.Internal, sentence: "the message cannot be decoded"}

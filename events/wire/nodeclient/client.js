@@ -84,6 +84,23 @@ async function appendAndRead(client) {
   step("say that a stream is not there");
 }
 
+// Both are sent in several parts, and refused at the first.
+async function refusedAppends(client) {
+  const large = Array.from({ length: 9 }, () => es.binaryEvent({ type: "Sent", data: Buffer.alloc(1 << 20) }));
+  await assert.rejects(client.appendToStream("$ce-clock", large), (e) => e.type === es.ErrorType.ACCESS_DENIED);
+  await client.appendToStream("after-1", tick(0));
+  step("go on after a large append that is not allowed");
+
+  const many = Array.from({ length: 30_000 }, (_, n) => tick(n));
+  await assert.rejects(
+    client.appendToStream("late-1", many, { deadline: 1, batchAppendSize: 64 * 1024 }),
+    (e) => [es.ErrorType.DEADLINE_EXCEEDED, es.ErrorType.TIMEOUT].includes(e.type),
+  );
+  await client.appendToStream("after-1", tick(1));
+  assert.deepEqual((await collect(client.readStream("after-1"))).map(number), [0, 1]);
+  step("go on after a large append that comes too late");
+}
+
 async function readIndexesAndLog(client) {
   await client.appendToStream("clock-2", tick(3));
   const category = await collect(client.readStream("$ce-clock", { resolveLinkTos: true }));
@@ -151,6 +168,7 @@ async function main() {
     await readIndexesAndLog(client);
     await subscribe(client);
     await metadataAndDeletion(client);
+    await refusedAppends(client);
   } finally {
     await client.dispose();
   }

@@ -329,6 +329,9 @@ type ServeEvents struct {
 	// the whole process. Three quarters of what is beyond 512 MiB are for the messages of
 	// all clients. Further requests wait, and are refused when that takes long.
 	MemoryBytes Bytes `key:"memoryBytes" def:"1GiB" min:"768MiB" max:"1TiB"`
+	// MaxAppendSize is the most bytes of the events of one append. EventStoreDB has a
+	// setting of this name, and 1 MiB unless it is set; hosts need as much.
+	MaxAppendSize Bytes `key:"maxAppendSize" flag:"max-append-size" def:"64MiB" min:"1MiB" max:"64MiB"`
 }
 
 // Storage is how slots are fetched and kept.

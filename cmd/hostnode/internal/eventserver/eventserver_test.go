@@ -11,9 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
 	"github.com/sirupsen/logrus/hooks/test"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
@@ -288,6 +294,43 @@ func TestHostCategoriesCoverEveryStreamOfAHost(t *testing.T) {
 	} {
 		if !guarded[events.Category(stream)] {
 			t.Errorf("%s can be written by others", stream)
+		}
+	}
+}
+
+func TestAnAppendIsAsLargeAsTheSettingSays(t *testing.T) {
+	const most = 1 << 20
+	o := Options{Listen: []string{"127.0.0.1:0"}, Anonymous: wire.RoleAdmin, MaxAppendSize: most}
+	s, err := Start(storetest.NewMemory(), o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	conn, err := grpc.NewClient(s.Addresses()[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for size, want := range map[int]codes.Code{most: codes.InvalidArgument, most - 1: codes.OK} {
+		call, err := streams.NewStreamsClient(conn).BatchAppend(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := &shared.UUID{Value: &shared.UUID_String_{String_: "00000000-0000-0000-0000-000000000001"}}
+		if err := call.Send(&streams.BatchAppendReq{
+			CorrelationId: id, IsFinal: true, Options: &streams.BatchAppendReq_Options{
+				StreamIdentifier:       &shared.StreamIdentifier{StreamName: []byte("a-1")},
+				ExpectedStreamPosition: &streams.BatchAppendReq_Options_Any{Any: &emptypb.Empty{}},
+			},
+			ProposedMessages: []*streams.BatchAppendReq_ProposedMessage{{
+				Id: id, Data: make([]byte, size), // And one byte for the type.
+				Metadata: map[string]string{"type": "x", "content-type": "application/octet-stream"},
+			}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := call.Recv(); err != nil || codes.Code(r.GetError().GetCode()) != want {
+			t.Errorf("an append of %d bytes: %v, %v, want %v", size+1, r, err, want)
 		}
 	}
 }

@@ -45,6 +45,8 @@ type Options struct {
 	// Memory is the most bytes that serving takes, at least MinMemory; 0: the
 	// messages of clients hold what is the protocol server's own default.
 	Memory int64
+	// MaxAppendSize is the most bytes of the events of one append; 0: events.MaxAppendBytes.
+	MaxAppendSize int
 	// Advertise is the address that clients are told; empty: the one they connected to.
 	Advertise string
 	// Bound are listeners from Bind for these addresses; nil: Start makes them.
@@ -88,6 +90,7 @@ func Start(store events.Store, o Options, log *logrus.Entry) (*Server, error) {
 		}
 		cfg.Limits = cfg.Limits.WithMemory(messages(o.Memory))
 	}
+	cfg.Limits.AppendBytes = o.MaxAppendSize
 	var err error
 	if o.CertFile != "" {
 		if cfg.TLS, err = loadTLS(o.CertFile, o.KeyFile, log); err != nil {
