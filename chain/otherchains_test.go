@@ -212,6 +212,20 @@ func TestAChainWithoutABaseFeeGetsLegacyTransactionsAlsoAsReplacementsAndFromThe
 	}
 }
 
+// A node that is slow, or does not estimate, says only that it is too little.
+func TestWithoutEstimatesACallGetsMoreGasUntilItIsEnough(t *testing.T) {
+	w := newWorld(t)
+	m, r, _ := w.foreign(nil)
+	noEstimates := func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
+		if r.Method == "eth_estimateGas" {
+			return r.Fails(-32601, "the method eth_estimateGas does not exist")
+		}
+		return node(r)
+	}
+	w.gate.has(nodetest.Stack(noEstimates, nodetest.DataInGas(func() uint64 { return 2000 })))
+	w.sells(m, callFor(r, 0))
+}
+
 func TestAChainThatCountsDataInGasGetsEstimatesAndARefusedOneANewEstimate(t *testing.T) {
 	w := newWorld(t)
 	m, r, _ := w.foreign(nil)

@@ -90,32 +90,37 @@ func (c *Conn) Preflight(ctx context.Context, from common.Address, t Trial, mean
 	return found.Refusal
 }
 
-// estimateAgain is how long a way of asking for estimates counts as refused: the node may be replaced.
-const estimateAgain = 10 * time.Minute
+const (
+	// estimateAgain is how long a way of asking for estimates counts as refused: the node may be replaced.
+	estimateAgain = 10 * time.Minute
+	// estimateSlow is how long none is asked for after one that did not come in time.
+	estimateSlow = time.Minute
+)
 
 // estimating is how an endpoint is asked for estimates of gas. It is safe for concurrent use.
 type estimating struct {
 	mu    sync.Mutex
 	way   int       // the first of ways that was not refused
-	since time.Time // of the first refusal
+	until time.Time // when all are tried again
 }
 
 func (e *estimating) from(now time.Time) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if now.Sub(e.since) > estimateAgain {
+	if now.After(e.until) {
 		e.way = 0
 	}
 	return e.way
 }
 
-func (e *estimating) refused(way int, now time.Time) {
+// refused notes that all ways before this one are not to be tried for some time.
+func (e *estimating) refused(before int, lasts time.Duration, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.way == 0 {
-		e.since = now
+		e.until = now.Add(lasts)
 	}
-	e.way = max(e.way, way+1)
+	e.way = max(e.way, before)
 }
 
 // ways are the arguments that follow the call, best first. The node's pending block has what our own unmined
@@ -147,7 +152,7 @@ func (c *Conn) EstimateGas(
 		}
 		if err := c.batch(ctx, batch); err != nil {
 			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-				l.at.estimates.refused(len(all), time.Now()) // It must not cost a duty's time again.
+				l.at.estimates.refused(len(all), estimateSlow, time.Now()) // It must not cost a duty's time again.
 			}
 			return nil, err
 		}
@@ -162,7 +167,7 @@ func (c *Conn) EstimateGas(
 		if estimates {
 			break
 		}
-		l.at.estimates.refused(way, time.Now())
+		l.at.estimates.refused(way+1, estimateAgain, time.Now())
 	}
 	return found, nil
 }

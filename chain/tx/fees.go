@@ -117,8 +117,11 @@ func (m *Manager) replace(ctx context.Context, in, urgent *intent, head *rpc.Hea
 	case in.starved:
 		m.gas.needsMore(in)
 		m.gas.estimate(ctx, head, []*intent{in})
+		if in.gas <= old.gas { // The node does not estimate, or not now. What is not used costs nothing.
+			in.gas = min(2*old.gas, m.cfg.MaxGas)
+		}
 		if in.gas <= old.gas {
-			m.refuse(in, fmt.Errorf("%w: the node demands more gas than %d, and no estimate is higher",
+			m.refuse(in, fmt.Errorf("%w: the node demands more gas than %d, which fees.maxGas allows at most",
 				events.ErrReverted, old.gas))
 			return nil
 		}
