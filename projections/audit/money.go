@@ -222,10 +222,7 @@ func (a *auditor) chainOf(ctx context.Context, h *host) (Chain, events.Address, 
 	if h.Market == "" {
 		return nil, events.Address{}, nil
 	}
-	address, err := events.ParseAddress(h.Address)
-	if err != nil {
-		return nil, events.Address{}, nil // A finding about such a stream's name was made before.
-	}
+	address := events.Must(events.ParseAddress(h.Address))
 	m := Market{h.ChainID, h.Contract}
 	if chain, known := a.chains[m]; known {
 		return chain, address, nil

@@ -49,7 +49,8 @@ var (
 	EventMisplaced = rule("event-misplaced", Error, "An event is in a stream of its machine.")
 	EpochDecreased = rule("epoch-decreased", Error, "No older process of the host writes after a younger one, in "+
 		"a host of several members of the same member.")
-	StreamUnknown       = rule("stream-unknown", Warning, "This build knows the stream's machine.")
+	StreamUnknown       = rule("stream-unknown", Warning, "The stream's name is one that hostnode gives, of a "+
+		"machine that this build knows.")
 	CauseUnknown        = rule("cause-unknown", Error, "A cause has one of the forms that hostnode writes.")
 	CauseUnresolved     = rule("cause-unresolved", Error, "What a cause names is in the record.")
 	CorrelationMismatch = rule("correlation-mismatch", Error, "All events of a sale, in every stream, have its "+

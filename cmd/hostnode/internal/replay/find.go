@@ -63,26 +63,11 @@ func isSector(stream, typed string) bool {
 	return err == nil && typed == fmt.Sprintf("%s-%d", events.CategorySector, number)
 }
 
-// whole reports whether a text has the form of a complete stream name of ours.
+// whole reports whether a text has the form of a complete stream name, one of ours if it begins like that.
 func whole(name string) bool {
 	category, rest, _ := strings.Cut(name, "-")
-	switch category {
-	case events.CategorySale:
-		_, _, err := events.ParseSaleStream(name)
-		return err == nil
-	case events.CategorySector:
-		_, _, err := events.ParseSectorStream(name)
-		return err == nil
-	case events.CategoryCapacity:
-		host, member, err := events.ParseLedgerStream(name)
-		return err == nil && events.LedgerStream(host, member) == name
-	case events.CategoryHost, events.CategorySlotQueue, events.CategoryTx:
-		a, err := events.ParseAddress(rest)
-		return err == nil && a.String() == rest
-	case events.CategoryMarket:
-		return strings.Count(rest, "-") == 1
-	}
-	return strings.HasPrefix(name, "$") || rest != ""
+	_, ours := events.StreamOwner(name)
+	return ours || !events.IsCategory(category) && (strings.HasPrefix(name, "$") || rest != "")
 }
 
 // Unknown is ErrUnknownStream with the names that are closest to the text.
