@@ -263,8 +263,9 @@ func (a *auditor) endOfMoney(ctx context.Context) error {
 		}
 		if chain == nil {
 			if h.Market != "" {
-				a.find(MarketElsewhere, place{Stream: events.CategoryHost + "-" + h.Address}, "the host is of contract %s on chain %d, which the "+
-					"chain that was asked does not have: its tokens were not compared", h.Contract, h.ChainID)
+				a.find(MarketElsewhere, place{Stream: events.HostStream(address)}, "the host is of contract %s on "+
+					"chain %d, which the chain that was asked does not have: its tokens were not compared",
+					h.Contract, h.ChainID)
 			}
 			continue
 		}

@@ -148,8 +148,8 @@ var (
 	AbandonedMined = rule("abandoned-mined", Error, "No transaction that the record calls abandoned was mined and "+
 		"succeeded.")
 	CollateralHeld  = rule("collateral-held", Error, "The contract holds no more for a slot than the record says.")
-	MarketElsewhere = rule("market-elsewhere", Warning, "The contract of each host is on the chain that was asked, if that of any "+
-		"is.")
+	MarketElsewhere = rule("market-elsewhere", Warning, "The contract of each host is on the chain that was "+
+		"asked, if that of any is.")
 	ChainAhead = rule("chain-ahead", Warning, "The chain says nothing of a slot that the record does not know yet.")
 
 	ViewDiffers     = rule("view-differs", Error, "The views are what the events say.")

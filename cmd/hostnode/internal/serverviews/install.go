@@ -238,6 +238,7 @@ func (s *Server) definitionDeleted(ctx context.Context, name string) bool {
 			return err
 		})
 	}
-	err := last(definitions + name)
-	return absent(err) && (errors.Is(err, events.ErrStreamDeleted) || last(events.MetadataStream(definitions+name)) == nil)
+	stream := definitions + name
+	err := last(stream)
+	return errors.Is(err, events.ErrStreamDeleted) || absent(err) && last(events.MetadataStream(stream)) == nil
 }
