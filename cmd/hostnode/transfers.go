@@ -115,8 +115,8 @@ func (f *transferFlags) file(direction string, args []string) (string, error) {
 	return args[0], nil
 }
 
-func (f *transferFlags) options(line *progressLine) transfer.Options {
-	return transfer.Options{AcceptScavenged: f.acceptScavenged, Progress: line.show}
+func (f *transferFlags) options() transfer.Options {
+	return transfer.Options{AcceptScavenged: f.acceptScavenged}
 }
 
 // progressLine shows the progress of a transfer on a terminal, in one line that
