@@ -32,6 +32,11 @@ func benchHost(n int) (a events.Address) {
 	return a
 }
 
+func benchSlot(n int) (s events.SlotID) {
+	binary.BigEndian.PutUint32(s[:], uint32(n+1))
+	return s
+}
+
 // benchLife is a whole sale as it was stored.
 func benchLife(b testing.TB) (life []events.NewEvent) {
 	b.Helper()
@@ -56,6 +61,11 @@ func benchLife(b testing.TB) (life []events.NewEvent) {
 
 func benchRecord(b *testing.B, store events.Store, system bool) {
 	b.Helper()
+	benchHostsRecord(b, store, system, benchHosts, benchSales)
+}
+
+func benchHostsRecord(b *testing.B, store events.Store, system bool, hosts, sales int) {
+	b.Helper()
 	life := benchLife(b)
 	add := func(stream string, batch []events.NewEvent) {
 		for i := range batch {
@@ -65,8 +75,8 @@ func benchRecord(b *testing.B, store events.Store, system bool) {
 			b.Fatal(err)
 		}
 	}
-	for slot := range benchSales {
-		for n := range benchHosts {
+	for slot := range sales {
+		for n := range hosts {
 			host := benchHost(n)
 			if slot == 0 {
 				start := &messages.HostStarted{
@@ -79,7 +89,7 @@ func benchRecord(b *testing.B, store events.Store, system bool) {
 				}
 				add(events.HostStream(host), []events.NewEvent{{Type: name, Data: data, Meta: events.Metadata{Version: version, Epoch: 1}}})
 			}
-			stream := events.SaleStream(host, events.SlotID{byte(slot + 1)})
+			stream := events.SaleStream(host, benchSlot(slot))
 			add(stream, append([]events.NewEvent(nil), life...))
 			if system {
 				links := make([]events.NewEvent, len(life))
