@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
@@ -231,5 +232,43 @@ func TestAnAuditContinuesOverTheSocket(t *testing.T) {
 	}
 	if _, err := client.Audit(t.Context(), api.AuditOptions{Chain: api.OwnChain}); !errors.Is(err, api.ErrBadRequest) {
 		t.Fatal(err)
+	}
+}
+
+// TestViewsOfASharedServerAreOfOneHostAndSaved: the events of its other hosts are not sent, and the next command,
+// or the host itself, goes on from there.
+func TestViewsOfASharedServerAreOfOneHostAndSaved(t *testing.T) {
+	store := whole{storetest.NewMemory(), &atomic.Int64{}}
+	for _, host := range []events.Address{me, {0xee}} {
+		stream := events.SaleStream(host, events.SlotID{1})
+		life := benchLife(t)
+		for i := range life {
+			life[i].ID = events.NewEventID(stream, "test", i)
+		}
+		if _, err := store.Append(t.Context(), stream, events.NoStream(), life); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := shortDir(t)
+	for _, from := range []events.Position{0, 18} {
+		b, err := api.OpenOffline(t.Context(), api.OfflineConfig{
+			Source: api.Source{DataDir: dir, Account: me}, Store: stores.Spec{URL: serveStore(t, store)}, Create: true, Changes: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := b.Status(t.Context())
+		if err != nil || s.Views.StartedFrom != from || s.Views.AsOf != 36 || s.Views.Ignored != "" {
+			t.Errorf("%+v: %v", s.Views, err)
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	views, err := projections.Open(t.Context(), store, projections.Config{
+		Dir: datadir.At(dir).Views(), Scope: projections.Scope{Host: me},
+	})
+	if err != nil || views.Status().StartedFrom != 18 || len(views.Sales().Sales) != 1 {
+		t.Fatalf("%+v: %v", views.Status(), err)
 	}
 }
