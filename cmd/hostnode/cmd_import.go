@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events/transfer"
 )
 
@@ -53,7 +54,7 @@ func (a *app) importInto(cmd *cobra.Command, f transferFlags, args []string) err
 	if file != "-" {
 		opened, err := os.Open(file)
 		if err != nil {
-			return fmt.Errorf("import: %w", err)
+			return fmt.Errorf("import: %w: %w", api.ErrFile, err)
 		}
 		defer opened.Close()
 		in, name = opened, file

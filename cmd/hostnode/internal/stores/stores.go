@@ -112,7 +112,7 @@ func (s Spec) Connection() (string, error) {
 	}
 	text, err := config.ReadPrivate(s.PasswordFile, maxPassword)
 	if err != nil {
-		return "", fmt.Errorf("read the password of the event store: %w", err)
+		return "", fmt.Errorf("%w: eventStore.passwordFile: read the password of the event store: %w", config.ErrInvalid, err)
 	}
 	password := strings.TrimRight(string(text), "\r\n")
 	if password == "" {
