@@ -81,7 +81,8 @@ func (a *app) exportCommand() *cobra.Command {
 	f.add(cmd.Flags(), "to", "`connection string` of the event store to copy to")
 	cmd.Flags().StringArrayVar(&f.cut, "cut", nil,
 		"leave out the events of a stream from a revision on, as `STREAM@REVISION`; may be repeated")
-	cmd.Flags().StringVar(&f.host, "host", "", "export only the streams of the host with this `account`, and of its markets")
+	cmd.Flags().StringVar(&f.host, "host", "",
+		"export only the streams of the host with this `account`, and of its markets")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace FILE if it exists")
 	return cmd
 }

@@ -151,8 +151,8 @@ func (c Config) parse() (*esdb.Configuration, error) {
 	}
 	at := strings.LastIndexByte(base, '@')
 	if err := checkHosts(written, base[at+1:]); err != nil {
-		if _, asked, _ := strings.Cut(c.URL, "?"); strings.Contains(asked, "@") { // The host may be a part of a password.
-			return nil, c.parseError(err)
+		if _, asked, _ := strings.Cut(c.URL, "?"); strings.Contains(asked, "@") {
+			return nil, c.parseError(err) // What stands for the host may be a part of a password.
 		}
 		return nil, err
 	}

@@ -211,9 +211,9 @@ func features(ctx context.Context, conn *grpc.ClientConn, timeout time.Duration)
 	} else if err != nil {
 		return false, explain(err, nil)
 	}
-	if v := methods.GetEventStoreServerVersion(); !readable(v) { // Calls of the client would fail one after the other.
-		return false, fmt.Errorf("%w: %w", ErrSettings, away(fmt.Errorf("the server has version %q, and the client reads "+
-			"only numbers with dots between them: use an official build of the server", clip(v))))
+	if v := methods.GetEventStoreServerVersion(); !readable(v) { // Each call of the client would fail.
+		return false, fmt.Errorf("%w: %w", ErrSettings, away(fmt.Errorf("the server has version %q, and the client "+
+			"reads only numbers with dots between them: use an official build of the server", clip(v))))
 	}
 	for _, m := range methods.GetMethods() {
 		if strings.EqualFold(m.GetServiceName(), "event_store.client.streams.streams") &&

@@ -140,7 +140,8 @@ func (o ExportOptions) In(ctx context.Context, store events.Store) (transfer.Opt
 		}
 		if m, err := codec.Decode(r); err == nil { // What cannot be read is exported all the same.
 			if start, ok := m.(*messages.HostStarted); ok {
-				with[events.MarketStream(start.GetChainId(), events.Must(events.ParseAddress(start.GetContract())))] = true
+				contract := events.Must(events.ParseAddress(start.GetContract()))
+				with[events.MarketStream(start.GetChainId(), contract)] = true
 			}
 		}
 	}

@@ -260,8 +260,10 @@ func (p *Process) openStore(ctx context.Context, c config.Config) error {
 			return err
 		}
 	}
+	spec.OpenTimeout = storePatience // The first try ends when people begin to ask why the host waits.
 	err := p.untilRecordAnswers(ctx, func() (err error) {
 		p.Store, err = stores.Open(ctx, spec, p.log)
+		spec.OpenTimeout = 0
 		return err
 	})
 	if err != nil {
