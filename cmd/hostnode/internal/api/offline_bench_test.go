@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
@@ -21,6 +22,7 @@ import (
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/wire"
 	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/projections"
 )
 
 // The record of the benchmark: about 100,000 events, and on the server as many events of the
@@ -223,6 +225,42 @@ func BenchmarkReplayOfOneStream(b *testing.B) {
 					b.Fatalf("%v: %+v", err, r)
 				}
 				if err := o.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkStartOnASharedServer is what a start without snapshot and views reads of a server on which 439 of 440
+// hosts, and half of the log, are others': its living sales and its views. The second row reads as before.
+func BenchmarkStartOnASharedServer(b *testing.B) {
+	_, url := benchPlaces(b, func(store events.Store, system bool) {
+		benchRecord(b, store, system, benchHosts, benchSales)
+	})
+	me := benchHost(7)
+	for _, c := range []struct {
+		name  string
+		as    func(events.Store) events.Store
+		scope projections.Scope
+	}{
+		{"its own streams", func(s events.Store) events.Store { return s }, projections.Scope{Host: me}},
+		{"the whole log", func(s events.Store) events.Store { return struct{ events.Store }{s} }, projections.Scope{}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for range b.N {
+				far, err := stores.Open(b.Context(), stores.Spec{URL: url}, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				store := c.as(far)
+				if _, err := actors.LivingSales(b.Context(), store, me); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := projections.Open(b.Context(), store, projections.Config{Scope: c.scope}); err != nil {
+					b.Fatal(err)
+				}
+				if err := far.Close(); err != nil {
 					b.Fatal(err)
 				}
 			}
