@@ -167,19 +167,26 @@ func (s *livingSales) whole() error {
 	return fmt.Errorf("%w: start %d of this host is not in the log", shell.ErrBehind, s.Epoch)
 }
 
-// catchUp reads the log after a snapshot, or all of it.
+// catchUp reads what the log has of this host after a snapshot, or all of that. A server may have far more of
+// others.
 func (s *livingSales) catchUp(ctx context.Context, found snapshot.Found) error {
 	if found.Usable {
 		s.last, s.read = found.Last, found.Last.Position
 	} else {
 		s.sales = map[events.SlotID]livingSale{}
 	}
-	for r, err := range s.Store.ReadAll(ctx, s.read, 0) {
+	head, err := s.Store.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("read the record: %w", err)
+	}
+	own := []string{s.host, s.queue, s.ledger, events.CategorySale + "-" + s.Me.String() + "-"}
+	for r, err := range events.ReadPrefixed(ctx, s.Store, s.read, own) {
 		if err != nil {
 			return fmt.Errorf("read the record: %w", err)
 		}
 		s.take(r)
 	}
+	s.read = max(s.read, head) // What was left out is of no concern.
 	return nil
 }
 

@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"context"
+	"iter"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -50,6 +52,45 @@ func TestAListOfLivingSalesIsOfTheStoreItWasMadeIn(t *testing.T) {
 		if want := map[string]int{"here": 1, "there": 2}[name]; err != nil || len(got) != want {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
+	}
+}
+
+// selecting is a store that filters events itself, and counts those that it hands out.
+type selecting struct {
+	events.Store
+	handed *int
+}
+
+func (s selecting) ReadPrefixed(
+	ctx context.Context, after events.Position, prefixes []string,
+) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		for r, err := range events.ReadPrefixed(ctx, s.Store, after, prefixes) {
+			if *s.handed++; !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestAStartReadsNothingOfOthersOnItsServer: a shared server may have many times as many events of others.
+func TestAStartReadsNothingOfOthersOnItsServer(t *testing.T) {
+	store, other := storetest.NewMemory(), events.Address{0xee}
+	for i, stream := range []string{
+		events.SaleStream(snapshotHost, events.SlotID{1}), events.HostStream(snapshotHost),
+		events.SaleStream(other, events.SlotID{1}), events.HostStream(other), "theirs-1",
+	} {
+		_, err := store.Append(t.Context(), stream, events.NoStream(), []events.NewEvent{{
+			ID: events.EventID{byte(i + 1)}, Type: "Something", Data: []byte(`{}`),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	handed := 0
+	s, err := readLivingSales(t.Context(), bareEnv(selecting{store, &handed}).Base)
+	if err != nil || handed != 2 || s.read != 5 || s.last.Position != 2 {
+		t.Fatalf("%d events were read; up to %d, the last is at %d: %v", handed, s.read, s.last.Position, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,12 +36,68 @@ func SnapshotStream(of string) string {
 	return category + snapshotSuffix + "-" + id
 }
 
+// StreamOwner says whether a stream is one of ours, and which account's; a market's is nobody's. The whole
+// name counts: other programs may name theirs host-nobody, or market-1337-0xzz.
+func StreamOwner(stream string) (owner Address, ours bool) {
+	category, id, _ := strings.Cut(stream, "-")
+	if of, snapshot := strings.CutSuffix(category, snapshotSuffix); snapshot {
+		return StreamOwner(of + "-" + id)
+	}
+	name, err := "", error(nil)
+	switch category {
+	case CategorySale:
+		var slot SlotID
+		owner, slot, err = ParseSaleStream(stream)
+		name = SaleStream(owner, slot)
+	case CategorySector:
+		var number uint64
+		owner, number, err = ParseSectorStream(stream)
+		name = SectorStream(owner, number)
+	case CategoryProofs:
+		var member Member
+		owner, member, err = ParseProofsStream(stream)
+		name = ProofsStream(owner, member)
+	case CategoryCapacity:
+		var member Member
+		owner, member, err = ParseLedgerStream(stream)
+		name = LedgerStream(owner, member)
+	case CategoryMarket:
+		chain, contract, _ := strings.Cut(id, "-")
+		number, noNumber := strconv.ParseUint(chain, 10, 64)
+		of, noAddress := ParseAddress(contract)
+		name, err = MarketStream(number, of), errors.Join(noNumber, noAddress)
+	case CategoryHost, CategorySlotQueue, CategoryTx, CategoryValidator:
+		owner, err = ParseAddress(id)
+		name = category + "-" + owner.String()
+	default:
+		return owner, false
+	}
+	if ours = err == nil && name == stream; !ours {
+		owner = Address{}
+	}
+	return owner, ours
+}
+
+// IsCategory reports whether the streams of a category are ours, if their names have the form.
+func IsCategory(category string) bool {
+	switch category {
+	case CategorySale, CategorySector, CategoryProofs, CategoryCapacity, CategoryMarket, CategoryHost,
+		CategorySlotQueue, CategoryTx, CategoryValidator:
+		return true
+	}
+	return false
+}
+
 // InRecord reports whether a stream is part of the record. The others belong to the
 // store that they were made in, and are not copied into another one: the store's own
 // streams, snapshots, which can be made again, and proofs on their way, which are of
 // use for a period only.
 func InRecord(stream string) bool {
-	return !IsSystem(stream) && !IsSnapshot(stream) && Category(stream) != CategoryProofs
+	if IsSnapshot(stream) || Category(stream) == CategoryProofs {
+		_, ours := StreamOwner(stream)
+		return !ours
+	}
+	return !IsSystem(stream)
 }
 
 // IsSnapshot reports whether a stream holds snapshots.

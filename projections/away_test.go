@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -283,6 +285,55 @@ func TestASubscriptionThatEndsForAnOutageIsTakenUpAgain(t *testing.T) {
 		}
 		if err := p.WaitFor(t.Context(), head); err != nil {
 			t.Fatal(err)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		same(t, built(t, store), p.views)
+	})
+}
+
+// denying is a store that denies its subscriptions a number of times, and counts them.
+type denying struct {
+	events.Store
+	times *atomic.Int32
+}
+
+func (d denying) Subscribe(ctx context.Context, after events.Position) iter.Seq2[events.Recorded, error] {
+	if d.times.Add(-1) >= 0 {
+		return func(yield func(events.Recorded, error) bool) {
+			yield(events.Recorded{}, fmt.Errorf("subscribe: %w: user=host-7", events.ErrDenied))
+		}
+	}
+	return d.Store.Subscribe(ctx, after)
+}
+
+// TestAFollowingProjectorOutlivesADenial: after a change of the password the server denies access until
+// the file with it was changed, too.
+func TestAFollowingProjectorOutlivesADenial(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		store, w := aDay(t)
+		left := &atomic.Int32{}
+		left.Store(20)
+		stopped := ""
+		p := open(t, denying{store, left}, Config{OnStopped: func(why string) { stopped = why }})
+		began := time.Now()
+		p.Follow(t.Context())
+		time.Sleep(time.Minute) // Of the bubble's clock.
+		if s := p.Status(); !s.Following || s.Error != "" || !strings.Contains(s.Away, "host-7") || s.AwaySince != began.UTC() {
+			t.Fatalf("while it is denied: %+v", s)
+		}
+		w.Life(8, 1)
+		head, err := store.Head(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.WaitFor(t.Context(), head); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if s := p.Status(); !s.Following || s.Error != "" || s.Away != "" || stopped != "" || left.Load() != -1 {
+			t.Fatalf("after it (%q, %d): %+v", stopped, left.Load(), s)
 		}
 		if err := p.Close(); err != nil {
 			t.Fatal(err)

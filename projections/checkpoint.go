@@ -29,13 +29,6 @@ const (
 	maxCheckpointBytes = 2 << 30
 )
 
-// HasCheckpoint reports whether views were saved in a directory. Loading them shows whether
-// they can be used.
-func HasCheckpoint(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, checkpointFile))
-	return err == nil
-}
-
 // checkpoint is the header of saved views.
 type checkpoint struct {
 	Format string `json:"format"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -33,7 +34,8 @@ type watchful interface {
 var errEnded = errors.New("the subscription ended for no reason")
 
 // Follow reads new events as they become durable, until Close. While the store
-// does not answer it waits; Status says since when. It may be called once.
+// does not answer it waits; Status says since when. So it does while the store denies
+// access: a changed password is wrong until its file is, too. It may be called once.
 func (p *Projector) Follow(ctx context.Context) {
 	ctx, p.follow = context.WithCancel(ctx)
 	stop := p.follow
@@ -42,7 +44,7 @@ func (p *Projector) Follow(ctx context.Context) {
 	p.mu.Unlock()
 	p.done.Go(func() { p.probe(ctx) })
 	p.done.Go(func() {
-		why := p.insist(ctx, p.subscribe)
+		why := p.insist(ctx, p.subscribe, events.ErrAway, events.ErrDenied)
 		p.mu.Lock()
 		p.status.Following = false
 		if ctx.Err() == nil {
@@ -64,6 +66,7 @@ func (p *Projector) subscribe(ctx context.Context) error {
 			return err
 		}
 		p.apply(r)
+		p.denied.Store(false)
 		p.noteAway(nil)
 	}
 	return errEnded
@@ -98,9 +101,9 @@ func (p *Projector) watch(ctx context.Context, store watchful) {
 	}
 }
 
-// insist repeats read while the store does not answer, with growing pauses,
-// until ctx ends.
-func (p *Projector) insist(ctx context.Context, read func(context.Context) error) error {
+// insist repeats read while it ends with one of the errors that pass, with growing
+// pauses, until ctx ends.
+func (p *Projector) insist(ctx context.Context, read func(context.Context) error, pass ...error) error {
 	pause := firstPause
 	for {
 		before := p.AsOf()
@@ -109,9 +112,10 @@ func (p *Projector) insist(ctx context.Context, read func(context.Context) error
 			p.noteAway(nil)
 			return nil
 		}
-		if !errors.Is(err, events.ErrAway) {
+		if !slices.ContainsFunc(pass, func(one error) bool { return errors.Is(err, one) }) {
 			return err
 		}
+		p.denied.Store(errors.Is(err, events.ErrDenied))
 		p.noteAway(err)
 		if p.AsOf() > before {
 			pause = firstPause
@@ -130,6 +134,7 @@ func (p *Projector) note(since time.Time, why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
+	case why == nil && p.denied.Load(): // A store that answers may still deny the events.
 	case why == nil:
 		p.status.Away, p.status.AwaySince = "", time.Time{}
 	case p.status.Away == "":

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -46,6 +47,7 @@ type Projector struct {
 	saving sync.Mutex // one checkpoint at a time
 	follow context.CancelFunc
 	done   sync.WaitGroup
+	denied atomic.Bool // the last subscription was
 }
 
 // Status says how a projector is doing.
@@ -55,7 +57,7 @@ type Status struct {
 	Following bool `json:"following"`
 	// Error is why the views stopped following, empty while they do.
 	Error string `json:"error,omitempty"`
-	// AwaySince is since when the store does not answer, by the machine's
+	// AwaySince is since when the store does not answer, or denies access, by the machine's
 	// clock, and Away the last error. Both are zero while it answers. The views
 	// stay as they are, and go on by themselves.
 	AwaySince time.Time `json:"awaySince,omitzero"`
@@ -84,7 +86,7 @@ func Open(ctx context.Context, store events.Store, cfg Config) (*Projector, erro
 		cfg.Now = time.Now
 	}
 	p := &Projector{store: store, cfg: cfg, views: NewViews(cfg.Scope), changed: make(chan struct{})}
-	if err := p.insist(ctx, p.load); err != nil {
+	if err := p.insist(ctx, p.load, events.ErrAway); err != nil {
 		return nil, err
 	}
 	if err := p.CatchUp(ctx); err != nil {
@@ -158,7 +160,7 @@ func (p *Projector) CatchUp(ctx context.Context) error {
 		defer p.mu.Unlock()
 		p.views.asOf = max(p.views.asOf, head) // The events that were left out are of no concern to the views.
 		return nil
-	})
+	}, events.ErrAway)
 }
 
 // Close stops following and saves the views.

@@ -51,9 +51,6 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// addressLength is the length of an address in a stream's name.
-const addressLength = 42
-
 // MaxProblems is the most unreadable events that are remembered; all of them
 // are counted.
 const MaxProblems = 100
@@ -209,17 +206,12 @@ func (v *Views) see(r events.Recorded) (address string, wanted bool) {
 
 // wants reports whether a stream belongs to the views, and to which host.
 func (v *Views) wants(stream string) (address string, wanted bool) {
-	category, rest, _ := strings.Cut(stream, "-")
-	if folds[category] == nil { // Streams of the market, and of machines without a view.
+	if folds[events.Category(stream)] == nil { // Streams of the market, and of machines without a view.
 		return "", false
 	}
-	address, tail, more := strings.Cut(rest, "-")
-	if category == events.CategoryCapacity && more { // Otherwise it is no ledger of ours.
-		if _, err := events.ParseMember(tail); err != nil {
-			return "", false
-		}
-	}
-	return address, len(address) == addressLength && (v.only == "" || v.only == address)
+	owner, ours := events.StreamOwner(stream)
+	address = owner.String()
+	return address, ours && (v.only == "" || v.only == address)
 }
 
 // memberOf is the name in the stream of a member's ledger; empty for the host's own.

@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/transfer"
 )
 
@@ -21,6 +22,22 @@ import (
 type exportFlags struct {
 	transferFlags
 	force bool
+	host  string
+	cut   []string
+}
+
+// options are those of the export itself.
+func (f exportFlags) options() (o api.ExportOptions, err error) {
+	o.AcceptScavenged = f.acceptScavenged
+	if o.Cut, err = api.ParseCut(f.cut); err != nil {
+		return o, fmt.Errorf("%w: %w", errUsage, err)
+	}
+	if f.host != "" {
+		if o.Host, err = events.ParseAddress(f.host); err != nil {
+			err = fmt.Errorf("%w: --host: %w", errUsage, err)
+		}
+	}
+	return o, err
 }
 
 func (a *app) exportCommand() *cobra.Command {
@@ -37,6 +54,7 @@ func (a *app) exportCommand() *cobra.Command {
 			"  hostnode export - | gzip > record.jsonl.gz\n" +
 			"  hostnode export --to 'esdb://user@host:2113' --to-password-file FILE\n" +
 			"  hostnode export --store 'esdb://host:2113' record.jsonl\n\n" +
+			"With --host only the streams of one account are exported, and those of the markets in which it was.\n" +
 			"Snapshots, which a host makes again, and the event store's own streams are not copied.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := f.file("to", args)
@@ -61,6 +79,10 @@ func (a *app) exportCommand() *cobra.Command {
 		},
 	}
 	f.add(cmd.Flags(), "to", "`connection string` of the event store to copy to")
+	cmd.Flags().StringArrayVar(&f.cut, "cut", nil,
+		"leave out the events of a stream from a revision on, as `STREAM@REVISION`; may be repeated")
+	cmd.Flags().StringVar(&f.host, "host", "",
+		"export only the streams of the host with this `account`, and of its markets")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace FILE if it exists")
 	return cmd
 }
@@ -69,15 +91,24 @@ func (a *app) exportCommand() *cobra.Command {
 func (a *app) exportStore(
 	ctx context.Context, cmd *cobra.Command, c config.Config, f exportFlags, from end, file string,
 ) error {
+	asked, err := f.options()
+	if err != nil {
+		return err
+	}
+	options, err := asked.In(ctx, from.store)
+	if err != nil {
+		return err
+	}
 	if file == "" {
 		return a.withEnd(cmd, c, f.url, f.passwordFile, false, func(ctx context.Context, to end) error {
-			return a.copyStore(ctx, f.transferFlags, from, to)
+			return a.copyStore(ctx, options, from, to)
 		})
 	}
 	line := a.progressLine()
+	options.Progress = line.show
 	var report transfer.Report
 	write := func(w io.Writer) (err error) {
-		report, err = transfer.Export(ctx, from.store, w, f.options(line))
+		report, err = transfer.Export(ctx, from.store, w, options)
 		return err
 	}
 	if file == "-" {
@@ -97,7 +128,11 @@ func (a *app) exportRunning(
 	cmd *cobra.Command, c config.Config, f exportFlags, client *api.Client, file string,
 ) error {
 	ctx := cmd.Context()
-	write := func(w io.Writer) error { return client.Export(ctx, w, f.acceptScavenged) }
+	asked, err := f.options()
+	if err != nil {
+		return err
+	}
+	write := func(w io.Writer) error { return client.Export(ctx, w, asked) }
 	switch file {
 	case "-":
 		return write(a.stdout)
@@ -105,7 +140,7 @@ func (a *app) exportRunning(
 		return a.withEnd(cmd, c, f.url, f.passwordFile, false, func(ctx context.Context, to end) error {
 			in, out := io.Pipe()
 			go func() { out.CloseWithError(write(out)) }()
-			err := a.importFile(ctx, f.transferFlags, in, "the running host", to)
+			err := a.importFile(ctx, f.transferFlags.options(), in, "the running host", to)
 			return errors.Join(err, in.Close())
 		})
 	}

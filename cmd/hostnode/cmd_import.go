@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events/transfer"
 )
 
@@ -46,41 +47,42 @@ func (a *app) importInto(cmd *cobra.Command, f transferFlags, args []string) err
 	}
 	if file == "" {
 		return a.withEnd(cmd, c.Config, f.url, f.passwordFile, false, func(_ context.Context, from end) error {
-			return into(func(ctx context.Context, to end) error { return a.copyStore(ctx, f, from, to) })
+			return into(func(ctx context.Context, to end) error { return a.copyStore(ctx, f.options(), from, to) })
 		})
 	}
 	in, name := a.input(cmd.Context()), "standard input"
 	if file != "-" {
 		opened, err := os.Open(file)
 		if err != nil {
-			return fmt.Errorf("import: %w", err)
+			return fmt.Errorf("import: %w: %w", api.ErrFile, err)
 		}
 		defer opened.Close()
 		in, name = opened, file
 	}
-	return into(func(ctx context.Context, to end) error { return a.importFile(ctx, f, in, name, to) })
+	return into(func(ctx context.Context, to end) error { return a.importFile(ctx, f.options(), in, name, to) })
 }
 
 // importFile reads an export into a store, and checks the result.
-func (a *app) importFile(ctx context.Context, f transferFlags, in io.Reader, name string, to end) error {
-	return a.move(ctx, f, end{name: name}, to, func(o transfer.Options) (transfer.Report, error) {
+func (a *app) importFile(ctx context.Context, o transfer.Options, in io.Reader, name string, to end) error {
+	return a.move(ctx, o, end{name: name}, to, func(o transfer.Options) (transfer.Report, error) {
 		return transfer.Import(ctx, in, to.store, o)
 	})
 }
 
 // copyStore copies one store to another, and checks the result.
-func (a *app) copyStore(ctx context.Context, f transferFlags, from, to end) error {
-	return a.move(ctx, f, from, to, func(o transfer.Options) (transfer.Report, error) {
+func (a *app) copyStore(ctx context.Context, o transfer.Options, from, to end) error {
+	return a.move(ctx, o, from, to, func(o transfer.Options) (transfer.Report, error) {
 		return transfer.Copy(ctx, from.store, to.store, o)
 	})
 }
 
 // move moves streams with a function, and checks the result.
 func (a *app) move(
-	ctx context.Context, f transferFlags, from, to end, with func(transfer.Options) (transfer.Report, error),
+	ctx context.Context, o transfer.Options, from, to end, with func(transfer.Options) (transfer.Report, error),
 ) error {
 	line := a.progressLine()
-	report, err := with(f.options(line))
+	o.Progress = line.show
+	report, err := with(o)
 	if err == nil {
 		line.show(transfer.Progress{Step: transfer.StepCheck})
 		err = transfer.Check(ctx, report.Digest, from.store, to.store)

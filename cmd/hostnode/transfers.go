@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -18,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/esdb"
 	"github.com/hostnode/hostnode/events/transfer"
 )
 
@@ -107,7 +107,7 @@ func (f *transferFlags) file(direction string, args []string) (string, error) {
 		return "", fmt.Errorf("%w: name a file, - for a pipe, or a store with --%s", errUsage, direction)
 	case f.url == "" && f.passwordFile != "":
 		return "", fmt.Errorf("%w: --%s-password-file goes with --%s", errUsage, direction, direction)
-	case f.url != "" && !strings.HasPrefix(f.url, "esdb"):
+	case f.url != "" && !esdb.IsConnection(f.url):
 		return "", fmt.Errorf("%w: --%s takes a connection string, as in esdb://host:2113", errUsage, direction)
 	case f.url != "":
 		return "", nil
@@ -115,8 +115,8 @@ func (f *transferFlags) file(direction string, args []string) (string, error) {
 	return args[0], nil
 }
 
-func (f *transferFlags) options(line *progressLine) transfer.Options {
-	return transfer.Options{AcceptScavenged: f.acceptScavenged, Progress: line.show}
+func (f *transferFlags) options() transfer.Options {
+	return transfer.Options{AcceptScavenged: f.acceptScavenged}
 }
 
 // progressLine shows the progress of a transfer on a terminal, in one line that

@@ -27,7 +27,8 @@ import (
 type Config struct {
 	// URL is a connection string as EventStoreDB's clients have it:
 	// esdb://user:password@host:2113?tlsCaFile=ca.crt, several hosts separated by
-	// commas, or esdb+discover://host. Its maxDiscoverAttempts and
+	// commas, or esdb+discover://host; kurrentdb:// and kurrentdb+discover:// are the same
+	// under the names of newer clients. Its maxDiscoverAttempts and
 	// discoveryInterval have no effect: the store looks for a node for ever, with
 	// pauses from MinPause to MaxPause. Only the leader of a cluster is used, for
 	// reads too; any other nodePreference is refused.
@@ -100,11 +101,27 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrURL}, args...)...)
 }
 
-// Schemes of connection strings.
+// Schemes of connection strings. KurrentDB's clients have their own names for the same.
 const (
 	schemeOne      = "esdb"
 	schemeDiscover = "esdb+discover"
+	newerScheme    = "kurrentdb"
 )
+
+// IsConnection reports whether a text begins like a connection string.
+func IsConnection(text string) bool {
+	scheme, _, ok := strings.Cut(text, "://")
+	scheme = schemeOf(scheme)
+	return ok && (scheme == schemeOne || scheme == schemeDiscover)
+}
+
+// schemeOf is what this client calls a scheme.
+func schemeOf(written string) string {
+	if rest, newer := strings.CutPrefix(written, newerScheme); newer {
+		return schemeOne + rest
+	}
+	return written
+}
 
 // settings are the keys that the client knows, in lower case.
 var settings = map[string]bool{
@@ -116,7 +133,8 @@ var settings = map[string]bool{
 // parse reads the connection string as the client does, but refuses what the
 // client would silently ignore, and never shows the password.
 func (c Config) parse() (*esdb.Configuration, error) {
-	scheme, rest, ok := strings.Cut(c.URL, "://")
+	written, rest, ok := strings.Cut(c.URL, "://")
+	scheme := schemeOf(written)
 	switch {
 	case c.URL == "":
 		return nil, refuse("is empty; write for example esdb://127.0.0.1:2113?tls=false")
@@ -124,14 +142,21 @@ func (c Config) parse() (*esdb.Configuration, error) {
 		return nil, refuse("has no scheme; write for example esdb://127.0.0.1:2113?tls=false")
 	case scheme != schemeOne && scheme != schemeDiscover:
 		return nil, refuse("has the unknown scheme %q; write esdb:// for one node or a list of nodes, "+
-			"esdb+discover:// for the DNS name of a cluster", clip(scheme))
+			"esdb+discover:// for the DNS name of a cluster", clip(written))
 	}
 	base, query, _ := strings.Cut(rest, "?")
 	query, err := c.checkSettings(query)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkHosts(scheme, base[strings.LastIndexByte(base, '@')+1:]); err != nil {
+	at := strings.LastIndexByte(base, '@')
+	if err := checkHosts(written, base[at+1:]); err != nil {
+		if _, asked, _ := strings.Cut(c.URL, "?"); strings.Contains(asked, "@") {
+			return nil, c.parseError(err) // What stands for the host may be a part of a password.
+		}
+		return nil, err
+	}
+	if err := checkUser(base[:max(at, 0)]); err != nil {
 		return nil, err
 	}
 	conf, err := esdb.ParseConnectionString(scheme + "://" + base + "?" + query)
@@ -144,11 +169,27 @@ func (c Config) parse() (*esdb.Configuration, error) {
 	return conf, nil
 }
 
+// checkUser refuses a user and a password with characters that end them in a URL. It shows neither.
+func checkUser(text string) error {
+	for i, part := range strings.SplitN(text, ":", 2) {
+		name := []string{"user's name", "password"}[i]
+		if _, err := url.PathUnescape(part); err != nil || strings.ContainsAny(part, ":@/?#[]") {
+			return refuse("has a %s with special characters, which are written percent-encoded "+
+				"(@ as %%40, : as %%3A, / as %%2F, %% as %%25)", name)
+		}
+	}
+	return nil
+}
+
 // checkHosts refuses what the client would take for another host or port: it
 // takes a missing name for this machine, and truncates large numbers.
 func checkHosts(scheme, hosts string) error {
 	if strings.Trim(hosts, "/") == "" {
 		return refuse("names no host; write for example %s://host:2113", scheme)
+	}
+	if _, path, _ := strings.Cut(hosts, "/"); path != "" {
+		return refuse("has the path %q behind the host, where only settings may be: write %s://host:2113?key=value",
+			clip(path), scheme)
 	}
 	for host := range strings.SplitSeq(strings.TrimSuffix(hosts, "/"), ",") {
 		name, port, _ := strings.Cut(host, ":")
@@ -159,7 +200,7 @@ func checkHosts(scheme, hosts string) error {
 		if name == "" && port != "" {
 			return refuse("names no host before the port; write for example %s://host:%s", scheme, clip(port))
 		}
-		if n, err := strconv.ParseUint(port, 10, 64); err == nil && (n < 1 || n > math.MaxUint16) {
+		if n, err := strconv.ParseUint(port, 10, 64); port != "" && (err != nil || n < 1 || n > math.MaxUint16) {
 			return refuse("has the port %s, want 1 to %d", clip(port), math.MaxUint16)
 		}
 	}

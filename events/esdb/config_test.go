@@ -19,6 +19,7 @@ import (
 
 func TestConnectionStringsAreReadAsTheClientDoes(t *testing.T) {
 	for _, c := range []string{
+		"kurrentdb://one:2113,two:2114?tls=false", "kurrentdb+discover://admin:changeit@cluster.example",
 		"esdb://127.0.0.1?tls=false",
 		"esdb://127.0.0.1:2114?tls=0",
 		"esdb://one:2113,two:2114,three?tls=false",
@@ -28,7 +29,7 @@ func TestConnectionStringsAreReadAsTheClientDoes(t *testing.T) {
 		"esdb://admin:p%40ss%3Aw%2Frd%25@one.example?TLS=true&nodepreference=leader",
 		"esdb://one.example/?keepAliveInterval=20000&keepAliveTimeout=-1&gossipTimeout=3&defaultDeadline=500",
 	} {
-		want, err := esdb.ParseConnectionString(c)
+		want, err := esdb.ParseConnectionString(strings.Replace(c, "kurrentdb", "esdb", 1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +54,14 @@ func TestConnectionStringsThatCannotBeUsedSayWhatToWrite(t *testing.T) {
 		{"", "is empty"},
 		{"127.0.0.1:2113", "no scheme"},
 		{"http://127.0.0.1:2113", `"http"`},
-		{"kurrentdb://127.0.0.1:2113", "write esdb://"},
+		{"kurrentdbs://127.0.0.1:2113", "write esdb://"},
+		{"kurrentdb://", "kurrentdb://host:2113"},
+		{"esdb://host:21l3?tls=false", "the port 21l3"},
+		{"esdb://admin:changeit@host:21l3", "the port 21l3"},
+		{"esdb://admin:changeit@host/path", `the path "path"`},
+		{"esdb://ad/min:changeit@host", "a user's name with special characters"},
+		{"esdb://admin:se:cret@host", "a password with special characters"},
+		{"esdb://admin:se%zzcret@host", "a password with special characters"},
 		{"esdb://", "names no host"},
 		{"esdb://?tls=false", "names no host"},
 		{"esdb://admin:changeit@?tls=true", "names no host"},

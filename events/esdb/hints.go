@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 // hints say what to check when a connection cannot be made, by the texts of the
@@ -42,6 +44,7 @@ var hints = []struct {
 		"frame header looked like an HTTP/1.1 header",
 		"something else than an event store answers there, or it wants TLS: check the port, and tls=false", true,
 	},
+	{"unknown service event_store", "something else than an event store answers there: check host and port", true},
 	{
 		"error reading server preface",
 		"the connection ends at once: check the port, and whether the server wants TLS (tls=false in the URL)", false,
@@ -74,9 +77,16 @@ func withHint(text string) string {
 func markSettings(err error) error {
 	text := err.Error()
 	for _, h := range hints {
-		if h.final && strings.Contains(text, h.part) {
-			return fmt.Errorf("%w: %w", ErrSettings, err)
+		if !h.final || !strings.Contains(text, h.part) {
+			continue
 		}
+		if !strings.Contains(text, h.hint) {
+			err = fmt.Errorf("%w (%s)", err, h.hint)
+		}
+		if !errors.Is(err, events.ErrAway) {
+			err = away(err)
+		}
+		return fmt.Errorf("%w: %w", ErrSettings, err)
 	}
 	return err
 }

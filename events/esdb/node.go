@@ -211,6 +211,10 @@ func features(ctx context.Context, conn *grpc.ClientConn, timeout time.Duration)
 	} else if err != nil {
 		return false, explain(err, nil)
 	}
+	if v := methods.GetEventStoreServerVersion(); !readable(v) { // Each call of the client would fail.
+		return false, fmt.Errorf("%w: %w", ErrSettings, away(fmt.Errorf("the server has version %q, and the client "+
+			"reads only numbers with dots between them: use an official build of the server", clip(v))))
+	}
 	for _, m := range methods.GetMethods() {
 		if strings.EqualFold(m.GetServiceName(), "event_store.client.streams.streams") &&
 			strings.EqualFold(m.GetMethodName(), "batchappend") {
@@ -218,6 +222,15 @@ func features(ctx context.Context, conn *grpc.ClientConn, timeout time.Duration)
 		}
 	}
 	return false, nil
+}
+
+// readable reports whether the client can read a version.
+func readable(version string) bool {
+	parts := strings.SplitN(version, ".", 4)
+	return !slices.ContainsFunc(parts[:min(3, len(parts))], func(part string) bool {
+		_, err := strconv.Atoi(part)
+		return err != nil
+	})
 }
 
 // basic is the client's authentication, for our own connection.

@@ -96,7 +96,7 @@ func (s *Store) opened(ctx context.Context) error {
 		case <-changed:
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errPatience) {
-				return fmt.Errorf("within %v: %w", s.cfg.OpenTimeout, reason)
+				return fmt.Errorf("within %v: %w", s.cfg.OpenTimeout, s.patience(ctx, reason))
 			}
 			return ctx.Err()
 		}
@@ -195,7 +195,7 @@ func (s *Store) connect(hint *errNotLeader) (*session, error) {
 	if err := l.answers(ctx); err != nil {
 		l.lose(err)
 		l.drop()
-		return nil, fmt.Errorf("%s: %w", n.address, l.why()) // The client may have learned who leads.
+		return nil, markSettings(fmt.Errorf("%s: %w", n.address, l.why())) // The client may have learned who leads.
 	}
 	return l, nil
 }

@@ -17,6 +17,34 @@ import (
 	"github.com/hostnode/hostnode/events/transfer"
 )
 
+// picky is a store that refuses some metadata, as the adapter of a server does.
+type picky struct{ events.Store }
+
+func (picky) Harmless(_ string, e events.NewEvent) error {
+	if string(e.Foreign) == "{" {
+		return events.ErrMalformed
+	}
+	return nil
+}
+
+// TestWhatTheTargetWouldRefuseIsRefusedBeforeAnythingIsWritten: of an event in the middle, half a record would stay.
+func TestWhatTheTargetWouldRefuseIsRefusedBeforeAnythingIsWritten(t *testing.T) {
+	from, to := storetest.NewMemory(), storetest.NewMemory()
+	for i, meta := range []string{"[]", "{"} {
+		_, err := from.Append(t.Context(), "theirs-1", events.ExpectNext(uint64(i)), []events.NewEvent{{
+			ID: events.NewEventID("theirs-1", "test", i), Type: "x", Data: []byte("{}"), Foreign: []byte(meta),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := transfer.Copy(t.Context(), from, picky{to}, transfer.Options{})
+	head, _ := to.Head(t.Context())
+	if !errors.Is(err, events.ErrMalformed) || head != 0 {
+		t.Fatalf("%d events were written: %v", head, err)
+	}
+}
+
 func TestACopyHoldsWhatTheSourceHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from, to := storetest.NewMemory(), storetest.NewMemory()

@@ -19,7 +19,7 @@ func Export(ctx context.Context, from events.Store, w io.Writer, o Options) (Rep
 	if err != nil {
 		return report, fmt.Errorf("export: %w", err)
 	}
-	e := &exporter{from: &logSource{store: from, last: last}, options: o, seen: tally{}, report: &report}
+	e := &exporter{from: &logSource{store: from, last: last, options: o}, options: o, seen: tally{}, report: &report}
 	buffered := bufio.NewWriterSize(w, 1<<20)
 	e.out.w = buffered
 	err = e.all(ctx)

@@ -39,8 +39,9 @@ type source interface {
 
 // logSource is the log of a store up to a position.
 type logSource struct {
-	store events.Store
-	last  events.Position
+	store   events.Store
+	last    events.Position
+	options Options
 	// others is how much of what was read last is not transferred.
 	others uint64
 }
@@ -60,7 +61,7 @@ func (l *logSource) each(ctx context.Context, do func(item) error) error {
 			return nil
 		}
 		i, ok := itemOf(r)
-		if !ok {
+		if !ok || l.leaves(i) {
 			l.others++
 		} else if err := do(i); err != nil {
 			return err
@@ -70,6 +71,12 @@ func (l *logSource) each(ctx context.Context, do func(item) error) error {
 		}
 	}
 	return nil
+}
+
+// leaves reports whether an item is not selected.
+func (l *logSource) leaves(i item) bool {
+	cut, ends := l.options.Cut[i.stream]
+	return l.options.Only != nil && !l.options.Only(i.stream) || ends && i.about == isEvent && i.revision >= cut
 }
 
 // itemOf makes an item of an event of the log; false when it is not transferred.

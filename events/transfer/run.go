@@ -72,12 +72,18 @@ func (r *run) readTarget(ctx context.Context) error {
 func (r *run) compare(ctx context.Context) error {
 	r.seen = tally{}
 	r.report.Conflicts = nil
+	target, picky := r.to.(interface {
+		Harmless(stream string, e events.NewEvent) error
+	})
 	err := r.source.each(ctx, func(i item) error {
 		r.tell(StepCompare, i.position, r.last)
 		if err := r.seen.add(i); err != nil {
 			return err
 		}
 		r.meet(i)
+		if picky && i.about == isEvent {
+			return target.Harmless(i.stream, i.event)
+		}
 		return nil
 	})
 	if err != nil {

@@ -14,6 +14,10 @@ type Options struct {
 	// AcceptScavenged accepts streams whose beginning the source has scavenged.
 	// Their remaining events get new revisions, from 0.
 	AcceptScavenged bool
+	// Only selects the streams that Copy and Export take; nil: all.
+	Only func(stream string) bool
+	// Cut are streams of which they leave out the events from a revision on.
+	Cut map[string]uint64
 	// Progress is called from time to time, from one goroutine; it may be nil.
 	Progress func(Progress)
 }
@@ -52,7 +56,7 @@ type Report struct {
 	// that it has deleted for good.
 	Metadata int `json:"metadata"`
 	Ended    int `json:"deletedForGood"`
-	// Others are events that are not transferred: the system's own and snapshots.
+	// Others are events that are not transferred: the system's own, snapshots, and what was not selected.
 	Others uint64 `json:"others"`
 	// Scavenged are the streams of which the source no longer has everything.
 	// Their revisions in the target differ from the source's.
@@ -86,7 +90,7 @@ func Copy(ctx context.Context, from, to events.Store, o Options) (Report, error)
 	if err != nil {
 		return Report{}, fmt.Errorf("copy: source: %w", err)
 	}
-	src := &logSource{store: from, last: last}
+	src := &logSource{store: from, last: last, options: o}
 	r := &run{source: src, to: to, options: o, last: last}
 	err = r.do(ctx)
 	r.report.Others = src.others

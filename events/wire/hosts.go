@@ -2,7 +2,6 @@ package wire
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -18,38 +17,13 @@ import (
 //	$all and indexes         read, without what it may not read
 //	anything else            nothing, and nothing is ever deleted
 
-// snapshots is how the category of snapshot streams ends.
-var snapshots = strings.TrimSuffix(events.SnapshotStream("-"), "-")
-
-// ofAccount reports whether a stream is one that the host of this account writes.
-func ofAccount(stream string, account events.Address) bool {
-	category, id, _ := strings.Cut(stream, "-")
-	switch strings.TrimSuffix(category, snapshots) {
-	case events.CategorySale:
-		owner, slot, err := events.ParseSaleStream(stream)
-		return err == nil && owner == account && stream == events.SaleStream(owner, slot)
-	case events.CategorySector:
-		owner, number, err := events.ParseSectorStream(stream)
-		return err == nil && owner == account && stream == events.SectorStream(owner, number)
-	case events.CategoryProofs:
-		owner, member, err := events.ParseProofsStream(stream)
-		return err == nil && owner == account && stream == events.ProofsStream(owner, member)
-	case events.CategoryCapacity:
-		own, member, ofMember := strings.Cut(id, "-")
-		_, err := events.ParseMember(member)
-		return own == account.String() && (!ofMember || err == nil)
-	case events.CategoryHost, events.CategorySlotQueue, events.CategoryTx, events.CategoryValidator:
-		return id == account.String()
-	}
-	return false
-}
-
 // ofMarket reports whether a stream holds a contract's events.
 func ofMarket(stream string) bool { return events.Category(stream) == events.CategoryMarket }
 
 // hostMay returns why a host may not do something with a stream; empty: it may.
 func hostMay(account events.Address, r right, stream string) (why string) {
-	own := ofAccount(stream, account)
+	owner, ours := events.StreamOwner(stream)
+	own := ours && owner == account && !ofMarket(stream)
 	switch r {
 	case toRead, toReadMetadata:
 		if own || ofMarket(stream) || stream == allStream || events.IsVirtual(stream) {

@@ -89,7 +89,8 @@ type Options struct {
 	MaxFindings int
 	// Chain connects to a contract, whose tokens are then compared with the
 	// events; nil: they are not compared. It is called once for each contract
-	// that the events name. Its error, or one of the chain, ends the audit.
+	// that the events name. Its error, or one of the chain, ends the audit; only ErrNotHere does not, if the
+	// chain has the contract of another host.
 	Chain func(context.Context, Market) (Chain, error)
 	// Checkpoint is a file for the state of the audit. It is written now and
 	// then, at an interrupt, and when everything is read; an audit that finds it
@@ -186,7 +187,8 @@ type auditor struct {
 	ids      *idFilter
 	txs      receipts
 	chains   map[Market]Chain
-	claims   int // that wait for the chain, of all hosts
+	notHere  error // of the first contract that is not on the chain
+	claims   int   // that wait for the chain, of all hosts
 	views    *projections.Views
 	// rebuilt are the views as of the position of the given ones; unprinted
 	// says why they could not be printed.

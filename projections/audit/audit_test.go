@@ -263,7 +263,7 @@ func findsOnly(t *testing.T, r *record, b breach) {
 // elsewhere are the rules that the tests below break one by one.
 var elsewhere = []Rule{
 	QueueInconsistent, ReceiptsUnchecked, ViewDiffers, AuditIncomplete,
-	MoneyMismatch, MoneyUnrecorded, CollateralHeld, ChainAhead, MissedProven, AbandonedMined,
+	MoneyMismatch, MoneyUnrecorded, CollateralHeld, MarketElsewhere, ChainAhead, MissedProven, AbandonedMined,
 	MarkingContradiction, MarkingOwnSlot, MarkingWithoutTransaction,
 	FileUnheld, SectorFileMissing, PieceFileMissing,
 }

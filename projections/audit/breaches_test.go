@@ -77,15 +77,15 @@ func formBreaches() []breach {
 			change(r, 1, func(m *messages.HostStopped) { m.Epoch = 3 })
 		}},
 		{"a block that no chain has", BlockImpossible, "BlocksScanned", func(r *record) {
-			r.insert(len(r.list), "market-1337-0x02", &messages.BlocksScanned{
+			r.insert(len(r.list), events.MarketStream(1337, events.Address{2}), &messages.BlocksScanned{
 				Number: 1<<64 - 2, Hash: zeros, Time: events.TimeToMessage(history.Begin),
 			})
 		}},
 		{"a thousand blocks that never were", BlockImpossible, "ChainReorganized", func(r *record) {
-			r.insert(len(r.list), "market-1337-0x02", &messages.BlocksScanned{
+			r.insert(len(r.list), events.MarketStream(1337, events.Address{2}), &messages.BlocksScanned{
 				Number: 5000, Hash: zeros, Time: events.TimeToMessage(history.Begin),
 			})
-			r.insert(len(r.list), "market-1337-0x02", &messages.ChainReorganized{Ancestor: 4000, AncestorHash: zeros})
+			r.insert(len(r.list), events.MarketStream(1337, events.Address{2}), &messages.ChainReorganized{Ancestor: 4000, AncestorHash: zeros})
 		}},
 		{"another epoch is stopped", HostEpoch, "HostStopped", func(r *record) {
 			change(r, 1, func(m *messages.HostStopped) { m.Epoch = 7 })
@@ -144,7 +144,7 @@ func saleBreaches() []breach {
 			change(r, 0, func(m *messages.ProofMissed) { m.At = events.TimeToMessage(history.Begin) })
 		}},
 		{"a proof is overdue", ProofOverdue, "ProofDue", func(r *record) {
-			r.insert(len(r.list), "market-1337-0x02", &messages.BlocksScanned{
+			r.insert(len(r.list), events.MarketStream(1337, events.Address{2}), &messages.BlocksScanned{
 				Hash: zeros, Time: events.TimeToMessage(history.Begin.Add(time.Hour)),
 			})
 		}},

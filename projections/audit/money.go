@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -217,22 +218,29 @@ func (a *auditor) compareSome(ctx context.Context, h *host, who events.Address, 
 // errShort: the chain's answer lacks some of what was asked.
 var errShort = fmt.Errorf("%w: an answer is missing", events.ErrMalformed)
 
-// chainOf returns the chain of a host's contract; nil when no start names one.
+// ErrNotHere is what Options.Chain returns for a contract that the chain does not have: the record has
+// hosts of several chains.
+var ErrNotHere = errors.New("the contract is not on this chain")
+
+// chainOf returns the chain of a host's contract; nil when no start names one, or it is not on this chain.
 func (a *auditor) chainOf(ctx context.Context, h *host) (Chain, events.Address, error) {
 	if h.Market == "" {
 		return nil, events.Address{}, nil
 	}
-	address, err := events.ParseAddress(h.Address)
-	if err != nil {
-		return nil, events.Address{}, nil // A finding about such a stream's name was made before.
-	}
+	address := events.Must(events.ParseAddress(h.Address))
 	m := Market{h.ChainID, h.Contract}
 	if chain, known := a.chains[m]; known {
 		return chain, address, nil
 	}
 	chain, err := a.options.Chain(ctx, m)
 	if err != nil {
-		return nil, address, fmt.Errorf("reach contract %s on chain %d: %w", m.Contract, m.ChainID, err)
+		err = fmt.Errorf("reach contract %s on chain %d: %w", m.Contract, m.ChainID, err)
+	}
+	if errors.Is(err, ErrNotHere) {
+		a.notHere, chain, err = cmp.Or(a.notHere, err), nil, nil
+	}
+	if err != nil {
+		return nil, address, err
 	}
 	a.chains[m] = chain
 	return chain, address, nil
@@ -254,6 +262,11 @@ func (a *auditor) endOfMoney(ctx context.Context) error {
 			return err
 		}
 		if chain == nil {
+			if h.Market != "" {
+				a.find(MarketElsewhere, place{Stream: events.HostStream(address)}, "the host is of contract %s on "+
+					"chain %d, which the chain that was asked does not have: its tokens were not compared",
+					h.Contract, h.ChainID)
+			}
 			continue
 		}
 		for some := range slices.Chunk(open, chainBatch) {
@@ -266,7 +279,10 @@ func (a *auditor) endOfMoney(ctx context.Context) error {
 		}
 		a.report.ChainCompared = true
 	}
-	return nil
+	if a.report.ChainCompared {
+		return nil
+	}
+	return a.notHere // It is the wrong chain for all.
 }
 
 // openPledges adds the claims of sales that are not settled, and returns those

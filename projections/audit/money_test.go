@@ -287,6 +287,35 @@ func TestAChainThatDoesNotAnswerEndsTheAudit(t *testing.T) {
 	}
 }
 
+// TestHostsOfAnotherChainAreNamedAndTheOthersCompared: one server may have hosts of several chains and contracts.
+func TestHostsOfAnotherChainAreNamedAndTheOthersCompared(t *testing.T) {
+	r := aYear(t)
+	c := chainOfRecord(t, r)
+	other := events.Address{0xee}
+	start := &messages.HostStarted{
+		At: events.TimeToMessage(r.list[0].Recorded), Epoch: 1, ChainId: 5, Genesis: events.Hash{5}.String(),
+		Contract: events.Address{5}.String(), Version: "v1", Node: "cellar",
+	}
+	r.insert(len(r.list), events.HostStream(other), start)
+	here := onChain(c)
+	o := here
+	o.Chain = func(ctx context.Context, m Market) (Chain, error) {
+		if m.ChainID == 5 {
+			return c, fmt.Errorf("%w: it says 1337", ErrNotHere)
+		}
+		return here.Chain(ctx, m)
+	}
+	report := audited(t, r, o)
+	if !report.ChainCompared || len(report.Findings) != 1 || report.Findings[0].Rule != MarketElsewhere ||
+		report.Findings[0].Stream != events.HostStream(other) || report.Errors != 0 {
+		t.Fatalf("findings %v", report.Findings)
+	}
+	o.Chain = func(context.Context, Market) (Chain, error) { return nil, ErrNotHere }
+	if _, err := Run(context.Background(), r, o); !errors.Is(err, ErrNotHere) {
+		t.Fatalf("a chain that has none of them: %v", err)
+	}
+}
+
 func TestTheChainIsAskedAboutManyTransactionsAtOnce(t *testing.T) {
 	store := storetest.NewMemory()
 	w := history.New(t, store, me)

@@ -49,7 +49,8 @@ var (
 	EventMisplaced = rule("event-misplaced", Error, "An event is in a stream of its machine.")
 	EpochDecreased = rule("epoch-decreased", Error, "No older process of the host writes after a younger one, in "+
 		"a host of several members of the same member.")
-	StreamUnknown       = rule("stream-unknown", Warning, "This build knows the stream's machine.")
+	StreamUnknown = rule("stream-unknown", Warning, "The stream's name is one that hostnode gives, of a "+
+		"machine that this build knows.")
 	CauseUnknown        = rule("cause-unknown", Error, "A cause has one of the forms that hostnode writes.")
 	CauseUnresolved     = rule("cause-unresolved", Error, "What a cause names is in the record.")
 	CorrelationMismatch = rule("correlation-mismatch", Error, "All events of a sale, in every stream, have its "+
@@ -146,8 +147,10 @@ var (
 	MissedProven   = rule("missed-proven", Error, "The contract's log has no proof that the record calls missed.")
 	AbandonedMined = rule("abandoned-mined", Error, "No transaction that the record calls abandoned was mined and "+
 		"succeeded.")
-	CollateralHeld = rule("collateral-held", Error, "The contract holds no more for a slot than the record says.")
-	ChainAhead     = rule("chain-ahead", Warning, "The chain says nothing of a slot that the record does not know yet.")
+	CollateralHeld  = rule("collateral-held", Error, "The contract holds no more for a slot than the record says.")
+	MarketElsewhere = rule("market-elsewhere", Warning, "The contract of each host is on the chain that was "+
+		"asked, if that of any is.")
+	ChainAhead = rule("chain-ahead", Warning, "The chain says nothing of a slot that the record does not know yet.")
 
 	ViewDiffers     = rule("view-differs", Error, "The views are what the events say.")
 	AuditIncomplete = rule("audit-incomplete", Warning, "No limit of the audit was reached.")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -78,7 +77,11 @@ var kinds = map[string]kind{
 }
 
 func kindOf(name string) kind {
-	if !events.InRecord(name) {
+	_, ours := events.StreamOwner(name)
+	switch {
+	case !ours:
+		return kindUnknown // Whatever its name begins with.
+	case !events.InRecord(name):
 		return kindDisposable
 	}
 	return kinds[events.Category(name)]
@@ -135,8 +138,8 @@ func (a *auditor) stream(name string) *stream {
 
 // makeStream gives a stream the judge of its machine.
 func (a *auditor) makeStream(name string) *stream {
-	_, rest, _ := strings.Cut(name, "-")
-	address, tail, more := strings.Cut(rest, "-")
+	owner, _ := events.StreamOwner(name)
+	address := owner.String()
 	s := &stream{Name: name, kind: kindOf(name), hash: a.ids.hashOf(name), abandon: func() {}}
 	switch s.kind {
 	case kindHost:
@@ -144,12 +147,9 @@ func (a *auditor) makeStream(name string) *stream {
 		s.judge = judgeAs(func(p place, e messages.HostEvent) { a.judgeHost(s.host, p, e) })
 		s.abandon = func() { s.host.Processes.Unsure = true }
 	case kindLedger:
-		if _, err := events.ParseMember(tail); more && err != nil {
-			s.kind = kindUnknown
-			return s
-		}
+		_, member, _ := events.ParseLedgerStream(name) // Of this kind are only names that can be parsed.
 		s.host = a.host(address)
-		s.ledger = s.host.ledger(events.Member(tail))
+		s.ledger = s.host.ledger(member)
 		s.judge = judgeAs(func(p place, e capacity.Event) { a.judgeLedger(s.host, s.ledger, p, e) })
 		s.abandon = func() { s.ledger.Broken = true }
 	case kindQueue:
@@ -167,22 +167,14 @@ func (a *auditor) makeStream(name string) *stream {
 		s.Recent = &recent{}
 		s.judge = judgeAs(func(p place, e messages.MarketEvent) { a.judgeMarket(s, p, e) })
 	case kindSale:
-		owner, slot, err := events.ParseSaleStream(name)
-		if err != nil {
-			s.kind = kindUnknown
-			return s
-		}
-		s.host, s.life = a.host(owner.String()), &life{Slot: slot, Phase: unknown}
+		_, slot, _ := events.ParseSaleStream(name)
+		s.host, s.life = a.host(address), &life{Slot: slot, Phase: unknown}
 		s.host.sales[slot] = s.life
 		s.judge = judgeAs(func(p place, e sale.Event) { a.judgeSale(s, p, e) })
 		s.abandon = func() { *s.life = life{Slot: slot, Broken: true} }
 	case kindSector:
-		owner, number, err := events.ParseSectorStream(name)
-		if err != nil {
-			s.kind = kindUnknown
-			return s
-		}
-		s.host, s.sector = a.host(owner.String()), &sectorLife{Number: number}
+		_, number, _ := events.ParseSectorStream(name)
+		s.host, s.sector = a.host(address), &sectorLife{Number: number}
 		s.host.sectors[number] = s.sector
 		s.judge = judgeAs(func(p place, e sector.Event) { a.judgeSector(s, p, e) })
 		s.abandon = func() { *s.sector = sectorLife{Number: number, Broken: true} }
@@ -224,7 +216,7 @@ func (a *auditor) decode(s *stream, r events.Recorded) (proto.Message, error) {
 		return nil, events.ErrUnknownEvent
 	case s.kind == kindUnknown && !s.Told:
 		s.Told = true
-		a.find(StreamUnknown, placeOf(r), "this build knows no such streams; it was checked for its form only")
+		a.find(StreamUnknown, placeOf(r), "this build gives no stream such a name; it was checked for its form only")
 		fallthrough
 	case s.kind == kindUnknown:
 		return nil, events.ErrUnknownEvent

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/projections/audit"
@@ -89,6 +90,9 @@ func (r *reader) auditOptions(o AuditOptions) (audit.Options, func() error, erro
 			c, err := chain.DialAuditor(ctx, chain.Config{
 				Endpoint: endpoint, Fallbacks: fallbacks, Marketplace: m.Contract, ChainID: m.ChainID,
 			})
+			if errors.Is(err, rpc.ErrWrongChain) || errors.Is(err, rpc.ErrNoContract) {
+				err = fmt.Errorf("%w: %w", audit.ErrNotHere, err)
+			}
 			if err == nil {
 				open = append(open, c)
 			}

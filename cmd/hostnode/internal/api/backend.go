@@ -36,7 +36,7 @@ type Backend interface {
 	// directory, an absolute path, while the host runs.
 	Backup(ctx context.Context, dir string) (Backup, error)
 	// Export writes all streams, as transfer.Export does.
-	Export(ctx context.Context, w io.Writer, acceptScavenged bool) error
+	Export(ctx context.Context, w io.Writer, o ExportOptions) error
 }
 
 // AsOf says what an answer rests on.

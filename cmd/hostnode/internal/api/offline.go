@@ -142,14 +142,14 @@ func (o *Offline) open(ctx context.Context) error {
 	return nil
 }
 
-// viewsConfig says which hosts the views of the present cover. If none were saved, they cover only
-// the host in question: a shared server has the events of many hosts, which need not be sent. Such
-// views are not saved, because those of a host that runs here cover all hosts.
+// viewsConfig says which hosts the views of the present cover, as those of a host that runs here: it can
+// go on with what is saved.
 func (o *Offline) viewsConfig() projections.Config {
-	if o.dir != nil && (!o.cfg.Store.Remote() || projections.HasCheckpoint(o.dir.Views())) {
-		return projections.Config{Dir: o.dir.Views()}
+	c := projections.Config{Scope: o.reader.scope()}
+	if o.dir != nil && (!o.oneHost || !o.Account.Zero()) {
+		c.Dir = o.dir.Views()
 	}
-	return projections.Config{Scope: o.reader.scope()}
+	return c
 }
 
 // Close saves the views and gives the directory back.

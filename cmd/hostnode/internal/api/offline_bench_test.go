@@ -4,12 +4,16 @@ import (
 	"bufio"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
@@ -18,6 +22,7 @@ import (
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/wire"
 	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/projections"
 )
 
 // The record of the benchmark: about 100,000 events, and on the server as many events of the
@@ -30,6 +35,11 @@ const (
 func benchHost(n int) (a events.Address) {
 	binary.BigEndian.PutUint32(a[:], uint32(n+1))
 	return a
+}
+
+func benchSlot(n int) (s events.SlotID) {
+	binary.BigEndian.PutUint32(s[:], uint32(n+1))
+	return s
 }
 
 // benchLife is a whole sale as it was stored.
@@ -54,7 +64,7 @@ func benchLife(b testing.TB) (life []events.NewEvent) {
 	return life
 }
 
-func benchRecord(b *testing.B, store events.Store, system bool) {
+func benchRecord(b *testing.B, store events.Store, system bool, hosts, sales int) {
 	b.Helper()
 	life := benchLife(b)
 	add := func(stream string, batch []events.NewEvent) {
@@ -65,8 +75,8 @@ func benchRecord(b *testing.B, store events.Store, system bool) {
 			b.Fatal(err)
 		}
 	}
-	for slot := range benchSales {
-		for n := range benchHosts {
+	for slot := range sales {
+		for n := range hosts {
 			host := benchHost(n)
 			if slot == 0 {
 				start := &messages.HostStarted{
@@ -79,7 +89,7 @@ func benchRecord(b *testing.B, store events.Store, system bool) {
 				}
 				add(events.HostStream(host), []events.NewEvent{{Type: name, Data: data, Meta: events.Metadata{Version: version, Epoch: 1}}})
 			}
-			stream := events.SaleStream(host, events.SlotID{byte(slot + 1)})
+			stream := events.SaleStream(host, benchSlot(slot))
 			add(stream, append([]events.NewEvent(nil), life...))
 			if system {
 				links := make([]events.NewEvent, len(life))
@@ -92,10 +102,10 @@ func benchRecord(b *testing.B, store events.Store, system bool) {
 	}
 }
 
-// BenchmarkStatusWithoutAHost is what `hostnode status` does when no host runs: it opens the record,
-// builds the views and answers. The server has the events of many hosts, and streams of the system.
-func BenchmarkStatusWithoutAHost(b *testing.B) {
-	local := b.TempDir()
+// benchPlaces are a data directory and a server with the same record; the server has streams of others, too.
+func benchPlaces(b *testing.B, fill func(store events.Store, system bool)) (local, url string) {
+	b.Helper()
+	local = b.TempDir()
 	dir, err := datadir.Open(local, time.Now())
 	if err != nil {
 		b.Fatal(err)
@@ -104,11 +114,8 @@ func BenchmarkStatusWithoutAHost(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	benchRecord(b, store, false)
-	if err := store.Close(); err != nil {
-		b.Fatal(err)
-	}
-	if err := dir.Close(); err != nil {
+	fill(store, false)
+	if err := errors.Join(store.Close(), dir.Close()); err != nil {
 		b.Fatal(err)
 	}
 	behind, _, err := embedded.Open(b.TempDir(), embedded.Config{})
@@ -116,42 +123,67 @@ func BenchmarkStatusWithoutAHost(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = behind.Close() })
-	benchRecord(b, behind, true)
-	server, err := wire.New(wire.Config{Store: behind, Anonymous: wire.RoleAdmin})
+	fill(behind, true)
+	return local, serveStore(b, behind)
+}
+
+// serveStore serves a store as an EventStoreDB does, to anybody.
+func serveStore(t testing.TB, store events.Store) (url string) {
+	t.Helper()
+	server, err := wire.New(wire.Config{Store: store, Anonymous: wire.RoleAdmin})
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	b.Cleanup(func() {
+	t.Cleanup(func() {
 		_ = server.Close()
 		<-served
 	})
-	url := "esdb://" + listener.Addr().String() + "?tls=false"
-	for _, c := range []struct {
-		name string
-		cfg  api.OfflineConfig
-	}{
-		{"embedded", api.OfflineConfig{Source: api.Source{DataDir: local, Account: benchHost(7)}}},
-		{"server", api.OfflineConfig{
-			Source: api.Source{DataDir: b.TempDir() + "/none", Account: benchHost(7)}, Store: stores.Spec{URL: url},
-		}},
-		{"server of an unknown host", api.OfflineConfig{
-			Source: api.Source{DataDir: b.TempDir() + "/none"}, Store: stores.Spec{URL: url},
-		}},
-	} {
-		b.Run(c.name, func(b *testing.B) {
+	return "esdb://" + listener.Addr().String() + "?tls=false"
+}
+
+// BenchmarkStatusWithoutAHost is what `hostnode status` does when no host runs: it opens the record,
+// builds the views and answers. The server has the events of many hosts, and streams of the system.
+func BenchmarkStatusWithoutAHost(b *testing.B) {
+	local, url := benchPlaces(b, func(store events.Store, system bool) {
+		benchRecord(b, store, system, benchHosts, benchSales)
+	})
+	far := stores.Spec{URL: url}
+	benchStatus(b, map[string]api.OfflineConfig{
+		"embedded":                  {Source: api.Source{DataDir: local, Account: benchHost(7)}},
+		"server":                    {Source: api.Source{DataDir: b.TempDir() + "/none", Account: benchHost(7)}, Store: far},
+		"server of an unknown host": {Source: api.Source{DataDir: b.TempDir() + "/none"}, Store: far},
+	})
+}
+
+// BenchmarkStatusOfOneLargeHost is the same where the whole record is one host's.
+func BenchmarkStatusOfOneLargeHost(b *testing.B) {
+	local, url := benchPlaces(b, func(store events.Store, system bool) {
+		benchRecord(b, store, system, 1, benchHosts*benchSales)
+	})
+	benchStatus(b, map[string]api.OfflineConfig{
+		"embedded": {Source: api.Source{DataDir: local, Account: benchHost(0)}},
+		"server": {
+			Source: api.Source{DataDir: b.TempDir() + "/none", Account: benchHost(0)}, Store: stores.Spec{URL: url},
+		},
+	})
+}
+
+func benchStatus(b *testing.B, places map[string]api.OfflineConfig) {
+	for _, name := range slices.Sorted(maps.Keys(places)) {
+		b.Run(name, func(b *testing.B) {
 			for range b.N {
-				b.StopTimer()
-				if err := os.RemoveAll(datadir.At(local).Views()); err != nil { // Otherwise the second run would read nothing.
+				b.StopTimer() // With its views the second run would read nothing.
+				if err := os.RemoveAll(datadir.At(places[name].DataDir).Views()); err != nil {
 					b.Fatal(err)
 				}
 				b.StartTimer()
-				o, err := api.OpenOffline(b.Context(), c.cfg)
+				o, err := api.OpenOffline(b.Context(), places[name])
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -160,6 +192,75 @@ func BenchmarkStatusWithoutAHost(b *testing.B) {
 					b.Fatalf("%v: %+v", err, s)
 				}
 				if err := o.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkReplayOfOneStream is `hostnode replay STREAM` where no host runs: with the whole name, and with the
+// first digits of a slot.
+func BenchmarkReplayOfOneStream(b *testing.B) {
+	local, url := benchPlaces(b, func(store events.Store, system bool) {
+		benchRecord(b, store, system, benchHosts, benchSales)
+	})
+	whole := events.SaleStream(benchHost(7), benchSlot(3))
+	for _, c := range []struct{ name, dir, url, typed string }{
+		{"embedded", local, "", whole},
+		{"server", b.TempDir() + "/none", url, whole},
+		{"embedded, shortened", local, "", whole[:len(whole)-1]},
+		{"server, shortened", b.TempDir() + "/none", url, whole[:len(whole)-1]},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for range b.N {
+				o, err := api.OpenOffline(b.Context(), api.OfflineConfig{
+					Source: api.Source{DataDir: c.dir}, Store: stores.Spec{URL: c.url}, NoViews: c.url != "",
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				r, err := o.Replay(b.Context(), api.ReplayQuestion{Stream: c.typed})
+				if err != nil || r.Events != 18 {
+					b.Fatalf("%v: %+v", err, r)
+				}
+				if err := o.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkStartOnASharedServer is what a start without snapshot and views reads of a server on which 439 of 440
+// hosts, and half of the log, are others': its living sales and its views. The second row reads as before.
+func BenchmarkStartOnASharedServer(b *testing.B) {
+	_, url := benchPlaces(b, func(store events.Store, system bool) {
+		benchRecord(b, store, system, benchHosts, benchSales)
+	})
+	me := benchHost(7)
+	for _, c := range []struct {
+		name  string
+		as    func(events.Store) events.Store
+		scope projections.Scope
+	}{
+		{"its own streams", func(s events.Store) events.Store { return s }, projections.Scope{Host: me}},
+		{"the whole log", func(s events.Store) events.Store { return struct{ events.Store }{s} }, projections.Scope{}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for range b.N {
+				far, err := stores.Open(b.Context(), stores.Spec{URL: url}, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				store := c.as(far)
+				if _, err := actors.LivingSales(b.Context(), store, me); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := projections.Open(b.Context(), store, projections.Config{Scope: c.scope}); err != nil {
+					b.Fatal(err)
+				}
+				if err := far.Close(); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -3,16 +3,21 @@ package api_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -155,6 +160,60 @@ func TestAMachineIsReplayed(t *testing.T) {
 	}
 }
 
+// whole is a store that counts the events that are read from its log.
+type whole struct {
+	events.Store
+	read *atomic.Int64
+}
+
+func (w whole) ReadAll(ctx context.Context, after events.Position, limit int) iter.Seq2[events.Recorded, error] {
+	return w.counted(w.Store.ReadAll(ctx, after, limit))
+}
+
+func (w whole) Subscribe(ctx context.Context, after events.Position) iter.Seq2[events.Recorded, error] {
+	return w.counted(w.Store.Subscribe(ctx, after))
+}
+
+func (w whole) counted(all iter.Seq2[events.Recorded, error]) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		for r, err := range all {
+			if w.read.Add(1); !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestAStreamWithItsWholeNameIsReplayedWithoutTheLog: on a server, the log may have millions of events of others.
+func TestAStreamWithItsWholeNameIsReplayedWithoutTheLog(t *testing.T) {
+	store := whole{storetest.NewMemory(), &atomic.Int64{}}
+	for n := range 100 {
+		stream := events.SaleStream(me, events.SlotID{byte(n)})
+		for i, e := range benchLife(t) {
+			e.ID = events.NewEventID(stream, "test", i)
+			if _, err := store.Append(t.Context(), stream, events.ExpectNext(uint64(i)), []events.NewEvent{e}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b, err := api.OpenOffline(t.Context(), api.OfflineConfig{
+		Source: api.Source{DataDir: t.TempDir() + "/none"}, Store: stores.Spec{URL: serveStore(t, store)}, NoViews: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	name := events.SaleStream(me, events.SlotID{7})
+	store.read.Store(0)
+	r, err := b.Replay(t.Context(), api.ReplayQuestion{Stream: name})
+	if err != nil || r.Stream != name || store.read.Load() > 10 { // The connection looks at the end of the log.
+		t.Fatalf("%d events of the log were read for %+v: %v", store.read.Load(), r, err)
+	}
+	if r, err = b.Replay(t.Context(), api.ReplayQuestion{Stream: "0x07"}); err != nil || r.Stream != name {
+		t.Fatalf("%+v: %v", r, err)
+	}
+}
+
 func TestAnAuditContinuesOverTheSocket(t *testing.T) {
 	b := offline(t, me)
 	client := served(t, b)
@@ -173,5 +232,43 @@ func TestAnAuditContinuesOverTheSocket(t *testing.T) {
 	}
 	if _, err := client.Audit(t.Context(), api.AuditOptions{Chain: api.OwnChain}); !errors.Is(err, api.ErrBadRequest) {
 		t.Fatal(err)
+	}
+}
+
+// TestViewsOfASharedServerAreOfOneHostAndSaved: the events of its other hosts are not sent, and the next command,
+// or the host itself, goes on from there.
+func TestViewsOfASharedServerAreOfOneHostAndSaved(t *testing.T) {
+	store := whole{storetest.NewMemory(), &atomic.Int64{}}
+	for _, host := range []events.Address{me, {0xee}} {
+		stream := events.SaleStream(host, events.SlotID{1})
+		life := benchLife(t)
+		for i := range life {
+			life[i].ID = events.NewEventID(stream, "test", i)
+		}
+		if _, err := store.Append(t.Context(), stream, events.NoStream(), life); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := shortDir(t)
+	for _, from := range []events.Position{0, 18} {
+		b, err := api.OpenOffline(t.Context(), api.OfflineConfig{
+			Source: api.Source{DataDir: dir, Account: me}, Store: stores.Spec{URL: serveStore(t, store)}, Create: true, Changes: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := b.Status(t.Context())
+		if err != nil || s.Views.StartedFrom != from || s.Views.AsOf != 36 || s.Views.Ignored != "" {
+			t.Errorf("%+v: %v", s.Views, err)
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	views, err := projections.Open(t.Context(), store, projections.Config{
+		Dir: datadir.At(dir).Views(), Scope: projections.Scope{Host: me},
+	})
+	if err != nil || views.Status().StartedFrom != 18 || len(views.Sales().Sales) != 1 {
+		t.Fatalf("%+v: %v", views.Status(), err)
 	}
 }

@@ -29,8 +29,8 @@ var fileKinds = []kind{
 		"Mount it again, and work goes on by itself; docs/restart.md says what to do when it is lost.",
 	},
 	{
-		"file-unreadable", http.StatusNotFound, ErrFile, "The file cannot be stored.",
-		"Name a plain file that you may read, or none, to use generated data.",
+		"file-unreadable", http.StatusNotFound, ErrFile, "The file cannot be read.",
+		"Name a plain file that you may read; for `hostnode demo`, none uses generated data.",
 	},
 	{
 		"file-empty", http.StatusBadRequest, dataset.ErrEmpty, "The file is empty.",

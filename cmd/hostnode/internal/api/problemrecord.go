@@ -101,6 +101,12 @@ var recordKinds = []kind{
 			"--projection-execution-timeout; then run `hostnode projections install` again.",
 	},
 	{
+		"projection-stuck", http.StatusBadGateway, serverviews.ErrStuck,
+		"The event store does not finish what a projection was to do.",
+		"The message says what. Look at the projection in the server's web page and log; restart the server if it " +
+			"does not move, then repeat the command.",
+	},
+	{
 		"no-projections", http.StatusNotImplemented, serverviews.ErrNoProjections,
 		"There are no projections in this event store.",
 		"None are needed: `hostnode status`, `availability list`, `sales` and `queue` show hostnode's own " +

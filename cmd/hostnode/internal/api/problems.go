@@ -43,7 +43,7 @@ var (
 
 // Errors of the demonstration; they are here because their hints are.
 var (
-	// ErrFile: the file to be stored cannot be read.
+	// ErrFile: a file that was named, to be stored or imported, cannot be read.
 	ErrFile = errors.New("the file cannot be read")
 	// ErrDemoOptions: the demonstration cannot be run with these options.
 	ErrDemoOptions = errors.New("the demonstration cannot be run like this")

@@ -6,16 +6,22 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/transfer"
+	"github.com/hostnode/hostnode/messages"
 )
 
 // Errors of taking the record along.
@@ -108,9 +114,50 @@ func within(dir, path string) bool {
 	return err == nil && filepath.IsLocal(relative)
 }
 
+// ExportOptions say what to export.
+type ExportOptions struct {
+	// AcceptScavenged is transfer.Options.AcceptScavenged.
+	AcceptScavenged bool
+	// Host is whose streams are exported, with those of its markets; zero: all streams.
+	Host events.Address
+	// Cut is transfer.Options.Cut.
+	Cut map[string]uint64
+}
+
+// In are the options of a transfer from a store. A host that it does not know is replay.ErrUnknownStream.
+func (o ExportOptions) In(ctx context.Context, store events.Store) (transfer.Options, error) {
+	options := transfer.Options{AcceptScavenged: o.AcceptScavenged, Cut: o.Cut}
+	if o.Host.Zero() {
+		return options, nil
+	}
+	name, codec, with := events.HostStream(o.Host), catalog.Codec(), map[string]bool{events.LossStream: true}
+	for r, err := range store.ReadStream(ctx, name, events.ReadStream{}) {
+		switch {
+		case errors.Is(err, events.ErrStreamNotFound):
+			return options, fmt.Errorf("%w: %s", replay.ErrUnknownStream, name)
+		case err != nil:
+			return options, fmt.Errorf("read which markets the host was in: %w", err)
+		}
+		if m, err := codec.Decode(r); err == nil { // What cannot be read is exported all the same.
+			if start, ok := m.(*messages.HostStarted); ok {
+				contract := events.Must(events.ParseAddress(start.GetContract()))
+				with[events.MarketStream(start.GetChainId(), contract)] = true
+			}
+		}
+	}
+	options.Only = func(stream string) bool {
+		owner, ours := events.StreamOwner(stream)
+		return ours && owner == o.Host || with[stream]
+	}
+	return options, nil
+}
+
 // Export implements Backend.
-func (r *reader) Export(ctx context.Context, w io.Writer, acceptScavenged bool) error {
-	_, err := transfer.Export(ctx, r.store, w, transfer.Options{AcceptScavenged: acceptScavenged})
+func (r *reader) Export(ctx context.Context, w io.Writer, o ExportOptions) error {
+	options, err := o.In(ctx, r.store)
+	if err == nil {
+		_, err = transfer.Export(ctx, r.store, w, options)
+	}
 	return err
 }
 
@@ -128,11 +175,18 @@ const exportPath = "/v1/export"
 
 // Export implements Backend. The reader of the export checks it: one that was
 // cut off has no last line.
-func (c *Client) Export(ctx context.Context, w io.Writer, acceptScavenged bool) error {
-	address := "http://hostnode" + exportPath
-	if acceptScavenged {
-		address += "?acceptScavenged=true"
+func (c *Client) Export(ctx context.Context, w io.Writer, o ExportOptions) error {
+	query := url.Values{}
+	if o.AcceptScavenged {
+		query.Set("acceptScavenged", "true")
 	}
+	if !o.Host.Zero() {
+		query.Set("host", o.Host.String())
+	}
+	for stream, revision := range o.Cut {
+		query.Add("cut", fmt.Sprintf("%s@%d", stream, revision))
+	}
+	address := "http://hostnode" + exportPath + "?" + query.Encode()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return fmt.Errorf("ask the host: %w", err)
@@ -167,7 +221,10 @@ func exported(b Backend, log *logrus.Entry) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), auditTime)
 		defer cancel()
 		out := &begun{ResponseWriter: w}
-		err := b.Export(ctx, out, r.URL.Query().Get("acceptScavenged") == "true")
+		o, err := exportOptions(r.URL.Query())
+		if err == nil {
+			err = b.Export(ctx, out, o)
+		}
 		switch {
 		case err == nil:
 		case !out.yes:
@@ -177,6 +234,31 @@ func exported(b Backend, log *logrus.Entry) http.Handler {
 			panic(http.ErrAbortHandler) // The one way to tell the other side.
 		}
 	})
+}
+
+func exportOptions(query url.Values) (o ExportOptions, err error) {
+	o.AcceptScavenged = query.Get("acceptScavenged") == "true"
+	if host := query.Get("host"); host != "" {
+		if o.Host, err = events.ParseAddress(host); err != nil {
+			return o, fmt.Errorf("%w: host: %w", ErrBadRequest, err)
+		}
+	}
+	o.Cut, err = ParseCut(query["cut"])
+	return o, err
+}
+
+// ParseCut reads ExportOptions.Cut: STREAM@REVISION, each.
+func ParseCut(all []string) (map[string]uint64, error) {
+	cut := map[string]uint64{}
+	for _, text := range all {
+		at := strings.LastIndexByte(text, '@')
+		revision, err := strconv.ParseUint(text[at+1:], 10, 64)
+		if at < 1 || err != nil {
+			return nil, fmt.Errorf("%w: cut %.200q, want STREAM@REVISION", ErrBadRequest, text)
+		}
+		cut[text[:at]] = revision
+	}
+	return cut, nil
 }
 
 // begun remembers that an answer has begun.

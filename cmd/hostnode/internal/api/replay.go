@@ -4,36 +4,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/projections"
 )
 
-// Replay implements Backend.
-func (r *reader) Replay(ctx context.Context, q ReplayQuestion) (replay.Result, error) {
-	views := r.views
-	if r.projector == nil { // The names of streams are in the views.
-		built, err := projections.ViewsAt(ctx, r.store, projections.Scope{}, nil)
-		if err != nil {
+// Replay implements Backend. A whole name is looked for at once; to find what a shorter one stands for, all
+// events of such streams are read.
+func (r *reader) Replay(ctx context.Context, q ReplayQuestion) (result replay.Result, err error) {
+	name := strings.TrimSpace(q.Stream)
+	err = replay.ErrUnknownStream
+	if replay.Whole(name) {
+		result, err = replay.Stream(ctx, r.store, name, q.At.until(), q.Events)
+	}
+	if errors.Is(err, replay.ErrUnknownStream) {
+		if name, err = r.find(ctx, name); err != nil {
 			return replay.Result{}, err
 		}
-		views = built
+		result, err = replay.Stream(ctx, r.store, name, q.At.until(), q.Events)
 	}
-	known := streamsOf(views)
-	name, err := replay.Find(q.Stream, known)
-	if errors.Is(err, replay.ErrAmbiguous) {
-		err = fmt.Errorf("%w: %w", ErrAmbiguous, err)
-	}
-	if err != nil {
-		return replay.Result{}, err
-	}
-	result, err := replay.Stream(ctx, r.store, name, q.At.until(), q.Events)
 	switch {
-	case errors.Is(err, replay.ErrUnknownStream):
-		return result, replay.Unknown(q.Stream, known)
 	case err != nil:
 		return result, err
 	case q.At.HasRevision && q.At.Revision > result.Last:
@@ -47,47 +41,36 @@ func (r *reader) Replay(ctx context.Context, q ReplayQuestion) (replay.Result, e
 	return result, err
 }
 
-// streamsOf are the streams that views know of.
-func streamsOf(v viewer) []string {
-	var names []string
-	add := func(name ...string) { names = append(names, name...) }
-	host := func(address string) {
-		if a, err := events.ParseAddress(address); err == nil {
-			add(events.HostStream(a), events.CapacityStream(a), events.SlotQueueStream(a), events.TxStream(a))
-		}
+// find returns the stream that a text stands for; replay.ErrUnknownStream names the nearest ones.
+func (r *reader) find(ctx context.Context, typed string) (string, error) {
+	known, err := r.streams(ctx, replay.Prefixes(typed))
+	if err != nil {
+		return "", err
 	}
-	for _, h := range v.Hosts().Hosts {
-		host(h.Host)
-		for _, run := range h.Runs {
-			if contract, err := events.ParseAddress(run.Contract); err == nil {
-				add(events.MarketStream(run.ChainID, contract))
-			}
-		}
+	name, err := replay.Find(typed, known)
+	switch {
+	case errors.Is(err, replay.ErrAmbiguous):
+		return "", fmt.Errorf("%w: %w", ErrAmbiguous, err)
+	case !errors.Is(err, replay.ErrUnknownStream):
+		return name, err
 	}
-	for _, l := range v.Ledgers().Ledgers {
-		host(l.Host)
-		a, err := events.ParseAddress(l.Host)
-		for _, one := range l.Members {
-			if err == nil && !one.HostLedger {
-				add(events.LedgerStream(a, one.Member))
-			}
-		}
+	if known, err = r.streams(ctx, replay.Prefixes("")); err == nil {
+		err = replay.Unknown(typed, known)
 	}
-	for _, p := range v.Sectors().Providers {
-		a, err := events.ParseAddress(p.Host)
-		for _, s := range p.Sectors {
-			if err == nil {
-				add(events.SectorStream(a, s.SectorNumber))
-			}
+	return "", err
+}
+
+// streams returns the names of our streams that begin with one of the prefixes.
+func (r *reader) streams(ctx context.Context, prefixes []string) ([]string, error) {
+	names := map[string]bool{}
+	for e, err := range events.ReadPrefixed(ctx, r.store, 0, prefixes) {
+		if err != nil {
+			return nil, fmt.Errorf("look for the stream: %w", err)
 		}
+		names[e.Stream] = true
 	}
-	for _, s := range v.Sales().Sales {
-		a, err1 := events.ParseAddress(s.Host)
-		slot, err2 := events.ParseSlotID(s.Slot)
-		if err1 == nil && err2 == nil {
-			add(events.SaleStream(a, slot))
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(names)), func(name string) bool {
+		_, ours := events.StreamOwner(name)
+		return !ours
+	}), nil
 }

@@ -12,6 +12,7 @@ func TestPasswordOfAConnectionStringIsNeverShown(t *testing.T) {
 	for given, want := range map[string]string{
 		"esdb://a:2113":                          "esdb://a:2113",
 		"esdb://u@a:2113":                        "esdb://u@a:2113",
+		"kurrentdb+discover://u@a":               "kurrentdb+discover://u@a",
 		"esdb://u:p@a:2113?tls=false":            "esdb://u:***@a:2113?tls=false",
 		"esdb+discover://u:p:q@a.example/x":      "esdb+discover://u:***@a.example/x",
 		"esdb://u:p@q@a:1,b:2?tlsCaFile=/x@y:z@": "esdb://***@", // Where the password begins is not clear here.

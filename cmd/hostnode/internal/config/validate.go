@@ -113,8 +113,9 @@ func (c Config) checkEventStore() error {
 		}
 		return nil
 	}
-	scheme, rest, ok := strings.Cut(url, "://")
-	if !ok || rest == "" || scheme != "esdb" && scheme != "esdb+discover" {
+	scheme, rest, _ := strings.Cut(url, "://")
+	scheme = strings.TrimSuffix(scheme, "+discover")
+	if rest == "" || scheme != "esdb" && scheme != "kurrentdb" {
 		return refuse("eventStore.url", url, "not a connection string; write for example "+
 			"esdb://user@eventstore.example.org:2113, or esdb://127.0.0.1:2113?tls=false")
 	}

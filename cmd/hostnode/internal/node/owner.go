@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/sirupsen/logrus"
 
@@ -71,8 +70,8 @@ func (p *Process) owner(ctx context.Context) (events.Address, error) {
 		if err != nil {
 			return owner, fmt.Errorf("look whose record it is: %w", err)
 		}
-		if !r.Gone() && !events.IsSystem(r.Stream) { // Not what deletes a stream.
-			return events.ParseAddress(strings.TrimPrefix(r.Stream, events.CategoryHost+"-"))
+		if of, ours := events.StreamOwner(r.Stream); ours && !r.Gone() { // Not what deletes a stream.
+			return of, nil
 		}
 	}
 	return owner, nil

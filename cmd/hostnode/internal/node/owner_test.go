@@ -70,6 +70,11 @@ func TestAHostDoesNotBeginBesideAnotherOnesRecord(t *testing.T) {
 			ID: events.NewEventID(of, "test", 0), Type: name, Data: data, Meta: events.Metadata{Version: version},
 		}})
 	}
+	if err == nil { // Of another program, and younger.
+		_, err = store.Append(t.Context(), "host-nobody", events.NoStream(), []events.NewEvent{{
+			ID: events.NewEventID("host-nobody", "test", 0), Type: "Theirs", Data: []byte("{}"),
+		}})
+	}
 	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}

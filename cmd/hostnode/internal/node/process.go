@@ -236,8 +236,12 @@ func (p *Process) loadKeys(ctx context.Context) (_ *prover.Keys, err error) {
 
 // openViews opens the views and lets them follow the store.
 func (p *Process) openViews(ctx context.Context, account events.Address) (err error) {
+	var scope projections.Scope
+	if p.Store.Embedded == nil { // A shared server has the events of many hosts, which need not be sent.
+		scope.Host = account
+	}
 	p.Projector, err = projections.Open(ctx, p.Store.Store, projections.Config{
-		Dir: p.Dir.Views(), OnStopped: func(why string) {
+		Scope: scope, Dir: p.Dir.Views(), OnStopped: func(why string) {
 			tellCause(p.alerts, "views-stopped", health.Facts{Account: account.String(), Views: why}, p.log)
 		},
 	})
@@ -256,8 +260,10 @@ func (p *Process) openStore(ctx context.Context, c config.Config) error {
 			return err
 		}
 	}
+	spec.OpenTimeout = storePatience // The first try ends when people begin to ask why the host waits.
 	err := p.untilRecordAnswers(ctx, func() (err error) {
 		p.Store, err = stores.Open(ctx, spec, p.log)
+		spec.OpenTimeout = 0
 		return err
 	})
 	if err != nil {

@@ -76,7 +76,9 @@ func (s *start) waits(why error) {
 		if !f.Record.Away {
 			f.Record.Away, f.Record.Since = true, now
 		}
-		f.Record.Reason = why.Error()
+		if f.Record.Reason == "" || !errors.Is(why, errSilentStore) { // That says less than an earlier answer.
+			f.Record.Reason = why.Error()
+		}
 		s.tell("record-away", now.Sub(f.Record.Since) >= actors.AwayAlertAfter)
 		if s.lookAtChain(); f.Chain.Away {
 			s.tell("chain-away", now.Sub(f.Chain.AwaySince) >= actors.SilentAlertAfter)

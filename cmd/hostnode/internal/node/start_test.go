@@ -58,6 +58,12 @@ func TestAStartThatWaitsForLongCallsSomebodyOnceAndSaysSinceWhen(t *testing.T) {
 			t.Errorf("step %d: %s, %d alerts, the last %s", i, got, len(told.AllEntries()), last)
 		}
 	}
+	for _, why := range []error{errSilentStore, away, errSilentStore} {
+		s.waits(why)
+	}
+	if f := s.facts(); f.Record.Reason != away.Error() {
+		t.Errorf("what was known is forgotten: %s", f.Record.Reason)
+	}
 	s.stops(now)
 	if w := health.Judge(s.facts()); w.Causes[0].Code != "stopping" {
 		t.Errorf("%+v", w)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections"
 )
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -19,8 +20,7 @@ var ErrAmbiguous = errors.New("several streams begin like that")
 
 // Find returns the name of the stream that a text stands for: its name, the
 // beginning of the name, its category if that has one stream only, or the
-// beginning of a slot's id, or sector-N. A complete name that is not known is returned as it
-// is. ErrUnknownStream names the nearest known ones.
+// beginning of a slot's id, or sector-N. ErrUnknownStream names the nearest known ones.
 func Find(typed string, known []string) (string, error) {
 	typed = strings.TrimSpace(typed)
 	if typed == "" {
@@ -43,8 +43,6 @@ func Find(typed string, known []string) (string, error) {
 	case len(found) > 1:
 		return "", fmt.Errorf("%w: %q is the beginning of %s and %s, at least",
 			ErrAmbiguous, clip(typed), found[0], found[1])
-	case whole(typed):
-		return typed, nil
 	}
 	return "", Unknown(typed, known)
 }
@@ -63,26 +61,28 @@ func isSector(stream, typed string) bool {
 	return err == nil && typed == fmt.Sprintf("%s-%d", events.CategorySector, number)
 }
 
-// whole reports whether a text has the form of a complete stream name of ours.
-func whole(name string) bool {
+// Whole reports whether a text has the form of a complete stream name, one of ours if it begins like that.
+func Whole(name string) bool {
 	category, rest, _ := strings.Cut(name, "-")
-	switch category {
-	case events.CategorySale:
-		_, _, err := events.ParseSaleStream(name)
-		return err == nil
-	case events.CategorySector:
-		_, _, err := events.ParseSectorStream(name)
-		return err == nil
-	case events.CategoryCapacity:
-		host, member, err := events.ParseLedgerStream(name)
-		return err == nil && events.LedgerStream(host, member) == name
-	case events.CategoryHost, events.CategorySlotQueue, events.CategoryTx:
-		a, err := events.ParseAddress(rest)
-		return err == nil && a.String() == rest
-	case events.CategoryMarket:
-		return strings.Count(rest, "-") == 1
+	_, ours := events.StreamOwner(name)
+	return ours || !events.IsCategory(category) && (strings.HasPrefix(name, "$") || rest != "")
+}
+
+// Prefixes are the beginnings of all streams that a text may stand for; of all of ours, if it is empty.
+func Prefixes(typed string) (all []string) {
+	category, _, dash := strings.Cut(typed, "-")
+	for _, p := range append(projections.Scope{}.Prefixes(), events.CategoryMarket+"-") {
+		switch {
+		case dash && p == category+"-" && category != events.CategorySector:
+			return []string{typed}
+		case strings.HasPrefix(p, typed), dash && p == category+"-":
+			all = append(all, p)
+		}
 	}
-	return strings.HasPrefix(name, "$") || rest != ""
+	if len(all) == 0 { // The digits of a slot.
+		all = []string{events.CategorySale + "-"}
+	}
+	return all
 }
 
 // Unknown is ErrUnknownStream with the names that are closest to the text.

@@ -223,10 +223,21 @@ func TestNamesOfStreamsMayBeCutShort(t *testing.T) {
 	for typed, want := range map[string]string{
 		sale: sale, "capacity": events.CapacityStream(me), "host-0xaa": events.HostStream(me),
 		"sector-1": events.SectorStream(me, 1), "sector-12": events.SectorStream(me, 12),
-		"0x5107": sale, "5108": other, " slotq ": events.SlotQueueStream(me), foreign: foreign, ledger: ledger,
+		"0x5107": sale, "5108": other, " slotq ": events.SlotQueueStream(me), "sale-0xaa00000000000000000000000000000000000000-0x5107": sale,
 	} {
+		if !events.HasPrefix(want, replay.Prefixes(strings.TrimSpace(typed))) {
+			t.Errorf("%q is looked for among %q", typed, replay.Prefixes(typed))
+		}
 		if got, err := replay.Find(typed, known); err != nil || got != want {
 			t.Errorf("%q is %q, %v", typed, got, err)
+		}
+	}
+	for name, want := range map[string]bool{
+		foreign: true, ledger: true, sale: true, "theirs-1": true, "$ce-host": true, events.MarketStream(1, me): true,
+		"theirs": false, "capacity": false, "host-nobody": false, "sector-12": false, "": false,
+	} {
+		if replay.Whole(name) != want {
+			t.Errorf("%q is whole: %t", name, !want)
 		}
 	}
 	for typed, want := range map[string]error{

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -35,11 +37,17 @@ type fakeServer struct {
 	hidden, locked bool
 	// racing is a projection that somebody else makes before the next creation.
 	racing string
-	// faulting is how often a running projection is found to have faulted, and why.
+	// faulting is how often a running projection is found to have faulted, and why; early: before
+	// its first checkpoint. silent is how often it is listed then before the reason is there.
 	faulting int
 	reason   string
-	// left are streams that stay when a projection is deleted.
-	left map[string]bool
+	early    bool
+	silent   int
+	// left are streams that stay when a projection is deleted, and lost are those of them that were
+	// deleted.
+	left, lost map[string]bool
+	// absent: the server runs no projections, and answers that with HTTP 404 alone.
+	absent bool
 }
 
 type fakeProjection struct {
@@ -47,15 +55,27 @@ type fakeProjection struct {
 	position             string // "": C:1700/P:1700
 	stopping             int    // lists until it has stopped
 	resets               int
+	early                bool // it faulted before its first checkpoint, and cannot be described
+	silent               int  // lists until the reason is there
 }
 
 func serveFake(t *testing.T, f *fakeServer) (url string) {
 	t.Helper()
 	f.all = map[string]*fakeProjection{"$by_category": {query: "x", state: "Stopped"}}
-	f.left = map[string]bool{"$projections-$all": true}
-	server := grpc.NewServer()
-	projections.RegisterProjectionsServer(server, f)
-	streams.RegisterStreamsServer(server, fakeStreams{f: f})
+	f.left, f.lost = map[string]bool{"$projections-$all": true}, map[string]bool{}
+	calls := grpc.NewServer()
+	projections.RegisterProjectionsServer(calls, f)
+	streams.RegisterStreamsServer(calls, fakeStreams{f: f})
+	server := &http.Server{Protocols: new(http.Protocols), Handler: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			if f.absent && strings.HasPrefix(r.URL.Path, "/event_store.client.projections.") {
+				w.Header().Set("Content-Type", "application/grpc")
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			calls.ServeHTTP(w, r)
+		})}
+	server.Protocols.SetUnencryptedHTTP2(true)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -63,8 +83,8 @@ func serveFake(t *testing.T, f *fakeServer) (url string) {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
-		server.Stop()
-		if err := <-served; err != nil {
+		_ = server.Close()
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 			t.Errorf("serve: %v", err)
 		}
 	})
@@ -103,6 +123,9 @@ func (f *fakeServer) Create(_ context.Context, r *projections.CreateReq) (*proje
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	name := r.GetOptions().GetContinuous().GetName()
+	if f.lost["$projections-"+name] { // The real one never answers; the client ends the call like this.
+		return nil, status.Error(codes.DeadlineExceeded, "context deadline exceeded")
+	}
 	if f.racing == name {
 		f.racing = ""
 		f.all[name] = &fakeProjection{query: "theirs", state: "Running"}
@@ -161,7 +184,7 @@ func (f *fakeServer) Disable(_ context.Context, r *projections.DisableReq) (*pro
 	if p.state == "Running" {
 		p.stopping = 3
 	}
-	p.state, p.reason = "Stopped", ""
+	p.state, p.reason, p.early, p.silent = "Stopped", "", false, 0
 	return &projections.DisableResp{}, nil
 }
 
@@ -195,19 +218,30 @@ func (f *fakeServer) Statistics(r *projections.StatisticsReq, to projections.Pro
 	if f.locked {
 		return status.Error(codes.PermissionDenied, "Access Denied")
 	}
-	if r.GetOptions().GetContinuous() == nil {
+	var names []string
+	if name := r.GetOptions().GetName(); name != "" {
+		if f.all[name] == nil {
+			return status.Errorf(codes.NotFound, "Projection '%s' not found", name)
+		}
+		names = []string{name}
+	} else if r.GetOptions().GetContinuous() != nil {
+		names = slices.Sorted(maps.Keys(f.all))
+	} else {
 		return status.Error(codes.InvalidArgument, "the fake lists continuous projections only")
 	}
-	var names []string
-	for name := range f.all {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	for _, name := range names {
 		p := f.all[name]
 		if f.faulting > 0 && name == "hostnode-slot" && p.state == "Running" {
 			f.faulting--
-			p.state, p.reason = "Faulted", f.reason
+			p.state, p.reason, p.early, p.silent = "Faulted", f.reason, f.early, f.silent
+		}
+		if p.early {
+			return status.Error(codes.Unknown, "Exception was thrown by handler.")
+		}
+		reason := p.reason
+		if p.silent > 0 {
+			p.silent--
+			reason = ""
 		}
 		state := p.state
 		switch {
@@ -220,7 +254,7 @@ func (f *fakeServer) Statistics(r *projections.StatisticsReq, to projections.Pro
 			state = "Stopping"
 		}
 		err := to.Send(&projections.StatisticsResp{Details: &projections.StatisticsResp_Details{
-			Name: name, EffectiveName: name, Mode: "Continuous", Status: state, StateReason: p.reason,
+			Name: name, EffectiveName: name, Mode: "Continuous", Status: state, StateReason: reason,
 			Position: cmp.Or(p.position, "C:1700/P:1700"), Progress: 99.5,
 		}})
 		if err != nil {
@@ -245,8 +279,9 @@ func (s fakeStreams) Read(r *streams.ReadReq, to streams.Streams_ReadServer) err
 		return status.Error(codes.PermissionDenied, "Access Denied")
 	}
 	stream := r.GetOptions().GetStream().GetStreamIdentifier()
-	p := f.all[string(stream.GetStreamName()[min(len("$projections-"), len(stream.GetStreamName())):])]
-	if p == nil && f.left[string(stream.GetStreamName())] {
+	name := string(stream.GetStreamName())
+	p := f.all[strings.TrimPrefix(name, "$projections-")]
+	if of, metadata := strings.CutPrefix(name, "$$"); p == nil && (f.left[name] || metadata && f.lost[of]) {
 		p = &fakeProjection{query: "of one that was deleted"}
 	}
 	if p == nil {
@@ -283,6 +318,7 @@ func (s fakeStreams) Delete(_ context.Context, r *streams.DeleteReq) (*streams.D
 		return nil, status.Errorf(codes.InvalidArgument, "%s is in use, or is not there", stream)
 	}
 	delete(f.left, stream)
+	f.lost[stream] = true
 	return &streams.DeleteResp{PositionOption: &streams.DeleteResp_Position_{
 		Position: &streams.DeleteResp_Position{CommitPosition: 7, PreparePosition: 7},
 	}}, nil

@@ -1,6 +1,7 @@
 package serverviews
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	client "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections/js"
 )
 
@@ -74,10 +76,10 @@ const (
 // ErrFaulted: a projection was started and has ended.
 var ErrFaulted = errors.New("the projection was started and has faulted")
 
-// watch starts projections again that faulted because an event took too long.
+// watch starts projections again that faulted because an event, or reading the source, took too long.
 func (s *Server) watch(ctx context.Context) error {
 	again := map[string]int{}
-	for range watchTime / stopPause {
+	for left := watchTime / stopPause; left > 0; left-- {
 		if err := s.pause(ctx, stopPause); err != nil {
 			return err
 		}
@@ -87,15 +89,12 @@ func (s *Server) watch(ctx context.Context) error {
 		}
 		for _, p := range js.All() {
 			there := found[p.Name]
-			if there == nil || !there.is("Faulted") {
+			if there == nil || !there.is("Faulted") || there.StateReason == "" && left > 1 { // The reason comes later.
 				continue
 			}
-			reason, slow := reasonOf(there.StateReason), strings.Contains(there.StateReason, messageTooLong)
-			if again[p.Name]++; !slow || again[p.Name] > restarts {
-				hint := ""
-				if slow {
-					hint = "; the server gives each event 250 ms: start it with a larger --projection-execution-timeout"
-				}
+			hint := hintFor(there.StateReason)
+			if again[p.Name]++; hint == "" || again[p.Name] > restarts {
+				reason := cmp.Or(reasonOf(there.StateReason), "no reason is given")
 				return fmt.Errorf("%s: %w: %s%s", p.Name, ErrFaulted, reason, hint)
 			}
 			if _, err := s.install(ctx, p, there); err != nil {
@@ -106,8 +105,16 @@ func (s *Server) watch(ctx context.Context) error {
 	return nil
 }
 
-// messageTooLong is in the reason of a projection for which an event took too long.
-const messageTooLong = "took too long"
+// hintFor says what helps a projection that was too slow; nothing when it faulted for another reason.
+func hintFor(reason string) string {
+	switch {
+	case strings.Contains(reason, "took too long"):
+		return "; the server gives each event 250 ms: start it with a larger --projection-execution-timeout"
+	case reason == untold:
+		return "; the server gives reading a source 500 ms: start it with a larger --projection-compilation-timeout"
+	}
+	return ""
+}
 
 func (s *Server) install(ctx context.Context, p js.Projection, there *installed) (Done, error) {
 	if there == nil {
@@ -116,6 +123,10 @@ func (s *Server) install(ctx context.Context, p js.Projection, there *installed)
 		})
 		if err == nil {
 			return Installed, s.enable(ctx, p.Name)
+		}
+		if errors.Is(err, events.ErrAway) && s.definitionDeleted(ctx, p.Name) {
+			err = fmt.Errorf("create %s: %w: its definition, the stream %s, was deleted; restart the server, "+
+				"which frees one name each time, and repeat", p.Name, ErrStuck, definitions+p.Name)
 		}
 		if !errors.Is(err, errExists) {
 			return "", err
@@ -194,9 +205,9 @@ func (s *Server) remove(ctx context.Context, name string) error {
 	return s.sweep(ctx, name) // Until now the server wrote there itself.
 }
 
-// leftovers are the suffixes of the streams in which a server keeps a projection. It
-// leaves some of them, the definition included, after any deletion.
-var leftovers = []string{"", "-checkpoint", "-result", "-partitions", "-order"}
+// leftovers are the suffixes of the streams that a server may leave after any deletion. The
+// definition stays: a server never again answers for a name whose definition stream was deleted.
+var leftovers = []string{"-checkpoint", "-result", "-partitions", "-order"}
 
 // sweep deletes what is left of a deleted projection; softly, because it may be installed again.
 func (s *Server) sweep(ctx context.Context, name string) error {
@@ -216,4 +227,18 @@ func (s *Server) sweep(ctx context.Context, name string) error {
 		}
 	}
 	return nil
+}
+
+// definitionDeleted reports whether somebody deleted the stream of a projection's definition:
+// then it has metadata and no events.
+func (s *Server) definitionDeleted(ctx context.Context, name string) bool {
+	last := func(stream string) error {
+		return s.do(ctx, "read "+stream, func(ctx context.Context) error {
+			_, err := s.last(ctx, stream)
+			return err
+		})
+	}
+	stream := definitions + name
+	err := last(stream)
+	return errors.Is(err, events.ErrStreamDeleted) || absent(err) && last(events.MetadataStream(stream)) == nil
 }

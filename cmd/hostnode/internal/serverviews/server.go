@@ -34,8 +34,8 @@ const (
 // ErrNoProjections: the event store has no projections of its own.
 var ErrNoProjections = errors.New("the event store runs no projections; hostnode's own views are built in")
 
-// ErrStuck: a projection does not stop.
-var ErrStuck = errors.New("the projection does not stop")
+// ErrStuck: the server does not do with a projection what it was asked to.
+var ErrStuck = errors.New("the server is stuck with the projection")
 
 // Server is an EventStoreDB with its projections. It is not safe for concurrent
 // use.
@@ -126,11 +126,28 @@ func explain(err error) error {
 		return ErrNoProjections
 	case codes.AlreadyExists:
 		return errExists
+	case codes.Unknown: // HTTP 404 without a status of gRPC: the service is not there.
+		said, ok := errors.AsType[interface {
+			error
+			GRPCStatus() *status.Status
+		}](err)
+		switch {
+		case ok && said.GRPCStatus().Message() == "":
+			return ErrNoProjections
+		case strings.Contains(err.Error(), thrown):
+			return errThrown
+		}
 	}
 	return esdb.Explain(err)
 }
 
-var errExists = errors.New("a projection of this name exists")
+var (
+	errExists = errors.New("a projection of this name exists")
+	errThrown = errors.New("the server cannot say how its projections are doing")
+)
+
+// thrown is what a server says that stumbled over its own data.
+const thrown = "Exception was thrown by handler"
 
 // installed is a projection on the server.
 type installed struct {
@@ -163,12 +180,16 @@ func (s *Server) find(ctx context.Context) (map[string]*installed, error) {
 	return found, nil
 }
 
-// list returns what the server says of those of our projections that it has.
+// list returns what the server says of those of our projections that it has. One
+// that faulted before its first checkpoint, whoever's it is, breaks the list of all.
 func (s *Server) list(ctx context.Context) (map[string]*installed, error) {
 	all, err := call(ctx, s, "list the server's projections",
 		func(ctx context.Context) ([]client.ProjectionStatus, error) {
 			return s.projections.ListContinuous(ctx, client.GenericProjectionOptions{})
 		})
+	if errors.Is(err, errThrown) {
+		return s.eachByName(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -181,6 +202,30 @@ func (s *Server) list(ctx context.Context) (map[string]*installed, error) {
 	}
 	return found, nil
 }
+
+// eachByName is list without that of the server: what it cannot describe by its name either
+// is what has faulted.
+func (s *Server) eachByName(ctx context.Context) (map[string]*installed, error) {
+	found := map[string]*installed{}
+	for _, p := range js.All() {
+		one, err := call(ctx, s, "ask for "+p.Name, func(ctx context.Context) (*client.ProjectionStatus, error) {
+			return s.projections.GetStatus(ctx, p.Name, client.GenericProjectionOptions{})
+		})
+		switch {
+		case errors.Is(err, errThrown):
+			one = &client.ProjectionStatus{Name: p.Name, Status: "Faulted", StateReason: untold}
+		case absent(err):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		found[p.Name] = &installed{ProjectionStatus: *one}
+	}
+	return found, nil
+}
+
+// untold is our reason for a fault that a server cannot describe.
+const untold = "it faulted before its first checkpoint, and the server does not say why"
 
 // query reads the source of a projection from its definition; empty when the
 // server does not show it.
@@ -254,7 +299,7 @@ func (s *Server) until(ctx context.Context, name string, done func(*installed) b
 			return err
 		}
 	}
-	return fmt.Errorf("%w within %s", ErrStuck, stopTimeout)
+	return fmt.Errorf("%w: it is not done within %s", ErrStuck, stopTimeout)
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -138,14 +138,21 @@ func TestAProjectionThatFaultsOnAColdEngineIsStartedAgain(t *testing.T) {
 		faults int
 		reason string
 		says   string
+		early  bool
+		silent int
 	}{
-		{0, "", ""},
-		{1, slow, ""},
-		{3, slow, ""},
-		{4, slow, "--projection-execution-timeout"},
-		{1, "no number\n   at Jint.Engine()", "no number"},
+		{0, "", "", false, 0},
+		{1, slow, "", false, 0},
+		{1, slow, "", false, 7},
+		{3, slow, "", false, 0},
+		{4, slow, "--projection-execution-timeout", false, 0},
+		{1, "no number\n   at Jint.Engine()", "no number", false, 0},
+		{1, "no number", "no number", false, 7},
+		{1, "", "no reason is given", false, 0},
+		{3, "", "", true, 0},
+		{4, "", "--projection-compilation-timeout", true, 0},
 	} {
-		f := &fakeServer{faulting: c.faults, reason: c.reason}
+		f := &fakeServer{faulting: c.faults, reason: c.reason, early: c.early, silent: c.silent}
 		s := connect(t, serveFake(t, f))
 		_, err := s.Install(t.Context())
 		if errors.Is(err, serverviews.ErrFaulted) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
@@ -202,12 +209,56 @@ func TestRemovingLeavesNothingOfOursAndAllOfOthers(t *testing.T) {
 	if len(f.all) != 1 || f.all["$by_category"] == nil {
 		t.Fatalf("%d projections are left", len(f.all))
 	}
-	if len(f.left) != 1 || !f.left["$projections-$all"] {
-		t.Fatalf("these streams are left: %v", f.left)
+	for stream := range f.left { // The definitions must stay.
+		if of, ours := strings.CutPrefix(stream, "$projections-hostnode-"); ours && strings.Contains(of, "-") {
+			t.Errorf("%s is left", stream)
+		}
+	}
+	if !f.left["$projections-$all"] {
+		t.Error("a stream of others was deleted")
 	}
 	rows, err := s.Status(t.Context())
 	if err != nil || len(rows) != len(js.All()) || rows[0].There() {
 		t.Fatalf("%+v, error %v", rows, err)
+	}
+	if diff := cmp.Diff(all(serverviews.Installed), install(t, s)); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+// TestANameWhoseDefinitionWasDeletedIsSaidToBeStuck: earlier builds deleted it.
+func TestANameWhoseDefinitionWasDeletedIsSaidToBeStuck(t *testing.T) {
+	f := &fakeServer{}
+	s := connect(t, serveFake(t, f))
+	f.lost["$projections-hostnode-slot"] = true
+	changes, err := s.Install(t.Context())
+	if !errors.Is(err, serverviews.ErrStuck) || !strings.Contains(err.Error(), "restart the server") || len(changes) != slotRow {
+		t.Fatalf("%v, error %v", changes, err)
+	}
+}
+
+// TestAProjectionThatBreaksTheListIsFoundByName: the server's list of all ends with an error as soon as
+// somebody's projection has faulted before its first checkpoint.
+func TestAProjectionThatBreaksTheListIsFoundByName(t *testing.T) {
+	f := &fakeServer{}
+	s := connect(t, serveFake(t, f))
+	f.with("$by_category", func(p *fakeProjection) { p.state, p.early = "Faulted", true })
+	if diff := cmp.Diff(all(serverviews.Installed), install(t, s)); diff != "" {
+		t.Fatal(diff)
+	}
+	f.with("hostnode-slot", func(p *fakeProjection) { p.state, p.early = "Faulted", true })
+	rows, err := s.Status(t.Context())
+	if err != nil || !rows[0].Current || rows[slotRow].State != "Faulted" ||
+		!strings.Contains(rows[slotRow].Reason, "first checkpoint") {
+		t.Fatalf("%+v, error %v", rows, err)
+	}
+	if got := install(t, s); got[slotRow].Done != serverviews.Started || got[0].Done != serverviews.Unchanged {
+		t.Fatalf("%+v", got)
+	}
+	f.with("hostnode-slot", func(p *fakeProjection) { p.state, p.early = "Faulted", true })
+	got, err := s.Remove(t.Context())
+	if diff := cmp.Diff(all(serverviews.Removed), got); err != nil || diff != "" {
+		t.Fatalf("error %v\n%s", err, diff)
 	}
 }
 
@@ -247,11 +298,16 @@ func asks(s *serverviews.Server) []func(context.Context) error {
 }
 
 // TestAServerWithoutProjectionsIsSaidToHaveNone asks a server that knows no
-// projections at all, and our own, which says so.
+// projections at all, our own, which says so, and one that was started without them.
 func TestAServerWithoutProjectionsIsSaidToHaveNone(t *testing.T) {
 	own, err := wire.New(wire.Config{Store: storetest.NewMemory(), Anonymous: wire.RoleAdmin})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, ask := range asks(connect(t, serveFake(t, &fakeServer{absent: true}))) {
+		if err := ask(t.Context()); !errors.Is(err, serverviews.ErrNoProjections) {
+			t.Errorf("HTTP 404: error %v", err)
+		}
 	}
 	bare := grpc.NewServer()
 	for _, server := range []struct {

@@ -41,6 +41,8 @@ type Spec struct {
 	Dir string
 	// CacheBytes is the memory of the embedded store's block cache, 0 its default.
 	CacheBytes int64
+	// OpenTimeout is how long Open waits for the first answer of an EventStoreDB; 0: esdb's default.
+	OpenTimeout time.Duration
 	// Now gives the time of events in the embedded store; nil: time.Now.
 	Now func() time.Time
 }
@@ -95,6 +97,7 @@ func Open(ctx context.Context, spec Spec, log *logrus.Entry) (*Opened, error) {
 	}
 	store, err := esdb.Open(ctx, esdb.Config{ // If it refuses the user, the password is read again.
 		URL: connection, Renew: spec.Connection, Log: log, Patience: patience, CallTimeout: callTimeout,
+		OpenTimeout: spec.OpenTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the event store %s: %w", esdb.Redact(spec.URL), err)
@@ -112,7 +115,8 @@ func (s Spec) Connection() (string, error) {
 	}
 	text, err := config.ReadPrivate(s.PasswordFile, maxPassword)
 	if err != nil {
-		return "", fmt.Errorf("read the password of the event store: %w", err)
+		return "", fmt.Errorf("%w: eventStore.passwordFile: read the password of the event store: %w",
+			config.ErrInvalid, err)
 	}
 	password := strings.TrimRight(string(text), "\r\n")
 	if password == "" {

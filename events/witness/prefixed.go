@@ -1,0 +1,18 @@
+package witness
+
+import (
+	"context"
+	"iter"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+var _ events.PrefixReader = (*Store)(nil)
+
+// ReadPrefixed implements events.PrefixReader. Without it, whoever reads through here would get, and drop, the
+// events of everybody else on a shared server.
+func (s *Store) ReadPrefixed(
+	ctx context.Context, after events.Position, prefixes []string,
+) iter.Seq2[events.Recorded, error] {
+	return events.ReadPrefixed(ctx, s.Store, after, prefixes)
+}
