@@ -144,6 +144,9 @@ func (s *Store) stands(ctx context.Context, of seen) (there bool, end ending, er
 	return false, end, err
 }
 
+// Unwrap returns the store that is watched.
+func (s *Store) Unwrap() events.Store { return s.Store }
+
 // Lost is what the store lacked at the start.
 func (s *Store) Lost() events.WentBack { return s.lost }
 
