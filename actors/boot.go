@@ -73,6 +73,11 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 	} else if again.Hash != r.head.Hash {
 		return r, fmt.Errorf("read the newest block again: %w", chainview.ErrOvertaken)
 	}
+	if s.Witness != nil { // A loss is told, and recorded, only if it is one at another look.
+		if err = s.Witness.LookAgain(ctx); err != nil {
+			return r, fmt.Errorf("look again for what the event store lacks: %w", err)
+		}
+	}
 	r.heads = s.Lately(ctx, r.head)
 	if r.owned, err = s.Market.MySlots(ctx); err != nil {
 		return r, fmt.Errorf("read our slots on chain: %w", err)
