@@ -69,6 +69,9 @@ func (a *app) exportCommand() *cobra.Command {
 func (a *app) exportStore(
 	ctx context.Context, cmd *cobra.Command, c config.Config, f exportFlags, from end, file string,
 ) error {
+	if err := from.confirm(ctx); err != nil {
+		return fmt.Errorf("read from who leads the event store: %w", err)
+	}
 	if file == "" {
 		return a.withEnd(cmd, c, f.url, f.passwordFile, false, func(ctx context.Context, to end) error {
 			return a.copyStore(ctx, f.transferFlags, from, to)

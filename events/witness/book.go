@@ -14,13 +14,13 @@ import (
 // line is one append as the file has it: its last event, and the offers and
 // reservations that began or ended with it.
 type line struct {
-	Stream   string    `json:"stream"`
-	Revision uint64    `json:"revision"`
-	ID       string    `json:"id"`
+	Stream   string `json:"stream"`
+	Revision uint64 `json:"revision"`
+	ID       string `json:"id"`
 	// Position in the log; 0: not known.
 	Position events.Position `json:"position,omitempty"`
-	At       time.Time `json:"at"`
-	Terms    []terms   `json:"terms,omitempty"`
+	At       time.Time       `json:"at"`
+	Terms    []terms         `json:"terms,omitempty"`
 }
 
 // terms describe an offer or a reservation; Text is empty when it has ended.

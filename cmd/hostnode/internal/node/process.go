@@ -318,7 +318,8 @@ func (p *Process) mayBegin(ctx context.Context, account events.Address, takeOver
 }
 
 func (p *Process) mayBeginNow(ctx context.Context, account events.Address, takeOver bool) error {
-	_, err := p.Store.Append(ctx, events.HostStream(account), events.NoStream(), nil)
+	// What is read next decides whether the host runs elsewhere, so a leader must answer that commits.
+	err := events.Confirm(ctx, p.Store.Store, events.HostStream(account))
 	if errors.Is(err, events.ErrDenied) || errors.Is(err, events.ErrAway) {
 		return fmt.Errorf("the host cannot write its record: %w", err)
 	}
