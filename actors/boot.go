@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
@@ -17,14 +18,25 @@ import (
 // This file starts the supervisor: it reads the record and the chain, spawns the tree, resumes
 // the living sales, adopts slots that only the chain knows, and then follows the chain.
 
+// bootPause is the longest pause between two tries to start. It is short because no sale goes on meanwhile, and no
+// event tells that the chain is back before the chain is followed.
+const bootPause = 2 * time.Second
+
 // boot reads what the record and the chain say, and waits for both as long as it takes.
 func (s *supervisor) boot(a *shell.Turn) {
 	a.Do(func(ctx context.Context) {
 		var report bootReport
-		err := s.Retry(ctx, "boot",
+		awaySince := s.StoreAwaySince
+		eager := *s.Base
+		eager.RetryMost = min(s.RetryMost, bootPause)
+		err := eager.Retry(ctx, "boot",
 			func(err error) {
 				why := fmt.Sprintf("waiting for the chain or the event store: %v", err)
 				s.bootWaits.Store(&why)
+				away := errors.Is(err, events.ErrAway)
+				if s.recordAway.Store(away); away && awaySince.IsZero() {
+					awaySince = s.Clock.Now()
+				}
 				s.Log.Warn("starting: " + why)
 			},
 			func(err error) bool {
@@ -35,6 +47,9 @@ func (s *supervisor) boot(a *shell.Turn) {
 				report, err = s.look(ctx)
 				return err
 			})
+		if report.awaySince = awaySince; awaySince.IsZero() {
+			report.awaySince = s.StoreWatch.FirstAway()
+		}
 		switch {
 		case err == nil:
 			s.root.Tell(report)
@@ -57,6 +72,11 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 		return r, fmt.Errorf("read the newest block again: %w", err)
 	} else if again.Hash != r.head.Hash {
 		return r, fmt.Errorf("read the newest block again: %w", chainview.ErrOvertaken)
+	}
+	if s.Witness != nil { // A loss is told, and recorded, only if it is one at another look.
+		if err = s.Witness.LookAgain(ctx); err != nil {
+			return r, fmt.Errorf("look again for what the event store lacks: %w", err)
+		}
 	}
 	r.heads = s.Lately(ctx, r.head)
 	if r.owned, err = s.Market.MySlots(ctx); err != nil {
@@ -83,6 +103,10 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 		return
 	}
 	s.Terms = m.market
+	if !m.awaySince.IsZero() {
+		s.Waited = m.head.Time.Add(-s.Clock.Now().Sub(m.awaySince))
+	}
+	s.recordAway.Store(false)
 	s.View.Advance(m.head)
 	s.View.Keep(m.heads, s.View.Rewound())
 	s.lastNews = s.Clock.Now()

@@ -69,6 +69,9 @@ type Config struct {
 	TakeOver bool
 	// UsedDirectory says that the data directory was used by this host before.
 	UsedDirectory bool
+	// StoreAwaySince is since when the process has waited for the event store before this, by the machine's clock;
+	// zero: it has not.
+	StoreAwaySince time.Time
 	// Quota is how many bytes the host may use; the ledger is told at the start.
 	// 0 leaves it as it is.
 	Quota events.Bytes
@@ -245,6 +248,8 @@ type env struct {
 	provers  *proofs.Provers
 	// unreadMarket says why the end of the market's stream cannot be read; nil: it can.
 	unreadMarket atomic.Pointer[health.PartStatus]
+	// recordAway: the start waits for the event store.
+	recordAway atomic.Bool
 	// lossRecorded: a loss of events is recorded, and the queue is paused in its own stream.
 	lossRecorded atomic.Bool
 	// followed is how far the record was followed, in a host of several members.
@@ -281,10 +286,13 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		market = ofMember
 		member = ports.Cluster.Member()
 	}
+	bell := new(shell.Bell)
+	watch := shell.NewStoreWatch(ports.Clock, rt.Log, cfg.Yield)
+	watch.Bell = bell
 	*e = env{
 		Chain: chainview.New(&shell.Base{
 			RT: rt, Log: rt.Log, Clock: ports.Clock, Store: ports.Store, Codec: catalog.Codec(),
-			StoreWatch: shell.NewStoreWatch(ports.Clock, rt.Log, cfg.Yield), Me: ports.Market.Account(),
+			StoreWatch: watch, Bell: bell, Me: ports.Market.Account(),
 			Member: member, Node: cfg.Node,
 			RetryAfter: cfg.RetryAfter, RetryMost: cfg.RetryMost, SnapshotEvery: cfg.SnapshotEvery, Yield: cfg.Yield,
 			Savers: map[string]shell.Saver{},

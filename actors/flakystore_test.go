@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
@@ -19,7 +20,12 @@ type flakyStore struct {
 	failure failure
 	// leaves says at which append the store fails, and how.
 	leaves func(stream string, batch []events.NewEvent) failure
-	back   chan struct{} // closed when the store is back
+	// after makes it fail once it has stored an event of this type.
+	after   string
+	afterIs failure
+	back    chan struct{} // closed when the store is back
+	since   time.Time     // when it failed
+	changed chan struct{} // closed when it fails, and when it is back; nil: nobody listens
 }
 
 type failure int
@@ -37,10 +43,14 @@ func (s *flakyStore) set(m failure) {
 	if s.failure == m {
 		return
 	}
-	s.failure = m
+	s.failure, s.since = m, time.Now()
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
 	if m == up {
 		close(s.back)
-		s.leaves = nil
+		s.leaves, s.after = nil, ""
 		return
 	}
 	s.back = make(chan struct{})
@@ -103,6 +113,12 @@ func (s *flakyStore) Append(
 		return events.AppendResult{}, errors.Join(events.ErrAway, err)
 	}
 	r, err := s.Memory.Append(ctx, stream, expected, batch)
+	s.mu.Lock()
+	after, how := s.after, s.afterIs
+	s.mu.Unlock()
+	if after != "" && slices.ContainsFunc(batch, func(e events.NewEvent) bool { return e.Type == after }) {
+		s.set(how)
+	}
 	if m == forgets && err == nil {
 		return events.AppendResult{}, events.ErrAway
 	}
@@ -140,6 +156,31 @@ func (s *flakyStore) Head(ctx context.Context) (events.Position, error) {
 		return 0, err
 	}
 	return s.Memory.Head(ctx)
+}
+
+// telling is a flaky store that knows whether it answers, and says so, as an adapter does.
+type telling struct{ *flakyStore }
+
+func (s telling) Away() (since time.Time, reason string, away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.since, "no answer", s.failure != up
+}
+
+func (s telling) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	return s.changed
+}
+
+// told is flaky, with a store that tells.
+func (r *rig) told() *flakyStore {
+	s := r.flaky()
+	r.ports.Store = telling{s}
+	return s
 }
 
 // flaky puts a flaky store between the host and its record.

@@ -91,13 +91,14 @@ func (f *chainFollower) run(ctx context.Context) {
 
 // again follows something until ctx ends, and after a pause begins again; at once after errCaughtUp.
 func (e *env) again(ctx context.Context, who, what, key string, follow func() error) {
-	for n := 1; ctx.Err() == nil; n++ {
+	for n := 1; ctx.Err() == nil; {
+		rung := e.Bell.Next()
 		err := e.RT.Guarded(who, follow)
 		if errors.Is(err, errCaughtUp) {
-			n = 0
+			n = 1
 		} else if ctx.Err() == nil {
 			e.Log.Warnf("following %s was interrupted and begins again: %v", what, err)
-			_ = shell.Sleep(ctx, e.Clock, e.Backoff(key, n))
+			n, _ = e.Pause(ctx, key, n, rung)
 		}
 	}
 }
@@ -158,8 +159,8 @@ func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *stor
 	if late != nil {
 		f.isLate(late, stop)
 	}
-	for n := 1; ; n++ {
-		last := events.Head{Number: from.Number, Hash: from.Hash}
+	for n := 1; ; {
+		rung, last := f.Bell.Next(), events.Head{Number: from.Number, Hash: from.Hash}
 		err := f.Feed.Follow(feeding, from, func(ctx context.Context, u events.ChainUpdate) error {
 			if err := f.follows(ctx, u, &last); err != nil {
 				return err
@@ -173,7 +174,7 @@ func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *stor
 			break
 		}
 		f.Log.Warnf("following the chain without the event store was interrupted and begins again: %v", err)
-		_ = shell.Sleep(feeding, f.Clock, f.Backoff("follow", n))
+		n, _ = f.Pause(feeding, "follow", n, rung)
 		from = f.View.Cursor()
 	}
 	select { // Two tasks must never write the stream at once.

@@ -54,6 +54,9 @@ type Host struct {
 func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Host, error) {
 	rt := shell.NewRuntime(context.WithoutCancel(ctx), log)
 	e := newEnv(cfg.withDefaults(), ports, rt)
+	if store, ok := events.Inner[events.Watchful](ports.Store); ok {
+		rt.Do("return of the store", func(ctx context.Context) { e.RingFor(ctx, store) })
+	}
 	if err := e.takeOver(ctx); err != nil {
 		rt.Kill()
 		return nil, err

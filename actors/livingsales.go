@@ -229,8 +229,8 @@ func (s *supervisor) saveLivingSales(a *shell.Turn, from *livingSales) {
 }
 
 func (w *livingSalesSaver) run(ctx context.Context) {
-	for n := 1; ctx.Err() == nil; n++ {
-		before := w.living.read
+	for n := 1; ctx.Err() == nil; {
+		rung, before := w.Bell.Next(), w.living.read
 		err := w.RT.Guarded("living sales", func() error { return w.follow(ctx) })
 		if ctx.Err() != nil || errors.Is(err, events.ErrClosed) {
 			return
@@ -239,7 +239,7 @@ func (w *livingSalesSaver) run(ctx context.Context) {
 			n = 1
 		}
 		w.Log.Debugf("following the log for the next start was interrupted: %v", err)
-		_ = shell.Sleep(ctx, w.Clock, w.Backoff("living sales", n))
+		n, _ = w.Pause(ctx, "living sales", n, rung)
 	}
 }
 

@@ -70,7 +70,42 @@ func (s *supervisor) recordLoss(lost events.WentBack) {
 		if err := s.Witness.Settle(); err != nil {
 			s.Log.Errorf("the alert about lost events will be repeated at the next start: %v", err)
 		}
+		s.RT.Do("loss", func(ctx context.Context) { s.watchLoss(ctx, lost) })
 	})
+}
+
+// lookAgainEvery is how often it is looked whether what is recorded as lost is there after all.
+const lookAgainEvery = 30 * time.Second
+
+// watchLoss takes a loss back when what was lost is there after all: whoever answered at the start did not know
+// better. What has been written anew is not what was lost.
+func (s *supervisor) watchLoss(ctx context.Context, lost events.WentBack) {
+	for !s.Witness.Lost().None() {
+		if shell.Sleep(ctx, s.Clock, lookAgainEvery) != nil {
+			return
+		}
+		s.Yield(ctx, "loss")
+		if err := s.Witness.LookAgain(ctx); err != nil {
+			s.Log.Debugf("look again for what the event store lacked: %v", err)
+		}
+	}
+	err := s.Retry(ctx, "loss", func(error) {}, never, func(ctx context.Context) error {
+		shown, err := shell.Ask[slotqueue.Snapshot](s.queue, queue.Show{}).Wait(ctx)
+		if err != nil || !shown.Stopped || shown.StoppedFor != describeLoss(lost) { // Something else may keep it.
+			return err
+		}
+		_, err = shell.Ask[struct{}](s.queue, queue.Command{
+			Cmd: slotqueue.Resume{At: s.Clock.Now(), Reason: "what the event store lacked is there"}, Cause: "start",
+		}).Wait(ctx)
+		return err
+	})
+	if err != nil {
+		return
+	}
+	s.Log.Warn("what the event store lacked at the start is there after all: nothing was lost")
+	back := lossOf(lost, s.Clock.Now(), s.Epoch)
+	back.TakenBack = true
+	s.recordHost(back, func() {})
 }
 
 // lossOf makes the event that records a loss.

@@ -228,3 +228,80 @@ func TestARunningHostWhoseRecordGoesBackGoesOnProving(t *testing.T) {
 		}
 	}
 }
+
+// doubtfulWitness says that events are lost until it has looked again after they are found.
+type doubtfulWitness struct {
+	lost        events.WentBack
+	found, none atomic.Bool
+}
+
+func (w *doubtfulWitness) Lost() events.WentBack {
+	if w.none.Load() {
+		return events.WentBack{}
+	}
+	return w.lost
+}
+
+func (w *doubtfulWitness) LookAgain(context.Context) error {
+	w.none.Store(w.found.Load())
+	return nil
+}
+
+func (w *doubtfulWitness) Settle() error { return nil }
+
+func TestALossThatIsNoneIsNotToldOrTakenBackWithoutAPerson(t *testing.T) {
+	for name, c := range map[string]struct {
+		foundBefore, paused bool
+	}{
+		"before it is recorded": {foundBefore: true},
+		"afterwards":            {},
+		"afterwards, and the operator has paused the queue": {paused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(r *rig) {
+				h := r.listen()
+				slot := r.hosting()
+				r.host.Kill()
+				synctest.Wait()
+				w := &doubtfulWitness{lost: events.WentBack{
+					Seen: time.Now(), Streams: []events.ShortStream{{Stream: events.SaleStream(r.ports.Market.Account(), slot), Had: 9, Has: 3}},
+				}}
+				w.found.Store(c.foundBefore)
+				r.ports.Witness = w
+				r.start()
+				if c.foundBefore {
+					r.settled(slot)
+					if r.has("RecordWentBack")() || r.has("QueuePaused")() || len(h.of(health.AlertWentBack)) > 0 {
+						r.Fatalf("told: %v", r.names())
+					}
+					return
+				}
+				r.mineUntil("it is recorded", r.has("RecordWentBack"))
+				r.mine(4 * period)
+				if told := stored[*messages.RecordWentBack](r); len(told) != 1 || told[0].GetTakenBack() {
+					r.Fatalf("told: %v", told)
+				}
+				if c.paused {
+					must(r.T, r.host.Queue(r.Context(), slotqueue.Resume{At: time.Now(), Reason: "operator"}))
+					must(r.T, r.host.Queue(r.Context(), slotqueue.Pause{At: time.Now(), Reason: "operator"}))
+				}
+				w.found.Store(true)
+				r.mine(2 * period)
+				queue, err := r.host.ViewQueue(r.Context())
+				must(r.T, err)
+				told := stored[*messages.RecordWentBack](r)
+				if queue.Stopped != c.paused || len(told) != 2 || !told[1].GetTakenBack() {
+					r.Fatalf("the queue is paused: %t, %q; told: %v", queue.Stopped, queue.StoppedFor, told)
+				}
+				r.settled(slot) // The audit is clean.
+			})
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -80,6 +80,8 @@ type (
 		stored []events.StoredSlot
 		// diskAway: the disk with the slots is not there, so stored is not known.
 		diskAway bool
+		// awaySince is since when the start waited for the event store; zero: it did not.
+		awaySince time.Time
 	}
 	// saleReady is the chain's answer about a slot whose sale may begin.
 	saleReady struct {
@@ -335,6 +337,9 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 		s.tellSales(sales.Look{})
 		s.owned.due = true
 		return
+	}
+	if s.stalled() {
+		s.Bell.Ring()
 	}
 	s.lastNews, s.live = s.Clock.Now(), m.live
 	if s.View.Advance(m.head) {

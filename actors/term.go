@@ -36,15 +36,16 @@ type (
 
 // keepTerms tries to have the term, again and again, until ctx ends.
 func (e *env) keepTerms(ctx context.Context) {
-	for n := 1; ctx.Err() == nil; n++ {
+	for n := 1; ctx.Err() == nil; {
 		e.Yield(ctx, "term")
+		rung := e.Bell.Next()
 		err := e.RT.Guarded("term", func() error { return e.haveTerm(ctx) })
 		if err == nil {
 			n = 1
 		} else if ctx.Err() == nil {
 			e.Log.Warnf("this member does not run what runs once per host: %v", err)
 		}
-		_ = shell.Sleep(ctx, e.Clock, e.Backoff("term", n))
+		n, _ = e.Pause(ctx, "term", n, rung)
 	}
 }
 

@@ -51,6 +51,8 @@ func (e *env) watch(ctx context.Context) {
 		now := e.Clock.Now()
 		if head := e.View.Now(); head.Hash != last.Hash {
 			last, moved = head, now
+		} else if last.Hash == (events.Hash{}) && (e.recordAway.Load() || e.StoreWatch.Away()) {
+			moved = now // Nobody looks at the chain before the record is read.
 		}
 		r := e.StoreWatch.Now()
 		record.Is(r.Away && now.Sub(r.Since) >= AwayAlertAfter, func() {

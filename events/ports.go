@@ -93,8 +93,8 @@ type Cursor struct {
 
 // ChainUpdate is the next piece of the chain.
 type ChainUpdate struct {
-	// Reorganized is set when blocks that were delivered are gone; the rest of
-	// the update is empty then.
+	// Reorganized is set when blocks that were delivered are gone; Head is the last one that is
+	// still there, and the rest of the update is empty.
 	Reorganized *messages.ChainReorganized
 	// Head is the newest block of this update. Logs holds all logs since the
 	// last update up to and including Head.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 )
 
 // Store is an event store: named streams of events, each with gapless
@@ -94,6 +95,23 @@ type Store interface {
 	// Close ends all reads and subscriptions with ErrClosed and releases the
 	// files. It may be called more than once.
 	Close() error
+}
+
+// Watchful is a store that notices itself when its server goes away, and when it is back.
+type Watchful interface {
+	// Away reports whether the server does not answer, since when, and why.
+	Away() (since time.Time, reason string, away bool)
+	// Changed is closed when that changes. Take it before calling Away, and a new one each time.
+	Changed() <-chan struct{}
+}
+
+// Inner returns what a store, or the one that it is in front of, can do besides.
+func Inner[T any](s Store) (T, bool) {
+	t, ok := s.(T)
+	if front, is := s.(interface{ Unwrap() Store }); is && !ok {
+		return Inner[T](front.Unwrap())
+	}
+	return t, ok
 }
 
 // Position is the place of an event in the global order. Positions increase;

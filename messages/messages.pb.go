@@ -8273,15 +8273,18 @@ func (x *QuarantineEnded) GetReason() string {
 // RecordWentBack: the event store lacked events that it had acknowledged to this host: it
 // was an older copy, or another store. Nothing is sold until an operator resumes it.
 type RecordWentBack struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
-	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	Ends          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=ends,proto3" json:"ends,omitempty"`                 // the last event that was there; absent: none was
-	Seen          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=seen,proto3" json:"seen,omitempty"`                 // the last event that had been there
-	Streams       []*ShortStream         `protobuf:"bytes,5,rep,name=streams,proto3" json:"streams,omitempty"`           // at most 1,000, those that were written last first
-	More          uint64                 `protobuf:"varint,6,opt,name=more,proto3" json:"more,omitempty"`                // streams besides
-	Offers        []string               `protobuf:"bytes,7,rep,name=offers,proto3" json:"offers,omitempty"`             // made or changed since, as text; at most 1,000
-	Reservations  []string               `protobuf:"bytes,8,rep,name=reservations,proto3" json:"reservations,omitempty"` // made since, as text; at most 1,000
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	At           *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Epoch        uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Ends         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=ends,proto3" json:"ends,omitempty"`                 // the last event that was there; absent: none was
+	Seen         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=seen,proto3" json:"seen,omitempty"`                 // the last event that had been there
+	Streams      []*ShortStream         `protobuf:"bytes,5,rep,name=streams,proto3" json:"streams,omitempty"`           // at most 1,000, those that were written last first
+	More         uint64                 `protobuf:"varint,6,opt,name=more,proto3" json:"more,omitempty"`                // streams besides
+	Offers       []string               `protobuf:"bytes,7,rep,name=offers,proto3" json:"offers,omitempty"`             // made or changed since, as text; at most 1,000
+	Reservations []string               `protobuf:"bytes,8,rep,name=reservations,proto3" json:"reservations,omitempty"` // made since, as text; at most 1,000
+	// What was told to be lost in this epoch is there after all, and the host sells again if
+	// nothing else keeps it: whoever answered at the start did not know better.
+	TakenBack     bool `protobuf:"varint,9,opt,name=taken_back,json=takenBack,proto3" json:"taken_back,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -8370,6 +8373,13 @@ func (x *RecordWentBack) GetReservations() []string {
 		return x.Reservations
 	}
 	return nil
+}
+
+func (x *RecordWentBack) GetTakenBack() bool {
+	if x != nil {
+		return x.TakenBack
+	}
+	return false
 }
 
 // ShortStream is a stream that lacks events.
@@ -11315,7 +11325,7 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x12\n" +
 	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x10\n" +
 	"\x03key\x18\x04 \x01(\tR\x03key\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xb6\x02\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xd5\x02\n" +
 	"\x0eRecordWentBack\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12.\n" +
@@ -11324,7 +11334,9 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\astreams\x18\x05 \x03(\v2\x18.hostnode.v1.ShortStreamR\astreams\x12\x12\n" +
 	"\x04more\x18\x06 \x01(\x04R\x04more\x12\x16\n" +
 	"\x06offers\x18\a \x03(\tR\x06offers\x12\"\n" +
-	"\freservations\x18\b \x03(\tR\freservations\"I\n" +
+	"\freservations\x18\b \x03(\tR\freservations\x12\x1d\n" +
+	"\n" +
+	"taken_back\x18\t \x01(\bR\ttakenBack\"I\n" +
 	"\vShortStream\x12\x16\n" +
 	"\x06stream\x18\x01 \x01(\tR\x06stream\x12\x10\n" +
 	"\x03had\x18\x02 \x01(\x04R\x03had\x12\x10\n" +

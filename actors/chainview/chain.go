@@ -26,6 +26,9 @@ type Chain struct {
 	View   *View
 	// Terms is the contract's configuration; set before the actors exist that read it.
 	Terms events.MarketConfig
+	// Waited is since when, in chain time, the start of this host waited for its event store; zero: it
+	// did not. Set before the actors exist that read it.
+	Waited time.Time
 	// ProofMargin is the time between a proof and its block. Without a BlockTime, the market's
 	// measured block time is used.
 	ProofMargin duty.Margin
@@ -38,6 +41,15 @@ func New(b *shell.Base, market port.Market, margin duty.Margin) *Chain {
 	view := NewView(nil)
 	view.market = &doubtful{market, view}
 	return &Chain{Base: b, Market: view.market, View: view, ProofMargin: margin}
+}
+
+// WhyNotRun says why nothing was done for a sale before the host's start was over; until is when what should
+// have been done was over, in chain time and in words.
+func (c *Chain) WhyNotRun(until time.Time, words string) string {
+	if !c.Waited.IsZero() && until.After(c.Waited) {
+		return "the host was starting, and waited for its event store, until " + words
+	}
+	return "the host did not run, or did not reach the chain, until " + words
 }
 
 // ChainTime is the time of the newest block: At of every command of the market.

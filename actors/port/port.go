@@ -153,8 +153,10 @@ type Content interface {
 
 // Witness remembers what the event store has acknowledged to this host.
 type Witness interface {
-	// Lost is what of it the store lacked when this process began.
+	// Lost is what of it the store lacked when this process began, and at each look since.
 	Lost() events.WentBack
+	// LookAgain looks whether that is there after all; then Lost is nothing.
+	LookAgain(ctx context.Context) error
 	// Settle accepts the store as it is, because the loss is recorded.
 	Settle() error
 }

@@ -162,12 +162,13 @@ func (p *Scheduler) pauseFrom(why string) pause {
 
 // whySilent says why a sale was not told of a period in time.
 func (p *Scheduler) whySilent(s *scheduled, period uint64) string {
+	end := duty.End(p.Terms.Proofs, period)
 	switch {
-	case !duty.End(p.Terms.Proofs, period).After(p.since):
-		return "the host did not run, or did not reach the chain, until the period was over"
+	case !end.After(p.since):
+		return p.WhyNotRun(end, "the period was over")
 	case s.paused.holds(period):
 		return "nothing was done for the sale in the period: " + s.paused.why
-	case !duty.End(p.Terms.Proofs, period).After(s.began):
+	case !end.After(s.began):
 		return "the host ran, but the sale was not ready to prove before the period was over: its record " +
 			"could not be read yet"
 	case s.knownFrom == 0 || period < s.knownFrom || period > s.known:

@@ -151,7 +151,7 @@ func (s *Agent) account(ctx context.Context, st sale.State, facts events.SlotFac
 	why := "nobody saw in time that it was owed: the blocks that decide about it could not be read, or came in " +
 		"an unexpected way"
 	if loaded {
-		why = "the host did not run, or did not reach the chain, until " + end.what
+		why = s.WhyNotRun(end.until, end.what)
 	}
 	if st.BeforeFill() && st.Adopted {
 		why = "the slot was adopted, and its data was not here, until " + end.what

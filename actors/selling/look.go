@@ -39,7 +39,7 @@ func (s *Agent) look(a *shell.Turn) {
 	ask := loaded && !s.takenKnown && st.Hosting()
 	a.Do(func(ctx context.Context) {
 		s.Yield(ctx, s.slot.String()+"/look")
-		m := lookEnded{}
+		m, rung := lookEnded{}, s.Bell.Next()
 		cmd, err := s.askChain(ctx, st)
 		if err == nil && st.Phase == sale.Filling && s.mayHaveFilled(cmd.(sale.ReportChain).Facts) {
 			cmd, err = s.unansweredFill(ctx, st, cmd.(sale.ReportChain))
@@ -57,7 +57,7 @@ func (s *Agent) look(a *shell.Turn) {
 		if m.cmd = cmd; err != nil {
 			m.cmd = nil
 			s.Log.WithField("slot", s.slot.String()).Warnf("compare the sale with the chain, will try again: %v", err)
-			_ = shell.Sleep(ctx, s.Clock, s.Backoff(s.slot.String()+"/look", max(1, tries)))
+			_, _ = s.Pause(ctx, s.slot.String()+"/look", max(1, tries), rung)
 		}
 		if ctx.Err() == nil {
 			self.Tell(m)

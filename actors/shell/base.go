@@ -33,6 +33,9 @@ type Base struct {
 	// SnapshotEvery is how many events lie between two snapshots of a state; negative: none are
 	// written.
 	SnapshotEvery int
+	// Bell rings when the event store is back, or the chain: whoever pauses before another try need
+	// not wait longer.
+	Bell *Bell
 	// Yield is called by every task when it begins, and when it goes on after a pause or a new
 	// block; a simulation uses it to run one task at a time.
 	Yield func(ctx context.Context, task string)
@@ -90,13 +93,24 @@ func (b *Base) Backoff(key string, n int) time.Duration {
 	return pause/2 + time.Duration(h.Sum64()%uint64(pause/2+1))
 }
 
+// Pause is the pause before the nth retry. It ends early when the bell rings; then the next one is the first again.
+// Take rung, which is Bell.Next, before the try: what is back since then is not waited for.
+func (b *Base) Pause(ctx context.Context, key string, n int, rung <-chan struct{}) (next int, err error) {
+	rang, err := b.Bell.sleep(ctx, b.Clock, b.Backoff(key, n), min(b.RetryAfter, appendRetry), rung)
+	if rang {
+		return 1, err
+	}
+	return n + 1, err
+}
+
 // Retry repeats a call until it succeeds or fails for good. It calls note for each temporary
 // failure.
 func (b *Base) Retry(ctx context.Context, key string, note func(error), final func(error) bool,
 	call func(context.Context) error,
 ) error {
-	for n := 1; ; n++ {
+	for n := 1; ; {
 		b.Yield(ctx, key)
+		rung := b.Bell.Next()
 		err := call(ctx)
 		switch {
 		case err == nil, ctx.Err() != nil:
@@ -105,7 +119,7 @@ func (b *Base) Retry(ctx context.Context, key string, note func(error), final fu
 			return err
 		}
 		note(err)
-		if err := Sleep(ctx, b.Clock, b.Backoff(key, n)); err != nil {
+		if n, err = b.Pause(ctx, key, n, rung); err != nil {
 			return err
 		}
 	}

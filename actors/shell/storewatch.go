@@ -32,7 +32,8 @@ import (
 //   - operators' commands are answered with ErrStoreAway.
 //
 // When the last failing call is answered, every actor looks at what there is to do. The
-// repeated calls notice that the store is back; when there are none, a probe does.
+// repeated calls notice that the store is back; when there are none, a probe does. A store that
+// notices it itself (events.Watchful) rings the bell, which ends the pauses of them all.
 
 // Limits of an outage.
 const (
@@ -108,11 +109,15 @@ type StoreWatch struct {
 	// away, so that a simulated run can be repeated.
 	yield func(ctx context.Context, task string)
 
+	// Bell ends the pauses of calls early, and is rung when the store is back; nil: none.
+	Bell *Bell
+
 	mu      sync.Mutex
 	failing map[*StoreCall]bool
 	status  StoreStatus
 	back    chan struct{} // closed when the store is back; nil while it is not away
 	moved   func()        // called when the store went away or came back; must not block
+	first   time.Time     // when it went away for the first time; zero: it never did
 
 	// Conflict is called when somebody else wrote to a stream of this host. It is set before
 	// anything is written, and must not block.
@@ -144,6 +149,13 @@ func (r *StoreWatch) Now() StoreStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.status
+}
+
+// FirstAway is when the store went away for the first time; zero: it never did.
+func (r *StoreWatch) FirstAway() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.first
 }
 
 // Away reports whether the event store does not answer.
@@ -215,6 +227,7 @@ func (c *StoreCall) Append(store events.Store, expected events.Expected, batch [
 // Repeat asks until the store answers, or the error never passes.
 func (c *StoreCall) Repeat(ask func() error) error {
 	for pause := appendRetry; ; pause = min(2*pause, appendRetryMost) {
+		rung := c.watch.Bell.Next()
 		err := c.try(ask)
 		switch {
 		case err == nil, NeverPasses(err):
@@ -224,8 +237,13 @@ func (c *StoreCall) Repeat(ask func() error) error {
 		}
 		c.yield()
 		c.Failed(err)
-		if err := Sleep(c.ctx, c.watch.clock, pause); err != nil {
+		rang, err := c.watch.Bell.sleep(c.ctx, c.watch.clock, pause, appendRetry, rung)
+		if err != nil {
 			return err
+		}
+		if rang {
+			pause = appendRetry
+			c.yield()
 		}
 	}
 }
@@ -263,6 +281,9 @@ func (c *StoreCall) Failed(err error) {
 	went := !r.status.Away
 	if went {
 		r.status.Away, r.status.Since, r.back = true, r.clock.Now(), make(chan struct{})
+		if r.first.IsZero() {
+			r.first = r.status.Since
+		}
 	}
 	moved := r.moved
 	r.mu.Unlock()
@@ -297,6 +318,9 @@ func (c *StoreCall) End() {
 	}
 	moved := r.moved
 	r.mu.Unlock()
+	if came && r.Bell != nil {
+		r.Bell.Ring()
+	}
 	if came && !r.Stopping.Load() {
 		r.log.Infof("the event store answers again after %s; work goes on", took.Round(time.Millisecond))
 		moved()

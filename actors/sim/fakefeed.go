@@ -112,7 +112,7 @@ func (f fakeFeed) after(at events.Head, delivered map[uint64]events.Hash) events
 				delete(delivered, n)
 			}
 		}
-		return events.ChainUpdate{Reorganized: &messages.ChainReorganized{
+		return events.ChainUpdate{Head: f.blocks[ancestor].head, Reorganized: &messages.ChainReorganized{
 			Ancestor: ancestor, AncestorHash: f.blocks[ancestor].head.Hash.String(), Dropped: dropped,
 		}}
 	}

@@ -91,6 +91,9 @@ func (a *app) exportCommand() *cobra.Command {
 func (a *app) exportStore(
 	ctx context.Context, cmd *cobra.Command, c config.Config, f exportFlags, from end, file string,
 ) error {
+	if err := from.confirm(ctx); err != nil {
+		return fmt.Errorf("read from who leads the event store: %w", err)
+	}
 	asked, err := f.options()
 	if err != nil {
 		return err

@@ -48,6 +48,8 @@ func printTransferred(p *paper, t transferred) error {
 type end struct {
 	store events.Store
 	name  string
+	// confirm returns when the store has shown that it decides what the record is.
+	confirm func(context.Context) error
 }
 
 // withEnd opens a store by its connection string or, without one, the store of
@@ -80,7 +82,11 @@ func (a *app) withEnd(cmd *cobra.Command, c config.Config, url, passwordFile str
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	return do(cmd.Context(), end{opened.Store, opened.Name})
+	return do(cmd.Context(), end{opened.Store, opened.Name, func(ctx context.Context) error {
+		warns := logrus.New()
+		warns.SetOutput(a.stderr)
+		return opened.Confirm(ctx, events.Address{}, logrus.NewEntry(warns))
+	}})
 }
 
 // transferFlags are those that export and import share.

@@ -52,6 +52,11 @@ func (s *Store) Append(
 	_, exact := expected.Count()
 	var result events.AppendResult
 	err := s.try(ctx, exact || len(batch) == 0, func(ctx context.Context, h *held) (err error) {
+		defer func() {
+			if errors.Is(err, errNotReady) {
+				err = &refusedWrite{stream, err}
+			}
+		}()
 		if h.node.batch && !s.cfg.NoBatch && !alone {
 			result, err = h.batcher().append(ctx, w, s.cfg.CallTimeout)
 		} else {
@@ -140,6 +145,10 @@ func (s *Store) try(
 	}
 }
 
+// slowShare is the share of the time that a call may take after which the keeper looks whether
+// the node answers at all, while the call goes on.
+const slowShare = 5
+
 // attempt makes one attempt, and learns from its outcome whether the server answers.
 func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(context.Context, *held) error) error {
 	h, err := s.acquireWithin(ctx, patience)
@@ -151,7 +160,16 @@ func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(con
 	defer cancel()
 	ctx, cancelCall := context.WithTimeout(ctx, s.cfg.CallTimeout)
 	defer cancelCall()
+	stop := time.AfterFunc(s.cfg.CallTimeout/slowShare, func() {
+		h.doubt()
+		select { // What has had no answer for so long is not waited for after the session.
+		case <-h.lost:
+			cancelCall()
+		case <-ctx.Done():
+		}
+	}).Stop
 	err = do(ctx, h)
+	stop()
 	leader, elsewhere := errors.AsType[*errNotLeader](err)
 	switch {
 	case elsewhere:

@@ -45,6 +45,14 @@ var errNotSent = errors.New("nothing was sent")
 // reads do not reveal it.
 var errNotReady = errors.New("the node accepts no appends now")
 
+// refusedWrite ends a session whose node did not take an append.
+type refusedWrite struct {
+	stream string
+	error
+}
+
+func (e *refusedWrite) Unwrap() error { return e.error }
+
 // notReadyTexts are the servers' texts for it. The code beside them does not
 // help: in a batch append it is 0, which gRPC's helpers take for OK.
 var notReadyTexts = []string{"Server Is Not Ready", "Server Is Busy", "No leader info available"}

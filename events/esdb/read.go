@@ -147,30 +147,38 @@ func (s *Store) readOnce(
 }
 
 // receive returns the next message of a feed, none at its end. Without idle it
-// waits for ever, but not longer than the session lasts.
+// waits for ever, but not longer than the session lasts. With it, the keeper looks whether
+// the node answers at all when there is no message for a while, and only then the end of the
+// session matters: a node that takes no appends may go on with a read.
 func (s *Store) receive(ctx context.Context, h *held, in <-chan message, idle *time.Timer) (message, error) {
 	var timeout <-chan time.Time
 	lost := h.lost
 	if idle != nil {
-		idle.Reset(s.cfg.CallTimeout)
+		idle.Reset(s.cfg.CallTimeout / slowShare)
 		timeout, lost = idle.C, nil
 	}
-	select {
-	case m := <-in:
-		if errors.Is(m.err, events.ErrAway) || errors.Is(m.err, events.ErrDenied) {
+	for {
+		select {
+		case m := <-in:
+			if errors.Is(m.err, events.ErrAway) || errors.Is(m.err, events.ErrDenied) {
+				h.doubt()
+			}
+			if leader, ok := errors.AsType[*errNotLeader](m.err); ok {
+				h.lose(leader)
+			}
+			return m, m.err
+		case <-timeout:
 			h.doubt()
+			if lost != nil {
+				return message{}, away(fmt.Errorf("no answer within %v", s.cfg.CallTimeout))
+			}
+			idle.Reset(s.cfg.CallTimeout - s.cfg.CallTimeout/slowShare)
+			lost = h.lost
+		case <-lost:
+			return message{}, h.why()
+		case <-ctx.Done():
+			return message{}, ctx.Err()
 		}
-		if leader, ok := errors.AsType[*errNotLeader](m.err); ok {
-			h.lose(leader)
-		}
-		return m, m.err
-	case <-timeout:
-		h.doubt()
-		return message{}, away(fmt.Errorf("no answer within %v", s.cfg.CallTimeout))
-	case <-lost:
-		return message{}, h.why()
-	case <-ctx.Done():
-		return message{}, ctx.Err()
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 // session is a connection to one node, from its first answer until somebody
@@ -242,12 +244,30 @@ func (l *session) doubt() {
 	}
 }
 
-// look checks whether the node still answers on both connections.
+// look checks whether the node still answers on both connections. It ends with the session.
 func (l *session) look(ctx context.Context, s *Store) error {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
+	defer cancel()
+	go func() {
+		select {
+		case <-l.lost:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	if _, err := features(ctx, l.node.conn, s.cfg.CallTimeout); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
-	defer cancel()
 	return l.answers(ctx)
+}
+
+// takes checks whether the node takes appends, with one that has no events and changes
+// nothing. Any other answer than that it is not ready, also a refusal, shows that.
+func (l *session) takes(ctx context.Context, stream string) error {
+	h := held{session: l}
+	_, err := h.appendOne(ctx, write{stream: stream, expected: events.NoStream()})
+	if errors.Is(err, events.ErrAway) {
+		return err
+	}
+	return nil
 }

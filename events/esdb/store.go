@@ -108,10 +108,12 @@ func (s *Store) keep() {
 	defer close(s.kept)
 	since := time.Now()
 	var hint *errNotLeader
+	var refused *refusedWrite
 	for s.ctx.Err() == nil {
-		l, err := s.connect(hint)
+		patience := min(max(time.Since(since)/2, firstPatience), s.cfg.CallTimeout)
+		l, err := s.connect(patience, hint, refused)
 		if errors.Is(err, events.ErrDenied) && s.renew() {
-			l, err = s.connect(hint)
+			l, err = s.connect(patience, hint, refused)
 		}
 		if err != nil {
 			s.lost(err)
@@ -125,6 +127,7 @@ func (s *Store) keep() {
 		s.lost(reason)
 		l.drop()
 		hint = heard(hint, reason)
+		refused, _ = errors.AsType[*refusedWrite](reason)
 		if time.Since(began) > steady {
 			since = time.Now()
 			continue
@@ -174,10 +177,16 @@ func heard(before *errNotLeader, err error) *errNotLeader {
 	return now
 }
 
-// connect makes a session with a node that answers, says that it leads, and
-// lets us read.
-func (s *Store) connect(hint *errNotLeader) (*session, error) {
-	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.CallTimeout)
+// firstPatience is how long the first searches after an outage began may take; later ones
+// have more time. A leader that is silent is replaced within some seconds, and a search
+// that has begun before waits for the one that was.
+const firstPatience = 2 * time.Second
+
+// connect makes a session with a node that answers, says that it leads, and lets us read.
+// After an append that no node took, it must also take one: it would be given up at
+// once otherwise, and again and again.
+func (s *Store) connect(patience time.Duration, hint *errNotLeader, refused *refusedWrite) (*session, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
 	leader := ""
 	if hint != nil {
@@ -192,7 +201,11 @@ func (s *Store) connect(hint *errNotLeader) (*session, error) {
 		_ = n.conn.Close() // Nothing was written to it.
 		return nil, err
 	}
-	if err := l.answers(ctx); err != nil {
+	err = l.answers(ctx)
+	if err == nil && refused != nil {
+		err = l.takes(ctx, refused.stream)
+	}
+	if err != nil {
 		l.lose(err)
 		l.drop()
 		return nil, markSettings(fmt.Errorf("%s: %w", n.address, l.why())) // The client may have learned who leads.
@@ -200,7 +213,7 @@ func (s *Store) connect(hint *errNotLeader) (*session, error) {
 	return l, nil
 }
 
-// watch returns why a session is lost.
+// watch returns why a session is lost. That it is lost comes first, whatever else there is to do.
 func (s *Store) watch(l *session) error {
 	probe := time.NewTicker(s.cfg.ProbeEvery)
 	defer probe.Stop()
@@ -213,6 +226,9 @@ func (s *Store) watch(l *session) error {
 			return events.ErrClosed
 		case <-probe.C:
 		case <-l.suspect:
+		}
+		if l.shut.Load() {
+			continue
 		}
 		err := l.look(s.ctx, s)
 		_, elsewhere := errors.AsType[*errNotLeader](err)

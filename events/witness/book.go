@@ -14,11 +14,13 @@ import (
 // line is one append as the file has it: its last event, and the offers and
 // reservations that began or ended with it.
 type line struct {
-	Stream   string    `json:"stream"`
-	Revision uint64    `json:"revision"`
-	ID       string    `json:"id"`
-	At       time.Time `json:"at"`
-	Terms    []terms   `json:"terms,omitempty"`
+	Stream   string `json:"stream"`
+	Revision uint64 `json:"revision"`
+	ID       string `json:"id"`
+	// Position in the log; 0: not known.
+	Position events.Position `json:"position,omitempty"`
+	At       time.Time       `json:"at"`
+	Terms    []terms         `json:"terms,omitempty"`
 }
 
 // terms describe an offer or a reservation; Text is empty when it has ended.
@@ -59,6 +61,24 @@ type opened struct {
 }
 
 func newBook() *book { return &book{streams: map[string]seen{}, open: map[terms]opened{}} }
+
+func (b *book) clone() *book {
+	return &book{streams: maps.Clone(b.streams), open: maps.Clone(b.open), count: b.count, last: b.last}
+}
+
+// restore takes back what an earlier state had and this one lacks.
+func (b *book) restore(whole *book) {
+	for stream, of := range whole.streams {
+		if b.streams[stream].Revision <= of.Revision {
+			b.streams[stream] = of
+		}
+	}
+	for key, o := range whole.open {
+		if _, known := b.open[key]; !known {
+			b.open[key] = o
+		}
+	}
+}
 
 func (b *book) fold(l line) {
 	b.count++

@@ -28,9 +28,11 @@ const (
 type Store struct {
 	events.Store
 	path string
-	lost events.WentBack // at the start
 
 	mu      sync.Mutex
+	lost    events.WentBack // at the start
+	missing []seen          // the events that showed it
+	whole   *book           // as it was before
 	book    *book
 	file    *os.File // nil while what was lost is not recorded
 	size    int64
@@ -40,19 +42,25 @@ type Store struct {
 	back    *seen // what the store lacks since it went back under us
 }
 
-// New compares a store with the file, and watches it from then on. An error is the
-// store's, which did not answer; unread is how many lines of the file could not be
-// read.
+// New compares a store with the file, and watches it from then on. What is lacking must be
+// lacking again once the store has shown that it is the one who decides. An error is the store's,
+// which did not answer, or does not show that; unread is how many lines of the file could not
+// be read.
 func New(ctx context.Context, store events.Store, path string) (s *Store, unread int, err error) {
 	s = &Store{Store: store, path: path, book: newBook()}
 	if unread, err = s.load(); err != nil {
 		return nil, 0, err
 	}
-	if s.lost, err = s.compare(ctx); err != nil {
+	if s.missing, s.lost, err = s.compare(ctx); err == nil && !s.lost.None() {
+		if err = s.confirm(ctx, s.missing[0].Stream); err == nil {
+			s.missing, s.lost, err = s.compare(ctx)
+		}
+	}
+	if err != nil {
 		return nil, 0, fmt.Errorf("compare the record with what it was: %w", err)
 	}
 	if s.lost.None() {
-		err = s.rewrite()
+		s.whole, err = nil, s.rewrite()
 	}
 	return s, unread, err
 }
@@ -76,28 +84,32 @@ func (s *Store) load() (unread int, err error) {
 }
 
 // compare finds out what the store lacks, and from then on expects the store as it is.
-func (s *Store) compare(ctx context.Context) (lost events.WentBack, err error) {
+func (s *Store) compare(ctx context.Context) (missing []seen, lost events.WentBack, err error) {
+	if s.whole != nil {
+		s.book = s.whole
+	}
+	s.whole = s.book.clone()
 	all := s.book.newest()
 	for i, of := range all {
 		there, end, err := s.stands(ctx, of)
 		switch {
 		case err != nil:
-			return lost, err
+			return nil, lost, err
 		case !there:
 			short := events.ShortStream{Stream: of.Stream, Had: of.Revision + 1, Has: end.has}
-			lost.Streams = append(lost.Streams, short)
+			missing, lost.Streams = append(missing, of), append(lost.Streams, short)
 			s.book.set(of, end)
 		case i+1 >= enough && lost.None():
-			return lost, nil
+			return nil, lost, nil
 		}
 	}
 	if lost.None() {
-		return lost, nil
+		return nil, lost, nil
 	}
 	lost.Seen = all[0].At
 	for r, err := range s.ReadBack(ctx, events.EndPosition, 1) {
 		if err != nil {
-			return lost, err
+			return nil, lost, err
 		}
 		lost.Ends = r.Recorded
 	}
@@ -115,7 +127,53 @@ func (s *Store) compare(ctx context.Context) (lost events.WentBack, err error) {
 			}
 		}
 	}
-	return lost, nil
+	return missing, lost, nil
+}
+
+// confirm makes the store show that it decides, at the end of the host's own stream if that is
+// known.
+func (s *Store) confirm(ctx context.Context, stream string) error {
+	s.mu.Lock()
+	for known := range s.book.streams {
+		if events.Category(known) == events.CategoryHost {
+			stream = known
+		}
+	}
+	s.mu.Unlock()
+	return events.Confirm(ctx, s.Store, stream)
+}
+
+// LookAgain looks whether what was lost is there after all, as it was written: then nothing was
+// lost, and whoever answered at the start did not know better. Lost says so from then on.
+// An event that was written anew is another one, although it may have the same id and revision.
+func (s *Store) LookAgain(ctx context.Context) error {
+	s.mu.Lock()
+	missing := s.missing
+	s.mu.Unlock()
+	if len(missing) == 0 {
+		return nil
+	}
+	for _, of := range missing {
+		for r, err := range s.ReadStream(ctx, of.Stream, events.ReadStream{From: of.Revision, Limit: 1}) {
+			switch {
+			case errors.Is(err, events.ErrStreamNotFound), errors.Is(err, events.ErrStreamDeleted):
+				return nil
+			case err != nil:
+				return err
+			case r.ID.String() != of.ID || r.Position != of.Position:
+				return nil
+			}
+			missing = missing[1:]
+		}
+	}
+	if len(missing) > 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.book.restore(s.whole)
+	s.lost, s.missing, s.whole = events.WentBack{}, nil, nil
+	return s.rewrite()
 }
 
 // ending is how a stream ends: how many events it has, and the last one's id.
@@ -144,8 +202,15 @@ func (s *Store) stands(ctx context.Context, of seen) (there bool, end ending, er
 	return false, end, err
 }
 
-// Lost is what the store lacked at the start.
-func (s *Store) Lost() events.WentBack { return s.lost }
+// Unwrap returns the store that is watched.
+func (s *Store) Unwrap() events.Store { return s.Store }
+
+// Lost is what the store lacked at the start, and lacked again at each look since.
+func (s *Store) Lost() events.WentBack {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost
+}
 
 // Settle accepts the store as it is, once the loss is recorded.
 func (s *Store) Settle() error {
@@ -168,15 +233,11 @@ func (s *Store) Append(
 		return events.AppendResult{}, err
 	}
 	r, err := s.Store.Append(ctx, stream, expected, batch)
+	if wrong, refused := errors.AsType[*events.WrongRevisionError](err); refused {
+		return r, cmp.Or(s.shorter(ctx, stream, wrong), err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if wrong, refused := errors.AsType[*events.WrongRevisionError](err); refused {
-		had, known := s.book.streams[stream]
-		if known && (!wrong.Exists || wrong.Actual < had.Revision) {
-			s.back = &had
-			return r, s.gone()
-		}
-	}
 	if err != nil || len(batch) == 0 || !events.InRecord(stream) {
 		return r, err
 	}
@@ -200,16 +261,43 @@ func (s *Store) Head(ctx context.Context) (events.Position, error) {
 	if look == nil {
 		return head, nil
 	}
-	there, _, err := s.stands(ctx, *look)
+	return head, s.look(ctx, *look)
+}
+
+// shorter returns an error if a refused append shows that the store lacks events.
+func (s *Store) shorter(ctx context.Context, stream string, wrong *events.WrongRevisionError) error {
+	s.mu.Lock()
+	had, known := s.book.streams[stream]
+	s.mu.Unlock()
+	if !known || wrong.Exists && wrong.Actual >= had.Revision {
+		return nil
+	}
+	return s.look(ctx, had)
+}
+
+// look returns an error while the store lacks an event. A node that does not decide, as it
+// turns out when it has to commit something, may lack it without that meaning anything.
+func (s *Store) look(ctx context.Context, of seen) error {
+	there, _, err := s.stands(ctx, of)
+	if err == nil && !there {
+		s.mu.Lock()
+		fresh := s.back == nil || s.back.order != of.order
+		s.mu.Unlock()
+		if fresh {
+			if err = s.confirm(ctx, of.Stream); err == nil {
+				there, _, err = s.stands(ctx, of)
+			}
+		}
+	}
 	if err != nil {
-		return head, err
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.back, s.doubt = nil, nil; !there {
-		s.back = look
+		s.back = &of
 	}
-	return head, s.gone()
+	return s.gone()
 }
 
 // gone returns an error while the store lacks events.
@@ -225,7 +313,10 @@ func (s *Store) note(stream string, r events.AppendResult, batch []events.NewEve
 	if had, known := s.book.streams[stream]; known && had.Revision >= r.Revision {
 		return // An append that was repeated.
 	}
-	l := line{Stream: stream, Revision: r.Revision, ID: batch[len(batch)-1].ID.String(), At: time.Now().UTC()}
+	l := line{
+		Stream: stream, Revision: r.Revision, ID: batch[len(batch)-1].ID.String(), Position: r.Position,
+		At: time.Now().UTC(),
+	}
 	if events.Category(stream) == events.CategoryCapacity {
 		for _, e := range batch {
 			if t, ok := termsOf(e); ok {

@@ -188,3 +188,42 @@ func TestWhatIsThereAfterALossIsRemembered(t *testing.T) {
 		t.Fatalf("lost: %+v", lost)
 	}
 }
+
+// TestALossThatWasNoneIsTakenBack: the events are there as they were written, and not written anew.
+func TestALossThatWasNoneIsTakenBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		then func(b *bench, whole *storetest.Memory)
+		none bool
+	}{
+		"they are there": {func(b *bench, whole *storetest.Memory) { b.inner.Memory = whole }, true},
+		"they are not":   {func(*bench, *storetest.Memory) {}, false},
+		"written anew": {func(b *bench, _ *storetest.Memory) {
+			b.must(b.put("sale-x-z", 0, "Started", `{}`))
+			b.must(b.put("capacity-x", 1, "ReservationCreated", `{"reservationId":"0x02","slotId":"0x03"}`))
+			b.must(b.put("host-x", 1, "Heartbeat", `{}`))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.filled()
+			whole := b.inner.Memory
+			b.inner.Memory = b.copied(3)
+			b.open()
+			b.must(b.store.Settle())
+			c.then(b, whole)
+			b.must(b.store.LookAgain(t.Context()))
+			if b.store.Lost().None() != c.none {
+				t.Fatalf("lost: %+v", b.store.Lost())
+			}
+			if !c.none {
+				return
+			}
+			b.must(b.put("host-x", 2, "Heartbeat", `{"again":1}`))
+			b.inner.Memory = b.copied(3)
+			b.open()
+			if lost := b.store.Lost(); len(lost.Streams) != 2 || len(lost.Reservations) != 1 {
+				t.Errorf("what was there is not remembered: %+v", lost)
+			}
+		})
+	}
+}

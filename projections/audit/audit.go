@@ -327,6 +327,17 @@ func (a *auditor) add(rule Rule, warning bool, at place, sentence string) {
 	}
 }
 
+// withdraw takes back the last warning of a rule about a stream.
+func (a *auditor) withdraw(rule Rule, stream string) {
+	for i, f := range slices.Backward(a.report.Findings) {
+		if f.Rule == rule && f.Stream == stream {
+			a.report.Findings = slices.Delete(a.report.Findings, i, i+1)
+			a.report.Warnings--
+			return
+		}
+	}
+}
+
 // atTheEnd checks what can be checked only at the end.
 func (a *auditor) atTheEnd(ctx context.Context) error {
 	for _, name := range sortedKeys(a.hosts) {

@@ -186,6 +186,10 @@ func (a *auditor) judgeHost(h *host, p place, m messages.HostEvent) {
 		said = fmt.Sprintf("a process of epoch %d tries %s again", e.GetEpoch(), e.GetKind())
 	case *messages.RecordWentBack:
 		said = fmt.Sprintf("a process of epoch %d tells of a record that went back", e.GetEpoch())
+		if e.GetTakenBack() {
+			a.withdraw(RecordLost, p.Stream)
+			break
+		}
 		a.find(RecordLost, p,
 			"the event store went back before epoch %d: %d streams lack events, the last of them of %s",
 			e.GetEpoch(), uint64(len(e.GetStreams()))+e.GetMore(), clock(e.GetSeen().AsTime()))

@@ -41,7 +41,7 @@ func (n *node) Append(s streams.Streams_AppendServer) error {
 	if len(parts) == 0 {
 		return status.Error(codes.InvalidArgument, "an append without options")
 	}
-	fate, wrong := n.c.rule(proposalOfOne(parts))
+	fate, wrong := n.c.rule(n, proposalOfOne(parts))
 	switch fate {
 	case Done:
 		return n.hand(s, parts)
@@ -61,13 +61,15 @@ func (n *node) Append(s streams.Streams_AppendServer) error {
 		}
 		return s.SendAndClose(&streams.AppendResp{Result: &streams.AppendResp_Success_{Success: success}})
 	case refused:
-		return s.SendAndClose(&streams.AppendResp{Result: &streams.AppendResp_WrongExpectedVersion_{
-			WrongExpectedVersion: &streams.AppendResp_WrongExpectedVersion{
-				CurrentRevisionOption: &streams.AppendResp_WrongExpectedVersion_CurrentRevision{
-					CurrentRevision: wrong.Actual,
-				},
-			},
-		}})
+		answer := &streams.AppendResp_WrongExpectedVersion{}
+		if wrong.Exists {
+			answer.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentRevision{
+				CurrentRevision: wrong.Actual,
+			}
+		}
+		return s.SendAndClose(&streams.AppendResp{
+			Result: &streams.AppendResp_WrongExpectedVersion_{WrongExpectedVersion: answer},
+		})
 	case kept:
 		select {
 		case <-time.After(commitTimeout):
@@ -199,7 +201,7 @@ func (b *batches) fail(id *shared.UUID, code codes.Code, message string, detail 
 // deliver reports whether an append goes to the server behind, and answers it if not.
 func (b *batches) deliver(id string, parts []*streams.BatchAppendReq) bool {
 	correlation := parts[0].GetCorrelationId()
-	fate, wrong := b.n.c.rule(proposalOf(parts))
+	fate, wrong := b.n.c.rule(b.n, proposalOf(parts))
 	switch fate {
 	case NotReady:
 		b.fail(correlation, codes.OK, notReady, &emptypb.Empty{})
@@ -214,11 +216,13 @@ func (b *batches) deliver(id string, parts []*streams.BatchAppendReq) bool {
 			},
 		}})
 	case refused:
-		b.fail(correlation, codes.AlreadyExists, "wrong expected version", &shared.WrongExpectedVersion{
-			CurrentStreamRevisionOption: &shared.WrongExpectedVersion_CurrentStreamRevision{
+		answer := &shared.WrongExpectedVersion{}
+		if wrong.Exists {
+			answer.CurrentStreamRevisionOption = &shared.WrongExpectedVersion_CurrentStreamRevision{
 				CurrentStreamRevision: wrong.Actual,
-			},
-		})
+			}
+		}
+		b.fail(correlation, codes.AlreadyExists, "wrong expected version", answer)
 	case kept:
 		time.AfterFunc(commitTimeout, func() {
 			b.fail(correlation, codes.DeadlineExceeded, "Operation timed out", &shared.Timeout{})

@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"slices"
@@ -135,6 +136,9 @@ func serve(t testing.TB, store events.Store) backend {
 // maxMessage is the largest message, the same as the client's.
 const maxMessage = 17 << 20
 
+// URLOf is the connection string of one node.
+func (c *Cluster) URLOf(i int) string { return "esdb://" + c.nodes[i].address + "?tls=false" }
+
 // URL is the connection string of all nodes.
 func (c *Cluster) URL() string {
 	all := make([]string, len(c.nodes))
@@ -222,7 +226,24 @@ func (c *Cluster) StandStill(i int) {
 	still := serve(c.t, old)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.nodes[i].still = &still
+	c.nodes[i].still, c.nodes[i].old = &still, old
+}
+
+// Freeze stops a node: it takes connections and calls and says nothing until Thaw. It stands still
+// from then on. It does not change who leads.
+func (c *Cluster) Freeze(i int) {
+	c.nodes[i].freeze()
+	c.StandStill(i)
+}
+
+// Thaw lets a frozen node go on. For a while it believes that it leads: it answers calls that
+// demand the leader from the log that it had, judges appends by that log and acknowledges
+// none. After that it follows.
+func (c *Cluster) Thaw(i int, believes time.Duration) {
+	c.mu.Lock()
+	c.nodes[i].believes = time.Now().Add(believes)
+	c.mu.Unlock()
+	c.nodes[i].thaw()
 }
 
 // Kill ends a node's process. It does not change who leads.
@@ -235,19 +256,35 @@ func (c *Cluster) Start(i int) { c.nodes[i].listen(c.nodes[i].address) }
 func (c *Cluster) now(n *node) (leads, election, deaf bool, still *backend) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.leader == n.index, c.leader < 0, c.deaf, n.still
+	return c.leader == n.index || c.believes(n), c.leader < 0, c.deaf, n.still
 }
 
-// members returns what gossip says.
-func (c *Cluster) members() (all []*gossip.MemberInfo) {
+// believes reports whether a node that was thawed takes itself for the leader. The lock is held.
+func (c *Cluster) believes(n *node) bool {
+	if n.believes.IsZero() {
+		return false
+	}
+	if time.Now().Before(n.believes) && c.leader != n.index {
+		return true
+	}
+	n.believes, n.still, n.old = time.Time{}, nil, nil
+	return false
+}
+
+// members returns what a node says of its cluster.
+func (c *Cluster) members(asked *node) (all []*gossip.MemberInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	leader := c.leader
+	if c.believes(asked) {
+		leader = asked.index
+	}
 	for i, n := range c.nodes {
 		state := gossip.MemberInfo_Follower
-		switch {
-		case c.leader < 0:
+		switch leader {
+		case -1:
 			state = gossip.MemberInfo_Unknown
-		case c.leader == i:
+		case i:
 			state = gossip.MemberInfo_Leader
 		}
 		all = append(all, &gossip.MemberInfo{State: state, IsAlive: n.lives(), HttpEndPoint: n.endPoint()})
@@ -255,10 +292,18 @@ func (c *Cluster) members() (all []*gossip.MemberInfo) {
 	return all
 }
 
-// rule decides the fate of an append, and why it is refused if it is.
-func (c *Cluster) rule(p proposal) (Fate, *events.WrongRevisionError) {
+// rule decides the fate of an append to a node, and why it is refused if it is.
+func (c *Cluster) rule(n *node, p proposal) (Fate, *events.WrongRevisionError) {
 	c.mu.Lock()
 	fate, election := c.fate, c.leader < 0
+	if c.believes(n) {
+		old := n.old
+		c.mu.Unlock()
+		if wrong := p.judge(c.t.Context(), old, nil); wrong != nil {
+			return refused, wrong
+		}
+		return kept, nil
+	}
 	if c.cut {
 		defer c.mu.Unlock()
 		switch wrong, repeated := c.judge(p); {
@@ -285,30 +330,38 @@ func (c *Cluster) judge(p proposal) (wrong *events.WrongRevisionError, repeated 
 	if c.heals--; c.heals == 0 {
 		defer c.heal(c.commit)
 	}
+	for _, known := range c.tail {
+		if known.stream == p.stream && len(p.batch) > 0 &&
+			slices.EqualFunc(known.batch, p.batch, func(a, b events.NewEvent) bool { return a.ID == b.ID }) {
+			return nil, true
+		}
+	}
+	if wrong := p.judge(c.t.Context(), c.Store, c.tail); wrong != nil {
+		return wrong, false
+	}
+	c.tail = append(c.tail, p)
+	return nil, false
+}
+
+// judge compares what an append expects with a log and what comes after it.
+func (p proposal) judge(ctx context.Context, log events.Store, tail []proposal) *events.WrongRevisionError {
 	count := uint64(0)
-	for r, err := range c.Store.ReadStream(c.t.Context(), p.stream, events.ReadStream{
-		From: events.End, Backward: true, Limit: 1,
-	}) {
+	for r, err := range log.ReadStream(ctx, p.stream, events.ReadStream{From: events.End, Backward: true, Limit: 1}) {
 		if err == nil {
 			count = r.Revision + 1
 		}
 	}
-	for _, known := range c.tail {
-		if known.stream != p.stream {
-			continue
+	for _, known := range tail {
+		if known.stream == p.stream {
+			count += uint64(len(known.batch))
 		}
-		if slices.EqualFunc(known.batch, p.batch, func(a, b events.NewEvent) bool { return a.ID == b.ID }) {
-			return nil, true
-		}
-		count += uint64(len(known.batch))
 	}
 	if want, exact := p.expected.Count(); exact && want != count {
 		return &events.WrongRevisionError{
-			Stream: p.stream, Expected: p.expected, Actual: count - 1, Exists: count > 0,
-		}, false
+			Stream: p.stream, Expected: p.expected, Actual: max(count, 1) - 1, Exists: count > 0,
+		}
 	}
-	c.tail = append(c.tail, p)
-	return nil, false
+	return nil
 }
 
 // String says who leads, for a failing test.

@@ -1,12 +1,14 @@
 package standin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/gossip"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
@@ -18,6 +20,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/hostnode/hostnode/events"
 	// Imported before the client's protocol files, which clash with the actor library's.
 	_ "github.com/hostnode/hostnode/events/protoconflict"
 )
@@ -30,11 +33,16 @@ type node struct {
 	c       *Cluster
 	index   int
 	address string
-	still   *backend // what it serves to calls that do not demand the leader; guarded by the cluster
+	// still, with its store, is what it serves to calls that do not demand the leader, and to
+	// all until believes. Guarded by the cluster.
+	still    *backend
+	old      events.Store
+	believes time.Time
 
 	mu     sync.Mutex
 	server *grpc.Server
 	served chan error
+	frozen chan struct{} // closed when it thaws; nil: it is not frozen
 }
 
 func (n *node) listen(address string) {
@@ -47,6 +55,21 @@ func (n *node) listen(address string) {
 	n.address = listener.Addr().String()
 	n.server = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessage), grpc.WaitForHandlers(true),
+		grpc.UnaryInterceptor(func(
+			ctx context.Context, r any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
+		) (any, error) {
+			if err := n.awake(ctx); err != nil {
+				return nil, err
+			}
+			answer, err := handle(ctx, r)
+			return answer, cmp.Or(n.awake(ctx), err)
+		}),
+		grpc.StreamInterceptor(func(
+			service any, s grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler,
+		) error {
+			err := handle(service, slumbering{s, n})
+			return cmp.Or(n.awake(s.Context()), err)
+		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{PermitWithoutStream: true}),
 	)
 	streams.RegisterStreamsServer(n.server, n)
@@ -55,6 +78,57 @@ func (n *node) listen(address string) {
 	n.served = make(chan error, 1)
 	server, served := n.server, n.served
 	go func() { served <- server.Serve(listener) }()
+}
+
+func (n *node) freeze() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.frozen == nil {
+		n.frozen = make(chan struct{})
+	}
+}
+
+func (n *node) thaw() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.frozen != nil {
+		close(n.frozen)
+		n.frozen = nil
+	}
+}
+
+// awake returns when the node is not frozen.
+func (n *node) awake(ctx context.Context) error {
+	n.mu.Lock()
+	frozen := n.frozen
+	n.mu.Unlock()
+	if frozen == nil {
+		return nil
+	}
+	select {
+	case <-frozen:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// slumbering is a stream of a node that may freeze.
+type slumbering struct {
+	grpc.ServerStream
+	n *node
+}
+
+func (s slumbering) SendMsg(m any) error {
+	if err := s.n.awake(s.Context()); err != nil {
+		return err
+	}
+	return s.ServerStream.SendMsg(m)
+}
+
+func (s slumbering) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	return cmp.Or(s.n.awake(s.Context()), err)
 }
 
 func (n *node) kill() {
@@ -90,7 +164,7 @@ type gossipOf struct {
 }
 
 func (g gossipOf) Read(context.Context, *shared.Empty) (*gossip.ClusterInfo, error) {
-	return &gossip.ClusterInfo{Members: g.n.c.members()}, nil
+	return &gossip.ClusterInfo{Members: g.n.c.members(g.n)}, nil
 }
 
 func (n *node) GetSupportedMethods(
@@ -110,7 +184,7 @@ func (n *node) refusal(wantsLeader bool) (metadata.MD, error) {
 		return nil, status.Error(codes.Unknown, "No leader info available in response")
 	}
 	n.c.mu.Lock()
-	leader := n.c.nodes[n.c.leader]
+	leader := n.c.nodes[max(n.c.leader, 0)]
 	n.c.mu.Unlock()
 	at := leader.endPoint()
 	return metadata.Pairs("exception", "not-leader", "leader-endpoint-host", at.GetAddress(),
@@ -132,9 +206,11 @@ func (n *node) Read(r *streams.ReadReq, s streams.Streams_ReadServer) error {
 		return err
 	}
 	from := n.c.backend
-	if _, _, _, still := n.c.now(n); still != nil && !wants {
-		from = *still
+	n.c.mu.Lock()
+	if believes := n.c.believes(n); n.still != nil && (believes || !wants) {
+		from = *n.still
 	}
+	n.c.mu.Unlock()
 	answer, err := from.streams.Read(s.Context(), r)
 	if err != nil {
 		return err

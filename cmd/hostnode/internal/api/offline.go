@@ -40,7 +40,8 @@ type OfflineConfig struct {
 	// Create makes the directory if no host has used it.
 	Create bool
 	// NoViews opens no views of the present: Audit, At and Replay need none, and
-	// building them from distant events takes long.
+	// building them from distant events takes long. What these read must be the record of the one
+	// who decides, not of a node that only believes that it does.
 	NoViews bool
 	// Log takes the messages of the connection to an EventStoreDB; nil drops them.
 	Log *logrus.Entry
@@ -115,6 +116,11 @@ func (o *Offline) open(ctx context.Context) error {
 		return err
 	}
 	o.store = store
+	if o.cfg.NoViews {
+		if err := store.Confirm(ctx, o.cfg.Account, o.cfg.Log); err != nil {
+			return fmt.Errorf("read from who leads the event store: %w", err)
+		}
+	}
 	o.reader = reader{
 		views: projections.NewViews(projections.Scope{}), store: store.Store, Source: o.cfg.Source,
 		oneHost: o.cfg.Store.Remote(),

@@ -16,21 +16,25 @@ import (
 	"github.com/hostnode/hostnode/prover"
 )
 
-// This file proves what is hosted while a start waits for its event store. It closes
-// everything that it has opened before the start goes on, because there is only one
-// outbox, and one disk.
+// This file proves what is hosted while a start waits for its event store. Everything that it
+// has opened is closed before the node is opened, because there is only one outbox, and one
+// disk; the node proves until its host has read the record.
 
-// storePatience is how long a start waits for one answer of the event store before it
-// begins to prove: connecting may take much longer, and a proof may be due.
-const storePatience = 3 * time.Second
+const (
+	// storePatience is how long a start waits for one answer of the event store before it
+	// begins to prove: connecting may take much longer, and a proof may be due.
+	storePatience = 3 * time.Second
+	// bootLook is how often it is looked whether the host has read its record, and how long
+	// that may take before what is hosted is proven meanwhile.
+	bootLook = time.Second
+)
 
 // errSilentStore: the event store has not answered yet.
 var errSilentStore = fmt.Errorf("%w: no answer for %s", events.ErrAway, storePatience)
 
-// untilRecordAnswers is untilAnswered, and meanwhile shows what is waited for and lets
-// what is hosted be proven.
+// untilRecordAnswers is untilAnswered, and shows what is waited for. Once it has waited, what is
+// hosted is proven until stopProving.
 func (p *Process) untilRecordAnswers(ctx context.Context, ask func() error) error {
-	defer p.stopProving()
 	return untilAnswered(ctx, p.log, func() error {
 		err := p.patiently(ctx, ask)
 		away := errors.Is(err, events.ErrAway)
@@ -180,7 +184,7 @@ func (n *Node) keep(ctx context.Context, o Options, slots port.Prover) error {
 	if o.Cluster != nil {
 		market, what = onDisk{n.Market, ownAccount{n.Market, o.Store, o.Dir.Outbox()}, n.Repo}, "the slots on this disk"
 	}
-	o.Log.Warnf("the event store does not answer: %s are proven, and nothing else is done", what)
+	o.Log.Warnf("the host has not read its events: %s are proven, and nothing else is done until it has", what)
 	return outage.Run(ctx, outage.Config{
 		Margin: o.Host.Margin, Proofs: o.Host.Proofs, Tell: o.Proves, Log: o.Log,
 		Alert: func(a health.Alert) { n.alerts.Send(a) },
@@ -221,37 +225,33 @@ func (d onDisk) SubmitProof(
 	return d.account.SubmitProof(ctx, call, period, proof)
 }
 
-// untilBooted lets what is hosted be proven during an outage of the event store that begins
-// after the host's start was stored and before its events were read; after that, the host
-// proves itself. waits and proves are called with the state.
+// untilBooted lets what is hosted be proven while a host that was begun has not read its
+// record: because the event store does not answer, or for any other reason. It goes on until the
+// host proves itself, whatever the event store says meanwhile. at once: what is hosted was
+// proven until now. ask tells whether the event store answers; waits and proves are called with
+// the state.
 func untilBooted(
-	ctx context.Context, booted func(context.Context) bool, ask, keep func(context.Context) error,
+	ctx context.Context, atOnce bool, booted func(context.Context) bool, ask, keep func(context.Context) error,
 	waits func(error), proves func(health.OutageFacts),
 ) {
 	var keeping *task
-	over := func() {
+	defer func() {
 		if keeping != nil {
 			keeping.end()
-			keeping = nil
 			proves(health.OutageFacts{})
 			waits(nil)
 		}
-	}
-	defer over()
-	for {
-		select {
-		case <-time.After(storePatience):
-		case <-ctx.Done():
+	}()
+	for first := true; ; first = false {
+		if !first || !atOnce {
+			select {
+			case <-time.After(bootLook):
+			case <-ctx.Done():
+			}
 		}
 		if ctx.Err() != nil || booted(ctx) {
 			return
 		}
-		err := ask(ctx)
-		if !errors.Is(err, events.ErrAway) {
-			over()
-			continue
-		}
-		waits(err)
 		if keeping == nil {
 			keeping = begin(ctx, func(ctx context.Context) {
 				if err := shell.Caught(func() error { return keep(ctx) }); err != nil && ctx.Err() == nil {
@@ -259,6 +259,17 @@ func untilBooted(
 				}
 			})
 		}
+		asking, cancel := context.WithTimeout(ctx, bootLook)
+		switch err := ask(asking); {
+		case ctx.Err() != nil:
+		case errors.Is(err, events.ErrAway):
+			waits(err)
+		case asking.Err() != nil:
+			waits(errSilentStore)
+		default:
+			waits(nil)
+		}
+		cancel()
 	}
 }
 
@@ -309,6 +320,6 @@ func (n *Node) proveUntilBooted(
 	ask := func(ctx context.Context) error { return answers(ctx, o.Store, host != nil) }
 	keep := func(ctx context.Context) error { return n.keep(ctx, o, slots) }
 	return begin(context.WithoutCancel(ctx), func(ctx context.Context) {
-		untilBooted(ctx, booted, ask, keep, o.Waits, o.Proves)
+		untilBooted(ctx, !o.Host.StoreAwaySince.IsZero(), booted, ask, keep, o.Waits, o.Proves)
 	})
 }

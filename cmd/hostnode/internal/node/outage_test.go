@@ -99,28 +99,31 @@ func TestAChainOfOurOwnStandsStillAndNeedsNoProofs(t *testing.T) {
 }
 
 // The proving begins with the first answer that says that the store is away, or without an
-// answer for a while, and has ended when the start goes on.
-func TestProvingBeginsWhenTheStoreIsAwayAndEndsBeforeTheStartGoesOn(t *testing.T) {
+// answer for a while. It goes on when the store answers, because the start is not over, until it
+// is stopped for the node.
+func TestProvingBeginsWhenTheStoreIsAwayAndGoesOnUntilTheNodeIsOpened(t *testing.T) {
 	away := fmt.Errorf("append: %w", events.ErrAway)
 	refused := errors.New("refused")
 	for name, c := range map[string]struct {
 		answer func(ask int) error
 		began  bool
 		want   error
+		// settings: it is known only afterwards that nothing helps.
+		settings bool
 	}{
-		"it answers": {func(int) error { return nil }, false, nil},
+		"it answers": {func(int) error { return nil }, false, nil, false},
 		"it is away": {func(ask int) error {
 			if ask == 1 {
 				return away
 			}
 			return nil
-		}, true, nil},
+		}, true, nil, false},
 		"it says nothing for long": {func(int) error {
 			time.Sleep(2 * storePatience)
 			return nil
-		}, true, nil},
-		"it refuses":                {func(int) error { return refused }, false, refused},
-		"the settings keep it away": {func(int) error { return fmt.Errorf("%w: %w", away, esdb.ErrSettings) }, false, esdb.ErrSettings},
+		}, true, nil, false},
+		"it refuses":                {func(int) error { return refused }, false, refused, false},
+		"the settings keep it away": {func(int) error { return fmt.Errorf("%w: %w", away, esdb.ErrSettings) }, false, esdb.ErrSettings, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := waiting(t)
@@ -135,9 +138,10 @@ func TestProvingBeginsWhenTheStoreIsAwayAndEndsBeforeTheStartGoesOn(t *testing.T
 					}()
 					return c.answer(asked)
 				})
-				if !errors.Is(err, c.want) || began != c.began || p.proving != nil {
-					t.Errorf("%v; it began: %v; it goes on: %v", err, began, p.proving != nil)
+				if goesOn := p.proving != nil; !errors.Is(err, c.want) || began != c.began || goesOn != (began || c.settings) {
+					t.Errorf("%v; it began: %v; it goes on: %v", err, began, goesOn)
 				}
+				p.stopProving()
 				if f := p.start.facts(); f.Outage.Nothing != "" || err == nil && f.Record.Away {
 					t.Errorf("told %+v", f)
 				}
@@ -204,42 +208,52 @@ func TestAStartTellsWhatIsProvenMeanwhile(t *testing.T) {
 	}
 }
 
-// A host that waits to read its record does not prove yet.
+// A host that has begun and waits to read its record does not prove yet, whatever its store says.
 func TestWhatIsHostedIsProvenUntilTheHostHasBooted(t *testing.T) {
 	for name, c := range map[string]struct {
-		away   func(ask int) bool
-		booted int // at this question
-		keeps  int // how often it began
+		answers func(ask int) error // nil: the store says nothing
+		booted  int                 // at this question
+		atOnce  bool
+		keeps   int           // how often it began
+		begins  time.Duration // when
 	}{
-		"the store answers":         {func(int) bool { return false }, 5, 0},
-		"it is away":                {func(int) bool { return true }, 5, 1},
-		"it comes back":             {func(ask int) bool { return ask < 3 }, 6, 1},
-		"it goes away again":        {func(ask int) bool { return ask != 3 }, 6, 2},
-		"the host booted meanwhile": {func(int) bool { return true }, 1, 0},
+		"it boots at once":    {func(int) error { return nil }, 1, false, 0, 0},
+		"the store answers":   {func(int) error { return nil }, 5, false, 1, bootLook},
+		"it is away":          {func(int) error { return events.ErrAway }, 5, false, 1, bootLook},
+		"it comes back":       {func(ask int) error { return []error{events.ErrAway, nil}[min(ask-1, 1)] }, 6, false, 1, bootLook},
+		"for two seconds":     {func(ask int) error { return []error{events.ErrAway, nil}[ask/2%2] }, 9, false, 1, bootLook},
+		"it says nothing":     {nil, 4, false, 1, bootLook},
+		"it was proven until": {func(int) error { return nil }, 4, true, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				looked, asked, keeps, running := 0, 0, 0, 0
 				var waits error
 				var told health.OutageFacts
-				untilBooted(t.Context(), func(context.Context) bool {
+				var begins time.Duration
+				start := time.Now()
+				untilBooted(t.Context(), c.atOnce, func(context.Context) bool {
 					looked++
-					return looked == c.booted
-				}, func(context.Context) error {
 					synctest.Wait()
-					if asked++; c.away(asked) {
-						return events.ErrAway
+					if keeps > 0 && running == 0 {
+						t.Error("nothing is proven, and the host has not booted")
 					}
-					return nil
+					return looked == c.booted
+				}, func(ctx context.Context) error {
+					if asked++; c.answers == nil {
+						<-ctx.Done()
+						return ctx.Err()
+					}
+					return c.answers(asked)
 				}, func(ctx context.Context) error {
 					keeps, running = keeps+1, running+1
 					defer func() { running-- }()
-					told = health.OutageFacts{Proves: true}
+					begins, told = time.Since(start), health.OutageFacts{Proves: true}
 					<-ctx.Done()
 					return ctx.Err()
 				}, func(err error) { waits = err }, func(f health.OutageFacts) { told = f })
-				if keeps != c.keeps || running != 0 || waits != nil || told.Proves {
-					t.Errorf("it began %d times, %d run still; told %v, %+v", keeps, running, waits, told)
+				if keeps != c.keeps || begins != c.begins || running != 0 || waits != nil || told.Proves {
+					t.Errorf("it began %d times, after %v, %d run still; told %v, %+v", keeps, begins, running, waits, told)
 				}
 			})
 		})

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,13 +51,16 @@ type Process struct {
 	// signer signs for the account; nil: the key file does, or nobody.
 	signer atomic.Pointer[signer.Signer]
 
-	config config.Config
-	begin  Begin
-	start  *start
-	alerts *alerts.Sender
-	log    *logrus.Entry
-	cancel context.CancelFunc
-	sealed chan error
+	// opening guards what both the start and the proving beside it may open first: signer, keys and
+	// account.
+	opening sync.Mutex
+	config  config.Config
+	begin   Begin
+	start   *start
+	alerts  *alerts.Sender
+	log     *logrus.Entry
+	cancel  context.CancelFunc
+	sealed  chan error
 }
 
 // Begin is what Take needs to know besides the settings.
@@ -92,6 +96,7 @@ func Take(c config.Config, o Begin, log *logrus.Entry) (*Process, error) {
 // called in any case.
 func (p *Process) Start(ctx context.Context, opened func()) error {
 	c, o := p.config, p.begin
+	defer p.stopProving()
 	if !c.Clustered() {
 		if err := p.openStore(ctx, c); err != nil {
 			return err
@@ -179,6 +184,8 @@ func (p *Process) startNode(ctx context.Context, account events.Address, key *ec
 	}
 	options.Proves, options.Host.UsedDirectory = p.start.proves, p.used
 	options.Host.ClusterName, options.Host.TakeOver = c.Cluster.Name, o.TakeOver
+	options.Host.StoreAwaySince = p.start.storeAwaySince()
+	p.stopProving()
 	err = againWhenLate(func() (err error) {
 		p.Node, err = Start(ctx, options)
 		return err
@@ -224,6 +231,8 @@ func againWhenLate(start, mayBegin func() error) error {
 
 // loadKeys loads the proving keys, or makes them, once.
 func (p *Process) loadKeys(ctx context.Context) (_ *prover.Keys, err error) {
+	p.opening.Lock()
+	defer p.opening.Unlock()
 	if p.keys == nil {
 		p.start.does("the proving keys are made or loaded")
 		p.keys, err = DevelopmentKeys(ctx, p.config.Prover, p.Dir.Layout, func(step string) {
@@ -315,7 +324,8 @@ func (p *Process) mayBegin(ctx context.Context, account events.Address, takeOver
 }
 
 func (p *Process) mayBeginNow(ctx context.Context, account events.Address, takeOver bool) error {
-	_, err := p.Store.Append(ctx, events.HostStream(account), events.NoStream(), nil)
+	// What is read next decides whether the host runs elsewhere, so a leader must answer that commits.
+	err := events.Confirm(ctx, p.Store.Store, events.HostStream(account))
 	if errors.Is(err, events.ErrDenied) || errors.Is(err, events.ErrAway) {
 		return fmt.Errorf("the host cannot write its record: %w", err)
 	}

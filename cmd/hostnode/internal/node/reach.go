@@ -130,6 +130,8 @@ func askChain(ctx context.Context, endpoint string) (id uint64, genesis events.H
 // runs the account in this market: for a copied data directory nothing else would
 // notice. If no lock can be made, the host starts without it. The lock is taken once.
 func (p *Process) lockAccount(account, contract events.Address, genesis events.Hash) error {
+	p.opening.Lock()
+	defer p.opening.Unlock()
 	if p.account != nil {
 		return nil
 	}

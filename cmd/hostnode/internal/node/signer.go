@@ -23,6 +23,8 @@ func (p *Process) openSigner(owner events.Address) (events.Address, error) {
 		return account, fmt.Errorf("%w: %s is of %s, account.address is %s",
 			datadir.ErrOtherAccount, p.Dir.Root, owner, account)
 	}
+	p.opening.Lock()
+	defer p.opening.Unlock()
 	if p.signer.Load() != nil {
 		return account, nil
 	}

@@ -26,6 +26,7 @@ type start struct {
 	mu   sync.Mutex
 	f    health.Facts
 	told map[string]bool // causes
+	away time.Time       // since when the event store did not answer at first; zero: it always did
 	// standing says how the chain is reached, while what is hosted is proven.
 	standing func() rpc.Reachability
 }
@@ -76,6 +77,9 @@ func (s *start) waits(why error) {
 		if !f.Record.Away {
 			f.Record.Away, f.Record.Since = true, now
 		}
+		if s.away.IsZero() {
+			s.away = now
+		}
 		if f.Record.Reason == "" || !errors.Is(why, errSilentStore) { // That says less than an earlier answer.
 			f.Record.Reason = why.Error()
 		}
@@ -90,6 +94,12 @@ func (s *start) waits(why error) {
 		f.Chain.AwayReason = why.Error()
 		s.tell("chain-away", now.Sub(f.Chain.AwaySince) >= actors.SilentAlertAfter)
 	}
+}
+
+func (s *start) storeAwaySince() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.away
 }
 
 // waitsMeanwhile is waits for the proving during an outage of the event store: that the

@@ -4,8 +4,11 @@
 package stores
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/url"
 	"strings"
@@ -67,6 +70,33 @@ type Opened struct {
 	Report   embedded.Report
 	// Name says where it is, for people: without a password.
 	Name string
+}
+
+// confirmWithin is how long a store may take to show that it decides: longer than a leader that was
+// stopped takes to learn that another one was elected.
+const confirmWithin = 20 * time.Second
+
+// Confirm returns when the store has shown that it decides what the record is (events.Confirm), at
+// the end of the account's stream, or of one that nobody has. A user who may not write there
+// cannot know: then a warning says so.
+func (o *Opened) Confirm(ctx context.Context, account events.Address, log *logrus.Entry) error {
+	quiet := logrus.NewEntry(&logrus.Logger{Out: io.Discard})
+	if o.Embedded != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, confirmWithin)
+	defer cancel()
+	for {
+		err := events.Confirm(ctx, o.Store, events.HostStream(account))
+		switch {
+		case errors.Is(err, events.ErrDenied), errors.Is(err, events.ErrWrongRevision):
+			cmp.Or(log, quiet).Warn("the user of the event store may not write, so it is not shown that the node that answers still " +
+				"leads its cluster: look at the time of the record, and ask again when it is old")
+			return nil
+		case !errors.Is(err, events.ErrAway) || ctx.Err() != nil:
+			return err
+		}
+	}
 }
 
 // ReadPrefixed implements events.PrefixReader.

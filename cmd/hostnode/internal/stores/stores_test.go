@@ -1,15 +1,23 @@
 package stores
 
 import (
+	"context"
 	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
+	"github.com/hostnode/hostnode/events/esdb/standin"
+	"github.com/hostnode/hostnode/events/storetest"
 )
 
 func passwordFile(t *testing.T, text string, mode os.FileMode) string {
@@ -72,5 +80,55 @@ func TestEmbeddedStoreIsOpenedInItsDirectory(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// denying is a store whose user may not write.
+type denying struct{ events.Store }
+
+func (denying) Append(
+	context.Context, string, events.Expected, []events.NewEvent,
+) (events.AppendResult, error) {
+	return events.AppendResult{}, events.ErrDenied
+}
+
+func TestAUserWhoMayNotWriteIsToldThatTheLeaderIsNotKnown(t *testing.T) {
+	log, hook := test.NewNullLogger()
+	o := &Opened{Store: denying{storetest.NewMemory()}}
+	if err := o.Confirm(t.Context(), events.Address{1}, logrus.NewEntry(log)); err != nil || len(hook.AllEntries()) != 1 {
+		t.Errorf("%v; %d warnings", err, len(hook.AllEntries()))
+	}
+}
+
+// TestWhatIsReadIsTheRecordOfWhoCommits has a leader that was stopped while another one took more events, and goes
+// on: it answers from its old log until it knows better.
+func TestWhatIsReadIsTheRecordOfWhoCommits(t *testing.T) {
+	const all, believes = 6, 1500 * time.Millisecond
+	c := standin.New(t, storetest.NewMemory(), 3)
+	for n := range all {
+		if n == all/2 {
+			c.Freeze(0)
+			c.Lead(1)
+		}
+		if _, err := c.Store.Append(t.Context(), "sale-1", events.ExpectNext(uint64(n)), []events.NewEvent{{
+			ID: events.NewEventID("sale-1", "test", n), Type: "written", Data: []byte("{}"),
+		}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Thaw(0, believes)
+	o, err := Open(t.Context(), Spec{URL: c.URLOf(0)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if head, err := o.Head(t.Context()); err != nil || head != all/2 {
+		t.Fatalf("it does not answer from its old log: %d, %v", head, err)
+	}
+	if err := o.Confirm(t.Context(), events.Address{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if head, err := o.Head(t.Context()); err != nil || head != all {
+		t.Errorf("read up to %d of %d, %v", head, all, err)
 	}
 }
