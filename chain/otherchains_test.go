@@ -9,11 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/chain/signer/signertest"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
 )
@@ -224,6 +226,36 @@ func TestWithoutEstimatesACallGetsMoreGasUntilItIsEnough(t *testing.T) {
 	}
 	w.gate.has(nodetest.Stack(noEstimates, nodetest.DataInGas(func() uint64 { return 2000 })))
 	w.sells(m, callFor(r, 0))
+}
+
+// What needs more gas than a transaction may have is never mined; what is behind it must not wait for it.
+func TestACallThatIsTooLargeForTheChainHoldsUpNothing(t *testing.T) {
+	w := newWorld(t)
+	m, _, _ := w.foreign(nil)
+	var sent atomic.Int64
+	count := func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
+		if r.Method == "eth_sendRawTransaction" {
+			sent.Add(1)
+		}
+		return node(r)
+	}
+	w.gate.has(nodetest.Stack(count, nodetest.DataInGas(func() uint64 { return 2000 })))
+	send := func(key string, data []byte) chan error {
+		before := sent.Load()
+		done := later(w, func(ctx context.Context) (*types.Receipt, error) {
+			return m.Submit(ctx, tx.Call{Key: key, To: common.Address{0x33}, Data: data, Gas: 60_000})
+		})
+		w.await("it is sent", func() bool { return sent.Load() > before })
+		return done
+	}
+	large := send("give:large:1", make([]byte, 10_000)) // 20 million gas.
+	small := send("give:small:1", nil)
+	if err := w.sealUntilDone(small); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.sealUntilDone(large); err == nil {
+		t.Fatal("the large one is mined")
+	}
 }
 
 func TestAChainThatCountsDataInGasGetsEstimatesAndARefusedOneANewEstimate(t *testing.T) {

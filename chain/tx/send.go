@@ -3,6 +3,7 @@ package tx
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -213,12 +214,17 @@ func (b *book) behindAnother(in *intent, mined uint64) bool {
 	})
 }
 
-// refuse gives up an intent that no node ever took, unless a later nonce depends on it.
+// refuse gives up an intent that no node ever took. If a later nonce depends on it, an empty transaction takes its
+// place; while only money is lacking, which may come, that is so if a duty depends on it.
 func (m *Manager) refuse(in *intent, why error) {
 	newest := m.nonces.next(0) == in.last().nonce+1
-	if in.published || !newest || len(in.attempts) > 1 {
-		m.keeps(in, why)
+	if !in.published && newest && len(in.attempts) == 1 {
+		m.rec.end(in, why.Error(), why)
 		return
 	}
-	m.rec.end(in, why.Error(), why)
+	m.keeps(in, why)
+	lasts := !errors.Is(why, events.ErrInsufficientFunds) || !in.kind.Duty && m.rec.book.beforeDuty(in)
+	if lasts && !in.taken && !in.last().isNoop {
+		in.hopeless = why
+	}
 }

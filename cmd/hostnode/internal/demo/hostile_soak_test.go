@@ -25,7 +25,7 @@ func TestHostileChain(t *testing.T) {
 			nodetest.ReceiptsRefused(100**hostileBeat, 8),
 		)},
 		{name: "a chain without a base fee", each: is(nodetest.WithoutBaseFee())},
-		{name: "a chain that counts data in gas", each: is(nodetest.DataInGas(func() uint64 { return 2000 }))},
+		{name: "a chain that counts data in gas", each: is(nodetest.DataInGas(func() uint64 { return 500 }))},
 		// A quarter of a block's time away, as a node on another continent is where blocks are a second apart.
 		{name: "250 ms away", away: 250 * time.Millisecond, beat: time.Second},
 	}
