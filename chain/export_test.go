@@ -11,7 +11,7 @@ import (
 
 // Looked says whether everything was done that follows from a block for the transactions under way;
 // also true when there are none, or this process does not own them.
-func (m *Market) Looked(ctx context.Context, block events.Hash) bool {
+func (m *Market) Looked(_ context.Context, block events.Hash) bool {
 	manager := m.txs.manager()
 	return manager == nil || manager.Looked(block)
 }

@@ -19,7 +19,8 @@ func Confirm(ctx context.Context, s Store, stream string) error {
 	var refused error // at a stream that is not there
 	for range confirmations {
 		last, found, err := Last(ctx, s, stream)
-		if err != nil || !found && refused != nil { // Somebody has deleted it; an append at its end would bring it back.
+		// Refused where none is, somebody has deleted it; an append at its end would bring it back.
+		if err != nil || !found && refused != nil {
 			return cmp.Or(err, refused)
 		}
 		expected := NoStream()

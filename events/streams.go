@@ -43,7 +43,8 @@ func StreamOwner(stream string) (owner Address, ours bool) {
 	if of, snapshot := strings.CutSuffix(category, snapshotSuffix); snapshot {
 		return StreamOwner(of + "-" + id)
 	}
-	name, err := "", error(nil)
+	var name string
+	var err error
 	switch category {
 	case CategorySale:
 		var slot SlotID

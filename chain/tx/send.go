@@ -56,7 +56,8 @@ func (m *Manager) followWaiting(ctx context.Context, now observation) error {
 	}
 	for i, in := range flying {
 		noop := in.last().isNoop
-		dead := !noop && (in.hopeless != nil || m.late(in, now.head)) && !in.leftAlone(now.head, m.cfg.UnknownNonceBlocks)
+		dead := !noop && (in.hopeless != nil || m.late(in, now.head)) &&
+			!in.leftAlone(now.head, m.cfg.UnknownNonceBlocks)
 		if !slices.Contains(active, in) || !dead && !slices.Contains(more, in) {
 			continue
 		}

@@ -136,7 +136,8 @@ func (c *clientOf) mustHave(r *chain.Requester) func(context.Context, events.Amo
 			return fmt.Errorf("%w: the request costs %s base units, and the client's account %s has %s",
 				events.ErrInsufficientFunds, grouped(tokens.String()), r.Account(), grouped(has.Tokens.String()))
 		case has.Wei.IsZero():
-			return fmt.Errorf("%w: the client's account %s has no coins for gas", events.ErrInsufficientFunds, r.Account())
+			return fmt.Errorf("%w: the client's account %s has no coins for gas",
+				events.ErrInsufficientFunds, r.Account())
 		}
 		return nil
 	}
@@ -165,9 +166,11 @@ func (c *clientOf) prepare() *cobra.Command {
 			return show(c.app, prepared{
 				CID: d.CID().String(), Slots: l.Slots(), Parity: l.M, SlotSize: l.SlotSize(), File: args[0],
 			}, func(p *paper, v prepared) error {
-				p.line("prepared     %s: %d slots of %s, of which %d may be lost", v.File, v.Slots, size(v.SlotSize), v.Parity)
+				p.line("prepared     %s: %d slots of %s, of which %d may be lost",
+					v.File, v.Slots, size(v.SlotSize), v.Parity)
 				p.line("dataset      %s", v.CID)
-				p.line("next         hostnode client serve, in another terminal, and hostnode client request %s", v.File)
+				p.line("next         hostnode client serve, in another terminal, and hostnode client request %s",
+					v.File)
 				return nil
 			})
 		}),
@@ -218,7 +221,8 @@ func (c *clientOf) request() *cobra.Command {
 		ProofProbability: 1, Duration: 30 * time.Minute, Expiry: 10 * time.Minute,
 	}
 	cmd := &cobra.Command{
-		Use: "request FILE|CID", Short: "Ask the market to store a prepared file, and pay for it", Args: cobra.ExactArgs(1),
+		Use: "request FILE|CID", Short: "Ask the market to store a prepared file, and pay for it",
+		Args: cobra.ExactArgs(1),
 		RunE: c.on(func(cmd *cobra.Command, cfg config.Config, shelf *requester.Shelf, args []string) error {
 			d, err := shelf.Find(args[0])
 			if err != nil {
@@ -235,14 +239,16 @@ func (c *clientOf) request() *cobra.Command {
 				return err
 			}
 			id := account.IDOf(r)
-			if err := shelf.Note(d, requester.Posted{ID: id, Marketplace: account.Marketplace(), At: c.now()}); err != nil {
+			noted := requester.Posted{ID: id, Marketplace: account.Marketplace(), At: c.now()}
+			if err := shelf.Note(d, noted); err != nil {
 				return err
 			}
 			if _, err := requester.Post(ctx, account, r); err != nil {
 				return err
 			}
 			return show(c.app, posted{
-				ID: id, Client: account.Account(), Price: requester.Price(r), Slots: r.Ask.Slots, MaxSlotLoss: r.Ask.MaxSlotLoss,
+				ID: id, Client: account.Account(), Price: requester.Price(r),
+				Slots: r.Ask.Slots, MaxSlotLoss: r.Ask.MaxSlotLoss,
 			}, printPosted)
 		}),
 	}

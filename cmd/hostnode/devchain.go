@@ -78,6 +78,7 @@ func runDevchain(ctx context.Context, cmd *cobra.Command, c config.Config, fund 
 	}
 	fmt.Fprintf(out, "host         hostnode run --chain-endpoint %s --chain-contract %s --sectors-contract %s\n",
 		local.IPCPath(), local.Marketplace, local.SectorProvider)
-	fmt.Fprintf(out, "client       hostnode client --data-dir %s prepare FILE, and so on; see hostnode help client\n", dir.Root)
+	fmt.Fprintf(out, "client       hostnode client --data-dir %s prepare FILE, and so on; see hostnode help client\n",
+		dir.Root)
 	return local.Run(ctx, devchain.FixedPace(c.Devchain.BlockInterval))
 }

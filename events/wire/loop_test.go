@@ -83,7 +83,7 @@ func BenchmarkServeLog(b *testing.B) {
 		fill(b, store, "big-1", benchEvents, payload)
 		s := serve(b, func(cfg *wire.Config) { cfg.Store = store })
 		l := listen(b)
-		go s.Serve(l)
+		go func() { _ = s.Serve(l) }()
 		if answers == nil {
 			answers = readLog(b, s.raw(b))
 		}
@@ -91,7 +91,7 @@ func BenchmarkServeLog(b *testing.B) {
 	}
 	plain, l := grpc.NewServer(), listen(b)
 	streams.RegisterStreamsServer(plain, &loop{answers: answers})
-	go plain.Serve(l)
+	go func() { _ = plain.Serve(l) }()
 	defer plain.Stop()
 	b.Run("plain loop", func(b *testing.B) { serveLog(b, l) })
 }

@@ -106,7 +106,6 @@ func (s *Server) options() []grpc.ServerOption {
 		grpc.StaticConnWindowSize(connectionWindowBytes),
 		// What the window of most clients takes is one write. An idle connection has no buffer.
 		grpc.WriteBufferSize(windowBytes),
-		grpc.SharedWriteBuffer(true),
 		grpc.InTapHandle(s.admit),
 		grpc.MaxConcurrentStreams(uint32(l.StreamsPerConnection)),
 		grpc.MaxHeaderListSize(maxHeaderBytes),

@@ -69,7 +69,7 @@ func (s *Shelf) Prepare(
 	if err != nil {
 		return nil, fmt.Errorf("make the client's directory: %w", err)
 	}
-	defer os.RemoveAll(fresh)
+	defer func() { _ = os.RemoveAll(fresh) }()
 	made := filepath.Join(fresh, "dataset")
 	d, err := dataset.PrepareFile(ctx, file, made, code, dataset.Options{Progress: progress})
 	if err != nil {
