@@ -45,8 +45,8 @@ const (
 	believesFor   = 3500 * time.Millisecond
 )
 
-// moody is a store in one of its moods.
-type moody struct {
+// faultyStore is a store in one of its moods.
+type faultyStore struct {
 	*storetest.Memory // what is committed
 
 	mu      sync.Mutex
@@ -57,7 +57,7 @@ type moody struct {
 	came    time.Time // when it last said that it answers
 }
 
-func (m *moody) set(to mood, says bool) {
+func (m *faultyStore) set(to mood, says bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.mood = to; m.says != says {
@@ -68,20 +68,20 @@ func (m *moody) set(to mood, says bool) {
 	}
 }
 
-func (m *moody) Away() (since time.Time, reason string, away bool) {
+func (m *faultyStore) Away() (since time.Time, reason string, away bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.came, "in a mood", m.says
 }
 
-func (m *moody) Changed() <-chan struct{} {
+func (m *faultyStore) Changed() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.changed
 }
 
 // call waits as a call does in the present mood; old is where it is read.
-func (m *moody) call(ctx context.Context, writes bool) (old *storetest.Memory, err error) {
+func (m *faultyStore) call(ctx context.Context, writes bool) (old *storetest.Memory, err error) {
 	for began := time.Now(); ; {
 		m.mu.Lock()
 		now, says, at, changed := m.mood, m.says, m.old, m.changed
@@ -109,7 +109,7 @@ func (m *moody) call(ctx context.Context, writes bool) (old *storetest.Memory, e
 	}
 }
 
-func (m *moody) Append(
+func (m *faultyStore) Append(
 	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
 ) (events.AppendResult, error) {
 	if _, err := m.call(ctx, true); err != nil {
@@ -118,7 +118,7 @@ func (m *moody) Append(
 	return m.Memory.Append(ctx, stream, expected, batch)
 }
 
-func (m *moody) read(
+func (m *faultyStore) read(
 	ctx context.Context, read func(*storetest.Memory) iter.Seq2[events.Recorded, error],
 ) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
@@ -131,21 +131,21 @@ func (m *moody) read(
 	}
 }
 
-func (m *moody) ReadStream(
+func (m *faultyStore) ReadStream(
 	ctx context.Context, stream string, q events.ReadStream,
 ) iter.Seq2[events.Recorded, error] {
 	return m.read(ctx, func(s *storetest.Memory) iter.Seq2[events.Recorded, error] { return s.ReadStream(ctx, stream, q) })
 }
 
-func (m *moody) ReadAll(ctx context.Context, after events.Position, limit int) iter.Seq2[events.Recorded, error] {
+func (m *faultyStore) ReadAll(ctx context.Context, after events.Position, limit int) iter.Seq2[events.Recorded, error] {
 	return m.read(ctx, func(s *storetest.Memory) iter.Seq2[events.Recorded, error] { return s.ReadAll(ctx, after, limit) })
 }
 
-func (m *moody) ReadBack(ctx context.Context, before events.Position, limit int) iter.Seq2[events.Recorded, error] {
+func (m *faultyStore) ReadBack(ctx context.Context, before events.Position, limit int) iter.Seq2[events.Recorded, error] {
 	return m.read(ctx, func(s *storetest.Memory) iter.Seq2[events.Recorded, error] { return s.ReadBack(ctx, before, limit) })
 }
 
-func (m *moody) Head(ctx context.Context) (events.Position, error) {
+func (m *faultyStore) Head(ctx context.Context) (events.Position, error) {
 	from, err := m.call(ctx, false)
 	if err != nil {
 		return 0, err
@@ -157,7 +157,7 @@ func (m *moody) Head(ctx context.Context) (events.Position, error) {
 // its host proves itself.
 type life struct {
 	*rig
-	store *moody
+	store *faultyStore
 	path  string
 	end   context.CancelFunc
 	done  sync.WaitGroup
@@ -348,7 +348,7 @@ func TestSalesOverAStoreOfAllMoods(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "acknowledged")
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			inWorld(t, func(r *rig) {
-				m := &moody{Memory: r.store, changed: make(chan struct{})}
+				m := &faultyStore{Memory: r.store, changed: make(chan struct{})}
 				l := &life{rig: r, store: m, path: path}
 				defer func() {
 					m.set(calm, false)

@@ -90,8 +90,8 @@ func (o *Opened) Confirm(ctx context.Context, account events.Address, log *logru
 		err := events.Confirm(ctx, o.Store, events.HostStream(account))
 		switch {
 		case errors.Is(err, events.ErrDenied), errors.Is(err, events.ErrWrongRevision):
-			cmp.Or(log, quiet).Warn("the user of the event store may not write, so it is not shown that the node that " +
-				"answers still leads its cluster: look at the time of the record, and ask again when it is old")
+			cmp.Or(log, quiet).Warn("the user of the event store may not write, so it is not shown that the node " +
+				"that answers still leads its cluster: look at the time of the record, and ask again when it is old")
 			return nil
 		case !errors.Is(err, events.ErrAway) || ctx.Err() != nil:
 			return err
