@@ -357,10 +357,14 @@ func TestOfAKindThatNeedsNoMoreThanWasMeasuredOneCallIsEstimated(t *testing.T) {
 		}
 		return node(r)
 	})
+	const counts = 32 // blocks for which an estimate counts
+	first := w.chain.Head().Number
 	w.sells(m, callFor(r, 0))
 	w.sells(m, callFor(r, 1))
-	if n := estimates.Load(); n != 3 { // Of a reservation, an approval and a fill.
-		t.Fatalf("%d estimates", n)
+	passed := int64(w.chain.Head().Number - first)
+	// Of a reservation, an approval and a fill; of the second sale only as often as the first are too old.
+	if n := estimates.Load(); n < 3 || n > 3+2*(passed/counts) {
+		t.Fatalf("%d estimates in %d blocks", n, passed)
 	}
 }
 
