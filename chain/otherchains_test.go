@@ -363,7 +363,7 @@ func TestOfAKindThatNeedsNoMoreThanWasMeasuredOneCallIsEstimated(t *testing.T) {
 	w.sells(m, callFor(r, 1))
 	passed := int64(w.chain.Head().Number - first)
 	// Of a reservation, an approval and a fill; of the second sale only as often as the first are too old.
-	if n := estimates.Load(); n < 3 || n > 3+2*(passed/counts) {
+	if n := estimates.Load(); n < 3 || n > 3+2*((passed+4)/counts) { // The newest blocks may be counted late.
 		t.Fatalf("%d estimates in %d blocks", n, passed)
 	}
 }
