@@ -98,9 +98,9 @@ func BenchmarkSendEvent(b *testing.B) {
 }
 
 // Reading is mostly allocating, for one event after the other; an answer whose parts were
-// allocated one by one took 16 allocations, and as a message of protobuf 10.
+// allocated one by one took 16 allocations, and as a message of protobuf 10. The race detector adds some.
 func TestAnEventIsSentWithFewAllocations(t *testing.T) {
-	const most = 7
+	const most = 8
 	if n := testing.AllocsPerRun(1000, sender(t)); n > most {
 		t.Errorf("%.0f allocations for an event, want at most %d", n, most)
 	}
