@@ -25,7 +25,7 @@ type declarations struct {
 	name string
 	send func(ctx context.Context, key string, numbers []uint64) (events.Receipt, error)
 
-	mu      sync.Mutex
+	mu      sync.Mutex // over what follows, and over withdrawn of each wish
 	waiting []*wish
 	sending bool
 }
@@ -37,6 +37,8 @@ type wish struct {
 	receipt events.Receipt
 	err     error
 	done    chan struct{} // closed when it has an answer
+	// withdrawn: its step has ended, by an order or with the agent.
+	withdrawn bool
 }
 
 // declare has a sector declared, in a message with others.
@@ -56,7 +58,7 @@ func (d *declarations) declare(ctx context.Context, r *room, key string, number 
 	case <-ctx.Done():
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.waiting = slices.DeleteFunc(d.waiting, func(other *wish) bool { return other == w })
+		w.withdrawn = true
 		return events.Receipt{}, context.Cause(ctx)
 	}
 }
@@ -65,6 +67,7 @@ func (d *declarations) declare(ctx context.Context, r *room, key string, number 
 func (d *declarations) run(r *room) {
 	for {
 		d.mu.Lock()
+		d.waiting = wanted(d.waiting)
 		some := slices.Clone(d.waiting[:min(len(d.waiting), mostDeclared)])
 		d.waiting, d.sending = d.waiting[len(some):], len(some) > 0
 		d.mu.Unlock()
@@ -78,13 +81,19 @@ func (d *declarations) run(r *room) {
 
 // together sends one message, or several if it is refused.
 func (d *declarations) together(r *room, some []*wish) {
-	var numbers []uint64
-	for _, w := range some {
-		numbers = append(numbers, w.number)
-	}
 	var receipt events.Receipt
 	err := r.RT.Guarded(d.name, func() (err error) {
 		receipt, err = shell.In(r.ctx, r.proofs, time.Time{}, func() (events.Receipt, error) {
+			d.mu.Lock()
+			some = wanted(some) // It may have waited for its place.
+			d.mu.Unlock()
+			if len(some) == 0 {
+				return events.Receipt{}, nil
+			}
+			var numbers []uint64
+			for _, w := range some {
+				numbers = append(numbers, w.number)
+			}
 			return d.send(r.ctx, joined(some), numbers)
 		})
 		return err
@@ -99,6 +108,11 @@ func (d *declarations) together(r *room, some []*wish) {
 		w.receipt, w.err = receipt, err
 		close(w.done)
 	}
+}
+
+// wanted are those that were not withdrawn.
+func wanted(some []*wish) []*wish {
+	return slices.DeleteFunc(some, func(w *wish) bool { return w.withdrawn })
 }
 
 // joined is the key of a message: that of the first step, and what is different in those of the

@@ -31,6 +31,8 @@ type audit struct {
 	// sectors are by number.
 	sectors map[uint64]sector.Info
 	forced  map[uint64]bool // sectors that somebody forced into a state
+	// overtaken are the keys of steps that ended without a result: by an order, or by what the chain has.
+	overtaken map[string]bool
 
 	created, released map[events.ReservationID]int
 	// renewing is the reservation that must be made next: the bytes of the one before it were
@@ -74,7 +76,8 @@ func newAudit(store events.Store, cfg events.MarketConfig, queued int, repairs m
 		store: store, codec: catalog.Codec(), cfg: cfg, repairs: repairs,
 		ledger: capacity.New(), ledgers: map[events.Member]capacity.State{}, queue: slotqueue.New(slotqueue.Limits{MaxItems: queued}),
 		sales: map[events.SlotID]sale.State{}, sectors: map[uint64]sector.Info{}, forced: map[uint64]bool{},
-		created: map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
+		overtaken: map[string]bool{},
+		created:   map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
 		closed: map[period]string{}, proved: map[events.SlotID]bool{}, unjudged: map[events.SlotID]bool{},
 		quotas: map[uint64]events.Bytes{}, quarantined: map[string]bool{},
 		wentBack: func(*messages.RecordWentBack) error { return nil },

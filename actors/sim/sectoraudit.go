@@ -39,15 +39,31 @@ var callSteps = map[string][]sector.Step{
 // ofSector reports whether an action belongs to a sector.
 func (d action) ofSector() bool { return d.sector > 0 }
 
-// permittedBy reports whether the record has scheduled the step that an action belongs to.
-func (d action) permittedBy(st sector.Info) bool {
-	if d.kind == "provider.possession" { // It belongs to no step: the chain says which proofs are due.
+// permits reports whether the record has scheduled the step that an action belongs to.
+func (a *audit) permits(d action) bool {
+	st := a.sectors[d.sector]
+	switch d.kind {
+	case "provider.possession": // It belongs to no step: the chain says which proofs are due.
 		return true
+	case "provider.declareFaults", "provider.declareRecoveries":
+		if a.overtaken[d.key] { // It was on its way, in a message with those of other sectors.
+			return true
+		}
 	}
 	if call := messageSteps[st.Step.Name]; call == d.kind {
 		return st.Step.Key == d.key
 	}
 	return slices.Contains(callSteps[d.kind], st.Step.Name)
+}
+
+// reports tells whether an event is what became of a declaration.
+func reports(m sector.Event) bool {
+	switch m.(type) {
+	case *messages.SectorFaultReported, *messages.SectorRecoveryDeclared,
+		*messages.SectorRetryScheduled, *messages.SectorFatalError, *messages.SectorParked:
+		return true
+	}
+	return false
 }
 
 // onSector folds an event of a sector.
@@ -60,7 +76,11 @@ func (a *audit) onSector(stream string, m sector.Event) error {
 	if !known {
 		before = sector.New(sectorPolicy)
 	}
-	a.sectors[n] = sector.Evolve(before, m)
+	after := sector.Evolve(before, m)
+	a.sectors[n] = after
+	if before.Step.Key != after.Step.Key && !reports(m) {
+		a.overtaken[before.Step.Key] = true
+	}
 	switch m := m.(type) {
 	case *messages.SectorStepScheduled:
 		step := sector.Step(m.GetStep())
@@ -153,7 +173,7 @@ func (s *simulator) checkSectorAction(d action) error {
 		return nil // The host acts by what it knows to be stored.
 	}
 	st := s.audit.sectors[d.sector]
-	if !d.permittedBy(st) {
+	if !s.audit.permits(d) {
 		return broken(StoredBeforeSent, "%s of sector %d under %q while its step is %q", d.kind, d.sector, d.key, st.Step.Key)
 	}
 	if s.answered[d.sector] == d.kind+" "+st.Step.Key {
