@@ -4,6 +4,16 @@ import "errors"
 
 // This file holds what the contract of sectors and whoever calls it say to each other.
 
+// The types of proofs, by what the proofs of a sector show.
+const (
+	// ProvesPossession: whoever made the proof had the leaves that were asked for. Not replication.
+	ProvesPossession = "possession"
+	// ProvesSimulated: nothing. The proof follows from what everybody knows.
+	ProvesSimulated = "simulated"
+	// ProvesReplication: an outside prover says so. Nothing on this host can verify it, nor can a contract.
+	ProvesReplication = "replication"
+)
+
 // SectorConfig is what a contract of sectors was made with; it never changes. All lengths are in
 // blocks.
 type SectorConfig struct {
@@ -28,6 +38,9 @@ type SectorConfig struct {
 	MaxFaultPeriods uint64
 	// DepositPerByte is what a byte of a sector's padded size costs, in base units.
 	DepositPerByte Amount
+	// Rewards are what a byte earns in each period, in base units, by the type of its proofs. A type that is not there
+	// is not verified, and so not taken.
+	Rewards map[string]Amount
 }
 
 // Deposit is that of a sector of a padded size.
@@ -54,6 +67,7 @@ type SectorOnChain struct {
 	// Ended: it reached its expiration, and the deposit was not collected yet.
 	Ended               bool
 	Size                Bytes
+	Proves              string // the type of its proofs
 	CommD, CommR        Hash
 	Ticket              Hash
 	TicketEpoch         uint64
@@ -83,6 +97,7 @@ type PreCommitCall struct {
 	Key          string
 	Number       uint64
 	Size         Bytes
+	Proves       string // the type of its proofs
 	CommD, CommR Hash
 	TicketEpoch  uint64
 	Ticket       Hash

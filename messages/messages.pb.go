@@ -4075,10 +4075,12 @@ func (x *SectorPreCommit1) GetOut() string {
 // SectorPreCommit2: the second half is done: the commitments to the data and to the sealed
 // form.
 type SectorPreCommit2 struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
-	CommD         string                 `protobuf:"bytes,2,opt,name=comm_d,json=commD,proto3" json:"comm_d,omitempty"`
-	CommR         string                 `protobuf:"bytes,3,opt,name=comm_r,json=commR,proto3" json:"comm_r,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	At    *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	CommD string                 `protobuf:"bytes,2,opt,name=comm_d,json=commD,proto3" json:"comm_d,omitempty"`
+	CommR string                 `protobuf:"bytes,3,opt,name=comm_r,json=commR,proto3" json:"comm_r,omitempty"`
+	// What its proofs show: possession, simulated or replication. Absent in records of before there were several types.
+	Proves        *string `protobuf:"bytes,4,opt,name=proves,proto3,oneof" json:"proves,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4130,6 +4132,13 @@ func (x *SectorPreCommit2) GetCommD() string {
 func (x *SectorPreCommit2) GetCommR() string {
 	if x != nil {
 		return x.CommR
+	}
+	return ""
+}
+
+func (x *SectorPreCommit2) GetProves() string {
+	if x != nil && x.Proves != nil {
+		return *x.Proves
 	}
 	return ""
 }
@@ -11012,11 +11021,13 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"V\n" +
 	"\x10SectorPreCommit1\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
-	"\x03out\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x05R\x03out\"x\n" +
+	"\x03out\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x05R\x03out\"\xa0\x01\n" +
 	"\x10SectorPreCommit2\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1b\n" +
 	"\x06comm_d\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\x05commD\x12\x1b\n" +
-	"\x06comm_r\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x01R\x05commR\"_\n" +
+	"\x06comm_r\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x01R\x05commR\x12\x1b\n" +
+	"\x06proves\x18\x04 \x01(\tH\x00R\x06proves\x88\x01\x01B\t\n" +
+	"\a_proves\"_\n" +
 	"\x19SectorSealPreCommitFailed\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"`\n" +
@@ -11946,6 +11957,7 @@ func file_hostnode_messages_proto_init() {
 	file_hostnode_messages_proto_msgTypes[21].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[44].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[45].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[58].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[96].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[119].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[133].OneofWrappers = []any{}

@@ -57,6 +57,7 @@ type Sector struct {
 	PreCommit1OutBytes int    `json:",omitempty"`
 	CommD              string `json:",omitempty"`
 	CommR              string `json:",omitempty"`
+	Proves             string `json:",omitempty"` // what its proofs show, if the record has it
 	ProofBytes         int    `json:",omitempty"`
 	PreCommitMessage   string `json:",omitempty"`
 	SeedValue          string `json:",omitempty"`
@@ -291,7 +292,7 @@ func (s *openSector) row(h *host) Sector {
 		Host: h.address, SectorNumber: st.Number, State: string(st.State), Since: s.Since, StartedAt: st.BeganAt,
 		Size: st.Size, Pieces: piecesOf(st.Pieces), Pending: piecesOf(st.Pending), TicketValue: hashOf(st.TicketValue),
 		TicketEpoch: st.TicketEpoch, PreCommit1OutBytes: s.OutBytes, CommD: hashOf(st.CommD), CommR: hashOf(st.CommR),
-		ProofBytes: s.ProofBytes, SeedValue: hashOf(st.SeedValue),
+		Proves: st.Proves, ProofBytes: s.ProofBytes, SeedValue: hashOf(st.SeedValue),
 		PreCommitMessage: s.message(sector.StepSendPreCommit),
 		SeedEpoch:        st.SeedEpoch, InvalidProofs: st.InvalidProofs,
 		CommitMessage:  s.message(sector.StepSendCommit),

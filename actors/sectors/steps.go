@@ -225,7 +225,10 @@ func (s *Agent) preCommit2(ctx context.Context, st sector.Info, told func(float6
 			err = fmt.Errorf("%w: CommR is zero", events.ErrSealerLies)
 		}
 	}
-	return &messages.SectorPreCommit2{At: s.at(), CommD: commD.String(), CommR: commR.String()}, err
+	proves := s.Sealer.Proves()
+	return &messages.SectorPreCommit2{
+		At: s.at(), CommD: commD.String(), CommR: commR.String(), Proves: &proves,
+	}, err
 }
 
 // prove makes the proof of the seal and verifies it, if anything here can.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,8 +53,14 @@ func printSectors(p *paper, s api.Sectors) error {
 			count(s.Forgotten, "older finished sector"))
 	}
 	p.line("deposits are in base units; `hostnode sectors status N` shows everything about a sector")
-	if show := proofsShow(s.Proves); show != "" {
-		p.line("what their proofs show: %s", show)
+	types := map[string]int{}
+	for _, one := range s.Provider.Sectors {
+		if shows := proofsShow(cmp.Or(one.Proves, s.Proves)); shows != "" {
+			types[shows]++
+		}
+	}
+	for _, shows := range slices.Sorted(maps.Keys(types)) {
+		p.line("what the proofs of %d of them show: %s", types[shows], shows)
 	}
 	p.asOf(s.AsOf)
 	return nil
@@ -153,6 +161,7 @@ func sectorNumber(text string) (uint64, error) {
 
 func printSector(p *paper, answer api.Sector) error {
 	s := answer.Sector
+	proves := cmp.Or(s.Proves, answer.Proves)
 	p.line("Sector %d of %s", s.SectorNumber, s.Host)
 	p.line("%s since %s; waits for %s.", s.State, clock(s.Since), waitsNow(s, answer.Now))
 	p.line("")
@@ -172,8 +181,8 @@ func printSector(p *paper, answer api.Sector) error {
 		{"ticket", s.TicketValue},
 		{"CommD", s.CommD},
 		{"CommR", s.CommR},
-		{"", aboutCommR(s.CommR, answer.Proves)},
-		{"proofs show", proofsShow(answer.Proves)},
+		{"", aboutCommR(s.CommR, proves)},
+		{"proofs show", proofsShow(proves)},
 		{"seed", s.SeedValue},
 		{"precommit", s.PreCommitMessage},
 		{"commit", s.CommitMessage},

@@ -46,7 +46,9 @@ func goodEvents() []events.Entry {
 		entry(&messages.SectorPacked{At: at, Fillers: []*messages.SectorPiece{{Cid: "baga6ea4seaqb", Size: 1024}}}),
 		entry(&messages.SectorTicket{At: at, Value: exampleHash, Epoch: 300}),
 		entry(&messages.SectorPreCommit1{At: at, Out: "0x0102"}),
-		entry(&messages.SectorPreCommit2{At: at, CommD: exampleHash, CommR: exampleHash}),
+		entry(&messages.SectorPreCommit2{
+			At: at, CommD: exampleHash, CommR: exampleHash, Proves: proto.String(events.ProvesPossession),
+		}),
 		entry(&messages.SectorPreCommitted{At: at, Message: exampleHash}),
 		entry(&messages.SectorSeedReady{At: at, Value: exampleHash, Epoch: 320}),
 		entry(&messages.SectorProofReady{At: at, Proof: "0x0304"}),

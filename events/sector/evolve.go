@@ -114,10 +114,12 @@ func wrote(s Info, e Event) Info {
 	case *messages.SectorOldTicket, *messages.SectorRetrySeal:
 		s.TicketValue, s.TicketEpoch, s.PreCommit1Out = events.Hash{}, 0, ""
 		s.CommD, s.CommR, s.SeedValue, s.SeedEpoch, s.Proof = events.Hash{}, events.Hash{}, events.Hash{}, 0, ""
+		s.Proves = ""
 	case *messages.SectorPreCommit1:
 		s.PreCommit1Out = e.GetOut()
 	case *messages.SectorPreCommit2:
 		s.CommD, s.CommR, s.PreCommit1Out = hash(e.GetCommD()), hash(e.GetCommR()), "" // It made these.
+		s.Proves = e.GetProves()
 	case *messages.SectorSeedReady:
 		s.SeedValue, s.SeedEpoch, s.Proof = hash(e.GetValue()), e.GetEpoch(), ""
 	case *messages.SectorProofReady:

@@ -138,6 +138,7 @@ type Info struct {
 	TicketEpoch   uint64
 	PreCommit1Out string // 0x-hex; until the second half of sealing is done
 	CommD, CommR  events.Hash
+	Proves        string // what its proofs show; empty: it is not sealed, or an older version did that
 	Proof         string // 0x-hex; until the chain has it, and sealing is finalized
 	SeedValue     events.Hash
 	SeedEpoch     uint64

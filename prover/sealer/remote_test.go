@@ -83,7 +83,7 @@ func TestTheRemoteSealerObeysItsPort(t *testing.T) {
 }
 
 func TestAStepThatRunsIsAskedForAgain(t *testing.T) {
-	_, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), nil), true)
+	_, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), 0, nil), true)
 	r := remote(t, sealer.RemoteConfig{URL: url, Proves: sealer.Simulated, Poll: time.Millisecond})
 	if _, err := r.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, nil, nil); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestAStepThatRunsIsAskedForAgain(t *testing.T) {
 }
 
 func TestAProverThatIsLostForAWhile(t *testing.T) {
-	server, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), nil), false)
+	server, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), 0, nil), false)
 	var fails atomic.Int32
 	status := http.StatusServiceUnavailable
 	server.Refuse = func(w http.ResponseWriter, _ *http.Request) bool {
@@ -229,7 +229,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 }
 
 func TestAProverThatShowsSomethingElseIsRefused(t *testing.T) {
-	_, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), nil), false)
+	_, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), 0, nil), false)
 	r := remote(t, sealer.RemoteConfig{URL: url, Proves: sealer.Replication})
 	if err := r.Remove(t.Context(), sealertest.Sector); !errors.Is(err, events.ErrSealerLies) || !strings.Contains(err.Error(), "simulated") {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestAProverThatShowsSomethingElseIsRefused(t *testing.T) {
 
 // A lie of the outside prover is found like one of a sealer on this host.
 func TestAnOutsideProverThatLiesIsFoundOut(t *testing.T) {
-	inner := sealer.NewSim(sectorstest.NewMemory(), func(s sealer.Step, _ events.SectorRef) sealer.Fault {
+	inner := sealer.NewSim(sectorstest.NewMemory(), 0, func(s sealer.Step, _ events.SectorRef) sealer.Fault {
 		if s == sealer.StepPreCommit2 {
 			return sealer.Lie
 		}

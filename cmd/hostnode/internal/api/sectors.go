@@ -36,7 +36,8 @@ type SectorReader interface {
 type Sectors struct {
 	AsOf AsOf `json:"asOf"`
 	projections.Provider
-	// Proves is what the proofs of the running host show: possession, simulated or replication.
+	// Proves is what the proofs of the running host's sealer show: possession, simulated or replication. Each sector
+	// that is sealed has its own.
 	Proves string `json:"proves,omitempty"`
 	// Now are those of which a running host knows more, by number.
 	Now []SectorNow `json:"now,omitempty"`
