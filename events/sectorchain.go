@@ -38,6 +38,9 @@ type SectorConfig struct {
 	MaxFaultPeriods uint64
 	// DepositPerByte is what a byte of a sector's padded size costs, in base units.
 	DepositPerByte Amount
+	// MissedFee is what a window costs in which a proof was due and did not come, FaultFee one of a sector that is known
+	// to be faulty: in basis points of the deposit.
+	MissedFee, FaultFee uint64
 	// Rewards are what a byte earns in each period, in base units, by the type of its proofs. A type that is not there
 	// is not verified, and so not taken.
 	Rewards map[string]Amount
@@ -45,6 +48,20 @@ type SectorConfig struct {
 
 // Deposit is that of a sector of a padded size.
 func (c SectorConfig) Deposit(size Bytes) Amount { return c.DepositPerByte.MulSaturating(uint64(size)) }
+
+// LossOf is what a sector of a padded size that nobody proves loses in so many blocks, at most all of its deposit.
+func (c SectorConfig) LossOf(size Bytes, blocks uint64) Amount {
+	const whole = 10_000 // basis points
+	if c.PeriodBlocks == 0 {
+		return Amount{}
+	}
+	deposit := c.Deposit(size)
+	lost := deposit.MulSaturating(c.FaultFee).Div(whole).MulSaturating(blocks / c.PeriodBlocks)
+	if deposit.Less(lost) {
+		return deposit
+	}
+	return lost
+}
 
 // SectorFacts are what the chain has of a sector.
 type SectorFacts struct {

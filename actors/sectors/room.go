@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -40,6 +41,8 @@ type Deps struct {
 	Chain       port.ProviderChain
 	Ledger      *shell.Part
 	Quarantined *quarantine.List
+	// Alert tells operators of a sector in trouble; nil: the log alone does.
+	Alert func(health.SectorTrouble)
 	// Space is what a sector of a padded size takes, as its sealer needs it.
 	Space  func(size events.Bytes) capacity.Space
 	Policy sector.Policy
@@ -247,6 +250,15 @@ func newRoom(d Deps) *room {
 		sector.StepTerminate: r.transactions, sector.StepSettle: r.transactions,
 	}
 	return r
+}
+
+// trouble tells operators of a sector.
+func (r *room) trouble(number uint64, why string) {
+	if r.Alert != nil {
+		r.Alert(health.SectorTrouble{Number: number, Reason: why})
+		return
+	}
+	r.Log.WithField("sector", number).Error("the sector " + why)
 }
 
 // sighting is what the chain has of a sector at a block, and which proving period that is in.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -50,6 +51,7 @@ type child struct {
 	// failures is how often it failed in a row; quarantined is why nothing is done for it.
 	failures    int
 	quarantined string
+	bleeds      health.Incident
 }
 
 // prefix is the beginning of a stream that is folded: so many events, and the last one's id. Zero: nothing is known.
@@ -317,6 +319,10 @@ func (s *Sectors) onChanged(a *shell.Turn, m changed) {
 		c.quarantined = ""
 		s.Quarantined.End(aboutSector(m.number), "it can be run again", func() {})
 	}
+	c.bleeds.Is(m.info.Bleeds(), func() {
+		s.trouble(m.number, fmt.Sprintf("is not proven in state %s, and the contract has it: it loses a part of its "+
+			"deposit with each window until it is terminated (hostnode sectors terminate %d)", m.info.State, m.number))
+	})
 	s.loaded(a, c)
 	if m.info.Over() {
 		s.withdrawals.next = 0 // Its deposit is settled.

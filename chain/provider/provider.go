@@ -180,6 +180,7 @@ func configOf(c bindings.SectorConfig, ticketReach uint64) events.SectorConfig {
 		PartitionSize: c.Proving.PartitionSectors,
 		SealLeaves:    int(c.Sealing.Leaves), DailyLeaves: int(c.Proving.Leaves),
 		MaxFaultPeriods: uint64(c.Proving.MaxFaultPeriods), DepositPerByte: events.NewAmount(c.Deposits.DepositPerByte),
+		MissedFee: uint64(c.Deposits.MissedFee), FaultFee: uint64(c.Deposits.FaultFee),
 	}
 }
 

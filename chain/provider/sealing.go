@@ -44,7 +44,8 @@ func (c *Chain) preCommit(
 	switch {
 	case s.Void:
 		return nil, none, fmt.Errorf("%w: settle it first", events.ErrSeedLost)
-	case s.Size != 0 && (s.Size != call.Size || s.Proves != call.Proves || s.CommD != call.CommD || s.Ticket != call.Ticket):
+	case s.Size != 0 &&
+		(s.Size != call.Size || s.Proves != call.Proves || s.CommD != call.CommD || s.Ticket != call.Ticket):
 		return nil, none, fmt.Errorf("%w: by one of %d bytes with CommD %s", events.ErrNumberUsed, s.Size, s.CommD)
 	case s.Terminated:
 		return nil, none, fmt.Errorf("%w: it is over", events.ErrNumberUsed)

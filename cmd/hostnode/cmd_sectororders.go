@@ -14,6 +14,8 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/projections"
 )
 
 // sectorOrders are the commands that change sectors. They need a running host.
@@ -134,7 +136,7 @@ func (a *app) sectorsOrder(o ordering) *cobra.Command {
 				order.State = args[1]
 			}
 			if o.warning != "" && !yes {
-				if err := a.agreeOn(ctx, b, n, o); err != nil {
+				if err := a.agreeOn(ctx, b, n, o, order.State); err != nil {
 					return api.Sector{}, err
 				}
 			}
@@ -151,8 +153,18 @@ func (a *app) sectorsOrder(o ordering) *cobra.Command {
 	return cmd
 }
 
+// losesDeposit says that a sector that the contract has would be left alone by an order; empty: it would not.
+func losesDeposit(s projections.Sector, verb api.Verb, state string) string {
+	leads := verb == api.VerbRemove || verb == api.VerbForce && sector.State(state).Unattended()
+	if !s.OnChain || !leads {
+		return ""
+	}
+	return fmt.Sprintf("The contract has this sector, and nobody would prove it then: it loses a part of its deposit of %s "+
+		"with each window. To end it: hostnode sectors terminate %d", grouped(s.Deposit), s.SectorNumber)
+}
+
 // agreeOn shows the state of a sector, and has the operator type its number.
-func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o ordering) error {
+func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o ordering, state string) error {
 	s, err := b.Sector(ctx, number)
 	if err != nil {
 		return err
@@ -165,6 +177,9 @@ func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o order
 	question.line("sector %d is in state %s since %s, with %s and %s base units at stake", number, of.State,
 		clock(of.Since), count(len(of.Pieces)+len(of.Pending), "piece"), grouped(of.Deposit))
 	question.line("%s: %s", o.verb, o.warning)
+	if warns := losesDeposit(of, o.verb, state); warns != "" {
+		question.line("%s", warns)
+	}
 	if _, err := fmt.Fprintf(a.stderr, "%sType %d to confirm: ", question.text(), number); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}

@@ -25,7 +25,7 @@ func (a *app) sectorsCommand() *cobra.Command {
 
 func (a *app) sectorsList() *cobra.Command {
 	return asAt(a, &cobra.Command{
-		Use: "list", Short: "List the sectors: the parked ones first, then those that wait", Args: cobra.NoArgs,
+		Use: "list", Short: "List the sectors: those that lose their deposit first, then the parked, then those that wait", Args: cobra.NoArgs,
 	}, plain(api.Past.Sectors), printSectors)
 }
 
@@ -110,12 +110,18 @@ func waitsNow(s projections.Sector, now *api.SectorNow) string {
 	if now != nil && now.Quarantined != "" {
 		return fmt.Sprintf("hostnode quarantine retry sector:%d: %s", s.SectorNumber, now.Quarantined)
 	}
+	if now != nil && now.LosesPerDay != "" {
+		return fmt.Sprintf("%s; it loses %s a day", sectorWaits(s), grouped(now.LosesPerDay))
+	}
 	return sectorWaits(s)
 }
 
 // sectorWaits says what a sector waits for.
 func sectorWaits(s projections.Sector) string {
 	switch {
+	case s.Bleeds:
+		return fmt.Sprintf("somebody (hostnode sectors terminate %d): the contract has it and nobody proves it, so each "+
+			"window costs a part of its deposit", s.SectorNumber)
 	case s.Parked != "":
 		return fmt.Sprintf("somebody (%s): %s", orders(s), s.Parked)
 	case !s.PausedUntil.IsZero():

@@ -131,8 +131,13 @@ func wrote(s Info, e Event) Info {
 			s.InvalidProofs = 0
 		}
 	case *messages.SectorProving:
-		s.InvalidProofs = 0
+		s.InvalidProofs, s.OnChain = 0, true
+	case *messages.SectorCommitFailed:
+		s.OnChain = false
 	case *messages.SectorFinalized, *messages.SectorTerminated, *messages.SectorRemoved:
+		if _, ended := e.(*messages.SectorTerminated); ended {
+			s.OnChain = false
+		}
 		s.Proof, s.PreCommit1Out = "", "" // If the chain takes the proof back, another one is made.
 	case *messages.SectorPreCommitted:
 		s.PreCommitMessage = hash(e.GetMessage())
@@ -163,7 +168,7 @@ func evolveBooks(s Info, e Event) Info {
 			did = StepReleaseSpace
 		}
 	case *messages.SectorSettled:
-		s.Settled, s.SettleMsg = s.State == Removed, settledBy(e)
+		s.Settled, s.SettleMsg, s.OnChain = s.State == Removed, settledBy(e), false
 		s.Returned = events.Must(events.ParseAmount(e.GetReturned()))
 		s.Lost = events.Must(events.ParseAmount(e.GetLost()))
 	}

@@ -54,6 +54,8 @@ type SectorNow struct {
 	CallMoved time.Time `json:"callMoved,omitzero"`
 	// Quarantined is why it is left alone; empty: it is not.
 	Quarantined string `json:"quarantined,omitempty"`
+	// LosesPerDay is what it loses in a day while nobody proves it, in base units; empty: it does not, or that is not known.
+	LosesPerDay string `json:"losesPerDay,omitempty"`
 }
 
 // Sector is one of them.
@@ -116,16 +118,31 @@ func (l *Live) stands(ctx context.Context) []SectorNow {
 		return nil
 	}
 	var out []SectorNow
+	rules, err := l.cfg.Host.SectorRules(ctx)
+	blocks := l.blocksOfADay(ctx)
 	for _, one := range all {
 		now := SectorNow{SectorNumber: one.Number, Quarantined: one.Quarantined}
 		if one.Call.Key != "" && one.Call.Key == one.Info.Step.Key { // Otherwise its step has ended.
 			now.Progress, now.CallSince, now.CallMoved = one.Progress, one.Call.Since, one.Call.Moved
+		}
+		if one.Info.Bleeds() && err == nil && blocks > 0 {
+			now.LosesPerDay = rules.LossOf(one.Info.Size, blocks).String()
 		}
 		if now != (SectorNow{SectorNumber: one.Number}) {
 			out = append(out, now)
 		}
 	}
 	return out
+}
+
+// blocksOfADay is how many blocks the chain has in a day; 0: that is not known.
+func (l *Live) blocksOfADay(ctx context.Context) uint64 {
+	const day = 24 * time.Hour
+	now, err := l.cfg.Host.Status(ctx)
+	if err != nil || now.BlockTime.Usual <= 0 {
+		return 0
+	}
+	return uint64(day / now.BlockTime.Usual) //nolint:gosec // Both are positive.
 }
 
 // Sectors implements SectorReader, with what runs.
