@@ -274,7 +274,7 @@ func (s *Agent) finding(ctx context.Context, st sector.Info, on events.SectorOnC
 	case on.Void:
 		return sector.BadSeal, "its precommit is void", nil
 	case st.State == sector.PreCommitFailed:
-		if reason := s.oldTicket(ctx, st); reason != "" {
+		if reason := s.oldTicket(ctx, st, 0); reason != "" {
 			return sector.BadSeal, reason, nil
 		}
 		c := sealOf(st)

@@ -218,6 +218,8 @@ type room struct {
 	faults, recoveries                      *declarations
 	// height is the number of the newest block.
 	height atomic.Uint64
+	// preCommit2Blocks is how many blocks the second half of sealing took the last time.
+	preCommit2Blocks atomic.Uint64
 	// ctx ends with Sectors, however that ends: its agents do not outlive it, nor may their
 	// calls.
 	ctx context.Context

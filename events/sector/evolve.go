@@ -114,7 +114,7 @@ func wrote(s Info, e Event) Info {
 	case *messages.SectorOldTicket, *messages.SectorRetrySeal:
 		s.TicketValue, s.TicketEpoch, s.PreCommit1Out = events.Hash{}, 0, ""
 		s.CommD, s.CommR, s.SeedValue, s.SeedEpoch, s.Proof = events.Hash{}, events.Hash{}, events.Hash{}, 0, ""
-		s.Proves = ""
+		s.Proves, s.Failures = "", without(s.Failures, PreCommit2) // The second half begins anew, too.
 	case *messages.SectorPreCommit1:
 		s.PreCommit1Out = e.GetOut()
 	case *messages.SectorPreCommit2:

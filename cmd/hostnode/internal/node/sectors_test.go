@@ -154,6 +154,65 @@ func TestSectorsOfEachSealerAreProvenOnTheEmbeddedChain(t *testing.T) {
 	}
 }
 
+// slowSealer takes two hours of chain time for the first half of sealing.
+type slowSealer struct {
+	port.Sealer
+	chain func() *devchain.Chain
+}
+
+func (s slowSealer) PreCommit1(
+	ctx context.Context, ref events.SectorRef, ticket events.Hash, pieces []events.SectorPiece, told events.SectorProgress,
+) ([]byte, error) {
+	const hours, apart = 2 * time.Hour, time.Second
+	if _, err := s.chain().Seal(ctx, uint64(hours/apart)); err != nil {
+		return nil, err
+	}
+	return s.Sealer.PreCommit1(ctx, ref, ticket, pieces, told)
+}
+
+// A ticket lives as long as a real first half takes: with the hashes that the EVM itself knows, 256 blocks, each would be
+// too old at the precommit.
+func TestASectorWhoseFirstHalfTakesTwoHoursIsSealed(t *testing.T) {
+	store, err := files.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var local *devchain.Chain
+	inner := sealer.NewCommD(store, int(devchain.DefaultSectorConfig().Sealing.Leaves))
+	prover := remotetest.New(slowSealer{inner, func() *devchain.Chain { return local }}, "hush")
+	prover.Async = true
+	server := httptest.NewServer(prover)
+	t.Cleanup(func() { server.Close(); prover.Close() })
+	c := sealing(t)
+	c.Sectors.Sealer, c.Sectors.Remote.URL, c.Sectors.Remote.Proves = "remote", server.URL, sealer.Possession
+	c.Sectors.Remote.TokenFile, c.Sectors.Remote.Poll = write(t, "hush", 0o600), 50*time.Millisecond
+	run(t, c, func(p *Process) {
+		ctx := t.Context()
+		local = p.Local.Chain
+		until(t, p, "it runs", func(all []sectors.Standing) bool { return len(all) == 0 })
+		n, err := p.Host.BeginSector(ctx, sectors.Create{Size: 2 << 10, By: "alice"})
+		if err == nil {
+			_, err = p.Host.OrderSector(ctx, sectors.StartPacking{Number: n, By: "alice"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		until(t, p, "it has left its first half", func(all []sectors.Standing) bool {
+			return len(all) == 1 && all[0].Info.Attempts.Of(sector.StepPreCommit2) > 0
+		})
+		until(t, p, "it is precommitted", func(all []sectors.Standing) bool {
+			return len(all) == 1 && all[0].Info.State == sector.WaitSeed
+		})
+		on, err := p.Provider.Sector(ctx, 1)
+		if err != nil || on.PreCommitEpoch < on.TicketEpoch+7200 {
+			t.Errorf("its ticket is of %d, its precommit of %d: %v", on.TicketEpoch, on.PreCommitEpoch, err)
+		}
+		until(t, p, "it is proven", func(all []sectors.Standing) bool {
+			return len(all) == 1 && all[0].Info.State == sector.Proving && all[0].Info.Attempts.Of(sector.StepPreCommit1) == 1
+		})
+	})
+}
+
 func TestTheLimitsOfSectorsReachTheHost(t *testing.T) {
 	c := config.Default()
 	c.Sectors = config.Sectors{
