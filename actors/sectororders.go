@@ -69,6 +69,16 @@ func (h *Host) SectorRules(ctx context.Context) (events.SectorConfig, error) {
 	return h.env.Ports.Sectors.Chain.Config(ctx)
 }
 
+// SectorOnChain is what the contract has of a sector at the newest block, and what it was made with. ErrNoSectors.
+func (h *Host) SectorOnChain(ctx context.Context, number uint64) (events.SectorOnChain, events.SectorConfig, error) {
+	rules, err := h.SectorRules(ctx)
+	if err != nil {
+		return events.SectorOnChain{}, rules, err
+	}
+	on, err := h.env.Ports.Sectors.Chain.Sector(ctx, number)
+	return on, rules, err
+}
+
 // Sectors are all sectors that are not over, by number, and how much of their step is done.
 func (h *Host) Sectors(ctx context.Context) ([]sectors.Standing, error) {
 	if h.env.Ports.Sectors == nil {

@@ -3650,8 +3650,11 @@ func (x *SectorAddPieceFailed) GetReason() string {
 
 // SectorRetryWaitDeals: the piece is added again.
 type SectorRetryWaitDeals struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	state protoimpl.MessageState `protogen:"open.v1"`
+	At    *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	// The pending piece that is not added after all, and who wanted that.
+	Dropped       *string `protobuf:"bytes,2,opt,name=dropped,proto3,oneof" json:"dropped,omitempty"`
+	By            *string `protobuf:"bytes,3,opt,name=by,proto3,oneof" json:"by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3691,6 +3694,20 @@ func (x *SectorRetryWaitDeals) GetAt() *timestamppb.Timestamp {
 		return x.At
 	}
 	return nil
+}
+
+func (x *SectorRetryWaitDeals) GetDropped() string {
+	if x != nil && x.Dropped != nil {
+		return *x.Dropped
+	}
+	return ""
+}
+
+func (x *SectorRetryWaitDeals) GetBy() string {
+	if x != nil && x.By != nil {
+		return *x.By
+	}
+	return ""
 }
 
 // SectorStartPacking: no more pieces come.
@@ -3857,6 +3874,7 @@ type SectorRetryPacking struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
 	By            string                 `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	Dropped       *string                `protobuf:"bytes,3,opt,name=dropped,proto3,oneof" json:"dropped,omitempty"` // the piece that is left out after all
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3901,6 +3919,13 @@ func (x *SectorRetryPacking) GetAt() *timestamppb.Timestamp {
 func (x *SectorRetryPacking) GetBy() string {
 	if x != nil {
 		return x.By
+	}
+	return ""
+}
+
+func (x *SectorRetryPacking) GetDropped() string {
+	if x != nil && x.Dropped != nil {
+		return *x.Dropped
 	}
 	return ""
 }
@@ -10997,9 +11022,14 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"Z\n" +
 	"\x14SectorAddPieceFailed\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"B\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x89\x01\n" +
 	"\x14SectorRetryWaitDeals\x12*\n" +
-	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"P\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1d\n" +
+	"\adropped\x18\x02 \x01(\tH\x00R\adropped\x88\x01\x01\x12\x13\n" +
+	"\x02by\x18\x03 \x01(\tH\x01R\x02by\x88\x01\x01B\n" +
+	"\n" +
+	"\b_droppedB\x05\n" +
+	"\x03_by\"P\n" +
 	"\x12SectorStartPacking\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\"n\n" +
@@ -11008,10 +11038,13 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\afillers\x18\x02 \x03(\v2\x18.hostnode.v1.SectorPieceR\afillers\"Y\n" +
 	"\x13SectorPackingFailed\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"P\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"{\n" +
 	"\x12SectorRetryPacking\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
-	"\x02by\x18\x02 \x01(\tR\x02by\"l\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x1d\n" +
+	"\adropped\x18\x03 \x01(\tH\x00R\adropped\x88\x01\x01B\n" +
+	"\n" +
+	"\b_dropped\"l\n" +
 	"\fSectorTicket\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1a\n" +
 	"\x05value\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\x05value\x12\x14\n" +
@@ -11957,6 +11990,8 @@ func file_hostnode_messages_proto_init() {
 	file_hostnode_messages_proto_msgTypes[21].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[44].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[45].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[50].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[54].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[58].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[96].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[119].OneofWrappers = []any{}

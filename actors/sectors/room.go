@@ -90,6 +90,9 @@ type Settings struct {
 	// bounds its pace, default 1 MiB.
 	ScrubEvery          time.Duration
 	ScrubBytesPerSecond events.Bytes
+	// SealAfter is how long after its beginning a sector with pieces that waits for more is sealed as it is; 0: an operator
+	// orders that.
+	SealAfter time.Duration
 	// FilesElsewhere: the sealer keeps the files of sectors, and none are expected here.
 	FilesElsewhere bool
 	// FilesLost: the operator knows that the files of all sectors are gone. Without it nothing is done then.
@@ -143,6 +146,12 @@ type (
 		Piece  events.SectorPiece
 		By     string
 	}
+	// DropPiece leaves out a piece that cannot be added, or packed.
+	DropPiece struct {
+		Number uint64
+		CID    string
+		By     string
+	}
 	// StartPacking says that no more pieces come.
 	StartPacking struct {
 		Number uint64
@@ -177,11 +186,12 @@ type (
 	Show struct{ Number uint64 }
 )
 
-// Order is an operator's order to a sector that has begun: AddPiece, StartPacking, Restart,
+// Order is an operator's order to a sector that has begun: AddPiece, DropPiece, StartPacking, Restart,
 // ForceState, Terminate or Remove. The answer is the state that the sector is in then.
 type Order interface{ isOrder() }
 
 func (AddPiece) isOrder()     {}
+func (DropPiece) isOrder()    {}
 func (StartPacking) isOrder() {}
 func (Restart) isOrder()      {}
 func (ForceState) isOrder()   {}

@@ -56,6 +56,7 @@ type child struct {
 	failures    int
 	quarantined string
 	bleeds      health.Incident
+	sealed      bool // because it has waited for pieces long enough
 }
 
 // prefix is the beginning of a stream that is folded: so many events, and the last one's id. Zero: nothing is known.

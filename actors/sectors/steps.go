@@ -221,7 +221,10 @@ func (s *Agent) preCommit2(ctx context.Context, st sector.Info, told func(float6
 	if err != nil {
 		return nil, fmt.Errorf("the first half of sealing, as recorded: %w", err)
 	}
-	if reason := s.oldTicket(ctx, st, s.preCommit2Blocks.Load()); reason != "" {
+	switch reason := s.oldTicket(ctx, st, s.preCommit2Blocks.Load()); {
+	case reason != "" && st.Outages > 0: // It got old while something was away: nothing has failed.
+		return &messages.SectorOldTicket{At: s.at(), Reason: reason}, nil
+	case reason != "":
 		return &messages.SectorSealPreCommitFailed{At: s.at(), Reason: reason}, nil
 	}
 	began := s.height.Load()

@@ -86,6 +86,7 @@ func (s *Sectors) onHead(a *shell.Turn) {
 			p.cut()
 		}
 	}
+	s.sealOpen()
 	s.plan(a)
 	s.withdraw(a)
 }

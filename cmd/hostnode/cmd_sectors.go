@@ -24,9 +24,33 @@ func (a *app) sectorsCommand() *cobra.Command {
 }
 
 func (a *app) sectorsList() *cobra.Command {
-	return asAt(a, &cobra.Command{
+	var states []string
+	cmd := &cobra.Command{
 		Use: "list", Short: "List the sectors: those that lose their deposit first, then the parked, then those that wait", Args: cobra.NoArgs,
-	}, plain(api.Past.Sectors), printSectors)
+	}
+	cmd.Flags().StringSliceVar(&states, "state", nil, "show only those in these `states`, such as Faulty,PreCommitFailed")
+	return asAt(a, cmd, func(ctx context.Context, p api.Past, _ []string) (api.Sectors, error) {
+		if err := knownStates(states); err != nil {
+			return api.Sectors{}, err
+		}
+		all, err := p.Sectors(ctx)
+		if len(states) > 0 {
+			all.Provider.Sectors = slices.DeleteFunc(all.Provider.Sectors, func(s projections.Sector) bool {
+				return !slices.Contains(states, s.State)
+			})
+		}
+		return all, err
+	}, printSectors)
+}
+
+// knownStates refuses names of states that there are not.
+func knownStates(states []string) error {
+	for _, s := range states {
+		if !sector.State(s).Known() || s == "" {
+			return fmt.Errorf("%w: --state %.40q: there are %v", errUsage, s, sector.States()[1:])
+		}
+	}
+	return nil
 }
 
 func printSectors(p *paper, s api.Sectors) error {
@@ -126,8 +150,13 @@ func sectorWaits(s projections.Sector) string {
 		return fmt.Sprintf("somebody (%s): %s", orders(s), s.Parked)
 	case !s.PausedUntil.IsZero():
 		return fmt.Sprintf("%s: %s", clock(s.PausedUntil), s.LastErr)
+	case !sector.State(s.State).Known():
+		return fmt.Sprintf("a version that knows its state: this one does not know %q", s.State)
 	case !s.Over && s.Step != "":
 		return "the step"
+	case sector.State(s.State) == sector.Empty, sector.State(s.State) == sector.WaitDeals:
+		return fmt.Sprintf("further pieces since %s, or hostnode sectors seal %d (sectors.sealAfter seals by itself)",
+			clock(s.StartedAt), s.SectorNumber)
 	}
 	return "nothing"
 }
@@ -181,6 +210,7 @@ func printSector(p *paper, answer api.Sector) error {
 	}
 	p.rows(append(rows, given([][]string{
 		{"step", stepOf(s, answer.Now)},
+		{"on the contract", chainSays(answer.Chain)},
 		{"last error", s.LastErr},
 		{"forced by", s.ForcedBy},
 		{"wanted by", s.Wanted},
@@ -208,6 +238,22 @@ func printSector(p *paper, answer api.Sector) error {
 	}
 	p.asOf(answer.AsOf)
 	return nil
+}
+
+// chainSays is what the contract has of a sector; empty: nothing, or it was not asked.
+func chainSays(c *api.SectorChain) string {
+	if c == nil {
+		return ""
+	}
+	proven := "no window proven yet, or the last one missed"
+	if c.LastProven > 0 {
+		proven = fmt.Sprintf("last proven in the window from block %d", c.LastProven)
+	}
+	if c.Faulty {
+		proven = "faulty"
+	}
+	return fmt.Sprintf("expires at block %d; deadline %d, partition %d; %s; %s left of the deposit, %s a period as reward",
+		c.Expiration, c.Deadline, c.Partition, proven, grouped(c.Deposit), grouped(c.RewardPerPeriod))
 }
 
 // proofsShow says in words what proofs show; it is empty if no running host was asked.

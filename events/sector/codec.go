@@ -71,9 +71,9 @@ func failedEvents() []events.Entry {
 	at, why := exampleAt, "the disk is full"
 	return []events.Entry{
 		entry(&messages.SectorAddPieceFailed{At: at, Reason: why}),
-		entry(&messages.SectorRetryWaitDeals{At: at}),
+		entry(&messages.SectorRetryWaitDeals{At: at, Dropped: proto.String("baga6ea4seaqz"), By: proto.String(operator)}),
 		entry(&messages.SectorPackingFailed{At: at, Reason: why}),
-		entry(&messages.SectorRetryPacking{At: at, By: operator}),
+		entry(&messages.SectorRetryPacking{At: at, By: operator, Dropped: proto.String("baga6ea4seaqz")}),
 		entry(&messages.SectorOldTicket{At: at, Reason: "the ticket is of block 1"}),
 		entry(&messages.SectorSealPreCommitFailed{At: at, Reason: why}),
 		entry(&messages.SectorRetrySeal{At: at}),

@@ -107,8 +107,13 @@ func wrote(s Info, e Event) Info {
 			s.Pieces = append(s.Pieces, pieceOf(p))
 		}
 		s.Pending, s.PackNow = nil, false
+	case *messages.SectorRetryWaitDeals:
+		s.Pending = leftOut(s.Pending, e.GetDropped())
+		if e.Dropped != nil {
+			s.Failures = without(s.Failures, AddPieceFailed)
+		}
 	case *messages.SectorRetryPacking:
-		s.Pieces, s.Pending = nil, slices.Concat(slices.DeleteFunc(slices.Clone(s.Pieces), filler), s.Pending)
+		s.Pieces, s.Pending = nil, s.repacked(e.GetDropped())
 	case *messages.SectorTicket:
 		s.TicketValue, s.TicketEpoch = hash(e.GetValue()), e.GetEpoch()
 	case *messages.SectorOldTicket, *messages.SectorRetrySeal:
@@ -151,6 +156,16 @@ func wrote(s Info, e Event) Info {
 		s.TerminateMsg = hash(e.GetMessage())
 	}
 	return s
+}
+
+// leftOut are pieces without one.
+func leftOut(pieces []Piece, cid string) []Piece {
+	return slices.DeleteFunc(slices.Clone(pieces), func(p Piece) bool { return p.CID == cid })
+}
+
+// repacked are the pieces that are packed again, without one.
+func (s Info) repacked(dropped string) []Piece {
+	return leftOut(slices.DeleteFunc(slices.Concat(s.Pieces, s.Pending), filler), dropped)
 }
 
 func evolveBooks(s Info, e Event) Info {

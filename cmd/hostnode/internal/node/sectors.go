@@ -72,7 +72,7 @@ func (o *Options) addSectors(c config.Config, p Parts) error {
 	o.Host.Sectors = actorsectors.Settings{
 		WithdrawMin: least, WithdrawEvery: s.WithdrawEvery,
 		Fetch: w.Fetch, Pack: w.Pack, PreCommit1: w.PreCommit1, PreCommit2: w.PreCommit2, Commit: w.Commit,
-		Challenges: w.Challenges, FinalBlocks: s.FinalBlocks, Lifetime: s.Lifetime, MaxDeposits: most,
+		Challenges: w.Challenges, FinalBlocks: s.FinalBlocks, SealAfter: s.SealAfter, Lifetime: s.Lifetime, MaxDeposits: most,
 		FilesElsewhere: s.Sealer == "remote", FilesLost: s.FilesLost,
 		WatchEvery: s.WatchEvery, ProveMargin: s.ProveMargin,
 		StepLimit: s.StepLimit, ChallengeLimit: s.ChallengeLimit,
