@@ -38,8 +38,8 @@ type SectorConfig struct {
 	MaxFaultPeriods uint64
 	// DepositPerByte is what a byte of a sector's padded size costs, in base units.
 	DepositPerByte Amount
-	// MissedFee is what a window costs in which a proof was due and did not come, FaultFee one of a sector that is known
-	// to be faulty: in basis points of the deposit.
+	// MissedFee is what a window costs in which a proof was due and did not come, FaultFee one of a sector that is
+	// known to be faulty: in basis points of the deposit.
 	MissedFee, FaultFee uint64
 	// Rewards are what a byte earns in each period, in base units, by the type of its proofs. A type that is not there
 	// is not verified, and so not taken.

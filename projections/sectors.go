@@ -27,8 +27,8 @@ type Provider struct {
 	Counts []StateCount `json:"counts"`
 	Parked uint64       `json:"parked"` // of all: those that wait for somebody
 	Paused uint64       `json:"paused"` // and those that wait until they are tried again
-	// Sectors are first those that bleed, then the parked, then the paused ones, then the others, each in order of their
-	// numbers. Forgotten counts those that are over and no longer listed (Limits.ClosedSectors).
+	// Sectors are first those that bleed, then the parked, then the paused ones, then the others, each in order of
+	// their numbers. Forgotten counts those that are over and no longer listed (Limits.ClosedSectors).
 	Sectors   []Sector `json:"sectors"`
 	Forgotten uint64   `json:"forgotten,omitempty"`
 }
@@ -69,7 +69,8 @@ type Sector struct {
 	TerminateMsg       string `json:",omitempty"`
 	LastErr            string `json:",omitempty"`
 
-	// Bleeds: the contract has it, and nobody proves, mends or ends it: it loses a part of its deposit with each window.
+	// Bleeds: the contract has it, and nobody proves, mends or ends it: it loses a part of its deposit with each
+	// window.
 	Bleeds bool `json:",omitempty"`
 	// OnChain: the contract has it and expects its proofs, as it said last.
 	OnChain bool `json:",omitempty"`
@@ -304,7 +305,8 @@ func (s *openSector) row(h *host) Sector {
 		SeedEpoch:        st.SeedEpoch, InvalidProofs: st.InvalidProofs,
 		CommitMessage:  s.message(sector.StepSendCommit),
 		FaultReportMsg: s.message(sector.StepDeclareFault), RecoveryMsg: s.message(sector.StepDeclareRecovery),
-		TerminateMsg: s.message(sector.StepTerminate), LastErr: st.LastErr, Bleeds: st.Bleeds(), OnChain: st.OnChain, Over: st.Over(), Step: string(st.Step.Name),
+		TerminateMsg: s.message(sector.StepTerminate), LastErr: st.LastErr, Bleeds: st.Bleeds(), OnChain: st.OnChain,
+		Over: st.Over(), Step: string(st.Step.Name),
 		Attempt: st.Step.Attempt, PausedUntil: st.Until, Outage: st.Outage, Parked: st.Reason, Actions: st.Actions,
 		ForcedBy: st.ForcedBy, Wanted: st.Doing, Steps: s.steps(), LastEvent: s.Last,
 	}

@@ -31,7 +31,8 @@ func ProviderRules() (config events.SectorConfig, void, missed, fault, terminati
 		TicketLookback: 3, TicketValid: 8191, ChallengeDelay: 4, SeedValid: 256, CommitDue: 300,
 		MinLife: 60, MaxLife: 2000, PeriodBlocks: 30, Deadlines: 3, FaultCutoff: 3, PartitionSize: 5,
 		SealLeaves: 6, DailyLeaves: 3, MaxFaultPeriods: 3, DepositPerByte: events.NewAmount(10),
-		MissedFee: 500, FaultFee: 100, Rewards: map[string]events.Amount{events.ProvesPossession: events.NewAmount(1), events.ProvesSimulated: {}},
+		MissedFee: 500, FaultFee: 100,
+		Rewards: map[string]events.Amount{events.ProvesPossession: events.NewAmount(1), events.ProvesSimulated: {}},
 	}, 2000, 500, 100, 2000
 }
 

@@ -52,8 +52,8 @@ func (s *Agent) failure(e sector.Effect, err error) sector.Command {
 	return sector.Happened{News: s.news(), Key: e.Key(), Event: event}
 }
 
-// preCommit2Tries is how often the second half of sealing fails in a row before the first, which may have taken hours, is
-// thrown away.
+// preCommit2Tries is how often the second half of sealing fails in a row before the first, which may have taken
+// hours, is thrown away.
 const preCommit2Tries = 3
 
 // clip makes what the world said fit to be recorded.

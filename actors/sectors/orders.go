@@ -80,8 +80,8 @@ func (s *Sectors) sealOpen() {
 	}
 	for _, n := range s.numbersOf(func(c *child) bool {
 		st := c.info
-		return st.State == sector.WaitDeals && len(st.Pieces) > 0 && !c.sealed && !c.ref.Nobody() && c.quarantined == "" &&
-			s.Clock.Now().Sub(st.BeganAt) >= s.SealAfter
+		return st.State == sector.WaitDeals && len(st.Pieces) > 0 && !c.sealed && !c.ref.Nobody() &&
+			c.quarantined == "" && s.Clock.Now().Sub(st.BeganAt) >= s.SealAfter
 	}) {
 		c := s.children[n]
 		c.sealed = true

@@ -90,8 +90,8 @@ type Settings struct {
 	// bounds its pace, default 1 MiB.
 	ScrubEvery          time.Duration
 	ScrubBytesPerSecond events.Bytes
-	// SealAfter is how long after its beginning a sector with pieces that waits for more is sealed as it is; 0: an operator
-	// orders that.
+	// SealAfter is how long after its beginning a sector with pieces that waits for more is sealed as it is; 0: an
+	// operator orders that.
 	SealAfter time.Duration
 	// FilesElsewhere: the sealer keeps the files of sectors, and none are expected here.
 	FilesElsewhere bool

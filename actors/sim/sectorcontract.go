@@ -61,7 +61,8 @@ func newSectorContract(rules SectorRules, account events.Address) *sectorContrac
 	return &sectorContract{
 		SectorRules: rules, account: account, sectors: map[uint64]*sectorThere{},
 		settled: map[uint64]events.SectorSettlement{}, said: map[string]events.Receipt{},
-		tickets: map[uint64]uint64{}, lost: map[uint64]events.Amount{}, paid: map[string]events.Amount{}, missed: map[sectorPeriod]bool{},
+		lost: map[uint64]events.Amount{}, paid: map[string]events.Amount{}, missed: map[sectorPeriod]bool{},
+		tickets: map[uint64]uint64{},
 	}
 }
 
@@ -240,7 +241,8 @@ func (c *contract) preCommit(m blockContext, call events.PreCommitCall) error {
 	delete(p.said, saidEnded(call.Number)) // An earlier precommit of the number was void.
 	p.sectors[call.Number] = &sectorThere{SectorOnChain: events.SectorOnChain{
 		SectorFacts: events.SectorFacts{PreCommitted: true, SeedEpoch: m.number + p.Config.ChallengeDelay},
-		Size:        call.Size, Proves: call.Proves, CommD: call.CommD, CommR: call.CommR, Ticket: call.Ticket, TicketEpoch: call.TicketEpoch,
+		Size:        call.Size, Proves: call.Proves, CommD: call.CommD, CommR: call.CommR,
+		Ticket: call.Ticket, TicketEpoch: call.TicketEpoch,
 		PreCommitEpoch: m.number, Expiration: call.Expiration, Deadline: call.Number % p.Config.Deadlines,
 		Partition: call.Number / p.Config.Deadlines / p.Config.PartitionSize, Deposit: deposit,
 	}}

@@ -134,7 +134,8 @@ func New(ctx context.Context, cfg Config, with Account) (*Chain, error) {
 	case err != nil && errors.Is(err, rpc.ErrUnavailable):
 		return nil, fmt.Errorf("read the contract of sectors %s: %w", cfg.Contract, err)
 	case err != nil:
-		return nil, fmt.Errorf("%w at %s that this version knows; correct the address: %w", ErrNoContract, cfg.Contract, err)
+		return nil, fmt.Errorf("%w at %s that this version knows; correct the address: %w",
+			ErrNoContract, cfg.Contract, err)
 	}
 	return c, nil
 }

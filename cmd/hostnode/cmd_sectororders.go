@@ -182,8 +182,8 @@ func losesDeposit(s projections.Sector, verb api.Verb, state string) string {
 	if !s.OnChain || !leads {
 		return ""
 	}
-	return fmt.Sprintf("The contract has this sector, and nobody would prove it then: it loses a part of its deposit of %s "+
-		"with each window. To end it: hostnode sectors terminate %d", grouped(s.Deposit), s.SectorNumber)
+	return fmt.Sprintf("The contract has this sector, and nobody would prove it then: it loses a part of its deposit "+
+		"of %s with each window. To end it: hostnode sectors terminate %d", grouped(s.Deposit), s.SectorNumber)
 }
 
 // agreeOn shows the state of a sector, and has the operator type its number.
@@ -267,7 +267,8 @@ func printOrdered(p *paper, answer ordered) error {
 	for _, one := range answer.all {
 		s := one.Sector
 		if len(one.Would) > 0 {
-			p.line("sector %d stays in state %s; what would follow: %s", s.SectorNumber, s.State, strings.Join(one.Would, "; "))
+			p.line("sector %d stays in state %s; what would follow: %s",
+				s.SectorNumber, s.State, strings.Join(one.Would, "; "))
 			continue
 		}
 		p.line("sector %d is in state %s; it waits for %s", s.SectorNumber, s.State, sectorWaits(s))

@@ -26,9 +26,11 @@ func (a *app) sectorsCommand() *cobra.Command {
 func (a *app) sectorsList() *cobra.Command {
 	var states []string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the sectors: those that lose their deposit first, then the parked, then those that wait", Args: cobra.NoArgs,
+		Use: "list", Args: cobra.NoArgs,
+		Short: "List the sectors: those that lose their deposit first, then the parked, then those that wait",
 	}
-	cmd.Flags().StringSliceVar(&states, "state", nil, "show only those in these `states`, such as Faulty,PreCommitFailed")
+	cmd.Flags().StringSliceVar(&states, "state", nil,
+		"show only those in these `states`, such as Faulty,PreCommitFailed")
 	return asAt(a, cmd, func(ctx context.Context, p api.Past, _ []string) (api.Sectors, error) {
 		if err := knownStates(states); err != nil {
 			return api.Sectors{}, err
@@ -144,8 +146,8 @@ func waitsNow(s projections.Sector, now *api.SectorNow) string {
 func sectorWaits(s projections.Sector) string {
 	switch {
 	case s.Bleeds:
-		return fmt.Sprintf("somebody (hostnode sectors terminate %d): the contract has it and nobody proves it, so each "+
-			"window costs a part of its deposit", s.SectorNumber)
+		return fmt.Sprintf("somebody (hostnode sectors terminate %d): the contract has it and nobody proves it, so "+
+			"each window costs a part of its deposit", s.SectorNumber)
 	case s.Parked != "":
 		return fmt.Sprintf("somebody (%s): %s", orders(s), s.Parked)
 	case !s.PausedUntil.IsZero():
@@ -252,7 +254,8 @@ func chainSays(c *api.SectorChain) string {
 	if c.Faulty {
 		proven = "faulty"
 	}
-	return fmt.Sprintf("expires at block %d; deadline %d, partition %d; %s; %s left of the deposit, %s a period as reward",
+	return fmt.Sprintf("expires at block %d; deadline %d, partition %d; %s; "+
+		"%s left of the deposit, %s a period as reward",
 		c.Expiration, c.Deadline, c.Partition, proven, grouped(c.Deposit), grouped(c.RewardPerPeriod))
 }
 

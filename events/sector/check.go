@@ -64,7 +64,8 @@ func (s Info) believe(e Event) error {
 		return s.takes(pieceOf(e.GetPiece()))
 	case *messages.SectorRetryWaitDeals:
 		if e.Dropped != nil && len(leftOut(s.Pending, e.GetDropped())) == len(s.Pending) {
-			return fmt.Errorf("piece %s is not to be added to sector %d: %w", e.GetDropped(), s.Number, events.ErrNoSuchPiece)
+			return fmt.Errorf("piece %s is not to be added to sector %d: %w",
+				e.GetDropped(), s.Number, events.ErrNoSuchPiece)
 		}
 	case *messages.SectorRetryPacking:
 		all, left := s.repacked(""), s.repacked(e.GetDropped())
@@ -72,7 +73,8 @@ func (s Info) believe(e Event) error {
 		case e.Dropped != nil && len(left) == len(all):
 			return fmt.Errorf("piece %s is not in sector %d: %w", e.GetDropped(), s.Number, events.ErrNoSuchPiece)
 		case e.Dropped != nil && len(left) == 0:
-			return fmt.Errorf("piece %s is all that sector %d has; remove the sector: %w", e.GetDropped(), s.Number, ErrSize)
+			return fmt.Errorf("piece %s is all that sector %d has; remove the sector: %w",
+				e.GetDropped(), s.Number, ErrSize)
 		}
 	case *messages.SectorPacked:
 		return s.full(e)

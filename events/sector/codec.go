@@ -71,7 +71,9 @@ func failedEvents() []events.Entry {
 	at, why := exampleAt, "the disk is full"
 	return []events.Entry{
 		entry(&messages.SectorAddPieceFailed{At: at, Reason: why}),
-		entry(&messages.SectorRetryWaitDeals{At: at, Dropped: proto.String("baga6ea4seaqz"), By: proto.String(operator)}),
+		entry(&messages.SectorRetryWaitDeals{
+			At: at, Dropped: proto.String("baga6ea4seaqz"), By: proto.String(operator),
+		}),
 		entry(&messages.SectorPackingFailed{At: at, Reason: why}),
 		entry(&messages.SectorRetryPacking{At: at, By: operator, Dropped: proto.String("baga6ea4seaqz")}),
 		entry(&messages.SectorOldTicket{At: at, Reason: "the ticket is of block 1"}),

@@ -182,7 +182,8 @@ func New(p Policy) Info { return Info{policy: p.withDefaults()} }
 // Over reports whether nothing is left to do, and nothing is held.
 func (s Info) Over() bool { return s.State == Removed && s.Released && s.Settled }
 
-// Proves reports whether the data of a sector in this state is taken to be undamaged, so that it is proven in its windows.
+// Proves reports whether the data of a sector in this state is taken to be undamaged, so that it is proven in its
+// windows.
 func (s State) Proves() bool {
 	return slices.Contains([]State{
 		CommitWait, FinalizeSector, FinalizeFailed, CommitFailed, Proving, RecoveryReported, Terminating, TerminateWait,
@@ -190,8 +191,9 @@ func (s State) Proves() bool {
 	}, s)
 }
 
-// Bleeds reports whether the contract expects proofs of the sector, and nobody proves it, mends it, or ends it there: each
-// of its windows costs a part of the deposit until somebody terminates it. A forced state leads there, or a removal.
+// Bleeds reports whether the contract expects proofs of the sector, and nobody proves it, mends it, or ends it there:
+// each of its windows costs a part of the deposit until somebody terminates it. A forced state leads there, or a
+// removal.
 func (s Info) Bleeds() bool { return s.OnChain && s.State.Unattended() }
 
 // Unattended reports whether a sector that the contract has would bleed in this state.

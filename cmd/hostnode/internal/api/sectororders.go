@@ -211,7 +211,8 @@ func (l *Live) ImportPiece(ctx context.Context, path string) (Piece, error) {
 // commitment would be another one, and it would block its sector.
 func (l *Live) has(ctx context.Context, piece Piece) error {
 	if size, err := commd.PieceSize(uint64(piece.Payload)); err != nil || events.Bytes(size) != piece.Size {
-		return fmt.Errorf("piece %s: %w: it has %d bytes for %d of data", piece.CID, sector.ErrSize, piece.Size, piece.Payload)
+		return fmt.Errorf("piece %s: %w: it has %d bytes for %d of data",
+			piece.CID, sector.ErrSize, piece.Size, piece.Payload)
 	}
 	f, err := l.cfg.Pieces.Open(ctx, events.SectorPiece(piece))
 	if err != nil {

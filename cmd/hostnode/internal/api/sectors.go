@@ -54,7 +54,8 @@ type SectorNow struct {
 	CallMoved time.Time `json:"callMoved,omitzero"`
 	// Quarantined is why it is left alone; empty: it is not.
 	Quarantined string `json:"quarantined,omitempty"`
-	// LosesPerDay is what it loses in a day while nobody proves it, in base units; empty: it does not, or that is not known.
+	// LosesPerDay is what it loses in a day while nobody proves it, in base units; empty: it does not, or that is not
+	// known.
 	LosesPerDay string `json:"losesPerDay,omitempty"`
 }
 

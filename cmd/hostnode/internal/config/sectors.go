@@ -36,8 +36,8 @@ type Sectors struct {
 	// Lifetime is how many blocks a sector is to live. 0: a million, within the limits of the
 	// contract.
 	Lifetime uint64 `key:"lifetime" def:"0" max:"1000000000000"`
-	// SealAfter is how long after its beginning a sector that has pieces and waits for more is sealed as it is. 0s: only
-	// when it is full, or when an operator orders it.
+	// SealAfter is how long after its beginning a sector that has pieces and waits for more is
+	// sealed as it is. 0s: only when it is full, or when an operator orders it.
 	SealAfter time.Duration `key:"sealAfter" def:"0s" max:"8760h"`
 	// MaxDeposits is the most, in base units of the token, that the deposits of all sectors
 	// together may have at stake. Empty: no limit.

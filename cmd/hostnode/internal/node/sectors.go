@@ -72,7 +72,8 @@ func (o *Options) addSectors(c config.Config, p Parts) error {
 	o.Host.Sectors = actorsectors.Settings{
 		WithdrawMin: least, WithdrawEvery: s.WithdrawEvery,
 		Fetch: w.Fetch, Pack: w.Pack, PreCommit1: w.PreCommit1, PreCommit2: w.PreCommit2, Commit: w.Commit,
-		Challenges: w.Challenges, FinalBlocks: s.FinalBlocks, SealAfter: s.SealAfter, Lifetime: s.Lifetime, MaxDeposits: most,
+		Challenges: w.Challenges, FinalBlocks: s.FinalBlocks, SealAfter: s.SealAfter, Lifetime: s.Lifetime,
+		MaxDeposits:    most,
 		FilesElsewhere: s.Sealer == "remote", FilesLost: s.FilesLost,
 		WatchEvery: s.WatchEvery, ProveMargin: s.ProveMargin,
 		StepLimit: s.StepLimit, ChallengeLimit: s.ChallengeLimit,
@@ -231,8 +232,8 @@ func verified(proves, sealedBy string, rules events.SectorConfig) error {
 	if _, taken := rules.Rewards[proves]; taken {
 		return nil
 	}
-	return fmt.Errorf("%w: sectors.sealer = %s: its proofs show %q (%s), and this contract of sectors verifies %q only; "+
-		"set a sealer of such a type (docs/sealers.md), or sectors.remote.proves", config.ErrInvalid, sealedBy, proves,
+	return fmt.Errorf("%w: sectors.sealer = %s: its proofs show %q (%s), and this contract of sectors verifies %q "+
+		"only; set a sealer of such a type (docs/sealers.md), or sectors.remote.proves", config.ErrInvalid, sealedBy, proves,
 		sealer.Describe(proves), slices.Sorted(maps.Keys(rules.Rewards)))
 }
 
