@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/events"
@@ -39,6 +40,9 @@ func (e *env) sectorDeps() sectors.Deps {
 		Base: e.Base, Settings: settings, Sealer: p.Sealer, Files: p.Files, Pieces: p.Pieces, Chain: e.Doubted(p.Chain),
 		Ledger: e.ledger, Quarantined: e.quarantined, Space: p.Space, Policy: e.SectorPolicy,
 		Decide: e.Cores.DecideSector,
+		Alert: func(t health.SectorTrouble) {
+			e.RaiseCause("sectors-stuck", events.SlotID{}, health.Facts{Sectors: []health.SectorTrouble{t}})
+		},
 	}
 }
 
@@ -55,6 +59,24 @@ func (h *Host) BeginSector(ctx context.Context, o sectors.Create) (uint64, error
 // away is as for Ledger. shell.ErrPartDown: it may have taken effect.
 func (h *Host) OrderSector(ctx context.Context, o sectors.Order) (sector.State, error) {
 	return askSectors[sector.State](ctx, h, o)
+}
+
+// SectorRules is what the contract of sectors was made with. ErrNoSectors.
+func (h *Host) SectorRules(ctx context.Context) (events.SectorConfig, error) {
+	if h.env.Ports.Sectors == nil {
+		return events.SectorConfig{}, ErrNoSectors
+	}
+	return h.env.Ports.Sectors.Chain.Config(ctx)
+}
+
+// SectorOnChain is what the contract has of a sector at the newest block, and what it was made with. ErrNoSectors.
+func (h *Host) SectorOnChain(ctx context.Context, number uint64) (events.SectorOnChain, events.SectorConfig, error) {
+	rules, err := h.SectorRules(ctx)
+	if err != nil {
+		return events.SectorOnChain{}, rules, err
+	}
+	on, err := h.env.Ports.Sectors.Chain.Sector(ctx, number)
+	return on, rules, err
 }
 
 // Sectors are all sectors that are not over, by number, and how much of their step is done.

@@ -4,6 +4,16 @@ import "errors"
 
 // This file holds what the contract of sectors and whoever calls it say to each other.
 
+// The types of proofs, by what the proofs of a sector show.
+const (
+	// ProvesPossession: whoever made the proof had the leaves that were asked for. Not replication.
+	ProvesPossession = "possession"
+	// ProvesSimulated: nothing. The proof follows from what everybody knows.
+	ProvesSimulated = "simulated"
+	// ProvesReplication: an outside prover says so. Nothing on this host can verify it, nor can a contract.
+	ProvesReplication = "replication"
+)
+
 // SectorConfig is what a contract of sectors was made with; it never changes. All lengths are in
 // blocks.
 type SectorConfig struct {
@@ -28,10 +38,30 @@ type SectorConfig struct {
 	MaxFaultPeriods uint64
 	// DepositPerByte is what a byte of a sector's padded size costs, in base units.
 	DepositPerByte Amount
+	// MissedFee is what a window costs in which a proof was due and did not come, FaultFee one of a sector that is
+	// known to be faulty: in basis points of the deposit.
+	MissedFee, FaultFee uint64
+	// Rewards are what a byte earns in each period, in base units, by the type of its proofs. A type that is not there
+	// is not verified, and so not taken.
+	Rewards map[string]Amount
 }
 
 // Deposit is that of a sector of a padded size.
 func (c SectorConfig) Deposit(size Bytes) Amount { return c.DepositPerByte.MulSaturating(uint64(size)) }
+
+// LossOf is what a sector of a padded size that nobody proves loses in so many blocks, at most all of its deposit.
+func (c SectorConfig) LossOf(size Bytes, blocks uint64) Amount {
+	const whole = 10_000 // basis points
+	if c.PeriodBlocks == 0 {
+		return Amount{}
+	}
+	deposit := c.Deposit(size)
+	lost := deposit.MulSaturating(c.FaultFee).Div(whole).MulSaturating(blocks / c.PeriodBlocks)
+	if deposit.Less(lost) {
+		return deposit
+	}
+	return lost
+}
 
 // SectorFacts are what the chain has of a sector.
 type SectorFacts struct {
@@ -54,6 +84,7 @@ type SectorOnChain struct {
 	// Ended: it reached its expiration, and the deposit was not collected yet.
 	Ended               bool
 	Size                Bytes
+	Proves              string // the type of its proofs
 	CommD, CommR        Hash
 	Ticket              Hash
 	TicketEpoch         uint64
@@ -83,6 +114,7 @@ type PreCommitCall struct {
 	Key          string
 	Number       uint64
 	Size         Bytes
+	Proves       string // the type of its proofs
 	CommD, CommR Hash
 	TicketEpoch  uint64
 	Ticket       Hash

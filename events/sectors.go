@@ -129,4 +129,7 @@ var (
 	// ErrSealerAway: the outside sealer does not answer. What was asked may have begun; asking
 	// again is safe.
 	ErrSealerAway = errors.New("sealer does not answer")
+	// ErrNoProver: what answers in the place of the outside sealer refuses this host, or is no sealer. It says nothing
+	// about a sector: it is an ErrSealerAway, which somebody has to correct.
+	ErrNoProver = errors.New("the outside prover does no work for this host")
 )

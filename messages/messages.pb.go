@@ -3650,8 +3650,11 @@ func (x *SectorAddPieceFailed) GetReason() string {
 
 // SectorRetryWaitDeals: the piece is added again.
 type SectorRetryWaitDeals struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	state protoimpl.MessageState `protogen:"open.v1"`
+	At    *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	// The pending piece that is not added after all, and who wanted that.
+	Dropped       *string `protobuf:"bytes,2,opt,name=dropped,proto3,oneof" json:"dropped,omitempty"`
+	By            *string `protobuf:"bytes,3,opt,name=by,proto3,oneof" json:"by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3691,6 +3694,20 @@ func (x *SectorRetryWaitDeals) GetAt() *timestamppb.Timestamp {
 		return x.At
 	}
 	return nil
+}
+
+func (x *SectorRetryWaitDeals) GetDropped() string {
+	if x != nil && x.Dropped != nil {
+		return *x.Dropped
+	}
+	return ""
+}
+
+func (x *SectorRetryWaitDeals) GetBy() string {
+	if x != nil && x.By != nil {
+		return *x.By
+	}
+	return ""
 }
 
 // SectorStartPacking: no more pieces come.
@@ -3857,6 +3874,7 @@ type SectorRetryPacking struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
 	By            string                 `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	Dropped       *string                `protobuf:"bytes,3,opt,name=dropped,proto3,oneof" json:"dropped,omitempty"` // the piece that is left out after all
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3901,6 +3919,13 @@ func (x *SectorRetryPacking) GetAt() *timestamppb.Timestamp {
 func (x *SectorRetryPacking) GetBy() string {
 	if x != nil {
 		return x.By
+	}
+	return ""
+}
+
+func (x *SectorRetryPacking) GetDropped() string {
+	if x != nil && x.Dropped != nil {
+		return *x.Dropped
 	}
 	return ""
 }
@@ -4075,10 +4100,12 @@ func (x *SectorPreCommit1) GetOut() string {
 // SectorPreCommit2: the second half is done: the commitments to the data and to the sealed
 // form.
 type SectorPreCommit2 struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
-	CommD         string                 `protobuf:"bytes,2,opt,name=comm_d,json=commD,proto3" json:"comm_d,omitempty"`
-	CommR         string                 `protobuf:"bytes,3,opt,name=comm_r,json=commR,proto3" json:"comm_r,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	At    *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	CommD string                 `protobuf:"bytes,2,opt,name=comm_d,json=commD,proto3" json:"comm_d,omitempty"`
+	CommR string                 `protobuf:"bytes,3,opt,name=comm_r,json=commR,proto3" json:"comm_r,omitempty"`
+	// What its proofs show: possession, simulated or replication. Absent in records of before there were several types.
+	Proves        *string `protobuf:"bytes,4,opt,name=proves,proto3,oneof" json:"proves,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4130,6 +4157,13 @@ func (x *SectorPreCommit2) GetCommD() string {
 func (x *SectorPreCommit2) GetCommR() string {
 	if x != nil {
 		return x.CommR
+	}
+	return ""
+}
+
+func (x *SectorPreCommit2) GetProves() string {
+	if x != nil && x.Proves != nil {
+		return *x.Proves
 	}
 	return ""
 }
@@ -10998,9 +11032,14 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"Z\n" +
 	"\x14SectorAddPieceFailed\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"B\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x89\x01\n" +
 	"\x14SectorRetryWaitDeals\x12*\n" +
-	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"P\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1d\n" +
+	"\adropped\x18\x02 \x01(\tH\x00R\adropped\x88\x01\x01\x12\x13\n" +
+	"\x02by\x18\x03 \x01(\tH\x01R\x02by\x88\x01\x01B\n" +
+	"\n" +
+	"\b_droppedB\x05\n" +
+	"\x03_by\"P\n" +
 	"\x12SectorStartPacking\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\"n\n" +
@@ -11009,10 +11048,13 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\afillers\x18\x02 \x03(\v2\x18.hostnode.v1.SectorPieceR\afillers\"Y\n" +
 	"\x13SectorPackingFailed\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"P\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"{\n" +
 	"\x12SectorRetryPacking\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
-	"\x02by\x18\x02 \x01(\tR\x02by\"l\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x1d\n" +
+	"\adropped\x18\x03 \x01(\tH\x00R\adropped\x88\x01\x01B\n" +
+	"\n" +
+	"\b_dropped\"l\n" +
 	"\fSectorTicket\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1a\n" +
 	"\x05value\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\x05value\x12\x14\n" +
@@ -11022,11 +11064,13 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"V\n" +
 	"\x10SectorPreCommit1\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
-	"\x03out\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x05R\x03out\"x\n" +
+	"\x03out\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x05R\x03out\"\xa0\x01\n" +
 	"\x10SectorPreCommit2\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1b\n" +
 	"\x06comm_d\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\x05commD\x12\x1b\n" +
-	"\x06comm_r\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x01R\x05commR\"_\n" +
+	"\x06comm_r\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x01R\x05commR\x12\x1b\n" +
+	"\x06proves\x18\x04 \x01(\tH\x00R\x06proves\x88\x01\x01B\t\n" +
+	"\a_proves\"_\n" +
 	"\x19SectorSealPreCommitFailed\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"`\n" +
@@ -11958,6 +12002,9 @@ func file_hostnode_messages_proto_init() {
 	file_hostnode_messages_proto_msgTypes[21].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[44].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[45].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[50].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[54].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[58].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[96].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[119].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[133].OneofWrappers = []any{}

@@ -27,8 +27,8 @@ type Provider struct {
 	Counts []StateCount `json:"counts"`
 	Parked uint64       `json:"parked"` // of all: those that wait for somebody
 	Paused uint64       `json:"paused"` // and those that wait until they are tried again
-	// Sectors are first the parked, then the paused ones, then the others, each in order of their
-	// numbers. Forgotten counts those that are over and no longer listed (Limits.ClosedSectors).
+	// Sectors are first those that bleed, then the parked, then the paused ones, then the others, each in order of
+	// their numbers. Forgotten counts those that are over and no longer listed (Limits.ClosedSectors).
 	Sectors   []Sector `json:"sectors"`
 	Forgotten uint64   `json:"forgotten,omitempty"`
 }
@@ -57,6 +57,7 @@ type Sector struct {
 	PreCommit1OutBytes int    `json:",omitempty"`
 	CommD              string `json:",omitempty"`
 	CommR              string `json:",omitempty"`
+	Proves             string `json:",omitempty"` // what its proofs show, if the record has it
 	ProofBytes         int    `json:",omitempty"`
 	PreCommitMessage   string `json:",omitempty"`
 	SeedValue          string `json:",omitempty"`
@@ -67,6 +68,12 @@ type Sector struct {
 	RecoveryMsg        string `json:",omitempty"`
 	TerminateMsg       string `json:",omitempty"`
 	LastErr            string `json:",omitempty"`
+
+	// Bleeds: the contract has it, and nobody proves, mends or ends it: it loses a part of its deposit with each
+	// window.
+	Bleeds bool `json:",omitempty"`
+	// OnChain: the contract has it and expects its proofs, as it said last.
+	OnChain bool `json:",omitempty"`
 
 	Over bool // nothing is left to do, and nothing is held
 	// Step is what runs, with its attempt; empty: nothing does.
@@ -251,10 +258,9 @@ func (h *host) provider(out []Provider) []Provider {
 	})
 	for _, s := range inOrder {
 		counts[s.State.State]++
-		switch s.urgency() {
-		case parked:
+		if s.State.Parked() {
 			p.Parked++
-		case paused:
+		} else if !s.State.Until.IsZero() {
 			p.Paused++
 		}
 		p.Sectors = append(p.Sectors, s.row(h))
@@ -267,9 +273,10 @@ func (h *host) provider(out []Provider) []Provider {
 	return append(out, p)
 }
 
-// What a sector needs: the first, somebody; the second, time.
+// What a sector needs: the first two, somebody; the third, time.
 const (
-	parked = iota
+	bleeds = iota
+	parked
 	paused
 	neither
 )
@@ -277,6 +284,8 @@ const (
 // urgency orders sectors: the least first.
 func (s *openSector) urgency() int {
 	switch {
+	case s.State.Bleeds():
+		return bleeds
 	case s.State.Parked():
 		return parked
 	case !s.State.Until.IsZero():
@@ -291,12 +300,13 @@ func (s *openSector) row(h *host) Sector {
 		Host: h.address, SectorNumber: st.Number, State: string(st.State), Since: s.Since, StartedAt: st.BeganAt,
 		Size: st.Size, Pieces: piecesOf(st.Pieces), Pending: piecesOf(st.Pending), TicketValue: hashOf(st.TicketValue),
 		TicketEpoch: st.TicketEpoch, PreCommit1OutBytes: s.OutBytes, CommD: hashOf(st.CommD), CommR: hashOf(st.CommR),
-		ProofBytes: s.ProofBytes, SeedValue: hashOf(st.SeedValue),
+		Proves: st.Proves, ProofBytes: s.ProofBytes, SeedValue: hashOf(st.SeedValue),
 		PreCommitMessage: s.message(sector.StepSendPreCommit),
 		SeedEpoch:        st.SeedEpoch, InvalidProofs: st.InvalidProofs,
 		CommitMessage:  s.message(sector.StepSendCommit),
 		FaultReportMsg: s.message(sector.StepDeclareFault), RecoveryMsg: s.message(sector.StepDeclareRecovery),
-		TerminateMsg: s.message(sector.StepTerminate), LastErr: st.LastErr, Over: st.Over(), Step: string(st.Step.Name),
+		TerminateMsg: s.message(sector.StepTerminate), LastErr: st.LastErr, Bleeds: st.Bleeds(), OnChain: st.OnChain,
+		Over: st.Over(), Step: string(st.Step.Name),
 		Attempt: st.Step.Attempt, PausedUntil: st.Until, Outage: st.Outage, Parked: st.Reason, Actions: st.Actions,
 		ForcedBy: st.ForcedBy, Wanted: st.Doing, Steps: s.steps(), LastEvent: s.Last,
 	}

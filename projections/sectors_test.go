@@ -145,7 +145,7 @@ func BenchmarkListSectors(b *testing.B) {
 	}
 }
 
-// The chain has the commit before the call that sent it answers: the stream of the sector has no hash of the message,
+// The chain has the commit, and the call that sent it did not answer: the stream of the sector has no hash of the message,
 // but that of the account has.
 func TestAMessageThatOnlyTheAccountKnowsIsShown(t *testing.T) {
 	store := storetest.NewMemory()
@@ -162,6 +162,7 @@ func TestAMessageThatOnlyTheAccountKnowsIsShown(t *testing.T) {
 	commit := w.Receipt("provider.commit:1:SendCommit:1:1#1").TxHash.String()
 	w.Receipt("provider.commit:2:SendCommit:2:1#1") // There is no such sector.
 	w.Receipt("provider.withdraw:owed:Withdraw:12#0")
+	w.MustSector(1, "", sector.Away{News: sector.News{At: w.Now}, Key: "SendCommit:1:1", Reason: "no node answers"})
 	w.MustSector(1, "", sector.ReportChain{
 		News: sector.News{At: w.Now}, Facts: sector.Facts{Active: true, Seed: events.Hash{5}, SeedEpoch: 320},
 	})

@@ -20,6 +20,8 @@ const (
 	AlertQuarantined AlertKind = "sale-quarantined"
 	// AlertPartDown: the ledger, the queue, the proof scheduler or the sectors do not run.
 	AlertPartDown AlertKind = "part-down"
+	// AlertSector: a sector that the contract has is proven by nobody, or the outside prover does not do its work.
+	AlertSector AlertKind = "sector-stuck"
 	// AlertWorkQuarantined: a piece of work panicked twice and is left alone.
 	AlertWorkQuarantined AlertKind = "work-quarantined"
 	// AlertNotProving: a slot of ours owes a proof, and its sale is quarantined.

@@ -46,7 +46,7 @@ var causes = []cause{
 	{"disk-away", No, No, AlertDiskAway, diskAway},
 	{"sectors-disk-away", Yes, No, AlertDiskAway, sectorsDiskAway},
 	{"proofs-fail", Yes, No, "", proofsFail},
-	{"sectors-stuck", Yes, No, "", sectorsStuck},
+	{"sectors-stuck", Yes, No, AlertSector, sectorsStuck},
 	{"disk-full", No, Yes, AlertDisk, diskFull},
 	{"chain-behind", No, Yes, "", chainBehind},
 	{"views-stopped", NotKnown, Yes, AlertViews, viewsStopped},

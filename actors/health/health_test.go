@@ -153,7 +153,7 @@ var cells = []cell{
 		"sectors-stuck", func(f *health.Facts) {
 			f.Sectors = []health.SectorTrouble{{4, "is parked: the disk is full"}, {5, "x"}}
 		},
-		health.Yes, health.No, "", "sector 4 is parked: the disk is full; sectors in trouble beside it: 1", "hostnode sectors status 4",
+		health.Yes, health.No, health.AlertSector, "sector 4 is parked: the disk is full; sectors in trouble beside it: 1", "hostnode sectors status 4",
 	},
 	{
 		"disk-away", func(f *health.Facts) {

@@ -28,9 +28,11 @@ type ProviderWorld struct {
 // that it accepts, and its fees, in basis points of the deposit.
 func ProviderRules() (config events.SectorConfig, void, missed, fault, termination uint64) {
 	return events.SectorConfig{
-		TicketLookback: 3, TicketValid: 255, ChallengeDelay: 4, SeedValid: 256, CommitDue: 300,
+		TicketLookback: 3, TicketValid: 8191, ChallengeDelay: 4, SeedValid: 256, CommitDue: 300,
 		MinLife: 60, MaxLife: 2000, PeriodBlocks: 30, Deadlines: 3, FaultCutoff: 3, PartitionSize: 5,
 		SealLeaves: 6, DailyLeaves: 3, MaxFaultPeriods: 3, DepositPerByte: events.NewAmount(10),
+		MissedFee: 500, FaultFee: 100,
+		Rewards: map[string]events.Amount{events.ProvesPossession: events.NewAmount(1), events.ProvesSimulated: {}},
 	}, 2000, 500, 100, 2000
 }
 
@@ -114,7 +116,8 @@ func (s *SectorData) PreCommit(
 	provider events.Address, number uint64, ticket events.Hash, epoch, expiration uint64,
 ) events.PreCommitCall {
 	return events.PreCommitCall{
-		Key: fmt.Sprint(number), Number: number, Size: providedSize, CommD: events.Hash(s.commD),
+		Key: fmt.Sprint(number), Number: number, Size: providedSize, Proves: events.ProvesPossession,
+		CommD:  events.Hash(s.commD),
 		CommR:  events.Hash(commd.CommR(provider, number, ticket, s.commD)),
 		Ticket: ticket, TicketEpoch: epoch, Expiration: expiration, Deposit: events.MaxAmount(),
 	}

@@ -73,6 +73,7 @@ func sealedOnce(p *provided) {
 	want := events.SectorOnChain{
 		SectorFacts:    events.SectorFacts{PreCommitted: true, SeedEpoch: receipt.Block.Number + p.config.ChallengeDelay},
 		Size:           providedSize,
+		Proves:         events.ProvesPossession,
 		CommD:          call.CommD,
 		CommR:          call.CommR,
 		Ticket:         call.Ticket,
@@ -165,7 +166,7 @@ func (p *provided) renames(c *events.PreCommitCall, number uint64, ticket events
 
 func ticketTooOld(p *provided) {
 	call := p.announces(1)
-	call.Expiration += 200
+	call.Expiration = call.TicketEpoch + p.config.TicketValid + p.config.CommitDue + p.config.MinLife + 100
 	p.mineTo(call.TicketEpoch + p.config.TicketValid)
 	p.refuses("its ticket", events.ErrTicketExpired, func(ctx context.Context) (events.Receipt, error) {
 		return p.w.Provider.PreCommit(ctx, call)
@@ -203,6 +204,11 @@ func voidPreCommit(p *provided) {
 	if s := p.sector(3); s.Size != 0 {
 		p.Fatalf("its number is not free: %+v", s)
 	}
+	again = call
+	again.Key, again.Expiration = "the same", p.head()+p.config.CommitDue+p.config.MinLife+100
+	p.refuses("the ticket of the void one", events.ErrTicketExpired, func(ctx context.Context) (events.Receipt, error) {
+		return p.w.Provider.PreCommit(ctx, again)
+	})
 	again = p.announces(3)
 	again.Key = "again"
 	p.send(func(ctx context.Context) (events.Receipt, error) { return p.w.Provider.PreCommit(ctx, again) })

@@ -1,6 +1,7 @@
 package sectors
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -122,7 +123,8 @@ func (s *Agent) sendPreCommit(ctx context.Context, st sector.Info, key string) (
 		life = min(life, cfg.MaxLife)
 	}
 	r, err := s.Chain.PreCommit(ctx, events.PreCommitCall{
-		Key: key, Number: st.Number, Size: st.Size, CommD: st.CommD, CommR: st.CommR,
+		Key: key, Number: st.Number, Size: st.Size, Proves: cmp.Or(st.Proves, s.Sealer.Proves()),
+		CommD: st.CommD, CommR: st.CommR,
 		TicketEpoch: st.TicketEpoch, Ticket: st.TicketValue, Expiration: newest + life, Deposit: st.Deposit,
 	})
 	return &messages.SectorPreCommitted{At: s.mined(r), Message: r.TxHash.String()}, asked(err)
@@ -272,7 +274,7 @@ func (s *Agent) finding(ctx context.Context, st sector.Info, on events.SectorOnC
 	case on.Void:
 		return sector.BadSeal, "its precommit is void", nil
 	case st.State == sector.PreCommitFailed:
-		if reason := s.oldTicket(ctx, st); reason != "" {
+		if reason := s.oldTicket(ctx, st, 0); reason != "" {
 			return sector.BadSeal, reason, nil
 		}
 		c := sealOf(st)

@@ -44,8 +44,17 @@ func (s *Agent) failure(e sector.Effect, err error) sector.Command {
 	if isAway(err) {
 		return sector.Away{News: s.news(), Key: e.Key(), Reason: err.Error()}
 	}
-	return sector.Happened{News: s.news(), Key: e.Key(), Event: failed(e.Step, s.Clock.Now(), err)}
+	event := failed(e.Step, s.Clock.Now(), err)
+	if _, again := event.(*messages.SectorSealPreCommitFailed); again && e.Step == sector.StepPreCommit2 &&
+		s.journal.Durable.Failures[sector.PreCommit2]+1 < preCommit2Tries {
+		event = fatalError(s.Clock.Now(), err) // The state stays.
+	}
+	return sector.Happened{News: s.news(), Key: e.Key(), Event: event}
 }
+
+// preCommit2Tries is how often the second half of sealing fails in a row before the first, which may have taken
+// hours, is thrown away.
+const preCommit2Tries = 3
 
 // clip makes what the world said fit to be recorded.
 func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), sector.MaxText)], "?") }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
@@ -33,6 +34,80 @@ func TestASealerThatLies(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What the first half took hours for is thrown away only when the second has failed three times in a row.
+func TestTheFirstHalfOfSealingOutlivesTwoFailuresOfTheSecond(t *testing.T) {
+	for fails, first := range map[int]int{0: 1, 1: 1, 2: 1, 3: 2, 5: 2, 6: 3} {
+		inTime(t, func(h *host) {
+			left := fails
+			h.world.point = func(name string) error {
+				if name != "before PreCommit2 1" || left == 0 {
+					return nil
+				}
+				left--
+				return errors.New("no memory")
+			}
+			n := h.create(piece("a"))
+			h.until("proving", h.in(n, sector.Proving))
+			if got := h.count(n, "SectorPreCommit1"); got != first {
+				t.Errorf("after %d failures of the second half the first was made %d times, want %d", fails, got, first)
+			}
+		})
+	}
+}
+
+// The second half is not begun with a ticket that is too old when it ends, by what it took the last time.
+func TestTheSecondHalfIsNotBegunWithATicketThatCannotLast(t *testing.T) {
+	for slow, want := range map[uint64]int{0: 0, 20: 0, 57: 1} { // Tickets live 60 blocks.
+		inTime(t, func(h *host) {
+			hang := make(chan struct{})
+			h.world.hang["PreCommit2 1"] = hang
+			one := h.create(piece("a"))
+			h.until("it hangs", func() bool { return h.info(one).Step.Name == sector.StepPreCommit2 })
+			from := h.world.head
+			h.until("blocks pass", func() bool { return h.world.head >= from+slow })
+			close(hang)
+			delete(h.world.hang, "PreCommit2 1")
+			h.until("it is over", func() bool { return h.count(one, "SectorPreCommit2") > 0 })
+			delete(h.world.hang, "PreCommit2 1")
+			first := make(chan struct{})
+			h.world.hang["PreCommit1 2"] = first
+			two := h.create(piece("b"))
+			h.until("its first half", func() bool { return h.info(two).Step.Name == sector.StepPreCommit1 })
+			from = h.world.head
+			h.until("blocks pass", func() bool { return h.world.head >= from+10 })
+			close(first)
+			delete(h.world.hang, "PreCommit1 2")
+			h.until("its first half is over", func() bool { return h.count(two, "SectorPreCommit1") > 0 })
+			h.until("it is decided", func() bool {
+				return h.count(two, "SectorPreCommit2")+h.count(two, "SectorSealPreCommitFailed") > 0
+			})
+			if got := min(1, h.count(two, "SectorSealPreCommitFailed")); got != want {
+				t.Errorf("after %d blocks: thrown away %d times, want %d: %s", slow, got, want, h.info(two).LastErr)
+			}
+		})
+	}
+}
+
+// A prover that refuses this host, or is none, has failed no step: all sectors pause, and somebody is told once.
+func TestAProverThatDoesNoWorkIsToldOnce(t *testing.T) {
+	inTime(t, func(h *host) {
+		var told []health.SectorTrouble
+		h.kill()
+		h.change = func(d *sectors.Deps) { d.Alert = func(one health.SectorTrouble) { told = append(told, one) } }
+		h.start()
+		for _, call := range []string{"Pack 1", "Pack 2"} {
+			h.world.gone[call] = fmt.Errorf("answered 401: %w: %w", events.ErrNoProver, events.ErrSealerAway)
+		}
+		one, two := h.create(piece("a")), h.create(piece("b"))
+		h.until("both pause, again and again", func() bool { return h.info(one).Outages > 2 && h.info(two).Outages > 2 })
+		if st := h.info(one); len(told) != 1 || !strings.Contains(told[0].Reason, "401") || len(st.Failures) > 0 {
+			t.Errorf("told was %+v; failures %v", told, st.Failures)
+		}
+		clear(h.world.gone)
+		h.until("proving", func() bool { return h.in(one, sector.Proving)() && h.in(two, sector.Proving)() })
+	})
 }
 
 func TestWhatIsAwayIsWaitedFor(t *testing.T) {

@@ -34,6 +34,8 @@ func (s *Sectors) ask(a *shell.Turn, msg any, answer shell.Answer) {
 		s.create(a, m, answer)
 	case AddPiece:
 		s.order(m.Number, &messages.SectorAddPiece{At: at, Piece: pieceMessage(m.Piece), By: m.By}, m.By, answer)
+	case DropPiece:
+		s.order(m.Number, s.dropped(m), m.By, answer)
 	case StartPacking:
 		s.order(m.Number, &messages.SectorStartPacking{At: at, By: m.By}, m.By, answer)
 	case Restart:
@@ -59,6 +61,34 @@ func (s *Sectors) ask(a *shell.Turn, msg any, answer shell.Answer) {
 			return
 		}
 		answer(c.standing(m.Number), nil)
+	}
+}
+
+// dropped is the event that leaves a piece out: when it could not be packed, or else could not be added.
+func (s *Sectors) dropped(m DropPiece) sector.Event {
+	at := events.TimeToMessage(s.Clock.Now())
+	if c := s.children[m.Number]; c != nil && c.info.State == sector.PackingFailed {
+		return &messages.SectorRetryPacking{At: at, By: m.By, Dropped: &m.CID}
+	}
+	return &messages.SectorRetryWaitDeals{At: at, By: &m.By, Dropped: &m.CID}
+}
+
+// sealOpen seals the sectors that have waited for pieces long enough.
+func (s *Sectors) sealOpen() {
+	if s.SealAfter == 0 {
+		return
+	}
+	for _, n := range s.numbersOf(func(c *child) bool {
+		st := c.info
+		return st.State == sector.WaitDeals && len(st.Pieces) > 0 && !c.sealed && !c.ref.Nobody() &&
+			c.quarantined == "" && s.Clock.Now().Sub(st.BeganAt) >= s.SealAfter
+	}) {
+		c := s.children[n]
+		c.sealed = true
+		at := events.TimeToMessage(s.Clock.Now())
+		s.order(n, &messages.SectorStartPacking{At: at, By: "host: sectors.sealAfter"}, by, func(_ any, err error) {
+			c.sealed = err == nil
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/events/sector"
 )
@@ -51,6 +52,51 @@ func TestAFaultWhoseDeclarationIsLost(t *testing.T) {
 				next(h)
 				h.until("recovered", func() bool { return h.count(n, "SectorRecovered") == 1 })
 				h.until("proving again", h.in(n, sector.Proving))
+			})
+		})
+	}
+}
+
+// The contract expects the proofs of a sector that was forced into a state before its proofs, or removed: nobody makes
+// them, and each window costs a part of the deposit. Somebody is told, once, and again after a restart.
+func TestASectorThatLosesItsDepositUnattendedIsTold(t *testing.T) {
+	for name, order := range map[string]sectors.Order{
+		"forced to Empty":          sectors.ForceState{Number: 1, State: sector.Empty, By: "anna", Reason: "a mistake"},
+		"forced to WaitDeals":      sectors.ForceState{Number: 1, State: sector.WaitDeals, By: "anna", Reason: "a mistake"},
+		"forced to AddPiece":       sectors.ForceState{Number: 1, State: sector.AddPiece, By: "anna", Reason: "a mistake"},
+		"forced to AddPieceFailed": sectors.ForceState{Number: 1, State: sector.AddPieceFailed, By: "anna", Reason: "a mistake"},
+		"removed":                  sectors.Remove{Number: 1, By: "anna", Reason: "a mistake"},
+		"forced to Faulty":         sectors.ForceState{Number: 1, State: sector.Faulty, By: "anna", Reason: "a drill"},
+		"terminated":               sectors.Terminate{Number: 1, By: "anna", Reason: "seen enough"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bleeds := name != "forced to Faulty" && name != "terminated"
+			inTime(t, func(h *host) {
+				var told []health.SectorTrouble
+				h.kill()
+				h.change = func(d *sectors.Deps) {
+					d.Alert = func(one health.SectorTrouble) { told = append(told, one) }
+				}
+				h.start()
+				n := h.create(piece("a"))
+				h.until("proving", h.in(n, sector.Proving))
+				h.do(order)
+				h.until("it is carried out", func() bool { return h.info(n).State != sector.Proving })
+				if st := h.info(n); st.Bleeds() != bleeds {
+					t.Errorf("in %s it bleeds: %t", st.State, st.Bleeds())
+				}
+				if got := len(told) == 1 && told[0].Number == n && strings.Contains(told[0].Reason, "sectors terminate 1"); got != bleeds {
+					t.Errorf("told was %+v", told)
+				}
+				if !bleeds {
+					return
+				}
+				told = nil
+				h.kill()
+				h.start()
+				h.until("told again", func() bool { return len(told) == 1 })
+				h.do(sectors.Terminate{Number: n, By: "anna", Reason: "as it says"})
+				h.until("it does not any more", func() bool { return !h.info(n).Bleeds() })
 			})
 		})
 	}

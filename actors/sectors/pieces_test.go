@@ -1,6 +1,7 @@
 package sectors_test
 
 import (
+	"errors"
 	"maps"
 	"testing"
 	"testing/synctest"
@@ -88,6 +89,60 @@ func TestAStartThatDiesWhileItComparesPiecesIsRepeated(t *testing.T) {
 			synctest.Wait()
 			if got := h.heldPieces(); len(got) != 1 || got["bagaold"] != 300 {
 				t.Errorf("%s: the ledger holds %v", at, got)
+			}
+		})
+	}
+}
+
+// A piece whose bytes are another one's holds up its sector until an operator leaves it out.
+func TestAPieceThatCannotBeAddedIsLeftOut(t *testing.T) {
+	inTime(t, func(h *host) {
+		n, err := ask[uint64](h, sectors.Create{Size: size, By: "anna"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.world.gone["AddPiece 1"] = events.ErrPieceMismatch
+		bad, good := piece("a"), piece("b")
+		h.do(sectors.AddPiece{Number: n, Piece: bad, By: "anna"})
+		h.until("it fails again and again", func() bool { return h.count(n, "SectorAddPieceFailed") > 1 && h.in(n, sector.AddPieceFailed)() })
+		if _, err := ask[sector.State](h, sectors.DropPiece{Number: n, CID: "baga6ea4seaqnone", By: "anna"}); !errors.Is(err, events.ErrNoSuchPiece) {
+			t.Errorf("one that is not there: %v", err)
+		}
+		delete(h.world.gone, "AddPiece 1")
+		h.do(sectors.DropPiece{Number: n, CID: bad.CID, By: "anna"})
+		h.do(sectors.AddPiece{Number: n, Piece: good, By: "anna"})
+		h.do(sectors.StartPacking{Number: n, By: "anna"})
+		h.until("proving", h.in(n, sector.Proving))
+		if sectors.Needs(h.info(n), bad.CID) || !sectors.Needs(h.info(n), good.CID) {
+			t.Errorf("its pieces are %v", h.info(n).Pieces)
+		}
+	})
+}
+
+// A sector that waits for pieces is sealed as it is when it has waited long enough, if the settings say so.
+func TestASectorThatWaitsForPiecesTooLongIsSealed(t *testing.T) {
+	for after, want := range map[time.Duration]sector.State{0: sector.WaitDeals, 10 * time.Minute: sector.Proving} {
+		inTime(t, func(h *host) {
+			h.kill()
+			h.change = func(d *sectors.Deps) { d.SealAfter = after }
+			h.start()
+			n, err := ask[uint64](h, sectors.Create{Size: size, By: "anna"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			empty, err := ask[uint64](h, sectors.Create{Size: size, By: "anna"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.do(sectors.AddPiece{Number: n, Piece: piece("a"), By: "anna"})
+			h.until("it has it", func() bool { return len(h.info(n).Pieces) == 1 })
+			began, from := h.info(n).BeganAt, h.world.head
+			h.until("time passes", func() bool { return h.world.head > from+400 })
+			if got := h.info(n).State; got != want || h.in(empty, sector.Empty)() == false {
+				t.Errorf("after %s it is in %s, want %s; the empty one is in %s", time.Since(began), got, want, h.info(empty).State)
+			}
+			if refused := h.count(n, "SectorEventRefused"); refused > 0 {
+				t.Errorf("%d orders were refused", refused)
 			}
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -40,6 +41,8 @@ type Deps struct {
 	Chain       port.ProviderChain
 	Ledger      *shell.Part
 	Quarantined *quarantine.List
+	// Alert tells operators of a sector in trouble; nil: the log alone does.
+	Alert func(health.SectorTrouble)
 	// Space is what a sector of a padded size takes, as its sealer needs it.
 	Space  func(size events.Bytes) capacity.Space
 	Policy sector.Policy
@@ -87,6 +90,9 @@ type Settings struct {
 	// bounds its pace, default 1 MiB.
 	ScrubEvery          time.Duration
 	ScrubBytesPerSecond events.Bytes
+	// SealAfter is how long after its beginning a sector with pieces that waits for more is sealed as it is; 0: an
+	// operator orders that.
+	SealAfter time.Duration
 	// FilesElsewhere: the sealer keeps the files of sectors, and none are expected here.
 	FilesElsewhere bool
 	// FilesLost: the operator knows that the files of all sectors are gone. Without it nothing is done then.
@@ -140,6 +146,12 @@ type (
 		Piece  events.SectorPiece
 		By     string
 	}
+	// DropPiece leaves out a piece that cannot be added, or packed.
+	DropPiece struct {
+		Number uint64
+		CID    string
+		By     string
+	}
 	// StartPacking says that no more pieces come.
 	StartPacking struct {
 		Number uint64
@@ -174,11 +186,12 @@ type (
 	Show struct{ Number uint64 }
 )
 
-// Order is an operator's order to a sector that has begun: AddPiece, StartPacking, Restart,
+// Order is an operator's order to a sector that has begun: AddPiece, DropPiece, StartPacking, Restart,
 // ForceState, Terminate or Remove. The answer is the state that the sector is in then.
 type Order interface{ isOrder() }
 
 func (AddPiece) isOrder()     {}
+func (DropPiece) isOrder()    {}
 func (StartPacking) isOrder() {}
 func (Restart) isOrder()      {}
 func (ForceState) isOrder()   {}
@@ -215,6 +228,8 @@ type room struct {
 	faults, recoveries                      *declarations
 	// height is the number of the newest block.
 	height atomic.Uint64
+	// preCommit2Blocks is how many blocks the second half of sealing took the last time.
+	preCommit2Blocks atomic.Uint64
 	// ctx ends with Sectors, however that ends: its agents do not outlive it, nor may their
 	// calls.
 	ctx context.Context
@@ -247,6 +262,15 @@ func newRoom(d Deps) *room {
 		sector.StepTerminate: r.transactions, sector.StepSettle: r.transactions,
 	}
 	return r
+}
+
+// trouble tells operators of a sector.
+func (r *room) trouble(number uint64, why string) {
+	if r.Alert != nil {
+		r.Alert(health.SectorTrouble{Number: number, Reason: why})
+		return
+	}
+	r.Log.WithField("sector", number).Error("the sector " + why)
 }
 
 // sighting is what the chain has of a sector at a block, and which proving period that is in.

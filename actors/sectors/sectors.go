@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -33,6 +35,9 @@ type Sectors struct {
 	windows  windows
 
 	withdrawals withdrawals
+	// refused are the sectors for which the outside prover does no work; noProver is told once until it does for all.
+	refused  map[uint64]bool
+	noProver health.Incident
 }
 
 // child is a sector that is not over.
@@ -50,6 +55,8 @@ type child struct {
 	// failures is how often it failed in a row; quarantined is why nothing is done for it.
 	failures    int
 	quarantined string
+	bleeds      health.Incident
+	sealed      bool // because it has waited for pieces long enough
 }
 
 // prefix is the beginning of a stream that is folded: so many events, and the last one's id. Zero: nothing is known.
@@ -130,6 +137,7 @@ type (
 func New(d Deps) *Sectors {
 	return &Sectors{
 		room: newRoom(d), children: map[uint64]*child{}, requests: map[string]uint64{}, windows: newWindows(),
+		refused: map[uint64]bool{},
 	}
 }
 
@@ -317,6 +325,11 @@ func (s *Sectors) onChanged(a *shell.Turn, m changed) {
 		c.quarantined = ""
 		s.Quarantined.End(aboutSector(m.number), "it can be run again", func() {})
 	}
+	s.onProver(m.number, m.info)
+	c.bleeds.Is(m.info.Bleeds(), func() {
+		s.trouble(m.number, fmt.Sprintf("is not proven in state %s, and the contract has it: it loses a part of its "+
+			"deposit with each window until it is terminated (hostnode sectors terminate %d)", m.info.State, m.number))
+	})
 	s.loaded(a, c)
 	if m.info.Over() {
 		s.withdrawals.next = 0 // Its deposit is settled.
@@ -324,6 +337,17 @@ func (s *Sectors) onChanged(a *shell.Turn, m changed) {
 		s.answerAll(c, fmt.Errorf("%w: %d is over", ErrNoSector, m.number))
 		delete(s.children, m.number)
 	}
+}
+
+// onProver tells that the outside prover does no work: the sectors pause, and only somebody can correct that.
+func (s *Sectors) onProver(n uint64, st sector.Info) {
+	delete(s.refused, n)
+	if st.Outages > 0 && !st.Over() && strings.Contains(st.LastErr, events.ErrNoProver.Error()) {
+		s.refused[n] = true
+	}
+	s.noProver.Is(len(s.refused) > 0, func() {
+		s.trouble(n, "and all others pause; correct sectors.remote, or the prover: "+st.LastErr)
+	})
 }
 
 // onFailed runs a sector again that panicked. After another failure it is left alone for a

@@ -187,7 +187,7 @@ func (s *Agent) pack(ctx context.Context, st sector.Info) (sector.Event, error) 
 
 func (s *Agent) preCommit1(ctx context.Context, st sector.Info, told func(float64)) (sector.Event, error) {
 	at := s.at()
-	if reason := s.oldTicket(ctx, st); reason != "" {
+	if reason := s.oldTicket(ctx, st, 0); reason != "" {
 		return &messages.SectorOldTicket{At: at, Reason: reason}, nil
 	}
 	out, err := s.Sealer.PreCommit1(ctx, refOf(st), st.TicketValue, st.Pieces, told)
@@ -197,19 +197,23 @@ func (s *Agent) preCommit1(ctx context.Context, st sector.Info, told func(float6
 	return &messages.SectorPreCommit1{At: s.at(), Out: hexOf(out)}, err
 }
 
-// oldTicket says why a seal with this ticket could not be precommitted; empty: it could, as far
+// oldTicket says why a seal with this ticket could not be precommitted in so many blocks; empty: it could, as far
 // as is known. A chain that is away does not stop sealing.
-func (s *Agent) oldTicket(ctx context.Context, st sector.Info) string {
+func (s *Agent) oldTicket(ctx context.Context, st sector.Info, later uint64) string {
 	cfg, err := s.Chain.Config(ctx)
 	if err != nil {
 		return ""
 	}
 	head, err := s.Chain.Head(ctx)
-	if err != nil || head.Number+1 <= st.TicketEpoch+cfg.TicketValid {
+	if err != nil || head.Number+1+later <= st.TicketEpoch+cfg.TicketValid {
 		return ""
 	}
-	return fmt.Sprintf("the ticket is of block %d, the newest is %d, and it is good for %d",
+	reason := fmt.Sprintf("the ticket is of block %d, the newest is %d, and it is good for %d",
 		st.TicketEpoch, head.Number, cfg.TicketValid)
+	if later > 0 {
+		reason += fmt.Sprintf("; the second half of sealing took %d blocks the last time", later)
+	}
+	return reason
 }
 
 func (s *Agent) preCommit2(ctx context.Context, st sector.Info, told func(float64)) (sector.Event, error) {
@@ -217,6 +221,13 @@ func (s *Agent) preCommit2(ctx context.Context, st sector.Info, told func(float6
 	if err != nil {
 		return nil, fmt.Errorf("the first half of sealing, as recorded: %w", err)
 	}
+	switch reason := s.oldTicket(ctx, st, s.preCommit2Blocks.Load()); {
+	case reason != "" && st.Outages > 0: // It got old while something was away: nothing has failed.
+		return &messages.SectorOldTicket{At: s.at(), Reason: reason}, nil
+	case reason != "":
+		return &messages.SectorSealPreCommitFailed{At: s.at(), Reason: reason}, nil
+	}
+	began := s.height.Load()
 	commD, commR, err := s.Sealer.PreCommit2(ctx, refOf(st), out, told)
 	if err == nil {
 		c := sealOf(st)
@@ -225,7 +236,13 @@ func (s *Agent) preCommit2(ctx context.Context, st sector.Info, told func(float6
 			err = fmt.Errorf("%w: CommR is zero", events.ErrSealerLies)
 		}
 	}
-	return &messages.SectorPreCommit2{At: s.at(), CommD: commD.String(), CommR: commR.String()}, err
+	if now := s.height.Load(); err == nil && now >= began {
+		s.preCommit2Blocks.Store(now - began)
+	}
+	proves := s.Sealer.Proves()
+	return &messages.SectorPreCommit2{
+		At: s.at(), CommD: commD.String(), CommR: commR.String(), Proves: &proves,
+	}, err
 }
 
 // prove makes the proof of the seal and verifies it, if anything here can.

@@ -77,14 +77,6 @@ func cares(st sector.Info) bool {
 	}, st.State)
 }
 
-// proves reports whether the data of a sector is taken to be undamaged.
-func proves(st sector.Info) bool {
-	return slices.Contains([]sector.State{
-		sector.CommitWait, sector.FinalizeSector, sector.FinalizeFailed, sector.CommitFailed, sector.Proving,
-		sector.RecoveryReported, sector.Terminating, sector.TerminateWait, sector.TerminateFailed,
-	}, st.State)
-}
-
 func (s *Sectors) onHead(a *shell.Turn) {
 	if s.watched == 0 || s.head.Number >= s.watched+s.WatchEvery || s.head.Number < s.watched {
 		s.watch(a)
@@ -94,6 +86,7 @@ func (s *Sectors) onHead(a *shell.Turn) {
 			p.cut()
 		}
 	}
+	s.sealOpen()
 	s.plan(a)
 	s.withdraw(a)
 }
@@ -176,7 +169,7 @@ func (s *Sectors) plan(a *shell.Turn) {
 		return
 	}
 	deadlines := map[uint64]uint64{}
-	numbers := s.numbersOf(func(c *child) bool { return c.seen != nil && c.seen.Active && proves(c.info) })
+	numbers := s.numbersOf(func(c *child) bool { return c.seen != nil && c.seen.Active && c.info.State.Proves() })
 	for _, n := range numbers {
 		deadlines[n] = s.children[n].seen.Deadline
 	}
@@ -222,7 +215,7 @@ func (s *Sectors) onPlanned(a *shell.Turn, m planned) {
 		}
 		infos := map[uint64]sector.Info{}
 		for _, n := range m.parts[partition] {
-			if c := s.children[n]; c != nil && proves(c.info) {
+			if c := s.children[n]; c != nil && c.info.State.Proves() {
 				infos[n] = c.info
 			}
 		}

@@ -22,6 +22,7 @@ var sectorRules = SectorRules{
 		TicketLookback: 3, TicketValid: 60, ChallengeDelay: 4, SeedValid: 60, CommitDue: 100, MinLife: 20,
 		MaxLife: 1 << 20, PeriodBlocks: 60, Deadlines: 2, FaultCutoff: 3, PartitionSize: 2, SealLeaves: 4,
 		DailyLeaves: 3, MaxFaultPeriods: 8, DepositPerByte: events.NewAmount(10),
+		Rewards: map[string]events.Amount{events.ProvesPossession: {}},
 	},
 	Void: 2000, Missed: 500, Fault: 100, Terminated: 2000,
 }
@@ -42,6 +43,8 @@ type sectorContract struct {
 	owed, taken events.Amount
 	// lost is how much the sectors of each number have lost for good.
 	lost map[uint64]events.Amount
+	// tickets are the epochs of the tickets of void precommits: a number takes only a younger one afterwards.
+	tickets map[uint64]uint64
 	// missed are the windows whose proof was due and did not come.
 	missed map[sectorPeriod]bool
 }
@@ -59,6 +62,7 @@ func newSectorContract(rules SectorRules, account events.Address) *sectorContrac
 		SectorRules: rules, account: account, sectors: map[uint64]*sectorThere{},
 		settled: map[uint64]events.SectorSettlement{}, said: map[string]events.Receipt{},
 		lost: map[uint64]events.Amount{}, paid: map[string]events.Amount{}, missed: map[sectorPeriod]bool{},
+		tickets: map[uint64]uint64{},
 	}
 }
 
@@ -74,7 +78,7 @@ func (c *sectorContract) clone() *sectorContract {
 		n.sectors[number] = &copied
 	}
 	n.settled, n.said, n.missed = maps.Clone(c.settled), maps.Clone(c.said), maps.Clone(c.missed)
-	n.lost, n.paid = maps.Clone(c.lost), maps.Clone(c.paid)
+	n.lost, n.paid, n.tickets = maps.Clone(c.lost), maps.Clone(c.paid), maps.Clone(c.tickets)
 	return &n
 }
 
@@ -216,13 +220,14 @@ func (c *contract) preCommit(m blockContext, call events.PreCommitCall) error {
 	least := m.number + p.Config.CommitDue + p.Config.MinLife
 	switch s := p.at(call.Number, m); {
 	case call.Expiration < least || call.Expiration > m.number+p.Config.MaxLife,
-		commd.CheckSectorSize(uint64(call.Size)) != nil:
+		commd.CheckSectorSize(uint64(call.Size)) != nil, call.Proves != events.ProvesPossession:
 		return events.ErrMalformed
 	case s.Void:
 		return events.ErrSeedLost
 	case s.Size != 0:
 		return events.ErrNumberUsed
 	case call.TicketEpoch+p.Config.TicketLookback >= m.number, m.number > call.TicketEpoch+p.Config.TicketValid,
+		call.TicketEpoch <= p.tickets[call.Number],
 		p.ticket(call.Number, m.hash(call.TicketEpoch)) != call.Ticket:
 		return events.ErrTicketExpired
 	case commR != commd.Node(call.CommR):
@@ -236,7 +241,8 @@ func (c *contract) preCommit(m blockContext, call events.PreCommitCall) error {
 	delete(p.said, saidEnded(call.Number)) // An earlier precommit of the number was void.
 	p.sectors[call.Number] = &sectorThere{SectorOnChain: events.SectorOnChain{
 		SectorFacts: events.SectorFacts{PreCommitted: true, SeedEpoch: m.number + p.Config.ChallengeDelay},
-		Size:        call.Size, CommD: call.CommD, CommR: call.CommR, Ticket: call.Ticket, TicketEpoch: call.TicketEpoch,
+		Size:        call.Size, Proves: call.Proves, CommD: call.CommD, CommR: call.CommR,
+		Ticket: call.Ticket, TicketEpoch: call.TicketEpoch,
 		PreCommitEpoch: m.number, Expiration: call.Expiration, Deadline: call.Number % p.Config.Deadlines,
 		Partition: call.Number / p.Config.Deadlines / p.Config.PartitionSize, Deposit: deposit,
 	}}
@@ -360,6 +366,7 @@ func (c *sectorContract) release(m blockContext, number uint64) error {
 	case view.Void:
 		fee := share(s.Deposit, c.Void)
 		c.letGo(number, s.Deposit.Sub(fee), fee)
+		c.tickets[number] = s.TicketEpoch
 		delete(c.sectors, number)
 	case view.Ended && !s.collected:
 		c.letGo(number, s.Deposit, c.Config.Deposit(s.Size).Sub(s.Deposit))

@@ -18,6 +18,7 @@ func TestSectorConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 	const (
 		periods, fees    = "Sectors_InvalidPeriod", "Sectors_InvalidFees"
 		sealing, proving = "Sectors_InvalidSealing", "Sectors_InvalidProving"
+		types            = "Sectors_InvalidProofTypes"
 	)
 	for name, test := range map[string]struct {
 		change func(*config)
@@ -56,6 +57,10 @@ func TestSectorConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 		"a life of exactly the longest":    {func(c *config) { c.Sealing.MinLife = maxLife - commitDue }, ""},
 		"a life without end":               {func(c *config) { c.Sealing.MaxLife = 1 << 40 }, sealing},
 		"no leaves in a commit":            {func(c *config) { c.Sealing.Leaves = 0 }, sealing},
+		"no type of proofs":                {func(c *config) { c.Possession.Taken, c.Simulated.Taken = false, false }, types},
+		"simulated proofs alone":           {func(c *config) { c.Possession = bindings.ProofTypeConfig{} }, ""},
+		"possession alone":                 {func(c *config) { c.Simulated.Taken = false }, ""},
+		"a reward for simulated proofs":    {func(c *config) { c.Simulated.RewardPerByte = 1 }, types},
 		"too many leaves in a commit":      {func(c *config) { c.Sealing.Leaves = 1 << 16 }, sealing},
 	} {
 		t.Run(name, func(t *testing.T) {

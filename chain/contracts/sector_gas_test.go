@@ -20,7 +20,7 @@ import (
 func sectorCeilings() map[string]uint64 {
 	of := provider.MeasuredGas()
 	return map[string]uint64{
-		"deploy SectorProvider": 4_000_000, "preCommit": of.PreCommit, "pinSeed": of.PinSeed,
+		"deploy SectorProvider": 4_200_000, "preCommit": of.PreCommit, "pinSeed": of.PinSeed,
 		"commit 6": of.Commit[0], "commit 18": of.Commit[1], "commit 30": of.Commit[2],
 		"provePossession 6 x1": of.Possession[0], "provePossession 18 x1": of.Possession[1], "provePossession 30 x1": of.Possession[2],
 		"provePossession 6 x10": 1_050_000, "provePossession 18 x10": 2_520_000, "provePossession 30 x10": 4_070_000,

@@ -105,8 +105,8 @@ func TestPreCommitsThatMakeNoSenseAreRefused(t *testing.T) {
 		want   string
 	}{
 		"as it should be":          {func(*yard, *testSector) {}, ""},
-		"ticket as old as allowed": {ticketAt(255), ""},
-		"ticket too old":           {ticketAt(256), "Sectors_TicketOutOfReach"},
+		"ticket as old as allowed": {ticketAt(256), ""},
+		"ticket too old":           {ticketAt(257), "Sectors_TicketOutOfReach"},
 		"ticket much too old":      {ticketAt(9999), "Sectors_TicketOutOfReach"},
 		"ticket too young":         {ticketAt(lookback - 1), "Sectors_TicketOutOfReach"},
 		"ticket of this block":     {ticketAt(0), "Sectors_TicketOutOfReach"},
@@ -236,11 +236,17 @@ func TestPreCommitIsVoidWhenNoCommitCame(t *testing.T) {
 				t.Fatalf("owed %d, lost %d", y.owed(alice), y.unburnt())
 			}
 			y.wantStatus(s, contracts.SectorNone)
-			// Not even the ticket is the same: the oldest one that is available now is another.
+			// Not even the ticket is the same, however long tickets live: it must be a younger one.
+			y.remembers(s.said.TicketEpoch)
 			again := y.announces(alice, 1)
 			again.said.TicketEpoch = s.said.TicketEpoch
 			again.said.CommR = s.said.CommR
 			y.refused(alice, sectorABI.PackPreCommit(again.said), "Sectors_TicketOutOfReach")
+			again.number, again.said.Number = 6, 6
+			again.said.CommR = commR(alice, 6, ticketOf(y.hash(s.said.TicketEpoch), alice, 6), again.said.CommD)
+			if name := y.trial(alice, sectorABI.PackPreCommit(again.said)); name != "" {
+				t.Fatalf("the same epoch for another number: %s", name)
+			}
 			again = y.preCommitted(alice, 1)
 			if again.ticket == s.ticket {
 				t.Fatalf("the ticket is the old one")
@@ -342,7 +348,7 @@ func TestTicketForIsTheTicketOfAPreCommit(t *testing.T) {
 	get := func(epoch uint64) bytes32 {
 		return ask(y, sectorABI.PackTicketFor(alice, 3, epoch), sectorABI.UnpackTicketFor)
 	}
-	for back, known := range map[uint64]bool{0: false, 4: false, 5: true, 255: true, 256: false} {
+	for back, known := range map[uint64]bool{0: false, 4: false, 5: true, 256: true, 257: false} {
 		want := bytes32{}
 		if known {
 			want = ticketOf(y.hash(y.block-back), alice, 3)

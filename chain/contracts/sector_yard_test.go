@@ -47,9 +47,11 @@ func sectorConfig() bindings.SectorConfig {
 			FaultCutoff: faultCutoff, Leaves: windowLeaves, MaxFaultPeriods: maxFaults,
 		},
 		Deposits: bindings.DepositConfig{
-			DepositPerByte: 10, RewardPerByte: 1,
-			VoidFee: 1000, MissedFee: 500, FaultFee: 200, TerminationFee: 2000,
+			DepositPerByte: 10,
+			VoidFee:        1000, MissedFee: 500, FaultFee: 200, TerminationFee: 2000,
 		},
+		Possession: bindings.ProofTypeConfig{Taken: true, RewardPerByte: 1},
+		Simulated:  bindings.ProofTypeConfig{Taken: true},
 	}
 }
 

@@ -50,6 +50,12 @@ func (s SectorStatus) String() string {
 	return fmt.Sprintf("status %d", uint8(s))
 }
 
+// The types of proofs, as the contract numbers them.
+const (
+	ProofPossession uint8 = iota // leaves of the data, on their paths to CommD
+	ProofSimulated               // a formula that anybody computes
+)
+
 // SectorProviderCreation returns the data of the transaction that creates a sector provider which
 // holds deposits in token, or ErrInvalidSectorConfig. It can be deployed in any block, and any
 // number of providers may use it.
@@ -67,12 +73,23 @@ func CheckSectorConfig(config bindings.SectorConfig) error {
 		periodsProblem(config.Proving),
 		feesProblem(config.Deposits),
 		sealingProblem(config.Sealing, config.Proving.PeriodBlocks),
+		proofTypesProblem(config),
 	} {
 		if reason != "" {
 			return fmt.Errorf("%w: %s", ErrInvalidSectorConfig, reason)
 		}
 	}
 	return nil
+}
+
+func proofTypesProblem(c bindings.SectorConfig) string {
+	switch {
+	case !c.Possession.Taken && !c.Simulated.Taken:
+		return "no type of proofs is taken"
+	case c.Simulated.RewardPerByte != 0:
+		return fmt.Sprintf("%d for a byte with simulated proofs, which anybody can compute", c.Simulated.RewardPerByte)
+	}
+	return ""
 }
 
 func periodsProblem(p bindings.ProvingConfig) string {

@@ -113,12 +113,13 @@ func DefaultSectorConfig() bindings.SectorConfig {
 		},
 		Deposits: bindings.DepositConfig{
 			DepositPerByte: 100_000_000,
-			RewardPerByte:  100_000,
 			VoidFee:        2000,
 			MissedFee:      500,
 			FaultFee:       100,
 			TerminationFee: 2000,
 		},
+		Possession: bindings.ProofTypeConfig{Taken: true, RewardPerByte: 100_000},
+		Simulated:  bindings.ProofTypeConfig{Taken: true},
 	}
 }
 

@@ -47,6 +47,8 @@ func TestASectorThatCannotBeIsNotBelieved(t *testing.T) {
 		"another partition":      func(s *bindings.SectorInfo) { s.Partition = 4 },
 		"another CommR":          func(s *bindings.SectorInfo) { s.CommR[0]++ },
 		"another CommD":          func(s *bindings.SectorInfo) { s.CommD[0]++ },
+		"an unknown type":        func(s *bindings.SectorInfo) { s.ProofType = 2 },
+		"another type":           func(s *bindings.SectorInfo) { s.ProofType = contracts.ProofSimulated },
 		"another ticket":         func(s *bindings.SectorInfo) { s.Ticket[0]++ },
 	} {
 		s := good()
@@ -81,7 +83,8 @@ func TestLimitsOfGasGrowWithDepthLeavesAndSectors(t *testing.T) {
 func TestEachRefusalOfTheContractIsAnOutcome(t *testing.T) {
 	for name := range bindings.NewSectorProvider().GetABI().Errors {
 		switch name {
-		case "Sectors_InvalidFees", "Sectors_InvalidPeriod", "Sectors_InvalidProving", "Sectors_InvalidSealing": // Its constructor's.
+		case "Sectors_InvalidFees", "Sectors_InvalidPeriod", "Sectors_InvalidProving", "Sectors_InvalidSealing",
+			"Sectors_InvalidProofTypes": // Its constructor's.
 			continue
 		case "Sectors_NotMissed", "Sectors_NothingOwed": // Of calls that are not made.
 			continue

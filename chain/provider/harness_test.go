@@ -80,9 +80,11 @@ func sectorRules() bindings.SectorConfig {
 			FaultCutoff: c.FaultCutoff, Leaves: uint32(c.DailyLeaves), MaxFaultPeriods: uint16(c.MaxFaultPeriods),
 		},
 		Deposits: bindings.DepositConfig{
-			DepositPerByte: c.DepositPerByte.Big().Uint64(), RewardPerByte: 1,
-			VoidFee: uint16(void), MissedFee: uint16(missed), FaultFee: uint16(fault), TerminationFee: uint16(termination),
+			DepositPerByte: c.DepositPerByte.Big().Uint64(),
+			VoidFee:        uint16(void), MissedFee: uint16(missed), FaultFee: uint16(fault), TerminationFee: uint16(termination),
 		},
+		Possession: bindings.ProofTypeConfig{Taken: true, RewardPerByte: c.Rewards[events.ProvesPossession].Big().Uint64()},
+		Simulated:  bindings.ProofTypeConfig{Taken: true},
 	}
 }
 

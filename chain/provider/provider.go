@@ -18,6 +18,7 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/commd"
 )
 
 // Config says which contract it is. Contract is required; zero values of the rest mean the defaults
@@ -85,6 +86,10 @@ type Chain struct {
 // ErrNoContract: at the address there is no contract of sectors.
 var ErrNoContract = errors.New("no contract of sectors")
 
+// errOlderContract: the contract knows one type of proofs only.
+var errOlderContract = errors.New("it is one that an older version deployed; use that version as long as it has " +
+	"sectors, and then the address of a newer contract, or, on the embedded chain, a new data directory")
+
 // New reads what the contract was made with. It answers ErrNoContract when it is none.
 func New(ctx context.Context, cfg Config, with Account) (*Chain, error) {
 	if cfg.LogRange == 0 {
@@ -114,40 +119,71 @@ func New(ctx context.Context, cfg Config, with Account) (*Chain, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the contract of sectors %s: %w", cfg.Contract, err)
 	}
-	// A call that other contracts do not have comes first: what they answer to the rest would look like a lie.
+	// Calls that other contracts do not have come first: what they answer to the rest would look like a lie.
 	var perByte *big.Int
+	var reach uint64
 	err = c.read(ctx, head.Hash, viewOf(c.contract, c.abi.PackDepositFor(1), c.abi.UnpackDepositFor, &perByte))
 	if err == nil {
-		err = c.readRules(ctx, head)
+		err = c.read(ctx, head.Hash, viewOf(c.contract, c.abi.PackTicketReach(), c.abi.UnpackTicketReach, &reach))
+		if err != nil && !errors.Is(err, rpc.ErrUnavailable) {
+			err = fmt.Errorf("%w (%w)", errOlderContract, err)
+		}
+	}
+	if err == nil {
+		err = c.readRules(ctx, head, reach)
 	}
 	switch {
 	case err != nil && errors.Is(err, rpc.ErrUnavailable):
 		return nil, fmt.Errorf("read the contract of sectors %s: %w", cfg.Contract, err)
 	case err != nil:
-		return nil, fmt.Errorf("%w at %s; correct the address: %w", ErrNoContract, cfg.Contract, err)
+		return nil, fmt.Errorf("%w at %s that this version knows; correct the address: %w",
+			ErrNoContract, cfg.Contract, err)
 	}
 	return c, nil
 }
 
 // readRules reads what the contract was made with.
-func (c *Chain) readRules(ctx context.Context, head *rpc.Header) error {
+func (c *Chain) readRules(ctx context.Context, head *rpc.Header, reach uint64) error {
 	rules := viewOf(c.contract, c.abi.PackConfiguration(), c.abi.UnpackConfiguration, &c.rules)
 	token := viewOf(c.contract, c.abi.PackToken(), c.abi.UnpackToken, &c.token)
 	err := c.read(ctx, head.Hash,
 		rules.Must(func() error { return contracts.CheckSectorConfig(c.rules) }), token.Must(token.IsAddress))
-	c.config = configOf(c.rules)
+	c.config = configOf(c.rules, reach)
 	return err
 }
 
-func configOf(c bindings.SectorConfig) events.SectorConfig {
+// proofTypes are the types of proofs as the contract numbers them.
+var proofTypes = [...]string{
+	contracts.ProofPossession: events.ProvesPossession, contracts.ProofSimulated: events.ProvesSimulated,
+}
+
+// commR is the CommR that a sector of a type must have; false: the contract does not know the type.
+func (c *Chain) commR(proves string, number uint64, ticket, commD events.Hash) (events.Hash, bool) {
+	switch proves {
+	case events.ProvesPossession:
+		return events.Hash(commd.CommR(c.account, number, ticket, commd.Node(commD))), true
+	case events.ProvesSimulated:
+		return events.Hash(commd.SimulatedCommR(c.account, number, ticket, commd.Node(commD))), true
+	}
+	return events.Hash{}, false
+}
+
+func configOf(c bindings.SectorConfig, ticketReach uint64) events.SectorConfig {
+	rewards := map[string]events.Amount{}
+	for i, of := range []bindings.ProofTypeConfig{c.Possession, c.Simulated} {
+		if of.Taken {
+			rewards[proofTypes[i]] = events.NewAmount(of.RewardPerByte)
+		}
+	}
 	return events.SectorConfig{
-		TicketLookback: c.Sealing.TicketLookback, TicketValid: contracts.BlockHashReach - 1,
+		Rewards: rewards, TicketLookback: c.Sealing.TicketLookback, TicketValid: ticketReach,
 		ChallengeDelay: c.Sealing.ChallengeDelay, SeedValid: contracts.BlockHashReach, CommitDue: c.Sealing.CommitDue,
 		MinLife: c.Sealing.MinLife, MaxLife: c.Sealing.MaxLife,
 		PeriodBlocks: c.Proving.PeriodBlocks, Deadlines: c.Proving.Deadlines, FaultCutoff: c.Proving.FaultCutoff,
 		PartitionSize: c.Proving.PartitionSectors,
 		SealLeaves:    int(c.Sealing.Leaves), DailyLeaves: int(c.Proving.Leaves),
 		MaxFaultPeriods: uint64(c.Proving.MaxFaultPeriods), DepositPerByte: events.NewAmount(c.Deposits.DepositPerByte),
+		MissedFee: uint64(c.Deposits.MissedFee), FaultFee: uint64(c.Deposits.FaultFee),
 	}
 }
 

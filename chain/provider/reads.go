@@ -19,7 +19,7 @@ import (
 func (c *Chain) Ticket(ctx context.Context, number uint64) (value events.Hash, epoch uint64, err error) {
 	var raw [32]byte
 	head, err := c.conn.ReadNewest(ctx, c.account, func(head *rpc.Header) []*rpc.View {
-		if uint64(head.Number) < c.config.TicketLookback {
+		if uint64(head.Number) <= c.config.TicketLookback { // Of the first block the contract makes none.
 			return nil
 		}
 		epoch = uint64(head.Number) - c.config.TicketLookback
@@ -31,7 +31,7 @@ func (c *Chain) Ticket(ctx context.Context, number uint64) (value events.Hash, e
 			return nil
 		})}
 	})
-	if err == nil && uint64(head.Number) < c.config.TicketLookback {
+	if err == nil && uint64(head.Number) <= c.config.TicketLookback {
 		err = fmt.Errorf("%w: the chain has %d blocks, a ticket is %d blocks old",
 			events.ErrTooEarly, uint64(head.Number), c.config.TicketLookback)
 	}
@@ -113,7 +113,7 @@ func onChain(r bindings.SectorInfo, head *rpc.Header) events.SectorOnChain {
 			Seed: r.Seed, SeedEpoch: r.SeedEpoch,
 		},
 		Block: head.Head(), Void: status == contracts.SectorVoid, Ended: status == contracts.SectorEnded,
-		Size: events.Bytes(r.Size), CommD: r.CommD, CommR: r.CommR, Ticket: r.Ticket,
+		Size: events.Bytes(r.Size), Proves: proofTypes[r.ProofType], CommD: r.CommD, CommR: r.CommR, Ticket: r.Ticket,
 		TicketEpoch: r.TicketEpoch, PreCommitEpoch: r.PreCommitEpoch,
 		Activation: r.Activation, Expiration: r.Expiration,
 		Deadline: r.Deadline, Partition: r.Partition,
@@ -135,8 +135,11 @@ func (c *Chain) impossible(number uint64, r bindings.SectorInfo, head *rpc.Heade
 		}
 		return nil
 	}
-	commR := events.Hash(commd.CommR(c.account, number, r.Ticket, commd.Node(r.CommD)))
 	_, err := events.AmountFromBig(r.Deposit)
+	if int(r.ProofType) >= len(proofTypes) {
+		return fmt.Errorf("it says of sector %d that its proofs are of type %d", number, r.ProofType)
+	}
+	commR, _ := c.commR(proofTypes[r.ProofType], number, r.Ticket, r.CommD)
 	switch {
 	case status > contracts.SectorExpired:
 		return fmt.Errorf("it says of sector %d that it is in %s", number, status)

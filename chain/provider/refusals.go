@@ -113,6 +113,7 @@ var outcomes = contracts.Outcomes{
 	"Sectors_WindowNotOpen":      events.ErrDeadlinePassed,
 	"Sectors_InvalidSize":        events.ErrMalformed,
 	"Sectors_InvalidCommD":       events.ErrMalformed,
+	"Sectors_ProofTypeNotTaken":  events.ErrMalformed,
 	"Sectors_InvalidExpiration":  events.ErrMalformed,
 	"Sectors_WrongPartition":     events.ErrMalformed,
 	"Sectors_NothingToProve":     events.ErrMalformed,

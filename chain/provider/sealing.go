@@ -3,13 +3,13 @@ package provider
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/prover/commd"
 )
 
 // about is the purpose of a message about one sector.
@@ -33,7 +33,10 @@ func (c *Chain) preCommit(
 	ctx context.Context, head *rpc.Header, s events.SectorOnChain, call events.PreCommitCall,
 ) (*message, events.Receipt, error) {
 	none := events.Receipt{}
-	commR := events.Hash(commd.CommR(c.account, call.Number, call.Ticket, commd.Node(call.CommD)))
+	commR, known := c.commR(call.Proves, call.Number, call.Ticket, call.CommD)
+	if _, taken := c.config.Rewards[call.Proves]; !known || !taken {
+		return nil, none, fmt.Errorf("%w: it does not take proofs that show %q", events.ErrMalformed, call.Proves)
+	}
 	if commR != call.CommR {
 		return nil, none, fmt.Errorf("%w: CommR is %s, by ticket and CommD it is %s",
 			events.ErrMalformed, call.CommR, commR)
@@ -41,7 +44,8 @@ func (c *Chain) preCommit(
 	switch {
 	case s.Void:
 		return nil, none, fmt.Errorf("%w: settle it first", events.ErrSeedLost)
-	case s.Size != 0 && (s.Size != call.Size || s.CommD != call.CommD || s.Ticket != call.Ticket):
+	case s.Size != 0 &&
+		(s.Size != call.Size || s.Proves != call.Proves || s.CommD != call.CommD || s.Ticket != call.Ticket):
 		return nil, none, fmt.Errorf("%w: by one of %d bytes with CommD %s", events.ErrNumberUsed, s.Size, s.CommD)
 	case s.Terminated:
 		return nil, none, fmt.Errorf("%w: it is over", events.ErrNumberUsed)
@@ -68,7 +72,7 @@ func (c *Chain) preCommit(
 	last = min(last, call.Expiration-least)
 	data := c.abi.PackPreCommit(bindings.PreCommitment{
 		Number: call.Number, Size: uint64(call.Size), TicketEpoch: call.TicketEpoch, Expiration: call.Expiration,
-		CommD: call.CommD, CommR: call.CommR,
+		CommD: call.CommD, CommR: call.CommR, ProofType: uint8(slices.Index(proofTypes[:], call.Proves)),
 	})
 	return &message{data: data, gas: withMargin(c.cfg.Gas.PreCommit), lastBlock: last}, none, nil
 }

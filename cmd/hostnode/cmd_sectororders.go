@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,12 +16,18 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/projections"
 )
 
 // sectorOrders are the commands that change sectors. They need a running host.
 func (a *app) sectorOrders() []*cobra.Command {
 	return []*cobra.Command{
 		a.sectorsAddPiece(), a.sectorsPieces(), a.sectorsRemovePiece(),
+		a.sectorsOrder(ordering{
+			use: "drop-piece N CID", short: "Leave out a piece that cannot be added to a sector, or packed",
+			verb: api.VerbDropPiece,
+		}),
 		a.sectorsOrder(ordering{
 			use: "seal N", short: "Add no more pieces: pack the sector and seal it", verb: api.VerbPack,
 		}),
@@ -123,25 +131,42 @@ type ordering struct {
 func (a *app) sectorsOrder(o ordering) *cobra.Command {
 	var order api.SectorOrder
 	var yes bool
-	cmd := &cobra.Command{
-		Use: o.use, Short: o.short, Args: cobra.ExactArgs(strings.Count(o.use, " ")),
-		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Sector, error) {
-			n, err := sectorNumber(args[0])
-			if err != nil {
-				return api.Sector{}, err
-			}
-			if len(args) > 1 {
-				order.State = args[1]
-			}
-			if o.warning != "" && !yes {
-				if err := a.agreeOn(ctx, b, n, o); err != nil {
-					return api.Sector{}, err
-				}
-			}
-			return b.OrderSector(ctx, n, o.verb, order)
-		}, printOrdered),
+	var states []string
+	cmd := &cobra.Command{Use: o.use, Short: o.short}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(states) > 0 {
+			return cobra.NoArgs(cmd, args)
+		}
+		return cobra.ExactArgs(strings.Count(o.use, " "))(cmd, args)
 	}
+	cmd.RunE = asking(a, look, func(ctx context.Context, b api.Backend, args []string) (ordered, error) {
+		if len(states) > 0 {
+			return orderAll(ctx, b, states, o.verb, order)
+		}
+		n, err := sectorNumber(args[0])
+		if err != nil {
+			return ordered{}, err
+		}
+		if len(args) > 1 && o.verb == api.VerbDropPiece {
+			order.CID = args[1]
+		} else if len(args) > 1 {
+			order.State = args[1]
+		}
+		if o.warning != "" && !yes && !order.DryRun {
+			if err := a.agreeOn(ctx, b, n, o, order.State); err != nil {
+				return ordered{}, err
+			}
+		}
+		s, err := b.OrderSector(ctx, n, o.verb, order)
+		return ordered{all: []api.Sector{s}}, err
+	}, printOrdered)
 	withBy(cmd, &order.By)
+	if o.verb == api.VerbForce {
+		cmd.Flags().BoolVar(&order.DryRun, "dry-run", false, "say what would follow, and change nothing")
+	}
+	if o.warning == "" && strings.Count(o.use, " ") == 1 {
+		cmd.Flags().StringSliceVar(&states, "state", nil, "order it of all sectors in these `states`, instead of N")
+	}
 	if o.warning != "" {
 		cmd.Long = o.short + ".\n" + o.warning + "\nWho ordered it and why is recorded."
 		cmd.Flags().StringVar(&order.Reason, "reason", "", "the `reason`; it is recorded")
@@ -151,8 +176,18 @@ func (a *app) sectorsOrder(o ordering) *cobra.Command {
 	return cmd
 }
 
+// losesDeposit says that a sector that the contract has would be left alone by an order; empty: it would not.
+func losesDeposit(s projections.Sector, verb api.Verb, state string) string {
+	leads := verb == api.VerbRemove || verb == api.VerbForce && sector.State(state).Unattended()
+	if !s.OnChain || !leads {
+		return ""
+	}
+	return fmt.Sprintf("The contract has this sector, and nobody would prove it then: it loses a part of its deposit "+
+		"of %s with each window. To end it: hostnode sectors terminate %d", grouped(s.Deposit), s.SectorNumber)
+}
+
 // agreeOn shows the state of a sector, and has the operator type its number.
-func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o ordering) error {
+func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o ordering, state string) error {
 	s, err := b.Sector(ctx, number)
 	if err != nil {
 		return err
@@ -165,6 +200,9 @@ func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o order
 	question.line("sector %d is in state %s since %s, with %s and %s base units at stake", number, of.State,
 		clock(of.Since), count(len(of.Pieces)+len(of.Pending), "piece"), grouped(of.Deposit))
 	question.line("%s: %s", o.verb, o.warning)
+	if warns := losesDeposit(of, o.verb, state); warns != "" {
+		question.line("%s", warns)
+	}
 	if _, err := fmt.Fprintf(a.stderr, "%sType %d to confirm: ", question.text(), number); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
@@ -175,10 +213,72 @@ func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o order
 	return err
 }
 
-func printOrdered(p *paper, answer api.Sector) error {
-	p.line("sector %d is in state %s; it waits for %s", answer.Sector.SectorNumber, answer.Sector.State,
-		sectorWaits(answer.Sector))
-	p.asOf(answer.AsOf)
+// ordered are sectors after an order: the one that it was given to, or all in some states.
+type ordered struct {
+	all     []api.Sector
+	several bool
+	refused []string
+}
+
+// MarshalJSON is the sector, or a list.
+func (o ordered) MarshalJSON() ([]byte, error) {
+	if !o.several && len(o.all) == 1 {
+		return json.Marshal(o.all[0])
+	}
+	return json.Marshal(struct {
+		Sectors []api.Sector `json:"sectors"`
+		Refused []string     `json:"refused,omitempty"`
+	}{o.all, o.refused})
+}
+
+// orderAll gives an order to all sectors in some states. One that refuses it keeps no other from it.
+func orderAll(
+	ctx context.Context, b api.Backend, states []string, verb api.Verb, order api.SectorOrder,
+) (ordered, error) {
+	out := ordered{several: true, all: []api.Sector{}}
+	if err := knownStates(states); err != nil {
+		return out, err
+	}
+	there, err := b.Sectors(ctx)
+	if err != nil {
+		return out, err
+	}
+	for _, one := range there.Provider.Sectors {
+		if !slices.Contains(states, one.State) {
+			continue
+		}
+		s, err := b.OrderSector(ctx, one.SectorNumber, verb, order)
+		if err != nil {
+			out.refused = append(out.refused, fmt.Sprintf("sector %d: %v", one.SectorNumber, err))
+			continue
+		}
+		out.all = append(out.all, s)
+	}
+	if len(out.all) == 0 && len(out.refused) > 0 {
+		return out, fmt.Errorf("%w: no sector took it; %s", api.ErrBadRequest, out.refused[0])
+	}
+	return out, nil
+}
+
+func printOrdered(p *paper, answer ordered) error {
+	if len(answer.all) == 0 {
+		p.line("no sector is in such a state")
+	}
+	for _, one := range answer.all {
+		s := one.Sector
+		if len(one.Would) > 0 {
+			p.line("sector %d stays in state %s; what would follow: %s",
+				s.SectorNumber, s.State, strings.Join(one.Would, "; "))
+			continue
+		}
+		p.line("sector %d is in state %s; it waits for %s", s.SectorNumber, s.State, sectorWaits(s))
+	}
+	for _, why := range answer.refused {
+		p.line("refused: %s", why)
+	}
+	if len(answer.all) > 0 {
+		p.asOf(answer.all[0].AsOf)
+	}
 	return nil
 }
 

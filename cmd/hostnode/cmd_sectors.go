@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,9 +24,35 @@ func (a *app) sectorsCommand() *cobra.Command {
 }
 
 func (a *app) sectorsList() *cobra.Command {
-	return asAt(a, &cobra.Command{
-		Use: "list", Short: "List the sectors: the parked ones first, then those that wait", Args: cobra.NoArgs,
-	}, plain(api.Past.Sectors), printSectors)
+	var states []string
+	cmd := &cobra.Command{
+		Use: "list", Args: cobra.NoArgs,
+		Short: "List the sectors: those that lose their deposit first, then the parked, then those that wait",
+	}
+	cmd.Flags().StringSliceVar(&states, "state", nil,
+		"show only those in these `states`, such as Faulty,PreCommitFailed")
+	return asAt(a, cmd, func(ctx context.Context, p api.Past, _ []string) (api.Sectors, error) {
+		if err := knownStates(states); err != nil {
+			return api.Sectors{}, err
+		}
+		all, err := p.Sectors(ctx)
+		if len(states) > 0 {
+			all.Provider.Sectors = slices.DeleteFunc(all.Provider.Sectors, func(s projections.Sector) bool {
+				return !slices.Contains(states, s.State)
+			})
+		}
+		return all, err
+	}, printSectors)
+}
+
+// knownStates refuses names of states that there are not.
+func knownStates(states []string) error {
+	for _, s := range states {
+		if !sector.State(s).Known() || s == "" {
+			return fmt.Errorf("%w: --state %.40q: there are %v", errUsage, s, sector.States()[1:])
+		}
+	}
+	return nil
 }
 
 func printSectors(p *paper, s api.Sectors) error {
@@ -51,8 +79,14 @@ func printSectors(p *paper, s api.Sectors) error {
 			count(s.Forgotten, "older finished sector"))
 	}
 	p.line("deposits are in base units; `hostnode sectors status N` shows everything about a sector")
-	if show := proofsShow(s.Proves); show != "" {
-		p.line("what their proofs show: %s", show)
+	types := map[string]int{}
+	for _, one := range s.Provider.Sectors {
+		if shows := proofsShow(cmp.Or(one.Proves, s.Proves)); shows != "" {
+			types[shows]++
+		}
+	}
+	for _, shows := range slices.Sorted(maps.Keys(types)) {
+		p.line("what the proofs of %d of them show: %s", types[shows], shows)
 	}
 	p.asOf(s.AsOf)
 	return nil
@@ -102,18 +136,29 @@ func waitsNow(s projections.Sector, now *api.SectorNow) string {
 	if now != nil && now.Quarantined != "" {
 		return fmt.Sprintf("hostnode quarantine retry sector:%d: %s", s.SectorNumber, now.Quarantined)
 	}
+	if now != nil && now.LosesPerDay != "" {
+		return fmt.Sprintf("%s; it loses %s a day", sectorWaits(s), grouped(now.LosesPerDay))
+	}
 	return sectorWaits(s)
 }
 
 // sectorWaits says what a sector waits for.
 func sectorWaits(s projections.Sector) string {
 	switch {
+	case s.Bleeds:
+		return fmt.Sprintf("somebody (hostnode sectors terminate %d): the contract has it and nobody proves it, so "+
+			"each window costs a part of its deposit", s.SectorNumber)
 	case s.Parked != "":
 		return fmt.Sprintf("somebody (%s): %s", orders(s), s.Parked)
 	case !s.PausedUntil.IsZero():
 		return fmt.Sprintf("%s: %s", clock(s.PausedUntil), s.LastErr)
+	case !sector.State(s.State).Known():
+		return fmt.Sprintf("a version that knows its state: this one does not know %q", s.State)
 	case !s.Over && s.Step != "":
 		return "the step"
+	case sector.State(s.State) == sector.Empty, sector.State(s.State) == sector.WaitDeals:
+		return fmt.Sprintf("further pieces since %s, or hostnode sectors seal %d (sectors.sealAfter seals by itself)",
+			clock(s.StartedAt), s.SectorNumber)
 	}
 	return "nothing"
 }
@@ -153,6 +198,7 @@ func sectorNumber(text string) (uint64, error) {
 
 func printSector(p *paper, answer api.Sector) error {
 	s := answer.Sector
+	proves := cmp.Or(s.Proves, answer.Proves)
 	p.line("Sector %d of %s", s.SectorNumber, s.Host)
 	p.line("%s since %s; waits for %s.", s.State, clock(s.Since), waitsNow(s, answer.Now))
 	p.line("")
@@ -166,14 +212,15 @@ func printSector(p *paper, answer api.Sector) error {
 	}
 	p.rows(append(rows, given([][]string{
 		{"step", stepOf(s, answer.Now)},
+		{"on the contract", chainSays(answer.Chain)},
 		{"last error", s.LastErr},
 		{"forced by", s.ForcedBy},
 		{"wanted by", s.Wanted},
 		{"ticket", s.TicketValue},
 		{"CommD", s.CommD},
 		{"CommR", s.CommR},
-		{"", aboutCommR(s.CommR, answer.Proves)},
-		{"proofs show", proofsShow(answer.Proves)},
+		{"", aboutCommR(s.CommR, proves)},
+		{"proofs show", proofsShow(proves)},
 		{"seed", s.SeedValue},
 		{"precommit", s.PreCommitMessage},
 		{"commit", s.CommitMessage},
@@ -193,6 +240,23 @@ func printSector(p *paper, answer api.Sector) error {
 	}
 	p.asOf(answer.AsOf)
 	return nil
+}
+
+// chainSays is what the contract has of a sector; empty: nothing, or it was not asked.
+func chainSays(c *api.SectorChain) string {
+	if c == nil {
+		return ""
+	}
+	proven := "no window proven yet, or the last one missed"
+	if c.LastProven > 0 {
+		proven = fmt.Sprintf("last proven in the window from block %d", c.LastProven)
+	}
+	if c.Faulty {
+		proven = "faulty"
+	}
+	return fmt.Sprintf("expires at block %d; deadline %d, partition %d; %s; "+
+		"%s left of the deposit, %s a period as reward",
+		c.Expiration, c.Deadline, c.Partition, proven, grouped(c.Deposit), grouped(c.RewardPerPeriod))
 }
 
 // proofsShow says in words what proofs show; it is empty if no running host was asked.

@@ -62,6 +62,20 @@ func (s Info) believe(e Event) error {
 		return checkStart(e.GetSector(), events.Bytes(e.GetSize()))
 	case *messages.SectorAddPiece:
 		return s.takes(pieceOf(e.GetPiece()))
+	case *messages.SectorRetryWaitDeals:
+		if e.Dropped != nil && len(leftOut(s.Pending, e.GetDropped())) == len(s.Pending) {
+			return fmt.Errorf("piece %s is not to be added to sector %d: %w",
+				e.GetDropped(), s.Number, events.ErrNoSuchPiece)
+		}
+	case *messages.SectorRetryPacking:
+		all, left := s.repacked(""), s.repacked(e.GetDropped())
+		switch {
+		case e.Dropped != nil && len(left) == len(all):
+			return fmt.Errorf("piece %s is not in sector %d: %w", e.GetDropped(), s.Number, events.ErrNoSuchPiece)
+		case e.Dropped != nil && len(left) == 0:
+			return fmt.Errorf("piece %s is all that sector %d has; remove the sector: %w",
+				e.GetDropped(), s.Number, ErrSize)
+		}
 	case *messages.SectorPacked:
 		return s.full(e)
 	case *messages.SectorForceState:

@@ -46,7 +46,9 @@ func goodEvents() []events.Entry {
 		entry(&messages.SectorPacked{At: at, Fillers: []*messages.SectorPiece{{Cid: "baga6ea4seaqb", Size: 1024}}}),
 		entry(&messages.SectorTicket{At: at, Value: exampleHash, Epoch: 300}),
 		entry(&messages.SectorPreCommit1{At: at, Out: "0x0102"}),
-		entry(&messages.SectorPreCommit2{At: at, CommD: exampleHash, CommR: exampleHash}),
+		entry(&messages.SectorPreCommit2{
+			At: at, CommD: exampleHash, CommR: exampleHash, Proves: proto.String(events.ProvesPossession),
+		}),
 		entry(&messages.SectorPreCommitted{At: at, Message: exampleHash}),
 		entry(&messages.SectorSeedReady{At: at, Value: exampleHash, Epoch: 320}),
 		entry(&messages.SectorProofReady{At: at, Proof: "0x0304"}),
@@ -69,9 +71,11 @@ func failedEvents() []events.Entry {
 	at, why := exampleAt, "the disk is full"
 	return []events.Entry{
 		entry(&messages.SectorAddPieceFailed{At: at, Reason: why}),
-		entry(&messages.SectorRetryWaitDeals{At: at}),
+		entry(&messages.SectorRetryWaitDeals{
+			At: at, Dropped: proto.String("baga6ea4seaqz"), By: proto.String(operator),
+		}),
 		entry(&messages.SectorPackingFailed{At: at, Reason: why}),
-		entry(&messages.SectorRetryPacking{At: at, By: operator}),
+		entry(&messages.SectorRetryPacking{At: at, By: operator, Dropped: proto.String("baga6ea4seaqz")}),
 		entry(&messages.SectorOldTicket{At: at, Reason: "the ticket is of block 1"}),
 		entry(&messages.SectorSealPreCommitFailed{At: at, Reason: why}),
 		entry(&messages.SectorRetrySeal{At: at}),

@@ -107,17 +107,24 @@ func wrote(s Info, e Event) Info {
 			s.Pieces = append(s.Pieces, pieceOf(p))
 		}
 		s.Pending, s.PackNow = nil, false
+	case *messages.SectorRetryWaitDeals:
+		s.Pending = leftOut(s.Pending, e.GetDropped())
+		if e.Dropped != nil {
+			s.Failures = without(s.Failures, AddPieceFailed)
+		}
 	case *messages.SectorRetryPacking:
-		s.Pieces, s.Pending = nil, slices.Concat(slices.DeleteFunc(slices.Clone(s.Pieces), filler), s.Pending)
+		s.Pieces, s.Pending = nil, s.repacked(e.GetDropped())
 	case *messages.SectorTicket:
 		s.TicketValue, s.TicketEpoch = hash(e.GetValue()), e.GetEpoch()
 	case *messages.SectorOldTicket, *messages.SectorRetrySeal:
 		s.TicketValue, s.TicketEpoch, s.PreCommit1Out = events.Hash{}, 0, ""
 		s.CommD, s.CommR, s.SeedValue, s.SeedEpoch, s.Proof = events.Hash{}, events.Hash{}, events.Hash{}, 0, ""
+		s.Proves, s.Failures = "", without(s.Failures, PreCommit2) // The second half begins anew, too.
 	case *messages.SectorPreCommit1:
 		s.PreCommit1Out = e.GetOut()
 	case *messages.SectorPreCommit2:
 		s.CommD, s.CommR, s.PreCommit1Out = hash(e.GetCommD()), hash(e.GetCommR()), "" // It made these.
+		s.Proves = e.GetProves()
 	case *messages.SectorSeedReady:
 		s.SeedValue, s.SeedEpoch, s.Proof = hash(e.GetValue()), e.GetEpoch(), ""
 	case *messages.SectorProofReady:
@@ -129,8 +136,13 @@ func wrote(s Info, e Event) Info {
 			s.InvalidProofs = 0
 		}
 	case *messages.SectorProving:
-		s.InvalidProofs = 0
+		s.InvalidProofs, s.OnChain = 0, true
+	case *messages.SectorCommitFailed:
+		s.OnChain = false
 	case *messages.SectorFinalized, *messages.SectorTerminated, *messages.SectorRemoved:
+		if _, ended := e.(*messages.SectorTerminated); ended {
+			s.OnChain = false
+		}
 		s.Proof, s.PreCommit1Out = "", "" // If the chain takes the proof back, another one is made.
 	case *messages.SectorPreCommitted:
 		s.PreCommitMessage = hash(e.GetMessage())
@@ -144,6 +156,16 @@ func wrote(s Info, e Event) Info {
 		s.TerminateMsg = hash(e.GetMessage())
 	}
 	return s
+}
+
+// leftOut are pieces without one.
+func leftOut(pieces []Piece, cid string) []Piece {
+	return slices.DeleteFunc(slices.Clone(pieces), func(p Piece) bool { return p.CID == cid })
+}
+
+// repacked are the pieces that are packed again, without one.
+func (s Info) repacked(dropped string) []Piece {
+	return leftOut(slices.DeleteFunc(slices.Concat(s.Pieces, s.Pending), filler), dropped)
 }
 
 func evolveBooks(s Info, e Event) Info {
@@ -161,7 +183,7 @@ func evolveBooks(s Info, e Event) Info {
 			did = StepReleaseSpace
 		}
 	case *messages.SectorSettled:
-		s.Settled, s.SettleMsg = s.State == Removed, settledBy(e)
+		s.Settled, s.SettleMsg, s.OnChain = s.State == Removed, settledBy(e), false
 		s.Returned = events.Must(events.ParseAmount(e.GetReturned()))
 		s.Lost = events.Must(events.ParseAmount(e.GetLost()))
 	}

@@ -110,7 +110,9 @@ func standing(at State) Info {
 	s.TicketValue, s.TicketEpoch = one, 3
 	switch at {
 	case Empty:
-	case WaitDeals, AddPiece, Packing, AddPieceFailed, PackingFailed:
+	case PackingFailed: // One of them can be left out.
+		s.Pending = []Piece{piece, {CID: "baga6ea4seaqx", Size: 1024, Payload: 900}}
+	case WaitDeals, AddPiece, Packing, AddPieceFailed:
 		s.Pending = []Piece{piece}
 	case PreCommit1, GetTicket:
 		s.TicketValue = events.Hash{}

@@ -125,6 +125,7 @@ func tellsChain(s Info, c ReportChain) Event {
 		}
 	case Committing:
 		switch {
+		case landed && s.Step.Name == StepSendCommit: // The step itself is about to say which message did it.
 		case landed:
 			return &messages.SectorRetryCommitWait{At: at}
 		case !f.PreCommitted:

@@ -89,6 +89,7 @@ var planners = map[State]row{
 		on(&messages.SectorSealPreCommitFailed{}, SealFailed),
 		on(&messages.SectorPackingFailed{}, PackingFailed)),
 	PreCommit2: when(
+		on(&messages.SectorOldTicket{}, GetTicket),
 		on(&messages.SectorPreCommit2{}, PreCommitting),
 		on(&messages.SectorSealPreCommitFailed{}, SealFailed),
 		on(&messages.SectorPackingFailed{}, PackingFailed)),
@@ -290,7 +291,7 @@ func decideHappened(s Info, c Happened) ([]Event, error) {
 		return append(out, fails(s, c.News)), nil
 	case *messages.SectorRestart:
 		return append(out, proceed(s, c.News)...), nil
-	case *messages.SectorPieceAdded:
+	case *messages.SectorPieceAdded, *messages.SectorRetryWaitDeals:
 		if len(s.Pending) == 0 && (s.PackNow || s.room() == 0) {
 			full := &messages.SectorStartPacking{
 				At: events.TimeToMessage(c.At), By: "the sector is full, or was to be packed",

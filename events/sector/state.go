@@ -138,6 +138,7 @@ type Info struct {
 	TicketEpoch   uint64
 	PreCommit1Out string // 0x-hex; until the second half of sealing is done
 	CommD, CommR  events.Hash
+	Proves        string // what its proofs show; empty: it is not sealed, or an older version did that
 	Proof         string // 0x-hex; until the chain has it, and sealing is finalized
 	SeedValue     events.Hash
 	SeedEpoch     uint64
@@ -145,6 +146,9 @@ type Info struct {
 
 	// Hashes of the newest message of each kind; zero: none was sent.
 	PreCommitMessage, CommitMessage, FaultReportMsg, RecoveryMsg, TerminateMsg events.Hash
+
+	// OnChain: the contract has it and expects its proofs, as it said last.
+	OnChain bool
 
 	Opened       bool         // the ledger holds space for it
 	Space        events.Bytes // in all, when it was given
@@ -177,6 +181,27 @@ func New(p Policy) Info { return Info{policy: p.withDefaults()} }
 
 // Over reports whether nothing is left to do, and nothing is held.
 func (s Info) Over() bool { return s.State == Removed && s.Released && s.Settled }
+
+// Proves reports whether the data of a sector in this state is taken to be undamaged, so that it is proven in its
+// windows.
+func (s State) Proves() bool {
+	return slices.Contains([]State{
+		CommitWait, FinalizeSector, FinalizeFailed, CommitFailed, Proving, RecoveryReported, Terminating, TerminateWait,
+		TerminateFailed,
+	}, s)
+}
+
+// Bleeds reports whether the contract expects proofs of the sector, and nobody proves it, mends it, or ends it there:
+// each of its windows costs a part of the deposit until somebody terminates it. A forced state leads there, or a
+// removal.
+func (s Info) Bleeds() bool { return s.OnChain && s.State.Unattended() }
+
+// Unattended reports whether a sector that the contract has would bleed in this state.
+func (s State) Unattended() bool {
+	return !s.Proves() && !slices.Contains([]State{
+		Faulty, FaultReported, FaultedFinal, Recovering, TerminateFinality,
+	}, s)
+}
 
 // Parked reports whether the sector waits for somebody's decision.
 func (s Info) Parked() bool { return s.Reason != "" }

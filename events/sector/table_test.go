@@ -315,3 +315,77 @@ func TestTheEndOfAnotherPauseIsLate(t *testing.T) {
 		}
 	}
 }
+
+// A piece that cannot be added, or packed, is left out by an operator: the sector goes on with the others.
+func TestAPieceThatCannotBeAddedIsLeftOut(t *testing.T) {
+	bad, good := "baga6ea4seaqz", Piece{CID: "baga6ea4seaqx", Size: 1024, Payload: 900}
+	drop := func(s Info, e Event) ([]Event, error) {
+		return Decide(s, Happened{News: News{At: start}, Event: e, By: "anna"})
+	}
+	for name, c := range map[string]struct {
+		from   State
+		change func(*Info)
+		event  Event
+		want   State
+		left   int
+		err    error
+	}{
+		"of two that are to be added": {
+			AddPieceFailed, func(s *Info) { s.Pending = append(s.Pending, good) },
+			&messages.SectorRetryWaitDeals{Dropped: &bad, By: &bad}, WaitDeals, 1, nil,
+		},
+		"the only one that is to be added": {
+			AddPieceFailed, func(*Info) {}, &messages.SectorRetryWaitDeals{Dropped: &bad, By: &bad}, WaitDeals, 0, nil,
+		},
+		"the last one of a sector that is to be packed": {
+			AddPieceFailed, func(s *Info) { s.PackNow = true },
+			&messages.SectorRetryWaitDeals{Dropped: &bad, By: &bad}, Packing, 0, nil,
+		},
+		"one that is not there": {
+			AddPieceFailed, func(*Info) {}, &messages.SectorRetryWaitDeals{Dropped: &good.CID, By: &bad}, "", 0,
+			events.ErrNoSuchPiece,
+		},
+		"of two that cannot be packed": {
+			PackingFailed, func(*Info) {}, &messages.SectorRetryPacking{Dropped: &bad}, Packing, 1, nil,
+		},
+		"the only one that cannot be packed": {
+			PackingFailed, func(s *Info) { s.Pending = s.Pending[:1] }, &messages.SectorRetryPacking{Dropped: &bad}, "", 0, ErrSize,
+		},
+	} {
+		s := standing(c.from)
+		s.Failures = map[State]uint32{c.from: 3}
+		s.Reason = "it failed too often"
+		c.change(&s)
+		out, err := drop(s, c.event)
+		if !errors.Is(err, c.err) {
+			t.Errorf("%s: %v, want %v", name, err, c.err)
+		}
+		if err != nil {
+			continue
+		}
+		for _, e := range out {
+			s = Evolve(s, e)
+		}
+		if s.State != c.want || len(s.Pending) != c.left || s.Parked() || c.left > 0 && s.Pending[0] != good || s.Failures[AddPieceFailed] > 0 {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
+// What the chain says while the message with the proof is under way does not take the word from its own answer.
+func TestACommitThatLandsIsRecordedAsSent(t *testing.T) {
+	s := standing(Committing)
+	s.Step = Scheduled{StepSendCommit, 1, "SendCommit:1:1"}
+	there := ReportChain{News: News{At: start}, Facts: Facts{Active: true, Seed: s.SeedValue, SeedEpoch: s.SeedEpoch}}
+	if out, err := Decide(s, there); err != nil || len(out) != 0 {
+		t.Fatalf("while it is sent: %v, %v", out, err)
+	}
+	out, err := Decide(s, Happened{News: News{At: start}, Event: example(t, "SectorCommitted", ""), Key: s.Step.Key})
+	if err != nil || len(out) == 0 || NameOf(out[0]) != "SectorCommitted" {
+		t.Fatalf("when it was sent: %v, %v", out, err)
+	}
+	s.Step, s.Until = Scheduled{}, start // It pauses, as nobody answered: the chain knows more.
+	if out, err := Decide(s, there); err != nil || len(out) == 0 || NameOf(out[0]) != "SectorRetryCommitWait" {
+		t.Fatalf("while it pauses: %v, %v", out, err)
+	}
+}

@@ -50,7 +50,7 @@ var sectorArcs = map[sectorState]sectorSteps{
 		"SectorPackingFailed": "PackingFailed",
 	},
 	"PreCommit2": {
-		"SectorPreCommit2": "PreCommitting", "SectorSealPreCommitFailed": "SealFailed",
+		"SectorOldTicket": "GetTicket", "SectorPreCommit2": "PreCommitting", "SectorSealPreCommitFailed": "SealFailed",
 		"SectorPackingFailed": "PackingFailed",
 	},
 	"PreCommitting": {

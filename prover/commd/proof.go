@@ -146,7 +146,12 @@ func verifyBranch(root Node, leaf uint64, branch []byte) error {
 // provider, number (8 bytes, big-endian), ticket and CommD, with the two top bits of the last byte
 // cleared.
 func CommR(provider [20]byte, number uint64, ticket [32]byte, commD Node) Node {
-	b := append(make([]byte, 0, 128), "hostnode/commd/1"...)
+	return named("hostnode/commd/1", provider, number, ticket, commD)
+}
+
+// named is a name of data, in one form of storage.
+func named(form string, provider [20]byte, number uint64, ticket [32]byte, commD Node) Node {
+	b := append(make([]byte, 0, 128), form...)
 	b = append(b, provider[:]...)
 	b = binary.BigEndian.AppendUint64(b, number)
 	b = append(b, ticket[:]...)
@@ -154,4 +159,24 @@ func CommR(provider [20]byte, number uint64, ticket [32]byte, commD Node) Node {
 	n := Node(sha256.Sum256(b))
 	n[NodeSize-1] &= topMask
 	return n
+}
+
+// simulated is in all that is only simulated.
+const simulated = "simulated"
+
+// SimulatedCommR is the CommR of a simulated sector: that of CommR, with "simulated" instead of its first word.
+func SimulatedCommR(provider [20]byte, number uint64, ticket [32]byte, commD Node) Node {
+	return named(simulated, provider, number, ticket, commD)
+}
+
+// Simulated is the only simulated proof that answers a challenge. It shows nothing: SHA-256 over "simulated", domain,
+// ticket, seed, provider, number (8 bytes, big-endian), leaves (4) and CommR, and "simulated" once more.
+func Simulated(c Challenge, commR Node) []byte {
+	b := append(make([]byte, 0, 256), simulated...)
+	b = append(b, c.Domain...)
+	b = append(append(append(b, c.Ticket[:]...), c.Seed[:]...), c.Provider[:]...)
+	b = binary.BigEndian.AppendUint64(b, c.Number)
+	b = binary.BigEndian.AppendUint32(b, uint32(c.Leaves)) //nolint:gosec // It was checked.
+	sum := sha256.Sum256(append(b, commR[:]...))
+	return append(sum[:], simulated...)
 }

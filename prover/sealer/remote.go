@@ -315,6 +315,7 @@ func (r *RemoteSealer) Commit(
 	err := r.post(ctx, sector, "commit1", remoteapi.Commit1{
 		Sector: wireSector(sector), Ticket: c.Ticket[:], Seed: c.Seed[:],
 		Unsealed: c.CommD.String(), Sealed: c.CommR.String(), Pieces: wirePieces(c.Pieces),
+		Leaves: r.sealLeaves,
 	}, &first, func(done float64) { tell(progress, begin*done) })
 	if err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func TestTheRemoteSealerObeysItsPort(t *testing.T) {
 }
 
 func TestAStepThatRunsIsAskedForAgain(t *testing.T) {
-	_, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), nil), true)
+	_, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), 0, nil), true)
 	r := remote(t, sealer.RemoteConfig{URL: url, Proves: sealer.Simulated, Poll: time.Millisecond})
 	if _, err := r.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, nil, nil); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestAStepThatRunsIsAskedForAgain(t *testing.T) {
 }
 
 func TestAProverThatIsLostForAWhile(t *testing.T) {
-	server, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), nil), false)
+	server, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), 0, nil), false)
 	var fails atomic.Int32
 	status := http.StatusServiceUnavailable
 	server.Refuse = func(w http.ResponseWriter, _ *http.Request) bool {
@@ -197,24 +197,24 @@ func TestAnswersThatAreNone(t *testing.T) {
 		want  error
 		says  string
 	}{
-		"no JSON":               {precommit1, 200, "hello", events.ErrSealerLies, "its answer"},
-		"nothing":               {precommit1, 200, "", events.ErrSealerLies, "its answer"},
-		"no state":              {precommit1, 200, "{}", events.ErrSealerLies, "the state"},
-		"a state of its own":    {precommit1, 200, `{"State":"Sealing"}`, events.ErrSealerLies, "Sealing"},
-		"no result":             {precommit1, 200, `{"State":"done"}`, events.ErrSealerLies, "its result"},
-		"a result of its own":   {precommit1, 200, `{"State":"done","Result":{"PreCommit1Out":7}}`, events.ErrSealerLies, "its result"},
+		"no JSON":               {precommit1, 200, "hello", events.ErrNoProver, "its answer"},
+		"nothing":               {precommit1, 200, "", events.ErrNoProver, "its answer"},
+		"no state":              {precommit1, 200, "{}", events.ErrNoProver, "the state"},
+		"a state of its own":    {precommit1, 200, `{"State":"Sealing"}`, events.ErrNoProver, "Sealing"},
+		"no result":             {precommit1, 200, `{"State":"done"}`, events.ErrNoProver, "its result"},
+		"a result of its own":   {precommit1, 200, `{"State":"done","Result":{"PreCommit1Out":7}}`, events.ErrNoProver, "its result"},
 		"too large an out":      {precommit1, 200, `{"State":"done","Result":{"PreCommit1Out":` + large(65<<10) + `}}`, events.ErrSealerLies, "at most 65536"},
 		"too large a proof":     {day, 200, `{"State":"done","Result":{"Proof":` + large(2<<20) + `}}`, events.ErrSealerLies, "at most 1048576"},
-		"too large an answer":   {day, 200, large(5 << 20), events.ErrSealerLies, "more than 4194304"},
+		"too large an answer":   {day, 200, large(5 << 20), events.ErrNoProver, "more than 4194304"},
 		"roots that are none":   {precommit2, 200, `{"State":"done","Result":{"Unsealed":"0x12","Sealed":"?"}}`, events.ErrSealerLies, "second step"},
-		"a piece that runs":     {piece, 202, `{"State":"running"}`, events.ErrSealerLies, "does not run"},
+		"a piece that runs":     {piece, 202, `{"State":"running"}`, events.ErrNoProver, "does not run"},
 		"a failure":             {precommit1, 422, `{"State":"failed","Code":"damaged","Error":"disk"}`, events.ErrSectorDamaged, "disk"},
 		"an unknown code":       {precommit1, 422, `{"State":"failed","Code":"moon","Error":"is full"}`, nil, `"is full" (moon)`},
 		"our token in an error": {precommit1, 422, `{"State":"failed","Code":"moon","Error":"` + token + `"}`, nil, events.Hidden},
 		"a long error":          {precommit1, 422, `{"State":"failed","Error":` + large(2<<20) + `}`, nil, "…"},
-		"another address":       {precommit1, 307, "", nil, "is no prover"},
-		"not found":             {precommit1, 404, "", nil, "is no prover"},
-		"a wrong token":         {precommit1, 401, "", nil, "does not take our token"},
+		"another address":       {precommit1, 307, "", events.ErrNoProver, "is no prover"},
+		"not found":             {precommit1, 404, "", events.ErrNoProver, "is no prover"},
+		"a wrong token":         {precommit1, 401, "", events.ErrNoProver, "does not take our token"},
 	} {
 		code, reply = c.code, c.reply
 		err := c.step()
@@ -222,16 +222,17 @@ func TestAnswersThatAreNone(t *testing.T) {
 			strings.Contains(err.Error(), token) || len(err.Error()) > 1500 {
 			t.Errorf("%s: %.2000v", name, err)
 		}
-		if errors.Is(err, events.ErrSealerAway) {
-			t.Errorf("%s: is called away", name)
+		// What is no answer of a prover says nothing about the sector: the step pauses, and has not failed.
+		if away := errors.Is(err, events.ErrSealerAway); away != errors.Is(c.want, events.ErrNoProver) {
+			t.Errorf("%s: is called away: %t", name, away)
 		}
 	}
 }
 
 func TestAProverThatShowsSomethingElseIsRefused(t *testing.T) {
-	_, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), nil), false)
+	_, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), 0, nil), false)
 	r := remote(t, sealer.RemoteConfig{URL: url, Proves: sealer.Replication})
-	if err := r.Remove(t.Context(), sealertest.Sector); !errors.Is(err, events.ErrSealerLies) || !strings.Contains(err.Error(), "simulated") {
+	if err := r.Remove(t.Context(), sealertest.Sector); !errors.Is(err, events.ErrNoProver) || !strings.Contains(err.Error(), "simulated") {
 		t.Fatal(err)
 	}
 	r = remote(t, sealer.RemoteConfig{URL: url, Proves: sealer.Simulated, Token: "another"})
@@ -242,7 +243,7 @@ func TestAProverThatShowsSomethingElseIsRefused(t *testing.T) {
 
 // A lie of the outside prover is found like one of a sealer on this host.
 func TestAnOutsideProverThatLiesIsFoundOut(t *testing.T) {
-	inner := sealer.NewSim(sectorstest.NewMemory(), func(s sealer.Step, _ events.SectorRef) sealer.Fault {
+	inner := sealer.NewSim(sectorstest.NewMemory(), 0, func(s sealer.Step, _ events.SectorRef) sealer.Fault {
 		if s == sealer.StepPreCommit2 {
 			return sealer.Lie
 		}

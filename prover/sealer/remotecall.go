@@ -30,6 +30,11 @@ func sectorPath(s events.SectorRef) string {
 	return fmt.Sprintf("/sectors/%s/%d", s.Provider, s.Number)
 }
 
+// noProver is an answer that says nothing about the sector: no step has failed.
+func noProver(format string, values ...any) error {
+	return fmt.Errorf("%s: %w: %w", fmt.Sprintf(format, values...), events.ErrNoProver, events.ErrSealerAway)
+}
+
 // errPassing marks temporary errors.
 var errPassing = errors.New("passing")
 
@@ -85,7 +90,7 @@ func (r *RemoteSealer) work(ctx context.Context, req request, result any, progre
 				return nil
 			}
 			if err := json.Unmarshal(answer.Result, result); err != nil {
-				return lie("its result: %v", err)
+				return noProver("its result: %v", err)
 			}
 			return nil
 		case remoteapi.Failed:
@@ -96,11 +101,11 @@ func (r *RemoteSealer) work(ctx context.Context, req request, result any, progre
 			return err
 		case remoteapi.Running:
 			if req.body != nil {
-				return lie("a piece is taken or refused, it does not run")
+				return noProver("a piece is taken or refused, it does not run")
 			}
 			more(answer.Progress)
 		default:
-			return lie("the state %q", clip(answer.State))
+			return noProver("the state %q", clip(answer.State))
 		}
 		select {
 		case <-news:
@@ -130,7 +135,7 @@ func (r *RemoteSealer) introduce(ctx context.Context) error {
 		return err
 	}
 	if prover.Version != remoteapi.Version || prover.Proves != r.cfg.Proves {
-		return lie("it has version %d and shows %q, expected are %d and %q; correct the setting or the URL",
+		return noProver("it has version %d and shows %q, expected are %d and %q; correct the setting or the URL",
 			prover.Version, clip(prover.Proves), remoteapi.Version, r.cfg.Proves)
 	}
 	r.known.Store(true)
@@ -144,7 +149,7 @@ func insist[T any](ctx context.Context, r *RemoteSealer, req request, what strin
 		return answer, err
 	}
 	if err := json.Unmarshal(b, &answer); err != nil {
-		return answer, lie("%s: %v", what, err)
+		return answer, noProver("%s: %v", what, err)
 	}
 	return answer, nil
 }
@@ -216,15 +221,15 @@ func (r *RemoteSealer) once(ctx context.Context, req request) (_ []byte, err err
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", err, errPassing)
 	case int64(len(b)) > r.cfg.MaxAnswer:
-		return nil, lie("an answer of more than %d bytes", r.cfg.MaxAnswer)
+		return nil, noProver("an answer of more than %d bytes", r.cfg.MaxAnswer)
 	case code == http.StatusOK || code == http.StatusAccepted || code == http.StatusUnprocessableEntity:
 		return b, nil
 	case code >= http.StatusInternalServerError, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
 		return nil, fmt.Errorf("answered %s: %w", response.Status, errPassing)
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return nil, fmt.Errorf("answered %s: it does not take our token; correct it", response.Status)
+		return nil, noProver("answered %s: it does not take our token; correct it", response.Status)
 	default:
-		return nil, fmt.Errorf("answered %s: this is no prover, or its URL is another one", response.Status)
+		return nil, noProver("answered %s: this is no prover, or its URL is another one", response.Status)
 	}
 }
 

@@ -9,12 +9,9 @@ import (
 
 // What proofs show, as Proves answers.
 const (
-	// Possession: whoever made the proof had the leaves that were asked for. Not replication.
-	Possession = "possession"
-	// Simulated: nothing. The proof follows from what everybody knows.
-	Simulated = "simulated"
-	// Replication: an outside prover says so. Nothing on this host can verify it.
-	Replication = "replication"
+	Possession  = events.ProvesPossession
+	Simulated   = events.ProvesSimulated
+	Replication = events.ProvesReplication
 )
 
 // Describe is what proofs show in words for people.

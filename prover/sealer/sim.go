@@ -2,8 +2,6 @@ package sealer
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -55,12 +53,13 @@ type SimSealer struct {
 	faults func(Step, events.SectorRef) Fault
 }
 
-// NewSim returns a simulated sealer. faults chooses a fault for each call, and may be nil.
-func NewSim(files Files, faults func(Step, events.SectorRef) Fault) *SimSealer {
+// NewSim returns a simulated sealer, whose commits are challenged with that many leaves, as the contract demands; 0:
+// DefaultSealLeaves. faults chooses a fault for each call, and may be nil.
+func NewSim(files Files, sealLeaves int, faults func(Step, events.SectorRef) Fault) *SimSealer {
 	if faults == nil {
 		faults = func(Step, events.SectorRef) Fault { return NoFault }
 	}
-	return &SimSealer{newVerifier(Simulated, 0), newKept(files), faults}
+	return &SimSealer{newVerifier(Simulated, sealLeaves), newKept(files), faults}
 }
 
 // fault does what goes wrong at a step, and reports whether it lies.
@@ -170,7 +169,7 @@ func (s *SimSealer) compare(ctx context.Context, sector events.SectorRef, commD 
 	}
 }
 
-// PreCommit2 implements port.Sealer: CommR is CommD from its last byte to its first.
+// PreCommit2 implements port.Sealer. CommR is that of commd.SimulatedCommR.
 func (s *SimSealer) PreCommit2(
 	ctx context.Context, sector events.SectorRef, out []byte, progress events.SectorProgress,
 ) (commD, commR events.Hash, err error) {
@@ -184,7 +183,8 @@ func (s *SimSealer) PreCommit2(
 		}
 		seal.CommD = events.Hash(out)
 		seal.CommD[0] ^= simMark
-		seal.CommR = simCommR(seal.CommD)
+		seal.CommR = events.Hash(commd.SimulatedCommR(
+			sector.Provider, sector.Number, seal.Ticket, commd.Node(seal.CommD)))
 		if lies {
 			seal.CommR[5] ^= 1
 		}
@@ -195,13 +195,6 @@ func (s *SimSealer) PreCommit2(
 		return *seal, nil
 	})
 	return seal.CommD, seal.CommR, err
-}
-
-func simCommR(commD events.Hash) (commR events.Hash) {
-	for i := range commD {
-		commR[i] = commD[len(commD)-1-i]
-	}
-	return commR
 }
 
 // Commit implements port.Sealer.
@@ -217,7 +210,8 @@ func (s *SimSealer) Commit(
 			return nil, err
 		}
 		tell(progress, 1)
-		return lied(simSeal(sector, c), lies), nil
+		challenged := challenge(commd.Seal, sector, c.Ticket, c.Seed, s.sealLeaves)
+		return lied(commd.Simulated(challenged, commd.Node(c.CommR)), lies), nil
 	})
 }
 
@@ -225,23 +219,6 @@ func lied(proof []byte, lies bool) []byte {
 	if lies {
 		proof[0] ^= 1
 	}
-	return proof
-}
-
-// simSeal is the formula of Lotus's mock sealer, with roots instead of their CIDs. Its first step
-// is, for each byte, CommD + CommR from the end − ticket · seed, XOR the sector's number; its
-// second undoes the XOR. The rest of a proof's usual length says "simulated".
-func simSeal(sector events.SectorRef, c events.SealContext) []byte {
-	length := 192
-	if sector.Size >= 32<<30 {
-		length = 1920
-	}
-	proof := make([]byte, length)
-	for i := range c.CommD {
-		first := (c.CommD[i] + c.CommR[31-i] - c.Ticket[i]*c.Seed[i]) ^ byte(sector.Number)
-		proof[i] = first ^ byte(sector.Number)
-	}
-	copy(proof[32:], simLabel)
 	return proof
 }
 
@@ -285,20 +262,9 @@ func (s *SimSealer) Challenge(
 		if err != nil {
 			return nil, err
 		}
-		return lied(simChallenge(sector, seal.CommR, randomness, leaves), lies), nil
+		challenged := challenge(commd.Possession, sector, seal.Ticket, randomness, leaves)
+		return lied(commd.Simulated(challenged, commd.Node(seal.CommR)), lies), nil
 	})
-}
-
-// simChallenge is SHA-256 over "simulated", the randomness and the sector's properties, followed by
-// "simulated".
-func simChallenge(sector events.SectorRef, commR, randomness events.Hash, leaves int) []byte {
-	b := append([]byte(simLabel), randomness[:]...)
-	b = append(b, sector.Provider[:]...)
-	b = binary.BigEndian.AppendUint64(b, sector.Number)
-	b = append(b, commR[:]...)
-	b = binary.BigEndian.AppendUint64(b, uint64(leaves)) //nolint:gosec // Only hashed.
-	sum := sha256.Sum256(b)
-	return append(sum[:], simLabel...)
 }
 
 // Check implements port.Sealer: there is no tree, and each challenge reads all data.

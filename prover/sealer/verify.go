@@ -39,7 +39,7 @@ func (v verifier) VerifyCommitments(sector events.SectorRef, c events.SealContex
 	case Possession:
 		wantR = events.Hash(commd.CommR(sector.Provider, sector.Number, c.Ticket, commd.Node(c.CommD)))
 	case Simulated:
-		wantR = simCommR(c.CommD)
+		wantR = events.Hash(commd.SimulatedCommR(sector.Provider, sector.Number, c.Ticket, commd.Node(c.CommD)))
 	}
 	if c.CommR != wantR {
 		return lie("%s: CommR is %s, by definition it is %s", sector, c.CommR, wantR)
@@ -53,16 +53,14 @@ func lie(format string, values ...any) error {
 
 // Verify implements port.Sealer.
 func (v verifier) Verify(sector events.SectorRef, c events.SealContext, proof []byte) error {
-	return v.verify(sector, c.CommD, challenge(commd.Seal, sector, c.Ticket, c.Seed, v.sealLeaves),
-		simSeal(sector, c), proof)
+	return v.verify(sector, c, challenge(commd.Seal, sector, c.Ticket, c.Seed, v.sealLeaves), proof)
 }
 
 // VerifyChallenge implements port.Sealer.
 func (v verifier) VerifyChallenge(
 	sector events.SectorRef, c events.SealContext, randomness events.Hash, leaves int, proof []byte,
 ) error {
-	return v.verify(sector, c.CommD, challenge(commd.Possession, sector, c.Ticket, randomness, leaves),
-		simChallenge(sector, c.CommR, randomness, leaves), proof)
+	return v.verify(sector, c, challenge(commd.Possession, sector, c.Ticket, randomness, leaves), proof)
 }
 
 func challenge(domain commd.Domain, sector events.SectorRef, ticket, seed events.Hash, leaves int) commd.Challenge {
@@ -72,17 +70,15 @@ func challenge(domain commd.Domain, sector events.SectorRef, ticket, seed events
 }
 
 // verify compares a proof with the challenge that it answers, or with what a simulated one is.
-func (v verifier) verify(
-	sector events.SectorRef, commD events.Hash, c commd.Challenge, simulated, proof []byte,
-) error {
+func (v verifier) verify(sector events.SectorRef, seal events.SealContext, c commd.Challenge, proof []byte) error {
 	switch v.proves {
 	case Possession:
-		if err := commd.Verify(commd.Node(commD), uint64(sector.Size), c, proof); err != nil {
+		if err := commd.Verify(commd.Node(seal.CommD), uint64(sector.Size), c, proof); err != nil {
 			return lie("%s: %v", sector, err)
 		}
 		return nil
 	case Simulated:
-		if !bytes.Equal(proof, simulated) {
+		if !bytes.Equal(proof, commd.Simulated(c, commd.Node(seal.CommR))) {
 			return lie("%s: the simulated proof is another one", sector)
 		}
 		return nil

@@ -203,15 +203,24 @@ func (s *Store) Findings() []string {
 	return slices.Clone(s.findings)
 }
 
-// Sectors are all stored sectors, in no particular order.
+// Sectors are all stored sectors, in no particular order. What is remembered of them is only their sizes: each one's
+// directory may be deleted at any time, so here and in each call the disk is looked at.
 func (s *Store) Sectors() []events.SectorRef {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]events.SectorRef, 0, len(s.sectors))
 	for _, ref := range s.sectors {
-		all = append(all, ref)
+		if s.there(ref) {
+			all = append(all, ref)
+		}
 	}
 	return all
+}
+
+// there reports whether a sector has its directory. What cannot be seen counts as there: its files are asked for next.
+func (s *Store) there(sector events.SectorRef) bool {
+	_, err := os.Lstat(s.path(sector, metaName))
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // known returns ErrNoSectorPart for a sector that is not here, ErrSectorDamaged for one with
@@ -223,8 +232,8 @@ func (s *Store) known(sector events.SectorRef) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch ref, ok := s.sectors[nameOf(sector)]; {
-	case !ok:
-		return fmt.Errorf("%s: %w", sector, events.ErrNoSectorPart)
+	case !ok, !s.there(sector):
+		return s.place.Unless(fmt.Errorf("%s: %w", sector, events.ErrNoSectorPart))
 	case ref != sector:
 		return fmt.Errorf("%s has %d bytes, and is stored with %d: %w",
 			sector, sector.Size, ref.Size, events.ErrSectorDamaged)

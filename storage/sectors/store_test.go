@@ -101,6 +101,42 @@ func TestTheFakeIsAStoreOfSectors(t *testing.T) {
 
 var sector = events.SectorRef{Provider: events.Address{1}, Number: 7, Size: 2048}
 
+// Somebody deletes the directory of a sector while the host runs: that is seen at once, and it can be written again.
+func TestADirectoryThatIsDeletedMeanwhileIsMadeAgain(t *testing.T) {
+	s := open(t, t.TempDir())
+	write := func() {
+		t.Helper()
+		f, err := s.Edit(sector, events.SectorUnsealed, sector.Size)
+		if err == nil {
+			err = errors.Join(f.Close(), s.SetNote(sector, "pieces", []byte("[]")))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	if err := os.RemoveAll(s.path(sector)); err != nil {
+		t.Fatal(err)
+	}
+	if all := s.Sectors(); len(all) != 0 {
+		t.Errorf("there are %v", all)
+	}
+	if _, err := s.Open(sector, events.SectorUnsealed, sector.Size); !errors.Is(err, events.ErrNoSectorPart) {
+		t.Errorf("open: %v", err)
+	}
+	if note, err := s.Note(sector, "pieces"); note != nil || err != nil {
+		t.Errorf("note: %q, %v", note, err)
+	}
+	write()
+	again := open(t, s.dir)
+	if found := again.Findings(); len(found) > 0 || len(again.Sectors()) != 1 || len(s.Sectors()) != 1 {
+		t.Errorf("after a restart there are %v, found was %v", again.Sectors(), found)
+	}
+	if note, err := again.Note(sector, "pieces"); string(note) != "[]" || err != nil {
+		t.Errorf("note: %q, %v", note, err)
+	}
+}
+
 // The kernel's error for a full disk becomes ErrDiskFull in the store's own files: /dev/full takes
 // nothing.
 func TestWhatTheKernelSaysOfAFullDiskIsNamed(t *testing.T) {

@@ -132,7 +132,7 @@ nothing follows
 # A sealer outside calls back about a step that is over.
 say SectorPreCommit1 by=sealer
 ----
-SectorEventRefused event=SectorPreCommit1 by=sealer reason="SectorPreCommit1 is not allowed in state \"PreCommit2\"; it allows [SectorPackingFailed SectorPreCommit2 SectorSealPreCommitFailed], and Restart, ForceState, Terminate and Remove"
+SectorEventRefused event=SectorPreCommit1 by=sealer reason="SectorPreCommit1 is not allowed in state \"PreCommit2\"; it allows [SectorOldTicket SectorPackingFailed SectorPreCommit2 SectorSealPreCommitFailed], and Restart, ForceState, Terminate and Remove"
   PreCommit2: PreCommit2:1:1
 
 done SectorSealPreCommitFailed

@@ -32,7 +32,7 @@ SectorStepScheduled step=PreCommit2 attempt=1 key=PreCommit2:1:1
 
 done SectorPreCommit2
 ----
-SectorPreCommit2 commD=0xabab commR=0xabab
+SectorPreCommit2 commD=0xabab commR=0xabab proves=possession
 SectorStepScheduled step=SendPreCommit attempt=1 key=SendPreCommit:1:1
   PreCommitting: SendPreCommit:1:1
 

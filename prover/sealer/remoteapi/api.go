@@ -115,6 +115,8 @@ type Commit1 struct {
 	Ticket, Seed     []byte
 	Unsealed, Sealed string
 	Pieces           []Piece
+	// Leaves is how many leaves the contract asks for, if the proof shows some.
+	Leaves int
 }
 
 // Commit1Result is the input of the second part.

@@ -33,8 +33,18 @@ library Possession {
     bytes32 ticket,
     bytes32 commD
   ) internal pure returns (bytes32) {
-    return
-      masked(sha256(abi.encodePacked("hostnode/commd/1", provider, number, ticket, commD)));
+    return named("hostnode/commd/1", provider, number, ticket, commD);
+  }
+
+  /// @notice A name of data, in one form of storage.
+  function named(
+    bytes memory form,
+    address provider,
+    uint64 number,
+    bytes32 ticket,
+    bytes32 commD
+  ) internal pure returns (bytes32) {
+    return masked(sha256(abi.encodePacked(form, provider, number, ticket, commD)));
   }
 
   function masked(bytes32 node) internal pure returns (bytes32) {

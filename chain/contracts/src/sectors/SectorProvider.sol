@@ -2,7 +2,6 @@
 pragma solidity 0.8.37;
 
 import {
-  DepositConfig,
   SectorConfig,
   SectorStatus,
   TerminationReason
@@ -35,8 +34,8 @@ contract SectorProvider is SectorProving {
     ProvingPeriods(config.proving)
     SectorMoney(token_)
     SectorState(config.sealing, config.proving, config.deposits)
-    SectorSealing(config.sealing, config.deposits, config.proving.periodBlocks)
-    SectorProving(config.proving, config.deposits)
+    SectorSealing(config)
+    SectorProving(config)
   {
     _config = config;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {DepositConfig, ProvingConfig, SectorStatus} from "./SectorTypes.sol";
+import {ProofType, ProvingConfig, SectorConfig, SectorStatus} from "./SectorTypes.sol";
 import {Possession} from "./Possession.sol";
 import {SectorSealing} from "./SectorSealing.sol";
 
@@ -36,9 +36,11 @@ abstract contract SectorProving is SectorSealing {
 
   uint32 private immutable _possessionLeaves;
   uint64 private immutable _faultCutoff;
-  uint64 private immutable _rewardPerByte;
+  uint64 private immutable _possessionReward;
+  uint64 private immutable _simulatedReward;
 
-  constructor(ProvingConfig memory config, DepositConfig memory deposits) {
+  constructor(SectorConfig memory c) {
+    ProvingConfig memory config = c.proving;
     if (
       config.leaves == 0 ||
       config.leaves > type(uint16).max ||
@@ -46,7 +48,8 @@ abstract contract SectorProving is SectorSealing {
     ) revert Sectors_InvalidProving();
     _possessionLeaves = config.leaves;
     _faultCutoff = config.faultCutoff;
-    _rewardPerByte = deposits.rewardPerByte;
+    _possessionReward = c.possession.rewardPerByte;
+    _simulatedReward = c.simulated.rewardPerByte;
   }
 
   /// @notice Proves sectors of one partition while its window is open. Each one that is
@@ -64,11 +67,11 @@ abstract contract SectorProving is SectorSealing {
     }
     Window memory w = openWindow();
     if (deadline != w.deadline) revert Sectors_WindowNotOpen(deadline, w.deadline);
-    uint256 bytesProven = 0;
+    uint256 earned = 0;
     for (uint256 i = 0; i < numbers.length; i++) {
-      bytesProven += _prove(w, partition, numbers[i], proofs[i]);
+      earned += _prove(w, partition, numbers[i], proofs[i]);
     }
-    uint256 reward = _reward(msg.sender, bytesProven * _rewardPerByte);
+    uint256 reward = _reward(msg.sender, earned);
     emit Proven(msg.sender, w.period, deadline, partition, w.randomness, numbers, reward);
   }
 
@@ -119,7 +122,7 @@ abstract contract SectorProving is SectorSealing {
     }
   }
 
-  /// @return the bytes that were proven.
+  /// @return what the proof earned.
   function _prove(
     Window memory w,
     uint64 partition,
@@ -151,7 +154,10 @@ abstract contract SectorProving is SectorSealing {
       (s.faultyFrom, s.recoverAt) = (0, 0);
       emit Recovered(msg.sender, number, w.period);
     }
-    return _size(s);
+    uint64 rate = s.proofType == ProofType.Possession
+      ? _possessionReward
+      : _simulatedReward;
+    return uint256(_size(s)) * rate;
   }
 
   /// @return whether a proof cures a fault.

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {DepositConfig, PreCommitment, SealingConfig, SectorStatus} from "./SectorTypes.sol";
+import {
+  PreCommitment,
+  ProofType,
+  SealingConfig,
+  SectorConfig,
+  SectorStatus
+} from "./SectorTypes.sol";
 import {Possession} from "./Possession.sol";
 import {SectorState} from "./SectorState.sol";
+import {Simulation} from "./Simulation.sol";
 
 /// @title How a sector comes to be
 /// @notice A provider first commits itself to the data and puts down the deposit, and
@@ -12,6 +19,8 @@ import {SectorState} from "./SectorState.sol";
 /// that time; the proof does it by itself when it comes early enough.
 abstract contract SectorSealing is SectorState {
   error Sectors_InvalidSealing();
+  error Sectors_InvalidProofTypes();
+  error Sectors_ProofTypeNotTaken(ProofType proofType);
   error Sectors_NumberUsed(uint64 number);
   error Sectors_InvalidSize(uint64 size);
   error Sectors_InvalidCommD();
@@ -46,23 +55,36 @@ abstract contract SectorSealing is SectorState {
   uint64 private constant LEAST_SIZE = 2 << 10;
   uint64 private constant GREATEST_SIZE = 64 << 30;
 
+  /// The contract with the hashes of more blocks than the EVM knows, on chains that have it
+  /// (EIP-2935).
+  address private constant HISTORY = 0x0000F90827F1C53a10cb7A02335B175320002935;
+  /// How many blocks a ticket lives at most. It needs no bound of the seed's kind: a
+  /// number whose precommit was void takes only a younger ticket.
+  uint64 private constant TICKET_REACH = 8191;
+
   uint64 private immutable _ticketLookback;
   uint64 private immutable _minLife;
   uint64 private immutable _maxLife;
   uint32 private immutable _sealLeaves;
   uint16 private immutable _voidFee;
+  bool private immutable _takesPossession;
+  bool private immutable _takesSimulated;
 
-  /// @param periodBlocks each sector owes at least one proof: it lives two periods.
-  constructor(SealingConfig memory c, DepositConfig memory deposits, uint64 periodBlocks) {
-    // Once a precommit is void its ticket is out of reach, so that the next one of that
-    // number has another.
+  constructor(SectorConfig memory config) {
+    SealingConfig memory c = config.sealing;
+    // What anybody can compute must not be paid for.
+    if (
+      (!config.possession.taken && !config.simulated.taken) ||
+      config.simulated.rewardPerByte != 0
+    ) revert Sectors_InvalidProofTypes();
+    // Each sector owes at least one proof: it lives two periods.
     if (
       c.ticketLookback == 0 ||
       c.ticketLookback >= REACH ||
       c.challengeDelay == 0 ||
       c.challengeDelay > type(uint32).max ||
       c.commitDue < c.challengeDelay + REACH ||
-      c.minLife / 2 < periodBlocks ||
+      c.minLife / 2 < config.proving.periodBlocks ||
       c.maxLife > type(uint40).max ||
       c.maxLife < uint256(c.commitDue) + c.minLife ||
       c.leaves == 0 ||
@@ -72,19 +94,32 @@ abstract contract SectorSealing is SectorState {
     _minLife = c.minLife;
     _maxLife = c.maxLife;
     _sealLeaves = c.leaves;
-    _voidFee = deposits.voidFee;
+    _voidFee = config.deposits.voidFee;
+    _takesPossession = config.possession.taken;
+    _takesSimulated = config.simulated.taken;
+  }
+
+  /// @notice How many blocks a ticket lives on this chain.
+  function ticketReach() external view returns (uint64) {
+    // In calls that change nothing, the hash of the newest block may not be there yet.
+    bool known = block.number > 1 && _history(block.number - 2) != 0;
+    return known ? TICKET_REACH : uint64(REACH);
   }
 
   /// @notice The ticket that a precommit with this epoch gets now; zero when the epoch
-  /// is out of reach.
+  /// is out of reach, or not younger than that of a precommit of the number that was void.
   function ticketFor(
     address provider,
     uint64 number,
     uint64 ticketEpoch
   ) public view returns (bytes32) {
-    if (block.number >= ticketEpoch + REACH) return 0;
+    if (block.number > uint256(ticketEpoch) + TICKET_REACH) return 0;
     if (uint256(ticketEpoch) + _ticketLookback > block.number) return 0;
-    return keccak256(abi.encodePacked(blockhash(ticketEpoch), provider, number, "ticket"));
+    if (ticketEpoch <= _sectors[provider][number].ticketEpoch) return 0;
+    bytes32 hash = _history(ticketEpoch);
+    if (hash == 0) hash = blockhash(ticketEpoch);
+    if (hash == 0) return 0;
+    return keccak256(abi.encodePacked(hash, provider, number, "ticket"));
   }
 
   /// @notice Announces a sector of the sender and takes its deposit. The contract makes
@@ -99,17 +134,19 @@ abstract contract SectorSealing is SectorState {
     bytes32 ticket = ticketFor(msg.sender, said.number, said.ticketEpoch);
     if (ticket == 0) revert Sectors_TicketOutOfReach(said.ticketEpoch);
     // This also finds a ticket that a reorganisation has changed.
-    bytes32 commR = Possession.commR(msg.sender, said.number, ticket, said.commD);
+    bytes32 commR = _commR(said, ticket);
     if (commR != said.commR) revert Sectors_WrongCommR(commR);
 
     uint256 deposit = depositFor(said.size);
     s.status = SectorStatus.PreCommitted;
+    s.proofType = said.proofType;
     s.depth = depth;
     s.expiration = uint48(said.expiration);
     s.deposit = uint112(deposit);
     s.preCommitEpoch = uint48(block.number);
     s.ticketEpoch = uint48(said.ticketEpoch);
     s.commD = said.commD;
+    s.commR = commR;
     s.ticket = ticket;
     uint64 seedEpoch = uint64(block.number) + _challengeDelay;
     emit PreCommitted(msg.sender, said.number, said, ticket, seedEpoch, deposit);
@@ -147,7 +184,9 @@ abstract contract SectorSealing is SectorState {
     if (!_isVoid(s)) revert Sectors_NotVoid(number);
     uint256 deposit = s.deposit;
     uint256 fee = _share(s, _voidFee);
+    uint48 ticketEpoch = s.ticketEpoch;
     delete _sectors[provider][number];
+    s.ticketEpoch = ticketEpoch; // So that the next one has another ticket.
     _lose(fee);
     _credit(provider, deposit - fee);
     emit PreCommitExpired(provider, number, fee, deposit - fee);
@@ -160,10 +199,43 @@ abstract contract SectorSealing is SectorState {
     bytes calldata proof
   ) internal view {
     uint8 depth = s.depth;
-    uint256 length = Possession.proofLength(leaves, depth);
+    bool simulated = s.proofType == ProofType.Simulated;
+    uint256 length = simulated
+      ? Simulation.proofLength()
+      : Possession.proofLength(leaves, depth);
     if (proof.length != length) revert Sectors_ProofLength(challenge.number, length);
+    if (simulated) {
+      bytes memory want = Simulation.proofOf(challenge, leaves, s.commR);
+      if (keccak256(proof) != keccak256(want)) {
+        revert Sectors_InvalidProof(challenge.number, 0);
+      }
+      return;
+    }
     uint32 wrong = Possession.firstWrong(proof, challenge, leaves, depth, s.commD);
     if (wrong != leaves) revert Sectors_InvalidProof(challenge.number, wrong);
+  }
+
+  /// @dev What the CommR of a sector of the sender must be. A type whose CommR cannot be
+  /// computed here would need somebody to attest it who is not the provider.
+  function _commR(
+    PreCommitment calldata said,
+    bytes32 ticket
+  ) private view returns (bytes32) {
+    bool simulated = said.proofType == ProofType.Simulated;
+    if (simulated ? !_takesSimulated : !_takesPossession) {
+      revert Sectors_ProofTypeNotTaken(said.proofType);
+    }
+    return
+      simulated
+        ? Simulation.commR(msg.sender, said.number, ticket, said.commD)
+        : Possession.commR(msg.sender, said.number, ticket, said.commD);
+  }
+
+  /// @dev The hash of a block by the history contract; zero when there is none, or it does
+  /// not know.
+  function _history(uint256 epoch) private view returns (bytes32) {
+    (bool ok, bytes memory answer) = HISTORY.staticcall(abi.encode(epoch));
+    return ok && answer.length == 32 ? abi.decode(answer, (bytes32)) : bytes32(0);
   }
 
   function _preCommitted(

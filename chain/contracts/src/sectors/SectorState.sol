@@ -3,13 +3,13 @@ pragma solidity 0.8.37;
 
 import {
   DepositConfig,
+  ProofType,
   ProvingConfig,
   SealingConfig,
   SectorInfo,
   SectorStatus,
   TerminationReason
 } from "./SectorTypes.sol";
-import {Possession} from "./Possession.sol";
 import {ProvingPeriods} from "./ProvingPeriods.sol";
 import {SectorMoney} from "./SectorMoney.sol";
 
@@ -41,6 +41,7 @@ abstract contract SectorState is ProvingPeriods, SectorMoney {
   /// Epochs and periods take 48 bits here, which last for millions of years.
   struct Sector {
     SectorStatus status; // as far as it was written down
+    ProofType proofType;
     uint8 depth; // of the tree; the size is 32 << depth bytes
     uint16 faultPeriods; // in a row
     uint48 nextPeriod; // the first one neither proven nor paid for
@@ -51,8 +52,9 @@ abstract contract SectorState is ProvingPeriods, SectorMoney {
     uint112 deposit; // token base units, what is left
     uint48 preCommitEpoch;
     uint48 activation;
-    uint48 ticketEpoch;
+    uint48 ticketEpoch; // without a sector: of the last one that was void
     bytes32 commD;
+    bytes32 commR;
     bytes32 ticket;
     bytes32 seed; // zero until it is pinned
   }
@@ -112,6 +114,7 @@ abstract contract SectorState is ProvingPeriods, SectorMoney {
     Sector storage s = _sectors[provider][number];
     if (s.status == SectorStatus.None) return info;
     (info.deadline, info.partition) = placeOf(number);
+    info.proofType = s.proofType;
     info.size = _size(s);
     info.ticketEpoch = s.ticketEpoch;
     info.preCommitEpoch = s.preCommitEpoch;
@@ -120,7 +123,7 @@ abstract contract SectorState is ProvingPeriods, SectorMoney {
     info.expiration = s.expiration;
     info.recoverAt = s.recoverAt;
     info.commD = s.commD;
-    info.commR = Possession.commR(provider, number, s.ticket, s.commD);
+    info.commR = s.commR;
     info.ticket = s.ticket;
     info.seed = s.seed;
     Arrears memory a = _arrears(s, info.deadline);

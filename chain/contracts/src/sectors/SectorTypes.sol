@@ -21,6 +21,12 @@ enum TerminationReason {
   DepositSpent // has nothing at stake any more
 }
 
+/// What the proofs of a sector show, at its commit and in each window.
+enum ProofType {
+  Possession, // that the provider has leaves of the data, see `Possession`
+  Simulated // nothing, see `Simulation`: for trials
+}
+
 /// What a provider says before it proves.
 struct PreCommitment {
   uint64 number; // the provider's own name for the sector, used once
@@ -28,13 +34,15 @@ struct PreCommitment {
   uint64 ticketEpoch; // block whose hash makes the ticket
   uint64 expiration; // epoch
   bytes32 commD; // root of the tree of the data
-  bytes32 commR; // must be what `Possession.commR` makes of ticket and commD
+  bytes32 commR; // must be what the type's `commR` makes of ticket and commD
+  ProofType proofType; // of all its proofs
 }
 
 /// Everything that the contract knows of a sector, as of the block that asks. Zero
 /// where there is nothing.
 struct SectorInfo {
   SectorStatus status;
+  ProofType proofType;
   uint64 size; // bytes
   uint64 deadline; // index of its window in each period
   uint64 partition; // index in the deadline
@@ -58,6 +66,14 @@ struct SectorConfig {
   SealingConfig sealing;
   ProvingConfig proving;
   DepositConfig deposits;
+  ProofTypeConfig possession;
+  ProofTypeConfig simulated;
+}
+
+/// Whether a type of proofs is taken, and what it earns.
+struct ProofTypeConfig {
+  bool taken;
+  uint64 rewardPerByte; // token base units, for each period proven; of simulated ones 0
 }
 
 struct SealingConfig {
@@ -81,7 +97,6 @@ struct ProvingConfig {
 /// Fees are in basis points (1/10000) of the sector's full deposit, rounded up.
 struct DepositConfig {
   uint64 depositPerByte; // token base units
-  uint64 rewardPerByte; // token base units, for each period proven
   uint16 voidFee; // of a precommit that no commit followed
   uint16 missedFee; // of a window in which a proof was due, or promised, and did not come
   uint16 faultFee; // of a window in which the sector was known to be faulty

@@ -35,6 +35,7 @@
 //	POST   /v1/sectors                   a NewSector; the answer is its number
 //	POST   /v1/sectors/pieces            a Placing; the answer, and those below, are a Sector
 //	POST   /v1/sectors/{number}/pieces   a SectorOrder, as for all below
+//	POST   /v1/sectors/{number}/drop
 //	POST   /v1/sectors/{number}/pack
 //	POST   /v1/sectors/{number}/retry
 //	POST   /v1/sectors/{number}/force

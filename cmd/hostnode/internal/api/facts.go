@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,6 +79,11 @@ func troubledSectors(all []projections.Sector) (atStake int, trouble []health.Se
 			atStake++
 		}
 		switch {
+		case s.Bleeds:
+			trouble = slices.Insert(trouble, 0, health.SectorTrouble{
+				Number: s.SectorNumber, Reason: "is not proven in state " + s.State + ", and loses its deposit; " +
+					bleedNext(s.SectorNumber),
+			})
 		case s.Parked != "" && (precommitted || faulty(s.State)):
 			trouble = append(trouble, health.SectorTrouble{
 				Number: s.SectorNumber, Reason: "is parked in state " + s.State + ": " + s.Parked,

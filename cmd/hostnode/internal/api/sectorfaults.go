@@ -11,7 +11,7 @@ import (
 	"github.com/hostnode/hostnode/projections"
 )
 
-// SectorFaults are the sectors of this host with a fault that is not recovered.
+// SectorFaults are the sectors of this host with a fault that is not recovered, first those that nobody attends to.
 type SectorFaults struct {
 	AsOf   AsOf          `json:"asOf"`
 	Faults []SectorFault `json:"faults"`
@@ -43,6 +43,11 @@ var nextAfter = map[sector.State]string{
 	sector.RecoveryReported: "the host proves it in its next window",
 }
 
+// bleedNext is what somebody has to do about a sector that bleeds.
+func bleedNext(number uint64) string {
+	return fmt.Sprintf("terminate it: hostnode sectors terminate %d --reason …", number)
+}
+
 // faulty reports whether a sector has a fault that is not recovered.
 func faulty(state string) bool { return nextAfter[sector.State(state)] != "" }
 
@@ -50,7 +55,7 @@ func faulty(state string) bool { return nextAfter[sector.State(state)] != "" }
 func (r *reader) SectorFaults(ctx context.Context) (SectorFaults, error) {
 	out := SectorFaults{AsOf: r.asOf(), Faults: []SectorFault{}}
 	for _, s := range r.provider().Sectors {
-		if !faulty(s.State) {
+		if !faulty(s.State) && !s.Bleeds {
 			continue
 		}
 		f := SectorFault{
@@ -58,6 +63,11 @@ func (r *reader) SectorFaults(ctx context.Context) (SectorFaults, error) {
 			Deposit: s.Deposit, DepositLost: s.DepositLost,
 		}
 		switch {
+		case s.Bleeds:
+			f.Since, f.Next = s.Since, bleedNext(s.SectorNumber)
+			f.Reason = "the contract has it, and nobody proves it in this state"
+			out.Faults = append(out.Faults, f)
+			continue
 		case s.Parked != "":
 			f.Next = fmt.Sprintf("somebody has to decide (hostnode sectors status %d): %s", s.SectorNumber, s.Parked)
 		case !s.PausedUntil.IsZero():

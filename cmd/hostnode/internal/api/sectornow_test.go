@@ -19,7 +19,20 @@ import (
 type ticketProvider struct{ silentProvider }
 
 func (ticketProvider) Config(context.Context) (events.SectorConfig, error) {
-	return events.SectorConfig{TicketValid: 200}, nil
+	return events.SectorConfig{
+		TicketValid: 200, PeriodBlocks: 60, Deadlines: 6,
+		Rewards: map[string]events.Amount{events.ProvesPossession: events.NewAmount(3)},
+	}, nil
+}
+
+func (ticketProvider) Sector(_ context.Context, number uint64) (on events.SectorOnChain, err error) {
+	if number == 1 {
+		on = events.SectorOnChain{
+			Block: head, SectorFacts: events.SectorFacts{Active: true}, Size: 2048, Proves: events.ProvesPossession,
+			Activation: 100, Expiration: 9000, Deadline: 1, Partition: 2, NextPeriod: 8, Deposit: events.NewAmount(77),
+		}
+	}
+	return on, nil
 }
 
 func (ticketProvider) Head(context.Context) (events.Head, error) { return head, nil }
@@ -75,6 +88,16 @@ func TestTheProgressOfAStepIsShownWhileItRuns(t *testing.T) {
 		one, err := live.Sector(t.Context(), 1)
 		if err != nil || one.Now == nil || *one.Now != want[0] || one.Proves != "possession" {
 			t.Errorf("%+v, %v", one.Now, err)
+		}
+		there := api.SectorChain{
+			Block: head.Number, Expiration: 9000, Deadline: 1, Partition: 2, NextPeriod: 8, LastProven: 7*60 + 10,
+			Deposit: "77", RewardPerPeriod: "6144",
+		}
+		if one.Chain == nil || *one.Chain != there {
+			t.Errorf("by the contract it is %+v", one.Chain)
+		}
+		if two, err := live.Sector(t.Context(), 2); err == nil && two.Chain != nil {
+			t.Errorf("the contract has it: %+v", two.Chain)
 		}
 		if two, err := live.Sector(t.Context(), 2); err != nil || two.Now != nil {
 			t.Errorf("%+v, %v", two.Now, err)

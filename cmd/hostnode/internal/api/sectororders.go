@@ -81,6 +81,7 @@ type Verb string
 // The verbs.
 const (
 	VerbAddPiece  Verb = "pieces"
+	VerbDropPiece Verb = "drop"
 	VerbPack      Verb = "pack"
 	VerbRetry     Verb = "retry"
 	VerbForce     Verb = "force"
@@ -90,8 +91,11 @@ const (
 
 // SectorOrder is the rest of an order.
 type SectorOrder struct {
-	Piece  *Piece `json:"piece,omitempty"`  // for VerbAddPiece
-	State  string `json:"state,omitempty"`  // for VerbForce
+	Piece *Piece `json:"piece,omitempty"` // for VerbAddPiece
+	CID   string `json:"cid,omitempty"`   // for VerbDropPiece: the piece
+	State string `json:"state,omitempty"` // for VerbForce
+	// DryRun says what would follow, and orders nothing.
+	DryRun bool   `json:"dryRun,omitempty"`
 	Reason string `json:"reason,omitempty"` // for VerbForce, VerbTerminate and VerbRemove
 	By     string `json:"by"`               // who orders it
 }
@@ -103,6 +107,9 @@ var verbs = map[Verb]struct {
 }{
 	VerbAddPiece: {false, func(n uint64, o SectorOrder) sectors.Order {
 		return sectors.AddPiece{Number: n, Piece: events.SectorPiece(*o.Piece), By: o.By}
+	}},
+	VerbDropPiece: {false, func(n uint64, o SectorOrder) sectors.Order {
+		return sectors.DropPiece{Number: n, CID: o.CID, By: o.By}
 	}},
 	VerbPack: {false, func(n uint64, o SectorOrder) sectors.Order {
 		return sectors.StartPacking{Number: n, By: o.By}
@@ -130,6 +137,10 @@ func (o SectorOrder) order(number uint64, verb Verb) (sectors.Order, error) {
 		return nil, fmt.Errorf("%w: sectors have no %.40q", ErrBadRequest, verb)
 	case (verb == VerbAddPiece) != (o.Piece != nil):
 		return nil, fmt.Errorf("%w: a piece belongs to %q, and to nothing else", ErrBadRequest, VerbAddPiece)
+	case (verb == VerbDropPiece) != (o.CID != ""):
+		return nil, fmt.Errorf("%w: a CID belongs to %q, and to nothing else", ErrBadRequest, VerbDropPiece)
+	case verb != VerbForce && o.DryRun:
+		return nil, fmt.Errorf("%w: only %q can be tried", ErrBadRequest, VerbForce)
 	case verb != VerbForce && o.State != "":
 		return nil, fmt.Errorf("%w: a state belongs to %q only", ErrBadRequest, VerbForce)
 	case v.reason != (o.Reason != ""):
@@ -196,8 +207,13 @@ func (l *Live) ImportPiece(ctx context.Context, path string) (Piece, error) {
 	return Piece(p), nil
 }
 
-// has returns an error for a piece whose payload the host does not have.
+// has returns an error for a piece whose payload the host does not have, or that is not as large as that needs: its
+// commitment would be another one, and it would block its sector.
 func (l *Live) has(ctx context.Context, piece Piece) error {
+	if size, err := commd.PieceSize(uint64(piece.Payload)); err != nil || events.Bytes(size) != piece.Size {
+		return fmt.Errorf("piece %s: %w: it has %d bytes for %d of data",
+			piece.CID, sector.ErrSize, piece.Size, piece.Payload)
+	}
 	f, err := l.cfg.Pieces.Open(ctx, events.SectorPiece(piece))
 	if err != nil {
 		return err
@@ -278,6 +294,36 @@ func (l *Live) PlacePiece(ctx context.Context, p Placing) (Sector, error) {
 	return l.OrderSector(ctx, n, VerbAddPiece, order)
 }
 
+// foresee is what would be recorded if a state was forced on a sector, by the core itself.
+func (l *Live) foresee(ctx context.Context, number uint64, to sector.State) (Sector, error) {
+	answer, err := l.Sector(ctx, number)
+	if err != nil {
+		return Sector{}, err
+	}
+	all, err := l.cfg.Host.Sectors(ctx)
+	i := slices.IndexFunc(all, func(one sectors.Standing) bool { return one.Number == number })
+	if err == nil && i < 0 {
+		err = fmt.Errorf("%w: number %d is over", ErrUnknownSector, number)
+	}
+	if err != nil {
+		return Sector{}, err
+	}
+	would, err := sector.Decide(all[i].Info, sector.Happened{
+		News: sector.News{At: l.now()}, Event: &messages.SectorForceState{State: string(to), By: "-"}, By: "-",
+	})
+	for _, e := range would {
+		said := sector.NameOf(e)
+		if of, ok := e.(interface{ GetStep() string }); ok {
+			said += " " + of.GetStep()
+		}
+		if why, ok := e.(interface{ GetReason() string }); ok && why.GetReason() != "" {
+			said += ": " + why.GetReason()
+		}
+		answer.Would = append(answer.Would, said)
+	}
+	return answer, err
+}
+
 // open reports whether a sector takes further pieces, as far as its room goes.
 func open(one sectors.Standing) bool {
 	return slices.Contains([]sector.State{sector.Empty, sector.WaitDeals, sector.AddPiece}, one.Info.State) &&
@@ -329,6 +375,9 @@ func (l *Live) OrderSector(ctx context.Context, number uint64, verb Verb, order 
 		if err := l.has(ctx, *order.Piece); err != nil {
 			return Sector{}, err
 		}
+	}
+	if order.DryRun {
+		return l.foresee(ctx, number, sector.State(order.State))
 	}
 	_, ordered := l.cfg.Host.OrderSector(ctx, o)
 	if err := l.catchUp(ctx); err != nil {

@@ -191,6 +191,23 @@ func TestOrdersOfSectorsAreObeyedAndRecorded(t *testing.T) {
 		if err != nil || n != 1 {
 			t.Fatalf("sector %d: %v", n, err)
 		}
+		large := piece
+		large.Size *= 2
+		if _, err := live.PlacePiece(t.Context(), api.Placing{Piece: large, By: "alice"}); !errors.Is(err, sector.ErrSize) {
+			t.Errorf("a piece whose size is not that of its data: %v", err)
+		}
+		before := ask(t, func(ctx context.Context) (api.Sector, error) { return live.Sector(ctx, 1) })
+		dry, err := live.OrderSector(t.Context(), 1, api.VerbForce, api.SectorOrder{
+			State: "WaitSeed", Reason: "what if", By: "alice", DryRun: true,
+		})
+		if err != nil || len(dry.Would) != 2 || dry.Would[0] != "SectorForceState" ||
+			!strings.Contains(dry.Would[1], "SectorParked: state WaitSeed cannot go on: it has no commitments") {
+			t.Errorf("it would be %v: %v", dry.Would, err)
+		}
+		after := ask(t, func(ctx context.Context) (api.Sector, error) { return live.Sector(ctx, 1) })
+		if after.Sector.LastEvent != before.Sector.LastEvent {
+			t.Errorf("a dry run changes it: %+v", after.Sector)
+		}
 		for _, step := range []struct {
 			verb  api.Verb
 			order api.SectorOrder

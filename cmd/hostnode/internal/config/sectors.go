@@ -14,7 +14,7 @@ import (
 // Sectors seal data, and prove it to the contract of sectors.
 type Sectors struct {
 	// Sealer is who seals, and so what is proven: none seals nothing; commd stores the data and
-	// proves possession; sim proves nothing, on development chains only; remote is an outside
+	// proves possession; sim proves nothing and earns nothing, where the contract allows it; remote is an outside
 	// prover. docs/sealers.md says what each shows.
 	Sealer string `key:"sealer" def:"none" oneOf:"none commd sim remote"`
 	// Contract is the address of the contract of sectors. Needed with chain.endpoint; the
@@ -36,6 +36,9 @@ type Sectors struct {
 	// Lifetime is how many blocks a sector is to live. 0: a million, within the limits of the
 	// contract.
 	Lifetime uint64 `key:"lifetime" def:"0" max:"1000000000000"`
+	// SealAfter is how long after its beginning a sector that has pieces and waits for more is
+	// sealed as it is. 0s: only when it is full, or when an operator orders it.
+	SealAfter time.Duration `key:"sealAfter" def:"0s" max:"8760h"`
 	// MaxDeposits is the most, in base units of the token, that the deposits of all sectors
 	// together may have at stake. Empty: no limit.
 	MaxDeposits string `key:"maxDeposits"`
@@ -101,9 +104,9 @@ type RemoteProver struct {
 	// TokenFile holds the token that the prover wants, readable only by its owner (mode 0600).
 	// Empty: it wants none.
 	TokenFile string `key:"tokenFile"`
-	// Proves is what its proofs must show. A prover that claims something else is refused.
-	// Simulated is only allowed on a development chain.
-	Proves string `key:"proves" def:"replication" oneOf:"possession simulated replication"`
+	// Proves is what its proofs must show. A prover that claims something else is refused, and so is
+	// what the contract does not verify: replication, and simulated where it was not deployed for trials.
+	Proves string `key:"proves" def:"possession" oneOf:"possession simulated replication"`
 	// Poll is how often a step that lasts is asked about.
 	Poll time.Duration `key:"poll" def:"10s" min:"100ms" max:"1h"`
 	// RequestTimeout limits one request that carries no piece.

@@ -64,7 +64,7 @@ const (
 func sectorRules() *bindings.SectorConfig {
 	c := devchain.DefaultSectorConfig()
 	c.Proving.PeriodBlocks, c.Proving.Deadlines, c.Proving.Leaves = 40, 2, 44
-	c.Deposits.DepositPerByte, c.Deposits.RewardPerByte = 100_000_000_000, 1_000_000_000
+	c.Deposits.DepositPerByte, c.Possession.RewardPerByte = 100_000_000_000, 1_000_000_000
 	return &c
 }
 

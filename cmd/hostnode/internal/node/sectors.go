@@ -7,8 +7,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
@@ -59,10 +61,6 @@ func (o *Options) addSectors(c config.Config, p Parts) error {
 		return nil
 	}
 	s, w := c.Sectors, c.Sectors.Workers
-	if !p.Development && (s.Sealer == "sim" || s.Sealer == "remote" && s.Remote.Proves == sealer.Simulated) {
-		return fmt.Errorf("%w: sectors.sealer = %s: simulated sectors are for development chains only",
-			config.ErrInvalid, s.Sealer)
-	}
 	most, err := c.MaxDeposits()
 	if err != nil {
 		return err
@@ -74,7 +72,8 @@ func (o *Options) addSectors(c config.Config, p Parts) error {
 	o.Host.Sectors = actorsectors.Settings{
 		WithdrawMin: least, WithdrawEvery: s.WithdrawEvery,
 		Fetch: w.Fetch, Pack: w.Pack, PreCommit1: w.PreCommit1, PreCommit2: w.PreCommit2, Commit: w.Commit,
-		Challenges: w.Challenges, FinalBlocks: s.FinalBlocks, Lifetime: s.Lifetime, MaxDeposits: most,
+		Challenges: w.Challenges, FinalBlocks: s.FinalBlocks, SealAfter: s.SealAfter, Lifetime: s.Lifetime,
+		MaxDeposits:    most,
 		FilesElsewhere: s.Sealer == "remote", FilesLost: s.FilesLost,
 		WatchEvery: s.WatchEvery, ProveMargin: s.ProveMargin,
 		StepLimit: s.StepLimit, ChallengeLimit: s.ChallengeLimit,
@@ -209,7 +208,7 @@ func (n *Node) openSectors(ctx context.Context, o Options) (*actors.SectorPorts,
 	case "commd":
 		ports.Sealer, ports.Space = sealer.NewCommD(n.sectors, rules.SealLeaves), commdSpace
 	case "sim":
-		ports.Sealer, ports.Space = sealer.NewSim(n.sectors, nil), dataSpace
+		ports.Sealer, ports.Space = sealer.NewSim(n.sectors, rules.SealLeaves, nil), dataSpace
 	case "remote":
 		s.Remote.SealLeaves = rules.SealLeaves
 		ports.Space = dataSpace // Of its pieces, which stay here.
@@ -219,10 +218,23 @@ func (n *Node) openSectors(ctx context.Context, o Options) (*actors.SectorPorts,
 	}
 	if err == nil {
 		n.Proves = ports.Sealer.Proves()
+		err = verified(n.Proves, s.Sealer, rules)
+	}
+	if err == nil {
 		o.Log.WithField("contract", s.Contract.Contract.String()).Infof(
 			"sectors are sealed; what their proofs show: %s", sealer.Describe(n.Proves))
 	}
 	return ports, err
+}
+
+// verified refuses a sealer whose proofs the contract does not verify: each sector would be sealed for nothing.
+func verified(proves, sealedBy string, rules events.SectorConfig) error {
+	if _, taken := rules.Rewards[proves]; taken {
+		return nil
+	}
+	return fmt.Errorf("%w: sectors.sealer = %s: its proofs show %q (%s), and this contract of sectors verifies %q "+
+		"only; set a sealer of such a type (docs/sealers.md), or sectors.remote.proves", config.ErrInvalid, sealedBy, proves,
+		sealer.Describe(proves), slices.Sorted(maps.Keys(rules.Rewards)))
 }
 
 // marginFits refuses a margin that leaves too little of a window: what is not proven by then is faulty.

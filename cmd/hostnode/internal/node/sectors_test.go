@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +16,9 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/chain/provider"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
@@ -23,32 +26,30 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections/audit"
+	"github.com/hostnode/hostnode/prover/sealer"
+	"github.com/hostnode/hostnode/prover/sealer/remotetest"
 	files "github.com/hostnode/hostnode/storage/sectors"
 )
 
-func TestSimulatedSectorsAreForDevelopmentChainsOnly(t *testing.T) {
+func TestSealersAreTakenFromTheSettings(t *testing.T) {
 	contract := "0x00000000000000000000000000000000000000bb"
 	for name, c := range map[string]struct {
-		set         config.Sectors
-		development bool
-		want        error
+		set  config.Sectors
+		want error
 	}{
-		"nothing is sealed":                    {config.Sectors{Sealer: "none"}, false, nil},
-		"possession":                           {config.Sectors{Sealer: "commd"}, false, nil},
-		"simulated, for real money":            {config.Sectors{Sealer: "sim"}, false, config.ErrInvalid},
-		"simulated, for development":           {config.Sectors{Sealer: "sim"}, true, nil},
-		"an outside prover":                    {remoteAs("replication"), false, nil},
-		"one that simulates, for real money":   {remoteAs("simulated"), false, config.ErrInvalid},
-		"one that simulates, for development":  {remoteAs("simulated"), true, nil},
-		"one whose token is not there":         {withToken("/nowhere/at/all"), false, os.ErrNotExist},
-		"one whose token everybody may read":   {withToken(write(t, "hush", 0o644)), false, config.ErrInvalid},
-		"one with a token for this host alone": {withToken(write(t, "hush\n", 0o600)), false, nil},
+		"nothing is sealed":                    {config.Sectors{Sealer: "none"}, nil},
+		"possession":                           {config.Sectors{Sealer: "commd"}, nil},
+		"simulated":                            {config.Sectors{Sealer: "sim"}, nil},
+		"an outside prover":                    {remoteAs("possession"), nil},
+		"one whose token is not there":         {withToken("/nowhere/at/all"), os.ErrNotExist},
+		"one whose token everybody may read":   {withToken(write(t, "hush", 0o644)), config.ErrInvalid},
+		"one with a token for this host alone": {withToken(write(t, "hush\n", 0o600)), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := config.Default()
 			cfg.Sectors = c.set
 			cfg.Sectors.Contract = contract
-			o, err := FromConfig(cfg, Parts{Development: c.development, Means: Means{Dir: datadir.At("/data")}})
+			o, err := FromConfig(cfg, Parts{Means: Means{Dir: datadir.At("/data")}})
 			if !errors.Is(err, c.want) {
 				t.Fatalf("got %v, want %v", err, c.want)
 			}
@@ -65,6 +66,151 @@ func TestSimulatedSectorsAreForDevelopmentChainsOnly(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What the contract does not verify would be sealed for nothing, and precommitted in vain.
+func TestASealerWhoseProofsTheContractDoesNotVerifyIsRefused(t *testing.T) {
+	possession := events.SectorConfig{Rewards: map[string]events.Amount{events.ProvesPossession: {}}}
+	both := events.SectorConfig{Rewards: map[string]events.Amount{events.ProvesPossession: {}, events.ProvesSimulated: {}}}
+	for _, c := range []struct {
+		proves string
+		rules  events.SectorConfig
+		want   error
+	}{
+		{events.ProvesPossession, possession, nil},
+		{events.ProvesSimulated, both, nil},
+		{events.ProvesSimulated, possession, config.ErrInvalid},
+		{events.ProvesReplication, both, config.ErrInvalid},
+	} {
+		err := verified(c.proves, "remote", c.rules)
+		if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.proves) {
+			t.Errorf("%s: %v, want %v", c.proves, err, c.want)
+		}
+	}
+	if proves := config.Default().Sectors.Remote.Proves; verified(proves, "remote", possession) != nil {
+		t.Errorf("an outside prover shows %s by default", proves)
+	}
+}
+
+// Each type of proofs that the development chain takes is sealed and proven there.
+func TestSectorsOfEachSealerAreProvenOnTheEmbeddedChain(t *testing.T) {
+	leaves := int(devchain.DefaultSectorConfig().Sealing.Leaves)
+	outside := func(newSealer func(sealer.Files, int) port.Sealer) func(*config.Config) {
+		return func(c *config.Config) {
+			store, err := files.Open(t.TempDir(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made := newSealer(store, leaves)
+			prover := remotetest.New(made, "hush")
+			server := httptest.NewServer(prover)
+			t.Cleanup(func() { server.Close(); prover.Close() })
+			c.Sectors.Sealer = "remote"
+			c.Sectors.Remote.URL, c.Sectors.Remote.Proves = server.URL, made.Proves()
+			c.Sectors.Remote.TokenFile, c.Sectors.Remote.Poll = write(t, "hush", 0o600), 50*time.Millisecond
+		}
+	}
+	for name, set := range map[string]func(*config.Config){
+		"sim":                func(c *config.Config) { c.Sectors.Sealer = "sim" },
+		"remote, possession": outside(func(f sealer.Files, leaves int) port.Sealer { return sealer.NewCommD(f, leaves) }),
+		"remote, simulated": outside(func(f sealer.Files, leaves int) port.Sealer {
+			return sealer.NewSim(f, leaves, nil)
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := sealing(t)
+			set(&c)
+			run(t, c, func(p *Process) {
+				ctx := t.Context()
+				until(t, p, "it runs", func(all []sectors.Standing) bool { return len(all) == 0 })
+				n, err := p.Host.BeginSector(ctx, sectors.Create{Size: 2 << 10, By: "alice"})
+				if err == nil {
+					_, err = p.Host.OrderSector(ctx, sectors.StartPacking{Number: n, By: "alice"})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				until(t, p, "it is proven", func(all []sectors.Standing) bool {
+					return len(all) == 1 && all[0].Info.State == sector.Proving
+				})
+				all, err := p.Host.Sectors(ctx)
+				if err != nil || all[0].Info.Proves != p.Proves {
+					t.Fatalf("the record says %q, it proves %q: %v", all[0].Info.Proves, p.Proves, err)
+				}
+				first, err := p.Provider.Sector(ctx, 1)
+				if err != nil || first.Proves != p.Proves {
+					t.Fatalf("%+v, %v", first, err)
+				}
+				until(t, p, "two windows are over", func([]sectors.Standing) bool {
+					on, err := p.Provider.Sector(ctx, 1)
+					return err == nil && on.NextPeriod >= first.NextPeriod+2 && on.Deposit == first.Deposit && !on.Faulty
+				})
+				owed, err := p.Provider.Owed(ctx)
+				if err != nil || owed.IsZero() != (p.Proves == events.ProvesSimulated) {
+					t.Errorf("for %s it owes %s: %v", p.Proves, owed, err)
+				}
+			})
+		})
+	}
+}
+
+// slowSealer takes two hours of chain time for the first half of sealing.
+type slowSealer struct {
+	port.Sealer
+	chain func() *devchain.Chain
+}
+
+func (s slowSealer) PreCommit1(
+	ctx context.Context, ref events.SectorRef, ticket events.Hash, pieces []events.SectorPiece, told events.SectorProgress,
+) ([]byte, error) {
+	const hours, apart = 2 * time.Hour, time.Second
+	if _, err := s.chain().Seal(ctx, uint64(hours/apart)); err != nil {
+		return nil, err
+	}
+	return s.Sealer.PreCommit1(ctx, ref, ticket, pieces, told)
+}
+
+// A ticket lives as long as a real first half takes: with the hashes that the EVM itself knows, 256 blocks, each would be
+// too old at the precommit.
+func TestASectorWhoseFirstHalfTakesTwoHoursIsSealed(t *testing.T) {
+	store, err := files.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var local *devchain.Chain
+	inner := sealer.NewCommD(store, int(devchain.DefaultSectorConfig().Sealing.Leaves))
+	prover := remotetest.New(slowSealer{inner, func() *devchain.Chain { return local }}, "hush")
+	prover.Async = true
+	server := httptest.NewServer(prover)
+	t.Cleanup(func() { server.Close(); prover.Close() })
+	c := sealing(t)
+	c.Sectors.Sealer, c.Sectors.Remote.URL, c.Sectors.Remote.Proves = "remote", server.URL, sealer.Possession
+	c.Sectors.Remote.TokenFile, c.Sectors.Remote.Poll = write(t, "hush", 0o600), 50*time.Millisecond
+	run(t, c, func(p *Process) {
+		ctx := t.Context()
+		local = p.Local.Chain
+		until(t, p, "it runs", func(all []sectors.Standing) bool { return len(all) == 0 })
+		n, err := p.Host.BeginSector(ctx, sectors.Create{Size: 2 << 10, By: "alice"})
+		if err == nil {
+			_, err = p.Host.OrderSector(ctx, sectors.StartPacking{Number: n, By: "alice"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		until(t, p, "it has left its first half", func(all []sectors.Standing) bool {
+			return len(all) == 1 && all[0].Info.Attempts.Of(sector.StepPreCommit2) > 0
+		})
+		until(t, p, "it is precommitted", func(all []sectors.Standing) bool {
+			return len(all) == 1 && all[0].Info.State == sector.WaitSeed
+		})
+		on, err := p.Provider.Sector(ctx, 1)
+		if err != nil || on.PreCommitEpoch < on.TicketEpoch+7200 {
+			t.Errorf("its ticket is of %d, its precommit of %d: %v", on.TicketEpoch, on.PreCommitEpoch, err)
+		}
+		until(t, p, "it is proven", func(all []sectors.Standing) bool {
+			return len(all) == 1 && all[0].Info.State == sector.Proving && all[0].Info.Attempts.Of(sector.StepPreCommit1) == 1
+		})
+	})
 }
 
 func TestTheLimitsOfSectorsReachTheHost(t *testing.T) {
@@ -96,7 +242,7 @@ func remoteAs(proves string) config.Sectors {
 }
 
 func withToken(path string) config.Sectors {
-	s := remoteAs("replication")
+	s := remoteAs("possession")
 	s.Remote.TokenFile = path
 	return s
 }
@@ -258,7 +404,7 @@ func TestAnOutsideProverCanCallBackWhileTheNodeIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := config.Default()
-	c.Sectors = remoteAs("replication")
+	c.Sectors = remoteAs("possession")
 	c.Sectors.Remote.CallbackListen = at
 	o, err := FromConfig(c, Parts{Means: Means{Dir: datadir.At("/data"), Log: logrus.NewEntry(quiet())}})
 	if err != nil {
