@@ -101,7 +101,7 @@ func (y *yard) announcesSimulated(number uint64) *testSector {
 func TestSimulatedProofsAreVerifiedAndEarnNothing(t *testing.T) {
 	y := newYard(t)
 	y.does(alice, sectorABI.PackFund(bigInt(5*reward)))
-	real := y.active(alice, 1)
+	proven := y.active(alice, 1)
 	s := y.announcesSimulated(6) // In the same partition.
 	if got := commd.SimulatedCommR(alice, 6, s.ticket, commd.Node(s.said.CommD)); bytes32(got) != s.said.CommR {
 		t.Fatalf("a host's CommR is %x, want %x", got, s.said.CommR)
@@ -129,13 +129,13 @@ func TestSimulatedProofsAreVerifiedAndEarnNothing(t *testing.T) {
 	if info.ProofType != contracts.ProofSimulated || info.CommR != s.said.CommR || y.info(alice, 1).ProofType != contracts.ProofPossession {
 		t.Fatalf("it is %+v", info)
 	}
-	y.toWindow(real)
+	y.toWindow(proven)
 	day := challenge{"possession", s.ticket, y.hash(y.block - 1), alice, 6}
 	good := pretends(day, windowLeaves, s.said.CommR)
 	call := func(proofs ...[]byte) []byte {
 		return sectorABI.PackProvePossession(1, 0, []uint64{1, 6}, proofs)
 	}
-	mine := y.possession(real, y.block/periodBlocks)
+	mine := y.possession(proven, y.block/periodBlocks)
 	y.refused(alice, call(mine, pretends(s.sealChallenge(), windowLeaves, s.said.CommR)), "Sectors_InvalidProof")
 	y.refused(alice, call(mine, s.tree.prove(day, windowLeaves)), "Sectors_ProofLength")
 	y.refused(alice, call(good, good), "Sectors_ProofLength") // Of a sector of the other type.
@@ -143,7 +143,7 @@ func TestSimulatedProofsAreVerifiedAndEarnNothing(t *testing.T) {
 	if y.owed(alice) != reward {
 		t.Fatalf("owed %d, want %d: simulated proofs earn nothing", y.owed(alice), reward)
 	}
-	y.checkBooks(real, s)
+	y.checkBooks(proven, s)
 }
 
 func TestATypeOfProofsThatADeploymentDoesNotTakeIsRefused(t *testing.T) {

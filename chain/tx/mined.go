@@ -313,11 +313,11 @@ func (o *outcomes) whyFailed(ctx context.Context, in *intent, a attempt, r *type
 	o.asking(func() {
 		outcomes, err = o.conn.Try(ctx, o.account, []rpc.Trial{again}, o.rec.cfg.contract.Refusals)
 	})
-	if err != nil {
-		return fmt.Errorf("%w: no reason was found: %v", events.ErrReverted, err)
-	}
-	if outcomes[0].Refusal == nil {
-		return fmt.Errorf("%w: no reason was found, tried again on the block before it does not tell", events.ErrReverted)
+	switch {
+	case err != nil: // Not wrapped: the transaction was mined, whatever the node is now.
+		return fmt.Errorf("%w: no reason was found: %s", events.ErrReverted, err.Error())
+	case outcomes[0].Refusal == nil: // In a trial the newest block's hash is zero, so it may fail in another way.
+		return fmt.Errorf("%w: no reason was found: a trial does not tell", events.ErrReverted)
 	}
 	return outcomes[0].Refusal
 }

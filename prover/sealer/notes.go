@@ -134,8 +134,8 @@ func (k *kept) ready(sector events.SectorRef) (sealed, error) {
 		return sealed{}, err
 	}
 	if s == nil || s.CommR.Zero() {
-		return sealed{}, fmt.Errorf("%s: its files do not say that it is sealed: they are gone, or its second step was "+
-			"not done: %w", sector, events.ErrSectorStep)
+		return sealed{}, fmt.Errorf("%s: its files do not say that it is sealed: they are gone, or its second step "+
+			"was not done: %w", sector, events.ErrSectorStep)
 	}
 	return *s, nil
 }

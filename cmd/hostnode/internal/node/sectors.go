@@ -233,8 +233,8 @@ func verified(proves, sealedBy string, rules events.SectorConfig) error {
 		return nil
 	}
 	return fmt.Errorf("%w: sectors.sealer = %s: its proofs show %q (%s), and this contract of sectors verifies %q "+
-		"only; set a sealer of such a type (docs/sealers.md), or sectors.remote.proves", config.ErrInvalid, sealedBy, proves,
-		sealer.Describe(proves), slices.Sorted(maps.Keys(rules.Rewards)))
+		"only; set a sealer of such a type (docs/sealers.md), or sectors.remote.proves", config.ErrInvalid, sealedBy,
+		proves, sealer.Describe(proves), slices.Sorted(maps.Keys(rules.Rewards)))
 }
 
 // marginFits refuses a margin that leaves too little of a window: what is not proven by then is faulty.
