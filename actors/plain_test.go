@@ -35,7 +35,7 @@ func exchanged() map[string]any {
 		"queue.Wake":     queue.Wake{}, "queue.TryMarket": queue.TryMarket{}, "queue.Unpaid": queue.Unpaid{},
 		"queue.MarketNews":    queue.MarketNews{},
 		"chainview.HeadMoved": chainview.HeadMoved{}, "validator.News": validator.News{},
-		"sectors.Create": sectors.Create{}, "sectors.AddPiece": sectors.AddPiece{},
+		"sectors.Create": sectors.Create{}, "sectors.AddPiece": sectors.AddPiece{}, "sectors.DropPiece": sectors.DropPiece{},
 		"sectors.StartPacking": sectors.StartPacking{}, "sectors.Restart": sectors.Restart{},
 		"sectors.ForceState": sectors.ForceState{}, "sectors.Terminate": sectors.Terminate{},
 		"sectors.Remove": sectors.Remove{}, "sectors.TryAgain": sectors.TryAgain{}, "sectors.List": sectors.List{},
