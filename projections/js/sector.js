@@ -5,9 +5,9 @@
 // Reads      the sectors: the streams sector-<host>-<n>
 // Partition  the name of the stream; hostnode-sectors lists the numbers of those that need somebody
 // State      { Host, SectorNumber, State, Since, StartedAt, Size, Pieces, Pending,
-//              TicketValue, TicketEpoch, PreCommit1OutBytes, CommD, CommR, PreCommitMessage,
+//              TicketValue, TicketEpoch, PreCommit1OutBytes, CommD, CommR, Proves, PreCommitMessage,
 //              SeedValue, SeedEpoch, ProofBytes, CommitMessage, InvalidProofs,
-//              FaultReportMsg, RecoveryMsg, TerminateMsg, LastErr, Over,
+//              FaultReportMsg, RecoveryMsg, TerminateMsg, LastErr, Bleeds, OnChain, Over,
 //              Step, Attempt, PausedUntil, Outage, Parked, Actions, ForcedBy, Wanted,
 //              Steps:     [{ Step, Attempts, Last, Total }] (seconds),
 //              DepositReturned, DepositLost,
@@ -16,6 +16,7 @@
 //
 // State and the fields behind it are named as the SectorInfo of storage providers; State is one of
 // docs/sectors.md. Step is what runs; PausedUntil is when what failed, or was away (Outage), is tried again;
+// OnChain: the contract has it and expects its proofs, as it said last; Bleeds: and nobody proves, mends or ends it.
 // Parked is why nothing is done until somebody does one of the Actions. Over says that nothing is left to do
 // and nothing is held. What the ledger holds for the sector is in hostnode-availability (holders). Of a proof,
 // and of the first half of sealing, the length is here; the stream has the bytes.
@@ -33,8 +34,9 @@ function nothing() {
     return {
         Host: "", SectorNumber: "0", State: "", Since: null, StartedAt: null, Size: "0", Pieces: [], Pending: [],
         TicketValue: null, TicketEpoch: null, PreCommit1OutBytes: 0, CommD: null, CommR: null,
-        PreCommitMessage: null, SeedValue: null, SeedEpoch: null, ProofBytes: 0, CommitMessage: null,
-        InvalidProofs: 0, FaultReportMsg: null, RecoveryMsg: null, TerminateMsg: null, LastErr: "", Over: false,
+        Proves: "", PreCommitMessage: null, SeedValue: null, SeedEpoch: null, ProofBytes: 0, CommitMessage: null,
+        InvalidProofs: 0, FaultReportMsg: null, RecoveryMsg: null, TerminateMsg: null, LastErr: "",
+        Bleeds: false, OnChain: false, Over: false,
         Step: "", Attempt: 0, PausedUntil: null, Outage: false, Parked: "", Actions: [], ForcedBy: "", Wanted: "",
         Steps: [], DepositReturned: "0", DepositLost: "0",
         LastEvent: null,
@@ -47,6 +49,13 @@ function nothing() {
         passedOver: 0,
     };
 }
+
+// ATTENDED are the states in which a sector is proven, mended, or ended on the chain.
+var ATTENDED = {};
+[
+    "CommitWait", "FinalizeSector", "FinalizeFailed", "CommitFailed", "Proving", "RecoveryReported", "Terminating",
+    "TerminateWait", "TerminateFailed", "Faulty", "FaultReported", "FaultedFinal", "Recovering", "TerminateFinality",
+].forEach(function (state) { ATTENDED[state] = true; });
 
 function piece(p) { return { PieceCID: p.cid || "", Size: p.size || "0", Payload: p.payload || "0" }; }
 function pieces(list) { return (list || []).map(piece); }
@@ -128,6 +137,7 @@ function understood(fold) {
         if (s.State !== state) {
             s.Since = said.at;
         }
+        s.Bleeds = s.OnChain && !ATTENDED[s.State];
         s.Over = s.State === "Removed" && s.inner.released && s.inner.settled;
         s.LastEvent = { type: event.eventType, at: said.at, revision: event.sequenceNumber };
         return s;
@@ -168,7 +178,11 @@ function begin(s, said) {
 function sealAgain(s) {
     s.TicketValue = s.TicketEpoch = s.CommD = s.CommR = s.SeedValue = s.SeedEpoch = null;
     s.PreCommit1OutBytes = s.ProofBytes = 0;
+    s.Proves = "";
 }
+
+// without are pieces without the one that is left out.
+function without(list, cid) { return list.filter(function (p) { return p.PieceCID !== cid; }); }
 
 function message(field) { return moving(function (s, said) { s[field] = hash(said.message); }); }
 
@@ -185,8 +199,9 @@ var handlers = {
         s.Pieces = s.Pieces.concat(s.Pending, pieces(said.fillers));
         s.Pending = [];
     }),
-    SectorRetryPacking: moving(function (s) {
-        s.Pending = s.Pieces.filter(function (p) { return p.Payload !== "0"; }).concat(s.Pending);
+    SectorRetryWaitDeals: moving(function (s, said) { s.Pending = without(s.Pending, said.dropped); }),
+    SectorRetryPacking: moving(function (s, said) {
+        s.Pending = without(s.Pieces.concat(s.Pending), said.dropped).filter(function (p) { return p.Payload !== "0"; });
         s.Pieces = [];
     }),
 
@@ -201,6 +216,7 @@ var handlers = {
     SectorPreCommit2: moving(function (s, said) {
         s.CommD = hash(said.commD);
         s.CommR = hash(said.commR);
+        s.Proves = said.proves || "";
     }),
     SectorSealPreCommitFailed: moving(function (s) {
         if (s.State !== "Committing") {
@@ -220,7 +236,11 @@ var handlers = {
         s.ProofBytes = 0;
     }),
     SectorCommitted: message("CommitMessage"),
-    SectorProving: moving(function (s) { s.InvalidProofs = 0; }),
+    SectorProving: moving(function (s) {
+        s.InvalidProofs = 0;
+        s.OnChain = true;
+    }),
+    SectorCommitFailed: moving(function (s) { s.OnChain = false; }),
 
     // ------------------------------------------------- faults and the end
 
@@ -228,6 +248,7 @@ var handlers = {
     SectorRecoveryDeclared: message("RecoveryMsg"),
     SectorTerminate: moving(function (s, said) { s.Wanted = (said.by || "") + ": " + (said.reason || ""); }),
     SectorTerminating: message("TerminateMsg"),
+    SectorTerminated: moving(function (s) { s.OnChain = false; }),
     SectorRemove: moving(function (s, said) { s.Wanted = (said.by || "") + ": " + (said.reason || ""); }),
     SectorForceState: moving(),
 
@@ -272,6 +293,7 @@ var handlers = {
         did(s, s.inner.released ? "ReleaseSpace" : "ReleaseScratch");
     }),
     SectorSettled: understood(function (s, said) {
+        s.OnChain = false;
         s.inner.settled = s.State === "Removed"; // Else it is about a precommit that was void.
         s.DepositReturned = said.returned || "0";
         s.DepositLost = said.lost || "0";
