@@ -366,8 +366,12 @@ func (s *supervisor) onLetGoFailed(m letGoFailed) {
 	if ag == nil || ag.far == "" {
 		return
 	}
+	again := s.soon()
+	if _, answered := errors.AsType[*events.MemberError](m.err); answered { // It is here, and does not sell it.
+		again = s.ChainTime()
+	}
 	tellAll(ag.watchers, admission.Refusal{
-		Criterion: slotqueue.CriterionMember, Requeue: ag.starting, RetryAt: s.soon(),
+		Criterion: slotqueue.CriterionMember, Requeue: ag.starting, RetryAt: again,
 		Reason: fmt.Sprintf("member %s does not let go of it: %v", ag.far, m.err),
 	})
 	ag.watchers = nil

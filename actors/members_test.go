@@ -354,6 +354,29 @@ func TestASlotThatWasHandedOutIsSoldOnceWhoeverDies(t *testing.T) {
 	}
 }
 
+// A member that dies right before it records the start of a sale says when it is back that it sells nothing of it. Then
+// the slot is judged again at once.
+func TestASlotOfWhichAMemberRecordedNothingIsJudgedAgainWhenItSaysSo(t *testing.T) {
+	withMembers(t, nil, func(m *membersRig) {
+		m.add("north", m.world)
+		store := m.keeping("north")
+		m.begin("north")
+		m.offers("north")
+		m.add("south", m.world.Beside())
+		m.begin("south")
+		m.offers("south")
+		store.keep(func(name string) bool { return name == "SaleStarted" })
+		m.world.Post(long(1, 2))
+		m.mineUntil("both are handed out", func() bool { return m.count("SlotHandedOut") == 2 })
+		m.kill("north")
+		store.release(false)
+		m.mine(10)
+		m.begin("north")
+		// The worker's patience is ten minutes, and so is the pause of a slot of which nobody says anything.
+		m.mineUntil("all slots are filled", func() bool { return m.count("SlotFilled") == 2 })
+	})
+}
+
 // A process that is not told that it is a member would run the whole host.
 func TestAProcessWithoutAMemberIsRefusedOnAHostThatHasMembers(t *testing.T) {
 	withMembers(t, []events.Member{"north", "south"}, func(m *membersRig) {
