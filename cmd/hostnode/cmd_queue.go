@@ -44,6 +44,17 @@ func printQueue(p *paper, q api.Queue) error {
 		}
 		p.rows(rows)
 	}
+	if len(q.LetGo) > 0 {
+		p.line("")
+		rows := [][]string{{"QUEUED, NOT SOLD FOR", "SLOTS", "LAST", "LAST REASON"}}
+		for _, l := range q.LetGo {
+			rows = append(rows, []string{l.Criterion, fmt.Sprint(l.Slots), clock(l.LastAt), l.LastReason})
+		}
+		p.rows(rows)
+	}
+	if len(q.Refusals)+len(q.LetGo) > 0 {
+		p.line("`hostnode sale SLOT` tells of one slot why it was not sold")
+	}
 	p.asOf(q.AsOf)
 	return nil
 }
