@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -37,8 +36,10 @@ type Queue struct {
 	// woken.
 	Avoided []AvoidedClient `json:"avoided,omitempty"`
 	// Refusals counts all refusals there ever were, by criterion.
-	Refusals       []Refusals `json:"refusals"`
-	MarketRevision uint64     `json:"marketRevision"`
+	Refusals []Refusals `json:"refusals"`
+	// LetGo counts the slots that had been queued and were not sold, by criterion.
+	LetGo          []LetGo `json:"letGo,omitempty"`
+	MarketRevision uint64  `json:"marketRevision"`
 }
 
 // WaitingSlots counts the queued slots that failed one criterion; empty: it is not
@@ -75,6 +76,14 @@ type Refusals struct {
 	LastReason string    `json:"lastReason"`
 }
 
+// LetGo counts slots that failed one criterion after they had been queued.
+type LetGo struct {
+	Criterion  string    `json:"criterion"`
+	Slots      uint64    `json:"slots"`
+	LastAt     time.Time `json:"lastAt"`
+	LastReason string    `json:"lastReason"`
+}
+
 // otherCriteria is where refusals are counted once there are too many criteria.
 const otherCriteria = "other"
 
@@ -86,27 +95,49 @@ type queue struct {
 	state    slotqueue.State
 	known    bool
 	refusals map[string]Refusals
+	letGo    map[string]LetGo
 }
 
 func (q *queue) fold(e slotqueue.Event, l Limits) {
 	q.known = true
 	q.state = slotqueue.Evolve(q.state, e)
-	m, refused := e.(*messages.SlotsRefused)
-	if !refused {
-		return
+	switch m := e.(type) {
+	case *messages.SlotsRefused:
+		name := counted(q.refusals, m.GetCriterion(), l)
+		r := q.refusals[name]
+		q.refusals[name] = Refusals{name, r.Requests + 1, r.Slots + uint64(len(m.GetSlotIndices())), at(m), m.GetReason()}
+	case *messages.SlotReleased:
+		if !m.GetRequeue() {
+			q.lets(m.GetCriterion(), 1, at(m), m.GetOutcome(), l)
+		}
+	case *messages.SlotRemoved:
+		q.lets(m.GetCriterion(), len(m.GetSlotIndices()), at(m), m.GetReason(), l)
 	}
-	name := m.GetCriterion()
-	if _, known := q.refusals[name]; !known && len(q.refusals) >= l.Criteria {
-		name = otherCriteria
-	}
-	r := q.refusals[name]
-	q.refusals[name] = Refusals{name, r.Requests + 1, r.Slots + uint64(len(m.GetSlotIndices())), at(m), m.GetReason()}
 }
 
-// refused are the counts in order of the criteria.
-func (q *queue) refused() []Refusals {
-	out := slices.AppendSeq([]Refusals{}, maps.Values(q.refusals))
-	slices.SortFunc(out, func(a, b Refusals) int { return cmp.Compare(a.Criterion, b.Criterion) })
+// lets counts slots that were let go; those without a criterion were sold, or are no longer on offer.
+func (q *queue) lets(criterion string, slots int, at time.Time, reason string, l Limits) {
+	if criterion == "" {
+		return
+	}
+	name := counted(q.letGo, criterion, l)
+	q.letGo[name] = LetGo{name, q.letGo[name].Slots + uint64(slots), at, reason}
+}
+
+// counted is the name under which a criterion is counted.
+func counted[C any](all map[string]C, criterion string, l Limits) string {
+	if _, known := all[criterion]; !known && len(all) >= l.Criteria {
+		return otherCriteria
+	}
+	return criterion
+}
+
+// inOrder are the counts in order of the criteria.
+func inOrder[C any](all map[string]C) []C {
+	out := []C{}
+	for _, criterion := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, all[criterion])
+	}
 	return out
 }
 
@@ -120,7 +151,7 @@ func (h *host) queued(out []Queue) []Queue {
 	s := h.queue.state
 	row := Queue{
 		Host: h.address, Length: s.Len(), Taken: []TakenSlot{},
-		Refusals: h.queue.refused(), MarketRevision: s.LastMarketRevision(),
+		Refusals: inOrder(h.queue.refusals), LetGo: inOrder(h.queue.letGo), MarketRevision: s.LastMarketRevision(),
 	}
 	row.PausedFor, row.ByOperator, row.Paused = s.Paused()
 	seen := s.Seen()

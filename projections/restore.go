@@ -32,6 +32,7 @@ type savedHost struct {
 	HasQueue      bool
 	Queue         [][]byte
 	Refusals      []Refusals
+	LetGo         []LetGo
 	Txs           []openTx
 	NextTx        uint64
 	ClosedTxs     []Transaction
@@ -108,7 +109,8 @@ func (h *host) save() savedHost {
 	s := savedHost{
 		Address: h.address, Released: h.ledgers.closed, ClosedSales: h.sales.closed,
 		Ledgers:  h.sales.ledgers,
-		HasQueue: h.queue.known, Queue: h.queue.state.Pieces(), Refusals: h.queue.refused(),
+		HasQueue: h.queue.known, Queue: h.queue.state.Pieces(), Refusals: inOrder(h.queue.refusals),
+		LetGo:  inOrder(h.queue.letGo),
 		NextTx: h.txs.next, ClosedTxs: h.txs.closed,
 		Starts: h.starts, Earnings: h.earnings, Validator: h.validator,
 		Over: h.sectors.over, Forgotten: h.sectors.forgotten,
@@ -183,6 +185,9 @@ func (s savedHost) restore(l Limits) (*host, error) {
 	}
 	for _, r := range s.Refusals {
 		h.queue.refusals[r.Criterion] = r
+	}
+	for _, l := range s.LetGo {
+		h.queue.letGo[l.Criterion] = l
 	}
 	for _, tx := range s.Txs {
 		h.txs.open[tx.Row.Key] = &tx

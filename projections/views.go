@@ -265,7 +265,7 @@ func newHost(address string, l Limits) *host {
 		ledgers: ledgers{of: map[events.Member]capacity.State{}},
 		sales:   sales{open: map[events.SlotID]*openSale{}},
 		sectors: sectors{all: map[uint64]*openSector{}},
-		queue:   queue{state: slotqueue.New(queueLimits), refusals: map[string]Refusals{}},
+		queue:   queue{state: slotqueue.New(queueLimits), refusals: map[string]Refusals{}, letGo: map[string]LetGo{}},
 		txs:     transactions{open: map[string]*openTx{}, done: map[string]bool{}},
 	}
 }

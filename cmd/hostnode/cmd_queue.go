@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
 func (a *app) queueCommand() *cobra.Command {
@@ -30,6 +31,10 @@ func printQueue(p *paper, q api.Queue) error {
 	for _, w := range q.Waiting {
 		p.line("  looked at and put back: %s, for %s", count(w.Slots, "slot"),
 			cmp.Or(w.Criterion, "something that is not known"))
+		if w.Criterion == slotqueue.CriterionRequestCap {
+			p.line("    this host has as many slots of the request as it may. The request begins when others have filled the " +
+				"rest; `sales.maxSlotsPerRequest` says how many it may have, by default as many as the request may lose")
+		}
 	}
 	for _, c := range q.Avoided {
 		p.line("  avoided until %s: client %s, %s", clock(c.Until), c.Client, c.Reason)
@@ -43,6 +48,17 @@ func printQueue(p *paper, q api.Queue) error {
 			})
 		}
 		p.rows(rows)
+	}
+	if len(q.LetGo) > 0 {
+		p.line("")
+		rows := [][]string{{"QUEUED, NOT SOLD FOR", "SLOTS", "LAST", "LAST REASON"}}
+		for _, l := range q.LetGo {
+			rows = append(rows, []string{l.Criterion, fmt.Sprint(l.Slots), clock(l.LastAt), l.LastReason})
+		}
+		p.rows(rows)
+	}
+	if len(q.Refusals)+len(q.LetGo) > 0 {
+		p.line("`hostnode sale SLOT` tells of one slot why it was not sold")
 	}
 	p.asOf(q.AsOf)
 	return nil

@@ -74,12 +74,16 @@ func (a *app) saleCommand() *cobra.Command {
 	return asAt(a, &cobra.Command{
 		Use: "sale SLOT", Short: "Tell the history of a slot, and what it waits for",
 		Long: "Tell the history of a slot, and what it waits for.\n\n" +
-			"SLOT is a slot id as `hostnode sales` shows it, or the beginning of one.",
+			"SLOT is a slot id as `hostnode sales` shows it, or the beginning of one. Of a slot that was never sold it\n" +
+			"tells what the queue did with it, and why; docs/admission.md explains each criterion.",
 		Args: cobra.ExactArgs(1),
 	}, named(api.Past.Sale), printStory)
 }
 
 func printStory(p *paper, s api.Story) error {
+	if s.Offered != nil {
+		return printNotSold(p, s)
+	}
 	now := s.Attempts[len(s.Attempts)-1]
 	p.line("Slot %d of request %s", now.SlotIndex, now.Request)
 	p.line("%s", now.Slot)
@@ -106,6 +110,24 @@ func printStory(p *paper, s api.Story) error {
 	p.line("")
 	p.rows(storyRows(now))
 	p.line("points in time are the chain's, amounts base units of the token")
+	p.asOf(s.AsOf)
+	return nil
+}
+
+// printNotSold tells what the queue did with a slot of which no sale began.
+func printNotSold(p *paper, s api.Story) error {
+	last := s.Moments[len(s.Moments)-1]
+	p.line("Slot %d of request %s", s.Offered.SlotIndex, s.Offered.Request)
+	p.line("%s", s.Offered.Slot)
+	p.line("No sale of it began; last, at %s: %s", clock(last.At), last.Sentence)
+	p.line("")
+	for _, m := range s.Moments {
+		p.line("%s  %-8s  %s", clock(m.At), m.Phase, m.Sentence)
+	}
+	if s.Offered.Forgotten {
+		p.line("what the queue did before that is no longer in the record")
+	}
+	p.line("")
 	p.asOf(s.AsOf)
 	return nil
 }

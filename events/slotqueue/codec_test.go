@@ -2,6 +2,7 @@ package slotqueue
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,6 +82,21 @@ func TestCodecRefusesWhatSaysNothing(t *testing.T) {
 	for name, m := range tests {
 		if _, _, _, err := codec.Encode(m); !errors.Is(err, events.ErrMalformed) {
 			t.Errorf("%s: %v, want %v", name, err, events.ErrMalformed)
+		}
+	}
+}
+
+// Each event about slots is told, with all of them.
+func TestWhateverHappensToASlotIsTold(t *testing.T) {
+	for _, entry := range Table() {
+		told, ofSlots := Tell(entry.Example.(Event))
+		about, is := entry.Example.(interface{ GetRequestId() string })
+		switch {
+		case ofSlots != is:
+			t.Errorf("%s: is it about slots: %v", entry.Name, ofSlots)
+		case is && (told.Request.String() != about.GetRequestId() || len(told.Indices) == 0 || told.Where == "" ||
+			!strings.HasSuffix(told.Sentence, ".")):
+			t.Errorf("%s is told as %+v", entry.Name, told)
 		}
 	}
 }

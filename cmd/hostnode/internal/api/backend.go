@@ -299,11 +299,22 @@ type Sales struct {
 // Story is all that happened to a slot.
 type Story struct {
 	AsOf AsOf `json:"asOf"`
-	// Attempts are in order; the last one is the present one.
+	// Attempts are in order; the last one is the present one. There is none if no sale of the slot ever began: then
+	// Moments are what the queue did, and Offered says which slot it is.
 	Attempts []projections.Sale   `json:"attempts"`
 	Moments  []projections.Moment `json:"moments"`
+	Offered  *OfferedSlot         `json:"offered,omitempty"`
 	// Trouble is the sale's present problem, if the host runs.
 	Trouble *Trouble `json:"trouble,omitempty"`
+}
+
+// OfferedSlot is a slot that the host could have sold.
+type OfferedSlot struct {
+	Slot      string `json:"slotId"`
+	Request   string `json:"requestId"`
+	SlotIndex uint64 `json:"slotIndex"`
+	// Forgotten: what the queue did longer ago is no longer in the record.
+	Forgotten bool `json:"forgotten,omitempty"`
 }
 
 // Queue is the slot queue of this host.

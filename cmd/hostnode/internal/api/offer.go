@@ -97,7 +97,7 @@ const minPrefix = 4
 // resolve returns the only id that begins with a text.
 func resolve(what, text string, unknown error, ids []string) (string, error) {
 	const longest = 66
-	digits := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "0x")
+	digits := strings.TrimPrefix(prefixOf(text), "0x")
 	if len(text) > longest || strings.Trim(digits, "0123456789abcdef") != "" || len(digits) < minPrefix {
 		return "", fmt.Errorf("%w: %q is no %s; give it as 0x and hex digits, at least the first %d",
 			ErrBadRequest, events.Clip(text, longest), what, minPrefix)
@@ -117,4 +117,9 @@ func resolve(what, text string, unknown error, ids []string) (string, error) {
 		return "", fmt.Errorf("%w: %s 0x%s", unknown, what, digits)
 	}
 	return found, nil
+}
+
+// prefixOf is the beginning of an id as ids are written.
+func prefixOf(text string) string {
+	return "0x" + strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "0x")
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -198,6 +199,9 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 		ids = append(ids, s.Slot)
 	}
 	whole, err := resolve("slot", slot, ErrUnknownSale, ids)
+	if errors.Is(err, ErrUnknownSale) {
+		return r.notSold(ctx, slot, err)
+	}
 	if err != nil {
 		return Story{}, err
 	}
@@ -212,6 +216,24 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 	attempts := slices.DeleteFunc(all, func(s projections.Sale) bool { return s.Slot != whole })
 	slices.SortStableFunc(attempts, func(a, b projections.Sale) int { return int(a.Attempt) - int(b.Attempt) })
 	return Story{AsOf: r.asOf(), Attempts: attempts, Moments: line.Moments}, nil
+}
+
+// notSold is the story of a slot of which no sale began, from the record of the queue.
+func (r *reader) notSold(ctx context.Context, slot string, unknown error) (Story, error) {
+	found, err := projections.ReadOffered(ctx, r.store, r.Account, prefixOf(slot), r.past)
+	if err != nil {
+		return Story{}, err
+	}
+	switch len(found) {
+	case 0:
+		return Story{}, unknown
+	case 1:
+		one := found[0]
+		of := OfferedSlot{one.Slot, one.Request, one.SlotIndex, one.Forgotten}
+		return Story{AsOf: r.asOf(), Attempts: []projections.Sale{}, Moments: one.Moments, Offered: &of}, nil
+	}
+	return Story{}, fmt.Errorf("%w: slot %s is the beginning of %.14s and %.14s, at least", ErrAmbiguous, slot,
+		found[0].Slot, found[1].Slot)
 }
 
 // status fills in what the events tell.
