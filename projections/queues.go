@@ -105,7 +105,8 @@ func (q *queue) fold(e slotqueue.Event, l Limits) {
 	case *messages.SlotsRefused:
 		name := counted(q.refusals, m.GetCriterion(), l)
 		r := q.refusals[name]
-		q.refusals[name] = Refusals{name, r.Requests + 1, r.Slots + uint64(len(m.GetSlotIndices())), at(m), m.GetReason()}
+		slots := r.Slots + uint64(len(m.GetSlotIndices()))
+		q.refusals[name] = Refusals{name, r.Requests + 1, slots, at(m), m.GetReason()}
 	case *messages.SlotReleased:
 		if !m.GetRequeue() {
 			q.lets(m.GetCriterion(), 1, at(m), m.GetOutcome(), l)

@@ -32,8 +32,8 @@ func printQueue(p *paper, q api.Queue) error {
 		p.line("  looked at and put back: %s, for %s", count(w.Slots, "slot"),
 			cmp.Or(w.Criterion, "something that is not known"))
 		if w.Criterion == slotqueue.CriterionRequestCap {
-			p.line("    this host has as many slots of the request as it may. The request begins when others have filled the " +
-				"rest; `sales.maxSlotsPerRequest` says how many it may have, by default as many as the request may lose")
+			p.line("    this host has as many slots of the request as it may; it begins when others have filled the " +
+				"rest. `sales.maxSlotsPerRequest` says how many, by default as many as may be lost")
 		}
 	}
 	for _, c := range q.Avoided {

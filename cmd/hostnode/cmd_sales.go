@@ -74,8 +74,8 @@ func (a *app) saleCommand() *cobra.Command {
 	return asAt(a, &cobra.Command{
 		Use: "sale SLOT", Short: "Tell the history of a slot, and what it waits for",
 		Long: "Tell the history of a slot, and what it waits for.\n\n" +
-			"SLOT is a slot id as `hostnode sales` shows it, or the beginning of one. Of a slot that was never sold it\n" +
-			"tells what the queue did with it, and why; docs/admission.md explains each criterion.",
+			"SLOT is a slot id as `hostnode sales` shows it, or the beginning of one. Of a slot that was never\n" +
+			"sold it tells what the queue did with it, and why; docs/admission.md explains each criterion.",
 		Args: cobra.ExactArgs(1),
 	}, named(api.Past.Sale), printStory)
 }

@@ -27,10 +27,11 @@ func Tell(e Event) (t Told, ofSlots bool) {
 	if t.Request, err = events.ParseRequestID(about.GetRequestId()); err != nil {
 		return t, false
 	}
-	switch e := e.(type) {
+	switch e := e.(type) { //nolint:gochecksumtype // The other three are about no request.
 	case *messages.SlotsQueued:
 		t.Indices, t.Where = e.GetSlotIndices(), "queued"
-		t.Sentence = "Queued, to be filled until " + events.TimeFromMessage(e.GetExpiry()).UTC().Format(time.DateTime) + "Z."
+		until := events.TimeFromMessage(e.GetExpiry()).UTC()
+		t.Sentence = "Queued, to be filled until " + until.Format(time.DateTime) + "Z."
 	case *messages.SlotTaken:
 		t.Indices, t.Where, t.Sentence = []uint64{e.GetSlotIndex()}, "in work", "Its turn came."
 	case *messages.SlotHandedOut:

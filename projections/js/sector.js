@@ -50,13 +50,6 @@ function nothing() {
     };
 }
 
-// ATTENDED are the states in which a sector is proven, mended, or ended on the chain.
-var ATTENDED = {};
-[
-    "CommitWait", "FinalizeSector", "FinalizeFailed", "CommitFailed", "Proving", "RecoveryReported", "Terminating",
-    "TerminateWait", "TerminateFailed", "Faulty", "FaultReported", "FaultedFinal", "Recovering", "TerminateFinality",
-].forEach(function (state) { ATTENDED[state] = true; });
-
 function piece(p) { return { PieceCID: p.cid || "", Size: p.size || "0", Payload: p.payload || "0" }; }
 function pieces(list) { return (list || []).map(piece); }
 function bytes(hex) { return hex ? (hex.length - 2) / 2 : 0; }
@@ -137,6 +130,7 @@ function understood(fold) {
         if (s.State !== state) {
             s.Since = said.at;
         }
+        s.OnChain = expects(s.OnChain, event.eventType);
         s.Bleeds = s.OnChain && !ATTENDED[s.State];
         s.Over = s.State === "Removed" && s.inner.released && s.inner.settled;
         s.LastEvent = { type: event.eventType, at: said.at, revision: event.sequenceNumber };
@@ -236,11 +230,7 @@ var handlers = {
         s.ProofBytes = 0;
     }),
     SectorCommitted: message("CommitMessage"),
-    SectorProving: moving(function (s) {
-        s.InvalidProofs = 0;
-        s.OnChain = true;
-    }),
-    SectorCommitFailed: moving(function (s) { s.OnChain = false; }),
+    SectorProving: moving(function (s) { s.InvalidProofs = 0; }),
 
     // ------------------------------------------------- faults and the end
 
@@ -248,7 +238,6 @@ var handlers = {
     SectorRecoveryDeclared: message("RecoveryMsg"),
     SectorTerminate: moving(function (s, said) { s.Wanted = (said.by || "") + ": " + (said.reason || ""); }),
     SectorTerminating: message("TerminateMsg"),
-    SectorTerminated: moving(function (s) { s.OnChain = false; }),
     SectorRemove: moving(function (s, said) { s.Wanted = (said.by || "") + ": " + (said.reason || ""); }),
     SectorForceState: moving(),
 
@@ -293,7 +282,6 @@ var handlers = {
         did(s, s.inner.released ? "ReleaseSpace" : "ReleaseScratch");
     }),
     SectorSettled: understood(function (s, said) {
-        s.OnChain = false;
         s.inner.settled = s.State === "Removed"; // Else it is about a precommit that was void.
         s.DepositReturned = said.returned || "0";
         s.DepositLost = said.lost || "0";

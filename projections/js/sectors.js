@@ -7,10 +7,12 @@
 // State      { host,
 //              counts: { <state>: <number of sectors> },
 //              parked, paused,
+//              bleeding: { <sector number>: <state> },
 //              waiting: { <sector number>: { State, Parked, Actions } of a parked one,
 //                                          { State, PausedUntil, Outage, LastErr } of a paused one },
 //              inner, passedOver }
 //
+// bleeding are those that the contract has and nobody proves, mends or ends: they lose their deposit, and come first.
 // parked are those for which nothing is done until somebody does one of the Actions; paused those that
 // failed, or waited for something that was away (Outage), and are tried again. All of a sector is in
 // hostnode-sector. Points in time are of the host's clock.
@@ -33,6 +35,11 @@ function understood(fold) {
             enter(s, number, "");
         }
         fold(s, number, event.data, event.eventType);
+        s.inner.onChain[number] = expects(s.inner.onChain[number] === true, event.eventType);
+        delete s.bleeding[number];
+        if (s.inner.onChain[number] && !ATTENDED[s.inner.states[number]]) {
+            s.bleeding[number] = s.inner.states[number];
+        }
         return s;
     };
 }
@@ -81,8 +88,8 @@ var unchanged = understood(function () {});
 var handlers = {
     $init: function () {
         return {
-            host: "", counts: {}, parked: 0, paused: 0, waiting: {},
-            inner: { states: {}, pausing: {} }, // pausing: the step that a pause holds up
+            host: "", counts: {}, parked: 0, paused: 0, bleeding: {}, waiting: {},
+            inner: { states: {}, onChain: {}, pausing: {} }, // pausing: the step that a pause holds up
             passedOver: 0,
         };
     },

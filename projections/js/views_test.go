@@ -185,11 +185,17 @@ func (w *twins) ledger(l projections.Ledger) any {
 
 // provider is a row with the sectors that wait by their numbers.
 func (w *twins) provider(p projections.Provider) any {
-	counts, waiting := map[string]uint64{}, map[string]any{}
+	counts, bleeding, waiting := map[string]uint64{}, map[string]string{}, map[string]any{}
 	for _, c := range p.Counts {
 		counts[c.State] = c.Sectors
 	}
-	for _, s := range p.Sectors[:p.Parked+p.Paused] {
+	for _, s := range p.Sectors {
+		if s.Bleeds {
+			bleeding[fmt.Sprint(s.SectorNumber)] = s.State
+		}
+		if s.Parked == "" && s.PausedUntil.IsZero() {
+			continue
+		}
 		row := map[string]any{"State": s.State, "Parked": s.Parked, "Actions": s.Actions}
 		if s.Parked == "" {
 			row = map[string]any{
@@ -199,7 +205,8 @@ func (w *twins) provider(p projections.Provider) any {
 		waiting[fmt.Sprint(s.SectorNumber)] = row
 	}
 	return plain(w.t, map[string]any{
-		"host": p.Host, "counts": counts, "parked": p.Parked, "paused": p.Paused, "waiting": waiting,
+		"host": p.Host, "counts": counts, "parked": p.Parked, "paused": p.Paused, "bleeding": bleeding,
+		"waiting": waiting,
 	})
 }
 

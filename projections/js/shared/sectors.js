@@ -31,3 +31,18 @@ function next(state, type, said) {
     }
     return TO[type];
 }
+
+// ATTENDED are the states in which a sector is proven, mended, or ended on the chain.
+var ATTENDED = {};
+[
+    "CommitWait", "FinalizeSector", "FinalizeFailed", "CommitFailed", "Proving", "RecoveryReported", "Terminating",
+    "TerminateWait", "TerminateFailed", "Faulty", "FaultReported", "FaultedFinal", "Recovering", "TerminateFinality",
+].forEach(function (state) { ATTENDED[state] = true; });
+
+// expects says whether the contract has a sector and expects its proofs, after an event.
+function expects(before, type) {
+    if (type === "SectorProving") {
+        return true;
+    }
+    return before && type !== "SectorCommitFailed" && type !== "SectorTerminated" && type !== "SectorSettled";
+}

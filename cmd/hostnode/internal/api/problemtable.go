@@ -116,7 +116,8 @@ var hostKinds = []kind{
 		"Remove availabilities that are not needed, or replace many small ones by a large one.",
 	},
 	{
-		"sale-unknown", http.StatusNotFound, ErrUnknownSale, "This host has never had a sale of that slot, and its queue knows none that begins so.",
+		"sale-unknown", http.StatusNotFound, ErrUnknownSale,
+		"This host has never had a sale of that slot, and its queue knows none that begins so.",
 		"`hostnode sales --all` shows all sales with their slots.",
 	},
 	{
