@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -37,8 +38,23 @@ type Queue struct {
 	// woken.
 	Avoided []AvoidedClient `json:"avoided,omitempty"`
 	// Refusals counts all refusals there ever were, by criterion.
-	Refusals       []Refusals `json:"refusals"`
-	MarketRevision uint64     `json:"marketRevision"`
+	Refusals []Refusals `json:"refusals"`
+	// RefusedInARow are the newest requests that nothing on offer fitted, one after the other, the oldest first, at
+	// most MaxInARow. A request that enters the queue ends the row; one that might fit since what is on offer changed
+	// is not among them.
+	RefusedInARow  []RefusedRequest `json:"refusedInARow,omitempty"`
+	MarketRevision uint64           `json:"marketRevision"`
+}
+
+// MaxInARow is how many requests are remembered that were refused in a row: enough to tell that it is no accident.
+const MaxInARow = 20
+
+// RefusedRequest is one of which no slot entered the queue, for a criterion of the ledger.
+type RefusedRequest struct {
+	Request   string    `json:"requestId"`
+	At        time.Time `json:"at"` // chain time
+	Criterion string    `json:"criterion"`
+	Reason    string    `json:"reason"`
 }
 
 // WaitingSlots counts the queued slots that failed one criterion; empty: it is not
@@ -86,16 +102,24 @@ type queue struct {
 	state    slotqueue.State
 	known    bool
 	refusals map[string]Refusals
+	inARow   []RefusedRequest
 }
 
 func (q *queue) fold(e slotqueue.Event, l Limits) {
 	q.known = true
 	q.state = slotqueue.Evolve(q.state, e)
+	if _, queued := e.(*messages.SlotsQueued); queued {
+		q.inARow = nil
+	}
 	m, refused := e.(*messages.SlotsRefused)
 	if !refused {
 		return
 	}
 	name := m.GetCriterion()
+	if slices.Contains(capacity.Criteria(), capacity.Criterion(name)) {
+		q.inARow = slices.DeleteFunc(q.inARow, func(r RefusedRequest) bool { return r.Request == m.GetRequestId() })
+		q.inARow, _ = recent(q.inARow, RefusedRequest{m.GetRequestId(), at(m), name, m.GetReason()}, MaxInARow)
+	}
 	if _, known := q.refusals[name]; !known && len(q.refusals) >= l.Criteria {
 		name = otherCriteria
 	}
@@ -120,7 +144,8 @@ func (h *host) queued(out []Queue) []Queue {
 	s := h.queue.state
 	row := Queue{
 		Host: h.address, Length: s.Len(), Taken: []TakenSlot{},
-		Refusals: h.queue.refused(), MarketRevision: s.LastMarketRevision(),
+		Refusals: h.queue.refused(), RefusedInARow: slices.Clone(h.queue.inARow),
+		MarketRevision: s.LastMarketRevision(),
 	}
 	row.PausedFor, row.ByOperator, row.Paused = s.Paused()
 	seen := s.Seen()
