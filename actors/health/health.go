@@ -205,6 +205,9 @@ type Judgement struct {
 	// Sectors is what the host does with sectors if it is there for these alone; then that it does not sell is no
 	// trouble. Empty: it is there to sell.
 	Sectors string
+	// Offers is how many availabilities there are; OnSale is of how many something can be sold now, Free how much.
+	Offers, OnSale int
+	Free           events.Bytes
 	// Causes are all causes found, in the order in which they must be removed.
 	Causes []Cause
 }
@@ -240,7 +243,13 @@ func JudgeHost(f Facts) Judgement {
 
 // judge judges by the whole table. host: what keeps this member from selling need not keep the others.
 func (f Facts) judge(host bool) Judgement {
-	var j Judgement
+	j := Judgement{Offers: len(f.Supply.Offers)}
+	for _, o := range f.Supply.OnSale() {
+		if f.Members.whyNot(o) == "" {
+			j.OnSale++
+			j.Free = max(j.Free, j.Free+o.Free) // On overflow it keeps the sum so far.
+		}
+	}
 	if f.forSectors() {
 		j.Selling, j.Sectors = No, SealingSectors
 		if f.SectorsAtStake > 0 {
@@ -367,12 +376,4 @@ func only(all []Offered, keep func(Offered) bool) (out []Offered) {
 		}
 	}
 	return out
-}
-
-// FreeOnSale is how many bytes can be sold.
-func (s Supply) FreeOnSale() (free events.Bytes) {
-	for _, o := range s.OnSale() {
-		free = max(free, free+o.Free) // On overflow it keeps the sum so far.
-	}
-	return free
 }

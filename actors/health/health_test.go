@@ -414,8 +414,7 @@ func TestAnEndOfSomeOffersLeavesTheOthers(t *testing.T) {
 	f.Supply.Offers = append(f.Supply.Offers, health.Offered{
 		Enabled: true, Until: then.Add(-time.Hour), Free: 5 * events.BlockSize, Remaining: events.NewAmount(65_536),
 	})
-	if w := health.Judge(f); w.Selling != health.Yes || len(f.Supply.OnSale()) != 1 ||
-		f.Supply.FreeOnSale() != events.BlockSize {
+	if w := health.Judge(f); w.Selling != health.Yes || w.Offers != 2 || w.OnSale != 1 || w.Free != events.BlockSize {
 		t.Fatalf("%+v", w)
 	}
 }

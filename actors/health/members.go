@@ -40,7 +40,8 @@ type SilentMember struct {
 	Heard  time.Time
 }
 
-func (f MembersFacts) silent(m events.Member) bool {
+// IsSilent reports whether a member has not stopped, and does not seem to be alive.
+func (f MembersFacts) IsSilent(m events.Member) bool {
 	return slices.ContainsFunc(f.Silent, func(s SilentMember) bool { return s.Member == m })
 }
 
@@ -61,21 +62,26 @@ func noOwner(f Facts) (reason, hint string) {
 
 func ownerSilent(f Facts) (reason, hint string) {
 	m := f.Members
-	return when(m.Owner != "" && m.silent(m.Owner),
+	return when(m.Owner != "" && m.IsSilent(m.Owner),
 		fmt.Sprintf("member %s has the term%s and does not seem to be alive", m.Owner, since(m.TermSince)), takesTerm)
+}
+
+// whyNot says why a member does not sell what it offers; empty: it does, as far as is known.
+func (f MembersFacts) whyNot(o Offered) string {
+	switch {
+	case f.IsSilent(o.Member):
+		return "does not seem to be alive"
+	case o.Member == f.Member:
+		return f.unable
+	}
+	return ""
 }
 
 // offersUnable: all that is on offer is the space of members that do not sell it.
 func offersUnable(f Facts) (reason, hint string) {
-	m, on := f.Members, f.Supply.OnSale()
 	why := map[events.Member]string{}
-	for _, o := range on {
-		switch {
-		case m.silent(o.Member):
-			why[o.Member] = "does not seem to be alive"
-		case o.Member == m.Member && m.unable != "":
-			why[o.Member] = m.unable
-		default:
+	for _, o := range f.Supply.OnSale() {
+		if why[o.Member] = f.Members.whyNot(o); why[o.Member] == "" {
 			return "", ""
 		}
 	}
@@ -83,8 +89,7 @@ func offersUnable(f Facts) (reason, hint string) {
 	for _, name := range slices.Sorted(maps.Keys(why)) {
 		all = append(all, fmt.Sprintf("%s (%s)", name, why[name]))
 	}
-	return when(m.Member != "" && len(on) > 0,
-		"what is on offer is the space of members that do not sell: "+strings.Join(all, ", "),
+	return when(len(all) > 0, "what is on offer is the space of members that do not sell: "+strings.Join(all, ", "),
 		"see who runs with hostnode members, and ask these members with hostnode status")
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func TestOnlySectorsThatCostMoneyAreInTrouble(t *testing.T) {
-	atStake, trouble := troubledSectors([]projections.Sector{
+	atStake, begun, trouble := troubledSectors([]projections.Sector{
 		{SectorNumber: 1, State: "Proving", PreCommitMessage: "0x1"},
 		{SectorNumber: 2, State: "SealFailed", Parked: "the disk"},
 		{SectorNumber: 3, State: "CommitFailed", Parked: "the chain", PreCommitMessage: "0x3"},
@@ -19,8 +19,8 @@ func TestOnlySectorsThatCostMoneyAreInTrouble(t *testing.T) {
 		{SectorNumber: 5, State: "FaultedFinal", Parked: "no pieces", PreCommitMessage: "0x5"},
 		{SectorNumber: 6, State: "Faulty", Over: true, PreCommitMessage: "0x6"},
 	})
-	if atStake != 4 || len(trouble) != 3 {
-		t.Fatalf("%d at stake, %+v", atStake, trouble)
+	if atStake != 4 || begun != 1 || len(trouble) != 3 {
+		t.Fatalf("%d at stake, %d begun, %+v", atStake, begun, trouble)
 	}
 	for i, want := range []string{
 		"parked in state CommitFailed: the chain", "next: the host proves it", "parked in state FaultedFinal",
