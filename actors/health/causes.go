@@ -57,6 +57,7 @@ var causes = []cause{
 	{"scheduler-down", ofMember, No, No, AlertPartDown, schedulerDown},
 	{"part-down", ofOwner, No, Yes, AlertPartDown, partDown},
 	{"sectors-down", ofMember, Yes, No, AlertPartDown, sectorsDown},
+	{"no-sealer", ofMember, Yes, No, "", noSealer},
 	{"not-signing", ofHost, No, No, AlertSigner, notSigning},
 	{"fee-limit", ofOwner, No, No, AlertFeeLimit, feeLimit},
 	{"no-gas", ofHost, No, No, AlertFunds, noGas},
@@ -389,8 +390,8 @@ func offersSold(f Facts) (reason, hint string) {
 	}
 	reason, hint = "everything on offer is sold", "offer more: hostnode availability add, or set --size"
 	if left > 0 {
-		reason = fmt.Sprintf("what is left of everything on offer fits no slot: the most is %s, the smallest slot has %s",
-			left.Human(), smallestSlot.Human())
+		reason = fmt.Sprintf("what is left of everything on offer fits no slot: the most is %s, "+
+			"the smallest slot has %s", left.Human(), smallestSlot.Human())
 	}
 	return when(len(f.Supply.current()) > 0 && len(f.Supply.free()) == 0, reason, hint)
 }
@@ -404,8 +405,8 @@ func collateralCommitted(f Facts) (reason, hint string) {
 	}
 	reason = "the collateral of the availabilities is committed or lost"
 	if !left.IsZero() {
-		reason = fmt.Sprintf("no slot can be had for the collateral of the availabilities: the most that one has left is "+
-			"%s base units, and any slot needs %s or more", left, leastCollateral)
+		reason = fmt.Sprintf("no slot can be had for the collateral of the availabilities: the most that one has "+
+			"left is %s base units, and any slot needs %s or more", left, leastCollateral)
 	}
 	return when(len(f.Supply.free()) > 0 && len(f.Supply.OnSale()) == 0,
 		reason, "raise it: hostnode availability set ID --collateral AMOUNT")

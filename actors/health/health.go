@@ -49,6 +49,8 @@ type Facts struct {
 	// many others are not over. Sectors are those whose proving is in trouble.
 	SectorsAtStake, SectorsBegun int
 	Sectors                      []SectorTrouble
+	// NoSealer: this process seals and proves no sectors.
+	NoSealer bool
 	// Views says why the views no longer follow the record; empty: they do.
 	Views string
 

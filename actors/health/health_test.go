@@ -152,6 +152,10 @@ var cells = []cell{
 		health.Yes, health.No, health.AlertPartDown, "Sectors is down since 2025-06-15 15:06:40Z: it panics", "hostnode audit",
 	},
 	{
+		"no-sealer", func(f *health.Facts) { f.NoSealer, f.SectorsAtStake = true, 2 },
+		health.Yes, health.No, "", "sectors with a deposit at stake: 2, and this host has no sealer", "sectors.sealer",
+	},
+	{
 		"sectors-stuck", func(f *health.Facts) {
 			f.Sectors = []health.SectorTrouble{{4, "is parked: the disk is full"}, {5, "x"}}
 		},
@@ -309,7 +313,7 @@ func TestEveryCauseHasItsWords(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 			f.Hosting = 0 // Then nothing is owed, unless that is unknown.
-			known := c.code == "sale-quarantined" || c.code == "sectors-stuck"
+			known := c.code == "sale-quarantined" || c.code == "sectors-stuck" || c.code == "no-sealer"
 			if w := health.JudgeHost(f); w.Proving != health.Yes && !known {
 				t.Errorf("without slots: %+v", w)
 			}

@@ -108,7 +108,8 @@ func membersSilent(f Facts) (reason, hint string) {
 // leaseAway: all goes on with the present owner, and with the members that were seen last.
 func leaseAway(f Facts) (reason, hint string) {
 	m := f.Members
-	return when(m.LeaseAway != "", "etcd does not know that this member is alive"+since(m.LeaseAwaySince)+": "+m.LeaseAway,
+	return when(m.LeaseAway != "",
+		"etcd does not know that this member is alive"+since(m.LeaseAwaySince)+": "+m.LeaseAway,
 		"check etcd (cluster.etcd) and the way to it. All goes on meanwhile, but no other member can take the term, "+
 			"and none that starts joins")
 }

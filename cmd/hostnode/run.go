@@ -168,7 +168,8 @@ func running(p *node.Process, c config.Config) *api.Live {
 			Fallbacks: c.Chain.Fallbacks, Files: node.FilesOf(c, p.Dir.Layout),
 		},
 		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Balance: p.Market.Balance,
-		Reach: p.Content.Reach, Standing: p.Market.Reachability, Development: p.Development, FeeLimit: p.Market.FeeLimit, Signing: p.Signing,
+		Standing: p.Market.Reachability, Development: p.Development, FeeLimit: p.Market.FeeLimit, Signing: p.Signing,
+		Reach:  p.Content.Reach,
 		Outage: func() health.OutageFacts { return p.Facts().Outage },
 		Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size), Quota: events.Bytes(c.Quota), Proves: p.Proves,
 	}

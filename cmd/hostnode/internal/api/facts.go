@@ -148,7 +148,7 @@ func supplyOf(l projections.Ledger) (of health.Supply) {
 func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.Facts {
 	f := l.known(s)
 	f.Stage, f.Endpoint, f.Record, f.Disk = health.Running, s.Chain.Endpoint, now.Record, now.Disk
-	f.Down, f.Members = now.Down, now.Members
+	f.Down, f.Members, f.NoSealer = now.Down, now.Members, l.cfg.Pieces == nil
 	if !now.Booted {
 		f.Stage, f.StageSince, f.WaitsFor = health.Starting, s.Since, now.WaitsFor
 		f.Outage = l.cfg.Outage()
