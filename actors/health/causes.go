@@ -93,6 +93,7 @@ var warnings = []cause{
 	{"few-may-own", ofHost, Yes, Yes, "", fewMayOwn},
 	{"certificate-ends", ofHost, Yes, Yes, AlertCertificate, certificateEnds},
 	{"lease-away", ofHost, Yes, Yes, "", leaseAway},
+	{"validating-stopped", ofHost, Yes, Yes, "", validatingStopped},
 	{"offers-refused", ofHost, Yes, Yes, "", offersRefused},
 	{"none-fits", ofHost, Yes, Yes, "", noneFits},
 }
@@ -359,7 +360,7 @@ func proofCapacity(f Facts) (reason, hint string) {
 // of these the ones with space, of these the ones with collateral.
 
 func nothingOffered(f Facts) (reason, hint string) {
-	return when(len(f.Supply.Offers) == 0 && !f.Supply.Unknown && !f.forSectors(),
+	return when(len(f.Supply.Offers) == 0 && !f.Supply.Unknown && f.purpose() == "",
 		"nothing is on offer", "put space on offer: hostnode availability add --size 1GiB "+
 			"--duration 720h --min-price 1 --collateral 1000000000000")
 }
@@ -422,13 +423,13 @@ func noOverhead(f Facts) (reason, hint string) {
 }
 
 func noSources(f Facts) (reason, hint string) {
-	return when(f.Sources.None && !f.forSectors(),
+	return when(f.Sources.None && f.purpose() == "",
 		"no source of content is set, so the data of no slot can be fetched",
 		"name servers that have the clients' data in content.sources, and start again")
 }
 
 func sourcesAway(f Facts) (reason, hint string) {
-	return when(!f.Sources.None && f.Sources.Away != "" && !f.forSectors(),
+	return when(!f.Sources.None && f.Sources.Away != "" && f.purpose() == "",
 		"no source of content can be reached, so the data of no slot can be fetched: "+f.Sources.Away,
 		"check the servers in content.sources, and the way to them; slots are taken again when one answers")
 }
@@ -452,6 +453,11 @@ func offersRefused(f Facts) (reason, hint string) {
 			strings.Join(by, ", "), newest.At.UTC().Format(SinceFormat), newest.Reason),
 		"if such requests are worth it, offer better terms: hostnode availability set ID; docs/admission.md explains " +
 			"the criteria"
+}
+
+func validatingStopped(f Facts) (reason, hint string) {
+	return when(f.ValidatorStopped != "", "missing proofs of other hosts are not marked: "+f.ValidatorStopped,
+		"look at the host's log, and at the record: hostnode audit; a restart tries it again")
 }
 
 func noneFits(f Facts) (reason, hint string) {

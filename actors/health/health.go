@@ -49,6 +49,9 @@ type Facts struct {
 	// many others are not over. Sectors are those whose proving is in trouble.
 	SectorsAtStake, SectorsBegun int
 	Sectors                      []SectorTrouble
+	// Validating: the host marks missing proofs of others. ValidatorStopped says why it does not any more.
+	Validating       bool
+	ValidatorStopped string
 	// NoSealer: this process seals and proves no sectors.
 	NoSealer bool
 	// Views says why the views no longer follow the record; empty: they do.
@@ -204,9 +207,8 @@ type Judgement struct {
 	// Selling: it takes matching slots that are offered. Proving: the proofs that it owes are
 	// made and sent; a host without slots and sectors owes none.
 	Selling, Proving Answer
-	// Sectors is what the host does with sectors if it is there for these alone; then that it does not sell is no
-	// trouble. Empty: it is there to sell.
-	Sectors string
+	// Purpose is what the host does if it is not there to sell; then that it does not is no trouble. Empty: it is.
+	Purpose string
 	// Offers is how many availabilities there are; OnSale is of how many something can be sold now, Free how much.
 	Offers, OnSale int
 	Free           events.Bytes
@@ -214,11 +216,26 @@ type Judgement struct {
 	Causes []Cause
 }
 
-// What a host does with sectors.
+// What a host is there for if it has no space on offer and hosts no slot.
 const (
 	ProvingSectors = "proving sectors" // the contract has a deposit of some
 	SealingSectors = "sealing sectors"
+	Validating     = "validating"
 )
+
+func (f Facts) purpose() string {
+	switch {
+	case f.Supply.Unknown || len(f.Supply.Offers) > 0 || f.Hosting > 0 || len(f.Quarantined) > 0:
+		return ""
+	case f.SectorsAtStake > 0:
+		return ProvingSectors
+	case f.SectorsBegun > 0:
+		return SealingSectors
+	case f.Validating && f.ValidatorStopped == "":
+		return Validating
+	}
+	return ""
+}
 
 // Judge judges a process: a host, or a member of one, which sells what it offers itself.
 func Judge(f Facts) Judgement {
@@ -245,18 +262,15 @@ func JudgeHost(f Facts) Judgement {
 
 // judge judges by the whole table. host: what keeps this member from selling need not keep the others.
 func (f Facts) judge(host bool) Judgement {
-	j := Judgement{Offers: len(f.Supply.Offers)}
+	j := Judgement{Offers: len(f.Supply.Offers), Purpose: f.purpose()}
 	for _, o := range f.Supply.OnSale() {
 		if f.Members.whyNot(o) == "" {
 			j.OnSale++
 			j.Free = max(j.Free, j.Free+o.Free) // On overflow it keeps the sum so far.
 		}
 	}
-	if f.forSectors() {
-		j.Selling, j.Sectors = No, SealingSectors
-		if f.SectorsAtStake > 0 {
-			j.Sectors = ProvingSectors
-		}
+	if j.Purpose != "" {
+		j.Selling = No
 	}
 	for _, row := range causes {
 		c, so := row.of(f)

@@ -482,18 +482,28 @@ func TestRefusalsOfAllNewestRequestsAreWarnedOf(t *testing.T) {
 	}
 }
 
-func TestAHostWithSectorsAloneIsNotBlamedForSellingNothing(t *testing.T) {
+func TestAHostThatIsNotThereToSellIsNotBlamedForSellingNothing(t *testing.T) {
 	f := health.Facts{Stage: health.Running, SectorsAtStake: 2, SectorsBegun: 1, Sources: health.SourcesFacts{None: true}}
-	if j := health.Judge(f); j.Sectors != health.ProvingSectors || j.Selling != health.No || j.Proving != health.Yes ||
+	if j := health.Judge(f); j.Purpose != health.ProvingSectors || j.Selling != health.No || j.Proving != health.Yes ||
 		len(j.Causes) != 0 {
 		t.Fatalf("%+v", j)
 	}
 	f.SectorsAtStake = 0
-	if j := health.Judge(f); j.Sectors != health.SealingSectors {
+	if j := health.Judge(f); j.Purpose != health.SealingSectors {
 		t.Fatalf("%+v", j)
 	}
+	f.SectorsBegun, f.Validating = 0, true
+	if j := health.Judge(f); j.Purpose != health.Validating || len(j.Causes) != 0 || len(health.Warnings(f)) != 0 {
+		t.Fatalf("%+v", j)
+	}
+	f.ValidatorStopped = "its record makes no sense"
+	w := health.Warnings(f)
+	if j := health.Judge(f); j.Purpose != "" || len(w) != 1 || !strings.Contains(w[0].Reason, f.ValidatorStopped) {
+		t.Fatalf("%+v, %+v", j, w)
+	}
+	f.ValidatorStopped = ""
 	f.Supply.Offers = []health.Offered{{}} // It wants to sell.
-	if j := health.Judge(f); j.Sectors != "" || j.Causes[0].Code != "offers-disabled" {
+	if j := health.Judge(f); j.Purpose != "" || j.Causes[0].Code != "offers-disabled" {
 		t.Fatalf("%+v", j)
 	}
 }

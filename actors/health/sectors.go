@@ -38,9 +38,3 @@ func sectorsStuck(f Facts) (reason, hint string) {
 	return reason, fmt.Sprintf("look at it with `hostnode sectors status %d`, and at all with `hostnode sectors list`",
 		first.Number)
 }
-
-// forSectors: the host has sectors, offers no space, and hosts no slot, so it is not there to sell any.
-func (f Facts) forSectors() bool {
-	return f.SectorsAtStake+f.SectorsBegun > 0 && !f.Supply.Unknown && len(f.Supply.Offers) == 0 &&
-		f.Hosting == 0 && len(f.Quarantined) == 0
-}

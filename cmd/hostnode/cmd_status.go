@@ -23,9 +23,9 @@ func (a *app) statusCommand() *cobra.Command {
 		Use: "status", Short: "Show whether the host sells, and the state of all its parts", Args: cobra.NoArgs,
 		Long: "Show whether the host sells, and the state of all its parts. The exit code is 0 when there is an\n" +
 			"answer, whatever it says. With --exit-code it says what the first line says. 0: the host sells and\n" +
-			"proves; one that is there for sectors alone need not sell. 3: it proves, and does not sell, or that is\n" +
-			"not known. 4: it does not prove, or that is not known. 1 and 2 are errors, as always. Of several\n" +
-			"members it is about the whole host, as far as the one that is asked knows it.",
+			"proves; one that is there for sectors or validates need not sell. 3: it proves, and does not sell,\n" +
+			"or that is not known. 4: it does not prove, or that is not known. 1 and 2 are errors, as always. Of\n" +
+			"several members it is about the whole host, as far as the one that is asked knows it.",
 	}, plain(api.Past.Status), func(p *paper, s api.Status) error { return write(p, s) })
 	cmd.Flags().BoolVar(&told, "exit-code", false, "end with 3 if the host does not sell, with 4 if it does not prove")
 	ask := cmd.RunE

@@ -140,6 +140,7 @@ func TestTheHeadLineTellsSellingFromProvingAndListsWhatElseIsInTheWay(t *testing
 		"SELLING, NOT PROVING: set aside\n":      {Selling: true, NotProving: true, Reason: "set aside"},
 		"NOT KNOWN WHETHER SELLING: the views\n": {SellingUnknown: true, Reason: "the views"},
 		"PROVING SECTORS: two\n":                 {Purpose: "proving sectors", Reason: "two"},
+		"VALIDATING: others\n":                   {Purpose: "validating", Reason: "others"},
 		"NOT PROVING SECTORS: one has a fault\n": {Purpose: "proving sectors", NotProving: true, Reason: "one has a fault"},
 		"NOT SELLING: paused\n  resume\nalso: nothing is on offer\n  offer it\n": {
 			Reason: "paused", Hint: "resume", Readiness: []api.Obstacle{

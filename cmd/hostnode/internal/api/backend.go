@@ -62,8 +62,8 @@ type Standing struct {
 	SellingUnknown bool `json:"sellingUnknown,omitempty"`
 	// NotProving says that due proofs of hosted slots, or of sectors, are not made or not sent.
 	NotProving bool `json:"notProving,omitempty"`
-	// Purpose is "proving sectors" or "sealing sectors" if it is there for sectors alone: then that it does not sell
-	// is no trouble. Empty: it is there to sell.
+	// Purpose is "proving sectors", "sealing sectors" or "validating" if it has no space on offer and hosts no slot:
+	// then that it does not sell is no trouble. Empty: it is there to sell.
 	Purpose string `json:"purpose,omitempty"`
 	// Readiness lists all obstacles, in the order in which they would have to be
 	// removed; Reason and Hint are those of the first.

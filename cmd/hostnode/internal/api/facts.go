@@ -39,10 +39,13 @@ func obstacle(c health.Cause) Obstacle {
 func standing(f health.Facts, w health.Judgement) Standing {
 	s := Standing{
 		Selling: w.Selling == health.Yes, SellingUnknown: w.Selling == health.NotKnown,
-		NotProving: w.Proving != health.Yes, Purpose: w.Sectors, Readiness: []Obstacle{},
+		NotProving: w.Proving != health.Yes, Purpose: w.Purpose, Readiness: []Obstacle{},
 		Reason: fmt.Sprintf("%d of %d availabilities on offer, %s free", w.OnSale, w.Offers, w.Free.Human()),
 	}
-	if w.Sectors != "" {
+	switch w.Purpose {
+	case health.Validating:
+		s.Reason = "missing proofs of other hosts are marked; nothing is on offer"
+	case health.ProvingSectors, health.SealingSectors:
 		s.Reason = fmt.Sprintf("sectors with a deposit at stake: %d, begun: %d; nothing is on offer",
 			f.SectorsAtStake, f.SectorsBegun)
 	}
@@ -166,6 +169,9 @@ func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.F
 		f.Supply.Now = now.Head.Time
 	}
 	f.Supply.Quota, f.Supply.Overhead, f.Supply.MaxAtRisk, f.Prover = now.Quota, now.Overhead, now.MaxAtRisk, now.Prover
+	if v := now.Validator; v != nil {
+		f.Validating, f.ValidatorStopped = true, v.Trouble
+	}
 	f.Funds = now.Needs
 	if held != nil {
 		f.Funds.Known, f.Funds.Balance = true, *held
