@@ -16,11 +16,12 @@ import (
 
 // sells is what hostnode status says, with this state of the record, of a host that has space on offer and funds.
 func sells(record shell.StoreStatus) bool {
-	some := events.NewAmount(1)
+	some := events.NewAmount(uint64(events.BlockSize)) // What the smallest slot costs at the least.
 	return health.Judge(health.Facts{
 		Stage: health.Running, Record: record,
 		Supply: health.Supply{
-			Quota: 1, Allocated: 1, Offers: []health.Offered{{Enabled: true, Until: time.Now(), Free: 1, Remaining: some}},
+			Quota: 1, Allocated: 1,
+			Offers: []health.Offered{{Enabled: true, Until: time.Now(), Free: events.BlockSize, Remaining: some}},
 		},
 		Funds: health.Funds{Known: true, Balance: events.Balance{Tokens: some, Wei: some}},
 	}).Selling == health.Yes

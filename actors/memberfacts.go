@@ -29,6 +29,11 @@ func (e *env) membersFacts() (f health.MembersFacts) {
 	if told, ok := e.Cluster.(interface{ MayOwn() []events.Member }); ok {
 		f.MayOwn, f.MayOwnKnown = told.MayOwn(), true
 	}
+	if told, ok := e.Cluster.(interface{ LeaseAway() (time.Time, error) }); ok {
+		if since, why := told.LeaseAway(); why != nil {
+			f.LeaseAway, f.LeaseAwaySince = why.Error(), since
+		}
+	}
 	if shown, ok := e.Cluster.(interface {
 		CertificateEnds() (file string, at time.Time)
 	}); ok {

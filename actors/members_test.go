@@ -51,6 +51,10 @@ type clusterOf struct {
 	m *membersRig
 }
 
+func (c clusterOf) LeaseAway() (since time.Time, reason error) {
+	return c.Cluster.(*clusterfake.Member).LeaseAway()
+}
+
 func (c clusterOf) MayOwn() []events.Member {
 	return slices.DeleteFunc(c.Seen(), func(name events.Member) bool { return c.m.members[name].keyless })
 }

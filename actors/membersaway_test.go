@@ -130,6 +130,7 @@ const (
 	sellsAndProves = "selling yes, proving yes"
 	recordIsAway   = "selling no, proving yes; the event store does not answer"
 	chainIsAway    = "selling no, proving no; no block has come since"
+	leaseIsAway    = "selling yes, proving yes; etcd does not know that this member is alive"
 	southIsSilent  = "selling yes, proving yes; members that do not seem to be alive: south"
 )
 
@@ -145,7 +146,10 @@ func TestWhatGoesOnWhenSomethingOfAClusterIsAway(t *testing.T) {
 		alerts: "north record-away, south record-away, west record-away",
 	}
 	for name, c := range map[string]outageCase{
-		"etcd": {sells: 3, says: allWell, away: func(m *membersRig, away bool) { m.withoutLease(away, three...) }},
+		"etcd": {
+			sells: 3, says: [3]string{leaseIsAway, leaseIsAway, leaseIsAway},
+			away: func(m *membersRig, away bool) { m.withoutLease(away, three...) },
+		},
 		"the event store": {
 			says: withoutRecord.says, alerts: withoutRecord.alerts,
 			away: func(m *membersRig, away bool) { m.withoutStore(away, three...) },

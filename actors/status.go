@@ -34,6 +34,8 @@ type Status struct {
 	// Quota is how many bytes the host may use; 0: what its ledger says. The ledger's quota is
 	// larger while availabilities and sales use more.
 	Quota events.Bytes
+	// Overhead is what the trees and the manifest of the smallest slot take besides its data.
+	Overhead events.Bytes
 	// Record says whether the event store answers.
 	Record shell.StoreStatus
 	// Members is what is known of the other members of the host.
@@ -90,7 +92,8 @@ func (s *supervisor) status() Status {
 		Booted: s.booted, Epoch: s.Epoch, Head: s.View.Now(), Live: s.live,
 		Stalled: s.stalled(), Record: s.recordStatus(),
 		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
-		Scrub: s.Repo.ScrubProgress(), Disk: s.Room.Now(), Down: s.downParts(), Quarantined: s.quarantined.All(),
+		Overhead: s.Overhead(events.BlockSize),
+		Scrub:    s.Repo.ScrubProgress(), Disk: s.Room.Now(), Down: s.downParts(), Quarantined: s.quarantined.All(),
 		Unanswered: int(s.StoreWatch.Asked.Load()),
 	}
 	if why := s.bootWaits.Load(); why != nil && !s.booted {

@@ -131,7 +131,13 @@ func (h *host) foldLedger(member events.Member, e capacity.Event) {
 	if e, ok := e.(*messages.ReservationDeleted); ok {
 		h.closeReservation(member, state, e)
 	}
-	h.ledgers.of[member] = capacity.Evolve(state, e)
+	state = capacity.Evolve(state, e)
+	h.ledgers.of[member] = state
+	if _, wakes := capacity.Wakes(state, e); len(wakes) > 0 { // The same request might fit now.
+		h.queue.inARow = slices.DeleteFunc(h.queue.inARow, func(r RefusedRequest) bool {
+			return slices.Contains(wakes, capacity.Criterion(r.Criterion))
+		})
+	}
 }
 
 func (h *host) closeReservation(member events.Member, state capacity.State, e *messages.ReservationDeleted) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -38,8 +39,23 @@ type Queue struct {
 	// Refusals counts all refusals there ever were, by criterion.
 	Refusals []Refusals `json:"refusals"`
 	// LetGo counts the slots that had been queued and were not sold, by criterion.
-	LetGo          []LetGo `json:"letGo,omitempty"`
-	MarketRevision uint64  `json:"marketRevision"`
+	LetGo []LetGo `json:"letGo,omitempty"`
+	// RefusedInARow are the newest requests that nothing on offer fitted, one after the other, the oldest first, at
+	// most MaxInARow. A request that enters the queue ends the row; one that might fit since what is on offer changed
+	// is not among them.
+	RefusedInARow  []RefusedRequest `json:"refusedInARow,omitempty"`
+	MarketRevision uint64           `json:"marketRevision"`
+}
+
+// MaxInARow is how many requests are remembered that were refused in a row: enough to tell that it is no accident.
+const MaxInARow = 20
+
+// RefusedRequest is one of which no slot entered the queue, for a criterion of the ledger.
+type RefusedRequest struct {
+	Request   string    `json:"requestId"`
+	At        time.Time `json:"at"` // chain time
+	Criterion string    `json:"criterion"`
+	Reason    string    `json:"reason"`
 }
 
 // WaitingSlots counts the queued slots that failed one criterion; empty: it is not
@@ -96,17 +112,17 @@ type queue struct {
 	known    bool
 	refusals map[string]Refusals
 	letGo    map[string]LetGo
+	inARow   []RefusedRequest
 }
 
 func (q *queue) fold(e slotqueue.Event, l Limits) {
 	q.known = true
 	q.state = slotqueue.Evolve(q.state, e)
 	switch m := e.(type) {
+	case *messages.SlotsQueued:
+		q.inARow = nil
 	case *messages.SlotsRefused:
-		name := counted(q.refusals, m.GetCriterion(), l)
-		r := q.refusals[name]
-		slots := r.Slots + uint64(len(m.GetSlotIndices()))
-		q.refusals[name] = Refusals{name, r.Requests + 1, slots, at(m), m.GetReason()}
+		q.refuse(m, l)
 	case *messages.SlotReleased:
 		if !m.GetRequeue() {
 			q.lets(m.GetCriterion(), 1, at(m), m.GetOutcome(), l)
@@ -114,6 +130,17 @@ func (q *queue) fold(e slotqueue.Event, l Limits) {
 	case *messages.SlotRemoved:
 		q.lets(m.GetCriterion(), len(m.GetSlotIndices()), at(m), m.GetReason(), l)
 	}
+}
+
+func (q *queue) refuse(m *messages.SlotsRefused, l Limits) {
+	if criterion := m.GetCriterion(); slices.Contains(capacity.Criteria(), capacity.Criterion(criterion)) {
+		q.inARow = slices.DeleteFunc(q.inARow, func(r RefusedRequest) bool { return r.Request == m.GetRequestId() })
+		q.inARow, _ = recent(q.inARow, RefusedRequest{m.GetRequestId(), at(m), criterion, m.GetReason()}, MaxInARow)
+	}
+	name := counted(q.refusals, m.GetCriterion(), l)
+	r := q.refusals[name]
+	slots := r.Slots + uint64(len(m.GetSlotIndices()))
+	q.refusals[name] = Refusals{name, r.Requests + 1, slots, at(m), m.GetReason()}
 }
 
 // lets counts slots that were let go; those without a criterion were sold, or are no longer on offer.
@@ -152,7 +179,8 @@ func (h *host) queued(out []Queue) []Queue {
 	s := h.queue.state
 	row := Queue{
 		Host: h.address, Length: s.Len(), Taken: []TakenSlot{},
-		Refusals: inOrder(h.queue.refusals), LetGo: inOrder(h.queue.letGo), MarketRevision: s.LastMarketRevision(),
+		Refusals: inOrder(h.queue.refusals), LetGo: inOrder(h.queue.letGo),
+		RefusedInARow: slices.Clone(h.queue.inARow), MarketRevision: s.LastMarketRevision(),
 	}
 	row.PausedFor, row.ByOperator, row.Paused = s.Paused()
 	seen := s.Seen()

@@ -33,6 +33,7 @@ type savedHost struct {
 	Queue         [][]byte
 	Refusals      []Refusals
 	LetGo         []LetGo
+	InARow        []RefusedRequest
 	Txs           []openTx
 	NextTx        uint64
 	ClosedTxs     []Transaction
@@ -110,7 +111,7 @@ func (h *host) save() savedHost {
 		Address: h.address, Released: h.ledgers.closed, ClosedSales: h.sales.closed,
 		Ledgers:  h.sales.ledgers,
 		HasQueue: h.queue.known, Queue: h.queue.state.Pieces(), Refusals: inOrder(h.queue.refusals),
-		LetGo:  inOrder(h.queue.letGo),
+		LetGo: inOrder(h.queue.letGo), InARow: h.queue.inARow,
 		NextTx: h.txs.next, ClosedTxs: h.txs.closed,
 		Starts: h.starts, Earnings: h.earnings, Validator: h.validator,
 		Over: h.sectors.over, Forgotten: h.sectors.forgotten,
@@ -160,7 +161,7 @@ func (s savedHost) restore(l Limits) (*host, error) {
 		return nil, err
 	}
 	h.ledgers.closed = s.Released
-	h.queue.known = s.HasQueue
+	h.queue.known, h.queue.inARow = s.HasQueue, s.InARow
 	h.starts, h.earnings, h.validator = s.Starts, s.Earnings, s.Validator
 	h.sales.ledgers = s.Ledgers
 	h.sales.closed, h.txs.closed, h.txs.next = s.ClosedSales, s.ClosedTxs, s.NextTx

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,9 @@ var (
 	errWrong  = errors.New("source sends something else")
 	errAway   = errors.New("source cannot be reached")
 )
+
+// ErrNoneSet: there is no source to fetch anything from.
+var ErrNoneSet = errors.New("no content sources are configured")
 
 // sources requests content from the configured servers.
 type sources struct {
@@ -92,7 +96,7 @@ func (s *sources) try(
 	ctx context.Context, c dataset.CID, ask func(ctx context.Context, base string) error,
 ) error {
 	if len(s.bases) == 0 {
-		return fmt.Errorf("no content sources are configured: %w: %w", events.ErrContentUnavailable, events.ErrNoSource)
+		return fmt.Errorf("%w: %w: %w", ErrNoneSet, events.ErrContentUnavailable, events.ErrNoSource)
 	}
 	digest := c.Digest()
 	start := binary.LittleEndian.Uint64(digest[:])
@@ -131,6 +135,39 @@ func (s *sources) try(
 		last = fmt.Errorf("%w: %w", last, events.ErrNoSource)
 	}
 	return fmt.Errorf("fetch %s: %w: %w", c, last, events.ErrContentUnavailable)
+}
+
+// Reach asks all sources at once for something that each may have or not. It returns nil as soon as one of them was
+// reached, else what is wrong with each, or ErrNoneSet.
+func (f *Fetcher) Reach(ctx context.Context) error {
+	s := f.sources
+	if len(s.bases) == 0 {
+		return ErrNoneSet
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan error, len(s.bases))
+	for _, base := range s.bases {
+		go func() {
+			_, err := s.get(ctx, base, piece{cid: dataset.EmptyBlock()})
+			if !errors.Is(err, errAway) {
+				answers <- nil
+				return
+			}
+			name, secrets := events.RedactURL(base)
+			answers <- fmt.Errorf("%s: %w", name, events.WithoutSecrets(err, secrets))
+		}()
+	}
+	var all []string
+	for range s.bases {
+		err := <-answers
+		if err == nil {
+			return nil
+		}
+		all = append(all, err.Error())
+	}
+	slices.Sort(all)
+	return fmt.Errorf("%w: %s", events.ErrNoSource, strings.Join(all, "; "))
 }
 
 // wait pauses before another attempt: twice as long each time, of which between half and all, by a

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
@@ -216,5 +218,32 @@ func TestNoSourcesMeansUnavailableAndBadOnesAreRefused(t *testing.T) {
 		if !errors.Is(err, events.ErrMalformed) {
 			t.Fatalf("source %q: error %v, want ErrMalformed", source, err)
 		}
+	}
+}
+
+func TestASourceThatAnswersAtAllIsReached(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler()) // It has nothing.
+	defer server.Close()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	reach := func(sources ...string) error {
+		f, err := NewFetcher(nil, FetcherConfig{Sources: sources})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		return f.Reach(t.Context())
+	}
+	secret := strings.Replace(gone.URL, "http://", "http://user:secret@", 1)
+	if err := reach(); !errors.Is(err, ErrNoneSet) {
+		t.Errorf("none: %v", err)
+	}
+	if err := reach(secret, server.URL); err != nil {
+		t.Errorf("one of two: %v", err)
+	}
+	err := reach(secret, gone.URL)
+	if !errors.Is(err, events.ErrNoSource) || strings.Count(err.Error(), gone.Listener.Addr().String()+": ") < 2 ||
+		strings.Contains(err.Error(), "secret") {
+		t.Errorf("none of two: %v", err)
 	}
 }

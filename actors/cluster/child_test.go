@@ -176,6 +176,14 @@ func (c *Child) Seen(_ int, seen *[]events.Member) error {
 	return nil
 }
 
+// LeaseAway says why etcd does not know this member; empty: it does.
+func (c *Child) LeaseAway(_ int, why *string) error {
+	if since, reason := c.c.LeaseAway(); reason != nil && time.Since(since) < patience {
+		*why = reason.Error()
+	}
+	return nil
+}
+
 // Question is asked of a member, or by one.
 type Question struct {
 	Member events.Member

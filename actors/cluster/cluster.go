@@ -45,10 +45,12 @@ type Cluster struct {
 
 	handler atomic.Pointer[Handler] // nil until Serve
 
-	mu       sync.Mutex
-	peers    map[events.Member]Peer // without this member
-	presence *concurrency.Session   // the last one
-	term     *concurrency.Session   // of the last campaign that was won
+	mu        sync.Mutex
+	peers     map[events.Member]Peer // without this member
+	presence  *concurrency.Session   // the last one
+	term      *concurrency.Session   // of the last campaign that was won
+	away      error                  // why etcd does not know, since awaySince, that this member is here
+	awaySince time.Time
 }
 
 // Open joins the members of a host. It starts to listen, and returns when the others were told. When
@@ -165,6 +167,24 @@ func (c *Cluster) MayOwn() (all []events.Member) {
 		}
 	}
 	return all
+}
+
+// LeaseAway says why etcd does not know that this member is alive, and since when; nil: it does. Until its lease has
+// expired nobody notices.
+func (c *Cluster) LeaseAway() (since time.Time, reason error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.awaySince, c.away
+}
+
+// setAway notes that etcd does not know this member, or that it does; it reports whether that is news.
+func (c *Cluster) setAway(why error) (news bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if news = (why == nil) != (c.away == nil); news {
+		c.away, c.awaySince = why, time.Now()
+	}
+	return news
 }
 
 // Peers are the members that Seen tells, with what they say of themselves.

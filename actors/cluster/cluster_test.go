@@ -40,6 +40,25 @@ func TestClusterObeysItsPort(t *testing.T) {
 	})
 }
 
+// While etcd is away the members that were seen last still count as alive, so only this tells that it is.
+func TestAMemberTellsThatEtcdDoesNotKnowIt(t *testing.T) {
+	t.Parallel()
+	way := newLink(t, startEtcd(t).Addr())
+	p := startProcess(t, config("m1", events.Address{1}, way.addr())).mustOpen()
+	away := func() (why string) {
+		if err := p.call("LeaseAway", 0, &why); err != nil {
+			t.Error(err)
+		}
+		return why
+	}
+	p.comesTo("be known to etcd", func() bool { return away() == "" })
+	way.cut()
+	p.comesTo("miss etcd", func() bool { return away() != "" })
+	p.sees("m1")
+	way.heal()
+	p.comesTo("be known to etcd again", func() bool { return away() == "" })
+}
+
 // world is a host of three members.
 type world struct {
 	t       *testing.T

@@ -61,7 +61,7 @@ func (c *Cluster) parse(kv *mvccpb.KeyValue) (Peer, error) {
 
 // stay keeps this member present in etcd and follows who else is, until Close or until it is refused.
 func (c *Cluster) stay() {
-	told, joined := false, sync.OnceFunc(func() { close(c.joined) })
+	joined := sync.OnceFunc(func() { close(c.joined) })
 	for c.ctx.Err() == nil {
 		s, found, err := c.join()
 		if errors.Is(err, ErrRefused) {
@@ -70,16 +70,14 @@ func (c *Cluster) stay() {
 			return
 		}
 		if err != nil {
-			if !told && c.ctx.Err() == nil {
+			if c.ctx.Err() == nil && c.setAway(err) {
 				c.log.WithError(err).Warn("cannot tell etcd that this member is here; trying again until it answers")
-				told = true
 			}
 			pause(c.ctx)
 			continue
 		}
-		if told {
+		if c.setAway(nil) {
 			c.log.Info("etcd knows again that this member is here")
-			told = false
 		}
 		joined()
 		c.follow(s, found)

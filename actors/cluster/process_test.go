@@ -226,29 +226,25 @@ func (p *process) Serve(answer func(context.Context, events.Member, []byte) ([]b
 // sees waits until the process sees these members.
 func (p *process) sees(want ...events.Member) {
 	p.t.Helper()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	late := time.After(patience)
-	for seen := p.Seen(); !slices.Equal(seen, want); seen = p.Seen() {
-		select {
-		case <-again.C:
-		case <-late:
-			p.t.Fatalf("%s sees %v, not %v", p.name, seen, want)
-		}
-	}
+	p.comesTo(fmt.Sprintf("see %v", want), func() bool { return slices.Equal(p.Seen(), want) })
 }
 
 // logs waits until the process has logged a text.
 func (p *process) logs(text string) {
 	p.t.Helper()
+	p.comesTo("log "+text, func() bool { return strings.Contains(p.log.String(), text) })
+}
+
+func (p *process) comesTo(what string, so func() bool) {
+	p.t.Helper()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	late := time.After(patience)
-	for !strings.Contains(p.log.String(), text) {
+	for !so() {
 		select {
 		case <-again.C:
 		case <-late:
-			p.t.Fatalf("%s does not log %q", p.name, text)
+			p.t.Fatalf("%s does not %s", p.name, what)
 		}
 	}
 }

@@ -2,20 +2,38 @@ package health
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 // cause is a row of the table of causes: its effect on selling and proving, and how to
 // recognise it.
 type cause struct {
 	code             string
+	scope            scope
 	selling, proving Answer
 	alert            AlertKind
 	// look says what is wrong and what to do; empty: the cause is absent.
 	look func(Facts) (reason, hint string)
 }
+
+// scope says what a cause keeps from selling in a host of several members.
+type scope uint8
+
+const (
+	// ofHost: all members. ofMember: the member that has it, and no other. ofOwner: all if it is the owner, who
+	// takes the slots and sends the transactions; another one does not know of the owner then.
+	ofHost scope = iota
+	ofMember
+	ofOwner
+)
+
+// ofAll reports whether a cause of this scope keeps all members from selling.
+func (s scope) ofAll(m MembersFacts) bool { return s == ofHost || s == ofOwner && m.Owner == m.Member }
 
 // of is the cause as the facts show it; false: it is absent.
 func (row cause) of(f Facts) (Cause, bool) {
@@ -26,49 +44,58 @@ func (row cause) of(f Facts) (Cause, bool) {
 // causes is the table, in the order in which causes must be removed. A new one needs its cells
 // in TestEveryCauseHasItsWords, and a line in docs/alerts.md if it raises an alert.
 var causes = []cause{
-	{"not-running", No, No, "", notRunning},
-	{"never-run", No, Yes, "", neverRun},
-	{"not-answering", NotKnown, NotKnown, "", notAnswering},
-	{"stopping", No, No, "", stopping},
-	{"chain-away", No, No, AlertChain, chainAway},
-	{"chain-silent", No, No, AlertChain, chainSilent},
-	{"record-away", No, Yes, AlertRecord, recordAway},
-	{"starting", No, No, "", startingUp}, // What the start waits for comes first.
-	{"no-owner", No, No, AlertNoOwner, noOwner},
-	{"owner-silent", NotKnown, NotKnown, AlertNoOwner, ownerSilent},
-	{"scheduler-down", No, No, AlertPartDown, schedulerDown},
-	{"part-down", No, Yes, AlertPartDown, partDown},
-	{"sectors-down", Yes, No, AlertPartDown, sectorsDown},
-	{"not-signing", No, No, AlertSigner, notSigning},
-	{"fee-limit", No, No, AlertFeeLimit, feeLimit},
-	{"no-gas", No, No, AlertFunds, noGas},
-	{"sale-quarantined", Yes, No, AlertQuarantined, salesQuarantined},
-	{"disk-away", No, No, AlertDiskAway, diskAway},
-	{"sectors-disk-away", Yes, No, AlertDiskAway, sectorsDiskAway},
-	{"proofs-fail", Yes, No, "", proofsFail},
-	{"sectors-stuck", Yes, No, AlertSector, sectorsStuck},
-	{"disk-full", No, Yes, AlertDisk, diskFull},
-	{"chain-behind", No, Yes, "", chainBehind},
-	{"views-stopped", NotKnown, Yes, AlertViews, viewsStopped},
-	{"paused", No, Yes, "", paused},
-	{"quota-too-small", No, Yes, AlertQuota, quotaTooSmall},
-	{"nothing-offered", No, Yes, "", nothingOffered},
-	{"offers-disabled", No, Yes, "", offersDisabled},
-	{"offers-over", No, Yes, "", offersOver},
-	{"offers-sold", No, Yes, "", offersSold},
-	{"collateral-committed", No, Yes, "", collateralCommitted},
-	{"collateral-at-risk", No, Yes, "", collateralAtRisk},
-	{"gas-low", No, Yes, AlertFunds, gasLow},
-	{"no-tokens", No, Yes, "", noTokens},
-	{"proof-capacity", No, Yes, "", proofCapacity},
-	{"periods-too-short", No, Yes, "", periodsTooShort},
+	{"not-running", ofMember, No, No, "", notRunning},
+	{"never-run", ofMember, No, Yes, "", neverRun},
+	{"not-answering", ofOwner, NotKnown, NotKnown, "", notAnswering},
+	{"stopping", ofOwner, No, No, "", stopping},
+	{"chain-away", ofOwner, No, No, AlertChain, chainAway},
+	{"chain-silent", ofOwner, No, No, AlertChain, chainSilent},
+	{"record-away", ofOwner, No, Yes, AlertRecord, recordAway},
+	{"starting", ofOwner, No, No, "", startingUp}, // What the start waits for comes first.
+	{"no-owner", ofHost, No, No, AlertNoOwner, noOwner},
+	{"owner-silent", ofHost, NotKnown, NotKnown, AlertNoOwner, ownerSilent},
+	{"scheduler-down", ofMember, No, No, AlertPartDown, schedulerDown},
+	{"part-down", ofOwner, No, Yes, AlertPartDown, partDown},
+	{"sectors-down", ofMember, Yes, No, AlertPartDown, sectorsDown},
+	{"no-sealer", ofMember, Yes, No, "", noSealer},
+	{"not-signing", ofHost, No, No, AlertSigner, notSigning},
+	{"fee-limit", ofOwner, No, No, AlertFeeLimit, feeLimit},
+	{"no-gas", ofHost, No, No, AlertFunds, noGas},
+	{"sale-quarantined", ofMember, Yes, No, AlertQuarantined, salesQuarantined},
+	{"disk-away", ofMember, No, No, AlertDiskAway, diskAway},
+	{"sectors-disk-away", ofMember, Yes, No, AlertDiskAway, sectorsDiskAway},
+	{"proofs-fail", ofMember, Yes, No, "", proofsFail},
+	{"sectors-stuck", ofMember, Yes, No, AlertSector, sectorsStuck},
+	{"disk-full", ofMember, No, Yes, AlertDisk, diskFull},
+	{"chain-behind", ofOwner, No, Yes, "", chainBehind},
+	{"views-stopped", ofHost, NotKnown, Yes, AlertViews, viewsStopped},
+	{"paused", ofHost, No, Yes, "", paused},
+	{"quota-too-small", ofMember, No, Yes, AlertQuota, quotaTooSmall},
+	{"nothing-offered", ofHost, No, Yes, "", nothingOffered},
+	{"offers-disabled", ofHost, No, Yes, "", offersDisabled},
+	{"offers-over", ofHost, No, Yes, "", offersOver},
+	{"offers-sold", ofHost, No, Yes, "", offersSold},
+	{"collateral-committed", ofHost, No, Yes, "", collateralCommitted},
+	{"offers-unable", ofHost, No, Yes, "", offersUnable},
+	{"no-overhead", ofMember, No, Yes, "", noOverhead},
+	{"no-sources", ofMember, No, Yes, "", noSources},
+	{"sources-away", ofMember, No, Yes, "", sourcesAway},
+	{"collateral-at-risk", ofHost, No, Yes, "", collateralAtRisk},
+	{"gas-low", ofHost, No, Yes, AlertFunds, gasLow},
+	{"no-tokens", ofHost, No, Yes, "", noTokens},
+	{"proof-capacity", ofMember, No, Yes, "", proofCapacity},
+	{"periods-too-short", ofHost, No, Yes, "", periodsTooShort},
 }
 
 // warnings is the same for what is no cause.
 var warnings = []cause{
-	{"member-silent", Yes, Yes, AlertMember, membersSilent},
-	{"few-may-own", Yes, Yes, "", fewMayOwn},
-	{"certificate-ends", Yes, Yes, AlertCertificate, certificateEnds},
+	{"member-silent", ofHost, Yes, Yes, AlertMember, membersSilent},
+	{"few-may-own", ofHost, Yes, Yes, "", fewMayOwn},
+	{"certificate-ends", ofHost, Yes, Yes, AlertCertificate, certificateEnds},
+	{"lease-away", ofHost, Yes, Yes, "", leaseAway},
+	{"validating-stopped", ofHost, Yes, Yes, "", validatingStopped},
+	{"offers-refused", ofHost, Yes, Yes, "", offersRefused},
+	{"none-fits", ofHost, Yes, Yes, "", noneFits},
 }
 
 // SinceFormat is the format of times in sentences.
@@ -280,12 +307,14 @@ func quotaTooSmall(f Facts) (reason, hint string) {
 		"raise `quota` and start again, or make availabilities smaller: hostnode availability list")
 }
 
-// collateralAtRisk: all collateral that may be at risk is committed already.
+// collateralAtRisk: no slot is so small that its collateral may still be at risk.
 func collateralAtRisk(f Facts) (reason, hint string) {
-	if f.Supply.MaxAtRisk == nil || f.Supply.AtRisk.Less(*f.Supply.MaxAtRisk) {
+	most := f.Supply.MaxAtRisk
+	if most == nil || !most.SubFloor(f.Supply.AtRisk).Less(leastCollateral) {
 		return "", ""
 	}
-	return fmt.Sprintf("sales have %s of collateral, at most %s may be at risk", f.Supply.AtRisk, f.Supply.MaxAtRisk),
+	return fmt.Sprintf("sales have %s of collateral, at most %s may be at risk, and any slot needs %s or more",
+			f.Supply.AtRisk, most, leastCollateral),
 		"raise sales.maxCollateralAtRisk and start again, or wait until sales end"
 }
 
@@ -299,9 +328,9 @@ func gasLow(f Facts) (reason, hint string) {
 	if b.Wei.Less(n.MinWei) {
 		return fmt.Sprintf("the account holds %s wei for gas, at least %s are needed", b.Wei, n.MinWei), hint
 	}
-	needed := b.ProofWei.MulSaturating(n.Proofs)
-	if n.Days > 0 && n.Proofs > 0 && b.Wei.Less(needed) {
-		return fmt.Sprintf("the account holds %s wei, the %d proofs of the next %d days need %s",
+	needed := b.ProofWei.MulSaturating(n.Proofs).AddSaturating(b.SaleWei)
+	if n.Days > 0 && b.Wei.Less(needed) {
+		return fmt.Sprintf("the account holds %s wei, the %d proofs of the next %d days and another sale need %s",
 			b.Wei, n.Proofs, n.Days, needed), hint
 	}
 	return "", ""
@@ -309,14 +338,15 @@ func gasLow(f Facts) (reason, hint string) {
 
 func noTokens(f Facts) (reason, hint string) {
 	n := f.Funds
-	if !n.Known || n.Unpaid.Less(n.Balance.Tokens) {
+	if !n.Known || !n.Balance.Tokens.SubFloor(n.Unpaid).Less(leastCollateral) {
 		return "", ""
 	}
 	hint = "send tokens of the market to " + f.Account
 	if n.Balance.Tokens.IsZero() {
 		return "the account has no tokens for collateral", hint
 	}
-	return fmt.Sprintf("the account holds %s tokens, and sales in work need %s", n.Balance.Tokens, n.Unpaid), hint
+	return fmt.Sprintf("the account holds %s base units of tokens, sales in work need %s, and any slot %s or more",
+		n.Balance.Tokens, n.Unpaid, leastCollateral), hint
 }
 
 func proofCapacity(f Facts) (reason, hint string) {
@@ -330,7 +360,7 @@ func proofCapacity(f Facts) (reason, hint string) {
 // of these the ones with space, of these the ones with collateral.
 
 func nothingOffered(f Facts) (reason, hint string) {
-	return when(len(f.Supply.Offers) == 0 && !f.Supply.Unknown,
+	return when(len(f.Supply.Offers) == 0 && !f.Supply.Unknown && f.purpose() == "",
 		"nothing is on offer", "put space on offer: hostnode availability add --size 1GiB "+
 			"--duration 720h --min-price 1 --collateral 1000000000000")
 }
@@ -355,14 +385,85 @@ func offersOver(f Facts) (reason, hint string) {
 }
 
 func offersSold(f Facts) (reason, hint string) {
-	return when(len(f.Supply.current()) > 0 && len(f.Supply.free()) == 0,
-		"everything on offer is sold", "offer more: hostnode availability add, or set --size")
+	var left events.Bytes
+	for _, o := range f.Supply.current() {
+		left = max(left, o.Free)
+	}
+	reason, hint = "everything on offer is sold", "offer more: hostnode availability add, or set --size"
+	if left > 0 {
+		reason = fmt.Sprintf("what is left of everything on offer fits no slot: the most is %s, "+
+			"the smallest slot has %s", left.Human(), smallestSlot.Human())
+	}
+	return when(len(f.Supply.current()) > 0 && len(f.Supply.free()) == 0, reason, hint)
 }
 
 func collateralCommitted(f Facts) (reason, hint string) {
+	var left events.Amount
+	for _, o := range f.Supply.free() {
+		if left.Less(o.Remaining) {
+			left = o.Remaining
+		}
+	}
+	reason = "the collateral of the availabilities is committed or lost"
+	if !left.IsZero() {
+		reason = fmt.Sprintf("no slot can be had for the collateral of the availabilities: the most that one has "+
+			"left is %s base units, and any slot needs %s or more", left, leastCollateral)
+	}
 	return when(len(f.Supply.free()) > 0 && len(f.Supply.OnSale()) == 0,
-		"the collateral of the availabilities is committed or lost",
-		"raise it: hostnode availability set ID --collateral AMOUNT")
+		reason, "raise it: hostnode availability set ID --collateral AMOUNT")
+}
+
+// noOverhead: availabilities have all of the quota. Beyond it, quotaTooSmall says more.
+func noOverhead(f Facts) (reason, hint string) {
+	s := f.Supply
+	return when(len(s.OnSale()) > 0 && s.room() < s.Overhead && (s.Quota == 0 || s.Allocated <= s.Quota),
+		fmt.Sprintf("%s of the quota is unallocated, and the trees and the manifest of any slot need %s or more",
+			s.room().Human(), s.Overhead.Human()),
+		"raise `quota` and start again, or make availabilities smaller: hostnode availability set ID --size")
+}
+
+func noSources(f Facts) (reason, hint string) {
+	return when(f.Sources.None && f.purpose() == "",
+		"no source of content is set, so the data of no slot can be fetched",
+		"name servers that have the clients' data in content.sources, and start again")
+}
+
+func sourcesAway(f Facts) (reason, hint string) {
+	return when(!f.Sources.None && f.Sources.Away != "" && f.purpose() == "",
+		"no source of content can be reached, so the data of no slot can be fetched: "+f.Sources.Away,
+		"check the servers in content.sources, and the way to them; slots are taken again when one answers")
+}
+
+// offersRefused: other requests may fit, so nobody knows that nothing can be sold.
+func offersRefused(f Facts) (reason, hint string) {
+	all := f.Supply.Refused
+	if len(all) == 0 || len(f.Supply.OnSale()) == 0 {
+		return "", ""
+	}
+	counts := map[string]int{}
+	for _, r := range all {
+		counts[r.Criterion]++
+	}
+	var by []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		by = append(by, fmt.Sprintf("%s %d", name, counts[name]))
+	}
+	newest := all[len(all)-1]
+	return fmt.Sprintf("refused %d of the last %d requests: %s; the newest at %s: %s", len(all), len(all),
+			strings.Join(by, ", "), newest.At.UTC().Format(SinceFormat), newest.Reason),
+		"if such requests are worth it, offer better terms: hostnode availability set ID; docs/admission.md explains " +
+			"the criteria"
+}
+
+func validatingStopped(f Facts) (reason, hint string) {
+	return when(f.ValidatorStopped != "", "missing proofs of other hosts are not marked: "+f.ValidatorStopped,
+		"look at the host's log, and at the record: hostnode audit; a restart tries it again")
+}
+
+func noneFits(f Facts) (reason, hint string) {
+	return when(f.Supply.NoneFits != "" && !f.Supply.Paused,
+		f.Supply.NoneFits+": "+f.Supply.Waiting,
+		"they are looked at again when what they wait for changes; docs/admission.md explains the criteria")
 }
 
 // periodsTooShort: hosted slots may be proven all the same, if all goes well.

@@ -45,10 +45,15 @@ type Facts struct {
 	// Quarantined are slots, hosted or in work, whose sale cannot be run. ProofTrouble are
 	// hosted slots whose proofs do not get through.
 	Quarantined, ProofTrouble []SlotTrouble
-	// SectorsAtStake is how many sectors the contract has a deposit of: each may owe a proof.
-	// Sectors are those whose proving is in trouble.
-	SectorsAtStake int
-	Sectors        []SectorTrouble
+	// SectorsAtStake is how many sectors the contract has a deposit of: each may owe a proof; SectorsBegun is how
+	// many others are not over. Sectors are those whose proving is in trouble.
+	SectorsAtStake, SectorsBegun int
+	Sectors                      []SectorTrouble
+	// Validating: the host marks missing proofs of others. ValidatorStopped says why it does not any more.
+	Validating       bool
+	ValidatorStopped string
+	// NoSealer: this process seals and proves no sectors.
+	NoSealer bool
 	// Views says why the views no longer follow the record; empty: they do.
 	Views string
 
@@ -58,6 +63,8 @@ type Facts struct {
 	// Outage is what is proven while the start waits for the event store.
 	Outage OutageFacts
 	Disk   DiskStatus
+	// Sources are where the data of slots is fetched from.
+	Sources SourcesFacts
 	// Down are the parts of the host that do not run.
 	Down   []PartStatus
 	Supply Supply
@@ -109,6 +116,12 @@ type OutageFacts struct {
 	Trouble []SlotTrouble
 }
 
+// SourcesFacts is what is known of the servers of content.
+type SourcesFacts struct {
+	None bool   // none is set
+	Away string // why none of them can be reached; empty: one can, or nobody has looked
+}
+
 // Supply is what the host has to sell.
 type Supply struct {
 	// Unknown says that the supply is not known.
@@ -116,18 +129,31 @@ type Supply struct {
 	// Now is chain time, by which offers end.
 	Now    time.Time
 	Offers []Offered
-	// Quota is how much the host may use; Allocated is what availabilities and sales use.
-	Quota, Allocated events.Bytes
+	// Quota is how much the host may use; Allocated is what availabilities and sales use, Unallocated what the
+	// ledger has besides. Of that a slot needs some for trees and manifest, the smallest one Overhead.
+	Quota, Allocated, Unallocated, Overhead events.Bytes
 	// Paused: the operator has paused selling; PausedFor says why.
 	Paused    bool
 	PausedFor string
+	// Refused are the newest requests that nothing on offer fitted, one after the other, the oldest first.
+	Refused []RefusedRequest
+	// NoneFits says that all queued slots were looked at, and none can be taken; empty: that is not so. Waiting
+	// says for what they wait.
+	NoneFits, Waiting string
 	// AtRisk is the collateral of all sales, MaxAtRisk its bound; nil: none.
 	AtRisk    events.Amount
 	MaxAtRisk *events.Amount
 }
 
+// RefusedRequest is one of which no slot entered the queue.
+type RefusedRequest struct {
+	Criterion, Reason string
+	At                time.Time // by chain time
+}
+
 // Offered is an availability.
 type Offered struct {
+	Member    events.Member // whose space it is; empty: the host is one process
 	Enabled   bool
 	Until     time.Time // zero: no end
 	Free      events.Bytes
@@ -181,17 +207,78 @@ type Judgement struct {
 	// Selling: it takes matching slots that are offered. Proving: the proofs that it owes are
 	// made and sent; a host without slots and sectors owes none.
 	Selling, Proving Answer
+	// Purpose is what the host does if it is not there to sell; then that it does not is no trouble. Empty: it is.
+	Purpose string
+	// Offers is how many availabilities there are; OnSale is of how many something can be sold now, Free how much.
+	Offers, OnSale int
+	Free           events.Bytes
 	// Causes are all causes found, in the order in which they must be removed.
 	Causes []Cause
 }
 
-// Judge judges a host.
+// What a host is there for if it has no space on offer and hosts no slot.
+const (
+	ProvingSectors = "proving sectors" // the contract has a deposit of some
+	SealingSectors = "sealing sectors"
+	Validating     = "validating"
+)
+
+func (f Facts) purpose() string {
+	switch {
+	case f.Supply.Unknown || len(f.Supply.Offers) > 0 || f.Hosting > 0 || len(f.Quarantined) > 0:
+		return ""
+	case f.SectorsAtStake > 0:
+		return ProvingSectors
+	case f.SectorsBegun > 0:
+		return SealingSectors
+	case f.Validating && f.ValidatorStopped == "":
+		return Validating
+	}
+	return ""
+}
+
+// Judge judges a process: a host, or a member of one, which sells what it offers itself.
 func Judge(f Facts) Judgement {
-	var j Judgement
+	if m := f.Members.Member; m != "" {
+		f.Supply.Offers = only(f.Supply.Offers, func(o Offered) bool { return o.Member == m })
+	}
+	return f.judge(false)
+}
+
+// JudgeHost judges the whole host, as far as this process knows it: what keeps only this member from selling
+// matters if all that is on offer is its own. Of the other members' proofs it knows nothing.
+func JudgeHost(f Facts) Judgement {
+	m := &f.Members
+	if m.Member == "" {
+		return Judge(f)
+	}
+	for _, row := range causes {
+		if c, so := row.of(f); so && c.Selling != Yes && m.unable == "" && !row.scope.ofAll(*m) {
+			m.unable = c.Reason
+		}
+	}
+	return f.judge(true)
+}
+
+// judge judges by the whole table. host: what keeps this member from selling need not keep the others.
+func (f Facts) judge(host bool) Judgement {
+	j := Judgement{Offers: len(f.Supply.Offers), Purpose: f.purpose()}
+	for _, o := range f.Supply.OnSale() {
+		if f.Members.whyNot(o) == "" {
+			j.OnSale++
+			j.Free = max(j.Free, j.Free+o.Free) // On overflow it keeps the sum so far.
+		}
+	}
+	if j.Purpose != "" {
+		j.Selling = No
+	}
 	for _, row := range causes {
 		c, so := row.of(f)
 		if f.owesNothing() {
 			c.Proving = Yes
+		}
+		if host && c.Selling != Yes && !row.scope.ofAll(f.Members) {
+			c.Selling = map[scope]Answer{ofMember: Yes, ofOwner: NotKnown}[row.scope]
 		}
 		if !so || c.Selling == Yes && c.Proving == Yes {
 			continue
@@ -275,13 +362,27 @@ func (s Supply) current() []Offered {
 	return only(s.enabled(), func(o Offered) bool { return o.Until.IsZero() || s.Now.Before(o.Until) })
 }
 
+// smallestSlot is the least that can be sold; leastCollateral is the least that a slot costs: one base unit for each
+// of its bytes (events.CheckRequest).
+const smallestSlot = events.BlockSize
+
+var leastCollateral = events.NewAmount(uint64(smallestSlot))
+
 func (s Supply) free() []Offered {
-	return only(s.current(), func(o Offered) bool { return o.Free > 0 })
+	return only(s.current(), func(o Offered) bool { return o.Free >= smallestSlot })
 }
 
 // OnSale returns the offers of which something can be sold.
 func (s Supply) OnSale() []Offered {
-	return only(s.free(), func(o Offered) bool { return !o.Remaining.IsZero() })
+	return only(s.free(), func(o Offered) bool { return !o.Remaining.Less(leastCollateral) })
+}
+
+// room is what is left for trees and manifests, within the configured quota.
+func (s Supply) room() events.Bytes {
+	if s.Quota == 0 {
+		return s.Unallocated
+	}
+	return min(s.Unallocated, s.Quota-min(s.Quota, s.Allocated))
 }
 
 func only(all []Offered, keep func(Offered) bool) (out []Offered) {
@@ -291,12 +392,4 @@ func only(all []Offered, keep func(Offered) bool) (out []Offered) {
 		}
 	}
 	return out
-}
-
-// FreeOnSale is how many bytes can be sold.
-func (s Supply) FreeOnSale() (free events.Bytes) {
-	for _, o := range s.OnSale() {
-		free = max(free, free+o.Free) // On overflow it keeps the sum so far.
-	}
-	return free
 }

@@ -20,13 +20,15 @@ func inGoodOrder() health.Facts {
 	return health.Facts{
 		Stage: health.Running, StageSince: then, Account: "0xabc", DataDir: "/data", Endpoint: "ws://node", Hosting: 1,
 		Supply: health.Supply{
-			Now: then, Quota: 10, Allocated: 10, AtRisk: events.NewAmount(1),
-			Offers: []health.Offered{{Enabled: true, Until: then.Add(1), Free: 1, Remaining: events.NewAmount(1)}},
+			Now: then, Quota: 1012, Allocated: 1000, Unallocated: 13, Overhead: 12, AtRisk: events.NewAmount(1),
+			Offers: []health.Offered{{
+				Enabled: true, Until: then.Add(1), Free: events.BlockSize, Remaining: events.NewAmount(65_536),
+			}},
 		},
 		Funds: health.Funds{
 			Known: true, MinWei: events.NewAmount(10), Days: 2, Proofs: 4, Unpaid: events.NewAmount(2),
 			Balance: events.Balance{
-				Tokens: events.NewAmount(3), Wei: events.NewAmount(20), ProofWei: events.NewAmount(5),
+				Tokens: events.NewAmount(65_538), Wei: events.NewAmount(20), ProofWei: events.NewAmount(5),
 			},
 		},
 		Prover: health.ProverFacts{Busy: 59, Most: 60},
@@ -150,6 +152,10 @@ var cells = []cell{
 		health.Yes, health.No, health.AlertPartDown, "Sectors is down since 2025-06-15 15:06:40Z: it panics", "hostnode audit",
 	},
 	{
+		"no-sealer", func(f *health.Facts) { f.NoSealer, f.SectorsAtStake = true, 2 },
+		health.Yes, health.No, "", "sectors with a deposit at stake: 2, and this host has no sealer", "sectors.sealer",
+	},
+	{
 		"sectors-stuck", func(f *health.Facts) {
 			f.Sectors = []health.SectorTrouble{{4, "is parked: the disk is full"}, {5, "x"}}
 		},
@@ -184,7 +190,7 @@ var cells = []cell{
 	},
 	{
 		"quota-too-small", func(f *health.Facts) { f.Supply.Allocated = 2048 },
-		health.No, health.Yes, health.AlertQuota, "the quota is 10 B, availabilities and sales have 2 KiB", "`quota`",
+		health.No, health.Yes, health.AlertQuota, "the quota is 1012 B, availabilities and sales have 2 KiB", "`quota`",
 	},
 	{
 		"nothing-offered", func(f *health.Facts) { f.Supply.Offers = nil },
@@ -207,8 +213,51 @@ var cells = []cell{
 		health.No, health.Yes, "", "committed or lost", "--collateral",
 	},
 	{
+		"offers-sold", func(f *health.Facts) { f.Supply.Offers[0].Free = 1 },
+		health.No, health.Yes, "", "fits no slot: the most is 1 B, the smallest slot has 64 KiB", "--size",
+	},
+	{
+		"collateral-committed", func(f *health.Facts) { f.Supply.Offers[0].Remaining = events.NewAmount(65_535) },
+		health.No, health.Yes, "", "one has left is 65535 base units, and any slot needs 65536 or more", "--collateral",
+	},
+	{
+		"offers-unable", func(f *health.Facts) {
+			f.Members = health.MembersFacts{
+				Member: "north", Owner: "north", TermSince: then, Silent: []health.SilentMember{{Member: "south"}},
+			}
+			f.Supply.Offers[0].Member = "south"
+		},
+		health.No, health.Yes, "", "the space of members that do not sell: south (does not seem to be alive)",
+		"hostnode members",
+	},
+	{
+		"no-overhead", func(f *health.Facts) { f.Supply.Unallocated = 11 },
+		health.No, health.Yes, "", "11 B of the quota is unallocated, and the trees and the manifest of any slot need 12 B",
+		"`quota`",
+	},
+	{
+		"no-overhead", func(f *health.Facts) { f.Supply.Allocated = 1001 }, // Less than the ledger's is configured.
+		health.No, health.Yes, "", "11 B of the quota is unallocated", "`quota`",
+	},
+	{
+		"no-sources", func(f *health.Facts) { f.Sources.None = true },
+		health.No, health.Yes, "", "no source of content is set", "content.sources",
+	},
+	{
+		"sources-away", func(f *health.Facts) { f.Sources.Away = "http://other: refused" },
+		health.No, health.Yes, "", "no source of content can be reached, so the data of no slot can be fetched: http://other: refused",
+		"content.sources",
+	},
+	{
 		"collateral-at-risk", func(f *health.Facts) { f.Supply.MaxAtRisk = &f.Supply.AtRisk },
 		health.No, health.Yes, "", "have 1 of collateral, at most 1 may be at risk", "sales.maxCollateralAtRisk",
+	},
+	{
+		"collateral-at-risk", func(f *health.Facts) {
+			most := events.NewAmount(65_536)
+			f.Supply.MaxAtRisk = &most
+		},
+		health.No, health.Yes, "", "at most 65536 may be at risk, and any slot needs 65536 or more", "sales.maxCollateralAtRisk",
 	},
 	{
 		"gas-low", func(f *health.Facts) { f.Funds.Balance.Wei = events.NewAmount(9) },
@@ -216,7 +265,11 @@ var cells = []cell{
 	},
 	{
 		"gas-low", func(f *health.Facts) { f.Funds.Balance.Wei = events.NewAmount(19) },
-		health.No, health.Yes, health.AlertFunds, "the 4 proofs of the next 2 days need 20", "0xabc",
+		health.No, health.Yes, health.AlertFunds, "the 4 proofs of the next 2 days and another sale need 20", "0xabc",
+	},
+	{
+		"gas-low", func(f *health.Facts) { f.Funds.Proofs, f.Funds.Balance.SaleWei = 0, events.NewAmount(21) },
+		health.No, health.Yes, health.AlertFunds, "the 0 proofs of the next 2 days and another sale need 21", "0xabc",
 	},
 	{
 		"no-tokens", func(f *health.Facts) { f.Funds.Balance.Tokens = events.Amount{} },
@@ -224,7 +277,11 @@ var cells = []cell{
 	},
 	{
 		"no-tokens", func(f *health.Facts) { f.Funds.Unpaid = f.Funds.Balance.Tokens },
-		health.No, health.Yes, "", "holds 3 tokens, and sales in work need 3", "0xabc",
+		health.No, health.Yes, "", "holds 65538 base units of tokens, sales in work need 65538, and any slot 65536", "0xabc",
+	},
+	{
+		"no-tokens", func(f *health.Facts) { f.Funds.Unpaid = events.NewAmount(3) },
+		health.No, health.Yes, "", "holds 65538 base units of tokens, sales in work need 3", "0xabc",
 	},
 	{
 		"proof-capacity", func(f *health.Facts) { f.Prover.Busy = 60 },
@@ -237,14 +294,14 @@ var cells = []cell{
 }
 
 func TestEveryCauseHasItsWords(t *testing.T) {
-	if w := health.Judge(inGoodOrder()); w.Selling != health.Yes || w.Proving != health.Yes || len(w.Causes) != 0 {
+	if w := health.JudgeHost(inGoodOrder()); w.Selling != health.Yes || w.Proving != health.Yes || len(w.Causes) != 0 {
 		t.Fatalf("all is well: %+v", w)
 	}
 	for i, c := range cells {
 		t.Run(fmt.Sprintf("%d %s", i, c.code), func(t *testing.T) {
 			f := inGoodOrder()
 			c.so(&f)
-			w := health.Judge(f)
+			w := health.JudgeHost(f)
 			if len(w.Causes) != 1 || w.Causes[0].Code != c.code {
 				t.Fatalf("causes: %+v", w.Causes)
 			}
@@ -256,12 +313,12 @@ func TestEveryCauseHasItsWords(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 			f.Hosting = 0 // Then nothing is owed, unless that is unknown.
-			known := c.code == "sale-quarantined" || c.code == "sectors-stuck"
-			if w := health.Judge(f); w.Proving != health.Yes && !known {
+			known := c.code == "sale-quarantined" || c.code == "sectors-stuck" || c.code == "no-sealer"
+			if w := health.JudgeHost(f); w.Proving != health.Yes && !known {
 				t.Errorf("without slots: %+v", w)
 			}
 			f.SectorsAtStake = 1
-			if w := health.Judge(f); w.Proving != c.proving {
+			if w := health.JudgeHost(f); w.Proving != c.proving {
 				t.Errorf("without slots, and with a sector: %+v", w)
 			}
 		})
@@ -284,7 +341,7 @@ func TestAnyTwoCausesAreBothTold(t *testing.T) {
 				continue
 			}
 			b.so(&f)
-			w := health.Judge(f)
+			w := health.JudgeHost(f)
 			if len(w.Causes) == 0 {
 				t.Fatalf("%s and %s: none", a.code, b.code)
 			}
@@ -359,9 +416,9 @@ func TestAStartWithoutItsEventStoreSaysWhatItProves(t *testing.T) {
 func TestAnEndOfSomeOffersLeavesTheOthers(t *testing.T) {
 	f := inGoodOrder()
 	f.Supply.Offers = append(f.Supply.Offers, health.Offered{
-		Enabled: true, Until: then.Add(-time.Hour), Free: 5, Remaining: events.NewAmount(1),
+		Enabled: true, Until: then.Add(-time.Hour), Free: 5 * events.BlockSize, Remaining: events.NewAmount(65_536),
 	})
-	if w := health.Judge(f); w.Selling != health.Yes || len(f.Supply.OnSale()) != 1 || f.Supply.FreeOnSale() != 1 {
+	if w := health.Judge(f); w.Selling != health.Yes || w.Offers != 2 || w.OnSale != 1 || w.Free != events.BlockSize {
 		t.Fatalf("%+v", w)
 	}
 }
@@ -374,6 +431,7 @@ func TestAMemberIsWarnedOfTheOthers(t *testing.T) {
 	f.Members = health.MembersFacts{
 		Member: "north", Owner: "north", TermSince: then, MayOwnKnown: true, MayOwn: []events.Member{"north", "west"},
 	}
+	f.Supply.Offers[0].Member = "north"
 	if w := health.Warnings(f); len(w) > 0 || health.Judge(f).Selling != health.Yes {
 		t.Fatalf("all are well: %+v", w)
 	}
@@ -393,8 +451,101 @@ func TestAMemberIsWarnedOfTheOthers(t *testing.T) {
 		!strings.Contains(w[2].Reason, "/certs/north.crt of this member ends at 2025-06-15 15:06:40Z") {
 		t.Fatalf("%+v", w)
 	}
+	f.Members.LeaseAway, f.Members.LeaseAwaySince = "refused", then
+	if w := health.Warnings(f); w[3].Code != "lease-away" || !strings.Contains(w[3].Hint, "cluster.etcd") ||
+		w[3].Reason != "etcd does not know that this member is alive since 2025-06-15 15:06:40Z: refused" {
+		t.Fatalf("%+v", w)
+	}
 	if j := health.Judge(f); j.Selling != health.Yes || j.Proving != health.Yes {
 		t.Fatalf("a warning is taken for a cause: %+v", j)
+	}
+}
+
+// What nothing on offer fitted so far proves nothing of the next request.
+func TestRefusalsOfAllNewestRequestsAreWarnedOf(t *testing.T) {
+	f := inGoodOrder()
+	for _, criterion := range []string{"price", "collateral", "price"} {
+		f.Supply.Refused = append(f.Supply.Refused, health.RefusedRequest{
+			Criterion: criterion, Reason: "it pays 1", At: then,
+		})
+	}
+	f.Supply.NoneFits, f.Supply.Waiting = "all 3 queued slots were looked at and none fits", "tokens 3"
+	w := health.Warnings(f)
+	if len(w) != 2 || w[0].Code != "offers-refused" || w[1].Code != "none-fits" ||
+		w[0].Reason != "refused 3 of the last 3 requests: collateral 1, price 2; the newest at 2025-06-15 15:06:40Z: it pays 1" ||
+		w[1].Reason != "all 3 queued slots were looked at and none fits: tokens 3" || health.Judge(f).Selling != health.Yes {
+		t.Fatalf("%+v", w)
+	}
+	f.Supply.Paused, f.Supply.Offers[0].Free = true, 0 // The causes say why.
+	if w := health.Warnings(f); len(w) != 0 {
+		t.Fatalf("%+v", w)
+	}
+}
+
+func TestAHostThatIsNotThereToSellIsNotBlamedForSellingNothing(t *testing.T) {
+	f := health.Facts{Stage: health.Running, SectorsAtStake: 2, SectorsBegun: 1, Sources: health.SourcesFacts{None: true}}
+	if j := health.Judge(f); j.Purpose != health.ProvingSectors || j.Selling != health.No || j.Proving != health.Yes ||
+		len(j.Causes) != 0 {
+		t.Fatalf("%+v", j)
+	}
+	f.SectorsAtStake = 0
+	if j := health.Judge(f); j.Purpose != health.SealingSectors {
+		t.Fatalf("%+v", j)
+	}
+	f.SectorsBegun, f.Validating = 0, true
+	if j := health.Judge(f); j.Purpose != health.Validating || len(j.Causes) != 0 || len(health.Warnings(f)) != 0 {
+		t.Fatalf("%+v", j)
+	}
+	f.ValidatorStopped = "its record makes no sense"
+	w := health.Warnings(f)
+	if j := health.Judge(f); j.Purpose != "" || len(w) != 1 || !strings.Contains(w[0].Reason, f.ValidatorStopped) {
+		t.Fatalf("%+v, %+v", j, w)
+	}
+	f.ValidatorStopped = ""
+	f.Supply.Offers = []health.Offered{{}} // It wants to sell.
+	if j := health.Judge(f); j.Purpose != "" || j.Causes[0].Code != "offers-disabled" {
+		t.Fatalf("%+v", j)
+	}
+}
+
+// What keeps one member from selling keeps the host only if that is the owner, or all that is on offer is its own.
+func TestAHostSellsWhileAnotherMemberCan(t *testing.T) {
+	for name, c := range map[string]struct {
+		so            func(*health.Facts)
+		owner, offers events.Member
+		host, here    health.Answer
+		hosts, its    string
+	}{
+		"all is well": {func(*health.Facts) {}, "south", "south", health.Yes, health.No, "", "nothing is on offer"},
+		"the disk of one is full, another has space": {
+			func(f *health.Facts) { f.Disk.Full = true }, "north", "south", health.Yes, health.No, "", "the disk is full",
+		},
+		"the disk is full of the one with space": {
+			func(f *health.Facts) { f.Disk.Full = true }, "south", "north", health.No, health.No,
+			"do not sell: north (the disk is full", "the disk is full",
+		},
+		"the event store of the owner": {
+			func(f *health.Facts) { f.Record.Away = true }, "north", "south", health.No, health.No,
+			"the event store does not answer", "the event store does not answer",
+		},
+		"the event store of another one": {
+			func(f *health.Facts) { f.Record.Away = true }, "south", "south", health.NotKnown, health.No,
+			"the event store does not answer", "the event store does not answer",
+		},
+	} {
+		f := inGoodOrder()
+		f.Members = health.MembersFacts{Member: "north", Owner: c.owner, TermSince: then}
+		f.Supply.Offers[0].Member = c.offers
+		c.so(&f)
+		host, here := health.JudgeHost(f), health.Judge(f)
+		if host.Selling != c.host || here.Selling != c.here {
+			t.Errorf("%s: the host sells: %s, the member: %s; %+v", name, host.Selling, here.Selling, host)
+		}
+		if c.hosts == "" != (len(host.Causes) == 0) ||
+			c.hosts != "" && !strings.Contains(host.Causes[0].Reason, c.hosts) ||
+			!strings.Contains(here.Causes[0].Reason, c.its) {
+			t.Errorf("%s: %+v; %+v", name, host.Causes, here.Causes)
+		}
 	}
 }
 

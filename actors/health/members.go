@@ -2,6 +2,7 @@ package health
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,11 @@ type MembersFacts struct {
 	// does.
 	Certificate     string
 	CertificateEnds time.Time
+	// LeaseAway says why etcd does not know, since LeaseAwaySince, that this member is alive; empty: it does.
+	LeaseAway      string
+	LeaseAwaySince time.Time
+	// unable is why this member sells nothing of its own; see JudgeHost.
+	unable string
 }
 
 // SilentMember is a member that does not seem to be alive; Heard is when it last wrote to the
@@ -34,7 +40,8 @@ type SilentMember struct {
 	Heard  time.Time
 }
 
-func (f MembersFacts) silent(m events.Member) bool {
+// IsSilent reports whether a member has not stopped, and does not seem to be alive.
+func (f MembersFacts) IsSilent(m events.Member) bool {
 	return slices.ContainsFunc(f.Silent, func(s SilentMember) bool { return s.Member == m })
 }
 
@@ -55,8 +62,35 @@ func noOwner(f Facts) (reason, hint string) {
 
 func ownerSilent(f Facts) (reason, hint string) {
 	m := f.Members
-	return when(m.Owner != "" && m.silent(m.Owner),
+	return when(m.Owner != "" && m.IsSilent(m.Owner),
 		fmt.Sprintf("member %s has the term%s and does not seem to be alive", m.Owner, since(m.TermSince)), takesTerm)
+}
+
+// whyNot says why a member does not sell what it offers; empty: it does, as far as is known.
+func (f MembersFacts) whyNot(o Offered) string {
+	switch {
+	case f.IsSilent(o.Member):
+		return "does not seem to be alive"
+	case o.Member == f.Member:
+		return f.unable
+	}
+	return ""
+}
+
+// offersUnable: all that is on offer is the space of members that do not sell it.
+func offersUnable(f Facts) (reason, hint string) {
+	why := map[events.Member]string{}
+	for _, o := range f.Supply.OnSale() {
+		if why[o.Member] = f.Members.whyNot(o); why[o.Member] == "" {
+			return "", ""
+		}
+	}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(why)) {
+		all = append(all, fmt.Sprintf("%s (%s)", name, why[name]))
+	}
+	return when(len(all) > 0, "what is on offer is the space of members that do not sell: "+strings.Join(all, ", "),
+		"see who runs with hostnode members, and ask these members with hostnode status")
 }
 
 func membersSilent(f Facts) (reason, hint string) {
@@ -69,6 +103,15 @@ func membersSilent(f Facts) (reason, hint string) {
 	}
 	return "members that do not seem to be alive: " + strings.Join(names, ", "),
 		"what they host is not proven: start them again, or look at their logs and at their way to etcd"
+}
+
+// leaseAway: all goes on with the present owner, and with the members that were seen last.
+func leaseAway(f Facts) (reason, hint string) {
+	m := f.Members
+	return when(m.LeaseAway != "",
+		"etcd does not know that this member is alive"+since(m.LeaseAwaySince)+": "+m.LeaseAway,
+		"check etcd (cluster.etcd) and the way to it. All goes on meanwhile, but no other member can take the term, "+
+			"and none that starts joins")
 }
 
 func fewMayOwn(f Facts) (reason, hint string) {

@@ -9,6 +9,15 @@ func sectorsDown(f Facts) (reason, hint string) {
 	return down(f, func(part string) bool { return part == PartSectors })
 }
 
+// noSealer: a sealer whose proofs the contract does not take is refused at the start.
+func noSealer(f Facts) (reason, hint string) {
+	return when(f.NoSealer && f.SectorsAtStake > 0,
+		fmt.Sprintf("sectors with a deposit at stake: %d, and this host has no sealer, so nobody proves them",
+			f.SectorsAtStake),
+		"set sectors.sealer to what it was, and start again: they lose of their deposit with each window that is not "+
+			"proven")
+}
+
 // sectorsDiskAway: the files of sectors went away while they were in use.
 func sectorsDiskAway(f Facts) (reason, hint string) {
 	return when(f.Disk.SectorsAway != "",

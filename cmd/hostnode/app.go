@@ -30,7 +30,15 @@ const (
 	exitFailed = 1 // it did not work, or what was checked is not in order
 	exitUsage  = 2 // the command line or the configuration makes no sense
 	exitUnable = 2 // an audit could not look
+	// Of hostnode status --exit-code alone:
+	exitNotSelling = 3
+	exitNotProving = 4
 )
+
+// exit is an exit code that says what was found.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // app is the program with what it touches of the world.
 type app struct {
@@ -74,6 +82,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	if _, could := errors.AsType[*unable](err); could {
 		code = exitUnable
+	}
+	if said, found := errors.AsType[exit](err); found {
+		code = int(said)
 	}
 	return code
 }

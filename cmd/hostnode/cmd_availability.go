@@ -52,7 +52,7 @@ func printAvailabilities(p *paper, l api.Ledger) error {
 	if len(l.Availabilities) == 0 {
 		p.line("nothing is on offer; put space on offer with hostnode availability add")
 	} else {
-		p.rows(availabilityRows(l.AsOf.Time, l.Availabilities...))
+		p.rows(availabilityRows(l.MarketTime, l.Availabilities...))
 	}
 	sectors := ""
 	if l.Sectors > 0 {
@@ -77,7 +77,7 @@ func availabilityRows(now time.Time, all ...projections.Availability) [][]string
 		if !v.Enabled {
 			state = "disabled"
 		} else if !v.Until.IsZero() && !now.Before(v.Until) {
-			state = "over"
+			state = "over since " + clock(v.Until)
 		}
 		rows = append(rows, []string{
 			string(v.Member), short(v.ID), state, size(v.TotalSize), size(v.FreeSize), span(v.DurationSeconds),

@@ -18,21 +18,34 @@ import (
 )
 
 func (a *app) statusCommand() *cobra.Command {
+	write, told := printStatus, false
 	cmd := asAt(a, &cobra.Command{
 		Use: "status", Short: "Show whether the host sells, and the state of all its parts", Args: cobra.NoArgs,
-	}, plain(api.Past.Status), printStatus)
+		Long: "Show whether the host sells, and the state of all its parts. The exit code is 0 when there is an\n" +
+			"answer, whatever it says. With --exit-code it says what the first line says. 0: the host sells and\n" +
+			"proves; one that is there for sectors or validates need not sell. 3: it proves, and does not sell,\n" +
+			"or that is not known. 4: it does not prove, or that is not known. 1 and 2 are errors, as always. Of\n" +
+			"several members it is about the whole host, as far as the one that is asked knows it.",
+	}, plain(api.Past.Status), func(p *paper, s api.Status) error { return write(p, s) })
+	cmd.Flags().BoolVar(&told, "exit-code", false, "end with 3 if the host does not sell, with 4 if it does not prove")
 	ask := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if told && cmd.Flag("at").Value.String() != "" {
+			return fmt.Errorf("%w: --exit-code is about the present, leave --at out", errUsage)
+		}
+		if told {
+			write = func(p *paper, s api.Status) error { return errors.Join(printStatus(p, s), exitOf(s)) }
+		}
 		err := ask(cmd, args)
 		switch {
 		case cmd.Flag("at").Value.String() != "" || errors.Is(err, errAskTheHost):
 			return err
 		case errors.Is(err, datadir.ErrEmpty):
-			return a.statusWithout(cmd, health.Facts{Stage: health.NeverRun})
+			return a.statusWithout(cmd, health.Facts{Stage: health.NeverRun}, write)
 		case errors.Is(err, datadir.ErrInUse): // A process that nobody can ask.
-			return a.statusWithout(cmd, health.Facts{Stage: health.Silent})
+			return a.statusWithout(cmd, health.Facts{Stage: health.Silent}, write)
 		case errors.Is(err, api.ErrSilent):
-			return a.statusWithout(cmd, health.Facts{Stage: health.Silent, Listens: true})
+			return a.statusWithout(cmd, health.Facts{Stage: health.Silent, Listens: true}, write)
 		}
 		return err
 	}
@@ -40,7 +53,7 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 // statusWithout prints the status when there is no host to ask.
-func (a *app) statusWithout(cmd *cobra.Command, f health.Facts) error {
+func (a *app) statusWithout(cmd *cobra.Command, f health.Facts, write func(*paper, api.Status) error) error {
 	c, err := a.settings(cmd)
 	if err != nil {
 		return err
@@ -51,7 +64,18 @@ func (a *app) statusWithout(cmd *cobra.Command, f health.Facts) error {
 	}
 	s := api.StatusWithout(f)
 	s.AsOf = api.AsOf{Time: a.now().UTC()}
-	return show(a, s, printStatus)
+	return show(a, s, write)
+}
+
+// exitOf is the exit code of a status, by its headline; nil: the host does what it is there for.
+func exitOf(s api.Status) error {
+	switch {
+	case s.NotProving, s.Elsewhere:
+		return fmt.Errorf("%w: %w", errQuiet, exit(exitNotProving))
+	case !s.Selling && s.Purpose == "":
+		return fmt.Errorf("%w: %w", errQuiet, exit(exitNotSelling))
+	}
+	return nil
 }
 
 func printStatus(p *paper, s api.Status) error {
@@ -59,9 +83,13 @@ func printStatus(p *paper, s api.Status) error {
 	if s.Hint != "" {
 		p.line("  %s", s.Hint)
 	}
-	for _, o := range s.Readiness[min(1, len(s.Readiness)):] {
-		p.line("also: %s", o.Reason)
-		p.line("  %s", o.Hint)
+	also(p, s.Readiness[min(1, len(s.Readiness)):], nil)
+	if h := s.Here; h != nil {
+		p.line("member %s: %s: %s", s.Member, standing(p, *h), h.Reason)
+		if h.Hint != "" && h.Reason != s.Reason {
+			p.line("  %s", h.Hint)
+		}
+		also(p, h.Readiness[min(1, len(h.Readiness)):], s.Readiness)
 	}
 	for _, w := range s.Warnings {
 		p.line("%s: %s", p.colour(yellow, "warning"), w.Reason)
@@ -119,6 +147,16 @@ func memberRows(s api.Status) [][]string {
 	return rows
 }
 
+// also lists obstacles, except those that were told before.
+func also(p *paper, all, told []api.Obstacle) {
+	for _, o := range all {
+		if !slices.ContainsFunc(told, func(t api.Obstacle) bool { return t.Code == o.Code && t.Reason == o.Reason }) {
+			p.line("also: %s", o.Reason)
+			p.line("  %s", o.Hint)
+		}
+	}
+}
+
 // headline is the state of the host in capitals.
 func headline(p *paper, s api.Status) string {
 	switch {
@@ -126,6 +164,18 @@ func headline(p *paper, s api.Status) string {
 		return p.colour(yellow, "THE PAST")
 	case s.Elsewhere:
 		return p.colour(yellow, "NOT HERE")
+	}
+	return standing(p, s.Standing)
+}
+
+// standing names what a host, or a member, does of what it is there for.
+func standing(p *paper, s api.Standing) string {
+	if s.Purpose != "" {
+		word, colour := strings.ToUpper(s.Purpose), green
+		if s.NotProving {
+			word, colour = "NOT "+word, red
+		}
+		return p.colour(colour, word)
 	}
 	word, colour := "NOT SELLING", yellow
 	switch {

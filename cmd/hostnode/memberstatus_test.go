@@ -10,7 +10,8 @@ import (
 
 func TestTheStatusOfAMemberSaysWhoHasTheTerm(t *testing.T) {
 	s := api.Status{
-		AsOf: api.AsOf{Position: 1}, Selling: true, Reason: "all is well", Member: "north", Owner: "south",
+		AsOf: api.AsOf{Position: 1}, Standing: api.Standing{Selling: true, Reason: "all is well"},
+		Member: "north", Owner: "south",
 		OwnerSince: events.Unix(1_750_000_000),
 		Warnings:   []api.Obstacle{{Reason: "only member south may take the term", Hint: "give another member the key"}},
 	}

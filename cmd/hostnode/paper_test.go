@@ -73,8 +73,9 @@ func TestTheStatusOfABusyHost(t *testing.T) {
 	now := time.Date(2031, 4, 5, 6, 7, 8, 0, time.UTC)
 	p := &paper{now: now}
 	err := printStatus(p, api.Status{
-		AsOf:    api.AsOf{Position: 9, Time: now, Running: true},
-		Selling: true, Reason: "1 of 1 availabilities on offer with 5 bytes free", Account: "0xabc", DataDir: "/d",
+		AsOf:     api.AsOf{Position: 9, Time: now, Running: true},
+		Standing: api.Standing{Selling: true, Reason: "1 of 1 availabilities on offer with 5 bytes free"},
+		Account:  "0xabc", DataDir: "/d",
 		Epoch: 2, Since: now, Version: "v1",
 		Chain: api.Chain{
 			ID: 1, Contract: "0xcc", Endpoint: "ws://n", Head: 1234, HeadTime: now.Add(-90 * time.Second), Live: true,
@@ -111,7 +112,8 @@ func TestTheStatusOfABusyHost(t *testing.T) {
 func TestTheHeadLineSaysThatNoEndpointOfTheChainAnswers(t *testing.T) {
 	now := time.Date(2031, 4, 5, 6, 7, 8, 0, time.UTC)
 	s := api.Status{
-		AsOf: api.AsOf{Position: 9, Time: now, Running: true}, NotProving: true, Reason: "the chain does not answer",
+		AsOf:     api.AsOf{Position: 9, Time: now, Running: true},
+		Standing: api.Standing{NotProving: true, Reason: "the chain does not answer"},
 		Chain: api.Chain{
 			ID: 1, Contract: "0xcc", Endpoint: "http://other", EndpointSince: now, FirstEndpoint: "ws://n",
 			WhyNotFirst: "refused", HeadTime: now, Live: true, Away: true, BlockTime: 0.25,
@@ -133,10 +135,13 @@ func TestTheHeadLineSaysThatNoEndpointOfTheChainAnswers(t *testing.T) {
 }
 
 func TestTheHeadLineTellsSellingFromProvingAndListsWhatElseIsInTheWay(t *testing.T) {
-	for want, s := range map[string]api.Status{
+	for want, s := range map[string]api.Standing{
 		"SELLING: on offer\n":                    {Selling: true, Reason: "on offer"},
 		"SELLING, NOT PROVING: set aside\n":      {Selling: true, NotProving: true, Reason: "set aside"},
 		"NOT KNOWN WHETHER SELLING: the views\n": {SellingUnknown: true, Reason: "the views"},
+		"PROVING SECTORS: two\n":                 {Purpose: "proving sectors", Reason: "two"},
+		"VALIDATING: others\n":                   {Purpose: "validating", Reason: "others"},
+		"NOT PROVING SECTORS: one has a fault\n": {Purpose: "proving sectors", NotProving: true, Reason: "one has a fault"},
 		"NOT SELLING: paused\n  resume\nalso: nothing is on offer\n  offer it\n": {
 			Reason: "paused", Hint: "resume", Readiness: []api.Obstacle{
 				{Code: "paused", Reason: "paused", Hint: "resume"},
@@ -145,8 +150,45 @@ func TestTheHeadLineTellsSellingFromProvingAndListsWhatElseIsInTheWay(t *testing
 		},
 	} {
 		p := &paper{}
+		if err := printStatus(p, api.Status{Standing: s}); err != nil || !strings.HasPrefix(p.text(), want) {
+			t.Errorf("%v, %q, want %q", err, p.text(), want)
+		}
+	}
+}
+
+// The host's is the first line, then comes the member that was asked, with what is its own alone.
+func TestTheHeadLineOfAMemberIsThatOfTheHost(t *testing.T) {
+	fees := api.Obstacle{Code: "fee-limit", Reason: "no transaction goes through", Hint: "raise it"}
+	full := api.Obstacle{Code: "disk-full", Reason: "the disk is full", Hint: "make room"}
+	s := api.Status{
+		Member: "north", Standing: api.Standing{Reason: fees.Reason, Hint: fees.Hint, Readiness: []api.Obstacle{fees}},
+		Here: &api.Standing{Reason: fees.Reason, Hint: fees.Hint, Readiness: []api.Obstacle{fees, full}},
+	}
+	for _, want := range []string{
+		"NOT SELLING: no transaction goes through\n  raise it\nmember north: NOT SELLING: no transaction goes through\n" +
+			"also: the disk is full\n  make room\n",
+		"SELLING: on offer\nmember north: NOT SELLING: the disk is full\n  make room\n",
+	} {
+		p := &paper{}
 		if err := printStatus(p, s); err != nil || !strings.HasPrefix(p.text(), want) {
 			t.Errorf("%v, %q, want %q", err, p.text(), want)
+		}
+		s.Standing = api.Standing{Selling: true, Reason: "on offer"}
+		s.Here = &api.Standing{Reason: full.Reason, Hint: full.Hint, Readiness: []api.Obstacle{full}}
+	}
+}
+
+func TestTheExitCodeIsThatOfTheHeadLine(t *testing.T) {
+	for want, all := range map[exit][]api.Status{
+		0: {{Standing: api.Standing{Selling: true}}, {Standing: api.Standing{Purpose: "proving sectors"}}},
+		3: {{}, {Standing: api.Standing{SellingUnknown: true}}},
+		4: {{Standing: api.Standing{Selling: true, NotProving: true}}, {Elsewhere: true}},
+	} {
+		for _, s := range all {
+			code, _ := errors.AsType[exit](exitOf(s))
+			if code != want {
+				t.Errorf("%+v: %v, want %v", s.Standing, code, want)
+			}
 		}
 	}
 }

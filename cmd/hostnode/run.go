@@ -169,6 +169,7 @@ func running(p *node.Process, c config.Config) *api.Live {
 		},
 		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Balance: p.Market.Balance,
 		Standing: p.Market.Reachability, Development: p.Development, FeeLimit: p.Market.FeeLimit, Signing: p.Signing,
+		Reach:  p.Content.Reach,
 		Outage: func() health.OutageFacts { return p.Facts().Outage },
 		Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size), Quota: events.Bytes(c.Quota), Proves: p.Proves,
 	}

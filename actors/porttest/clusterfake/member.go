@@ -98,6 +98,16 @@ func (m *Member) Seen() []events.Member {
 	return m.host.seen(m)
 }
 
+// LeaseAway says that the member is cut off; the fake does not remember since when.
+func (m *Member) LeaseAway() (since time.Time, reason error) {
+	m.host.mu.Lock()
+	defer m.host.mu.Unlock()
+	if m.cutOff {
+		reason = errCutOff
+	}
+	return since, reason
+}
+
 // Serve implements port.Cluster.
 func (m *Member) Serve(answer func(context.Context, events.Member, []byte) ([]byte, error)) {
 	m.host.change(func() { m.answer = answer })

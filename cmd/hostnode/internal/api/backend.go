@@ -52,21 +52,31 @@ type AsOf struct {
 	Recorded time.Time `json:"recorded,omitzero"`
 }
 
-// Status is how a host stands.
-type Status struct {
-	AsOf AsOf `json:"asOf"`
-	// Selling says that the host takes slots that match; Reason says why, or why
-	// not, and Hint what to do about it.
+// Standing says whether a host, or one member of it, does what it is there for.
+type Standing struct {
+	// Selling says that it takes slots that match; Reason says why, or why not, and Hint what to do about it.
 	Selling bool   `json:"selling"`
 	Reason  string `json:"reason"`
 	Hint    string `json:"hint,omitempty"`
-	// SellingUnknown says that it is not known whether the host sells; Selling is false then.
+	// SellingUnknown says that it is not known whether it sells; Selling is false then.
 	SellingUnknown bool `json:"sellingUnknown,omitempty"`
 	// NotProving says that due proofs of hosted slots, or of sectors, are not made or not sent.
 	NotProving bool `json:"notProving,omitempty"`
+	// Purpose is "proving sectors", "sealing sectors" or "validating" if it has no space on offer and hosts no slot:
+	// then that it does not sell is no trouble. Empty: it is there to sell.
+	Purpose string `json:"purpose,omitempty"`
 	// Readiness lists all obstacles, in the order in which they would have to be
 	// removed; Reason and Hint are those of the first.
 	Readiness []Obstacle `json:"readiness"`
+}
+
+// Status is how a host stands.
+type Status struct {
+	AsOf AsOf `json:"asOf"`
+	// Standing is that of the whole host, as far as the process that is asked knows it.
+	Standing
+	// Here is that of this member alone; nil: the host is one process, or does not run here.
+	Here *Standing `json:"here,omitempty"`
 	// Warnings are what does not keep the host from selling or proving yet.
 	Warnings []Obstacle `json:"warnings,omitempty"`
 	// Elsewhere says that, by its events, the host runs on another machine, so
@@ -285,6 +295,9 @@ type Pool struct {
 // Ledger is the ledger of this host.
 type Ledger struct {
 	AsOf AsOf `json:"asOf"`
+	// MarketTime is by what offers end: the chain's time or, where that is not known, the machine's; of the past, when
+	// the last event was recorded.
+	MarketTime time.Time `json:"marketTime"`
 	projections.Ledger
 }
 

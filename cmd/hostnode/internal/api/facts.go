@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,24 +22,40 @@ import (
 
 // judge fills in the state that follows from the facts.
 func (s *Status) judge(f health.Facts) {
-	w := health.Judge(f)
-	s.Selling, s.SellingUnknown = w.Selling == health.Yes, w.Selling == health.NotKnown
-	s.NotProving = w.Proving != health.Yes
-	s.Readiness = []Obstacle{}
+	s.Standing, s.Warnings = standing(f, health.JudgeHost(f)), nil
+	if f.Members.Member != "" {
+		here := standing(f, health.Judge(f))
+		s.Here = &here
+	}
 	for _, c := range health.Warnings(f) {
-		s.Warnings = append(s.Warnings, Obstacle{c.Code, c.Selling.String(), c.Proving.String(), c.Reason, c.Hint})
+		s.Warnings = append(s.Warnings, obstacle(c))
+	}
+}
+
+func obstacle(c health.Cause) Obstacle {
+	return Obstacle{c.Code, c.Selling.String(), c.Proving.String(), c.Reason, c.Hint}
+}
+
+func standing(f health.Facts, w health.Judgement) Standing {
+	s := Standing{
+		Selling: w.Selling == health.Yes, SellingUnknown: w.Selling == health.NotKnown,
+		NotProving: w.Proving != health.Yes, Purpose: w.Purpose, Readiness: []Obstacle{},
+		Reason: fmt.Sprintf("%d of %d availabilities on offer, %s free", w.OnSale, w.Offers, w.Free.Human()),
+	}
+	switch w.Purpose {
+	case health.Validating:
+		s.Reason = "missing proofs of other hosts are marked; nothing is on offer"
+	case health.ProvingSectors, health.SealingSectors:
+		s.Reason = fmt.Sprintf("sectors with a deposit at stake: %d, begun: %d; nothing is on offer",
+			f.SectorsAtStake, f.SectorsBegun)
 	}
 	for _, c := range w.Causes {
-		s.Readiness = append(s.Readiness, Obstacle{c.Code, c.Selling.String(), c.Proving.String(), c.Reason, c.Hint})
-	}
-	if s.Selling {
-		on := f.Supply.OnSale()
-		s.Reason = fmt.Sprintf("%d of %d availabilities on offer, %s free",
-			len(on), len(f.Supply.Offers), f.Supply.FreeOnSale().Human())
+		s.Readiness = append(s.Readiness, obstacle(c))
 	}
 	if len(w.Causes) > 0 {
 		s.Reason, s.Hint = w.Causes[0].Reason, w.Causes[0].Hint
 	}
+	return s
 }
 
 // StatusWithout is the status where there is no host to ask.
@@ -57,19 +74,36 @@ func (r *reader) known(s Status) health.Facts {
 			f.Hosting += s.Phases[p.String()]
 		}
 	}
-	f.SectorsAtStake, f.Sectors = troubledSectors(r.provider().Sectors)
+	f.SectorsAtStake, f.SectorsBegun, f.Sectors = troubledSectors(r.provider().Sectors)
 	if f.Supply.Unknown = f.Views != ""; f.Supply.Unknown { // Stopped views show old numbers.
 		return f
 	}
-	f.Supply = supplyOf(s.Ledger)
+	f.Supply = supplyOf(r.ledger())
+	f.Supply.Allocated, f.Supply.Unallocated = s.Ledger.Quota-s.Ledger.Unallocated, s.Ledger.Unallocated
 	f.Supply.Now = r.now()
-	f.Supply.Paused, f.Supply.PausedFor = s.Queue.Paused && s.Queue.ByOperator, s.Queue.PausedFor
+	addQueue(&f.Supply, s.Queue)
 	return f
 }
 
-// troubledSectors counts the sectors of which the contract has a deposit, and says which of them have a fault
-// or wait for somebody. One that is parked before it is precommitted owes nothing.
-func troubledSectors(all []projections.Sector) (atStake int, trouble []health.SectorTrouble) {
+// addQueue adds what became of the requests of the market.
+func addQueue(of *health.Supply, q projections.Queue) {
+	var waiting []string
+	for _, w := range q.Waiting {
+		waiting = append(waiting, fmt.Sprintf("%s %d", cmp.Or(w.Criterion, "not known"), w.Slots))
+	}
+	if of.Paused = q.Paused && q.ByOperator; of.Paused {
+		of.PausedFor = q.PausedFor
+	} else if q.Paused {
+		of.NoneFits, of.Waiting = q.PausedFor, strings.Join(waiting, ", ")
+	}
+	for _, r := range q.RefusedInARow {
+		of.Refused = append(of.Refused, health.RefusedRequest{Criterion: r.Criterion, Reason: r.Reason, At: r.At})
+	}
+}
+
+// troubledSectors counts the sectors of which the contract has a deposit, and the others that are begun, and says
+// which of them have a fault or wait for somebody. One that is parked before it is precommitted owes nothing.
+func troubledSectors(all []projections.Sector) (atStake, begun int, trouble []health.SectorTrouble) {
 	for _, s := range all {
 		if s.Over {
 			continue
@@ -77,6 +111,8 @@ func troubledSectors(all []projections.Sector) (atStake int, trouble []health.Se
 		precommitted := s.PreCommitMessage != ""
 		if precommitted {
 			atStake++
+		} else {
+			begun++
 		}
 		switch {
 		case s.Bleeds:
@@ -95,16 +131,16 @@ func troubledSectors(all []projections.Sector) (atStake int, trouble []health.Se
 			})
 		}
 	}
-	return atStake, trouble
+	return atStake, begun, trouble
 }
 
+// supplyOf is what all members together offer.
 func supplyOf(l projections.Ledger) (of health.Supply) {
-	of.Allocated = l.Quota - l.Unallocated
 	for _, a := range l.Availabilities {
 		// The views have printed these amounts, so they can be parsed.
 		of.AtRisk = of.AtRisk.AddSaturating(events.Must(events.ParseAmount(a.Committed)))
 		of.Offers = append(of.Offers, health.Offered{
-			Enabled: a.Enabled, Until: a.Until, Free: a.FreeSize,
+			Member: a.Member, Enabled: a.Enabled, Until: a.Until, Free: a.FreeSize,
 			Remaining: events.Must(events.ParseAmount(a.Remaining)),
 		})
 	}
@@ -115,7 +151,7 @@ func supplyOf(l projections.Ledger) (of health.Supply) {
 func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.Facts {
 	f := l.known(s)
 	f.Stage, f.Endpoint, f.Record, f.Disk = health.Running, s.Chain.Endpoint, now.Record, now.Disk
-	f.Down, f.Members = now.Down, now.Members
+	f.Down, f.Members, f.NoSealer = now.Down, now.Members, l.cfg.Pieces == nil
 	if !now.Booted {
 		f.Stage, f.StageSince, f.WaitsFor = health.Starting, s.Since, now.WaitsFor
 		f.Outage = l.cfg.Outage()
@@ -132,7 +168,10 @@ func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.F
 	if !now.Head.Time.IsZero() {
 		f.Supply.Now = now.Head.Time
 	}
-	f.Supply.Quota, f.Supply.MaxAtRisk, f.Prover = now.Quota, now.MaxAtRisk, now.Prover
+	f.Supply.Quota, f.Supply.Overhead, f.Supply.MaxAtRisk, f.Prover = now.Quota, now.Overhead, now.MaxAtRisk, now.Prover
+	if v := now.Validator; v != nil {
+		f.Validating, f.ValidatorStopped = true, v.Trouble
+	}
 	f.Funds = now.Needs
 	if held != nil {
 		f.Funds.Known, f.Funds.Balance = true, *held

@@ -4,14 +4,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/validator"
 	"github.com/hostnode/hostnode/projections"
 )
 
 func TestOnlySectorsThatCostMoneyAreInTrouble(t *testing.T) {
-	atStake, trouble := troubledSectors([]projections.Sector{
+	atStake, begun, trouble := troubledSectors([]projections.Sector{
 		{SectorNumber: 1, State: "Proving", PreCommitMessage: "0x1"},
 		{SectorNumber: 2, State: "SealFailed", Parked: "the disk"},
 		{SectorNumber: 3, State: "CommitFailed", Parked: "the chain", PreCommitMessage: "0x3"},
@@ -19,8 +21,8 @@ func TestOnlySectorsThatCostMoneyAreInTrouble(t *testing.T) {
 		{SectorNumber: 5, State: "FaultedFinal", Parked: "no pieces", PreCommitMessage: "0x5"},
 		{SectorNumber: 6, State: "Faulty", Over: true, PreCommitMessage: "0x6"},
 	})
-	if atStake != 4 || len(trouble) != 3 {
-		t.Fatalf("%d at stake, %+v", atStake, trouble)
+	if atStake != 4 || begun != 1 || len(trouble) != 3 {
+		t.Fatalf("%d at stake, %d begun, %+v", atStake, begun, trouble)
 	}
 	for i, want := range []string{
 		"parked in state CommitFailed: the chain", "next: the host proves it", "parked in state FaultedFinal",
@@ -37,6 +39,25 @@ func TestAQuarantinedSectorIsNotProven(t *testing.T) {
 		{Subject: shell.Subject{Kind: shell.SubjectSector, Key: "7"}, Reason: "its record makes no sense"},
 	})
 	if len(f) != 1 || f[0] != (health.SectorTrouble{Number: 7, Reason: "is quarantined: its record makes no sense"}) {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestFactsOfARunningHostReachTheJudgement: what the host tells of itself must not be lost on the way to the status.
+func TestFactsOfARunningHostReachTheJudgement(t *testing.T) {
+	l := &Live{reader: reader{views: projections.NewViews(projections.Scope{})}}
+	of := actors.Status{Booted: true, Overhead: 7, Validator: &validator.Status{Trouble: "no record"}}
+	s := Status{
+		Ledger: projections.Ledger{Quota: 10, Unallocated: 4},
+		Queue: projections.Queue{
+			Paused: true, PausedFor: "none fits", Waiting: []projections.WaitingSlots{{Slots: 2}, {Criterion: "gas", Slots: 1}},
+			RefusedInARow: []projections.RefusedRequest{{Criterion: "price", Reason: "it pays 1"}},
+		},
+	}
+	f := l.facts(s, of, nil)
+	if !f.Validating || f.ValidatorStopped != "no record" || !f.NoSealer || f.Supply.Overhead != 7 ||
+		f.Supply.Allocated != 6 || f.Supply.Unallocated != 4 || f.Supply.Paused || f.Supply.NoneFits != "none fits" ||
+		f.Supply.Waiting != "not known 2, gas 1" || len(f.Supply.Refused) != 1 || f.Supply.Refused[0].Criterion != "price" {
 		t.Errorf("%+v", f)
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/storage"
 	pieces "github.com/hostnode/hostnode/storage/sectors"
 )
 
@@ -30,6 +32,8 @@ type LiveConfig struct {
 	Source
 	// Balance asks the chain for the account's balance; nil: not known.
 	Balance func(context.Context, ...events.Head) (events.Balance, error)
+	// Reach says whether a source of content can be reached, as storage.Fetcher does; nil: not known.
+	Reach func(context.Context) error
 	// Owed asks the contract of sectors what it owes the account; nil: the host seals none.
 	Owed func(context.Context) (events.Amount, error)
 	// Standing says which endpoint of the chain is in use; without one Endpoint is.
@@ -73,8 +77,8 @@ func NewLive(cfg LiveConfig) *Live {
 	return l
 }
 
-// balancePatience is how long the chain may take to return the balance, so that
-// there is a status even when the chain does not answer.
+// balancePatience is how long the chain may take to return the balance, and a source of content to be reached, so
+// that there is a status even when none answers.
 const balancePatience = 3 * time.Second
 
 // Status implements Backend.
@@ -122,11 +126,33 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 		s.Quota = now.Quota
 	}
 	var held *events.Balance
+	var sources health.SourcesFacts
+	var asked sync.WaitGroup
+	asked.Go(func() { sources = l.sources(ctx) })
 	s.Balance, held = l.balance(ctx)
 	l.addOwed(ctx, s.Sectors)
 	l.reach(&s)
-	s.judge(l.facts(s, now, held))
+	asked.Wait()
+	f := l.facts(s, now, held)
+	f.Sources = sources
+	s.judge(f)
 	return s, nil
+}
+
+// sources looks whether the data of slots can be fetched.
+func (l *Live) sources(ctx context.Context) (f health.SourcesFacts) {
+	if l.cfg.Reach == nil {
+		return f
+	}
+	ctx, cancel := context.WithTimeout(ctx, balancePatience)
+	defer cancel()
+	switch err := l.cfg.Reach(ctx); {
+	case errors.Is(err, storage.ErrNoneSet):
+		f.None = true
+	case err != nil:
+		f.Away = err.Error()
+	}
+	return f
 }
 
 // validates adds what a validator is doing to what it has done.
@@ -268,6 +294,12 @@ func (l *Live) ledgerCommand(ctx context.Context, of events.Member, cmd capacity
 // queueCommand implements taker.
 func (l *Live) queueCommand(ctx context.Context, cmd slotqueue.Command) error {
 	return l.cfg.Host.Queue(ctx, cmd)
+}
+
+// Ledger implements Past, by the chain's time.
+func (l *Live) Ledger(ctx context.Context) (Ledger, error) {
+	now, err := l.marketTime(ctx)
+	return Ledger{l.asOf(), now.UTC(), l.ledger()}, err
 }
 
 // marketTime implements taker.

@@ -20,11 +20,15 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/storage"
 )
 
 func TestTheReasonIsTheFirstThingThatIsInTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		live, market, _ := running(t)
+		var reach error
+		live, market, _ := runningOn(t, storetest.NewMemory(), func(cfg *api.LiveConfig) {
+			cfg.Reach = func(context.Context) error { return reach }
+		})
 		expect := func(selling bool, reason string) {
 			t.Helper()
 			s := ask(t, live.Status)
@@ -52,7 +56,7 @@ func TestTheReasonIsTheFirstThingThatIsInTheWay(t *testing.T) {
 			return live.SetAvailability(ctx, a.ID, api.Changes{Until: &soon})
 		})
 		expect(true, "1 of 1 availabilities on offer, 1 MiB free")
-		market.holds(5, 0, nil)
+		market.holds(1<<20, 0, nil)
 		expect(false, "gas")
 		market.holds(0, 7, nil)
 		expect(false, "tokens")
@@ -61,7 +65,12 @@ func TestTheReasonIsTheFirstThingThatIsInTheWay(t *testing.T) {
 		if s := ask(t, live.Status); s.Balance.Error != "the node is away" {
 			t.Fatalf("balance %+v", s.Balance)
 		}
-		market.holds(5, 7, nil)
+		market.holds(1<<20, 7, nil)
+		reach = storage.ErrNoneSet
+		expect(false, "no source of content is set")
+		reach = errors.New("http://other: refused")
+		expect(false, "no source of content can be reached, so the data of no slot can be fetched: http://other: refused")
+		reach = nil
 		ask(t, func(ctx context.Context) (api.Queue, error) { return live.PauseQueue(ctx, "a walk") })
 		expect(false, "paused until resumed: a walk")
 		ask(t, func(ctx context.Context) (api.Queue, error) { return live.ResumeQueue(ctx, "back") })
@@ -170,7 +179,7 @@ func TestTheStatusOfARunningHostSaysAllThatIsKnown(t *testing.T) {
 		if diff := cmp.Diff(want, s.Chain); diff != "" {
 			t.Fatal(diff)
 		}
-		if diff := cmp.Diff(&api.Balance{Tokens: "5", Wei: "7"}, s.Balance); diff != "" {
+		if diff := cmp.Diff(&api.Balance{Tokens: "1048576", Wei: "7"}, s.Balance); diff != "" {
 			t.Fatal(diff)
 		}
 		if s.Ledger.Quota != 10<<20 || len(s.Pools) != 7 {

@@ -31,9 +31,9 @@ type Term struct {
 	Ended time.Time `json:"ended,omitzero"`
 }
 
-// The states of a member, as far as the record says.
+// The states of a member: as a running member of a cluster knows it, otherwise as far as the record says.
 const (
-	// MemberRunning was heard lately; MemberSilent should have been heard and was not.
+	// MemberRunning was heard lately; MemberSilent has not stopped, and should have been heard and was not.
 	MemberRunning = "running"
 	MemberSilent  = "silent"
 	// MemberStopped has stopped in good order.

@@ -1,13 +1,20 @@
 package api_test
 
 import (
+	"context"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/porttest/clusterfake"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -120,4 +127,52 @@ func TestAHostThatNeverStartedHasNoMembers(t *testing.T) {
 	if got := ask(t, offline(t, me).Members); len(got.Members) > 0 || got.Cluster || got.Term != nil {
 		t.Fatalf("%+v", got)
 	}
+}
+
+// ownAccount is an account of which nobody sends anything.
+type ownAccount struct{ port.Account }
+
+func (ownAccount) Own(context.Context) error { return nil }
+func (ownAccount) Disown() error             { return nil }
+func (ownAccount) Lost() <-chan struct{}     { return nil }
+
+// member starts a member of a host on a quiet market.
+func member(t *testing.T, store events.Store, of *clusterfake.Host, name events.Member) (*api.Live, func()) {
+	live, _, kill := runningPorts(t, store, 10<<20, func(p *actors.Ports) {
+		p.Cluster, p.Account = of.Start(name), ownAccount{}
+	}, func(cfg *api.LiveConfig) { cfg.Member = name })
+	return live, func() { of.Kill(name); kill() }
+}
+
+// What the cluster knows of a member that was killed is in the list of members as it is in the status, long before the
+// record says so; and its space is not on sale any more.
+func TestAKilledMemberIsSilentInTheListAndInTheStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, cluster := storetest.NewMemory(), clusterfake.New(5*time.Second)
+		north, killNorth := member(t, store, cluster, "north")
+		defer killNorth()
+		south, killSouth := member(t, store, cluster, "south")
+		states := func() (all []string) {
+			for _, m := range ask(t, north.Members).Members {
+				all = append(all, m.Name+" "+m.State)
+			}
+			return all
+		}
+		if _, err := south.AddAvailability(t.Context(), offer()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		s := ask(t, north.Status)
+		if !s.Selling || s.Here == nil || s.Here.Selling || s.Here.Reason != "nothing is on offer" ||
+			!slices.Equal(states(), []string{"north running", "south running"}) {
+			t.Fatalf("%+v, %+v; %v", s.Standing, s.Here, states())
+		}
+		killSouth()
+		<-time.After(20 * time.Second)
+		s = ask(t, north.Status)
+		if s.Selling || !strings.Contains(s.Reason, "do not sell: south (does not seem to be alive)") ||
+			!slices.Equal(states(), []string{"north running", "south silent"}) {
+			t.Fatalf("%+v; %v", s.Standing, states())
+		}
+	})
 }

@@ -18,6 +18,19 @@ func (l *Live) Members(ctx context.Context) (Members, error) {
 	if err != nil {
 		return all, err
 	}
+	now, err := l.cfg.Host.Status(ctx)
+	if err != nil {
+		return all, err
+	}
+	// What the cluster says is newer than what the record does, and the status says the same.
+	for i := range all.Members {
+		if m := &all.Members[i]; m.State != MemberStopped && now.Members.Member != "" {
+			m.State = MemberRunning
+			if now.Members.IsSilent(events.Member(m.Name)) {
+				m.State = MemberSilent
+			}
+		}
+	}
 	asking, cancel := context.WithTimeout(ctx, workPatience)
 	defer cancel()
 	var answers sync.WaitGroup

@@ -183,6 +183,19 @@ func (o *Offline) Status(context.Context) (Status, error) {
 	return s, nil
 }
 
+// Members implements Past. Nobody runs in this directory, whatever the record says.
+func (o *Offline) Members(ctx context.Context) (Members, error) {
+	all, err := o.reader.Members(ctx)
+	for i := range all.Members {
+		m := &all.Members[i]
+		here := !o.cfg.Store.Remote() || o.Member != "" && m.Name == string(o.Member)
+		if here && m.State == MemberRunning {
+			m.State = MemberSilent
+		}
+	}
+	return all, err
+}
+
 // Quarantine implements Backend.
 func (o *Offline) Quarantine(ctx context.Context) (Quarantine, error) {
 	all, err := actors.NewRecord(o.store.Store, o.Account, o.Member, 0, o.cfg.Node).Quarantined(ctx)

@@ -122,24 +122,25 @@ func runningOn(t *testing.T, store events.Store, changes ...func(*api.LiveConfig
 func runningWith(t *testing.T, store events.Store, quota events.Bytes, changes ...func(*api.LiveConfig),
 ) (live *api.Live, m *quietMarket, kill func()) {
 	t.Helper()
-	return runningSectors(t, store, quota, nil, changes...)
+	return runningPorts(t, store, quota, func(*actors.Ports) {}, changes...)
 }
 
-func runningSectors(
-	t *testing.T, store events.Store, quota events.Bytes, of *actors.SectorPorts, changes ...func(*api.LiveConfig),
+func runningPorts(
+	t *testing.T, store events.Store, quota events.Bytes, more func(*actors.Ports), changes ...func(*api.LiveConfig),
 ) (live *api.Live, m *quietMarket, kill func()) {
 	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	m = &quietMarket{}
-	m.holds(5, 7, nil)
+	m.holds(1<<20, 7, nil)
+	ports := actors.Ports{
+		Market: m, Feed: quietFeed{}, Prover: idle{}, Repo: idle{}, Content: idle{}, Clock: idle{}, Store: store,
+	}
+	more(&ports)
 	host, err := actors.Start(t.Context(), actors.Config{
 		Node: "test", Version: "v1", ChainID: 31337, Genesis: events.Hash{1}, Contract: events.Address{0xcc},
 		Quota: quota,
-	}, actors.Ports{
-		Market: m, Feed: quietFeed{}, Prover: idle{}, Repo: idle{}, Content: idle{}, Clock: idle{}, Store: store,
-		Sectors: of,
-	}, logrus.NewEntry(log))
+	}, ports, logrus.NewEntry(log))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,5 +181,5 @@ func ask[A any](t *testing.T, call func(context.Context) (A, error)) A {
 
 // offer is small enough for the quota.
 func offer() api.Offer {
-	return api.Offer{Size: 1 << 20, DurationSeconds: 3600, MinPrice: "1", Collateral: "100"}
+	return api.Offer{Size: 1 << 20, DurationSeconds: 3600, MinPrice: "1", Collateral: "100000"}
 }

@@ -114,7 +114,11 @@ func (r *reader) queue() projections.Queue {
 
 // Ledger implements Backend.
 func (r *reader) Ledger(context.Context) (Ledger, error) {
-	return Ledger{r.asOf(), r.ledger()}, nil
+	now := r.recorded
+	if now.IsZero() {
+		now = r.now().UTC()
+	}
+	return Ledger{r.asOf(), now, r.ledger()}, nil
 }
 
 // Queue implements Backend.
@@ -241,7 +245,7 @@ func (r *reader) status() Status {
 	s := Status{
 		AsOf: r.asOf(), DataDir: r.DataDir, Member: r.Member, Ledger: r.ownLedger(), Queue: r.queue(),
 		Phases: map[string]int{}, Sectors: r.sectorSummary(),
-		Readiness: []Obstacle{}, Views: projections.Status{AsOf: r.views.AsOf()},
+		Standing: Standing{Readiness: []Obstacle{}}, Views: projections.Status{AsOf: r.views.AsOf()},
 	}
 	if r.projector != nil {
 		s.Views = r.projector.Status()

@@ -60,9 +60,11 @@ func sealingWith(t *testing.T, chain port.ProviderChain, sealer port.Sealer, pie
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, _, _ := runningSectors(t, storetest.NewMemory(), 10<<20, &actors.SectorPorts{
-		Chain: chain, Sealer: sealer, Pieces: pieces, Files: stored,
-		Space: func(size events.Bytes) capacity.Space { return capacity.Space{Unsealed: size, Tree: size} },
+	live, _, _ := runningPorts(t, storetest.NewMemory(), 10<<20, func(p *actors.Ports) {
+		p.Sectors = &actors.SectorPorts{
+			Chain: chain, Sealer: sealer, Pieces: pieces, Files: stored,
+			Space: func(size events.Bytes) capacity.Space { return capacity.Space{Unsealed: size, Tree: size} },
+		}
 	}, func(cfg *api.LiveConfig) { cfg.Pieces, cfg.SectorSize, cfg.Proves = pieces, 2048, "possession" })
 	return live
 }

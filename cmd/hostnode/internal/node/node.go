@@ -87,6 +87,7 @@ type Node struct {
 	Host    *actors.Host
 	Market  *chain.Market
 	Repo    *storage.Repo
+	Content *storage.Fetcher
 	Account events.Address
 	// Pieces has the data of pieces, and Provider is the contract of sectors; nil: the host seals
 	// none.
@@ -168,6 +169,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("set up the download of content: %w", err)
 	}
+	n.Content = fetcher
 	slots, err := n.prover(o)
 	if err != nil {
 		return err

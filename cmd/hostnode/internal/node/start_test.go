@@ -42,7 +42,7 @@ func TestAStartThatWaitsForLongCallsSomebodyOnceAndSaysSinceWhen(t *testing.T) {
 		now = now.Add(step.after)
 		s.waits(step.why)
 		f := s.facts()
-		f.Supply.Offers = []health.Offered{{Enabled: true, Free: 1, Remaining: events.NewAmount(1)}}
+		f.Supply.Offers = []health.Offered{{Enabled: true, Free: events.BlockSize, Remaining: events.NewAmount(1 << 20)}}
 		var codes []string
 		for _, c := range health.Judge(f).Causes {
 			codes = append(codes, c.Code)
