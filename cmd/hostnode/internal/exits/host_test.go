@@ -95,6 +95,7 @@ func (g *gate) pass(ctx context.Context) error {
 
 // options are what differs between the hosts of the tests.
 type options struct {
+	clock     clock
 	slots     int    // of one request; default 1
 	source    string // of blocks; default the client's
 	recipient events.Address
@@ -190,7 +191,7 @@ func (w *world) start(name string, o options) *host {
 		RetryAfter: 2 * time.Millisecond, RetryMost: 20 * time.Millisecond,
 	}, actors.Ports{
 		Market: gatedMarket{h.market, h.reserve}, Feed: h.market.Feed(), Prover: proves, Repo: h.repo, Content: h.fetcher,
-		Clock: clock{}, Store: h.store, Validation: validates,
+		Clock: h.options.clock, Store: h.store, Validation: validates,
 	}, entry)
 	ok(w.t, err)
 	w.t.Cleanup(sync.OnceFunc(func() { h.stop() }))
@@ -373,13 +374,13 @@ func (h *host) events(slot events.SlotID) []messages.SaleEvent {
 	return h.told[slot]
 }
 
-// clock is the machine's time.
-type clock struct{}
+// clock is the machine's time; its pauses are so many times shorter, 0: as they are.
+type clock struct{ shorter time.Duration }
 
 func (clock) Now() time.Time { return time.Now() }
 
-func (clock) After(d time.Duration, f func()) (stop func()) {
-	t := time.AfterFunc(d, f)
+func (c clock) After(d time.Duration, f func()) (stop func()) {
+	t := time.AfterFunc(d/max(1, c.shorter), f)
 	return func() { t.Stop() }
 }
 
