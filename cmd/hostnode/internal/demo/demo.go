@@ -84,6 +84,7 @@ type show struct {
 	local      *localchain.Chain
 	client     *client
 	request    events.Request
+	work       events.Bytes // what the host has to do with the data
 	host       *host
 	account    events.Address
 	before     events.Amount // the host's tokens before the sale
@@ -138,11 +139,12 @@ func (s *show) prepare(ctx context.Context) error {
 		return err
 	}
 	s.client.dataset, err = prepare(ctx, file, filepath.Join(s.dir.Root, "client"), s.Slots,
-		func(done, total events.Bytes) { s.display.step("preparing the dataset", uint64(done), uint64(total)) })
+		s.display.steps("Client: codes "+filepath.Base(file)))
 	if err != nil {
 		return fmt.Errorf("prepare %s: %w", file, err)
 	}
 	layout := s.client.dataset.Layout()
+	s.work = layout.SlotSize() * events.Bytes(layout.Slots())
 	s.display.say("Client: %s is %d bytes; coded %d+%d into %d slots of %d bytes, dataset root %.18s...",
 		filepath.Base(file), layout.Size, layout.K, layout.M, layout.Slots(), layout.SlotSize(),
 		s.client.dataset.MerkleRoot())

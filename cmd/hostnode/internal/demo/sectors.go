@@ -103,6 +103,7 @@ func RunSectors(ctx context.Context, o SectorOptions) (SectorSummary, error) {
 		return SectorSummary{}, err
 	}
 	s := &sectorShow{show: newShow(o.Options), options: o, size: size, rows: map[uint64]projections.Sector{}}
+	s.work = size * manySectors
 	s.display.noun, s.display.stands = "sector", sectorProgress
 	return played(ctx, s.show, s.close, s.summarize, s.prepare, s.play)
 }

@@ -57,7 +57,7 @@ func (s *show) hosts(
 	s.display.say("Host: process %d, account %s", s.host.pid(), s.account)
 	pacing := make(chan error, 1)
 	go func() {
-		pacing <- s.local.Run(ctx, pacer(s.local, s.settled(progress)))
+		pacing <- s.local.Run(ctx, pacer(s.local, holdFor(s.work), s.settled(progress)))
 	}()
 	return pacing, nil
 }
