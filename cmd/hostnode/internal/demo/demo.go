@@ -156,6 +156,7 @@ func (s *show) prepare(ctx context.Context) error {
 		return err
 	}
 	s.display.say("Chain: development chain at block %d, marketplace %s", s.local.Head().Number, s.local.Marketplace)
+	s.sayUnits("Dates, periods and how long a request lasts are chain time, which has a pace of its own")
 	if err := s.client.serve(); err != nil {
 		return err
 	}
@@ -164,6 +165,12 @@ func (s *show) prepare(ctx context.Context) error {
 		return err
 	}
 	return s.openAccount(ctx, key)
+}
+
+// sayUnits says what the lines that follow count in.
+func (s *show) sayUnits(chainTime string) {
+	s.display.say("Before each line is this machine's time. %s. Amounts without a unit are base units: 10^18 are a token",
+		chainTime)
 }
 
 // begin refuses, before anything is written, a data directory that a host uses or a newer

@@ -203,6 +203,7 @@ func (s *sectorShow) prepare(ctx context.Context) error {
 	p := s.contract.rules.Proving
 	s.display.say("Chain: development chain at block %d, contract of sectors %s: a day has %d blocks in %d windows, "+
 		"a challenge %d leaves", s.local.Head().Number, s.local.SectorProvider, p.PeriodBlocks, p.Deadlines, p.Leaves)
+	s.sayUnits("Days are the contract's, counted in blocks, which come as fast as the host can follow")
 	return nil
 }
 

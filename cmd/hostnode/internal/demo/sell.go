@@ -31,7 +31,7 @@ func (s *show) sell(ctx context.Context) error {
 		return err
 	}
 	s.request.ID = id
-	s.display.say("Client: posted request %s for %s of %s tokens",
+	s.display.say("Client: posted request %s: %s of storage for %s tokens",
 		id.Short(), s.request.Ask.Duration, tokens(requester.Price(s.request)))
 	err = s.watch(ctx, pacing, s.seen, func(ctx context.Context) (bool, error) { return s.over(ctx, operator) })
 	if err != nil {
