@@ -24,6 +24,7 @@ type display struct {
 	items map[uint64]*itemLine
 	drawn int // lines of bars on the screen
 	note  string
+	said  time.Time // when the last message was
 }
 
 type itemLine struct {
@@ -40,8 +41,16 @@ func (d *display) say(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.erase()
-	fmt.Fprintf(d.out, "%s  %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
+	d.said = time.Now()
+	fmt.Fprintf(d.out, "%s  %s\n", d.said.Format("15:04:05"), fmt.Sprintf(format, args...))
 	d.draw()
+}
+
+// silent reports that there was no message for a while.
+func (d *display) silent() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Since(d.said) >= tellEvery
 }
 
 // tellEvery is the time between two messages about work that takes a while.

@@ -31,6 +31,7 @@ type Progress struct {
 	Away    bool   // its event store is away
 	Sending bool   // messages about sectors are on their way
 	Done    string // how far its work is; another text when that has changed
+	Stored  events.Bytes
 }
 
 // soon asks the host, and does not wait for long.
@@ -59,7 +60,7 @@ func (o operator) progress(ctx context.Context) (Progress, error) {
 		return Progress{}, errors.New(s.Reason)
 	}
 	p := Progress{Head: s.Chain.Head, Away: s.Record.Away, Working: s.Chain.Head == 0 || !s.Chain.Live}
-	p.Done = fmt.Sprint(s.Ledger.Stored, s.Ledger.Pieces, s.Phases)
+	p.Stored, p.Done = s.Ledger.Stored, fmt.Sprint(s.Ledger.Stored, s.Ledger.Pieces, s.Phases)
 	if s.Sectors != nil {
 		p.Done += fmt.Sprint(s.Sectors.Counts)
 	}

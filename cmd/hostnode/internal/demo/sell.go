@@ -189,6 +189,12 @@ func (s *show) over(ctx context.Context, operator operator) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("ask the chain about the request: %w", err)
 	}
+	if state == events.RequestNew && s.display.silent() {
+		if p, err := operator.progress(ctx); err == nil && p.Working {
+			s.display.say("Host: fetches the slots and checks every block, %s of %s so far; chain time waits for it",
+				p.Stored.Human(), events.Bytes(s.client.dataset.Layout().CodedSize()).Human())
+		}
+	}
 	if state <= events.RequestStarted || len(s.host.lines) > 0 {
 		return false, nil
 	}
