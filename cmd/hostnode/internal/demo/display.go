@@ -50,11 +50,11 @@ func (d *display) say(format string, args ...any) {
 func (d *display) silent() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return time.Since(d.said) >= tellEvery
+	return time.Since(d.said) >= messageInterval
 }
 
-// tellEvery is the time between two messages about work that takes a while.
-const tellEvery = 10 * time.Second
+// messageInterval is the time between two messages about work that takes a while.
+const messageInterval = 10 * time.Second
 
 // steps returns what shows how far some work is that begins now, and how long it will take: drawn on a terminal,
 // a message now and then elsewhere.
@@ -69,7 +69,7 @@ func (d *display) steps(what string) func(done, total events.Bytes) {
 		left := time.Duration(float64(time.Since(began)) * (1 - part) / part)
 		note := fmt.Sprintf("%s: %.0f %% of %s, about %s left", what, 100*part, total.Human(), left.Round(time.Second))
 		if !d.terminal {
-			if done < total && time.Since(told) >= tellEvery {
+			if done < total && time.Since(told) >= messageInterval {
 				told = time.Now()
 				d.say("%s", note)
 			}
