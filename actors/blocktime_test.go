@@ -11,6 +11,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
 )
 
 // measuring is a market that knows the block time.
@@ -45,6 +46,10 @@ func TestASlotThatCouldNeverBeFilledInAPeriodIsRefused(t *testing.T) {
 		}
 		m.each.Store(int64(time.Second))
 		r.mineUntil("it is filled", r.has("SlotFilled"))
+		woken := stored[*messages.QueueResumed](r)
+		if reason := woken[len(woken)-1].GetReason(); reason != "the blocks leave time for a proof in a period" {
+			r.Errorf("it was woken because %q", reason)
+		}
 		if why := r.status().NoRoom; why != "" {
 			r.Fatalf("still no room: %s", why)
 		}

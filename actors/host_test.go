@@ -33,6 +33,7 @@ type rig struct {
 	ports actors.Ports
 	cfg   actors.Config
 	host  *actors.Host
+	log   *logrus.Entry // nil: nobody reads it
 }
 
 // inWorld runs a test in a bubble; the host ends with it.
@@ -58,7 +59,11 @@ func inWorld(t *testing.T, test func(r *rig)) {
 
 func (r *rig) start() {
 	r.Helper()
-	host, err := actors.Start(context.Background(), r.cfg, r.ports, silent())
+	log := r.log
+	if log == nil {
+		log = silent()
+	}
+	host, err := actors.Start(context.Background(), r.cfg, r.ports, log)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -2,7 +2,9 @@ package actors_test
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
 )
 
 // slowProver needs 16 to 20 s for a proof, and cannot be interrupted, like the real one.
@@ -129,6 +132,41 @@ func TestAProofForAFillIsEndedWhenItsChallengeIsGone(t *testing.T) {
 }
 
 // proving reports whether a proof is made, or waits to be.
+// fillless is a market that takes no fills while it is busy.
+type fillless struct {
+	port.Market
+	busy  atomic.Bool
+	tries atomic.Int64
+}
+
+func (m *fillless) FillSlot(ctx context.Context, c events.SlotCall, p events.Proof) (events.Fill, error) {
+	m.tries.Add(1)
+	if m.busy.Load() {
+		return events.Fill{}, errors.New("the node is busy")
+	}
+	return m.Market.FillSlot(ctx, c, p)
+}
+
+// The deadline with which such a fill is not sent is the time of the newest block, which explains nothing.
+func TestAnInitialProofWhoseChallengeIsOverSaysSo(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		m := &fillless{Market: r.ports.Market}
+		m.busy.Store(true)
+		r.ports.Market = m
+		r.start()
+		r.offer(64 * events.BlockSize)
+		r.world.Post(long(1, 1))
+		r.mineUntil("a fill was tried", func() bool { return m.tries.Load() > 0 })
+		r.mine(period)
+		m.busy.Store(false)
+		r.mineUntil("it is filled", r.has("SlotFilled"))
+		outdated := stored[*messages.InitialProofOutdated](r)
+		if len(outdated) == 0 || !strings.Contains(outdated[0].GetReason(), "the slot has another challenge") {
+			r.Fatalf("the proof was outdated because of %v", outdated)
+		}
+	})
+}
+
 func (r *rig) proving() bool {
 	return slices.ContainsFunc(r.status().Pools, func(p actors.PoolStatus) bool {
 		return p.Name == "proofs" && p.Running+p.Waiting > 0

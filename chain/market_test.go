@@ -3,6 +3,7 @@ package chain_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -228,6 +229,42 @@ func TestSlotOfAnotherHostCannotBeTaken(t *testing.T) {
 	empty := callFor(events.Request{ID: call.Request}, 1)
 	if _, err := late.FillSlot(t.Context(), empty, goodProof(1)); !errors.Is(err, events.ErrReservationNotAllowed) {
 		t.Fatalf("fill without a reservation: %v, want ErrReservationNotAllowed", err)
+	}
+}
+
+// Both fills are mined in one block. In the state before it, the second would have succeeded.
+func TestAFillLostToAFasterHostInTheSameBlockSaysSo(t *testing.T) {
+	w := newWorld(t)
+	hosts := map[string]*chain.Market{"first": w.newHost("first"), "second": w.newHost("second")}
+	call := callFor(w.request(), 0)
+	for name, m := range hosts {
+		w.reserve(m, name, call)
+	}
+	ended := make(chan error, len(hosts))
+	for _, m := range hosts {
+		go func() {
+			_, err := m.FillSlot(t.Context(), call, goodProof(1))
+			ended <- err
+		}()
+	}
+	w.await("both are in the pool", func() bool { return w.chain.Pending() == 2 })
+	w.seal(1)
+	var lost []error
+	for range hosts {
+		w.sealUntilHolds("one has ended", func() bool {
+			select {
+			case err := <-ended:
+				if err != nil {
+					lost = append(lost, err)
+				}
+				return true
+			default:
+				return false
+			}
+		})
+	}
+	if len(lost) != 1 || !errors.Is(lost[0], events.ErrSlotNotFree) || !strings.Contains(lost[0].Error(), "was first") {
+		t.Fatalf("lost are %v, want one to a transaction in the same block", lost)
 	}
 }
 

@@ -57,18 +57,27 @@ const developmentWarning = "Made on one machine. Whoever made these keys can for
 	"For development networks only."
 
 // readKeys loads the keys in home. Every file is checked before it is decoded: the proving key is a
-// memory dump that the library reads without checks.
+// memory dump that the library reads without checks. Without a system, the circuit is loaded, too.
 func readKeys(system *cs.R1CS, hash string, p Params, home string) (*Keys, error) {
 	m, err := readMeta(home)
 	if err != nil {
 		return nil, err
 	}
-	if m.Circuit != hash || m.Params != p {
+	if m.Circuit != hash || m.Files[circuitFile] != hash || m.Params != p {
 		return nil, fmt.Errorf("%s: it says circuit %s, and the directory is that of %s: %w",
 			filepath.Join(home, metaFile), m.Circuit, hash, ErrKeysDamaged)
 	}
 	for _, name := range []string{circuitFile, provingFile, verifyingFile} {
 		if err := checkFile(filepath.Join(home, name), m.Files[name]); err != nil {
+			return nil, err
+		}
+	}
+	if system == nil {
+		system = &cs.R1CS{}
+		if err := decodeFile(filepath.Join(home, circuitFile), func(r io.Reader) error {
+			_, err := system.ReadFrom(r)
+			return err
+		}); err != nil {
 			return nil, err
 		}
 	}

@@ -59,16 +59,47 @@ func (p Progress) say(step string) {
 // same keys. New keys need a verifier contract with the new verifying key: compare Hash with that
 // of the contract.
 //
+// The circuit is compiled only if there are no keys for it, or there is no note of its hash (note.go).
+//
 // ctx ends the waiting, but not a set-up that has begun.
 func DevelopmentKeys(ctx context.Context, p Params, dir, neededBy string, say Progress) (*Keys, error) {
-	system, hash, err := compileWithHash(p, say)
-	if err != nil {
+	if err := p.Validate(); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make key directory: %w", err)
 	}
-	home := filepath.Join(dir, developmentKind+"-"+hash[:directoryHashDigits])
+	kept, err := noteFor(p, sources, dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the circuit's sources: %w", err)
+	}
+	if hash := kept.hash(); hash != "" {
+		say.say("load keys")
+		if keys, err := readKeys(nil, hash, p, homeOf(dir, hash)); !errors.Is(err, ErrKeysMissing) {
+			return keys, err
+		}
+	}
+	system, hash, err := compileWithHash(p, say)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := keysOf(ctx, system, hash, p, dir, neededBy, say)
+	if err == nil {
+		kept.keep(hash)
+	}
+	return keys, err
+}
+
+// homeOf is the directory with the keys for a circuit.
+func homeOf(dir, hash string) string {
+	return filepath.Join(dir, developmentKind+"-"+hash[:directoryHashDigits])
+}
+
+// keysOf loads the keys for a compiled circuit, or makes them.
+func keysOf(
+	ctx context.Context, system *cs.R1CS, hash string, p Params, dir, neededBy string, say Progress,
+) (*Keys, error) {
+	home := homeOf(dir, hash)
 	lock, err := lockFile(ctx, home+".lock", say)
 	if err != nil {
 		return nil, fmt.Errorf("lock key directory: %w", err)

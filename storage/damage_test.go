@@ -1,12 +1,14 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -233,6 +235,72 @@ func TestRepairOfTheWholeFetchesWhatIsLost(t *testing.T) {
 				t.Fatalf("stored %v (%v)", stored, err)
 			}
 		})
+	}
+}
+
+// The end of a block may be zeros. Without them the block is sound, and the file too short.
+func TestZerosThatAreCutOffTheEndComeBack(t *testing.T) {
+	d := preparedFrom(t, randomBytes(3, 33*int(events.BlockSize)+100), dataset.Params{K: 2, M: 1})
+	o := serveObjects(t, d)
+	dir, job := t.TempDir(), jobFor(d, 1) // It has the last block, which is almost all zeros.
+	r := openRepo(t, dir, Config{})
+	mustDownload(t, fetcherFor(t, r, FetcherConfig{}, o), job)
+	file := filepath.Join(r.entry(job.Slot).dir, blocksFile)
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reopen := func() {
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r = openRepo(t, dir, Config{})
+	}
+	damage(t, file, cutTo(int(info.Size())-1000))
+	reopen()
+	if !strings.Contains(fmt.Sprint(r.Findings()), "beyond the end") {
+		t.Fatalf("findings %v", r.Findings())
+	}
+	if _, err := fetcherFor(t, r, FetcherConfig{}, o).Repair(t.Context(), job, nil); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := os.Stat(file); err != nil || now.Size() != info.Size() {
+		t.Fatalf("the file has %d bytes, and had %d (%v)", now.Size(), info.Size(), err)
+	}
+	if reopen(); len(r.Findings()) != 0 {
+		t.Fatalf("it is missed again: %v", r.Findings())
+	}
+	if err := checkSlot(r, d, job); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A byte that flips in slot.json is noticed, or changes nothing, wherever it is, also in the file of a version that
+// wrote no checksum, if it is in a name.
+func TestADamagedSlotFileIsNotBelieved(t *testing.T) {
+	meta := slotMeta{
+		Slots: 3, Blocks: 3, SlotSize: 4 << 16, Manifest: dataset.ManifestCID(nil), Until: someday, Complete: true,
+	}
+	whole, err := meta.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := regexp.MustCompile(`,\s*"sum": "[0-9a-f]+"`).ReplaceAll(whole, nil)
+	for name, b := range map[string][]byte{"with a checksum": whole, "without one": old} {
+		if got, err := decodeSlotMeta(b); err != nil || got != meta {
+			t.Fatalf("%s: %+v, %v", name, got, err)
+		}
+		for i := range b {
+			for bit := range 8 {
+				damaged := bytes.Clone(b)
+				damaged[i] ^= 1 << bit
+				got, err := decodeSlotMeta(damaged)
+				inName := bytes.HasPrefix(bytes.TrimLeft(b[i:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"), []byte(`":`))
+				if err == nil && got != meta && (name == "with a checksum" || inName) {
+					t.Fatalf("%s, bit %d of byte %d: %s reads as %+v", name, bit, i, damaged, got)
+				}
+			}
+		}
 	}
 }
 

@@ -51,7 +51,13 @@ func prepared(t testing.TB, blocks int, p dataset.Params) *dataset.Dataset {
 	if d, ok := datasets.Load(key{blocks, p}); ok {
 		return d.(*dataset.Dataset)
 	}
-	data := randomBytes(byte(blocks), blocks*int(events.BlockSize))
+	d := preparedFrom(t, randomBytes(byte(blocks), blocks*int(events.BlockSize)), p)
+	datasets.Store(key{blocks, p}, d)
+	return d
+}
+
+func preparedFrom(t testing.TB, data []byte, p dataset.Params) *dataset.Dataset {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "hostnode-dataset-")
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +68,6 @@ func prepared(t testing.TB, blocks int, p dataset.Params) *dataset.Dataset {
 	if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
 		t.Fatal(err)
 	}
-	datasets.Store(key{blocks, p}, d)
 	return d
 }
 

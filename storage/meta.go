@@ -1,9 +1,13 @@
 package storage
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -43,21 +47,44 @@ type slotMetaFile struct {
 	SlotRoot    string    `json:"slotRoot"`
 	Until       time.Time `json:"until"`
 	Complete    bool      `json:"complete"`
+	// Sum is the SHA-256 of all this without it. Files of earlier versions have none.
+	Sum string `json:"sum,omitempty"`
+}
+
+func (f slotMetaFile) sum() (string, error) {
+	f.Sum = ""
+	b, err := json.Marshal(f)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), err
 }
 
 func (r slotMeta) encode() ([]byte, error) {
-	b, err := json.MarshalIndent(slotMetaFile{
+	f := slotMetaFile{
 		Slot: r.Slot.String(), Request: r.Request.String(), Index: r.Index, Slots: r.Slots,
 		Blocks: r.Blocks, SlotSize: uint64(r.SlotSize), Manifest: r.Manifest.String(),
 		DataSetRoot: r.DataSetRoot.String(), SlotRoot: r.SlotRoot.String(),
 		Until: r.Until.UTC(), Complete: r.Complete,
-	}, "", "  ")
+	}
+	var err error
+	if f.Sum, err = f.sum(); err != nil {
+		return nil, err
+	}
+	b, err := json.MarshalIndent(f, "", "  ")
 	return append(b, '\n'), err
 }
 
 func decodeSlotMeta(b []byte) (slotMeta, error) {
 	var f slotMetaFile
-	if err := json.Unmarshal(b, &f); err != nil {
+	strict := json.NewDecoder(bytes.NewReader(b))
+	strict.DisallowUnknownFields() // A damaged name would leave its value out.
+	err := strict.Decode(&f)
+	if _, more := strict.Token(); err == nil && !errors.Is(more, io.EOF) {
+		err = errors.New("there is something behind it")
+	}
+	if sum, failed := f.sum(); err == nil && f.Sum != "" && (failed != nil || f.Sum != sum) {
+		err = errors.New("its content does not have its checksum")
+	}
+	if err != nil {
 		return slotMeta{}, fmt.Errorf("%s: %w: %w", slotMetaName, err, events.ErrMalformed)
 	}
 	r := slotMeta{

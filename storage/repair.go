@@ -119,10 +119,28 @@ func (r *Repo) finishRepair(e *entry) error {
 	if _, err := r.rebuild(e); err != nil {
 		return err
 	}
+	if err := r.lengthen(e); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	e.damage = ""
 	r.mu.Unlock()
 	return r.measure(e)
+}
+
+// lengthen gives the file of sound blocks the zeros back that were cut off its end. They are read as zeros
+// without that, and would be missed again at each start.
+func (r *Repo) lengthen(e *entry) error {
+	torn, cut, err := r.findTorn(e)
+	if err != nil || cut == 0 {
+		return err
+	}
+	f, err := r.disk.Edit(filepath.Join(e.dir, blocksFile))
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt([]byte{0}, int64(blockOffset(torn[len(torn)-1]+1))-1)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // repair repairs blocks of one slot.

@@ -3,10 +3,12 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/sirupsen/logrus"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/hostnode/hostnode/actors/cluster"
@@ -24,6 +26,21 @@ func wantText(t *testing.T, err, kind error, parts ...string) {
 			t.Errorf("the error %q does not say %q", err, part)
 		}
 	}
+}
+
+func TestAnAddressThatIsInUseIsNamed(t *testing.T) {
+	t.Parallel()
+	cfg := config("m1", events.Address{1}, "127.0.0.1:1")
+	other, err := net.Listen("tcp", cfg.Listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	c, err := cluster.Open(t.Context(), cfg, logrus.NewEntry(logrus.New()))
+	if err == nil {
+		c.Close()
+	}
+	wantText(t, err, cluster.ErrListen, cfg.Listen)
 }
 
 func TestAMemberWithOtherFactsIsRefusedOnBothSides(t *testing.T) {

@@ -60,6 +60,9 @@ type line struct {
 	open  map[*asked]struct{}
 }
 
+// ErrListen: an address cannot be listened on, mostly because it is in use.
+var ErrListen = errors.New("listen for other members at")
+
 // listen starts to listen for other members.
 func listen(c *Cluster) (w *wire, err error) {
 	w = &wire{c: c, served: make(chan struct{}, mostServed), lines: map[events.Member]*line{}}
@@ -86,7 +89,7 @@ func listen(c *Cluster) (w *wire, err error) {
 	})
 	defer func() {
 		if v := recover(); v != nil {
-			w, err = nil, fmt.Errorf("listen for other members at %s: %v", c.cfg.Listen, v)
+			w, err = nil, fmt.Errorf("%w %s: %v", ErrListen, c.cfg.Listen, v)
 		}
 	}()
 	w.remote.Start()

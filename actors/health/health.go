@@ -90,6 +90,8 @@ type ChainFacts struct {
 	Away       bool
 	AwaySince  time.Time
 	AwayReason string
+	// Limited says that they answer, but limit our requests.
+	Limited bool
 	// SilentSince is when the newest block came, by the machine's clock, if the next is
 	// overdue; Head is that block.
 	SilentSince time.Time

@@ -81,6 +81,12 @@ var cells = []cell{
 		health.No, health.No, health.AlertChain, "does not answer since 2025-06-15 15:06:40Z: refused", "node",
 	},
 	{
+		"chain-away", func(f *health.Facts) {
+			f.Chain = health.ChainFacts{Away: true, Limited: true, AwaySince: then, AwayReason: "429"}
+		},
+		health.No, health.No, health.AlertChain, "limits our requests since 2025-06-15 15:06:40Z: 429", "chain.fallbacks",
+	},
+	{
 		"chain-silent", func(f *health.Facts) {
 			f.Chain.SilentSince, f.Chain.Head = then, events.Head{Number: 7, Time: then}
 		},

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
@@ -70,27 +71,47 @@ func (q *Queue) onFunds(a *shell.Turn, m fundsSeen) {
 	took, _ := q.Load.ProofTime()
 	_, expected := q.Load.Total()
 	busy := float64(expected) * took.Seconds()
-	var better []string
+	var met []string
 	if !w.known || w.free.Less(m.free) {
-		better = append(better, slotqueue.CriterionTokens)
+		met = append(met, slotqueue.CriterionTokens)
 	}
 	if !w.known || w.balance.Wei.Less(m.balance.Wei) || m.balance.ProofWei.Less(w.balance.ProofWei) ||
 		m.balance.SaleWei.Less(w.balance.SaleWei) {
-		better = append(better, slotqueue.CriterionGas)
+		met = append(met, slotqueue.CriterionGas)
 	}
 	if !w.known || busy < w.busy {
-		better = append(better, slotqueue.CriterionProofs)
+		met = append(met, slotqueue.CriterionProofs)
 	}
 	noRoom := q.NoRoom() != ""
 	if !w.known || w.noRoom && !noRoom {
-		better = append(better, slotqueue.CriterionPeriod)
+		met = append(met, slotqueue.CriterionPeriod)
+	}
+	waiting, reason := q.waitFor(met), "the account was looked at for the first time since the start"
+	if w.known {
+		reason = whyWoken(waiting)
 	}
 	w.noRoom = noRoom
 	w.known, w.free, w.balance, w.busy = true, m.free, m.balance, busy
-	if waiting := q.waitFor(better); len(waiting) > 0 {
-		q.onWake(a, Wake{Reason: "money or the prover's time came back", Criteria: waiting})
+	if len(waiting) > 0 {
+		q.onWake(a, Wake{Reason: reason, Criteria: waiting})
 	}
 	q.tellFunds(m.balance, q.ProofsOfAll())
+}
+
+// better says what happened when the account, or the time for proofs, can meet a criterion again.
+var better = map[string]string{
+	slotqueue.CriterionTokens: "the account has more tokens to spare",
+	slotqueue.CriterionGas:    "the account has more for gas, or gas is cheaper",
+	slotqueue.CriterionProofs: "the prover has more time",
+	slotqueue.CriterionPeriod: "the blocks leave time for a proof in a period",
+}
+
+func whyWoken(criteria []string) string {
+	var words []string
+	for _, c := range criteria {
+		words = append(words, better[c])
+	}
+	return strings.Join(words, "; ")
 }
 
 // waitFor returns those of the criteria that some slot waits for.

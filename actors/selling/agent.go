@@ -98,6 +98,8 @@ type work struct {
 	damaged   bool           // it met damaged data, and waits until that is repaired
 	tries     int            // answers that changed nothing
 	lastErr   error
+	failing   time.Time     // since when its tries fail, by the machine's clock
+	sayAfter  time.Duration // for how long they fail when the log says so again
 }
 
 // Messages to a sales agent.

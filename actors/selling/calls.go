@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -117,13 +118,33 @@ func (s *Agent) onTrouble(a *shell.Turn, m effectTrouble) {
 	}
 	s.trouble.Tries++
 	s.trouble.Error = m.err.Error()
+	s.sayTrouble(m, w)
+	s.tellObservers(a, nil)
+}
+
+// longTrouble is for how long a call may fail before that is an error: a node that was restarted, or that limits
+// requests, answers by then, and what had to wait was in time.
+const longTrouble = time.Minute
+
+// sayTrouble logs a call that fails: at once, and from longTrouble on each time it has failed for twice as long.
+func (s *Agent) sayTrouble(m effectTrouble, w *work) {
+	if w.failing.IsZero() {
+		w.failing = s.Clock.Now()
+	}
+	lasts := s.Clock.Now().Sub(w.failing)
+	if lasts < w.sayAfter {
+		return
+	}
+	w.sayAfter = max(longTrouble, 2*lasts)
 	entry := s.fields().WithField("effect", m.key).WithField("tries", s.trouble.Tries)
-	if s.journal.Durable.OnChain {
-		entry.Errorf("a call for a hosted slot failed, will try again: %v", m.err)
-	} else {
+	switch onChain := s.journal.Durable.OnChain; {
+	case onChain && lasts >= longTrouble:
+		entry.Errorf("a call for a hosted slot has failed for %s, will try again: %v", lasts.Round(time.Second), m.err)
+	case onChain:
+		entry.Warnf("a call for a hosted slot failed, will try again: %v", m.err)
+	default:
 		entry.Warnf("a call failed, will try again: %v", m.err)
 	}
-	s.tellObservers(a, nil)
 }
 
 func (s *Agent) onEnded(a *shell.Turn, m effectEnded) {

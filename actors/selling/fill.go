@@ -46,7 +46,12 @@ func (s *Agent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale.Comm
 	if challenge != e.Challenge {
 		// Nothing is sent after this deadline, but a fill sent before a crash is reported, even
 		// if its slot is lost again by now.
-		return s.fillSlot(ctx, st, e, head.Time, head.Time)
+		cmd, err := s.fillSlot(ctx, st, e, head.Time, head.Time)
+		if _, unsent := cmd.(sale.ReportProofOutdated); unsent {
+			cmd = s.outdated(e, fmt.Sprintf("in block %d of %s the slot has another challenge", head.Number,
+				head.Time.UTC().Format(time.DateTime)))
+		}
+		return cmd, err
 	}
 	last = chainview.Earliest(last, s.lastBlockOf(period, head))
 	return s.fillSlot(ctx, st, e, last, last)

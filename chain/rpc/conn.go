@@ -118,7 +118,7 @@ func (c *Conn) Current(ctx context.Context) (*Session, error) {
 // recheck asks the node for its identity again, and closes the connection if it changed. It needs
 // the lock. Its error is that of the context, or that of the only endpoint.
 func (c *Conn) recheck(ctx context.Context) error {
-	c.session.doubted.Store(false)
+	doubted := c.session.doubted.Swap(false)
 	err := c.verify(ctx, c.session)
 	switch {
 	case err == nil:
@@ -127,6 +127,9 @@ func (c *Conn) recheck(ctx context.Context) error {
 	case ctx.Err() != nil:
 		c.session.doubted.Store(true)
 		return ctx.Err() // The caller gave up; this says nothing about the node.
+	case IsTooOften(err) && len(c.endpoints) == 1: // Nor does this, and it answers again.
+		c.session.doubted.Store(doubted)
+		return err
 	}
 	e := c.session.at
 	e.patience.forget()
@@ -149,9 +152,9 @@ func (c *Conn) drop(broken *Session, why error) {
 	}
 	broken.client.Close()
 	c.session = nil
-	broken.at.notBefore = time.Now().Add(broken.at.wait)
+	broken.at.notBefore, broken.at.limited = time.Now().Add(broken.at.wait), limitIn(why)
 	c.reachable.fails(broken.at, why)
-	if len(c.endpoints) > 1 {
+	if len(c.endpoints) > 1 && broken.at.limited == nil { // Each limit is logged by itself, once in a while.
 		c.cfg.Log.WithField("endpoint", broken.at.name).Warnf("leaving this endpoint: %v", broken.at.hide(why))
 	}
 }

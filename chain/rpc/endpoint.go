@@ -17,6 +17,8 @@ type endpoint struct {
 
 	notBefore time.Time     // the next attempt to connect
 	wait      time.Duration // the pause before the attempt after that
+	// limited: that it limits requests is why it is not used until then; nil: it is not.
+	limited error
 	// Until lastUntil the other endpoints are tried first, because this one had no new blocks or
 	// gave an impossible answer. doubt is how long that was the last time, for an impossible
 	// answer.

@@ -47,6 +47,9 @@ func (e *endpoint) later(wait time.Duration) error {
 	if e.refused != nil {
 		return fmt.Errorf("%s: %w", e.name, e.refused)
 	}
+	if e.limited != nil {
+		return fmt.Errorf("%w: %s: %w", ErrUnavailable, e.name, e.limited)
+	}
 	return fmt.Errorf("%w: %s, next attempt in %v", ErrUnavailable, e.name, wait.Round(time.Millisecond))
 }
 
@@ -91,13 +94,13 @@ func (c *Conn) use(l *Session) {
 	}
 	c.session, c.lastIndex = l, l.index
 	c.checked, c.returning = time.Now(), time.Now().Add(c.cfg.ReturnAfter)
-	l.at.wait, l.at.notBefore, l.at.refused = firstRedialWait, time.Time{}, nil
+	l.at.wait, l.at.notBefore, l.at.refused, l.at.limited = firstRedialWait, time.Time{}, nil, nil
 	c.reachable.uses(l.index, time.Now())
 }
 
 // blame notes what is wrong with an endpoint and when it is tried again. It needs the lock.
 func (c *Conn) blame(e *endpoint, err error) error {
-	e.notBefore = time.Now().Add(e.wait)
+	e.notBefore, e.limited = time.Now().Add(e.wait), limitIn(err)
 	e.wait = min(2*e.wait, c.cfg.LongestWait)
 	c.reachable.fails(e, err)
 	if wrong, ok := errors.AsType[*IdentityError](err); ok {

@@ -31,8 +31,15 @@ func (e *limitedError) Error() string {
 
 // IsTooOften says that nothing was asked, or answered, because the node limits our requests.
 func IsTooOften(err error) bool {
-	_, limited := errors.AsType[*limitedError](err)
-	return limited
+	return limitIn(err) != nil
+}
+
+// limitIn is the limit that an error is about; nil: it is about none.
+func limitIn(err error) error {
+	if limited, is := errors.AsType[*limitedError](err); is {
+		return limited
+	}
+	return nil
 }
 
 // rateLimit sends nothing to a node that complained about too many requests, for as long as the

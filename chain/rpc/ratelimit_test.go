@@ -2,14 +2,19 @@ package rpc
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/chain/nodetest"
 )
 
 var errTooMany = errors.New("429 Too Many Requests")
@@ -99,4 +104,57 @@ func TestRetryAfterIsReadFromTheAnswer(t *testing.T) {
 	if e.limit.demanded != 5*time.Second {
 		t.Fatalf("%s demanded", e.limit.demanded)
 	}
+}
+
+// A node that limits requests answers, and nobody says that it does not: neither while its identity is asked for
+// again, nor while it is left alone after that, nor in the status.
+func TestANodeThatLimitsRequestsIsNeverSaidToBeSilent(t *testing.T) {
+	for name, lose := range map[string]func(c *Conn, l *Session){
+		"its identity is asked for again":     func(c *Conn, _ *Session) { c.checked = time.Time{} },
+		"its connection is doubted":           func(_ *Conn, l *Session) { l.doubted.Store(true) },
+		"its connection is made again":        func(c *Conn, l *Session) { c.LeaveSilent(l) },
+		"its connection broke, when it began": func(c *Conn, l *Session) { c.drop(l, &limitedError{said: "429"}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var limits atomic.Bool
+			node := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+				if limits.Load() {
+					http.Error(out, "slow down", http.StatusTooManyRequests)
+					return
+				}
+				nodetest.Serve(out, in, identified, nil)
+			}))
+			defer node.Close()
+			c := New(Config{
+				Endpoints: []string{node.URL}, LongestWait: time.Minute, CallTimeout: time.Minute, Log: quiet(),
+			}, common.Address{1})
+			defer c.Close()
+			l, err := c.Current(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			limits.Store(true)
+			lose(c, l)
+			for range 3 {
+				if _, err := c.Current(t.Context()); !IsTooOften(err) || !errors.Is(err, ErrUnavailable) {
+					t.Fatalf("it is said: %v", err)
+				}
+			}
+			if now := c.Reachability(); !now.Away.IsZero() && !now.Limited {
+				t.Errorf("the status is %+v", now)
+			}
+		})
+	}
+}
+
+// identified is what a node answers to the questions about its identity.
+func identified(r nodetest.Request) nodetest.Answer {
+	switch r.Method {
+	case "eth_getBlockByNumber":
+		return r.Returns(fmt.Sprintf(`{"number":"0x0","timestamp":"0x1","hash":"%s","parentHash":"%s"}`,
+			common.Hash{1}, common.Hash{}))
+	case "eth_getCode":
+		return r.Returns(`"0x60"`)
+	}
+	return r.Returns(`"0x1"`)
 }

@@ -20,6 +20,8 @@ type Reachability struct {
 	// each.
 	Away       time.Time
 	AwayReason string
+	// Limited: each of them answers, but limits our requests.
+	Limited bool
 }
 
 // reachability collects what Conn.Reachability returns. It has a lock of its own, because Conn's is held
@@ -29,13 +31,16 @@ type reachability struct {
 
 	mu      sync.Mutex
 	reasons []string // what was wrong with each when it was last tried
+	limits  []bool   // whether that was a limit on our requests
 	inUse   int      // index of the endpoint in use, or the last one; -1 before the first
 	since   time.Time
 	away    time.Time
 }
 
 func newReachability(endpoints []*endpoint) *reachability {
-	return &reachability{endpoints: endpoints, inUse: -1, reasons: make([]string, len(endpoints))}
+	return &reachability{endpoints: endpoints, inUse: -1, reasons: make([]string, len(endpoints)),
+		limits: make([]bool, len(endpoints)),
+	}
 }
 
 // uses notes which endpoint is in use.
@@ -45,7 +50,7 @@ func (s *reachability) uses(index int, now time.Time) {
 	if s.inUse != index {
 		s.inUse, s.since = index, now
 	}
-	s.reasons[index], s.away = "", time.Time{}
+	s.reasons[index], s.limits[index], s.away = "", false, time.Time{}
 }
 
 // fails notes what is wrong with an endpoint.
@@ -53,7 +58,7 @@ func (s *reachability) fails(e *endpoint, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := slices.Index(s.endpoints, e); i >= 0 {
-		s.reasons[i] = reasonOf(e, why)
+		s.reasons[i], s.limits[i] = reasonOf(e, why), IsTooOften(why)
 	}
 }
 
@@ -85,6 +90,7 @@ func (s *reachability) now() Reachability {
 	if st.Away = s.away; st.Away.IsZero() {
 		return st
 	}
+	st.Limited = !slices.Contains(s.limits, false)
 	var all []string
 	for i, reason := range s.reasons {
 		if reason != "" {

@@ -299,27 +299,38 @@ func (o *outcomes) settle(ctx context.Context, in *intent, a attempt, r *types.R
 	return nil
 }
 
+// raced are refusals that another transaction of the same block can have brought about. Others may come from the
+// trial itself: a challenge that depends on a block's hash is another one there.
+var raced = AnyOf(events.ErrSlotNotFree, events.ErrReservationNotAllowed)
+
 // whyFailed replays a failed transaction on the state of the block before its own, as if in its
-// block: a receipt contains no reason. Nodes keep the state of only 128 blocks.
+// block: a receipt contains no reason. If it would have succeeded there, what stood before it in its block is the
+// reason, and is in the state of that block. Nodes keep the state of only 128 blocks.
 func (o *outcomes) whyFailed(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
 	if r.GasUsed >= a.gas {
 		o.gas.needsMore(in)
 		return fmt.Errorf("%w: out of gas, the limit was %d", events.ErrReverted, a.gas)
 	}
 	again := in.trial(a.gas)
-	again.On, again.Number, again.Time = block.Parent, uint64(block.Number), uint64(block.Time)
-	var outcomes []rpc.Outcome
-	var err error
-	o.asking(func() {
-		outcomes, err = o.conn.Try(ctx, o.account, []rpc.Trial{again}, o.rec.cfg.contract.Refusals)
-	})
-	switch {
-	case err != nil: // Not wrapped: the transaction was mined, whatever the node is now.
-		return fmt.Errorf("%w: no reason was found: %s", events.ErrReverted, err.Error())
-	case outcomes[0].Refusal == nil: // In a trial the newest block's hash is zero, so it may fail in another way.
-		return fmt.Errorf("%w: no reason was found: a trial does not tell", events.ErrReverted)
+	again.Number, again.Time = uint64(block.Number), uint64(block.Time)
+	for _, state := range []common.Hash{block.Parent, block.Hash} {
+		var outcomes []rpc.Outcome
+		var err error
+		again.On = state
+		o.asking(func() {
+			outcomes, err = o.conn.Try(ctx, o.account, []rpc.Trial{again}, o.rec.cfg.contract.Refusals)
+		})
+		switch {
+		case err != nil: // Not wrapped: the transaction was mined, whatever the node is now.
+			return fmt.Errorf("%w: no reason was found: %s", events.ErrReverted, err.Error())
+		case outcomes[0].Refusal == nil:
+		case state == block.Parent:
+			return outcomes[0].Refusal
+		case raced(outcomes[0].Refusal):
+			return fmt.Errorf("%w: another transaction in the same block was first", outcomes[0].Refusal)
+		}
 	}
-	return outcomes[0].Refusal
+	return fmt.Errorf("%w: no reason was found: a trial does not tell", events.ErrReverted)
 }
 
 // revalidate asks the contract whether calls are still right before they are sent again: after a

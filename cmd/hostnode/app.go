@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,6 +142,9 @@ func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
 func (a *app) watch(cmd *cobra.Command) {
 	if do := cmd.RunE; do != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if slices.Contains(args, "") { // A variable of a shell that is not set.
+				return fmt.Errorf("%w: an argument is empty", errUsage)
+			}
 			a.began = true
 			return do(cmd, args)
 		}

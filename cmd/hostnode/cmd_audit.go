@@ -91,7 +91,7 @@ func printAudit(p *paper, r api.Audit) error {
 		p.line("  %s", f)
 	}
 	if r.Store != nil {
-		p.line("store: %s in %s checked with their indexes, %s", count(r.Store.Events, "event"),
+		p.line("store: %s in %s checked with their indexes, snapshots included, %s", count(r.Store.Events, "event"),
 			count(r.Store.Streams, "stream"), count(uint64(len(r.Store.Findings))+r.Store.More, "finding"))
 		for _, f := range r.Store.Findings[:min(len(r.Store.Findings), maxShown)] {
 			p.line("  %s", f.Sentence)

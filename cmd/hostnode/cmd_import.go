@@ -57,6 +57,9 @@ func (a *app) importInto(cmd *cobra.Command, f transferFlags, args []string) err
 			return fmt.Errorf("import: %w: %w", api.ErrFile, err)
 		}
 		defer opened.Close()
+		if info, err := opened.Stat(); err == nil && info.IsDir() {
+			return fmt.Errorf("import: %w: %s is a directory", api.ErrFile, file)
+		}
 		in, name = opened, file
 	}
 	return into(func(ctx context.Context, to end) error { return a.importFile(ctx, f.options(), in, name, to) })
@@ -71,6 +74,9 @@ func (a *app) importFile(ctx context.Context, o transfer.Options, in io.Reader, 
 
 // copyStore copies one store to another, and checks the result.
 func (a *app) copyStore(ctx context.Context, o transfer.Options, from, to end) error {
+	if from.name == to.name {
+		return fmt.Errorf("%w: %s", errSameStore, from.name)
+	}
 	return a.move(ctx, o, from, to, func(o transfer.Options) (transfer.Report, error) {
 		return transfer.Copy(ctx, from.store, to.store, o)
 	})

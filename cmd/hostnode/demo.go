@@ -36,7 +36,7 @@ all members prove on this machine; --prover-samples says otherwise.
 
 Exit code 0 means that the payout arrived and the audit is clean.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: inOwnDirectory(func(cmd *cobra.Command, args []string) error {
 			members, small := cmd.Flags().Changed("members"), map[string]string{}
 			if members {
 				small = smallCircuit
@@ -50,7 +50,7 @@ Exit code 0 means that the payout arrived and the audit is clean.`,
 			}
 			sum, err := demo.Run(cmd.Context(), o.Options)
 			return summed(cmd, sum, err)
-		},
+		}),
 	}
 	// The most used settings. All others can be set in the environment and in a file.
 	config.AddFlags(cmd.Flags(), "dataDir", "quota", "devchain.period", "account.keyFile",
@@ -65,17 +65,25 @@ Exit code 0 means that the payout arrived and the audit is clean.`,
 	return cmd
 }
 
-// ownDirectory gives a demonstration without a named directory a new one, so
-// that it never touches the data of a real host.
-func ownDirectory(cmd *cobra.Command) error {
-	if cmd.Flags().Changed("data-dir") || os.Getenv("HOSTNODE_DATA_DIR") != "" {
-		return nil
+// inOwnDirectory gives a demonstration without a named directory a new one, so
+// that it never touches the data of a real host. One that is refused leaves none.
+func inOwnDirectory(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("data-dir") || os.Getenv("HOSTNODE_DATA_DIR") != "" {
+			return run(cmd, args)
+		}
+		dir, err := os.MkdirTemp("", "hostnode-demo-")
+		if err != nil {
+			return fmt.Errorf("make a data directory: %w", err)
+		}
+		if err = cmd.Flags().Set("data-dir", dir); err == nil {
+			err = run(cmd, args)
+		}
+		if err != nil {
+			_ = os.Remove(dir) // Which fails if anything is in it.
+		}
+		return err
 	}
-	dir, err := os.MkdirTemp("", "hostnode-demo-")
-	if err != nil {
-		return fmt.Errorf("make a data directory: %w", err)
-	}
-	return cmd.Flags().Set("data-dir", dir)
 }
 
 // demonstrates fills in what all demonstrations need: settings, FILE, and what only this process knows. Some settings
@@ -83,9 +91,6 @@ func ownDirectory(cmd *cobra.Command) error {
 func (a *app) demonstrates(
 	cmd *cobra.Command, o *demo.Options, args []string, defaults map[string]string,
 ) (err error) {
-	if err := ownDirectory(cmd); err != nil {
-		return err
-	}
 	c, err := a.settings(cmd)
 	if err != nil {
 		return err
@@ -103,9 +108,7 @@ func (a *app) demonstrates(
 	o.Config, o.Out = c.Config, cmd.OutOrStdout()
 	o.Given = slices.DeleteFunc(c.Settings(), func(s config.Setting) bool { return s.Source == "default" })
 	if len(args) == 1 {
-		if o.File = args[0]; o.File == "" {
-			return fmt.Errorf("%w: its name is empty", api.ErrFile)
-		}
+		o.File = args[0]
 	}
 	if o.Binary, err = os.Executable(); err != nil {
 		return fmt.Errorf("find this program: %w", err)

@@ -30,7 +30,7 @@ kept. A day is 40 blocks, which take some seconds.
 
 Exit code 0 means that all of this happened and the audit is clean.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: inOwnDirectory(func(cmd *cobra.Command, args []string) error {
 			// It sells no slots, so by default their proving keys are small ones.
 			wanted := maps.Clone(smallCircuit)
 			wanted["sectors.sealer"] = "commd"
@@ -39,7 +39,7 @@ Exit code 0 means that all of this happened and the audit is clean.`,
 			}
 			sum, err := demo.RunSectors(cmd.Context(), o)
 			return summed(cmd, sum, err)
-		},
+		}),
 	}
 	config.AddFlags(cmd.Flags(), "dataDir", "quota", "account.keyFile", "prover.samples", "prover.maxDepth",
 		"prover.keysDir", "eventStore.url", "eventStore.passwordFile", "sectors.sealer")

@@ -121,6 +121,9 @@ func (f *transferFlags) file(direction string, args []string) (string, error) {
 	return args[0], nil
 }
 
+// errSameStore: source and target of a copy are the same.
+var errSameStore = fmt.Errorf("%w: source and target are the same event store", errUsage)
+
 func (f *transferFlags) options() transfer.Options {
 	return transfer.Options{AcceptScavenged: f.acceptScavenged}
 }

@@ -293,9 +293,11 @@ func decideHappened(s Info, c Happened) ([]Event, error) {
 		return append(out, proceed(s, c.News)...), nil
 	case *messages.SectorPieceAdded, *messages.SectorRetryWaitDeals:
 		if len(s.Pending) == 0 && (s.PackNow || s.room() == 0) {
-			full := &messages.SectorStartPacking{
-				At: events.TimeToMessage(c.At), By: "the sector is full, or was to be packed",
+			by := "the host, because the sector is full"
+			if s.PackNow {
+				by = "the host, because the sector was to be packed when its pieces had come"
 			}
+			full := &messages.SectorStartPacking{At: events.TimeToMessage(c.At), By: by}
 			out, s = append(out, full), Evolve(s, full)
 		}
 	}

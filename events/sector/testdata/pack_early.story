@@ -29,7 +29,7 @@ nothing follows
 done SectorPieceAdded
 ----
 SectorPieceAdded
-SectorStartPacking by="the sector is full, or was to be packed"
+SectorStartPacking by="the host, because the sector was to be packed when its pieces had come"
 SectorStepScheduled step=Pack attempt=1 key=Pack:1:1
   Packing: Pack:1:1
 

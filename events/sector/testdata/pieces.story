@@ -92,7 +92,7 @@ SectorStepScheduled step=AddPiece attempt=4 key=AddPiece:1:4
 done SectorPieceAdded
 ----
 SectorPieceAdded
-SectorStartPacking by="the sector is full, or was to be packed"
+SectorStartPacking by="the host, because the sector is full"
 SectorStepScheduled step=Pack attempt=1 key=Pack:1:1
   Packing: Pack:1:1
 

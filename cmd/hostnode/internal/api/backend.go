@@ -180,6 +180,8 @@ type Chain struct {
 	Away       bool      `json:"away"`
 	AwaySince  time.Time `json:"awaySince,omitzero"`
 	AwayReason string    `json:"awayReason,omitempty"`
+	// Limited says that the endpoints answer, but limit our requests.
+	Limited bool `json:"limited,omitempty"`
 	// FeeLimit says how the configured limit on fees delays transactions; empty: it does
 	// not.
 	FeeLimit string `json:"feeLimit,omitempty"`
@@ -235,6 +237,8 @@ type Balance struct {
 	Tokens string `json:"tokens,omitempty"`
 	Wei    string `json:"wei,omitempty"`
 	Error  string `json:"error,omitempty"`
+	// Limited: the error is that the node limits our requests.
+	Limited bool `json:"-"`
 }
 
 // Trouble is a sale that meets an error, or was put into quarantine because of one.

@@ -159,7 +159,8 @@ func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.F
 	}
 	f.Chain = health.ChainFacts{
 		Away: s.Chain.Away, AwaySince: s.Chain.AwaySince, AwayReason: s.Chain.AwayReason,
-		Head: now.Head, Behind: !now.Live, FeeLimit: s.Chain.FeeLimit, Signer: s.Chain.Signer,
+		Limited: s.Chain.Limited,
+		Head:    now.Head, Behind: !now.Live, FeeLimit: s.Chain.FeeLimit, Signer: s.Chain.Signer,
 		NoRoom: now.NoRoom,
 	}
 	if now.Stalled {

@@ -179,7 +179,7 @@ func (l *Live) balance(ctx context.Context) (*Balance, *events.Balance) {
 	defer cancel()
 	b, err := l.cfg.Balance(ctx)
 	if err != nil {
-		return &Balance{Error: err.Error()}, nil
+		return &Balance{Error: err.Error(), Limited: rpc.IsTooOften(err)}, nil
 	}
 	return &Balance{Tokens: b.Tokens.String(), Wei: b.Wei.String()}, &b
 }
@@ -206,13 +206,13 @@ func (l *Live) reach(s *Status) {
 		c.Endpoint, c.EndpointSince = now.Endpoint, now.Since.UTC()
 	}
 	c.FirstEndpoint, c.WhyNotFirst = now.First, now.WhyNotFirst
-	c.Away, c.AwaySince, c.AwayReason = !now.Away.IsZero(), now.Away.UTC(), now.AwayReason
+	c.Away, c.AwaySince, c.AwayReason, c.Limited = !now.Away.IsZero(), now.Away.UTC(), now.AwayReason, now.Limited
 	if limit, held := l.cfg.FeeLimit(); held {
 		c.FeeLimit = limit.String()
 	}
 	c.Signer = l.cfg.Signing()
 	if !c.Away && s.Balance != nil && s.Balance.Error != "" {
-		c.Away, c.AwayReason = true, s.Balance.Error
+		c.Away, c.AwayReason, c.Limited = true, s.Balance.Error, s.Balance.Limited
 	}
 }
 

@@ -76,6 +76,11 @@ var fileKinds = []kind{
 			"which. `hostnode run --data-dir DIR` goes on with what is there.",
 	},
 	{
+		"demo-stuck", http.StatusConflict, ErrDemoStuck, "The host of the demonstration does not get on.",
+		"Its last messages and host.log in the data directory say what it did. On a machine with much other work, run " +
+			"it again when that is over; `hostnode run --data-dir DIR` goes on with what is there.",
+	},
+	{
 		"demo-not-paid", http.StatusConflict, ErrDemoNotPaid, "The payout did not arrive for every slot.",
 		"The summary says how each sale ended; host.log in the data directory has the details.",
 	},
@@ -169,6 +174,11 @@ var fileKinds = []kind{
 		"permission-denied", http.StatusForbidden, fs.ErrPermission, "The operating system does not permit it.",
 		"Run the command as the user who owns the file or directory that the message names, or give that user " +
 			"the right.",
+	},
+	{
+		"path-unusable", http.StatusNotFound, errPath, "There is no such file or directory, and none can be made there.",
+		"Correct the path that the message names: its directory must be there, on a file system that takes files (/proc " +
+			"does not, nor does one that is mounted read-only), and a directory is no file.",
 	},
 	{
 		"timeout", http.StatusGatewayTimeout, ErrTimeout, "The answer took too long.",

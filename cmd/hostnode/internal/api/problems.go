@@ -3,7 +3,9 @@ package api
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
+	"syscall"
 
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain/tx"
@@ -38,7 +40,9 @@ var (
 	errNoSpace = errors.New("not enough unallocated quota")
 	// errTakenOver stands for actors.ErrTakenOver and tx.ErrTakenOver.
 	errTakenOver = errors.New("another process has this account")
-	errOther     = errors.New("something went wrong")
+	// errPath stands for pathErrors.
+	errPath  = errors.New("the path cannot be used")
+	errOther = errors.New("something went wrong")
 )
 
 // Errors of the demonstration; they are here because their hints are.
@@ -59,6 +63,8 @@ var (
 	ErrNotAgreed = errors.New("nothing was changed")
 	// ErrDemoHostEnded: the host ended by itself.
 	ErrDemoHostEnded = errors.New("the host of the demonstration ended")
+	// ErrDemoStuck: the host of the demonstration works, or does not answer, and nothing changes.
+	ErrDemoStuck = errors.New("the host of the demonstration does not get on")
 	// ErrUnclean: the audit has findings.
 	ErrUnclean = errors.New("the audit is not clean")
 )
@@ -111,6 +117,11 @@ func Explain(err error) *Problem {
 	}
 }
 
+// pathErrors are the reasons for which the system refuses a path that somebody named.
+var pathErrors = []error{
+	fs.ErrNotExist, syscall.EISDIR, syscall.EROFS, syscall.ENAMETOOLONG, syscall.ELOOP, syscall.EXDEV, syscall.ENOTEMPTY,
+}
+
 func matches(err, is error) bool {
 	_, space := errors.AsType[*capacity.SpaceError](err)
 	_, refused := errors.AsType[*sector.Refused](err)
@@ -123,6 +134,8 @@ func matches(err, is error) bool {
 		return errors.Is(err, is) || errors.Is(err, shell.ErrTakenOver) || errors.Is(err, tx.ErrTakenOver)
 	case errors.Is(is, node.ErrElsewhere):
 		return errors.Is(err, is) || errors.Is(err, tx.ErrUsedElsewhere) || errors.Is(err, membership.ErrElsewhere)
+	case errors.Is(is, errPath):
+		return errors.Is(err, is) || slices.ContainsFunc(pathErrors, func(why error) bool { return errors.Is(err, why) })
 	case errors.Is(is, ErrTimeout) && errors.Is(err, context.DeadlineExceeded):
 		return true
 	}

@@ -58,7 +58,7 @@ var sectorKinds = []kind{
 	},
 	{
 		"piece-unknown", http.StatusNotFound, events.ErrNoSuchPiece, "The host does not have the data of this piece.",
-		"Import the file first: `hostnode sectors add-piece FILE` does.",
+		"`hostnode sectors pieces` lists the pieces that it has; `hostnode sectors add-piece FILE` imports one.",
 	},
 	{
 		"piece-needed", http.StatusConflict, errPieceNeeded,

@@ -34,7 +34,8 @@ var kinds = slices.Concat(hostKinds, sectorKinds, recordKinds, fileKinds)
 var hostKinds = []kind{
 	{
 		"bad-request", http.StatusBadRequest, ErrBadRequest, "The request makes no sense.",
-		"Correct what the message names.",
+		"Correct what the message names. Ids of slots are in `hostnode sales --all`, those of availabilities in " +
+			"`hostnode availability list`.",
 	},
 	{
 		"config-invalid", http.StatusBadRequest, config.ErrInvalid,
@@ -109,7 +110,8 @@ var hostKinds = []kind{
 	{
 		"availability-in-use", http.StatusConflict, capacity.ErrInUse,
 		"The change would take away what sales need.",
-		"Disable it with `hostnode availability disable ID`, wait until its sales have ended, then try again.",
+		"Leave what the message says that sales use, or stop selling with `hostnode availability disable ID`, and try " +
+			"again when they have ended.",
 	},
 	{
 		"ledger-full", http.StatusConflict, capacity.ErrLimit, "The ledger has reached its limit of entries.",
@@ -122,7 +124,8 @@ var hostKinds = []kind{
 	},
 	{
 		"stream-unknown", http.StatusNotFound, replay.ErrUnknownStream, "There is no such stream.",
-		"Give the stream's name or the beginning of it; `hostnode sales --all` shows the slots of all sales.",
+		"Give the stream's name or the beginning of it, such as `capacity`, `sector-7` or the first digits of a slot; " +
+			"`hostnode sales --all` shows the slots of all sales.",
 	},
 	{
 		"before-record", http.StatusNotFound, replay.ErrBefore, "Nothing was recorded yet at that point.",
@@ -288,7 +291,8 @@ var hostKinds = []kind{
 	{
 		"chain-unavailable", http.StatusServiceUnavailable, rpc.ErrUnavailable,
 		"The Ethereum node does not answer.",
-		"Check that the node at `chain.endpoint` runs; the host goes on by itself when it is back.",
+		"Check that a node runs at the address that the message names, `chain.endpoint` or --chain; a host goes on by " +
+			"itself when it is back.",
 	},
 	{
 		"outbox-other", http.StatusConflict, tx.ErrForeignOutbox,
@@ -339,6 +343,11 @@ var hostKinds = []kind{
 			"the chain and the prover, and certificates of one authority.",
 	},
 	{
+		"cluster-address", http.StatusConflict, cluster.ErrListen, "Other members cannot be heard at this address.",
+		"If another program listens there, stop it, or choose another address for `cluster.listen`. It must be one of " +
+			"this machine.",
+	},
+	{
 		"member-settings", http.StatusBadRequest, cluster.ErrConfig,
 		"A setting of the cluster, or one of its certificates, cannot be used.",
 		"Correct what the message names; `hostnode cluster certs` makes certificates.",
@@ -351,7 +360,8 @@ var hostKinds = []kind{
 	{
 		"member-unknown", http.StatusNotFound, actors.ErrUnknownMember,
 		"The host has no member of that name.",
-		"Use one of the names that the message lists; `hostnode members` shows them with their machines.",
+		"Use one of the names that the message lists, if it lists any (`hostnode members` shows their machines); name no " +
+			"member if the host is one process.",
 	},
 	{
 		"member-away", http.StatusServiceUnavailable, events.ErrMemberAway,

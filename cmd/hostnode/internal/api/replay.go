@@ -41,8 +41,19 @@ func (r *reader) Replay(ctx context.Context, q ReplayQuestion) (result replay.Re
 	return result, err
 }
 
-// find returns the stream that a text stands for; replay.ErrUnknownStream names the nearest ones.
+// find returns the stream that a text stands for; replay.ErrUnknownStream names the nearest ones. Wallets write
+// accounts, and people categories, with capitals, which our names do not have.
 func (r *reader) find(ctx context.Context, typed string) (string, error) {
+	name, err := r.findAs(ctx, typed)
+	if lower := strings.ToLower(typed); errors.Is(err, replay.ErrUnknownStream) && lower != typed {
+		if other, failed := r.findAs(ctx, lower); !errors.Is(failed, replay.ErrUnknownStream) {
+			return other, failed
+		}
+	}
+	return name, err
+}
+
+func (r *reader) findAs(ctx context.Context, typed string) (string, error) {
 	known, err := r.streams(ctx, replay.Prefixes(typed))
 	if err != nil {
 		return "", err

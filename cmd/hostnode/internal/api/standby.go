@@ -58,6 +58,7 @@ func (s *Standby) Status(context.Context) (Status, error) {
 		f.Supply = health.Supply{Unknown: true}
 	}
 	of.Chain.Away, of.Chain.AwaySince, of.Chain.AwayReason = f.Chain.Away, f.Chain.AwaySince.UTC(), f.Chain.AwayReason
+	of.Chain.Limited = f.Chain.Limited
 	of.Record = Record{Away: f.Record.Away, Since: f.Record.Since.UTC(), Reason: f.Record.Reason}
 	of.judge(f)
 	return of, nil

@@ -96,7 +96,7 @@ func bootsWithout(t *testing.T, readable bool) {
 	s.halt()
 	store.away.Store(false)
 	s.node = <-begun
-	s.run(t, pacer(s.local, s.progress))
+	s.run(t, pacer(s.local, longestHold, s.progress))
 	s.over(t, id)
 	if got := s.phases(t); got["Finished"] != 3 {
 		t.Errorf("sales ended as %v, want 3 finished", got)

@@ -302,6 +302,7 @@ var fates = []struct {
 		fate{"proving-keys-damaged", "proving.key"},
 		fate{"proving-keys-damaged", "proving.key"},
 	},
+	{"keys/circuit-*", fate{}, fate{}, fate{}, fate{}},
 	{"views/views.json", fate{}, fate{}, fate{}, fate{}},
 	{
 		"chain/genesis.json",

@@ -84,6 +84,7 @@ type show struct {
 	local      *localchain.Chain
 	client     *client
 	request    events.Request
+	work       events.Bytes // what the host has to do with the data
 	host       *host
 	account    events.Address
 	before     events.Amount // the host's tokens before the sale
@@ -138,11 +139,12 @@ func (s *show) prepare(ctx context.Context) error {
 		return err
 	}
 	s.client.dataset, err = prepare(ctx, file, filepath.Join(s.dir.Root, "client"), s.Slots,
-		func(done, total events.Bytes) { s.display.step("preparing the dataset", uint64(done), uint64(total)) })
+		s.display.steps("Client: codes "+filepath.Base(file)))
 	if err != nil {
 		return fmt.Errorf("prepare %s: %w", file, err)
 	}
 	layout := s.client.dataset.Layout()
+	s.work = layout.SlotSize() * events.Bytes(layout.Slots())
 	s.display.say("Client: %s is %d bytes; coded %d+%d into %d slots of %d bytes, dataset root %.18s...",
 		filepath.Base(file), layout.Size, layout.K, layout.M, layout.Slots(), layout.SlotSize(),
 		s.client.dataset.MerkleRoot())
@@ -154,6 +156,7 @@ func (s *show) prepare(ctx context.Context) error {
 		return err
 	}
 	s.display.say("Chain: development chain at block %d, marketplace %s", s.local.Head().Number, s.local.Marketplace)
+	s.sayUnits("Dates, periods and how long a request lasts are chain time, which has a pace of its own")
 	if err := s.client.serve(); err != nil {
 		return err
 	}
@@ -162,6 +165,12 @@ func (s *show) prepare(ctx context.Context) error {
 		return err
 	}
 	return s.openAccount(ctx, key)
+}
+
+// sayUnits says what the lines that follow count in.
+func (s *show) sayUnits(chainTime string) {
+	s.display.say("Before each line is this machine's time. %s. Amounts without a unit are base units: 10^18 are a token",
+		chainTime)
 }
 
 // begin refuses, before anything is written, a data directory that a host uses or a newer

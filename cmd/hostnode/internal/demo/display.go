@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 // display shows what happens: on a terminal, a line for each slot or sector that is
@@ -22,6 +24,7 @@ type display struct {
 	items map[uint64]*itemLine
 	drawn int // lines of bars on the screen
 	note  string
+	said  time.Time // when the last message was
 }
 
 type itemLine struct {
@@ -38,23 +41,49 @@ func (d *display) say(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.erase()
-	fmt.Fprintf(d.out, "%s  %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
+	d.said = time.Now()
+	fmt.Fprintf(d.out, "%s  %s\n", d.said.Format("15:04:05"), fmt.Sprintf(format, args...))
 	d.draw()
 }
 
-// step shows work that takes a while: drawn on a terminal, silent elsewhere.
-func (d *display) step(what string, done, total uint64) {
-	if !d.terminal || total == 0 {
-		return
-	}
+// silent reports that there was no message for a while.
+func (d *display) silent() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.erase()
-	d.note = fmt.Sprintf("%s %s %3d %%", bar(float64(done)/float64(total)), what, 100*done/total)
-	if done >= total {
-		d.note = ""
+	return time.Since(d.said) >= messageInterval
+}
+
+// messageInterval is the time between two messages about work that takes a while.
+const messageInterval = 10 * time.Second
+
+// steps returns what shows how far some work is that begins now, and how long it will take: drawn on a terminal,
+// a message now and then elsewhere.
+func (d *display) steps(what string) func(done, total events.Bytes) {
+	began := time.Now()
+	told := began
+	return func(done, total events.Bytes) {
+		if done == 0 || total == 0 {
+			return
+		}
+		part := float64(done) / float64(total)
+		left := time.Duration(float64(time.Since(began)) * (1 - part) / part)
+		note := fmt.Sprintf("%s: %.0f %% of %s, about %s left", what, 100*part, total.Human(), left.Round(time.Second))
+		if !d.terminal {
+			if done < total && time.Since(told) >= messageInterval {
+				told = time.Now()
+				d.say("%s", note)
+			}
+			return
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.erase()
+		d.note = bar(part) + " " + note
+		if done >= total {
+			d.note = ""
+		}
+		d.draw()
 	}
-	d.draw()
 }
 
 // is shows the phase of a sale, or the state of a sector, and counts further proofs that were accepted.

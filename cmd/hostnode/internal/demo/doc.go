@@ -8,5 +8,7 @@
 //
 // The parent controls chain time (pace.go): it stands still while the host
 // makes a proof, downloads, seals or is down, and runs otherwise. So a slow
-// machine takes longer, but misses no proof.
+// machine takes longer, but misses no proof. Now and then a block comes all the
+// same, a second of chain time, so that the host does not take the chain for
+// silent.
 package demo

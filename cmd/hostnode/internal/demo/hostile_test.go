@@ -163,7 +163,8 @@ func (s *stage) steady(beat time.Duration) devchain.Pacer {
 	return func(ctx context.Context) error {
 		err := fixed(ctx)
 		for err == nil {
-			if _, why := paceOf(ctx, s.local, s.progress); why == nil {
+			p, unknown := s.progress(ctx)
+			if _, why := paceOf(s.local, p, unknown); why == nil {
 				return nil
 			}
 			err = pause(ctx, pollEvery)

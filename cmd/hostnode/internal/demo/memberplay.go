@@ -80,7 +80,7 @@ func (s *memberShow) sellTogether(ctx context.Context, wait waiter) error {
 		return err
 	}
 	s.request.ID = id
-	s.display.say("Client: posted request %s for %s of %s tokens",
+	s.display.say("Client: posted request %s: %s of storage for %s tokens",
 		id.Short(), s.request.Ask.Duration, tokens(requester.Price(s.request)))
 	err = wait("the first slot is filled", func(context.Context) bool {
 		return slices.ContainsFunc(s.seen(), func(slot slotSeen) bool { return slot.filled })

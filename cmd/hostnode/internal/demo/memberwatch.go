@@ -64,7 +64,7 @@ func (s *memberShow) living() []*member {
 // pace is that of chain time: until the first slot is filled it waits for the members; from then on a block comes
 // at each interval of the machine's clock, whatever the members do.
 func (s *memberShow) pace() devchain.Pacer {
-	waiting := pacer(s.local, s.together)
+	waiting := pacer(s.local, holdFor(s.work), s.together)
 	var next time.Time
 	return func(ctx context.Context) error {
 		if s.options.Patient || !s.filled.Load() {
@@ -91,6 +91,7 @@ func (s *memberShow) together(ctx context.Context) (all Progress, err error) {
 			return all, fmt.Errorf("%s: %w", m.name, err)
 		}
 		all.Working, all.Away, all.Head = all.Working || p.Working, all.Away || p.Away, min(all.Head, p.Head)
+		all.Done += p.Done
 	}
 	return all, nil
 }

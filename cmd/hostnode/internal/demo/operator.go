@@ -30,6 +30,8 @@ type Progress struct {
 	Working bool   // it proves, downloads, waits for its event store, or does not follow the chain yet
 	Away    bool   // its event store is away
 	Sending bool   // messages about sectors are on their way
+	Done    string // how far its work is; another text when that has changed
+	Stored  events.Bytes
 }
 
 // soon asks the host, and does not wait for long.
@@ -58,6 +60,10 @@ func (o operator) progress(ctx context.Context) (Progress, error) {
 		return Progress{}, errors.New(s.Reason)
 	}
 	p := Progress{Head: s.Chain.Head, Away: s.Record.Away, Working: s.Chain.Head == 0 || !s.Chain.Live}
+	p.Stored, p.Done = s.Ledger.Stored, fmt.Sprint(s.Ledger.Stored, s.Ledger.Pieces, s.Phases)
+	if s.Sectors != nil {
+		p.Done += fmt.Sprint(s.Sectors.Counts)
+	}
 	// Until the host knows that the event store is away, it waits for it before it proves.
 	p.Working = p.Working || s.Record.Unanswered > 0 && !s.Record.Away
 	for _, pool := range s.Pools {

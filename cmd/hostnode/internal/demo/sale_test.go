@@ -139,7 +139,7 @@ func (s *stage) startHost(t *testing.T, dir string, keys *prover.Keys, p play) {
 		},
 		Host: actors.Config{Node: "test", MaxSlotsPerRequest: 256},
 	}
-	pace := pacer(s.local, s.progress)
+	pace := pacer(s.local, longestHold, s.progress)
 	if p.change != nil {
 		pace = p.change(s)
 	}

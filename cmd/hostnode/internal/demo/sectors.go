@@ -103,6 +103,7 @@ func RunSectors(ctx context.Context, o SectorOptions) (SectorSummary, error) {
 		return SectorSummary{}, err
 	}
 	s := &sectorShow{show: newShow(o.Options), options: o, size: size, rows: map[uint64]projections.Sector{}}
+	s.work = size * manySectors
 	s.display.noun, s.display.stands = "sector", sectorProgress
 	return played(ctx, s.show, s.close, s.summarize, s.prepare, s.play)
 }
@@ -202,6 +203,7 @@ func (s *sectorShow) prepare(ctx context.Context) error {
 	p := s.contract.rules.Proving
 	s.display.say("Chain: development chain at block %d, contract of sectors %s: a day has %d blocks in %d windows, "+
 		"a challenge %d leaves", s.local.Head().Number, s.local.SectorProvider, p.PeriodBlocks, p.Deadlines, p.Leaves)
+	s.sayUnits("Days are the contract's, counted in blocks, which come as fast as the host can follow")
 	return nil
 }
 

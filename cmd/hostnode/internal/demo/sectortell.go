@@ -15,7 +15,8 @@ import (
 // tellSectors prints the summary for a person.
 func (s *sectorShow) tellSectors(ctx context.Context, of record, sum SectorSummary) {
 	p := func(format string, args ...any) { fmt.Fprintf(s.Out, format+"\n", args...) }
-	p("\n== The life of sector %d, read back from the event store ==", s.sectors[damaged])
+	p("\n== The life of sector %d, read back from the event store; in this machine's time and base units ==",
+		s.sectors[damaged])
 	s.tellLife(ctx, of.store, s.sectors[damaged])
 	p("\n== Proofs of possession, not of replication ==")
 	s.tellDays(sum)
@@ -140,6 +141,10 @@ func (s *sectorShow) tellDeposits(sum SectorSummary) {
 	fmt.Fprintf(s.Out, "Proofs earned %s. The host has withdrawn %s of rewards and returned deposits, and can "+
 		"still withdraw %s.\n",
 		amount(sum.Reward), amount(sum.Withdrawn), amount(sum.Owed))
-	fmt.Fprintf(s.Out, "The host held %s before and %s after: %s.\n",
-		tokens(s.before), tokens(after), signed(s.before, after))
+	stake := events.Amount{}
+	for _, r := range sum.Sectors {
+		stake = stake.Add(events.Must(events.ParseAmount(r.Deposit)))
+	}
+	fmt.Fprintf(s.Out, "The host held %s before and %s after: %s, and %s are its deposits, which come back when the "+
+		"sectors end.\n", tokens(s.before), tokens(after), signed(s.before, after), tokens(stake))
 }

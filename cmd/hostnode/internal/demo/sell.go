@@ -31,7 +31,7 @@ func (s *show) sell(ctx context.Context) error {
 		return err
 	}
 	s.request.ID = id
-	s.display.say("Client: posted request %s for %s of %s tokens",
+	s.display.say("Client: posted request %s: %s of storage for %s tokens",
 		id.Short(), s.request.Ask.Duration, tokens(requester.Price(s.request)))
 	err = s.watch(ctx, pacing, s.seen, func(ctx context.Context) (bool, error) { return s.over(ctx, operator) })
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *show) hosts(
 	s.display.say("Host: process %d, account %s", s.host.pid(), s.account)
 	pacing := make(chan error, 1)
 	go func() {
-		pacing <- s.local.Run(ctx, pacer(s.local, s.settled(progress)))
+		pacing <- s.local.Run(ctx, pacer(s.local, holdFor(s.work), s.settled(progress)))
 	}()
 	return pacing, nil
 }
@@ -188,6 +188,12 @@ func (s *show) over(ctx context.Context, operator operator) (bool, error) {
 	state, err := s.client.account.RequestState(ctx, s.request.ID)
 	if err != nil {
 		return false, fmt.Errorf("ask the chain about the request: %w", err)
+	}
+	if state == events.RequestNew && s.display.silent() {
+		if p, err := operator.progress(ctx); err == nil && p.Working {
+			s.display.say("Host: fetches the slots and checks every block, %s of %s so far; chain time waits for it",
+				p.Stored.Human(), events.Bytes(s.client.dataset.Layout().CodedSize()).Human())
+		}
 	}
 	if state <= events.RequestStarted || len(s.host.lines) > 0 {
 		return false, nil

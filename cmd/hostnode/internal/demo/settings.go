@@ -20,6 +20,7 @@ var fixed = map[string]string{
 	"sectors.contract":         "it brings its own chain",
 	"sectors.sealer":           "it shows how slots are sold",
 	"devchain.blockInterval":   "its chain waits for the host, and is fast otherwise",
+	"chain.silentBlocks":       "its chain waits for the host, and is fast otherwise",
 	"account.signer":           "its host has a key of its own",
 	"account.rewardRecipient":  "it looks for the payout on the host's own account",
 	"sales.maxSlotsPerRequest": "its host takes all slots of the request",
@@ -43,7 +44,7 @@ func (o Options) refuseSettings(fixed map[string]string) error {
 func (o Options) hostConfig(endpoint, contract string, sources ...string) config.Config {
 	c := o.Config
 	c.Chain.Endpoint, c.Chain.Contract = endpoint, contract
-	c.Devchain.BlockInterval = idlePace
+	c.Devchain.BlockInterval, c.Chain.SilentBlocks = idlePace, silentBlocks
 	c.Content.Sources = slices.Concat(sources, c.Content.Sources)
 	c.Sales.MaxSlotsPerRequest = cmp.Or(o.Slots, c.Sales.MaxSlotsPerRequest)
 	c.Log.Format = "json"

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -143,9 +144,11 @@ func decoded(ctx context.Context, store events.Store, stream string) iter.Seq2[p
 
 // rows are the sales of this demonstration's request, one for each slot.
 func (s *show) rows(views *projections.Projector) []projections.Sale {
-	return slices.DeleteFunc(slices.Clone(views.Sales().Sales), func(row projections.Sale) bool {
+	rows := slices.DeleteFunc(slices.Clone(views.Sales().Sales), func(row projections.Sale) bool {
 		return row.Request != s.request.ID.String()
 	})
+	slices.SortFunc(rows, func(a, b projections.Sale) int { return cmp.Compare(a.SlotIndex, b.SlotIndex) })
+	return rows
 }
 
 func (s *show) count(rows []projections.Sale, sum *Summary) {

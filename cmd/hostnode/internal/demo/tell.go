@@ -17,7 +17,7 @@ import (
 // tell prints the summary for a person.
 func (s *show) tell(ctx context.Context, of record, rows []projections.Sale, sum Summary, after events.Amount) {
 	p := func(format string, args ...any) { fmt.Fprintf(s.Out, format+"\n", args...) }
-	p("\n== The life of one sale, read back from the event store ==")
+	p("\n== The life of one sale, read back from the event store; in chain time and base units ==")
 	s.tellTimeline(ctx, of.store, rows)
 	p("\n== Proofs ==")
 	s.tellProofs(rows, sum)

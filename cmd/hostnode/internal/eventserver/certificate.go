@@ -55,7 +55,7 @@ func MakeCertificates(dir string, hosts []string, now time.Time) (Certificates, 
 	}
 	for _, path := range []string{made.CA, made.Cert, made.Key} {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			return made, fmt.Errorf("make certificates: %s is there already; choose another directory", path)
+			return made, fmt.Errorf("make certificates: %w: %s; choose another directory", certs.ErrExists, path)
 		}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

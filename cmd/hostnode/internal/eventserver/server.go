@@ -131,6 +131,10 @@ func Start(store events.Store, o Options, log *logrus.Entry) (*Server, error) {
 func Bind(o Options) ([]net.Listener, error) {
 	bound := Server{}
 	for _, address := range o.Listen {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			return nil, errors.Join(fmt.Errorf("%w: %q is no address to listen on; write host:port, for example %s",
+				config.ErrInvalid, address, "127.0.0.1:2113"), bound.Close())
+		}
 		if o.CertFile == "" && !loopback(address) {
 			return nil, errors.Join(fmt.Errorf("%w: %s can be reached from other machines, which needs a certificate; "+
 				"make one with: hostnode eventstore certificate", config.ErrInvalid, address), bound.Close())

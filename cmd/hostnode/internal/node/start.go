@@ -91,7 +91,7 @@ func (s *start) waits(why error) {
 		if !f.Chain.Away {
 			f.Chain.Away, f.Chain.AwaySince = true, now
 		}
-		f.Chain.AwayReason = why.Error()
+		f.Chain.AwayReason, f.Chain.Limited = why.Error(), rpc.IsTooOften(why)
 		s.tell("chain-away", now.Sub(f.Chain.AwaySince) >= actors.SilentAlertAfter)
 	}
 }
@@ -130,7 +130,9 @@ func (s *start) reaches(standing func() rpc.Reachability) {
 func (s *start) lookAtChain() {
 	if s.standing != nil {
 		now := s.standing()
-		s.f.Chain = health.ChainFacts{Away: !now.Away.IsZero(), AwaySince: now.Away, AwayReason: now.AwayReason}
+		s.f.Chain = health.ChainFacts{
+			Away: !now.Away.IsZero(), AwaySince: now.Away, AwayReason: now.AwayReason, Limited: now.Limited,
+		}
 	}
 }
 
