@@ -161,8 +161,7 @@ func counted[C any](all map[string]C, criterion string, l Limits) string {
 }
 
 // inOrder are the counts in order of the criteria.
-func inOrder[C any](all map[string]C) []C {
-	out := []C{}
+func inOrder[C any](all map[string]C) (out []C) {
 	for _, criterion := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, all[criterion])
 	}
@@ -179,7 +178,7 @@ func (h *host) queued(out []Queue) []Queue {
 	s := h.queue.state
 	row := Queue{
 		Host: h.address, Length: s.Len(), Taken: []TakenSlot{},
-		Refusals: inOrder(h.queue.refusals), LetGo: inOrder(h.queue.letGo),
+		Refusals: append([]Refusals{}, inOrder(h.queue.refusals)...), LetGo: inOrder(h.queue.letGo),
 		RefusedInARow: slices.Clone(h.queue.inARow), MarketRevision: s.LastMarketRevision(),
 	}
 	row.PausedFor, row.ByOperator, row.Paused = s.Paused()

@@ -166,8 +166,8 @@ func stopping(f Facts) (reason, hint string) {
 func chainAway(f Facts) (reason, hint string) {
 	if f.Chain.Away && f.Chain.Limited {
 		return "the Ethereum node limits our requests" + since(f.Chain.AwaySince) + ": " + f.Chain.AwayReason,
-			"work goes on by itself when it answers again, and what is due may be late: use a node of your own, or one " +
-				"that allows more, as chain.endpoint, or name further ones in chain.fallbacks"
+			"work goes on by itself when it answers again, and what is due may be late: use a node of your own, or " +
+				"one that allows more, as chain.endpoint, or name further ones in chain.fallbacks"
 	}
 	return when(f.Chain.Away,
 		"the chain does not answer"+since(f.Chain.AwaySince)+": "+f.Chain.AwayReason,

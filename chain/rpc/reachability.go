@@ -38,7 +38,8 @@ type reachability struct {
 }
 
 func newReachability(endpoints []*endpoint) *reachability {
-	return &reachability{endpoints: endpoints, inUse: -1, reasons: make([]string, len(endpoints)),
+	return &reachability{
+		endpoints: endpoints, inUse: -1, reasons: make([]string, len(endpoints)),
 		limits: make([]bool, len(endpoints)),
 	}
 }

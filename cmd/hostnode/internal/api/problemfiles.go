@@ -77,8 +77,8 @@ var fileKinds = []kind{
 	},
 	{
 		"demo-stuck", http.StatusConflict, ErrDemoStuck, "The host of the demonstration does not get on.",
-		"Its last messages and host.log in the data directory say what it did. On a machine with much other work, run " +
-			"it again when that is over; `hostnode run --data-dir DIR` goes on with what is there.",
+		"Its last messages and host.log in the data directory say what it did. On a machine with much other work, " +
+			"run it again when that is over; `hostnode run --data-dir DIR` goes on with what is there.",
 	},
 	{
 		"demo-not-paid", http.StatusConflict, ErrDemoNotPaid, "The payout did not arrive for every slot.",
@@ -176,9 +176,10 @@ var fileKinds = []kind{
 			"the right.",
 	},
 	{
-		"path-unusable", http.StatusNotFound, errPath, "There is no such file or directory, and none can be made there.",
-		"Correct the path that the message names: its directory must be there, on a file system that takes files (/proc " +
-			"does not, nor does one that is mounted read-only), and a directory is no file.",
+		"path-unusable", http.StatusNotFound, errPath,
+		"There is no such file or directory, and none can be made there.",
+		"Correct the path that the message names: its directory must be there, on a file system that takes files " +
+			"(/proc does not, nor does one that is mounted read-only), and a directory is no file.",
 	},
 	{
 		"timeout", http.StatusGatewayTimeout, ErrTimeout, "The answer took too long.",

@@ -119,7 +119,8 @@ func Explain(err error) *Problem {
 
 // pathErrors are the reasons for which the system refuses a path that somebody named.
 var pathErrors = []error{
-	fs.ErrNotExist, syscall.EISDIR, syscall.EROFS, syscall.ENAMETOOLONG, syscall.ELOOP, syscall.EXDEV, syscall.ENOTEMPTY,
+	fs.ErrNotExist, syscall.EISDIR, syscall.EROFS, syscall.ENAMETOOLONG, syscall.ELOOP, syscall.EXDEV,
+	syscall.ENOTEMPTY,
 }
 
 func matches(err, is error) bool {
@@ -135,7 +136,8 @@ func matches(err, is error) bool {
 	case errors.Is(is, node.ErrElsewhere):
 		return errors.Is(err, is) || errors.Is(err, tx.ErrUsedElsewhere) || errors.Is(err, membership.ErrElsewhere)
 	case errors.Is(is, errPath):
-		return errors.Is(err, is) || slices.ContainsFunc(pathErrors, func(why error) bool { return errors.Is(err, why) })
+		return errors.Is(err, is) ||
+			slices.ContainsFunc(pathErrors, func(why error) bool { return errors.Is(err, why) })
 	case errors.Is(is, ErrTimeout) && errors.Is(err, context.DeadlineExceeded):
 		return true
 	}

@@ -110,8 +110,8 @@ var hostKinds = []kind{
 	{
 		"availability-in-use", http.StatusConflict, capacity.ErrInUse,
 		"The change would take away what sales need.",
-		"Leave what the message says that sales use, or stop selling with `hostnode availability disable ID`, and try " +
-			"again when they have ended.",
+		"Leave what the message says that sales use, or stop selling with `hostnode availability disable ID`, and " +
+			"try again when they have ended.",
 	},
 	{
 		"ledger-full", http.StatusConflict, capacity.ErrLimit, "The ledger has reached its limit of entries.",
@@ -124,8 +124,8 @@ var hostKinds = []kind{
 	},
 	{
 		"stream-unknown", http.StatusNotFound, replay.ErrUnknownStream, "There is no such stream.",
-		"Give the stream's name or the beginning of it, such as `capacity`, `sector-7` or the first digits of a slot; " +
-			"`hostnode sales --all` shows the slots of all sales.",
+		"Give the stream's name or the beginning of it, such as `capacity`, `sector-7` or the first digits of a " +
+			"slot; `hostnode sales --all` shows the slots of all sales.",
 	},
 	{
 		"before-record", http.StatusNotFound, replay.ErrBefore, "Nothing was recorded yet at that point.",
@@ -360,8 +360,8 @@ var hostKinds = []kind{
 	{
 		"member-unknown", http.StatusNotFound, actors.ErrUnknownMember,
 		"The host has no member of that name.",
-		"Use one of the names that the message lists, if it lists any (`hostnode members` shows their machines); name no " +
-			"member if the host is one process.",
+		"Use one of the names that the message lists, if it lists any (`hostnode members` shows their machines); name " +
+			"no member if the host is one process.",
 	},
 	{
 		"member-away", http.StatusServiceUnavailable, events.ErrMemberAway,

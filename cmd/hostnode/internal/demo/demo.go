@@ -169,7 +169,8 @@ func (s *show) prepare(ctx context.Context) error {
 
 // sayUnits says what the lines that follow count in.
 func (s *show) sayUnits(chainTime string) {
-	s.display.say("Before each line is this machine's time. %s. Amounts without a unit are base units: 10^18 are a token",
+	s.display.say(
+		"Before each line is this machine's time. %s. Amounts without a unit are base units: 10^18 are a token",
 		chainTime)
 }
 
