@@ -291,8 +291,8 @@ var hostKinds = []kind{
 	{
 		"chain-unavailable", http.StatusServiceUnavailable, rpc.ErrUnavailable,
 		"The Ethereum node does not answer.",
-		"Check that a node runs at the address that the message names, `chain.endpoint` or --chain; a host goes on by " +
-			"itself when it is back.",
+		"Check that a node runs at the address that the message names, `chain.endpoint` or --chain; a host goes on " +
+			"by itself when it is back.",
 	},
 	{
 		"outbox-other", http.StatusConflict, tx.ErrForeignOutbox,
@@ -344,8 +344,8 @@ var hostKinds = []kind{
 	},
 	{
 		"cluster-address", http.StatusConflict, cluster.ErrListen, "Other members cannot be heard at this address.",
-		"If another program listens there, stop it, or choose another address for `cluster.listen`. It must be one of " +
-			"this machine.",
+		"If another program listens there, stop it, or choose another address for `cluster.listen`. It must be one " +
+			"of this machine.",
 	},
 	{
 		"member-settings", http.StatusBadRequest, cluster.ErrConfig,
@@ -360,8 +360,8 @@ var hostKinds = []kind{
 	{
 		"member-unknown", http.StatusNotFound, actors.ErrUnknownMember,
 		"The host has no member of that name.",
-		"Use one of the names that the message lists, if it lists any (`hostnode members` shows their machines); name " +
-			"no member if the host is one process.",
+		"Use one of the names that the message lists, if it lists any (`hostnode members` shows their machines); " +
+			"name no member if the host is one process.",
 	},
 	{
 		"member-away", http.StatusServiceUnavailable, events.ErrMemberAway,
