@@ -69,6 +69,9 @@ func (c *Cluster) askSelf(ctx context.Context, question []byte) reply {
 	}
 	select {
 	case r := <-done:
+		if !time.Now().Before(deadline) { // Whoever asked has given up, as it would with one far away.
+			return reply{away: context.DeadlineExceeded}
+		}
 		return r
 	case <-ctx.Done():
 		return reply{away: ctx.Err()}

@@ -67,18 +67,17 @@ func TestTheSecondHalfIsNotBegunWithATicketThatCannotLast(t *testing.T) {
 			h.until("it hangs", func() bool { return h.info(one).Step.Name == sector.StepPreCommit2 })
 			from := h.world.head
 			h.until("blocks pass", func() bool { return h.world.head >= from+slow })
+			delete(h.world.hang, "PreCommit2 1")
 			close(hang)
-			delete(h.world.hang, "PreCommit2 1")
 			h.until("it is over", func() bool { return h.count(one, "SectorPreCommit2") > 0 })
-			delete(h.world.hang, "PreCommit2 1")
 			first := make(chan struct{})
 			h.world.hang["PreCommit1 2"] = first
 			two := h.create(piece("b"))
 			h.until("its first half", func() bool { return h.info(two).Step.Name == sector.StepPreCommit1 })
 			from = h.world.head
 			h.until("blocks pass", func() bool { return h.world.head >= from+10 })
-			close(first)
 			delete(h.world.hang, "PreCommit1 2")
+			close(first)
 			h.until("its first half is over", func() bool { return h.count(two, "SectorPreCommit1") > 0 })
 			h.until("it is decided", func() bool {
 				return h.count(two, "SectorPreCommit2")+h.count(two, "SectorSealPreCommitFailed") > 0
