@@ -247,8 +247,10 @@ func TestAFillLostToAFasterHostInTheSameBlockSaysSo(t *testing.T) {
 			ended <- err
 		}()
 	}
-	w.await("both are in the pool", func() bool { return w.chain.Pending() == 2 })
-	w.seal(1)
+	for _, what := range []string{"approvals", "fills"} { // Each host's first fill needs one.
+		w.await("both "+what+" are in the pool", func() bool { return w.chain.Pending() == 2 })
+		w.seal(1)
+	}
 	var lost []error
 	for range hosts {
 		w.sealUntilHolds("one has ended", func() bool {

@@ -198,6 +198,7 @@ func TestOrdersOfSectorsAreObeyedAndRecorded(t *testing.T) {
 		if _, err := live.PlacePiece(t.Context(), api.Placing{Piece: large, By: "alice"}); !errors.Is(err, sector.ErrSize) {
 			t.Errorf("a piece whose size is not that of its data: %v", err)
 		}
+		synctest.Wait() // What the sector does by itself meanwhile is done.
 		before := ask(t, func(ctx context.Context) (api.Sector, error) { return live.Sector(ctx, 1) })
 		dry, err := live.OrderSector(t.Context(), 1, api.VerbForce, api.SectorOrder{
 			State: "WaitSeed", Reason: "what if", By: "alice", DryRun: true,
