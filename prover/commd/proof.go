@@ -176,7 +176,7 @@ func Simulated(c Challenge, commR Node) []byte {
 	b = append(b, c.Domain...)
 	b = append(append(append(b, c.Ticket[:]...), c.Seed[:]...), c.Provider[:]...)
 	b = binary.BigEndian.AppendUint64(b, c.Number)
-	b = binary.BigEndian.AppendUint32(b, uint32(c.Leaves)) //nolint:gosec // It was checked.
+	b = binary.BigEndian.AppendUint32(b, uint32(c.Leaves)) //nolint:gosec // From 1 to MaxLeaves, as Challenge demands.
 	sum := sha256.Sum256(append(b, commR[:]...))
 	return append(sum[:], simulated...)
 }

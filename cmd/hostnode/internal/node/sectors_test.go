@@ -122,14 +122,7 @@ func TestSectorsOfEachSealerAreProvenOnTheEmbeddedChain(t *testing.T) {
 			set(&c)
 			run(t, c, func(p *Process) {
 				ctx := t.Context()
-				until(t, p, "it runs", func(all []sectors.Standing) bool { return len(all) == 0 })
-				n, err := p.Host.BeginSector(ctx, sectors.Create{Size: 2 << 10, By: "alice"})
-				if err == nil {
-					_, err = p.Host.OrderSector(ctx, sectors.StartPacking{Number: n, By: "alice"})
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				begins(t, p)
 				until(t, p, "it is proven", func(all []sectors.Standing) bool {
 					return len(all) == 1 && all[0].Info.State == sector.Proving
 				})
@@ -189,14 +182,7 @@ func TestASectorWhoseFirstHalfTakesTwoHoursIsSealed(t *testing.T) {
 	run(t, c, func(p *Process) {
 		ctx := t.Context()
 		local = p.Local.Chain
-		until(t, p, "it runs", func(all []sectors.Standing) bool { return len(all) == 0 })
-		n, err := p.Host.BeginSector(ctx, sectors.Create{Size: 2 << 10, By: "alice"})
-		if err == nil {
-			_, err = p.Host.OrderSector(ctx, sectors.StartPacking{Number: n, By: "alice"})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		begins(t, p)
 		until(t, p, "it has left its first half", func(all []sectors.Standing) bool {
 			return len(all) == 1 && all[0].Info.Attempts.Of(sector.StepPreCommit2) > 0
 		})
@@ -284,6 +270,19 @@ func run(t *testing.T, c config.Config, while func(*Process)) {
 }
 
 // until waits until the host's sectors meet a condition.
+// begins has a host that runs seal a sector of fillers.
+func begins(t *testing.T, p *Process) {
+	t.Helper()
+	until(t, p, "it runs", func(all []sectors.Standing) bool { return len(all) == 0 })
+	n, err := p.Host.BeginSector(t.Context(), sectors.Create{Size: 2 << 10, By: "alice"})
+	if err == nil {
+		_, err = p.Host.OrderSector(t.Context(), sectors.StartPacking{Number: n, By: "alice"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func until(t *testing.T, p *Process, what string, holds func([]sectors.Standing) bool) {
 	t.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
