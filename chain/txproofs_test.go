@@ -239,8 +239,8 @@ func TestSlowFillInFrontOfAProofIsPushedAsHardAsTheProof(t *testing.T) {
 	nonce := w.nonce("host")
 	filled := later(w, func(ctx context.Context) (events.Fill, error) { return m.FillSlot(ctx, slow, goodProof(3)) })
 	w.await("the fill is sent", func() bool { return len(p.seen(nonce)) == 1 })
-	w.seal(1)
 	p.set(func(p *pool) { p.tip = dear })
+	w.sealStep() // A tip is asked for once per block.
 	proven := later(w, func(ctx context.Context) (events.Receipt, error) {
 		return m.SubmitProof(ctx, call, number, goodProof(2))
 	})
