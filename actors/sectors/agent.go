@@ -35,6 +35,9 @@ type Agent struct {
 	woken   bool    // the record was read, and what is due is begun
 	held    []order // waiting; see keepsBooks
 	seen    *sighting
+	// tooSlow: the second half was not begun because the ticket would have been too old at its end. With the next one
+	// it is begun whatever it took the last time: no ticket may last for that.
+	tooSlow atomic.Bool
 	// from is the block of the newest receipt: older answers of the chain are ignored.
 	from atomic.Uint64
 }

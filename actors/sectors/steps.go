@@ -221,7 +221,13 @@ func (s *Agent) preCommit2(ctx context.Context, st sector.Info, told func(float6
 	if err != nil {
 		return nil, fmt.Errorf("the first half of sealing, as recorded: %w", err)
 	}
-	switch reason := s.oldTicket(ctx, st, s.preCommit2Blocks.Load()); {
+	later := s.preCommit2Blocks.Load()
+	if s.tooSlow.Load() {
+		later = 0
+	}
+	reason := s.oldTicket(ctx, st, later)
+	s.tooSlow.Store(reason != "")
+	switch {
 	case reason != "" && st.Outages > 0: // It got old while something was away: nothing has failed.
 		return &messages.SectorOldTicket{At: s.at(), Reason: reason}, nil
 	case reason != "":

@@ -178,8 +178,9 @@ func (g *group) judge(e events.Recorded, m proto.Message) error {
 func (g *group) withinRequest(slot events.SlotID, request events.RequestID) error {
 	sold := map[events.SlotID]bool{slot: true}
 	for _, work := range slotqueue.Next(g.audit.queue) {
-		if work.Member != "" && work.RequestID == request {
-			sold[events.SlotIDOf(request, work.SlotIndex)] = true
+		if of := (attempts{events.SlotIDOf(request, work.SlotIndex), work.Member}); work.Member != "" &&
+			work.RequestID == request && !g.hasEnded(of) {
+			sold[of.slot] = true
 		}
 	}
 	for id, st := range g.audit.sales {
@@ -193,6 +194,13 @@ func (g *group) withinRequest(slot events.SlotID, request events.RequestID) erro
 			slot.Short(), len(sold), most)
 	}
 	return nil
+}
+
+// hasEnded reports whether all sales that a member began of a slot have ended, one for each time that it was handed
+// out. The queue may not know yet.
+func (g *group) hasEnded(of attempts) bool {
+	st := g.audit.sales[of.slot]
+	return st.Ended() && st.Member == of.member && g.began[of] == g.handed[of]
 }
 
 // hasNow reports whether the queue has handed a slot out to a member.
