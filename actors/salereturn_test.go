@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
@@ -91,6 +92,30 @@ func TestDataIsThereWhenTheEndOfASaleIsReorganisedAway(t *testing.T) {
 		m.final.Store(1 << 40)
 		r.mineUntil("it is paid and settled", r.has("SaleSettled"))
 		if r.count("PayoutReceived") != 1 || len(r.world.Stored()) != 0 {
+			r.Fatalf("the record holds %v", r.names())
+		}
+	})
+}
+
+// slowFill is a market that answers about a fill long after it was mined.
+type slowFill struct{ port.Market }
+
+func (m slowFill) FillSlot(ctx context.Context, call events.SlotCall, p events.Proof) (events.Fill, error) {
+	fill, err := m.Market.FillSlot(ctx, call, p)
+	time.Sleep(5 * time.Second)
+	return fill, err
+}
+
+// The fill of the last slot starts the request in its own block, which the chain tells before the fill is answered.
+func TestTheStartOfARequestIsRecordedAfterTheFillThatStartedIt(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		r.ports.Market = slowFill{r.ports.Market}
+		r.start()
+		r.offer(64 * events.BlockSize)
+		r.world.Post(sim.Offer(1, 1))
+		r.mineUntil("it is filled", r.has("SlotFilled"))
+		r.mine(3)
+		if r.count("RequestStarted") != 1 {
 			r.Fatalf("the record holds %v", r.names())
 		}
 	})

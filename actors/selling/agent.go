@@ -42,6 +42,7 @@ type Agent struct {
 	decided bool // the same, but what follows may not be recorded yet
 	looking bool
 	again   bool // something happened during the look, or the event store was away: look once more
+	early   bool // the request was seen to have started with a fill of ours that is not recorded yet
 	trouble sales.Trouble
 
 	// finalFill is the block of the fill, once it was seen to be final; see facts.go.
@@ -283,6 +284,10 @@ func (s *Agent) onDurable(a *shell.Turn, fresh []sale.Event) {
 	}
 	s.act(a)
 	s.judgeAdopted(a, 0)
+	if s.early && s.journal.Durable.Hosting() {
+		s.early = false
+		s.onLook(a)
+	}
 }
 
 // elsewhere reports whether another member runs the sale: it began one before this member did. The

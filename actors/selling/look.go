@@ -111,6 +111,7 @@ func (s *Agent) onLookEnded(a *shell.Turn, m lookEnded) {
 		}
 		if s.journal.Durable.Phase == sale.Filling && f.Host == s.Me && f.SlotState == events.SlotFilled {
 			s.looked, s.decided = true, true // The fill's own call reports this, with its receipt.
+			s.early = f.RequestState == events.RequestStarted
 			s.act(a)
 			return
 		}

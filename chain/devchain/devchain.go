@@ -66,7 +66,8 @@ type Config struct {
 	// HTTPPort and WSPort open JSON-RPC on 127.0.0.1; 0: not at all, AnyPort: the system chooses a
 	// port.
 	HTTPPort, WSPort int
-	// GenesisTime is the time of the genesis block; zero: now. It is used at the first start only.
+	// GenesisTime is the time of the genesis block; zero: so long ago that it is now when the blocks are sealed that
+	// must precede a marketplace. It is used at the first start only.
 	GenesisTime time.Time
 	// Alloc are balances in wei in the genesis block. They are used at the first start only; later
 	// there is Fund.
@@ -135,7 +136,7 @@ func (cfg *Config) complete() error {
 			ErrConfig, cfg.IPCPath, n, maxSocketPath)
 	}
 	if cfg.GenesisTime.IsZero() {
-		cfg.GenesisTime = time.Now()
+		cfg.GenesisTime = time.Now().Add(-contracts.FirstDeploymentBlock * time.Second)
 	}
 	for _, port := range []int{cfg.HTTPPort, cfg.WSPort} {
 		if port < AnyPort || port > 65535 {
