@@ -141,34 +141,42 @@ func (en *entry[S, C, E]) last() (id events.EventID) {
 
 // Loaded is what was read of a stream: a saved state, if there is one, and the events behind it.
 type Loaded[S any, E proto.Message] struct {
-	incarnation uint64
-	From        Saved[S]
-	Events      []E            // after the saved state
-	Last        events.EventID // of the last event
-	err         error
+	of     life
+	From   Saved[S]
+	Events []E            // after the saved state
+	Last   events.EventID // of the last event
+	err    error
+}
+
+// life is one load of one journal.
+type life struct {
+	stream string
+	number uint64
 }
 
 type journalAppended struct {
-	incarnation uint64
-	err         error
+	of  life
+	err error
 }
 
-// Handle handles the journal's own messages, and returns false for all others.
+// Handle handles the journal's own messages. It returns false for all others, also those of another stream's journal.
 func (j *Journal[S, C, E]) Handle(a *Turn, msg any) bool {
 	switch m := msg.(type) {
 	case Loaded[S, E]:
-		if m.incarnation == j.incarnation {
+		if m.of == j.life() {
 			j.onLoaded(a, m)
 		}
-		return true
+		return m.of.stream == j.Stream
 	case journalAppended:
-		if m.incarnation == j.incarnation {
+		if m.of == j.life() {
 			j.onAppended(a, m.err)
 		}
-		return true
+		return m.of.stream == j.Stream
 	}
 	return false
 }
+
+func (j *Journal[S, C, E]) life() life { return life{j.Stream, j.incarnation} }
 
 func (j *Journal[S, C, E]) onLoaded(a *Turn, m Loaded[S, E]) {
 	if m.err != nil {
@@ -322,11 +330,11 @@ func (j *Journal[S, C, E]) flush(a *Turn) {
 		j.onAppended(a, nil)
 		return
 	}
-	incarnation, expected := j.incarnation, events.ExpectNext(j.Stored)
+	of, expected := j.life(), events.ExpectNext(j.Stored)
 	a.Do(func(ctx context.Context) {
 		call := j.StoreWatch.Call(ctx, j.Stream)
 		defer call.End()
-		j.self.Tell(journalAppended{incarnation, call.Append(j.Store, expected, batch)})
+		j.self.Tell(journalAppended{of, call.Append(j.Store, expected, batch)})
 	})
 }
 

@@ -209,6 +209,27 @@ func TestCommandsAndLooksWaitForTheRecord(t *testing.T) {
 	})
 }
 
+func TestTwoJournalsOfOneActorTakeWhatIsTheirOwn(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
+		memory, got := storetest.NewMemory(), &answers{}
+		one, two := newCounter(memory), newCounter(memory)
+		two.Stream = "capacity-0x0000000000000000000000000000000000000002"
+		rt.Root("both", behaviorFunc(func(a *Turn, msg any) {
+			if _, is := msg.(Started); is {
+				two.Load(a)
+				one.Load(a)
+				one.Submit(a, 2, "test", got.take)
+				two.Submit(a, 4, "test", got.take)
+			}
+			_ = one.Handle(a, msg) || two.Handle(a, msg)
+		}))
+		synctest.Wait()
+		if sums, _ := got.sums(); len(sums) != 2 || one.Durable != 2 || two.Durable != 4 || two.Stored != 1 {
+			t.Fatalf("answered %v; the sums are %d and %d", sums, one.Durable, two.Durable)
+		}
+	})
+}
+
 func TestTooManyWaitingCommandsAreRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
 		got := &answers{}

@@ -17,7 +17,7 @@ import (
 func (j *Journal[S, C, E]) Load(a *Turn) {
 	j.incarnation++
 	j.self, j.Loaded = a.Self, false
-	incarnation, least := j.incarnation, max(j.Shown, j.Stored)
+	of, least := j.life(), max(j.Shown, j.Stored)
 	a.Do(func(ctx context.Context) {
 		j.StoreWatch.yield(ctx, "load "+j.Stream)
 		call := j.StoreWatch.Call(ctx, j.Stream)
@@ -37,7 +37,7 @@ func (j *Journal[S, C, E]) Load(a *Turn) {
 				return
 			}
 		}
-		m.incarnation = incarnation
+		m.of = of
 		if err != nil {
 			m.err = fmt.Errorf("read %s: %w", j.Stream, err)
 		}
