@@ -101,6 +101,9 @@ func TestHostLivesThroughASaleAndIsPaidToTheSecond(t *testing.T) {
 	}
 	w.repeatedPayout(m, call, payout)
 	w.drive("client", func(ctx context.Context) error { return w.requester.WithdrawFunds(ctx, r.ID) })
+	if err := w.requester.WithdrawFunds(t.Context(), r.ID); !errors.Is(err, chain.ErrNothingLeft) {
+		t.Fatalf("once more: %v, want ErrNothingLeft", err)
+	}
 }
 
 // proveNextPeriod submits a proof in the next period, twice.

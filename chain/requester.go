@@ -132,7 +132,8 @@ func (r *Requester) RequestState(ctx context.Context, id events.RequestID) (even
 	return events.RequestState(state), nil
 }
 
-// WithdrawFunds collects what is left of the client's payment for a request that is over.
+// WithdrawFunds collects what is left of the client's payment for a request that is over, or is
+// ErrNothingLeft.
 func (r *Requester) WithdrawFunds(ctx context.Context, id events.RequestID) error {
 	data := r.market.abis.market.PackWithdrawFunds(id)
 	return r.send(ctx, "withdraw funds of request "+id.Short(), r.market.contract, data)

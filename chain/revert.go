@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -9,6 +10,9 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 )
+
+// ErrNothingLeft: of the payment for a request that is over nothing is left for the client.
+var ErrNothingLeft = errors.New("nothing is left to withdraw")
 
 // outcomes are the sentinels for the contract's errors (spec/marketplace.md §2.2).
 var outcomes = contracts.Outcomes{
@@ -28,6 +32,7 @@ var outcomes = contracts.Outcomes{
 	"Marketplace_SlotNotAcceptingProofs":     events.ErrNotMissing,
 	"Proofs_PeriodNotEnded":                  events.ErrTooEarly,
 	"Marketplace_StartNotBeforeExpiry":       events.ErrDeadlinePassed,
+	"Marketplace_NothingToWithdraw":          ErrNothingLeft,
 	"ERC20InsufficientBalance":               events.ErrInsufficientFunds,
 	"ERC20InsufficientAllowance":             events.ErrInsufficientFunds,
 }

@@ -106,7 +106,7 @@ func keysOf(
 	}
 	defer func() { _ = lock.Close() }()
 
-	say.say("load keys")
+	say.say("look for keys")
 	keys, err := readKeys(system, hash, p, home)
 	if !errors.Is(err, ErrKeysMissing) {
 		return keys, err
@@ -117,7 +117,7 @@ func keysOf(
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("make keys: %w", err)
 	}
-	say.say("make development keys")
+	say.say("make development keys, which may take up to a minute")
 	keys, vk, err := setUp(system, hash, p)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const makeStep = "make development keys"
+const makeStep = "make development keys, which may take up to a minute"
 
 func TestTwoCallersAtOnceGetTheSameKeys(t *testing.T) {
 	made := mustKeys(t)

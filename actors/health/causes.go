@@ -117,14 +117,22 @@ func when(so bool, reason, hint string) (string, string) {
 	return reason, hint
 }
 
+// command is what to type, for the host that the facts are about.
+func (f Facts) command(words string) string {
+	if f.DataDir == "" {
+		return "hostnode " + words
+	}
+	return "hostnode " + words + " --data-dir " + f.DataDir
+}
+
 func notRunning(f Facts) (reason, hint string) {
 	return when(f.Stage == NotRunning,
-		"no host is running in "+f.DataDir, "start it: hostnode run --data-dir "+f.DataDir)
+		"no host is running in "+f.DataDir, "start it: "+f.command("run"))
 }
 
 func neverRun(f Facts) (reason, hint string) {
 	return when(f.Stage == NeverRun,
-		"no host has ever run in "+f.DataDir, "start one: hostnode run --data-dir "+f.DataDir)
+		"no host has ever run in "+f.DataDir, "start one: "+f.command("run"))
 }
 
 func notAnswering(f Facts) (reason, hint string) {
@@ -160,7 +168,7 @@ func startingUp(f Facts) (reason, hint string) {
 
 func stopping(f Facts) (reason, hint string) {
 	return when(f.Stage == Stopping, "the host is stopping"+since(f.StageSince),
-		"start it again when it has stopped: hostnode run --data-dir "+f.DataDir)
+		"start it again when it has stopped: "+f.command("run"))
 }
 
 func chainAway(f Facts) (reason, hint string) {
@@ -245,7 +253,8 @@ func down(f Facts, which func(part string) bool) (reason, hint string) {
 	for _, d := range f.Down {
 		if which(d.Name) {
 			return fmt.Sprintf("%s is down%s: %s", d.Name, since(d.Since), d.Reason),
-				"it is tried again by itself; find the cause in the host's log, and look at the record: hostnode audit"
+				"it is tried again by itself; find the cause in the host's log, and look at the record: " +
+					f.command("audit")
 		}
 	}
 	return "", ""
@@ -266,17 +275,17 @@ func diskFull(f Facts) (reason, hint string) {
 }
 
 func salesQuarantined(f Facts) (reason, hint string) {
-	return slotsIn(f.Quarantined, "a sale cannot be run and is left alone",
+	return f.slotsIn(f.Quarantined, "a sale cannot be run and is left alone",
 		"what it owes is not proven until it can be run; a restart tries it at once")
 }
 
 func proofsFail(f Facts) (reason, hint string) {
-	return slotsIn(f.ProofTrouble, "a proof that is due could not be submitted",
+	return f.slotsIn(f.ProofTrouble, "a proof that is due could not be submitted",
 		"it is tried again until its period is over")
 }
 
 // slotsIn names the first of some slots, and how many more there are.
-func slotsIn(slots []SlotTrouble, what, then string) (reason, hint string) {
+func (f Facts) slotsIn(slots []SlotTrouble, what, then string) (reason, hint string) {
 	if len(slots) == 0 {
 		return "", ""
 	}
@@ -285,7 +294,8 @@ func slotsIn(slots []SlotTrouble, what, then string) (reason, hint string) {
 	if more := len(slots) - 1; more > 0 {
 		reason += fmt.Sprintf(", and the same of %d more", more)
 	}
-	return reason, fmt.Sprintf("look at it with `hostnode sale %s` and in the log; %s", first.Slot, then)
+	return reason, fmt.Sprintf("look at it with `%s` and in the log; %s",
+		f.command("sale "+first.Slot.String()), then)
 }
 
 func chainBehind(f Facts) (reason, hint string) {
@@ -297,19 +307,19 @@ func viewsStopped(f Facts) (reason, hint string) {
 	return when(f.Views != "",
 		"what is on offer is not known: the views stopped following the record: "+f.Views,
 		"the host goes on, and what it shows stands still: stop it and start it again; "+
-			"hostnode audit looks at the record")
+			f.command("audit")+" looks at the record")
 }
 
 func paused(f Facts) (reason, hint string) {
 	return when(f.Supply.Paused,
-		"paused until resumed: "+f.Supply.PausedFor, "sell again: hostnode drain --resume")
+		"paused until resumed: "+f.Supply.PausedFor, "sell again: "+f.command("drain --resume"))
 }
 
 func quotaTooSmall(f Facts) (reason, hint string) {
 	return when(f.Supply.Quota != 0 && f.Supply.Allocated > f.Supply.Quota,
 		fmt.Sprintf("the quota is %s, availabilities and sales have %s; no new slot is taken",
 			f.Supply.Quota.Human(), f.Supply.Allocated.Human()),
-		"raise `quota` and start again, or make availabilities smaller: hostnode availability list")
+		"raise `quota` and start again, or make availabilities smaller: "+f.command("availability list"))
 }
 
 // collateralAtRisk: no slot is so small that its collateral may still be at risk.
@@ -366,8 +376,8 @@ func proofCapacity(f Facts) (reason, hint string) {
 
 func nothingOffered(f Facts) (reason, hint string) {
 	return when(len(f.Supply.Offers) == 0 && !f.Supply.Unknown && f.purpose() == "",
-		"nothing is on offer", "put space on offer: hostnode availability add --size 1GiB "+
-			"--duration 720h --min-price 1 --collateral 1000000000000")
+		"nothing is on offer", "put space on offer: "+f.command("availability add --size 1GiB "+
+			"--duration 720h --min-price 1 --collateral 1000000000000"))
 }
 
 func offersDisabled(f Facts) (reason, hint string) {
@@ -375,7 +385,8 @@ func offersDisabled(f Facts) (reason, hint string) {
 	if len(all) == 0 || len(f.Supply.enabled()) > 0 {
 		return "", ""
 	}
-	return fmt.Sprintf("all of %d availabilities are disabled", len(all)), "enable one: hostnode availability enable ID"
+	return fmt.Sprintf("all of %d availabilities are disabled", len(all)),
+		"enable one: " + f.command("availability enable ID")
 }
 
 func offersOver(f Facts) (reason, hint string) {
@@ -386,7 +397,7 @@ func offersOver(f Facts) (reason, hint string) {
 	last := slices.MaxFunc(enabled, func(a, b Offered) int { return a.Until.Compare(b.Until) }).Until
 	return fmt.Sprintf("the time of everything on offer is over%s: %d of %d availabilities are enabled",
 			since(last), len(enabled), len(f.Supply.Offers)),
-		"offer it for longer: hostnode availability set ID --until TIME, or --until never"
+		"offer it for longer: " + f.command("availability set ID --until TIME") + ", or --until never"
 }
 
 func offersSold(f Facts) (reason, hint string) {
@@ -394,7 +405,7 @@ func offersSold(f Facts) (reason, hint string) {
 	for _, o := range f.Supply.current() {
 		left = max(left, o.Free)
 	}
-	reason, hint = "everything on offer is sold", "offer more: hostnode availability add, or set --size"
+	reason, hint = "everything on offer is sold", "offer more: "+f.command("availability add")+", or set --size"
 	if left > 0 {
 		reason = fmt.Sprintf("what is left of everything on offer fits no slot: the most is %s, "+
 			"the smallest slot has %s", left.Human(), smallestSlot.Human())
@@ -415,7 +426,7 @@ func collateralCommitted(f Facts) (reason, hint string) {
 			"left is %s base units, and any slot needs %s or more", left, leastCollateral)
 	}
 	return when(len(f.Supply.free()) > 0 && len(f.Supply.OnSale()) == 0,
-		reason, "raise it: hostnode availability set ID --collateral AMOUNT")
+		reason, "raise it: "+f.command("availability set ID --collateral AMOUNT"))
 }
 
 // noOverhead: availabilities have all of the quota. Beyond it, quotaTooSmall says more.
@@ -424,7 +435,8 @@ func noOverhead(f Facts) (reason, hint string) {
 	return when(len(s.OnSale()) > 0 && s.room() < s.Overhead && (s.Quota == 0 || s.Allocated <= s.Quota),
 		fmt.Sprintf("%s of the quota is unallocated, and the trees and the manifest of any slot need %s or more",
 			s.room().Human(), s.Overhead.Human()),
-		"raise `quota` and start again, or make availabilities smaller: hostnode availability set ID --size")
+		"raise `quota` and start again, or make availabilities smaller: "+
+			f.command("availability set ID --size SIZE"))
 }
 
 func noSources(f Facts) (reason, hint string) {
@@ -456,13 +468,13 @@ func offersRefused(f Facts) (reason, hint string) {
 	newest := all[len(all)-1]
 	return fmt.Sprintf("refused %d of the last %d requests: %s; the newest at %s: %s", len(all), len(all),
 			strings.Join(by, ", "), newest.At.UTC().Format(SinceFormat), newest.Reason),
-		"if such requests are worth it, offer better terms: hostnode availability set ID; docs/admission.md explains " +
-			"the criteria"
+		"if such requests are worth it, offer better terms: " + f.command("availability set ID") +
+			"; docs/admission.md explains the criteria"
 }
 
 func validatingStopped(f Facts) (reason, hint string) {
 	return when(f.ValidatorStopped != "", "missing proofs of other hosts are not marked: "+f.ValidatorStopped,
-		"look at the host's log, and at the record: hostnode audit; a restart tries it again")
+		"look at the host's log, and at the record: "+f.command("audit")+"; a restart tries it again")
 }
 
 func noneFits(f Facts) (reason, hint string) {

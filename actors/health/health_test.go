@@ -200,7 +200,7 @@ var cells = []cell{
 	},
 	{
 		"nothing-offered", func(f *health.Facts) { f.Supply.Offers = nil },
-		health.No, health.Yes, "", "nothing is on offer", "availability add",
+		health.No, health.Yes, "", "nothing is on offer", "availability add --size 1GiB",
 	},
 	{
 		"offers-disabled", func(f *health.Facts) { f.Supply.Offers[0].Enabled = false },
@@ -317,6 +317,9 @@ func TestEveryCauseHasItsWords(t *testing.T) {
 			}
 			if got.Alert != c.alert || !strings.Contains(got.Reason, c.reason) || !strings.Contains(got.Hint, c.hint) {
 				t.Errorf("%+v", got)
+			}
+			if strings.Contains(got.Hint, ": hostnode ") && !strings.Contains(got.Hint, "--data-dir /data") {
+				t.Errorf("typed as it is said, it means another host: %s", got.Hint)
 			}
 			f.Hosting = 0 // Then nothing is owed, unless that is unknown.
 			known := c.code == "sale-quarantined" || c.code == "sectors-stuck" || c.code == "no-sealer"

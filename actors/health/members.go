@@ -90,7 +90,7 @@ func offersUnable(f Facts) (reason, hint string) {
 		all = append(all, fmt.Sprintf("%s (%s)", name, why[name]))
 	}
 	return when(len(all) > 0, "what is on offer is the space of members that do not sell: "+strings.Join(all, ", "),
-		"see who runs with hostnode members, and ask these members with hostnode status")
+		"see who runs with "+f.command("members")+", and ask these members with hostnode status")
 }
 
 func membersSilent(f Facts) (reason, hint string) {

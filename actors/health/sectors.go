@@ -35,6 +35,6 @@ func sectorsStuck(f Facts) (reason, hint string) {
 	if more := len(f.Sectors) - 1; more > 0 {
 		reason += fmt.Sprintf("; sectors in trouble beside it: %d", more)
 	}
-	return reason, fmt.Sprintf("look at it with `hostnode sectors status %d`, and at all with `hostnode sectors list`",
-		first.Number)
+	return reason, fmt.Sprintf("look at it with `%s`, and at all with `%s`",
+		f.command(fmt.Sprintf("sectors status %d", first.Number)), f.command("sectors list"))
 }

@@ -55,6 +55,8 @@ type app struct {
 	began bool
 	// secrets of the settings, once these are read: nothing that is printed contains them.
 	secrets []string
+	// dataDir is config.Loaded.DataDirFlag, for what is to be typed next.
+	dataDir string
 }
 
 // errQuiet is a failure that has been reported completely.
@@ -70,7 +72,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
@@ -79,7 +81,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		code = exitUsage
 	}
 	if !errors.Is(err, errQuiet) {
-		a.complain(err, code)
+		a.complain(err, code, cmd)
 	}
 	if _, could := errors.AsType[*unable](err); could {
 		code = exitUnable
@@ -92,12 +94,12 @@ func (a *app) run(ctx context.Context, args []string) int {
 
 // complain prints what went wrong and what to do. With --json it prints the problem as JSON to
 // stderr.
-func (a *app) complain(err error, code int) {
+func (a *app) complain(err error, code int, cmd *cobra.Command) {
 	p := api.Explain(err)
 	p.Detail = events.HideSecrets(p.Detail, a.secrets)
 	if code == exitUsage && p.Code == "internal" {
 		p.Code, p.Title, p.Status = "usage", "The command line makes no sense.", 400
-		p.Type, p.Hint = "docs/errors.md", "See hostnode help, or add --help to the command."
+		p.Type, p.Hint = "docs/errors.md", usage(cmd)
 	}
 	if a.json {
 		_ = json.NewEncoder(a.stderr).Encode(p) // There is nowhere else to report it.
@@ -108,7 +110,20 @@ func (a *app) complain(err error, code int) {
 	fmt.Fprintf(a.stderr, "  %s [%s]\n", p.Hint, p.Code)
 }
 
+// usage is how a command is written.
+func usage(cmd *cobra.Command) string {
+	if cmd.HasSubCommands() {
+		return "See hostnode help, or add --help to the command."
+	}
+	text := "Usage: " + cmd.UseLine() + "."
+	if cmd.Example != "" {
+		text += " Example: " + strings.TrimSpace(cmd.Example) + "."
+	}
+	return text + " More: --help."
+}
+
 func (a *app) root() *cobra.Command {
+	version := a.versionCommand()
 	root := group(&cobra.Command{
 		Use:   "hostnode",
 		Short: "Sell free storage on the Codex marketplace",
@@ -119,13 +134,21 @@ func (a *app) root() *cobra.Command {
 		a.statusCommand(), a.membersCommand(), a.salesCommand(), a.saleCommand(), a.sectorsCommand(), a.queueCommand(),
 		a.drainCommand(), a.clusterCommand(),
 		a.quarantineCommand(), a.availabilityCommand(), a.keyCommand(), a.auditCommand(), a.replayCommand(),
-		a.configCommand(), a.versionCommand(), a.exportCommand(), a.importCommand(), a.backupCommand(),
+		a.configCommand(), version, a.exportCommand(), a.importCommand(), a.backupCommand(),
 		a.eventstoreCommand(), a.projectionsCommand(), a.repairCommand(), a.runCommand(), a.demoCommand(),
 		a.devchainCommand(), a.clientCommand(),
 	)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	config.AddFlags(root.PersistentFlags(), "dataDir", "eventStore.url", "eventStore.passwordFile")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
+	asked := root.Flags().Bool("version", false, version.Short)
+	help := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *asked {
+			return version.RunE(cmd, args)
+		}
+		return help(cmd, args)
+	}
 	a.watch(root)
 	return root
 }
@@ -157,7 +180,7 @@ func (a *app) watch(cmd *cobra.Command) {
 // settings reads the configuration for a command.
 func (a *app) settings(cmd *cobra.Command) (config.Loaded, error) {
 	c, err := config.Load(config.Sources{Environ: a.environ, Flags: cmd.Flags()})
-	a.secrets = c.Secrets()
+	a.secrets, a.dataDir = c.Secrets(), c.DataDirFlag()
 	return c, err
 }
 
@@ -299,7 +322,7 @@ func named[B, A any](ask func(B, context.Context, string) (A, error)) func(conte
 // show prints an answer, as JSON or for people. The outcome of the command is the
 // error of write in both cases.
 func show[A any](a *app, answer A, write func(*paper, A) error) error {
-	page := &paper{terminal: a.terminal, now: a.now()}
+	page := &paper{terminal: a.terminal, now: a.now(), dataDir: a.dataDir}
 	outcome := write(page, answer)
 	if a.json {
 		return errors.Join(outcome, a.printJSON(answer))

@@ -49,6 +49,8 @@ func TestCIARequestOfTheClientIsSoldByAHostThatRuns(t *testing.T) {
 			_ = cmd.Process.Signal(os.Interrupt)
 			if err := cmd.Wait(); t.Failed() {
 				t.Logf("%v ended with %v:\n%s", args, err, out)
+			} else if !strings.Contains(out.String(), "stopped") {
+				t.Errorf("%v does not say that it has stopped:\n%s", args, out)
 			}
 		})
 		return out
@@ -72,12 +74,13 @@ func TestCIARequestOfTheClientIsSoldByAHostThatRuns(t *testing.T) {
 	}
 	says("client", "prepare", "movie.bin")
 	served := begin("client", "serve", "--listen", "127.0.0.1:0")
-	source := ""
+	var printed []string
 	until("the blocks are served", func() bool {
-		_, source, _ = strings.Cut(strings.TrimSpace(served.String()), "--content-sources ")
-		return source != ""
+		_, says, _ := strings.Cut(served.String(), "hostnode run ")
+		printed = strings.Fields(says)
+		return strings.HasSuffix(says, "\n")
 	})
-	begin("run", "--content-sources", source, "--sales-max-slots-per-request", "3")
+	begin(append([]string{"run"}, printed...)...)
 	until("the host takes the offer", func() bool {
 		return command("availability", "add", "--size", "10GiB", "--duration", "720h", "--min-price", "1000",
 			"--collateral", "5000000000000").Run() == nil
@@ -91,6 +94,10 @@ func TestCIARequestOfTheClientIsSoldByAHostThatRuns(t *testing.T) {
 		return len(all) == 1 && all[0].State == events.RequestStarted && all[0].Filled == 3
 	})
 	if said := says("client", "status"); !strings.Contains(said, "movie.bin: stored, 3 of 3 slots filled") {
+		t.Fatalf("it says:\n%s", said)
+	}
+	id, _, _ := strings.Cut(says("client", "status"), " ")
+	if said := says("client", "withdraw", id); !strings.Contains(said, "nothing      to collect of request "+id+": stored") {
 		t.Fatalf("it says:\n%s", said)
 	}
 }

@@ -50,7 +50,7 @@ func (a *app) availabilityList() *cobra.Command {
 
 func printAvailabilities(p *paper, l api.Ledger) error {
 	if len(l.Availabilities) == 0 {
-		p.line("nothing is on offer; put space on offer with hostnode availability add")
+		p.line("nothing is on offer; put space on offer with %s", p.command("availability add"))
 	} else {
 		p.rows(availabilityRows(l.MarketTime, l.Availabilities...))
 	}

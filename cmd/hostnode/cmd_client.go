@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,6 +67,15 @@ func (c *clientOf) on(
 	})
 }
 
+// command is how a command of this client is written.
+func (c *clientOf) command(cmd *cobra.Command, words string) string {
+	text := "hostnode client " + words + c.dataDir
+	if cmd.Flags().Changed("dir") {
+		text += " --dir " + c.dir
+	}
+	return text
+}
+
 // dial connects to the market with the client's key, which is made if there is none. provide gives the account
 // money on a development chain, and refuses on any other.
 func (c *clientOf) dial(ctx context.Context, cfg config.Config) (
@@ -101,7 +111,9 @@ func (c *clientOf) dial(ctx context.Context, cfg config.Config) (
 	if err != nil {
 		return nil, nil, err
 	}
-	if r, err = local.Client(ctx, key); err != nil {
+	if r, err = local.Client(ctx, key); errors.Is(err, localchain.ErrStopped) {
+		return nil, nil, fmt.Errorf("%w; start it: hostnode run%s", err, c.dataDir)
+	} else if err != nil {
 		return nil, nil, err
 	}
 	return r, c.provide(r, local), nil
@@ -169,8 +181,8 @@ func (c *clientOf) prepare() *cobra.Command {
 				p.line("prepared     %s: %d slots of %s, of which %d may be lost",
 					v.File, v.Slots, size(v.SlotSize), v.Parity)
 				p.line("dataset      %s", v.CID)
-				p.line("next         hostnode client serve, in another terminal, and hostnode client request %s",
-					v.File)
+				p.line("next         %s, in another terminal, and %s",
+					c.command(cmd, "serve"), c.command(cmd, "request "+v.File))
 				return nil
 			})
 		}),
@@ -194,6 +206,9 @@ func (c *clientOf) serve() *cobra.Command {
 		Use: "serve", Short: "Serve the blocks of all prepared files, until it is stopped", Args: cobra.NoArgs,
 		RunE: c.on(func(cmd *cobra.Command, _ config.Config, shelf *requester.Shelf, _ []string) error {
 			listener, err := net.Listen("tcp", listen)
+			if errors.Is(err, syscall.EADDRINUSE) {
+				return fmt.Errorf("%w: %s", devchain.ErrPortInUse, listen)
+			}
 			if err != nil {
 				return fmt.Errorf("%w: --listen: %w", errUsage, err)
 			}
@@ -203,16 +218,31 @@ func (c *clientOf) serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "serving      %s\nhost         hostnode run --content-sources http://%s\n",
-				count(len(all), "dataset"), listener.Addr())
+			fmt.Fprintf(cmd.OutOrStdout(), "serving      %s\n", count(len(all), "dataset"))
+			fmt.Fprintf(cmd.OutOrStdout(), "host         hostnode run%s --content-sources http://%s%s\n",
+				c.dataDir, listener.Addr(), takesAll(all))
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 				return err
 			}
+			fmt.Fprintln(cmd.OutOrStdout(), "stopped")
 			return nil
 		}),
 	}
 	cmd.Flags().StringVar(&listen, "listen", clientListen, "`address` and port")
 	return cmd
+}
+
+// takesAll is the setting of a host that takes all slots of a request for any of the datasets; nothing, if there are
+// none.
+func takesAll(all []*dataset.Dataset) string {
+	most := 0
+	for _, d := range all {
+		most = max(most, d.Layout().Slots())
+	}
+	if most == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" --sales-max-slots-per-request %d", most)
 }
 
 func (c *clientOf) request() *cobra.Command {
@@ -283,32 +313,44 @@ func printPosted(p *paper, v posted) error {
 	return nil
 }
 
+// progress is what became of the requests that the arguments name, or of all.
+func (c *clientOf) progress(
+	ctx context.Context, cfg config.Config, shelf *requester.Shelf, args []string,
+) (account *chain.Requester, answer []requester.Progress, err error) {
+	all, err := shelf.All()
+	if len(args) > 0 {
+		all, err = shelf.Naming(args[0])
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if account, _, err = c.dial(ctx, cfg); err != nil {
+		return nil, nil, err
+	}
+	answer = []requester.Progress{}
+	for _, d := range all {
+		some, err := shelf.Progress(ctx, account, d)
+		if err != nil {
+			account.Close()
+			return nil, nil, err
+		}
+		answer = append(answer, some...)
+	}
+	if len(args) > 0 {
+		answer = requester.Only(answer, args[0])
+	}
+	return account, answer, nil
+}
+
 func (c *clientOf) status() *cobra.Command {
 	return &cobra.Command{
-		Use: "status [FILE|CID]", Short: "Say what became of the requests", Args: cobra.MaximumNArgs(1),
+		Use: "status [FILE|CID|REQUEST]", Short: "Say what became of the requests", Args: cobra.MaximumNArgs(1),
 		RunE: c.on(func(cmd *cobra.Command, cfg config.Config, shelf *requester.Shelf, args []string) error {
-			all, err := shelf.All()
-			if len(args) > 0 {
-				var d *dataset.Dataset
-				d, err = shelf.Find(args[0])
-				all = []*dataset.Dataset{d}
-			}
-			if err != nil {
-				return err
-			}
-			account, _, err := c.dial(cmd.Context(), cfg)
+			account, answer, err := c.progress(cmd.Context(), cfg, shelf, args)
 			if err != nil {
 				return err
 			}
 			defer account.Close()
-			answer := []requester.Progress{}
-			for _, d := range all {
-				some, err := shelf.Progress(cmd.Context(), account, d)
-				if err != nil {
-					return err
-				}
-				answer = append(answer, some...)
-			}
 			return show(c.app, answer, printProgress)
 		}),
 	}
@@ -316,7 +358,7 @@ func (c *clientOf) status() *cobra.Command {
 
 func printProgress(p *paper, all []requester.Progress) error {
 	if len(all) == 0 {
-		p.line("nothing was asked for on this market; see hostnode client request")
+		p.line(notAsked)
 	}
 	for _, v := range all {
 		p.line("%s  %s: %s, %d of %d slots filled%s", v.ID.Short(), v.File, v.Says(), v.Filled, len(v.Slots), v.Until())
@@ -331,34 +373,42 @@ func printProgress(p *paper, all []requester.Progress) error {
 	return nil
 }
 
+// notAsked is said of no requests.
+const notAsked = "nothing was asked for on this market; see hostnode client request"
+
 func (c *clientOf) withdraw() *cobra.Command {
 	return &cobra.Command{
-		Use: "withdraw FILE|CID", Short: "Collect what is left of the payment for requests that are over",
+		Use: "withdraw FILE|CID|REQUEST", Short: "Collect what is left of the payment for requests that are over",
 		Args: cobra.ExactArgs(1),
 		RunE: c.on(func(cmd *cobra.Command, cfg config.Config, shelf *requester.Shelf, args []string) error {
-			d, err := shelf.Find(args[0])
-			if err != nil {
-				return err
-			}
-			account, _, err := c.dial(cmd.Context(), cfg)
+			account, some, err := c.progress(cmd.Context(), cfg, shelf, args)
 			if err != nil {
 				return err
 			}
 			defer account.Close()
-			some, err := shelf.Progress(cmd.Context(), account, d)
-			if err != nil {
-				return err
-			}
+			answer := []requester.Withdrawal{}
 			for _, v := range some {
-				if !v.State.Over() {
-					continue
+				w, err := requester.Withdraw(cmd.Context(), account, v)
+				if err != nil { // What was collected before is said all the same.
+					return errors.Join(err, show(c.app, answer, printWithdrawals))
 				}
-				if err := account.WithdrawFunds(cmd.Context(), v.ID); err != nil {
-					return err
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "withdrawn    what was left of request %s\n", v.ID.Short())
+				answer = append(answer, w)
 			}
-			return nil
+			return show(c.app, answer, printWithdrawals)
 		}),
 	}
+}
+
+func printWithdrawals(p *paper, all []requester.Withdrawal) error {
+	if len(all) == 0 {
+		p.line(notAsked)
+	}
+	for _, v := range all {
+		if v.Nothing != "" {
+			p.line("nothing      to collect of request %s: %s", v.ID.Short(), v.Nothing)
+			continue
+		}
+		p.line("withdrawn    %s base units, what was left of request %s", grouped(v.Amount.String()), v.ID.Short())
+	}
+	return nil
 }

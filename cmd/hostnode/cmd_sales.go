@@ -48,7 +48,7 @@ func printSales(p *paper, s api.Sales) error {
 	several := slices.ContainsFunc(s.Sales, func(s projections.Sale) bool { return s.Member != "" })
 	p.rows(without(rows, map[string]bool{"MEMBER": !several}))
 	if s.Hidden > 0 {
-		p.line("%s not shown; hostnode sales --all", count(s.Hidden, "older settled sale"))
+		p.line("%s not shown; %s", count(s.Hidden, "older settled sale"), p.command("sales --all"))
 	}
 	p.line("rewards in base units; `hostnode sale SLOT` shows the history of one")
 	p.asOf(s.AsOf)

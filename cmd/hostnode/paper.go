@@ -21,7 +21,11 @@ type paper struct {
 	out      strings.Builder
 	terminal bool
 	now      time.Time
+	dataDir  string // app.dataDir
 }
+
+// command is a command to type next.
+func (p *paper) command(words string) string { return "hostnode " + words + p.dataDir }
 
 func (p *paper) text() string { return harmless(p.out.String()) }
 

@@ -44,7 +44,12 @@ on that chain. SIGINT and SIGTERM stop it properly. Killing it is as safe, only
 slower: it goes on from its events at the next start.`,
 		Args: cobra.NoArgs,
 		RunE: a.configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
-			return run(cmd.Context(), c.Config, begin, newLog(c.Config, cmd.ErrOrStderr()))
+			log := newLog(c.Config, cmd.ErrOrStderr())
+			err := run(cmd.Context(), c.Config, begin, log)
+			if err == nil {
+				log.Info("the host has stopped")
+			}
+			return err
 		}),
 	}
 	config.AddFlags(cmd.Flags())
@@ -105,7 +110,8 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 		"the host runs; look at it with: hostnode status --data-dir %s", p.Dir.Root)
 	select {
 	case <-ctx.Done():
-		log.Info("stopping: no new sales; hosted slots are proven again after the next start")
+		log.Info("stopping: no new sales; if it hosts slots, start it again before their next proofs are due, " +
+			"so that none is missed")
 		return nil
 	case err := <-served.Failed():
 		return err

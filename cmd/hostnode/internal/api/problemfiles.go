@@ -30,11 +30,11 @@ var fileKinds = []kind{
 	},
 	{
 		"file-unreadable", http.StatusNotFound, ErrFile, "The file cannot be read.",
-		"Name a plain file that you may read; for `hostnode demo`, none uses generated data.",
+		"Name a plain file that you may read.",
 	},
 	{
 		"file-empty", http.StatusBadRequest, dataset.ErrEmpty, "The file is empty.",
-		"Name a file with contents, or none, to use generated data.",
+		"Name a file with contents.",
 	},
 	{
 		"file-too-small", http.StatusBadRequest, dataset.ErrTooSmall,
@@ -47,7 +47,8 @@ var fileKinds = []kind{
 	},
 	{
 		"client-not-prepared", http.StatusNotFound, requester.ErrNotPrepared, "The file was not prepared.",
-		"`hostnode client prepare FILE` codes it; name the same file, or its CID, in the other commands.",
+		"`hostnode client prepare FILE` codes it; name the same file, or its CID, in the other commands. `client " +
+			"status` and `client withdraw` also take a request's id, or the beginning of one.",
 	},
 	{
 		"client-ambiguous", http.StatusConflict, requester.ErrAmbiguous, "Several files of this name were prepared.",

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"syscall"
@@ -19,6 +20,8 @@ import (
 var (
 	// ErrBadRequest: the question makes no sense.
 	ErrBadRequest = errors.New("bad request")
+	// errNoPoint: that is no point in the record.
+	errNoPoint = fmt.Errorf("%w", ErrBadRequest)
 	// ErrAmbiguous: several ids begin like that.
 	ErrAmbiguous = errors.New("ambiguous id")
 	// ErrOver: an offer would end before anything could be sold of it.

@@ -33,6 +33,10 @@ var kinds = slices.Concat(hostKinds, sectorKinds, recordKinds, fileKinds)
 // hostKinds are about settings, the host's process, its account and the chain.
 var hostKinds = []kind{
 	{
+		"point-invalid", http.StatusBadRequest, errNoPoint, "That is no point in the record.",
+		"Write one as the message says; times are compared with this machine's clock.",
+	},
+	{
 		"bad-request", http.StatusBadRequest, ErrBadRequest, "The request makes no sense.",
 		"Correct what the message names. Ids of slots are in `hostnode sales --all`, those of availabilities in " +
 			"`hostnode availability list`.",
@@ -257,7 +261,8 @@ var hostKinds = []kind{
 	},
 	{
 		"port-in-use", http.StatusConflict, devchain.ErrPortInUse, "Another program listens on the port.",
-		"Stop that program, or set `devchain.httpPort` and `devchain.wsPort` to free ports or 0.",
+		"Stop that program, or choose a free port: `devchain.httpPort` and `devchain.wsPort` (0 for none), --listen " +
+			"of `hostnode client serve`.",
 	},
 	{
 		"events-address", http.StatusConflict, eventserver.ErrListen, "Events cannot be served at this address.",
@@ -289,10 +294,15 @@ var hostKinds = []kind{
 		"Check `chain.contract`, and that `chain.endpoint` is a node of the right chain.",
 	},
 	{
+		"devchain-stopped", http.StatusServiceUnavailable, localchain.ErrStopped,
+		"The development chain does not run.",
+		"Start the host as the message says, or `hostnode devchain` with the same --data-dir.",
+	},
+	{
 		"chain-unavailable", http.StatusServiceUnavailable, rpc.ErrUnavailable,
 		"The Ethereum node does not answer.",
-		"Check that a node runs at the address that the message names, `chain.endpoint` or --chain; a host goes on " +
-			"by itself when it is back.",
+		"Check that a node runs at the address that the message names: `chain.endpoint` (--chain-endpoint), or " +
+			"--chain of `hostnode audit`. A host goes on by itself when it is back.",
 	},
 	{
 		"outbox-other", http.StatusConflict, tx.ErrForeignOutbox,

@@ -40,7 +40,7 @@ func (w When) Zero() bool { return w == When{} }
 func ParseWhen(text string, now time.Time) (When, error) {
 	bad := func(why string) (When, error) {
 		return When{}, fmt.Errorf("%w: %.60q %s; write a time (2026-11-20T08:00:00Z, 2026-11-20, -2h), "+
-			"a position (@1234) or, for one stream, a revision (17)", ErrBadRequest, text, why)
+			"a position (@1234) or, for one stream, a revision (17)", errNoPoint, text, why)
 	}
 	if text == "" {
 		return When{}, nil

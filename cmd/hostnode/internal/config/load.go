@@ -67,6 +67,14 @@ func (l Loaded) Settings() []Setting {
 	return all
 }
 
+// DataDirFlag is what a command needs besides its words to mean this data directory: nothing, if it is the default.
+func (l Loaded) DataDirFlag() string {
+	if l.sources["dataDir"] == "default" {
+		return ""
+	}
+	return " --data-dir " + l.DataDir
+}
+
 // Default is the configuration without any source. Paths that depend on the user are
 // empty.
 func Default() Config {
@@ -327,7 +335,7 @@ func (l *Loaded) derive(env map[string]string) error {
 		if err != nil {
 			return fmt.Errorf("%w; set dataDir (--data-dir)", err)
 		}
-		l.DataDir = filepath.Join(base, "hostnode")
+		l.DataDir, l.sources["dataDir"] = filepath.Join(base, "hostnode"), "default"
 	}
 	abs, err := filepath.Abs(l.DataDir)
 	if err != nil {

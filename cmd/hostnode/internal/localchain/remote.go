@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -20,6 +21,9 @@ import (
 
 // ErrNoChain: a directory has no development chain.
 var ErrNoChain = errors.New("there is no development chain")
+
+// ErrStopped: the process that runs a development chain does not run.
+var ErrStopped = errors.New("the development chain runs only while its host, or hostnode devchain, does")
 
 // Remote is a development chain that another process runs and seals.
 type Remote struct {
@@ -50,6 +54,9 @@ func Find(dir, endpoint string) (Remote, error) {
 // Client dials the marketplace with a key.
 func (r Remote) Client(ctx context.Context, key *ecdsa.PrivateKey) (*chain.Requester, error) {
 	c, err := chain.DialRequester(ctx, chain.Config{Endpoint: r.Endpoint, Marketplace: r.Marketplace, Key: key})
+	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) { // The latter after a kill.
+		return nil, fmt.Errorf("%w: nobody answers at %s", ErrStopped, r.Endpoint)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("dial the marketplace: %w", err)
 	}

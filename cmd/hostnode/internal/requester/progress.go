@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/chain"
@@ -79,6 +80,47 @@ func (s *Shelf) Progress(ctx context.Context, account *chain.Requester, d *datas
 		all = append(all, p)
 	}
 	return all, nil
+}
+
+// Only leaves the requests whose ids begin with a name, if it is the beginning of any.
+func Only(all []Progress, name string) []Progress {
+	i := slices.IndexFunc(all, func(p Progress) bool { return begins(p.ID, name) })
+	if i < 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(p Progress) bool { return !begins(p.ID, name) })
+}
+
+// Withdrawal is what was collected of a request's payment.
+type Withdrawal struct {
+	ID     events.RequestID `json:"id"`
+	File   string           `json:"file"`
+	Amount events.Amount    `json:"amount"`
+	// Nothing is why nothing was collected.
+	Nothing string `json:"nothing,omitempty"`
+}
+
+// Withdraw collects what is left of the payment for a request.
+func Withdraw(ctx context.Context, account *chain.Requester, p Progress) (Withdrawal, error) {
+	w := Withdrawal{ID: p.ID, File: p.File}
+	if !p.State.Over() {
+		w.Nothing = p.Says() + p.Until()
+		return w, nil
+	}
+	before, err := account.Balance(ctx)
+	if err != nil {
+		return w, err
+	}
+	switch err := account.WithdrawFunds(ctx, p.ID); {
+	case errors.Is(err, chain.ErrNothingLeft):
+		w.Nothing = "all was paid to hosts, or was collected before"
+		return w, nil
+	case err != nil:
+		return w, err
+	}
+	after, err := account.Balance(ctx)
+	w.Amount = after.Tokens.SubFloor(before.Tokens)
+	return w, err
 }
 
 func (p *Progress) read(ctx context.Context, account *chain.Requester, slots int) (err error) {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +25,7 @@ import (
 )
 
 // ErrNotPrepared: the shelf has no dataset of that name.
-var ErrNotPrepared = errors.New("there is no dataset of it")
+var ErrNotPrepared = errors.New("no file or CID that was prepared here")
 
 // ErrAmbiguous: several datasets have that name.
 var ErrAmbiguous = errors.New("several datasets have this name")
@@ -134,6 +135,39 @@ func (s *Shelf) Find(name string) (*dataset.Dataset, error) {
 		cids[i] = d.CID().String()
 	}
 	return nil, fmt.Errorf("%w: %s may be any of %v", ErrAmbiguous, name, cids)
+}
+
+// Naming are the datasets that a name means to Find, or else those with requests whose ids begin with it; Only then
+// leaves these. Errors: as those of Find.
+func (s *Shelf) Naming(name string) ([]*dataset.Dataset, error) {
+	d, err := s.Find(name)
+	if !errors.Is(err, ErrNotPrepared) {
+		return []*dataset.Dataset{d}, err
+	}
+	all, unread := s.All()
+	if unread != nil {
+		return nil, unread
+	}
+	var found []*dataset.Dataset
+	for _, d := range all {
+		posted, err := s.Requests(d)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(posted, func(p Posted) bool { return begins(p.ID, name) }) {
+			found = append(found, d)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%w, nor the beginning of a request's id", err)
+	}
+	return found, nil
+}
+
+// begins: an id begins with these digits, of which some must be there.
+func begins(id events.RequestID, digits string) bool {
+	digits = strings.TrimPrefix(strings.ToLower(digits), "0x")
+	return digits != "" && strings.HasPrefix(id.String(), "0x"+digits)
 }
 
 // Object is an object of any dataset, for storage.NewHandler. What was prepared after the shelf was opened is found,

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
+	"github.com/hostnode/hostnode/events"
+)
+
+func TestServingSaysWhatAHostNeedsAndThatItIsOver(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "movie.bin")
+	if err := os.WriteFile(file, make([]byte, 1<<19), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read, write := io.Pipe()
+	quiet := &app{stdout: io.Discard, stderr: os.Stderr, now: time.Now}
+	if code := quiet.run(t.Context(), []string{"client", "prepare", file, "--slots", "5", "--data-dir", dir}); code != 0 {
+		t.Fatalf("prepare ends with %d", code)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	serving := &app{stdout: write, stderr: os.Stderr, now: time.Now}
+	go func() {
+		serving.run(ctx, []string{"client", "serve", "--listen", "127.0.0.1:0", "--data-dir", dir})
+		_ = write.Close()
+	}()
+	lines := bufio.NewScanner(read)
+	for _, want := range []string{
+		"^serving +1 dataset$",
+		"^host +hostnode run --data-dir " + regexp.QuoteMeta(dir) +
+			` --content-sources http://127.0.0.1:\d+ --sales-max-slots-per-request 5$`,
+		"^stopped$",
+	} {
+		if !lines.Scan() || !regexp.MustCompile(want).MatchString(lines.Text()) {
+			t.Fatalf("it says %q, want %s", lines.Text(), want)
+		}
+		if strings.HasPrefix(lines.Text(), "host") {
+			stop()
+		}
+	}
+}
+
+func TestAWithdrawalSaysHowMuchOrWhyNothing(t *testing.T) {
+	p := &paper{}
+	_ = printWithdrawals(p, []requester.Withdrawal{
+		{ID: events.RequestID{1}, Amount: events.NewAmount(1234567)},
+		{ID: events.RequestID{2}, Nothing: "waits for hosts"},
+	})
+	_ = printWithdrawals(p, nil)
+	for _, want := range []string{
+		"1,234,567 base units, what was left of request 0x01000000",
+		"nothing      to collect of request 0x02000000: waits for hosts", "nothing was asked for on this market",
+	} {
+		if !strings.Contains(p.text(), want) {
+			t.Errorf("%q is missing in:\n%s", want, p.text())
+		}
+	}
+}
