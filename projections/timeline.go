@@ -74,7 +74,7 @@ func ReadTimeline(
 // paysAtMost is what a slot is paid from its fill to the end of its request. One that is not filled yet is paid no
 // more than from now on, and a request no longer than its duration.
 func paysAtMost(s sale.State) string {
-	if s.Phase == sale.Unknown || s.Phase > sale.Payout {
+	if !s.BeforeFill() && !s.Hosting() && s.Phase != sale.Payout {
 		return ""
 	}
 	paid := s.Request.Ask.Duration
