@@ -268,10 +268,11 @@ func (s *supervisor) tellTerms(start sale.Start, balance events.Balance) {
 	ask := start.Request.Ask
 	price, _ := ask.PricePerSecond()
 	left := max(0, start.EndsAt.Sub(start.At))
+	seconds, day := uint64(left/time.Second), uint64(24*time.Hour/time.Second)
 	perDay := s.ProofsWithin(1, s.ExpectedProofs(start.Request))
-	days := uint64((left + 24*time.Hour - 1) / (24 * time.Hour))
-	gas := balance.SaleWei.AddSaturating(balance.ProofWei.MulSaturating(perDay).MulSaturating(days))
+	proofs := events.NewAmount(perDay).MulSaturating(seconds).AddSaturating(events.NewAmount(day - 1)).Div(day)
+	gas := balance.SaleWei.AddSaturating(balance.ProofWei.MulSaturating(perDay).MulSaturating(seconds).Div(day))
 	s.Log.WithField("slot", start.Slot.String()).Infof(
-		"a sale begins: it pays at most %s tokens in %s, and needs about %d proofs a day and %s wei of gas in all",
-		price.MulSaturating(uint64(left/time.Second)), left, perDay, gas)
+		"a sale begins: it pays at most %s base units in %s, and needs about %s proofs and %s wei of gas in all",
+		price.MulSaturating(seconds), left, proofs, gas)
 }

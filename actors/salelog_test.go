@@ -67,6 +67,9 @@ func TestACallThatFailsIsSaidOnceAndIsAnErrorOnlyWhenThatLasts(t *testing.T) {
 				r.log = logTo(&said)
 				r.hosting()
 				r.mineUntil("the sale is over", r.has("SaleSettled"))
+				if none := strings.Repeat("0", 64); strings.Contains(said.String(), none) {
+					r.Errorf("an id that is not there yet is told:\n%.2000s", said.String())
+				}
 				var levels []string
 				lines := json.NewDecoder(&said)
 				for lines.More() {

@@ -62,7 +62,8 @@ func TestATimelineIsAsItWas(t *testing.T) {
 	}
 	fifth := whole.Moments[4].Position
 	then, err := ReadTimeline(ctx, store, me, slot, UntilPosition(fifth))
-	if err != nil || len(then.Moments) != 5 || then.AsOf != fifth {
-		t.Fatalf("%d moments as of %d, error %v", len(then.Moments), then.AsOf, err)
+	if err != nil || len(then.Moments) != 5 || then.AsOf != fifth || then.PaysAtMost == "" || whole.PaysAtMost != "" {
+		t.Fatalf("%d moments as of %d, pays %q, at the end %q, error %v", len(then.Moments), then.AsOf, then.PaysAtMost,
+			whole.PaysAtMost, err)
 	}
 }

@@ -89,6 +89,7 @@ type Refusals struct {
 	Requests   uint64    `json:"requests"`
 	Slots      uint64    `json:"slots"`
 	LastAt     time.Time `json:"lastAt"`
+	LastSlot   string    `json:"lastSlotId"` // one of the newest
 	LastReason string    `json:"lastReason"`
 }
 
@@ -97,6 +98,7 @@ type LetGo struct {
 	Criterion  string    `json:"criterion"`
 	Slots      uint64    `json:"slots"`
 	LastAt     time.Time `json:"lastAt"`
+	LastSlot   string    `json:"lastSlotId"` // one of the newest
 	LastReason string    `json:"lastReason"`
 }
 
@@ -125,10 +127,11 @@ func (q *queue) fold(e slotqueue.Event, l Limits) {
 		q.refuse(m, l)
 	case *messages.SlotReleased:
 		if !m.GetRequeue() {
-			q.lets(m.GetCriterion(), 1, at(m), m.GetOutcome(), l)
+			one := []uint64{m.GetSlotIndex()}
+			q.lets(m.GetCriterion(), 1, at(m), slotOf(m, one), m.GetOutcome(), l)
 		}
 	case *messages.SlotRemoved:
-		q.lets(m.GetCriterion(), len(m.GetSlotIndices()), at(m), m.GetReason(), l)
+		q.lets(m.GetCriterion(), len(m.GetSlotIndices()), at(m), slotOf(m, m.GetSlotIndices()), m.GetReason(), l)
 	}
 }
 
@@ -140,16 +143,25 @@ func (q *queue) refuse(m *messages.SlotsRefused, l Limits) {
 	name := counted(q.refusals, m.GetCriterion(), l)
 	r := q.refusals[name]
 	slots := r.Slots + uint64(len(m.GetSlotIndices()))
-	q.refusals[name] = Refusals{name, r.Requests + 1, slots, at(m), m.GetReason()}
+	q.refusals[name] = Refusals{name, r.Requests + 1, slots, at(m), slotOf(m, m.GetSlotIndices()), m.GetReason()}
 }
 
 // lets counts slots that were let go; those without a criterion were sold, or are no longer on offer.
-func (q *queue) lets(criterion string, slots int, at time.Time, reason string, l Limits) {
+func (q *queue) lets(criterion string, slots int, at time.Time, slot, reason string, l Limits) {
 	if criterion == "" {
 		return
 	}
 	name := counted(q.letGo, criterion, l)
-	q.letGo[name] = LetGo{name, q.letGo[name].Slots + uint64(slots), at, reason}
+	q.letGo[name] = LetGo{name, q.letGo[name].Slots + uint64(slots), at, slot, reason}
+}
+
+// slotOf is the id of the last of some slots of a request; empty: there is none.
+func slotOf(m interface{ GetRequestId() string }, indices []uint64) string {
+	request, err := events.ParseRequestID(m.GetRequestId())
+	if err != nil || len(indices) == 0 {
+		return ""
+	}
+	return events.SlotIDOf(request, indices[len(indices)-1]).String()
 }
 
 // counted is the name under which a criterion is counted.

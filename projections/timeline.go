@@ -18,6 +18,8 @@ type Timeline struct {
 	Host    string          `json:"host"`
 	Slot    string          `json:"slotId"`
 	Moments []Moment        `json:"moments"`
+	// PaysAtMost is what the newest attempt pays until its end, in token base units; empty: it has ended.
+	PaysAtMost string `json:"paysAtMost,omitempty"`
 }
 
 // Moment is one event of a sale, told to a person.
@@ -65,5 +67,20 @@ func ReadTimeline(
 		moment.Attempt, moment.Phase = state.Attempt, state.Phase.String()
 		out.Moments = append(out.Moments, moment)
 	}
+	out.PaysAtMost = paysAtMost(state)
 	return out, nil
+}
+
+// paysAtMost is what a slot is paid from its fill to the end of its request. One that is not filled yet is paid no
+// more than from now on, and a request no longer than its duration.
+func paysAtMost(s sale.State) string {
+	if !s.BeforeFill() && !s.Hosting() && s.Phase != sale.Payout {
+		return ""
+	}
+	paid := s.Request.Ask.Duration
+	if !s.FilledAt.IsZero() && !s.EndsAt.IsZero() {
+		paid = min(paid, max(0, s.EndsAt.Sub(s.FilledAt)))
+	}
+	price, _ := s.Request.Ask.PricePerSecond()
+	return price.MulSaturating(uint64(paid / time.Second)).String()
 }

@@ -154,6 +154,9 @@ func (f *Fetcher) Reach(ctx context.Context) error {
 				answers <- nil
 				return
 			}
+			if asked := (*url.Error)(nil); errors.As(err, &asked) { // The address is said already.
+				err = asked.Err
+			}
 			name, secrets := events.RedactURL(base)
 			answers <- fmt.Errorf("%s: %w", name, events.WithoutSecrets(err, secrets))
 		}()

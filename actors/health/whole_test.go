@@ -56,11 +56,11 @@ func TestRefusalsOfAllNewestRequestsAreWarnedOf(t *testing.T) {
 			Criterion: criterion, Reason: "it pays 1", At: then,
 		})
 	}
-	f.Supply.NoneFits, f.Supply.Waiting = "all 3 queued slots were looked at and none fits", "tokens 3"
+	f.Supply.NoneFits, f.Supply.Waiting = "every queued slot was looked at and none fits", "3 slots: no collateral"
 	w := health.Warnings(f)
 	if len(w) != 2 || w[0].Code != "offers-refused" || w[1].Code != "none-fits" ||
 		w[0].Reason != "refused 3 of the last 3 requests: collateral 1, price 2; the newest at 2025-06-15 15:06:40Z: it pays 1" ||
-		w[1].Reason != "all 3 queued slots were looked at and none fits: tokens 3" || health.Judge(f).Selling != health.Yes {
+		w[1].Reason != "every queued slot was looked at and none fits: 3 slots: no collateral" || health.Judge(f).Selling != health.Yes {
 		t.Fatalf("%+v", w)
 	}
 	f.Supply.Paused, f.Supply.Offers[0].Free = true, 0 // The causes say why.

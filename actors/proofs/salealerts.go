@@ -2,7 +2,6 @@ package proofs
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/events"
@@ -39,7 +38,7 @@ func (p *Scheduler) alertDamaged(told *health.Incident, slot events.SlotID, st s
 	was := told.Told
 	told.Is(st.Damaged(), func() {
 		p.Raise(health.AlertDamaged, slot, 0, fmt.Sprintf("data of the slot is damaged on disk since %s: %s",
-			st.Damage.Since.UTC().Format(time.RFC3339), sale.Sentence(&messages.SlotDamaged{
+			st.Damage.Since.UTC().Format(health.SinceFormat), sale.Sentence(&messages.SlotDamaged{
 				Blocks: st.Damage.Blocks, Whole: st.Damage.Whole, FoundBy: st.Damage.FoundBy,
 			})),
 			fmt.Sprintf("the host repairs it from content.sources: follow it with `hostnode sale %s`, "+

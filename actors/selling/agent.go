@@ -162,10 +162,14 @@ func (s *Agent) Panicked() {
 
 func (s *Agent) fields() *logrus.Entry {
 	st := s.journal.Durable
-	return s.Log.WithFields(logrus.Fields{
-		"slot": s.slot.String(), "request": s.request.String(), "index": s.index,
+	log := s.Log.WithFields(logrus.Fields{
+		"slot": s.slot.String(), "request": s.request.String(), "index": s.index, "state": st.Phase.String(),
+	})
+	if st.Reservation.Zero() { // Nothing is set aside yet.
+		return log
+	}
+	return log.WithFields(logrus.Fields{
 		"reservation": st.Reservation.String(), "availability": st.Availability.String(),
-		"state": st.Phase.String(),
 	})
 }
 

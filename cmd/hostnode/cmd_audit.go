@@ -78,6 +78,9 @@ func printAudit(p *paper, r api.Audit) error {
 		p.line("the files of %s and %s were compared with the ledger", count(f.Sectors, "sector"),
 			count(f.Pieces, "piece"))
 	}
+	if n := r.TransactionsUnderWay; n > 0 {
+		p.line("under way: %s without an outcome yet", count(n, "transaction"))
+	}
 	if r.ContinuedFrom > 0 {
 		p.line("continued from log position %d", r.ContinuedFrom)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -29,8 +28,7 @@ func printQueue(p *paper, q api.Queue) error {
 			t.SlotIndex, short(t.Request), repair, clock(t.QueuedAt))
 	}
 	for _, w := range q.Waiting {
-		p.line("  looked at and put back: %s, for %s", count(w.Slots, "slot"),
-			cmp.Or(w.Criterion, "something that is not known"))
+		p.line("  looked at and put back: %s: %s", count(w.Slots, "slot"), slotqueue.Why(w.Criterion))
 		if w.Criterion == slotqueue.CriterionRequestCap {
 			p.line("    this host has as many slots of the request as it may; it begins when others have filled the " +
 				"rest. `sales.maxSlotsPerRequest` says how many, by default as many as may be lost")
@@ -41,24 +39,27 @@ func printQueue(p *paper, q api.Queue) error {
 	}
 	if len(q.Refusals) > 0 {
 		p.line("")
-		rows := [][]string{{"REFUSED FOR", "REQUESTS", "SLOTS", "LAST", "LAST REASON"}}
+		rows := [][]string{{"REFUSED FOR", "REQUESTS", "SLOTS", "LAST", "LAST SLOT", "LAST REASON"}}
 		for _, r := range q.Refusals {
 			rows = append(rows, []string{
-				r.Criterion, fmt.Sprint(r.Requests), fmt.Sprint(r.Slots), clock(r.LastAt), r.LastReason,
+				r.Criterion, fmt.Sprint(r.Requests), fmt.Sprint(r.Slots), clock(r.LastAt), short(r.LastSlot),
+				r.LastReason,
 			})
 		}
 		p.rows(rows)
 	}
 	if len(q.LetGo) > 0 {
 		p.line("")
-		rows := [][]string{{"QUEUED, NOT SOLD FOR", "SLOTS", "LAST", "LAST REASON"}}
+		rows := [][]string{{"QUEUED, NOT SOLD FOR", "SLOTS", "LAST", "LAST SLOT", "LAST REASON"}}
 		for _, l := range q.LetGo {
-			rows = append(rows, []string{l.Criterion, fmt.Sprint(l.Slots), clock(l.LastAt), l.LastReason})
+			rows = append(rows, []string{
+				l.Criterion, fmt.Sprint(l.Slots), clock(l.LastAt), short(l.LastSlot), l.LastReason,
+			})
 		}
 		p.rows(rows)
 	}
 	if len(q.Refusals)+len(q.LetGo) > 0 {
-		p.line("`hostnode sale SLOT` tells of one slot why it was not sold")
+		p.line("`hostnode sale SLOT` tells of one of them why it was not sold")
 	}
 	p.asOf(q.AsOf)
 	return nil

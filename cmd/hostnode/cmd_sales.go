@@ -108,7 +108,7 @@ func printStory(p *paper, s api.Story) error {
 		p.line("%s  %-16s  %s", clock(m.At), m.Phase, m.Sentence)
 	}
 	p.line("")
-	p.rows(storyRows(now))
+	p.rows(storyRows(now, s.PaysAtMost))
 	p.line("points in time are the chain's, amounts base units of the token")
 	p.asOf(s.AsOf)
 	return nil
@@ -132,22 +132,38 @@ func printNotSold(p *paper, s api.Story) error {
 	return nil
 }
 
-func storyRows(s projections.Sale) [][]string {
+func storyRows(s projections.Sale, paysAtMost string) [][]string {
+	most := ""
+	if paysAtMost != "" {
+		most = fmt.Sprintf("; until its end it pays %s at most", grouped(paysAtMost))
+	}
 	rows := [][]string{
-		{"size", fmt.Sprintf("%s, of which %s are stored", size(s.SlotSize), size(s.Stored))},
+		{"size", fmt.Sprintf("%s, of which %s", size(s.SlotSize), stored(s))},
 		{"proofs", fmt.Sprintf("%d submitted, %d missed, %d open, %d excused, %d lapsed",
 			s.Proofs.Submitted, s.Proofs.Missed, s.Proofs.Open, s.Proofs.Excused, s.Proofs.Lapsed)},
 		{"collateral", fmt.Sprintf("%s committed, %s on chain, %s slashed, %s returned, %s lost",
 			grouped(s.Collateral.Committed), grouped(s.Collateral.OnChain), grouped(s.Collateral.Slashed),
 			grouped(s.Collateral.Returned), grouped(s.Collateral.Lost))},
-		{"reward", fmt.Sprintf("%s%s, net %s", grouped(s.Reward), to(s.RewardRecipient), grouped(s.NetEarning))},
+		{"reward", fmt.Sprintf("%s%s, net %s%s",
+			grouped(s.Reward), to(s.RewardRecipient), grouped(s.NetEarning), most)},
 		{"gas", fmt.Sprintf("%s in %s, %s of the chain's own coin",
 			grouped(fmt.Sprint(s.GasUsed)), count(s.Transactions, "transaction"), coins(s.FeesWei))},
 	}
-	if !s.EndsAt.IsZero() {
+	if !s.EndsAt.IsZero() && !s.Over {
 		rows = append(rows, []string{"ends", clock(s.EndsAt)})
 	}
 	return append(rows, given([][]string{{"availability", s.Availability}, {"member", string(s.Member)}})...)
+}
+
+// stored says how much of the data is on disk.
+func stored(s projections.Sale) string {
+	switch {
+	case s.Over:
+		return "nothing is stored any more"
+	case s.Stored == 0:
+		return "nothing is stored yet"
+	}
+	return size(s.Stored) + " are stored"
 }
 
 // to says who received a reward, if not the host's account.

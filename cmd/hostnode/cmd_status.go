@@ -221,11 +221,17 @@ func chainRows(s api.Status, now time.Time) [][]string {
 			clock(c.EndpointSince), c.FirstEndpoint, c.WhyNotFirst)})
 	}
 	if c.BlockTime > 0 {
-		from := "as measured"
-		if c.BlockTimeSet {
+		every, from := fmt.Sprintf("%g seconds", c.BlockTime), "as measured"
+		if c.BlockTime == 1 {
+			every = "second"
+		}
+		switch {
+		case c.BlockTimeSet && c.Development:
+			from = "the development chain's block time"
+		case c.BlockTimeSet:
 			from = "as configured"
 		}
-		rows = append(rows, []string{"", fmt.Sprintf("a block every %g seconds, %s", c.BlockTime, from)})
+		rows = append(rows, []string{"", fmt.Sprintf("a block every %s, %s", every, from)})
 	}
 	rows = append(rows, []string{"contract", c.Contract})
 	if c.HeadTime.IsZero() {

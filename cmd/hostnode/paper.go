@@ -167,7 +167,7 @@ func (p *paper) asOf(a api.AsOf) {
 		p.line("as it was at %s, after log position %d", clock(a.Recorded), a.Position)
 		return
 	}
-	how := "from the record; no running host was asked"
+	how := "read from the record"
 	if a.Running {
 		how = "from the running host"
 	}

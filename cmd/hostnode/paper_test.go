@@ -74,7 +74,7 @@ func TestTheStatusOfABusyHost(t *testing.T) {
 	p := &paper{now: now}
 	err := printStatus(p, api.Status{
 		AsOf:     api.AsOf{Position: 9, Time: now, Running: true},
-		Standing: api.Standing{Selling: true, Reason: "1 of 1 availabilities on offer with 5 bytes free"},
+		Standing: api.Standing{Selling: true, Reason: "5 bytes free, in one availability"},
 		Account:  "0xabc", DataDir: "/d",
 		Epoch: 2, Since: now, Version: "v1",
 		Chain: api.Chain{
@@ -93,7 +93,7 @@ func TestTheStatusOfABusyHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"SELLING: 1 of 1", "as of 2031-04-05 06:07:08Z, log position 9, from the running host",
+		"SELLING: 5 bytes free", "as of 2031-04-05 06:07:08Z, log position 9, from the running host",
 		"block 1,234, chain time 2031-04-05 06:05:38Z, 1 min 30 s ago\n", "1,000,000 base units", "2.500000 of the chain's own coin",
 		"start 2 at 2031-04-05 06:07:08Z, version v1", "1 Downloading, 2 Proving", "1 slot waiting, 0 in work, paused: all seen",
 		"trouble slot 0x51070000 waits for the payout: the node is away (3 tries, since 2031-04-05 06:07:08Z)",
@@ -131,6 +131,11 @@ func TestTheHeadLineSaysThatNoEndpointOfTheChainAnswers(t *testing.T) {
 		if !strings.Contains(p.text(), want) {
 			t.Errorf("no %q in\n%s", want, p.text())
 		}
+	}
+	p, s.Chain.BlockTime, s.Chain.BlockTimeSet, s.Chain.Development = &paper{now: now}, 1, true, true
+	if err := printStatus(p, s); err != nil || !strings.Contains(p.text(),
+		"a block every second, the development chain's") {
+		t.Errorf("%v\n%s", err, p.text())
 	}
 }
 

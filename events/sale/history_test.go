@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -130,8 +131,8 @@ func portrait(s State) string {
 		{"root", s.Request.Content.MerkleRoot},
 		{"repair", s.Repair},
 		{"adopted", s.Adopted},
-		{"expires at", clock(s.ExpiresAt)},
-		{"ends at", clock(s.EndsAt)},
+		{"expires at", s.ExpiresAt.UTC().Format(time.RFC3339)},
+		{"ends at", s.EndsAt.UTC().Format(time.RFC3339)},
 		{"fail every", s.FailEvery},
 		{"availability", s.Availability},
 		{"reservation", s.Reservation},
@@ -141,7 +142,7 @@ func portrait(s State) string {
 		{"challenge", s.Challenge},
 		{"proof", s.Proof},
 		{"on chain", s.OnChain},
-		{"filled at", clock(s.FilledAt)},
+		{"filled at", s.FilledAt.UTC().Format(time.RFC3339)},
 		{"filled block", s.FilledBlock},
 		{"collateral", s.Collateral},
 		{"started", s.Started},

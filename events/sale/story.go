@@ -198,7 +198,7 @@ func damaged(e interface {
 
 func millis(ms uint64) string { return (time.Duration(ms) * time.Millisecond).String() }
 
-func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func clock(t time.Time) string { return t.UTC().Format(time.DateTime) + "Z" }
 
 // Waiting says what the sale is waiting for.
 func Waiting(s State) string {

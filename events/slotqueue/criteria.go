@@ -57,3 +57,28 @@ func Criteria() []string {
 		CriterionDisk, CriterionNoProgress, CriterionQuarantined, CriterionMember,
 	}
 }
+
+// Why says in words why slots that failed a criterion cannot be taken now.
+func Why(criterion string) string {
+	words, known := map[string]string{
+		"":                   "for a reason that is not known",
+		CriterionPeriod:      "the contract's periods are too short for a proof",
+		CriterionDispersal:   "the window of sales.dispersal has not reached this host",
+		CriterionRequestCap:  "the host has as many slots of the request as it may",
+		CriterionProofs:      "the prover would be too busy",
+		CriterionDisk:        "the disk has no room for the data",
+		CriterionTokens:      "the account does not hold the collateral",
+		CriterionGas:         "the account's coins would not last for the gas",
+		CriterionReservation: "the contract accepts no reservation",
+		CriterionSources:     "no source of content could be reached",
+		CriterionNoProgress:  "their sales made no progress",
+		CriterionMember:      "no member of the host takes them",
+	}[criterion]
+	switch {
+	case criterion == "":
+		return words
+	case !known: // One of the ledger's.
+		words = "nothing on offer fits them"
+	}
+	return words + " (" + criterion + ")"
+}

@@ -205,8 +205,9 @@ func decideTake(s State, c Take) []Event {
 	}
 	if best.seen {
 		return []Event{&messages.QueuePaused{
-			At:     events.TimeToMessage(c.At),
-			Reason: fmt.Sprintf("all %d queued slots were looked at and none fits", s.Len()),
+			At: events.TimeToMessage(c.At),
+			// No number: slots that are in work now may come back while the queue is paused.
+			Reason: "every queued slot was looked at and none fits",
 		}}
 	}
 	return []Event{&messages.SlotTaken{

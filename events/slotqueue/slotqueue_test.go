@@ -66,7 +66,7 @@ func TestDecide(t *testing.T) {
 		{"an empty queue gives nothing", nil, take, ""},
 		{"workers are bounded", []Command{queue(1, 5, 0, 1, 2), take, take}, take, ""},
 		{"no workers take nothing", []Command{queue(1, 5, 0)}, Take{At: start}, ""},
-		{"a best slot that is seen pauses the queue", seen1, take, "QueuePaused reason=\"all 1 queued slots were looked at and none fits\""},
+		{"a best slot that is seen pauses the queue", seen1, take, "QueuePaused reason=\"every queued slot was looked at and none fits\""},
 		{"a paused queue gives nothing", append(slices.Clone(seen1), take), take, ""},
 		{"the operator's pause gives nothing", []Command{queue(1, 5, 0), pause}, take, ""},
 

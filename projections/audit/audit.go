@@ -67,6 +67,8 @@ type Report struct {
 	Files *FilesCompared `json:"files,omitempty"`
 	// ChainCompared says that the tokens on chain were compared with the record.
 	ChainCompared bool `json:"chainCompared,omitempty"`
+	// TransactionsUnderWay counts the transactions without an outcome that are so young that none is due.
+	TransactionsUnderWay uint64 `json:"transactionsUnderWay,omitempty"`
 	// ContinuedFrom is the position of the checkpoint from which the audit
 	// continued; CheckpointIgnored says why an existing one could not be used.
 	ContinuedFrom     events.Position `json:"continuedFrom,omitempty"`
@@ -199,8 +201,11 @@ type auditor struct {
 	damage map[events.Position]bool
 	// now is the newest block's time in the market streams.
 	now time.Time
-	// correlation is that of the event that is judged.
+	// newest is when the newest event was recorded, by the machine's clock.
+	newest time.Time
+	// correlation and recorded are those of the event that is judged.
 	correlation string
+	recorded    time.Time
 	// files are those that lay there before the record was read.
 	files Files
 	// before and last are the last two events that were read.
@@ -273,6 +278,9 @@ func (a *auditor) event(r events.Recorded) {
 	}
 	a.report.AsOf = max(a.report.AsOf, r.Position)
 	a.before, a.last = a.last, seen{r.Position, r.ID}
+	if r.Recorded.After(a.newest) {
+		a.newest = r.Recorded
+	}
 	if events.IsSystem(r.Stream) {
 		a.keepViews(r, nil)
 		a.system(r)
@@ -361,7 +369,7 @@ func (a *auditor) judge(s *stream, r events.Recorded, m proto.Message) {
 	if s.judge == nil {
 		return
 	}
-	a.correlation = r.Meta.Correlation
+	a.correlation, a.recorded = r.Meta.Correlation, r.Recorded
 	a.checkOrigin(s, r, m)
 	a.checkWriter(s, r, m)
 	if !s.judge(placeOf(r), m) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
@@ -257,6 +258,22 @@ func findsOnly(t *testing.T, r *record, b breach) {
 	})
 	if i < 0 || r.list[i].Type != b.shows {
 		t.Fatalf("want it shown at a %s; got %v", b.shows, f)
+	}
+}
+
+// What the host is at work on is no warning, until it takes too long.
+func TestAYoungTransactionIsCountedAndNotWarnedOf(t *testing.T) {
+	for age, young := range map[time.Duration]bool{underWay - time.Second: true, underWay: false} {
+		r := aYear(t)
+		r.insert(len(r.list), txStream, &messages.TxIntended{Key: "free:1", To: me.String(), Data: "0x"})
+		last := len(r.list) - 1
+		r.list[last].Recorded = time.Date(2031, 4, 5, 6, 7, 8, 0, time.UTC)
+		r.list[0].Recorded = r.list[last].Recorded.Add(age)
+		report := audited(t, r, Options{})
+		if warned := len(report.Findings) == 1 && report.Findings[0].Rule == TransactionOpen; warned == young ||
+			young != (report.TransactionsUnderWay == 1) {
+			t.Errorf("%s old: %d under way, %v", age, report.TransactionsUnderWay, report.Findings)
+		}
 	}
 }
 

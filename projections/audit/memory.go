@@ -24,6 +24,7 @@ type memory struct {
 	Txs     receipts
 	Damage  map[events.Position]bool
 	Now     time.Time
+	Newest  time.Time
 	Views   []byte
 }
 
@@ -49,7 +50,8 @@ type savedLife struct {
 func (a *auditor) remember() (m memory, err error) {
 	m = memory{
 		Report: a.report, Resting: a.resting, IDs: a.ids, Txs: a.txs, Damage: a.damage, Now: a.now,
-		Hosts: make([]savedHost, len(a.hosts)),
+		Newest: a.newest,
+		Hosts:  make([]savedHost, len(a.hosts)),
 	}
 	for _, s := range a.streams {
 		m.Streams = append(m.Streams, savedStream{s, s.judge == nil})
@@ -81,7 +83,7 @@ func (a *auditor) recall(m memory) (err error) {
 	if m.IDs == nil || len(m.IDs.Bits) != len(a.ids.Bits) {
 		return fmt.Errorf("%w: its filter has another size", errForm)
 	}
-	a.report, a.now, a.damage = m.Report, m.Now.UTC(), orEmpty(m.Damage)
+	a.report, a.now, a.newest, a.damage = m.Report, m.Now.UTC(), m.Newest.UTC(), orEmpty(m.Damage)
 	if a.report.Findings == nil {
 		a.report.Findings = []Finding{}
 	}

@@ -131,7 +131,8 @@ var (
 	CollateralPromised = rule("collateral-promised", Error, "The ledger of a member commits no more collateral "+
 		"for a slot than the member was promised with it.")
 
-	TransactionOpen       = rule("transaction-open", Warning, "Every intent is mined or abandoned.")
+	TransactionOpen = rule("transaction-open", Warning,
+		"Every intent is mined or abandoned, but for those of the ten minutes before the newest event.")
 	TransactionUnresolved = rule("transaction-unresolved", Error, "At the latest, it is so when its sale is settled.")
 
 	MarkingContradiction = rule("marking-contradiction", Error, "A validator marks each missing proof once, after "+

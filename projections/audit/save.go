@@ -29,7 +29,7 @@ const (
 	// checkpointSchema is the version of the state. Every change of the state's form needs
 	// a new version, and a test demands it (testdata/shape.golden). A change of the rules
 	// makes a checkpoint useless in any case.
-	checkpointSchema = 16
+	checkpointSchema = 17
 	// maxCheckpointBytes is the largest file that is read: with a larger one it
 	// is better to begin again.
 	maxCheckpointBytes = 4 << 30

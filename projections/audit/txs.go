@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -18,6 +19,9 @@ const (
 	// are copied within seconds, so more than a few mean that they are not copied
 	// at all.
 	maxAwaited = 1 << 16
+	// underWay is how old an intent is at most, by the newest event, that has no outcome because the host
+	// is at work on it: several blocks at a busy time. An older one is worth a look.
+	underWay = 10 * time.Minute
 )
 
 // txAccount is what is known of an account's transactions.
@@ -34,6 +38,7 @@ type txAccount struct {
 // intent is a call that must reach the chain.
 type intent struct {
 	At          place
+	Recorded    time.Time // by the machine's clock; zero: not known
 	Correlation string
 	Nonce       uint64 // meaningful when sent
 	Sent        bool
@@ -104,7 +109,7 @@ func (a *auditor) judgeTx(s *stream, p place, e messages.TxEvent) {
 	h.Tx.Last = p.Position
 	switch e := e.(type) {
 	case *messages.TxIntended:
-		h.Tx.Intents[e.GetKey()] = intent{At: p, Correlation: a.correlation}
+		h.Tx.Intents[e.GetKey()] = intent{At: p, Recorded: a.recorded, Correlation: a.correlation}
 	case *messages.TxSent:
 		if in, open := h.Tx.Intents[e.GetKey()]; open {
 			in.attempted(e)
@@ -155,6 +160,10 @@ func (a *auditor) endOfTransactions(h *host) {
 			a.cross(TransactionUnresolved, in.At,
 				"the transaction %s is neither mined nor abandoned, and its sale was settled at log position %d",
 				clip(key), settled)
+			continue
+		}
+		if !in.Recorded.IsZero() && a.newest.Sub(in.Recorded) < underWay {
+			a.report.TransactionsUnderWay++
 			continue
 		}
 		a.find(TransactionOpen, in.At, "the transaction %s is neither mined nor abandoned", clip(key))

@@ -195,7 +195,8 @@ type Chain struct {
 	HeadHash string    `json:"headHash,omitempty"`
 	HeadTime time.Time `json:"headTime,omitzero"`
 	// BlockTime is the time between two blocks, in seconds of chain time; 0: not known
-	// yet. BlockTimeSet says that it was configured, not measured.
+	// yet. BlockTimeSet says that it was configured, or is the development
+	// chain's, and is not measured.
 	BlockTime    float64 `json:"blockTimeSeconds,omitempty"`
 	BlockTimeSet bool    `json:"blockTimeSet,omitempty"`
 	// Live says that the host has seen the newest block; Stalled that no block has come
@@ -320,7 +321,9 @@ type Story struct {
 	// Moments are what the queue did, and Offered says which slot it is.
 	Attempts []projections.Sale   `json:"attempts"`
 	Moments  []projections.Moment `json:"moments"`
-	Offered  *OfferedSlot         `json:"offered,omitempty"`
+	// PaysAtMost is what the present attempt pays until its end, in token base units; empty: it has ended.
+	PaysAtMost string       `json:"paysAtMost,omitempty"`
+	Offered    *OfferedSlot `json:"offered,omitempty"`
 	// Trouble is the sale's present problem, if the host runs.
 	Trouble *Trouble `json:"trouble,omitempty"`
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -40,7 +40,7 @@ func standing(f health.Facts, w health.Judgement) Standing {
 	s := Standing{
 		Selling: w.Selling == health.Yes, SellingUnknown: w.Selling == health.NotKnown,
 		NotProving: w.Proving != health.Yes, Purpose: w.Purpose, Readiness: []Obstacle{},
-		Reason: fmt.Sprintf("%d of %d availabilities on offer, %s free", w.OnSale, w.Offers, w.Free.Human()),
+		Reason: onOffer(w),
 	}
 	switch w.Purpose {
 	case health.Validating:
@@ -56,6 +56,17 @@ func standing(f health.Facts, w health.Judgement) Standing {
 		s.Reason, s.Hint = w.Causes[0].Reason, w.Causes[0].Hint
 	}
 	return s
+}
+
+// onOffer says how much is on offer.
+func onOffer(w health.Judgement) string {
+	switch {
+	case w.OnSale < w.Offers:
+		return fmt.Sprintf("%s free, in %d of %d availabilities", w.Free.Human(), w.OnSale, w.Offers)
+	case w.Offers == 1:
+		return w.Free.Human() + " free, in one availability"
+	}
+	return fmt.Sprintf("%s free, in %d availabilities", w.Free.Human(), w.Offers)
 }
 
 // StatusWithout is the status where there is no host to ask.
@@ -89,12 +100,16 @@ func (r *reader) known(s Status) health.Facts {
 func addQueue(of *health.Supply, q projections.Queue) {
 	var waiting []string
 	for _, w := range q.Waiting {
-		waiting = append(waiting, fmt.Sprintf("%s %d", cmp.Or(w.Criterion, "not known"), w.Slots))
+		slots := fmt.Sprintf("%d slots", w.Slots)
+		if w.Slots == 1 {
+			slots = "1 slot"
+		}
+		waiting = append(waiting, slots+": "+slotqueue.Why(w.Criterion))
 	}
 	if of.Paused = q.Paused && q.ByOperator; of.Paused {
 		of.PausedFor = q.PausedFor
 	} else if q.Paused {
-		of.NoneFits, of.Waiting = q.PausedFor, strings.Join(waiting, ", ")
+		of.NoneFits, of.Waiting = q.PausedFor, strings.Join(waiting, "; ")
 	}
 	for _, r := range q.RefusedInARow {
 		of.Refused = append(of.Refused, health.RefusedRequest{Criterion: r.Criterion, Reason: r.Reason, At: r.At})

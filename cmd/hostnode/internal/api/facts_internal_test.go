@@ -57,7 +57,8 @@ func TestFactsOfARunningHostReachTheJudgement(t *testing.T) {
 	f := l.facts(s, of, nil)
 	if !f.Validating || f.ValidatorStopped != "no record" || !f.NoSealer || f.Supply.Overhead != 7 ||
 		f.Supply.Allocated != 6 || f.Supply.Unallocated != 4 || f.Supply.Paused || f.Supply.NoneFits != "none fits" ||
-		f.Supply.Waiting != "not known 2, gas 1" || len(f.Supply.Refused) != 1 || f.Supply.Refused[0].Criterion != "price" {
+		f.Supply.Waiting != "2 slots: for a reason that is not known; 1 slot: "+
+			"the account's coins would not last for the gas (gas)" || len(f.Supply.Refused) != 1 || f.Supply.Refused[0].Criterion != "price" {
 		t.Errorf("%+v", f)
 	}
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -150,7 +151,7 @@ func (l *Live) sources(ctx context.Context) (f health.SourcesFacts) {
 	case errors.Is(err, storage.ErrNoneSet):
 		f.None = true
 	case err != nil:
-		f.Away = err.Error()
+		f.Away = strings.TrimPrefix(err.Error(), events.ErrNoSource.Error()+": ") // The cause begins with that.
 	}
 	return f
 }

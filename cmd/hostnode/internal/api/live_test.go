@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -50,12 +51,12 @@ func TestTheReasonIsTheFirstThingThatIsInTheWay(t *testing.T) {
 		ask(t, func(ctx context.Context) (projections.Availability, error) {
 			return live.SetAvailability(ctx, a.ID[:10], api.Changes{Enabled: &enabled})
 		})
-		expect(true, "1 of 1 availabilities on offer, 1 MiB free")
+		expect(true, "1 MiB free, in one availability")
 		soon := head.Time.Add(time.Minute)
 		ask(t, func(ctx context.Context) (projections.Availability, error) {
 			return live.SetAvailability(ctx, a.ID, api.Changes{Until: &soon})
 		})
-		expect(true, "1 of 1 availabilities on offer, 1 MiB free")
+		expect(true, "1 MiB free, in one availability")
 		market.holds(1<<20, 0, nil)
 		expect(false, "gas")
 		market.holds(0, 7, nil)
@@ -68,13 +69,13 @@ func TestTheReasonIsTheFirstThingThatIsInTheWay(t *testing.T) {
 		market.holds(1<<20, 7, nil)
 		reach = storage.ErrNoneSet
 		expect(false, "no source of content is set")
-		reach = errors.New("http://other: refused")
+		reach = fmt.Errorf("%w: http://other: refused", events.ErrNoSource)
 		expect(false, "no source of content can be reached, so the data of no slot can be fetched: http://other: refused")
 		reach = nil
 		ask(t, func(ctx context.Context) (api.Queue, error) { return live.PauseQueue(ctx, "a walk") })
 		expect(false, "paused until resumed: a walk")
 		ask(t, func(ctx context.Context) (api.Queue, error) { return live.ResumeQueue(ctx, "back") })
-		expect(true, "on offer")
+		expect(true, "in one availability")
 	})
 }
 

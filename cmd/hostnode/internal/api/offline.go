@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
@@ -174,7 +175,8 @@ func (o *Offline) Status(context.Context) (Status, error) {
 	if started && !stopped && o.cfg.Store.Remote() {
 		s.Elsewhere = true
 		s.Reason = fmt.Sprintf("last start %d at %s on %q, last heard at %s; whether it runs cannot be seen from here",
-			last.Epoch, last.StartedAt.UTC().Format(time.RFC3339), last.Node, last.HeardAt.UTC().Format(time.RFC3339))
+			last.Epoch, last.StartedAt.UTC().Format(health.SinceFormat), last.Node,
+			last.HeardAt.UTC().Format(health.SinceFormat))
 		s.Hint = fmt.Sprintf("ask it where it runs: hostnode status; a host that lives is heard every %s",
 			actors.DefaultHeartbeat)
 		return s, nil

@@ -3,8 +3,8 @@ package api
 import (
 	"context"
 	"fmt"
-	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
@@ -45,7 +45,7 @@ func (r *reader) before(ctx context.Context, when When) error {
 			return err
 		}
 		return fmt.Errorf("%w: %s; the record begins at %s with log position %d", replay.ErrBefore, when,
-			first.Recorded.UTC().Format(time.RFC3339), first.Position)
+			first.Recorded.UTC().Format(health.SinceFormat), first.Position)
 	}
 	return fmt.Errorf("%w: %s; the record is empty", replay.ErrBefore, when)
 }

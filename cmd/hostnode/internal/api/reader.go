@@ -168,8 +168,13 @@ func (r *reader) shown(ctx context.Context, id events.AvailabilityID) (projectio
 }
 
 func (r *reader) own() []projections.Sale {
-	all := r.views.Sales().Sales
-	return slices.DeleteFunc(slices.Clone(all), func(s projections.Sale) bool { return s.Host != r.Account.String() })
+	all := slices.Clone(r.views.Sales().Sales)
+	for i := range all {
+		if all[i].Over { // The view has what was stored; its data is deleted.
+			all[i].Stored = 0
+		}
+	}
+	return slices.DeleteFunc(all, func(s projections.Sale) bool { return s.Host != r.Account.String() })
 }
 
 // Sales implements Backend.
@@ -219,7 +224,7 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 	}
 	attempts := slices.DeleteFunc(all, func(s projections.Sale) bool { return s.Slot != whole })
 	slices.SortStableFunc(attempts, func(a, b projections.Sale) int { return int(a.Attempt) - int(b.Attempt) })
-	return Story{AsOf: r.asOf(), Attempts: attempts, Moments: line.Moments}, nil
+	return Story{AsOf: r.asOf(), Attempts: attempts, Moments: line.Moments, PaysAtMost: line.PaysAtMost}, nil
 }
 
 // notSold is the story of a slot of which no sale began, from the record of the queue.

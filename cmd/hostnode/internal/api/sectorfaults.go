@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -71,7 +72,7 @@ func (r *reader) SectorFaults(ctx context.Context) (SectorFaults, error) {
 		case s.Parked != "":
 			f.Next = fmt.Sprintf("somebody has to decide (hostnode sectors status %d): %s", s.SectorNumber, s.Parked)
 		case !s.PausedUntil.IsZero():
-			f.Next += fmt.Sprintf(", again at %s: %s", s.PausedUntil.UTC().Format(time.RFC3339), s.LastErr)
+			f.Next += fmt.Sprintf(", again at %s: %s", s.PausedUntil.UTC().Format(health.SinceFormat), s.LastErr)
 		}
 		var err error
 		if f.Since, f.Reason, err = r.faultOf(ctx, s.SectorNumber); err != nil {
