@@ -114,16 +114,14 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	s.planParts(a, m.heads)
 	s.alertRecordLoss()
 	s.term.owns = s.Cluster == nil
-	for _, p := range s.parts() {
-		s.startPart(a, p)
-	}
+	s.runParts(a)
 	for _, l := range m.living.inOrder() {
 		if !s.Mine(l.member) {
 			continue
 		}
-		s.agents[l.slot] = &agent{request: l.request, index: l.index}
+		s.agents[l.slot] = newAgent(l.slot, l.request, l.index)
 		s.stayQuarantined(l.slot)
-		s.runAgent(a, l.slot, s.agents[l.slot])
+		s.family.Run(a, &s.agents[l.slot].Child)
 	}
 	if !m.diskAway { // Otherwise it is not known what is missing.
 		s.tellDamaged(m.stored)
@@ -136,9 +134,7 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	s.releaseOrphans(m)
 	s.booted = true
 	s.saveLivingSales(a, m.living)
-	if s.term.owns {
-		s.startValidator(a)
-	}
+	s.runParts(a) // The validator comes last: it is told which slots are ours.
 	a.RT.Do("room", s.watchRoom(m.diskAway, func(m queue.Wake) { s.queue.Tell(m) }))
 	if s.ScrubEvery > 0 {
 		a.RT.Do("scrub", s.scrub)

@@ -238,8 +238,8 @@ type env struct {
 	quarantined *quarantine.List
 	hostWrites  hostWrites
 	// ledger, queue, scheduler and sectors are started again when they fail; see part.go.
-	ledger, queue, scheduler, sectors *shell.Part
-	root                              *shell.Part // the supervisor, which is never started again
+	ledger, queue, scheduler, sectors, validator *shell.Part
+	root                                         *shell.Part // the supervisor, which is never started again
 
 	downloads, transactions, reads, disk, repairs *shell.Pool
 	// proofTxs is the pool of proofs in flight. Each waits for its confirmations, which may
@@ -304,6 +304,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		root:         shell.NewPart("Supervisor"),
 		scheduler:    shell.NewPart(schedulerName),
 		sectors:      shell.NewPart(sectors.Name),
+		validator:    shell.NewPart(validatorName),
 		downloads:    shell.NewPool("downloads", cfg.Downloads),
 		transactions: shell.NewPool("transactions", cfg.Transactions),
 		proofTxs:     shell.NewPool("proofs on their way", maxProofTxs),

@@ -256,8 +256,8 @@ func (s *supervisor) refuses(m sellHere) *members.Refusal {
 			s.Clock.Now().Sub(s.lastNews).Round(time.Second))
 	case ag != nil && ag.far != "":
 		return no(slotqueue.CriterionMember, "member %s sells the slot", ag.far)
-	case ag != nil && ag.quarantined != "":
-		return no(slotqueue.CriterionQuarantined, "quarantined: %s", ag.quarantined)
+	case ag != nil && ag.Left != "":
+		return no(slotqueue.CriterionQuarantined, "quarantined: %s", ag.Left)
 	case ag != nil:
 		return nil
 	case c != nil && !c.handing:
@@ -296,13 +296,14 @@ func (s *supervisor) onHandedOut(m handedOut) {
 	}
 	ag := s.agents[m.slot]
 	if ag == nil { // Another member's, which has not recorded its start yet.
-		ag = &agent{request: c.request, index: c.index, far: m.member, starting: true, start: c.start}
+		ag = newAgent(m.slot, c.request, c.index)
+		ag.far, ag.starting, ag.start = m.member, true, c.start
 		s.agents[m.slot] = ag
 		s.FarLoad.Set(m.slot, s.ExpectedProofs(c.start.Request))
 	}
 	ag.watchers = append(ag.watchers, c.workers...)
 	if !ag.starting {
-		tellAll(c.workers, sales.Changed{Agent: ag.ref.Address(), Slot: m.slot, State: ag.state, Last: ag.last})
+		tellAll(c.workers, sales.Changed{Agent: ag.Ref().Address(), Slot: m.slot, State: ag.state, Last: ag.last})
 	}
 }
 
@@ -315,13 +316,15 @@ func (s *supervisor) onFarSale(m sales.Changed) {
 		}
 		s.Log.WithField("slot", m.Slot.String()).Warnf(
 			"member %s sells the slot; the attempt of this member ends", m.State.Member)
-		ag.ref.Stop()
+		s.family.Stop(&ag.Child)
 		s.Load.Set(m.Slot, 0)
-		ag = &agent{request: ag.request, index: ag.index, watchers: ag.watchers}
+		watchers := ag.watchers
+		ag = newAgent(m.Slot, ag.request, ag.index)
+		ag.watchers = watchers
 		s.agents[m.Slot] = ag
 	}
 	if ag == nil {
-		ag = &agent{request: m.State.Request.ID, index: m.State.Index}
+		ag = newAgent(m.Slot, m.State.Request.ID, m.State.Index)
 		s.agents[m.Slot] = ag
 	}
 	ag.far, ag.state, ag.ahead, ag.last, ag.starting = m.State.Member, m.State, m.State, m.Last, false

@@ -70,11 +70,14 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 	if ports.Cluster != nil {
 		e.HasTerm = e.hasTerm
 	}
-	h.supervisor = rt.Root("Supervisor", &supervisor{
-		env: e, fatal: h.end, kept: keep(e),
+	root := &supervisor{
+		env: e, fatal: h.end,
 		agents: map[events.SlotID]*agent{}, beginning: map[events.SlotID]*candidate{},
 		panicked: map[shell.Subject]int{},
-	})
+	}
+	root.keepParts()
+	root.keepSales()
+	h.supervisor = rt.Root("Supervisor", root)
 	e.StoreWatch.Notify(func() { h.supervisor.Tell(sales.RecordMoved{}) })
 	if ports.Cluster != nil {
 		h.serve()

@@ -175,8 +175,7 @@ func (s *supervisor) onTermBegan(a *shell.Turn) {
 	if !s.term.owns {
 		s.term.stop()
 		s.term.owns = true
-		s.startPart(a, &s.kept.queue)
-		s.startValidator(a)
+		s.runParts(a)
 		s.follow(a)
 		for _, ag := range s.agents { // Another owner may have had them filled meanwhile.
 			ag.refill.short = false
@@ -192,10 +191,9 @@ func (s *supervisor) onTermEnded(a *shell.Turn) {
 	answer := a.Asker()
 	if s.term.owns {
 		s.term.stop()
-		s.term.owns = false
 		s.rest(&s.kept.queue)
-		s.validator.ref.Stop()
-		s.validator.ref = shell.Ref{}
+		s.rest(&s.kept.validator)
+		s.term.owns = false
 		s.followHeads(a)
 	}
 	answer(struct{}{}, nil)
@@ -207,11 +205,11 @@ var errNoTerm = errors.New("it runs where the term is")
 // rest stops a part that is not to run here now.
 func (s *supervisor) rest(p *keptPart) {
 	if p.Running() {
-		p.Stop()
 		p.Ended(s.Clock.Now(), true, errNoTerm)
 	}
+	s.kept.family.Stop(&p.child)
+	s.kept.family.Works(&p.child, true)
 	delete(s.Savers, p.Name)
-	p.failures = 0
 	s.forgetWorkers()
 }
 

@@ -66,8 +66,8 @@ func (s *supervisor) onOverlooked(a *shell.Turn, l overlookedSale) {
 	if s.agents[l.slot] != nil || s.beginning[l.slot] != nil {
 		return
 	}
-	s.agents[l.slot] = &agent{request: l.request, index: l.index}
-	s.runAgent(a, l.slot, s.agents[l.slot])
+	s.agents[l.slot] = newAgent(l.slot, l.request, l.index)
+	s.family.Run(a, &s.agents[l.slot].Child)
 }
 
 // errLives: what looked like an orphan belongs to somebody.

@@ -20,69 +20,40 @@ import (
 // Config.QuarantineRetry.
 const quarantineFirst = time.Minute
 
-// Messages about sales that cannot be run.
-type (
-	// agentBroken: a sale's record cannot be read.
-	agentBroken struct {
-		slot events.SlotID
-		err  error
+// onAgentEnded quarantines a sale that is left alone, and raises an alert. The host and its other sales go on.
+func (s *supervisor) onAgentEnded(ag *agent, f shell.Failure) bool {
+	slot := ag.slot
+	if f.Lefts == 0 {
+		return true
 	}
-	// retryQuarantined: it is time to try a sale again.
-	retryQuarantined struct{ slot events.SlotID }
-)
-
-// quarantine leaves a sale alone that cannot be run, raises an alert, and tries the sale again
-// later. The host and its other sales go on.
-func (s *supervisor) quarantine(slot events.SlotID, err error) {
-	ag := s.agents[slot]
-	if ag == nil {
-		return
-	}
-	ag.quarantines++
-	pause := s.quarantinePause(ag.quarantines)
 	s.Log.WithField("slot", slot.String()).Errorf("the sale is quarantined and nothing is done for its slot until "+
-		"it is tried again in %s; look at it with `hostnode sale %s`: %v", pause, slot, err)
-	if ag.quarantines == 1 { // Not at each try; every proof that is owed raises an alert of its own.
-		trouble := health.SlotTrouble{Slot: slot, Reason: err.Error()}
+		"it is tried again in %s; look at it with `hostnode sale %s`: %v", f.Pause, slot, f.Err)
+	if f.Lefts == 1 { // Not at each try; every proof that is owed raises an alert of its own.
+		trouble := health.SlotTrouble{Slot: slot, Reason: f.Err.Error()}
 		s.RaiseCause("sale-quarantined", slot, health.Facts{Quarantined: []health.SlotTrouble{trouble}})
 	}
-	ag.quarantined, ag.retrying, ag.state.Slot = err.Error(), false, slot
-	s.quarantined.Begin(aboutSale(slot), err.Error())
-	ag.ref.Stop()
+	ag.state.Slot = slot
+	s.quarantined.Begin(aboutSale(slot), f.Err.Error())
 	tellAll(ag.watchers,
-		admission.Refusal{Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + err.Error()})
+		admission.Refusal{Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + ag.Left})
 	ag.watchers = nil
-	s.scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: err.Error()})
-	s.Clock.After(pause, func() { s.root.Tell(retryQuarantined{slot}) })
+	s.scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: ag.Left})
+	return true
 }
 
 func (e *env) quarantinePause(n int) time.Duration {
 	return min(quarantineFirst<<min(n-1, 20), e.QuarantineRetry)
 }
 
-// retryQuarantined runs a sale again. The sale stays quarantined until its record is read, and
-// is quarantined again at the first failure.
-func (s *supervisor) retryQuarantined(a *shell.Turn, slot events.SlotID) {
-	ag := s.agents[slot]
-	if ag == nil || ag.quarantined == "" || ag.retrying {
-		return
-	}
-	ag.retrying, ag.failures = true, maxFailures
-	s.runAgent(a, slot, ag)
-}
-
-// runsAgain reports whether a message of an agent counts: not that of an agent that was stopped
-// since. A quarantined sale whose agent reports is out of quarantine.
-func (s *supervisor) runsAgain(ag *agent, m sales.Changed) bool {
-	if ag.quarantined == "" {
-		return true
-	}
-	if !ag.retrying || ag.ref.Address() != m.Agent {
+// isOf reports whether a message is of the agent that runs a sale. One that was quarantined and reports is so no more.
+func (s *supervisor) isOf(ag *agent, m sales.Changed) bool {
+	if ag.Ref().Address() != m.Agent {
 		return false
 	}
-	s.Log.WithField("slot", m.Slot.String()).Warn("the sale that was quarantined is run again")
-	ag.quarantined, ag.retrying = "", false
-	s.quarantined.End(aboutSale(m.Slot), "it can be run again", func() {})
+	if s.family.Works(&ag.Child, len(m.Fresh) > 0) {
+		s.Log.WithField("slot", m.Slot.String()).Warn("the sale that was quarantined is run again")
+		s.quarantined.End(aboutSale(m.Slot), "it can be run again", func() {})
+	}
 	return true
 }
 
@@ -95,7 +66,8 @@ func aboutSale(slot events.SlotID) shell.Subject {
 func (s *supervisor) stayQuarantined(slot events.SlotID) {
 	ag := s.agents[slot]
 	if q, ok := s.quarantined.Has(aboutSale(slot)); ok {
-		ag.quarantined, ag.retrying, ag.failures, ag.state.Slot = q.Reason, true, maxFailures, slot
+		s.family.LeaveAlone(&ag.Child, q.Reason)
+		ag.state.Slot = slot
 		s.scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: q.Reason})
 	}
 }

@@ -114,8 +114,8 @@ func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
 	}
 	if m.subject.Kind == shell.SubjectSale { // That quarantine ends when the sale runs.
 		slot, err := events.ParseSlotID(m.subject.Key)
-		if err == nil {
-			s.retryQuarantined(a, slot)
+		if ag := s.agents[slot]; err == nil && ag != nil && ag.Left != "" {
+			s.family.Run(a, &ag.Child)
 		}
 		answer(struct{}{}, err)
 		return

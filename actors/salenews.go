@@ -24,14 +24,14 @@ func (s *supervisor) tellConcerned(e messages.MarketEvent) {
 func (s *supervisor) wakeSlot(request string, index uint64) {
 	slot := events.SlotIDOf(events.Must(events.ParseRequestID(request)), index)
 	if ag := s.agents[slot]; ag != nil {
-		ag.ref.Tell(sales.Look{})
+		ag.Ref().Tell(sales.Look{})
 	}
 }
 
 func (s *supervisor) wakeRequest(request string) {
 	for _, slot := range s.slots() {
 		if ag := s.agents[slot]; ag.request.String() == request {
-			ag.ref.Tell(sales.Look{})
+			ag.Ref().Tell(sales.Look{})
 		}
 	}
 }

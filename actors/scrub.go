@@ -33,7 +33,7 @@ func (s *supervisor) tellDamaged(stored []events.StoredSlot) {
 		default:
 			continue
 		}
-		s.agents[slot].ref.Tell(sales.Command{Cmd: sale.ReportDamaged{
+		s.agents[slot].Ref().Tell(sales.Command{Cmd: sale.ReportDamaged{
 			At: s.ChainTime(), Whole: true, FoundBy: "the start: " + what,
 		}, Cause: "start"})
 	}
@@ -91,7 +91,7 @@ func (s *supervisor) onScrubFound(m scrubFound) {
 		s.Log.WithField("slot", m.slot.String()).Warnf("stored data is damaged, but no sale needs it: %v", &m.damage)
 		return
 	}
-	ag.ref.Tell(sales.Command{Cmd: sale.ReportDamaged{
+	ag.Ref().Tell(sales.Command{Cmd: sale.ReportDamaged{
 		At: s.ChainTime(), Blocks: m.damage.Blocks, Whole: m.damage.Whole, FoundBy: "the scrub: " + m.damage.Error(),
 	}, Cause: "scrub"})
 }

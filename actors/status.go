@@ -109,7 +109,7 @@ func (s *supervisor) status() Status {
 	}
 	for _, slot := range s.slots() {
 		if ag := s.agents[slot]; ag.far == "" {
-			st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.quarantined})
+			st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.Left})
 		}
 	}
 	pools := []*shell.Pool{s.downloads, s.transactions, s.proofTxs, s.reads, s.disk, s.repairs}

@@ -29,9 +29,9 @@ type supervisor struct {
 	fatal func(error)
 
 	kept      keptParts
-	validator validatorTree
 	booted    bool
 	bootWaits atomic.Pointer[string] // why the last attempt to start failed
+	family    shell.Family[*agent]
 	agents    map[events.SlotID]*agent
 	beginning map[events.SlotID]*candidate
 	handedOut uint64
@@ -46,19 +46,16 @@ type supervisor struct {
 
 // agent is a sale that is in work or hosted.
 type agent struct {
-	ref         shell.Ref
-	far         events.Member // the other member that runs it; then there is no actor here
-	request     events.RequestID
-	index       uint64
-	state       sale.State
-	last        events.EventID // the last event of that
-	ahead       sale.State     // with what is decided and not recorded yet
-	trouble     sales.Trouble
-	watchers    []shell.Ref // workers
-	failures    int
-	quarantined string
-	quarantines int  // in a row
-	retrying    bool // quarantined, and tried again
+	shell.Child[*agent]
+	slot     events.SlotID
+	far      events.Member // the other member that runs it; then there is no actor here
+	request  events.RequestID
+	index    uint64
+	state    sale.State
+	last     events.EventID // the last event of that
+	ahead    sale.State     // with what is decided and not recorded yet
+	trouble  sales.Trouble
+	watchers []shell.Ref // workers
 	// starting: the new attempt, start, is not recorded yet, so what the agent tells is still
 	// about the attempt before.
 	starting bool
@@ -91,13 +88,15 @@ type (
 		paid    []events.Head // supervisor.paid, from before the balance was read
 		refused *admission.Refusal
 	}
-	restartAgent struct{ slot events.SlotID }
 	// isBooted asks whether the start is over; showStatus asks for a Status.
 	isBooted   struct{}
 	showStatus struct{}
 )
 
 func (s *supervisor) Receive(a *shell.Turn, msg any) {
+	if s.kept.family.Handle(a, msg) || s.family.Handle(a, msg) {
+		return
+	}
 	switch m := msg.(type) {
 	case shell.Started:
 		s.root.Began(a.Self)
@@ -125,30 +124,12 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 		s.tellValidator(m)
 	case sales.RecordMoved:
 		s.tellSales(m)
-	case agentBroken:
-		s.quarantine(m.slot, m.err)
-	case retryQuarantined:
-		s.retryQuarantined(a, m.slot)
-	case validatorBroken:
-		s.onValidatorBroken(m.err)
-	case validatorDue:
-		s.startValidator(a)
-	case shell.ChildFailed:
-		s.onFailed(m)
-	case partDue:
-		s.startPart(a, m.part)
-	case partBroken:
-		s.onPartBroken(m)
 	case examineFailed:
 		s.onExamineFailed(m)
 	case tryAgain:
 		s.onTryAgain(a, m)
 	case quarantineOver:
 		s.onQuarantineOver(m)
-	case restartAgent:
-		if ag := s.agents[m.slot]; ag != nil && ag.quarantined == "" {
-			s.runAgent(a, m.slot, ag)
-		}
 	case scrubFound:
 		s.onScrubFound(m)
 	case diskBack:
@@ -168,21 +149,34 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	}
 }
 
-// runAgent starts the agent of a sale, for the first time or again. A sale that is not recorded yet begins.
-func (s *supervisor) runAgent(a *shell.Turn, slot events.SlotID, ag *agent) {
-	ag.ref = a.Spawn("SalesAgent "+slot.Short(), selling.New(s.selling, slot, ag.request, ag.index,
-		func(err error) { s.root.Tell(agentBroken{slot, err}) }, a.Self))
-	if ag.starting {
-		ag.ref.Tell(sales.Command{Cmd: ag.start, Cause: "begin", By: ag.by})
+// newAgent is what the supervisor keeps of a sale.
+func newAgent(slot events.SlotID, request events.RequestID, index uint64) *agent {
+	ag := &agent{slot: slot, request: request, index: index}
+	ag.Child = shell.Child[*agent]{Of: ag, Name: "SalesAgent " + slot.Short()}
+	return ag
+}
+
+// keepSales says how the agents of sales are supervised. A sale that is not recorded yet begins.
+func (s *supervisor) keepSales() {
+	s.family = shell.Family[*agent]{
+		Base: s.Base, Most: maxFailures, Slow: s.quarantinePause, Ended: s.onAgentEnded,
+		Start: func(a *shell.Turn, ag *agent, _ int, broken func(error)) shell.Behavior {
+			return selling.New(s.selling, ag.slot, ag.request, ag.index, broken, a.Self)
+		},
+		Began: func(_ *shell.Turn, ag *agent) {
+			if ag.starting {
+				ag.Ref().Tell(sales.Command{Cmd: ag.start, Cause: "begin", By: ag.by})
+			}
+		},
 	}
 }
 
 func (s *supervisor) onBegin(a *shell.Turn, m sales.Begin) {
 	slot, worker := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex), s.RT.At(m.Worker)
 	if ag := s.agents[slot]; ag != nil {
-		if ag.quarantined != "" {
+		if ag.Left != "" {
 			worker.Tell(admission.Refusal{
-				Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + ag.quarantined,
+				Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + ag.Left,
 			})
 			return
 		}
@@ -203,7 +197,7 @@ func (s *supervisor) onBegin(a *shell.Turn, m sales.Begin) {
 func (s *supervisor) watch(slot events.SlotID, ag *agent, worker shell.Ref) {
 	ag.watchers = append(ag.watchers, worker)
 	worker.Tell(sales.Changed{
-		Agent: ag.ref.Address(), Slot: slot, State: ag.state, Last: ag.last,
+		Agent: ag.Ref().Address(), Slot: slot, State: ag.state, Last: ag.last,
 		Trouble: ag.trouble,
 	})
 }
@@ -267,12 +261,11 @@ func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 
 // begin begins a sale that this process runs.
 func (s *supervisor) begin(a *shell.Turn, start sale.Start, by events.EventID, watchers []shell.Ref) {
-	ag := &agent{
-		request: start.Request.ID, index: start.Index, watchers: watchers, starting: true, start: start, by: by,
-	}
+	ag := newAgent(start.Slot, start.Request.ID, start.Index)
+	ag.watchers, ag.starting, ag.start, ag.by = watchers, true, start, by
 	s.agents[start.Slot] = ag
 	s.Load.Set(start.Slot, s.ExpectedProofs(start.Request)) // The next slot is judged with this one included.
-	s.runAgent(a, start.Slot, ag)
+	s.family.Run(a, &ag.Child)
 }
 
 func (s *supervisor) onSale(m sales.Changed) {
@@ -285,19 +278,16 @@ func (s *supervisor) onSale(m sales.Changed) {
 		return
 	}
 	if ag == nil || m.State.Phase == sale.Unknown || ag.starting && m.State.Over() ||
-		!s.runsAgain(ag, m) {
+		!s.isOf(ag, m) {
 		return
 	}
 	ag.starting = false
 	s.scheduler.Tell(m)
-	s.validator.ref.Tell(m)
+	s.validator.Tell(m)
 	ag.state, ag.last, ag.ahead, ag.trouble = m.State, m.Last, m.Ahead, m.Trouble
-	if len(m.Fresh) > 0 {
-		ag.failures, ag.quarantines = 0, 0
-	}
 	tellAll(ag.watchers, m)
 	if m.State.Over() {
-		ag.ref.Stop()
+		s.family.Stop(&ag.Child)
 		s.forget(m)
 	}
 }
@@ -310,7 +300,7 @@ func (s *supervisor) onLetGo(a *shell.Turn, m sales.LetGo) {
 	if ag := s.agents[slot]; ag != nil && ag.far != "" {
 		s.letGoFar(a, ag, m)
 	} else if ag != nil {
-		ag.ref.Tell(sales.Command{Cmd: sale.GiveUp{
+		ag.Ref().Tell(sales.Command{Cmd: sale.GiveUp{
 			At: s.ChainTime(), Reason: m.Reason, LetGo: true, Reprocess: true,
 			Criterion: slotqueue.CriterionNoProgress,
 		}, Cause: "worker"})
@@ -362,39 +352,12 @@ func (s *supervisor) slots() []events.SlotID {
 // tellSales tells all sales of this process something.
 func (s *supervisor) tellSales(msg any) {
 	for _, slot := range s.slots() {
-		s.agents[slot].ref.Tell(msg)
+		s.agents[slot].Ref().Tell(msg)
 	}
 }
 
 func tellAll(refs []shell.Ref, msg any) {
 	for _, r := range refs {
 		r.Tell(msg)
-	}
-}
-
-// onFailed restarts what panicked.
-func (s *supervisor) onFailed(m shell.ChildFailed) {
-	for slot, ag := range s.agents {
-		if !ag.ref.Is(m.Child) {
-			continue
-		}
-		ag.failures++
-		if ag.failures > maxFailures {
-			s.quarantine(slot, m.Err)
-			return
-		}
-		s.Clock.After(s.Backoff(slot.String(), ag.failures), func() { s.root.Tell(restartAgent{slot}) })
-		return
-	}
-	if m.Child.Is(s.validator.ref) {
-		s.onValidatorFailed(m.Err)
-		return
-	}
-	for _, p := range s.parts() {
-		if p.Is(m.Child) {
-			s.countPanic(m.About, m.Err) // What it was working on is quarantined the second time.
-			s.partDown(p, m.Err)
-			return
-		}
 	}
 }

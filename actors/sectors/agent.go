@@ -79,7 +79,8 @@ type (
 // errWaits ends a step that has nothing to do until the chain has something new.
 var errWaits = errors.New("nothing to do until the chain says more")
 
-func newAgent(r *room, number uint64, parent shell.Ref, c *child) *Agent {
+func newAgent(r *room, parent shell.Ref, c *child, broken func(error)) *Agent {
+	number := c.number
 	s := &Agent{room: r, number: number, parent: parent, done: &c.done, lanes: c.lanes, handed: c.hand()}
 	stream := events.SectorStream(r.Me, number)
 	s.journal = &shell.Journal[sector.Info, sector.Command, sector.Event]{
@@ -97,7 +98,7 @@ func newAgent(r *room, number uint64, parent shell.Ref, c *child) *Agent {
 			parent.Tell(changed{number, a.Self.Address(), s.journal.Durable, len(fresh) > 0})
 			s.act(a)
 		},
-		OnBroken: func(a *shell.Turn, err error) { parent.Tell(brokenSector{number, a.Self.Address(), err}) },
+		OnBroken: func(_ *shell.Turn, err error) { broken(err) },
 	}
 	return s
 }

@@ -80,8 +80,8 @@ func (s *Sectors) sealOpen() {
 	}
 	for _, n := range s.numbersOf(func(c *child) bool {
 		st := c.info
-		return st.State == sector.WaitDeals && len(st.Pieces) > 0 && !c.sealed && !c.ref.Nobody() &&
-			c.quarantined == "" && s.Clock.Now().Sub(st.BeganAt) >= s.SealAfter
+		return st.State == sector.WaitDeals && len(st.Pieces) > 0 && !c.sealed && !c.Ref().Nobody() &&
+			c.Left == "" && s.Clock.Now().Sub(st.BeganAt) >= s.SealAfter
 	}) {
 		c := s.children[n]
 		c.sealed = true
@@ -98,7 +98,7 @@ func noSector(n uint64) error {
 
 func (c *child) standing(n uint64) Standing {
 	call := c.done.get()
-	return Standing{Number: n, Info: c.info, Progress: call.Progress, Call: call, Quarantined: c.quarantined}
+	return Standing{Number: n, Info: c.info, Progress: call.Progress, Call: call, Quarantined: c.Left}
 }
 
 func pieceMessage(p events.SectorPiece) *messages.SectorPiece {
@@ -126,10 +126,10 @@ func (s *Sectors) create(a *shell.Turn, m Create, answer shell.Answer) {
 	if m.Request != "" {
 		s.requests[m.Request] = n
 	}
-	c := newChild()
+	c := newChild(n)
 	c.begins = true
 	s.children[n] = c
-	s.spawn(a, n, c)
+	s.family.Run(a, &c.Child)
 	s.start(n, m, answer)
 }
 
@@ -175,14 +175,14 @@ func (s *Sectors) order(n uint64, e sector.Event, who string, answer shell.Answe
 		answer(nil, noSector(n))
 	case who == "" || len(who) > maxWho:
 		answer(nil, fmt.Errorf("%s: say who wants it, in at most %d bytes", sector.NameOf(e), maxWho))
-	case c.quarantined != "":
-		answer(nil, fmt.Errorf("%w: sector %d: %s; try it again first", quarantine.ErrQuarantined, n, c.quarantined))
-	case c.ref.Nobody():
+	case c.Left != "":
+		answer(nil, fmt.Errorf("%w: sector %d: %s; try it again first", quarantine.ErrQuarantined, n, c.Left))
+	case c.Ref().Nobody():
 		answer(nil, fmt.Errorf("%w: sector %d is about to be run again", shell.ErrPartDown, n))
 	default:
 		s.asked++
 		c.orders[s.asked] = answer
-		c.ref.Tell(order{s.asked, e, who})
+		c.Ref().Tell(order{s.asked, e, who})
 	}
 }
 
@@ -199,10 +199,8 @@ func (s *Sectors) onOrdered(m ordered) {
 		answer(m.state, nil)
 	}
 	if m.err != nil && c.begins {
-		c.ref.Stop()
-		if c.loading {
-			s.loading--
-		}
+		s.family.Stop(&c.Child)
+		s.loaded(c)
 		s.forget(m.number)
 	}
 }

@@ -151,7 +151,7 @@ func (s *Sectors) onPartitionDone(m partitionDone) {
 	for _, n := range slices.Sorted(maps.Keys(m.left)) {
 		if c := s.children[n]; c != nil {
 			s.Log.WithField("sector", n).Errorf("the sector cannot be proven and is reported faulty: %s", m.left[n])
-			c.ref.Tell(unproven{m.left[n]})
+			c.Ref().Tell(unproven{m.left[n]})
 		}
 	}
 }

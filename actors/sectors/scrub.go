@@ -46,7 +46,7 @@ func (s *Sectors) onAtRest(m atRest, answer shell.Answer) {
 func (s *Sectors) onScrubFound(m scrubFound) {
 	if c := s.children[m.number]; c != nil && c.info.State == sector.Proving {
 		s.Log.WithField("sector", m.number).Errorf("the sector is damaged and is reported faulty: %s", m.reason)
-		c.ref.Tell(unproven{"the scrub: " + m.reason})
+		c.Ref().Tell(unproven{"the scrub: " + m.reason})
 	}
 }
 

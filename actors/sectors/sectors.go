@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
@@ -22,6 +23,7 @@ type Sectors struct {
 	*room
 	booted   bool
 	early    []func(*shell.Turn) // orders from before the record was read
+	family   *shell.Family[*child]
 	children map[uint64]*child
 	next     uint64 // the number of the next sector
 	requests map[string]uint64
@@ -42,7 +44,8 @@ type Sectors struct {
 
 // child is a sector that is not over.
 type child struct {
-	ref     shell.Ref
+	shell.Child[*child]
+	number  uint64
 	info    sector.Info
 	seen    *sighting
 	done    gauge
@@ -52,11 +55,8 @@ type child struct {
 	loading bool // its agent reads the record
 	// scanned is what the scan read of its stream, until its first agent has it.
 	scanned prefix
-	// failures is how often it failed in a row; quarantined is why nothing is done for it.
-	failures    int
-	quarantined string
-	bleeds      health.Incident
-	sealed      bool // because it has waited for pieces long enough
+	bleeds  health.Incident
+	sealed  bool // because it has waited for pieces long enough
 }
 
 // prefix is the beginning of a stream that is folded: so many events, and the last one's id. Zero: nothing is known.
@@ -99,8 +99,10 @@ func (c *child) hand() *shell.Saved[sector.Info] {
 	return &shell.Saved[sector.Info]{Durable: c.info, Ahead: c.info, Events: was.events, Last: was.last}
 }
 
-func newChild() *child {
-	return &child{lanes: newLanes(), orders: map[uint64]shell.Answer{}}
+func newChild(n uint64) *child {
+	c := &child{number: n, lanes: newLanes(), orders: map[uint64]shell.Answer{}}
+	c.Child = shell.Child[*child]{Of: c, Name: fmt.Sprintf("Sector %d", n)}
+	return c
 }
 
 // Messages to Sectors from itself and its agents.
@@ -115,18 +117,12 @@ type (
 		info   sector.Info
 		fresh  bool
 	}
-	brokenSector struct {
-		number uint64
-		agent  shell.Address
-		err    error
-	}
 	ordered struct {
 		number, id uint64
 		state      sector.State
 		err        error
 	}
-	runAgain struct{ number uint64 }
-	sighted  struct {
+	sighted struct {
 		numbers []uint64
 		got     []sighting
 	}
@@ -135,10 +131,17 @@ type (
 
 // New is the actor over the sectors of a host.
 func New(d Deps) *Sectors {
-	return &Sectors{
+	s := &Sectors{
 		room: newRoom(d), children: map[uint64]*child{}, requests: map[string]uint64{}, windows: newWindows(),
 		refused: map[uint64]bool{},
 	}
+	s.family = &shell.Family[*child]{
+		Base: s.Base, Most: quarantine.MostPanics - 1,
+		Slow:  func(int) time.Duration { return s.QuarantineRetry },
+		Start: s.begin,
+		Ended: s.onFailed,
+	}
+	return s
 }
 
 // Panicked ends the calls of all agents, which end with it.
@@ -146,6 +149,10 @@ func (s *Sectors) Panicked() { s.end() }
 
 // Receive implements shell.Behavior.
 func (s *Sectors) Receive(a *shell.Turn, msg any) {
+	if s.family.Handle(a, msg) {
+		s.spawnNext(a)
+		return
+	}
 	switch m := msg.(type) {
 	case shell.Started:
 		s.boot(a)
@@ -155,25 +162,9 @@ func (s *Sectors) Receive(a *shell.Turn, msg any) {
 		s.onChanged(a, m)
 	case ordered:
 		s.onOrdered(m)
-	case shell.ChildFailed:
-		for n, c := range s.children {
-			if c.ref.Is(m.Child) {
-				s.onFailed(a, n, c, m.Err)
-			}
-		}
-	case brokenSector:
-		if c := s.children[m.number]; c != nil && c.ref.Address() == m.agent {
-			c.ref.Stop()
-			c.failures = quarantine.MostPanics
-			s.onFailed(a, m.number, c, m.err)
-		}
-	case runAgain:
-		if c := s.children[m.number]; c != nil && c.ref.Nobody() {
-			s.spawn(a, m.number, c)
-		}
 	case TryAgain:
-		if c := s.children[m.Number]; c != nil && c.quarantined != "" && c.ref.Nobody() {
-			s.spawn(a, m.Number, c)
+		if c := s.children[m.Number]; c != nil && c.Left != "" {
+			s.family.Run(a, &c.Child)
 		}
 	case chainview.HeadMoved:
 		s.head = m.Head
@@ -265,10 +256,10 @@ func (s *Sectors) onFound(a *shell.Turn, m found) {
 		if st.Over() {
 			continue
 		}
-		c := newChild()
+		c := newChild(n)
 		c.info, c.scanned = st, was.read
 		if q, ok := s.Quarantined.Has(aboutSector(n)); ok {
-			c.quarantined, c.failures = q.Reason, quarantine.MostPanics-1
+			s.family.LeaveAlone(&c.Child, q.Reason)
 		}
 		s.children[n] = c
 		s.waiting = append(s.waiting, n)
@@ -289,8 +280,8 @@ func (s *Sectors) spawnNext(a *shell.Turn) {
 	for s.loading < s.Batch && len(s.waiting) > 0 {
 		n := s.waiting[0]
 		s.waiting = s.waiting[1:]
-		if c := s.children[n]; c != nil && c.ref.Nobody() {
-			s.spawn(a, n, c)
+		if c := s.children[n]; c != nil {
+			s.family.Run(a, &c.Child)
 		}
 	}
 	if len(s.waiting) == 0 && s.loading == 0 && s.watched == 0 && s.head.Number > 0 {
@@ -298,31 +289,28 @@ func (s *Sectors) spawnNext(a *shell.Turn) {
 	}
 }
 
-func (s *Sectors) spawn(a *shell.Turn, n uint64, c *child) {
+// begin makes the agent of a sector, which first reads the record.
+func (s *Sectors) begin(a *shell.Turn, c *child, _ int, broken func(error)) shell.Behavior {
 	c.loading = true
 	s.loading++
-	c.ref = a.Spawn(fmt.Sprintf("Sector %d", n), newAgent(s.room, n, a.Self, c))
+	return newAgent(s.room, a.Self, c, broken)
 }
 
-func (s *Sectors) loaded(a *shell.Turn, c *child) {
+func (s *Sectors) loaded(c *child) {
 	if c.loading {
 		c.loading = false
 		s.loading--
-		s.spawnNext(a)
 	}
 }
 
 func (s *Sectors) onChanged(a *shell.Turn, m changed) {
 	c := s.children[m.number]
-	if c == nil || c.ref.Address() != m.agent {
+	if c == nil || c.Ref().Address() != m.agent {
 		return
 	}
 	c.info = m.info
-	if m.fresh {
-		c.failures, c.begins = 0, false
-	}
-	if c.quarantined != "" {
-		c.quarantined = ""
+	c.begins = c.begins && !m.fresh
+	if s.family.Works(&c.Child, m.fresh) {
 		s.Quarantined.End(aboutSector(m.number), "it can be run again", func() {})
 	}
 	s.onProver(m.number, m.info)
@@ -330,10 +318,11 @@ func (s *Sectors) onChanged(a *shell.Turn, m changed) {
 		s.trouble(m.number, fmt.Sprintf("is not proven in state %s, and the contract has it: it loses a part of its "+
 			"deposit with each window until it is terminated (hostnode sectors terminate %d)", m.info.State, m.number))
 	})
-	s.loaded(a, c)
+	s.loaded(c)
+	s.spawnNext(a)
 	if m.info.Over() {
 		s.withdrawals.next = 0 // Its deposit is settled.
-		c.ref.Stop()
+		s.family.Stop(&c.Child)
 		s.answerAll(c, fmt.Errorf("%w: %d is over", ErrNoSector, m.number))
 		delete(s.children, m.number)
 	}
@@ -350,26 +339,21 @@ func (s *Sectors) onProver(n uint64, st sector.Info) {
 	})
 }
 
-// onFailed runs a sector again that panicked. After another failure it is left alone for a
-// while.
-func (s *Sectors) onFailed(a *shell.Turn, n uint64, c *child, err error) {
-	c.ref = shell.Ref{}
-	c.failures++
-	s.answerAll(c, fmt.Errorf("%w: sector %d: %w", shell.ErrPartDown, n, err))
-	s.loaded(a, c)
+// onFailed: an agent panicked, or cannot read its record. A sector of which nothing is in the record is forgotten.
+func (s *Sectors) onFailed(c *child, f shell.Failure) bool {
+	n := c.number
+	s.answerAll(c, fmt.Errorf("%w: sector %d: %w", shell.ErrPartDown, n, f.Err))
+	s.loaded(c)
 	if c.begins {
 		s.forget(n) // Its number is not used again.
-		return
+		return false
 	}
-	pause := s.Backoff(aboutSector(n).String(), c.failures)
-	if c.failures >= quarantine.MostPanics {
-		c.failures, pause = quarantine.MostPanics-1, s.QuarantineRetry
-		c.quarantined = err.Error()
-		s.Quarantined.Begin(aboutSector(n), err.Error())
+	if f.Lefts > 0 {
+		s.Quarantined.Begin(aboutSector(n), f.Err.Error())
 		s.Log.WithField("sector", n).Errorf("the sector is quarantined and nothing is done for it until it is tried "+
-			"again in %s: %v", pause, err)
+			"again in %s: %v", f.Pause, f.Err)
 	}
-	s.Clock.After(pause, func() { a.Self.Tell(runAgain{n}) })
+	return true
 }
 
 func (s *Sectors) answerAll(c *child, err error) {

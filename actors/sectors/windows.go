@@ -123,7 +123,7 @@ func (s *Sectors) watch(a *shell.Turn) {
 	if s.watching || !s.booted || len(s.waiting) > 0 {
 		return
 	}
-	numbers := s.numbersOf(func(c *child) bool { return !c.loading && !c.ref.Nobody() && cares(c.info) })
+	numbers := s.numbersOf(func(c *child) bool { return !c.loading && !c.Ref().Nobody() && cares(c.info) })
 	if len(numbers) == 0 {
 		return
 	}
@@ -150,7 +150,7 @@ func (s *Sectors) onSighted(m sighted) {
 	for i, n := range m.numbers {
 		if c := s.children[n]; c != nil {
 			c.seen = &m.got[i]
-			c.ref.Tell(m.got[i])
+			c.Ref().Tell(m.got[i])
 		}
 	}
 }
