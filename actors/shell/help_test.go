@@ -25,9 +25,11 @@ func bubble(t *testing.T, test func(t *testing.T, rt *Runtime)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		rt := NewRuntime(context.Background(), quietLog())
+		defer func() {
+			rt.Kill()
+			time.Sleep(time.Minute) // The actor library's last timers run out.
+		}()
 		test(t, rt)
-		rt.Kill()
-		time.Sleep(time.Minute) // The actor library's last timers run out.
 	})
 }
 
