@@ -8,7 +8,6 @@
 package selling
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -36,7 +35,7 @@ type Agent struct {
 	broken    func(error) // called when the sale cannot be run
 
 	journal *shell.Journal[sale.State, sale.Command, sale.Event]
-	running map[string]*work
+	effects *shell.Effects[sale.Command, work]
 	stall   stall
 	looked  bool // compared with the chain since the record was loaded
 	decided bool // the same, but what follows may not be recorded yet
@@ -89,34 +88,19 @@ type Deps struct {
 	IsDuty func(sale.Effect) bool
 }
 
-// work is an effect that was begun.
+// work is what the agent keeps of an effect that was begun.
 type work struct {
-	cancel    context.CancelFunc
-	by        events.EventID // the last event of the state that wanted it, if that is in the record
-	returned  bool           // the call has ended
-	reporting bool           // its answer is on the way into the record
-	unwanted  bool           // the state moved on; wait for the call to end
-	damaged   bool           // it met damaged data, and waits until that is repaired
-	tries     int            // answers that changed nothing
-	lastErr   error
-	failing   time.Time     // since when its tries fail, by the machine's clock
-	sayAfter  time.Duration // for how long they fail when the log says so again
+	lastErr  error         // of its last try that failed
+	damaged  bool          // it met damaged data, and waits until that is repaired
+	failing  time.Time     // since when its tries fail, by the machine's clock
+	sayAfter time.Duration // for how long they fail when the log says so again
 }
 
 // Messages to a sales agent.
 type (
-	effectEnded struct {
-		key string
-		cmd sale.Command // nil: nothing to report
-		err error
-	}
 	effectTrouble struct {
 		key string
 		err error
-	}
-	effectRetry struct {
-		key string
-		of  *work
 	}
 )
 
@@ -134,8 +118,9 @@ func New(e *Deps, slot events.SlotID, request events.RequestID, index uint64,
 ) *Agent {
 	s := &Agent{
 		Deps: e, slot: slot, request: request, index: index, observers: observers,
-		running: map[string]*work{}, broken: broken,
+		broken: broken,
 	}
+	s.effects = &shell.Effects[sale.Command, work]{Base: e.Base, Name: slot.String(), Ended: s.onEnded, Act: s.act}
 	s.journal = &shell.Journal[sale.State, sale.Command, sale.Event]{
 		Machine: shell.Machine[sale.State, sale.Command, sale.Event]{
 			Empty: func() sale.State { return sale.State{} }, Decide: e.Decide, Evolve: sale.Evolve,
@@ -154,11 +139,7 @@ func New(e *Deps, slot events.SlotID, request events.RequestID, index uint64,
 }
 
 // Panicked ends the calls of an agent that panicked; its successor begins its own.
-func (s *Agent) Panicked() {
-	for _, w := range s.running {
-		w.cancel()
-	}
-}
+func (s *Agent) Panicked() { s.effects.Cancel() }
 
 func (s *Agent) fields() *logrus.Entry {
 	st := s.journal.Durable
@@ -175,7 +156,7 @@ func (s *Agent) fields() *logrus.Entry {
 
 // Receive handles a message.
 func (s *Agent) Receive(a *shell.Turn, msg any) {
-	if s.journal.Handle(a, msg) || s.elsewhere() {
+	if s.journal.Handle(a, msg) || s.elsewhere() || s.effects.Handle(a, msg) {
 		return
 	}
 	switch m := msg.(type) {
@@ -191,17 +172,10 @@ func (s *Agent) Receive(a *shell.Turn, msg any) {
 		s.onTakenAnswer(a, m)
 	case adoptedJudged:
 		s.onAdoptedJudged(a, m)
-	case effectEnded:
-		s.onEnded(a, m)
 	case effectTrouble:
 		s.onTrouble(a, m)
 	case lookEnded:
 		s.onLookEnded(a, m)
-	case effectRetry:
-		if s.running[m.key] == m.of {
-			delete(s.running, m.key)
-		}
-		s.act(a)
 	}
 }
 

@@ -4,10 +4,13 @@ import (
 	"context"
 	"testing"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 )
 
@@ -21,22 +24,41 @@ func TestACallThatNobodyWantsAnyMoreEndsWhileTheChainIsAsked(t *testing.T) {
 			Next:  sale.Next, IsDuty: sale.IsDuty,
 		},
 		journal: &shell.Journal[sale.State, sale.Command, sale.Event]{Loaded: true, Durable: st, Ahead: st},
-		running: map[string]*work{}, looking: true,
+		looking: true,
 	}
+	s.effects = &shell.Effects[sale.Command, work]{Act: func(*shell.Turn) {}}
 	wanted := sale.Next(st)
 	if len(wanted) == 0 {
 		t.Fatal("a sale with an open duty wants nothing")
 	}
-	still, cancelStill := context.WithCancel(t.Context())
-	past, cancelPast := context.WithCancel(t.Context())
-	s.running[wanted[0].Key()] = &work{cancel: cancelStill}
-	s.running["submit-proof:7"] = &work{cancel: cancelPast}
-	s.act(nil)
-	if past.Err() == nil || !s.running["submit-proof:7"].unwanted {
-		t.Error("a call for a duty that is closed goes on")
-	}
-	if still.Err() != nil {
+	rt := shell.NewRuntime(t.Context(), logrus.NewEntry(logrus.New()))
+	defer rt.Kill()
+	began, ended := make(chan context.Context, 1), make(chan struct{})
+	rt.Root("agent", begins(func(a *shell.Turn) {
+		s.effects.Begin(a, wanted[0].Key(), events.EventID{}, func(ctx context.Context) (sale.Command, error) {
+			began <- ctx
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		s.effects.Begin(a, "submit-proof:7", events.EventID{}, func(ctx context.Context) (sale.Command, error) {
+			<-ctx.Done()
+			close(ended)
+			return nil, ctx.Err()
+		})
+		s.act(a)
+	}))
+	<-ended // Else a call for a duty that is closed goes on.
+	if still := <-began; still.Err() != nil {
 		t.Error("a call for a duty that is open was ended")
+	}
+}
+
+// begins is an actor that does something when it begins.
+type begins func(*shell.Turn)
+
+func (do begins) Receive(a *shell.Turn, msg any) {
+	if _, is := msg.(shell.Started); is {
+		do(a)
 	}
 }
 
@@ -56,7 +78,7 @@ func TestWhatIsToldOfADutyWhileTheRecordIsReadWaitsForTheMarket(t *testing.T) {
 				StoreWatch: &shell.StoreWatch{},
 				Machine:    shell.Machine[sale.State, sale.Command, sale.Event]{Decide: sale.Decide, Evolve: sale.Evolve},
 			},
-			running: map[string]*work{}, looking: true,
+			effects: &shell.Effects[sale.Command, work]{}, looking: true,
 			hearing: true, // A question is open already, so none is asked here.
 		}
 		s.onCommand(nil, sales.Command{Cmd: told})

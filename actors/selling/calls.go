@@ -3,7 +3,6 @@ package selling
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -19,12 +18,18 @@ import (
 // while the event store is away, those that the state ahead owes.
 func (s *Agent) act(a *shell.Turn) {
 	st := s.journal.Durable
+	if s.effects.Of(s.trouble.Effect) == nil {
+		s.trouble = sales.Trouble{}
+	}
 	if !s.journal.Loaded || st.Phase == sale.Unknown {
 		return
 	}
 	away := s.StoreWatch.Away()
 	durable, owed := s.Next(st), s.owed()
-	leftovers := s.endUnwanted(slices.Concat(durable, owed)) // Ends what the record closed, whatever the chain says.
+	wanted := slices.Concat(durable, owed)
+	leftovers := s.effects.Keep(func(key string) bool { // Ends what the record closed, whatever the chain says.
+		return slices.ContainsFunc(wanted, func(e sale.Effect) bool { return e.Key() == key })
+	})
 	if !s.looked && !st.Over() {
 		if !s.decided {
 			s.look(a)
@@ -54,38 +59,14 @@ func (s *Agent) owed() []sale.Effect {
 	return slices.DeleteFunc(s.Next(s.journal.Ahead), func(e sale.Effect) bool { return !s.IsDuty(e) })
 }
 
-// endUnwanted cancels calls that are not wanted any more, and reports whether one of them still
-// runs.
-func (s *Agent) endUnwanted(wanted []sale.Effect) (leftovers bool) {
-	for key, w := range s.running {
-		switch {
-		case w.reporting, slices.ContainsFunc(wanted, func(e sale.Effect) bool { return e.Key() == key }):
-		case w.returned:
-			w.cancel()
-			delete(s.running, key)
-		default:
-			w.unwanted, leftovers = true, true
-			w.cancel()
-		}
-	}
-	return leftovers
-}
-
 // begin performs an effect outside of the mailbox, unless it runs already, and
 // keeps trying until it is answered, it is final, or nobody wants it any more. by is the
 // last event of the state; zero: it is not in the record yet, and may never be.
 func (s *Agent) begin(a *shell.Turn, st sale.State, by events.EventID, e sale.Effect) {
 	key, self := e.Key(), a.Self
-	if s.running[key] != nil {
-		return
-	}
-	ctx, cancel := context.WithCancel(a.RT.Context())
-	s.running[key] = &work{cancel: cancel, by: by}
-	a.Do(func(context.Context) {
-		defer cancel()
-		var cmd sale.Command
+	s.effects.Begin(a, key, by, func(ctx context.Context) (cmd sale.Command, err error) {
 		tried := false
-		err := s.Retry(ctx, s.slot.String()+"/"+key,
+		err = s.Retry(ctx, s.slot.String()+"/"+key,
 			func(err error) { self.Tell(effectTrouble{key, err}) },
 			func(err error) bool { return errors.Is(err, errWaits) || errors.Is(err, errHeld) },
 			func(ctx context.Context) (err error) {
@@ -103,22 +84,22 @@ func (s *Agent) begin(a *shell.Turn, st sale.State, by events.EventID, e sale.Ef
 					return err
 				})
 			})
-		self.Tell(effectEnded{key, cmd, err})
+		return cmd, err
 	})
 }
 
 func (s *Agent) onTrouble(a *shell.Turn, m effectTrouble) {
-	w := s.running[m.key]
-	if w == nil || w.unwanted {
+	w := s.effects.Of(m.key)
+	if w == nil || w.Unwanted() {
 		return
 	}
-	w.lastErr = m.err
 	if s.trouble.Effect != m.key {
 		s.trouble = sales.Trouble{Effect: m.key, Since: s.Clock.Now()}
 	}
 	s.trouble.Tries++
 	s.trouble.Error = m.err.Error()
-	s.sayTrouble(m, w)
+	w.Data.lastErr = m.err
+	s.sayTrouble(m, &w.Data)
 	s.tellObservers(a, nil)
 }
 
@@ -147,41 +128,45 @@ func (s *Agent) sayTrouble(m effectTrouble, w *work) {
 	}
 }
 
-func (s *Agent) onEnded(a *shell.Turn, m effectEnded) {
-	w := s.running[m.key]
-	if w == nil {
-		return
-	}
-	w.returned = true
-	if s.trouble.Effect == m.key {
+// onEnded takes what a call came to, and reports it.
+func (s *Agent) onEnded(a *shell.Turn, w *shell.Work[work], cmd sale.Command, err error) {
+	if s.trouble.Effect == w.Key {
 		s.trouble = sales.Trouble{}
 	}
-	if w.unwanted || (m.err != nil && !errors.Is(m.err, errWaits)) { // Cancelled, or the host is stopping.
-		delete(s.running, m.key)
+	switch {
+	case errors.Is(err, errWaits), err == nil && cmd == nil:
+		return // It waits until the state changes.
+	case err != nil: // It was held, or the host is stopping.
+		s.effects.Forget(w)
 		s.act(a)
 		return
-	}
-	if m.cmd == nil { // It waits until the state changes.
-		return
-	}
-	if s.leavesToLook(m.cmd) {
+	case s.leavesToLook(cmd):
 		s.onLook(a)
-		s.tryAgain(a, m.key, w)
+		s.effects.Again(a, w)
 		return
 	}
-	switch newsOf(m.cmd) {
+	m := sales.Command{Cmd: cmd, Cause: w.Key, By: w.By}
+	switch newsOf(cmd) {
 	case damageNews:
 		// The call is tried again after the repair, or after a pause, because it may no longer need the damaged data.
-		w.damaged = true
-		s.submit(a, sales.Command{Cmd: m.cmd, Cause: m.key, By: w.by}, nil)
-		s.tryAgain(a, m.key, w)
+		w.Data.damaged = true
+		s.submit(a, m, nil)
+		s.effects.Again(a, w)
 		return
 	case repairNews: // What waits for sound data is resumed at once.
-		maps.DeleteFunc(s.running, func(_ string, w *work) bool { return w.damaged })
+		for w := range s.effects.All() {
+			if w.Data.damaged {
+				s.effects.Forget(w)
+			}
+		}
 	case startNews, dutyNews, missNews, plainNews:
 	}
-	w.reporting = true
-	s.submit(a, sales.Command{Cmd: m.cmd, Cause: m.key, By: w.by}, func(r shell.Result[sale.State, sale.Event]) {
-		s.onReported(a, m.key, r)
+	s.effects.Report(a, w, func(done func(bool)) {
+		s.submit(a, m, func(r shell.Result[sale.State, sale.Event]) {
+			if r.Err != nil && !errors.Is(r.Err, shell.ErrReloading) && len(r.Events) == 0 {
+				s.fields().WithField("effect", w.Key).Warnf("a report was refused: %v", r.Err)
+			}
+			done(len(r.Events) > 0)
+		})
 	})
 }

@@ -70,9 +70,9 @@ func (s *Agent) whyDamaged() string {
 	}
 	why := "the data is damaged on disk, found by " + d.FoundBy
 	for _, e := range s.Next(s.journal.Ahead) {
-		if w := s.running[e.Key()]; w != nil && w.lastErr != nil {
+		if w := s.effects.Of(e.Key()); w != nil && w.Data.lastErr != nil {
 			if _, repairs := e.(sale.Repair); repairs {
-				return why + "; " + w.lastErr.Error()
+				return why + "; " + w.Data.lastErr.Error()
 			}
 		}
 	}

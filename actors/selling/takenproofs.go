@@ -259,10 +259,10 @@ func (s *Agent) onTakenAnswer(a *shell.Turn, m takenAnswer) {
 }
 
 func (s *Agent) whyMissed(period uint64) string {
-	for key, w := range s.running {
+	for w := range s.effects.All() {
 		var p uint64
-		if _, err := fmt.Sscanf(key, "submit-proof:%d:", &p); err == nil && p == period && w.lastErr != nil {
-			return w.lastErr.Error()
+		if _, err := fmt.Sscanf(w.Key, "submit-proof:%d:", &p); err == nil && p == period && w.Data.lastErr != nil {
+			return w.Data.lastErr.Error()
 		}
 	}
 	if why := s.whyDamaged(); why != "" {
