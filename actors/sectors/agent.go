@@ -31,7 +31,8 @@ type Agent struct {
 	// than its stream: the load reads on to the end of the stream, and an append names the revision that it was decided
 	// on, so that one that rests on less is refused. After that, and after a panic, the whole stream is read.
 	handed  *shell.Saved[sector.Info]
-	running *work
+	effects *shell.Effects[sector.Command, work]
+	since   since
 	woken   bool    // the record was read, and what is due is begun
 	held    []order // waiting; see keepsBooks
 	seen    *sighting
@@ -42,32 +43,20 @@ type Agent struct {
 	from atomic.Uint64
 }
 
-// work is a step that was begun.
+// work is what the agent keeps of a step that was begun.
 type work struct {
-	effect    sector.Effect
-	cancel    func()
-	idle      bool // no call runs: it waits for a time, or for the chain
-	reporting bool // its answer is on the way into the record
-	seen      *sighting
-	// since is the first block at which the chain was asked for it.
-	since uint64
-	tries int
+	effect sector.Effect
+	seen   *sighting
+}
+
+// since is the first block at which the chain was asked for a step, over all its tries.
+type since struct {
+	key   string
+	block uint64
 }
 
 // Messages to an agent, from itself and from Sectors.
 type (
-	stepEnded struct {
-		of        *work
-		cmd       sector.Command
-		err       error
-		cancelled bool
-	}
-	due     struct{ of *work }
-	again   struct{ of *work }
-	overran struct {
-		of    *work
-		limit time.Duration
-	}
 	unproven struct{ reason string }
 	order    struct {
 		id    uint64
@@ -82,6 +71,7 @@ var errWaits = errors.New("nothing to do until the chain says more")
 func newAgent(r *room, parent shell.Ref, c *child, broken func(error)) *Agent {
 	number := c.number
 	s := &Agent{room: r, number: number, parent: parent, done: &c.done, lanes: c.lanes, handed: c.hand()}
+	s.effects = &shell.Effects[sector.Command, work]{Base: r.Base, Context: r.ctx, Ended: s.onEnded, Act: s.act}
 	stream := events.SectorStream(r.Me, number)
 	s.journal = &shell.Journal[sector.Info, sector.Command, sector.Event]{
 		Machine: shell.Machine[sector.Info, sector.Command, sector.Event]{
@@ -133,11 +123,7 @@ func (s *Agent) say(e sector.Event) {
 }
 
 // Panicked ends the call of an agent that panicked: the next one begins its own.
-func (s *Agent) Panicked() {
-	if s.running != nil {
-		s.running.cancel()
-	}
-}
+func (s *Agent) Panicked() { s.effects.Cancel() }
 
 // Receive handles a message.
 func (s *Agent) Receive(a *shell.Turn, msg any) {
@@ -150,22 +136,12 @@ func (s *Agent) Receive(a *shell.Turn, msg any) {
 }
 
 func (s *Agent) receive(a *shell.Turn, msg any) {
-	if s.journal.Handle(a, msg) {
+	if s.journal.Handle(a, msg) || s.effects.Handle(a, msg) {
 		return
 	}
 	switch m := msg.(type) {
 	case shell.Started:
 		s.journal.Load(a)
-	case stepEnded:
-		s.onEnded(a, m)
-	case due:
-		if s.running == m.of {
-			s.report(a, m.of, sector.Due{News: s.news(), Until: m.of.effect.Until})
-		}
-	case again:
-		s.rerun(a, m.of)
-	case overran:
-		s.onOverran(a, m)
 	case sighting:
 		s.onSeen(a, m)
 	case unproven: // In a state that waits for nothing it is too late.
@@ -197,8 +173,12 @@ var books = map[sector.Step]bool{
 // keepsBooks reports whether such a step runs. It is short, and orders wait for its end: after an order
 // in between, the ledger and the record would disagree about the space.
 func (s *Agent) keepsBooks() bool {
-	w := s.running
-	return w != nil && books[w.effect.Step] && (!w.idle || w.reporting)
+	for w := range s.effects.All() {
+		if books[w.Data.effect.Step] && !w.Waits() && !w.Unwanted() {
+			return true
+		}
+	}
+	return false
 }
 
 // onOrder carries out an operator's order, and answers when it is in the record.
@@ -207,7 +187,7 @@ func (s *Agent) onOrder(a *shell.Turn, m order) {
 		func(err error, fresh []sector.Event) {
 			st := s.journal.Durable
 			if _, restart := m.event.(*messages.SectorRestart); restart && err == nil && len(fresh) == 0 {
-				s.repeat(a)
+				s.repeat()
 			}
 			for _, e := range fresh {
 				if _, refused := e.(*messages.SectorEventRefused); refused {
@@ -234,9 +214,10 @@ func (s *Agent) onSeen(a *shell.Turn, m sighting) {
 		if err != nil {
 			s.fields().Warnf("what the chain says was not recorded; it is asked again: %v", err)
 		}
-		if w := s.running; w != nil && w.idle && w.effect.Step != sector.StepWait {
-			s.rerun(a, w)
+		if w := s.effects.Of(s.wanted().Key()); w != nil && w.Waits() {
+			s.effects.Forget(w)
 		}
+		s.act(a)
 	})
 }
 
@@ -261,141 +242,116 @@ func (s *Agent) act(a *shell.Turn) {
 		s.woken = true
 		s.submit(a, sector.Due{News: s.news()}, "start", func(error, []sector.Event) {})
 	}
-	if w := s.running; w != nil {
-		if w.effect.Key() == e.Key() || w.reporting {
+	for w := range s.effects.All() {
+		if w.Reporting() {
 			return
 		}
-		w.cancel() // The lane waits for its end.
-		s.running = nil
 	}
+	s.effects.Keep(func(key string) bool { return key == e.Key() }) // The lane waits for the end of what is cancelled.
 	if e.Key() != "" {
-		s.running = &work{effect: e}
-		s.begin(a, s.running)
+		s.begin(a, e)
 	}
 }
 
-// begin performs a step outside of the mailbox, or sets the clock for its time.
-func (s *Agent) begin(a *shell.Turn, w *work) {
-	self, st := a.Self, s.journal.Durable
+// begin performs a step outside of the mailbox, or waits for its time.
+func (s *Agent) begin(a *shell.Turn, e sector.Effect) {
+	st, key := s.journal.Durable, e.Key()
 	if s.seen != nil && s.seen.Block.Number < s.from.Load() {
 		s.seen = nil
 	}
-	w.idle, w.seen = false, s.seen
-	if w.since == 0 && s.seen != nil {
-		w.since = s.seen.Block.Number
+	if s.since.key != key {
+		s.since = since{key: key}
 	}
-	if w.effect.Step == sector.StepWait {
-		w.idle = true
-		w.cancel = s.Clock.After(st.PauseLeft(s.Clock.Now()), func() { self.Tell(due{w}) })
-		return
+	if s.since.block == 0 && s.seen != nil {
+		s.since.block = s.seen.Block.Number
 	}
-	ctx, cancel := context.WithCancel(s.ctx)
-	w.cancel = cancel
-	look := look{s.seen, w.since}
-	a.Do(func(context.Context) {
-		defer cancel()
-		key := w.effect.Key()
-		// What was begun before ends first, also what an agent began that panicked.
-		leave, err := s.lanes.of(w.effect.Step).Enter(ctx, time.Time{})
-		var cmd sector.Command
-		if err == nil {
-			s.Yield(ctx, key)
-			if err = s.StoreWatch.Wait(ctx, key); err != nil {
-				leave()
-			}
+	look := look{s.seen, s.since.block}
+	w := s.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (sector.Command, error) {
+		if e.Step == sector.StepWait {
+			return nil, shell.Sleep(ctx, s.Clock, st.PauseLeft(s.Clock.Now()))
 		}
-		if err == nil {
-			step := w.effect.Step
-			at := place{pool: s.pools[step], by: turn(st, step), moment: s.CancelWait, leave: leave}
-			cmd, err = within(ctx, s.room, "step "+key, at, func() (sector.Command, error) {
-				if limit := s.limit(w.effect.Step); limit > 0 {
-					defer s.Clock.After(limit, func() { self.Tell(overran{w, limit}) })()
-				}
-				return s.perform(ctx, st, w.effect, look)
-			})
-		}
-		self.Tell(stepEnded{w, cmd, err, ctx.Err() != nil})
+		return s.call(ctx, st, e, look)
 	})
+	if w != nil {
+		w.Data = work{e, s.seen}
+	}
 }
 
-func (s *Agent) onEnded(a *shell.Turn, m stepEnded) {
-	w := m.of
-	if s.running != w || w.reporting {
-		return
+// call makes the calls of a step, when it is its turn.
+func (s *Agent) call(ctx context.Context, st sector.Info, e sector.Effect, l look) (cmd sector.Command, err error) {
+	// What was begun before ends first, also what an agent began that panicked.
+	leave, err := s.lanes.of(e.Step).Enter(ctx, time.Time{})
+	if err != nil {
+		return nil, err
 	}
-	w.idle = true
+	key := e.Key()
+	s.Yield(ctx, key)
+	if err := s.StoreWatch.Wait(ctx, key); err != nil {
+		leave()
+		return nil, err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	at := place{pool: s.pools[e.Step], by: turn(st, e.Step), moment: s.CancelWait, leave: leave}
+	cmd, err = within(ctx, s.room, "step "+key, at, func() (sector.Command, error) {
+		if limit := s.limit(e.Step); limit > 0 {
+			defer s.Clock.After(limit, func() {
+				stop(fmt.Errorf("%w after %s (sectors.stepLimit)", errTooLong, limit))
+			})()
+		}
+		return s.perform(ctx, st, e, l)
+	})
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errTooLong) {
+		return nil, cause
+	}
+	return cmd, err
+}
+
+func (s *Agent) onEnded(a *shell.Turn, w *shell.Work[work], cmd sector.Command, err error) {
+	e := w.Data.effect
 	switch {
-	case m.cancelled: // The host stops: in all other cases another step follows a cancelled one.
+	case s.ctx.Err() != nil: // The host stops.
 		return
-	case errors.Is(m.err, errWaits):
-		if s.seen != w.seen {
-			s.rerun(a, w)
+	case errors.Is(err, errWaits):
+		if s.seen != w.Data.seen {
+			s.effects.Forget(w)
+			s.act(a)
 		}
 		return
-	case m.err != nil:
-		s.fields().Warnf("%s did not succeed: %v", w.effect.Key(), m.err)
-		m.cmd = s.failure(w.effect, m.err)
+	case err != nil:
+		s.fields().Warnf("%s did not succeed: %v", w.Key, err)
+		cmd = s.failure(e, err)
+	case e.Step == sector.StepWait:
+		cmd = sector.Due{News: s.news(), Until: e.Until}
 	}
-	s.report(a, w, m.cmd)
-}
-
-// onOverran ends a call that takes too long, whether it notices its cancellation or not.
-func (s *Agent) onOverran(a *shell.Turn, m overran) {
-	if w := m.of; s.running == w && !w.idle && !w.reporting {
-		w.cancel()
-		s.fields().Warnf("%s is cancelled after %s", w.effect.Key(), m.limit)
-		s.report(a, w, s.failure(w.effect, fmt.Errorf("%w after %s (sectors.stepLimit)", errTooLong, m.limit)))
-	}
+	s.effects.Report(a, w, func(done func(changed bool)) { s.record(a, e, cmd, done) })
 }
 
 // repeat cancels the call that runs, and makes it again.
-func (s *Agent) repeat(a *shell.Turn) {
-	if w := s.running; w != nil && !w.idle && !w.reporting && local[w.effect.Step] {
-		w.cancel()
-		s.fields().Infof("%s is cancelled and begun again, as an operator wants", w.effect.Key())
-		s.running = &work{effect: w.effect, tries: w.tries}
-		s.begin(a, s.running)
+func (s *Agent) repeat() {
+	if w := s.effects.Of(s.wanted().Key()); w != nil && !w.Waits() && !w.Reporting() && local[w.Data.effect.Step] {
+		s.effects.Restart(w)
+		s.fields().Infof("%s is cancelled and begun again, as an operator wants", w.Key)
 	}
 }
 
-// report records the result of a step. An impossible one is a failure.
-func (s *Agent) report(a *shell.Turn, w *work, cmd sector.Command) {
-	w.reporting = true
-	s.submit(a, cmd, events.SectorCause(w.effect.Key()), func(err error, fresh []sector.Event) {
-		w.reporting = false
+// record records the result of a step. An impossible one is a failure.
+func (s *Agent) record(a *shell.Turn, e sector.Effect, cmd sector.Command, done func(changed bool)) {
+	s.submit(a, cmd, events.SectorCause(e.Key()), func(err error, fresh []sector.Event) {
 		var refused *sector.Refused
 		switch {
 		case errors.Is(err, sector.ErrImpossible), errors.Is(err, events.ErrMalformed), errors.As(err, &refused):
 			if h, ok := cmd.(sector.Happened); !ok || sector.NameOf(h.Event) != fatal {
-				s.report(a, w, sector.Happened{
-					News: s.news(), Key: w.effect.Key(), Event: fatalError(s.Clock.Now(), err),
-				})
+				s.record(a, e, sector.Happened{
+					News: s.news(), Key: e.Key(), Event: fatalError(s.Clock.Now(), err),
+				}, done)
 				return
 			}
-		case err == nil && len(fresh) > 0:
-			s.running = nil
-			s.act(a)
-			return
 		}
-		// Nothing followed. If it is still wanted, it is tried again after a pause.
-		if err != nil {
-			s.fields().Warnf("the answer of %s was not recorded: %v", w.effect.Key(), err)
+		if err != nil { // If it is still wanted, it is tried again after a pause.
+			s.fields().Warnf("the answer of %s was not recorded: %v", e.Key(), err)
 		}
-		w.tries++
-		w.cancel = s.Clock.After(s.Backoff(w.effect.Key(), w.tries), func() { a.Self.Tell(again{w}) })
+		done(err == nil && len(fresh) > 0)
 		s.act(a)
 	})
-}
-
-// rerun performs an idle step again, if it is still wanted.
-func (s *Agent) rerun(a *shell.Turn, w *work) {
-	if s.running != w || !w.idle || w.reporting {
-		return
-	}
-	if s.journal.Loaded && s.wanted().Key() == w.effect.Key() {
-		w.cancel()
-		s.begin(a, w)
-		return
-	}
-	s.act(a)
 }

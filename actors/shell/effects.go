@@ -51,12 +51,14 @@ type (
 	effectAgain[D any] struct{ w *Work[D] }
 )
 
-// Begin performs an effect, unless it was begun already.
-func (f *Effects[C, D]) Begin(a *Turn, key string, by events.EventID, call func(context.Context) (C, error)) {
+// Begin performs an effect, and returns its work; nil: it was begun already.
+func (f *Effects[C, D]) Begin(
+	a *Turn, key string, by events.EventID, call func(context.Context) (C, error),
+) *Work[D] {
 	tries := 0
 	if w := f.work[key]; w != nil {
 		if !w.due {
-			return
+			return nil
 		}
 		tries = w.tries
 	}
@@ -76,6 +78,7 @@ func (f *Effects[C, D]) Begin(a *Turn, key string, by events.EventID, call func(
 		c, err := call(ctx)
 		self.Tell(effectEnded[C, D]{w, c, err})
 	})
+	return w
 }
 
 // Of is the effect with a key that was begun; nil: none was.
@@ -131,6 +134,18 @@ func (f *Effects[C, D]) All() iter.Seq[*Work[D]] { return maps.Values(f.work) }
 
 // Unwanted reports whether an effect is only waited for.
 func (w *Work[D]) Unwanted() bool { return w.unwanted }
+
+// Reporting reports whether what an effect came to is on its way into the record.
+func (w *Work[D]) Reporting() bool { return w.reporting }
+
+// Waits reports whether an effect waits until it is wanted no more, or for its next try: its call has ended.
+func (w *Work[D]) Waits() bool { return w.returned && !w.reporting }
+
+// Restart cancels the call of an effect; when it has ended, another one begins.
+func (f *Effects[C, D]) Restart(w *Work[D]) {
+	w.unwanted = true
+	w.cancel()
+}
 
 // Cancel ends all calls, those of an actor that panicked: its successor begins its own.
 func (f *Effects[C, D]) Cancel() {
