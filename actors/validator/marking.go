@@ -14,58 +14,52 @@ import (
 
 // mark sends the marking of a missing proof, unless it is under way.
 func (v *Validator) mark(a *shell.Turn, proof events.MissingProof) {
-	k := proofKey{proof.Slot, proof.Period}
-	m := v.open[k]
-	if m == nil {
-		m = &marking{proof: proof}
-		v.open[k] = m
-	}
-	if m.running || m.told {
-		return
-	}
-	m.running = true
-	m.tries++
-	self, deadline := a.Self, duty.LastMarking(v.Terms.Proofs, proof.Period)
-	a.Do(func(ctx context.Context) {
+	k, deadline := proofKey{proof.Slot, proof.Period}, duty.LastMarking(v.Terms.Proofs, proof.Period)
+	w := v.effects.Begin(a, markingCause(proof), events.EventID{}, func(ctx context.Context) (events.Marking, error) {
 		v.Yield(ctx, markingCause(proof))
-		marking, err := shell.In(ctx, v.pool, deadline, func() (events.Marking, error) {
+		return shell.In(ctx, v.pool, deadline, func() (events.Marking, error) {
 			return v.Validation.MarkMissing(ctx, proof.SlotRef, proof.Period, deadline)
 		})
-		if ctx.Err() == nil {
-			self.Tell(markingDone{proof, marking, err})
-		}
 	})
-}
-
-func (v *Validator) onDone(a *shell.Turn, m markingDone) {
-	of := v.open[proofKey{m.proof.Slot, m.proof.Period}]
-	if of == nil {
+	if w == nil {
 		return
 	}
-	of.running = false
-	log := v.Log.WithField("slot", m.proof.Slot.String()).WithField("period", m.proof.Period)
+	if v.open[k] == nil {
+		v.open[k] = &marking{proof: proof}
+	}
+	v.open[k].tries++
+	w.Data = v.open[k]
+}
+
+// onMarked records the outcome of a marking.
+func (v *Validator) onMarked(a *shell.Turn, w *shell.Work[*marking], m events.Marking, err error) {
+	proof := w.Data.proof
+	log := v.Log.WithField("slot", proof.Slot.String()).WithField("period", proof.Period)
 	switch {
-	case m.err == nil:
-		log.Infof("marked a missing proof for %s base units", m.marking.Reward)
-		v.settle(a, of, validation.ReportMarked{At: v.ChainTime(), Proof: m.proof, Marking: m.marking})
-	case errors.Is(m.err, events.ErrNotMissing), errors.Is(m.err, events.ErrDeadlinePassed),
-		errors.Is(m.err, events.ErrReverted) && of.tries >= maxReverts:
-		v.settle(a, of, validation.ReportFailed{At: v.ChainTime(), Proof: m.proof, Reason: m.err.Error()})
+	case a.RT.Context().Err() != nil: // The host stops.
+	case err == nil:
+		log.Infof("marked a missing proof for %s base units", m.Reward)
+		v.settle(a, w, validation.ReportMarked{At: v.ChainTime(), Proof: proof, Marking: m})
+	case errors.Is(err, events.ErrNotMissing), errors.Is(err, events.ErrDeadlinePassed),
+		errors.Is(err, events.ErrReverted) && w.Data.tries >= maxReverts:
+		v.settle(a, w, validation.ReportFailed{At: v.ChainTime(), Proof: proof, Reason: err.Error()})
 	default: // It is tried again at the next block, until the window is closed.
-		log.Warnf("mark a missing proof: %v", m.err)
+		log.Warnf("mark a missing proof: %v", err)
+		v.effects.Forget(w)
 	}
 }
 
 // settle records the outcome of a marking, and only then forgets the marking.
-func (v *Validator) settle(a *shell.Turn, m *marking, cmd validation.Command) {
-	m.told = true
-	v.journal.Submit(a, cmd, markingCause(m.proof), func(r shell.Result[validation.State, validation.Event]) {
-		if r.Err == nil {
-			delete(v.open, proofKey{m.proof.Slot, m.proof.Period})
-			return
-		}
-		m.told = false // It is settled again at the next block.
-		v.Log.WithField("slot", m.proof.Slot.String()).Warnf("a marking could not be recorded yet: %v", r.Err)
+func (v *Validator) settle(a *shell.Turn, w *shell.Work[*marking], cmd validation.Command) {
+	v.effects.Report(a, w, func(done func(changed bool)) {
+		v.journal.Submit(a, cmd, w.Key, func(r shell.Result[validation.State, validation.Event]) {
+			if r.Err == nil {
+				delete(v.open, proofKey{w.Data.proof.Slot, w.Data.proof.Period})
+			} else {
+				v.Log.WithField("slot", w.Data.proof.Slot.String()).Warnf("a marking could not be recorded yet: %v", r.Err)
+			}
+			done(r.Err == nil)
+		})
 	})
 }
 

@@ -38,9 +38,10 @@ type Validator struct {
 	received map[proofKey]uint64
 	// open are the proofs that the contract called missing, until the outcome of their markings
 	// is recorded.
-	open   map[proofKey]*marking
-	asking map[uint64]bool // periods about which the contract is being asked
-	pool   *shell.Pool
+	open    map[proofKey]*marking
+	asking  map[uint64]bool // periods about which the contract is being asked
+	effects *shell.Effects[events.Marking, *marking]
+	pool    *shell.Pool
 	// resumed: what was sent before a crash is known.
 	begun, resumed bool
 	skipping       bool
@@ -73,10 +74,8 @@ type proofKey struct {
 
 // marking is a missing proof that is to be marked.
 type marking struct {
-	proof   events.MissingProof
-	running bool // being sent
-	told    bool // the outcome is being recorded
-	tries   int
+	proof events.MissingProof
+	tries int
 }
 
 // Limits of a validator.
@@ -110,11 +109,6 @@ type (
 		slots  []events.SlotRef
 		err    error
 	}
-	markingDone struct {
-		proof   events.MissingProof
-		marking events.Marking
-		err     error
-	}
 	// sentTold are the markings that earlier processes sent.
 	sentTold struct{ proofs []events.MissingProof }
 )
@@ -125,6 +119,9 @@ func New(e Deps) *Validator {
 		Deps: e, watch: validation.NewWatch(e.Settings), ours: map[events.SlotID]bool{},
 		received: map[proofKey]uint64{}, open: map[proofKey]*marking{}, asking: map[uint64]bool{},
 		pool: shell.NewPool("markings", maxMarkings),
+	}
+	v.effects = &shell.Effects[events.Marking, *marking]{
+		Base: e.Base, Ended: v.onMarked, Act: func(*shell.Turn) {}, // Each block has what is open marked.
 	}
 	for _, slot := range e.Ours {
 		v.ours[slot] = true
@@ -152,7 +149,7 @@ func New(e Deps) *Validator {
 // Receive implements shell.Behavior.
 func (v *Validator) Receive(a *shell.Turn, msg any) {
 	defer v.publish()
-	if v.journal.Handle(a, msg) {
+	if v.journal.Handle(a, msg) || v.effects.Handle(a, msg) {
 		return
 	}
 	switch m := msg.(type) {
@@ -170,8 +167,6 @@ func (v *Validator) Receive(a *shell.Turn, msg any) {
 		v.onMarket(a, m)
 	case missingTold:
 		v.onMissing(a, m)
-	case markingDone:
-		v.onDone(a, m)
 	case sentTold:
 		v.resumed = true
 		for _, proof := range m.proofs {
@@ -280,7 +275,8 @@ func (v *Validator) ask(a *shell.Turn, head events.Head, period uint64, watched 
 	var candidates []events.SlotRef
 	for _, s := range watched {
 		k := proofKey{s.Slot, period}
-		if _, came := v.received[k]; came || v.busy(k) || v.journal.Ahead.Settled(k.slot, k.period) {
+		marking := v.effects.Of(events.MarkCause(k.slot, k.period)) != nil
+		if _, came := v.received[k]; came || marking || v.journal.Ahead.Settled(k.slot, k.period) {
 			continue
 		}
 		owed, known := duty.MarkedAfter(v.Terms.Proofs, duty.Slot{
@@ -303,12 +299,6 @@ func (v *Validator) ask(a *shell.Turn, head events.Head, period uint64, watched 
 			self.Tell(missingTold{period, missing, err})
 		}
 	})
-}
-
-// busy reports whether a marking is under way.
-func (v *Validator) busy(k proofKey) bool {
-	m := v.open[k]
-	return m != nil && (m.running || m.told)
 }
 
 func (v *Validator) onMissing(a *shell.Turn, m missingTold) {
