@@ -44,7 +44,7 @@ type BlockTime struct {
 func NewBlockTime(set, pollEvery time.Duration, log logrus.FieldLogger) *BlockTime {
 	b := &BlockTime{set: set, pollEvery: pollEvery, log: log}
 	if b.set > 0 {
-		b.log.Infof("the block time is %s, as given", b.set)
+		b.log.Infof("the block time is %s (chain.blockTime, or the development chain's own), not measured", b.set)
 	}
 	return b
 }
