@@ -18,8 +18,8 @@ import (
 )
 
 // This file supervises the parts of a host: the ledger, the queue and the proof scheduler, the sectors if it has a
-// sealer, and the validator if it is one. A part that panics is started again from its record, after a growing pause. A
-// part whose record cannot be read or folded is tried again at a slow pace, because stored events are never skipped. The
+// sealer, and the validator if it is one. A part that panics is started again from its record, after a growing pause.
+// One whose record cannot be read or folded is tried again at a slow pace, because stored events are never skipped. The
 // other parts go on meanwhile, and whoever asks a part that is down is told so and asks again.
 
 const (
@@ -156,7 +156,8 @@ func (s *supervisor) onPartEnded(p *keptPart, f shell.Failure) bool {
 	}
 	if (f.Lefts > 0 || f.InARow >= partAlertAfter) && !p.told {
 		p.told = true
-		s.Raise(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("%s is down: %v", p.Name, f.Err), partHint(p.Name))
+		s.Raise(health.AlertPartDown, events.SlotID{}, 0,
+			fmt.Sprintf("%s is down: %v", p.Name, f.Err), partHint(p.Name))
 	}
 	return true
 }

@@ -56,7 +56,8 @@ func (v *Validator) settle(a *shell.Turn, w *shell.Work[*marking], cmd validatio
 			if r.Err == nil {
 				delete(v.open, proofKey{w.Data.proof.Slot, w.Data.proof.Period})
 			} else {
-				v.Log.WithField("slot", w.Data.proof.Slot.String()).Warnf("a marking could not be recorded yet: %v", r.Err)
+				v.Log.WithField("slot", w.Data.proof.Slot.String()).Warnf(
+					"a marking could not be recorded yet: %v", r.Err)
 			}
 			done(r.Err == nil)
 		})
