@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
@@ -98,21 +97,31 @@ func TestDataIsThereWhenTheEndOfASaleIsReorganisedAway(t *testing.T) {
 }
 
 // slowFill is a market that answers about a fill long after it was mined.
-type slowFill struct{ port.Market }
+type slowFill struct {
+	port.Market
+	answers chan struct{}
+}
 
 func (m slowFill) FillSlot(ctx context.Context, call events.SlotCall, p events.Proof) (events.Fill, error) {
 	fill, err := m.Market.FillSlot(ctx, call, p)
-	time.Sleep(5 * time.Second)
+	<-m.answers
 	return fill, err
 }
 
 // The fill of the last slot starts the request in its own block, which the chain tells before the fill is answered.
 func TestTheStartOfARequestIsRecordedAfterTheFillThatStartedIt(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		r.ports.Market = slowFill{r.ports.Market}
+		m := slowFill{r.ports.Market, make(chan struct{})}
+		r.ports.Market = m
 		r.start()
 		r.offer(64 * events.BlockSize)
 		r.world.Post(sim.Offer(1, 1))
+		r.mineUntil("the chain has told", r.has("ChainRequestFulfilled"))
+		r.mine(2)
+		if r.count("SlotFilled") != 0 {
+			r.Fatalf("the fill was answered: %v", r.names())
+		}
+		close(m.answers)
 		r.mineUntil("it is filled", r.has("SlotFilled"))
 		r.mine(3)
 		if r.count("RequestStarted") != 1 {

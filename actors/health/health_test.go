@@ -422,6 +422,21 @@ func TestAStartWithoutItsEventStoreSaysWhatItProves(t *testing.T) {
 	}
 }
 
+// Others may have recorded another owner meanwhile.
+func TestWhoOwnsIsNotToldByAMemberWhoseEventStoreDoesNotAnswer(t *testing.T) {
+	for _, c := range cells {
+		if c.code != "no-owner" && c.code != "owner-silent" {
+			continue
+		}
+		f := inGoodOrder()
+		c.so(&f)
+		f.Record = shell.StoreStatus{Away: true, Since: then, Reason: "refused"}
+		if w := health.JudgeHost(f); len(w.Causes) != 1 || w.Causes[0].Code != "record-away" {
+			t.Errorf("%s: %+v", c.code, w.Causes)
+		}
+	}
+}
+
 func TestAnEndOfSomeOffersLeavesTheOthers(t *testing.T) {
 	f := inGoodOrder()
 	f.Supply.Offers = append(f.Supply.Offers, health.Offered{

@@ -48,9 +48,11 @@ func (f MembersFacts) IsSilent(m events.Member) bool {
 const takesTerm = "a member with account.transactions = true takes the term by itself, within seconds, while etcd " +
 	"and the event store answer; see who runs with hostnode members, and start one that may"
 
+// noOwner, like ownerSilent, says nothing while the event store does not answer this member: others may have recorded
+// another owner.
 func noOwner(f Facts) (reason, hint string) {
 	m := f.Members
-	if m.Member == "" || m.Owner != "" {
+	if m.Member == "" || m.Owner != "" || f.Record.Away {
 		return "", ""
 	}
 	reason = "no member has ever had the term"
@@ -62,7 +64,7 @@ func noOwner(f Facts) (reason, hint string) {
 
 func ownerSilent(f Facts) (reason, hint string) {
 	m := f.Members
-	return when(m.Owner != "" && m.IsSilent(m.Owner),
+	return when(m.Owner != "" && m.IsSilent(m.Owner) && !f.Record.Away,
 		fmt.Sprintf("member %s has the term%s and does not seem to be alive", m.Owner, since(m.TermSince)), takesTerm)
 }
 

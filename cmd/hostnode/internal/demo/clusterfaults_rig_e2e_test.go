@@ -219,19 +219,21 @@ func (f *faultRig) offer(req events.Request) {
 }
 
 // owner is the member that has the term, as far as any one knows that answers; nil: none answers.
-func (f *faultRig) owner() *faulted {
+func (f *faultRig) owner() (owner *faulted) {
 	ctx, cancel := context.WithTimeout(f.t.Context(), 2*time.Second)
 	defer cancel()
+	var since time.Time
 	for _, m := range f.members {
 		if f.claimed[f.processOf(m)] != "" {
 			continue
 		}
-		s, err := m.api.Status(ctx)
-		if i := slices.IndexFunc(f.members, func(o *faulted) bool { return o.name == s.Owner }); err == nil && i >= 0 {
-			return f.members[i]
+		s, err := m.api.Status(ctx) // One whose event store does not answer knows the former owner.
+		i := slices.IndexFunc(f.members, func(o *faulted) bool { return o.name == s.Owner })
+		if err == nil && i >= 0 && s.OwnerSince.After(since) {
+			owner, since = f.members[i], s.OwnerSince
 		}
 	}
-	return nil
+	return owner
 }
 
 func (f *faultRig) processOf(m *faulted) string { return "member " + string(m.name) }
