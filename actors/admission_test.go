@@ -25,7 +25,7 @@ func all[E any](r *rig) (out []E) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		if !events.InRecord(e.Stream) {
+		if !catalog.Streams().InRecord(e.Stream) {
 			continue
 		}
 		m, err := catalog.Codec().Decode(e)

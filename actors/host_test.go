@@ -19,6 +19,7 @@ import (
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -121,7 +122,7 @@ func (r *rig) mineUntil(what string, holds func() bool) {
 // names returns the stored names of all events of the record, in their order.
 func (r *rig) names() (names []string) {
 	for e, err := range r.store.ReadAll(context.Background(), 0, 0) {
-		if err == nil && events.InRecord(e.Stream) {
+		if err == nil && catalog.Streams().InRecord(e.Stream) {
 			names = append(names, e.Type)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/snapshot"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -65,11 +66,11 @@ func newLivingSales(b *shell.Base) *livingSales {
 // take folds one event of the log.
 func (s *livingSales) take(r events.Recorded) {
 	s.read = r.Position
-	if !events.InRecord(r.Stream) {
+	if !catalog.Streams().InRecord(r.Stream) {
 		return
 	}
 	s.since++
-	if !events.MayTruncate(r.Stream) {
+	if !catalog.Streams().MayTruncate(r.Stream) {
 		s.last = snapshot.Event{Stream: r.Stream, Revision: r.Revision, ID: r.ID, Position: r.Position}
 	}
 	switch r.Stream {

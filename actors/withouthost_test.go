@@ -62,7 +62,7 @@ func TestACommandToATruncatedQueueIsDecidedOnAllOfIt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := snapshot.Truncate(t.Context(), store, stream, 2); err != nil {
+	if err := snapshot.Truncate(t.Context(), store, catalog.Streams(), stream, 2); err != nil {
 		t.Fatal(err)
 	}
 	if n := ask(slotqueue.Pause{At: at, Reason: "again"}); n != 3 {

@@ -23,6 +23,7 @@ import (
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
+	"github.com/hostnode/hostnode/events/transactions"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -172,7 +173,7 @@ func (w *world) otherHost() {
 // observed are the counts of others' transactions in the directory's record.
 func (w *world) observed(p hostDir) (counts []uint64) {
 	w.t.Helper()
-	codec := events.NewCodec(events.TxTable())
+	codec := events.NewCodec(transactions.Table())
 	for e, err := range p.store.ReadStream(w.t.Context(), events.TxStream(w.account("host")), events.ReadStream{}) {
 		if errors.Is(err, events.ErrStreamNotFound) {
 			return nil

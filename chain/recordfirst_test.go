@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
+	"github.com/hostnode/hostnode/events/transactions"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -104,7 +105,7 @@ func sendingOf(t *testing.T, record *storetest.Memory, who events.Address) []str
 
 // attemptsIn are the hashes of the recorded attempts.
 func attemptsIn(record *storetest.Memory, who events.Address) (map[string]bool, error) {
-	codec, all := events.NewCodec(events.TxTable()), map[string]bool{}
+	codec, all := events.NewCodec(transactions.Table()), map[string]bool{}
 	for e, err := range record.ReadStream(context.Background(), events.TxStream(who), events.ReadStream{}) {
 		if err != nil {
 			return nil, err

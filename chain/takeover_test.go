@@ -19,6 +19,7 @@ import (
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
+	"github.com/hostnode/hostnode/events/transactions"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -140,7 +141,7 @@ func TestACallThatTwoOwnersSentIsFollowedTwice(t *testing.T) {
 // minedKeys are the keys of the recorded successes.
 func minedKeys(t *testing.T, record *storetest.Memory, who events.Address) (keys []string) {
 	t.Helper()
-	codec := events.NewCodec(events.TxTable())
+	codec := events.NewCodec(transactions.Table())
 	for e, err := range record.ReadStream(t.Context(), events.TxStream(who), events.ReadStream{}) {
 		if err != nil {
 			t.Fatal(err)

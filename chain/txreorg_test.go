@@ -16,6 +16,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
+	"github.com/hostnode/hostnode/events/transactions"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -110,7 +111,7 @@ func (w *world) abandoned(f func(context.Context) error, happened func() bool) {
 // reasons are the reasons why intents of an account were abandoned.
 func reasons(t *testing.T, store events.Store, who events.Address) (all []string) {
 	t.Helper()
-	codec := events.NewCodec(events.TxTable())
+	codec := events.NewCodec(transactions.Table())
 	for e, err := range store.ReadStream(t.Context(), events.TxStream(who), events.ReadStream{}) {
 		if err != nil {
 			t.Fatal(err)

@@ -191,21 +191,6 @@ func TestSnapshotsHaveStreamsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestOnlyTheQueueMayLoseItsPast(t *testing.T) {
-	host := Address{1}
-	for _, stream := range []string{
-		HostStream(host), MarketStream(1, host), CapacityStream(host), LedgerStream(host, "slotqueue"), SaleStream(host, SlotID{}), TxStream(host),
-		SnapshotStream(SlotQueueStream(host)), MetadataStream(SlotQueueStream(host)), "sector-1", "",
-	} {
-		if MayTruncate(stream) {
-			t.Errorf("%q may be truncated", stream)
-		}
-	}
-	if !MayTruncate(SlotQueueStream(host)) {
-		t.Error("the queue may not be truncated")
-	}
-}
-
 func TestAnAddressInMixedCaseMustHaveItsChecksum(t *testing.T) {
 	const right = "5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" // An example of EIP-55.
 	for text, ok := range map[string]bool{

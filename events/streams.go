@@ -1,8 +1,8 @@
 package events
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -36,80 +36,130 @@ func SnapshotStream(of string) string {
 	return category + snapshotSuffix + "-" + id
 }
 
-// StreamOwner says whether a stream is one of ours, and which account's; a market's is nobody's. The whole
-// name counts: other programs may name theirs host-nobody, or market-1337-0xzz.
-func StreamOwner(stream string) (owner Address, ours bool) {
-	category, id, _ := strings.Cut(stream, "-")
-	if of, snapshot := strings.CutSuffix(category, snapshotSuffix); snapshot {
-		return StreamOwner(of + "-" + id)
-	}
-	var name string
-	var err error
-	switch category {
-	case CategorySale:
-		var slot SlotID
-		owner, slot, err = ParseSaleStream(stream)
-		name = SaleStream(owner, slot)
-	case CategorySector:
-		var number uint64
-		owner, number, err = ParseSectorStream(stream)
-		name = SectorStream(owner, number)
-	case CategoryProofs:
-		var member Member
-		owner, member, err = ParseProofsStream(stream)
-		name = ProofsStream(owner, member)
-	case CategoryCapacity:
-		var member Member
-		owner, member, err = ParseLedgerStream(stream)
-		name = LedgerStream(owner, member)
-	case CategoryMarket:
-		chain, contract, _ := strings.Cut(id, "-")
-		number, noNumber := strconv.ParseUint(chain, 10, 64)
-		of, noAddress := ParseAddress(contract)
-		name, err = MarketStream(number, of), errors.Join(noNumber, noAddress)
-	case CategoryHost, CategorySlotQueue, CategoryTx, CategoryValidator:
-		owner, err = ParseAddress(id)
-		name = category + "-" + owner.String()
-	default:
-		return owner, false
-	}
-	if ours = err == nil && name == stream; !ours {
-		owner = Address{}
-	}
-	return owner, ours
+// Naming says how the streams of a machine are named, and what may happen to them.
+type Naming struct {
+	// Category is the part of the names before the first dash. It never contains one.
+	Category string
+	// Parse takes a name apart: whose the stream is, and the name that is given to the same thing.
+	Parse func(stream string) (owner Address, name string, err error)
+	// Several says that a host has several of them: something follows its address.
+	Several bool
+	// Shared says that they belong to no account, and that every host writes them.
+	Shared bool
+	// MayTruncate says that the beginning may be hidden behind a snapshot. Everything that an audit needs stays
+	// whole; only what holds no money and no bytes may lose its past.
+	MayTruncate bool
+	// Passing says that they are no part of the record: of use for a while only, and not copied into another store.
+	Passing bool
 }
 
-// IsCategory reports whether the streams of a category are ours, if their names have the form.
-func IsCategory(category string) bool {
-	switch category {
-	case CategorySale, CategorySector, CategoryProofs, CategoryCapacity, CategoryMarket, CategoryHost,
-		CategorySlotQueue, CategoryTx, CategoryValidator:
-		return true
+// OnePerHost names streams of which a host has one: category-<address>.
+func OnePerHost(category string) Naming {
+	return Naming{Category: category, Parse: func(stream string) (Address, string, error) {
+		_, id, _ := strings.Cut(stream, "-")
+		owner, err := ParseAddress(id)
+		return owner, category + "-" + owner.String(), err
+	}}
+}
+
+// SeveralPerHost names streams of which a host has several, by what takes a name apart and what makes one.
+func SeveralPerHost[T any](
+	category string, parse func(stream string) (Address, T, error), name func(Address, T) string,
+) Naming {
+	return Naming{Category: category, Several: true, Parse: func(stream string) (Address, string, error) {
+		owner, id, err := parse(stream)
+		return owner, name(owner, id), err
+	}}
+}
+
+// Streams is what stores and readers know of the machines: how their streams are named. It is immutable.
+type Streams []Naming
+
+// of returns the naming of a category.
+func (s Streams) of(category string) (n Naming, known bool) {
+	i := slices.IndexFunc(s, func(n Naming) bool { return n.Category == category })
+	if i < 0 {
+		return n, false
 	}
-	return false
+	return s[i], true
+}
+
+// Owner says whether a stream is one of ours, and which account's; a shared one is nobody's. The whole
+// name counts: other programs may name theirs host-nobody, or market-1337-0xzz.
+func (s Streams) Owner(stream string) (owner Address, ours bool) {
+	category, id, _ := strings.Cut(stream, "-")
+	if of, snapshot := strings.CutSuffix(category, snapshotSuffix); snapshot {
+		return s.Owner(of + "-" + id)
+	}
+	n, known := s.of(category)
+	if !known {
+		return owner, false
+	}
+	owner, name, err := n.Parse(stream)
+	if err != nil || name != stream {
+		return Address{}, false
+	}
+	return owner, true
+}
+
+// Has reports whether the streams of a category are ours, if their names have the form.
+func (s Streams) Has(category string) bool {
+	_, known := s.of(category)
+	return known
 }
 
 // InRecord reports whether a stream is part of the record. The others belong to the
 // store that they were made in, and are not copied into another one: the store's own
-// streams, snapshots, which can be made again, and proofs on their way, which are of
-// use for a period only.
-func InRecord(stream string) bool {
-	if IsSnapshot(stream) || Category(stream) == CategoryProofs {
-		_, ours := StreamOwner(stream)
+// streams, snapshots, which can be made again, and what is passing.
+func (s Streams) InRecord(stream string) bool {
+	if n, _ := s.of(Category(stream)); n.Passing || IsSnapshot(stream) {
+		_, ours := s.Owner(stream)
 		return !ours
 	}
 	return !IsSystem(stream)
+}
+
+// MayTruncate reports whether the beginning of a stream may be hidden behind a snapshot.
+func (s Streams) MayTruncate(stream string) bool {
+	n, _ := s.of(Category(stream))
+	return n.MayTruncate
+}
+
+// Shared reports whether a stream is of a category that belongs to no account.
+func (s Streams) Shared(stream string) bool {
+	n, _ := s.of(Category(stream))
+	return n.Shared
+}
+
+// Prefixes are the beginnings of the names of a host's streams, of all hosts' for the zero address; without those that
+// are shared or passing.
+func (s Streams) Prefixes(host Address) (all []string) {
+	for _, n := range s {
+		switch prefix := n.Category + "-"; {
+		case n.Shared || n.Passing:
+		case host.Zero():
+			all = append(all, prefix)
+		case n.Several:
+			all = append(all, prefix+host.String()+"-")
+		default:
+			all = append(all, prefix+host.String())
+		}
+	}
+	return all
+}
+
+// Categories are those of the streams and of their snapshots.
+func (s Streams) Categories() (all []string) {
+	for _, n := range s {
+		all = append(all, n.Category, n.Category+snapshotSuffix)
+	}
+	return all
 }
 
 // IsSnapshot reports whether a stream holds snapshots.
 func IsSnapshot(stream string) bool {
 	return !IsSystem(stream) && strings.HasSuffix(Category(stream), snapshotSuffix)
 }
-
-// MayTruncate reports whether the beginning of a stream may be hidden behind a
-// snapshot. Everything that an audit needs stays whole; only the queue, which
-// holds no money and no bytes, may lose its past.
-func MayTruncate(stream string) bool { return Category(stream) == CategorySlotQueue }
 
 // HostStream is the stream of a host's identity.
 func HostStream(host Address) string { return CategoryHost + "-" + host.String() }

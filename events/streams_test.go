@@ -26,38 +26,3 @@ func TestTheNameOfALedgerSaysWhoseItIs(t *testing.T) {
 		}
 	}
 }
-
-func TestTheNameOfAStreamSaysWhoseItIs(t *testing.T) {
-	host := Address{0xab}
-	owned := []string{
-		HostStream(host), CapacityStream(host), LedgerStream(host, "north"), SlotQueueStream(host), TxStream(host),
-		ValidatorStream(host), SaleStream(host, SlotID{1}), SectorStream(host, 7), ProofsStream(host, "north"),
-	}
-	for _, stream := range owned {
-		for _, one := range []string{stream, SnapshotStream(stream)} {
-			if owner, ours := StreamOwner(one); !ours || owner != host || !IsCategory(Category(stream)) {
-				t.Errorf("%s is of %s (%t)", one, owner, ours)
-			}
-		}
-	}
-	if owner, ours := StreamOwner(MarketStream(1337, host)); !ours || !owner.Zero() {
-		t.Errorf("a market is of %s (%t)", owner, ours)
-	}
-	for _, stream := range append(owned, MarketStream(1337, host)) {
-		for _, foreign := range []string{
-			"$" + stream, "my" + stream, strings.Replace(stream, "0xab", "0xAB", 1), stream + "_", stream + "\x00",
-		} {
-			if owner, ours := StreamOwner(foreign); ours {
-				t.Errorf("%q is of %s", foreign, owner)
-			}
-		}
-	}
-	for _, foreign := range []string{"", "-", "host-nobody", "market-1337-0xzz", "market-01337-" + host.String(), "proofs-x"} {
-		if owner, ours := StreamOwner(foreign); ours {
-			t.Errorf("%q is of %s", foreign, owner)
-		}
-		if !InRecord(foreign) {
-			t.Errorf("%q is not copied", foreign)
-		}
-	}
-}

@@ -209,7 +209,7 @@ func (v *Views) wants(stream string) (address string, wanted bool) {
 	if folds[events.Category(stream)] == nil { // Streams of the market, and of machines without a view.
 		return "", false
 	}
-	owner, ours := events.StreamOwner(stream)
+	owner, ours := catalog.Streams().Owner(stream)
 	address = owner.String()
 	return address, ours && (v.only == "" || v.only == address)
 }

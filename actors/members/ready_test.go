@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/readyproofs"
 	"github.com/hostnode/hostnode/events/storetest"
 )
 
@@ -84,7 +85,7 @@ func TestWhatCannotBeReadIsLeftAlone(t *testing.T) {
 	if err := west.Leave(t.Context(), readyProof(1, 7)); err != nil {
 		t.Fatal(err)
 	}
-	name, version, sound, err := catalog.Codec().Encode(events.ProofsTable()[0].Example)
+	name, version, sound, err := catalog.Codec().Encode(readyproofs.Table()[0].Example)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ type Base struct {
 	Clock      Clock
 	Store      events.Store
 	Codec      *events.Codec
+	Streams    events.Streams // how the streams of all machines are named
 	StoreWatch *StoreWatch // says whether the event store answers
 	Me         events.Address
 	// Member is the name of this process among the members of the host; empty: it is alone. Ledger

@@ -131,12 +131,12 @@ func (k *Keeper[S]) Consider(a *Turn) {
 func (k *Keeper[S]) Save(ctx context.Context, stored uint64, last events.EventID, pieces [][]byte) error {
 	before, err := k.Write(ctx, k.Stream, k.Schema,
 		snapshot.Event{Stream: k.Stream, Revision: stored - 1, ID: last}, pieces)
-	if err != nil || before == nil || !events.MayTruncate(k.Stream) {
+	if err != nil || before == nil || !k.Streams.MayTruncate(k.Stream) {
 		return err
 	}
 	// Only events before the older snapshot go, so that one bad snapshot loses nothing. The
 	// older one's last event stays, because a reader looks for it.
-	return snapshot.Truncate(ctx, k.Store, k.Stream, before.Revision)
+	return snapshot.Truncate(ctx, k.Store, k.Streams, k.Stream, before.Revision)
 }
 
 // Handle handles the keeper's own message, and returns false for all others.

@@ -96,7 +96,7 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 		if view != nil {
 			view.Apply(e)
 		}
-		if !events.InRecord(e.Stream) { // Not part of the record.
+		if !catalog.Streams().InRecord(e.Stream) { // Not part of the record.
 			continue
 		}
 		m, err := a.codec.Decode(e)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 )
 
 // leadsTo are the events that lead to what a cause says, by its first word.
@@ -37,7 +38,7 @@ func TestEventsNameTheEventsThatLedToThem(t *testing.T) {
 			seen := map[string]events.Recorded{}
 			for _, r := range Run(t, seed+1, Scenarios()[scenario]).Record {
 				seen[r.ID.String()] = r
-				if !events.InRecord(r.Stream) {
+				if !catalog.Streams().InRecord(r.Stream) {
 					continue
 				}
 				all++

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 )
 
 // This file checks the promises of an event store, including everything between it and the
@@ -18,7 +19,7 @@ func (s hostStore) Append(
 ) (events.AppendResult, error) {
 	s.mine.add(batch)
 	r, err := s.busStore.Append(ctx, stream, expected, batch)
-	if len(batch) == 0 || !events.InRecord(stream) { // Nothing is decided by these.
+	if len(batch) == 0 || !catalog.Streams().InRecord(stream) { // Nothing is decided by these.
 		return r, err
 	}
 	first, exact := expected.Count()

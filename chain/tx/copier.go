@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/transactions"
 )
 
 // Limits of copying.
@@ -90,7 +91,7 @@ func startCopier(cfg Config, store events.Store, stream string, pending []entry)
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &copier{
 		store: store, stream: stream, epoch: cfg.Epoch, node: cfg.Node,
-		codec: events.NewCodec(events.TxTable()), log: cfg.Log,
+		codec: events.NewCodec(transactions.Table()), log: cfg.Log,
 		stop: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1), copied: make(chan struct{}, 1),
 		pending: pending,
 	}
@@ -354,7 +355,7 @@ func catchUp(
 		return nil, 0, err
 	}
 	length = last.Revision + 1
-	codec := events.NewCodec(events.TxTable())
+	codec := events.NewCodec(transactions.Table())
 	// If the last event that both have is the same, so is everything before it.
 	common := min(length, max(next, 1)) - 1
 	for e, err := range store.ReadStream(ctx, stream, events.ReadStream{From: common}) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
+	"github.com/hostnode/hostnode/events/transactions"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -45,7 +46,7 @@ func copierOn(t *testing.T, store events.Store, pending []entry) *copier {
 // streamKeys are the keys of the account's events in the store.
 func streamKeys(t *testing.T, store events.Store) (all []string) {
 	t.Helper()
-	codec := events.NewCodec(events.TxTable())
+	codec := events.NewCodec(transactions.Table())
 	for e, err := range store.ReadStream(t.Context(), owner().Stream, events.ReadStream{}) {
 		if errors.Is(err, events.ErrStreamNotFound) {
 			return nil

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/transactions"
 	"github.com/hostnode/hostnode/internal/durable"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -91,7 +92,7 @@ type outbox struct {
 // openOutbox opens or creates the outbox and returns its entries, oldest first.
 func openOutbox(path string, owner outboxOwner) (*outbox, []entry, error) {
 	owner.Format = outboxFormat
-	o := &outbox{path: path, owner: owner, codec: events.NewCodec(events.TxTable())}
+	o := &outbox{path: path, owner: owner, codec: events.NewCodec(transactions.Table())}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open outbox: %w", err)

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/transactions"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -47,7 +48,7 @@ func TestOutboxReturnsWhatWasWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box")
 	o, _ := openBox(t, path)
 	var want []entry
-	for _, e := range events.TxTable() {
+	for _, e := range transactions.Table() {
 		r, err := o.add(e.Example.(messages.TxEvent), "0x0102")
 		if err != nil {
 			t.Fatal(err)
@@ -238,7 +239,7 @@ func TestBumpedFeesAreAtLeastAnEighthMoreRoundedUp(t *testing.T) {
 }
 
 func TestEveryTxEventHasAValidExample(t *testing.T) {
-	codec := events.NewCodec(events.TxTable())
+	codec := events.NewCodec(transactions.Table())
 	for e := range codec.Entries() {
 		if _, _, _, err := codec.Encode(e.Example); err != nil {
 			t.Fatal(err)
@@ -263,9 +264,9 @@ func TestAnIntentKeepsWhatItsCallPays(t *testing.T) {
 }
 
 func FuzzOutboxFrames(f *testing.F) {
-	o := &outbox{owner: owner(), codec: events.NewCodec(events.TxTable())}
+	o := &outbox{owner: owner(), codec: events.NewCodec(transactions.Table())}
 	var good []byte
-	for i, e := range events.TxTable() {
+	for i, e := range transactions.Table() {
 		payload, err := o.encode(entry{Revision: uint64(i), Event: e.Example})
 		if err != nil {
 			f.Fatal(err)

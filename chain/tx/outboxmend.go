@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/transactions"
 	"github.com/hostnode/hostnode/internal/durable"
 )
 
@@ -61,7 +62,7 @@ func ExamineOutboxes(ctx context.Context, dir string, store events.Store) (all [
 // examine reads everything that is legible, even after a damaged part.
 func (d *OutboxDamage) examine() {
 	_, _, d.Problem = splitFrames(d.raw)
-	o := &outbox{codec: events.NewCodec(events.TxTable())}
+	o := &outbox{codec: events.NewCodec(transactions.Table())}
 	for at := 0; at < len(d.raw); {
 		payload, ok := firstFrame(d.raw[at:])
 		if !ok {
@@ -134,7 +135,7 @@ func (d *OutboxDamage) Mend(now time.Time) (aside string, err error) {
 	if d.owner == nil {
 		return aside, errors.Join(os.Remove(d.Path), durable.Sync(filepath.Dir(d.Path)))
 	}
-	o := &outbox{owner: *d.owner, codec: events.NewCodec(events.TxTable())}
+	o := &outbox{owner: *d.owner, codec: events.NewCodec(transactions.Table())}
 	whole, err := o.content(d.keep, uint64(d.Recorded))
 	if err != nil {
 		return "", err

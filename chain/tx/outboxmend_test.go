@@ -12,6 +12,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
+	"github.com/hostnode/hostnode/events/transactions"
 )
 
 // writtenBox is a file with events of these keys, and the offsets of its frames.
@@ -82,7 +83,7 @@ func TestDamagedOutboxIsMendedFromTheRecordAndFromWhatIsLegible(t *testing.T) {
 			path, raw, frames := writtenBox(t, dir, written...)
 			store := storetest.NewMemory()
 			_, entries := openBox(t, path)
-			c2 := &copier{stream: owner().Stream, codec: events.NewCodec(events.TxTable())}
+			c2 := &copier{stream: owner().Stream, codec: events.NewCodec(transactions.Table())}
 			for _, r := range entries[:c.recorded] {
 				e, err := c2.event(r)
 				if err != nil {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/transactions"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -56,7 +57,7 @@ func divergent(
 	for _, r := range entries {
 		byRevision[r.Revision] = r
 	}
-	codec := events.NewCodec(events.TxTable())
+	codec := events.NewCodec(transactions.Table())
 	from = box.copied
 	for e, err := range store.ReadStream(ctx, box.owner.Stream, events.ReadStream{From: box.copied}) {
 		if err != nil {

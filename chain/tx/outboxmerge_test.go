@@ -20,6 +20,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
+	"github.com/hostnode/hostnode/events/transactions"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -344,7 +345,7 @@ func accounts(t *testing.T, path string) map[string][]entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	codec, all := events.NewCodec(events.TxTable()), map[string][]entry{}
+	codec, all := events.NewCodec(transactions.Table()), map[string][]entry{}
 	for line := range bytes.Lines(raw) {
 		var e struct {
 			Stream   string

@@ -21,6 +21,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -99,7 +100,7 @@ func (a *app) serveEventstore(
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
 	if _, err := os.Stat(dir.Slots()); err == nil {
-		o.Guarded = eventserver.HostCategories()
+		o.Guarded = catalog.Streams().Categories()
 		log.Info("a host has used this directory: its own streams are read-only")
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("look at the data directory: %w", err)

@@ -19,6 +19,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -193,7 +194,7 @@ func bindEvents(c config.ServeEvents) (o eventserver.Options, err error) {
 	}
 	o = eventserver.Options{
 		Listen: []string{c.Listen}, CertFile: c.CertFile, KeyFile: c.KeyFile, UsersFile: c.UsersFile,
-		Advertise: c.Advertise, Guarded: eventserver.HostCategories(), Memory: int64(c.MemoryBytes),
+		Advertise: c.Advertise, Guarded: catalog.Streams().Categories(), Memory: int64(c.MemoryBytes),
 		MaxAppendSize: int(c.MaxAppendSize),
 	}
 	if c.UsersFile == "" { // On this machine only, as the configuration has checked.

@@ -17,19 +17,19 @@ type fatal interface {
 	Fatalf(format string, args ...any)
 }
 
-// machine holds the live ledger and one that is folded from stored events.
-type machine struct {
+// model holds the live ledger and one that is folded from stored events.
+type model struct {
 	live, replayed State
 	codec          *events.Codec
 	settled        map[events.ReservationID]int
 }
 
-func newMachine() *machine {
-	return &machine{New(), New(), events.NewCodec(Table()), map[events.ReservationID]int{}}
+func newMachine() *model {
+	return &model{New(), New(), events.NewCodec(Table()), map[events.ReservationID]int{}}
 }
 
 // do decides a command, twice, and checks everything that must always hold.
-func (m *machine) do(t fatal, c Command) {
+func (m *model) do(t fatal, c Command) {
 	t.Helper()
 	before := m.live.Snapshot()
 	out, err := Decide(m.live, c)
@@ -55,7 +55,7 @@ func (m *machine) do(t fatal, c Command) {
 	m.checkOutcome(t, c, before, err)
 }
 
-func (m *machine) stored(t fatal, e Event) Event {
+func (m *model) stored(t fatal, e Event) Event {
 	name, version, data, err := m.codec.Encode(e)
 	if err != nil {
 		t.Fatalf("store %T: %v", e, err)
@@ -69,7 +69,7 @@ func (m *machine) stored(t fatal, e Event) Event {
 
 // checkOutcome checks a command's result independently: what was asked for holds, and a match
 // is that of a plain search.
-func (m *machine) checkOutcome(t fatal, c Command, before Snapshot, err error) {
+func (m *model) checkOutcome(t fatal, c Command, before Snapshot, err error) {
 	t.Helper()
 	switch c := c.(type) {
 	case Reserve:

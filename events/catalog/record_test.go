@@ -188,7 +188,7 @@ func (r run) shortest(t *testing.T) (best []events.Recorded) {
 // them belong to one store.
 func withoutSnapshots(all []events.Recorded) (list []events.Recorded) {
 	for _, e := range all {
-		if events.InRecord(e.Stream) {
+		if catalog.Streams().InRecord(e.Stream) {
 			list = append(list, e)
 		}
 	}

@@ -104,22 +104,22 @@ type fatal interface {
 	Fatalf(format string, args ...any)
 }
 
-// machine holds the live queue, one that is folded from stored events, and
+// model holds the live queue, one that is folded from stored events, and
 // the plain list.
-type machine struct {
+type model struct {
 	limits         Limits
 	live, replayed State
 	plain          plain
 	codec          *events.Codec
 }
 
-func newMachine() *machine {
+func newMachine() *model {
 	l := Limits{MaxItems: 5, MaxRefused: 2, MaxAvoided: 2}
-	return &machine{l, New(l), New(l), plain{limit: l.MaxItems}, events.NewCodec(Table())}
+	return &model{l, New(l), New(l), plain{limit: l.MaxItems}, events.NewCodec(Table())}
 }
 
 // do decides a command, twice, and checks everything that must always hold.
-func (m *machine) do(t fatal, c Command) {
+func (m *model) do(t fatal, c Command) {
 	t.Helper()
 	before := m.live.Snapshot()
 	m.plain.after(c, m.live)
@@ -184,7 +184,7 @@ func (m *machine) do(t fatal, c Command) {
 	}
 }
 
-func (m *machine) stored(t fatal, e Event) Event {
+func (m *model) stored(t fatal, e Event) Event {
 	name, version, data, err := m.codec.Encode(e)
 	if err != nil {
 		t.Fatalf("store %T: %v", e, err)
@@ -197,7 +197,7 @@ func (m *machine) stored(t fatal, e Event) Event {
 }
 
 // checkOrderOfTop compares the worst of the queue with the end of the list.
-func (m *machine) checkOrderOfTop(t fatal) {
+func (m *model) checkOrderOfTop(t fatal) {
 	t.Helper()
 	n := len(m.plain.queued)
 	for i, it := range m.live.worst.top(n) {

@@ -26,6 +26,8 @@ const (
 
 var codec = events.NewCodec(snapshot.Table())
 
+var streams = events.Streams{{Category: "slotqueue", MayTruncate: true}, events.OnePerHost("capacity")}
+
 // fill appends n events to the queue's stream and returns the id of its nth
 // revision.
 func fill(t testing.TB, store events.Store, n int) func(revision uint64) snapshot.Event {

@@ -22,8 +22,10 @@ var (
 // Truncate hides the events of a stream before a revision. It never makes
 // hidden events readable again. Streams that an audit needs are refused with
 // ErrNeverTruncated.
-func Truncate(ctx context.Context, store events.Store, stream string, before uint64) error {
-	if !events.MayTruncate(stream) {
+func Truncate(
+	ctx context.Context, store events.Store, streams events.Streams, stream string, before uint64,
+) error {
+	if !streams.MayTruncate(stream) {
 		return fmt.Errorf("truncate %s: %w", stream, ErrNeverTruncated)
 	}
 	err := events.ChangeMetadata(ctx, store, stream, func(m *events.StreamMetadata) bool {

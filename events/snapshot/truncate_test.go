@@ -21,7 +21,7 @@ func TestOnlyAStreamThatNoAuditRestsOnIsTruncated(t *testing.T) {
 		events.MetadataStream(events.SlotQueueStream(me)), "$ce-slotqueue", "sector-1", "",
 	}
 	for _, stream := range audited {
-		if err := snapshot.Truncate(t.Context(), store, stream, 1); !errors.Is(err, snapshot.ErrNeverTruncated) {
+		if err := snapshot.Truncate(t.Context(), store, streams, stream, 1); !errors.Is(err, snapshot.ErrNeverTruncated) {
 			t.Errorf("truncate %q: %v", stream, err)
 		}
 	}
@@ -53,7 +53,7 @@ func TestTruncatingHidesAndNeverShowsAgain(t *testing.T) {
 	}
 	for _, step := range []struct{ before, first, writes uint64 }{{0, 0, 0}, {4, 4, 1}, {2, 4, 0}, {4, 4, 0}, {9, 9, 1}} {
 		head, _ := store.Head(t.Context())
-		if err := snapshot.Truncate(t.Context(), store, queue, step.before); err != nil {
+		if err := snapshot.Truncate(t.Context(), store, streams, queue, step.before); err != nil {
 			t.Fatal(err)
 		}
 		after, _ := store.Head(t.Context())
@@ -88,7 +88,7 @@ func (s scavenged) ReadAll(ctx context.Context, after events.Position, limit int
 func TestATailHasNoGap(t *testing.T) {
 	store := storetest.NewMemory()
 	fill(t, store, 10)
-	if err := snapshot.Truncate(t.Context(), store, queue, 6); err != nil {
+	if err := snapshot.Truncate(t.Context(), store, streams, queue, 6); err != nil {
 		t.Fatal(err)
 	}
 	for from := range uint64(12) {

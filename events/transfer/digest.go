@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 )
 
 // Digest describes everything in a store that is transferred. Two stores with
@@ -107,7 +108,7 @@ func (s *tallied) target(stream string) events.StreamMetadata {
 	m := s.metadata
 	switch missing := s.next - s.events; {
 	case m.Deleted():
-	case events.MayTruncate(stream):
+	case catalog.Streams().MayTruncate(stream):
 		m.TruncateBefore = 0
 	default:
 		m.TruncateBefore -= min(m.TruncateBefore, missing)

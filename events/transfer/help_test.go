@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/transfer"
 )
 
@@ -108,7 +109,7 @@ func contents(t failer, s events.Store) (
 		if err != nil {
 			t.Fatalf("read: %v", err)
 		}
-		if events.InRecord(r.Stream) && r.Type != events.TypeTombstone {
+		if catalog.Streams().InRecord(r.Stream) && r.Type != events.TypeTombstone {
 			all = append(all, plain(r))
 		}
 	}
@@ -119,7 +120,7 @@ func contents(t failer, s events.Store) (
 				break
 			}
 			// The queue's truncation is not copied.
-			if !events.MayTruncate(name) {
+			if !catalog.Streams().MayTruncate(name) {
 				visible[name] = append(visible[name], plain(r))
 			}
 		}
@@ -146,7 +147,7 @@ func wantSame(t failer, a, b events.Store) {
 		t.Fatalf("what can be read (-source +target):\n%s", d)
 	}
 	for _, name := range streams {
-		if aboutA[name] != aboutB[name] && !events.MayTruncate(name) {
+		if aboutA[name] != aboutB[name] && !catalog.Streams().MayTruncate(name) {
 			t.Fatalf("%s: %q in the source, %q in the target", name, aboutA[name], aboutB[name])
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 )
 
 // Import writes the contents of a file to a store, as Copy does. When r is an
@@ -229,7 +230,7 @@ func (d *decoder) event(l line) error {
 
 // pass checks for what the store would refuse, and passes the item on.
 func (d *decoder) pass(i item) error {
-	if !events.InRecord(i.stream) {
+	if !catalog.Streams().InRecord(i.stream) {
 		return fmt.Errorf("%w: an export has nothing of stream %.80q", events.ErrMalformed, i.stream)
 	}
 	var batch []events.NewEvent

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 )
 
 // item is one entry of a source: an event, or, when about is set, the metadata
@@ -83,14 +84,14 @@ func (l *logSource) leaves(i item) bool {
 func itemOf(r events.Recorded) (item, bool) {
 	i := item{stream: r.Stream, revision: r.Revision, position: r.Position, recorded: r.Recorded}
 	if of, ok := events.MetadataOf(r.Stream); ok {
-		if r.Type != events.TypeMetadata || !events.InRecord(of) {
+		if r.Type != events.TypeMetadata || !catalog.Streams().InRecord(of) {
 			return i, false
 		}
 		i.stream, i.about = of, hasMetadata
 		i.metadata, _ = events.ParseStreamMetadata(r.Data) // What cannot be parsed hides nothing.
 		return i, true
 	}
-	if !events.InRecord(r.Stream) {
+	if !catalog.Streams().InRecord(r.Stream) {
 		return i, false
 	}
 	if r.Type == events.TypeTombstone {

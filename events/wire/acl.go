@@ -90,7 +90,7 @@ func (s *Server) allow(ctx context.Context, r right, stream string) error {
 			return no("that is for administrators")
 		}
 	case RoleHost:
-		if why := hostMay(who.account, r, of); why != "" {
+		if why := hostMay(s.cfg.Streams, who.account, r, of); why != "" {
 			return no(why)
 		}
 		return nil
@@ -178,7 +178,7 @@ func (v *sight) sees(ctx context.Context, stream string) (bool, error) {
 	of, r := target(stream, toRead)
 	who := callerOf(ctx)
 	if who.role == RoleHost { // By its name; not worth remembering.
-		return hostMay(who.account, r, of) == "", nil
+		return hostMay(v.s.cfg.Streams, who.account, r, of) == "", nil
 	}
 	sees, err := v.s.listed(ctx, who, r, of)
 	if errors.Is(err, events.ErrStreamDeleted) { // It is not known any more who could read it.

@@ -31,6 +31,8 @@ type Config struct {
 	// Advertise is the host:port in gossip answers; empty means the address that
 	// the client has connected to.
 	Advertise string
+	// Streams say what users of RoleHost may do with which streams.
+	Streams events.Streams
 	// Guarded are the categories of the host's own streams. They are read-only
 	// over the wire, for every role.
 	Guarded []string

@@ -32,6 +32,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 	_ "github.com/hostnode/hostnode/events/protoconflict"
 	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
@@ -78,7 +79,7 @@ type served struct {
 // changes that.
 func serve(t testing.TB, edit func(*wire.Config)) *served {
 	t.Helper()
-	cfg := wire.Config{Store: storetest.NewMemory(), Anonymous: wire.RoleAdmin}
+	cfg := wire.Config{Store: storetest.NewMemory(), Streams: catalog.Streams(), Anonymous: wire.RoleAdmin}
 	if edit != nil {
 		edit(&cfg)
 	}

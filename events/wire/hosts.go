@@ -17,26 +17,24 @@ import (
 //	$all and indexes         read, without what it may not read
 //	anything else            nothing, and nothing is ever deleted
 
-// ofMarket reports whether a stream holds a contract's events.
-func ofMarket(stream string) bool { return events.Category(stream) == events.CategoryMarket }
-
 // hostMay returns why a host may not do something with a stream; empty: it may.
-func hostMay(account events.Address, r right, stream string) (why string) {
-	owner, ours := events.StreamOwner(stream)
-	own := ours && owner == account && !ofMarket(stream)
+func hostMay(streams events.Streams, account events.Address, r right, stream string) (why string) {
+	owner, ours := streams.Owner(stream)
+	shared := streams.Shared(stream)
+	own := ours && owner == account && !shared
 	switch r {
 	case toRead, toReadMetadata:
-		if own || ofMarket(stream) || stream == allStream || events.IsVirtual(stream) {
+		if own || shared || stream == allStream || events.IsVirtual(stream) {
 			return ""
 		}
 	case toWrite:
-		if own || ofMarket(stream) {
+		if own || shared {
 			return ""
 		}
 	case toDelete:
 		return "hosts delete nothing, as an audit rests on their record; an operator or administrator can"
 	case toWriteMetadata:
-		if own && (events.MayTruncate(stream) || !events.InRecord(stream)) {
+		if own && (streams.MayTruncate(stream) || !streams.InRecord(stream)) {
 			return ""
 		}
 		if own {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/internal/durable"
 )
 
@@ -238,7 +239,7 @@ func (s *Store) Append(
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil || len(batch) == 0 || !events.InRecord(stream) {
+	if err != nil || len(batch) == 0 || !catalog.Streams().InRecord(stream) {
 		return r, err
 	}
 	if r.Position < highest && s.doubt == nil { // A repeated append, or the log now ends before events that it had.

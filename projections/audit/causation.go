@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 )
 
 // checkCausation looks for the event that an event names as the one that caused it. It
@@ -47,7 +48,7 @@ func (a *auditor) mayHave(s *stream, name string, id events.EventID) bool {
 // cutOff says whether the beginning of a queue may have been removed. That it was is found
 // only where the queue goes on, behind what names its events.
 func (a *auditor) cutOff(name string) bool {
-	if !events.MayTruncate(name) {
+	if !catalog.Streams().MayTruncate(name) {
 		return false
 	}
 	cut, known := a.cut[name]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -77,11 +78,11 @@ var kinds = map[string]kind{
 }
 
 func kindOf(name string) kind {
-	_, ours := events.StreamOwner(name)
+	_, ours := catalog.Streams().Owner(name)
 	switch {
 	case !ours:
 		return kindUnknown // Whatever its name begins with.
-	case !events.InRecord(name):
+	case !catalog.Streams().InRecord(name):
 		return kindDisposable
 	}
 	return kinds[events.Category(name)]
@@ -138,7 +139,7 @@ func (a *auditor) stream(name string) *stream {
 
 // makeStream gives a stream the judge of its machine.
 func (a *auditor) makeStream(name string) *stream {
-	owner, _ := events.StreamOwner(name)
+	owner, _ := catalog.Streams().Owner(name)
 	address := owner.String()
 	s := &stream{Name: name, kind: kindOf(name), hash: a.ids.hashOf(name), abandon: func() {}}
 	switch s.kind {

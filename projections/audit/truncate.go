@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 )
 
 // What was removed cannot be audited, so all events must be there. Only the queue may be truncated behind a
@@ -16,7 +17,7 @@ func (a *auditor) gap(s *stream, r events.Recorded) {
 	first := s.Next
 	switch {
 	case s.kind == kindDisposable:
-	case events.MayTruncate(r.Stream) && a.truncatedBefore(r.Stream) >= r.Revision:
+	case catalog.Streams().MayTruncate(r.Stream) && a.truncatedBefore(r.Stream) >= r.Revision:
 		a.find(QueueTruncated, p, "revisions %d to %d were removed behind a snapshot; the audit of the queue "+
 			"begins here, and does not know what was in it", first, r.Revision-1)
 		s.host.Queue.partly()
@@ -73,7 +74,7 @@ func (a *auditor) system(r events.Recorded) {
 		why = "only the newest events are to be kept ($maxCount)"
 	case meta.MaxAge > 0:
 		why = "only events of some age are to be kept ($maxAge)"
-	case meta.TruncateBefore > 0 && events.MayTruncate(name):
+	case meta.TruncateBefore > 0 && catalog.Streams().MayTruncate(name):
 		why = a.queueMayEnd(name, meta.TruncateBefore)
 	case meta.TruncateBefore > 0:
 		why = "events are to be removed ($tb)"

@@ -134,12 +134,12 @@ func TestAMachineIsReplayed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.Stream != events.CapacityStream(me) || r.Revision != 0 || r.Last != 1 || len(r.History) != 1 ||
-				!slices.Contains(r.State.Facts, replay.Fact{Name: "unallocated", Value: "10485760"}) || len(r.State.Lists) != 0 {
+				!slices.Contains(r.State.Facts, replay.Fact{Name: "bookUnallocated", Value: "10485760"}) || len(r.State.Lists) != 0 {
 				t.Fatalf("%+v", r)
 			}
 			r, err = backend.Replay(t.Context(), api.ReplayQuestion{Stream: "capacity"})
 			if err != nil || len(r.State.Lists) != 1 ||
-				!slices.Contains(r.State.Lists[0].Rows[0], replay.Fact{Name: "availabilityId", Value: o.ID}) {
+				!slices.Contains(r.State.Lists[0].Rows[0], replay.Fact{Name: "id", Value: o.ID}) {
 				t.Fatalf("%+v, %v", r, err)
 			}
 			for _, c := range []struct {

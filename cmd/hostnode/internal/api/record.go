@@ -146,7 +146,7 @@ func (o ExportOptions) In(ctx context.Context, store events.Store) (transfer.Opt
 		}
 	}
 	options.Only = func(stream string) bool {
-		owner, ours := events.StreamOwner(stream)
+		owner, ours := catalog.Streams().Owner(stream)
 		return ours && owner == o.Host || with[stream]
 	}
 	return options, nil

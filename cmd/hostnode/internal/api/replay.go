@@ -11,6 +11,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 )
 
 // Replay implements Backend. A whole name is looked for at once; to find what a shorter one stands for, all
@@ -81,7 +82,7 @@ func (r *reader) streams(ctx context.Context, prefixes []string) ([]string, erro
 		names[e.Stream] = true
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(names)), func(name string) bool {
-		_, ours := events.StreamOwner(name)
+		_, ours := catalog.Streams().Owner(name)
 		return !ours
 	}), nil
 }

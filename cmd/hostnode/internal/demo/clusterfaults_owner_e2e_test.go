@@ -39,7 +39,7 @@ func recorded[E any](f *faultRig, store events.Store) (found []E) {
 	codec := catalog.Codec()
 	for r, err := range store.ReadAll(f.t.Context(), 0, 0) {
 		f.must(err)
-		if !events.InRecord(r.Stream) {
+		if !catalog.Streams().InRecord(r.Stream) {
 			continue
 		}
 		if e, err := codec.Decode(r); err == nil {

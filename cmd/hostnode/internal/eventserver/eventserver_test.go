@@ -23,6 +23,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/events/wire"
 )
@@ -284,7 +285,7 @@ func TestUsersWithoutACertificateAndCertificatesOutOfTheirTimeAreWarnedOf(t *tes
 
 func TestHostCategoriesCoverEveryStreamOfAHost(t *testing.T) {
 	guarded := map[string]bool{}
-	for _, category := range HostCategories() {
+	for _, category := range catalog.Streams().Categories() {
 		guarded[category] = true
 	}
 	me, slot := events.Address{1}, events.SlotID{2}

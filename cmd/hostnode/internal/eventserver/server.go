@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
@@ -55,19 +55,6 @@ type Options struct {
 	AcceptPersistentSubscriptions bool
 }
 
-// HostCategories are the categories that only a host writes, and those of their snapshots.
-func HostCategories() []string {
-	all := []string{
-		events.CategoryHost, events.CategoryMarket, events.CategoryCapacity,
-		events.CategorySlotQueue, events.CategorySale, events.CategoryTx, events.CategoryValidator,
-		events.CategorySector, events.CategoryProofs,
-	}
-	for _, category := range slices.Clone(all) {
-		all = append(all, events.Category(events.SnapshotStream(category+"-")))
-	}
-	return all
-}
-
 // Server is a store that is being served. The zero value serves nothing.
 type Server struct {
 	wire      *wire.Server
@@ -80,7 +67,7 @@ type Server struct {
 // without a certificate.
 func Start(store events.Store, o Options, log *logrus.Entry) (*Server, error) {
 	cfg := wire.Config{
-		Store: store, Anonymous: o.Anonymous, Guarded: o.Guarded, Advertise: o.Advertise, Log: log,
+		Store: store, Streams: catalog.Streams(), Anonymous: o.Anonymous, Guarded: o.Guarded, Advertise: o.Advertise, Log: log,
 		AcceptPersistentSubscriptions: o.AcceptPersistentSubscriptions,
 	}
 	if o.Memory != 0 {

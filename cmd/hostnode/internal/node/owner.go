@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 )
 
 // This file keeps a data directory to one account. With another account a host would
@@ -70,7 +71,7 @@ func (p *Process) owner(ctx context.Context) (events.Address, error) {
 		if err != nil {
 			return owner, fmt.Errorf("look whose record it is: %w", err)
 		}
-		if of, ours := events.StreamOwner(r.Stream); ours && !r.Gone() { // Not what deletes a stream.
+		if of, ours := catalog.Streams().Owner(r.Stream); ours && !r.Gone() { // Not what deletes a stream.
 			return of, nil
 		}
 	}

@@ -4,11 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
-
-	"github.com/hostnode/hostnode/events"
 )
 
 // State describes a machine in words and numbers, the most important first: ids
@@ -36,41 +32,11 @@ type List struct {
 // maxRows is the most rows of a list: a queue may have a hundred thousand slots.
 const maxRows = 1_000
 
-// add appends facts, given as names and values in turn, without those whose values are empty.
-func (f *Facts) add(pairs ...any) {
-	for pair := range slices.Chunk(pairs, 2) {
-		text := ""
-		switch v := pair[1].(type) {
-		case time.Time:
-			if !v.IsZero() {
-				text = v.UTC().Format(time.RFC3339)
-			}
-		case bool:
-			if v {
-				text = "true"
-			}
-		case events.Hash:
-			if !v.Zero() {
-				text = v.String()
-			}
-		default:
-			text = fmt.Sprint(v)
-		}
-		if text != "" {
-			*f = append(*f, Fact{fmt.Sprint(pair[0]), text})
-		}
+// add appends a fact, unless its value is empty.
+func (f *Facts) add(name, value string) {
+	if value != "" {
+		*f = append(*f, Fact{name, value})
 	}
-}
-
-// add appends a row; see Facts.add.
-func (l *List) add(pairs ...any) {
-	if len(l.Rows) == maxRows {
-		l.More++
-		return
-	}
-	var row Facts
-	row.add(pairs...)
-	l.Rows = append(l.Rows, row)
 }
 
 // MarshalJSON implements json.Marshaler: an object, in order.

@@ -9,8 +9,7 @@ import (
 	"strings"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
-	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/events/catalog"
 )
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -19,8 +18,8 @@ func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 var ErrAmbiguous = errors.New("several streams begin like that")
 
 // Find returns the name of the stream that a text stands for: its name, the
-// beginning of the name, its category if that has one stream only, or the
-// beginning of a slot's id, or sector-N. ErrUnknownStream names the nearest known ones.
+// beginning of the name, its category if that has one stream only, or what
+// isMeant says. ErrUnknownStream names the nearest known ones.
 func Find(typed string, known []string) (string, error) {
 	typed = strings.TrimSpace(typed)
 	if typed == "" {
@@ -31,7 +30,7 @@ func Find(typed string, known []string) (string, error) {
 	}
 	var found []string
 	for _, name := range known {
-		if strings.HasPrefix(name, typed) || isSlot(name, typed) || isSector(name, typed) {
+		if strings.HasPrefix(name, typed) || isMeant(name, typed) {
 			found = append(found, name)
 		}
 	}
@@ -47,40 +46,41 @@ func Find(typed string, known []string) (string, error) {
 	return "", Unknown(typed, known)
 }
 
-// isSlot reports whether a stream is the sale of a slot whose id begins with these digits.
-func isSlot(stream, digits string) bool {
-	_, slot, err := events.ParseSaleStream(stream)
-	digits = strings.TrimPrefix(strings.ToLower(digits), "0x")
+// isMeant reports whether a stream is the one of its host for what a text names: the beginning of an id, such as that
+// of a slot, or sector-N.
+func isMeant(stream, typed string) bool {
+	category, rest, _ := strings.Cut(stream, "-")
+	_, id, several := strings.Cut(rest, "-")
+	digits := strings.TrimPrefix(strings.ToLower(typed), "0x")
 	const least = 2
-	return err == nil && len(digits) >= least && strings.HasPrefix(slot.String(), "0x"+digits)
-}
-
-// isSector reports whether a stream is that of the sector that "sector-N" names.
-func isSector(stream, typed string) bool {
-	_, number, err := events.ParseSectorStream(stream)
-	return err == nil && typed == fmt.Sprintf("%s-%d", events.CategorySector, number)
+	return several && (typed == category+"-"+id || len(digits) >= least && strings.HasPrefix(id, "0x"+digits))
 }
 
 // Whole reports whether a text has the form of a complete stream name, one of ours if it begins like that.
 func Whole(name string) bool {
 	category, rest, _ := strings.Cut(name, "-")
-	_, ours := events.StreamOwner(name)
-	return ours || !events.IsCategory(category) && (strings.HasPrefix(name, "$") || rest != "")
+	_, ours := catalog.Streams().Owner(name)
+	return ours || !catalog.Streams().Has(category) && (strings.HasPrefix(name, "$") || rest != "")
 }
 
 // Prefixes are the beginnings of all streams that a text may stand for; of all of ours, if it is empty.
 func Prefixes(typed string) (all []string) {
-	category, _, dash := strings.Cut(typed, "-")
-	for _, p := range append(projections.Scope{}.Prefixes(), events.CategoryMarket+"-") {
-		switch {
-		case dash && p == category+"-" && category != events.CategorySector:
+	category, rest, dash := strings.Cut(typed, "-")
+	for _, n := range catalog.Streams() {
+		switch p := n.Category + "-"; {
+		case dash && n.Category == category && strings.HasPrefix(rest, "0x"):
 			return []string{typed}
-		case strings.HasPrefix(p, typed), dash && p == category+"-":
+		case strings.HasPrefix(p, typed), dash && n.Category == category:
 			all = append(all, p)
 		}
 	}
-	if len(all) == 0 { // The digits of a slot.
-		all = []string{events.CategorySale + "-"}
+	if len(all) > 0 {
+		return all
+	}
+	for _, n := range catalog.Streams() {
+		if n.Several { // The digits of an id.
+			all = append(all, n.Category+"-")
+		}
 	}
 	return all
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/machine"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/snapshot"
 	"github.com/hostnode/hostnode/projections"
@@ -76,7 +77,11 @@ func Stream(
 	ctx context.Context, store events.Store, name string, until projections.Until, history bool,
 ) (Result, error) {
 	out := Result{Stream: name, Machine: events.Category(name)}
-	codec, m := catalog.Codec(), machineOf(name)
+	codec := catalog.Codec()
+	var fold machine.Fold
+	if m, known := catalog.Of(name); known {
+		fold = m.New()
+	}
 	past, first := false, events.Recorded{}
 	for r, err := range everything(ctx, store, name) {
 		if err != nil {
@@ -92,12 +97,12 @@ func Stream(
 		out.Revision, out.Position, out.Recorded = r.Revision, r.Position, r.Recorded.UTC()
 		out.Events++
 		e, err := codec.Decode(r)
-		known := err == nil && m.fold(e)
+		known := err == nil && fold != nil && fold.Fold(e)
 		if !known {
 			out.Unread++
 		}
 		if history {
-			out.History = append(out.History, told(r, e, err))
+			out.History = append(out.History, wordsOf(r, e, err))
 		}
 	}
 	if first.Position == 0 {
@@ -107,7 +112,9 @@ func Stream(
 		return out, fmt.Errorf("%w: the stream %s begins at %s with log position %d", ErrBefore, clip(name),
 			first.Recorded.UTC().Format(time.RFC3339), first.Position)
 	}
-	out.State = m.state()
+	if fold != nil {
+		out.State = describe(fold.State())
+	}
 	return out, nil
 }
 
@@ -127,8 +134,8 @@ func everything(ctx context.Context, store events.Store, name string) iter.Seq2[
 	}
 }
 
-// told is an event in words.
-func told(r events.Recorded, m proto.Message, err error) Event {
+// wordsOf is an event in words.
+func wordsOf(r events.Recorded, m proto.Message, err error) Event {
 	e := Event{
 		Revision: r.Revision, Position: r.Position, Type: r.Type, Cause: r.Meta.CauseKey(), Recorded: r.Recorded.UTC(),
 	}
@@ -157,6 +164,6 @@ func compact(text string) string {
 }
 
 func clip(s string) string {
-	const most = 120
+	const most = 200
 	return events.Clip(s, most)
 }
