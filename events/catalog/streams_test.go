@@ -59,4 +59,3 @@ func TestOnlyTheQueueMayLoseItsPast(t *testing.T) {
 		t.Error("the queue may not be truncated")
 	}
 }
-

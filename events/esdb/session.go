@@ -261,11 +261,14 @@ func (l *session) look(ctx context.Context, s *Store) error {
 	return l.answers(ctx)
 }
 
-// takes checks whether the node takes appends, with one that has no events and changes
-// nothing. Any other answer than that it is not ready, also a refusal, shows that.
+// unreached is a revision that no stream has.
+const unreached = 1 << 62
+
+// takes checks whether the node takes appends, with one that has no events and is refused: one that
+// succeeds would make a deleted stream readable again. Any other answer than that it is not ready shows that.
 func (l *session) takes(ctx context.Context, stream string) error {
 	h := held{session: l}
-	_, err := h.appendOne(ctx, write{stream: stream, expected: events.NoStream()})
+	_, err := h.appendOne(ctx, write{stream: stream, expected: events.Exact(unreached)})
 	if errors.Is(err, events.ErrAway) {
 		return err
 	}

@@ -274,6 +274,41 @@ func TestAppendsOfEveryFate(t *testing.T) {
 	}
 }
 
+// A node that took no append is asked whether it takes them now, which must not change the stream.
+func TestAStreamThatIsDeletedStaysSoWhenANodeWasNotReady(t *testing.T) {
+	behind := storetest.NewMemory()
+	c := standin.New(t, behind, 3)
+	s := open(t, eager(c.URL()))
+	defer s.Close()
+	err := events.ChangeMetadata(t.Context(), s, "a-1", func(m *events.StreamMetadata) bool {
+		m.MaxCount = 2
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Delete(t.Context(), "a-1", events.Any(), false); err != nil { // It has no events.
+		t.Fatal(err)
+	}
+	var asked atomic.Int32
+	c.Decide(func(string) standin.Fate {
+		if asked.Add(1) == 1 {
+			return standin.NotReady
+		}
+		return standin.Done
+	})
+	_, err = s.Append(t.Context(), "a-1", events.Exact(7), []events.NewEvent{{ID: events.EventID{2}, Type: "T"}})
+	if !errors.Is(err, events.ErrWrongRevision) || asked.Load() < 3 {
+		t.Fatalf("%v, asked %d times", err, asked.Load())
+	}
+	if _, found, err := events.Last(t.Context(), s, "a-1"); found || err != nil {
+		t.Fatalf("the stream can be read again: %v", err)
+	}
+	if last, _, err := events.Last(t.Context(), s, events.MetadataStream("a-1")); err != nil || last.Revision != 1 {
+		t.Fatalf("metadata was written %d times, %v", last.Revision+1, err)
+	}
+}
+
 const notReadyEvery = 40
 
 // TestStoreOverAClusterThatIsOftenNotReady runs the suite while some appends are refused: few,
