@@ -111,10 +111,10 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	s.View.Keep(m.heads, s.View.Rewound())
 	s.lastNews = s.Clock.Now()
 	s.Shown, m.living.lengths = m.living.lengths, nil
-	s.planParts(a, m.heads)
+	s.heads = m.heads
 	s.alertRecordLoss()
 	s.term.owns = s.Cluster == nil
-	s.runParts(a)
+	s.runRooms(a)
 	for _, l := range m.living.inOrder() {
 		if !s.Mine(l.member) {
 			continue
@@ -134,7 +134,7 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	s.releaseOrphans(m)
 	s.booted = true
 	s.saveLivingSales(a, m.living)
-	s.runParts(a) // The validator comes last: it is told which slots are ours.
+	s.runRooms(a) // The validator comes last: it is told which slots are ours.
 	a.RT.Do("room", s.watchRoom(m.diskAway, func(m queue.Wake) { s.queue.Tell(m) }))
 	if s.ScrubEvery > 0 {
 		a.RT.Do("scrub", s.scrub)

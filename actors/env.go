@@ -42,6 +42,8 @@ type Ports struct {
 	Validation port.Validation
 	// Sectors seals and proves sectors; nil: this host has none.
 	Sectors *SectorPorts
+	// Rooms are those of further machines.
+	Rooms []Room
 	// Witness remembers what the store has acknowledged; nil: there is none.
 	Witness port.Witness
 	// Cluster joins this process with the other members of the host; nil: it is the host.

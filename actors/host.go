@@ -75,7 +75,7 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 		agents: map[events.SlotID]*agent{}, beginning: map[events.SlotID]*candidate{},
 		panicked: map[shell.Subject]int{},
 	}
-	root.keepParts()
+	root.keepRooms()
 	root.keepSales()
 	h.supervisor = rt.Root("Supervisor", root)
 	e.StoreWatch.Notify(func() { h.supervisor.Tell(sales.RecordMoved{}) })

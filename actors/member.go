@@ -175,7 +175,7 @@ func (s *supervisor) onTermBegan(a *shell.Turn) {
 	if !s.term.owns {
 		s.term.stop()
 		s.term.owns = true
-		s.runParts(a)
+		s.runRooms(a)
 		s.follow(a)
 		for _, ag := range s.agents { // Another owner may have had them filled meanwhile.
 			ag.refill.short = false
@@ -191,8 +191,11 @@ func (s *supervisor) onTermEnded(a *shell.Turn) {
 	answer := a.Asker()
 	if s.term.owns {
 		s.term.stop()
-		s.rest(&s.kept.queue)
-		s.rest(&s.kept.validator)
+		for _, r := range s.rooms.all {
+			if r.Runs == Owner {
+				s.rest(r)
+			}
+		}
 		s.term.owns = false
 		s.followHeads(a)
 	}
@@ -202,14 +205,14 @@ func (s *supervisor) onTermEnded(a *shell.Turn) {
 // errNoTerm: another member may run what this one does not run now.
 var errNoTerm = errors.New("it runs where the term is")
 
-// rest stops a part that is not to run here now.
-func (s *supervisor) rest(p *keptPart) {
-	if p.Running() {
-		p.Ended(s.Clock.Now(), true, errNoTerm)
+// rest stops a room that is not to run here now.
+func (s *supervisor) rest(r *keptRoom) {
+	if r.Part.Running() {
+		r.Part.Ended(s.Clock.Now(), true, errNoTerm)
 	}
-	s.kept.family.Stop(&p.child)
-	s.kept.family.Works(&p.child, true)
-	delete(s.Savers, p.Name)
+	s.rooms.family.Stop(&r.child)
+	s.rooms.family.Works(&r.child, true)
+	delete(s.Savers, r.Part.Name)
 	s.forgetWorkers()
 }
 

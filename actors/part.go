@@ -11,153 +11,201 @@ import (
 	"github.com/hostnode/hostnode/actors/proofs"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
-	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file supervises the parts of a host: the ledger, the queue and the proof scheduler, the sectors if it has a
-// sealer, and the validator if it is one. A part that panics is started again from its record, after a growing pause.
-// One whose record cannot be read or folded is tried again at a slow pace, because stored events are never skipped. The
-// other parts go on meanwhile, and whoever asks a part that is down is told so and asks again.
+// This file supervises the rooms of a host: the ledger, the queue, the proof scheduler, and those of the machines that it
+// has besides. A room that panics is started again from its record, after a growing pause. One whose record cannot be
+// read or folded is tried again at a slow pace, because stored events are never skipped. The other rooms go on
+// meanwhile, and whoever asks a room that is down is told so and asks again.
 
 const (
 	schedulerName = health.PartScheduler
 	validatorName = "Validator"
-	// partSteady is how long a part must run, by the machine's clock, for its earlier failures
+	// partSteady is how long a room must run, by the machine's clock, for its earlier failures
 	// to be forgotten.
 	partSteady = 10 * time.Minute
 	// partAlertAfter is how many failures in a row raise an alert: fewer are over in seconds.
 	partAlertAfter = 3
 )
 
-// keptPart is what the supervisor knows of a part.
-type keptPart struct {
-	*shell.Part
-	child shell.Child[*keptPart]
-	// start makes the behavior of a life, counted from 1.
-	start func(life int, broken func(error)) shell.Behavior
-	told  bool // an alert said that it is down
+// Place is where a room runs.
+type Place uint8
+
+// The places. A host that is one process is each member, and the owner.
+const (
+	EachMember Place = iota
+	Owner            // the member that has the term
+)
+
+// Room is where a machine of a host runs: an actor that is started from its record, and again when it has failed.
+type Room struct {
+	// Part is its address, with its name.
+	Part *shell.Part
+	Runs Place
+	// Start makes the behavior of a life, counted from 1. broken may be called at any time by anybody: it ends this life.
+	Start func(base *shell.Base, life int, broken func(error)) shell.Behavior
+	// Lost is what does not happen while it is down, for an operator.
+	Lost string
+	// Heads: it is told each block (chainview.HeadMoved).
+	Heads bool
 }
 
-type keptParts struct {
-	family                                       shell.Family[*keptPart]
-	ledger, queue, scheduler, sectors, validator keptPart
-	sectorPools                                  []*shell.Pool // of the newest life of the sectors
+// keptRoom is what the supervisor knows of a room.
+type keptRoom struct {
+	Room
+	child shell.Child[*keptRoom]
+	// began tells a new life what is not in its record, ended that it has failed; nil: nothing is done.
+	began func(shell.Ref)
+	ended func(error)
+	// late: it starts when the sales have; then ownStatus says that its trouble is not told as a part that is down.
+	late, ownStatus bool
+	told            bool // an alert said that it is down
 }
 
-func (s *supervisor) keepParts() {
-	for p, of := range map[*keptPart]*shell.Part{
-		&s.kept.ledger: s.ledger, &s.kept.queue: s.queue, &s.kept.scheduler: s.scheduler, &s.kept.sectors: s.sectors,
-		&s.kept.validator: s.validator,
-	} {
-		p.Part, p.child = of, shell.Child[*keptPart]{Of: p, Name: of.Name}
-	}
-	s.kept.family = shell.Family[*keptPart]{
-		Base: s.Base, Steady: partSteady, Slow: s.quarantinePause, Began: s.onPartBegan, Ended: s.onPartEnded,
-		Start: func(_ *shell.Turn, p *keptPart, life int, broken func(error)) shell.Behavior {
-			return p.start(life, broken)
+type rooms struct {
+	family shell.Family[*keptRoom]
+	all    []*keptRoom // in a fixed order
+}
+
+// keepRooms says which rooms this host has, and how they are supervised.
+func (s *supervisor) keepRooms() {
+	s.rooms.family = shell.Family[*keptRoom]{
+		Base: s.Base, Steady: partSteady, Slow: s.quarantinePause, Began: s.onRoomBegan, Ended: s.onRoomEnded,
+		Start: func(_ *shell.Turn, r *keptRoom, life int, broken func(error)) shell.Behavior {
+			return r.Start(s.Base, life, broken)
 		},
 	}
-}
-
-// parts returns the parts that this host has in a fixed order.
-func (s *supervisor) parts() []*keptPart {
-	parts := []*keptPart{&s.kept.ledger, &s.kept.scheduler}
-	if s.term.owns {
-		parts = slices.Insert(parts, 1, &s.kept.queue)
+	const sold = "nothing is sold while it is down, and hosted slots are proven"
+	s.rooms.all = []*keptRoom{
+		{Room: Room{Part: s.ledger, Start: s.newLedger, Lost: sold}, began: func(shell.Ref) { s.setQuota() }},
+		{
+			Room:  Room{Part: s.queue, Runs: Owner, Start: s.newQueue, Lost: sold, Heads: true},
+			began: func(shell.Ref) { s.pauseAfterLoss() }, ended: func(error) { s.forgetWorkers() },
+		},
+		{
+			Room: Room{
+				Part: s.scheduler, Start: s.newScheduler, Lost: "no new proof begins while it is down", Heads: true,
+			},
+			began: s.tellScheduler,
+		},
 	}
 	if s.Ports.Sectors != nil {
-		parts = append(parts, &s.kept.sectors)
-	}
-	if s.Validation != nil && s.term.owns && s.booted {
-		parts = append(parts, &s.kept.validator)
-	}
-	return parts
-}
-
-// planParts defines how the parts are started.
-func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
-	s.kept.ledger.start = func(_ int, broken func(error)) shell.Behavior {
-		return ledger.New(ledger.Deps{
-			Base: s.Base, Repo: s.Repo, Quota: s.Quota, Quarantined: s.quarantined, Queue: s.queue,
-			Decide: s.Cores.DecideCapacity, Broken: broken,
+		s.rooms.all = append(s.rooms.all, &keptRoom{
+			Room: Room{
+				Part: s.sectors, Start: s.newSectors, Heads: true,
+				Lost: "no sector is sealed or proven while it is down, and slots are",
+			},
+			began: s.tellNow,
 		})
 	}
-	s.kept.queue.start = func(life int, broken func(error)) shell.Behavior {
-		return queue.New(queue.Deps{
-			Rules: s.Rules, Alerts: s.Alerts, Quarantined: s.quarantined, Part: s.queue, Match: s.match,
-			Supervisor: a.Self, Reads: s.reads, ChainID: s.ChainID, Contract: s.Contract, MaxQueued: s.MaxQueued,
-			MaxWorkers: s.MaxWorkers, WorkerPatience: s.WorkerPatience, AvoidClient: s.AvoidClient,
-			Decide: s.Cores.DecideQueue, Held: s.lossUnrecorded, Life: life, Broken: broken,
+	if s.Validation != nil {
+		s.rooms.all = append(s.rooms.all, &keptRoom{
+			Room: Room{
+				Part: s.validator, Runs: Owner, Start: s.newValidator,
+				Lost: "missing proofs of other hosts are not marked while it is down",
+			},
+			late: true, ownStatus: true, ended: s.showValidatorDown,
 		})
 	}
-	s.kept.scheduler.start = func(int, func(error)) shell.Behavior {
-		return proofs.New(proofs.Deps{
-			Rules: s.Rules, Alerts: s.Alerts, Quarantined: s.quarantined, Provers: s.provers, Verdict: s.Cores.Verdict,
-			Since: s.since, Recent: heads,
-		})
+	for _, r := range s.Rooms {
+		s.rooms.all = append(s.rooms.all, &keptRoom{Room: r, late: true, began: s.tellNow})
 	}
-	s.kept.sectors.start = func(int, func(error)) shell.Behavior {
-		room := sectors.New(s.sectorDeps())
-		s.kept.sectorPools = room.Pools()
-		return room
-	}
-	s.kept.validator.start = func(_ int, broken func(error)) shell.Behavior { return s.newValidator(broken) }
-}
-
-// runParts starts the parts that this host has, and that do not run yet.
-func (s *supervisor) runParts(a *shell.Turn) {
-	for _, p := range s.parts() {
-		s.kept.family.Run(a, &p.child)
+	for _, r := range s.rooms.all {
+		r.child = shell.Child[*keptRoom]{Of: r, Name: r.Part.Name}
 	}
 }
 
-// onPartBegan tells a part what is not in its record.
-func (s *supervisor) onPartBegan(_ *shell.Turn, p *keptPart) {
-	child := p.child.Ref()
-	p.Began(child)
-	switch p.Part {
-	case s.ledger:
-		s.setQuota()
-	case s.queue:
-		s.pauseAfterLoss()
-	case s.sectors:
-		child.Tell(chainview.HeadMoved{Head: s.View.Now()})
-	case s.scheduler:
-		for _, slot := range s.slots() {
-			ag := s.agents[slot]
-			switch {
-			case ag.Left != "":
-				child.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: ag.Left})
-			case ag.state.Phase != sale.Unknown:
-				child.Tell(sales.Changed{
-					Agent: ag.Ref().Address(), Slot: slot, State: ag.state, Last: ag.last,
-					Ahead: ag.ahead, Trouble: ag.trouble,
-				})
-			}
+func (s *supervisor) newLedger(_ *shell.Base, _ int, broken func(error)) shell.Behavior {
+	return ledger.New(ledger.Deps{
+		Base: s.Base, Repo: s.Repo, Quota: s.Quota, Quarantined: s.quarantined, Queue: s.queue,
+		Decide: s.Cores.DecideCapacity, Broken: broken,
+	})
+}
+
+func (s *supervisor) newQueue(_ *shell.Base, life int, broken func(error)) shell.Behavior {
+	return queue.New(queue.Deps{
+		Rules: s.Rules, Alerts: s.Alerts, Quarantined: s.quarantined, Part: s.queue, Match: s.match,
+		Supervisor: s.self, Reads: s.reads, ChainID: s.ChainID, Contract: s.Contract, MaxQueued: s.MaxQueued,
+		MaxWorkers: s.MaxWorkers, WorkerPatience: s.WorkerPatience, AvoidClient: s.AvoidClient,
+		Decide: s.Cores.DecideQueue, Held: s.lossUnrecorded, Life: life, Broken: broken,
+	})
+}
+
+func (s *supervisor) newScheduler(*shell.Base, int, func(error)) shell.Behavior {
+	return proofs.New(proofs.Deps{
+		Rules: s.Rules, Alerts: s.Alerts, Quarantined: s.quarantined, Provers: s.provers, Verdict: s.Cores.Verdict,
+		Since: s.since, Recent: s.heads,
+	})
+}
+
+// here returns the rooms that are to run in this process now.
+func (s *supervisor) here() []*keptRoom {
+	return slices.DeleteFunc(slices.Clone(s.rooms.all), func(r *keptRoom) bool {
+		return r.Runs == Owner && !s.term.owns || r.late && !s.booted
+	})
+}
+
+// runRooms starts the rooms that are to run here, and do not yet.
+func (s *supervisor) runRooms(a *shell.Turn) {
+	for _, r := range s.here() {
+		s.rooms.family.Run(a, &r.child)
+	}
+}
+
+// tellHead tells the rooms that want it of a block.
+func (s *supervisor) tellHead(head events.Head) {
+	for _, r := range s.rooms.all {
+		if r.Heads {
+			r.Part.Tell(chainview.HeadMoved{Head: head})
 		}
 	}
 }
 
-// onPartEnded notes that a part has failed, and tells those who wait for it.
-func (s *supervisor) onPartEnded(p *keptPart, f shell.Failure) bool {
+// tellNow tells a new life of a room the newest block.
+func (s *supervisor) tellNow(room shell.Ref) { room.Tell(chainview.HeadMoved{Head: s.View.Now()}) }
+
+func (s *supervisor) onRoomBegan(_ *shell.Turn, r *keptRoom) {
+	child := r.child.Ref()
+	r.Part.Began(child)
+	if r.began != nil {
+		r.began(child)
+	}
+}
+
+// tellScheduler tells a new life of the scheduler which sales there are.
+func (s *supervisor) tellScheduler(scheduler shell.Ref) {
+	for _, slot := range s.slots() {
+		ag := s.agents[slot]
+		switch {
+		case ag.Left != "":
+			scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: ag.Left})
+		case ag.state.Phase != sale.Unknown:
+			scheduler.Tell(sales.Changed{
+				Agent: ag.Ref().Address(), Slot: slot, State: ag.state, Last: ag.last,
+				Ahead: ag.ahead, Trouble: ag.trouble,
+			})
+		}
+	}
+}
+
+// onRoomEnded notes that a room has failed, and tells those who wait for it.
+func (s *supervisor) onRoomEnded(r *keptRoom, f shell.Failure) bool {
 	s.countPanic(f.About, f.Err) // What it was working on is quarantined the second time.
-	p.told = p.told && f.InARow > 1
-	p.Ended(s.Clock.Now(), f.InARow == 1, f.Err)
-	delete(s.Savers, p.Name) // Its state in memory is not trusted.
-	if p.Part == s.queue {
-		s.forgetWorkers()
+	r.told = r.told && f.InARow > 1
+	r.Part.Ended(s.Clock.Now(), f.InARow == 1, f.Err)
+	name := r.Part.Name
+	delete(s.Savers, name) // Its state in memory is not trusted.
+	if r.ended != nil {
+		r.ended(f.Err)
 	}
-	s.Log.WithField("part", p.Name).Errorf("%s is down and will be restarted in %s: %v", p.Name, f.Pause, f.Err)
-	if p.Part == s.validator {
-		s.showValidatorDown(f.Err)
-	}
-	if (f.Lefts > 0 || f.InARow >= partAlertAfter) && !p.told {
-		p.told = true
-		s.Raise(health.AlertPartDown, events.SlotID{}, 0,
-			fmt.Sprintf("%s is down: %v", p.Name, f.Err), partHint(p.Name))
+	s.Log.WithField("part", name).Errorf("%s is down and will be restarted in %s: %v", name, f.Pause, f.Err)
+	if (f.Lefts > 0 || f.InARow >= partAlertAfter) && !r.told {
+		r.told = true
+		s.Raise(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("%s is down: %v", name, f.Err),
+			r.Lost+": find the cause in the log, or check the record with `hostnode audit`; the host restarts it by itself")
 	}
 	return true
 }
@@ -173,26 +221,11 @@ func (s *supervisor) forgetWorkers() {
 	}
 }
 
-func partHint(name string) string {
-	switch name {
-	case schedulerName:
-		return "no new proof begins while it is down: find the cause in the log; the host restarts it by itself"
-	case sectors.Name:
-		return "no sector is sealed or proven while it is down, and slots are: find the cause in the log, or " +
-			"check the record with `hostnode audit`; the host restarts it by itself"
-	case validatorName:
-		return "missing proofs of other hosts are not marked while it is down: find the cause in the log; the host " +
-			"restarts it by itself"
-	}
-	return "nothing is sold while it is down, and hosted slots are proven: find the cause in the log, or " +
-		"check the record with `hostnode audit`; the host restarts it by itself"
-}
-
-// downParts are the parts that do not run now.
+// downParts are the rooms that do not run now.
 func (s *supervisor) downParts() (down []health.PartStatus) {
-	for _, p := range s.parts() {
-		if since, why := p.Trouble(); why != nil && p.Part != s.validator { // Its own status tells.
-			down = append(down, health.PartStatus{Name: p.Name, Since: since, Reason: why.Error()})
+	for _, r := range s.here() {
+		if since, why := r.Part.Trouble(); why != nil && !r.ownStatus {
+			down = append(down, health.PartStatus{Name: r.Part.Name, Since: since, Reason: why.Error()})
 		}
 	}
 	if market := s.unreadMarket.Load(); market != nil {

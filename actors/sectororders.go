@@ -8,6 +8,7 @@ import (
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
@@ -91,6 +92,12 @@ func (h *Host) Sectors(ctx context.Context) ([]sectors.Standing, error) {
 func (h *Host) HeldPieces(ctx context.Context) ([]capacity.Piece, error) {
 	book, err := h.ViewLedger(ctx)
 	return book.Pieces, err
+}
+
+func (s *supervisor) newSectors(*shell.Base, int, func(error)) shell.Behavior {
+	room := sectors.New(s.sectorDeps())
+	s.sectorPools = room.Pools()
+	return room
 }
 
 func askSectors[T any](ctx context.Context, h *Host, msg any) (none T, err error) {

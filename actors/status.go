@@ -113,7 +113,7 @@ func (s *supervisor) status() Status {
 		}
 	}
 	pools := []*shell.Pool{s.downloads, s.transactions, s.proofTxs, s.reads, s.disk, s.repairs}
-	for _, p := range append(pools, s.kept.sectorPools...) {
+	for _, p := range append(pools, s.sectorPools...) {
 		running, waiting := p.Busy()
 		st.Pools = append(st.Pools, PoolStatus{p.Name, running, waiting, p.Size})
 	}

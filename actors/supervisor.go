@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/admission"
-	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/selling"
@@ -28,13 +27,17 @@ type supervisor struct {
 	*env
 	fatal func(error)
 
-	kept      keptParts
-	booted    bool
-	bootWaits atomic.Pointer[string] // why the last attempt to start failed
-	family    shell.Family[*agent]
-	agents    map[events.SlotID]*agent
-	beginning map[events.SlotID]*candidate
-	handedOut uint64
+	self  shell.Ref
+	rooms rooms
+	heads []events.Head // the newest at the start, for the scheduler
+	// sectorPools are those of the newest life of the sectors.
+	sectorPools []*shell.Pool
+	booted      bool
+	bootWaits   atomic.Pointer[string] // why the last attempt to start failed
+	family      shell.Family[*agent]
+	agents      map[events.SlotID]*agent
+	beginning   map[events.SlotID]*candidate
+	handedOut   uint64
 	// panicked counts the panics of each piece of work.
 	panicked map[shell.Subject]int
 	since    time.Time // chain time of the first block that the host looked at
@@ -94,11 +97,12 @@ type (
 )
 
 func (s *supervisor) Receive(a *shell.Turn, msg any) {
-	if s.kept.family.Handle(a, msg) || s.family.Handle(a, msg) {
+	if s.rooms.family.Handle(a, msg) || s.family.Handle(a, msg) {
 		return
 	}
 	switch m := msg.(type) {
 	case shell.Started:
+		s.self = a.Self
 		s.root.Began(a.Self)
 		s.boot(a)
 	case bootReport:
@@ -337,9 +341,7 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 			s.since = m.head.Time
 		}
 		s.askOwned(a, m.head)
-		s.scheduler.Tell(chainview.HeadMoved{Head: m.head})
-		s.queue.Tell(chainview.HeadMoved{Head: m.head})
-		s.sectors.Tell(chainview.HeadMoved{Head: m.head})
+		s.tellHead(m.head)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // This file starts the validator, a part on which nothing else of the host depends.
 
-func (s *supervisor) newValidator(broken func(error)) shell.Behavior {
+func (s *supervisor) newValidator(_ *shell.Base, _ int, broken func(error)) shell.Behavior {
 	return validator.New(validator.Deps{
 		Chain: s.Chain, Validation: s.Validation, Settings: s.Validator,
 		Stream: events.MarketStream(s.ChainID, s.Contract), Reads: s.reads, Ours: s.slots(),
