@@ -70,7 +70,7 @@ func (s *livingSales) take(r events.Recorded) {
 	}
 	s.since++
 	if !events.MayTruncate(r.Stream) {
-		s.last = snapshot.Event{Stream: r.Stream, Revision: r.Revision, ID: r.ID, Position: r.Position}
+		s.last = snapshot.EventOf(r)
 	}
 	switch r.Stream {
 	case s.host:

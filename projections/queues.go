@@ -2,7 +2,6 @@ package projections
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
 // QueuesView shows the slot queue of each host.
@@ -105,24 +105,20 @@ type LetGo struct {
 // otherCriteria is where refusals are counted once there are too many criteria.
 const otherCriteria = "other"
 
-// queueLimits sets no bounds: a host's bound is a setting, and was applied when
-// the events were decided.
-var queueLimits = slotqueue.Limits{MaxItems: math.MaxInt, MaxRefused: 1}
-
 type queue struct {
-	state    slotqueue.State
-	known    bool
-	refusals map[string]Refusals
-	letGo    map[string]LetGo
-	inARow   []RefusedRequest
+	State    saved.Queue
+	Known    bool
+	Refusals map[string]Refusals
+	LetGo    map[string]LetGo
+	InARow   []RefusedRequest
 }
 
 func (q *queue) fold(e slotqueue.Event, l Limits) {
-	q.known = true
-	q.state = slotqueue.Evolve(q.state, e)
+	q.Known = true
+	q.State.State = slotqueue.Evolve(q.State.State, e)
 	switch m := e.(type) {
 	case *messages.SlotsQueued:
-		q.inARow = nil
+		q.InARow = nil
 	case *messages.SlotsRefused:
 		q.refuse(m, l)
 	case *messages.SlotReleased:
@@ -137,13 +133,13 @@ func (q *queue) fold(e slotqueue.Event, l Limits) {
 
 func (q *queue) refuse(m *messages.SlotsRefused, l Limits) {
 	if criterion := m.GetCriterion(); slices.Contains(capacity.Criteria(), capacity.Criterion(criterion)) {
-		q.inARow = slices.DeleteFunc(q.inARow, func(r RefusedRequest) bool { return r.Request == m.GetRequestId() })
-		q.inARow, _ = recent(q.inARow, RefusedRequest{m.GetRequestId(), at(m), criterion, m.GetReason()}, MaxInARow)
+		q.InARow = slices.DeleteFunc(q.InARow, func(r RefusedRequest) bool { return r.Request == m.GetRequestId() })
+		q.InARow, _ = recent(q.InARow, RefusedRequest{m.GetRequestId(), at(m), criterion, m.GetReason()}, MaxInARow)
 	}
-	name := counted(q.refusals, m.GetCriterion(), l)
-	r := q.refusals[name]
+	name := counted(q.Refusals, m.GetCriterion(), l)
+	r := q.Refusals[name]
 	slots := r.Slots + uint64(len(m.GetSlotIndices()))
-	q.refusals[name] = Refusals{name, r.Requests + 1, slots, at(m), slotOf(m, m.GetSlotIndices()), m.GetReason()}
+	q.Refusals[name] = Refusals{name, r.Requests + 1, slots, at(m), slotOf(m, m.GetSlotIndices()), m.GetReason()}
 }
 
 // lets counts slots that were let go; those without a criterion were sold, or are no longer on offer.
@@ -151,8 +147,8 @@ func (q *queue) lets(criterion string, slots int, at time.Time, slot, reason str
 	if criterion == "" {
 		return
 	}
-	name := counted(q.letGo, criterion, l)
-	q.letGo[name] = LetGo{name, q.letGo[name].Slots + uint64(slots), at, slot, reason}
+	name := counted(q.LetGo, criterion, l)
+	q.LetGo[name] = LetGo{name, q.LetGo[name].Slots + uint64(slots), at, slot, reason}
 }
 
 // slotOf is the id of the last of some slots of a request; empty: there is none.
@@ -184,14 +180,14 @@ func inOrder[C any](all map[string]C) (out []C) {
 func (v *Views) Queues() QueuesView { return QueuesView{v.asOf, rows(v, (*host).queued)} }
 
 func (h *host) queued(out []Queue) []Queue {
-	if !h.queue.known {
+	if !h.queue.Known {
 		return out
 	}
-	s := h.queue.state
+	s := h.queue.State
 	row := Queue{
 		Host: h.address, Length: s.Len(), Taken: []TakenSlot{},
-		Refusals: append([]Refusals{}, inOrder(h.queue.refusals)...), LetGo: inOrder(h.queue.letGo),
-		RefusedInARow: slices.Clone(h.queue.inARow), MarketRevision: s.LastMarketRevision(),
+		Refusals: append([]Refusals{}, inOrder(h.queue.Refusals)...), LetGo: inOrder(h.queue.LetGo),
+		RefusedInARow: slices.Clone(h.queue.InARow), MarketRevision: s.LastMarketRevision(),
 	}
 	row.PausedFor, row.ByOperator, row.Paused = s.Paused()
 	seen := s.Seen()

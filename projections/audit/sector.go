@@ -256,7 +256,7 @@ func (a *auditor) followBooks(h *host, in *ledger, p place, e capacity.Event) {
 			a.cross(SectorReleasedEarly, p, "the sector is in state %q, its files are not gone", l.State)
 		}
 	case *messages.SectorDepositSettled:
-		was, _ := in.state.Sector(l.Number)
+		was, _ := in.State.Sector(l.Number)
 		before, after := was.Deposit.AddSaturating(was.Lost), amount(e.GetHeld()).AddSaturating(amount(e.GetLost()))
 		l.Returned, l.Lost = l.Returned.AddSaturating(before.SubFloor(after)), amount(e.GetLost())
 	}
@@ -290,8 +290,8 @@ func (a *auditor) countSectors() {
 			if in.Broken {
 				continue
 			}
-			all.Bytes += in.state.Book().Sectors
-			d := in.state.Deposits()
+			all.Bytes += in.State.Book().Sectors
+			d := in.State.Deposits()
 			sum.Held, sum.Returned = sum.Held.AddSaturating(d.Held), sum.Returned.AddSaturating(d.Returned)
 			sum.Lost, sum.Withdrawn = sum.Lost.AddSaturating(d.Lost), sum.Withdrawn.AddSaturating(d.Withdrawn)
 		}
@@ -309,7 +309,7 @@ func (a *auditor) endOfSectors(h *host) {
 		if in.Broken {
 			continue
 		}
-		for one := range in.state.Sectors() {
+		for one := range in.State.Sectors() {
 			l := h.sectors[one.Number]
 			if l != nil && !l.Told && l.State == removed && l.Released && l.Settled {
 				a.find(SectorUnreleased, in.Last, "sector %d is over, and holds %d bytes and a deposit of %s",
