@@ -186,10 +186,7 @@ func (h *host) ledger(out []Ledger) []Ledger {
 			Pieces: b.Pieces, Deposits: depositsOf(d),
 		}
 		all.add(one)
-		deposits.Held = deposits.Held.AddSaturating(d.Held)
-		deposits.Returned = deposits.Returned.AddSaturating(d.Returned)
-		deposits.Lost = deposits.Lost.AddSaturating(d.Lost)
-		deposits.Withdrawn = deposits.Withdrawn.AddSaturating(d.Withdrawn)
+		deposits.Add(d)
 		for a := range state.Availabilities() {
 			all.Availabilities = append(all.Availabilities, Availability{
 				ID: a.ID.String(), Member: member, Enabled: a.Enabled, TotalSize: a.Size, UsedSize: a.Used,

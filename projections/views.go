@@ -263,7 +263,7 @@ func newHost(address string, l Limits) *host {
 		ledgers: ledgers{Of: map[events.Member]saved.Ledger{}},
 		sales:   sales{Open: map[events.SlotID]*openSale{}},
 		sectors: sectors{All: map[uint64]*openSector{}},
-		queue:   queue{State: saved.NewQueue(), Refusals: map[string]Refusals{}, LetGo: map[string]LetGo{}},
+		queue:   queue{State: saved.NewQueue(), Refusals: map[string]Refusals{}, LetGo: map[string]Refusals{}},
 		txs:     transactions{Open: map[string]*openTx{}, Done: map[string]bool{}},
 	}
 }

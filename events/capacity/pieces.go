@@ -146,10 +146,7 @@ func (b *builder) putBook(m *messages.LedgerBook) error {
 }
 
 func (b *builder) putSector(m *messages.LedgerSector) error {
-	one := &Sector{Number: m.GetSector(), Space: Space{
-		Unsealed: events.Bytes(m.GetUnsealed()), Sealed: events.Bytes(m.GetSealed()),
-		Tree: events.Bytes(m.GetTree()), Scratch: events.Bytes(m.GetScratch()),
-	}}
+	one := &Sector{Number: m.GetSector(), Space: SpaceOf(m)}
 	if err := cmp.Or(
 		one.Deposit.UnmarshalText([]byte(m.GetDeposit())), one.Lost.UnmarshalText([]byte(m.GetLost())),
 	); err != nil {

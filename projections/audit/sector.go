@@ -190,11 +190,7 @@ func (a *auditor) checkBooks(h *host, l *sectorLife, p place, e sector.Event) {
 	holds := h.heldBySector(l.Number)
 	switch e := e.(type) {
 	case *messages.SectorOpened:
-		says := capacity.Space{
-			Unsealed: events.Bytes(e.GetUnsealed()), Sealed: events.Bytes(e.GetSealed()),
-			Tree: events.Bytes(e.GetTree()), Scratch: events.Bytes(e.GetScratch()),
-		}
-		if !l.Held || says != l.Granted || amount(e.GetDeposit()) != l.Deposit {
+		if says := capacity.SpaceOf(e); !l.Held || says != l.Granted || amount(e.GetDeposit()) != l.Deposit {
 			differ(SectorSpace, "the sector has space %+v and deposit %s, the ledger gave it %+v and %s",
 				says, e.GetDeposit(), l.Granted, l.Deposit)
 		}
@@ -246,10 +242,7 @@ func (a *auditor) followBooks(h *host, in *ledger, p place, e capacity.Event) {
 			return
 		}
 		l.Held, l.Deposit = true, amount(e.GetDeposit())
-		l.Granted = capacity.Space{
-			Unsealed: events.Bytes(e.GetUnsealed()), Sealed: events.Bytes(e.GetSealed()),
-			Tree: events.Bytes(e.GetTree()), Scratch: events.Bytes(e.GetScratch()),
-		}
+		l.Granted = capacity.SpaceOf(e)
 	case *messages.SectorSpaceReleased:
 		scratch := e.GetPart() == string(capacity.PartScratch) && l.Attempts[stepReleaseScratch] > 0
 		if !l.FilesGone && !scratch {
@@ -291,9 +284,7 @@ func (a *auditor) countSectors() {
 				continue
 			}
 			all.Bytes += in.State.Book().Sectors
-			d := in.State.Deposits()
-			sum.Held, sum.Returned = sum.Held.AddSaturating(d.Held), sum.Returned.AddSaturating(d.Returned)
-			sum.Lost, sum.Withdrawn = sum.Lost.AddSaturating(d.Lost), sum.Withdrawn.AddSaturating(d.Withdrawn)
+			sum.Add(in.State.Deposits())
 		}
 	}
 	all.Deposits, all.Returned, all.Lost = sum.Held.String(), sum.Returned.String(), sum.Lost.String()
