@@ -115,7 +115,8 @@ func (q *queue) fold(e slotqueue.Event, l Limits) {
 		q.refuse(m, l)
 	case *messages.SlotReleased:
 		if !m.GetRequeue() {
-			count(q.LetGo, Refusals{m.GetCriterion(), 0, 1, at(m), slotOf(m, []uint64{m.GetSlotIndex()}), m.GetOutcome()}, l)
+			slot := slotOf(m, []uint64{m.GetSlotIndex()})
+			count(q.LetGo, Refusals{m.GetCriterion(), 0, 1, at(m), slot, m.GetOutcome()}, l)
 		}
 	case *messages.SlotRemoved:
 		slots := m.GetSlotIndices()

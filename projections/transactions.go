@@ -2,7 +2,6 @@ package projections
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -30,6 +29,7 @@ const (
 
 // Transaction is what became of one key.
 type Transaction struct {
+	Order   uint64 `json:"-"` // among the intents
 	Account string `json:"account"`
 	Key     string `json:"key"`
 	// Intents is how often the call was intended, Attempts how many signed
@@ -49,14 +49,8 @@ type Transaction struct {
 	FeeWei     events.Amount `json:"feeWei"`
 }
 
-// openTx is a row with its number in the order of intents.
-type openTx struct {
-	Order uint64
-	Row   Transaction
-}
-
 type transactions struct {
-	Open   map[string]*openTx
+	Open   map[string]*Transaction
 	Next   uint64
 	Closed []Transaction
 	Done   map[string]bool // the keys in Closed
@@ -101,34 +95,31 @@ func (h *host) foldTx(_ events.Recorded, e messages.TxEvent) {
 // has dropped its block. If it is no longer remembered, it is new.
 func (h *host) tx(key string) *Transaction {
 	if t := h.txs.Open[key]; t != nil {
-		return &t.Row
+		return t
 	}
-	t := &openTx{Order: h.txs.Next, Row: Transaction{
+	t := &Transaction{
 		Account: h.address, Key: key, Outcome: OutcomeOpen,
-	}}
+	}
 	if h.txs.Done[key] {
 		i := slices.IndexFunc(h.txs.Closed, func(row Transaction) bool { return row.Key == key })
-		t.Row = h.txs.Closed[i]
-		t.Row.Outcome, t.Row.Reason, t.Row.DoneAt = OutcomeOpen, "", time.Time{}
+		*t = h.txs.Closed[i]
+		t.Outcome, t.Reason, t.DoneAt = OutcomeOpen, "", time.Time{}
 		h.txs.Closed = slices.Delete(h.txs.Closed, i, i+1)
 		delete(h.txs.Done, key)
 	}
+	t.Order = h.txs.Next
 	h.txs.Next++
 	h.txs.Open[key] = t
-	return &t.Row
+	return t
 }
 
 func (h *host) closeTx(key string) {
-	closed, dropped := recent(h.txs.Closed, h.txs.Open[key].Row, h.limits.ClosedTransactions)
+	closed, dropped := recent(h.txs.Closed, *h.txs.Open[key], h.limits.ClosedTransactions)
 	h.txs.Closed, h.txs.Done[key] = closed, true
 	if dropped != nil {
 		delete(h.txs.Done, dropped.Key)
 	}
 	delete(h.txs.Open, key)
-}
-
-func (t *transactions) inOrder() []*openTx {
-	return slices.SortedFunc(maps.Values(t.Open), func(a, b *openTx) int { return cmp.Compare(a.Order, b.Order) })
 }
 
 // Transactions is the view of the transactions.
@@ -138,8 +129,10 @@ func (v *Views) Transactions() TransactionsView {
 
 func (h *host) sent(out []Transaction) []Transaction {
 	out = append(out, h.txs.Closed...)
-	for _, t := range h.txs.inOrder() {
-		out = append(out, t.Row)
+	first := len(out)
+	for _, t := range h.txs.Open {
+		out = append(out, *t)
 	}
+	slices.SortFunc(out[first:], func(a, b Transaction) int { return cmp.Compare(a.Order, b.Order) })
 	return out
 }

@@ -264,7 +264,7 @@ func newHost(address string, l Limits) *host {
 		sales:   sales{Open: map[events.SlotID]*openSale{}},
 		sectors: sectors{All: map[uint64]*openSector{}},
 		queue:   queue{State: saved.NewQueue(), Refusals: map[string]Refusals{}, LetGo: map[string]Refusals{}},
-		txs:     transactions{Open: map[string]*openTx{}, Done: map[string]bool{}},
+		txs:     transactions{Open: map[string]*Transaction{}, Done: map[string]bool{}},
 	}
 }
 

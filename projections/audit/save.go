@@ -42,7 +42,8 @@ func (a *auditor) file() snapshot.File {
 	return snapshot.File{
 		Path: o.Checkpoint, Most: maxCheckpointBytes,
 		Schema: fmt.Sprintf("hostnode-audit/%d %s, rules %x, from %d, %d findings, filter %d, chain %t, views %s",
-			checkpointSchema, saved.Forms, rules.Sum(nil)[:8], o.From, o.MaxFindings, o.filterBits, o.Chain != nil, views),
+			checkpointSchema, saved.Forms, rules.Sum(nil)[:8], o.From, o.MaxFindings, o.filterBits, o.Chain != nil,
+			views),
 	}
 }
 
