@@ -134,11 +134,9 @@ func (s *livingSales) restore(pieces [][]byte) error {
 	s.sales = map[events.SlotID]livingSale{}
 	return events.JoinPieces(pieces, func(m *messages.HostState) error {
 		for _, l := range m.GetLiving() {
-			slot, err := events.IDFromBytes[events.SlotID](l.GetSlotId())
-			if err != nil {
-				return err
-			}
-			request, err := events.IDFromBytes[events.RequestID](l.GetRequestId())
+			var slot events.SlotID
+			var request events.RequestID
+			err := cmp.Or(events.SetID(&slot, l.GetSlotId()), events.SetID(&request, l.GetRequestId()))
 			if err != nil {
 				return err
 			}
