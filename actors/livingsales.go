@@ -71,7 +71,7 @@ func (s *livingSales) take(r events.Recorded) {
 	}
 	s.since++
 	if !catalog.Streams().MayTruncate(r.Stream) {
-		s.last = snapshot.Event{Stream: r.Stream, Revision: r.Revision, ID: r.ID, Position: r.Position}
+		s.last = snapshot.EventOf(r)
 	}
 	switch r.Stream {
 	case s.host:
@@ -135,11 +135,9 @@ func (s *livingSales) restore(pieces [][]byte) error {
 	s.sales = map[events.SlotID]livingSale{}
 	return events.JoinPieces(pieces, func(m *messages.HostState) error {
 		for _, l := range m.GetLiving() {
-			slot, err := events.IDFromBytes[events.SlotID](l.GetSlotId())
-			if err != nil {
-				return err
-			}
-			request, err := events.IDFromBytes[events.RequestID](l.GetRequestId())
+			var slot events.SlotID
+			var request events.RequestID
+			err := cmp.Or(events.SetID(&slot, l.GetSlotId()), events.SetID(&request, l.GetRequestId()))
 			if err != nil {
 				return err
 			}

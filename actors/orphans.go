@@ -14,7 +14,6 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
-	"github.com/hostnode/hostnode/events/snapshot"
 )
 
 // releaseOrphans settles reservations whose sales do not live: their streams were lost, or an
@@ -90,19 +89,10 @@ func (s *supervisor) orphaned(ctx context.Context, r capacity.Reservation) error
 }
 
 // readSale folds a sale's own stream.
-func (s *supervisor) readSale(ctx context.Context, slot events.SlotID) (st sale.State, err error) {
-	stream := events.SaleStream(s.Me, slot)
-	for e, err := range snapshot.Tail(ctx, s.Store, stream, 0) {
-		if err != nil {
-			return st, fmt.Errorf("read %s: %w", stream, err)
-		}
-		m, err := shell.DecodeAs[sale.Event](s.Codec, e)
-		if err != nil {
-			return st, fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
-		}
-		st = sale.Evolve(st, m)
-	}
-	return st, nil
+func (s *supervisor) readSale(ctx context.Context, slot events.SlotID) (sale.State, error) {
+	var f shell.Fold[sale.State]
+	err := shell.ReadOn(ctx, s.Base, &f, events.SaleStream(s.Me, slot), sale.Evolve)
+	return f.State, err
 }
 
 // isTaken reports whether an error is a final answer, which asking again would not change.

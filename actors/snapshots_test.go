@@ -79,7 +79,7 @@ func (l life[S, E]) check(t *testing.T) {
 		e := bareEnv(store)
 		state, stored, last := l.empty(), uint64(0), events.EventID{}
 		k := l.keeper(e.Base)
-		k.Now = func() (S, uint64, events.EventID, bool) { return state, stored, last, true }
+		k.Now = func() (shell.Fold[S], bool) { return shell.Fold[S]{State: state, Events: stored, Last: last}, true }
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			if stored > 0 && rapid.IntRange(0, 5).Draw(t, "save") == 0 {
 				if err := k.Save(t.Context(), stored, last, k.Pieces(state)); err != nil {
@@ -113,7 +113,7 @@ func (l life[S, E]) check(t *testing.T) {
 		j := shell.Journal[S, int, E]{
 			Machine: shell.Machine[S, int, E]{
 				Empty: l.empty, Evolve: l.evolve,
-				Restore: func(ctx context.Context) (shell.Saved[S], error) { return k.Load(ctx, l.empty) },
+				Restore: k.Load,
 			},
 			Stream: l.stream, Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
 		}
@@ -125,10 +125,10 @@ func (l life[S, E]) check(t *testing.T) {
 			t.Fatalf("%d events end with %v, want %d that end with %v", n, m.Last, stored, last)
 		}
 		for _, ev := range m.Events {
-			m.From.Durable, m.From.Ahead = l.evolve(m.From.Durable, ev), l.evolve(m.From.Ahead, ev)
+			m.From.State, m.From.Ahead = l.evolve(m.From.State, ev), l.evolve(m.From.Ahead, ev)
 		}
 		replayed := l.replay(t, store, e.Codec)
-		for name, got := range map[string]S{"durable": m.From.Durable, "speculative": m.From.Ahead, "live": state} {
+		for name, got := range map[string]S{"durable": m.From.State, "speculative": m.From.Ahead, "live": state} {
 			if diff := cmp.Diff(l.plain(replayed), l.plain(got), sameAmounts); diff != "" {
 				t.Fatalf("%s state (-replayed +loaded):\n%s", name, diff)
 			}
@@ -336,8 +336,8 @@ func TestAStoreThatIsAwayCostsASnapshotAndNothingElse(t *testing.T) {
 	store := storetest.NewMemory()
 	e := bareEnv(store)
 	k := ledger.NewKeeper(e.Base, "")
-	k.Now = func() (capacity.State, uint64, events.EventID, bool) {
-		return capacity.New(), 1, events.EventID{1}, true
+	k.Now = func() (shell.Fold[capacity.State], bool) {
+		return shell.Fold[capacity.State]{State: capacity.New(), Events: 1, Last: events.EventID{1}}, true
 	}
 	e.Savers = map[string]shell.Saver{"ledger": k, "living sales": &livingSalesSaver{env: e, living: newLivingSales(e.Base)}}
 	if err := store.Close(); err != nil {

@@ -52,10 +52,13 @@ func JoinPieces[M proto.Message](pieces [][]byte, read func(M) error) error {
 	return nil
 }
 
-// IDFromBytes converts the bytes of an id in a state.
-func IDFromBytes[T ~[32]byte](b []byte) (T, error) {
-	if len(b) != len(T{}) {
-		return T{}, fmt.Errorf("%w: an id of %d bytes, want %d", ErrMalformed, len(b), len(T{}))
+// SetID sets an id from its bytes in a state.
+func SetID[T ~[32]byte | ~[20]byte](id *T, b []byte) error {
+	if len(b) != len(*id) {
+		return fmt.Errorf("%w: an id of %d bytes, want %d", ErrMalformed, len(b), len(*id))
 	}
-	return T(b), nil
+	for i := range b {
+		(*id)[i] = b[i]
+	}
+	return nil
 }

@@ -110,7 +110,7 @@ func (t *earnings) foldTx(before events.Amount, now Transaction) {
 	if before.IsZero() {
 		t.Mined++
 	}
-	t.Fees = t.Fees.SubFloor(before).AddSaturating(amount(now.FeeWei))
+	t.Fees = t.Fees.SubFloor(before).AddSaturating(now.FeeWei)
 }
 
 // Earnings is the view of what was earned.
@@ -127,8 +127,8 @@ func (h *host) earned(out []Earnings) []Earnings {
 		FeesWei: t.Fees.String(), SaleFeesWei: t.SaleFees.String(), Transactions: t.Mined,
 		Proofs: t.Proofs, Sales: t.Counts,
 	}
-	row.Sales.Open = uint64(len(h.sales.open))
-	for _, s := range h.sales.open {
+	row.Sales.Open = uint64(len(h.sales.Open))
+	for _, s := range h.sales.Open {
 		row.Proofs.Open += uint64(len(s.State.Duties))
 		if s.State.Hosting() {
 			row.Sales.Hosting++

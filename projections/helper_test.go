@@ -1,5 +1,47 @@
 package projections
 
-import "context"
+import (
+	"bytes"
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/events/snapshot"
+	"github.com/hostnode/hostnode/projections/internal/saved"
+)
 
 var ctx = context.Background()
+
+func must(b []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// reloaded are views that were saved and loaded.
+func reloaded(t testing.TB, v *Views) *Views {
+	t.Helper()
+	back := NewViews(v.scope)
+	if err := snapshot.Decode(must(snapshot.Encode(v.State)), back.State); err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+// alike compares all that views know, also what they do not show.
+func alike(want, got *Views) string {
+	ours := reflect.TypeFor[Views]().PkgPath()
+	return cmp.Diff(want, got,
+		cmp.Exporter(func(t reflect.Type) bool { return t.PkgPath() == ours }),
+		cmpopts.IgnoreUnexported(sector.Info{}), // Its policy is not part of the record: Evolve does not need it.
+		cmpopts.IgnoreFields(Views{}, "codec"), cmpopts.EquateEmpty(),
+		cmp.Comparer(func(a, b events.Amount) bool { return a == b }),
+		cmp.Comparer(func(a, b saved.Ledger) bool { return bytes.Equal(must(a.MarshalBinary()), must(b.MarshalBinary())) }),
+		cmp.Comparer(func(a, b saved.Queue) bool { return bytes.Equal(must(a.MarshalBinary()), must(b.MarshalBinary())) }))
+}

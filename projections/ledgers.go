@@ -12,6 +12,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
 // timed is a message that says when it happened.
@@ -116,25 +117,25 @@ type ClosedReservation struct {
 // ledgers are the core's folds by member, with what the core does not keep. The host's own ledger has no name
 // here: it is that of a host of one process, or of the member that such a host became.
 type ledgers struct {
-	of     map[events.Member]capacity.State
-	closed []ClosedReservation
+	Of     map[events.Member]saved.Ledger
+	Closed []ClosedReservation
 }
 
 // members are the names of the ledgers, in order; the host's own comes first.
-func (l ledgers) members() []events.Member { return slices.Sorted(maps.Keys(l.of)) }
+func (l ledgers) members() []events.Member { return slices.Sorted(maps.Keys(l.Of)) }
 
 func (h *host) foldLedger(member events.Member, e capacity.Event) {
-	state, known := h.ledgers.of[member]
+	l, known := h.ledgers.Of[member]
 	if !known {
-		state = capacity.New()
+		l.State = capacity.New()
 	}
 	if e, ok := e.(*messages.ReservationDeleted); ok {
-		h.closeReservation(member, state, e)
+		h.closeReservation(member, l.State, e)
 	}
-	state = capacity.Evolve(state, e)
-	h.ledgers.of[member] = state
-	if _, wakes := capacity.Wakes(state, e); len(wakes) > 0 { // The same request might fit now.
-		h.queue.inARow = slices.DeleteFunc(h.queue.inARow, func(r RefusedRequest) bool {
+	l.State = capacity.Evolve(l.State, e)
+	h.ledgers.Of[member] = l
+	if _, wakes := capacity.Wakes(l.State, e); len(wakes) > 0 { // The same request might fit now.
+		h.queue.InARow = slices.DeleteFunc(h.queue.InARow, func(r RefusedRequest) bool {
 			return slices.Contains(wakes, capacity.Criterion(r.Criterion))
 		})
 	}
@@ -146,7 +147,7 @@ func (h *host) closeReservation(member events.Member, state capacity.State, e *m
 		return
 	}
 	row, reason := h.reservation(member, r)
-	h.ledgers.closed, _ = recent(h.ledgers.closed, ClosedReservation{
+	h.ledgers.Closed, _ = recent(h.ledgers.Closed, ClosedReservation{
 		Reservation: row, ReleasedAt: at(e), Reason: reason,
 		Returned: e.GetCollateralReturned(), Lost: e.GetCollateralLost(),
 	}, h.limits.ClosedReservations)
@@ -160,7 +161,7 @@ func (h *host) reservation(member events.Member, r capacity.Reservation) (row Re
 		Attempt: r.Attempt, Bytes: r.Bytes, Stored: r.Stored, Overhead: r.Overhead,
 		Collateral: r.Collateral.String(), ValidUntil: r.ValidUntil,
 	}
-	if s := h.sales.open[r.Slot]; s != nil && s.State.Attempt == r.Attempt {
+	if s := h.sales.Open[r.Slot]; s != nil && s.State.Attempt == r.Attempt {
 		row.Phase, reason = s.State.Phase.String(), s.State.Reason
 	}
 	return row, reason
@@ -171,13 +172,13 @@ func (v *Views) Ledgers() LedgersView { return LedgersView{v.asOf, rows(v, (*hos
 
 // ledger is the sum of all ledgers of a host.
 func (h *host) ledger(out []Ledger) []Ledger {
-	if len(h.ledgers.of) == 0 {
+	if len(h.ledgers.Of) == 0 {
 		return out
 	}
 	all := Ledger{Host: h.address, Availabilities: []Availability{}}
 	var deposits capacity.Deposits
 	for _, name := range h.ledgers.members() {
-		state, member := h.ledgers.of[name], h.named(name)
+		state, member := h.ledgers.Of[name], h.named(name)
 		b, d := state.Book(), state.Deposits()
 		one := Ledger{
 			Host: h.address, Member: member, Quota: b.Quota, Unallocated: b.Unallocated, Free: b.Free,
@@ -185,10 +186,7 @@ func (h *host) ledger(out []Ledger) []Ledger {
 			Pieces: b.Pieces, Deposits: depositsOf(d),
 		}
 		all.add(one)
-		deposits.Held = deposits.Held.AddSaturating(d.Held)
-		deposits.Returned = deposits.Returned.AddSaturating(d.Returned)
-		deposits.Lost = deposits.Lost.AddSaturating(d.Lost)
-		deposits.Withdrawn = deposits.Withdrawn.AddSaturating(d.Withdrawn)
+		deposits.Add(d)
 		for a := range state.Availabilities() {
 			all.Availabilities = append(all.Availabilities, Availability{
 				ID: a.ID.String(), Member: member, Enabled: a.Enabled, TotalSize: a.Size, UsedSize: a.Used,
@@ -232,15 +230,15 @@ func (v *Views) Reservations() ReservationsView {
 	for _, h := range v.inOrder() {
 		first := len(out.Open)
 		for _, member := range h.ledgers.members() {
-			for r := range h.ledgers.of[member].Reservations() {
+			for r := range h.ledgers.Of[member].Reservations() {
 				row, _ := h.reservation(h.named(member), r)
 				out.Open = append(out.Open, row)
 			}
 		}
-		if len(h.ledgers.of) > 1 {
+		if len(h.ledgers.Of) > 1 {
 			slices.SortFunc(out.Open[first:], func(a, b Reservation) int { return cmp.Compare(a.ID, b.ID) })
 		}
-		for _, row := range h.ledgers.closed {
+		for _, row := range h.ledgers.Closed {
 			row.Member = h.named(row.Member)
 			out.Closed = append(out.Closed, row)
 		}

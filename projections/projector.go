@@ -2,15 +2,15 @@ package projections
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/projections/internal/saved"
+	"github.com/hostnode/hostnode/events/snapshot"
 )
 
 // DefaultCheckpointEvery is after how many events a projector saves its views:
@@ -37,6 +37,7 @@ type Config struct {
 type Projector struct {
 	store events.Store
 	cfg   Config
+	file  snapshot.File
 
 	mu      sync.RWMutex
 	views   *Views
@@ -86,6 +87,9 @@ func Open(ctx context.Context, store events.Store, cfg Config) (*Projector, erro
 		cfg.Now = time.Now
 	}
 	p := &Projector{store: store, cfg: cfg, views: NewViews(cfg.Scope), changed: make(chan struct{})}
+	p.file = snapshot.File{
+		Path: filepath.Join(cfg.Dir, checkpointFile), Schema: p.views.scope.Schema(), Most: maxCheckpointBytes,
+	}
 	if err := p.insist(ctx, p.load, events.ErrAway); err != nil {
 		return nil, err
 	}
@@ -100,46 +104,21 @@ func (p *Projector) load(ctx context.Context) error {
 	if p.cfg.Dir == "" {
 		return nil
 	}
-	loaded, err := loadCheckpoint(p.cfg.Dir)
-	if err == nil {
-		err = p.fits(ctx, loaded)
+	loaded := NewViews(p.cfg.Scope)
+	found, err := p.file.Load(ctx, p.store, loaded.State)
+	if err != nil {
+		return fmt.Errorf("load the checkpoint of the views: %w", err)
 	}
-	switch {
-	case err == nil:
+	if found.Usable {
+		// Later events of the system are read again, because nothing proves that the store still has them.
+		loaded.asOf, loaded.recorded = loaded.anchor.Position, loaded.anchored
 		p.views = loaded
 		p.status.StartedFrom, p.status.SavedAt = loaded.asOf, loaded.asOf
-	case errors.Is(err, fs.ErrNotExist):
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, events.ErrAway):
-		return err
-	default: // A damaged file, or the disk; the views can do without it.
-		p.status.Ignored = err.Error()
+	}
+	for _, why := range found.Ignored { // A damaged file, or the disk; the views can do without it.
+		p.status.Ignored = why.Error()
 	}
 	return nil
-}
-
-// fits reports whether a checkpoint is of this store and this scope: whether
-// the last event that it has seen is still in the same place.
-func (p *Projector) fits(ctx context.Context, loaded *Views) error {
-	if loaded.scope != p.views.scope {
-		return fmt.Errorf("%w: it was made for another host or other limits", saved.ErrUnusable)
-	}
-	at := loaded.anchor
-	if at.position == 0 {
-		return nil
-	}
-	for r, err := range p.store.ReadStream(ctx, at.stream, events.ReadStream{From: at.revision, Limit: 1}) {
-		switch {
-		case errors.Is(err, events.ErrAway):
-			return fmt.Errorf("read %s: %w", at.stream, err)
-		case err != nil:
-			return fmt.Errorf("%w: read %s revision %d: %w", saved.ErrUnusable, at.stream, at.revision, err)
-		case r.ID == at.id && r.Revision == at.revision && r.Position == at.position:
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: it belongs to another store", saved.ErrUnusable)
 }
 
 // CatchUp reads to the end of the store. It waits for a store that does not
@@ -194,27 +173,31 @@ func (p *Projector) Save() error {
 	p.saving.Lock()
 	defer p.saving.Unlock()
 	p.mu.Lock()
-	same := p.unsaved == 0 && p.views.anchor.position == p.status.SavedAt
+	same := p.unsaved == 0 && p.views.anchor.Position == p.status.SavedAt
 	p.unsaved = 0
 	p.mu.Unlock()
 	if same {
 		return nil
 	}
 	p.mu.RLock()
-	position := p.views.anchor.position
-	file, err := p.views.Save()
+	last := p.views.anchor
+	state, err := snapshot.Encode(p.views.State)
 	p.mu.RUnlock()
 	if err == nil {
-		err = saveCheckpoint(p.cfg.Dir, file)
+		err = os.MkdirAll(p.cfg.Dir, 0o700)
+	}
+	if err == nil {
+		err = p.file.Save(last, state)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.status.SaveError = ""
 	if err != nil {
+		err = fmt.Errorf("save the checkpoint of the views: %w", err)
 		p.status.SaveError = err.Error()
 		return err
 	}
-	p.status.SavedAt = position
+	p.status.SavedAt = last.Position
 	return nil
 }
 

@@ -199,9 +199,9 @@ func (s *openSale) proofs(address string) (ProofLedger, bool) {
 func (v *Views) Proofs() ProofsView { return ProofsView{v.asOf, rows(v, (*host).proven)} }
 
 func (h *host) proven(out []ProofLedger) []ProofLedger {
-	out = append(out, h.sales.ledgers...)
-	for _, slot := range sortedSlots(h.sales.open) {
-		if row, owes := h.sales.open[slot].proofs(h.address); owes {
+	out = append(out, h.sales.Ledgers...)
+	for _, slot := range sortedSlots(h.sales.Open) {
+		if row, owes := h.sales.Open[slot].proofs(h.address); owes {
 			out = append(out, row)
 		}
 	}

@@ -2,7 +2,6 @@ package projections
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
 // QueuesView shows the slot queue of each host.
@@ -39,7 +39,7 @@ type Queue struct {
 	// Refusals counts all refusals there ever were, by criterion.
 	Refusals []Refusals `json:"refusals"`
 	// LetGo counts the slots that had been queued and were not sold, by criterion.
-	LetGo []LetGo `json:"letGo,omitempty"`
+	LetGo []Refusals `json:"letGo,omitempty"`
 	// RefusedInARow are the newest requests that nothing on offer fitted, one after the other, the oldest first, at
 	// most MaxInARow. A request that enters the queue ends the row; one that might fit since what is on offer changed
 	// is not among them.
@@ -83,19 +83,11 @@ type TakenSlot struct {
 	Member events.Member `json:"member,omitempty"`
 }
 
-// Refusals counts what failed one criterion.
+// Refusals counts what failed one criterion: requests that were refused with their slots, or slots after they had
+// been queued.
 type Refusals struct {
 	Criterion  string    `json:"criterion"`
-	Requests   uint64    `json:"requests"`
-	Slots      uint64    `json:"slots"`
-	LastAt     time.Time `json:"lastAt"`
-	LastSlot   string    `json:"lastSlotId"` // one of the newest
-	LastReason string    `json:"lastReason"`
-}
-
-// LetGo counts slots that failed one criterion after they had been queued.
-type LetGo struct {
-	Criterion  string    `json:"criterion"`
+	Requests   uint64    `json:"requests,omitempty"`
 	Slots      uint64    `json:"slots"`
 	LastAt     time.Time `json:"lastAt"`
 	LastSlot   string    `json:"lastSlotId"` // one of the newest
@@ -105,54 +97,41 @@ type LetGo struct {
 // otherCriteria is where refusals are counted once there are too many criteria.
 const otherCriteria = "other"
 
-// queueLimits sets no bounds: a host's bound is a setting, and was applied when
-// the events were decided.
-var queueLimits = slotqueue.Limits{MaxItems: math.MaxInt, MaxRefused: 1}
-
 type queue struct {
-	state    slotqueue.State
-	known    bool
-	refusals map[string]Refusals
-	letGo    map[string]LetGo
-	inARow   []RefusedRequest
+	State    saved.Queue
+	Known    bool
+	Refusals map[string]Refusals
+	LetGo    map[string]Refusals
+	InARow   []RefusedRequest
 }
 
 func (q *queue) fold(e slotqueue.Event, l Limits) {
-	q.known = true
-	q.state = slotqueue.Evolve(q.state, e)
+	q.Known = true
+	q.State.State = slotqueue.Evolve(q.State.State, e)
 	switch m := e.(type) {
 	case *messages.SlotsQueued:
-		q.inARow = nil
+		q.InARow = nil
 	case *messages.SlotsRefused:
 		q.refuse(m, l)
 	case *messages.SlotReleased:
 		if !m.GetRequeue() {
-			one := []uint64{m.GetSlotIndex()}
-			q.lets(m.GetCriterion(), 1, at(m), slotOf(m, one), m.GetOutcome(), l)
+			slot := slotOf(m, []uint64{m.GetSlotIndex()})
+			count(q.LetGo, Refusals{m.GetCriterion(), 0, 1, at(m), slot, m.GetOutcome()}, l)
 		}
 	case *messages.SlotRemoved:
-		q.lets(m.GetCriterion(), len(m.GetSlotIndices()), at(m), slotOf(m, m.GetSlotIndices()), m.GetReason(), l)
+		slots := m.GetSlotIndices()
+		count(q.LetGo, Refusals{m.GetCriterion(), 0, uint64(len(slots)), at(m), slotOf(m, slots), m.GetReason()}, l)
 	}
 }
 
 func (q *queue) refuse(m *messages.SlotsRefused, l Limits) {
 	if criterion := m.GetCriterion(); slices.Contains(capacity.Criteria(), capacity.Criterion(criterion)) {
-		q.inARow = slices.DeleteFunc(q.inARow, func(r RefusedRequest) bool { return r.Request == m.GetRequestId() })
-		q.inARow, _ = recent(q.inARow, RefusedRequest{m.GetRequestId(), at(m), criterion, m.GetReason()}, MaxInARow)
+		q.InARow = slices.DeleteFunc(q.InARow, func(r RefusedRequest) bool { return r.Request == m.GetRequestId() })
+		q.InARow, _ = recent(q.InARow, RefusedRequest{m.GetRequestId(), at(m), criterion, m.GetReason()}, MaxInARow)
 	}
-	name := counted(q.refusals, m.GetCriterion(), l)
-	r := q.refusals[name]
-	slots := r.Slots + uint64(len(m.GetSlotIndices()))
-	q.refusals[name] = Refusals{name, r.Requests + 1, slots, at(m), slotOf(m, m.GetSlotIndices()), m.GetReason()}
-}
-
-// lets counts slots that were let go; those without a criterion were sold, or are no longer on offer.
-func (q *queue) lets(criterion string, slots int, at time.Time, slot, reason string, l Limits) {
-	if criterion == "" {
-		return
-	}
-	name := counted(q.letGo, criterion, l)
-	q.letGo[name] = LetGo{name, q.letGo[name].Slots + uint64(slots), at, slot, reason}
+	count(q.Refusals, Refusals{
+		m.GetCriterion(), 1, uint64(len(m.GetSlotIndices())), at(m), slotOf(m, m.GetSlotIndices()), m.GetReason(),
+	}, l)
 }
 
 // slotOf is the id of the last of some slots of a request; empty: there is none.
@@ -164,16 +143,22 @@ func slotOf(m interface{ GetRequestId() string }, indices []uint64) string {
 	return events.SlotIDOf(request, indices[len(indices)-1]).String()
 }
 
-// counted is the name under which a criterion is counted.
-func counted[C any](all map[string]C, criterion string, l Limits) string {
-	if _, known := all[criterion]; !known && len(all) >= l.Criteria {
-		return otherCriteria
+// count adds to what failed a criterion. Queued slots without one were sold, or are no longer on offer.
+func count(all map[string]Refusals, r Refusals, l Limits) {
+	if r.Criterion == "" && r.Requests == 0 {
+		return
 	}
-	return criterion
+	if _, known := all[r.Criterion]; !known && len(all) >= l.Criteria {
+		r.Criterion = otherCriteria
+	}
+	before := all[r.Criterion]
+	r.Requests += before.Requests
+	r.Slots += before.Slots
+	all[r.Criterion] = r
 }
 
 // inOrder are the counts in order of the criteria.
-func inOrder[C any](all map[string]C) (out []C) {
+func inOrder(all map[string]Refusals) (out []Refusals) {
 	for _, criterion := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, all[criterion])
 	}
@@ -184,14 +169,14 @@ func inOrder[C any](all map[string]C) (out []C) {
 func (v *Views) Queues() QueuesView { return QueuesView{v.asOf, rows(v, (*host).queued)} }
 
 func (h *host) queued(out []Queue) []Queue {
-	if !h.queue.known {
+	if !h.queue.Known {
 		return out
 	}
-	s := h.queue.state
+	s := h.queue.State
 	row := Queue{
 		Host: h.address, Length: s.Len(), Taken: []TakenSlot{},
-		Refusals: append([]Refusals{}, inOrder(h.queue.refusals)...), LetGo: inOrder(h.queue.letGo),
-		RefusedInARow: slices.Clone(h.queue.inARow), MarketRevision: s.LastMarketRevision(),
+		Refusals: append([]Refusals{}, inOrder(h.queue.Refusals)...), LetGo: inOrder(h.queue.LetGo),
+		RefusedInARow: slices.Clone(h.queue.InARow), MarketRevision: s.LastMarketRevision(),
 	}
 	row.PausedFor, row.ByOperator, row.Paused = s.Paused()
 	seen := s.Seen()

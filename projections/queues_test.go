@@ -29,15 +29,7 @@ func TestRefusedRequestsAreInARowUntilOneFitsOrMayFit(t *testing.T) {
 	}
 	row := func() (all []string) {
 		t.Helper()
-		v := built(t, store)
-		file, err := v.Save()
-		if err == nil {
-			v, err = LoadViews(file, v.AsOf())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, q := range v.Queues().Queues {
+		for _, q := range reloaded(t, built(t, store)).Queues().Queues {
 			for _, r := range q.RefusedInARow {
 				all = append(all, r.Criterion)
 			}

@@ -103,9 +103,9 @@ type Place struct {
 }
 
 type sales struct {
-	open    map[events.SlotID]*openSale
-	closed  []Sale
-	ledgers []ProofLedger // of closed sales
+	Open    map[events.SlotID]*openSale
+	Closed  []Sale
+	Ledgers []ProofLedger // of closed sales
 }
 
 // openSale is the core's fold of an attempt, with what the core does not keep.
@@ -137,17 +137,17 @@ func (h *host) foldSale(r events.Recorded, e sale.Event) {
 	if err != nil {
 		return // A stream that no sale of ours can have.
 	}
-	s := h.sales.open[slot]
+	s := h.sales.Open[slot]
 	if start, ok := e.(*messages.SaleStarted); ok {
 		if s != nil { // It never settled; what is known of it stays to be seen.
 			h.closeSale(slot, s)
 		}
 		s = &openSale{StartedAt: at(start), Member: events.Member(start.GetMember())}
-		h.sales.open[slot] = s
+		h.sales.Open[slot] = s
 	}
 	if s == nil {
 		s = &openSale{State: sale.State{Slot: slot}}
-		h.sales.open[slot] = s
+		h.sales.Open[slot] = s
 	}
 	before, repaired := s.State, s.RepairReward
 	s.State = sale.Evolve(s.State, e)
@@ -165,11 +165,11 @@ func (h *host) foldSale(r events.Recorded, e sale.Event) {
 }
 
 func (h *host) closeSale(slot events.SlotID, s *openSale) {
-	h.sales.closed, _ = recent(h.sales.closed, s.row(h.address), h.limits.ClosedSales)
+	h.sales.Closed, _ = recent(h.sales.Closed, s.row(h.address), h.limits.ClosedSales)
 	if row, owes := s.proofs(h.address); owes {
-		h.sales.ledgers, _ = recent(h.sales.ledgers, row, h.limits.ClosedProofs)
+		h.sales.Ledgers, _ = recent(h.sales.Ledgers, row, h.limits.ClosedProofs)
 	}
-	delete(h.sales.open, slot)
+	delete(h.sales.Open, slot)
 }
 
 // count updates what the core does not keep, and returns the cost of the
@@ -309,9 +309,9 @@ func (s *openSale) collateral() Collateral {
 func (v *Views) Sales() SalesView { return SalesView{v.asOf, rows(v, (*host).sold)} }
 
 func (h *host) sold(out []Sale) []Sale {
-	out = append(out, h.sales.closed...)
-	for _, slot := range sortedSlots(h.sales.open) {
-		out = append(out, h.sales.open[slot].row(h.address))
+	out = append(out, h.sales.Closed...)
+	for _, slot := range sortedSlots(h.sales.Open) {
+		out = append(out, h.sales.Open[slot].row(h.address))
 	}
 	return out
 }

@@ -117,10 +117,10 @@ type StepTime struct {
 }
 
 type sectors struct {
-	all map[uint64]*openSector
-	// over are the numbers of those that are, in the order in which they were.
-	over      []uint64
-	forgotten uint64
+	All map[uint64]*openSector
+	// Over are the numbers of those that are, in the order in which they were.
+	Over      []uint64
+	Forgotten uint64
 }
 
 // openSector is the core's fold with what the core does not keep.
@@ -147,11 +147,11 @@ func (h *host) foldSector(r events.Recorded, e sector.Event) {
 	if err != nil {
 		return // A stream that no sector of ours can have.
 	}
-	s := h.sectors.all[number]
+	s := h.sectors.All[number]
 	if s == nil {
 		s = &openSector{State: sector.New(sector.Policy{})}
 		s.State.Number = number
-		h.sectors.all[number] = s
+		h.sectors.All[number] = s
 	}
 	was := s.State
 	s.fold(r, e)
@@ -214,7 +214,7 @@ func (all *sectors) mined(key, message string) {
 	}
 	number, err1 := strconv.ParseUint(of[3], 10, 64)
 	hash, err2 := events.ParseHash(message)
-	if s := all.all[number]; s != nil && err1 == nil && err2 == nil {
+	if s := all.All[number]; s != nil && err1 == nil && err2 == nil {
 		if s.Mined == nil {
 			s.Mined = map[sector.Step]events.Hash{}
 		}
@@ -234,10 +234,10 @@ func bytesOf(hex string) (n int, kept string) {
 // end lets those go that were over first.
 func (all *sectors) end(number uint64, limit int) {
 	var dropped *uint64
-	all.over = slices.DeleteFunc(all.over, func(n uint64) bool { return n == number }) // It was over once before.
-	if all.over, dropped = recent(all.over, number, limit); dropped != nil {
-		delete(all.all, *dropped)
-		all.forgotten++
+	all.Over = slices.DeleteFunc(all.Over, func(n uint64) bool { return n == number }) // It was over once before.
+	if all.Over, dropped = recent(all.Over, number, limit); dropped != nil {
+		delete(all.All, *dropped)
+		all.Forgotten++
 	}
 }
 
@@ -245,15 +245,15 @@ func (all *sectors) end(number uint64, limit int) {
 func (v *Views) Sectors() SectorsView { return SectorsView{v.asOf, rows(v, (*host).provider)} }
 
 func (h *host) provider(out []Provider) []Provider {
-	if len(h.sectors.all) == 0 {
+	if len(h.sectors.All) == 0 {
 		return out
 	}
 	p := Provider{
-		Host: h.address, Counts: []StateCount{}, Sectors: make([]Sector, 0, len(h.sectors.all)),
-		Forgotten: h.sectors.forgotten,
+		Host: h.address, Counts: []StateCount{}, Sectors: make([]Sector, 0, len(h.sectors.All)),
+		Forgotten: h.sectors.Forgotten,
 	}
 	counts := map[sector.State]uint64{}
-	inOrder := slices.SortedFunc(maps.Values(h.sectors.all), func(a, b *openSector) int {
+	inOrder := slices.SortedFunc(maps.Values(h.sectors.All), func(a, b *openSector) int {
 		return cmp.Or(cmp.Compare(a.urgency(), b.urgency()), cmp.Compare(a.State.Number, b.State.Number))
 	})
 	for _, s := range inOrder {
@@ -346,7 +346,7 @@ func hashOf(h events.Hash) string {
 
 // sectorSpace is what the host's ledgers hold for a sector. One of them does, if any.
 func (h *host) sectorSpace(number uint64) (held capacity.Sector) {
-	for _, state := range h.ledgers.of {
+	for _, state := range h.ledgers.Of {
 		if one, known := state.Sector(number); known {
 			held = one
 		}

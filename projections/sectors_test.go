@@ -114,16 +114,12 @@ func TestACheckpointHasAllOfASector(t *testing.T) {
 	store := storetest.NewMemory()
 	someSectors(t, store)
 	v := built(t, store)
-	file := must(v.Save())
-	back, err := decodeCheckpoint(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := reloaded(t, v)
 	if diff := cmp.Diff(printed(t, v.Sectors()), printed(t, back.Sectors())); diff != "" {
 		t.Errorf("(-saved +loaded):\n%s", diff)
 	}
-	if string(must(back.Save())) != string(file) {
-		t.Error("a loaded checkpoint is saved differently")
+	if diff := alike(v, back); diff != "" {
+		t.Errorf("(-saved +loaded):\n%s", diff)
 	}
 }
 
@@ -171,7 +167,7 @@ func TestAMessageThatOnlyTheAccountKnowsIsShown(t *testing.T) {
 	if s.State != "FinalizeSector" || s.CommitMessage != commit || s.PreCommitMessage != precommit {
 		t.Errorf("in %s it has %q and %q", s.State, s.PreCommitMessage, s.CommitMessage)
 	}
-	if of := v.hosts[me.String()].sectors.all[1].Mined; len(of) != 1 {
+	if of := v.hosts[me.String()].sectors.All[1].Mined; len(of) != 1 {
 		t.Errorf("what the stream has is kept beside it: %v", of)
 	}
 }

@@ -2,7 +2,6 @@ package projections
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -30,36 +29,31 @@ const (
 
 // Transaction is what became of one key.
 type Transaction struct {
+	Order   uint64 `json:"-"` // among the intents
 	Account string `json:"account"`
 	Key     string `json:"key"`
 	// Intents is how often the call was intended, Attempts how many signed
 	// transactions were made for it.
-	Intents    int       `json:"intents"`
-	Attempts   int       `json:"attempts"`
-	Outcome    Outcome   `json:"outcome"`
-	Reason     string    `json:"reason,omitempty"`
-	IntendedAt time.Time `json:"intendedAt"`        // by the machine's clock
-	DoneAt     time.Time `json:"doneAt,omitzero"`   // by the machine's clock
-	Deadline   time.Time `json:"deadline,omitzero"` // of the chain
-	To         string    `json:"to,omitempty"`
-	Nonce      uint64    `json:"nonce"`
-	TxHash     string    `json:"txHash,omitempty"` // of the newest attempt, or the mined one
-	Block      uint64    `json:"block,omitempty"`
-	GasUsed    uint64    `json:"gasUsed,omitempty"`
-	FeeWei     string    `json:"feeWei"`
-}
-
-// openTx is a row with its number in the order of intents.
-type openTx struct {
-	Order uint64
-	Row   Transaction
+	Intents    int           `json:"intents"`
+	Attempts   int           `json:"attempts"`
+	Outcome    Outcome       `json:"outcome"`
+	Reason     string        `json:"reason,omitempty"`
+	IntendedAt time.Time     `json:"intendedAt"`        // by the machine's clock
+	DoneAt     time.Time     `json:"doneAt,omitzero"`   // by the machine's clock
+	Deadline   time.Time     `json:"deadline,omitzero"` // of the chain
+	To         string        `json:"to,omitempty"`
+	Nonce      uint64        `json:"nonce"`
+	TxHash     string        `json:"txHash,omitempty"` // of the newest attempt, or the mined one
+	Block      uint64        `json:"block,omitempty"`
+	GasUsed    uint64        `json:"gasUsed,omitempty"`
+	FeeWei     events.Amount `json:"feeWei"`
 }
 
 type transactions struct {
-	open   map[string]*openTx
-	next   uint64
-	closed []Transaction
-	done   map[string]bool // the keys in closed
+	Open   map[string]*Transaction
+	Next   uint64
+	Closed []Transaction
+	Done   map[string]bool // the keys in Closed
 }
 
 func (h *host) foldTx(_ events.Recorded, e messages.TxEvent) {
@@ -74,14 +68,14 @@ func (h *host) foldTx(_ events.Recorded, e messages.TxEvent) {
 		row.Nonce, row.TxHash = e.GetNonce(), e.GetTxHash()
 	case *messages.TxMined:
 		row := h.tx(e.GetKey())
-		before := amount(row.FeeWei)
+		before := row.FeeWei
 		row.Outcome, row.Reason, row.DoneAt = OutcomeFailed, e.GetError(), at(e)
 		if e.GetSucceeded() {
 			row.Outcome = OutcomeSucceeded
 		}
 		if r := e.GetReceipt(); r != nil {
 			row.TxHash, row.Block = r.GetTxHash(), r.GetBlock()
-			row.GasUsed, row.FeeWei = r.GetGasUsed(), r.GetFeeWei()
+			row.GasUsed, row.FeeWei = r.GetGasUsed(), amount(r.GetFeeWei())
 		}
 		if e.GetSucceeded() {
 			h.sectors.mined(e.GetKey(), row.TxHash)
@@ -100,35 +94,32 @@ func (h *host) foldTx(_ events.Recorded, e messages.TxEvent) {
 // tx returns the row of a key. If it was finished, it is open again: the chain
 // has dropped its block. If it is no longer remembered, it is new.
 func (h *host) tx(key string) *Transaction {
-	if t := h.txs.open[key]; t != nil {
-		return &t.Row
+	if t := h.txs.Open[key]; t != nil {
+		return t
 	}
-	t := &openTx{Order: h.txs.next, Row: Transaction{
-		Account: h.address, Key: key, Outcome: OutcomeOpen, FeeWei: "0",
-	}}
-	if h.txs.done[key] {
-		i := slices.IndexFunc(h.txs.closed, func(row Transaction) bool { return row.Key == key })
-		t.Row = h.txs.closed[i]
-		t.Row.Outcome, t.Row.Reason, t.Row.DoneAt = OutcomeOpen, "", time.Time{}
-		h.txs.closed = slices.Delete(h.txs.closed, i, i+1)
-		delete(h.txs.done, key)
+	t := &Transaction{
+		Account: h.address, Key: key, Outcome: OutcomeOpen,
 	}
-	h.txs.next++
-	h.txs.open[key] = t
-	return &t.Row
+	if h.txs.Done[key] {
+		i := slices.IndexFunc(h.txs.Closed, func(row Transaction) bool { return row.Key == key })
+		*t = h.txs.Closed[i]
+		t.Outcome, t.Reason, t.DoneAt = OutcomeOpen, "", time.Time{}
+		h.txs.Closed = slices.Delete(h.txs.Closed, i, i+1)
+		delete(h.txs.Done, key)
+	}
+	t.Order = h.txs.Next
+	h.txs.Next++
+	h.txs.Open[key] = t
+	return t
 }
 
 func (h *host) closeTx(key string) {
-	closed, dropped := recent(h.txs.closed, h.txs.open[key].Row, h.limits.ClosedTransactions)
-	h.txs.closed, h.txs.done[key] = closed, true
+	closed, dropped := recent(h.txs.Closed, *h.txs.Open[key], h.limits.ClosedTransactions)
+	h.txs.Closed, h.txs.Done[key] = closed, true
 	if dropped != nil {
-		delete(h.txs.done, dropped.Key)
+		delete(h.txs.Done, dropped.Key)
 	}
-	delete(h.txs.open, key)
-}
-
-func (t *transactions) inOrder() []*openTx {
-	return slices.SortedFunc(maps.Values(t.open), func(a, b *openTx) int { return cmp.Compare(a.Order, b.Order) })
+	delete(h.txs.Open, key)
 }
 
 // Transactions is the view of the transactions.
@@ -137,9 +128,11 @@ func (v *Views) Transactions() TransactionsView {
 }
 
 func (h *host) sent(out []Transaction) []Transaction {
-	out = append(out, h.txs.closed...)
-	for _, t := range h.txs.inOrder() {
-		out = append(out, t.Row)
+	out = append(out, h.txs.Closed...)
+	first := len(out)
+	for _, t := range h.txs.Open {
+		out = append(out, *t)
 	}
+	slices.SortFunc(out[first:], func(a, b Transaction) int { return cmp.Compare(a.Order, b.Order) })
 	return out
 }

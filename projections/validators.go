@@ -81,7 +81,7 @@ func (v *validating) show(m Marking) { v.Newest, _ = recent(v.Newest, m, keptMar
 // foldTx counts what a mined marking cost; before is what its row had before.
 func (v *validating) foldTx(before events.Amount, now Transaction) {
 	if strings.HasPrefix(now.Key, "mark:") {
-		v.Fees = v.Fees.SubFloor(before).AddSaturating(amount(now.FeeWei))
+		v.Fees = v.Fees.SubFloor(before).AddSaturating(now.FeeWei)
 	}
 }
 

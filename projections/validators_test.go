@@ -52,15 +52,7 @@ func TestWhatAValidatorDidIsShownAndKept(t *testing.T) {
 	if e := v.Earnings().Earnings[0]; e.ValidatorRewards != "400" || e.Net != "1969328" { // 2000000 for storing, 31072 lost.
 		t.Fatalf("marking brought %s, %s net", e.ValidatorRewards, e.Net)
 	}
-	file, err := v.Save()
-	if err != nil {
-		t.Fatal(err)
-	}
-	back, err := decodeCheckpoint(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, back.Validators().Validators); diff != "" {
+	if diff := cmp.Diff(want, reloaded(t, v).Validators().Validators); diff != "" {
 		t.Fatalf("a checkpoint (-want +got):\n%s", diff)
 	}
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/snapshot"
 	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
 // Limits bound what the views keep of what is over, for each host. What is open
@@ -110,21 +112,14 @@ type Views struct {
 	codec    *events.Codec
 	asOf     events.Position
 	recorded time.Time // when the event at asOf was written
-	anchor   anchor
+	// anchor is the last event that is not the system's, whose own events may be
+	// removed. A store that still has the anchor is the one that the views were
+	// made from.
+	anchor   snapshot.Event
+	anchored time.Time // when the anchor was written
 	hosts    map[string]*host
 	problems []Problem
 	skipped  uint64
-}
-
-// anchor is the last event that is not the system's, whose own events may be
-// removed. A store that still has the anchor is the one that the views were
-// made from.
-type anchor struct {
-	stream   string
-	revision uint64
-	position events.Position
-	id       events.EventID
-	recorded time.Time
 }
 
 // host is what is known of one address.
@@ -200,7 +195,7 @@ func (v *Views) see(r events.Recorded) (address string, wanted bool) {
 	if events.IsSystem(r.Stream) {
 		return "", false
 	}
-	v.anchor = anchor{r.Stream, r.Revision, r.Position, r.ID, r.Recorded}
+	v.anchor, v.anchored = snapshot.EventOf(r), r.Recorded
 	return v.wants(r.Stream)
 }
 
@@ -222,11 +217,7 @@ func memberOf(ledger string) events.Member {
 }
 
 func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
-	h := v.hosts[address]
-	if h == nil {
-		h = newHost(address, v.scope.Limits)
-		v.hosts[address] = h
-	}
+	h := v.host(address)
 	if !folds[events.Category(r.Stream)](h, r, m) {
 		v.pass(r, r.Type+" does not belong in this stream")
 	}
@@ -259,14 +250,21 @@ func folding[E proto.Message](fold func(*host, events.Recorded, E)) func(*host, 
 	}
 }
 
+func (v *Views) host(address string) *host {
+	if v.hosts[address] == nil {
+		v.hosts[address] = newHost(address, v.scope.Limits)
+	}
+	return v.hosts[address]
+}
+
 func newHost(address string, l Limits) *host {
 	return &host{
 		address: address, limits: l,
-		ledgers: ledgers{of: map[events.Member]capacity.State{}},
-		sales:   sales{open: map[events.SlotID]*openSale{}},
-		sectors: sectors{all: map[uint64]*openSector{}},
-		queue:   queue{state: slotqueue.New(queueLimits), refusals: map[string]Refusals{}, letGo: map[string]LetGo{}},
-		txs:     transactions{open: map[string]*openTx{}, done: map[string]bool{}},
+		ledgers: ledgers{Of: map[events.Member]saved.Ledger{}},
+		sales:   sales{Open: map[events.SlotID]*openSale{}},
+		sectors: sectors{All: map[uint64]*openSector{}},
+		queue:   queue{State: saved.NewQueue(), Refusals: map[string]Refusals{}, LetGo: map[string]Refusals{}},
+		txs:     transactions{Open: map[string]*Transaction{}, Done: map[string]bool{}},
 	}
 }
 

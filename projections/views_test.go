@@ -85,23 +85,12 @@ func printed(t testing.TB, v any) string {
 func TestCheckpointOfADayIsThatDay(t *testing.T) {
 	store, _ := aDay(t)
 	v := built(t, store)
-	file, err := v.Save()
-	if err != nil {
-		t.Fatal(err)
-	}
-	back, err := decodeCheckpoint(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := reloaded(t, v)
 	if diff := cmp.Diff(printed(t, tables(t, v)), printed(t, tables(t, back))); diff != "" {
 		t.Fatalf("the views differ (-saved +loaded):\n%s", diff)
 	}
-	again, err := back.Save()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(again) != string(file) {
-		t.Fatalf("a loaded checkpoint is saved differently:\n%s\n%s", file, again)
+	if diff := alike(v, back); diff != "" {
+		t.Fatalf("(-saved +loaded):\n%s", diff)
 	}
 	if !strings.Contains(printed(t, back.Sales()), `"phase": "Proving"`) {
 		t.Fatalf("no sale is proving:\n%s", printed(t, back.Sales()))
@@ -145,14 +134,7 @@ func TestTheRewardForARepairIsEarnedWithItsFill(t *testing.T) {
 	w.Settle(lost)
 	w.Fill(reverted)
 	w.MustSale(reverted, w.Facts(reverted, false, events.SlotFree, events.RequestNew))
-	file, err := built(t, store).Save()
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := decodeCheckpoint(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := reloaded(t, built(t, store))
 	e := v.Earnings().Earnings[0]
 	if e.Rewards != "1000000" || e.RepairRewards != "26214" || e.Net != "895142" {
 		t.Errorf("rewards %s, for repairs %s, net %s", e.Rewards, e.RepairRewards, e.Net)
@@ -177,14 +159,7 @@ func TestARewardThatWentElsewhereIsShownWithItsRecipient(t *testing.T) {
 	w.Fill(slot)
 	treasury := events.Address{0x77}
 	w.FinishTo(slot, 131072, treasury)
-	file, err := built(t, store).Save()
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := decodeCheckpoint(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := reloaded(t, built(t, store))
 	e := v.Earnings().Earnings[0]
 	if e.Rewards != "2000000" || e.RewardsElsewhere != "1000000" || e.Net != "2000000" {
 		t.Errorf("rewards %s, of them elsewhere %s, net %s", e.Rewards, e.RewardsElsewhere, e.Net)

@@ -89,14 +89,11 @@ func Do(ctx context.Context, ledger *shell.Part, c Command) error {
 func New(e Deps) *Ledger {
 	r := &Ledger{Deps: e}
 	r.keeper = NewKeeper(e.Base, e.Ledger)
-	r.keeper.Now = func() (capacity.State, uint64, events.EventID, bool) { return r.journal.DurableState() }
 	e.Savers[Name] = r.keeper
 	r.journal = &shell.Journal[capacity.State, capacity.Command, capacity.Event]{
 		Machine: shell.Machine[capacity.State, capacity.Command, capacity.Event]{
 			Empty: capacity.New, Decide: e.Decide, Evolve: capacity.Evolve, About: aboutLedger,
-			Restore: func(ctx context.Context) (shell.Saved[capacity.State], error) {
-				return r.keeper.Load(ctx, capacity.New)
-			},
+			Restore: r.keeper.Load,
 		},
 		Stream: r.keeper.Stream, Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
 		Shown: e.Shown[r.keeper.Stream],
@@ -106,6 +103,7 @@ func New(e Deps) *Ledger {
 		OnDurable: r.onDurable,
 		OnBroken:  func(_ *shell.Turn, err error) { e.Broken(err) },
 	}
+	r.keeper.Now = r.journal.DurableState
 	return r
 }
 
@@ -119,7 +117,7 @@ func (r *Ledger) Once(ctx context.Context, cmd capacity.Command) error {
 func NewKeeper(b *shell.Base, of events.Member) *shell.Keeper[capacity.State] {
 	return &shell.Keeper[capacity.State]{
 		Base: b, Stream: events.LedgerStream(b.Me, of), Schema: capacity.StateSchema,
-		Size: capacity.State.Size, Pieces: capacity.State.Pieces,
+		Empty: capacity.New, Size: capacity.State.Size, Pieces: capacity.State.Pieces,
 		Parse: func(pieces [][]byte) (capacity.State, error) {
 			return capacity.RestorePieces(capacity.Limits{}, pieces)
 		},
@@ -136,7 +134,7 @@ func RequestOf(ev any) string {
 
 // Receive implements shell.Behavior.
 func (r *Ledger) Receive(a *shell.Turn, msg any) {
-	if r.journal.Handle(a, msg) || r.keeper.Handle(msg) {
+	if r.journal.Handle(a, msg) {
 		return
 	}
 	switch m := msg.(type) {

@@ -16,7 +16,6 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
-	"github.com/hostnode/hostnode/events/snapshot"
 )
 
 // Mirror is what a member knows of all ledgers of the host and of the other members' sales, folded
@@ -27,14 +26,8 @@ type Mirror struct {
 	holder func() events.Member
 
 	mu      sync.Mutex
-	ledgers map[events.Member]*folded[capacity.State]
-	sales   map[events.SlotID]*folded[sale.State]
-}
-
-// folded is the state of a stream of another member.
-type folded[S any] struct {
-	state S
-	next  uint64 // the revision of the next event
+	ledgers map[events.Member]*shell.Fold[capacity.State]
+	sales   map[events.SlotID]*shell.Fold[sale.State]
 }
 
 // Change is what an event of another member changed.
@@ -49,7 +42,7 @@ type Change struct {
 func NewMirror(b *shell.Base, holder func() events.Member) *Mirror {
 	return &Mirror{
 		base: b, holder: holder,
-		ledgers: map[events.Member]*folded[capacity.State]{}, sales: map[events.SlotID]*folded[sale.State]{},
+		ledgers: map[events.Member]*shell.Fold[capacity.State]{}, sales: map[events.SlotID]*shell.Fold[sale.State]{},
 	}
 }
 
@@ -63,14 +56,14 @@ func (m *Mirror) Load(ctx context.Context, stream string) (sale.State, error) {
 	if err != nil {
 		return sale.State{}, err
 	}
-	f := &folded[sale.State]{}
-	if err := read(ctx, m.base, f, stream, sale.Evolve); err != nil {
+	f := &shell.Fold[sale.State]{}
+	if err := shell.ReadOn(ctx, m.base, f, stream, sale.Evolve); err != nil {
 		return sale.State{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sales[slot] = f
-	return f.state, nil
+	return f.State, nil
 }
 
 func (m *Mirror) loadLedger(ctx context.Context, stream string) error {
@@ -78,34 +71,17 @@ func (m *Mirror) loadLedger(ctx context.Context, stream string) error {
 	if err != nil {
 		return err
 	}
-	saved, err := ledger.NewKeeper(m.base, member).Load(ctx, capacity.New)
+	saved, err := ledger.NewKeeper(m.base, member).Load(ctx)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", stream, err)
 	}
-	f := &folded[capacity.State]{state: saved.Durable, next: saved.Events}
-	if err := read(ctx, m.base, f, stream, capacity.Evolve); err != nil {
+	f := &saved.Fold
+	if err := shell.ReadOn(ctx, m.base, f, stream, capacity.Evolve); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ledgers[member] = f
-	return nil
-}
-
-// read folds the rest of a stream.
-func read[S any, E proto.Message](
-	ctx context.Context, b *shell.Base, f *folded[S], stream string, evolve func(S, E) S,
-) error {
-	for r, err := range snapshot.Tail(ctx, b.Store, stream, f.next) {
-		if err != nil {
-			return fmt.Errorf("read %s: %w", stream, err)
-		}
-		e, err := decode[E](b.Codec, r)
-		if err != nil {
-			return err
-		}
-		f.state, f.next = evolve(f.state, e), r.Revision+1
-	}
 	return nil
 }
 
@@ -138,20 +114,20 @@ func (m *Mirror) takeLedger(ctx context.Context, r events.Recorded) (Change, err
 	m.mu.Lock()
 	f := m.ledgers[member]
 	m.mu.Unlock()
-	if f == nil || r.Revision > f.next {
+	if f == nil || r.Revision > f.Events {
 		return Change{Freed: "the ledger of member " + string(member) + " was read"}, m.loadLedger(ctx, r.Stream)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r.Revision < f.next {
+	if r.Revision < f.Events {
 		return Change{}, nil
 	}
 	e, err := decode[capacity.Event](m.base.Codec, r)
 	if err != nil {
 		return Change{}, err
 	}
-	f.state, f.next = capacity.Evolve(f.state, e), r.Revision+1
-	reason, _ := capacity.Wakes(f.state, e)
+	f.State, f.Events = capacity.Evolve(f.State, e), r.Revision+1
+	reason, _ := capacity.Wakes(f.State, e)
 	return Change{Freed: reason}, nil
 }
 
@@ -171,17 +147,17 @@ func (m *Mirror) takeSale(ctx context.Context, r events.Recorded) (c Change, err
 	switch {
 	case f == nil && (!begins || m.base.Mine(events.Member(started.GetMember()))):
 		return c, nil
-	case f == nil || r.Revision > f.next:
+	case f == nil || r.Revision > f.Events:
 		st, err := m.Load(ctx, r.Stream)
 		if err != nil {
 			return c, err
 		}
 		c.Sale = &sales.Changed{Slot: slot, State: st, Last: r.ID, Fresh: []sale.Event{e}}
-	case r.Revision < f.next:
+	case r.Revision < f.Events:
 		return c, nil
 	default:
-		f.state, f.next = sale.Evolve(f.state, e), r.Revision+1
-		c.Sale = &sales.Changed{Slot: slot, State: f.state, Last: r.ID, Fresh: []sale.Event{e}}
+		f.State, f.Events = sale.Evolve(f.State, e), r.Revision+1
+		c.Sale = &sales.Changed{Slot: slot, State: f.State, Last: r.ID, Fresh: []sale.Event{e}}
 	}
 	if st := c.Sale.State; st.Over() || m.base.Mine(st.Member) { // A later attempt may be ours.
 		m.mu.Lock()
@@ -205,7 +181,7 @@ func (m *Mirror) Fits(ask capacity.Ask, selling map[events.Member]int) (fit []ev
 		if name == "" {
 			member = m.holder()
 		}
-		a, refused := capacity.Match(m.ledgers[name].state, ask)
+		a, refused := capacity.Match(m.ledgers[name].State, ask)
 		switch {
 		case refused == nil:
 			free[member] = a.Free()

@@ -146,17 +146,12 @@ func New(e Deps) *Queue {
 		Deps: e, workers: map[string]shell.Ref{}, stumbles: map[string]int{}, takings: map[string]events.EventID{},
 		news: newNewsList(maxNews), lookBack: lookBack{waiting: map[string]bool{}, owed: map[events.RequestID]int{}},
 	}
-	limits := slotqueue.Limits{MaxItems: e.MaxQueued}
-	empty := func() slotqueue.State { return slotqueue.New(limits) }
-	q.keeper = NewKeeper(e.Base, limits)
-	q.keeper.Now = func() (slotqueue.State, uint64, events.EventID, bool) { return q.journal.DurableState() }
+	q.keeper = NewKeeper(e.Base, slotqueue.Limits{MaxItems: e.MaxQueued})
 	e.Savers[Name] = q.keeper
 	q.journal = &shell.Journal[slotqueue.State, slotqueue.Command, slotqueue.Event]{
 		Machine: shell.Machine[slotqueue.State, slotqueue.Command, slotqueue.Event]{
-			Empty: empty, Decide: e.Decide, Evolve: slotqueue.Evolve, About: aboutCause,
-			Restore: func(ctx context.Context) (shell.Saved[slotqueue.State], error) {
-				return q.keeper.Load(ctx, empty)
-			},
+			Empty: q.keeper.Empty, Decide: e.Decide, Evolve: slotqueue.Evolve, About: aboutCause,
+			Restore: q.keeper.Load,
 		},
 		Stream: events.SlotQueueStream(e.Me), Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
 		Shown: e.Shown[events.SlotQueueStream(e.Me)], Confirm: e.HasTerm,
@@ -166,6 +161,7 @@ func New(e Deps) *Queue {
 		OnDurable: q.onDurable,
 		OnBroken:  func(_ *shell.Turn, err error) { e.Broken(err) },
 	}
+	q.keeper.Now = q.journal.DurableState
 	return q
 }
 
@@ -182,14 +178,15 @@ const Name = "SlotQueue"
 func NewKeeper(e *shell.Base, limits slotqueue.Limits) *shell.Keeper[slotqueue.State] {
 	return &shell.Keeper[slotqueue.State]{
 		Base: e, Stream: events.SlotQueueStream(e.Me), Schema: slotqueue.StateSchema,
-		Size: slotqueue.State.Size, Pieces: slotqueue.State.Pieces,
+		Empty: func() slotqueue.State { return slotqueue.New(limits) },
+		Size:  slotqueue.State.Size, Pieces: slotqueue.State.Pieces,
 		Parse: func(pieces [][]byte) (slotqueue.State, error) { return slotqueue.RestorePieces(limits, pieces) },
 	}
 }
 
 // Receive implements shell.Behavior.
 func (q *Queue) Receive(a *shell.Turn, msg any) {
-	if q.journal.Handle(a, msg) || q.keeper.Handle(msg) {
+	if q.journal.Handle(a, msg) {
 		return
 	}
 	switch m := msg.(type) {

@@ -98,7 +98,7 @@ func (s *Agent) restored(context.Context) (shell.Saved[sector.Info], error) {
 	if s.handed != nil {
 		return *s.handed, nil
 	}
-	return shell.Saved[sector.Info]{Durable: sector.New(s.Policy), Ahead: sector.New(s.Policy)}, nil
+	return shell.Unsaved(s.journal.Empty), nil
 }
 
 func aboutSector(number uint64) shell.Subject {

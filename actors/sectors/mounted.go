@@ -12,7 +12,7 @@ import (
 // begun may have none, also when it was forced into another state since.
 func haveFiles(all map[uint64]*past) (numbers []uint64) {
 	for _, n := range slices.Sorted(maps.Keys(all)) {
-		st := all[n].info
+		st := all[n].State
 		if st.State == sector.Removing || st.State == sector.RemoveFailed || st.State == sector.Removed || !st.Opened ||
 			st.Released || st.Attempts.Of(sector.StepRemove) > 0 {
 			continue

@@ -29,7 +29,7 @@ func (r *room) comparePieces(ctx context.Context, held []capacity.Piece, sectors
 	for _, t := range capacity.ComparePieces(held, files) {
 		entry, needed := r.Log.WithField("piece", t.CID), false
 		for _, was := range sectors {
-			needed = needed || Needs(was.info, t.CID)
+			needed = needed || Needs(was.State, t.CID)
 		}
 		var cmd capacity.Command
 		switch {

@@ -54,49 +54,35 @@ type child struct {
 	begins  bool // nothing of it is in the record yet
 	loading bool // its agent reads the record
 	// scanned is what the scan read of its stream, until its first agent has it.
-	scanned prefix
+	scanned shell.Fold[sector.Info]
 	bleeds  health.Incident
 	sealed  bool // because it has waited for pieces long enough
 }
 
-// prefix is the beginning of a stream that is folded: so many events, and the last one's id. Zero: nothing is known.
-type prefix struct {
-	events uint64
-	last   events.EventID
-}
-
 // past is a sector as the scan found it.
 type past struct {
-	info sector.Info
-	// read is what info is the fold of; zero if an event could not be folded.
-	read prefix
-	bad  bool
+	// Of no events, if one of them could not be folded.
+	shell.Fold[sector.Info]
+	bad bool
 }
 
 // add folds one more event of the stream.
 func (p *past) add(codec *events.Codec, rec events.Recorded) {
-	e, err := shell.DecodeAs[sector.Event](codec, rec)
-	if err == nil {
-		err = shell.Caught(func() error {
-			p.info = sector.Evolve(p.info, e)
-			return nil
-		})
+	next := p.Events
+	err := shell.Caught(func() error { return shell.Add(&p.Fold, codec, rec, sector.Evolve) })
+	if p.bad = p.bad || err != nil || rec.Revision != next; p.bad {
+		p.Events = 0
 	}
-	if p.bad = p.bad || err != nil || rec.Revision != p.read.events; p.bad {
-		p.read = prefix{}
-		return
-	}
-	p.read = prefix{rec.Revision + 1, rec.ID}
 }
 
 // hand returns what the scan has folded, once; nil: nothing, or not all of it.
 func (c *child) hand() *shell.Saved[sector.Info] {
 	was := c.scanned
-	c.scanned = prefix{}
-	if was.events == 0 {
+	c.scanned = shell.Fold[sector.Info]{}
+	if was.Events == 0 {
 		return nil
 	}
-	return &shell.Saved[sector.Info]{Durable: c.info, Ahead: c.info, Events: was.events, Last: was.last}
+	return &shell.Saved[sector.Info]{Fold: was, Ahead: was.State}
 }
 
 func newChild(n uint64) *child {
@@ -239,7 +225,7 @@ func scan(ctx context.Context, r *room) (map[uint64]*past, uint64, error) {
 			continue // Another host's stream.
 		}
 		if sectors[n] == nil {
-			sectors[n], next = &past{info: sector.New(r.Policy)}, max(next, n+1)
+			sectors[n], next = &past{Fold: shell.Fold[sector.Info]{State: sector.New(r.Policy)}}, max(next, n+1)
 		}
 		sectors[n].add(r.Codec, rec)
 	}
@@ -249,7 +235,7 @@ func scan(ctx context.Context, r *room) (map[uint64]*past, uint64, error) {
 func (s *Sectors) onFound(a *shell.Turn, m found) {
 	s.booted, s.next = true, m.next
 	for n, was := range m.sectors {
-		st := was.info
+		st := was.State
 		if st.Request != "" {
 			s.requests[st.Request] = n
 		}
@@ -257,7 +243,7 @@ func (s *Sectors) onFound(a *shell.Turn, m found) {
 			continue
 		}
 		c := newChild(n)
-		c.info, c.scanned = st, was.read
+		c.info, c.scanned = st, was.Fold
 		if q, ok := s.Quarantined.Has(aboutSector(n)); ok {
 			s.family.LeaveAlone(&c.Child, q.Reason)
 		}

@@ -30,13 +30,14 @@ type Machine[S, C any, E proto.Message] struct {
 	Restore func(context.Context) (Saved[S], error)
 }
 
-// Saved is a saved state, in two copies that share no memory, with the number of events that
-// are in it and the last one's id.
+// Saved is a saved state, in two copies that share no memory.
 type Saved[S any] struct {
-	Durable, Ahead S
-	Events         uint64
-	Last           events.EventID
+	Fold[S]
+	Ahead S
 }
+
+// Unsaved is where a replay begins when nothing is saved.
+func Unsaved[S any](empty func() S) Saved[S] { return Saved[S]{Fold[S]{State: empty()}, empty()} }
 
 // Limits of a journal.
 const (
@@ -388,8 +389,8 @@ func (j *Journal[S, C, E]) rejectAll(a *Turn, batch []entry[S, C, E], err error)
 	}
 }
 
-// DurableState returns the durable state, the number of events in it and the last one's id;
-// false while it is not loaded. The state belongs to the journal: keep nothing of it.
-func (j *Journal[S, C, E]) DurableState() (S, uint64, events.EventID, bool) {
-	return j.Durable, j.Stored, j.Last, j.Loaded
+// DurableState returns the durable state; false while it is not loaded. It belongs to the
+// journal: keep nothing of it.
+func (j *Journal[S, C, E]) DurableState() (Fold[S], bool) {
+	return Fold[S]{j.Durable, j.Stored, j.Last}, j.Loaded
 }

@@ -13,6 +13,38 @@ import (
 
 // This file loads a journal: it reads the stream and folds it.
 
+// Fold is what a stream is folded into, as far as it was read: with the number of its events, and the last one's id.
+type Fold[S any] struct {
+	State  S
+	Events uint64
+	Last   events.EventID
+}
+
+// Add folds the next event of the stream.
+func Add[S any, E proto.Message](f *Fold[S], codec *events.Codec, r events.Recorded, evolve func(S, E) S) error {
+	e, err := DecodeAs[E](codec, r)
+	if err != nil {
+		return fmt.Errorf("read %s: %w: %w", r.Stream, ErrUnreadable, err)
+	}
+	*f = Fold[S]{evolve(f.State, e), r.Revision + 1, r.ID}
+	return nil
+}
+
+// ReadOn folds the rest of the stream.
+func ReadOn[S any, E proto.Message](
+	ctx context.Context, b *Base, f *Fold[S], stream string, evolve func(S, E) S,
+) error {
+	for r, err := range snapshot.Tail(ctx, b.Store, stream, f.Events) {
+		if err != nil {
+			return fmt.Errorf("read %s: %w", stream, err)
+		}
+		if err := Add(f, b.Codec, r, evolve); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Load reads the stream; commands wait meanwhile. A store that does not answer is asked again.
 func (j *Journal[S, C, E]) Load(a *Turn) {
 	j.incarnation++
@@ -49,7 +81,7 @@ func (j *Journal[S, C, E]) Load(a *Turn) {
 
 // Read reads the stream, from the newest saved state if there is one.
 func (j *Journal[S, C, E]) Read(ctx context.Context) (m Loaded[S, E], err error) {
-	m.From = Saved[S]{Durable: j.Empty(), Ahead: j.Empty()}
+	m.From = Unsaved(j.Empty)
 	if j.Restore != nil {
 		if m.From, err = j.Restore(ctx); err != nil {
 			return m, err
@@ -90,7 +122,7 @@ func DecodeAs[E proto.Message](codec *events.Codec, r events.Recorded) (E, error
 func (j *Journal[S, C, E]) fold(m Loaded[S, E]) error {
 	at := 0
 	err := j.self.rt.Guarded("fold of "+j.Stream, func() error {
-		j.Durable, j.Ahead = m.From.Durable, m.From.Ahead
+		j.Durable, j.Ahead = m.From.State, m.From.Ahead
 		for i, e := range m.Events {
 			at = i
 			j.Durable, j.Ahead = j.Evolve(j.Durable, e), j.Evolve(j.Ahead, e)

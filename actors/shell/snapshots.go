@@ -72,35 +72,29 @@ type Keeper[S any] struct {
 	Size   func(S) int // how many entries the state has
 	Pieces func(S) [][]byte
 	Parse  func([][]byte) (S, error)
-	// Now returns the durable state with the number of events in it and the last one's id;
-	// false while it is not loaded.
-	Now func() (S, uint64, events.EventID, bool)
+	// Empty makes a state that shares no memory with any other.
+	Empty func() S
+	// Now returns the durable state; false while it is not loaded.
+	Now func() (Fold[S], bool)
 
 	// begun is how many events are in the newest snapshot that was loaded or begun; written, in
 	// the newest that was loaded or written.
 	begun, written atomic.Uint64
-	saving         bool
-}
-
-// snapshotWritten is the outcome of writing a snapshot.
-type snapshotWritten struct {
-	events uint64
-	err    error
+	saving         atomic.Bool
 }
 
 // Load implements Machine.Restore.
-func (k *Keeper[S]) Load(ctx context.Context, empty func() S) (Saved[S], error) {
-	var from Saved[S]
+func (k *Keeper[S]) Load(ctx context.Context) (from Saved[S], err error) {
 	found, err := k.ReadSnapshot(ctx, snapshot.Reader{
 		Stream: events.SnapshotStream(k.Stream), Schema: k.Schema, Of: k.Stream,
 	}, func(pieces [][]byte) (err error) {
-		if from.Durable, err = k.Parse(pieces); err == nil {
+		if from.State, err = k.Parse(pieces); err == nil {
 			from.Ahead, err = k.Parse(pieces)
 		}
 		return err
 	})
 	if err != nil || !found.Usable {
-		return Saved[S]{Durable: empty(), Ahead: empty()}, err
+		return Unsaved(k.Empty), err
 	}
 	from.Events, from.Last = found.Last.Revision+1, found.Last.ID
 	k.begun.Store(from.Events)
@@ -112,18 +106,21 @@ func (k *Keeper[S]) Load(ctx context.Context, empty func() S) (Saved[S], error) 
 // and not fewer than the state has entries, so that per event a snapshot costs about as much as
 // storing the event did.
 func (k *Keeper[S]) Consider(a *Turn) {
-	state, stored, last, loaded := k.Now()
-	if !k.Saves() || !loaded || k.saving || k.StoreWatch.Away() ||
-		stored < k.begun.Load()+uint64(max(k.SnapshotEvery, k.Size(state))) {
+	now, loaded := k.Now()
+	if !k.Saves() || !loaded || k.saving.Load() || k.StoreWatch.Away() ||
+		now.Events < k.begun.Load()+uint64(max(k.SnapshotEvery, k.Size(now.State))) {
 		return
 	}
-	k.saving = true
-	k.begun.Store(stored) // Also if it fails: then the next try comes just as late.
-	pieces := k.Pieces(state)
-	k.Later(a, "snapshot "+k.Stream, func(ctx context.Context) any {
-		return snapshotWritten{stored, k.RT.Guarded("snapshot", func() error {
-			return k.Save(ctx, stored, last, pieces)
-		})}
+	k.saving.Store(true)
+	k.begun.Store(now.Events) // Also if it fails: then the next try comes just as late.
+	pieces := k.Pieces(now.State)
+	a.Do(func(ctx context.Context) {
+		defer k.saving.Store(false)
+		k.Yield(ctx, "snapshot "+k.Stream)
+		err := k.RT.Guarded("snapshot", func() error { return k.Save(ctx, now.Events, now.Last, pieces) })
+		if err != nil && ctx.Err() == nil {
+			k.Log.Warnf("a snapshot of %s was not written, will try later: %v", k.Stream, err)
+		}
 	})
 }
 
@@ -131,34 +128,23 @@ func (k *Keeper[S]) Consider(a *Turn) {
 func (k *Keeper[S]) Save(ctx context.Context, stored uint64, last events.EventID, pieces [][]byte) error {
 	before, err := k.Write(ctx, k.Stream, k.Schema,
 		snapshot.Event{Stream: k.Stream, Revision: stored - 1, ID: last}, pieces)
-	if err != nil || before == nil || !k.Streams.MayTruncate(k.Stream) {
+	if err != nil {
 		return err
+	}
+	k.written.Store(stored)
+	if before == nil || !k.Streams.MayTruncate(k.Stream) {
+		return nil
 	}
 	// Only events before the older snapshot go, so that one bad snapshot loses nothing. The
 	// older one's last event stays, because a reader looks for it.
 	return snapshot.Truncate(ctx, k.Store, k.Streams, k.Stream, before.Revision)
 }
 
-// Handle handles the keeper's own message, and returns false for all others.
-func (k *Keeper[S]) Handle(msg any) bool {
-	m, ok := msg.(snapshotWritten)
-	if !ok {
-		return false
-	}
-	k.saving = false
-	if m.err != nil {
-		k.Log.Warnf("a snapshot of %s was not written, will try later: %v", k.Stream, m.err)
-		return true
-	}
-	k.written.Store(m.events)
-	return true
-}
-
 // Finish implements Saver.
 func (k *Keeper[S]) Finish(ctx context.Context) error {
-	state, stored, last, loaded := k.Now()
-	if !k.Saves() || !loaded || stored == k.written.Load() {
+	now, loaded := k.Now()
+	if !k.Saves() || !loaded || now.Events == k.written.Load() {
 		return nil
 	}
-	return k.Save(ctx, stored, last, k.Pieces(state))
+	return k.Save(ctx, now.Events, now.Last, k.Pieces(now.State))
 }

@@ -102,11 +102,11 @@ func checkSector(m proto.Message) error {
 	}
 	switch e := m.(type) {
 	case *messages.SectorSpaceHeld:
-		if spaceOf(e).total() == 0 {
+		if SpaceOf(e).total() == 0 {
 			return fmt.Errorf("%w: a sector that holds nothing", events.ErrMalformed)
 		}
 		for _, p := range Parts() {
-			if err := size(string(p), uint64(spaceOf(e).Of(p)), 0); err != nil {
+			if err := size(string(p), uint64(SpaceOf(e).Of(p)), 0); err != nil {
 				return err
 			}
 		}

@@ -34,7 +34,7 @@ func Evolve(s State, e Event) State {
 			events.Must(events.ParseAmount(e.GetCollateralReturned())),
 			events.Must(events.ParseAmount(e.GetCollateralLost())))
 	case *messages.SectorSpaceHeld:
-		s.hold(e.GetSector(), spaceOf(e), events.Must(events.ParseAmount(e.GetDeposit())))
+		s.hold(e.GetSector(), SpaceOf(e), events.Must(events.ParseAmount(e.GetDeposit())))
 	case *messages.SectorSpaceReleased:
 		s.releasePart(e.GetSector(), Part(e.GetPart()), events.Bytes(e.GetBytes()))
 	case *messages.SectorDepositSettled:

@@ -105,8 +105,8 @@ func (b *builder) read(m *messages.LedgerState) error {
 		}
 	}
 	for _, one := range m.GetSettled() {
-		slot, err := events.IDFromBytes[events.SlotID](one.GetSlotId())
-		if err != nil {
+		var slot events.SlotID
+		if err := events.SetID(&slot, one.GetSlotId()); err != nil {
 			return err
 		}
 		b.settled.add(slot, one.GetAttempt(), b.limits.MaxSettled)
@@ -146,10 +146,7 @@ func (b *builder) putBook(m *messages.LedgerBook) error {
 }
 
 func (b *builder) putSector(m *messages.LedgerSector) error {
-	one := &Sector{Number: m.GetSector(), Space: Space{
-		Unsealed: events.Bytes(m.GetUnsealed()), Sealed: events.Bytes(m.GetSealed()),
-		Tree: events.Bytes(m.GetTree()), Scratch: events.Bytes(m.GetScratch()),
-	}}
+	one := &Sector{Number: m.GetSector(), Space: SpaceOf(m)}
 	if err := cmp.Or(
 		one.Deposit.UnmarshalText([]byte(m.GetDeposit())), one.Lost.UnmarshalText([]byte(m.GetLost())),
 	); err != nil {
@@ -171,7 +168,7 @@ func (b *builder) putAvailability(m *messages.LedgerAvailability) error {
 		},
 	}
 	if err := cmp.Or(
-		setID(&a.ID, m.GetId()),
+		events.SetID(&a.ID, m.GetId()),
 		a.MinPrice.UnmarshalText([]byte(m.GetMinPrice())), a.Collateral.UnmarshalText([]byte(m.GetCollateral())),
 		a.Committed.UnmarshalText([]byte(m.GetCommitted())), a.Lost.UnmarshalText([]byte(m.GetLost())),
 	); err != nil {
@@ -191,8 +188,8 @@ func (b *builder) putReservation(m *messages.LedgerReservation) error {
 		ValidUntil: events.TimeFromMessage(m.GetValidUntil()),
 	}
 	if err := cmp.Or(
-		setID(&r.ID, m.GetId()), setID(&r.Availability, m.GetAvailabilityId()),
-		setID(&r.RequestID, m.GetRequestId()), setID(&r.Slot, m.GetSlotId()),
+		events.SetID(&r.ID, m.GetId()), events.SetID(&r.Availability, m.GetAvailabilityId()),
+		events.SetID(&r.RequestID, m.GetRequestId()), events.SetID(&r.Slot, m.GetSlotId()),
 		r.Collateral.UnmarshalText([]byte(m.GetCollateral())),
 	); err != nil {
 		return err
@@ -202,9 +199,4 @@ func (b *builder) putReservation(m *messages.LedgerReservation) error {
 	}
 	b.reservations[r.ID] = r
 	return nil
-}
-
-func setID[T ~[32]byte](id *T, b []byte) (err error) {
-	*id, err = events.IDFromBytes[T](b)
-	return err
 }

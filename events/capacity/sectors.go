@@ -86,6 +86,12 @@ type Deposits struct {
 	Withdrawals uint64
 }
 
+// Add adds those of another ledger.
+func (d *Deposits) Add(of Deposits) {
+	d.Held, d.Returned = d.Held.AddSaturating(of.Held), d.Returned.AddSaturating(of.Returned)
+	d.Lost, d.Withdrawn = d.Lost.AddSaturating(of.Lost), d.Withdrawn.AddSaturating(of.Withdrawn)
+}
+
 // Commands for sectors.
 type (
 	// Hold claims space and deposit for a sector, whose number is never used again. A
@@ -253,7 +259,13 @@ func decideWithdraw(s State, c Withdraw) ([]Event, error) {
 	}}, nil
 }
 
-func spaceOf(e *messages.SectorSpaceHeld) Space {
+// SpaceOf is the space that a message names.
+func SpaceOf(e interface {
+	GetUnsealed() uint64
+	GetSealed() uint64
+	GetTree() uint64
+	GetScratch() uint64
+}) Space {
 	return Space{
 		Unsealed: events.Bytes(e.GetUnsealed()), Sealed: events.Bytes(e.GetSealed()),
 		Tree: events.Bytes(e.GetTree()), Scratch: events.Bytes(e.GetScratch()),

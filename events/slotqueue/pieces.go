@@ -139,24 +139,23 @@ func (b *builder) read(m *messages.QueueState) error {
 		}
 	}
 	for _, r := range m.GetRefusals() {
-		id, err := events.IDFromBytes[events.RequestID](r.GetRequestId())
-		if err != nil {
+		refused := RefusedRequest{
+			SlotIndices: r.GetSlotIndices(), Refusal: Refusal{r.GetCriterion(), r.GetReason()},
+			At: events.TimeFromMessage(r.GetAt()),
+		}
+		if err := events.SetID(&refused.RequestID, r.GetRequestId()); err != nil {
 			return err
 		}
-		b.refusals.add(RefusedRequest{
-			RequestID: id, SlotIndices: r.GetSlotIndices(), Refusal: Refusal{r.GetCriterion(), r.GetReason()},
-			At: events.TimeFromMessage(r.GetAt()),
-		}, b.limits.MaxRefused)
+		b.refusals.add(refused, b.limits.MaxRefused)
 	}
 	for _, c := range m.GetAvoided() {
-		if n := len(c.GetClient()); n != len(events.Address{}) {
-			return fmt.Errorf("%w: a client of %d bytes, want %d", events.ErrMalformed, n, len(events.Address{}))
+		avoided := AvoidedClient{
+			At: events.TimeFromMessage(c.GetAt()), Until: events.TimeFromMessage(c.GetUntil()), Reason: c.GetReason(),
 		}
-		client := events.Address(c.GetClient())
-		b.avoided[client] = AvoidedClient{
-			Client: client, At: events.TimeFromMessage(c.GetAt()), Until: events.TimeFromMessage(c.GetUntil()),
-			Reason: c.GetReason(),
+		if err := events.SetID(&avoided.Client, c.GetClient()); err != nil {
+			return err
 		}
+		b.avoided[avoided.Client] = avoided
 	}
 	return nil
 }
@@ -216,15 +215,12 @@ func (b *builder) put(o *offer, slot *messages.QueueSlot) error {
 const maxTaken = 1 << 20
 
 func offerOfPiece(m *messages.QueueOffer) (*offer, error) {
-	id, err := events.IDFromBytes[events.RequestID](m.GetRequestId())
-	if err != nil {
-		return nil, err
-	}
-	o := &offer{request: id, at: events.TimeFromMessage(m.GetAt()), Terms: Terms{
+	o := &offer{at: events.TimeFromMessage(m.GetAt()), Terms: Terms{
 		SlotSize: events.Bytes(m.GetSlotSize()), DatasetSize: events.Bytes(m.GetDatasetSize()),
 		Expiry: events.TimeFromMessage(m.GetExpiry()), Repair: m.GetRepair(),
 	}}
 	return o, cmp.Or(
+		events.SetID(&o.request, m.GetRequestId()),
 		o.Profitability.UnmarshalText([]byte(m.GetProfitability())),
 		o.Collateral.UnmarshalText([]byte(m.GetCollateral())),
 	)

@@ -51,7 +51,10 @@ func (r Reader) Load(ctx context.Context, take func(pieces [][]byte) error) (fou
 	var open run
 	for e, err := range r.Store.ReadStream(ctx, r.Stream, events.ReadStream{From: events.End, Backward: true}) {
 		if err != nil {
-			return found, r.unreadable(err, ignore)
+			if !errors.Is(err, events.ErrStreamNotFound) {
+				ignore(err)
+			}
+			return found, unreadable(r.Stream, err)
 		}
 		m, err := r.Codec.Decode(e)
 		if err != nil {
@@ -79,13 +82,14 @@ func (r Reader) Load(ctx context.Context, take func(pieces [][]byte) error) (fou
 		if open = append(open, p); p.GetPart() > 0 {
 			continue
 		}
-		last, why, err := r.judge(ctx, open, take)
-		if err != nil {
-			return found, err
+		s := open.snapshot()
+		why, err := s.verify(ctx, r.Store, r.Schema, r.Of)
+		if why == nil && err == nil {
+			why = take(s.Pieces)
 		}
-		if why == nil {
-			found.Last, found.Usable = last, true
-			return found, nil
+		if err != nil || why == nil {
+			found.Last, found.Usable = s.Last, err == nil
+			return found, err
 		}
 		ignore(fmt.Errorf("revision %d: %w", e.Revision, why))
 		open = nil
@@ -93,42 +97,36 @@ func (r Reader) Load(ctx context.Context, take func(pieces [][]byte) error) (fou
 	return found, nil
 }
 
-// unreadable tells a useless snapshot stream from a store that does not answer.
-func (r Reader) unreadable(err error, ignore func(error)) error {
-	switch {
-	case errors.Is(err, events.ErrStreamNotFound):
-	case errors.Is(err, events.ErrDamaged), errors.Is(err, events.ErrStreamDeleted):
-		ignore(err)
-	default:
-		return fmt.Errorf("read %s: %w", r.Stream, err)
+// unreadable returns the error of a store that does not answer; nil: the stream is not there, or useless.
+func unreadable(stream string, err error) error {
+	if errors.Is(err, events.ErrStreamNotFound) || errors.Is(err, events.ErrDamaged) ||
+		errors.Is(err, events.ErrStreamDeleted) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("read %s: %w", stream, err)
 }
 
-// judge returns why a complete sequence of parts is not usable. Its error is the store's.
-func (r Reader) judge(ctx context.Context, parts run, take func([][]byte) error) (Event, error, error) {
-	s := parts.snapshot()
+// verify returns why a complete snapshot is not usable. Its error is the store's. of is the stream that the state
+// must be of; empty: it must be of the whole log.
+func (s Snapshot) verify(ctx context.Context, store events.Store, schema, of string) (why, err error) {
 	switch {
-	case s.sum() != parts[0].GetChecksum():
-		return s.Last, ErrChecksum, nil
-	case s.Schema != r.Schema:
-		return s.Last, fmt.Errorf("%w: %q, this build reads %q", ErrSchema, s.Schema, r.Schema), nil
-	case r.Of != "" && (s.Last.Stream != r.Of || s.Last.Position != 0), r.Of == "" && s.Last.Position == 0:
-		return s.Last, fmt.Errorf("%w: it is of %s", ErrOtherRecord, s.Last.Stream), nil
+	case s.sum() != s.checksum:
+		return ErrChecksum, nil
+	case s.Schema != schema:
+		return fmt.Errorf("%w: %q, this build reads %q", ErrSchema, s.Schema, schema), nil
+	case of != "" && (s.Last.Stream != of || s.Last.Position != 0), of == "" && s.Last.Position == 0:
+		return fmt.Errorf("%w: it is of %s", ErrOtherRecord, s.Last.Stream), nil
 	}
-	if why, err := r.fits(ctx, s.Last); why != nil || err != nil {
-		return s.Last, why, err
-	}
-	return s.Last, take(s.Pieces), nil
+	return s.Last.find(ctx, store)
 }
 
-// fits looks for the snapshot's last event in the store.
-func (r Reader) fits(ctx context.Context, last Event) (why, err error) {
+// find looks for the event in the store, and returns why it is not there.
+func (last Event) find(ctx context.Context, store events.Store) (why, err error) {
 	why = fmt.Errorf("%w: revision %d of %s is not there", ErrOtherRecord, last.Revision, last.Stream)
-	for e, err := range r.Store.ReadStream(ctx, last.Stream, events.ReadStream{From: last.Revision, Limit: 1}) {
+	for e, err := range store.ReadStream(ctx, last.Stream, events.ReadStream{From: last.Revision, Limit: 1}) {
 		switch {
 		case err != nil:
-			return why, r.unreadable(err, func(error) {})
+			return why, unreadable(last.Stream, err)
 		case e.Revision != last.Revision:
 		case e.ID != last.ID || last.Position != 0 && placed(e) && e.Position != last.Position:
 			why = fmt.Errorf("%w: revision %d of %s is another event", ErrOtherRecord, last.Revision, last.Stream)
@@ -161,7 +159,9 @@ func (u run) follows(p *messages.SnapshotPart) bool {
 func (u run) snapshot() Snapshot {
 	n := len(u)
 	first := u[n-1]
-	s := Snapshot{Schema: first.GetSchema(), Last: lastOf(first), Pieces: make([][]byte, n)}
+	s := Snapshot{
+		Schema: first.GetSchema(), Last: lastOf(first), Pieces: make([][]byte, n), checksum: first.GetChecksum(),
+	}
 	for i, p := range u {
 		s.Pieces[n-1-i] = p.GetPayload()
 	}

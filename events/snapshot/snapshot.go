@@ -24,6 +24,8 @@ type Snapshot struct {
 	Last Event
 	// Pieces are the state, each at most about events.MaxPieceBytes.
 	Pieces [][]byte
+
+	checksum string // as it was read
 }
 
 // Event names an event of the record.
@@ -34,6 +36,11 @@ type Event struct {
 	// Position is set when the state is of the whole log up to this event, and
 	// 0 when it is of the event's stream alone.
 	Position events.Position
+}
+
+// EventOf names an event up to which a state is of the whole log.
+func EventOf(r events.Recorded) Event {
+	return Event{Stream: r.Stream, Revision: r.Revision, ID: r.ID, Position: r.Position}
 }
 
 // maxParts is the most parts of one snapshot; a million queued slots of as many
@@ -132,11 +139,8 @@ func (w Writer) Save(ctx context.Context, s Snapshot, at time.Time) (before *Eve
 
 // append writes the parts in as few appends as possible.
 func (w Writer) append(ctx context.Context, s Snapshot, at time.Time, first uint64) error {
-	part := &messages.SnapshotPart{
-		At: events.TimeToMessage(at), Schema: s.Schema, Stream: s.Last.Stream, Revision: s.Last.Revision,
-		EventId: s.Last.ID.String(), Position: uint64(s.Last.Position),
-		Parts: uint32(len(s.Pieces)), Checksum: s.sum(),
-	}
+	part := s.part()
+	part.At = events.TimeToMessage(at)
 	var batch []events.NewEvent
 	size, next := 0, first
 	flush := func() error {
@@ -217,6 +221,15 @@ func (w Writer) part(ctx context.Context, q events.ReadStream) (*messages.Snapsh
 		return p, r.Revision, nil
 	}
 	return nil, 0, events.ErrStreamNotFound
+}
+
+// part says what the snapshot is, without a payload.
+func (s Snapshot) part() *messages.SnapshotPart {
+	return &messages.SnapshotPart{
+		Schema: s.Schema, Stream: s.Last.Stream, Revision: s.Last.Revision,
+		EventId: s.Last.ID.String(), Position: uint64(s.Last.Position),
+		Parts: uint32(len(s.Pieces)), Checksum: s.sum(),
+	}
 }
 
 // lastOf returns the event that a checked part names.

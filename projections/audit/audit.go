@@ -12,6 +12,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/snapshot"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -153,7 +154,7 @@ func (a *auditor) run(ctx context.Context, store events.Store) (Report, error) {
 // readOn reads all further events, and writes checkpoints.
 func (a *auditor) readOn(ctx context.Context, store events.Store) error {
 	since := uint64(0)
-	err := a.read(ctx, store, a.last.position, func(r events.Recorded) error {
+	err := a.read(ctx, store, a.report.AsOf, func(r events.Recorded) error {
 		a.event(r)
 		since++
 		if err := a.compare(ctx, false); err != nil {
@@ -208,14 +209,8 @@ type auditor struct {
 	recorded    time.Time
 	// files are those that lay there before the record was read.
 	files Files
-	// before and last are the last two events that were read.
-	before, last seen
-}
-
-// seen is an event that was read.
-type seen struct {
-	position events.Position
-	id       events.EventID
+	// last is the last event that was read and that nothing may remove: a store that has it is the one that was read.
+	last snapshot.Event
 }
 
 // place is where an event stands.
@@ -277,7 +272,9 @@ func (a *auditor) event(r events.Recorded) {
 		a.find(PositionOrder, placeOf(r), "it follows position %d", a.report.AsOf)
 	}
 	a.report.AsOf = max(a.report.AsOf, r.Position)
-	a.before, a.last = a.last, seen{r.Position, r.ID}
+	if events.InRecord(r.Stream) && !events.MayTruncate(r.Stream) {
+		a.last = snapshot.EventOf(r)
+	}
 	if r.Recorded.After(a.newest) {
 		a.newest = r.Recorded
 	}

@@ -48,8 +48,12 @@ func (r *record) ReadAll(_ context.Context, after events.Position, _ int) iter.S
 
 func (r *record) ReadStream(_ context.Context, name string, q events.ReadStream) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
-		for _, e := range slices.Backward(r.list) {
-			if e.Stream == name && q.Backward { // The newest one is all that is asked for.
+		list := slices.Clone(r.list)
+		if q.Backward {
+			slices.Reverse(list)
+		}
+		for _, e := range list { // One is all that is asked for: the newest, or that of a revision.
+			if e.Stream == name && (q.Backward || e.Revision >= q.From) {
 				yield(e, nil)
 				return
 			}

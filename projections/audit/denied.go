@@ -72,9 +72,9 @@ func (a *auditor) compareDenied(ctx context.Context, h *host) error {
 				abandoned, txs = append(abandoned, d), append(txs, d.Tx)
 			}
 		}
-		moves, err := chain.Moves(ctx, address, txs)
-		if err != nil || len(moves) != len(txs) {
-			return fmt.Errorf("ask the chain about %d transactions: %w", len(txs), cmp.Or(err, errShort))
+		moves, err := moved(ctx, chain, address, txs)
+		if err != nil {
+			return err
 		}
 		for i, d := range abandoned {
 			if moves[i].Succeeded {
@@ -111,9 +111,9 @@ func (a *auditor) minedOf(ctx context.Context, account string, txs []string) (ma
 		for i, tx := range some {
 			hashes[i], _ = events.ParseHash(tx) // One that is none was not mined.
 		}
-		moves, err := chain.Moves(ctx, address, hashes)
-		if err != nil || len(moves) != len(some) {
-			return nil, fmt.Errorf("ask the chain about %d transactions: %w", len(some), cmp.Or(err, errShort))
+		moves, err := moved(ctx, chain, address, hashes)
+		if err != nil {
+			return nil, err
 		}
 		for i, tx := range some {
 			mined[tx] = moves[i].Succeeded

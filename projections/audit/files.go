@@ -59,12 +59,12 @@ func (a *auditor) endOfFiles() error {
 	a.report.Files = &FilesCompared{uint64(len(after.Sectors)), uint64(len(after.Pieces))}
 	a.endOfSectorFiles(h, in, before, after)
 	for _, cid := range sortedKeys(after.Pieces) {
-		if held := in.state.PieceBytes(cid); after.Pieces[cid] > held && before.Pieces[cid] > held {
+		if held := in.State.PieceBytes(cid); after.Pieces[cid] > held && before.Pieces[cid] > held {
 			a.find(FileUnheld, h.placeOf(in), "the file of piece %s has %d bytes, the ledger holds %d for it",
 				cid, after.Pieces[cid], held)
 		}
 	}
-	for _, one := range in.state.PieceFiles() {
+	for _, one := range in.State.PieceFiles() {
 		if longest := max(before.Pieces[one.CID], after.Pieces[one.CID]); longest < one.Bytes {
 			a.find(PieceFileMissing, h.placeOf(in), "the ledger holds %d bytes for piece %s, its file has %d",
 				one.Bytes, one.CID, longest)
@@ -75,7 +75,7 @@ func (a *auditor) endOfFiles() error {
 
 func (a *auditor) endOfSectorFiles(h *host, in *ledger, before, after Files) {
 	for _, n := range sortedKeys(after.Sectors) {
-		held, _ := in.state.Sector(n)
+		held, _ := in.State.Sector(n)
 		for _, part := range capacity.Parts() {
 			if has := min(before.Sectors[n][part], after.Sectors[n][part]); has > held.Of(part) {
 				a.find(FileUnheld, h.placeOf(in), "the %s file of sector %d has %d bytes, the ledger holds %d for it",
@@ -83,7 +83,7 @@ func (a *auditor) endOfSectorFiles(h *host, in *ledger, before, after Files) {
 			}
 		}
 	}
-	for held := range in.state.Sectors() {
+	for held := range in.State.Sectors() {
 		l := h.sectors[held.Number]
 		if l == nil || l.Broken || l.State != atRest || !after.Local {
 			continue

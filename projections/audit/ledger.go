@@ -6,6 +6,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
 // smallState is the number of entries up to which a core's whole state is
@@ -18,14 +19,16 @@ const smallState = 64
 // the state before them.
 type ledger struct {
 	Member  events.Member // as in the stream's name: the host's own has none
-	state   capacity.State
+	State   saved.Ledger
 	Broken  bool
 	Entries int // availabilities, open reservations, sectors and pieces
 	Since   int // events since the last whole check
 	Last    place
 }
 
-func newLedger(member events.Member) *ledger { return &ledger{Member: member, state: capacity.New()} }
+func newLedger(member events.Member) *ledger {
+	return &ledger{Member: member, State: saved.Ledger{State: capacity.New()}}
+}
 
 func (a *auditor) judgeLedger(h *host, l *ledger, p place, e capacity.Event) {
 	if !a.fitsLedger(h, l, p, e) {
@@ -42,23 +45,23 @@ func (a *auditor) judgeLedger(h *host, l *ledger, p place, e capacity.Event) {
 	if about, ok := e.(interface{ GetSector() uint64 }); ok {
 		of = about.GetSector()
 	}
-	_, held := l.state.Sector(of)
-	l.state = capacity.Evolve(l.state, e)
+	_, held := l.State.Sector(of)
+	l.State.State = capacity.Evolve(l.State.State, e)
 	// A sector counts from when it was given space until it has neither space nor deposit.
-	if _, holds := l.state.Sector(of); holds && !held {
+	if _, holds := l.State.Sector(of); holds && !held {
 		l.Entries++
 	} else if held && !holds {
 		l.Entries--
 	}
 	l.Since++
 	l.Last = p
-	if b := l.state.Book(); !closed(b) {
+	if b := l.State.Book(); !closed(b) {
 		a.find(LedgerUnbalanced, p, "the places do not add up: %s", b)
 		a.streams[p.Stream].giveUp()
 		return
 	}
 	if l.Entries <= smallState || l.Since >= l.Entries {
-		a.checkWhole(LedgerUnbalanced, &l.state, &l.Since, l.Last)
+		a.checkWhole(LedgerUnbalanced, &l.State, &l.Since, l.Last)
 	}
 }
 
@@ -86,7 +89,7 @@ func (a *auditor) checkWhole(rule Rule, state interface{ Check() error }, since 
 func (a *auditor) endOfLedgers(h *host) {
 	for _, name := range sortedKeys(h.Ledgers) {
 		if l := h.Ledgers[name]; l.Since > 0 && !l.Broken {
-			a.checkWhole(LedgerUnbalanced, &l.state, &l.Since, l.Last)
+			a.checkWhole(LedgerUnbalanced, &l.State, &l.Since, l.Last)
 		}
 	}
 }
@@ -117,13 +120,13 @@ func (a *auditor) fitsLedger(h *host, l *ledger, p place, e capacity.Event) bool
 	case *messages.SectorSpaceHeld, *messages.SectorSpaceReleased, *messages.SectorDepositSettled:
 		return a.fitsSector(l, p, e)
 	case *messages.PieceSpaceHeld:
-		return a.fits(p, l.state.PieceBytes(e.GetCid()) == 0, "piece %s was given space twice", e.GetCid())
+		return a.fits(p, l.State.PieceBytes(e.GetCid()) == 0, "piece %s was given space twice", e.GetCid())
 	case *messages.PieceSpaceReleased:
-		had := uint64(l.state.PieceBytes(e.GetCid()))
+		had := uint64(l.State.PieceBytes(e.GetCid()))
 		return a.fits(p, had == e.GetBytes() && had > 0, "%d bytes of piece %s were released, it has %d",
 			e.GetBytes(), e.GetCid(), had)
 	case *messages.SectorFundsWithdrawn:
-		had := l.state.Deposits().Withdrawals
+		had := l.State.Deposits().Withdrawals
 		return a.fits(p, e.GetNumber() == had+1, "withdrawal %d comes after %d", e.GetNumber(), had)
 	}
 	return false
@@ -134,17 +137,17 @@ func (a *auditor) fitsLedger(h *host, l *ledger, p place, e capacity.Event) bool
 func (a *auditor) fitsSector(l *ledger, p place, e capacity.Event) bool {
 	switch e := e.(type) {
 	case *messages.SectorSpaceHeld:
-		one, known := l.state.Sector(e.GetSector())
+		one, known := l.State.Sector(e.GetSector())
 		again := one.Scratch == 0 && e.GetUnsealed()+e.GetSealed()+e.GetTree() == 0 && amount(e.GetDeposit()).IsZero()
 		return a.fits(p, !known || again, "sector %d was given space twice", e.GetSector())
 	case *messages.SectorSpaceReleased:
-		one, known := l.state.Sector(e.GetSector())
+		one, known := l.State.Sector(e.GetSector())
 		had := uint64(one.Of(capacity.Part(e.GetPart())))
 		return a.fits(p, known && had == e.GetBytes() && had > 0,
 			"%d bytes of the %s files of sector %d were released, it has %d",
 			e.GetBytes(), e.GetPart(), e.GetSector(), had)
 	case *messages.SectorDepositSettled:
-		one, known := l.state.Sector(e.GetSector())
+		one, known := l.State.Sector(e.GetSector())
 		return a.fits(p, known && !amount(e.GetLost()).Less(one.Lost),
 			"sector %d has lost %s of its deposit, and had lost %s before; it holds something: %t",
 			e.GetSector(), e.GetLost(), one.Lost, known)
@@ -160,11 +163,11 @@ func (a *auditor) fits(p place, ok bool, format string, args ...any) bool {
 }
 
 func (l *ledger) availability(id string) (capacity.Availability, bool) {
-	return l.state.Availability(events.Must(events.ParseAvailabilityID(id)))
+	return l.State.Availability(events.Must(events.ParseAvailabilityID(id)))
 }
 
 func (l *ledger) reservation(id string) (capacity.Reservation, bool) {
-	return l.state.Reservation(events.Must(events.ParseReservationID(id)))
+	return l.State.Reservation(events.Must(events.ParseReservationID(id)))
 }
 
 func (a *auditor) fitsReservation(h *host, in *ledger, p place, e *messages.ReservationCreated) bool {

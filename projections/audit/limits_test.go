@@ -97,7 +97,7 @@ func TestReceiptsAreNotHeldToATransactionRecordThatIsNotKept(t *testing.T) {
 func TestAQueueWhoseIndexesDisagreeIsFound(t *testing.T) {
 	a := newAuditor(Options{})
 	q := a.host(me.String()).Queue
-	q.state = slotqueue.Evolve(q.state, &messages.SlotTaken{RequestId: zeros})
+	q.State.State = slotqueue.Evolve(q.State.State, &messages.SlotTaken{RequestId: zeros})
 	a.stream(queueStream)
 	q.Last, q.Since = place{Stream: queueStream, Position: 1}, 1
 	if err := a.atTheEnd(t.Context()); err != nil {

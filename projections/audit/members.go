@@ -47,16 +47,6 @@ func newProcesses() processes {
 	return processes{Of: map[uint64]process{}, Members: map[events.Member]*member{}}
 }
 
-func (s *processes) recall() error {
-	s.Of, s.Members = orEmpty(s.Of), orEmpty(s.Members)
-	for name, m := range s.Members {
-		if m == nil {
-			return fmt.Errorf("%w: member %q never started", errForm, clip(string(name)))
-		}
-	}
-	return nil
-}
-
 // memberOf is the member that an epoch is of; empty: the host was one process, or it is not known.
 func (h *host) memberOf(epoch uint64) events.Member {
 	if h == nil {
@@ -111,7 +101,7 @@ func (h *host) anyBroken() bool {
 // reservation finds an open reservation; nil: no ledger has it.
 func (h *host) reservation(id events.ReservationID) (r capacity.Reservation, in *ledger) {
 	for _, l := range h.Ledgers {
-		if r, open := l.state.Reservation(id); open {
+		if r, open := l.State.Reservation(id); open {
 			return r, l
 		}
 	}
@@ -121,7 +111,7 @@ func (h *host) reservation(id events.ReservationID) (r capacity.Reservation, in 
 // heldBySector is what the ledgers hold for a sector.
 func (h *host) heldBySector(number uint64) (held capacity.Sector) {
 	for _, l := range h.Ledgers {
-		if one, known := l.state.Sector(number); known {
+		if one, known := l.State.Sector(number); known {
 			held = one
 		}
 	}

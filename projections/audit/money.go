@@ -195,9 +195,9 @@ func (a *auditor) compareSome(ctx context.Context, h *host, who events.Address, 
 	for i, c := range claims {
 		txs[i] = c.Tx
 	}
-	moves, err := chain.Moves(ctx, who, txs)
-	if err != nil || len(moves) != len(claims) {
-		return fmt.Errorf("ask the chain about %d transactions: %w", len(claims), cmp.Or(err, errShort))
+	moves, err := moved(ctx, chain, who, txs)
+	if err != nil {
+		return err
 	}
 	for i, c := range claims {
 		m := moves[i]
@@ -213,6 +213,15 @@ func (a *auditor) compareSome(ctx context.Context, h *host, who events.Address, 
 		}
 	}
 	return nil
+}
+
+// moved asks what transactions moved.
+func moved(ctx context.Context, chain Chain, who events.Address, txs []events.Hash) ([]events.TokenMove, error) {
+	moves, err := chain.Moves(ctx, who, txs)
+	if err != nil || len(moves) != len(txs) {
+		return nil, fmt.Errorf("ask the chain about %d transactions: %w", len(txs), cmp.Or(err, errShort))
+	}
+	return moves, nil
 }
 
 // errShort: the chain's answer lacks some of what was asked.

@@ -1,18 +1,18 @@
 package audit
 
 import (
-	"math"
 	"slices"
 
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
 // queue is the core's fold of a host's queue, and the audit's own account of
 // where each slot is.
 type queue struct {
-	state slotqueue.State
+	State saved.Queue
 	Slots map[slotKey]slotPlace
 	// deposed: the newest event is of a process that has not the term any more.
 	deposed bool
@@ -38,12 +38,8 @@ type slotPlace struct {
 	Again bool // and came back
 }
 
-// The bound of a queue is a setting of its host, so the audit sets none.
-// Refused slots decide nothing and need not be remembered.
-var queueLimits = slotqueue.Limits{MaxItems: math.MaxInt, MaxRefused: 1}
-
 func newQueue() *queue {
-	return &queue{state: slotqueue.New(queueLimits), Slots: map[slotKey]slotPlace{}, HandedOut: map[slotKey]handedOut{}}
+	return &queue{State: saved.NewQueue(), Slots: map[slotKey]slotPlace{}, HandedOut: map[slotKey]handedOut{}}
 }
 
 // partly marks the queue as one whose beginning is missing.
@@ -61,18 +57,18 @@ func (a *auditor) judgeQueue(h *host, p place, e slotqueue.Event) {
 	if q.Part { // The core would miss what it never saw.
 		return
 	}
-	q.state = slotqueue.Evolve(q.state, e)
+	q.State.State = slotqueue.Evolve(q.State.State, e)
 	a.checkReceiver(h, p, e)
 	q.Since++
 	q.Last = p
 	if len(q.Slots) <= smallState || q.Since >= len(q.Slots) {
-		a.checkWhole(QueueInconsistent, &q.state, &q.Since, q.Last)
+		a.checkWhole(QueueInconsistent, &q.State, &q.Since, q.Last)
 	}
 }
 
 func (a *auditor) endOfQueue(h *host) {
 	if q := h.Queue; q.Since > 0 && !q.Broken {
-		a.checkWhole(QueueInconsistent, &q.state, &q.Since, q.Last)
+		a.checkWhole(QueueInconsistent, &q.State, &q.Since, q.Last)
 	}
 }
 

@@ -1,89 +1,60 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/capacity"
-	"github.com/hostnode/hostnode/events/slotqueue"
-	"github.com/hostnode/hostnode/internal/durable"
+	"github.com/hostnode/hostnode/events/snapshot"
 	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
-// A checkpoint is the state of an audit at a position, in a file: a line of
-// JSON that describes it, and the state as gob. It may be deleted. If it is
-// damaged, or of another build, another store or other options, it is ignored,
+// A checkpoint is the state of an audit at a position, in a file (snapshot.File). It may be
+// deleted. If it is damaged, or of another build, another store or other options, it is ignored,
 // and the audit begins at the first event.
 const (
 	// DefaultCheckpointEvery is after how many events a checkpoint is written:
 	// reading so many takes some seconds, writing the state less than one.
 	DefaultCheckpointEvery = 1_000_000
-	checkpointFormat       = "hostnode-audit " + capacity.StateSchema + " " + slotqueue.StateSchema
-	// checkpointSchema is the version of the state. Every change of the state's form needs
+	// checkpointSchema is the version of what state walks through. Every change of its form needs
 	// a new version, and a test demands it (testdata/shape.golden). A change of the rules
 	// makes a checkpoint useless in any case.
-	checkpointSchema = 17
+	checkpointSchema = 18
 	// maxCheckpointBytes is the largest file that is read: with a larger one it
 	// is better to begin again.
 	maxCheckpointBytes = 4 << 30
 )
 
-// header is the first line of a checkpoint.
-type header struct {
-	Format string `json:"format"`
-	Schema int    `json:"schema"`
-	// Rules is a digest of the rules that were applied, including the table of
-	// phases: so the numbers of phases in the state are those of this build.
-	Rules string `json:"rules"`
-	// Position and EventID are those of the last event that was read, After is
-	// the position of the one before. A store in which a different event follows
-	// After is a different store.
-	Position events.Position `json:"position"`
-	EventID  string          `json:"eventId"`
-	After    events.Position `json:"after"`
-	// From, MaxFindings, Chain and Scope are the options of the audit.
-	From        events.Position `json:"from"`
-	MaxFindings int             `json:"maxFindings"`
-	Chain       bool            `json:"chain"`
-	Scope       string          `json:"scope,omitempty"`
-}
-
-// header describes a checkpoint of this audit.
-func (a *auditor) header() header {
-	h := header{
-		Format: checkpointFormat, Schema: checkpointSchema, Rules: rulesDigest(),
-		Position: a.last.position, EventID: a.last.id.String(), After: a.before.position,
-		From: a.options.From, MaxFindings: a.options.MaxFindings, Chain: a.options.Chain != nil,
-	}
+// file is the checkpoint of this audit. Its schema names all that the state depends on beside the events: the
+// rules, including the table of phases, so that the numbers of phases are those of this build, and the options.
+func (a *auditor) file() snapshot.File {
+	rules := sha256.New()
+	fmt.Fprintf(rules, "%+v %v %v %v %v", ruleTable, table, phases, sectorTable, stepsOfState)
+	o, views := a.options, "none"
 	if a.views != nil {
-		h.Scope = fmt.Sprintf("%+v", a.views.Scope())
+		views = a.views.Scope().Schema()
 	}
-	return h
+	return snapshot.File{
+		Path: o.Checkpoint, Most: maxCheckpointBytes,
+		Schema: fmt.Sprintf("hostnode-audit/%d %s, rules %x, from %d, %d findings, filter %d, chain %t, views %s",
+			checkpointSchema, saved.Forms, rules.Sum(nil)[:8], o.From, o.MaxFindings, o.filterBits, o.Chain != nil,
+			views),
+	}
 }
 
-func rulesDigest() string {
-	sum := sha256.New()
-	fmt.Fprintf(sum, "%+v %v %v %v %v", ruleTable, table, phases, sectorTable, stepsOfState)
-	return hex.EncodeToString(sum.Sum(nil)[:8])
-}
-
-// save writes the checkpoint. After a crash there is either the old file or the
-// new one.
+// save writes the checkpoint, if anything was read.
 func (a *auditor) save() error {
-	var file []byte
-	known, err := a.remember()
-	if err == nil {
-		file, err = saved.Encode(a.header(), known)
+	if a.last.Position == 0 {
+		return nil
 	}
+	state, err := snapshot.Encode(a.state)
 	if err == nil {
-		err = durable.Replace(a.options.Checkpoint, file)
+		err = a.file().Save(a.last, state)
 	}
 	if err != nil {
 		return fmt.Errorf("save the checkpoint of the audit: %w", err)
@@ -94,67 +65,68 @@ func (a *auditor) save() error {
 // resume returns the audit of a checkpoint; or nil, with the reason if there is
 // one that cannot be used.
 func resume(ctx context.Context, store events.Store, o Options) (a *auditor, ignored string) {
-	file, err := saved.Read(o.Checkpoint, maxCheckpointBytes)
-	if errors.Is(err, fs.ErrNotExist) {
+	a = newAuditor(o)
+	found, err := a.file().Load(ctx, store, a.state)
+	if why := errors.Join(append(found.Ignored, err)...); why != nil {
+		return nil, why.Error()
+	}
+	if !found.Usable {
 		return nil, ""
 	}
-	if err == nil {
-		a, err = decodeCheckpoint(file, o)
-	}
-	if err == nil {
-		err = fits(ctx, store, a)
-	}
-	if err != nil {
-		return nil, err.Error()
-	}
-	a.report.ContinuedFrom = a.last.position
+	a.report.ContinuedFrom = a.report.AsOf
 	return a, ""
 }
 
-// decodeCheckpoint restores the audit of a checkpoint.
-func decodeCheckpoint(file []byte, o Options) (*auditor, error) {
-	a := newAuditor(o)
-	var known memory
-	h, err := saved.Decode(file, a.header().fit, &known)
-	if err != nil {
-		return nil, err
+// state writes the whole state of the audit, or reads it into a new one. Of the audit's own types those fields
+// belong to it that have exported names.
+func (a *auditor) state(c *snapshot.Coder) {
+	hosts := make([]string, len(a.hosts))
+	for _, h := range a.hosts {
+		hosts[h.number] = h.Address
 	}
-	id, err := events.ParseEventID(h.EventID)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", saved.ErrUnusable, err)
-	}
-	a.last, a.before = seen{h.Position, id}, seen{position: h.After}
-	if err := a.recall(known); err != nil {
-		return nil, fmt.Errorf("%w: %w", saved.ErrUnusable, err)
-	}
-	return a, nil
-}
-
-// fit refuses a checkpoint from which this audit cannot continue.
-func (h header) fit(other header) error {
-	if other.Format != h.Format || other.Schema != h.Schema || other.Rules != h.Rules {
-		return errors.New("another build of hostnode made it")
-	}
-	if other.From != h.From || other.MaxFindings != h.MaxFindings || other.Chain != h.Chain || other.Scope != h.Scope {
-		return errors.New("it was made with other options")
-	}
-	return nil
-}
-
-// fits reports whether a checkpoint is of this store.
-func fits(ctx context.Context, store events.Store, a *auditor) error {
-	if a.last.position == 0 {
-		return nil
-	}
-	for r, err := range store.ReadAll(ctx, a.before.position, 1) {
-		if err != nil {
-			return fmt.Errorf("read the event of the checkpoint: %w", err)
-		}
-		if r.Position == a.last.position && r.ID == a.last.id {
-			return nil
+	streams := sortedKeys(a.streams)
+	c.Parts(append(a.parts(), &hosts, &streams)...)
+	for _, address := range hosts {
+		h := a.host(address)
+		if c.Parts(h); c.Reading() {
+			a.claims += len(h.Money.Claims) + len(h.Denials)
+			a.trades(h)
 		}
 	}
-	return fmt.Errorf("%w: it belongs to another store", saved.ErrUnusable)
+	for _, name := range streams {
+		s := a.streams[name]
+		if s == nil {
+			s = a.makeStream(name)
+			a.streams[name] = s
+		}
+		s.parts(c)
+	}
+	if a.views != nil {
+		a.views.State(c)
+	}
+}
+
+// parts are those that belong to no host.
+func (a *auditor) parts() []any {
+	return []any{&a.report, &a.resting, a.ids, &a.txs, &a.damage, &a.now, &a.newest, &a.last}
+}
+
+// parts writes or reads a stream with its sale or its sector.
+func (s *stream) parts(c *snapshot.Coder) {
+	form := s.judge == nil // It is checked for its form only.
+	if c.Parts(s, &form); form {
+		s.judge = nil
+	}
+	if l := s.life; l != nil {
+		runs := l.account != nil
+		if c.Parts(l, &runs); runs {
+			l.account = cmp.Or(l.account, &account{})
+			c.Parts(l.account)
+		}
+	}
+	if s.sector != nil {
+		c.Parts(s.sector)
+	}
 }
 
 // keepViews folds an event into the views, and prints them at the position of

@@ -190,11 +190,7 @@ func (a *auditor) checkBooks(h *host, l *sectorLife, p place, e sector.Event) {
 	holds := h.heldBySector(l.Number)
 	switch e := e.(type) {
 	case *messages.SectorOpened:
-		says := capacity.Space{
-			Unsealed: events.Bytes(e.GetUnsealed()), Sealed: events.Bytes(e.GetSealed()),
-			Tree: events.Bytes(e.GetTree()), Scratch: events.Bytes(e.GetScratch()),
-		}
-		if !l.Held || says != l.Granted || amount(e.GetDeposit()) != l.Deposit {
+		if says := capacity.SpaceOf(e); !l.Held || says != l.Granted || amount(e.GetDeposit()) != l.Deposit {
 			differ(SectorSpace, "the sector has space %+v and deposit %s, the ledger gave it %+v and %s",
 				says, e.GetDeposit(), l.Granted, l.Deposit)
 		}
@@ -246,17 +242,14 @@ func (a *auditor) followBooks(h *host, in *ledger, p place, e capacity.Event) {
 			return
 		}
 		l.Held, l.Deposit = true, amount(e.GetDeposit())
-		l.Granted = capacity.Space{
-			Unsealed: events.Bytes(e.GetUnsealed()), Sealed: events.Bytes(e.GetSealed()),
-			Tree: events.Bytes(e.GetTree()), Scratch: events.Bytes(e.GetScratch()),
-		}
+		l.Granted = capacity.SpaceOf(e)
 	case *messages.SectorSpaceReleased:
 		scratch := e.GetPart() == string(capacity.PartScratch) && l.Attempts[stepReleaseScratch] > 0
 		if !l.FilesGone && !scratch {
 			a.cross(SectorReleasedEarly, p, "the sector is in state %q, its files are not gone", l.State)
 		}
 	case *messages.SectorDepositSettled:
-		was, _ := in.state.Sector(l.Number)
+		was, _ := in.State.Sector(l.Number)
 		before, after := was.Deposit.AddSaturating(was.Lost), amount(e.GetHeld()).AddSaturating(amount(e.GetLost()))
 		l.Returned, l.Lost = l.Returned.AddSaturating(before.SubFloor(after)), amount(e.GetLost())
 	}
@@ -290,10 +283,8 @@ func (a *auditor) countSectors() {
 			if in.Broken {
 				continue
 			}
-			all.Bytes += in.state.Book().Sectors
-			d := in.state.Deposits()
-			sum.Held, sum.Returned = sum.Held.AddSaturating(d.Held), sum.Returned.AddSaturating(d.Returned)
-			sum.Lost, sum.Withdrawn = sum.Lost.AddSaturating(d.Lost), sum.Withdrawn.AddSaturating(d.Withdrawn)
+			all.Bytes += in.State.Book().Sectors
+			sum.Add(in.State.Deposits())
 		}
 	}
 	all.Deposits, all.Returned, all.Lost = sum.Held.String(), sum.Returned.String(), sum.Lost.String()
@@ -309,7 +300,7 @@ func (a *auditor) endOfSectors(h *host) {
 		if in.Broken {
 			continue
 		}
-		for one := range in.state.Sectors() {
+		for one := range in.State.Sectors() {
 			l := h.sectors[one.Number]
 			if l != nil && !l.Told && l.State == removed && l.Released && l.Settled {
 				a.find(SectorUnreleased, in.Last, "sector %d is over, and holds %d bytes and a deposit of %s",

@@ -7,5 +7,6 @@ import (
 )
 
 func TestTheShapeOfACheckpointIsThatOfItsSchema(t *testing.T) {
-	housetest.Shape(t, checkpointSchema, "checkpointSchema in save.go", header{}, memory{})
+	parts := append(newAuditor(Options{}).parts(), host{}, stream{}, life{}, account{}, sectorLife{})
+	housetest.Shape(t, checkpointSchema, "checkpointSchema in save.go", parts...)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/snapshot"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/audit"
 )
@@ -111,9 +112,10 @@ func readEverywhere(t *testing.T, record []events.Recorded) {
 		if i != len(record)/2 {
 			continue
 		}
-		saved, err := w.views.Save()
+		saved, err := snapshot.Encode(w.views.State)
 		if err == nil {
-			w.views, err = projections.LoadViews(saved, r.Position)
+			w.views = projections.NewViews(w.views.Scope())
+			err = snapshot.Decode(saved, w.views.State)
 		}
 		if err != nil {
 			t.Fatalf("a checkpoint after %d of %d events: %v", i+1, len(record), err)

@@ -1,84 +1,56 @@
-// Package saved is the form of a checkpoint file: a line of JSON that describes it, with a
-// checksum, and then the state as gob. A checkpoint may be deleted: one that cannot be
-// used is ignored, and its contents are folded from the events again.
+// Package saved has the states of cores as a checkpoint saves them: in the form of their snapshots.
 package saved
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/gob"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"slices"
+	"math"
+
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/snapshot"
 )
 
-// ErrUnusable: a checkpoint is damaged, of another version, or of something else.
-var ErrUnusable = errors.New("the checkpoint cannot be used")
+// Forms names the forms of both states.
+const Forms = capacity.StateSchema + " " + slotqueue.StateSchema
 
-// line is the first one.
-type line[H any] struct {
-	Header   H      `json:"header"`
-	Checksum string `json:"checksum"` // sha256 of the header and the state
+// Ledger is the core's fold of a ledger. Of settled slots and ended sectors nothing is saved.
+type Ledger struct{ capacity.State }
+
+// MarshalBinary is for gob.
+func (l Ledger) MarshalBinary() ([]byte, error) { return join(l.Unsettled().Pieces()) }
+
+// UnmarshalBinary is for gob.
+func (l *Ledger) UnmarshalBinary(b []byte) (err error) {
+	l.State, err = restore(b, capacity.Limits{}, capacity.RestorePieces)
+	return err
 }
 
-func (l line[H]) sum(state []byte) string {
-	header, _ := json.Marshal(l.Header) // Numbers and text always encode.
-	sum := sha256.New()
-	sum.Write(header)
-	sum.Write(state)
-	return hex.EncodeToString(sum.Sum(nil))
+// queueLimits sets no bounds: a host's bound is a setting, and was applied when the events were decided. Refused slots
+// decide nothing and need not be remembered.
+var queueLimits = slotqueue.Limits{MaxItems: math.MaxInt, MaxRefused: 1}
+
+// Queue is the core's fold of a queue.
+type Queue struct{ slotqueue.State }
+
+// NewQueue is the empty queue, without bounds.
+func NewQueue() Queue { return Queue{slotqueue.New(queueLimits)} }
+
+// MarshalBinary is for gob.
+func (q Queue) MarshalBinary() ([]byte, error) { return join(q.Pieces()) }
+
+// UnmarshalBinary is for gob.
+func (q *Queue) UnmarshalBinary(b []byte) (err error) {
+	q.State, err = restore(b, queueLimits, slotqueue.RestorePieces)
+	return err
 }
 
-// Encode makes a checkpoint of a state, whose fields must have exported names. Equal
-// states without maps give equal checkpoints.
-func Encode[H any](header H, state any) ([]byte, error) {
-	var body bytes.Buffer
-	if err := gob.NewEncoder(&body).Encode(state); err != nil {
-		return nil, err
-	}
-	return Seal(header, body.Bytes())
+func join(pieces [][]byte) ([]byte, error) {
+	return snapshot.Encode(func(c *snapshot.Coder) { c.Parts(&pieces) })
 }
 
-// Seal puts the header before an encoded state.
-func Seal[H any](header H, state []byte) ([]byte, error) {
-	l := line[H]{Header: header}
-	l.Checksum = l.sum(state)
-	text, err := json.Marshal(l)
-	return slices.Concat(text, []byte("\n"), state), err
-}
-
-// Read reads a file of at most so many bytes. No file is fs.ErrNotExist.
-func Read(path string, most int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
+func restore[S, L any](b []byte, limits L, parse func(L, [][]byte) (S, error)) (state S, err error) {
+	var pieces [][]byte
+	if err := snapshot.Decode(b, func(c *snapshot.Coder) { c.Parts(&pieces) }); err != nil {
+		return state, err
 	}
-	if info.Size() > most {
-		return nil, fmt.Errorf("%w: %d bytes, the limit is %d", ErrUnusable, info.Size(), most)
-	}
-	return os.ReadFile(path)
-}
-
-// Decode is the reverse of Encode. fit may refuse the header before the rest is read.
-// All errors are ErrUnusable.
-func Decode[H any](file []byte, fit func(H) error, state any) (H, error) {
-	var l line[H]
-	text, body, _ := bytes.Cut(file, []byte("\n"))
-	err := errors.New("it does not begin like one")
-	if json.Unmarshal(text, &l) == nil {
-		err = fit(l.Header)
-	}
-	if err == nil && l.Checksum != l.sum(body) {
-		err = errors.New("its checksum does not match")
-	}
-	if err == nil {
-		err = gob.NewDecoder(bytes.NewReader(body)).Decode(state)
-	}
-	if err != nil {
-		return l.Header, fmt.Errorf("%w: %w", ErrUnusable, err)
-	}
-	return l.Header, nil
+	return parse(limits, pieces)
 }
