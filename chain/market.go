@@ -9,6 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/feed"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
@@ -29,13 +30,13 @@ type Market struct {
 	account  common.Address
 	identity rpc.Identity
 	txs      *Transactions
-	approve  chan struct{} // one approval at a time
 	finality *feed.Finality
 	blocks   *rpc.BlockTime
+	// allowance is what the marketplace may take of our tokens.
+	allowance *account.Allowance
 
 	mu        sync.Mutex
 	config    *events.MarketConfig // nil until it is read
-	earmarked events.Amount        // collateral of the fills under way
 	disagreed time.Time            // when a disagreement of two endpoints was last reported
 }
 
@@ -71,11 +72,14 @@ func DialReader(ctx context.Context, cfg Config) (*Market, error) {
 		contract: common.Address(cfg.Marketplace),
 		account:  common.Address(cfg.Account),
 		txs:      newTransactions(),
-		approve:  make(chan struct{}, 1),
 		blocks:   rpc.NewBlockTime(cfg.BlockTime, cfg.PollInterval, cfg.Log),
 	}
 	m.conn = rpc.New(cfg.connection(m.rereadConstants), m.contract)
 	m.finality = feed.NewFinality(m.conn, cfg.Confirmations, cfg.Finalized, cfg.Log)
+	m.allowance = account.New(account.Config{
+		Conn: m.conn, Account: m.account, Contract: m.contract, Token: m.tokenAddress,
+		Renew: cfg.Allowance, Gas: cfg.Gas.Approve,
+	})
 	err := m.untilAvailable(ctx, func(ctx context.Context) error {
 		return errors.Join(m.readConstants(ctx), m.checkRecipient())
 	})

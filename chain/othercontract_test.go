@@ -95,7 +95,7 @@ func TestAnotherContractSharesConnectionAccountAndFeed(t *testing.T) {
 	})
 	var given []gift
 	caughtUp := errors.New("caught up")
-	err = f.Follow(t.Context(), events.Cursor{}, func(_ context.Context, u feed.Update[gift]) error {
+	err = f.Follow(t.Context(), events.Cursor{}, func(_ context.Context, u events.ChainUpdateOf[gift]) error {
 		given = append(given, u.Logs...)
 		if u.Live {
 			return caughtUp

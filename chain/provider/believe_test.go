@@ -6,6 +6,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -72,10 +73,10 @@ func TestLimitsOfGasGrowWithDepthLeavesAndSectors(t *testing.T) {
 	if got := g.commit(6, 1); got != g.commit(6, SealLeaves) {
 		t.Errorf("with one leaf %d", got)
 	}
-	if got, want := g.possession([]int{6, 30}, DailyLeaves), withMargin(150_000+404_000); got != want {
+	if got, want := g.possession([]int{6, 30}, DailyLeaves), account.WithMargin(150_000+404_000); got != want {
 		t.Errorf("of two sectors %d, want %d", got, want)
 	}
-	if got, want := g.declare(3), withMargin(80_000); got != want {
+	if got, want := g.declare(3), account.WithMargin(80_000); got != want {
 		t.Errorf("three declared %d, want %d", got, want)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/feed"
@@ -29,7 +29,7 @@ type Config struct {
 	DeployedAt uint64
 	// LogRange is the most blocks in one search for logs: default 1000.
 	LogRange uint64
-	// Gas is what calls take, before GasMargin is added: default MeasuredGas.
+	// Gas is what calls take, before account.GasMargin is added: default MeasuredGas.
 	Gas Gas
 	// Allowance is what the contract may take from the account's tokens, renewed when it is used up:
 	// default 2^96-1 base units.
@@ -71,16 +71,12 @@ type Chain struct {
 	contract common.Address
 	token    common.Address
 	abi      *bindings.SectorProvider
-	tokenABI *bindings.TestToken
 	finality *feed.Finality
 	rules    bindings.SectorConfig
 	config   events.SectorConfig
 
-	approve  chan struct{} // one approval at a time; who has it may use covered
-	covered  uint64        // the newest promise for which there is enough
-	mu       sync.Mutex
-	promised events.Amount // deposits of precommits under way
-	tickets  uint64        // how many were promised
+	// allowance is what the contract may take of the account's tokens.
+	allowance *account.Allowance
 }
 
 // ErrNoContract: at the address there is no contract of sectors.
@@ -99,8 +95,7 @@ func New(ctx context.Context, cfg Config, with Account) (*Chain, error) {
 		cfg.Gas = MeasuredGas()
 	}
 	if cfg.Allowance.IsZero() {
-		most := new(big.Int).Lsh(common.Big1, 96)
-		cfg.Allowance = events.Must(events.AmountFromBig(most.Sub(most, common.Big1)))
+		cfg.Allowance = account.Plenty()
 	}
 	cfg.Confirmations = max(cfg.Confirmations, 1)
 	if with.Log == nil {
@@ -111,10 +106,13 @@ func New(ctx context.Context, cfg Config, with Account) (*Chain, error) {
 	c := &Chain{
 		cfg: cfg, conn: with.Conn, blocks: with.Blocks, txs: with.Tx,
 		account: common.Address(with.Address), contract: common.Address(cfg.Contract),
-		abi: bindings.NewSectorProvider(), tokenABI: bindings.NewTestToken(),
+		abi:      bindings.NewSectorProvider(),
 		finality: feed.NewFinality(with.Conn, cfg.Confirmations, cfg.Finalized, with.Log),
-		approve:  make(chan struct{}, 1),
 	}
+	c.allowance = account.New(account.Config{
+		Conn: c.conn, Account: c.account, Contract: c.contract, Token: func() common.Address { return c.token },
+		Renew: cfg.Allowance, Gas: account.WithMargin(cfg.Gas.Approve),
+	})
 	head, err := c.conn.Latest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the contract of sectors %s: %w", cfg.Contract, err)
