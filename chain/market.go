@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // Market is the marketplace contract as one host sees it. All methods are safe for concurrent use
@@ -101,7 +102,7 @@ func (m *Market) untilAvailable(ctx context.Context, call func(context.Context) 
 				break
 			}
 			m.cfg.Waits(err)
-			rpc.Sleep(ctx, min(dialPause, m.cfg.LongestRedialWait))
+			_ = retry.Sleep(ctx, min(dialPause, m.cfg.LongestRedialWait))
 		}
 		err = call(ctx)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // requesterGas is enough for each of a client's calls; a request with a long content id costs most.
@@ -199,9 +200,9 @@ func (r *Requester) wait(ctx context.Context, tx common.Hash) error {
 				return nil
 			}
 		}
-		rpc.Sleep(ctx, min(cmp.Or(r.market.cfg.PollInterval, time.Second), time.Second))
-		if ctx.Err() != nil {
-			return ctx.Err()
+		pause := min(cmp.Or(r.market.cfg.PollInterval, time.Second), time.Second)
+		if err := retry.Sleep(ctx, pause); err != nil {
+			return err
 		}
 	}
 }

@@ -159,7 +159,7 @@ func (p *Promise) Secure(ctx context.Context, with *tx.Manager) (waited bool, er
 	select {
 	case a.turn <- struct{}{}: // So that two do not ask for the same allowance.
 	case <-ctx.Done():
-		return true, context.Cause(ctx)
+		return true, ctx.Err()
 	}
 	if p.exact {
 		p.hasTurn = true

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -110,14 +111,14 @@ func (f *Follower[E]) Follow(
 				_ = f.conn.Disbelieve(ctx, "for the newest blocks", err)
 			}
 			f.silence(ctx, watch)
-			rpc.Sleep(ctx, min(firstFollowWait, f.blocks.Poll()))
+			_ = retry.Sleep(ctx, min(firstFollowWait, f.blocks.Poll()))
 		case rpc.IsTooOften(err): // Logged once; nothing is sent meanwhile.
-			rpc.Sleep(ctx, min(firstFollowWait, f.blocks.Poll()))
+			_ = retry.Sleep(ctx, min(firstFollowWait, f.blocks.Poll()))
 		default:
 			if wait == firstFollowWait { // Logged once, however long it lasts.
 				f.cfg.Log.WithField("block", at.number).Warnf("the chain does not answer, trying again: %v", err)
 			}
-			rpc.Sleep(ctx, wait)
+			_ = retry.Sleep(ctx, wait)
 			wait = min(2*wait, f.cfg.LongestWait)
 		}
 	}
