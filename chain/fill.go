@@ -205,7 +205,7 @@ var errFillNotFound = errors.New("slot is ours, but the log of its fill was not 
 func (m sending) ownFill(
 	ctx context.Context, call events.SlotCall, request events.Request,
 ) (events.Fill, error) {
-	hash, ok, err := m.tx.Earlier(fmt.Sprintf("fill:%s:", call.Slot))
+	hash, ok, err := m.tx.Earlier(ctx, beginsWith(fmt.Sprintf("fill:%s:", call.Slot)))
 	if err != nil {
 		return events.Fill{}, err
 	}

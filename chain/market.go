@@ -209,15 +209,10 @@ func (m *Market) RecordAway() (since time.Time, reason error) {
 	return time.Time{}, nil
 }
 
-// Connection is, as Blocks and Transactions are, what another contract of the same account
-// shares with the market. They end with the market.
-func (m *Market) Connection() *rpc.Conn { return m.conn }
-
-// Blocks is the block time; see Connection.
-func (m *Market) Blocks() *rpc.BlockTime { return m.blocks }
-
-// Transactions are the account's transactions; see Connection.
-func (m *Market) Transactions() *Transactions { return m.txs }
+// Shared is what another contract of the same account shares with the market. It ends with the market.
+func (m *Market) Shared() account.Account {
+	return account.Account{Address: m.Account(), Conn: m.conn, Blocks: m.blocks, Tx: m.txs, Finality: m.finality}
+}
 
 // Identity is the identity of the market's chain.
 func (m *Market) Identity() rpc.Identity { return m.identity }

@@ -74,9 +74,6 @@ func (r *Requester) Config(ctx context.Context) (events.MarketConfig, error) {
 	return r.market.Config(ctx)
 }
 
-// Head is the newest block.
-func (r *Requester) Head(ctx context.Context) (events.Head, error) { return r.market.Head(ctx) }
-
 // Mint creates test tokens for an account. Only the token of a development chain can do that.
 func (r *Requester) Mint(ctx context.Context, to events.Address, amount events.Amount) error {
 	data := r.market.abis.token.PackMint(common.Address(to), amount.Big())
@@ -104,11 +101,6 @@ func (r *Requester) RequestStorage(ctx context.Context, request events.Request) 
 func (r *Requester) IDOf(request events.Request) events.RequestID {
 	request.Client = r.Account()
 	return requestID(r.market.abis, requestTo(request))
-}
-
-// Request is a request by its id, or ErrUnknownRequest.
-func (r *Requester) Request(ctx context.Context, id events.RequestID) (events.Request, error) {
-	return r.market.Request(ctx, id)
 }
 
 // Slot is what the contract says of a slot, at the newest block.

@@ -111,7 +111,11 @@ func perform[T any](
 
 // mined is the receipt of our newest success whose key begins with a prefix; nil: there is none.
 func (m sending) mined(ctx context.Context, prefix string) (*types.Receipt, error) {
-	return account.Mined(ctx, m.conn, m.tx, func(key string) bool { return strings.HasPrefix(key, prefix) })
+	return account.Mined(ctx, m.conn, m.tx, beginsWith(prefix))
+}
+
+func beginsWith(prefix string) func(key string) bool {
+	return func(key string) bool { return strings.HasPrefix(key, prefix) }
 }
 
 // DutiesDue tells by when, in chain time, the earliest unsubmitted duty of a kind must be mined; zero:

@@ -109,7 +109,7 @@ func (w *world) sealing(f func() error) {
 
 func (w *world) allowance(renew events.Amount) *account.Allowance {
 	return account.New(account.Config{
-		Conn: w.market.Connection(), Account: addressOf("host"), Contract: addressOf("taker"),
+		Conn: w.market.Shared().Conn, Account: addressOf("host"), Contract: addressOf("taker"),
 		Token: func() common.Address { return common.Address(w.market.Token()) },
 		Renew: renew, Gas: account.WithMargin(47_000),
 	})
@@ -118,7 +118,7 @@ func (w *world) allowance(renew events.Amount) *account.Allowance {
 // secure is a promise with which enough is there; waited says that it was not so at once.
 func (w *world) secure(a *account.Allowance, t account.Taking) (p *account.Promise, waited bool, err error) {
 	p = a.Promise(t)
-	err = w.market.Transactions().During(w.t.Context(), func(ctx context.Context, with *tx.Manager) error {
+	err = w.market.Shared().Tx.During(w.t.Context(), func(ctx context.Context, with *tx.Manager) error {
 		waited, err = p.Secure(ctx, with)
 		return err
 	})
@@ -210,7 +210,7 @@ func TestWhoHasEnoughWaitsForNobody(t *testing.T) {
 	for w.chain.Pending() == 0 && ctx.Err() == nil {
 		runtime.Gosched()
 	}
-	err := w.market.Transactions().During(ctx, func(ctx context.Context, with *tx.Manager) error {
+	err := w.market.Shared().Tx.During(ctx, func(ctx context.Context, with *tx.Manager) error {
 		waited, err := early.Secure(ctx, with)
 		if waited {
 			t.Error("it waited although there was enough for it")

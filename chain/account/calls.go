@@ -3,11 +3,14 @@ package account
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/hostnode/hostnode/chain/feed"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
+	"github.com/hostnode/hostnode/events"
 )
 
 // GasMargin is how much more gas than a call was measured to use it may use, in percent: for refunds, at most a fifth
@@ -17,8 +20,26 @@ const GasMargin = 50
 // WithMargin is the gas limit of a call that was measured to use some gas.
 func WithMargin(measured uint64) uint64 { return measured + measured*GasMargin/100 }
 
-// During runs a call with the account's transaction manager. The context of the call ends with this process's
-// ownership of the transactions; while there is none, the error is ErrNotOwner.
+// Account is what the contracts of one account share.
+type Account struct {
+	Address  events.Address
+	Conn     *rpc.Conn
+	Blocks   *rpc.BlockTime
+	Tx       Transactions
+	Finality *feed.Finality
+}
+
+// Transactions are the account's, while this process owns them.
+type Transactions interface {
+	// During runs call with the transaction manager. The context of call ends with the ownership; then,
+	// and while there is none, the error is ErrNotOwner.
+	During(ctx context.Context, call func(context.Context, *tx.Manager) error) error
+	// DutiesDue tells by when, in chain time, the earliest unsubmitted duty of a kind must be mined. It
+	// does not block.
+	DutiesDue(kind string, next time.Time)
+}
+
+// During is Transactions.During, or does the same for a process that does not own the transactions.
 type During func(ctx context.Context, call func(context.Context, *tx.Manager) error) error
 
 // Perform makes a call with a result. Its errors say what was being done.
@@ -41,11 +62,11 @@ func Perform[T any](
 func Mined(
 	ctx context.Context, conn *rpc.Conn, manager *tx.Manager, meant func(key string) bool,
 ) (*types.Receipt, error) {
-	hashes, err := manager.Succeeded(ctx, meant)
-	if err != nil || len(hashes) == 0 {
+	hash, ok, err := manager.Earlier(ctx, meant)
+	if err != nil || !ok {
 		return nil, err
 	}
-	r, err := conn.MinedReceipt(ctx, hashes[len(hashes)-1])
+	r, err := conn.MinedReceipt(ctx, hash)
 	if err != nil || !rpc.Succeeded(r) {
 		return nil, err
 	}
