@@ -1,9 +1,6 @@
 package provider
 
-import (
-	"github.com/hostnode/hostnode/chain/account"
-	"github.com/hostnode/hostnode/chain/rpc"
-)
+import "github.com/hostnode/hostnode/chain/rpc"
 
 // Gas is what calls take, in gas. Chains with other prices of gas need other limits.
 type Gas struct {
@@ -56,7 +53,7 @@ func byDepth(measured [3]uint64, depth, leaves, asMeasured int) uint64 {
 }
 
 func (g Gas) commit(depth, leaves int) uint64 {
-	return account.WithMargin(byDepth(g.Commit, depth, leaves, SealLeaves))
+	return byDepth(g.Commit, depth, leaves, SealLeaves)
 }
 
 func (g Gas) possession(depths []int, leaves int) uint64 {
@@ -68,9 +65,9 @@ func (g Gas) possession(depths []int, leaves int) uint64 {
 		}
 		all += byDepth(measured, depth, leaves, DailyLeaves)
 	}
-	return account.WithMargin(all)
+	return all
 }
 
 func (g Gas) declare(sectors int) uint64 {
-	return account.WithMargin(g.Declare + uint64(sectors-1)*g.DeclareNext) //nolint:gosec // One at least.
+	return g.Declare + uint64(sectors-1)*g.DeclareNext //nolint:gosec // One at least.
 }

@@ -26,7 +26,7 @@ const maxMessage = 126 << 10
 // message is what is to be sent.
 type message struct {
 	data      []byte
-	gas       uint64
+	gas       uint64 // as measured
 	lastBlock uint64 // in which it is any good; zero: any
 	parts     int    // sectors that it is about
 }
@@ -139,6 +139,7 @@ func (c *Chain) look(
 func (c sending) send(
 	ctx context.Context, p purpose, head *rpc.Header, m *message, money *account.Promise, looked uint64,
 ) (*types.Receipt, error) {
+	m.gas = account.WithMargin(m.gas)
 	switch {
 	case len(m.data) > maxMessage:
 		return nil, fmt.Errorf("%w: a message of %d bytes, nodes take %d; send fewer sectors in one",

@@ -54,8 +54,8 @@ func (c *Conn) MinedReceipts(ctx context.Context, txs []common.Hash) ([]*types.R
 	return found, nil
 }
 
-// ReceiptsEach reads several receipts at once; nil where there is none. Each has a refusal of its own: a node that builds its index of
-// transactions anew refuses what it has not come to yet. The last error is about the connection.
+// ReceiptsEach reads several receipts at once; nil where there is none. Each has a refusal of its own: a node that
+// builds its index of transactions anew refuses what it has not come to yet. The last error is about the connection.
 func (c *Conn) ReceiptsEach(ctx context.Context, txs []common.Hash) ([]*types.Receipt, []error, error) {
 	return receiptsBy(txs, func(batch []rpc.BatchElem) error { return c.batch(ctx, batch) })
 }

@@ -241,7 +241,8 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 			o.Log.Warnf("connecting to the market at %s failed, trying again: %v", rpc.Redact(cfg.Endpoint), err)
 		}
 	}
-	err := retry.Until(ctx, dialPause, func() (err error) { // With an unused outbox it waits for the event store as well.
+	// With an unused outbox it waits for the event store as well.
+	err := retry.Until(ctx, dialPause, func() (err error) {
 		if o.Cluster != nil { // A member of a host sends transactions only while it has the term.
 			n.Market, err = chain.DialReader(ctx, cfg)
 		} else {
