@@ -13,6 +13,7 @@ import (
 
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // Auditor reads what happened on chain to the money of any account. It needs no key and sends
@@ -288,7 +289,7 @@ const (
 func (a *Auditor) logsOnceThere(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, from, to uint64,
 ) ([]types.Log, error) {
-	for until := time.Now().Add(notThereFor); ; rpc.Sleep(ctx, notTherePause) {
+	for until := time.Now().Add(notThereFor); ; _ = retry.Sleep(ctx, notTherePause) {
 		logs, err := a.market.conn.LogsBetween(ctx, contract, topics, from, to)
 		if err == nil || ctx.Err() != nil || !rpc.IsBehind(err) || time.Now().After(until) {
 			return logs, err

@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
@@ -31,11 +32,6 @@ type Gas struct {
 	Mark    uint64 // default 247,500
 }
 
-// GasMargin is how much the gas limit of a call exceeds what it was measured to use, in percent. It
-// covers refunds, at most a fifth of the gas, which measurements do not show, and contracts that
-// differ a little.
-const GasMargin = 50
-
 // MeasuredGas is the most gas that the calls used in measurements under the rules of Prague and
 // Osaka, with this contract and the network's own (spec/ethereum.md §3). A test of the contracts
 // checks it. Chains with other prices of gas need other limits.
@@ -43,11 +39,11 @@ func MeasuredGas() Gas {
 	return Gas{Reserve: 95_000, Fill: 610_000, Proof: 340_000, Free: 117_000, Approve: 47_000, Mark: 165_000}
 }
 
-// DefaultGas is MeasuredGas with GasMargin added.
+// DefaultGas is MeasuredGas with account.GasMargin added.
 func DefaultGas() Gas {
 	g := MeasuredGas()
 	for _, limit := range []*uint64{&g.Reserve, &g.Fill, &g.Proof, &g.Free, &g.Approve, &g.Mark} {
-		*limit += *limit * GasMargin / 100
+		*limit = account.WithMargin(*limit)
 	}
 	return g
 }
@@ -216,8 +212,11 @@ func (cfg *Config) complete() error {
 	orDefault(&cfg.MaxGas, 1<<24)
 	orDefault(&cfg.LogRange, 1000)
 	orDefault(&cfg.Began, time.Now())
-	if cfg.Allowance.IsZero() {
-		cfg.Allowance = largeAllowance()
+	switch {
+	case cfg.ExactAllowance:
+		cfg.Allowance = events.Amount{}
+	case cfg.Allowance.IsZero():
+		cfg.Allowance = account.Plenty()
 	}
 	if cfg.Log == nil {
 		silent := logrus.New()

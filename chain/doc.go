@@ -6,8 +6,8 @@
 // block. Requester is the client's side, for trials.
 //
 // What needs no knowledge of the contract is in packages below: rpc is the connection; tx owns the
-// account and sends its transactions; feed follows logs. Another contract of the same account uses
-// the same three.
+// account and sends its transactions; account is what its contracts may take of its tokens; feed follows
+// logs. Another contract of the same account uses the same four.
 //
 // All times are chain time. The machine's clock only measures timeouts and pauses.
 //

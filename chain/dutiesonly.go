@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 )
@@ -44,7 +45,7 @@ func (m *Market) TakenProofsAnyway(
 
 // anyway is Transactions.During, with a manager of its own if there is no ownership. Calls share it, and the
 // last one closes it.
-func (m *Market) anyway(outboxDir string) whileOwned {
+func (m *Market) anyway(outboxDir string) account.During {
 	return func(ctx context.Context, call func(context.Context, *tx.Manager) error) error {
 		if !m.cfg.sends() {
 			return fmt.Errorf("%w: without the account's key or a signer, no transactions can be sent", ErrConfig)

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
@@ -105,52 +105,25 @@ func (m sending) fill(
 	if err != nil {
 		return events.Fill{}, err
 	}
-	m.earmark(price)
-	defer m.release(price)
-	head, unlock, err := m.secure(ctx, head, call, price, data, last)
+	money := m.allowance.Promise(account.Taking{
+		Amount: price, As: "collateral", Keep: call.Keep, Deadline: last, Correlation: call.Request.String(),
+		Shown: func(ctx context.Context, at events.Head) error { return m.hasAll(ctx, at, call.Paid) },
+	})
+	defer money.Release()
+	waited, err := money.Secure(ctx, m.tx)
+	if waited && err == nil {
+		if head, err = m.conn.Latest(ctx); err == nil {
+			err = m.preflight(ctx, head, call, data, m.cfg.Gas.Fill)
+		}
+	}
 	if err != nil {
 		return events.Fill{}, err
 	}
-	defer unlock()
 	receipt, err := m.sendFill(ctx, head, call, proof, data, last)
 	if err != nil {
 		return events.Fill{}, err
 	}
 	return m.fillFrom(ctx, receipt, request)
-}
-
-// secure makes sure that a fill that was tried after head can be paid, and returns the block after
-// which it was tried last. If something has to be approved, or each fill has an allowance of its own,
-// one fill at a time is here: with exact allowances until unlock, or two would count on the same one.
-func (m sending) secure(
-	ctx context.Context, head *rpc.Header, call events.SlotCall, price events.Amount, data []byte, last time.Time,
-) (tried *rpc.Header, unlock func(), err error) {
-	nothing := func() {}
-	if !m.cfg.ExactAllowance {
-		if _, enough, err := m.affords(ctx, call, price); err != nil || enough {
-			return head, nothing, err
-		}
-	}
-	select {
-	case m.approve <- struct{}{}: // So that two do not ask for the same allowance.
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
-	unlock = sync.OnceFunc(func() { <-m.approve })
-	if err = m.provide(ctx, call, price, last); err == nil {
-		if !m.cfg.ExactAllowance {
-			unlock()
-		}
-		tried, err = m.conn.Latest(ctx)
-	}
-	if err == nil { // The approval may have taken a while.
-		err = m.preflight(ctx, tried, call, data, m.cfg.Gas.Fill)
-	}
-	if err != nil {
-		unlock()
-		return nil, nil, err
-	}
-	return tried, unlock, nil
 }
 
 // sendFill sends a fill that was tried after head.
@@ -180,12 +153,8 @@ func (m sending) sendFill(
 func (m sending) unreportedFill(
 	ctx context.Context, call events.SlotCall, request events.Request,
 ) (fill events.Fill, found bool, err error) {
-	hash, ok, err := m.tx.Earlier(fmt.Sprintf("fill:%s:%d:", call.Slot, call.Attempt))
-	if err != nil || !ok {
-		return events.Fill{}, false, err
-	}
-	receipt, err := m.conn.MinedReceipt(ctx, hash)
-	if err != nil || !rpc.Succeeded(receipt) {
+	receipt, err := m.mined(ctx, fmt.Sprintf("fill:%s:%d:", call.Slot, call.Attempt))
+	if err != nil || receipt == nil {
 		return events.Fill{}, false, err
 	}
 	fill, err = m.fillFrom(ctx, receipt, request)
@@ -236,7 +205,7 @@ var errFillNotFound = errors.New("slot is ours, but the log of its fill was not 
 func (m sending) ownFill(
 	ctx context.Context, call events.SlotCall, request events.Request,
 ) (events.Fill, error) {
-	hash, ok, err := m.tx.Earlier(fmt.Sprintf("fill:%s:", call.Slot))
+	hash, ok, err := m.tx.Earlier(ctx, beginsWith(fmt.Sprintf("fill:%s:", call.Slot)))
 	if err != nil {
 		return events.Fill{}, err
 	}

@@ -169,7 +169,7 @@ func (m *Market) payoutFrom(ctx context.Context, r *types.Receipt) (events.Payou
 func (m sending) earlierPayout(
 	ctx context.Context, prefix string, slot events.SlotID, facts events.SlotFacts,
 ) (events.PayoutReceipt, error) {
-	hash, ok, err := m.tx.Earlier(prefix)
+	hash, ok, err := m.tx.Earlier(ctx, beginsWith(prefix))
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}

@@ -116,7 +116,7 @@ func TestALieOfTheOnlyEndpointIsToldAndWaitedFor(t *testing.T) {
 			w.drive("host", until(func(ctx context.Context) error { _, err := m.ReserveSlot(ctx, call); return err }))
 			w.seal(1)
 			if lie.Rare() {
-				_, _ = m.Connection().ByHash(t.Context(), common.HexToHash(w.hashAt(1))) // It is told, or the test fails.
+				_, _ = m.Shared().Conn.ByHash(t.Context(), common.HexToHash(w.hashAt(1))) // It is told, or the test fails.
 			}
 			w.await("the lie is told", func() bool { return len(found.told()) > 0 })
 			w.caughtUp(d)

@@ -9,10 +9,12 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/feed"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // Market is the marketplace contract as one host sees it. All methods are safe for concurrent use
@@ -29,13 +31,13 @@ type Market struct {
 	account  common.Address
 	identity rpc.Identity
 	txs      *Transactions
-	approve  chan struct{} // one approval at a time
 	finality *feed.Finality
 	blocks   *rpc.BlockTime
+	// allowance is what the marketplace may take of our tokens.
+	allowance *account.Allowance
 
 	mu        sync.Mutex
 	config    *events.MarketConfig // nil until it is read
-	earmarked events.Amount        // collateral of the fills under way
 	disagreed time.Time            // when a disagreement of two endpoints was last reported
 }
 
@@ -71,11 +73,14 @@ func DialReader(ctx context.Context, cfg Config) (*Market, error) {
 		contract: common.Address(cfg.Marketplace),
 		account:  common.Address(cfg.Account),
 		txs:      newTransactions(),
-		approve:  make(chan struct{}, 1),
 		blocks:   rpc.NewBlockTime(cfg.BlockTime, cfg.PollInterval, cfg.Log),
 	}
 	m.conn = rpc.New(cfg.connection(m.rereadConstants), m.contract)
 	m.finality = feed.NewFinality(m.conn, cfg.Confirmations, cfg.Finalized, cfg.Log)
+	m.allowance = account.New(account.Config{
+		Conn: m.conn, Account: m.account, Contract: m.contract, Token: m.tokenAddress,
+		Renew: cfg.Allowance, Gas: cfg.Gas.Approve,
+	})
 	err := m.untilAvailable(ctx, func(ctx context.Context) error {
 		return errors.Join(m.readConstants(ctx), m.checkRecipient())
 	})
@@ -97,7 +102,7 @@ func (m *Market) untilAvailable(ctx context.Context, call func(context.Context) 
 				break
 			}
 			m.cfg.Waits(err)
-			rpc.Sleep(ctx, min(dialPause, m.cfg.LongestRedialWait))
+			_ = retry.Sleep(ctx, min(dialPause, m.cfg.LongestRedialWait))
 		}
 		err = call(ctx)
 	}
@@ -204,15 +209,10 @@ func (m *Market) RecordAway() (since time.Time, reason error) {
 	return time.Time{}, nil
 }
 
-// Connection is, as Blocks and Transactions are, what another contract of the same account
-// shares with the market. They end with the market.
-func (m *Market) Connection() *rpc.Conn { return m.conn }
-
-// Blocks is the block time; see Connection.
-func (m *Market) Blocks() *rpc.BlockTime { return m.blocks }
-
-// Transactions are the account's transactions; see Connection.
-func (m *Market) Transactions() *Transactions { return m.txs }
+// Shared is what another contract of the same account shares with the market. It ends with the market.
+func (m *Market) Shared() account.Account {
+	return account.Account{Address: m.Account(), Conn: m.conn, Blocks: m.blocks, Tx: m.txs, Finality: m.finality}
+}
 
 // Identity is the identity of the market's chain.
 func (m *Market) Identity() rpc.Identity { return m.identity }

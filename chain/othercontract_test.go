@@ -24,7 +24,7 @@ import (
 
 // submit sends a call of another contract.
 func submit(ctx context.Context, m *chain.Market, call tx.Call) (r *types.Receipt, err error) {
-	err = m.Transactions().During(ctx, func(ctx context.Context, manager *tx.Manager) error {
+	err = m.Shared().Tx.During(ctx, func(ctx context.Context, manager *tx.Manager) error {
 		r, err = manager.Submit(ctx, call)
 		return err
 	})
@@ -84,7 +84,7 @@ func TestAnotherContractSharesConnectionAccountAndFeed(t *testing.T) {
 	}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	f := feed.New(m.Connection(), m.Blocks(), feed.Config{
+	f := feed.New(m.Shared().Conn, m.Shared().Blocks, feed.Config{
 		Contract: common.Address(m.Token()), DeployedAt: w.at.Block, LogRange: 1000, LongestWait: 20 * time.Millisecond,
 		SilentBlocks: 5, LeastSilence: 15 * time.Second, Log: log,
 	}, feed.Readers[gift]{
@@ -95,7 +95,7 @@ func TestAnotherContractSharesConnectionAccountAndFeed(t *testing.T) {
 	})
 	var given []gift
 	caughtUp := errors.New("caught up")
-	err = f.Follow(t.Context(), events.Cursor{}, func(_ context.Context, u feed.Update[gift]) error {
+	err = f.Follow(t.Context(), events.Cursor{}, func(_ context.Context, u events.ChainUpdateOf[gift]) error {
 		given = append(given, u.Logs...)
 		if u.Live {
 			return caughtUp

@@ -242,6 +242,38 @@ func (m *Market) Balance(ctx context.Context, paid ...events.Head) (events.Balan
 	return b, nil
 }
 
+// hasAll refuses a chain, up to a block, that does not have all of the blocks in which slots were paid.
+func (m *Market) hasAll(ctx context.Context, until events.Head, paid []events.Head) error {
+	if len(paid) == 0 {
+		return nil
+	}
+	var numbers []uint64
+	for _, p := range paid {
+		if p.Number > until.Number {
+			return fmt.Errorf("%w: it is at block %d, the payment in block %d",
+				events.ErrBeforePayment, until.Number, p.Number)
+		}
+		numbers = append(numbers, p.Number)
+	}
+	now, err := m.conn.Blocks(ctx, append(numbers, until.Number)) // Last: it shows a branch that changed meanwhile.
+	if err != nil {
+		return err
+	}
+	for i, want := range append(slices.Clip(paid), until) {
+		switch {
+		case now[i] == nil:
+			return fmt.Errorf("%w: block %d is not known", rpc.ErrUnavailable, want.Number)
+		case want.Hash.Zero() || events.Hash(now[i].Hash) == want.Hash:
+		case i == len(paid): // All answers must be of one chain.
+			return fmt.Errorf("%w: a reorganisation replaced block %d", events.ErrBeforePayment, until.Number)
+		default:
+			return fmt.Errorf("%w: block %d is %s, the payment was in %s",
+				events.ErrBeforePayment, want.Number, now[i].Hash, want.Hash)
+		}
+	}
+	return nil
+}
+
 func balanceOf(
 	ctx context.Context, c *rpc.Conn, a abis, token, account common.Address,
 ) (at events.Head, b events.Balance, err error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // requesterGas is enough for each of a client's calls; a request with a long content id costs most.
@@ -73,9 +74,6 @@ func (r *Requester) Config(ctx context.Context) (events.MarketConfig, error) {
 	return r.market.Config(ctx)
 }
 
-// Head is the newest block.
-func (r *Requester) Head(ctx context.Context) (events.Head, error) { return r.market.Head(ctx) }
-
 // Mint creates test tokens for an account. Only the token of a development chain can do that.
 func (r *Requester) Mint(ctx context.Context, to events.Address, amount events.Amount) error {
 	data := r.market.abis.token.PackMint(common.Address(to), amount.Big())
@@ -103,11 +101,6 @@ func (r *Requester) RequestStorage(ctx context.Context, request events.Request) 
 func (r *Requester) IDOf(request events.Request) events.RequestID {
 	request.Client = r.Account()
 	return requestID(r.market.abis, requestTo(request))
-}
-
-// Request is a request by its id, or ErrUnknownRequest.
-func (r *Requester) Request(ctx context.Context, id events.RequestID) (events.Request, error) {
-	return r.market.Request(ctx, id)
 }
 
 // Slot is what the contract says of a slot, at the newest block.
@@ -199,9 +192,9 @@ func (r *Requester) wait(ctx context.Context, tx common.Hash) error {
 				return nil
 			}
 		}
-		rpc.Sleep(ctx, min(cmp.Or(r.market.cfg.PollInterval, time.Second), time.Second))
-		if ctx.Err() != nil {
-			return ctx.Err()
+		pause := min(cmp.Or(r.market.cfg.PollInterval, time.Second), time.Second)
+		if err := retry.Sleep(ctx, pause); err != nil {
+			return err
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // readConstants checks which chain this is, and reads what never changes in the contract.
@@ -58,7 +59,7 @@ func (m *Market) rereadConstants(ctx context.Context) {
 	m.config = nil
 	m.mu.Unlock()
 	for ctx.Err() == nil && m.meetToken(ctx) != nil {
-		rpc.Sleep(ctx, rereadPause)
+		_ = retry.Sleep(ctx, rereadPause)
 	}
 }
 

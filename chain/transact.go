@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -119,12 +118,8 @@ func (m *Market) holdsReservation(ctx context.Context, at *rpc.Header, slot even
 // earlierReceipt is the receipt of our newest success whose key begins with a prefix, zero if there
 // is none.
 func (m sending) earlierReceipt(ctx context.Context, prefix string) (events.Receipt, error) {
-	hash, ok, err := m.tx.Earlier(prefix)
-	if err != nil || !ok {
-		return events.Receipt{}, err
-	}
-	r, err := m.conn.MinedReceipt(ctx, hash)
-	if err != nil || !rpc.Succeeded(r) { // A reorganisation undid it, and it failed when it was mined again.
+	r, err := m.mined(ctx, prefix)
+	if err != nil || r == nil {
 		return events.Receipt{}, err
 	}
 	return m.conn.InBlock(ctx, r)
@@ -229,11 +224,6 @@ func earliest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-func largeAllowance() events.Amount {
-	most := new(big.Int).Lsh(common.Big1, 96)
-	return events.Must(events.AmountFromBig(most.Sub(most, common.Big1)))
 }
 
 // Kinds of calls: the words that keys begin with.

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 )
@@ -96,22 +100,22 @@ type sending struct {
 	tx *tx.Manager
 }
 
-// whileOwned is Transactions.During, or does the same for a process that does not own the transactions.
-type whileOwned func(ctx context.Context, call func(context.Context, *tx.Manager) error) error
-
 // perform makes a call with a result. Its errors say what was being done.
 func perform[T any](
-	ctx context.Context, m *Market, during whileOwned, doing string, call func(context.Context, sending) (T, error),
-) (result T, err error) {
-	err = during(ctx, func(ctx context.Context, manager *tx.Manager) (err error) {
-		result, err = call(ctx, sending{m, manager})
-		return err
+	ctx context.Context, m *Market, during account.During, doing string, call func(context.Context, sending) (T, error),
+) (T, error) {
+	return account.Perform(ctx, during, doing, func(ctx context.Context, manager *tx.Manager) (T, error) {
+		return call(ctx, sending{m, manager})
 	})
-	if err != nil {
-		var none T
-		return none, fmt.Errorf("%s: %w", doing, err)
-	}
-	return result, nil
+}
+
+// mined is the receipt of our newest success whose key begins with a prefix; nil: there is none.
+func (m sending) mined(ctx context.Context, prefix string) (*types.Receipt, error) {
+	return account.Mined(ctx, m.conn, m.tx, beginsWith(prefix))
+}
+
+func beginsWith(prefix string) func(key string) bool {
+	return func(key string) bool { return strings.HasPrefix(key, prefix) }
 }
 
 // DutiesDue tells by when, in chain time, the earliest unsubmitted duty of a kind must be mined; zero:

@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
@@ -156,12 +157,8 @@ func (m *Market) whyNot(ctx context.Context, slot events.SlotRef, period uint64)
 // earlierMarking waits for a marking of this proof that is under way, and reports one that the
 // contract accepted.
 func (m sending) earlierMarking(ctx context.Context, key string) (marking events.Marking, found bool, err error) {
-	hashes, err := m.tx.Succeeded(ctx, func(base string) bool { return base == key })
-	if err != nil || len(hashes) == 0 {
-		return marking, false, err
-	}
-	receipt, err := m.conn.MinedReceipt(ctx, hashes[len(hashes)-1])
-	if err != nil || !rpc.Succeeded(receipt) { // A reorganisation undid it, and it failed when it was mined again.
+	receipt, err := account.Mined(ctx, m.conn, m.tx, func(base string) bool { return base == key })
+	if err != nil || receipt == nil {
 		return marking, false, err
 	}
 	marking, err = m.markingFrom(ctx, receipt)

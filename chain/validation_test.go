@@ -21,6 +21,7 @@ import (
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/porttest"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/storetest"
@@ -153,8 +154,8 @@ func TestMarkingGasHasTheMargin(t *testing.T) {
 	if err != nil || facts.RequestState != events.RequestFailed {
 		t.Fatalf("the request is %s, %v", facts.RequestState, err)
 	}
-	if limit < used*(100+chain.GasMargin)/100 {
-		t.Fatalf("a marking used %d gas of %d, which leaves less than %d %% more", used, limit, chain.GasMargin)
+	if limit < used*(100+account.GasMargin)/100 {
+		t.Fatalf("a marking used %d gas of %d, which leaves less than %d %% more", used, limit, account.GasMargin)
 	}
 }
 

@@ -91,15 +91,18 @@ type Cursor struct {
 	Recent map[uint64]Hash
 }
 
-// ChainUpdate is the next piece of the chain.
-type ChainUpdate struct {
+// ChainUpdate is the next piece of the chain, with what the marketplace says.
+type ChainUpdate = ChainUpdateOf[messages.MarketEvent]
+
+// ChainUpdateOf is the next piece of the chain, with what a contract says.
+type ChainUpdateOf[E any] struct {
 	// Reorganized is set when blocks that were delivered are gone; Head is the last one that is
 	// still there, and the rest of the update is empty.
 	Reorganized *messages.ChainReorganized
 	// Head is the newest block of this update. Logs holds all logs since the
 	// last update up to and including Head.
 	Head Head
-	Logs []messages.MarketEvent
+	Logs []E
 	// Live says that Head was the newest block of the chain when it was read.
 	Live bool
 }

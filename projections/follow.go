@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 const (
@@ -78,7 +79,7 @@ func (p *Projector) probe(ctx context.Context) {
 		p.watch(ctx, store)
 		return
 	}
-	for sleep(ctx, probeEvery) == nil {
+	for retry.Sleep(ctx, probeEvery) == nil {
 		_, err := p.store.Head(ctx)
 		if err == nil || errors.Is(err, events.ErrAway) {
 			p.noteAway(err)
@@ -120,7 +121,7 @@ func (p *Projector) insist(ctx context.Context, read func(context.Context) error
 		if p.AsOf() > before {
 			pause = firstPause
 		}
-		if over := sleep(ctx, pause); over != nil {
+		if over := retry.Sleep(ctx, pause); over != nil {
 			return fmt.Errorf("%w, and before that: %w", over, err)
 		}
 		pause = min(2*pause, longestPause)
@@ -143,12 +144,4 @@ func (p *Projector) note(since time.Time, why error) {
 	default:
 		p.status.Away = why.Error()
 	}
-}
-
-// sleep returns nil after a pause, or ctx's error.
-func sleep(ctx context.Context, pause time.Duration) error {
-	over, cancel := context.WithTimeout(ctx, pause)
-	defer cancel()
-	<-over.Done()
-	return ctx.Err()
 }

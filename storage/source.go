@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
@@ -104,8 +104,9 @@ func (s *sources) try(
 	reached := false
 	for attempt := range s.cfg.Attempts {
 		if attempt > 0 {
-			if err := s.wait(ctx, c, attempt); err != nil {
-				return err
+			pause := retry.Backoff(s.cfg.Backoff, maxBackoff, fmt.Sprintf("%d %s", s.cfg.Seed, c), attempt)
+			if retry.Sleep(ctx, pause) != nil {
+				return fmt.Errorf("fetch %s: %w", c, context.Cause(ctx))
 			}
 		}
 		wrong, passing := false, false
@@ -171,22 +172,6 @@ func (f *Fetcher) Reach(ctx context.Context) error {
 	}
 	slices.Sort(all)
 	return fmt.Errorf("%w: %s", events.ErrNoSource, strings.Join(all, "; "))
-}
-
-// wait pauses before another attempt: twice as long each time, of which between half and all, by a
-// hash of seed, content and attempt.
-func (s *sources) wait(ctx context.Context, c dataset.CID, attempt int) error {
-	h := fnv.New64a()
-	digest := c.Digest()
-	_, _ = h.Write(digest[:]) // Writing to a hash never fails.
-	_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, s.cfg.Seed+uint64(attempt)))
-	full := min(s.cfg.Backoff<<(attempt-1), maxBackoff)
-	select {
-	case <-time.After(full/2 + time.Duration(h.Sum64()%uint64(full/2+1))):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("fetch %s: %w", c, context.Cause(ctx))
-	}
 }
 
 // get requests from one source, once. It reads at most one byte more than is allowed.

@@ -221,13 +221,5 @@ func (c *Cluster) giveUp(ctx context.Context, s *concurrency.Session) error {
 	return err
 }
 
-// pause waits a little before something is tried again.
-func pause(ctx context.Context) {
-	select {
-	case <-time.After(again):
-	case <-ctx.Done():
-	}
-}
-
 // again is how long the pause is after etcd did not do what it was asked.
 const again = 300 * time.Millisecond

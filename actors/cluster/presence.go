@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // Peer is what a member says of itself.
@@ -73,7 +74,7 @@ func (c *Cluster) stay() {
 			if c.ctx.Err() == nil && c.setAway(err) {
 				c.log.WithError(err).Warn("cannot tell etcd that this member is here; trying again until it answers")
 			}
-			pause(c.ctx)
+			_ = retry.Sleep(c.ctx, again)
 			continue
 		}
 		if c.setAway(nil) {
@@ -223,7 +224,7 @@ func (c *Cluster) follow(s *concurrency.Session, found *clientv3.GetResponse) {
 		var err error
 		for err = errors.New("not asked"); err != nil && s.Ctx().Err() == nil; {
 			if found, err = c.get(c.members(), clientv3.WithPrefix()); err != nil {
-				pause(s.Ctx())
+				_ = retry.Sleep(s.Ctx(), again)
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // Each campaign is a key under a lease of its own, and the oldest one holds. The client's Election
@@ -33,7 +35,7 @@ func (c *Cluster) Campaign(ctx context.Context) (context.Context, error) {
 		}
 		if ctx.Err() == nil {
 			c.log.WithError(err).Debug("a campaign is begun again")
-			pause(ctx)
+			_ = retry.Sleep(ctx, again)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // Market is the part of the marketplace that may be used without a record; port.Market
@@ -134,27 +135,21 @@ func (k *keeper) wait(why error) {
 
 // begin reads the contract's terms and the newest block.
 func (k *keeper) begin(ctx context.Context) (head events.Head, err error) {
-	for {
-		var market events.MarketConfig
-		if market, err = k.Market.Config(ctx); err == nil {
-			k.terms = market.Proofs
-			if have, want := k.Prover.KeyHash(), k.terms.KeyHash; have != want {
-				return head, fmt.Errorf("the contract wants proofs of other keys: %s, the prover has %s", want, have)
-			}
-			head, err = k.Market.Head(ctx)
+	wrong := false
+	err = retry.Until(ctx, retryAfter, func() error {
+		market, err := k.Market.Config(ctx)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			return head, nil
+		k.terms = market.Proofs
+		if have, want := k.Prover.KeyHash(), k.terms.KeyHash; have != want {
+			wrong = true
+			return fmt.Errorf("the contract wants proofs of other keys: %s, the prover has %s", want, have)
 		}
-		if ctx.Err() != nil {
-			return head, ctx.Err()
-		}
-		k.wait(err)
-		select {
-		case <-time.After(retryAfter):
-		case <-ctx.Done():
-		}
-	}
+		head, err = k.Market.Head(ctx)
+		return err
+	}, func(error) bool { return wrong || ctx.Err() != nil }, k.wait)
+	return head, err
 }
 
 // follow delivers the newest block, and drops an older one that was not looked at yet.

@@ -3,13 +3,12 @@ package shell
 import (
 	"context"
 	"errors"
-	"fmt"
-	"hash/fnv"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // Base is what all actors of a host share.
@@ -81,17 +80,9 @@ func In[T any](ctx context.Context, p *Pool, deadline time.Time, call func() (T,
 	return call()
 }
 
-// Backoff is the pause before the nth retry, n from 1: doubled each time, bounded, and spread
-// by up to a half so that many sales do not retry at once. The spread follows from the key, so
-// that a run can be repeated.
+// Backoff is the pause before the nth retry of what the key names, n from 1.
 func (b *Base) Backoff(key string, n int) time.Duration {
-	pause := b.RetryAfter << min(n-1, 20)
-	if pause <= 0 || pause > b.RetryMost {
-		pause = b.RetryMost
-	}
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%s/%d", key, n)
-	return pause/2 + time.Duration(h.Sum64()%uint64(pause/2+1))
+	return retry.Backoff(b.RetryAfter, b.RetryMost, key, n)
 }
 
 // Pause is the pause before the nth retry. It ends early when the bell rings; then the next one is the first again.

@@ -18,6 +18,7 @@ import (
 	"github.com/ethereum/go-ethereum/node"
 
 	adapter "github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 )
@@ -150,7 +151,7 @@ func checkLimits(t *testing.T, b bill) {
 		"freeSlot finished": limits.Free, "freeSlot cancelled": limits.Free, "approve": limits.Approve,
 		"markProofAsMissing": limits.Mark,
 	} {
-		if spent := b[name]; spent[1] == 0 || limit < spent[1]*(100+adapter.GasMargin)/100 {
+		if spent := b[name]; spent[1] == 0 || limit < spent[1]*(100+account.GasMargin)/100 {
 			t.Fatalf("the limit for %s is %d, it took %d", name, limit, spent[1])
 		}
 	}

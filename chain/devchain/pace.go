@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // Pacer says when the next block may be sealed: it returns nil at that moment. Its error ends Run.
@@ -16,10 +16,7 @@ type Pacer func(ctx context.Context) error
 // FixedPace lets a block be sealed at each interval of the machine's time. It does not make up for
 // late blocks.
 func FixedPace(interval time.Duration) Pacer {
-	return func(ctx context.Context) error {
-		rpc.Sleep(ctx, interval)
-		return ctx.Err()
-	}
+	return func(ctx context.Context) error { return retry.Sleep(ctx, interval) }
 }
 
 func (c *Chain) isPaused() bool {

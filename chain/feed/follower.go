@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -38,17 +39,6 @@ var errGap = fmt.Errorf("%w: its blocks do not follow each other", ErrNotYet)
 // ErrNotYet: the node's answers do not fit together now, or end before the cursor. The node lags,
 // or a reorganisation is going on; both pass.
 var ErrNotYet = errors.New("the node is not there yet")
-
-// Update is what the contract logged up to a block, in order. Blocks that are gone are announced
-// before those that replace them.
-type Update[E any] struct {
-	// Reorganized: blocks that were delivered are gone, and Head is the last one that is still
-	// there.
-	Reorganized *messages.ChainReorganized
-	Head        events.Head
-	Logs        []E
-	Live        bool // Head is the newest block
-}
 
 // Config says what is followed. Everything is set unless its comment says otherwise.
 type Config struct {
@@ -84,7 +74,7 @@ func New[E any](c *rpc.Conn, blocks *rpc.BlockTime, cfg Config, r Readers[E]) *F
 // blocks that are gone are announced before those that replace them.
 func (f *Follower[E]) Follow(
 	ctx context.Context, from events.Cursor,
-	deliver func(context.Context, Update[E]) error,
+	deliver func(context.Context, events.ChainUpdateOf[E]) error,
 ) error {
 	at := cursorFrom(from)
 	news := rpc.NewWaker(f.conn, f.blocks)
@@ -121,14 +111,14 @@ func (f *Follower[E]) Follow(
 				_ = f.conn.Disbelieve(ctx, "for the newest blocks", err)
 			}
 			f.silence(ctx, watch)
-			rpc.Sleep(ctx, min(firstFollowWait, f.blocks.Poll()))
+			_ = retry.Sleep(ctx, min(firstFollowWait, f.blocks.Poll()))
 		case rpc.IsTooOften(err): // Logged once; nothing is sent meanwhile.
-			rpc.Sleep(ctx, min(firstFollowWait, f.blocks.Poll()))
+			_ = retry.Sleep(ctx, min(firstFollowWait, f.blocks.Poll()))
 		default:
 			if wait == firstFollowWait { // Logged once, however long it lasts.
 				f.cfg.Log.WithField("block", at.number).Warnf("the chain does not answer, trying again: %v", err)
 			}
-			rpc.Sleep(ctx, wait)
+			_ = retry.Sleep(ctx, wait)
 			wait = min(2*wait, f.cfg.LongestWait)
 		}
 	}
@@ -138,7 +128,7 @@ func (f *Follower[E]) Follow(
 // the newest it delivers only the last.
 func (f *Follower[E]) FollowHeads(
 	ctx context.Context, from events.Cursor,
-	deliver func(context.Context, Update[E]) error,
+	deliver func(context.Context, events.ChainUpdateOf[E]) error,
 ) error {
 	heads := *f
 	heads.readers = nil
@@ -171,9 +161,9 @@ func (e *deliverError) Error() string { return e.err.Error() }
 
 // advance delivers everything up to the newest block.
 func (f *Follower[E]) advance(
-	ctx context.Context, at *cursor, watch *watchdog, deliver func(context.Context, Update[E]) error,
+	ctx context.Context, at *cursor, watch *watchdog, deliver func(context.Context, events.ChainUpdateOf[E]) error,
 ) error {
-	hand := func(u Update[E]) error {
+	hand := func(u events.ChainUpdateOf[E]) error {
 		if err := deliver(ctx, u); err != nil {
 			return &deliverError{err}
 		}
@@ -201,7 +191,7 @@ func (f *Follower[E]) advance(
 				return nil
 			}
 			at.told = true
-			return hand(Update[E]{Head: head.Head(), Live: true})
+			return hand(events.ChainUpdateOf[E]{Head: head.Head(), Live: true})
 		}
 		if uint64(head.Number) <= at.number {
 			return fmt.Errorf("%w: block %d of its chain, after block %d", ErrNotYet, uint64(head.Number), at.number)
@@ -221,7 +211,7 @@ func (f *Follower[E]) advance(
 // announces that and moves back to the last block that is still there. A node that has not reached
 // the cursor yet is ErrNotYet: it merely lags behind another node, and nothing was reorganised.
 func (f *Follower[E]) rewind(
-	ctx context.Context, at *cursor, head *rpc.Header, hand func(Update[E]) error,
+	ctx context.Context, at *cursor, head *rpc.Header, hand func(events.ChainUpdateOf[E]) error,
 ) error {
 	if uint64(head.Number) >= at.number {
 		same, err := holds(ctx, f.conn, at.number, at.hash)
@@ -245,7 +235,7 @@ func (f *Follower[E]) rewind(
 			gone.Dropped = append(gone.Dropped, events.Hash(at.recent[number]).String())
 		}
 	}
-	if err := hand(Update[E]{Reorganized: gone, Head: ancestor.Head()}); err != nil {
+	if err := hand(events.ChainUpdateOf[E]{Reorganized: gone, Head: ancestor.Head()}); err != nil {
 		return err
 	}
 	maps.DeleteFunc(at.recent, func(n uint64, _ common.Hash) bool { return n > uint64(ancestor.Number) })
@@ -301,7 +291,7 @@ func (f *Follower[E]) ancestor(ctx context.Context, at *cursor, newest uint64) (
 // walk delivers the blocks after the cursor one by one, and reads them by hash, so that an update
 // never mixes two branches.
 func (f *Follower[E]) walk(
-	ctx context.Context, at *cursor, head *rpc.Header, hand func(Update[E]) error,
+	ctx context.Context, at *cursor, head *rpc.Header, hand func(events.ChainUpdateOf[E]) error,
 ) error {
 	blocks, err := f.headers(ctx, at.number+1, uint64(head.Number))
 	if err != nil {
@@ -325,7 +315,7 @@ func (f *Follower[E]) walk(
 		if err != nil {
 			return err
 		}
-		u := Update[E]{Head: block.Head(), Logs: logs, Live: block.Hash == head.Hash}
+		u := events.ChainUpdateOf[E]{Head: block.Head(), Logs: logs, Live: block.Hash == head.Hash}
 		if err := hand(u); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/events"
 )
 
 // begin sets a zero cursor to the block before the contract's deployment.
@@ -50,7 +51,7 @@ func (f *Follower[E]) deployment(ctx context.Context, head uint64) (uint64, erro
 
 // leap delivers old blocks in ranges, up to and including block to.
 func (f *Follower[E]) leap(
-	ctx context.Context, at *cursor, to uint64, hand func(Update[E]) error,
+	ctx context.Context, at *cursor, to uint64, hand func(events.ChainUpdateOf[E]) error,
 ) error {
 	for at.number < to {
 		last, found, err := f.logsUpTo(ctx, at.number+1, to)
@@ -81,7 +82,7 @@ func (f *Follower[E]) leap(
 		if err != nil {
 			return err
 		}
-		if err := hand(Update[E]{Head: end.Head(), Logs: logs}); err != nil {
+		if err := hand(events.ChainUpdateOf[E]{Head: end.Head(), Logs: logs}); err != nil {
 			return err
 		}
 		for hash, block := range blocks {

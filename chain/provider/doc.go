@@ -4,8 +4,7 @@
 //
 //	cfg.OtherContracts = append(cfg.OtherContracts, provider.Contract(address)) // of the market
 //	market, err := chain.Dial(ctx, cfg, store, dir) // Or DialReader, and Own from time to time.
-//	p, err := provider.New(ctx, provider.Config{Contract: address}, provider.Account{
-//		Conn: market.Connection(), Blocks: market.Blocks(), Tx: market.Transactions(), Address: market.Account()})
+//	p, err := provider.New(ctx, provider.Config{Contract: address}, market.Shared())
 //
 // So an account has one connection and one sequence of nonces. Proofs, for the market and of
 // possession, are sent before all else, those first that are due first.

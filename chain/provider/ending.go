@@ -34,7 +34,7 @@ func (c *Chain) Terminate(ctx context.Context, key string, number uint64) (event
 }
 
 func (c *Chain) end(number uint64) (*message, events.Receipt, error) {
-	return &message{data: c.abi.PackTerminate(number), gas: withMargin(c.cfg.Gas.Terminate)}, events.Receipt{}, nil
+	return &message{data: c.abi.PackTerminate(number), gas: c.cfg.Gas.Terminate}, events.Receipt{}, nil
 }
 
 // Settle lets the contract let go of a sector's deposit, when the sector is over and holds it still, and
@@ -68,9 +68,9 @@ func (c *Chain) letGo(ctx context.Context, s events.SectorOnChain, number uint64
 		return nil, none, fmt.Errorf("%w: it is live", events.ErrTooEarly)
 	case s.Void:
 		data := c.abi.PackExpirePreCommit(c.account, number)
-		return &message{data: data, gas: withMargin(c.cfg.Gas.ExpirePreCommit)}, none, nil
+		return &message{data: data, gas: c.cfg.Gas.ExpirePreCommit}, none, nil
 	case s.Ended:
-		return &message{data: c.abi.PackExpire(number), gas: withMargin(c.cfg.Gas.Expire)}, none, nil
+		return &message{data: c.abi.PackExpire(number), gas: c.cfg.Gas.Expire}, none, nil
 	}
 	e, r, err := c.said(ctx, number, s.PreCommitEpoch, ends()...) // Of one that was taken back since ever.
 	if err != nil || e != nil || s.Size == 0 {
@@ -168,7 +168,7 @@ func (c *Chain) Withdraw(ctx context.Context, key string) (w events.SectorWithdr
 			if owed.Sign() == 0 {
 				return nil, events.Receipt{}, nil
 			}
-			return &message{data: c.abi.PackWithdraw(), gas: withMargin(c.cfg.Gas.Withdraw)}, events.Receipt{}, nil
+			return &message{data: c.abi.PackWithdraw(), gas: c.cfg.Gas.Withdraw}, events.Receipt{}, nil
 		}
 	})
 	if err != nil || w.Receipt.TxHash.Zero() {

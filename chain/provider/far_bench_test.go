@@ -83,7 +83,7 @@ func newFar(b *testing.B, most uint64) *far {
 	}
 	b.Cleanup(func() { _ = m.Close() })
 	p, err := provider.New(b.Context(), provider.Config{Contract: w.at.SectorProvider, DeployedAt: w.at.SectorBlock},
-		provider.Account{Address: m.Account(), Conn: m.Connection(), Blocks: m.Blocks(), Tx: m.Transactions()})
+		m.Shared())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func (f *far) approvals() func(context.Context, int) error {
 			Key: fmt.Sprintf("precommit:%d:a", n), To: common.Address(f.at.Token), Gas: 100_000,
 			Data: token.PackApprove(common.Address{1}, big.NewInt(int64(n))),
 		}
-		return f.m.Transactions().During(ctx, func(ctx context.Context, manager *tx.Manager) error {
+		return f.m.Shared().Tx.During(ctx, func(ctx context.Context, manager *tx.Manager) error {
 			_, err := manager.Submit(ctx, call)
 			return err
 		})
@@ -128,7 +128,7 @@ func (f *far) measure(b *testing.B, call func(context.Context, int) error) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
-	before, first, began := f.m.Connection().Requests(), f.nonce("provider"), time.Now()
+	before, first, began := f.m.Shared().Conn.Requests(), f.nonce("provider"), time.Now()
 	var calls sync.WaitGroup
 	var ended atomic.Int64
 	for n := range *farMessages {
@@ -161,7 +161,7 @@ func (f *far) measure(b *testing.B, call func(context.Context, int) error) {
 		blocks++
 		full = max(full, int(f.nonce("provider")-at))
 	}
-	lasted, mined, after := time.Since(began), f.nonce("provider")-first, f.m.Connection().Requests()
+	lasted, mined, after := time.Since(began), f.nonce("provider")-first, f.m.Shared().Conn.Requests()
 	cancel()
 	calls.Wait()
 	var entries uint64

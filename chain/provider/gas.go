@@ -2,10 +2,6 @@ package provider
 
 import "github.com/hostnode/hostnode/chain/rpc"
 
-// GasMargin is how much more gas than a call was measured to take it may use, in percent: for
-// refunds at its end, at most a fifth, and for contracts that differ a little.
-const GasMargin = 50
-
 // Gas is what calls take, in gas. Chains with other prices of gas need other limits.
 type Gas struct {
 	Approve, PreCommit, PinSeed, Terminate, Expire, ExpirePreCommit, Withdraw uint64
@@ -47,9 +43,6 @@ func mostGas(head *rpc.Header) uint64 {
 	return min(mostOfTx, uint64(head.GasLimit)/2)
 }
 
-// withMargin is what may be used of a limit.
-func withMargin(gas uint64) uint64 { return gas + gas*GasMargin/100 }
-
 // byDepth is what a proof of so many leaves takes, of which as many as measured take what measured says.
 func byDepth(measured [3]uint64, depth, leaves, asMeasured int) uint64 {
 	const low, step = 6, 12
@@ -60,7 +53,7 @@ func byDepth(measured [3]uint64, depth, leaves, asMeasured int) uint64 {
 }
 
 func (g Gas) commit(depth, leaves int) uint64 {
-	return withMargin(byDepth(g.Commit, depth, leaves, SealLeaves))
+	return byDepth(g.Commit, depth, leaves, SealLeaves)
 }
 
 func (g Gas) possession(depths []int, leaves int) uint64 {
@@ -72,9 +65,9 @@ func (g Gas) possession(depths []int, leaves int) uint64 {
 		}
 		all += byDepth(measured, depth, leaves, DailyLeaves)
 	}
-	return withMargin(all)
+	return all
 }
 
 func (g Gas) declare(sectors int) uint64 {
-	return withMargin(g.Declare + uint64(sectors-1)*g.DeclareNext) //nolint:gosec // One at least.
+	return g.Declare + uint64(sectors-1)*g.DeclareNext //nolint:gosec // One at least.
 }

@@ -173,9 +173,7 @@ func (w *world) reader(name string) (*provider.Chain, *chain.Market) {
 	w.t.Cleanup(func() { once.Do(func() { _ = m.Close() }) })
 	p, err := provider.New(w.t.Context(), provider.Config{
 		Contract: w.at.SectorProvider, DeployedAt: w.at.SectorBlock, LogRange: 100,
-	}, provider.Account{
-		Address: m.Account(), Conn: m.Connection(), Blocks: m.Blocks(), Tx: m.Transactions(),
-	})
+	}, m.Shared())
 	if err != nil {
 		w.t.Fatal(err)
 	}

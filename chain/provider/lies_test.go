@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/porttest"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/chain/provider"
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -66,9 +67,7 @@ func TestALieIsFoundOutAndTheSectorIsSealedAtAnHonestEndpoint(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = m.Close() })
 			p, err := until(t.Context(), func(ctx context.Context) (*provider.Chain, error) {
-				return provider.New(ctx, provider.Config{Contract: w.at.SectorProvider, DeployedAt: w.at.SectorBlock}, provider.Account{
-					Address: m.Account(), Conn: m.Connection(), Blocks: m.Blocks(), Tx: m.Transactions(),
-				})
+				return provider.New(ctx, provider.Config{Contract: w.at.SectorProvider, DeployedAt: w.at.SectorBlock}, m.Shared())
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -151,7 +150,7 @@ func TestANodeThatDoesNotHaveTheNewestBlockYetIsAskedAgain(t *testing.T) {
 		Endpoints: []string{liar(t, w, lags)}, CallTimeout: patience, LongestWait: time.Second, Log: logrus.New(),
 	}, common.Address(w.at.SectorProvider))
 	t.Cleanup(node.Close)
-	_, err := provider.New(t.Context(), provider.Config{Contract: w.at.SectorProvider}, provider.Account{
+	_, err := provider.New(t.Context(), provider.Config{Contract: w.at.SectorProvider}, account.Account{
 		Address: w.account("provider"), Conn: node, Blocks: rpc.NewBlockTime(time.Second, cfg.PollInterval, logrus.New()),
 	})
 	if !errors.Is(err, rpc.ErrUnavailable) || errors.Is(err, provider.ErrNoContract) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/porttest"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/provider"
 	"github.com/hostnode/hostnode/chain/tx"
@@ -32,7 +33,7 @@ func TestProofsForTheMarketGoBeforeAllOfSectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Close() })
-	account, token := m.Transactions(), bindings.NewTestToken()
+	txs, token := m.Shared().Tx, bindings.NewTestToken()
 	keys := []string{
 		"precommit:1:a", "precommit:2:a", "faults:3:a", "commit:4:a", "possession:7.0.0:a", "recoveries:5:a", "proof:late:7:a",
 		"proof:soon:7:a", "settle:6:a",
@@ -52,7 +53,7 @@ func TestProofsForTheMarketGoBeforeAllOfSectors(t *testing.T) {
 		all = append(all, done)
 		go func() {
 			ctx := context.WithoutCancel(t.Context())
-			done <- account.During(ctx, func(ctx context.Context, manager *tx.Manager) error {
+			done <- txs.During(ctx, func(ctx context.Context, manager *tx.Manager) error {
 				_, err := manager.Submit(ctx, call)
 				return err
 			})
@@ -61,7 +62,7 @@ func TestProofsForTheMarketGoBeforeAllOfSectors(t *testing.T) {
 			w.await("the first one is sent", func() bool { return w.waiting("host") })
 			continue
 		}
-		w.await(key+" waits", func() bool { return len(underWay(t, account)) == i+1 })
+		w.await(key+" waits", func() bool { return len(underWay(t, txs)) == i+1 })
 	}
 	var got []string
 	for len(got) < len(keys) {
@@ -107,10 +108,8 @@ func TestAProofOfAWindowThatClosesFirstGoesFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Close() })
-	account := m.Transactions()
-	p, err := provider.New(t.Context(), provider.Config{Contract: w.at.SectorProvider}, provider.Account{
-		Address: m.Account(), Conn: m.Connection(), Blocks: m.Blocks(), Tx: account,
-	})
+	txs := m.Shared().Tx
+	p, err := provider.New(t.Context(), provider.Config{Contract: w.at.SectorProvider}, m.Shared())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +134,7 @@ func TestAProofOfAWindowThatClosesFirstGoesFirst(t *testing.T) {
 			Key: key, To: common.Address(w.at.Token), Data: bindings.NewTestToken().PackApprove(common.Address{1}, common.Big1),
 			Gas: 100_000, Deadline: until,
 		}
-		done <- account.During(t.Context(), func(ctx context.Context, manager *tx.Manager) error {
+		done <- txs.During(t.Context(), func(ctx context.Context, manager *tx.Manager) error {
 			_, err := manager.Submit(ctx, call)
 			return err
 		})
@@ -155,7 +154,7 @@ func TestAProofOfAWindowThatClosesFirstGoesFirst(t *testing.T) {
 	}()
 	w.await("both wait", func() bool {
 		waits := 0
-		for _, in := range underWay(t, account) {
+		for _, in := range underWay(t, txs) {
 			if strings.HasPrefix(in.Key, "proof:later:") || strings.HasPrefix(in.Key, "possession:") {
 				waits++
 			}
@@ -181,9 +180,9 @@ func TestAProofOfAWindowThatClosesFirstGoesFirst(t *testing.T) {
 	}
 }
 
-func underWay(t *testing.T, account *chain.Transactions) (all []tx.Intent) {
+func underWay(t *testing.T, txs account.Transactions) (all []tx.Intent) {
 	t.Helper()
-	err := account.During(t.Context(), func(_ context.Context, manager *tx.Manager) (err error) {
+	err := txs.During(t.Context(), func(_ context.Context, manager *tx.Manager) (err error) {
 		all, err = manager.Intents("")
 		return err
 	})

@@ -4,19 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/big"
-	"sync"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/feed"
 	"github.com/hostnode/hostnode/chain/rpc"
-	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/commd"
 )
@@ -29,34 +25,11 @@ type Config struct {
 	DeployedAt uint64
 	// LogRange is the most blocks in one search for logs: default 1000.
 	LogRange uint64
-	// Gas is what calls take, before GasMargin is added: default MeasuredGas.
+	// Gas is what calls take, before account.GasMargin is added: default MeasuredGas.
 	Gas Gas
 	// Allowance is what the contract may take from the account's tokens, renewed when it is used up:
 	// default 2^96-1 base units.
 	Allowance events.Amount
-	// Confirmations and Finalized say what is final, as for the market: default 1.
-	Confirmations uint64
-	Finalized     bool
-}
-
-// Account is what the marketplace of the same account shares. Its transaction manager must know
-// the contract, by what Contract says of it.
-type Account struct {
-	Address events.Address
-	Conn    *rpc.Conn
-	Blocks  *rpc.BlockTime
-	Tx      Transactions
-	Log     logrus.FieldLogger // default: silent
-}
-
-// Transactions are the account's, while this process owns them.
-type Transactions interface {
-	// During runs call with the transaction manager. The context of call ends with the ownership; then,
-	// and while there is none, the error is ErrNotOwner.
-	During(ctx context.Context, call func(context.Context, *tx.Manager) error) error
-	// DutiesDue tells by when, in chain time, the earliest unsubmitted duty of a kind must be mined. It
-	// does not block.
-	DutiesDue(kind string, next time.Time)
 }
 
 // Chain is the contract for one provider. All methods are safe for concurrent use and may be
@@ -66,21 +39,17 @@ type Chain struct {
 	cfg      Config
 	conn     *rpc.Conn
 	blocks   *rpc.BlockTime
-	txs      Transactions
+	txs      account.Transactions
 	account  common.Address
 	contract common.Address
 	token    common.Address
 	abi      *bindings.SectorProvider
-	tokenABI *bindings.TestToken
 	finality *feed.Finality
 	rules    bindings.SectorConfig
 	config   events.SectorConfig
 
-	approve  chan struct{} // one approval at a time; who has it may use covered
-	covered  uint64        // the newest promise for which there is enough
-	mu       sync.Mutex
-	promised events.Amount // deposits of precommits under way
-	tickets  uint64        // how many were promised
+	// allowance is what the contract may take of the account's tokens.
+	allowance *account.Allowance
 }
 
 // ErrNoContract: at the address there is no contract of sectors.
@@ -90,8 +59,9 @@ var ErrNoContract = errors.New("no contract of sectors")
 var errOlderContract = errors.New("it is one that an older version deployed; use that version as long as it has " +
 	"sectors, and then the address of a newer contract, or, on the embedded chain, a new data directory")
 
-// New reads what the contract was made with. It answers ErrNoContract when it is none.
-func New(ctx context.Context, cfg Config, with Account) (*Chain, error) {
+// New reads what the contract was made with. It answers ErrNoContract when it is none. The account's transaction
+// manager must know the contract, by what Contract says of it.
+func New(ctx context.Context, cfg Config, with account.Account) (*Chain, error) {
 	if cfg.LogRange == 0 {
 		cfg.LogRange = 1000
 	}
@@ -99,22 +69,17 @@ func New(ctx context.Context, cfg Config, with Account) (*Chain, error) {
 		cfg.Gas = MeasuredGas()
 	}
 	if cfg.Allowance.IsZero() {
-		most := new(big.Int).Lsh(common.Big1, 96)
-		cfg.Allowance = events.Must(events.AmountFromBig(most.Sub(most, common.Big1)))
-	}
-	cfg.Confirmations = max(cfg.Confirmations, 1)
-	if with.Log == nil {
-		silent := logrus.New()
-		silent.SetOutput(io.Discard)
-		with.Log = silent
+		cfg.Allowance = account.Plenty()
 	}
 	c := &Chain{
-		cfg: cfg, conn: with.Conn, blocks: with.Blocks, txs: with.Tx,
+		cfg: cfg, conn: with.Conn, blocks: with.Blocks, txs: with.Tx, finality: with.Finality,
 		account: common.Address(with.Address), contract: common.Address(cfg.Contract),
-		abi: bindings.NewSectorProvider(), tokenABI: bindings.NewTestToken(),
-		finality: feed.NewFinality(with.Conn, cfg.Confirmations, cfg.Finalized, with.Log),
-		approve:  make(chan struct{}, 1),
+		abi: bindings.NewSectorProvider(),
 	}
+	c.allowance = account.New(account.Config{
+		Conn: c.conn, Account: c.account, Contract: c.contract, Token: func() common.Address { return c.token },
+		Renew: cfg.Allowance, Gas: account.WithMargin(cfg.Gas.Approve),
+	})
 	head, err := c.conn.Latest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the contract of sectors %s: %w", cfg.Contract, err)

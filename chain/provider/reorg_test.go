@@ -243,9 +243,7 @@ func TestAnAddressWithoutAContractOfSectorsIsNamed(t *testing.T) {
 	for name, at := range map[string]events.Address{
 		"an account": w.account("friend"), "another contract": w.at.Marketplace,
 	} {
-		_, err := provider.New(t.Context(), provider.Config{Contract: at}, provider.Account{
-			Address: m.Account(), Conn: m.Connection(), Blocks: m.Blocks(), Tx: m.Transactions(),
-		})
+		_, err := provider.New(t.Context(), provider.Config{Contract: at}, m.Shared())
 		if !errors.Is(err, provider.ErrNoContract) {
 			t.Errorf("%s: %v", name, err)
 		}

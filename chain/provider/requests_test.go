@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/porttest"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/chain/provider"
@@ -26,7 +27,7 @@ import (
 // trials, and those that ask for the newest block, for one by its hash, or for logs. hold, if set, is called with what such a message calls.
 type counting struct {
 	w       *world
-	account provider.Account
+	account account.Account
 	own     atomic.Int64
 	hold    atomic.Pointer[func(input []byte)]
 }
@@ -78,7 +79,7 @@ func counted(t *testing.T, allowance events.Amount) (*world, *counting, *provide
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Close() })
-	node.account = provider.Account{Address: m.Account(), Conn: m.Connection(), Blocks: m.Blocks(), Tx: m.Transactions()}
+	node.account = m.Shared()
 	return w, node, node.provider(provider.Config{Allowance: allowance})
 }
 

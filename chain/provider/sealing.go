@@ -74,7 +74,7 @@ func (c *Chain) preCommit(
 		Number: call.Number, Size: uint64(call.Size), TicketEpoch: call.TicketEpoch, Expiration: call.Expiration,
 		CommD: call.CommD, CommR: call.CommR, ProofType: uint8(slices.Index(proofTypes[:], call.Proves)),
 	})
-	return &message{data: data, gas: withMargin(c.cfg.Gas.PreCommit), lastBlock: last}, none, nil
+	return &message{data: data, gas: c.cfg.Gas.PreCommit, lastBlock: last}, none, nil
 }
 
 // waits is why the proof of a sector cannot be taken now, or its seed stored; nil: it can.
@@ -104,7 +104,7 @@ func (c *Chain) PinSeed(ctx context.Context, key string, number uint64) (events.
 				return nil, events.Receipt{}, err
 			}
 			return &message{
-				data: c.abi.PackPinSeed(c.account, number), gas: withMargin(c.cfg.Gas.PinSeed),
+				data: c.abi.PackPinSeed(c.account, number), gas: c.cfg.Gas.PinSeed,
 				lastBlock: s.SeedEpoch + contracts.BlockHashReach,
 			}, events.Receipt{}, nil
 		}))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/hostnode/hostnode/chain/account"
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/feed"
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -24,7 +26,7 @@ const maxMessage = 126 << 10
 // message is what is to be sent.
 type message struct {
 	data      []byte
-	gas       uint64
+	gas       uint64 // as measured
 	lastBlock uint64 // in which it is any good; zero: any
 	parts     int    // sectors that it is about
 }
@@ -72,15 +74,11 @@ type sending struct {
 }
 
 // act brings a message onto the chain, once for its key. Its errors say what was being done.
-func (c *Chain) act(ctx context.Context, doing string, p purpose, look looker) (r events.Receipt, err error) {
-	err = c.txs.During(ctx, func(ctx context.Context, manager *tx.Manager) error {
-		r, err = sending{c, manager}.act(ctx, p, look)
-		return err
-	})
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("%s: %w", doing, err)
-	}
-	return r, nil
+func (c *Chain) act(ctx context.Context, doing string, p purpose, look looker) (events.Receipt, error) {
+	return account.Perform(ctx, c.txs.During, doing,
+		func(ctx context.Context, manager *tx.Manager) (events.Receipt, error) {
+			return sending{c, manager}.act(ctx, p, look)
+		})
 }
 
 // act usually asks the node twice before it sends: what is so at the newest block, and whether the contract would take
@@ -89,15 +87,19 @@ func (c sending) act(ctx context.Context, p purpose, look looker) (events.Receip
 	if err := c.tx.Idle(ctx, p.prefix()); err != nil {
 		return events.Receipt{}, err
 	}
-	if r, err := c.mined(ctx, p); err != nil || !r.TxHash.Zero() {
-		return r, err
+	before, err := account.Mined(ctx, c.conn, c.tx, func(key string) bool { return key == p.prefix()+p.key })
+	switch {
+	case err != nil:
+		return events.Receipt{}, err
+	case before != nil:
+		return c.conn.InBlock(ctx, before)
 	}
 	looked, err := c.tx.Revision()
 	if err != nil {
 		return events.Receipt{}, err
 	}
-	money := c.promise(p.takes)
-	defer c.keep(p.takes)
+	money := c.allowance.Promise(account.Taking{Amount: p.takes, As: "deposit"})
+	defer money.Release()
 	head, decide, err := c.look(ctx, look, money)
 	if err != nil {
 		return events.Receipt{}, err
@@ -124,31 +126,20 @@ func (c sending) act(ctx context.Context, p purpose, look looker) (events.Receip
 }
 
 // look reads what a looker wants, and the account's tokens, at the newest block.
-func (c *Chain) look(ctx context.Context, look looker, money *money) (head *rpc.Header, decide decision, err error) {
+func (c *Chain) look(
+	ctx context.Context, look looker, money *account.Promise,
+) (head *rpc.Header, decide decision, err error) {
 	head, err = c.conn.ReadNewest(ctx, c.account, func(head *rpc.Header) (views []*rpc.View) {
 		views, decide = look(head)
-		return append(views, c.moneyViews(money)...)
+		return append(views, money.Views()...)
 	})
 	return head, decide, err
 }
 
-// mined is the receipt of the message that was mined under a key; zero: none was, or it was taken back and failed
-// when it was mined again.
-func (c sending) mined(ctx context.Context, p purpose) (events.Receipt, error) {
-	hashes, err := c.tx.Succeeded(ctx, func(base string) bool { return base == p.prefix()+p.key })
-	if err != nil || len(hashes) == 0 {
-		return events.Receipt{}, err
-	}
-	r, err := c.conn.MinedReceipt(ctx, hashes[len(hashes)-1])
-	if err != nil || !rpc.Succeeded(r) {
-		return events.Receipt{}, err
-	}
-	return c.conn.InBlock(ctx, r)
-}
-
 func (c sending) send(
-	ctx context.Context, p purpose, head *rpc.Header, m *message, money *money, looked uint64,
+	ctx context.Context, p purpose, head *rpc.Header, m *message, money *account.Promise, looked uint64,
 ) (*types.Receipt, error) {
+	m.gas = account.WithMargin(m.gas)
 	switch {
 	case len(m.data) > maxMessage:
 		return nil, fmt.Errorf("%w: a message of %d bytes, nodes take %d; send fewer sectors in one",
@@ -163,13 +154,11 @@ func (c sending) send(
 	// The contract looks at tokens last: what it says first decides whether an approval is worth its gas, and
 	// there is nothing to ask it afterwards.
 	err := c.preflight(ctx, head, m)
-	if err != nil && (money.suffices() || !errors.Is(err, events.ErrInsufficientFunds)) {
+	if err != nil && (money.Suffices() || !errors.Is(err, events.ErrInsufficientFunds)) {
 		return nil, err
 	}
-	if !money.suffices() {
-		if err := c.provide(ctx, money); err != nil {
-			return nil, err
-		}
+	if _, err := money.Secure(ctx, c.tx); err != nil {
+		return nil, err
 	}
 	return c.tx.Submit(ctx, tx.Call{
 		Key: p.prefix() + p.key, Alone: p.prefix(), Looked: looked,
@@ -252,7 +241,7 @@ func (c *Chain) topics(number uint64, names []string) [][]common.Hash {
 	for _, name := range names {
 		ids = append(ids, known.Events[name].ID)
 	}
-	return [][]common.Hash{ids, {common.BytesToHash(c.account[:])}, {common.BigToHash(bigOf(number))}}
+	return [][]common.Hash{ids, {common.BytesToHash(c.account[:])}, {common.BigToHash(new(big.Int).SetUint64(number))}}
 }
 
 // list names sectors in a key and for people.

@@ -16,6 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // Header is what we need of a block's header. The hash is as the node gives it: on chains with
@@ -68,10 +69,9 @@ const (
 func untilThere(ctx context.Context, ask func() (lags bool, err error)) error {
 	for look := 1; ; look++ {
 		lags, err := ask()
-		if !lags || look == behindLooks || ctx.Err() != nil {
+		if !lags || look == behindLooks || retry.Sleep(ctx, behindPause) != nil {
 			return err
 		}
-		Sleep(ctx, behindPause)
 	}
 }
 
@@ -146,10 +146,9 @@ func (c *Conn) mustKnow(ctx context.Context, number uint64) error {
 		if !errors.Is(err, ethereum.NotFound) {
 			return err
 		}
-		Sleep(ctx, headPause)
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
+		if err := retry.Sleep(ctx, headPause); err != nil {
+			return err
+		}
 	}
 	return c.Disbelieve(ctx, "for its newest block", fmt.Errorf("it names block %d, and does not have it", number))
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // connect makes a connection to the first endpoint that works. It needs the lock.
@@ -179,7 +181,7 @@ func (c *Conn) tryOne(from *Session, index int) bool {
 	}
 	c.use(l)
 	c.tasks.Go(func() {
-		Sleep(c.background, from.at.patience.limit())
+		_ = retry.Sleep(c.background, from.at.patience.limit())
 		from.client.Close()
 	})
 	return true

@@ -39,31 +39,23 @@ func (c *Conn) MinedReceipt(ctx context.Context, tx common.Hash) (r *types.Recei
 	return r, err
 }
 
-// Receipts reads several receipts at once; nil where there is none. The error is also that of one which the
-// node refuses to tell.
-func (c *Conn) Receipts(ctx context.Context, txs []common.Hash) ([]*types.Receipt, error) {
-	return allOf(c.ReceiptsEach(ctx, txs))
-}
-
-// MinedReceipts is Receipts of transactions that were seen mined: other nodes are asked for those that are not there.
+// MinedReceipts are the receipts of transactions that were seen mined: other nodes are asked for those that are not
+// there. The error is also that of one which the node refuses to tell.
 func (c *Conn) MinedReceipts(ctx context.Context, txs []common.Hash) ([]*types.Receipt, error) {
-	return allOf(receiptsBy(txs, func(batch []rpc.BatchElem) error {
+	found, refused, err := receiptsBy(txs, func(batch []rpc.BatchElem) error {
 		return c.batchThere(ctx, batch, func(e *rpc.BatchElem) bool {
 			a, _ := e.Result.(*receiptAnswer)
 			return e.Error == nil && a.Receipt == nil
 		})
-	}))
-}
-
-func allOf(found []*types.Receipt, refused []error, err error) ([]*types.Receipt, error) {
+	})
 	if err = cmp.Or(err, errors.Join(refused...)); err != nil {
 		return nil, err
 	}
 	return found, nil
 }
 
-// ReceiptsEach is Receipts with a refusal of its own for each transaction: a node that builds its index of
-// transactions anew refuses what it has not come to yet. The last error is about the connection.
+// ReceiptsEach reads several receipts at once; nil where there is none. Each has a refusal of its own: a node that
+// builds its index of transactions anew refuses what it has not come to yet. The last error is about the connection.
 func (c *Conn) ReceiptsEach(ctx context.Context, txs []common.Hash) ([]*types.Receipt, []error, error) {
 	return receiptsBy(txs, func(batch []rpc.BatchElem) error { return c.batch(ctx, batch) })
 }

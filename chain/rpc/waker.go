@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // Waker wakes one goroutine when there may be a new block. It only gives hints: subscriptions die
@@ -39,7 +41,7 @@ func (w *Waker) Wait(ctx context.Context, top uint64, look func(misses int) time
 	}
 	w.top = top
 	if !w.listen(ctx) {
-		Sleep(ctx, w.blocks.Poll())
+		_ = retry.Sleep(ctx, w.blocks.Poll())
 		return
 	}
 	timer := time.NewTimer(look(w.misses))

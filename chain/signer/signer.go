@@ -17,6 +17,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // Why a transaction was not signed. All are temporary.
@@ -229,9 +230,7 @@ func (s *Signer) watch(ctx context.Context) {
 		if s.state.tell(err, time.Now()) {
 			pause = askAwayEvery
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if retry.Sleep(ctx, pause) != nil {
 			return
 		}
 	}

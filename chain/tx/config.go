@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -13,10 +12,10 @@ import (
 
 // Config is the configuration for one account. Everything is set unless its comment says otherwise.
 type Config struct {
-	// Key signs; nil: Signer signs for Account.
+	// Account is whose transactions they are. Its Key signs; nil: Signer signs for it.
+	Account common.Address
 	Key     *ecdsa.PrivateKey
 	Signer  Signer
-	Account common.Address
 	// LongestPause is the longest pause before the signature of a transaction is asked for again.
 	LongestPause time.Duration
 
@@ -54,11 +53,4 @@ type Config struct {
 	Log   logrus.FieldLogger
 
 	contract Contract // Contracts, combined
-}
-
-func (cfg *Config) account() common.Address {
-	if cfg.Key == nil {
-		return cfg.Account
-	}
-	return crypto.PubkeyToAddress(cfg.Key.PublicKey)
 }

@@ -85,7 +85,7 @@ func (cfg *Config) notElsewhere(
 	for _, r := range entries {
 		known = max(known, knownBy(r.Event))
 	}
-	if mined, err = c.MinedBy(ctx, cfg.account()); err != nil {
+	if mined, err = c.MinedBy(ctx, cfg.Account); err != nil {
 		return 0, nil, fmt.Errorf("count the account's transactions: %w", err)
 	}
 	why := ""
@@ -93,9 +93,9 @@ func (cfg *Config) notElsewhere(
 	case cfg.DutiesOnly: // The owner's are expected.
 	case known > 0 && mined > known:
 		why = fmt.Sprintf("the chain has mined %d transactions of account %s, and the record of this data directory "+
-			"knows of %d", mined, events.Address(cfg.account()), known)
+			"knows of %d", mined, events.Address(cfg.Account), known)
 	case known == 0 && mined > 0:
-		if why, err = cfg.contract.InUse(ctx, c, cfg.account()); err != nil {
+		if why, err = cfg.contract.InUse(ctx, c, cfg.Account); err != nil {
 			return 0, nil, err
 		}
 	}

@@ -246,16 +246,6 @@ func (b *book) needed() []entry {
 	return all
 }
 
-// succeeded is the newest successful intent whose base begins with a prefix, or nil.
-func (b *book) succeeded(prefix string) *intent {
-	for _, in := range slices.Backward(b.doneLog) {
-		if in.succeeded && strings.HasPrefix(in.base, prefix) {
-			return in
-		}
-	}
-	return nil
-}
-
 func intentOf(e *messages.TxIntended) *intent {
 	base, try := splitKey(e.GetKey())
 	data, err := hex.DecodeString(strings.TrimPrefix(e.GetData(), "0x"))

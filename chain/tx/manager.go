@@ -114,7 +114,7 @@ func start(
 		wake:    make(chan struct{}, 1),
 		looked:  make(chan struct{}),
 	}
-	n := &node{mu: &m.mu, conn: c, blocks: blocks, account: cfg.account()}
+	n := &node{mu: &m.mu, conn: c, blocks: blocks, account: cfg.Account}
 	rec := &record{cfg: &m.cfg, outbox: box, copier: cp, book: newBook(cfg.contract.Kinds), log: cfg.Log}
 	others.node, others.rec = n, rec
 	m.node, m.rec, m.others = n, rec, others

@@ -40,7 +40,7 @@ func Open(
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make directory of the outbox: %w", err)
 	}
-	stream := events.TxStream(events.Address(cfg.account()))
+	stream := events.TxStream(events.Address(cfg.Account))
 	box, entries, err := openOutbox(filepath.Join(dir, stream+".outbox"), outboxOwner{
 		Stream: stream, ChainID: cfg.Chain.ChainID, Genesis: cfg.Chain.Genesis.String(),
 	})

@@ -37,7 +37,7 @@ func (cfg *Config) renumber(
 	}
 	cfg.Log.Warnf("transactions: the event store has %d events of account %s and had at least %d: it is an older "+
 		"copy, or another one. They are completed from the outbox with the %d that it still has; the former outbox "+
-		"is kept as %s", length, events.Address(cfg.account()), box.copied,
+		"is kept as %s", length, events.Address(cfg.Account), box.copied,
 		len(all)-countBelow(all, length)-1, aside)
 	return all, nil
 }

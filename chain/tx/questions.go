@@ -10,7 +10,6 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/messages"
 )
 
 // This file answers questions about the account's transactions.
@@ -73,20 +72,6 @@ func (m *Manager) quiet(ctx context.Context, meant func(base string) bool) error
 	return nil
 }
 
-// Earlier is the transaction hash of the newest success whose key begins with a prefix.
-func (m *Manager) Earlier(prefix string) (hash common.Hash, ok bool, err error) {
-	mined, err := ask(m, func() *messages.Receipt {
-		if in := m.rec.book.succeeded(prefix); in != nil {
-			return in.receipt
-		}
-		return nil
-	})
-	if err != nil || mined == nil {
-		return common.Hash{}, false, err
-	}
-	return common.HexToHash(mined.GetTxHash()), true, nil
-}
-
 // Intent is a call that was wanted, whatever became of it.
 type Intent struct {
 	Key         string // without the try
@@ -109,7 +94,7 @@ func (m *Manager) Intents(prefix string) ([]Intent, error) {
 }
 
 // Succeeded waits until no transaction with one of these keys is under way, and returns the hashes
-// of those that succeeded.
+// of those that succeeded, oldest first.
 func (m *Manager) Succeeded(ctx context.Context, meant func(base string) bool) ([]common.Hash, error) {
 	if err := m.quiet(ctx, meant); err != nil {
 		return nil, err
@@ -122,6 +107,15 @@ func (m *Manager) Succeeded(ctx context.Context, meant func(base string) bool) (
 		}
 		return hashes
 	})
+}
+
+// Earlier is the newest of Succeeded; false: there is none.
+func (m *Manager) Earlier(ctx context.Context, meant func(base string) bool) (hash common.Hash, ok bool, err error) {
+	hashes, err := m.Succeeded(ctx, meant)
+	if err != nil || len(hashes) == 0 {
+		return hash, false, err
+	}
+	return hashes[len(hashes)-1], true, nil
 }
 
 // Revision is the next revision of the account's record.

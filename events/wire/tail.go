@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // tailPage is how many events the tail reads at once.
@@ -74,13 +75,8 @@ func (t *tail) run(ctx context.Context) {
 		}
 		gone := errors.Is(err, events.ErrClosed) || errors.Is(err, events.ErrStoreFailed)
 		t.fail(err, gone)
-		if gone {
+		if gone || retry.Sleep(ctx, tailPause) != nil {
 			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(tailPause):
 		}
 	}
 }

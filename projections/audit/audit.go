@@ -272,7 +272,7 @@ func (a *auditor) event(r events.Recorded) {
 		a.find(PositionOrder, placeOf(r), "it follows position %d", a.report.AsOf)
 	}
 	a.report.AsOf = max(a.report.AsOf, r.Position)
-	if events.InRecord(r.Stream) && !events.MayTruncate(r.Stream) {
+	if catalog.Streams().InRecord(r.Stream) && !catalog.Streams().MayTruncate(r.Stream) {
 		a.last = snapshot.EventOf(r)
 	}
 	if r.Recorded.After(a.newest) {

@@ -4,16 +4,15 @@ import (
 	"bytes"
 	"context"
 	"crypto/subtle"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"net/http"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/prover/sealer/remoteapi"
 )
 
@@ -164,21 +163,11 @@ func (r *RemoteSealer) persist(ctx context.Context, req request) ([]byte, error)
 		if began, _ := req.body.state(); began || attempt >= r.cfg.Attempts {
 			return nil, fmt.Errorf("%w: %w", err, events.ErrSealerAway)
 		}
-		select {
-		case <-ctx.Done():
+		pause := retry.Backoff(r.cfg.Backoff, r.cfg.MaxBackoff, fmt.Sprintf("%d %s", r.cfg.Seed, req.path), attempt)
+		if retry.Sleep(ctx, pause) != nil {
 			return nil, context.Cause(ctx)
-		case <-time.After(r.backoff(req, attempt)):
 		}
 	}
-}
-
-// backoff doubles each time, of which it takes between half and all, by a hash of seed and request.
-func (r *RemoteSealer) backoff(req request, attempt int) time.Duration {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, req.path) // Writing to a hash never fails.
-	_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, r.cfg.Seed+uint64(attempt)))
-	full := min(r.cfg.Backoff<<min(attempt-1, 30), r.cfg.MaxBackoff)
-	return full/2 + time.Duration(h.Sum64()%uint64(full/2+1)) //nolint:gosec // Not longer than full.
 }
 
 // once sends a request once. It reads at most one byte more than is allowed.

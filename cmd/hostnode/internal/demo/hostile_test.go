@@ -19,6 +19,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/audit"
 	files "github.com/hostnode/hostnode/storage/sectors"
@@ -167,7 +168,7 @@ func (s *stage) steady(beat time.Duration) devchain.Pacer {
 			if _, why := paceOf(s.local, p, unknown); why == nil {
 				return nil
 			}
-			err = pause(ctx, pollEvery)
+			err = retry.Sleep(ctx, pollEvery)
 		}
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/localetcd"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // play sells and proves, lets one after the other go away and come back, and ends when all sales are settled.
@@ -188,7 +189,7 @@ func (s *memberShow) loseStore(ctx context.Context, wait waiter) error {
 		return fmt.Errorf("kill the event store: %w", err)
 	}
 	s.display.say("SIGKILL to the event store, process %d; it is away for %s", pid, s.options.Away)
-	if err := pause(ctx, s.options.Away); err != nil {
+	if err := retry.Sleep(ctx, s.options.Away); err != nil {
 		return err
 	}
 	if err := s.startStore(ctx); err != nil {
@@ -217,7 +218,7 @@ func (s *memberShow) loseEtcd(ctx context.Context, wait waiter) (err error) {
 	}
 	s.etcd.Close()
 	s.display.say("etcd has ended; it is away for %s", s.options.Away)
-	if err := pause(ctx, s.options.Away); err != nil {
+	if err := retry.Sleep(ctx, s.options.Away); err != nil {
 		return err
 	}
 	if s.etcd, err = localetcd.Start(filepath.Join(s.dir.Root, "etcd"), s.etcdAt); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/localetcd"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // MemberOptions say what to demonstrate of a host that several processes run together. Of Options,
@@ -214,7 +215,7 @@ func (s *memberShow) startStore(ctx context.Context) error {
 			return fmt.Errorf("%w: the event store: %w; see eventstore.log in %s",
 				api.ErrDemoHostEnded, died, s.dir.Root)
 		}
-		if err := pause(ctx, pollEvery); err != nil {
+		if err := retry.Sleep(ctx, pollEvery); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // This file is what the demonstration of members hears and sees of them.
@@ -74,7 +75,7 @@ func (s *memberShow) pace() devchain.Pacer {
 			next = time.Now()
 		}
 		next = next.Add(memberPace)
-		return pause(ctx, time.Until(next))
+		return retry.Sleep(ctx, time.Until(next))
 	}
 }
 

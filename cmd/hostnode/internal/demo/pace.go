@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // The pace of chain time, by the machine's clock.
@@ -76,7 +77,7 @@ func pacer(
 					break
 				}
 			}
-			if err := pause(ctx, pollEvery); err != nil {
+			if err := retry.Sleep(ctx, pollEvery); err != nil {
 				return err
 			}
 		}
@@ -98,14 +99,4 @@ func paceOf(local blocks, p Progress, err error) (pace time.Duration, still erro
 		return awayPace, nil
 	}
 	return idlePace, nil
-}
-
-// pause waits for so long.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

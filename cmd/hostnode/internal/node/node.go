@@ -26,6 +26,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/prover"
 	"github.com/hostnode/hostnode/storage"
 	"github.com/hostnode/hostnode/storage/sectors"
@@ -240,7 +241,8 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 			o.Log.Warnf("connecting to the market at %s failed, trying again: %v", rpc.Redact(cfg.Endpoint), err)
 		}
 	}
-	err := again(ctx, func() (err error) { // With an unused outbox it waits for the event store as well.
+	// With an unused outbox it waits for the event store as well.
+	err := retry.Until(ctx, dialPause, func() (err error) {
 		if o.Cluster != nil { // A member of a host sends transactions only while it has the term.
 			n.Market, err = chain.DialReader(ctx, cfg)
 		} else {
@@ -253,23 +255,6 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 	}
 	o.Waits(nil)
 	return nil
-}
-
-// again repeats a call, with a pause, until it succeeds or fails for good, or ctx ends. failed is told of all
-// other errors.
-func again(ctx context.Context, call func() error, final func(error) bool, failed func(error)) error {
-	for {
-		err := call()
-		if err == nil || final(err) {
-			return err
-		}
-		failed(err)
-		select {
-		case <-time.After(dialPause):
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		}
-	}
 }
 
 // sends reports whether this process can send transactions.

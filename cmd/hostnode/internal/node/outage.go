@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/prover"
 )
 
@@ -244,10 +245,7 @@ func untilBooted(
 	}()
 	for first := true; ; first = false {
 		if !first || !atOnce {
-			select {
-			case <-time.After(bootLook):
-			case <-ctx.Done():
-			}
+			_ = retry.Sleep(ctx, bootLook)
 		}
 		if ctx.Err() != nil || booted(ctx) {
 			return

@@ -24,6 +24,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
 	"github.com/hostnode/hostnode/events/witness"
+	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/prover"
 )
@@ -305,7 +306,7 @@ func (p *Process) watch(ctx context.Context) error {
 // gave up would miss its proofs. It does not repeat if settings prevent an answer, such
 // as an untrusted certificate.
 func untilAnswered(ctx context.Context, log *logrus.Entry, ask func() error) error {
-	return again(ctx, ask, func(err error) bool {
+	return retry.Until(ctx, dialPause, ask, func(err error) bool {
 		return !errors.Is(err, events.ErrAway) || errors.Is(err, esdb.ErrSettings) || ctx.Err() != nil
 	}, func(err error) { log.Warnf("the event store does not answer, trying again: %v", err) })
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // This file connects to the chain: the embedded one, or the configured one.
@@ -79,7 +80,7 @@ func (p *Process) whichChain(ctx context.Context, c config.Config, waits func(er
 	id uint64, genesis events.Hash, _ error,
 ) {
 	said := ""
-	err := again(ctx, func() error {
+	err := retry.Until(ctx, dialPause, func() error {
 		var failed []error
 		for _, endpoint := range append([]string{c.Chain.Endpoint}, c.Chain.Fallbacks...) {
 			var err error

@@ -22,6 +22,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/projections/audit"
 	"github.com/hostnode/hostnode/prover/sealer"
 	"github.com/hostnode/hostnode/storage"
@@ -84,7 +85,6 @@ func (o *Options) addSectors(c config.Config, p Parts) error {
 		CallbackListen: s.Remote.CallbackListen,
 		Contract: provider.Config{
 			Contract: contract, DeployedAt: max(p.SectorsDeployedAt, s.DeployedAt), LogRange: o.Chain.LogRange,
-			Confirmations: o.Chain.Confirmations, Finalized: o.Chain.Finalized,
 		},
 	}
 	if c.Fees.ExactAllowance {
@@ -248,11 +248,8 @@ func marginFits(margin uint64, rules events.SectorConfig) error {
 
 // sectorContract reads the contract of sectors, and waits for a chain that does not answer.
 func (n *Node) sectorContract(ctx context.Context, o Options) (contract *provider.Chain, err error) {
-	err = again(ctx, func() error {
-		contract, err = provider.New(ctx, o.Sectors.Contract, provider.Account{
-			Address: n.Market.Account(), Conn: n.Market.Connection(), Blocks: n.Market.Blocks(),
-			Tx: n.Market.Transactions(), Log: o.Log,
-		})
+	err = retry.Until(ctx, dialPause, func() error {
+		contract, err = provider.New(ctx, o.Sectors.Contract, n.Market.Shared())
 		return err
 	}, func(err error) bool {
 		return errors.Is(err, provider.ErrNoContract) || !errors.Is(err, rpc.ErrUnavailable)

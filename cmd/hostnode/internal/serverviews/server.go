@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
 	_ "github.com/hostnode/hostnode/events/protoconflict" // the client registers gossip.proto
+	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/projections/js"
 )
 
@@ -54,7 +55,7 @@ func Connect(cfg esdb.Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{projections: c, pause: pause}, nil
+	return &Server{projections: c, pause: retry.Sleep}, nil
 }
 
 // Close ends the connection. After an abandoned call the client is abandoned
@@ -300,11 +301,4 @@ func (s *Server) until(ctx context.Context, name string, done func(*installed) b
 		}
 	}
 	return fmt.Errorf("%w: it is not done within %s", ErrStuck, stopTimeout)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	over, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	<-over.Done()
-	return ctx.Err()
 }
