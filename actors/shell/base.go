@@ -19,7 +19,7 @@ type Base struct {
 	Store      events.Store
 	Codec      *events.Codec
 	Streams    events.Streams // how the streams of all machines are named
-	StoreWatch *StoreWatch // says whether the event store answers
+	StoreWatch *StoreWatch    // says whether the event store answers
 	Me         events.Address
 	// Member is the name of this process among the members of the host; empty: it is alone. Ledger
 	// names its ledger, as events.LedgerStream does. Both are set before the actors exist.
