@@ -44,7 +44,11 @@ func (v *Views) State(c *snapshot.Coder) {
 
 // parts are what a checkpoint holds of a host.
 func (h *host) parts() []any {
-	return []any{&h.ledgers, &h.sales, &h.sectors, &h.queue, &h.txs, &h.starts, &h.earnings, &h.validator}
+	all := []any{&h.ledgers, &h.sales, &h.sectors, &h.queue, &h.txs, &h.starts, &h.earnings, &h.validator}
+	for _, own := range h.own {
+		all = append(all, own.State())
+	}
+	return all
 }
 
 // errForm: views cannot have this state.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hostnode/hostnode/events"
+	views "github.com/hostnode/hostnode/projections/catalog"
 )
 
 // Snapshot is all views at one position, printed, for comparison.
@@ -23,10 +24,11 @@ type PrintedTable struct {
 // Snapshot prints all views as of one position, in a fixed order.
 func (v *Views) Snapshot() (Snapshot, error) {
 	out := Snapshot{AsOf: v.asOf, Scope: v.scope}
-	for _, t := range []struct {
+	type table struct {
 		name string
 		view any
-	}{
+	}
+	tables := []table{
 		{"ledgers", v.Ledgers()},
 		{"reservations", v.Reservations()},
 		{"sales", v.Sales()},
@@ -37,7 +39,12 @@ func (v *Views) Snapshot() (Snapshot, error) {
 		{"hosts", v.Hosts()},
 		{"validators", v.Validators()},
 		{"sectors", v.Sectors()},
-	} {
+	}
+	for _, m := range views.Machines() {
+		rows, _ := v.Of(m.Category)
+		tables = append(tables, table{m.Category, rows})
+	}
+	for _, t := range tables {
 		printed, err := json.Marshal(t.view)
 		if err != nil {
 			return Snapshot{}, fmt.Errorf("print view %s: %w", t.name, err)

@@ -15,7 +15,9 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/events/snapshot"
 	"github.com/hostnode/hostnode/messages"
+	views "github.com/hostnode/hostnode/projections/catalog"
 	"github.com/hostnode/hostnode/projections/internal/saved"
+	"github.com/hostnode/hostnode/projections/machine"
 )
 
 // Limits bound what the views keep of what is over, for each host. What is open
@@ -75,23 +77,7 @@ type Scope struct {
 }
 
 // Prefixes returns the beginnings of the names of all streams that the views are made from.
-func (s Scope) Prefixes() []string {
-	if s.Host.Zero() {
-		categories := []string{
-			events.CategoryCapacity, events.CategorySale, events.CategorySlotQueue,
-			events.CategoryTx, events.CategoryHost, events.CategoryValidator, events.CategorySector,
-		}
-		for i, c := range categories {
-			categories[i] = c + "-"
-		}
-		return categories
-	}
-	return []string{
-		events.CapacityStream(s.Host), events.CategorySale + "-" + s.Host.String() + "-",
-		events.SlotQueueStream(s.Host), events.CategorySector + "-" + s.Host.String() + "-",
-		events.TxStream(s.Host), events.HostStream(s.Host), events.ValidatorStream(s.Host),
-	}
-}
+func (s Scope) Prefixes() []string { return catalog.Streams().Prefixes(s.Host) }
 
 // Views is one fold of all streams:
 //
@@ -104,7 +90,7 @@ func (s Scope) Prefixes() []string {
 //	host-<host>          Hosts
 //	validator-<account>  Validators; what its transactions cost is in tx-<account>
 //
-// Other streams are skipped. Views is not safe for concurrent use; the Projector
+// Each machine of projections/catalog has its own view (Of). Other streams are skipped. Views is not safe for concurrent use; the Projector
 // is.
 type Views struct {
 	scope    Scope
@@ -135,6 +121,8 @@ type host struct {
 	earnings earnings
 	// validator is what the account marked.
 	validator validating
+	// own are the views of the machines that have their own, in the order of their list.
+	own []machine.View
 }
 
 // NewViews are the views of an empty record.
@@ -201,7 +189,8 @@ func (v *Views) see(r events.Recorded) (address string, wanted bool) {
 
 // wants reports whether a stream belongs to the views, and to which host.
 func (v *Views) wants(stream string) (address string, wanted bool) {
-	if folds[events.Category(stream)] == nil { // Streams of the market, and of machines without a view.
+	category := events.Category(stream)
+	if _, own := views.Of(category); folds[category] == nil && !own { // Such as the market's.
 		return "", false
 	}
 	owner, ours := catalog.Streams().Owner(stream)
@@ -218,7 +207,11 @@ func memberOf(ledger string) events.Member {
 
 func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
 	h := v.host(address)
-	if !folds[events.Category(r.Stream)](h, r, m) {
+	fold := folds[events.Category(r.Stream)]
+	if fold == nil {
+		fold = foldOwn
+	}
+	if !fold(h, r, m) {
 		v.pass(r, r.Type+" does not belong in this stream")
 	}
 }
@@ -240,6 +233,29 @@ var folds = map[string]func(*host, events.Recorded, proto.Message) bool{
 	events.CategoryHost: folding(func(h *host, _ events.Recorded, e messages.HostEvent) { h.starts.fold(e, h.limits) }),
 }
 
+// foldOwn folds an event of a machine that has its own view.
+func foldOwn(h *host, r events.Recorded, m proto.Message) bool {
+	for i, one := range views.Machines() {
+		if one.Category == events.Category(r.Stream) {
+			return h.own[i].Fold(r, m)
+		}
+	}
+	return false
+}
+
+// Of is the view of a machine that has its own: its rows, host by host. False: there is no such machine.
+func (v *Views) Of(category string) (rows map[string]any, known bool) {
+	i := slices.IndexFunc(views.Machines(), func(m machine.Machine) bool { return m.Category == category })
+	if i < 0 {
+		return nil, false
+	}
+	rows = map[string]any{}
+	for _, h := range v.hosts {
+		rows[h.address] = h.own[i].Rows()
+	}
+	return rows, true
+}
+
 func folding[E proto.Message](fold func(*host, events.Recorded, E)) func(*host, events.Recorded, proto.Message) bool {
 	return func(h *host, r events.Recorded, m proto.Message) bool {
 		e, ok := m.(E)
@@ -258,7 +274,7 @@ func (v *Views) host(address string) *host {
 }
 
 func newHost(address string, l Limits) *host {
-	return &host{
+	h := &host{
 		address: address, limits: l,
 		ledgers: ledgers{Of: map[events.Member]saved.Ledger{}},
 		sales:   sales{Open: map[events.SlotID]*openSale{}},
@@ -266,6 +282,10 @@ func newHost(address string, l Limits) *host {
 		queue:   queue{State: saved.NewQueue(), Refusals: map[string]Refusals{}, LetGo: map[string]Refusals{}},
 		txs:     transactions{Open: map[string]*Transaction{}, Done: map[string]bool{}},
 	}
+	for _, m := range views.Machines() {
+		h.own = append(h.own, m.View())
+	}
+	return h
 }
 
 func (v *Views) pass(r events.Recorded, reason string) {

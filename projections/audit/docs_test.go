@@ -23,7 +23,7 @@ func TestTheRulesAreDocumented(t *testing.T) {
 	}
 	var table strings.Builder
 	table.WriteString("\n| rule | a breach is | what must be so |\n|---|---|---|\n")
-	for _, r := range ruleTable {
+	for _, r := range Rules() {
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", r.Rule, r.Severity, r.Demands)
 	}
 	want := before + "-rewrite -->\n" + table.String() + "\n<!-- end of rules -->" + after

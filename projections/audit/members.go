@@ -123,7 +123,7 @@ func (k kind) inTurn() bool {
 	switch k {
 	case kindQueue, kindTx, kindValidator, kindDisposable:
 		return true
-	case kindUnknown, kindHost, kindMarket, kindLedger, kindSale, kindSector:
+	case kindUnknown, kindHost, kindMarket, kindLedger, kindSale, kindSector, kindOwn:
 	}
 	return false
 }
@@ -295,7 +295,7 @@ func (a *auditor) checkWriter(s *stream, r events.Recorded, m proto.Message) {
 		if by != "" && !h.Processes.Of[epoch].Owned && !byOperator(m) {
 			a.cross(TermMissing, p, "it was written in epoch %d by member %s, which had taken no term in it", epoch, by)
 		}
-	case kindUnknown, kindHost, kindSector, kindDisposable:
+	case kindUnknown, kindHost, kindSector, kindOwn, kindDisposable:
 	}
 }
 

@@ -51,7 +51,8 @@ func (a *auditor) checkID(s *stream, r events.Recorded, m proto.Message) {
 		sum := sha256.Sum256(content)
 		a.holdID(r, r.ID == events.NewEventID(r.Stream, hex.EncodeToString(sum[:]), int(r.Revision)))
 		return
-	case kindUnknown, kindDisposable, kindMarket, kindLedger, kindQueue, kindSale, kindValidator, kindSector:
+	case kindUnknown, kindDisposable, kindMarket, kindLedger, kindQueue, kindSale, kindValidator, kindSector,
+		kindOwn:
 	}
 	begins := func(first uint64) bool {
 		if r.Revision-first >= events.MaxAppendEvents {
@@ -118,7 +119,7 @@ func (a *auditor) checkCause(s *stream, r events.Recorded, m proto.Message) {
 		why = causeOfMarking(c, m)
 	case kindSector:
 		why = causeOfSector(s, r, c, m)
-	case kindUnknown, kindHost, kindTx, kindDisposable:
+	case kindUnknown, kindHost, kindTx, kindOwn, kindDisposable:
 	}
 	if why != "" {
 		a.cross(CauseUnresolved, placeOf(r), "the cause is %q: %s", clip(key), why)
@@ -290,7 +291,7 @@ func (a *auditor) checkCorrelation(s *stream, r events.Recorded, m proto.Message
 		if of, ok := m.(interface{ GetKey() string }); ok {
 			want = s.host.Tx.Intents[of.GetKey()].Correlation
 		}
-	case kindUnknown, kindHost, kindDisposable, kindSector:
+	case kindUnknown, kindHost, kindDisposable, kindSector, kindOwn:
 	}
 	has := r.Meta.Correlation
 	if want == "" || has == want || has == "" && !must {

@@ -1,5 +1,11 @@
 package audit
 
+import (
+	"slices"
+
+	judges "github.com/hostnode/hostnode/projections/catalog"
+)
+
 // Rule is the stable code of something that must be so.
 type Rule string
 
@@ -25,6 +31,18 @@ func rule(code Rule, breach Severity, demands string) Rule {
 	ruleTable = append(ruleTable, RuleInfo{code, breach, demands})
 	warnings[code] = breach == Warning
 	return code
+}
+
+// Rules are all rules: those below, and those of the machines that have a judge of their own, a breach of which is an
+// error.
+func Rules() []RuleInfo {
+	all := slices.Clone(ruleTable)
+	for _, m := range judges.Machines() {
+		for _, r := range m.Rules {
+			all = append(all, RuleInfo{Rule(r.Code), Error, r.Demands})
+		}
+	}
+	return all
 }
 
 // The rules. No other variable of the package may be made from one: that one would come first in the table.

@@ -34,7 +34,7 @@ const (
 // rules, including the table of phases, so that the numbers of phases are those of this build, and the options.
 func (a *auditor) file() snapshot.File {
 	rules := sha256.New()
-	fmt.Fprintf(rules, "%+v %v %v %v %v", ruleTable, table, phases, sectorTable, stepsOfState)
+	fmt.Fprintf(rules, "%+v %v %v %v %v", Rules(), table, phases, sectorTable, stepsOfState)
 	o, views := a.options, "none"
 	if a.views != nil {
 		views = a.views.Scope().Schema()
@@ -126,6 +126,9 @@ func (s *stream) parts(c *snapshot.Coder) {
 	}
 	if s.sector != nil {
 		c.Parts(s.sector)
+	}
+	if s.own != nil {
+		c.Parts(s.own.State())
 	}
 }
 

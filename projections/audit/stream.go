@@ -16,6 +16,8 @@ import (
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
+	judges "github.com/hostnode/hostnode/projections/catalog"
+	"github.com/hostnode/hostnode/projections/machine"
 )
 
 // stream is what is known of a stream of any kind.
@@ -36,6 +38,7 @@ type stream struct {
 	ledger  *ledger
 	life    *life // of a sale
 	sector  *sectorLife
+	own     machine.Judge // of a machine that has its own
 	Recent  *recent
 	Scanned uint64 // of a market: its newest block
 	// judge checks an event; it returns false for one of another machine. It is
@@ -65,6 +68,8 @@ const (
 	kindTx
 	kindValidator
 	kindSector
+	// kindOwn is a machine with a judge of its own.
+	kindOwn
 	// kindDisposable is no part of the record, such as snapshots. Only its form
 	// is checked.
 	kindDisposable
@@ -85,7 +90,11 @@ func kindOf(name string) kind {
 	case !catalog.Streams().InRecord(name):
 		return kindDisposable
 	}
-	return kinds[events.Category(name)]
+	category := events.Category(name)
+	if _, own := judges.Of(category); own {
+		return kindOwn
+	}
+	return kinds[category]
 }
 
 // host is what is known of one address, from all its streams.
@@ -179,6 +188,12 @@ func (a *auditor) makeStream(name string) *stream {
 		s.host.sectors[number] = s.sector
 		s.judge = judgeAs(func(p place, e sector.Event) { a.judgeSector(s, p, e) })
 		s.abandon = func() { *s.sector = sectorLife{Number: number, Broken: true} }
+	case kindOwn:
+		of, _ := judges.Of(events.Category(name))
+		s.host, s.own = a.host(address), of.Judge()
+		s.judge = func(p place, m proto.Message) bool {
+			return s.own.Judge(m, func(rule, format string, args ...any) { a.find(Rule(rule), p, format, args...) })
+		}
 	case kindDisposable:
 		s.host = a.hosts[address]
 	case kindUnknown:
