@@ -293,7 +293,8 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	watch.Bell = bell
 	*e = env{
 		Chain: chainview.New(&shell.Base{
-			RT: rt, Log: rt.Log, Clock: ports.Clock, Store: ports.Store, Codec: catalog.Codec(), Streams: catalog.Streams(),
+			RT: rt, Log: rt.Log, Clock: ports.Clock, Store: ports.Store, Codec: catalog.Codec(),
+			Streams:    catalog.Streams(),
 			StoreWatch: watch, Bell: bell, Me: ports.Market.Account(),
 			Member: member, Node: cfg.Node,
 			RetryAfter: cfg.RetryAfter, RetryMost: cfg.RetryMost, SnapshotEvery: cfg.SnapshotEvery, Yield: cfg.Yield,

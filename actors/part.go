@@ -16,10 +16,10 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file supervises the rooms of a host: the ledger, the queue, the proof scheduler, and those of the machines that it
-// has besides. A room that panics is started again from its record, after a growing pause. One whose record cannot be
-// read or folded is tried again at a slow pace, because stored events are never skipped. The other rooms go on
-// meanwhile, and whoever asks a room that is down is told so and asks again.
+// This file supervises the rooms of a host: the ledger, the queue, the proof scheduler, and those of its other
+// machines. A room that panics is started again from its record, after a growing pause. One whose record cannot be read
+// or folded is tried again at a slow pace, because stored events are never skipped. The other rooms go on meanwhile,
+// and whoever asks a room that is down is told so and asks again.
 
 const (
 	schedulerName = health.PartScheduler
@@ -45,7 +45,8 @@ type Room struct {
 	// Part is its address, with its name.
 	Part *shell.Part
 	Runs Place
-	// Start makes the behavior of a life, counted from 1. broken may be called at any time by anybody: it ends this life.
+	// Start makes the behavior of a life, counted from 1. broken may be called at any time by anybody: it ends this
+	// life.
 	Start func(base *shell.Base, life int, broken func(error)) shell.Behavior
 	// Lost is what does not happen while it is down, for an operator.
 	Lost string
@@ -204,8 +205,8 @@ func (s *supervisor) onRoomEnded(r *keptRoom, f shell.Failure) bool {
 	s.Log.WithField("part", name).Errorf("%s is down and will be restarted in %s: %v", name, f.Pause, f.Err)
 	if (f.Lefts > 0 || f.InARow >= partAlertAfter) && !r.told {
 		r.told = true
-		s.Raise(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("%s is down: %v", name, f.Err),
-			r.Lost+": find the cause in the log, or check the record with `hostnode audit`; the host restarts it by itself")
+		s.Raise(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("%s is down: %v", name, f.Err), r.Lost+
+			": find the cause in the log, or check the record with `hostnode audit`; the host restarts it by itself")
 	}
 	return true
 }

@@ -90,8 +90,8 @@ func (s Scope) Prefixes() []string { return catalog.Streams().Prefixes(s.Host) }
 //	host-<host>          Hosts
 //	validator-<account>  Validators; what its transactions cost is in tx-<account>
 //
-// Each machine of projections/catalog has its own view (Of). Other streams are skipped. Views is not safe for concurrent use; the Projector
-// is.
+// Each machine of projections/catalog has its own view (Of). Other streams are skipped. Views is not safe for
+// concurrent use; the Projector is.
 type Views struct {
 	scope    Scope
 	only     string // the host's address, "" for all

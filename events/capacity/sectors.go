@@ -265,7 +265,8 @@ func SpaceOf(e interface {
 	GetSealed() uint64
 	GetTree() uint64
 	GetScratch() uint64
-}) Space {
+},
+) Space {
 	return Space{
 		Unsealed: events.Bytes(e.GetUnsealed()), Sealed: events.Bytes(e.GetSealed()),
 		Tree: events.Bytes(e.GetTree()), Scratch: events.Bytes(e.GetScratch()),

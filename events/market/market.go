@@ -50,7 +50,9 @@ func (s State) evolve(e messages.MarketEvent) State {
 		s.Block, s.BlockHash, s.ChainTime = e.GetNumber(), e.GetHash(), events.TimeFromMessage(e.GetTime())
 	case *messages.ChainReorganized:
 		s.BlocksDropped += uint64(len(e.GetDropped()))
-	default:
+	case *messages.ChainStorageRequested, *messages.ChainRequestFulfilled, *messages.ChainRequestFailed,
+		*messages.ChainRequestCancelled, *messages.ChainSlotFilled, *messages.ChainSlotFreed,
+		*messages.ChainSlotReservationsFull, *messages.ChainProofSubmitted:
 		name := strings.TrimPrefix(string(e.ProtoReflect().Descriptor().Name()), "Chain")
 		i, known := slices.BinarySearchFunc(s.Logs, name, func(l Logs, name string) int {
 			return strings.Compare(l.Log, name)

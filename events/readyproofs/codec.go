@@ -9,10 +9,12 @@ import (
 
 // Table is how the proofs of a member on their way to the owner are stored.
 func Table() []events.Entry {
+	entry := events.EntryOf
 	return []events.Entry{
-		events.EntryOf("ProofReady", &messages.ProofReady{
-			SlotId: events.ExampleID, Period: 85_000_000, Challenge: events.ExampleID, Deadline: timestamppb.New(events.Unix(1_700_000_000)),
-			Proof: events.Proof{{31: 1}}.String(),
+		entry("ProofReady", &messages.ProofReady{
+			SlotId: events.ExampleID, Period: 85_000_000, Challenge: events.ExampleID,
+			Deadline: timestamppb.New(events.Unix(1_700_000_000)),
+			Proof:    events.Proof{{31: 1}}.String(),
 		}),
 	}
 }

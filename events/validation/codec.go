@@ -9,17 +9,19 @@ import (
 
 // Table is how the events of a validator are stored.
 func Table() []events.Entry {
+	entry := events.EntryOf
 	at := timestamppb.New(events.Unix(1_700_000_000))
 	receipt := &messages.Receipt{
-		TxHash: events.ExampleID, Block: 300, BlockHash: events.ExampleID, Time: at, FeeWei: "165000000000000", GasUsed: 165_000,
+		TxHash: events.ExampleID, Block: 300, BlockHash: events.ExampleID, Time: at,
+		FeeWei: "165000000000000", GasUsed: 165_000,
 	}
 	return []events.Entry{
-		events.EntryOf("ValidationStarted", &messages.ValidationStarted{At: at, MaxSlots: 1000, Groups: 4, GroupIndex: 1}),
-		events.EntryOf("ProofMarked", &messages.ProofMarked{
+		entry("ValidationStarted", &messages.ValidationStarted{At: at, MaxSlots: 1000, Groups: 4, GroupIndex: 1}),
+		entry("ProofMarked", &messages.ProofMarked{
 			At: at, RequestId: events.ExampleID, SlotId: events.ExampleID, SlotIndex: 1, Period: 85_000_000,
 			Reward: "4000", Receipt: receipt,
 		}),
-		events.EntryOf("MarkingFailed", &messages.MarkingFailed{
+		entry("MarkingFailed", &messages.MarkingFailed{
 			At: at, RequestId: events.ExampleID, SlotId: events.ExampleID, SlotIndex: 1, Period: 85_000_000,
 			Reason: "the window closed before the transaction was mined",
 		}),

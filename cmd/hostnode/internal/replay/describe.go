@@ -12,8 +12,8 @@ import (
 )
 
 // describe tells a folded state: each exported field is a fact, named like the field, or a list. Fields of a struct in
-// it are named after both. What is empty or false is left out, and so is a time or an id that is zero; what is long, such
-// as a proof, is cut.
+// it are named after both. What is empty or false is left out, and so is a time or an id that is zero; what is long,
+// such as a proof, is cut.
 func describe(state any) (out State) {
 	if state != nil {
 		out.addFields("", reflect.ValueOf(state))

@@ -4,15 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events/catalog"
 )
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // ErrAmbiguous is returned, wrapped, by Find when a text stands for several streams.
 var ErrAmbiguous = errors.New("several streams begin like that")
