@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/internal/durable"
 )
 
@@ -51,10 +52,10 @@ func (l Layout) lastSender() (owner events.Address, err error) {
 	}
 	var newest time.Time
 	for _, f := range files {
-		// Named after the account's stream, tx-<address>.
+		// Named after the account's stream.
 		stream := strings.TrimSuffix(f.Name(), filepath.Ext(f.Name()))
-		of, err := events.ParseAddress(strings.TrimPrefix(stream, events.CategoryTx+"-"))
-		if err != nil {
+		of, ours := catalog.Streams().Owner(stream)
+		if !ours {
 			continue
 		}
 		if info, err := f.Info(); err == nil && (owner.Zero() || info.ModTime().After(newest)) {
