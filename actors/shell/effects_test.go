@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ type doer struct {
 	*Effects[int, string]
 	wanted    []string
 	leftovers bool
+	mu        sync.Mutex // calls run at once
 	begun     map[string]int
 	ends      map[string]chan error
 	follows   func(a *Turn, w *Work[string], err error)
@@ -53,13 +55,16 @@ func (d *doer) act(a *Turn) {
 
 func (d *doer) call(key string) func(context.Context) (int, error) {
 	return func(ctx context.Context) (int, error) {
+		end := make(chan error)
+		d.mu.Lock()
 		d.begun[key]++
-		d.ends[key] = make(chan error)
+		d.ends[key] = end
+		d.mu.Unlock()
 		if d.deaf {
-			return 0, <-d.ends[key]
+			return 0, <-end
 		}
 		select {
-		case err := <-d.ends[key]:
+		case err := <-end:
 			return 0, err
 		case <-ctx.Done():
 			return 0, ctx.Err()
@@ -69,6 +74,13 @@ func (d *doer) call(key string) func(context.Context) (int, error) {
 
 func (d *doer) turn(do func(a *Turn)) {
 	d.root.Tell(familyTurn{do})
+	synctest.Wait()
+}
+
+// sleep is as for a family.
+func (d *doer) sleep(by time.Duration) {
+	d.turn(func(*Turn) {})
+	time.Sleep(by)
 	synctest.Wait()
 }
 
@@ -134,8 +146,7 @@ func TestAReportThatChangesNothingIsFollowedByAnotherTry(t *testing.T) {
 			if d.begun["a"] != n+1 {
 				t.Fatal("it is begun before a pause")
 			}
-			time.Sleep(time.Second << n)
-			synctest.Wait()
+			d.sleep(time.Second << n)
 			if d.begun["a"] != n+2 {
 				t.Fatalf("begun %v after %d pauses", d.begun, n+1)
 			}

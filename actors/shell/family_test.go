@@ -63,6 +63,13 @@ func (f *family) turn(do func(a *Turn)) {
 	synctest.Wait()
 }
 
+// sleep lets time pass. The parent takes a turn before, so that what a timer has it do comes after what the test looked at.
+func (f *family) sleep(d time.Duration) {
+	f.turn(func(*Turn) {})
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 func (f *family) run() {
 	f.turn(func(a *Turn) {
 		f.Run(a, &f.a)
@@ -88,23 +95,20 @@ func TestAChildThatFailsIsStartedAgainAndThenLeftAlone(t *testing.T) {
 		f.run()
 		for range 2 {
 			f.panics(&f.a)
-			time.Sleep(5 * time.Second) // The longest usual pause.
-			synctest.Wait()
+			f.sleep(5 * time.Second) // The longest usual pause.
 		}
 		f.panics(&f.a)
 		f.ended(t, "a 1 0 false", "a 2 0 false", "a 3 1 true")
 		if f.lives["a"] != 3 || f.lives["b"] != 1 || f.a.Left == "" || f.b.Left != "" || f.b.Ref().Nobody() {
 			t.Fatalf("lives %v, left %q and %q", f.lives, f.a.Left, f.b.Left)
 		}
-		time.Sleep(time.Hour + time.Second) // It is tried once.
-		synctest.Wait()
+		f.sleep(time.Hour + time.Second) // It is tried once.
 		f.panics(&f.a)
 		f.ended(t, "a 4 2 true")
 		f.turn(func(a *Turn) { f.Run(a, &f.a) }) // Somebody wants it; the pause ends nothing then.
 		var was bool
 		f.turn(func(*Turn) { was = f.Works(&f.a, true) })
-		time.Sleep(3 * time.Hour)
-		synctest.Wait()
+		f.sleep(3 * time.Hour)
 		if !was || f.lives["a"] != 5 || f.a.Left != "" {
 			t.Fatalf("was left alone: %v; life %d, left %q", was, f.lives["a"], f.a.Left)
 		}
@@ -150,8 +154,7 @@ func TestAChildThatIsStoppedOrForgottenIsNotStartedAgain(t *testing.T) {
 		f.turn(func(*Turn) { f.Stop(&f.a) }) // In its pause.
 		f.forget = true
 		f.panics(&f.b)
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		f.sleep(time.Hour)
 		if f.lives["a"] != 1 || f.lives["b"] != 1 {
 			t.Fatalf("lives %v", f.lives)
 		}

@@ -91,6 +91,9 @@ func (f File) Load(ctx context.Context, store events.Store, walk func(*Coder)) (
 	}
 	switch {
 	case errors.Is(why, fs.ErrNotExist):
+	case errors.Is(why, ErrSchema): // Its name is long, and says nothing to a person.
+		found.Ignored = []error{fmt.Errorf("%s: %w: it was made by another version, or with other options",
+			f.Path, ErrSchema)}
 	case why != nil:
 		found.Ignored = []error{fmt.Errorf("%s: %w", f.Path, why)}
 	default:
@@ -114,7 +117,7 @@ func (f File) read() (s Snapshot, err error) {
 	line, state, _ := bytes.Cut(file, []byte("\n"))
 	part := &messages.SnapshotPart{}
 	if err := protojson.Unmarshal(line, part); err != nil {
-		return s, fmt.Errorf("it does not begin like a snapshot: %w", err)
+		return s, errors.New("it does not begin like one") // What the decoder says is about its own letters.
 	}
 	if _, err := events.ParseEventID(part.GetEventId()); err != nil {
 		return s, err

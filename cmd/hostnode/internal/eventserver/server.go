@@ -67,8 +67,8 @@ type Server struct {
 // without a certificate.
 func Start(store events.Store, o Options, log *logrus.Entry) (*Server, error) {
 	cfg := wire.Config{
-		Store: store, Streams: catalog.Streams(), Anonymous: o.Anonymous, Guarded: o.Guarded, Advertise: o.Advertise, Log: log,
-		AcceptPersistentSubscriptions: o.AcceptPersistentSubscriptions,
+		Store: store, Streams: catalog.Streams(), Anonymous: o.Anonymous, Guarded: o.Guarded, Advertise: o.Advertise,
+		Log: log, AcceptPersistentSubscriptions: o.AcceptPersistentSubscriptions,
 	}
 	if o.Memory != 0 {
 		if o.Memory < MinMemory {
