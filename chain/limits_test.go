@@ -101,6 +101,9 @@ func TestProviderWithLimitsAndWithoutFinalBlocksServesAWholeSale(t *testing.T) {
 		"as answers":         each(-32005, "daily request count exceeded, request rate limited"),
 		"as answers by code": each(429, "your app has exceeded its capacity"),
 	} {
+		if testing.Short() && name != "as answers" { // Each refuses for some seconds.
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.fund("host")

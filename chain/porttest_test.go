@@ -23,6 +23,9 @@ func TestMarketObeysItsPort(t *testing.T) {
 
 // It does so, too, after the transactions were owned, given up and owned again.
 func TestMarketThatIsOwnedAgainObeysItsPort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the whole suite once more")
+	}
 	porttest.Market(t, func(t *testing.T) porttest.MarketWorld {
 		w := newWorld(t)
 		w.fund("host")

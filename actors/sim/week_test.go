@@ -24,6 +24,9 @@ const (
 // A host with 200 slots misses no proof. Periods last two minutes, and a slot owes a
 // proof in about every sixth of them. `make sim-week` runs seven days.
 func TestManySlotsOfOneHost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hours of chain time with 200 slots")
+	}
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMarket(t, rand.New(rand.NewPCG(*first, 3)))

@@ -139,7 +139,7 @@ func (c *chain) mine(t *testing.T, blocks int) {
 func manyBlocks(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("about the contract alone, and long: `make test` runs it, the race detector need not")
+		t.Skip("about the contract alone, and long: CI and `make test-whole` run it")
 	}
 }
 

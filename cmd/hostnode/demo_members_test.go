@@ -84,6 +84,9 @@ func values(in any, field string) map[string]bool {
 // Two processes are a host; the owner is killed, and comes back. Chain time waits for them, so that a slow machine
 // misses nothing.
 func TestAHostOfTwoMembersIsPaidAlthoughItsOwnerIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a whole demonstration")
+	}
 	c := config.Default()
 	c.DataDir, c.Prover.KeysDir = t.TempDir(), t.TempDir()
 	c.Prover.Samples, c.Prover.MaxDepth = 1, 12

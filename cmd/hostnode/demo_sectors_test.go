@@ -5,4 +5,9 @@ package main
 import "testing"
 
 // The host runs in a second process, which is killed, so the detector has little to find; and keys are made.
-func TestTheDemonstrationOfSectorsShowsWhatItSays(t *testing.T) { runScripts(t, "testdata/demo") }
+func TestTheDemonstrationOfSectorsShowsWhatItSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a whole demonstration")
+	}
+	runScripts(t, "testdata/demo")
+}

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"hostnode": func() { os.Exit(realMain()) }})
 }
 
-// TestCommandsSayWhatTheManualSays runs the scripts in testdata/script. Besides the
+// TestCommandsSayWhatTheManualSays runs the scripts in testdata/script, with -short without the long ones. Besides the
 // usual commands they have
 //
 //	exits CODE COMMAND...   the command ends with this exit code
@@ -48,7 +48,12 @@ func TestMain(m *testing.M) {
 //	eventserver NAME [auditor]  serves an empty event store; NAME has its URL,
 //	                            NAME_ADDRESS host and port; everybody is operator, or auditor
 //	flip FILE OFFSET        damages a byte, counted from the end when negative
-func TestCommandsSayWhatTheManualSays(t *testing.T) { runScripts(t, "testdata/script") }
+func TestCommandsSayWhatTheManualSays(t *testing.T) {
+	runScripts(t, "testdata/script")
+	if !testing.Short() {
+		runScripts(t, "testdata/script/long")
+	}
+}
 
 func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{

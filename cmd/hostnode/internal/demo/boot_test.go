@@ -55,6 +55,9 @@ func (l *leaving) Head(ctx context.Context) (events.Position, error) {
 // The store goes away when the start knows that the host may begin, before it has appended
 // anything.
 func TestAStoreThatGoesAwayWhileTheHostBootsCostsNoProof(t *testing.T) {
+	if testing.Short() {
+		t.Skip("two sales of three periods, with all their proofs")
+	}
 	for name, readable := range map[string]bool{"it answers nothing": false, "it takes nothing": true} {
 		t.Run(name, func(t *testing.T) { bootsWithout(t, readable) })
 	}

@@ -58,6 +58,9 @@ func is(f nodetest.Fault) func() nodetest.Fault { return func() nodetest.Fault {
 // A load balancer whose nodes lag, in front of nodes that speak another language and want more than they suggest.
 // `make hostile-chain` has each hostility alone, and for longer.
 func TestASaleAndSectorsGoThroughWithALoadBalancerOfForeignNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a sale and sectors, with all their proofs")
+	}
 	words, balancer := clientNamed(t, "Nethermind").Speaks(), nodetest.LoadBalancer(1, blocksLate)
 	hostile{
 		name: "a load balancer of foreign nodes",

@@ -7,11 +7,13 @@ import (
 	"context"
 	"crypto/ecdsa"
 	"crypto/rand"
+	"errors"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,12 +75,22 @@ type play struct {
 	change func(*stage) devchain.Pacer
 }
 
+// stageKeys are the proving keys of all stages, made by the first.
+var stageKeys = sync.OnceValues(func() (*prover.Keys, error) {
+	dir, err := os.MkdirTemp("", "hn")
+	if err != nil {
+		return nil, err
+	}
+	params := prover.NetworkParams()
+	params.Samples, params.MaxDepth = 1, 12
+	keys, err := prover.DevelopmentKeys(context.Background(), params, dir, "", nil)
+	return keys, errors.Join(err, os.RemoveAll(dir))
+})
+
 func setUp(t *testing.T, p play) *stage {
 	t.Helper()
 	ctx, dir := t.Context(), t.TempDir()
-	params := prover.NetworkParams()
-	params.Samples, params.MaxDepth = 1, 12
-	keys, err := prover.DevelopmentKeys(ctx, params, filepath.Join(dir, "keys"), "", func(string) {})
+	keys, err := stageKeys()
 	check(t, err)
 	sockets, err := os.MkdirTemp("", "hn") // Short: a socket's path is limited.
 	check(t, err)

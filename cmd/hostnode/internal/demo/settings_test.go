@@ -25,6 +25,7 @@ func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
 	ofSectors := func(c config.Config) SectorOptions { return SectorOptions{Options: Options{Config: c}, Days: 3} }
 	seals := withMore(fixed, fixedForSectors)
 	delete(seals, "sectors.sealer") // The one that is shown may be given.
+	home, others := "HOME="+t.TempDir(), map[string]config.Loaded{}
 	for name, demo := range map[string]shown{
 		"a sale": {
 			fixed, func(c config.Config) error { return Options{Config: c, Slots: 3, Periods: 3}.check() },
@@ -39,7 +40,7 @@ func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
 			},
 		},
 	} {
-		t.Run(name, func(t *testing.T) { eachSetting(t, demo) })
+		t.Run(name, func(t *testing.T) { eachSetting(t, demo, home, others) })
 	}
 }
 
@@ -48,8 +49,8 @@ const (
 	otherContract = "0x00000000000000000000000000000000000000dd"
 )
 
-func eachSetting(t *testing.T, demo shown) {
-	home := "HOME=" + t.TempDir()
+// eachSetting gives each setting alone another value than the usual one; others has those that were found before.
+func eachSetting(t *testing.T, demo shown, home string, others map[string]config.Loaded) {
 	usual, err := config.Load(config.Sources{Environ: []string{home}})
 	check(t, err)
 	values := []string{
@@ -76,18 +77,17 @@ func eachSetting(t *testing.T, demo shown) {
 			setting.Key == "account.transactions" {
 			continue
 		}
-		given, found := config.Loaded{}, false
-		for _, value := range values {
+		given, found := others[setting.Key]
+		for i := 0; i < len(values) && !found; i++ {
 			with := append([]string{home}, beside[setting.Key]...)
-			given, err = config.Load(config.Sources{Environ: append(with, setting.Variable+"="+value)})
-			if found = err == nil && value != setting.Value; found {
-				break
-			}
+			given, err = config.Load(config.Sources{Environ: append(with, setting.Variable+"="+values[i])})
+			found = err == nil && values[i] != setting.Value
 		}
 		if !found {
 			t.Errorf("%s: none of the values is another one that it can have: %v", setting.Key, err)
 			continue
 		}
+		others[setting.Key] = given
 		section, _, _ := strings.Cut(setting.Key, ".")
 		if err := demo.check(given.Config); demo.fixed[setting.Key] != "" {
 			named := strings.Contains(fmt.Sprint(err), section) || beside[setting.Key] != nil // The error names it first.

@@ -26,6 +26,7 @@ func brief() terms {
 
 // The dispersal window reaches this host only when no fill is possible any more.
 func TestASlotThatThePolicyRefusesIsNotBegun(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	asked := make(chan struct{}, 1)
 	h := w.newHost(options{slots: 3, mayReserve: func(q admission.MayReserve) admission.Permission {
@@ -59,6 +60,7 @@ func TestASlotThatThePolicyRefusesIsNotBegun(t *testing.T) {
 }
 
 func TestASlotWithoutPlaceForAReservationIsLetGo(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	h := w.newHost(options{})
 	h.reserve.close()
@@ -81,6 +83,7 @@ func TestASlotWithoutPlaceForAReservationIsLetGo(t *testing.T) {
 }
 
 func TestASlotThatARivalTookBeforeOurReservationIsLetGo(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	h := w.newHost(options{})
 	h.reserve.close()
@@ -121,6 +124,7 @@ func TestASlotThatARivalTookAfterOurReservationIsLetGo(t *testing.T) {
 // The rival's fill comes in the very block in which ours would have: ours is mined
 // and refused, which costs gas and nothing else.
 func TestAFillThatIsBeatenInItsBlockIsLetGo(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	h := w.newHost(options{})
 	a := w.rival("a")
@@ -139,6 +143,7 @@ func TestAFillThatIsBeatenInItsBlockIsLetGo(t *testing.T) {
 }
 
 func TestASlotForWhichNoCollateralIsLeftIsLetGo(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	h := w.newHost(options{slots: 3, collateral: uint64(collateral) * 3 / 2})
 	before := w.count()
@@ -172,6 +177,7 @@ func TestASlotForWhichNoCollateralIsLeftIsLetGo(t *testing.T) {
 }
 
 func TestARequestThatExpiresBeforeOurFillReturnsEverything(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	h := w.newHost(options{})
 	h.prover.stop(errBusy)
@@ -189,6 +195,7 @@ func TestARequestThatExpiresBeforeOurFillReturnsEverything(t *testing.T) {
 }
 
 func TestARequestThatFailsBeforeOurFillReturnsEverything(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	h := w.newHost(options{noOffer: true, slots: 3})
 	h.prover.stop(errBusy)
@@ -208,6 +215,7 @@ func TestARequestThatFailsBeforeOurFillReturnsEverything(t *testing.T) {
 }
 
 func TestDataThatIsNotWhatWasAskedForIsLetGo(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	h := w.newHost(options{source: w.liar()})
 	before := w.count()

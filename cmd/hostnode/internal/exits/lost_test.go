@@ -79,6 +79,7 @@ const (
 )
 
 func TestASlashCostsAPartAndTheRestIsPaid(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	h := w.newHost(options{noOffer: true, slots: 3})
 	r, rivals := h.running(terms{probability: 1, expiry: 150 * time.Second, duration: 400 * time.Second, maxLoss: 1})
@@ -124,6 +125,7 @@ func TestTooManyMissesCostTheSlotAndAllCollateral(t *testing.T) {
 }
 
 func TestAFillThatIsReorganisedAwayForGoodReturnsEverything(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	h := w.newHost(options{})
 	a := w.rival("a")

@@ -38,6 +38,7 @@ func TestAFinishedSaleBringsItsRewardAndItsCollateral(t *testing.T) {
 }
 
 func TestARewardGoesToItsRecipientAndTheCollateralToTheHost(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	h := w.newHost(options{slots: 3, recipient: w.account("treasury")})
 	before := w.count("treasury")
@@ -56,6 +57,7 @@ func TestARewardGoesToItsRecipientAndTheCollateralToTheHost(t *testing.T) {
 }
 
 func TestACancelledRequestPaysUntilItsExpiry(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	h := w.newHost(options{})
 	before := w.count()
@@ -75,6 +77,7 @@ func TestACancelledRequestPaysUntilItsExpiry(t *testing.T) {
 }
 
 func TestACancelledRequestPaysItsRecipient(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	h := w.newHost(options{recipient: w.account("treasury")})
 	before := w.count("treasury")
@@ -104,6 +107,7 @@ func (h *host) running(o terms) (events.Request, []rival) {
 }
 
 func TestARepairIsPaidWithItsDiscount(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	h := w.newHost(options{noOffer: true, slots: 3})
 	r, rivals := h.running(terms{
@@ -151,6 +155,7 @@ func TestASlotThatTheRecordDoesNotKnowIsAdoptedAndPaid(t *testing.T) {
 }
 
 func TestASlotThatEndedBeforeItWasAdoptedIsPaid(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	w.give("host", hostTokens)
 	before := w.count()
@@ -172,6 +177,7 @@ func TestASlotThatEndedBeforeItWasAdoptedIsPaid(t *testing.T) {
 
 // A wallet with our key frees the slot before the host thinks that the end is final.
 func TestAPayoutOfAnotherProgramWithOurKeyIsToldOnce(t *testing.T) {
+	furtherExit(t)
 	w := newWorld(t)
 	h := w.newHost(options{})
 	before := w.count()

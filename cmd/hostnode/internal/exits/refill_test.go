@@ -122,6 +122,7 @@ func (h *host) goesDown(c events.SlotCall, dog *watchdog) (*host, sale.State) {
 
 // The host hears of nothing until the slot is lost.
 func TestASlotThatWasTakenWhileTheHostWasDownIsFilledAgainAndPaid(t *testing.T) {
+	furtherExit(t)
 	h, c, dog, before := refilled(t, 2)
 	h, was := h.goesDown(c, dog)
 	h.paidAfterRefill(c, before)
@@ -142,6 +143,7 @@ func TestASlotThatWasTakenWhileTheHostWasDownIsFilledAgainAndPaid(t *testing.T) 
 
 // Misses while the host was down are reported when it is back, with what they cost.
 func TestMissesWhileTheHostWasDownAreToldWithWhatTheyCost(t *testing.T) {
+	furtherExit(t)
 	h, c, dog, before := refilled(t, 1)
 	h, was := h.goesDown(c, dog)
 	down := h.w.period()

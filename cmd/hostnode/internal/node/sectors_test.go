@@ -166,6 +166,9 @@ func (s slowSealer) PreCommit1(
 // A ticket lives as long as a real first half takes: with the hashes that the EVM itself knows, 256 blocks, each would be
 // too old at the precommit.
 func TestASectorWhoseFirstHalfTakesTwoHoursIsSealed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("7200 blocks beside the host")
+	}
 	store, err := files.Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -242,12 +245,25 @@ func write(t *testing.T, text string, mode os.FileMode) string {
 	return path
 }
 
+// keysDir has the proving keys of all hosts that seal, made by the first.
+var keysDir string
+
+func TestMain(m *testing.M) {
+	var err error
+	if keysDir, err = os.MkdirTemp("", "hn"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(keysDir)
+	os.Exit(code)
+}
+
 // sealing is a host on the embedded chain, with faster blocks than usual.
 func sealing(t *testing.T) config.Config {
 	c := config.Default()
 	c.DataDir = t.TempDir()
 	c.Account.KeyFile = filepath.Join(c.DataDir, "account.key")
-	c.Prover.KeysDir, c.Prover.Samples, c.Prover.MaxDepth = t.TempDir(), 1, 12
+	c.Prover.KeysDir, c.Prover.Samples, c.Prover.MaxDepth = keysDir, 1, 12
 	c.Devchain.BlockInterval = 50 * time.Millisecond
 	c.Sectors.Sealer = "commd"
 	return c
