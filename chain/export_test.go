@@ -10,9 +10,14 @@ import (
 )
 
 // Looked says whether everything was done that follows from a block for the transactions under way;
-// also true when there are none, or this process does not own them.
+// also true when there are none, or this process neither owns them nor sends beside the owner.
 func (m *Market) Looked(_ context.Context, block events.Hash) bool {
 	manager := m.txs.manager()
+	m.txs.mu.Lock()
+	if manager == nil && m.txs.lent != nil {
+		manager = m.txs.lent.manager
+	}
+	m.txs.mu.Unlock()
 	return manager == nil || manager.Looked(block)
 }
 
