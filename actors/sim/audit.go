@@ -30,7 +30,9 @@ type audit struct {
 	sales   map[events.SlotID]sale.State
 	// sectors are by number.
 	sectors map[uint64]sector.Info
-	forced  map[uint64]bool // sectors that somebody forced into a state
+	// recorded is where the last event of each sector is.
+	recorded map[uint64]events.Position
+	forced   map[uint64]bool // sectors that somebody forced into a state
 	// overtaken are the keys of steps that ended without a result: by an order, or by what the chain has.
 	overtaken map[string]bool
 
@@ -75,7 +77,7 @@ func newAudit(store events.Store, cfg events.MarketConfig, queued int, repairs m
 	return &audit{
 		store: store, codec: catalog.Codec(), cfg: cfg, repairs: repairs,
 		ledger: capacity.New(), ledgers: map[events.Member]capacity.State{}, queue: slotqueue.New(slotqueue.Limits{MaxItems: queued}),
-		sales: map[events.SlotID]sale.State{}, sectors: map[uint64]sector.Info{}, forced: map[uint64]bool{},
+		sales: map[events.SlotID]sale.State{}, sectors: map[uint64]sector.Info{}, recorded: map[uint64]events.Position{}, forced: map[uint64]bool{},
 		overtaken: map[string]bool{},
 		created:   map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
 		closed: map[period]string{}, proved: map[events.SlotID]bool{}, unjudged: map[events.SlotID]bool{},
@@ -113,7 +115,7 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 		case sale.Event:
 			err = a.onSale(e.Stream, m)
 		case sector.Event:
-			err = a.onSector(e.Stream, m)
+			err = a.onSector(e, m)
 		case capacity.Event:
 			err = a.onLedgerOf(e, m)
 		case slotqueue.Event:

@@ -87,6 +87,9 @@ type panics struct {
 	// down says of actors that panicked whether they have read their record again. Appends that
 	// were in flight then may be stored later.
 	down map[string]life
+	// shaken are sectors that panicked, and where the record ended then: after another panic they are left alone, unless
+	// they have recorded something in between.
+	shaken map[string]events.Position
 	// fell: the supervisor panicked, so the host ends and must be started again.
 	fell bool
 	// brittle is an error planted in the supervisor: it panics with every child.
@@ -98,7 +101,7 @@ func newPanics(seed uint64, brittle bool) *panics {
 	return &panics{
 		rng: rand.New(rand.NewPCG(seed, 3)), met: map[encounter]int{}, brittle: brittle,
 		commands: map[string]map[string]bool{}, spoilt: map[events.SlotID]bool{},
-		down: map[string]life{}, kinds: map[encounter]int{},
+		down: map[string]life{}, kinds: map[encounter]int{}, shaken: map[string]events.Position{},
 	}
 }
 
@@ -125,6 +128,9 @@ func (p *panics) meets(actor string, msg any) {
 		p.aim = nil
 	}
 	p.armed, p.down[actor] = nil, panicked
+	if strings.HasPrefix(actor, "Sector ") {
+		p.shaken[actor] = events.EndPosition
+	}
 	if actor == sectors.Name { // Its children end with it.
 		for e := range p.met {
 			if strings.HasPrefix(e.actor, "Sector ") {
@@ -144,7 +150,8 @@ func (p *panics) arm() *encounter {
 	var actorKinds []string
 	byKind := map[string][]encounter{}
 	for e, step := range p.met {
-		if kind := e.kind().actor; p.step-step <= metLately {
+		_, shaken := p.shaken[e.actor]
+		if kind := e.kind().actor; p.step-step <= metLately && !shaken {
 			byKind[kind] = append(byKind[kind], e)
 		}
 	}
@@ -249,6 +256,15 @@ func (s *simulator) panicSome() {
 	p := s.panics
 	p.mu.Lock()
 	p.step = s.steps
+	for actor, since := range p.shaken {
+		var n uint64
+		_, _ = fmt.Sscanf(actor, "Sector %d", &n) // It begins like that.
+		if since == events.EndPosition {
+			p.shaken[actor] = s.audit.after
+		} else if s.audit.recorded[n] > since {
+			delete(p.shaken, actor)
+		}
+	}
 	struck := p.struck
 	p.struck = nil
 	p.mu.Unlock()

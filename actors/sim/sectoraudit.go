@@ -67,11 +67,12 @@ func reports(m sector.Event) bool {
 }
 
 // onSector folds an event of a sector.
-func (a *audit) onSector(stream string, m sector.Event) error {
-	_, n, err := events.ParseSectorStream(stream)
+func (a *audit) onSector(e events.Recorded, m sector.Event) error {
+	_, n, err := events.ParseSectorStream(e.Stream)
 	if err != nil {
 		return err
 	}
+	a.recorded[n] = e.Position
 	before, known := a.sectors[n]
 	if !known {
 		before = sector.New(sectorPolicy)
