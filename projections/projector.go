@@ -257,6 +257,13 @@ func (p *Projector) Validators() ValidatorsView { return look(p, (*Views).Valida
 // Sectors is the view of the sectors.
 func (p *Projector) Sectors() SectorsView { return look(p, (*Views).Sectors) }
 
+// Of is the view of a machine that has its own, as Views.Of says.
+func (p *Projector) Of(category string) (rows map[string]any, known bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.views.Of(category)
+}
+
 func look[T any](p *Projector, view func(*Views) T) T {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

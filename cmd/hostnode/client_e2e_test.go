@@ -16,7 +16,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// The README's commands, in its order: a host that runs sells to somebody who has nothing but the program.
+// The commands of README and docs/operating.md, in their order: a host that runs sells to somebody who has nothing but the program.
 func TestCIARequestOfTheClientIsSoldByAHostThatRuns(t *testing.T) {
 	dir := t.TempDir()
 	c := smallConfig(t, filepath.Join(dir, "data"))

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 )
@@ -22,13 +23,13 @@ func TestServingSaysWhatAHostNeedsAndThatItIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	read, write := io.Pipe()
-	quiet := &app{stdout: io.Discard, stderr: os.Stderr, now: time.Now}
+	quiet := &app{App: &cli.App{Stdout: io.Discard, Stderr: os.Stderr, Now: time.Now}}
 	if code := quiet.run(t.Context(), []string{"client", "prepare", file, "--slots", "5", "--data-dir", dir}); code != 0 {
 		t.Fatalf("prepare ends with %d", code)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	serving := &app{stdout: write, stderr: os.Stderr, now: time.Now}
+	serving := &app{App: &cli.App{Stdout: write, Stderr: os.Stderr, Now: time.Now}}
 	go func() {
 		serving.run(ctx, []string{"client", "serve", "--listen", "127.0.0.1:0", "--data-dir", dir})
 		_ = write.Close()
@@ -50,7 +51,7 @@ func TestServingSaysWhatAHostNeedsAndThatItIsOver(t *testing.T) {
 }
 
 func TestAWithdrawalSaysHowMuchOrWhyNothing(t *testing.T) {
-	p := &paper{}
+	p := &cli.Printer{}
 	_ = printWithdrawals(p, []requester.Withdrawal{
 		{ID: events.RequestID{1}, Amount: events.NewAmount(1234567)},
 		{ID: events.RequestID{2}, Nothing: "waits for hosts"},
@@ -60,8 +61,8 @@ func TestAWithdrawalSaysHowMuchOrWhyNothing(t *testing.T) {
 		"1,234,567 base units, what was left of request 0x01000000",
 		"nothing      to collect of request 0x02000000: waits for hosts", "nothing was asked for on this market",
 	} {
-		if !strings.Contains(p.text(), want) {
-			t.Errorf("%q is missing in:\n%s", want, p.text())
+		if !strings.Contains(p.Text(), want) {
+			t.Errorf("%q is missing in:\n%s", want, p.Text())
 		}
 	}
 }

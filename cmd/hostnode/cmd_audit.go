@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 )
 
 func (a *app) auditCommand() *cobra.Command {
@@ -27,12 +28,12 @@ func (a *app) auditCommand() *cobra.Command {
 			if o.Checkpoint != "" {
 				whole, err := filepath.Abs(o.Checkpoint) // A running host has another working directory.
 				if err != nil {
-					return fmt.Errorf("%w: --checkpoint: %w", errUsage, err)
+					return fmt.Errorf("%w: --checkpoint: %w", cli.ErrUsage, err)
 				}
 				o.Checkpoint = whole
 			}
-			err := asking(a, lookBack, func(ctx context.Context, b api.Backend, _ []string) (api.Audit, error) {
-				return b.Audit(ctx, o)
+			err := cli.Asking(a.App, cli.LookBack, func(ctx context.Context, b api.Backend, _ []string) (api.Audit, error) {
+				return api.RunAudit.Ask(ctx, b, o)
 			}, printAudit)(cmd, args)
 			if errors.Is(err, context.Canceled) && o.Checkpoint != "" {
 				err = fmt.Errorf("%w; the same command continues from the state in %s", err, o.Checkpoint)
@@ -60,50 +61,50 @@ func (e *unable) Unwrap() error { return e.error }
 // maxShown is how many findings are printed for people; --json prints all.
 const maxShown = 50
 
-func printAudit(p *paper, r api.Audit) error {
-	verdict := p.colour(green, "CLEAN")
+func printAudit(p *cli.Printer, r api.Audit) error {
+	verdict := p.Colour(cli.Green, "CLEAN")
 	if !r.Clean {
-		verdict = p.colour(red, "NOT CLEAN")
+		verdict = p.Colour(cli.Red, "NOT CLEAN")
 	}
-	p.line("%s: %s in %s, %s of which %d settled; %s, %s", verdict,
-		count(r.Events, "event"), count(r.Streams, "stream"), count(r.Report.Sales, "sale"), r.SalesFinished,
-		count(r.Errors, "error"), count(r.Warnings, "warning"))
+	p.Line("%s: %s in %s, %s of which %d settled; %s, %s", verdict,
+		cli.Count(r.Events, "event"), cli.Count(r.Streams, "stream"), cli.Count(r.Report.Sales, "sale"), r.SalesFinished,
+		cli.Count(r.Errors, "error"), cli.Count(r.Warnings, "warning"))
 	if s := r.Sectors; s != nil {
-		p.line("sectors: %s; %d over; %s and deposits of %s base units are held for them", states(s.States), s.Over,
-			size(s.Bytes), grouped(s.Deposits))
-		p.line("sectors: of deposits %s returned, %s lost; the contract has paid %s, rewards included",
-			grouped(s.Returned), grouped(s.Lost), grouped(s.Withdrawn))
+		p.Line("sectors: %s; %d over; %s and deposits of %s base units are held for them", states(s.States), s.Over,
+			cli.Size(s.Bytes), cli.Grouped(s.Deposits))
+		p.Line("sectors: of deposits %s returned, %s lost; the contract has paid %s, rewards included",
+			cli.Grouped(s.Returned), cli.Grouped(s.Lost), cli.Grouped(s.Withdrawn))
 	}
 	if f := r.Files; f != nil && f.Sectors+f.Pieces > 0 {
-		p.line("the files of %s and %s were compared with the ledger", count(f.Sectors, "sector"),
-			count(f.Pieces, "piece"))
+		p.Line("the files of %s and %s were compared with the ledger", cli.Count(f.Sectors, "sector"),
+			cli.Count(f.Pieces, "piece"))
 	}
 	if n := r.TransactionsUnderWay; n > 0 {
-		p.line("under way: %s without an outcome yet", count(n, "transaction"))
+		p.Line("under way: %s without an outcome yet", cli.Count(n, "transaction"))
 	}
 	if r.ContinuedFrom > 0 {
-		p.line("continued from log position %d", r.ContinuedFrom)
+		p.Line("continued from log position %d", r.ContinuedFrom)
 	}
 	if r.CheckpointIgnored != "" {
-		p.line("%s begun with the first event: %s", p.colour(yellow, "note"), r.CheckpointIgnored)
+		p.Line("%s begun with the first event: %s", p.Colour(cli.Yellow, "note"), r.CheckpointIgnored)
 	}
 	if r.ChainCompared {
-		p.line("the tokens on chain were compared")
+		p.Line("the tokens on chain were compared")
 	}
 	for _, f := range r.Findings[:min(len(r.Findings), maxShown)] {
-		p.line("  %s", f)
+		p.Line("  %s", f)
 	}
 	if r.Store != nil {
-		p.line("store: %s in %s checked with their indexes, snapshots included, %s", count(r.Store.Events, "event"),
-			count(r.Store.Streams, "stream"), count(uint64(len(r.Store.Findings))+r.Store.More, "finding"))
+		p.Line("store: %s in %s checked with their indexes, snapshots included, %s", cli.Count(r.Store.Events, "event"),
+			cli.Count(r.Store.Streams, "stream"), cli.Count(uint64(len(r.Store.Findings))+r.Store.More, "finding"))
 		for _, f := range r.Store.Findings[:min(len(r.Store.Findings), maxShown)] {
-			p.line("  %s", f.Sentence)
+			p.Line("  %s", f.Sentence)
 		}
 	}
 	if listed := uint64(len(r.Findings)); listed > maxShown || r.Errors+r.Warnings > listed {
-		p.line("not all findings are shown; --json has the first %d", listed)
+		p.Line("not all findings are shown; --json has the first %d", listed)
 	}
-	p.asOf(r.AsOf)
+	p.AsOf(r.AsOf)
 	if !r.Clean {
 		return errQuiet
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
@@ -26,11 +27,11 @@ func (a *app) availabilityCommand() *cobra.Command {
 		a.availabilitySwitch("disable", "Sell nothing new from an availability; its sales go on", false),
 		&cobra.Command{
 			Use: "remove ID", Short: "Remove an availability that has no sales", Args: cobra.ExactArgs(1),
-			RunE: asking(a, change, func(ctx context.Context, b api.Backend, args []string) (gone, error) {
-				id, err := b.RemoveAvailability(ctx, args[0])
-				return gone{id}, err
-			}, func(p *paper, g gone) error {
-				p.line("removed availability %s", g.ID)
+			RunE: cli.Asking(a.App, cli.Change, func(ctx context.Context, b api.Backend, args []string) (gone, error) {
+				answer, err := api.RemoveAvailability.Ask(ctx, b, api.OfAvailability{ID: args[0]})
+				return gone{answer.ID}, err
+			}, func(p *cli.Printer, g gone) error {
+				p.Line("removed availability %s", g.ID)
 				return nil
 			}),
 		},
@@ -43,28 +44,28 @@ type gone struct {
 }
 
 func (a *app) availabilityList() *cobra.Command {
-	return asAt(a, &cobra.Command{
+	return cli.AsAt(a.App, &cobra.Command{
 		Use: "list", Short: "List the space on offer, and how much of it is sold", Args: cobra.NoArgs,
-	}, plain(api.Past.Ledger), printAvailabilities)
+	}, cli.Plain(api.ShowLedger), printAvailabilities)
 }
 
-func printAvailabilities(p *paper, l api.Ledger) error {
+func printAvailabilities(p *cli.Printer, l api.Ledger) error {
 	if len(l.Availabilities) == 0 {
-		p.line("nothing is on offer; put space on offer with %s", p.command("availability add"))
+		p.Line("nothing is on offer; put space on offer with %s", p.Command("availability add"))
 	} else {
-		p.rows(availabilityRows(l.MarketTime, l.Availabilities...))
+		p.Rows(availabilityRows(l.MarketTime, l.Availabilities...))
 	}
 	sectors := ""
 	if l.Sectors > 0 {
-		sectors = ", " + size(l.Sectors) + " sectors"
+		sectors = ", " + cli.Size(l.Sectors) + " sectors"
 	}
 	if l.Pieces > 0 {
-		sectors += ", " + size(l.Pieces) + " pieces"
+		sectors += ", " + cli.Size(l.Pieces) + " pieces"
 	}
-	p.line("quota %s: %s unallocated, %s free on offer, %s reserved, %s stored, %s overhead%s",
-		size(l.Quota), size(l.Unallocated), size(l.Free), size(l.Reserved), size(l.Stored), size(l.Overhead), sectors)
-	p.line("prices in base units per byte and second, collateral in base units")
-	p.asOf(l.AsOf)
+	p.Line("quota %s: %s unallocated, %s free on offer, %s reserved, %s stored, %s overhead%s",
+		cli.Size(l.Quota), cli.Size(l.Unallocated), cli.Size(l.Free), cli.Size(l.Reserved), cli.Size(l.Stored), cli.Size(l.Overhead), sectors)
+	p.Line("prices in base units per byte and second, collateral in base units")
+	p.AsOf(l.AsOf)
 	return nil
 }
 
@@ -77,16 +78,16 @@ func availabilityRows(now time.Time, all ...projections.Availability) [][]string
 		if !v.Enabled {
 			state = "disabled"
 		} else if !v.Until.IsZero() && !now.Before(v.Until) {
-			state = "over since " + clock(v.Until)
+			state = "over since " + cli.Clock(v.Until)
 		}
 		rows = append(rows, []string{
-			string(v.Member), short(v.ID), state, size(v.TotalSize), size(v.FreeSize), span(v.DurationSeconds),
-			grouped(v.MinPrice), grouped(v.Remaining) + " of " + grouped(v.Collateral), clock(v.Until),
+			string(v.Member), cli.Short(v.ID), state, cli.Size(v.TotalSize), cli.Size(v.FreeSize), cli.Span(v.DurationSeconds),
+			cli.Grouped(v.MinPrice), cli.Grouped(v.Remaining) + " of " + cli.Grouped(v.Collateral), cli.Clock(v.Until),
 			fmt.Sprint(v.Reservations),
 		})
 	}
 	several := slices.ContainsFunc(all, func(v projections.Availability) bool { return v.Member != "" })
-	return without(rows, map[string]bool{"MEMBER": !several})
+	return cli.Without(rows, map[string]bool{"MEMBER": !several})
 }
 
 // offerFlags are the flags that add and set share. Those that are given change something.
@@ -127,10 +128,10 @@ func (a *app) availabilityAdd() *cobra.Command {
 		Example: "  hostnode availability add --size 10GiB --duration 720h --min-price 1000 --collateral 5000000000000",
 	}
 	terms := offerFlags(cmd.Flags())
-	cmd.RunE = a.offering(create, "on offer", func(
+	cmd.RunE = a.offering(cli.Create, "on offer", func(
 		ctx context.Context, b api.Backend, _ []string,
 	) (projections.Availability, error) {
-		return b.AddAvailability(ctx, api.Offer{
+		return api.AddAvailability.Ask(ctx, b, api.Offer{
 			ID: api.DrawID().String(), Member: events.Member(member), Size: *terms.Size,
 			DurationSeconds: *terms.DurationSeconds, MinPrice: *terms.MinPrice, Collateral: *terms.Collateral,
 			Disabled: disabled, Until: *cmp.Or(terms.Until, &time.Time{}),
@@ -149,12 +150,12 @@ func (a *app) availabilityAdd() *cobra.Command {
 
 // offering runs a function that returns an availability, and prints that.
 func (a *app) offering(
-	want access, done string,
+	want cli.Access, done string,
 	do func(ctx context.Context, b api.Backend, args []string) (projections.Availability, error),
 ) func(*cobra.Command, []string) error {
-	return asking(a, want, do, func(p *paper, v projections.Availability) error {
-		p.line("%s: availability %s", done, v.ID)
-		p.rows(availabilityRows(a.now(), v))
+	return cli.Asking(a.App, want, do, func(p *cli.Printer, v projections.Availability) error {
+		p.Line("%s: availability %s", done, v.ID)
+		p.Rows(availabilityRows(a.Now(), v))
 		return nil
 	})
 }
@@ -169,14 +170,14 @@ func (a *app) availabilitySet() *cobra.Command {
 				return nil
 			}
 			return fmt.Errorf("%w: nothing to change; give at least one of --size, --duration, --min-price, "+
-				"--collateral, --until", errUsage)
+				"--collateral, --until", cli.ErrUsage)
 		},
 	}
 	changes = offerFlags(cmd.Flags())
-	cmd.RunE = a.offering(change, "changed", func(
+	cmd.RunE = a.offering(cli.Change, "changed", func(
 		ctx context.Context, b api.Backend, args []string,
 	) (projections.Availability, error) {
-		return b.SetAvailability(ctx, args[0], *changes)
+		return api.SetAvailability.Ask(ctx, b, api.ChangesOf{ID: args[0], Changes: *changes})
 	})
 	return cmd
 }
@@ -184,10 +185,12 @@ func (a *app) availabilitySet() *cobra.Command {
 func (a *app) availabilitySwitch(name, short string, enabled bool) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " ID", Short: short, Args: cobra.ExactArgs(1),
-		RunE: a.offering(change, name+"d", func(
+		RunE: a.offering(cli.Change, name+"d", func(
 			ctx context.Context, b api.Backend, args []string,
 		) (projections.Availability, error) {
-			return b.SetAvailability(ctx, args[0], api.Changes{Enabled: &enabled})
+			return api.SetAvailability.Ask(ctx, b, api.ChangesOf{
+				ID: args[0], Changes: api.Changes{Enabled: &enabled},
+			})
 		}),
 	}
 }

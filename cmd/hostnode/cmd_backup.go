@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -23,19 +24,19 @@ func (a *app) backupCommand() *cobra.Command {
 			"DIR/events there, remove `views`, and start the host. It asks the chain for what the copy does\n" +
 			"not know. A backup includes neither the account's key nor the data of slots, sectors and pieces, nor\n" +
 			"the outbox of transactions.",
-		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Backup, error) {
+		RunE: cli.Asking(a.App, cli.Look, func(ctx context.Context, b api.Backend, args []string) (api.Backup, error) {
 			dir, err := filepath.Abs(args[0]) // The host may stand elsewhere.
 			if err != nil {
 				return api.Backup{}, fmt.Errorf("back up: %w", err)
 			}
-			return b.Backup(ctx, dir)
+			return api.MakeBackup.Ask(ctx, b, api.IntoDir{Dir: dir})
 		}, printBackup),
 	}
 }
 
-func printBackup(p *paper, b api.Backup) error {
-	p.line("%s: %s up to log position %d, %s in %s", p.colour(green, "DONE"), b.Dir, b.Position,
-		size(events.Bytes(b.Bytes)), count(b.Files, "file"))
-	p.line("check it: hostnode audit --data-dir %s", b.Dir)
+func printBackup(p *cli.Printer, b api.Backup) error {
+	p.Line("%s: %s up to log position %d, %s in %s", p.Colour(cli.Green, "DONE"), b.Dir, b.Position,
+		cli.Size(events.Bytes(b.Bytes)), cli.Count(b.Files, "file"))
+	p.Line("check it: hostnode audit --data-dir %s", b.Dir)
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
@@ -58,7 +59,7 @@ type clientOf struct {
 func (c *clientOf) on(
 	do func(cmd *cobra.Command, cfg config.Config, shelf *requester.Shelf, args []string) error,
 ) func(*cobra.Command, []string) error {
-	return c.configured(func(cmd *cobra.Command, cfg config.Loaded, args []string) error {
+	return c.Configured(func(cmd *cobra.Command, cfg config.Loaded, args []string) error {
 		if c.dir == "" {
 			c.dir = filepath.Join(cfg.DataDir, "client")
 		}
@@ -69,7 +70,7 @@ func (c *clientOf) on(
 
 // command is how a command of this client is written.
 func (c *clientOf) command(cmd *cobra.Command, words string) string {
-	text := "hostnode client " + words + c.dataDir
+	text := "hostnode client " + words + c.DataDir
 	if cmd.Flags().Changed("dir") {
 		text += " --dir " + c.dir
 	}
@@ -112,7 +113,7 @@ func (c *clientOf) dial(ctx context.Context, cfg config.Config) (
 		return nil, nil, err
 	}
 	if r, err = local.Client(ctx, key); errors.Is(err, localchain.ErrStopped) {
-		return nil, nil, fmt.Errorf("%w; start it: hostnode run%s", err, c.dataDir)
+		return nil, nil, fmt.Errorf("%w; start it: hostnode run%s", err, c.DataDir)
 	} else if err != nil {
 		return nil, nil, err
 	}
@@ -146,7 +147,7 @@ func (c *clientOf) mustHave(r *chain.Requester) func(context.Context, events.Amo
 			return err
 		case has.Tokens.Less(tokens):
 			return fmt.Errorf("%w: the request costs %s base units, and the client's account %s has %s",
-				events.ErrInsufficientFunds, grouped(tokens.String()), r.Account(), grouped(has.Tokens.String()))
+				events.ErrInsufficientFunds, cli.Grouped(tokens.String()), r.Account(), cli.Grouped(has.Tokens.String()))
 		case has.Wei.IsZero():
 			return fmt.Errorf("%w: the client's account %s has no coins for gas",
 				events.ErrInsufficientFunds, r.Account())
@@ -165,7 +166,7 @@ func (c *clientOf) prepare() *cobra.Command {
 				const step = 10
 				if percent := int(float64(done) / float64(total) * 100); percent/step != last/step || last < 0 {
 					last = percent
-					fmt.Fprintf(cmd.ErrOrStderr(), "coded %d %% of %s\n", percent, size(total))
+					fmt.Fprintf(cmd.ErrOrStderr(), "coded %d %% of %s\n", percent, cli.Size(total))
 				}
 			})
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) {
@@ -175,13 +176,13 @@ func (c *clientOf) prepare() *cobra.Command {
 				return err
 			}
 			l := d.Layout()
-			return show(c.app, prepared{
+			return cli.Show(c.App, prepared{
 				CID: d.CID().String(), Slots: l.Slots(), Parity: l.M, SlotSize: l.SlotSize(), File: args[0],
-			}, func(p *paper, v prepared) error {
-				p.line("prepared     %s: %d slots of %s, of which %d may be lost",
-					v.File, v.Slots, size(v.SlotSize), v.Parity)
-				p.line("dataset      %s", v.CID)
-				p.line("next         %s, in another terminal, and %s",
+			}, func(p *cli.Printer, v prepared) error {
+				p.Line("prepared     %s: %d slots of %s, of which %d may be lost",
+					v.File, v.Slots, cli.Size(v.SlotSize), v.Parity)
+				p.Line("dataset      %s", v.CID)
+				p.Line("next         %s, in another terminal, and %s",
 					c.command(cmd, "serve"), c.command(cmd, "request "+v.File))
 				return nil
 			})
@@ -210,7 +211,7 @@ func (c *clientOf) serve() *cobra.Command {
 				return fmt.Errorf("%w: %s", devchain.ErrPortInUse, listen)
 			}
 			if err != nil {
-				return fmt.Errorf("%w: --listen: %w", errUsage, err)
+				return fmt.Errorf("%w: --listen: %w", cli.ErrUsage, err)
 			}
 			server := &http.Server{Handler: storage.NewHandler(shelf), ReadHeaderTimeout: 10 * time.Second}
 			defer context.AfterFunc(cmd.Context(), func() { _ = server.Close() })()
@@ -218,9 +219,9 @@ func (c *clientOf) serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "serving      %s\n", count(len(all), "dataset"))
+			fmt.Fprintf(cmd.OutOrStdout(), "serving      %s\n", cli.Count(len(all), "dataset"))
 			fmt.Fprintf(cmd.OutOrStdout(), "host         hostnode run%s --content-sources http://%s%s\n",
-				c.dataDir, listener.Addr(), takesAll(all))
+				c.DataDir, listener.Addr(), takesAll(all))
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 				return err
 			}
@@ -269,14 +270,14 @@ func (c *clientOf) request() *cobra.Command {
 				return err
 			}
 			id := account.IDOf(r)
-			noted := requester.Posted{ID: id, Marketplace: account.Marketplace(), At: c.now()}
+			noted := requester.Posted{ID: id, Marketplace: account.Marketplace(), At: c.Now()}
 			if err := shelf.Note(d, noted); err != nil {
 				return err
 			}
 			if _, err := requester.Post(ctx, account, r); err != nil {
 				return err
 			}
-			return show(c.app, posted{
+			return cli.Show(c.App, posted{
 				ID: id, Client: account.Account(), Price: requester.Price(r),
 				Slots: r.Ask.Slots, MaxSlotLoss: r.Ask.MaxSlotLoss,
 			}, printPosted)
@@ -305,11 +306,11 @@ type posted struct {
 	MaxSlotLoss uint64           `json:"maxSlotLoss"`
 }
 
-func printPosted(p *paper, v posted) error {
-	p.line("request      %s of account %s", v.ID, v.Client)
-	p.line("paid         %s base units, of which the contract returns what no host earns", grouped(v.Price.String()))
-	p.line("it starts    when all %s are filled; by default a host fills at most %d of them, and with "+
-		"--sales-max-slots-per-request %d all of them", count(v.Slots, "slot"), v.MaxSlotLoss, v.Slots)
+func printPosted(p *cli.Printer, v posted) error {
+	p.Line("request      %s of account %s", v.ID, v.Client)
+	p.Line("paid         %s base units, of which the contract returns what no host earns", cli.Grouped(v.Price.String()))
+	p.Line("it starts    when all %s are filled; by default a host fills at most %d of them, and with "+
+		"--sales-max-slots-per-request %d all of them", cli.Count(v.Slots, "slot"), v.MaxSlotLoss, v.Slots)
 	return nil
 }
 
@@ -351,23 +352,23 @@ func (c *clientOf) status() *cobra.Command {
 				return err
 			}
 			defer account.Close()
-			return show(c.app, answer, printProgress)
+			return cli.Show(c.App, answer, printProgress)
 		}),
 	}
 }
 
-func printProgress(p *paper, all []requester.Progress) error {
+func printProgress(p *cli.Printer, all []requester.Progress) error {
 	if len(all) == 0 {
-		p.line(notAsked)
+		p.Line(notAsked)
 	}
 	for _, v := range all {
-		p.line("%s  %s: %s, %d of %d slots filled%s", v.ID.Short(), v.File, v.Says(), v.Filled, len(v.Slots), v.Until())
+		p.Line("%s  %s: %s, %d of %d slots filled%s", v.ID.Short(), v.File, v.Says(), v.Filled, len(v.Slots), v.Until())
 		for i, s := range v.Slots {
 			host := ""
 			if !s.Host.Zero() {
 				host = " by " + s.Host.String()
 			}
-			p.line("    slot %d   %s%s", i, s.State, host)
+			p.Line("    slot %d   %s%s", i, s.State, host)
 		}
 	}
 	return nil
@@ -390,25 +391,25 @@ func (c *clientOf) withdraw() *cobra.Command {
 			for _, v := range some {
 				w, err := requester.Withdraw(cmd.Context(), account, v)
 				if err != nil { // What was collected before is said all the same.
-					return errors.Join(err, show(c.app, answer, printWithdrawals))
+					return errors.Join(err, cli.Show(c.App, answer, printWithdrawals))
 				}
 				answer = append(answer, w)
 			}
-			return show(c.app, answer, printWithdrawals)
+			return cli.Show(c.App, answer, printWithdrawals)
 		}),
 	}
 }
 
-func printWithdrawals(p *paper, all []requester.Withdrawal) error {
+func printWithdrawals(p *cli.Printer, all []requester.Withdrawal) error {
 	if len(all) == 0 {
-		p.line(notAsked)
+		p.Line(notAsked)
 	}
 	for _, v := range all {
 		if v.Nothing != "" {
-			p.line("nothing      to collect of request %s: %s", v.ID.Short(), v.Nothing)
+			p.Line("nothing      to collect of request %s: %s", v.ID.Short(), v.Nothing)
 			continue
 		}
-		p.line("withdrawn    %s base units, what was left of request %s", grouped(v.Amount.String()), v.ID.Short())
+		p.Line("withdrawn    %s base units, what was left of request %s", cli.Grouped(v.Amount.String()), v.ID.Short())
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/certs"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 )
 
 func (a *app) clusterCommand() *cobra.Command {
@@ -27,17 +28,17 @@ func (a *app) clusterCertsCommand() *cobra.Command {
 		Example: "  hostnode cluster certs --name home --dir certs north south",
 		RunE: func(_ *cobra.Command, args []string) (err error) {
 			if o.Cluster == "" {
-				return fmt.Errorf("%w: name the cluster with --name, as cluster.name has it", errUsage)
+				return fmt.Errorf("%w: name the cluster with --name, as cluster.name has it", cli.ErrUsage)
 			}
 			if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 				return fmt.Errorf("make certificates: %w", err)
 			}
 			o.Members = args
-			made, err := certs.Make(o, a.now())
+			made, err := certs.Make(o, a.Now())
 			if err != nil {
 				return err
 			}
-			return show(a, made, printCerts)
+			return cli.Show(a.App, made, printCerts)
 		},
 	}
 	cmd.Flags().StringVar(&o.Cluster, "name", "", "`name` of the cluster")
@@ -46,14 +47,14 @@ func (a *app) clusterCertsCommand() *cobra.Command {
 	return cmd
 }
 
-func printCerts(p *paper, m certs.Made) error {
+func printCerts(p *cli.Printer, m certs.Made) error {
 	if m.NewCA {
-		p.line("made an authority; whoever has %s can make members: keep it where no member runs", m.CAKey)
+		p.Line("made an authority; whoever has %s can make members: keep it where no member runs", m.CAKey)
 	}
 	for _, one := range m.Members {
-		p.line("")
-		p.line("member %s, until %s:", one.Name, one.Expires.Format(time.DateOnly))
-		p.rows([][]string{
+		p.Line("")
+		p.Line("member %s, until %s:", one.Name, one.Expires.Format(time.DateOnly))
+		p.Rows([][]string{
 			{"  cluster.tls.caFile", m.CA}, {"  cluster.tls.certFile", one.Cert}, {"  cluster.tls.keyFile", one.Key},
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 )
@@ -15,8 +16,8 @@ import (
 func (a *app) configCommand() *cobra.Command {
 	shown := &cobra.Command{
 		Use: "show", Short: "Print each setting with its value and its source", Args: cobra.NoArgs,
-		RunE: a.configured(func(_ *cobra.Command, c config.Loaded, _ []string) error {
-			return show(a, settingsAnswer{c.File, c.Settings()}, printSettings)
+		RunE: a.Configured(func(_ *cobra.Command, c config.Loaded, _ []string) error {
+			return cli.Show(a.App, settingsAnswer{c.File, c.Settings()}, printSettings)
 		}),
 	}
 	config.AddFlags(shown.Flags())
@@ -24,11 +25,11 @@ func (a *app) configCommand() *cobra.Command {
 	return group(about, shown, &cobra.Command{
 		Use: "example", Short: "Print a configuration file with every setting explained", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if a.json {
+			if a.JSON {
 				c := config.Loaded{Config: config.Default()}
-				return a.printJSON(c.Settings())
+				return a.PrintJSON(c.Settings())
 			}
-			_, err := fmt.Fprint(a.stdout, config.Example())
+			_, err := fmt.Fprint(a.Stdout, config.Example())
 			return err
 		},
 	})
@@ -40,12 +41,12 @@ type settingsAnswer struct {
 	Settings []config.Setting `json:"settings"`
 }
 
-func printSettings(p *paper, s settingsAnswer) error {
+func printSettings(p *cli.Printer, s settingsAnswer) error {
 	rows := [][]string{{"SETTING", "VALUE", "SOURCE"}}
 	for _, v := range s.Settings {
 		rows = append(rows, []string{v.Key, cmp.Or(v.Value, `""`), v.Source})
 	}
-	p.rows(rows)
+	p.Rows(rows)
 	return nil
 }
 
@@ -62,12 +63,12 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version of the program and of the data directory", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return show(a, buildVersion(), func(p *paper, v versionAnswer) error {
+			return cli.Show(a.App, buildVersion(), func(p *cli.Printer, v versionAnswer) error {
 				revision := ""
 				if v.Revision != "" {
 					revision = ", revision " + v.Revision
 				}
-				p.line("hostnode %s%s, data directory format %d, %s %s",
+				p.Line("hostnode %s%s, data directory format %d, %s %s",
 					v.Version, revision, v.Format, v.Go, v.Platform)
 				return nil
 			})

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
@@ -38,7 +39,7 @@ func (a *app) eventstoreCommand() *cobra.Command {
 			"In a directory that a host has used, the host's own streams are read-only.\n\n" +
 			"For a trial on one machine: hostnode eventstore --insecure. Otherwise it needs a certificate\n" +
 			"and users, which the commands below make.",
-		RunE: a.configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
+		RunE: a.Configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
 			return a.serveEventstore(cmd.Context(), c.Config, o, insecure)
 		}),
 	}
@@ -63,14 +64,14 @@ func (a *app) eventstoreCommand() *cobra.Command {
 func checkEventstore(o eventserver.Options, insecure bool) error {
 	switch {
 	case len(o.Listen) == 0:
-		return fmt.Errorf("%w: --listen needs an address", errUsage)
+		return fmt.Errorf("%w: --listen needs an address", cli.ErrUsage)
 	case (o.CertFile == "") != (o.KeyFile == ""):
-		return fmt.Errorf("%w: --tls-cert and --tls-key belong together", errUsage)
+		return fmt.Errorf("%w: --tls-cert and --tls-key belong together", cli.ErrUsage)
 	case insecure && (o.CertFile != "" || o.UsersFile != ""):
-		return fmt.Errorf("%w: --insecure means no certificate and no users", errUsage)
+		return fmt.Errorf("%w: --insecure means no certificate and no users", cli.ErrUsage)
 	case !insecure && o.UsersFile == "":
 		return fmt.Errorf("%w: who may use the event store? Give --users FILE (hostnode eventstore user makes "+
-			"it) with --tls-cert and --tls-key, or --insecure for a trial on this machine", errUsage)
+			"it) with --tls-cert and --tls-key, or --insecure for a trial on this machine", cli.ErrUsage)
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func (a *app) serveEventstore(
 		o.Anonymous = wire.RoleAdmin
 	}
 	if c.EventStore.URL != "" {
-		return fmt.Errorf("%w: --store names an EventStoreDB, which serves itself", errUsage)
+		return fmt.Errorf("%w: --store names an EventStoreDB, which serves itself", cli.ErrUsage)
 	}
 	o.Memory, o.MaxAppendSize = int64(c.ServeEvents.MemoryBytes), int(c.ServeEvents.MaxAppendSize)
 	// The garbage collector works harder when messages fill their limit, instead of letting garbage
@@ -93,8 +94,8 @@ func (a *app) serveEventstore(
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(eventserver.CollectorLimit(o.Memory, int64(c.EventStore.CacheBytes)))
 	}
-	log := newLog(c, a.stderr)
-	dir, err := datadir.Open(c.DataDir, a.now())
+	log := cli.NewLog(c, a.Stderr)
+	dir, err := datadir.Open(c.DataDir, a.Now())
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (a *app) serve(ctx context.Context, store *stores.Opened, o eventserver.Opt
 	if o.Anonymous == wire.RoleAdmin {
 		log.Warn("insecure: everybody who can reach these addresses may read, write and delete")
 	}
-	if _, err := fmt.Fprintf(a.stdout, "serving %s at %s\n", store.Name,
+	if _, err := fmt.Fprintf(a.Stdout, "serving %s at %s\n", store.Name,
 		server.ConnectionStrings(o.CertFile != "")); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
@@ -150,7 +151,7 @@ func (a *app) eventstoreUserCommand() *cobra.Command {
 			"the system.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if users == "" {
-				return fmt.Errorf("%w: name the file with --users", errUsage)
+				return fmt.Errorf("%w: name the file with --users", cli.ErrUsage)
 			}
 			password, err := a.readPassword(cmd.Context())
 			if err != nil {
@@ -159,8 +160,8 @@ func (a *app) eventstoreUserCommand() *cobra.Command {
 			if err := eventserver.SetUser(users, args[0], role, account, password); err != nil {
 				return err
 			}
-			return show(a, eventstoreUser{args[0], role, users}, func(p *paper, u eventstoreUser) error {
-				p.line("%s is %s now, in %s; the server reads it when it starts", u.User, u.Role, u.Users)
+			return cli.Show(a.App, eventstoreUser{args[0], role, users}, func(p *cli.Printer, u eventstoreUser) error {
+				p.Line("%s is %s now, in %s; the server reads it when it starts", u.User, u.Role, u.Users)
 				return nil
 			})
 		},
@@ -176,16 +177,16 @@ const maxPasswordBytes = 72
 
 // readPassword reads a line from standard input, without echo from a terminal.
 func (a *app) readPassword(ctx context.Context) (string, error) {
-	if f, ok := a.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := a.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return a.askPassword(ctx, int(f.Fd()))
 	}
-	line, err := bufio.NewReader(io.LimitReader(a.input(ctx), maxPasswordBytes+3)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(a.Input(ctx), maxPasswordBytes+3)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
 	line = strings.TrimRight(line, "\r\n")
 	if len(line) > maxPasswordBytes {
-		return "", fmt.Errorf("%w: a password has at most %d bytes", errUsage, maxPasswordBytes)
+		return "", fmt.Errorf("%w: a password has at most %d bytes", cli.ErrUsage, maxPasswordBytes)
 	}
 	return line, nil
 }
@@ -201,14 +202,14 @@ func (a *app) eventstoreCertificateCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("make certificates: %w", err)
 			}
-			made, err := eventserver.MakeCertificates(dir, hosts, a.now())
+			made, err := eventserver.MakeCertificates(dir, hosts, a.Now())
 			if err != nil {
 				return err
 			}
-			return show(a, made, func(p *paper, c eventserver.Certificates) error {
-				p.line("serve with   --tls-cert %s --tls-key %s", c.Cert, c.Key)
-				p.line("connect with esdb://USER@%s?tlsCaFile=%s", net.JoinHostPort(hosts[0], "2113"), c.CA)
-				p.line("valid until  %s", c.Expires.Format("2006-01-02"))
+			return cli.Show(a.App, made, func(p *cli.Printer, c eventserver.Certificates) error {
+				p.Line("serve with   --tls-cert %s --tls-key %s", c.Cert, c.Key)
+				p.Line("connect with esdb://USER@%s?tlsCaFile=%s", net.JoinHostPort(hosts[0], "2113"), c.CA)
+				p.Line("valid until  %s", c.Expires.Format("2006-01-02"))
 				return nil
 			})
 		},
@@ -225,9 +226,9 @@ func (a *app) askPassword(ctx context.Context, terminal int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
-	fmt.Fprint(a.stderr, "password: ")
-	text, err := untilDone(ctx, func() ([]byte, error) { return term.ReadPassword(terminal) })
-	fmt.Fprintln(a.stderr)
+	fmt.Fprint(a.Stderr, "password: ")
+	text, err := cli.UntilDone(ctx, func() ([]byte, error) { return term.ReadPassword(terminal) })
+	fmt.Fprintln(a.Stderr)
 	if err != nil {
 		return "", fmt.Errorf("read the password: %w", errors.Join(err, term.Restore(terminal, before)))
 	}

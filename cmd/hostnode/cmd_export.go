@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
@@ -30,11 +31,11 @@ type exportFlags struct {
 func (f exportFlags) options() (o api.ExportOptions, err error) {
 	o.AcceptScavenged = f.acceptScavenged
 	if o.Cut, err = api.ParseCut(f.cut); err != nil {
-		return o, fmt.Errorf("%w: %w", errUsage, err)
+		return o, fmt.Errorf("%w: %w", cli.ErrUsage, err)
 	}
 	if f.host != "" {
 		if o.Host, err = events.ParseAddress(f.host); err != nil {
-			err = fmt.Errorf("%w: --host: %w", errUsage, err)
+			err = fmt.Errorf("%w: --host: %w", cli.ErrUsage, err)
 		}
 	}
 	return o, err
@@ -61,7 +62,7 @@ func (a *app) exportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c, err := a.settings(cmd)
+			c, err := a.Settings(cmd)
 			if err != nil {
 				return err
 			}
@@ -115,7 +116,7 @@ func (a *app) exportStore(
 		return err
 	}
 	if file == "-" {
-		err := write(a.stdout)
+		err := write(a.Stdout)
 		line.clear()
 		return err
 	}
@@ -138,7 +139,7 @@ func (a *app) exportRunning(
 	write := func(w io.Writer) error { return client.Export(ctx, w, asked) }
 	switch file {
 	case "-":
-		return write(a.stdout)
+		return write(a.Stdout)
 	case "":
 		return a.withEnd(cmd, c, f.url, f.passwordFile, false, func(ctx context.Context, to end) error {
 			in, out := io.Pipe()

@@ -38,7 +38,7 @@ func (a *app) importInto(cmd *cobra.Command, f transferFlags, args []string) err
 	if err != nil {
 		return err
 	}
-	c, err := a.settings(cmd)
+	c, err := a.Settings(cmd)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (a *app) importInto(cmd *cobra.Command, f transferFlags, args []string) err
 			return into(func(ctx context.Context, to end) error { return a.copyStore(ctx, f.options(), from, to) })
 		})
 	}
-	in, name := a.input(cmd.Context()), "standard input"
+	in, name := a.Input(cmd.Context()), "standard input"
 	if file != "-" {
 		opened, err := os.Open(file)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
@@ -66,13 +67,13 @@ func (a *app) importKey(ctx context.Context, c config.Config, args []string) (ev
 	if err := hasKeyFile(c); err != nil {
 		return events.Address{}, "", err
 	}
-	from := a.input(ctx)
+	from := a.Input(ctx)
 	if len(args) == 1 && args[0] != "-" {
 		f, err := os.Open(args[0])
 		if err != nil {
 			// The system's error without the name: that may be a key that was given by mistake.
 			return events.Address{}, "", fmt.Errorf("%w: the FILE to import cannot be opened: %w",
-				errUsage, errors.Unwrap(err))
+				cli.ErrUsage, errors.Unwrap(err))
 		}
 		defer f.Close()
 		from = f
@@ -110,16 +111,16 @@ func (a *app) withKeyFile(
 	cmd *cobra.Command, do func(ctx context.Context, c config.Config, args []string) (events.Address, string, error),
 ) *cobra.Command {
 	config.AddFlags(cmd.Flags(), "account.keyFile")
-	cmd.RunE = a.configured(func(cmd *cobra.Command, c config.Loaded, args []string) error {
+	cmd.RunE = a.Configured(func(cmd *cobra.Command, c config.Loaded, args []string) error {
 		address, done, err := do(cmd.Context(), c.Config, args)
 		if err != nil {
 			return err
 		}
 		signer, _ := events.RedactURL(c.Account.Signer)
-		return show(a, account{address.String(), c.Account.KeyFile, signer}, func(p *paper, acc account) error {
-			p.line("%s", acc.Address)
+		return cli.Show(a.App, account{address.String(), c.Account.KeyFile, signer}, func(p *cli.Printer, acc account) error {
+			p.Line("%s", acc.Address)
 			if done != "" {
-				p.line("%s; the key is in %s, which only you can read. Keep a copy in a safe place.", done, acc.KeyFile)
+				p.Line("%s; the key is in %s, which only you can read. Keep a copy in a safe place.", done, acc.KeyFile)
 			}
 			return nil
 		})

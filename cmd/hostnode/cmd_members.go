@@ -7,22 +7,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 )
 
 func (a *app) membersCommand() *cobra.Command {
-	return asAt(a, &cobra.Command{
+	return cli.AsAt(a.App, &cobra.Command{
 		Use: "members", Short: "List the processes that together are the host", Args: cobra.NoArgs,
 		Long: "List the processes that together are the host: where they run, when they were last heard, how their\n" +
 			"space is used, how many sales they have, and which of them is the owner, which runs the queue, the\n" +
 			"transactions and the validator. Members that answer also say how many proofs of this period are still\n" +
 			"due, how busy proofs keep their prover, of how much, and how many blocks they are behind the one that\n" +
 			"has seen the most. A host that is one process is one line.",
-	}, plain(api.Past.Members), printMembers)
+	}, cli.Plain(api.ListMembers), printMembers)
 }
 
-func printMembers(p *paper, m api.Members) error {
+func printMembers(p *cli.Printer, m api.Members) error {
 	if len(m.Members) == 0 {
-		return p.none("no process has started yet", m.AsOf)
+		return p.None("no process has started yet", m.AsOf)
 	}
 	sectors := slices.ContainsFunc(m.Members, func(one api.Member) bool {
 		return one.Space.Sectors+one.Space.Pieces > 0
@@ -35,19 +36,19 @@ func printMembers(p *paper, m api.Members) error {
 	for _, one := range m.Members {
 		s := one.Space
 		rows = append(rows, slices.Concat([]string{
-			one.Name, one.Node, one.Version, one.State, clock(one.Since), clock(one.HeardAt), size(s.Quota),
-			size(s.Unallocated), size(s.Free), size(s.Reserved), size(s.Stored), size(s.Overhead),
-			size(s.Sectors + s.Pieces), fmt.Sprint(one.Sales),
-		}, workOf(one.Work), []string{clock(one.OwnerSince)}))
+			one.Name, one.Node, one.Version, one.State, cli.Clock(one.Since), cli.Clock(one.HeardAt), cli.Size(s.Quota),
+			cli.Size(s.Unallocated), cli.Size(s.Free), cli.Size(s.Reserved), cli.Size(s.Stored), cli.Size(s.Overhead),
+			cli.Size(s.Sectors + s.Pieces), fmt.Sprint(one.Sales),
+		}, workOf(one.Work), []string{cli.Clock(one.OwnerSince)}))
 	}
-	p.rows(without(rows, map[string]bool{
+	p.Rows(cli.Without(rows, map[string]bool{
 		"MEMBER": !m.Cluster, "OWNER SINCE": !m.Cluster, "SECTORS": !sectors,
 		"PROOFS DUE": !asked, "PROVER BUSY": !asked, "BLOCKS BEHIND": !asked,
 	}))
 	if m.Cluster {
-		p.line("%s", ownerLine(m.Term))
+		p.Line("%s", ownerLine(m.Term))
 	}
-	p.asOf(m.AsOf)
+	p.AsOf(m.AsOf)
 	return nil
 }
 
@@ -67,7 +68,7 @@ func ownerLine(t *api.Term) string {
 	case t == nil:
 		return "no member has ever had the term" + meanwhile
 	case !t.Ended.IsZero():
-		return fmt.Sprintf("term %d of %s ended at %s%s", t.Number, t.Member, clock(t.Ended), meanwhile)
+		return fmt.Sprintf("term %d of %s ended at %s%s", t.Number, t.Member, cli.Clock(t.Ended), meanwhile)
 	}
 	return fmt.Sprintf("term %d: %s runs the queue, the transactions and the validator", t.Number, t.Member)
 }

@@ -7,19 +7,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 )
 
 func (a *app) sectorsPieces() *cobra.Command {
 	return &cobra.Command{
 		Use: "pieces", Short: "List the pieces whose data the host keeps, and the sectors that need them",
 		Args: cobra.NoArgs,
-		RunE: asking(a, look, plain(api.Backend.Pieces), printPieces),
+		RunE: cli.Asking(a.App, cli.Look, cli.Plain(api.ListPieces), printPieces),
 	}
 }
 
-func printPieces(p *paper, all api.Pieces) error {
+func printPieces(p *cli.Printer, all api.Pieces) error {
 	if len(all.Pieces) == 0 {
-		return p.none("no pieces", all.AsOf)
+		return p.None("no pieces", all.AsOf)
 	}
 	rows := [][]string{{"PIECE", "DATA", "NEEDED BY SECTORS"}}
 	for _, one := range all.Pieces {
@@ -28,22 +29,24 @@ func printPieces(p *paper, all api.Pieces) error {
 			needed = strings.Join(strings.Fields(strings.Trim(fmt.Sprint(one.Sectors), "[]")), ", ")
 		}
 		if one.Trouble != "" {
-			needed += "; " + p.colour(red, one.Trouble)
+			needed += "; " + p.Colour(cli.Red, one.Trouble)
 		}
-		rows = append(rows, []string{one.CID, size(one.Payload), needed})
+		rows = append(rows, []string{one.CID, cli.Size(one.Payload), needed})
 	}
-	p.rows(rows)
-	p.line("%s in all, which count against the quota", size(all.Payload))
-	p.asOf(all.AsOf)
+	p.Rows(rows)
+	p.Line("%s in all, which count against the quota", cli.Size(all.Payload))
+	p.AsOf(all.AsOf)
 	return nil
 }
 
 func (a *app) sectorsRemovePiece() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove-piece CID", Short: "Remove the data of a piece that no sector needs", Args: cobra.ExactArgs(1),
-		RunE: asking(a, look, named(api.Backend.RemovePiece), func(p *paper, one api.StoredPiece) error {
-			p.line("piece %s is removed, with %s of data", one.CID, size(one.Payload))
+		RunE: cli.Asking(a.App, cli.Look, cli.Named(api.RemovePiece, ofPiece), func(p *cli.Printer, one api.StoredPiece) error {
+			p.Line("piece %s is removed, with %s of data", one.CID, cli.Size(one.Payload))
 			return nil
 		}),
 	}
 }
+
+func ofPiece(cid string) api.OfPiece { return api.OfPiece{CID: cid} }

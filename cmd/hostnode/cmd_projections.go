@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/serverviews"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
@@ -45,9 +46,9 @@ func (a *app) projectionsCommand() *cobra.Command {
 // onServer runs a function on the EventStoreDB of the settings, and prints its
 // answer.
 func onServer[A any](
-	a *app, ask func(*serverviews.Server, context.Context) (A, error), write func(*paper, A) error,
+	a *app, ask func(*serverviews.Server, context.Context) (A, error), write func(*cli.Printer, A) error,
 ) func(*cobra.Command, []string) error {
-	return a.configured(func(cmd *cobra.Command, c config.Loaded, _ []string) (err error) {
+	return a.Configured(func(cmd *cobra.Command, c config.Loaded, _ []string) (err error) {
 		spec := stores.FromConfig(c.Config)
 		if !spec.Remote() {
 			return fmt.Errorf("the record is in the data directory, and --store names no EventStoreDB: %w",
@@ -66,20 +67,20 @@ func onServer[A any](
 		if err != nil {
 			return fmt.Errorf("%s: %w", esdb.Redact(spec.URL), err)
 		}
-		return show(a, answer, write)
+		return cli.Show(a.App, answer, write)
 	})
 }
 
-func printChanges(p *paper, all []serverviews.Change) error {
+func printChanges(p *cli.Printer, all []serverviews.Change) error {
 	var rows [][]string
 	for _, c := range all {
 		rows = append(rows, []string{c.Name, string(c.Done)})
 	}
-	p.rows(rows)
+	p.Rows(rows)
 	return nil
 }
 
-func printProjections(p *paper, all []serverviews.Row) error {
+func printProjections(p *cli.Printer, all []serverviews.Row) error {
 	rows := [][]string{{"NAME", "VERSION", "THIS BUILD", "STATE", "PROGRESS", "POSITION"}}
 	for _, r := range all {
 		version, state := "unknown", r.State
@@ -95,14 +96,14 @@ func printProjections(p *paper, all []serverviews.Row) error {
 		}
 		rows = append(rows, []string{r.Name, version, strconv.Itoa(r.Version), state, progress, r.Position})
 	}
-	p.rows(rows)
+	p.Rows(rows)
 	for _, r := range all {
 		if r.Reason != "" {
-			p.line("%s: %s", r.Name, r.Reason)
+			p.Line("%s: %s", r.Name, r.Reason)
 		}
 	}
 	if slices.ContainsFunc(all, func(r serverviews.Row) bool { return !r.Current }) {
-		p.line("not all of them run in the version of this program; run: hostnode projections install")
+		p.Line("not all of them run in the version of this program; run: hostnode projections install")
 		return errQuiet
 	}
 	return nil

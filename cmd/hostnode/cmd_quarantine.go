@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 )
 
 func (a *app) quarantineCommand() *cobra.Command {
@@ -12,26 +13,28 @@ func (a *app) quarantineCommand() *cobra.Command {
 		Long: "Show the work that is in quarantine, which the host leaves alone: sales whose events cannot be read\n" +
 			"or whose rules fail, and offers, commands of the ledger and duties on which a part of the host\n" +
 			"failed twice. The host's log has the cause of each. Sales and duties are tried again automatically.",
-		RunE: asking(a, look, plain(api.Backend.Quarantine), printQuarantine),
+		RunE: cli.Asking(a.App, cli.Look, cli.Plain(api.ListQuarantine), printQuarantine),
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use: "retry WORK", Short: "Try quarantined work again, by its name in the list", Args: cobra.ExactArgs(1),
-		RunE: asking(a, look, named(api.Backend.TryAgain), func(p *paper, q api.Quarantine) error {
-			p.line("it is tried again; when it fails again it is back in this list")
+		RunE: cli.Asking(a.App, cli.Look, cli.Named(api.TryAgain, ofWork), func(p *cli.Printer, q api.Quarantine) error {
+			p.Line("it is tried again; when it fails again it is back in this list")
 			return printQuarantine(p, q)
 		}),
 	})
 	return cmd
 }
 
-func printQuarantine(p *paper, q api.Quarantine) error {
+func printQuarantine(p *cli.Printer, q api.Quarantine) error {
 	if len(q.Work) == 0 {
-		p.line("nothing is quarantined")
+		p.Line("nothing is quarantined")
 	}
 	for _, w := range q.Work {
-		p.line("%s, since %s: %s", w.Work, clock(w.Since), w.Reason)
-		p.line("  try it again: hostnode quarantine retry %s", w.Work)
+		p.Line("%s, since %s: %s", w.Work, cli.Clock(w.Since), w.Reason)
+		p.Line("  try it again: hostnode quarantine retry %s", w.Work)
 	}
-	p.asOf(q.AsOf)
+	p.AsOf(q.AsOf)
 	return nil
 }
+
+func ofWork(name string) api.OfWork { return api.OfWork{Work: name} }

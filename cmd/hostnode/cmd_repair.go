@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/repair"
@@ -59,7 +60,7 @@ func (a *app) repairCommand() *cobra.Command {
 			"everything before the first unreadable event is kept, as if a backup from that time were restored,\n" +
 			"and the loss is recorded. What happened since, the host asks the chain for when it starts.\n" +
 			"The outbox is completed from the event store and from what is readable of it.",
-		RunE: a.configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
+		RunE: a.Configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
 			return a.repair(cmd.Context(), c.Config, yes)
 		}),
 	}
@@ -68,7 +69,7 @@ func (a *app) repairCommand() *cobra.Command {
 }
 
 func (a *app) repair(ctx context.Context, c config.Config, yes bool) (err error) {
-	dir, err := datadir.OpenExisting(c.DataDir, a.now())
+	dir, err := datadir.OpenExisting(c.DataDir, a.Now())
 	if err != nil {
 		return err
 	}
@@ -82,14 +83,14 @@ func (a *app) repair(ctx context.Context, c config.Config, yes bool) (err error)
 		defer opened.Close()
 		elsewhere = opened.Store
 	}
-	plan, err := repair.Examine(ctx, dir.Layout, elsewhere, a.now())
+	plan, err := repair.Examine(ctx, dir.Layout, elsewhere, a.Now())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, plan.Close()) }()
 	answer := planned(plan)
-	if plan.Empty() || a.json && !yes {
-		return show(a, answer, printRepaired)
+	if plan.Empty() || a.JSON && !yes {
+		return cli.Show(a.App, answer, printRepaired)
 	}
 	if !yes {
 		if err := a.agree(ctx, answer); err != nil {
@@ -101,18 +102,18 @@ func (a *app) repair(ctx context.Context, c config.Config, yes bool) (err error)
 		return err
 	}
 	answer.Done = true
-	return show(a, answer, printRepaired)
+	return cli.Show(a.App, answer, printRepaired)
 }
 
 // agree shows what would be done and asks for consent.
 func (a *app) agree(ctx context.Context, answer repaired) error {
-	if err := show(a, answer, printRepaired); err != nil {
+	if err := cli.Show(a.App, answer, printRepaired); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(a.stdout, "Do it? Type yes: "); err != nil {
+	if _, err := io.WriteString(a.Stdout, "Do it? Type yes: "); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
-	agreed, err := a.types(ctx, "yes")
+	agreed, err := a.Types(ctx, "yes")
 	if err == nil && !agreed {
 		err = api.ErrNotAgreed
 	}
@@ -134,37 +135,37 @@ func planned(p *repair.Plan) (answer repaired) {
 	return answer
 }
 
-func printRepaired(p *paper, r repaired) error {
+func printRepaired(p *cli.Printer, r repaired) error {
 	if r.Done {
-		p.line("%s: start the host: hostnode run", p.colour(green, "REPAIRED"))
+		p.Line("%s: start the host: hostnode run", p.Colour(cli.Green, "REPAIRED"))
 		if len(r.Outboxes) > 0 || r.Events != nil && r.Events.Lost > 0 {
-			p.line("if it says that it runs elsewhere, because the chain has transactions that were lost here: " +
+			p.Line("if it says that it runs elsewhere, because the chain has transactions that were lost here: " +
 				"hostnode run --take-over, once")
 		}
 		for _, name := range r.Kept {
-			p.line("damaged files are kept in %s", name)
+			p.Line("damaged files are kept in %s", name)
 		}
 		return nil
 	}
 	if r.Events == nil && len(r.Outboxes) == 0 {
-		p.line("%s: the event store and the outbox can be read as they were written", p.colour(green, "WHOLE"))
+		p.Line("%s: the event store and the outbox can be read as they were written", p.Colour(cli.Green, "WHOLE"))
 		return nil
 	}
 	if e := r.Events; e != nil {
-		p.line("%s event store: %s", p.colour(red, "DAMAGED"), e.Problem)
-		p.line("  %s can be kept, up to the first unreadable one", count(e.Kept, "event"))
+		p.Line("%s event store: %s", p.Colour(cli.Red, "DAMAGED"), e.Problem)
+		p.Line("  %s can be kept, up to the first unreadable one", cli.Count(e.Kept, "event"))
 		if e.Lost > 0 {
-			p.line("  %s after that would be LOST; %d in all can be read, and still can in the files that are kept",
-				count(e.Lost, "event"), e.Readable)
-			p.line("  if there is a newer backup, restore that instead")
+			p.Line("  %s after that would be LOST; %d in all can be read, and still can in the files that are kept",
+				cli.Count(e.Lost, "event"), e.Readable)
+			p.Line("  if there is a newer backup, restore that instead")
 		}
 	}
 	for _, o := range r.Outboxes {
-		p.line("%s outbox %s: %s", p.colour(red, "DAMAGED"), filepath.Base(o.File), o.Problem)
-		p.line("  %s from the event store and %d that only the file has are kept",
-			count(o.Recorded, "event"), o.Rescued)
-		p.line("  %s and %d unreadable bytes would be LOST; the chain knows which of these transactions were sent",
-			count(o.Lost, "event"), o.Bytes)
+		p.Line("%s outbox %s: %s", p.Colour(cli.Red, "DAMAGED"), filepath.Base(o.File), o.Problem)
+		p.Line("  %s from the event store and %d that only the file has are kept",
+			cli.Count(o.Recorded, "event"), o.Rescued)
+		p.Line("  %s and %d unreadable bytes would be LOST; the chain knows which of these transactions were sent",
+			cli.Count(o.Lost, "event"), o.Bytes)
 	}
 	return nil
 }

@@ -8,11 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 )
-
-// atHelp says what --at accepts.
-const atHelp = "as of a time (2026-11-20T08:00:00Z, 2026-11-20, -2h) or a position (@1234)"
 
 func (a *app) replayCommand() *cobra.Command {
 	var at string
@@ -29,12 +27,12 @@ func (a *app) replayCommand() *cobra.Command {
 			"-2h for two hours ago. The state is the one after the last event up to then.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			when, err := api.ParseWhen(at, a.now())
+			when, err := api.ParseWhen(at, a.Now())
 			if err != nil {
-				return fmt.Errorf("%w: --at: %w", errUsage, err)
+				return fmt.Errorf("%w: --at: %w", cli.ErrUsage, err)
 			}
-			return asking(a, lookBack, func(ctx context.Context, b api.Backend, args []string) (replay.Result, error) {
-				return b.Replay(ctx, api.ReplayQuestion{Stream: args[0], At: when, Events: list})
+			return cli.Asking(a.App, cli.LookBack, func(ctx context.Context, b api.Backend, args []string) (replay.Result, error) {
+				return api.ReplayStream.Ask(ctx, b, api.ReplayQuestion{Stream: args[0], At: when, Events: list})
 			}, printReplay)(cmd, args)
 		},
 	}
@@ -44,75 +42,46 @@ func (a *app) replayCommand() *cobra.Command {
 	return cmd
 }
 
-func printReplay(p *paper, r replay.Result) error {
-	p.line("%s", r.Stream)
-	p.line("after revision %d of %d, log position %d, recorded %s", r.Revision, r.Last, r.Position,
+func printReplay(p *cli.Printer, r replay.Result) error {
+	p.Line("%s", r.Stream)
+	p.Line("after revision %d of %d, log position %d, recorded %s", r.Revision, r.Last, r.Position,
 		r.Recorded.Format(time.RFC3339))
 	if r.Removed > 0 {
-		p.line("%s %s removed from the beginning of the stream; the state lacks what was in them",
-			p.colour(yellow, "note"), plural(r.Removed, "event was", "events were"))
+		p.Line("%s %s removed from the beginning of the stream; the state lacks what was in them",
+			p.Colour(cli.Yellow, "note"), cli.Plural(r.Removed, "event was", "events were"))
 	}
 	if r.Unread > 0 {
-		p.line("%s %s could not be read and was skipped; see hostnode audit", p.colour(red, "trouble"),
-			count(r.Unread, "event"))
+		p.Line("%s %s could not be read and was skipped; see hostnode audit", p.Colour(cli.Red, "trouble"),
+			cli.Count(r.Unread, "event"))
 	}
-	p.line("")
+	p.Line("")
 	var rows [][]string
 	for _, f := range r.State.Facts {
 		rows = append(rows, []string{f.Name, f.Value})
 	}
-	p.rows(rows)
+	p.Rows(rows)
 	for _, l := range r.State.Lists {
-		p.line("")
-		p.line("%s", l.Name)
+		p.Line("")
+		p.Line("%s", l.Name)
 		for _, row := range l.Rows {
 			text := " "
 			for _, f := range row {
 				text += " " + f.Name + "=" + f.Value
 			}
-			p.line("%s", text)
+			p.Line("%s", text)
 		}
 		if l.More > 0 {
-			p.line("  and %d more", l.More)
+			p.Line("  and %d more", l.More)
 		}
 	}
 	if len(r.History) == 0 {
 		return nil
 	}
-	p.line("")
+	p.Line("")
 	rows = [][]string{{"REVISION", "RECORDED", "TYPE", "WHAT"}}
 	for _, e := range r.History {
-		rows = append(rows, []string{fmt.Sprint(e.Revision), clock(e.Recorded), e.Type, e.Sentence})
+		rows = append(rows, []string{fmt.Sprint(e.Revision), cli.Clock(e.Recorded), e.Type, e.Sentence})
 	}
-	p.rows(rows)
+	p.Rows(rows)
 	return nil
-}
-
-// asAt makes a command ask of the present or, with --at, of the past.
-func asAt[A any](
-	a *app, cmd *cobra.Command, ask func(ctx context.Context, p api.Past, args []string) (A, error),
-	write func(*paper, A) error,
-) *cobra.Command {
-	var at string
-	cmd.Flags().StringVar(&at, "at", "", atHelp)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		want := look
-		if at != "" {
-			want = lookBack
-		}
-		when, err := api.ParseWhen(at, a.now())
-		if err != nil {
-			return fmt.Errorf("%w: --at: %w", errUsage, err)
-		}
-		return asking(a, want, func(ctx context.Context, b api.Backend, args []string) (answer A, err error) {
-			var past api.Past = b
-			if at != "" {
-				if past, err = b.At(ctx, when); err != nil {
-					return answer, err
-				}
-			}
-			return ask(ctx, past, args)
-		}, write)(cmd, args)
-	}
-	return cmd
 }

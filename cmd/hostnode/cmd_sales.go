@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -17,17 +18,18 @@ func (a *app) salesCommand() *cobra.Command {
 		Use: "sales", Short: "List the sales: all open ones and the newest settled ones", Args: cobra.NoArgs,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all settled ones, too")
-	return asAt(a, cmd, func(ctx context.Context, p api.Past, _ []string) (api.Sales, error) {
+	return cli.AsAt(a.App, cmd, func(ctx context.Context, b api.Backend, _ []string) (api.Sales, error) {
+		q := api.SalesQuestion{Settled: api.DefaultSettled}
 		if all {
-			return p.Sales(ctx, api.MaxSettled)
+			q.Settled = api.MaxSettled
 		}
-		return p.Sales(ctx, api.DefaultSettled)
+		return api.ListSales.Ask(ctx, b, q)
 	}, printSales)
 }
 
-func printSales(p *paper, s api.Sales) error {
+func printSales(p *cli.Printer, s api.Sales) error {
 	if len(s.Sales) == 0 {
-		return p.none("no sales yet", s.AsOf)
+		return p.None("no sales yet", s.AsOf)
 	}
 	rows := [][]string{{
 		"MEMBER", "SLOT", "REQUEST", "INDEX", "STATE", "SINCE (CHAIN)", "SIZE", "PROOFS", "REWARD", "WAITS FOR",
@@ -41,17 +43,17 @@ func printSales(p *paper, s api.Sales) error {
 			waits += " (" + sale.Reason + ")"
 		}
 		rows = append(rows, []string{
-			string(sale.Member), short(sale.Slot), short(sale.Request), fmt.Sprint(sale.SlotIndex), state(sale),
-			clock(sale.Since), size(sale.SlotSize), proofs(sale.Proofs), grouped(sale.Reward), waits,
+			string(sale.Member), cli.Short(sale.Slot), cli.Short(sale.Request), fmt.Sprint(sale.SlotIndex), state(sale),
+			cli.Clock(sale.Since), cli.Size(sale.SlotSize), proofs(sale.Proofs), cli.Grouped(sale.Reward), waits,
 		})
 	}
 	several := slices.ContainsFunc(s.Sales, func(s projections.Sale) bool { return s.Member != "" })
-	p.rows(without(rows, map[string]bool{"MEMBER": !several}))
+	p.Rows(cli.Without(rows, map[string]bool{"MEMBER": !several}))
 	if s.Hidden > 0 {
-		p.line("%s not shown; %s", count(s.Hidden, "older settled sale"), p.command("sales --all"))
+		p.Line("%s not shown; %s", cli.Count(s.Hidden, "older settled sale"), p.Command("sales --all"))
 	}
-	p.line("rewards in base units; `hostnode sale SLOT` shows the history of one")
-	p.asOf(s.AsOf)
+	p.Line("rewards in base units; `hostnode sale SLOT` shows the history of one")
+	p.AsOf(s.AsOf)
 	return nil
 }
 
@@ -71,88 +73,88 @@ func proofs(n projections.Proofs) string {
 }
 
 func (a *app) saleCommand() *cobra.Command {
-	return asAt(a, &cobra.Command{
+	return cli.AsAt(a.App, &cobra.Command{
 		Use: "sale SLOT", Short: "Tell the history of a slot, and what it waits for",
 		Long: "Tell the history of a slot, and what it waits for.\n\n" +
 			"SLOT is a slot id as `hostnode sales` shows it, or the beginning of one. Of a slot that was never\n" +
 			"sold it tells what the queue did with it, and why; docs/admission.md explains each criterion.",
 		Args: cobra.ExactArgs(1),
-	}, named(api.Past.Sale), printStory)
+	}, cli.Named(api.ShowSale, func(id string) api.OfSlot { return api.OfSlot{Slot: id} }), printStory)
 }
 
-func printStory(p *paper, s api.Story) error {
+func printStory(p *cli.Printer, s api.Story) error {
 	if s.Offered != nil {
 		return printNotSold(p, s)
 	}
 	now := s.Attempts[len(s.Attempts)-1]
-	p.line("Slot %d of request %s", now.SlotIndex, now.Request)
-	p.line("%s", now.Slot)
+	p.Line("Slot %d of request %s", now.SlotIndex, now.Request)
+	p.Line("%s", now.Slot)
 	switch {
 	case now.Over && now.Reason != "":
-		p.line("%s since %s: %s. Nothing is left to do.", now.Phase, clock(now.Since), now.Reason)
+		p.Line("%s since %s: %s. Nothing is left to do.", now.Phase, cli.Clock(now.Since), now.Reason)
 	case now.Over:
-		p.line("%s since %s. Nothing is left to do.", now.Phase, clock(now.Since))
+		p.Line("%s since %s. Nothing is left to do.", now.Phase, cli.Clock(now.Since))
 	default:
-		p.line("%s since %s; waits for %s.", now.Phase, clock(now.Since), now.WaitsFor)
+		p.Line("%s since %s; waits for %s.", now.Phase, cli.Clock(now.Since), now.WaitsFor)
 	}
 	if s.Trouble != nil {
-		p.line("%s %s", p.colour(red, "trouble"), trouble(*s.Trouble))
+		p.Line("%s %s", p.Colour(cli.Red, "trouble"), trouble(*s.Trouble))
 	}
-	p.line("")
+	p.Line("")
 	attempt := uint32(0)
 	for _, m := range s.Moments {
 		if m.Attempt != attempt && len(s.Attempts) > 1 {
-			p.line("Attempt %d", m.Attempt)
+			p.Line("Attempt %d", m.Attempt)
 		}
 		attempt = m.Attempt
-		p.line("%s  %-16s  %s", clock(m.At), m.Phase, m.Sentence)
+		p.Line("%s  %-16s  %s", cli.Clock(m.At), m.Phase, m.Sentence)
 	}
-	p.line("")
-	p.rows(storyRows(now, s.PaysAtMost))
-	p.line("points in time are the chain's, amounts base units of the token")
-	p.asOf(s.AsOf)
+	p.Line("")
+	p.Rows(storyRows(now, s.PaysAtMost))
+	p.Line("points in time are the chain's, amounts base units of the token")
+	p.AsOf(s.AsOf)
 	return nil
 }
 
 // printNotSold tells what the queue did with a slot of which no sale began.
-func printNotSold(p *paper, s api.Story) error {
+func printNotSold(p *cli.Printer, s api.Story) error {
 	last := s.Moments[len(s.Moments)-1]
-	p.line("Slot %d of request %s", s.Offered.SlotIndex, s.Offered.Request)
-	p.line("%s", s.Offered.Slot)
-	p.line("No sale of it began; last, at %s: %s", clock(last.At), last.Sentence)
-	p.line("")
+	p.Line("Slot %d of request %s", s.Offered.SlotIndex, s.Offered.Request)
+	p.Line("%s", s.Offered.Slot)
+	p.Line("No sale of it began; last, at %s: %s", cli.Clock(last.At), last.Sentence)
+	p.Line("")
 	for _, m := range s.Moments {
-		p.line("%s  %-8s  %s", clock(m.At), m.Phase, m.Sentence)
+		p.Line("%s  %-8s  %s", cli.Clock(m.At), m.Phase, m.Sentence)
 	}
 	if s.Offered.Forgotten {
-		p.line("what the queue did before that is no longer in the record")
+		p.Line("what the queue did before that is no longer in the record")
 	}
-	p.line("")
-	p.asOf(s.AsOf)
+	p.Line("")
+	p.AsOf(s.AsOf)
 	return nil
 }
 
 func storyRows(s projections.Sale, paysAtMost string) [][]string {
 	most := ""
 	if paysAtMost != "" {
-		most = fmt.Sprintf("; until its end it pays %s at most", grouped(paysAtMost))
+		most = fmt.Sprintf("; until its end it pays %s at most", cli.Grouped(paysAtMost))
 	}
 	rows := [][]string{
-		{"size", fmt.Sprintf("%s, of which %s", size(s.SlotSize), stored(s))},
+		{"size", fmt.Sprintf("%s, of which %s", cli.Size(s.SlotSize), stored(s))},
 		{"proofs", fmt.Sprintf("%d submitted, %d missed, %d open, %d excused, %d lapsed",
 			s.Proofs.Submitted, s.Proofs.Missed, s.Proofs.Open, s.Proofs.Excused, s.Proofs.Lapsed)},
 		{"collateral", fmt.Sprintf("%s committed, %s on chain, %s slashed, %s returned, %s lost",
-			grouped(s.Collateral.Committed), grouped(s.Collateral.OnChain), grouped(s.Collateral.Slashed),
-			grouped(s.Collateral.Returned), grouped(s.Collateral.Lost))},
+			cli.Grouped(s.Collateral.Committed), cli.Grouped(s.Collateral.OnChain), cli.Grouped(s.Collateral.Slashed),
+			cli.Grouped(s.Collateral.Returned), cli.Grouped(s.Collateral.Lost))},
 		{"reward", fmt.Sprintf("%s%s, net %s%s",
-			grouped(s.Reward), to(s.RewardRecipient), grouped(s.NetEarning), most)},
+			cli.Grouped(s.Reward), to(s.RewardRecipient), cli.Grouped(s.NetEarning), most)},
 		{"gas", fmt.Sprintf("%s in %s, %s of the chain's own coin",
-			grouped(fmt.Sprint(s.GasUsed)), count(s.Transactions, "transaction"), coins(s.FeesWei))},
+			cli.Grouped(fmt.Sprint(s.GasUsed)), cli.Count(s.Transactions, "transaction"), cli.Coins(s.FeesWei))},
 	}
 	if !s.EndsAt.IsZero() && !s.Over {
-		rows = append(rows, []string{"ends", clock(s.EndsAt)})
+		rows = append(rows, []string{"ends", cli.Clock(s.EndsAt)})
 	}
-	return append(rows, given([][]string{{"availability", s.Availability}, {"member", string(s.Member)}})...)
+	return append(rows, cli.Given([][]string{{"availability", s.Availability}, {"member", string(s.Member)}})...)
 }
 
 // stored says how much of the data is on disk.
@@ -163,7 +165,7 @@ func stored(s projections.Sale) string {
 	case s.Stored == 0:
 		return "nothing is stored yet"
 	}
-	return size(s.Stored) + " are stored"
+	return cli.Size(s.Stored) + " are stored"
 }
 
 // to says who received a reward, if not the host's account.

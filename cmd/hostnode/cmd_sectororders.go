@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections"
@@ -52,18 +52,6 @@ func (a *app) sectorOrders() []*cobra.Command {
 	}
 }
 
-// loginName is who is recorded as giving an order by default.
-func loginName() string {
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return u.Username
-	}
-	return "operator"
-}
-
-func withBy(cmd *cobra.Command, by *string) {
-	cmd.Flags().StringVar(by, "by", loginName(), "`name` of the person who gives the order; it is recorded")
-}
-
 // placed is what add-piece answers.
 type placed struct {
 	Piece api.Piece `json:"piece"`
@@ -80,7 +68,7 @@ func (a *app) sectorsAddPiece() *cobra.Command {
 			"If there is none, a new sector is begun. A full sector is sealed automatically; to seal one that is\n" +
 			"not full, use hostnode sectors seal N. The host keeps a copy of the file to repair a damaged sector.",
 	}
-	cmd.RunE = asking(a, look, func(ctx context.Context, b api.Backend, args []string) (placed, error) {
+	cmd.RunE = cli.Asking(a.App, cli.Look, func(ctx context.Context, b api.Backend, args []string) (placed, error) {
 		path, err := filepath.Abs(args[0])
 		if err != nil {
 			return placed{}, fmt.Errorf("find the file: %w", err)
@@ -88,18 +76,18 @@ func (a *app) sectorsAddPiece() *cobra.Command {
 		var padded events.Bytes
 		if size != "" {
 			if padded, err = parseSize(size); err != nil {
-				return placed{}, fmt.Errorf("%w: --size: %w", errUsage, err)
+				return placed{}, fmt.Errorf("%w: --size: %w", cli.ErrUsage, err)
 			}
 		}
-		piece, err := b.ImportPiece(ctx, path)
+		piece, err := api.ImportPiece.Ask(ctx, b, api.OfFile{Path: path})
 		if err != nil {
 			return placed{}, err
 		}
 		var s api.Sector
 		if cmd.Flags().Changed("sector") {
-			s, err = b.OrderSector(ctx, number, api.VerbAddPiece, api.SectorOrder{Piece: &piece, By: by})
+			s, err = orderSector(ctx, b, number, api.VerbAddPiece, api.SectorOrder{Piece: &piece, By: by})
 		} else {
-			s, err = b.PlacePiece(ctx, api.Placing{Piece: piece, Size: padded, By: by})
+			s, err = api.PlacePiece.Ask(ctx, b, api.Placing{Piece: piece, Size: padded, By: by})
 		}
 		return placed{piece, s}, err
 	}, printPlaced)
@@ -107,17 +95,17 @@ func (a *app) sectorsAddPiece() *cobra.Command {
 	cmd.Flags().StringVar(&size, "size", "", "use only sectors of this `size`, such as 64MiB (default: any; a new one "+
 		"has sectors.size)")
 	cmd.MarkFlagsMutuallyExclusive("sector", "size")
-	withBy(cmd, &by)
+	cli.WithBy(cmd, &by)
 	return cmd
 }
 
-func printPlaced(p *paper, answer placed) error {
-	p.line("piece %s, %s with %s bytes of data", answer.Piece.CID, size(answer.Piece.Size),
-		grouped(strconv.FormatUint(uint64(answer.Piece.Payload), 10)))
-	p.line("is added to sector %d of %s, which is in state %s",
-		answer.Sector.Sector.SectorNumber, size(answer.Sector.Sector.Size), answer.Sector.Sector.State)
-	p.line("  if this was the last piece: hostnode sectors seal %d", answer.Sector.Sector.SectorNumber)
-	p.asOf(answer.AsOf)
+func printPlaced(p *cli.Printer, answer placed) error {
+	p.Line("piece %s, %s with %s bytes of data", answer.Piece.CID, cli.Size(answer.Piece.Size),
+		cli.Grouped(strconv.FormatUint(uint64(answer.Piece.Payload), 10)))
+	p.Line("is added to sector %d of %s, which is in state %s",
+		answer.Sector.Sector.SectorNumber, cli.Size(answer.Sector.Sector.Size), answer.Sector.Sector.State)
+	p.Line("  if this was the last piece: hostnode sectors seal %d", answer.Sector.Sector.SectorNumber)
+	p.AsOf(answer.AsOf)
 	return nil
 }
 
@@ -139,7 +127,7 @@ func (a *app) sectorsOrder(o ordering) *cobra.Command {
 		}
 		return cobra.ExactArgs(strings.Count(o.use, " "))(cmd, args)
 	}
-	cmd.RunE = asking(a, look, func(ctx context.Context, b api.Backend, args []string) (ordered, error) {
+	cmd.RunE = cli.Asking(a.App, cli.Look, func(ctx context.Context, b api.Backend, args []string) (ordered, error) {
 		if len(states) > 0 {
 			return orderAll(ctx, b, states, o.verb, order)
 		}
@@ -157,10 +145,10 @@ func (a *app) sectorsOrder(o ordering) *cobra.Command {
 				return ordered{}, err
 			}
 		}
-		s, err := b.OrderSector(ctx, n, o.verb, order)
+		s, err := orderSector(ctx, b, n, o.verb, order)
 		return ordered{all: []api.Sector{s}}, err
 	}, printOrdered)
-	withBy(cmd, &order.By)
+	cli.WithBy(cmd, &order.By)
 	if o.verb == api.VerbForce {
 		cmd.Flags().BoolVar(&order.DryRun, "dry-run", false, "say what would follow, and change nothing")
 	}
@@ -176,6 +164,12 @@ func (a *app) sectorsOrder(o ordering) *cobra.Command {
 	return cmd
 }
 
+func orderSector(
+	ctx context.Context, b api.Backend, number uint64, verb api.Verb, order api.SectorOrder,
+) (api.Sector, error) {
+	return api.OrderSector(verb).Ask(ctx, b, api.OrderOf{Number: number, SectorOrder: order})
+}
+
 // losesDeposit says that a sector that the contract has would be left alone by an order; empty: it would not.
 func losesDeposit(s projections.Sector, verb api.Verb, state string) string {
 	leads := verb == api.VerbRemove || verb == api.VerbForce && sector.State(state).Unattended()
@@ -183,30 +177,30 @@ func losesDeposit(s projections.Sector, verb api.Verb, state string) string {
 		return ""
 	}
 	return fmt.Sprintf("The contract has this sector, and nobody would prove it then: it loses a part of its deposit "+
-		"of %s with each window. To end it: hostnode sectors terminate %d", grouped(s.Deposit), s.SectorNumber)
+		"of %s with each window. To end it: hostnode sectors terminate %d", cli.Grouped(s.Deposit), s.SectorNumber)
 }
 
 // agreeOn shows the state of a sector, and has the operator type its number.
 func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o ordering, state string) error {
-	s, err := b.Sector(ctx, number)
+	s, err := api.ShowSector.Ask(ctx, b, api.OfSector{Number: number})
 	if err != nil {
 		return err
 	}
-	if f, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+	if f, ok := a.Stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
 		return fmt.Errorf("%w: there is no terminal to ask on; confirm with --yes", api.ErrNotAgreed)
 	}
 	of := s.Sector
-	question := &paper{terminal: a.terminal, now: a.now()}
-	question.line("sector %d is in state %s since %s, with %s and %s base units at stake", number, of.State,
-		clock(of.Since), count(len(of.Pieces)+len(of.Pending), "piece"), grouped(of.Deposit))
-	question.line("%s: %s", o.verb, o.warning)
+	question := a.NewPrinter()
+	question.Line("sector %d is in state %s since %s, with %s and %s base units at stake", number, of.State,
+		cli.Clock(of.Since), cli.Count(len(of.Pieces)+len(of.Pending), "piece"), cli.Grouped(of.Deposit))
+	question.Line("%s: %s", o.verb, o.warning)
 	if warns := losesDeposit(of, o.verb, state); warns != "" {
-		question.line("%s", warns)
+		question.Line("%s", warns)
 	}
-	if _, err := fmt.Fprintf(a.stderr, "%sType %d to confirm: ", question.text(), number); err != nil {
+	if _, err := fmt.Fprintf(a.Stderr, "%sType %d to confirm: ", question.Text(), number); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
-	agreed, err := a.types(ctx, strconv.FormatUint(number, 10))
+	agreed, err := a.Types(ctx, strconv.FormatUint(number, 10))
 	if err == nil && !agreed {
 		err = fmt.Errorf("%w: the answer was not %d", api.ErrNotAgreed, number)
 	}
@@ -239,7 +233,7 @@ func orderAll(
 	if err := knownStates(states); err != nil {
 		return out, err
 	}
-	there, err := b.Sectors(ctx)
+	there, err := api.ListSectors.Ask(ctx, b, api.None{})
 	if err != nil {
 		return out, err
 	}
@@ -247,7 +241,7 @@ func orderAll(
 		if !slices.Contains(states, one.State) {
 			continue
 		}
-		s, err := b.OrderSector(ctx, one.SectorNumber, verb, order)
+		s, err := orderSector(ctx, b, one.SectorNumber, verb, order)
 		if err != nil {
 			out.refused = append(out.refused, fmt.Sprintf("sector %d: %v", one.SectorNumber, err))
 			continue
@@ -260,47 +254,47 @@ func orderAll(
 	return out, nil
 }
 
-func printOrdered(p *paper, answer ordered) error {
+func printOrdered(p *cli.Printer, answer ordered) error {
 	if len(answer.all) == 0 {
-		p.line("no sector is in such a state")
+		p.Line("no sector is in such a state")
 	}
 	for _, one := range answer.all {
 		s := one.Sector
 		if len(one.Would) > 0 {
-			p.line("sector %d stays in state %s; what would follow: %s",
+			p.Line("sector %d stays in state %s; what would follow: %s",
 				s.SectorNumber, s.State, strings.Join(one.Would, "; "))
 			continue
 		}
-		p.line("sector %d is in state %s; it waits for %s", s.SectorNumber, s.State, sectorWaits(s))
+		p.Line("sector %d is in state %s; it waits for %s", s.SectorNumber, s.State, sectorWaits(s))
 	}
 	for _, why := range answer.refused {
-		p.line("refused: %s", why)
+		p.Line("refused: %s", why)
 	}
 	if len(answer.all) > 0 {
-		p.asOf(answer.all[0].AsOf)
+		p.AsOf(answer.all[0].AsOf)
 	}
 	return nil
 }
 
 func (a *app) sectorsFaults() *cobra.Command {
-	return asAt(a, &cobra.Command{
+	return cli.AsAt(a.App, &cobra.Command{
 		Use: "faults", Short: "List the sectors that are faulty and have not recovered", Args: cobra.NoArgs,
-	}, plain(api.Past.SectorFaults), printFaults)
+	}, cli.Plain(api.ListFaults), printFaults)
 }
 
-func printFaults(p *paper, f api.SectorFaults) error {
+func printFaults(p *cli.Printer, f api.SectorFaults) error {
 	if len(f.Faults) == 0 {
-		return p.none("no sector is faulty", f.AsOf)
+		return p.None("no sector is faulty", f.AsOf)
 	}
 	rows := [][]string{{"SECTOR", "STATE", "FAULTY SINCE", "AT STAKE", "LOST", "NEXT", "FOUND BY"}}
 	for _, one := range f.Faults {
 		rows = append(rows, []string{
-			fmt.Sprint(one.SectorNumber), one.State, clock(one.Since), grouped(one.Deposit), grouped(one.DepositLost),
+			fmt.Sprint(one.SectorNumber), one.State, cli.Clock(one.Since), cli.Grouped(one.Deposit), cli.Grouped(one.DepositLost),
 			one.Next, one.Reason,
 		})
 	}
-	p.rows(rows)
-	p.line("deposits are in base units; each proving period with a fault costs a part of them")
-	p.asOf(f.AsOf)
+	p.Rows(rows)
+	p.Line("deposits are in base units; each proving period with a fault costs a part of them")
+	p.AsOf(f.AsOf)
 	return nil
 }

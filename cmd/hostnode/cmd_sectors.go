@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/prover/sealer"
@@ -31,11 +32,11 @@ func (a *app) sectorsList() *cobra.Command {
 	}
 	cmd.Flags().StringSliceVar(&states, "state", nil,
 		"show only those in these `states`, such as Faulty,PreCommitFailed")
-	return asAt(a, cmd, func(ctx context.Context, p api.Past, _ []string) (api.Sectors, error) {
+	return cli.AsAt(a.App, cmd, func(ctx context.Context, b api.Backend, _ []string) (api.Sectors, error) {
 		if err := knownStates(states); err != nil {
 			return api.Sectors{}, err
 		}
-		all, err := p.Sectors(ctx)
+		all, err := api.ListSectors.Ask(ctx, b, api.None{})
 		if len(states) > 0 {
 			all.Provider.Sectors = slices.DeleteFunc(all.Provider.Sectors, func(s projections.Sector) bool {
 				return !slices.Contains(states, s.State)
@@ -49,17 +50,17 @@ func (a *app) sectorsList() *cobra.Command {
 func knownStates(states []string) error {
 	for _, s := range states {
 		if !sector.State(s).Known() || s == "" {
-			return fmt.Errorf("%w: --state %.40q: there are %v", errUsage, s, sector.States()[1:])
+			return fmt.Errorf("%w: --state %.40q: there are %v", cli.ErrUsage, s, sector.States()[1:])
 		}
 	}
 	return nil
 }
 
-func printSectors(p *paper, s api.Sectors) error {
+func printSectors(p *cli.Printer, s api.Sectors) error {
 	if len(s.Sectors) == 0 {
-		return p.none("no sectors yet", s.AsOf)
+		return p.None("no sectors yet", s.AsOf)
 	}
-	p.line("%s; parked %d, paused %d", stateCounts(s.Counts), s.Parked, s.Paused)
+	p.Line("%s; parked %d, paused %d", stateCounts(s.Counts), s.Parked, s.Paused)
 	rows := [][]string{{"SECTOR", "STATE", "SINCE", "SIZE", "STEP", "SPACE", "DEPOSIT", "WAITS FOR"}}
 	now := map[uint64]*api.SectorNow{}
 	for _, one := range s.Now {
@@ -67,18 +68,18 @@ func printSectors(p *paper, s api.Sectors) error {
 	}
 	for _, one := range s.Provider.Sectors {
 		rows = append(rows, []string{
-			fmt.Sprint(one.SectorNumber), one.State, clock(one.Since), size(one.Size),
+			fmt.Sprint(one.SectorNumber), one.State, cli.Clock(one.Since), cli.Size(one.Size),
 			stepOf(one, now[one.SectorNumber]),
-			size(one.Space.Unsealed + one.Space.Sealed + one.Space.Tree + one.Space.Scratch),
-			grouped(one.Deposit), waitsNow(one, now[one.SectorNumber]),
+			cli.Size(one.Space.Unsealed + one.Space.Sealed + one.Space.Tree + one.Space.Scratch),
+			cli.Grouped(one.Deposit), waitsNow(one, now[one.SectorNumber]),
 		})
 	}
-	p.rows(rows)
+	p.Rows(rows)
 	if s.Forgotten > 0 {
-		p.line("%s not shown; `hostnode sectors timeline N` shows the history of each",
-			count(s.Forgotten, "older finished sector"))
+		p.Line("%s not shown; `hostnode sectors timeline N` shows the history of each",
+			cli.Count(s.Forgotten, "older finished sector"))
 	}
-	p.line("deposits are in base units; `hostnode sectors status N` shows everything about a sector")
+	p.Line("deposits are in base units; `hostnode sectors status N` shows everything about a sector")
 	types := map[string]int{}
 	for _, one := range s.Provider.Sectors {
 		if shows := proofsShow(cmp.Or(one.Proves, s.Proves)); shows != "" {
@@ -86,9 +87,9 @@ func printSectors(p *paper, s api.Sectors) error {
 		}
 	}
 	for _, shows := range slices.Sorted(maps.Keys(types)) {
-		p.line("what the proofs of %d of them show: %s", types[shows], shows)
+		p.Line("what the proofs of %d of them show: %s", types[shows], shows)
 	}
-	p.asOf(s.AsOf)
+	p.AsOf(s.AsOf)
 	return nil
 }
 
@@ -123,9 +124,9 @@ func stepOf(s projections.Sector, now *api.SectorNow) string {
 		step += fmt.Sprintf(", %.0f %%", percent*now.Progress)
 	}
 	if now != nil && !now.CallSince.IsZero() && s.Step != "" {
-		step += ", since " + clock(now.CallSince)
+		step += ", since " + cli.Clock(now.CallSince)
 		if now.CallMoved.After(now.CallSince) {
-			step += ", last progress at " + clock(now.CallMoved)
+			step += ", last progress at " + cli.Clock(now.CallMoved)
 		}
 	}
 	return step
@@ -137,7 +138,7 @@ func waitsNow(s projections.Sector, now *api.SectorNow) string {
 		return fmt.Sprintf("hostnode quarantine retry sector:%d: %s", s.SectorNumber, now.Quarantined)
 	}
 	if now != nil && now.LosesPerDay != "" {
-		return fmt.Sprintf("%s; it loses %s a day", sectorWaits(s), grouped(now.LosesPerDay))
+		return fmt.Sprintf("%s; it loses %s a day", sectorWaits(s), cli.Grouped(now.LosesPerDay))
 	}
 	return sectorWaits(s)
 }
@@ -151,14 +152,14 @@ func sectorWaits(s projections.Sector) string {
 	case s.Parked != "":
 		return fmt.Sprintf("somebody (%s): %s", orders(s), s.Parked)
 	case !s.PausedUntil.IsZero():
-		return fmt.Sprintf("%s: %s", clock(s.PausedUntil), s.LastErr)
+		return fmt.Sprintf("%s: %s", cli.Clock(s.PausedUntil), s.LastErr)
 	case !sector.State(s.State).Known():
 		return fmt.Sprintf("a version that knows its state: this one does not know %q", s.State)
 	case !s.Over && s.Step != "":
 		return "the step"
 	case sector.State(s.State) == sector.Empty, sector.State(s.State) == sector.WaitDeals:
 		return fmt.Sprintf("further pieces since %s, or hostnode sectors seal %d (sectors.sealAfter seals by itself)",
-			clock(s.StartedAt), s.SectorNumber)
+			cli.Clock(s.StartedAt), s.SectorNumber)
 	}
 	return "nothing"
 }
@@ -177,40 +178,40 @@ func orders(s projections.Sector) string {
 }
 
 func (a *app) sectorsStatus() *cobra.Command {
-	return asAt(a, &cobra.Command{
+	return cli.AsAt(a.App, &cobra.Command{
 		Use: "status N", Short: "Show the state of a sector, and what can be done about it", Args: cobra.ExactArgs(1),
-	}, func(ctx context.Context, p api.Past, args []string) (api.Sector, error) {
+	}, func(ctx context.Context, b api.Backend, args []string) (api.Sector, error) {
 		n, err := sectorNumber(args[0])
 		if err != nil {
 			return api.Sector{}, err
 		}
-		return p.Sector(ctx, n)
+		return api.ShowSector.Ask(ctx, b, api.OfSector{Number: n})
 	}, printSector)
 }
 
 func sectorNumber(text string) (uint64, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n == 0 {
-		return 0, fmt.Errorf("%w: %.40q is not a sector number; the first one is 1", errUsage, text)
+		return 0, fmt.Errorf("%w: %.40q is not a sector number; the first one is 1", cli.ErrUsage, text)
 	}
 	return n, nil
 }
 
-func printSector(p *paper, answer api.Sector) error {
+func printSector(p *cli.Printer, answer api.Sector) error {
 	s := answer.Sector
 	proves := cmp.Or(s.Proves, answer.Proves)
-	p.line("Sector %d of %s", s.SectorNumber, s.Host)
-	p.line("%s since %s; waits for %s.", s.State, clock(s.Since), waitsNow(s, answer.Now))
-	p.line("")
+	p.Line("Sector %d of %s", s.SectorNumber, s.Host)
+	p.Line("%s since %s; waits for %s.", s.State, cli.Clock(s.Since), waitsNow(s, answer.Now))
+	p.Line("")
 	rows := [][]string{
-		{"size", size(s.Size)},
+		{"size", cli.Size(s.Size)},
 		{"pieces", fmt.Sprintf("%d, and %d to be added", len(s.Pieces), len(s.Pending))},
-		{"space", fmt.Sprintf("%s unsealed, %s sealed, %s tree, %s scratch", size(s.Space.Unsealed),
-			size(s.Space.Sealed), size(s.Space.Tree), size(s.Space.Scratch))},
-		{"deposit", fmt.Sprintf("%s at stake, %s returned, %s lost", grouped(s.Deposit), grouped(s.DepositReturned),
-			grouped(s.DepositLost))},
+		{"space", fmt.Sprintf("%s unsealed, %s sealed, %s tree, %s scratch", cli.Size(s.Space.Unsealed),
+			cli.Size(s.Space.Sealed), cli.Size(s.Space.Tree), cli.Size(s.Space.Scratch))},
+		{"deposit", fmt.Sprintf("%s at stake, %s returned, %s lost", cli.Grouped(s.Deposit), cli.Grouped(s.DepositReturned),
+			cli.Grouped(s.DepositLost))},
 	}
-	p.rows(append(rows, given([][]string{
+	p.Rows(append(rows, cli.Given([][]string{
 		{"step", stepOf(s, answer.Now)},
 		{"on the contract", chainSays(answer.Chain)},
 		{"last error", s.LastErr},
@@ -229,16 +230,16 @@ func printSector(p *paper, answer api.Sector) error {
 		{"termination", s.TerminateMsg},
 	})...))
 	if len(s.Steps) > 0 {
-		p.line("")
+		p.Line("")
 		steps := [][]string{{"STEP", "ATTEMPTS", "LAST TOOK", "IN ALL"}}
 		for _, step := range s.Steps {
 			steps = append(steps, []string{
 				step.Step, fmt.Sprint(step.Attempts), seconds(step.Last), seconds(step.Total),
 			})
 		}
-		p.rows(steps)
+		p.Rows(steps)
 	}
-	p.asOf(answer.AsOf)
+	p.AsOf(answer.AsOf)
 	return nil
 }
 
@@ -256,7 +257,7 @@ func chainSays(c *api.SectorChain) string {
 	}
 	return fmt.Sprintf("expires at block %d; deadline %d, partition %d; %s; "+
 		"%s left of the deposit, %s a period as reward",
-		c.Expiration, c.Deadline, c.Partition, proven, grouped(c.Deposit), grouped(c.RewardPerPeriod))
+		c.Expiration, c.Deadline, c.Partition, proven, cli.Grouped(c.Deposit), cli.Grouped(c.RewardPerPeriod))
 }
 
 // proofsShow says in words what proofs show; it is empty if no running host was asked.
@@ -289,24 +290,24 @@ func (a *app) sectorsTimeline() *cobra.Command {
 	}
 	cmd.Flags().Uint64Var(&page.From, "from", 0, "begin with this revision")
 	cmd.Flags().IntVar(&page.Most, "most", api.DefaultMoments, "show at most this many events")
-	return asAt(a, cmd, func(ctx context.Context, p api.Past, args []string) (api.SectorTimeline, error) {
+	return cli.AsAt(a.App, cmd, func(ctx context.Context, b api.Backend, args []string) (api.SectorTimeline, error) {
 		n, err := sectorNumber(args[0])
 		if err != nil {
 			return api.SectorTimeline{}, err
 		}
-		return p.SectorTimeline(ctx, n, page)
+		return api.ShowTimeline.Ask(ctx, b, api.TimelineQuestion{Number: n, From: page.From, Most: page.Most})
 	}, printSectorTimeline)
 }
 
-func printSectorTimeline(p *paper, t api.SectorTimeline) error {
+func printSectorTimeline(p *cli.Printer, t api.SectorTimeline) error {
 	rows := [][]string{{"REVISION", "AT", "EVENT", "STATE AFTER", "WHAT IT SAYS"}}
 	for _, m := range t.Page.Moments {
-		rows = append(rows, []string{fmt.Sprint(m.Revision), clock(m.At), m.Type, m.State, m.Sentence})
+		rows = append(rows, []string{fmt.Sprint(m.Revision), cli.Clock(m.At), m.Type, m.State, m.Sentence})
 	}
-	p.rows(rows)
+	p.Rows(rows)
 	if t.Page.Next > 0 {
-		p.line("more: hostnode sectors timeline %d --from %d", t.Page.SectorNumber, t.Page.Next)
+		p.Line("more: hostnode sectors timeline %d --from %d", t.Page.SectorNumber, t.Page.Next)
 	}
-	p.asOf(t.AsOf)
+	p.AsOf(t.AsOf)
 	return nil
 }

@@ -13,32 +13,33 @@ import (
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
 )
 
 func (a *app) statusCommand() *cobra.Command {
 	write, told := printStatus, false
-	cmd := asAt(a, &cobra.Command{
+	cmd := cli.AsAt(a.App, &cobra.Command{
 		Use: "status", Short: "Show whether the host sells, and the state of all its parts", Args: cobra.NoArgs,
 		Long: "Show whether the host sells, and the state of all its parts. The exit code is 0 when there is an\n" +
 			"answer, whatever it says. With --exit-code it says what the first line says. 0: the host sells and\n" +
 			"proves; one that is there for sectors or validates need not sell. 3: it proves, and does not sell,\n" +
 			"or that is not known. 4: it does not prove, or that is not known. 1 and 2 are errors, as always. Of\n" +
 			"several members it is about the whole host, as far as the one that is asked knows it.",
-	}, plain(api.Past.Status), func(p *paper, s api.Status) error { return write(p, s) })
+	}, cli.Plain(api.ShowStatus), func(p *cli.Printer, s api.Status) error { return write(p, s) })
 	cmd.Flags().BoolVar(&told, "exit-code", false, "end with 3 if the host does not sell, with 4 if it does not prove")
 	ask := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if told && cmd.Flag("at").Value.String() != "" {
-			return fmt.Errorf("%w: --exit-code is about the present, leave --at out", errUsage)
+			return fmt.Errorf("%w: --exit-code is about the present, leave --at out", cli.ErrUsage)
 		}
 		if told {
-			write = func(p *paper, s api.Status) error { return errors.Join(printStatus(p, s), exitOf(s)) }
+			write = func(p *cli.Printer, s api.Status) error { return errors.Join(printStatus(p, s), exitOf(s)) }
 		}
 		err := ask(cmd, args)
 		switch {
-		case cmd.Flag("at").Value.String() != "" || errors.Is(err, errAskTheHost):
+		case cmd.Flag("at").Value.String() != "" || errors.Is(err, cli.ErrAskTheHost):
 			return err
 		case errors.Is(err, datadir.ErrEmpty):
 			return a.statusWithout(cmd, health.Facts{Stage: health.NeverRun}, write)
@@ -53,8 +54,8 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 // statusWithout prints the status when there is no host to ask.
-func (a *app) statusWithout(cmd *cobra.Command, f health.Facts, write func(*paper, api.Status) error) error {
-	c, err := a.settings(cmd)
+func (a *app) statusWithout(cmd *cobra.Command, f health.Facts, write func(*cli.Printer, api.Status) error) error {
+	c, err := a.Settings(cmd)
 	if err != nil {
 		return err
 	}
@@ -63,8 +64,8 @@ func (a *app) statusWithout(cmd *cobra.Command, f health.Facts, write func(*pape
 		f.Process, f.StageSince = holder.PID, holder.Since
 	}
 	s := api.StatusWithout(f)
-	s.AsOf = api.AsOf{Time: a.now().UTC()}
-	return show(a, s, write)
+	s.AsOf = api.AsOf{Time: a.Now().UTC()}
+	return cli.Show(a.App, s, write)
 }
 
 // exitOf is the exit code of a status, by its headline; nil: the host does what it is there for.
@@ -78,33 +79,33 @@ func exitOf(s api.Status) error {
 	return nil
 }
 
-func printStatus(p *paper, s api.Status) error {
-	p.line("%s: %s", headline(p, s), s.Reason)
+func printStatus(p *cli.Printer, s api.Status) error {
+	p.Line("%s: %s", headline(p, s), s.Reason)
 	if s.Hint != "" {
-		p.line("  %s", s.Hint)
+		p.Line("  %s", s.Hint)
 	}
 	also(p, s.Readiness[min(1, len(s.Readiness)):], nil)
 	if h := s.Here; h != nil {
-		p.line("member %s: %s: %s", s.Member, standing(p, *h), h.Reason)
+		p.Line("member %s: %s: %s", s.Member, standing(p, *h), h.Reason)
 		if h.Hint != "" && h.Reason != s.Reason {
-			p.line("  %s", h.Hint)
+			p.Line("  %s", h.Hint)
 		}
 		also(p, h.Readiness[min(1, len(h.Readiness)):], s.Readiness)
 	}
 	for _, w := range s.Warnings {
-		p.line("%s: %s", p.colour(yellow, "warning"), w.Reason)
-		p.line("  %s", w.Hint)
+		p.Line("%s: %s", p.Colour(cli.Yellow, "warning"), w.Reason)
+		p.Line("  %s", w.Hint)
 	}
-	p.asOf(s.AsOf)
-	p.line("")
+	p.AsOf(s.AsOf)
+	p.Line("")
 	if s.AsOf.Position == 0 { // Nothing is recorded.
-		p.line("data directory  %s", s.DataDir)
+		p.Line("data directory  %s", s.DataDir)
 		return nil
 	}
-	rows := slices.Concat([][]string{{"data directory", s.DataDir}}, given([][]string{{"account", s.Account}}),
+	rows := slices.Concat([][]string{{"data directory", s.DataDir}}, cli.Given([][]string{{"account", s.Account}}),
 		balanceRows(s.Balance))
 	if s.Epoch > 0 {
-		started := fmt.Sprintf("start %d at %s", s.Epoch, clock(s.Since))
+		started := fmt.Sprintf("start %d at %s", s.Epoch, cli.Clock(s.Since))
 		if s.Version != "" {
 			started += ", version " + s.Version
 		}
@@ -113,24 +114,24 @@ func printStatus(p *paper, s api.Status) error {
 	if s.Member != "" {
 		rows = append(rows, memberRows(s)...)
 	}
-	p.rows(slices.Concat(rows, chainRows(s, p.now), ledgerRows(p, s), diskRows(s.Disk), scrubRows(s),
+	p.Rows(slices.Concat(rows, chainRows(s, p.Now), ledgerRows(p, s), diskRows(s.Disk), scrubRows(s),
 		workRows(s), sectorRows(s.Sectors), validatorRows(s.Validator)))
 	for _, d := range s.Down {
-		p.line("%s %s is down since %s: %s", p.colour(red, "trouble"), d.Part, clock(d.Since), d.Reason)
+		p.Line("%s %s is down since %s: %s", p.Colour(cli.Red, "trouble"), d.Part, cli.Clock(d.Since), d.Reason)
 	}
 	if n := len(s.Quarantined); n > 0 {
-		p.line("%s %s in quarantine after failures; see hostnode quarantine",
-			p.colour(red, "trouble"), plural(n, "piece of work is", "pieces of work are"))
+		p.Line("%s %s in quarantine after failures; see hostnode quarantine",
+			p.Colour(cli.Red, "trouble"), cli.Plural(n, "piece of work is", "pieces of work are"))
 	}
 	for _, t := range s.Trouble {
-		p.line("%s %s", p.colour(red, "trouble"), trouble(t))
+		p.Line("%s %s", p.Colour(cli.Red, "trouble"), trouble(t))
 	}
 	if s.Views.Error != "" {
-		p.line("%s the views stopped following the events: %s", p.colour(red, "trouble"), s.Views.Error)
+		p.Line("%s the views stopped following the events: %s", p.Colour(cli.Red, "trouble"), s.Views.Error)
 	}
 	if s.Views.Skipped > 0 {
-		p.line("%s %s could not be read; see hostnode audit", p.colour(red, "trouble"),
-			count(s.Views.Skipped, "event"))
+		p.Line("%s %s could not be read; see hostnode audit", p.Colour(cli.Red, "trouble"),
+			cli.Count(s.Views.Skipped, "event"))
 	}
 	return nil
 }
@@ -140,54 +141,54 @@ func memberRows(s api.Status) [][]string {
 	rows := [][]string{{"member", string(s.Member)}}
 	switch {
 	case s.Owner == s.Member:
-		rows = append(rows, []string{"", "it has the term since " + clock(s.OwnerSince)})
+		rows = append(rows, []string{"", "it has the term since " + cli.Clock(s.OwnerSince)})
 	case s.Owner != "":
-		rows = append(rows, []string{"", fmt.Sprintf("%s has the term since %s", s.Owner, clock(s.OwnerSince))})
+		rows = append(rows, []string{"", fmt.Sprintf("%s has the term since %s", s.Owner, cli.Clock(s.OwnerSince))})
 	}
 	return rows
 }
 
 // also lists obstacles, except those that were told before.
-func also(p *paper, all, told []api.Obstacle) {
+func also(p *cli.Printer, all, told []api.Obstacle) {
 	for _, o := range all {
 		if !slices.ContainsFunc(told, func(t api.Obstacle) bool { return t.Code == o.Code && t.Reason == o.Reason }) {
-			p.line("also: %s", o.Reason)
-			p.line("  %s", o.Hint)
+			p.Line("also: %s", o.Reason)
+			p.Line("  %s", o.Hint)
 		}
 	}
 }
 
 // headline is the state of the host in capitals.
-func headline(p *paper, s api.Status) string {
+func headline(p *cli.Printer, s api.Status) string {
 	switch {
 	case !s.AsOf.Recorded.IsZero():
-		return p.colour(yellow, "THE PAST")
+		return p.Colour(cli.Yellow, "THE PAST")
 	case s.Elsewhere:
-		return p.colour(yellow, "NOT HERE")
+		return p.Colour(cli.Yellow, "NOT HERE")
 	}
 	return standing(p, s.Standing)
 }
 
 // standing names what a host, or a member, does of what it is there for.
-func standing(p *paper, s api.Standing) string {
+func standing(p *cli.Printer, s api.Standing) string {
 	if s.Purpose != "" {
-		word, colour := strings.ToUpper(s.Purpose), green
+		word, colour := strings.ToUpper(s.Purpose), cli.Green
 		if s.NotProving {
-			word, colour = "NOT "+word, red
+			word, colour = "NOT "+word, cli.Red
 		}
-		return p.colour(colour, word)
+		return p.Colour(colour, word)
 	}
-	word, colour := "NOT SELLING", yellow
+	word, colour := "NOT SELLING", cli.Yellow
 	switch {
 	case s.Selling:
-		word, colour = "SELLING", green
+		word, colour = "SELLING", cli.Green
 	case s.SellingUnknown:
 		word = "NOT KNOWN WHETHER SELLING"
 	}
 	if s.NotProving {
-		word, colour = word+", NOT PROVING", red
+		word, colour = word+", NOT PROVING", cli.Red
 	}
-	return p.colour(colour, word)
+	return p.Colour(colour, word)
 }
 
 func balanceRows(b *api.Balance) [][]string {
@@ -198,8 +199,8 @@ func balanceRows(b *api.Balance) [][]string {
 		return [][]string{{"balance", "unknown: " + b.Error}}
 	}
 	return [][]string{
-		{"tokens", grouped(b.Tokens) + " base units"},
-		{"gas money", coins(b.Wei) + " of the chain's own coin"},
+		{"tokens", cli.Grouped(b.Tokens) + " base units"},
+		{"gas money", cli.Coins(b.Wei) + " of the chain's own coin"},
 	}
 }
 
@@ -218,7 +219,7 @@ func chainRows(s api.Status, now time.Time) [][]string {
 	rows := [][]string{{"chain", where}}
 	if c.FirstEndpoint != "" {
 		rows = append(rows, []string{"", fmt.Sprintf("since %s, because of the first one, %s: %s",
-			clock(c.EndpointSince), c.FirstEndpoint, c.WhyNotFirst)})
+			cli.Clock(c.EndpointSince), c.FirstEndpoint, c.WhyNotFirst)})
 	}
 	if c.BlockTime > 0 {
 		every, from := fmt.Sprintf("%g seconds", c.BlockTime), "as measured"
@@ -237,10 +238,10 @@ func chainRows(s api.Status, now time.Time) [][]string {
 	if c.HeadTime.IsZero() {
 		return rows
 	}
-	head := fmt.Sprintf("block %s, chain time %s", grouped(fmt.Sprint(c.Head)), clock(c.HeadTime))
+	head := fmt.Sprintf("block %s, chain time %s", cli.Grouped(fmt.Sprint(c.Head)), cli.Clock(c.HeadTime))
 	// The time of a development chain is independent of ours, so its age means nothing.
 	if age := now.Sub(c.HeadTime); !c.Development && age >= 0 {
-		head += ", " + span(uint64(age/time.Second)) + " ago"
+		head += ", " + cli.Span(uint64(age/time.Second)) + " ago"
 	}
 	switch {
 	case c.Away:
@@ -253,10 +254,10 @@ func chainRows(s api.Status, now time.Time) [][]string {
 	return append(rows, []string{"head", head})
 }
 
-func ledgerRows(p *paper, s api.Status) [][]string {
-	l, quota := s.Ledger, size(s.Ledger.Quota)
+func ledgerRows(p *cli.Printer, s api.Status) [][]string {
+	l, quota := s.Ledger, cli.Size(s.Ledger.Quota)
 	if s.Quota != 0 {
-		quota += ", and the configuration gives " + size(s.Quota)
+		quota += ", and the configuration gives " + cli.Size(s.Quota)
 	}
 	rows := [][]string{{"quota", quota}}
 	for _, part := range []struct {
@@ -274,7 +275,7 @@ func ledgerRows(p *paper, s api.Status) [][]string {
 		if (part.name == "sectors" || part.name == "pieces") && part.bytes == 0 {
 			continue // A host that has none need not hear of them.
 		}
-		amount := strings.TrimSpace(size(part.bytes) + "  " + p.bar(part.bytes, l.Quota))
+		amount := strings.TrimSpace(cli.Size(part.bytes) + "  " + p.Bar(part.bytes, l.Quota))
 		rows = append(rows, []string{"  " + part.name, amount})
 	}
 	return append(rows, []string{"availabilities", fmt.Sprint(len(l.Availabilities))})
@@ -285,7 +286,7 @@ func diskRows(d *api.Disk) [][]string {
 	if d == nil {
 		return nil
 	}
-	return [][]string{{"disk", fmt.Sprintf("%s left, of which %s stay free", size(d.Free), size(d.Keep))}}
+	return [][]string{{"disk", fmt.Sprintf("%s left, of which %s stay free", cli.Size(d.Free), cli.Size(d.Keep))}}
 }
 
 // scrubRows say when the stored data was last checked, and how far the running check is.
@@ -293,14 +294,14 @@ func scrubRows(s api.Status) (rows [][]string) {
 	if p := s.Scrub; p != nil {
 		at := ""
 		if p.Slot != "" {
-			at = fmt.Sprintf("block %d of slot %s", p.Block, short(p.Slot))
+			at = fmt.Sprintf("block %d of slot %s", p.Block, cli.Short(p.Slot))
 		}
 		rows = append(rows, []string{"scrub", passes(p.Began, p.LastBegan, p.LastEnded, at)})
 	}
 	if p := s.SectorScrub; p != nil {
 		at := ""
 		if p.Sector != 0 {
-			at = fmt.Sprintf("%s of sector %d", size(p.Offset), p.Sector)
+			at = fmt.Sprintf("%s of sector %d", cli.Size(p.Offset), p.Sector)
 		}
 		rows = append(rows, []string{"scrub of sectors", passes(p.Began, p.LastBegan, p.LastEnded, at)})
 	}
@@ -311,10 +312,10 @@ func scrubRows(s api.Status) (rows [][]string) {
 func passes(began, lastBegan, lastEnded time.Time, at string) string {
 	last := "no whole pass yet"
 	if !lastEnded.IsZero() {
-		last = fmt.Sprintf("last whole pass %s to %s", clock(lastBegan), clock(lastEnded))
+		last = fmt.Sprintf("last whole pass %s to %s", cli.Clock(lastBegan), cli.Clock(lastEnded))
 	}
 	if !began.IsZero() {
-		last += ", one runs since " + clock(began)
+		last += ", one runs since " + cli.Clock(began)
 		if at != "" {
 			last += ", at " + at
 		}
@@ -323,7 +324,7 @@ func passes(began, lastBegan, lastEnded time.Time, at string) string {
 }
 
 func workRows(s api.Status) [][]string {
-	queue := fmt.Sprintf("%s waiting, %d in work", count(s.Queue.Length, "slot"), len(s.Queue.Taken))
+	queue := fmt.Sprintf("%s waiting, %d in work", cli.Count(s.Queue.Length, "slot"), len(s.Queue.Taken))
 	if s.Queue.Paused {
 		queue += ", paused: " + s.Queue.PausedFor
 	}
@@ -343,14 +344,14 @@ func workRows(s api.Status) [][]string {
 	}
 	if e.Rewards != "" {
 		rows = append(rows, []string{"earned", fmt.Sprintf("%s base units net, %s paid for gas",
-			grouped(e.Net), coins(e.FeesWei))})
+			cli.Grouped(e.Net), cli.Coins(e.FeesWei))})
 		for _, part := range []struct{ amount, what string }{
 			{e.RepairRewards, " of it was left of the collateral for repairs"},
 			{e.ValidatorRewards, " of it came for marking missing proofs of other hosts"},
 			{e.RewardsElsewhere, " of it went to account.rewardRecipient"},
 		} {
 			if part.amount != "" && part.amount != "0" {
-				rows = append(rows, []string{"", grouped(part.amount) + part.what})
+				rows = append(rows, []string{"", cli.Grouped(part.amount) + part.what})
 			}
 		}
 	}
@@ -371,13 +372,13 @@ func sectorRows(s *api.SectorSummary) [][]string {
 		rows = append(rows, []string{"  stuck", stuck})
 	}
 	rows = append(rows, []string{"  deposits", fmt.Sprintf("%s base units at stake, %s returned, %s lost",
-		grouped(s.Deposit), grouped(s.Returned), grouped(s.Lost))})
+		cli.Grouped(s.Deposit), cli.Grouped(s.Returned), cli.Grouped(s.Lost))})
 	if s.Withdrawn != "0" {
-		rows = append(rows, []string{"  withdrawn", grouped(s.Withdrawn) +
+		rows = append(rows, []string{"  withdrawn", cli.Grouped(s.Withdrawn) +
 			" base units of returned deposits and rewards, by the ledger"})
 	}
 	if s.Owed != "" && s.Owed != "0" {
-		rows = append(rows, []string{"  owed", grouped(s.Owed) +
+		rows = append(rows, []string{"  owed", cli.Grouped(s.Owed) +
 			" base units that the contract owes, withdrawn from time to time"})
 	}
 	return rows
@@ -387,16 +388,16 @@ func trouble(t api.Trouble) string {
 	if t.Quarantined != "" {
 		return fmt.Sprintf("slot %s was set aside: %s; what it owes is NOT PROVEN. Look for the cause with "+
 			"hostnode sale %s and in the log; it is tried again by itself, and at once after a restart",
-			short(t.Slot), t.Quarantined, t.Slot)
+			cli.Short(t.Slot), t.Quarantined, t.Slot)
 	}
 	if t.Damaged != "" {
 		text := fmt.Sprintf("slot %s since %s, by the chain's time: %s",
-			short(t.Slot), clock(t.DamagedSince), t.Damaged)
+			cli.Short(t.Slot), cli.Clock(t.DamagedSince), t.Damaged)
 		if t.Error != "" {
-			text += fmt.Sprintf(" Tried %s: %s", count(t.Tries, "time"), t.Error)
+			text += fmt.Sprintf(" Tried %s: %s", cli.Count(t.Tries, "time"), t.Error)
 		}
 		return text
 	}
 	return fmt.Sprintf("slot %s waits for %s: %s (%s, since %s)",
-		short(t.Slot), t.Waiting, t.Error, count(t.Tries, "try"), clock(t.Since))
+		cli.Short(t.Slot), t.Waiting, t.Error, cli.Count(t.Tries, "try"), cli.Clock(t.Since))
 }

@@ -91,7 +91,7 @@ func inOwnDirectory(run func(*cobra.Command, []string) error) func(*cobra.Comman
 func (a *app) demonstrates(
 	cmd *cobra.Command, o *demo.Options, args []string, defaults map[string]string,
 ) (err error) {
-	c, err := a.settings(cmd)
+	c, err := a.Settings(cmd)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (a *app) demonstrates(
 			}
 		}
 	}
-	if c, err = a.settings(cmd); err != nil {
+	if c, err = a.Settings(cmd); err != nil {
 		return err
 	}
 	o.Config, o.Out = c.Config, cmd.OutOrStdout()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
@@ -26,7 +27,7 @@ It is stored in the directory chain of the data directory, and may be killed at 
 time. A host uses it with the options that are printed. Its tokens are worth nothing.
 Everything listens on loopback only.`,
 		Args: cobra.NoArgs,
-		RunE: a.configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
+		RunE: a.Configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
 			return runDevchain(cmd.Context(), cmd, c.Config, fund)
 		}),
 	}
@@ -41,7 +42,7 @@ func runDevchain(ctx context.Context, cmd *cobra.Command, c config.Config, fund 
 	for _, text := range fund {
 		account, err := events.ParseAddress(text)
 		if err != nil {
-			return fmt.Errorf("%w: --fund: %w", errUsage, err)
+			return fmt.Errorf("%w: --fund: %w", cli.ErrUsage, err)
 		}
 		accounts = append(accounts, account)
 	}

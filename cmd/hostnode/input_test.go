@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
@@ -18,7 +19,7 @@ func TestASignalEndsAnImportThatWaitsForItsKey(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	in, out := io.Pipe() // Nobody ever writes.
 	defer out.Close()
-	a := &app{stdin: in}
+	a := &app{App: &cli.App{Stdin: in}}
 	c := config.Config{DataDir: t.TempDir()}
 	c.Account.KeyFile = filepath.Join(c.DataDir, "account.key")
 	stop()

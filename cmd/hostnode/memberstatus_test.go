@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -19,13 +20,13 @@ func TestTheStatusOfAMemberSaysWhoHasTheTerm(t *testing.T) {
 		"south": "south has the term since 2025-06-15 15:06:40Z", "north": "it has the term since 2025-06-15 15:06:40Z",
 	} {
 		s.Owner = owner
-		p := &paper{}
+		p := &cli.Printer{}
 		if err := printStatus(p, s); err != nil {
 			t.Fatal(err)
 		}
 		for _, line := range []string{"member", want, "warning: only member south may take the term\n  give another"} {
-			if !strings.Contains(p.text(), line) {
-				t.Errorf("%q is not in\n%s", line, p.text())
+			if !strings.Contains(p.Text(), line) {
+				t.Errorf("%q is not in\n%s", line, p.Text())
 			}
 		}
 	}
@@ -38,15 +39,15 @@ func TestTheListOfMembersSaysWhatEachHasToDo(t *testing.T) {
 		}},
 		{Name: "south", State: api.MemberSilent, Sales: 4},
 	}}
-	p := &paper{}
+	p := &cli.Printer{}
 	if err := printMembers(p, m); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
 		"SALES PROOFS DUE PROVER BUSY BLOCKS BEHIND OWNER SINCE", " 3 1 12 % of 60 % 2 -", " 4 - - - -",
 	} {
-		if !strings.Contains(strings.Join(strings.Fields(p.text()), " "), line) {
-			t.Errorf("%q is not in\n%s", line, p.text())
+		if !strings.Contains(strings.Join(strings.Fields(p.Text()), " "), line) {
+			t.Errorf("%q is not in\n%s", line, p.Text())
 		}
 	}
 }

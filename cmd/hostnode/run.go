@@ -14,8 +14,10 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/machines"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
@@ -32,7 +34,7 @@ const (
 )
 
 func (a *app) runCommand() *cobra.Command {
-	begin := node.Begin{Version: versionText()}
+	begin := node.Begin{Version: versionText(), Rooms: machines.Rooms()}
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run a host; without options everything is embedded",
@@ -44,8 +46,8 @@ all in the data directory. With chain.endpoint and chain.contract the host sells
 on that chain. SIGINT and SIGTERM stop it properly. Killing it is as safe, only
 slower: it goes on from its events at the next start.`,
 		Args: cobra.NoArgs,
-		RunE: a.configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
-			log := newLog(c.Config, cmd.ErrOrStderr())
+		RunE: a.Configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
+			log := cli.NewLog(c.Config, cmd.ErrOrStderr())
 			err := run(cmd.Context(), c.Config, begin, log)
 			if err == nil {
 				log.Info("the host has stopped")
@@ -159,6 +161,7 @@ func standby(p *node.Process, c config.Config) *api.Standby {
 	cfg := api.StandbyConfig{
 		Facts: p.Facts, Projector: p.Projector, Source: api.Source{
 			Member: c.Member(), DataDir: p.Dir.Root, Endpoint: c.Chain.Endpoint, Fallbacks: c.Chain.Fallbacks,
+			Machines: machines.API(),
 		},
 	}
 	if p.Store != nil {
@@ -172,13 +175,13 @@ func running(p *node.Process, c config.Config) *api.Live {
 	live := api.LiveConfig{
 		Source: api.Source{
 			Account: p.Account, Member: c.Member(), DataDir: p.Dir.Root, Endpoint: p.Endpoint,
-			Fallbacks: c.Chain.Fallbacks, Files: node.FilesOf(c, p.Dir.Layout),
+			Fallbacks: c.Chain.Fallbacks, Files: node.FilesOf(c, p.Dir.Layout), Machines: machines.API(),
 		},
 		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Balance: p.Market.Balance,
 		Standing: p.Market.Reachability, Development: p.Development, FeeLimit: p.Market.FeeLimit, Signing: p.Signing,
-		Reach:  p.Content.Reach,
-		Outage: func() health.OutageFacts { return p.Facts().Outage },
-		Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size), Quota: events.Bytes(c.Quota), Proves: p.Proves,
+		Reach:     p.Content.Reach,
+		Outage:    func() health.OutageFacts { return p.Facts().Outage },
+		Answerers: p.Answerers, Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size), Quota: events.Bytes(c.Quota), Proves: p.Proves,
 	}
 	if p.Provider != nil {
 		live.Owed = p.Provider.Owed

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
@@ -44,7 +45,7 @@ func TestAHostThatStartsWhileTheChainIsDownSaysSoAndCanBeLookedAt(t *testing.T) 
 	c.Chain.Endpoint, c.Chain.Contract = silentPort(t), "0x00000000000000000000000000000000000000cc"
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, c, node.Begin{}, newLog(c, t.Output())) }()
+	go func() { ended <- run(ctx, c, node.Begin{}, cli.NewLog(c, t.Output())) }()
 	client := api.NewClient(datadir.At(c.DataDir).Socket())
 	defer client.Close()
 	waiting, cancel := context.WithTimeout(ctx, patience)
@@ -52,7 +53,7 @@ func TestAHostThatStartsWhileTheChainIsDownSaysSoAndCanBeLookedAt(t *testing.T) 
 	var s api.Status
 	for len(s.Readiness) == 0 || s.Readiness[0].Code != "chain-away" {
 		var err error
-		if s, err = client.Status(waiting); err != nil && waiting.Err() != nil {
+		if s, err = api.ShowStatus.Ask(waiting, client, api.None{}); err != nil && waiting.Err() != nil {
 			t.Fatalf("%v; the last status: %+v", err, s)
 		}
 		select {
@@ -66,10 +67,10 @@ func TestAHostThatStartsWhileTheChainIsDownSaysSoAndCanBeLookedAt(t *testing.T) 
 		s.Readiness[1].Code != "starting" || s.Account == "" {
 		t.Errorf("status: %+v", s)
 	}
-	if a, err := client.Audit(waiting, api.AuditOptions{}); err != nil || !a.Clean || a.Store == nil {
+	if a, err := api.RunAudit.Ask(waiting, client, api.AuditOptions{}); err != nil || !a.Clean || a.Store == nil {
 		t.Errorf("audit: %v, %+v", err, a)
 	}
-	if _, err := client.PauseQueue(waiting, "no"); !errors.Is(err, api.ErrStandby) {
+	if _, err := api.PauseQueue.Ask(waiting, client, api.Why{Reason: "no"}); !errors.Is(err, api.ErrStandby) {
 		t.Errorf("a command: %v", err)
 	}
 	stop()
@@ -96,7 +97,7 @@ func TestAHostThatIsSlowToAnswerIsNotSaidToStartOrStop(t *testing.T) {
 	}
 	defer l.Close()
 	var out strings.Builder
-	a := &app{stdout: &out, stderr: &out, now: time.Now}
+	a := &app{App: &cli.App{Stdout: &out, Stderr: &out, Now: time.Now}}
 	if code := a.run(t.Context(), []string{"status", "--data-dir", dir}); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}

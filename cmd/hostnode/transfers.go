@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
@@ -31,16 +32,16 @@ type transferred struct {
 	Time   time.Time `json:"time"`
 }
 
-func printTransferred(p *paper, t transferred) error {
-	p.line("%s from %s to %s: %s of %s", p.colour(green, "DONE"), t.From, t.To,
-		count(t.Copied+t.Present, "event"), count(t.Streams, "stream"))
+func printTransferred(p *cli.Printer, t transferred) error {
+	p.Line("%s from %s to %s: %s of %s", p.Colour(cli.Green, "DONE"), t.From, t.To,
+		cli.Count(t.Copied+t.Present, "event"), cli.Count(t.Streams, "stream"))
 	if t.Present > 0 {
-		p.line("  %s were there before, %d new", count(t.Present, "event"), t.Copied)
+		p.Line("  %s were there before, %d new", cli.Count(t.Present, "event"), t.Copied)
 	}
 	if n := len(t.Scavenged); n > 0 {
-		p.line("  %s that were incomplete in the source have new revisions", count(n, "stream"))
+		p.Line("  %s that were incomplete in the source have new revisions", cli.Count(n, "stream"))
 	}
-	p.line("  digest %s; the target was read again and has the same", t.Digest)
+	p.Line("  digest %s; the target was read again and has the same", t.Digest)
 	return nil
 }
 
@@ -62,20 +63,20 @@ func (a *app) withEnd(cmd *cobra.Command, c config.Config, url, passwordFile str
 	if url != "" {
 		spec = stores.Spec{URL: url, PasswordFile: passwordFile}
 	}
-	spec.Now = a.now
+	spec.Now = a.Now
 	if !spec.Remote() {
 		open := datadir.OpenExisting
 		if create {
 			open = datadir.Open
 		}
-		dir, failed := open(c.DataDir, a.now())
+		dir, failed := open(c.DataDir, a.Now())
 		if failed != nil {
 			return failed
 		}
 		defer func() { err = errors.Join(err, dir.Close()) }()
 	}
 	log := logrus.New()
-	log.SetOutput(a.stderr)
+	log.SetOutput(a.Stderr)
 	log.SetLevel(logrus.ErrorLevel)
 	opened, err := stores.Open(cmd.Context(), spec, logrus.NewEntry(log))
 	if err != nil {
@@ -84,7 +85,7 @@ func (a *app) withEnd(cmd *cobra.Command, c config.Config, url, passwordFile str
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	return do(cmd.Context(), end{opened.Store, opened.Name, func(ctx context.Context) error {
 		warns := logrus.New()
-		warns.SetOutput(a.stderr)
+		warns.SetOutput(a.Stderr)
 		return opened.Confirm(ctx, events.Address{}, logrus.NewEntry(warns))
 	}})
 }
@@ -108,13 +109,13 @@ func (f *transferFlags) add(flags *pflag.FlagSet, direction, what string) {
 func (f *transferFlags) file(direction string, args []string) (string, error) {
 	switch {
 	case f.url != "" && len(args) > 0:
-		return "", fmt.Errorf("%w: either a file or --%s", errUsage, direction)
+		return "", fmt.Errorf("%w: either a file or --%s", cli.ErrUsage, direction)
 	case f.url == "" && len(args) == 0:
-		return "", fmt.Errorf("%w: name a file, - for a pipe, or a store with --%s", errUsage, direction)
+		return "", fmt.Errorf("%w: name a file, - for a pipe, or a store with --%s", cli.ErrUsage, direction)
 	case f.url == "" && f.passwordFile != "":
-		return "", fmt.Errorf("%w: --%s-password-file goes with --%s", errUsage, direction, direction)
+		return "", fmt.Errorf("%w: --%s-password-file goes with --%s", cli.ErrUsage, direction, direction)
 	case f.url != "" && !esdb.IsConnection(f.url):
-		return "", fmt.Errorf("%w: --%s takes a connection string, as in esdb://host:2113", errUsage, direction)
+		return "", fmt.Errorf("%w: --%s takes a connection string, as in esdb://host:2113", cli.ErrUsage, direction)
 	case f.url != "":
 		return "", nil
 	}
@@ -122,7 +123,7 @@ func (f *transferFlags) file(direction string, args []string) (string, error) {
 }
 
 // errSameStore: source and target of a copy are the same.
-var errSameStore = fmt.Errorf("%w: source and target are the same event store", errUsage)
+var errSameStore = fmt.Errorf("%w: source and target are the same event store", cli.ErrUsage)
 
 func (f *transferFlags) options() transfer.Options {
 	return transfer.Options{AcceptScavenged: f.acceptScavenged}
@@ -136,7 +137,7 @@ type progressLine struct {
 }
 
 func (a *app) progressLine() *progressLine {
-	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := a.Stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return &progressLine{out: f}
 	}
 	return &progressLine{}
@@ -147,7 +148,7 @@ func (l *progressLine) show(p transfer.Progress) {
 		return
 	}
 	l.shown = true
-	text := fmt.Sprintf("%s: %s events", p.Step, grouped(fmt.Sprint(p.Events)))
+	text := fmt.Sprintf("%s: %s events", p.Step, cli.Grouped(fmt.Sprint(p.Events)))
 	if p.Last > 0 {
 		text += fmt.Sprintf(", %.0f %%", 100*float64(p.Position)/float64(p.Last))
 	}
@@ -167,5 +168,5 @@ func (a *app) finish(line *progressLine, from, to string, r transfer.Report, err
 	if err != nil {
 		return err
 	}
-	return show(a, transferred{from, to, r, r.Digest.Sum.String(), a.now().UTC()}, printTransferred)
+	return cli.Show(a.App, transferred{from, to, r, r.Digest.Sum.String(), a.Now().UTC()}, printTransferred)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 )
 
 // validatorRows are the rows of the status about a validator.
@@ -18,7 +19,7 @@ func validatorRows(v *api.Validator) [][]string {
 	case v.Enabled && !v.Ready:
 		does = "reading what the market said before"
 	case v.Enabled:
-		does = fmt.Sprintf("watching %s of other hosts", count(v.Watching, "slot"))
+		does = fmt.Sprintf("watching %s of other hosts", cli.Count(v.Watching, "slot"))
 		if v.Groups > 0 {
 			does += fmt.Sprintf(" in group %d of %d", v.GroupIndex, v.Groups)
 		}
@@ -32,6 +33,6 @@ func validatorRows(v *api.Validator) [][]string {
 	return [][]string{
 		{"validator", does},
 		{"  marked", fmt.Sprintf("%s for %s base units, %s paid for gas; %d could not be marked",
-			count(v.Marked, "missing proof"), grouped(v.Rewards), coins(v.FeesWei), v.Failed)},
+			cli.Count(v.Marked, "missing proof"), cli.Grouped(v.Rewards), cli.Coins(v.FeesWei), v.Failed)},
 	}
 }

@@ -16,13 +16,13 @@ import (
 // AuditOptions are what an audit may be told.
 type AuditOptions struct {
 	// From leaves out findings up to this position.
-	From events.Position
+	From events.Position `query:"from"`
 	// Checkpoint is the absolute path of a file with which the audit continues;
 	// empty: none.
-	Checkpoint string
+	Checkpoint string `query:"checkpoint"`
 	// Chain is the endpoint of a chain to compare tokens with; OwnChain stands for
 	// the host's own, empty for none.
-	Chain string
+	Chain string `query:"chain"`
 }
 
 // OwnChain stands, as AuditOptions.Chain, for the chain that the host uses.

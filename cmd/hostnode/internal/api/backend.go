@@ -10,10 +10,17 @@ import (
 	"github.com/hostnode/hostnode/projections/audit"
 )
 
-// Backend answers for a host. All methods are safe for concurrent use. Their errors are
-// in the table of problemtable.go; changes are durable when a method returns.
+// Backend is a host that is asked by calls (calls.go): a Client, or a Live, an Offline or a Standby in this process. All
+// is safe for concurrent use. Errors are in the table of problemtable.go; changes are durable when an answer comes.
 type Backend interface {
-	Past
+	// At answers as of a point in the past, where nothing can be changed.
+	At(ctx context.Context, when When) (Backend, error)
+	// Export writes all streams, as transfer.Export does.
+	Export(ctx context.Context, w io.Writer, o ExportOptions) error
+}
+
+// Seller takes orders about what is sold.
+type Seller interface {
 	// AddAvailability puts space on offer. Repeating it with the same id and the
 	// same offer changes nothing.
 	AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error)
@@ -26,17 +33,16 @@ type Backend interface {
 	PauseQueue(ctx context.Context, reason string) (Queue, error)
 	// ResumeQueue takes slots again.
 	ResumeQueue(ctx context.Context, reason string) (Queue, error)
-	// Quarantine lists the work that is in quarantine, because of a bug or of its events.
+}
+
+// QuarantineReader lists the work that is in quarantine, because of a bug or of its events.
+type QuarantineReader interface {
 	Quarantine(ctx context.Context) (Quarantine, error)
-	// TryAgain tries a piece of quarantined work again, by its name in the list.
+}
+
+// Retrier tries a piece of quarantined work again, by its name in the list. Only a running host can.
+type Retrier interface {
 	TryAgain(ctx context.Context, work string) (Quarantine, error)
-	SectorOrders
-	Inspector
-	// Backup copies the embedded event store into an empty or missing
-	// directory, an absolute path, while the host runs.
-	Backup(ctx context.Context, dir string) (Backup, error)
-	// Export writes all streams, as transfer.Export does.
-	Export(ctx context.Context, w io.Writer, o ExportOptions) error
 }
 
 // AsOf says what an answer rests on.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -32,13 +33,13 @@ type taker interface {
 	room(ctx context.Context, of events.Member) (events.Bytes, bool, error)
 }
 
-// AddAvailability implements Backend.
+// AddAvailability implements Seller.
 func (c changer) AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error) {
 	cmd, err := offer.command(c.shows.now())
 	return c.offer(ctx, offer.Member, cmd.ID, &cmd.Now.Size, &offer.Until, cmd, err)
 }
 
-// SetAvailability implements Backend.
+// SetAvailability implements Seller.
 func (c changer) SetAvailability(ctx context.Context, id string, to Changes) (projections.Availability, error) {
 	of, whole, err := c.shows.availability(id)
 	if err != nil {
@@ -90,7 +91,7 @@ func (c changer) fits(ctx context.Context, of events.Member, id events.Availabil
 	return fitsDisk(ledgerFor(c.shows.ledger(), cmp.Or(of, c.shows.Member)), id.String(), size, room)
 }
 
-// RemoveAvailability implements Backend.
+// RemoveAvailability implements Seller.
 func (c changer) RemoveAvailability(ctx context.Context, id string) (string, error) {
 	of, whole, err := c.shows.availability(id)
 	if err != nil {
@@ -100,21 +101,36 @@ func (c changer) RemoveAvailability(ctx context.Context, id string) (string, err
 	return whole.String(), errors.Join(err, c.shows.catchUp(ctx))
 }
 
-// PauseQueue implements Backend.
+// PauseQueue implements Seller.
 func (c changer) PauseQueue(ctx context.Context, reason string) (Queue, error) {
-	return c.command(ctx, slotqueue.Pause{At: c.shows.now(), Reason: reason})
+	text, err := recorded(reason)
+	return c.command(ctx, slotqueue.Pause{At: c.shows.now(), Reason: text}, err)
 }
 
-// ResumeQueue implements Backend.
+// ResumeQueue implements Seller.
 func (c changer) ResumeQueue(ctx context.Context, reason string) (Queue, error) {
-	return c.command(ctx, slotqueue.Resume{At: c.shows.now(), Reason: reason})
+	text, err := recorded(reason)
+	return c.command(ctx, slotqueue.Resume{At: c.shows.now(), Reason: text}, err)
 }
 
-func (c changer) command(ctx context.Context, cmd slotqueue.Command) (Queue, error) {
-	if err := c.taker.queueCommand(ctx, cmd); err != nil {
-		return Queue{}, err
+// recorded is an operator's reason as it is recorded.
+func recorded(reason string) (string, error) {
+	reason = strings.TrimSpace(reason)
+	if len(reason) > maxReason {
+		return "", fmt.Errorf("%w: a reason has at most %d bytes", ErrBadRequest, maxReason)
 	}
-	if err := c.shows.catchUp(ctx); err != nil {
+	return cmp.Or(reason, "by the operator"), nil
+}
+
+// command gives a command to the queue; err is what is wrong with it.
+func (c changer) command(ctx context.Context, cmd slotqueue.Command, err error) (Queue, error) {
+	if err == nil {
+		err = c.taker.queueCommand(ctx, cmd)
+	}
+	if err == nil {
+		err = c.shows.catchUp(ctx)
+	}
+	if err != nil {
 		return Queue{}, err
 	}
 	return c.shows.Queue(ctx)

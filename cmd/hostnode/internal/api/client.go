@@ -7,12 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"time"
-
-	"github.com/hostnode/hostnode/projections"
 )
 
 // Limits of the client.
@@ -27,22 +26,22 @@ const (
 
 // Client is the Backend of a host in another process, over its socket.
 type Client struct {
-	questions
 	http     *http.Client
 	socket   string
 	patience time.Duration // of Ping
+	below    string        // which the paths of its questions are
+	always   url.Values    // are parameters of each
 }
 
 // NewClient makes a client of the host behind a socket. It connects at each
 // question; when nobody answers, the error is ErrNotRunning.
 func NewClient(socket string) *Client {
 	dialer := &net.Dialer{Timeout: dialTime}
-	c := &Client{socket: socket, patience: pingTime, http: &http.Client{Transport: &http.Transport{
+	c := &Client{socket: socket, patience: pingTime, below: "/v1/", http: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "unix", socket)
 		},
 	}}}
-	c.questions = questions{c, "/v1/", url.Values{}}
 	return c
 }
 
@@ -50,6 +49,13 @@ func NewClient(socket string) *Client {
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
 	return nil
+}
+
+// At implements Backend. Each question reads the events again.
+func (c *Client) At(_ context.Context, when When) (Backend, error) {
+	past := *c
+	past.below, past.always = "/v1/past/", url.Values{"at": {when.String()}}
+	return &past, nil
 }
 
 // Ping reports whether a host answers: ErrNotRunning when nobody listens, ErrSilent when
@@ -94,19 +100,24 @@ func (c *Client) watch(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-func ask[A any](ctx context.Context, c *Client, method, path string, question any) (A, error) {
-	var answer A
+// over asks the host over its socket.
+func over[A any](ctx context.Context, c *Client, method, path string, q any) (answer A, err error) {
 	ctx, done := c.watch(ctx)
 	defer done()
+	path, query, bodied, err := address(path, q)
+	if err != nil {
+		return answer, err
+	}
 	var body io.Reader
-	if question != nil {
-		text, err := json.Marshal(question)
+	if bodied {
+		text, err := json.Marshal(q)
 		if err != nil {
 			return answer, fmt.Errorf("encode the question: %w", err)
 		}
 		body = bytes.NewReader(text)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, "http://hostnode"+path, body)
+	maps.Copy(query, c.always)
+	r, err := http.NewRequestWithContext(ctx, method, "http://hostnode"+c.below+path+"?"+query.Encode(), body)
 	if err != nil {
 		return answer, fmt.Errorf("ask the host: %w", err)
 	}
@@ -152,43 +163,4 @@ func refusal(w *http.Response, text []byte) error {
 		return fmt.Errorf("the host answered %s: %.200q", w.Status, text[:min(len(text), most)])
 	}
 	return &p
-}
-
-// AddAvailability implements Backend.
-func (c *Client) AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error) {
-	return ask[projections.Availability](ctx, c, http.MethodPost, "/v1/availabilities", offer)
-}
-
-// SetAvailability implements Backend.
-func (c *Client) SetAvailability(
-	ctx context.Context, id string, changes Changes,
-) (projections.Availability, error) {
-	return ask[projections.Availability](ctx, c, http.MethodPatch,
-		"/v1/availabilities/"+url.PathEscape(id), changes)
-}
-
-// RemoveAvailability implements Backend.
-func (c *Client) RemoveAvailability(ctx context.Context, id string) (string, error) {
-	gone, err := ask[removed](ctx, c, http.MethodDelete, "/v1/availabilities/"+url.PathEscape(id), nil)
-	return gone.ID, err
-}
-
-// Quarantine implements Backend.
-func (c *Client) Quarantine(ctx context.Context) (Quarantine, error) {
-	return ask[Quarantine](ctx, c, http.MethodGet, "/v1/quarantine", nil)
-}
-
-// TryAgain implements Backend.
-func (c *Client) TryAgain(ctx context.Context, name string) (Quarantine, error) {
-	return ask[Quarantine](ctx, c, http.MethodPost, "/v1/quarantine/retry", work{name})
-}
-
-// PauseQueue implements Backend.
-func (c *Client) PauseQueue(ctx context.Context, why string) (Queue, error) {
-	return ask[Queue](ctx, c, http.MethodPost, "/v1/queue/pause", reason{why})
-}
-
-// ResumeQueue implements Backend.
-func (c *Client) ResumeQueue(ctx context.Context, why string) (Queue, error) {
-	return ask[Queue](ctx, c, http.MethodPost, "/v1/queue/resume", reason{why})
 }

@@ -1,8 +1,11 @@
-// Package api is the interface to a host for people and programs: what can be asked
-// (Backend, in backend.go), and HTTP on a unix socket (server.go, client.go).
+// Package api is the interface to a host for people and programs: what can be asked and ordered (calls.go, the whole
+// of it), and HTTP on a unix socket (server.go, client.go).
 //
-// There are three backends with the same answers. Live answers for a running host.
-// Client asks the Live of another process over its socket. Offline opens the data
+// Each question and each order is one Call: its place in the API, its types, and who answers. The server and the client
+// are made from the calls, so that a new one, also that of a further machine (Machine), is declared once.
+//
+// There are four backends with the same answers. Live answers for a running host, Standby for one that is starting or
+// stopping. Client asks that of another process over its socket. Offline opens the data
 // directory itself, when nobody has its lock: it reads the same views, and writes
 // availabilities and the operator's pause through the same journals as a host's actors
 // (actors.Record). So a command works alike whether the host runs or not.
@@ -41,6 +44,7 @@
 //	POST   /v1/sectors/{number}/force
 //	POST   /v1/sectors/{number}/terminate
 //	POST   /v1/sectors/{number}/remove
+//	GET    /v1/export?host=ACCOUNT&acceptScavenged=true&cut=STREAM@REVISION
 //	GET    /v1/audit?from=POSITION&checkpoint=FILE&chain=ENDPOINT
 //	GET    /v1/replay?stream=NAME&at=WHEN&events=true
 //	GET    /v1/past/status?at=WHEN       and so ledger, queue, members, sales, sales/{slot}...

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -54,6 +55,8 @@ type LiveConfig struct {
 	Proves string
 	// SectorSize is the padded size of a sector that begins without one.
 	SectorSize events.Bytes
+	// Answerers answer the orders of further machines.
+	Answerers []any
 	// Quota is what the host may use in all, as configured; 0: what the ledger says.
 	Quota events.Bytes
 }
@@ -258,7 +261,10 @@ func (l *Live) Sale(ctx context.Context, slot string) (Story, error) {
 	return story, nil
 }
 
-// Quarantine implements Backend.
+// parts implements here, with what runs.
+func (l *Live) parts() []any { return slices.Concat(l.cfg.Answerers, l.reader.parts()) }
+
+// Quarantine implements QuarantineReader.
 func (l *Live) Quarantine(ctx context.Context) (Quarantine, error) {
 	now, err := l.cfg.Host.Status(ctx)
 	if err != nil {
@@ -267,7 +273,7 @@ func (l *Live) Quarantine(ctx context.Context) (Quarantine, error) {
 	return Quarantine{AsOf: l.asOf(), Work: quarantinedWork(now.Quarantined)}, nil
 }
 
-// TryAgain implements Backend.
+// TryAgain implements Retrier.
 func (l *Live) TryAgain(ctx context.Context, work string) (Quarantine, error) {
 	subject, err := shell.ParseSubject(work)
 	if err == nil {

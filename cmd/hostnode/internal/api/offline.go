@@ -55,7 +55,6 @@ type OfflineConfig struct {
 type Offline struct {
 	reader
 	changer
-	noOrders
 	cfg   OfflineConfig
 	dir   *datadir.Dir // nil: there is none
 	store *stores.Opened
@@ -73,7 +72,6 @@ func OpenOffline(ctx context.Context, cfg OfflineConfig) (*Offline, error) {
 	}
 	o := &Offline{cfg: cfg, dir: dir}
 	o.changer = changer{&o.reader, o}
-	o.noOrders = func() error { return fmt.Errorf("%w in %s", ErrNotRunning, o.DataDir) }
 	err = o.own()
 	if err == nil {
 		err = o.open(ctx)
@@ -198,7 +196,10 @@ func (o *Offline) Members(ctx context.Context) (Members, error) {
 	return all, err
 }
 
-// Quarantine implements Backend.
+// refusal implements here: only a running host has sectors that obey, and can try anything.
+func (o *Offline) refusal() error { return fmt.Errorf("%w in %s", ErrNotRunning, o.DataDir) }
+
+// Quarantine implements QuarantineReader.
 func (o *Offline) Quarantine(ctx context.Context) (Quarantine, error) {
 	all, err := actors.NewRecord(o.store.Store, o.Account, o.Member, 0, o.cfg.Node).Quarantined(ctx)
 	return Quarantine{AsOf: o.asOf(), Work: quarantinedWork(all)}, err

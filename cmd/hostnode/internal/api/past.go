@@ -12,7 +12,7 @@ import (
 
 // At implements Backend. It builds the views of that time from the events,
 // which takes as long as a rebuild.
-func (r *reader) At(ctx context.Context, when When) (Past, error) {
+func (r *reader) At(ctx context.Context, when When) (Backend, error) {
 	if when.HasRevision {
 		return nil, fmt.Errorf("%w: %d is a revision of a stream; the whole record has positions (@%d) and times",
 			ErrBadRequest, when.Revision, when.Revision)

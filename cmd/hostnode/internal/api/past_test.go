@@ -78,7 +78,7 @@ func TestTheHostIsShownAsItWas(t *testing.T) {
 		ask(t, func(ctx context.Context) (projections.Availability, error) { return b.AddAvailability(ctx, o) })
 	}
 	client := served(t, b)
-	for name, backend := range map[string]api.Backend{"offline": b, "over the socket": client} {
+	for name, backend := range map[string]asking{"offline": {b}, "over the socket": client} {
 		t.Run(name, func(t *testing.T) {
 			past, err := backend.At(t.Context(), api.When{Position: 2})
 			if err != nil {
@@ -127,7 +127,7 @@ func TestAMachineIsReplayed(t *testing.T) {
 	ask(t, func(ctx context.Context) (projections.Availability, error) { return b.AddAvailability(ctx, o) })
 	client := served(t, b)
 	question := api.ReplayQuestion{Stream: "capacity", At: api.When{HasRevision: true, Revision: 0}, Events: true}
-	for name, backend := range map[string]api.Backend{"offline": b, "over the socket": client} {
+	for name, backend := range map[string]asking{"offline": {b}, "over the socket": client} {
 		t.Run(name, func(t *testing.T) {
 			r, err := backend.Replay(t.Context(), question)
 			if err != nil {

@@ -24,7 +24,7 @@ func (f *fakeOrders) RemovePiece(_ context.Context, cid string) (api.StoredPiece
 }
 
 func TestPiecesCrossTheSocketAsTheyAre(t *testing.T) {
-	f := &fakeOrders{Backend: offline(t, me)}
+	f := &fakeOrders{Offline: offline(t, me)}
 	c := served(t, f)
 	if got := ask(t, c.Pieces); len(got.Pieces) != 1 || got.Pieces[0].Sectors[0] != 3 || got.Payload != 100 {
 		t.Errorf("%+v", got)

@@ -31,7 +31,7 @@ func TestAHostThatWasStoppedIsNotWaitedForForEver(t *testing.T) {
 	if err := c.Ping(t.Context()); !errors.Is(err, ErrSilent) {
 		t.Errorf("one that is stopped: %v", err)
 	}
-	if _, err := c.Status(t.Context()); !errors.Is(err, ErrSilent) {
+	if _, err := ShowStatus.Ask(t.Context(), c, None{}); !errors.Is(err, ErrSilent) {
 		t.Errorf("one that is stopped after it was asked: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -72,7 +72,7 @@ func TestAnAnswerThatTakesLongIsWaitedForWhileTheHostAnswersAtAll(t *testing.T) 
 	c := NewClient(socket)
 	defer c.Close()
 	c.patience = 300 * time.Millisecond
-	if s, err := c.Status(t.Context()); err != nil || s.Reason != "late" {
+	if s, err := ShowStatus.Ask(t.Context(), c, None{}); err != nil || s.Reason != "late" {
 		t.Errorf("%v: %+v", err, s)
 	}
 }

@@ -22,6 +22,8 @@ var (
 	ErrBadRequest = errors.New("bad request")
 	// errNoPoint: that is no point in the record.
 	errNoPoint = fmt.Errorf("%w", ErrBadRequest)
+	// errNotHere: the question is about a machine that this host does not run.
+	errNotHere = fmt.Errorf("%w: this host does not run that machine", ErrBadRequest)
 	// ErrAmbiguous: several ids begin like that.
 	ErrAmbiguous = errors.New("ambiguous id")
 	// ErrOver: an offer would end before anything could be sold of it.

@@ -26,6 +26,7 @@ type viewer interface {
 	Hosts() projections.HostsView
 	Validators() projections.ValidatorsView
 	Sectors() projections.SectorsView
+	Of(category string) (rows map[string]any, known bool)
 }
 
 // FilesOf lists the files of sectors and pieces of a host on this machine.
@@ -44,6 +45,8 @@ type Source struct {
 	Fallbacks []string
 	// Files are those of sectors and pieces, for audits; nil: they are not here.
 	Files FilesOf
+	// Machines bring calls of their own.
+	Machines []Machine
 	// Now is the machine's clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -86,6 +89,29 @@ func (r *reader) asOf() AsOf {
 	return AsOf{Position: r.views.AsOf(), Time: r.now().UTC(), Running: r.running, Recorded: r.recorded}
 }
 
+// machines implements here.
+func (r *reader) machines() []Machine { return r.Machines }
+
+// parts implements here, with what reads the record.
+func (r *reader) parts() (all []any) {
+	reading := Reading{
+		AsOf: r.asOf(), Account: r.Account, Store: r.store, Until: r.past,
+		Rows: func(category string) any {
+			rows, _ := r.views.Of(category)
+			return rows[r.Account.String()]
+		},
+	}
+	for _, m := range r.Machines {
+		if m.Reads != nil {
+			all = append(all, m.Reads(reading))
+		}
+	}
+	return all
+}
+
+// refusal implements here.
+func (r *reader) refusal() error { return errNotHere }
+
 // mine selects what belongs to this host.
 func mine[T any](r *reader, all []T, host func(T) string) (one T) {
 	want := r.Account.String()
@@ -112,7 +138,7 @@ func (r *reader) queue() projections.Queue {
 	return q
 }
 
-// Ledger implements Backend.
+// Ledger implements Past.
 func (r *reader) Ledger(context.Context) (Ledger, error) {
 	now := r.recorded
 	if now.IsZero() {
@@ -121,7 +147,7 @@ func (r *reader) Ledger(context.Context) (Ledger, error) {
 	return Ledger{r.asOf(), now, r.ledger()}, nil
 }
 
-// Queue implements Backend.
+// Queue implements Past.
 func (r *reader) Queue(context.Context) (Queue, error) {
 	return Queue{r.asOf(), r.queue()}, nil
 }
@@ -177,7 +203,7 @@ func (r *reader) own() []projections.Sale {
 	return slices.DeleteFunc(all, func(s projections.Sale) bool { return s.Host != r.Account.String() })
 }
 
-// Sales implements Backend.
+// Sales implements Past.
 func (r *reader) Sales(_ context.Context, settled int) (Sales, error) {
 	if settled < 0 || settled > MaxSettled {
 		return Sales{}, fmt.Errorf("%w: settled = %d, allowed: 0 to %d", ErrBadRequest, settled, MaxSettled)
@@ -200,7 +226,7 @@ func (r *reader) Sales(_ context.Context, settled int) (Sales, error) {
 	return answer, nil
 }
 
-// Sale implements Backend.
+// Sale implements Past.
 func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 	all := r.own()
 	var ids []string

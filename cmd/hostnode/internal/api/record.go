@@ -50,7 +50,7 @@ type backuper interface {
 	Backup(ctx context.Context, dir string) (embedded.BackupReport, error)
 }
 
-// Backup implements Backend. The directory becomes a data directory that holds
+// Backup implements Inspector. The directory becomes a data directory that holds
 // only the events.
 func (r *reader) Backup(ctx context.Context, dir string) (Backup, error) {
 	store, ok := r.store.(backuper)
@@ -159,16 +159,6 @@ func (r *reader) Export(ctx context.Context, w io.Writer, o ExportOptions) error
 		_, err = transfer.Export(ctx, r.store, w, options)
 	}
 	return err
-}
-
-// Backup implements Backend.
-func (c *Client) Backup(ctx context.Context, dir string) (Backup, error) {
-	return ask[Backup](ctx, c, http.MethodPost, "/v1/backup", place{dir})
-}
-
-// place is where a backup is made.
-type place struct {
-	Dir string `json:"dir"`
 }
 
 const exportPath = "/v1/export"

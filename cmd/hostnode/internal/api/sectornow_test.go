@@ -102,7 +102,7 @@ func TestTheProgressOfAStepIsShownWhileItRuns(t *testing.T) {
 		if two, err := live.Sector(t.Context(), 2); err != nil || two.Now != nil {
 			t.Errorf("%+v, %v", two.Now, err)
 		}
-		if past, err := live.At(t.Context(), api.When{}); err != nil {
+		if past, err := (asking{live}).At(t.Context(), api.When{}); err != nil {
 			t.Error(err)
 		} else if was := ask(t, past.Sectors); was.Now != nil {
 			t.Errorf("the past: %+v", was.Now)

@@ -336,16 +336,16 @@ func TestAHostWithoutASealerTakesNoOrdersOfSectors(t *testing.T) {
 		if s := ask(t, live.Status).Sectors; s != nil {
 			t.Errorf("%+v", s)
 		}
-		refusesSectors(t, live, actors.ErrNoSectors)
+		refusesSectors(t, asking{live}, actors.ErrNoSectors)
 	})
 }
 
 func TestAHostThatDoesNotRunTakesNoOrdersOfSectors(t *testing.T) {
-	refusesSectors(t, offline(t, me), api.ErrNotRunning)
+	refusesSectors(t, asking{offline(t, me)}, api.ErrNotRunning)
 	refusesSectors(t, withSectors(t), api.ErrStandby)
 }
 
-func refusesSectors(t *testing.T, b api.Backend, want error) {
+func refusesSectors(t *testing.T, b asking, want error) {
 	t.Helper()
 	_, imports := b.ImportPiece(t.Context(), "/a")
 	_, begins := b.BeginSector(t.Context(), api.NewSector{By: "alice"})
@@ -362,7 +362,7 @@ func refusesSectors(t *testing.T, b api.Backend, want error) {
 
 // fakeOrders is a backend that notes what it is asked.
 type fakeOrders struct {
-	api.Backend
+	*api.Offline
 	asked []any
 }
 
@@ -389,7 +389,7 @@ func (f *fakeOrders) OrderSector(
 }
 
 func TestOrdersCrossTheSocketAsTheyAre(t *testing.T) {
-	f := &fakeOrders{Backend: offline(t, me)}
+	f := &fakeOrders{Offline: offline(t, me)}
 	c := served(t, f)
 	piece := api.Piece{CID: "baga", Size: 128, Payload: 100}
 	if p, err := c.ImportPiece(t.Context(), "/a"); err != nil || p != piece {

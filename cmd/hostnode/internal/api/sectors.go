@@ -14,11 +14,8 @@ import (
 // ErrUnknownSector: this host has never had a sector of the number.
 var ErrUnknownSector = errors.New("no such sector")
 
-// Bounds of a page of a sector's timeline.
-const (
-	DefaultMoments = 100
-	MaxMoments     = 10_000
-)
+// MaxMoments bounds a page of a sector's timeline.
+const MaxMoments = 10_000
 
 // SectorReader tells of sectors.
 type SectorReader interface {

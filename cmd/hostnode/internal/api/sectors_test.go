@@ -18,7 +18,7 @@ import (
 )
 
 // withSectors is a process with a record of two sectors, the second of which is parked.
-func withSectors(t *testing.T) api.Backend {
+func withSectors(t *testing.T) asking {
 	t.Helper()
 	store := storetest.NewMemory()
 	for n := range uint64(2) {
@@ -62,16 +62,16 @@ func withSectors(t *testing.T) api.Backend {
 			t.Error(err)
 		}
 	})
-	return api.NewStandby(api.StandbyConfig{
+	return asking{api.NewStandby(api.StandbyConfig{
 		Facts: func() health.Facts { return health.Facts{Account: me.String()} }, Store: store, Projector: p,
 		Source: api.Source{Now: func() time.Time { return fixed() }},
-	})
+	})}
 }
 
 func TestSectorsAreTheSameOverTheSocket(t *testing.T) {
 	direct := withSectors(t)
-	client := served(t, direct)
-	past := func(b api.Backend) api.SectorReader {
+	client := served(t, direct.Backend)
+	past := func(b asking) api.SectorReader {
 		p, err := b.At(t.Context(), api.When{Position: 2})
 		if err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestSectorsAreTheSameOverTheSocket(t *testing.T) {
 }
 
 func TestPathsOfSectorsAreChecked(t *testing.T) {
-	h := api.Handler(withSectors(t), silent())
+	h := api.Handler(withSectors(t).Backend, silent())
 	for path, want := range map[string]int{
 		"/v1/sectors": 200, "/v1/sectors/1": 200, "/v1/sectors/9": 404, "/v1/sectors/one": 400,
 		"/v1/sectors/1/timeline": 200, "/v1/sectors/1/timeline?most=x": 400, "/v1/sectors/1/timeline?from=-1": 400,

@@ -28,8 +28,6 @@ const (
 	maxHeader = 16 << 10
 	// maxReason is the most bytes of an operator's reason; it is stored.
 	maxReason = 500
-	// DefaultSettled is how many settled sales are listed by default.
-	DefaultSettled = 20
 	// answerTime bounds an answer, auditTime an audit, which reads all events.
 	answerTime = 30 * time.Second
 	auditTime  = 30 * time.Minute
@@ -91,107 +89,56 @@ func (s *Server) Close() error {
 	return err
 }
 
-// route is a question about a resource. Those of one path have the same time.
-type route struct {
-	method, path string
-	ask          answer
-	time         time.Duration
-}
-
 // answer is a handler without HTTP: it returns what to encode.
 type answer func(*http.Request) (any, error)
 
+// resource is what can be asked of one path.
+type resource struct {
+	path    string
+	methods map[string]answer
+	limit   time.Duration
+}
+
 // Handler is the API over a backend.
 func Handler(b Backend, log *logrus.Entry) http.Handler {
-	if s, ok := b.(*Standby); ok && s.store == nil {
-		return s.handler(log)
-	}
-	mux, resources := http.NewServeMux(), map[string]map[string]answer{}
-	for _, r := range routes(b) {
-		if resources[r.path] == nil {
-			resources[r.path] = map[string]answer{}
-			mux.Handle(r.path, handlerOf(resources[r.path], r.path, r.time, log))
+	mux, resources := http.NewServeMux(), map[string]*resource{}
+	add := func(method, path string, limit time.Duration, do answer) {
+		r := resources[path]
+		if r == nil {
+			r = &resource{path, map[string]answer{}, 0}
+			resources[path] = r
+			mux.Handle(path, r.handler(log))
 		}
-		resources[r.path][r.method] = r.ask
+		r.methods[method], r.limit = do, max(limit, r.limit)
+	}
+	if s, ok := b.(*Standby); ok && s.store == nil { // Only the status is known.
+		add(http.MethodGet, "/v1/status", answerTime, func(r *http.Request) (any, error) { return s.Status(r.Context()) })
+		mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeProblem(w, s.refusal()) })
+		return mux
+	}
+	for _, c := range calls(b) {
+		method, path, limit, past := c.place()
+		add(method, "/v1/"+path, limit, func(r *http.Request) (any, error) { return c.answer(b, r) })
+		if !past {
+			continue
+		}
+		add(method, "/v1/past/"+path, auditTime, func(r *http.Request) (any, error) {
+			when, err := ParseWhen(r.URL.Query().Get("at"), distant)
+			if err != nil {
+				return nil, err
+			}
+			then, err := b.At(r.Context(), when)
+			if err != nil {
+				return nil, err
+			}
+			return c.answer(then, r)
+		})
 	}
 	mux.Handle(exportPath, exported(b, log))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, fmt.Errorf("%w: %.200s", ErrNoRoute, r.URL.Path))
 	})
 	return mux
-}
-
-func routes(b Backend) []route {
-	routes := inspections(b)
-	for path, ask := range answers(func(*http.Request) (Past, error) { return b, nil }) {
-		routes = append(routes, route{http.MethodGet, "/v1/" + path, ask, answerTime})
-	}
-	routes = append(routes, orderRoutes(b)...)
-	return append(routes, []route{
-		{http.MethodPost, "/v1/backup", bodied(func(ctx context.Context, p place) (Backup, error) {
-			return b.Backup(ctx, p.Dir)
-		}), auditTime},
-		{http.MethodPost, "/v1/queue/pause", reasoned(b.PauseQueue), answerTime},
-		{http.MethodPost, "/v1/queue/resume", reasoned(b.ResumeQueue), answerTime},
-		{http.MethodGet, "/v1/quarantine", func(r *http.Request) (any, error) {
-			return b.Quarantine(r.Context())
-		}, answerTime},
-		{http.MethodPost, "/v1/quarantine/retry", bodied(func(ctx context.Context, w work) (Quarantine, error) {
-			return b.TryAgain(ctx, w.Work)
-		}), answerTime},
-		{http.MethodGet, "/v1/availabilities", func(r *http.Request) (any, error) {
-			return b.Ledger(r.Context())
-		}, answerTime},
-		{http.MethodPost, "/v1/availabilities", bodied(b.AddAvailability), answerTime},
-		{http.MethodPatch, "/v1/availabilities/{id}", func(r *http.Request) (any, error) {
-			return bodied(func(ctx context.Context, c Changes) (any, error) {
-				return b.SetAvailability(ctx, r.PathValue("id"), c)
-			})(r)
-		}, answerTime},
-		{http.MethodDelete, "/v1/availabilities/{id}", func(r *http.Request) (any, error) {
-			id, err := b.RemoveAvailability(r.Context(), r.PathValue("id"))
-			return removed{id}, err
-		}, answerTime},
-	}...)
-}
-
-// removed answers that an availability is gone.
-type removed struct {
-	ID string `json:"id"`
-}
-
-// work names something that is quarantined.
-type work struct {
-	Work string `json:"work"`
-}
-
-// reason is why an operator does something.
-type reason struct {
-	Reason string `json:"reason"`
-}
-
-func reasoned(do func(context.Context, string) (Queue, error)) answer {
-	return bodied(func(ctx context.Context, r reason) (Queue, error) {
-		text := strings.TrimSpace(r.Reason)
-		if len(text) > maxReason {
-			return Queue{}, fmt.Errorf("%w: a reason has at most %d bytes", ErrBadRequest, maxReason)
-		}
-		if text == "" {
-			text = "by the operator"
-		}
-		return do(ctx, text)
-	})
-}
-
-// bodied decodes the body for a function.
-func bodied[Q, A any](do func(context.Context, Q) (A, error)) answer {
-	return func(r *http.Request) (any, error) {
-		var question Q
-		if err := decode(r.Body, &question); err != nil {
-			return nil, err
-		}
-		return do(r.Context(), question)
-	}
 }
 
 // decode reads exactly one JSON value; unknown names are refused, because a typo
@@ -213,29 +160,29 @@ func decode(body io.Reader, into any) error {
 	return nil
 }
 
-func handlerOf(methods map[string]answer, path string, limit time.Duration, log *logrus.Entry) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func (r *resource) handler(log *logrus.Entry) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		defer func() {
 			if bug := recover(); bug != nil {
-				log.Errorf("answering %s %s: %v\n%s", r.Method, path, bug, debug.Stack())
+				log.Errorf("answering %s %s: %v\n%s", q.Method, r.path, bug, debug.Stack())
 				writeProblem(w, fmt.Errorf("a bug in hostnode: %v", bug))
 			}
 		}()
-		method := r.Method
+		method := q.Method
 		if method == http.MethodHead {
 			method = http.MethodGet
 		}
-		do, ok := methods[method]
+		do, ok := r.methods[method]
 		if !ok {
-			w.Header().Set("Allow", strings.Join(slices.Collect(maps.Keys(methods)), ", "))
-			writeProblem(w, fmt.Errorf("%w: %.20s %s", ErrMethod, r.Method, path))
+			w.Header().Set("Allow", strings.Join(slices.Collect(maps.Keys(r.methods)), ", "))
+			writeProblem(w, fmt.Errorf("%w: %.20s %s", ErrMethod, q.Method, r.path))
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), limit)
+		ctx, cancel := context.WithTimeout(q.Context(), r.limit)
 		defer cancel()
-		r = r.WithContext(ctx)
-		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
-		value, err := do(r)
+		q = q.WithContext(ctx)
+		q.Body = http.MaxBytesReader(w, q.Body, MaxBody)
+		value, err := do(q)
 		if err != nil {
 			writeProblem(w, err)
 			return

@@ -68,7 +68,7 @@ func shortDir(t testing.TB) string {
 }
 
 // served puts a backend behind a socket and returns a client of it.
-func served(t testing.TB, b api.Backend) *api.Client {
+func served(t testing.TB, b api.Backend) asking {
 	t.Helper()
 	socket := filepath.Join(shortDir(t), "s")
 	server, err := api.Listen(socket, b, silent())
@@ -81,7 +81,7 @@ func served(t testing.TB, b api.Backend) *api.Client {
 			t.Error(err)
 		}
 	})
-	return client
+	return asking{client}
 }
 
 func TestTheAnswerIsTheSameOverTheSocket(t *testing.T) {
@@ -160,20 +160,20 @@ func TestAnErrorIsTheSameOverTheSocket(t *testing.T) {
 	late.DurationSeconds = 1 << 63
 	for _, c := range []struct {
 		code string
-		ask  func(api.Backend) error
+		ask  func(asking) error
 	}{
-		{"quota-exceeded", func(b api.Backend) error { _, err := b.AddAvailability(t.Context(), large); return err }},
-		{"availability-invalid", func(b api.Backend) error { _, err := b.AddAvailability(t.Context(), empty); return err }},
-		{"bad-request", func(b api.Backend) error { _, err := b.AddAvailability(t.Context(), wrong); return err }},
-		{"bad-request", func(b api.Backend) error { _, err := b.AddAvailability(t.Context(), late); return err }},
-		{"availability-unknown", func(b api.Backend) error { _, err := b.RemoveAvailability(t.Context(), "0xbeef"); return err }},
-		{"bad-request", func(b api.Backend) error { _, err := b.RemoveAvailability(t.Context(), "0x"); return err }},
-		{"bad-request", func(b api.Backend) error { _, err := b.RemoveAvailability(t.Context(), "%2f?#"); return err }},
-		{"bad-request", func(b api.Backend) error { _, err := b.Sales(t.Context(), -1); return err }},
-		{"sale-unknown", func(b api.Backend) error { _, err := b.Sale(t.Context(), "0xbeef"); return err }},
-		{"bad-request", func(b api.Backend) error { _, err := b.Sale(t.Context(), strings.Repeat("a", 1000)); return err }},
+		{"quota-exceeded", func(b asking) error { _, err := b.AddAvailability(t.Context(), large); return err }},
+		{"availability-invalid", func(b asking) error { _, err := b.AddAvailability(t.Context(), empty); return err }},
+		{"bad-request", func(b asking) error { _, err := b.AddAvailability(t.Context(), wrong); return err }},
+		{"bad-request", func(b asking) error { _, err := b.AddAvailability(t.Context(), late); return err }},
+		{"availability-unknown", func(b asking) error { _, err := b.RemoveAvailability(t.Context(), "0xbeef"); return err }},
+		{"bad-request", func(b asking) error { _, err := b.RemoveAvailability(t.Context(), "0x"); return err }},
+		{"bad-request", func(b asking) error { _, err := b.RemoveAvailability(t.Context(), "%2f?#"); return err }},
+		{"bad-request", func(b asking) error { _, err := b.Sales(t.Context(), -1); return err }},
+		{"sale-unknown", func(b asking) error { _, err := b.Sale(t.Context(), "0xbeef"); return err }},
+		{"bad-request", func(b asking) error { _, err := b.Sale(t.Context(), strings.Repeat("a", 1000)); return err }},
 	} {
-		near, far := c.ask(direct), c.ask(client)
+		near, far := c.ask(asking{direct}), c.ask(client)
 		if near == nil || far == nil {
 			t.Fatalf("%s: %v, %v", c.code, near, far)
 		}
@@ -234,12 +234,12 @@ func TestNobodyOnTheSocketIsAnErrorOfItsOwn(t *testing.T) {
 	if c.Ping(t.Context()) == nil {
 		t.Fatal("somebody is there")
 	}
-	if _, err := c.Status(t.Context()); !errors.Is(err, api.ErrNotRunning) {
+	if _, err := api.ShowStatus.Ask(t.Context(), c, api.None{}); !errors.Is(err, api.ErrNotRunning) {
 		t.Fatal(err)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Status(gone); !errors.Is(err, context.Canceled) {
+	if _, err := api.ShowStatus.Ask(gone, c, api.None{}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 }
@@ -321,7 +321,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 }
 
 // broken is a backend with bugs.
-type broken struct{ api.Backend }
+type broken struct{ *api.Offline }
 
 func (broken) Status(context.Context) (api.Status, error) { panic("a bug") }
 func (broken) Queue(context.Context) (api.Queue, error) {
@@ -329,7 +329,7 @@ func (broken) Queue(context.Context) (api.Queue, error) {
 }
 
 func TestABugInAHandlerIsAnAnswer(t *testing.T) {
-	h := api.Handler(broken{}, silent())
+	h := api.Handler(broken{offline(t, me)}, silent())
 	if status, code, _ := request(h, "GET", "/v1/status", ""); status != 500 || code != "internal" {
 		t.Fatalf("%d %s", status, code)
 	}

@@ -3,9 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"net/http"
-
-	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/events"
@@ -28,7 +25,6 @@ type StandbyConfig struct {
 // the events be inspected. Changes are refused with ErrStandby.
 type Standby struct {
 	reader
-	noOrders
 	facts func() health.Facts
 }
 
@@ -37,7 +33,6 @@ func NewStandby(cfg StandbyConfig) *Standby {
 	s := &Standby{facts: cfg.Facts, reader: reader{
 		views: projections.NewViews(projections.Scope{}), Source: cfg.Source,
 	}}
-	s.noOrders = s.refuse
 	if cfg.Projector != nil {
 		s.store, s.views, s.projector = cfg.Store, cfg.Projector, cfg.Projector
 		// The account is known by then: the start reports it before the store is open.
@@ -64,39 +59,7 @@ func (s *Standby) Status(context.Context) (Status, error) {
 	return of, nil
 }
 
-func (s *Standby) refuse() error {
+func (s *Standby) refusal() error {
 	w := health.Judge(s.facts())
 	return fmt.Errorf("%w: %s", ErrStandby, w.Causes[0].Reason)
-}
-
-// AddAvailability implements Backend.
-func (s *Standby) AddAvailability(context.Context, Offer) (projections.Availability, error) {
-	return projections.Availability{}, s.refuse()
-}
-
-// SetAvailability implements Backend.
-func (s *Standby) SetAvailability(context.Context, string, Changes) (projections.Availability, error) {
-	return projections.Availability{}, s.refuse()
-}
-
-// RemoveAvailability implements Backend.
-func (s *Standby) RemoveAvailability(context.Context, string) (string, error) { return "", s.refuse() }
-
-// PauseQueue implements Backend.
-func (s *Standby) PauseQueue(context.Context, string) (Queue, error) { return Queue{}, s.refuse() }
-
-// ResumeQueue implements Backend.
-func (s *Standby) ResumeQueue(context.Context, string) (Queue, error) { return Queue{}, s.refuse() }
-
-// Quarantine implements Backend: it is known only while the host runs.
-func (s *Standby) Quarantine(context.Context) (Quarantine, error) { return Quarantine{}, s.refuse() }
-
-// handler serves what can be answered while the store is not open.
-func (s *Standby) handler(log *logrus.Entry) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("/v1/status", handlerOf(map[string]answer{
-		http.MethodGet: func(r *http.Request) (any, error) { return s.Status(r.Context()) },
-	}, "/v1/status", answerTime, log))
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeProblem(w, s.refuse()) })
-	return mux
 }

@@ -94,6 +94,15 @@ func (w When) String() string {
 	return ""
 }
 
+// MarshalText writes it for the address of a request, and UnmarshalText reads it there.
+func (w When) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
+
+// UnmarshalText accepts any time: the client has compared it with its clock.
+func (w *When) UnmarshalText(text []byte) (err error) {
+	*w, err = ParseWhen(string(text), distant)
+	return err
+}
+
 // until selects the events up to the point; nil for all.
 func (w When) until() projections.Until {
 	switch {

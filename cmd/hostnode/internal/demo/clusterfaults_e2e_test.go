@@ -217,7 +217,7 @@ func (f *faultRig) settles(r events.Request, patience time.Duration) {
 			if err != nil || state <= events.RequestStarted {
 				return false
 			}
-			s, err := m.api.Status(ctx)
+			s, err := api.ShowStatus.Ask(ctx, m.api, api.None{})
 			open := 0
 			for _, n := range s.Phases {
 				open += n

@@ -125,7 +125,7 @@ func (f *faultRig) look(ctx context.Context, m *faulted) {
 	if err != nil {
 		return
 	}
-	s, err := m.api.Status(ctx)
+	s, err := api.ShowStatus.Ask(ctx, m.api, api.None{})
 	m.watch.note(events.Unix(head.Time), err == nil && s.Chain.Head+4*blocksPerLook >= head.Number.Uint64())
 	m.life.Lock()
 	defer m.life.Unlock()

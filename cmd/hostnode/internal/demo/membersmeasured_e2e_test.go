@@ -45,7 +45,7 @@ func TestWhatSeveralMembersCost(t *testing.T) {
 func (f *faultRig) follows(m *faulted) {
 	f.t.Helper()
 	f.await(string(m.name)+" follows the chain", func(ctx context.Context) bool {
-		s, err := m.api.Status(ctx)
+		s, err := api.ShowStatus.Ask(ctx, m.api, api.None{})
 		return err == nil && s.Chain.Head > 0
 	})
 }
@@ -102,7 +102,7 @@ func (f *faultRig) commands(last time.Duration) {
 	var ids []string
 	for n := range clients {
 		id := events.AvailabilityID{1, byte(n)}.String()
-		_, err := owner.api.AddAvailability(f.t.Context(), api.Offer{
+		_, err := api.AddAvailability.Ask(f.t.Context(), owner.api, api.Offer{
 			ID: id, Size: 1 << 20, DurationSeconds: 3600, MinPrice: "1", Collateral: "1", Disabled: true,
 		})
 		f.must(err)
@@ -112,14 +112,16 @@ func (f *faultRig) commands(last time.Duration) {
 		for to, m := range map[string]*faulted{"its own process": owner, "another member": other} {
 			ledger := f.rate(last, clients, func(client, n int) error {
 				price := strconv.Itoa(n + 2)
-				_, err := m.api.SetAvailability(f.t.Context(), ids[client], api.Changes{MinPrice: &price})
+				_, err := api.SetAvailability.Ask(f.t.Context(), m.api, api.ChangesOf{
+					ID: ids[client], Changes: api.Changes{MinPrice: &price},
+				})
 				return err
 			})
 			queue := f.rate(last, 1, func(_, n int) (err error) {
 				if why := strconv.Itoa(n); n%2 == 0 {
-					_, err = m.api.PauseQueue(f.t.Context(), why)
+					_, err = api.PauseQueue.Ask(f.t.Context(), m.api, api.Why{Reason: why})
 				} else {
-					_, err = m.api.ResumeQueue(f.t.Context(), why)
+					_, err = api.ResumeQueue.Ask(f.t.Context(), m.api, api.Why{Reason: why})
 				}
 				return err
 			})
@@ -166,7 +168,7 @@ func (f *faultRig) withoutOwner() time.Duration {
 	killed := time.Now()
 	var took time.Duration
 	f.await("the queue is run again", func(ctx context.Context) bool {
-		_, err := survivor.api.PauseQueue(ctx, strconv.FormatInt(time.Now().UnixNano(), 10))
+		_, err := api.PauseQueue.Ask(ctx, survivor.api, api.Why{Reason: strconv.FormatInt(time.Now().UnixNano(), 10)})
 		took = time.Since(killed)
 		return err == nil
 	})

@@ -34,11 +34,11 @@ type Progress struct {
 	Stored  events.Bytes
 }
 
-// soon asks the host, and does not wait for long.
-func soon[A any](ctx context.Context, limit time.Duration, ask func(context.Context) (A, error)) (A, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// asked asks the host, and does not wait for long.
+func asked[R, Q, A any](ctx context.Context, o operator, call api.Call[R, Q, A], q Q) (A, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	answer, err := ask(ctx)
+	answer, err := call.Ask(ctx, o.Client, q)
 	return answer, refused(err)
 }
 
@@ -52,7 +52,7 @@ func refused(err error) error {
 
 // progress says what the host is doing; an error means that it does not answer.
 func (o operator) progress(ctx context.Context) (Progress, error) {
-	s, err := soon(ctx, answerTime, o.Status)
+	s, err := asked(ctx, o, api.ShowStatus, api.None{})
 	if err != nil {
 		return Progress{}, err
 	}
@@ -86,7 +86,7 @@ var sectorMessages = map[string]bool{"sector transactions": true, "sector proofs
 
 // openSales is how many sales are open.
 func (o operator) openSales(ctx context.Context) (int, error) {
-	s, err := soon(ctx, answerTime, o.Status)
+	s, err := asked(ctx, o, api.ShowStatus, api.None{})
 	if err != nil {
 		return 0, err
 	}
@@ -102,7 +102,7 @@ func (o operator) openSales(ctx context.Context) (int, error) {
 
 // owner is the member that has the term; empty: nobody has.
 func (o operator) owner(ctx context.Context) (name events.Member, since time.Time, _ error) {
-	all, err := soon(ctx, answerTime, o.Members)
+	all, err := asked(ctx, o, api.ListMembers, api.None{})
 	if err != nil || all.Term == nil || !all.Term.Ended.IsZero() {
 		return "", since, err
 	}
@@ -115,7 +115,7 @@ func (o operator) owner(ctx context.Context) (name events.Member, since time.Tim
 func (o operator) offer(ctx context.Context, size events.Bytes, longest time.Duration, collateral events.Amount) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	ledger, err := o.Ledger(ctx)
+	ledger, err := api.ShowLedger.Ask(ctx, o.Client, api.None{})
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (o operator) offer(ctx context.Context, size events.Bytes, longest time.Dur
 			return nil
 		}
 	}
-	_, err = o.AddAvailability(ctx, api.Offer{
+	_, err = api.AddAvailability.Ask(ctx, o.Client, api.Offer{
 		Size: size, DurationSeconds: uint64(longest / time.Second), MinPrice: "1", Collateral: collateral.String(),
 	})
 	return refused(err)
@@ -139,7 +139,7 @@ func (o operator) offer(ctx context.Context, size events.Bytes, longest time.Dur
 func (o operator) sectorProgress(ctx context.Context) (Progress, error) {
 	p, err := o.progress(ctx)
 	if err == nil {
-		_, err = soon(ctx, answerTime, o.Pieces)
+		_, err = asked(ctx, o, api.ListPieces, api.None{})
 	}
 	return p, err
 }
@@ -147,8 +147,6 @@ func (o operator) sectorProgress(ctx context.Context) (Progress, error) {
 // order orders something of a sector; an order that the host refuses is api.ErrDemoRefused.
 func (o operator) order(ctx context.Context, sector uint64, verb api.Verb, order api.SectorOrder) error {
 	order.By = whoDemonstrates
-	_, err := soon(ctx, answerTime, func(ctx context.Context) (api.Sector, error) {
-		return o.OrderSector(ctx, sector, verb, order)
-	})
+	_, err := asked(ctx, o, api.OrderSector(verb), api.OrderOf{Number: sector, SectorOrder: order})
 	return err
 }

@@ -76,7 +76,7 @@ func (s *sectorShow) goesOn(ctx context.Context) (bool, error) {
 	if err != nil || p.Head == 0 {
 		return false, nil //nolint:nilerr // The host is starting; the chain waits for it, but not for ever.
 	}
-	all, err := soon(ctx, answerTime, s.operator.Sectors)
+	all, err := asked(ctx, s.operator, api.ListSectors, api.None{})
 	if err != nil {
 		return false, nil //nolint:nilerr // The same.
 	}
@@ -160,11 +160,10 @@ var roles = [manySectors]string{
 // beginAll imports the pieces, and begins all sectors.
 func (s *sectorShow) beginAll(ctx context.Context) error {
 	for role := range manySectors {
-		n, err := soon(ctx, answerTime, func(ctx context.Context) (uint64, error) {
-			return s.operator.BeginSector(ctx, api.NewSector{
-				Size: s.size, By: whoDemonstrates, Request: api.DrawID().String(),
-			})
+		begun, err := asked(ctx, s.operator, api.BeginSector, api.NewSector{
+			Size: s.size, By: whoDemonstrates, Request: api.DrawID().String(),
 		})
+		n := begun.Number
 		if err != nil {
 			return fmt.Errorf("begin a sector: %w", err)
 		}
@@ -172,7 +171,7 @@ func (s *sectorShow) beginAll(ctx context.Context) error {
 		s.display.is(n, "Empty", 0)
 		room := s.size
 		for _, file := range s.files[role*piecesOfEach : (role+1)*piecesOfEach] {
-			piece, err := s.operator.ImportPiece(ctx, file) // Which takes as long as an act may.
+			piece, err := api.ImportPiece.Ask(ctx, s.operator.Client, api.OfFile{Path: file}) // Which takes as long as an act may.
 			if err != nil {
 				return fmt.Errorf("import %s: %w", file, refused(err))
 			}

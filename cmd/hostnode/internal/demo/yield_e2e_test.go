@@ -46,7 +46,7 @@ func (b *oneBox) yields(ctx context.Context, ipc string) {
 func (b *oneBox) works(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	s, err := b.api.Status(ctx)
+	s, err := api.ShowStatus.Ask(ctx, b.api, api.None{})
 	if err != nil {
 		return false
 	}

@@ -52,6 +52,8 @@ type Means struct {
 	// Alerts delivers alerts; the caller closes it after the node. Nil: they are only
 	// logged.
 	Alerts *alerts.Sender
+	// Rooms make the rooms of further machines.
+	Rooms []MakeRoom
 	// Waits is called with the reason why the start waits for the chain or the event store,
 	// after each failed try, and with nil when it waits no more.
 	Waits func(why error)
@@ -96,11 +98,23 @@ type Node struct {
 	Provider *provider.Chain
 	// Proves is what the proofs of sectors show, as port.Sealer says it; empty as above.
 	Proves string
+	// Answerers take the orders of further machines (api.LiveConfig).
+	Answerers []any
 
 	sectors   *sectors.Store // nil: the host seals none
 	alerts    *alerts.Sender
 	boot      *task        // nil: it does not boot
 	callbacks *http.Server // of an outside prover; nil: there is none
+}
+
+// MakeRoom makes the room of a further machine from what the node has, once it reaches the market. answers is what takes
+// its orders: it asks the room (shell.Ask).
+type MakeRoom func(Wiring) (room actors.Room, answers any, err error)
+
+// Wiring is what a room may be made from. A room declares what it needs, and is given no more.
+type Wiring struct {
+	Options
+	Node *Node
 }
 
 // minGas is how much gas a host must be able to pay for before it takes a slot:
@@ -205,6 +219,13 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	}
 	if o.Cluster != nil && o.sends() {
 		ports.Account = ownAccount{n.Market, o.Store, o.Dir.Outbox()}
+	}
+	for _, make := range o.Rooms {
+		room, answers, err := make(Wiring{Options: o, Node: n})
+		if err != nil {
+			return err
+		}
+		ports.Rooms, n.Answerers = append(ports.Rooms, room), append(n.Answerers, answers)
 	}
 	n.Host, err = actors.Start(ctx, cfg, ports, o.Log)
 	if err != nil {

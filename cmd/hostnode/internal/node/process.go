@@ -70,6 +70,8 @@ type Begin struct {
 	Version string
 	// TakeOver starts although, by the events or the chain, the host runs elsewhere.
 	TakeOver bool
+	// Rooms make the rooms of further machines.
+	Rooms []MakeRoom
 }
 
 // Take only takes the data directory, so that the process can answer while it starts.
@@ -206,7 +208,7 @@ func (p *Process) parts(ctx context.Context, account events.Address, key *ecdsa.
 	parts := Parts{
 		Means: Means{
 			Dir: p.Dir.Layout, Account: account, Key: key, Signer: p.signer.Load(), Keys: provingKeys,
-			Alerts: p.alerts, Waits: p.start.waits, Log: p.log,
+			Alerts: p.alerts, Rooms: p.begin.Rooms, Waits: p.start.waits, Log: p.log,
 		},
 		Endpoint: p.config.Chain.Endpoint, Node: nodeName(), Version: p.begin.Version,
 	}

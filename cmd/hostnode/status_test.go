@@ -8,70 +8,14 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
-	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/projections"
-	"github.com/hostnode/hostnode/projections/audit"
 )
-
-func TestNumbersArePrintedForPeople(t *testing.T) {
-	for _, c := range []struct{ got, want string }{
-		{grouped("0"), "0"},
-		{grouped("999"), "999"},
-		{grouped("1000"), "1,000"},
-		{grouped("-1234567"), "-1,234,567"},
-		{grouped(""), ""},
-		{coins("0"), "0.000000"},
-		{coins("1"), "0.000000"},
-		{coins("1500000000000000000"), "1.500000"},
-		{coins("1234567000000000000000"), "1,234.567000"},
-		{coins("unknown"), "unknown"},
-		{span(0), "0 s"},
-		{span(59), "59 s"},
-		{span(90), "1 min 30 s"},
-		{span(3600), "1 h"},
-		{span(3601), "1 h"},
-		{span(90_000), "1 d 1 h"},
-		{span(30 * 86400), "30 d"},
-		{count(1, "slot"), "1 slot"},
-		{count(0, "slot"), "0 slots"},
-		{count(2, "try"), "2 tries"},
-		{short("0x123456789abc"), "0x12345678"},
-		{short("0x1"), "0x1"},
-		{clock(time.Time{}), "-"},
-		{clock(time.Unix(0, 0)), "1970-01-01 00:00:00Z"},
-	} {
-		if c.got != c.want {
-			t.Errorf("%q, want %q", c.got, c.want)
-		}
-	}
-}
-
-func TestColourAndBarsAreForTerminalsOnly(t *testing.T) {
-	plain, terminal := &paper{}, &paper{terminal: true}
-	if plain.colour(green, "x") != "x" || plain.bar(1, 2) != "" {
-		t.Fatal("a plain page is coloured")
-	}
-	if got := terminal.colour(green, "x"); got != "\x1b[32mx\x1b[0m" {
-		t.Fatalf("%q", got)
-	}
-	for _, c := range []struct {
-		part, whole events.Bytes
-		full        int
-	}{{0, 5, 0}, {5, 5, 20}, {1, 2, 10}, {9, 5, 20}} {
-		bar := terminal.bar(c.part, c.whole)
-		if n := strings.Count(bar, "█"); n != c.full || len([]rune(bar)) != 20 {
-			t.Errorf("%d of %d: %s", c.part, c.whole, bar)
-		}
-	}
-	if terminal.bar(1, 0) != "" {
-		t.Error("a part of nothing has a bar")
-	}
-}
 
 // TestTheStatusOfABusyHost shows what no script can: a host with a chain and troubles.
 func TestTheStatusOfABusyHost(t *testing.T) {
 	now := time.Date(2031, 4, 5, 6, 7, 8, 0, time.UTC)
-	p := &paper{now: now}
+	p := &cli.Printer{Now: now}
 	err := printStatus(p, api.Status{
 		AsOf:     api.AsOf{Position: 9, Time: now, Running: true},
 		Standing: api.Standing{Selling: true, Reason: "5 bytes free, in one availability"},
@@ -100,11 +44,11 @@ func TestTheStatusOfABusyHost(t *testing.T) {
 		"trouble slot 0x51080000 was set aside: its record makes no sense; what it owes is NOT PROVEN", "hostnode sale 0x5108000000", "stopped following the events: the disk",
 		"1 event could not be read",
 	} {
-		if !strings.Contains(p.text(), want) {
-			t.Errorf("no %q in\n%s", want, p.text())
+		if !strings.Contains(p.Text(), want) {
+			t.Errorf("no %q in\n%s", want, p.Text())
 		}
 	}
-	if !strings.HasPrefix(p.text(), "SELLING") {
+	if !strings.HasPrefix(p.Text(), "SELLING") {
 		t.Error("the first word is another")
 	}
 }
@@ -119,7 +63,7 @@ func TestTheHeadLineSaysThatNoEndpointOfTheChainAnswers(t *testing.T) {
 			WhyNotFirst: "refused", HeadTime: now, Live: true, Away: true, BlockTime: 0.25,
 		},
 	}
-	p := &paper{now: now}
+	p := &cli.Printer{Now: now}
 	if err := printStatus(p, s); err != nil {
 		t.Fatal(err)
 	}
@@ -128,14 +72,14 @@ func TestTheHeadLineSaysThatNoEndpointOfTheChainAnswers(t *testing.T) {
 		"since 2031-04-05 06:07:08Z, because of the first one, ws://n: refused\n", "no answer since\n",
 		"a block every 0.25 seconds, as measured\n",
 	} {
-		if !strings.Contains(p.text(), want) {
-			t.Errorf("no %q in\n%s", want, p.text())
+		if !strings.Contains(p.Text(), want) {
+			t.Errorf("no %q in\n%s", want, p.Text())
 		}
 	}
-	p, s.Chain.BlockTime, s.Chain.BlockTimeSet, s.Chain.Development = &paper{now: now}, 1, true, true
-	if err := printStatus(p, s); err != nil || !strings.Contains(p.text(),
+	p, s.Chain.BlockTime, s.Chain.BlockTimeSet, s.Chain.Development = &cli.Printer{Now: now}, 1, true, true
+	if err := printStatus(p, s); err != nil || !strings.Contains(p.Text(),
 		"a block every second, the development chain's") {
-		t.Errorf("%v\n%s", err, p.text())
+		t.Errorf("%v\n%s", err, p.Text())
 	}
 }
 
@@ -154,9 +98,9 @@ func TestTheHeadLineTellsSellingFromProvingAndListsWhatElseIsInTheWay(t *testing
 			},
 		},
 	} {
-		p := &paper{}
-		if err := printStatus(p, api.Status{Standing: s}); err != nil || !strings.HasPrefix(p.text(), want) {
-			t.Errorf("%v, %q, want %q", err, p.text(), want)
+		p := &cli.Printer{}
+		if err := printStatus(p, api.Status{Standing: s}); err != nil || !strings.HasPrefix(p.Text(), want) {
+			t.Errorf("%v, %q, want %q", err, p.Text(), want)
 		}
 	}
 }
@@ -174,9 +118,9 @@ func TestTheHeadLineOfAMemberIsThatOfTheHost(t *testing.T) {
 			"also: the disk is full\n  make room\n",
 		"SELLING: on offer\nmember north: NOT SELLING: the disk is full\n  make room\n",
 	} {
-		p := &paper{}
-		if err := printStatus(p, s); err != nil || !strings.HasPrefix(p.text(), want) {
-			t.Errorf("%v, %q, want %q", err, p.text(), want)
+		p := &cli.Printer{}
+		if err := printStatus(p, s); err != nil || !strings.HasPrefix(p.Text(), want) {
+			t.Errorf("%v, %q, want %q", err, p.Text(), want)
 		}
 		s.Standing = api.Standing{Selling: true, Reason: "on offer"}
 		s.Here = &api.Standing{Reason: full.Reason, Hint: full.Hint, Readiness: []api.Obstacle{full}}
@@ -260,17 +204,4 @@ func FuzzFlags(f *testing.F) {
 			t.Fatalf("moment %q is never", text)
 		}
 	})
-}
-
-func TestNobodyElsesTextCommandsTheTerminal(t *testing.T) {
-	p := &paper{terminal: true}
-	p.line("%s %s", p.colour(red, "error"), "stream \x1b]0;title\x07\x1b[2J\x9b5n\rnothing\nCLEAN: 0 events\u202e")
-	p.line("%v, %s", errors.New("one\ntwo"), audit.Finding{Stream: "a\nb", Sentence: "c\u2028d"})
-	p.rows([][]string{{"TYPE", "WHAT"}, {"two\nlines\tand a tab", "\x1b[31mred"}})
-	want := "\x1b[31merror\x1b[0m stream " + `\x1b]0;title\a\x1b[2J\x9b5n\rnothing\nCLEAN: 0 events\u202e` + "\n" +
-		`one\ntwo,   at log position 0 (a\nb revision 0): c\u2028d` + "\n" +
-		"TYPE                   WHAT\n" + `two\nlines\tand a tab  ` + "\x1b[31mred\n"
-	if got := p.text(); got != want {
-		t.Errorf("shown\n%q, want\n%q", got, want)
-	}
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// newLog makes the host's log, one line per fact, without the secrets of the
+// NewLog makes the host's log, one line per fact, without the secrets of the
 // settings.
-func newLog(c config.Config, out io.Writer) *logrus.Entry {
+func NewLog(c config.Config, out io.Writer) *logrus.Entry {
 	log := logrus.New()
 	log.SetOutput(out)
 	if level, err := logrus.ParseLevel(c.Log.Level); err == nil { // The configuration checked it.

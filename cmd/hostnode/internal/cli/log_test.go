@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ func TestTheLogShowsNoSecretOfASetting(t *testing.T) {
 		c.Content.Sources = []string{"http://b.example/planted-secret-of-a-source"}
 		c.Alerts.Command = "curl -H planted-token https://hooks.example"
 		var out bytes.Buffer
-		log := newLog(c, &out)
+		log := NewLog(c, &out)
 		err := fmt.Errorf("Get %q: %w", c.Content.Sources[0]+"/ipfs/z", errors.New("planted-token"))
 		log.WithError(err).WithField("endpoint", c.Chain.Endpoint).Errorf("cannot reach %s: %v", c.Chain.Endpoint, err)
 		log.Warn(c.Alerts.Command)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -16,22 +16,27 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// paper is what a command says to people.
-type paper struct {
+// Printer is what a command says to people.
+type Printer struct {
 	out      strings.Builder
-	terminal bool
-	now      time.Time
-	dataDir  string // app.dataDir
+	Terminal bool
+	Now      time.Time
+	DataDir  string // App.DataDir
 }
 
-// command is a command to type next.
-func (p *paper) command(words string) string { return "hostnode " + words + p.dataDir }
+// NewPrinter begins what the program says.
+func (a *App) NewPrinter() *Printer {
+	return &Printer{Terminal: a.Terminal, Now: a.Now(), DataDir: a.DataDir}
+}
 
-func (p *paper) text() string { return harmless(p.out.String()) }
+// Command is a command to type next.
+func (p *Printer) Command(words string) string { return "hostnode " + words + p.DataDir }
 
-// harmless escapes what a terminal would obey, apart from our own colours:
+func (p *Printer) Text() string { return Harmless(p.out.String()) }
+
+// Harmless escapes what a terminal would obey, apart from our own colours:
 // anybody who may append can choose the names of streams and events.
-func harmless(text string) string {
+func Harmless(text string) string {
 	return rewritten(text, commands, func(r rune, _ string) string {
 		if commands(r) {
 			r = utf8.RuneError
@@ -61,10 +66,10 @@ func rewritten(text string, doubtful func(rune) bool, write func(r rune, raw str
 	return out.String()
 }
 
-var ourColour = regexp.MustCompile("^\x1b\\[(0|" + green + "|" + yellow + "|" + red + ")m")
+var ourColour = regexp.MustCompile("^\x1b\\[(0|" + Green + "|" + Yellow + "|" + Red + ")m")
 
 // commands reports whether a terminal does anything else with a character than
-// show it, such as change the direction of writing.
+// Show it, such as change the direction of writing.
 func commands(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' && r != '\t' }
 
 // inLine returns a text as a part of one line: what would end the line, or command
@@ -80,8 +85,8 @@ func inLine(text string) string {
 	})
 }
 
-// line writes one line, whatever texts are in it.
-func (p *paper) line(format string, args ...any) {
+// Line writes one line, whatever texts are in it.
+func (p *Printer) Line(format string, args ...any) {
 	for i, arg := range args {
 		switch text := arg.(type) {
 		case string:
@@ -96,8 +101,8 @@ func (p *paper) line(format string, args ...any) {
 	p.out.WriteByte('\n')
 }
 
-// rows writes aligned columns. Each cell is a part of one line, whatever it contains.
-func (p *paper) rows(rows [][]string) {
+// Rows writes aligned columns. Each cell is a part of one line, whatever it contains.
+func (p *Printer) Rows(rows [][]string) {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
@@ -113,13 +118,13 @@ func (p *paper) rows(rows [][]string) {
 	}
 }
 
-// given leaves out the rows of two cells that say nothing.
-func given(rows [][]string) [][]string {
+// Given leaves out the rows of two cells that say nothing.
+func Given(rows [][]string) [][]string {
 	return slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
 }
 
-// without leaves out the columns with these heads.
-func without(rows [][]string, hidden map[string]bool) [][]string {
+// Without leaves out the columns with these heads.
+func Without(rows [][]string, hidden map[string]bool) [][]string {
 	heads, out := rows[0], make([][]string, len(rows))
 	for i, row := range rows {
 		for j, cell := range row {
@@ -133,73 +138,73 @@ func without(rows [][]string, hidden map[string]bool) [][]string {
 
 // Colours of a terminal.
 const (
-	green  = "32"
-	yellow = "33"
-	red    = "31"
+	Green  = "32"
+	Yellow = "33"
+	Red    = "31"
 )
 
-// colour colours a text, on a terminal only.
-func (p *paper) colour(code, text string) string {
-	if !p.terminal {
+// Colour colours a text, on a terminal only.
+func (p *Printer) Colour(code, text string) string {
+	if !p.Terminal {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// bar draws a part of a whole, on a terminal only.
-func (p *paper) bar(part, whole events.Bytes) string {
+// Bar draws a part of a whole, on a terminal only.
+func (p *Printer) Bar(part, whole events.Bytes) string {
 	const width = 20
-	if !p.terminal || whole == 0 {
+	if !p.Terminal || whole == 0 {
 		return ""
 	}
 	full := min(max(int(float64(part)/float64(whole)*width), 0), width)
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
 }
 
-// asOf prints what an answer is as of. A position is that of an event in the log, and can be
-// given to --at (@18). EventStoreDB counts the bytes of its log, so it is not a number of events.
-func (p *paper) asOf(a api.AsOf) {
+// AsOf prints what an answer is as of. A position is that of an event in the log, and can be
+// Given to --at (@18). EventStoreDB counts the bytes of its log, so it is not a number of events.
+func (p *Printer) AsOf(a api.AsOf) {
 	if a.Position == 0 {
-		p.line("as of %s", clock(a.Time))
+		p.Line("as of %s", Clock(a.Time))
 		return
 	}
 	if !a.Recorded.IsZero() {
-		p.line("as it was at %s, after log position %d", clock(a.Recorded), a.Position)
+		p.Line("as it was at %s, after log position %d", Clock(a.Recorded), a.Position)
 		return
 	}
 	how := "read from the record"
 	if a.Running {
 		how = "from the running host"
 	}
-	p.line("as of %s, log position %d, %s", clock(a.Time), a.Position, how)
+	p.Line("as of %s, log position %d, %s", Clock(a.Time), a.Position, how)
 }
 
-// none says what an answer without anything in it means.
-func (p *paper) none(text string, a api.AsOf) error {
-	p.line("%s", text)
-	p.asOf(a)
+// None says what an answer without anything in it means.
+func (p *Printer) None(text string, a api.AsOf) error {
+	p.Line("%s", text)
+	p.AsOf(a)
 	return nil
 }
 
-// clock prints a point in time to the second, in UTC.
-func clock(t time.Time) string {
+// Clock prints a point in time to the second, in UTC.
+func Clock(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
 	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
-// size prints bytes for people.
-func size(b events.Bytes) string { return b.Human() }
+// Size prints bytes for people.
+func Size(b events.Bytes) string { return b.Human() }
 
-// short is the beginning of an id, which commands accept.
-func short(id string) string {
+// Short is the beginning of an id, which commands accept.
+func Short(id string) string {
 	const digits = 10
 	return id[:min(len(id), digits)]
 }
 
-// span prints seconds as days, hours and minutes: the two largest units.
-func span(seconds uint64) string {
+// Span prints seconds as days, hours and minutes: the two largest units.
+func Span(seconds uint64) string {
 	units := []struct {
 		name string
 		size uint64
@@ -219,8 +224,8 @@ func span(seconds uint64) string {
 	return strings.Join(parts, " ")
 }
 
-// grouped puts commas into a decimal number, which may be negative.
-func grouped(number string) string {
+// Grouped puts commas into a decimal number, which may be negative.
+func Grouped(number string) string {
 	first := len(number) - len(strings.TrimPrefix(number, "-"))
 	for i := len(number) - 3; i > first; i -= 3 {
 		number = number[:i] + "," + number[i:]
@@ -228,27 +233,27 @@ func grouped(number string) string {
 	return number
 }
 
-// coins prints wei in units of 10^18, to six places, rounded down.
-func coins(wei string) string {
+// Coins prints wei in units of 10^18, to six places, rounded down.
+func Coins(wei string) string {
 	n, ok := new(big.Int).SetString(wei, 10)
 	if !ok {
 		return wei
 	}
 	micro := n.Div(n, big.NewInt(1_000_000_000_000))
 	whole, rest := new(big.Int).DivMod(micro, big.NewInt(1_000_000), new(big.Int))
-	return fmt.Sprintf("%s.%06d", grouped(whole.String()), rest.Int64())
+	return fmt.Sprintf("%s.%06d", Grouped(whole.String()), rest.Int64())
 }
 
-// count writes a number with its noun.
-func count[N int | uint64](n N, noun string) string {
+// Count writes a number with its noun.
+func Count[N int | uint64](n N, noun string) string {
 	if rest, ok := strings.CutSuffix(noun, "y"); ok {
-		return plural(n, noun, rest+"ies")
+		return Plural(n, noun, rest+"ies")
 	}
-	return plural(n, noun, noun+"s")
+	return Plural(n, noun, noun+"s")
 }
 
-// plural writes a number with the words for one or for any other number.
-func plural[N int | uint64](n N, one, many string) string {
+// Plural writes a number with the words for one or for any other number.
+func Plural[N int | uint64](n N, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

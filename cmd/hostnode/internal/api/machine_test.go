@@ -1,0 +1,94 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/events"
+)
+
+// A further machine: notes, which are counted from the record and written by a running host.
+type (
+	noteReader interface {
+		Notes(ctx context.Context, q aboutNotes) (notes, error)
+	}
+	noteTaker interface {
+		Note(ctx context.Context, o newNote) (notes, error)
+	}
+	aboutNotes struct {
+		Least int `query:"least" default:"3"`
+	}
+	newNote struct {
+		Book string `json:"-" path:"book"`
+		Text string `json:"text"`
+	}
+	notes struct {
+		AsOf  api.AsOf `json:"asOf"`
+		Least int      `json:"least"`
+		Texts []string `json:"texts"`
+	}
+)
+
+var (
+	listNotes = api.Question("notes", noteReader.Notes)
+	writeNote = api.Order(http.MethodPost, "notes/{book}", noteTaker.Note)
+)
+
+type notesRead struct{ api.Reading }
+
+func (r notesRead) Notes(_ context.Context, q aboutNotes) (notes, error) {
+	if r.Rows("note") != nil {
+		return notes{}, errors.New("nobody ever wrote a note")
+	}
+	return notes{AsOf: r.AsOf, Least: q.Least}, nil
+}
+
+// notesTaken is an offline backend that takes notes, too.
+type notesTaken struct{ *api.Offline }
+
+func (notesTaken) Note(_ context.Context, o newNote) (notes, error) {
+	return notes{Texts: []string{o.Book, o.Text}}, nil
+}
+
+func TestAMachineBringsItsCalls(t *testing.T) {
+	machine := api.Machine{
+		Calls: []api.Route{listNotes, writeNote},
+		Reads: func(r api.Reading) any { return notesRead{r} },
+	}
+	direct, err := api.OpenOffline(t.Context(), api.OfflineConfig{
+		Source: api.Source{DataDir: shortDir(t), Account: me, Now: fixed, Machines: []api.Machine{machine}},
+		Quota:  10 << 20, Create: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer direct.Close()
+	for range 2 { // So that there is a past.
+		if _, err := direct.AddAvailability(t.Context(), offer()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, b := range map[string]asking{"here": {direct}, "over the socket": served(t, direct)} {
+		if n, err := listNotes.Ask(t.Context(), b.Backend, aboutNotes{Least: 7}); err != nil || n.Least != 7 {
+			t.Errorf("%s: %+v, %v", name, n, err)
+		}
+		past, err := b.At(t.Context(), api.When{Position: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := listNotes.Ask(t.Context(), past.Backend, aboutNotes{})
+		if err != nil || n.AsOf.Position != events.Position(2) {
+			t.Errorf("%s, of the past: %+v, %v", name, n, err)
+		}
+		if _, err := writeNote.Ask(t.Context(), b.Backend, newNote{"a", "b"}); !errors.Is(err, api.ErrNotRunning) {
+			t.Errorf("%s: an order without a host: %v", name, err)
+		}
+	}
+	n, err := writeNote.Ask(t.Context(), served(t, notesTaken{direct}).Backend, newNote{"a/b", "x?"})
+	if err != nil || len(n.Texts) != 2 || n.Texts[0] != "a/b" || n.Texts[1] != "x?" {
+		t.Errorf("%+v, %v", n, err)
+	}
+}

@@ -1,0 +1,45 @@
+// Package machines lists the further machines of a host: what the program must know of each besides its rows in
+// events/catalog (its record) and projections/catalog (its view and its judge). Selling, sectors, members and what
+// belongs to them came before this list and are wired by hand. How a machine is added is told in docs/architecture.md.
+package machines
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+)
+
+// Row is one machine.
+type Row struct {
+	// Category is that of its streams (events/catalog).
+	Category string
+	// API is what it answers, over the socket and without a host.
+	API api.Machine
+	// Commands are its commands; nil: there are none.
+	Commands func(*cli.App) *cobra.Command
+	// Room is what runs of it in a host; nil: nothing does.
+	Room node.MakeRoom
+}
+
+// All are the rows.
+var All = []Row{}
+
+// API is what all of them answer.
+func API() (all []api.Machine) {
+	for _, m := range All {
+		all = append(all, m.API)
+	}
+	return all
+}
+
+// Rooms is what runs of all of them.
+func Rooms() (all []node.MakeRoom) {
+	for _, m := range All {
+		if m.Room != nil {
+			all = append(all, m.Room)
+		}
+	}
+	return all
+}
