@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
 )
 

@@ -9,6 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/ethclient"
 
 	"github.com/hostnode/hostnode/chain/nodetest"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 )
 
 // yields stops chain time while the host of this box proves or downloads, so that a slow
