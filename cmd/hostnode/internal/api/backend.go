@@ -11,7 +11,7 @@ import (
 )
 
 // Backend answers for a host. All methods are safe for concurrent use. Their errors are
-// in the table of problemtable.go; changes are durable when a method returns.
+// in the table of package rows; changes are durable when a method returns.
 type Backend interface {
 	Past
 	// AddAvailability puts space on offer. Repeating it with the same id and the

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -146,12 +147,11 @@ func (c *Client) unanswered(ctx context.Context, err error) error {
 
 // refusal decodes a problem. Any other answer is quoted in part.
 func refusal(w *http.Response, text []byte) error {
-	var p Problem
-	if err := json.Unmarshal(text, &p); err != nil || p.Code == "" {
-		const most = 200
-		return fmt.Errorf("the host answered %s: %.200q", w.Status, text[:min(len(text), most)])
+	if p, ok := rows.All().Decode(text); ok {
+		return p
 	}
-	return &p
+	const most = 200
+	return fmt.Errorf("the host answered %s: %.200q", w.Status, text[:min(len(text), most)])
 }
 
 // AddAvailability implements Backend.

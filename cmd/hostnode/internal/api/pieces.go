@@ -13,13 +13,6 @@ import (
 	pieces "github.com/hostnode/hostnode/storage/sectors"
 )
 
-var (
-	// errPieceNeeded: sectors have the piece.
-	errPieceNeeded = errors.New("sectors need the piece")
-	// errPieceBusy: another order about the piece is carried out.
-	errPieceBusy = errors.New("the piece is being imported")
-)
-
 // StoredPiece is the data of a piece that the host keeps, to mend sectors from it.
 type StoredPiece struct {
 	CID     string       `json:"cid"`

@@ -24,16 +24,6 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Errors of taking the record along.
-var (
-	// ErrNotEmbedded: the events are in an EventStoreDB.
-	ErrNotEmbedded = errors.New("the events are not in the embedded store")
-	// ErrNoBackupDir: the directory for a backup cannot be used.
-	ErrNoBackupDir = errors.New("no directory for a backup")
-	// ErrFileExists: an export would replace a file.
-	ErrFileExists = errors.New("the file exists")
-)
-
 // Backup is what a backup has.
 type Backup struct {
 	Dir string `json:"dir"`

@@ -1,15 +1,11 @@
 package api
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
 )
-
-// errDiskSmall: the file system has no room for what would be on offer.
-var errDiskSmall = errors.New("the disk has no room for it")
 
 // fitsDisk checks that the file system has room for everything that is on offer or
 // reserved and not written yet, if an availability gets this size. Room excludes what

@@ -21,16 +21,6 @@ import (
 // maxWho is the most bytes of the name of whoever gives an order; it is stored.
 const maxWho = 200
 
-// Errors of orders about sectors.
-var (
-	// ErrPieceFile: a file cannot be imported as a piece.
-	ErrPieceFile = errors.New("the file cannot be imported")
-	// errPieceRoom: the file system has no room for a piece.
-	errPieceRoom = errors.New("the disk has no room for the piece")
-	// errRefused stands for *sector.Refused in the table.
-	errRefused = errors.New("the sector does not allow it")
-)
-
 // SectorOrders takes orders about sectors. All that is ordered is durable when a method returns, and
 // done afterwards.
 type SectorOrders interface {

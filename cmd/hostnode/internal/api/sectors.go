@@ -11,9 +11,6 @@ import (
 	"github.com/hostnode/hostnode/projections"
 )
 
-// ErrUnknownSector: this host has never had a sector of the number.
-var ErrUnknownSector = errors.New("no such sector")
-
 // Bounds of a page of a sector's timeline.
 const (
 	DefaultMoments = 100

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
 )
 
 // Limits of the server.
@@ -245,7 +247,7 @@ func handlerOf(methods map[string]answer, path string, limit time.Duration, log 
 }
 
 func writeProblem(w http.ResponseWriter, err error) {
-	p := Explain(err)
+	p := rows.All().Explain(err)
 	write(w, p.Status, "application/problem+json", p)
 }
 
