@@ -19,6 +19,8 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
@@ -95,7 +97,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 // complain prints what went wrong and what to do. With --json it prints the problem as JSON to
 // stderr.
 func (a *app) complain(err error, code int, cmd *cobra.Command) {
-	p := api.Explain(err)
+	p := rows.All().Explain(err)
 	p.Detail = events.HideSecrets(p.Detail, a.secrets)
 	if code == exitUsage && p.Code == "internal" {
 		p.Code, p.Title, p.Status = "usage", "The command line makes no sense.", 400
@@ -223,7 +225,7 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 	// --store asks for that store, even while a host runs here.
 	err = client.Ping(cmd.Context())
 	running, named := err == nil, cmd.Flags().Changed("store")
-	if errors.Is(err, api.ErrSilent) && !named {
+	if errors.Is(err, problem.ErrSilent) && !named {
 		return nil, nil, err
 	}
 	if running && !named {

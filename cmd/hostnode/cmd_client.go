@@ -18,11 +18,11 @@ import (
 
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/storage"
@@ -169,7 +169,7 @@ func (c *clientOf) prepare() *cobra.Command {
 				}
 			})
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) {
-				err = fmt.Errorf("%w: %w", api.ErrFile, err)
+				err = fmt.Errorf("%w: %w", problem.ErrFile, err)
 			}
 			if err != nil {
 				return err

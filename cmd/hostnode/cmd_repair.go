@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/repair"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
@@ -114,7 +114,7 @@ func (a *app) agree(ctx context.Context, answer repaired) error {
 	}
 	agreed, err := a.types(ctx, "yes")
 	if err == nil && !agreed {
-		err = api.ErrNotAgreed
+		err = problem.ErrNotAgreed
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections"
@@ -193,7 +194,7 @@ func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o order
 		return err
 	}
 	if f, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
-		return fmt.Errorf("%w: there is no terminal to ask on; confirm with --yes", api.ErrNotAgreed)
+		return fmt.Errorf("%w: there is no terminal to ask on; confirm with --yes", problem.ErrNotAgreed)
 	}
 	of := s.Sector
 	question := &paper{terminal: a.terminal, now: a.now()}
@@ -208,7 +209,7 @@ func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o order
 	}
 	agreed, err := a.types(ctx, strconv.FormatUint(number, 10))
 	if err == nil && !agreed {
-		err = fmt.Errorf("%w: the answer was not %d", api.ErrNotAgreed, number)
+		err = fmt.Errorf("%w: the answer was not %d", problem.ErrNotAgreed, number)
 	}
 	return err
 }
@@ -255,7 +256,7 @@ func orderAll(
 		out.all = append(out.all, s)
 	}
 	if len(out.all) == 0 && len(out.refused) > 0 {
-		return out, fmt.Errorf("%w: no sector took it; %s", api.ErrBadRequest, out.refused[0])
+		return out, fmt.Errorf("%w: no sector took it; %s", problem.ErrBadRequest, out.refused[0])
 	}
 	return out, nil
 }

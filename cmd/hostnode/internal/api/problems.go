@@ -13,34 +13,24 @@ func Explain(err error) *Problem { return rows.All().Explain(err) }
 
 // Errors that package problem has, by the names that they have had here.
 var (
-	ErrBadRequest     = problem.ErrBadRequest
-	errNoPoint        = problem.ErrNoPoint
-	ErrAmbiguous      = problem.ErrAmbiguous
-	ErrOver           = problem.ErrOver
-	errDiskSmall      = problem.ErrDiskSmall
-	ErrUnknownSale    = problem.ErrUnknownSale
-	ErrNotRunning     = problem.ErrNotRunning
-	ErrSilent         = problem.ErrSilent
-	ErrStandby        = problem.ErrStandby
-	ErrNoRoute        = problem.ErrNoRoute
-	ErrMethod         = problem.ErrMethod
-	ErrTooLarge       = problem.ErrTooLarge
-	ErrUnknownSector  = problem.ErrUnknownSector
-	ErrPieceFile      = problem.ErrPieceFile
-	errPieceRoom      = problem.ErrPieceRoom
-	errPieceNeeded    = problem.ErrPieceNeeded
-	errPieceBusy      = problem.ErrPieceBusy
-	ErrNotEmbedded    = problem.ErrNotEmbedded
-	ErrNoBackupDir    = problem.ErrNoBackupDir
-	ErrFileExists     = problem.ErrFileExists
-	ErrFile           = problem.ErrFile
-	ErrNotAgreed      = problem.ErrNotAgreed
-	ErrUnclean        = problem.ErrUnclean
-	ErrDemoOptions    = problem.ErrDemoOptions
-	ErrDemoRefused    = problem.ErrDemoRefused
-	ErrDemoNotPaid    = problem.ErrDemoNotPaid
-	ErrDemoIncomplete = problem.ErrDemoIncomplete
-	ErrDemoStopped    = problem.ErrDemoStopped
-	ErrDemoHostEnded  = problem.ErrDemoHostEnded
-	ErrDemoStuck      = problem.ErrDemoStuck
+	ErrBadRequest    = problem.ErrBadRequest
+	errNoPoint       = problem.ErrNoPoint
+	ErrAmbiguous     = problem.ErrAmbiguous
+	ErrOver          = problem.ErrOver
+	errDiskSmall     = problem.ErrDiskSmall
+	ErrUnknownSale   = problem.ErrUnknownSale
+	ErrNotRunning    = problem.ErrNotRunning
+	ErrSilent        = problem.ErrSilent
+	ErrStandby       = problem.ErrStandby
+	ErrNoRoute       = problem.ErrNoRoute
+	ErrMethod        = problem.ErrMethod
+	ErrTooLarge      = problem.ErrTooLarge
+	ErrUnknownSector = problem.ErrUnknownSector
+	ErrPieceFile     = problem.ErrPieceFile
+	errPieceRoom     = problem.ErrPieceRoom
+	errPieceNeeded   = problem.ErrPieceNeeded
+	errPieceBusy     = problem.ErrPieceBusy
+	ErrNotEmbedded   = problem.ErrNotEmbedded
+	ErrNoBackupDir   = problem.ErrNoBackupDir
+	ErrFileExists    = problem.ErrFileExists
 )
