@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -78,7 +79,7 @@ func (c changer) toCome(ctx context.Context, until *time.Time) error {
 	if err != nil || until.After(now) {
 		return err
 	}
-	return fmt.Errorf("%w: until %s, and it is %s", ErrOver, until.UTC().Format(time.RFC3339),
+	return fmt.Errorf("%w: until %s, and it is %s", problem.ErrOver, until.UTC().Format(time.RFC3339),
 		now.UTC().Format(time.RFC3339))
 }
 

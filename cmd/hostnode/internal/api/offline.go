@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -73,7 +74,7 @@ func OpenOffline(ctx context.Context, cfg OfflineConfig) (*Offline, error) {
 	}
 	o := &Offline{cfg: cfg, dir: dir}
 	o.changer = changer{&o.reader, o}
-	o.noOrders = func() error { return fmt.Errorf("%w in %s", ErrNotRunning, o.DataDir) }
+	o.noOrders = func() error { return fmt.Errorf("%w in %s", problem.ErrNotRunning, o.DataDir) }
 	err = o.own()
 	if err == nil {
 		err = o.open(ctx)
@@ -211,7 +212,7 @@ func (o *Offline) ledgerCommand(ctx context.Context, of events.Member, cmd capac
 	}
 	if of != "" && of != o.Member {
 		return fmt.Errorf("%w in %s: the command is for member %s, and only a member that runs passes it on",
-			ErrNotRunning, o.DataDir, of)
+			problem.ErrNotRunning, o.DataDir, of)
 	}
 	record, err := o.record(ctx)
 	if _, offered := cmd.(capacity.Create); offered && err == nil {

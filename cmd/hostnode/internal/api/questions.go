@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -135,7 +136,7 @@ func answers(of func(*http.Request) (Past, error)) map[string]answer {
 func numberOf(r *http.Request) (uint64, error) {
 	n, err := strconv.ParseUint(r.PathValue("number"), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %.40q is no number of a sector", ErrBadRequest, r.PathValue("number"))
+		return 0, fmt.Errorf("%w: %.40q is no number of a sector", problem.ErrBadRequest, r.PathValue("number"))
 	}
 	return n, nil
 }
@@ -148,7 +149,7 @@ func asked[N any](q url.Values, name, what string, without N, parse func(string)
 	}
 	n, err := parse(text)
 	if err != nil {
-		err = fmt.Errorf("%w: %s = %.40q is no %s", ErrBadRequest, name, text, what)
+		err = fmt.Errorf("%w: %s = %.40q is no %s", problem.ErrBadRequest, name, text, what)
 	}
 	return n, err
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -25,5 +26,5 @@ func fitsDisk(l projections.Ledger, id string, size, room events.Bytes) error {
 	}
 	return fmt.Errorf("%w: the file system has room for %s, %s of that are on offer or reserved already, "+
 		"and %s more would be",
-		errDiskSmall, room.Human(), promised.Human(), size.Human())
+		problem.ErrDiskSmall, room.Human(), promised.Human(), size.Human())
 }

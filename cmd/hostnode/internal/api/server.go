@@ -19,6 +19,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
 )
 
@@ -118,7 +119,7 @@ func Handler(b Backend, log *logrus.Entry) http.Handler {
 	}
 	mux.Handle(exportPath, exported(b, log))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, fmt.Errorf("%w: %.200s", ErrNoRoute, r.URL.Path))
+		writeProblem(w, fmt.Errorf("%w: %.200s", problem.ErrNoRoute, r.URL.Path))
 	})
 	return mux
 }
@@ -176,7 +177,7 @@ func reasoned(do func(context.Context, string) (Queue, error)) answer {
 	return bodied(func(ctx context.Context, r reason) (Queue, error) {
 		text := strings.TrimSpace(r.Reason)
 		if len(text) > maxReason {
-			return Queue{}, fmt.Errorf("%w: a reason has at most %d bytes", ErrBadRequest, maxReason)
+			return Queue{}, fmt.Errorf("%w: a reason has at most %d bytes", problem.ErrBadRequest, maxReason)
 		}
 		if text == "" {
 			text = "by the operator"
@@ -205,12 +206,12 @@ func decode(body io.Reader, into any) error {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, tooLarge.Limit)
+		return fmt.Errorf("%w: more than %d bytes", problem.ErrTooLarge, tooLarge.Limit)
 	case err != nil:
-		return fmt.Errorf("%w: body is not the JSON that is expected: %w", ErrBadRequest, err)
+		return fmt.Errorf("%w: body is not the JSON that is expected: %w", problem.ErrBadRequest, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: something follows the JSON value", ErrBadRequest)
+		return fmt.Errorf("%w: something follows the JSON value", problem.ErrBadRequest)
 	}
 	return nil
 }
@@ -230,7 +231,7 @@ func handlerOf(methods map[string]answer, path string, limit time.Duration, log 
 		do, ok := methods[method]
 		if !ok {
 			w.Header().Set("Allow", strings.Join(slices.Collect(maps.Keys(methods)), ", "))
-			writeProblem(w, fmt.Errorf("%w: %.20s %s", ErrMethod, r.Method, path))
+			writeProblem(w, fmt.Errorf("%w: %.20s %s", problem.ErrMethod, r.Method, path))
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), limit)

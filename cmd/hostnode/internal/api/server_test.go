@@ -22,6 +22,8 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/projections"
@@ -175,14 +177,14 @@ func TestAnErrorIsTheSameOverTheSocket(t *testing.T) {
 		if near == nil || far == nil {
 			t.Fatalf("%s: %v, %v", c.code, near, far)
 		}
-		if diff := cmp.Diff(api.Explain(near), api.Explain(far), cmpopts.IgnoreUnexported(api.Problem{})); diff != "" {
+		if diff := cmp.Diff(rows.All().Explain(near), rows.All().Explain(far), cmpopts.IgnoreUnexported(problem.Problem{})); diff != "" {
 			t.Errorf("%s: %s", c.code, diff)
 		}
-		if got := api.Explain(far).Code; got != c.code {
+		if got := rows.All().Explain(far).Code; got != c.code {
 			t.Errorf("%v is %s, want %s", far, got, c.code)
 		}
 	}
-	if err := func() error { _, err := client.Sale(t.Context(), "0xbeef"); return err }(); !errors.Is(err, api.ErrUnknownSale) {
+	if err := func() error { _, err := client.Sale(t.Context(), "0xbeef"); return err }(); !errors.Is(err, problem.ErrUnknownSale) {
 		t.Errorf("the sentinel is lost: %v", err)
 	}
 }
@@ -232,7 +234,7 @@ func TestNobodyOnTheSocketIsAnErrorOfItsOwn(t *testing.T) {
 	if c.Ping(t.Context()) == nil {
 		t.Fatal("somebody is there")
 	}
-	if _, err := c.Status(t.Context()); !errors.Is(err, api.ErrNotRunning) {
+	if _, err := c.Status(t.Context()); !errors.Is(err, problem.ErrNotRunning) {
 		t.Fatal(err)
 	}
 	gone, cancel := context.WithCancel(t.Context())
@@ -264,7 +266,7 @@ func TestOnlyTheOwnerMayConnect(t *testing.T) {
 func request(h http.Handler, method, path, body string) (status int, code, allow string) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
-	var p api.Problem
+	var p problem.Problem
 	if w.Header().Get("Content-Type") == "application/problem+json" {
 		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
 			return w.Code, err.Error(), ""
@@ -337,7 +339,7 @@ func TestABugInAHandlerIsAnAnswer(t *testing.T) {
 }
 
 func TestTheHintOfALargeRequestSaysHowLargeItMayBe(t *testing.T) {
-	if p := api.Explain(api.ErrTooLarge); !strings.Contains(p.Hint, fmt.Sprintf(" %d bytes", api.MaxBody)) {
+	if p := rows.All().Explain(problem.ErrTooLarge); !strings.Contains(p.Hint, fmt.Sprintf(" %d bytes", api.MaxBody)) {
 		t.Errorf("%s: %s", p.Code, p.Hint)
 	}
 }
