@@ -31,7 +31,7 @@ VULN    := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
 # What `make generate` writes.
 GENERATED := messages chain/contracts/artifacts chain/contracts/bindings \
   chain/contracts/contractstest prover/poseidon2/constants.go \
-  docs/hostnode.example.yaml docs/errors.md
+  docs/hostnode.example.yaml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -97,7 +97,6 @@ fmt: $(LINT)
 generate: need-protoc-and-node generate-messages generate-contracts
 	go generate ./...
 	go test -count 1 -run TestTheExampleIsCurrentAndLoads ./cmd/hostnode/internal/config -rewrite
-	go test -count 1 -run TestThePageOfErrorsIsCurrent ./cmd/hostnode/internal/api -rewrite
 
 # Libraries register plain messages.proto too; ours gets a path of its own.
 .PHONY: generate-messages

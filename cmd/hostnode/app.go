@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/machines"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
 )
@@ -74,7 +74,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 // complain prints what went wrong and what to do. With --json it prints the problem as JSON to
 // stderr.
 func (a *app) complain(err error, code int, cmd *cobra.Command) {
-	p := api.Explain(err)
+	p := rows.All().Explain(err)
 	p.Detail = events.HideSecrets(p.Detail, a.Secrets)
 	if code == exitUsage && p.Code == "internal" {
 		p.Code, p.Title, p.Status = "usage", "The command line makes no sense.", 400

@@ -32,7 +32,9 @@ func (a *app) auditCommand() *cobra.Command {
 				}
 				o.Checkpoint = whole
 			}
-			err := cli.Asking(a.App, cli.LookBack, func(ctx context.Context, b api.Backend, _ []string) (api.Audit, error) {
+			err := cli.Asking(a.App, cli.LookBack, func(
+				ctx context.Context, b api.Backend, _ []string,
+			) (api.Audit, error) {
 				return api.RunAudit.Ask(ctx, b, o)
 			}, printAudit)(cmd, args)
 			if errors.Is(err, context.Canceled) && o.Checkpoint != "" {
@@ -67,8 +69,8 @@ func printAudit(p *cli.Printer, r api.Audit) error {
 		verdict = p.Colour(cli.Red, "NOT CLEAN")
 	}
 	p.Line("%s: %s in %s, %s of which %d settled; %s, %s", verdict,
-		cli.Count(r.Events, "event"), cli.Count(r.Streams, "stream"), cli.Count(r.Report.Sales, "sale"), r.SalesFinished,
-		cli.Count(r.Errors, "error"), cli.Count(r.Warnings, "warning"))
+		cli.Count(r.Events, "event"), cli.Count(r.Streams, "stream"), cli.Count(r.Report.Sales, "sale"),
+		r.SalesFinished, cli.Count(r.Errors, "error"), cli.Count(r.Warnings, "warning"))
 	if s := r.Sectors; s != nil {
 		p.Line("sectors: %s; %d over; %s and deposits of %s base units are held for them", states(s.States), s.Over,
 			cli.Size(s.Bytes), cli.Grouped(s.Deposits))

@@ -63,7 +63,8 @@ func printAvailabilities(p *cli.Printer, l api.Ledger) error {
 		sectors += ", " + cli.Size(l.Pieces) + " pieces"
 	}
 	p.Line("quota %s: %s unallocated, %s free on offer, %s reserved, %s stored, %s overhead%s",
-		cli.Size(l.Quota), cli.Size(l.Unallocated), cli.Size(l.Free), cli.Size(l.Reserved), cli.Size(l.Stored), cli.Size(l.Overhead), sectors)
+		cli.Size(l.Quota), cli.Size(l.Unallocated), cli.Size(l.Free), cli.Size(l.Reserved), cli.Size(l.Stored),
+		cli.Size(l.Overhead), sectors)
 	p.Line("prices in base units per byte and second, collateral in base units")
 	p.AsOf(l.AsOf)
 	return nil
@@ -81,8 +82,8 @@ func availabilityRows(now time.Time, all ...projections.Availability) [][]string
 			state = "over since " + cli.Clock(v.Until)
 		}
 		rows = append(rows, []string{
-			string(v.Member), cli.Short(v.ID), state, cli.Size(v.TotalSize), cli.Size(v.FreeSize), cli.Span(v.DurationSeconds),
-			cli.Grouped(v.MinPrice), cli.Grouped(v.Remaining) + " of " + cli.Grouped(v.Collateral), cli.Clock(v.Until),
+			string(v.Member), cli.Short(v.ID), state, cli.Size(v.TotalSize), cli.Size(v.FreeSize),
+			cli.Span(v.DurationSeconds), cli.Grouped(v.MinPrice), cli.Grouped(v.Remaining) + " of " + cli.Grouped(v.Collateral), cli.Clock(v.Until),
 			fmt.Sprint(v.Reservations),
 		})
 	}

@@ -18,12 +18,12 @@ import (
 
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/storage"
@@ -147,7 +147,8 @@ func (c *clientOf) mustHave(r *chain.Requester) func(context.Context, events.Amo
 			return err
 		case has.Tokens.Less(tokens):
 			return fmt.Errorf("%w: the request costs %s base units, and the client's account %s has %s",
-				events.ErrInsufficientFunds, cli.Grouped(tokens.String()), r.Account(), cli.Grouped(has.Tokens.String()))
+				events.ErrInsufficientFunds, cli.Grouped(tokens.String()), r.Account(),
+				cli.Grouped(has.Tokens.String()))
 		case has.Wei.IsZero():
 			return fmt.Errorf("%w: the client's account %s has no coins for gas",
 				events.ErrInsufficientFunds, r.Account())
@@ -170,7 +171,7 @@ func (c *clientOf) prepare() *cobra.Command {
 				}
 			})
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) {
-				err = fmt.Errorf("%w: %w", api.ErrFile, err)
+				err = fmt.Errorf("%w: %w", problem.ErrFile, err)
 			}
 			if err != nil {
 				return err
@@ -308,7 +309,8 @@ type posted struct {
 
 func printPosted(p *cli.Printer, v posted) error {
 	p.Line("request      %s of account %s", v.ID, v.Client)
-	p.Line("paid         %s base units, of which the contract returns what no host earns", cli.Grouped(v.Price.String()))
+	p.Line("paid         %s base units, of which the contract returns what no host earns",
+		cli.Grouped(v.Price.String()))
 	p.Line("it starts    when all %s are filled; by default a host fills at most %d of them, and with "+
 		"--sales-max-slots-per-request %d all of them", cli.Count(v.Slots, "slot"), v.MaxSlotLoss, v.Slots)
 	return nil

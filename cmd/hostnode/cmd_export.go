@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/transfer"
 )
@@ -68,7 +69,7 @@ func (a *app) exportCommand() *cobra.Command {
 			}
 			client := api.NewClient(datadir.At(c.DataDir).Socket())
 			err = client.Ping(cmd.Context())
-			if c.EventStore.URL == "" && errors.Is(err, api.ErrSilent) {
+			if c.EventStore.URL == "" && errors.Is(err, problem.ErrSilent) {
 				return err
 			}
 			if c.EventStore.URL == "" && err == nil {
@@ -169,7 +170,7 @@ func (a *app) exportRunning(
 // read it.
 func writeWhole(ctx context.Context, path string, force bool, write func(io.Writer) error) (transfer.Digest, error) {
 	if _, err := os.Lstat(path); err == nil && !force {
-		return transfer.Digest{}, fmt.Errorf("%w: %s", api.ErrFileExists, path)
+		return transfer.Digest{}, fmt.Errorf("%w: %s", problem.ErrFileExists, path)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return transfer.Digest{}, fmt.Errorf("export: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events/transfer"
 )
 
@@ -54,11 +54,11 @@ func (a *app) importInto(cmd *cobra.Command, f transferFlags, args []string) err
 	if file != "-" {
 		opened, err := os.Open(file)
 		if err != nil {
-			return fmt.Errorf("import: %w: %w", api.ErrFile, err)
+			return fmt.Errorf("import: %w: %w", problem.ErrFile, err)
 		}
 		defer opened.Close()
 		if info, err := opened.Stat(); err == nil && info.IsDir() {
-			return fmt.Errorf("import: %w: %s is a directory", api.ErrFile, file)
+			return fmt.Errorf("import: %w: %s is a directory", problem.ErrFile, file)
 		}
 		in, name = opened, file
 	}

@@ -117,7 +117,8 @@ func (a *app) withKeyFile(
 			return err
 		}
 		signer, _ := events.RedactURL(c.Account.Signer)
-		return cli.Show(a.App, account{address.String(), c.Account.KeyFile, signer}, func(p *cli.Printer, acc account) error {
+		shown := account{address.String(), c.Account.KeyFile, signer}
+		return cli.Show(a.App, shown, func(p *cli.Printer, acc account) error {
 			p.Line("%s", acc.Address)
 			if done != "" {
 				p.Line("%s; the key is in %s, which only you can read. Keep a copy in a safe place.", done, acc.KeyFile)

@@ -42,11 +42,13 @@ func printPieces(p *cli.Printer, all api.Pieces) error {
 func (a *app) sectorsRemovePiece() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove-piece CID", Short: "Remove the data of a piece that no sector needs", Args: cobra.ExactArgs(1),
-		RunE: cli.Asking(a.App, cli.Look, cli.Named(api.RemovePiece, ofPiece), func(p *cli.Printer, one api.StoredPiece) error {
-			p.Line("piece %s is removed, with %s of data", one.CID, cli.Size(one.Payload))
-			return nil
-		}),
+		RunE: cli.Asking(a.App, cli.Look, cli.Named(api.RemovePiece, ofPiece), printRemoved),
 	}
+}
+
+func printRemoved(p *cli.Printer, one api.StoredPiece) error {
+	p.Line("piece %s is removed, with %s of data", one.CID, cli.Size(one.Payload))
+	return nil
 }
 
 func ofPiece(cid string) api.OfPiece { return api.OfPiece{CID: cid} }

@@ -17,10 +17,7 @@ func (a *app) quarantineCommand() *cobra.Command {
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use: "retry WORK", Short: "Try quarantined work again, by its name in the list", Args: cobra.ExactArgs(1),
-		RunE: cli.Asking(a.App, cli.Look, cli.Named(api.TryAgain, ofWork), func(p *cli.Printer, q api.Quarantine) error {
-			p.Line("it is tried again; when it fails again it is back in this list")
-			return printQuarantine(p, q)
-		}),
+		RunE: cli.Asking(a.App, cli.Look, cli.Named(api.TryAgain, ofWork), printTriedAgain),
 	})
 	return cmd
 }
@@ -35,6 +32,11 @@ func printQuarantine(p *cli.Printer, q api.Quarantine) error {
 	}
 	p.AsOf(q.AsOf)
 	return nil
+}
+
+func printTriedAgain(p *cli.Printer, q api.Quarantine) error {
+	p.Line("it is tried again; when it fails again it is back in this list")
+	return printQuarantine(p, q)
 }
 
 func ofWork(name string) api.OfWork { return api.OfWork{Work: name} }

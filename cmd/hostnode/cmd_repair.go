@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/repair"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
@@ -115,7 +115,7 @@ func (a *app) agree(ctx context.Context, answer repaired) error {
 	}
 	agreed, err := a.Types(ctx, "yes")
 	if err == nil && !agreed {
-		err = api.ErrNotAgreed
+		err = problem.ErrNotAgreed
 	}
 	return err
 }

@@ -31,7 +31,9 @@ func (a *app) replayCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%w: --at: %w", cli.ErrUsage, err)
 			}
-			return cli.Asking(a.App, cli.LookBack, func(ctx context.Context, b api.Backend, args []string) (replay.Result, error) {
+			return cli.Asking(a.App, cli.LookBack, func(
+				ctx context.Context, b api.Backend, args []string,
+			) (replay.Result, error) {
 				return api.ReplayStream.Ask(ctx, b, api.ReplayQuestion{Stream: args[0], At: when, Events: list})
 			}, printReplay)(cmd, args)
 		},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections"
@@ -187,7 +188,7 @@ func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o order
 		return err
 	}
 	if f, ok := a.Stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
-		return fmt.Errorf("%w: there is no terminal to ask on; confirm with --yes", api.ErrNotAgreed)
+		return fmt.Errorf("%w: there is no terminal to ask on; confirm with --yes", problem.ErrNotAgreed)
 	}
 	of := s.Sector
 	question := a.NewPrinter()
@@ -202,7 +203,7 @@ func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o order
 	}
 	agreed, err := a.Types(ctx, strconv.FormatUint(number, 10))
 	if err == nil && !agreed {
-		err = fmt.Errorf("%w: the answer was not %d", api.ErrNotAgreed, number)
+		err = fmt.Errorf("%w: the answer was not %d", problem.ErrNotAgreed, number)
 	}
 	return err
 }
@@ -249,7 +250,7 @@ func orderAll(
 		out.all = append(out.all, s)
 	}
 	if len(out.all) == 0 && len(out.refused) > 0 {
-		return out, fmt.Errorf("%w: no sector took it; %s", api.ErrBadRequest, out.refused[0])
+		return out, fmt.Errorf("%w: no sector took it; %s", problem.ErrBadRequest, out.refused[0])
 	}
 	return out, nil
 }
@@ -289,8 +290,8 @@ func printFaults(p *cli.Printer, f api.SectorFaults) error {
 	rows := [][]string{{"SECTOR", "STATE", "FAULTY SINCE", "AT STAKE", "LOST", "NEXT", "FOUND BY"}}
 	for _, one := range f.Faults {
 		rows = append(rows, []string{
-			fmt.Sprint(one.SectorNumber), one.State, cli.Clock(one.Since), cli.Grouped(one.Deposit), cli.Grouped(one.DepositLost),
-			one.Next, one.Reason,
+			fmt.Sprint(one.SectorNumber), one.State, cli.Clock(one.Since), cli.Grouped(one.Deposit),
+			cli.Grouped(one.DepositLost), one.Next, one.Reason,
 		})
 	}
 	p.Rows(rows)

@@ -208,8 +208,8 @@ func printSector(p *cli.Printer, answer api.Sector) error {
 		{"pieces", fmt.Sprintf("%d, and %d to be added", len(s.Pieces), len(s.Pending))},
 		{"space", fmt.Sprintf("%s unsealed, %s sealed, %s tree, %s scratch", cli.Size(s.Space.Unsealed),
 			cli.Size(s.Space.Sealed), cli.Size(s.Space.Tree), cli.Size(s.Space.Scratch))},
-		{"deposit", fmt.Sprintf("%s at stake, %s returned, %s lost", cli.Grouped(s.Deposit), cli.Grouped(s.DepositReturned),
-			cli.Grouped(s.DepositLost))},
+		{"deposit", fmt.Sprintf("%s at stake, %s returned, %s lost", cli.Grouped(s.Deposit),
+			cli.Grouped(s.DepositReturned), cli.Grouped(s.DepositLost))},
 	}
 	p.Rows(append(rows, cli.Given([][]string{
 		{"step", stepOf(s, answer.Now)},

@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -45,7 +46,7 @@ func (a *app) statusCommand() *cobra.Command {
 			return a.statusWithout(cmd, health.Facts{Stage: health.NeverRun}, write)
 		case errors.Is(err, datadir.ErrInUse): // A process that nobody can ask.
 			return a.statusWithout(cmd, health.Facts{Stage: health.Silent}, write)
-		case errors.Is(err, api.ErrSilent):
+		case errors.Is(err, problem.ErrSilent):
 			return a.statusWithout(cmd, health.Facts{Stage: health.Silent, Listens: true}, write)
 		}
 		return err

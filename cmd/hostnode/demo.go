@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/demo"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 )
 
 func (a *app) demoCommand() *cobra.Command {
@@ -122,7 +122,7 @@ func (a *app) demonstrates(
 // summed prints the summary as JSON if it is wanted, and says why the demonstration ended.
 func summed(cmd *cobra.Command, sum any, err error) error {
 	if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
-		err = api.ErrDemoStopped
+		err = problem.ErrDemoStopped
 	}
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON { // It is the program's own flag.
 		err = errors.Join(err, json.NewEncoder(cmd.OutOrStdout()).Encode(sum))

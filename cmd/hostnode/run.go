@@ -181,7 +181,8 @@ func running(p *node.Process, c config.Config) *api.Live {
 		Standing: p.Market.Reachability, Development: p.Development, FeeLimit: p.Market.FeeLimit, Signing: p.Signing,
 		Reach:     p.Content.Reach,
 		Outage:    func() health.OutageFacts { return p.Facts().Outage },
-		Answerers: p.Answerers, Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size), Quota: events.Bytes(c.Quota), Proves: p.Proves,
+		Answerers: p.Answerers, Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size),
+		Quota: events.Bytes(c.Quota), Proves: p.Proves,
 	}
 	if p.Provider != nil {
 		live.Owed = p.Provider.Owed

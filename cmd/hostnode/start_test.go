@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 )
 
 // silentPort is an address of this machine at which nobody answers.
@@ -70,7 +71,7 @@ func TestAHostThatStartsWhileTheChainIsDownSaysSoAndCanBeLookedAt(t *testing.T) 
 	if a, err := api.RunAudit.Ask(waiting, client, api.AuditOptions{}); err != nil || !a.Clean || a.Store == nil {
 		t.Errorf("audit: %v, %+v", err, a)
 	}
-	if _, err := api.PauseQueue.Ask(waiting, client, api.Why{Reason: "no"}); !errors.Is(err, api.ErrStandby) {
+	if _, err := api.PauseQueue.Ask(waiting, client, api.Why{Reason: "no"}); !errors.Is(err, problem.ErrStandby) {
 		t.Errorf("a command: %v", err)
 	}
 	stop()

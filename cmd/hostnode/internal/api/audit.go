@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/projections/audit"
@@ -68,7 +69,7 @@ func (r *reader) auditOptions(o AuditOptions) (audit.Options, func() error, erro
 		options.Files = func() (audit.Files, error) { return r.Files(r.Account) }
 	}
 	if o.Checkpoint != "" && !filepath.IsAbs(o.Checkpoint) {
-		return options, done, fmt.Errorf("%w: checkpoint %.200q is no whole path", ErrBadRequest, o.Checkpoint)
+		return options, done, fmt.Errorf("%w: checkpoint %.200q is no whole path", problem.ErrBadRequest, o.Checkpoint)
 	}
 	if r.projector != nil {
 		views, err := r.projector.Snapshot()
@@ -82,7 +83,7 @@ func (r *reader) auditOptions(o AuditOptions) (audit.Options, func() error, erro
 		endpoint, fallbacks = r.Endpoint, r.Fallbacks
 		if endpoint == "" {
 			return options, done, fmt.Errorf("%w: no `chain.endpoint` is configured, and the embedded chain runs "+
-				"only while its host does", ErrBadRequest)
+				"only while its host does", problem.ErrBadRequest)
 		}
 	}
 	if endpoint != "" {

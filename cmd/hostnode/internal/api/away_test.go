@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections"
@@ -63,7 +64,7 @@ func TestAHostWhoseStoreIsAwaySaysSoAndSellsAgainByItself(t *testing.T) {
 		if err != nil || !strings.Contains(string(text), `"record":{"away":true,"since":"2000-01-01T00:00:0`) {
 			t.Errorf("as JSON (%v): %s", err, text)
 		}
-		if _, err := add(t.Context()); api.Explain(err).Code != "record-away" {
+		if _, err := add(t.Context()); rows.All().Explain(err).Code != "record-away" {
 			t.Fatalf("adding an availability: %v", err)
 		}
 		store.away.Store(false)

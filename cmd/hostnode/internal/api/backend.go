@@ -10,8 +10,8 @@ import (
 	"github.com/hostnode/hostnode/projections/audit"
 )
 
-// Backend is a host that is asked by calls (calls.go): a Client, or a Live, an Offline or a Standby in this process. All
-// is safe for concurrent use. Errors are in the table of problemtable.go; changes are durable when an answer comes.
+// Backend is a host that is asked by calls (calls.go): a Client, or a Live, an Offline or a Standby in this process.
+// All is safe for concurrent use. Errors are in the table of package rows; changes are durable when an answer comes.
 type Backend interface {
 	// At answers as of a point in the past, where nothing can be changed.
 	At(ctx context.Context, when When) (Backend, error)

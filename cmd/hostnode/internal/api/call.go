@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 )
 
 // Call is one question to a host, or one order: where it is in the API, and who answers it. All that the server and its
@@ -65,6 +68,9 @@ func (c Call[R, Q, A]) Ask(ctx context.Context, b Backend, q Q) (answer A, err e
 	return c.do(r, ctx, q)
 }
 
+// errNotHere: the question is about a machine that this host does not run.
+var errNotHere = fmt.Errorf("%w: this host does not run that machine", problem.ErrBadRequest)
+
 // here is a backend in this process.
 type here interface {
 	Backend
@@ -82,7 +88,7 @@ func answererOf[R any](b Backend) (r R, err error) {
 	}
 	local, ok := b.(here)
 	if !ok {
-		return r, ErrNoRoute
+		return r, problem.ErrNoRoute
 	}
 	for _, part := range local.parts() {
 		if r, ok := part.(R); ok {
@@ -134,15 +140,14 @@ func eachParam(q reflect.Value, do func(field reflect.Value, tag reflect.StructT
 func decodeQuestion(r *http.Request, into any) error {
 	query := r.URL.Query()
 	read := func(field reflect.Value, tag reflect.StructTag) error {
-		name, text := tag.Get("path"), ""
-		if name != "" {
-			text = r.PathValue(name)
-		} else if name = tag.Get("query"); query.Get(name) != "" {
-			text = query.Get(name)
-		} else if text = tag.Get("default"); text == "" {
-			return nil
+		if name := tag.Get("path"); name != "" {
+			return readParam(field, name, r.PathValue(name))
 		}
-		return readParam(field, name, text)
+		name := tag.Get("query")
+		if text := cmp.Or(query.Get(name), tag.Get("default")); text != "" {
+			return readParam(field, name, text)
+		}
+		return nil
 	}
 	body, err := eachParam(reflect.ValueOf(into).Elem(), read)
 	if err == nil && body {
@@ -177,7 +182,7 @@ func readParam(field reflect.Value, name, text string) (err error) {
 		panic(fmt.Sprintf("api: parameter %s has type %s", name, field.Type()))
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s = %.40q is no %s", ErrBadRequest, name, text, kind)
+		return fmt.Errorf("%w: %s = %.40q is no %s", problem.ErrBadRequest, name, text, kind)
 	}
 	return nil
 }

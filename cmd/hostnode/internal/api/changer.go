@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -79,7 +80,7 @@ func (c changer) toCome(ctx context.Context, until *time.Time) error {
 	if err != nil || until.After(now) {
 		return err
 	}
-	return fmt.Errorf("%w: until %s, and it is %s", ErrOver, until.UTC().Format(time.RFC3339),
+	return fmt.Errorf("%w: until %s, and it is %s", problem.ErrOver, until.UTC().Format(time.RFC3339),
 		now.UTC().Format(time.RFC3339))
 }
 
@@ -117,7 +118,7 @@ func (c changer) ResumeQueue(ctx context.Context, reason string) (Queue, error) 
 func recorded(reason string) (string, error) {
 	reason = strings.TrimSpace(reason)
 	if len(reason) > maxReason {
-		return "", fmt.Errorf("%w: a reason has at most %d bytes", ErrBadRequest, maxReason)
+		return "", fmt.Errorf("%w: a reason has at most %d bytes", problem.ErrBadRequest, maxReason)
 	}
 	return cmp.Or(reason, "by the operator"), nil
 }

@@ -12,6 +12,9 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
 )
 
 // Limits of the client.
@@ -34,7 +37,7 @@ type Client struct {
 }
 
 // NewClient makes a client of the host behind a socket. It connects at each
-// question; when nobody answers, the error is ErrNotRunning.
+// question; when nobody answers, the error is problem.ErrNotRunning.
 func NewClient(socket string) *Client {
 	dialer := &net.Dialer{Timeout: dialTime}
 	c := &Client{socket: socket, patience: pingTime, below: "/v1/", http: &http.Client{Transport: &http.Transport{
@@ -58,7 +61,7 @@ func (c *Client) At(_ context.Context, when When) (Backend, error) {
 	return &past, nil
 }
 
-// Ping reports whether a host answers: ErrNotRunning when nobody listens, ErrSilent when
+// Ping reports whether a host answers: problem.ErrNotRunning when nobody listens, problem.ErrSilent when
 // somebody listens and does not answer, like a suspended process.
 func (c *Client) Ping(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, c.patience)
@@ -74,12 +77,12 @@ func (c *Client) Ping(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return c.unanswered(ctx, err)
 	case limited.Err() != nil:
-		return fmt.Errorf("%w at %s within %s", ErrSilent, c.socket, c.patience)
+		return fmt.Errorf("%w at %s within %s", problem.ErrSilent, c.socket, c.patience)
 	}
 	return c.unanswered(ctx, err)
 }
 
-// watch ends a call, with ErrSilent, when the host stops answering pings. The time for an
+// watch ends a call, with problem.ErrSilent, when the host stops answering pings. The time for an
 // answer itself is not limited: an audit of many events takes minutes.
 func (c *Client) watch(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -92,7 +95,7 @@ func (c *Client) watch(ctx context.Context) (context.Context, func()) {
 				return
 			case <-tick.C:
 			}
-			if err := c.Ping(ctx); errors.Is(err, ErrSilent) {
+			if err := c.Ping(ctx); errors.Is(err, problem.ErrSilent) {
 				cancel(err)
 			}
 		}
@@ -129,7 +132,7 @@ func over[A any](ctx context.Context, c *Client, method, path string, q any) (an
 	defer w.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(w.Body, maxAnswer+1))
 	if err == nil && len(text) > maxAnswer {
-		err = fmt.Errorf("%w: the answer has more than %d bytes", ErrTooLarge, maxAnswer)
+		err = fmt.Errorf("%w: the answer has more than %d bytes", problem.ErrTooLarge, maxAnswer)
 	}
 	if err != nil {
 		return answer, c.unanswered(ctx, err)
@@ -150,17 +153,16 @@ func (c *Client) unanswered(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("ask the host: %w", context.Cause(ctx))
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return fmt.Errorf("%w at %s: %w", ErrNotRunning, c.socket, dial.Err)
+		return fmt.Errorf("%w at %s: %w", problem.ErrNotRunning, c.socket, dial.Err)
 	}
 	return fmt.Errorf("ask the host: %w", err)
 }
 
 // refusal decodes a problem. Any other answer is quoted in part.
 func refusal(w *http.Response, text []byte) error {
-	var p Problem
-	if err := json.Unmarshal(text, &p); err != nil || p.Code == "" {
-		const most = 200
-		return fmt.Errorf("the host answered %s: %.200q", w.Status, text[:min(len(text), most)])
+	if p, ok := rows.All().Decode(text); ok {
+		return p
 	}
-	return &p
+	const most = 200
+	return fmt.Errorf("the host answered %s: %.200q", w.Status, text[:min(len(text), most)])
 }

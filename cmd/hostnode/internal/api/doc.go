@@ -10,8 +10,8 @@
 // availabilities and the operator's pause through the same journals as a host's actors
 // (actors.Record). So a command works alike whether the host runs or not.
 //
-// Errors are problem+json with a stable code, a sentence and a hint. They are all in the
-// table of problemtable.go, from which docs/errors.md is generated.
+// Errors are problem+json with a stable code, a sentence and a hint. The table of all of them is in
+// package rows.
 //
 //	GET    /v1/status
 //	GET    /v1/ledger

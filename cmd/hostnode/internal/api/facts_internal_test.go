@@ -9,6 +9,7 @@ import (
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/validator"
+	"github.com/hostnode/hostnode/events/membership"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -60,5 +61,11 @@ func TestFactsOfARunningHostReachTheJudgement(t *testing.T) {
 		f.Supply.Waiting != "2 slots: for a reason that is not known; 1 slot: "+
 			"the account's coins would not last for the gas (gas)" || len(f.Supply.Refused) != 1 || f.Supply.Refused[0].Criterion != "price" {
 		t.Errorf("%+v", f)
+	}
+}
+
+func TestAProcessCountsAsSilentAfterThreeHeartbeatsThatItWouldHaveWritten(t *testing.T) {
+	if membership.Heartbeat != actors.DefaultHeartbeat {
+		t.Fatalf("a process is heard every %s, and is expected every %s", actors.DefaultHeartbeat, membership.Heartbeat)
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/storetest"
@@ -217,13 +219,13 @@ func TestARunningHostRefusesWhatTheLedgerRefuses(t *testing.T) {
 		large := offer()
 		large.Size = 1 << 30
 		_, err := live.AddAvailability(t.Context(), large)
-		if p := api.Explain(err); p.Code != "quota-exceeded" {
+		if p := rows.All().Explain(err); p.Code != "quota-exceeded" {
 			t.Fatalf("%v is %s", err, p.Code)
 		}
 		if _, err := live.RemoveAvailability(t.Context(), "0xbeef"); !errors.Is(err, capacity.ErrUnknownAvailability) {
 			t.Fatal(err)
 		}
-		if _, err := live.Sale(t.Context(), "0xbeef"); !errors.Is(err, api.ErrUnknownSale) {
+		if _, err := live.Sale(t.Context(), "0xbeef"); !errors.Is(err, problem.ErrUnknownSale) {
 			t.Fatal(err)
 		}
 		kill()
@@ -241,7 +243,7 @@ func TestAnOfferMustEndInTheMarketsFuture(t *testing.T) {
 		live, _, _ := running(t)
 		refused := func(err error) {
 			t.Helper()
-			if p := api.Explain(err); p.Code != "availability-over" || !strings.Contains(p.Detail, "and it is 2025-06-15T15:06:40Z") {
+			if p := rows.All().Explain(err); p.Code != "availability-over" || !strings.Contains(p.Detail, "and it is 2025-06-15T15:06:40Z") {
 				t.Fatalf("%v is %s", err, p.Code)
 			}
 		}

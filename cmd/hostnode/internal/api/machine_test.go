@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -83,7 +84,7 @@ func TestAMachineBringsItsCalls(t *testing.T) {
 		if err != nil || n.AsOf.Position != events.Position(2) {
 			t.Errorf("%s, of the past: %+v, %v", name, n, err)
 		}
-		if _, err := writeNote.Ask(t.Context(), b.Backend, newNote{"a", "b"}); !errors.Is(err, api.ErrNotRunning) {
+		if _, err := writeNote.Ask(t.Context(), b.Backend, newNote{"a", "b"}); !errors.Is(err, problem.ErrNotRunning) {
 			t.Errorf("%s: an order without a host: %v", name, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/membership"
 	"github.com/hostnode/hostnode/projections"
@@ -90,7 +91,7 @@ func (o *Offline) queueIsHere(ctx context.Context) error {
 	for _, p := range s.Host() {
 		if p.Member != o.Member && p.Stopped.IsZero() && o.now().Sub(p.Heard) <= membership.SilentFor {
 			return fmt.Errorf("%w in %s, and member %s does on %q: give the command there",
-				ErrNotRunning, o.DataDir, p.Member, p.Node)
+				problem.ErrNotRunning, o.DataDir, p.Member, p.Node)
 		}
 	}
 	return nil

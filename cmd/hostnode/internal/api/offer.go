@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 )
@@ -29,7 +30,7 @@ func (o Offer) command(at time.Time) (capacity.Create, error) {
 	if o.ID != "" {
 		id, err := events.ParseAvailabilityID(o.ID)
 		if err != nil {
-			return c, fmt.Errorf("%w: id: %w", ErrBadRequest, err)
+			return c, fmt.Errorf("%w: id: %w", problem.ErrBadRequest, err)
 		}
 		c.ID = id
 	}
@@ -48,7 +49,7 @@ func (c Changes) command(at time.Time, id events.AvailabilityID) (capacity.Updat
 	u := capacity.Update{At: at, ID: id, Size: c.Size, Enabled: c.Enabled, Until: c.Until}
 	if c.NoEnd {
 		if c.Until != nil {
-			return u, fmt.Errorf("%w: until and noEnd contradict each other", ErrBadRequest)
+			return u, fmt.Errorf("%w: until and noEnd contradict each other", problem.ErrBadRequest)
 		}
 		u.Until = &time.Time{}
 	}
@@ -79,14 +80,15 @@ func (c Changes) command(at time.Time, id events.AvailabilityID) (capacity.Updat
 func amount(name, text string) (events.Amount, error) {
 	a, err := events.ParseAmount(text)
 	if err != nil {
-		return a, fmt.Errorf("%w: %s: %w", ErrBadRequest, name, err)
+		return a, fmt.Errorf("%w: %s: %w", problem.ErrBadRequest, name, err)
 	}
 	return a, nil
 }
 
 func seconds(n uint64) (time.Duration, error) {
 	if n > maxSeconds {
-		return 0, fmt.Errorf("%w: durationSeconds: %d is more than %d (292 years)", ErrBadRequest, n, maxSeconds)
+		return 0, fmt.Errorf("%w: durationSeconds: %d is more than %d (292 years)",
+			problem.ErrBadRequest, n, maxSeconds)
 	}
 	return time.Duration(n) * time.Second, nil
 }
@@ -100,7 +102,7 @@ func resolve(what, text string, unknown error, ids []string) (string, error) {
 	digits := strings.TrimPrefix(prefixOf(text), "0x")
 	if len(text) > longest || strings.Trim(digits, "0123456789abcdef") != "" || len(digits) < minPrefix {
 		return "", fmt.Errorf("%w: %q is no %s; give it as 0x and hex digits, at least the first %d",
-			ErrBadRequest, events.Clip(text, longest), what, minPrefix)
+			problem.ErrBadRequest, events.Clip(text, longest), what, minPrefix)
 	}
 	found := ""
 	for _, id := range ids {
@@ -109,7 +111,7 @@ func resolve(what, text string, unknown error, ids []string) (string, error) {
 		}
 		if found != "" {
 			return "", fmt.Errorf("%w: %s 0x%s is the beginning of %.14s and %.14s, at least",
-				ErrAmbiguous, what, digits, found, id)
+				problem.ErrAmbiguous, what, digits, found, id)
 		}
 		found = id
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 )
 
 func TestAnIDIsFoundByItsBeginningOnlyWhenItIsTheOnlyOne(t *testing.T) {
@@ -14,15 +16,15 @@ func TestAnIDIsFoundByItsBeginningOnlyWhenItIsTheOnlyOne(t *testing.T) {
 	for text, want := range map[string]string{
 		a: a, a[2:]: a, strings.ToUpper(a[2:]): a, "0xababa": a, "abab0": b, " 0xabab0 ": b, b[:20]: b,
 	} {
-		if got, err := resolve("slot", text, ErrUnknownSale, ids); err != nil || got != want {
+		if got, err := resolve("slot", text, problem.ErrUnknownSale, ids); err != nil || got != want {
 			t.Errorf("%q is %q, %v", text, got, err)
 		}
 	}
 	for text, want := range map[string]error{
-		"0xabab": ErrAmbiguous, "0xbeef": ErrUnknownSale, "": ErrBadRequest, "0x": ErrBadRequest, "0xaba": ErrBadRequest,
-		"0xghij": ErrBadRequest, a + "0": ErrBadRequest, "abab/..": ErrBadRequest,
+		"0xabab": problem.ErrAmbiguous, "0xbeef": problem.ErrUnknownSale, "": problem.ErrBadRequest, "0x": problem.ErrBadRequest, "0xaba": problem.ErrBadRequest,
+		"0xghij": problem.ErrBadRequest, a + "0": problem.ErrBadRequest, "abab/..": problem.ErrBadRequest,
 	} {
-		if got, err := resolve("slot", text, ErrUnknownSale, ids); !errors.Is(err, want) {
+		if got, err := resolve("slot", text, problem.ErrUnknownSale, ids); !errors.Is(err, want) {
 			t.Errorf("%q is %q, %v; want %v", text, got, err, want)
 		}
 	}
@@ -32,7 +34,7 @@ func TestWhatIsFoundBeginsAsAsked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOfN(rapid.StringMatching("0x[0-3]{64}"), 0, 20).Draw(t, "ids")
 		text := rapid.StringMatching("(0x)?[0-3]{0,8}").Draw(t, "text")
-		got, err := resolve("slot", text, ErrUnknownSale, ids)
+		got, err := resolve("slot", text, problem.ErrUnknownSale, ids)
 		if err == nil && !strings.HasPrefix(got, "0x"+strings.TrimPrefix(text, "0x")) {
 			t.Fatalf("%q found %q", text, got)
 		}
@@ -43,8 +45,8 @@ func FuzzResolve(f *testing.F) {
 	f.Add("0xabab")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
-		_, err := resolve("slot", text, ErrUnknownSale, []string{"0x" + strings.Repeat("ab", 32)})
-		if err != nil && !errors.Is(err, ErrBadRequest) && !errors.Is(err, ErrUnknownSale) {
+		_, err := resolve("slot", text, problem.ErrUnknownSale, []string{"0x" + strings.Repeat("ab", 32)})
+		if err != nil && !errors.Is(err, problem.ErrBadRequest) && !errors.Is(err, problem.ErrUnknownSale) {
 			t.Fatalf("%q: %v", text, err)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -197,7 +198,7 @@ func (o *Offline) Members(ctx context.Context) (Members, error) {
 }
 
 // refusal implements here: only a running host has sectors that obey, and can try anything.
-func (o *Offline) refusal() error { return fmt.Errorf("%w in %s", ErrNotRunning, o.DataDir) }
+func (o *Offline) refusal() error { return fmt.Errorf("%w in %s", problem.ErrNotRunning, o.DataDir) }
 
 // Quarantine implements QuarantineReader.
 func (o *Offline) Quarantine(ctx context.Context) (Quarantine, error) {
@@ -212,7 +213,7 @@ func (o *Offline) ledgerCommand(ctx context.Context, of events.Member, cmd capac
 	}
 	if of != "" && of != o.Member {
 		return fmt.Errorf("%w in %s: the command is for member %s, and only a member that runs passes it on",
-			ErrNotRunning, o.DataDir, of)
+			problem.ErrNotRunning, o.DataDir, of)
 	}
 	record, err := o.record(ctx)
 	if _, offered := cmd.(capacity.Create); offered && err == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
@@ -15,7 +16,7 @@ import (
 func (r *reader) At(ctx context.Context, when When) (Backend, error) {
 	if when.HasRevision {
 		return nil, fmt.Errorf("%w: %d is a revision of a stream; the whole record has positions (@%d) and times",
-			ErrBadRequest, when.Revision, when.Revision)
+			problem.ErrBadRequest, when.Revision, when.Revision)
 	}
 	until := when.until()
 	views, err := projections.ViewsAt(ctx, r.store, r.scope(), until)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
@@ -48,7 +49,7 @@ func TestPointsInTheRecordAreRead(t *testing.T) {
 		"@", "@0", "@-1", "@x", "yesterday", "-2", "--2h", "-xd", "2026-13-01", "2026-11-21", "2027-01-01T00:00:00Z",
 		"+2h", "1.5", "-99999999999999h", " ",
 	} {
-		if got, err := api.ParseWhen(text, now); !errors.Is(err, api.ErrBadRequest) {
+		if got, err := api.ParseWhen(text, now); !errors.Is(err, problem.ErrBadRequest) {
 			t.Errorf("%q is %+v, error %v", text, got, err)
 		}
 	}
@@ -97,7 +98,7 @@ func TestTheHostIsShownAsItWas(t *testing.T) {
 			if sales := ask(t, func(ctx context.Context) (api.Sales, error) { return past.Sales(ctx, 5) }); len(sales.Sales) > 0 {
 				t.Fatalf("%+v", sales)
 			}
-			if _, err := past.Sale(t.Context(), "0x5107"); !errors.Is(err, api.ErrUnknownSale) {
+			if _, err := past.Sale(t.Context(), "0x5107"); !errors.Is(err, problem.ErrUnknownSale) {
 				t.Fatal(err)
 			}
 			for _, c := range []struct {
@@ -106,7 +107,7 @@ func TestTheHostIsShownAsItWas(t *testing.T) {
 			}{
 				{api.When{Time: fixed().Add(-time.Second)}, replay.ErrBefore},
 				{api.When{Position: 99}, replay.ErrBeyond},
-				{api.When{Revision: 1, HasRevision: true}, api.ErrBadRequest},
+				{api.When{Revision: 1, HasRevision: true}, problem.ErrBadRequest},
 			} {
 				past, err := backend.At(t.Context(), c.when)
 				if err == nil { // Over the socket the request says so.
@@ -227,10 +228,10 @@ func TestAnAuditContinuesOverTheSocket(t *testing.T) {
 			t.Fatalf("audit %d continued from %d: %+v", i, a.ContinuedFrom, a)
 		}
 	}
-	if _, err := client.Audit(t.Context(), api.AuditOptions{Checkpoint: "here"}); !errors.Is(err, api.ErrBadRequest) {
+	if _, err := client.Audit(t.Context(), api.AuditOptions{Checkpoint: "here"}); !errors.Is(err, problem.ErrBadRequest) {
 		t.Fatal(err)
 	}
-	if _, err := client.Audit(t.Context(), api.AuditOptions{Chain: api.OwnChain}); !errors.Is(err, api.ErrBadRequest) {
+	if _, err := client.Audit(t.Context(), api.AuditOptions{Chain: api.OwnChain}); !errors.Is(err, problem.ErrBadRequest) {
 		t.Fatal(err)
 	}
 }

@@ -8,16 +8,10 @@ import (
 	"slices"
 
 	"github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	pieces "github.com/hostnode/hostnode/storage/sectors"
-)
-
-var (
-	// errPieceNeeded: sectors have the piece.
-	errPieceNeeded = errors.New("sectors need the piece")
-	// errPieceBusy: another order about the piece is carried out.
-	errPieceBusy = errors.New("the piece is being imported")
 )
 
 // StoredPiece is the data of a piece that the host keeps, to mend sectors from it.
@@ -57,7 +51,7 @@ func (l *Live) takeIn(ctx context.Context, f io.ReadSeeker) (events.SectorPiece,
 	l.importing[p.CID] = true
 	l.pieces.Unlock()
 	if busy {
-		return p, fmt.Errorf("%w: %s", errPieceBusy, p.CID)
+		return p, fmt.Errorf("%w: %s", problem.ErrPieceBusy, p.CID)
 	}
 	defer func() {
 		l.pieces.Lock()
@@ -149,15 +143,15 @@ func (l *Live) RemovePiece(ctx context.Context, cid string) (StoredPiece, error)
 	i := slices.IndexFunc(all.Pieces, func(p StoredPiece) bool { return p.CID == cid })
 	switch {
 	case l.importing[cid]:
-		return StoredPiece{}, fmt.Errorf("%w: %.200q", errPieceBusy, cid)
+		return StoredPiece{}, fmt.Errorf("%w: %.200q", problem.ErrPieceBusy, cid)
 	case i < 0:
 		return StoredPiece{}, fmt.Errorf("%w: %.200q", events.ErrNoSuchPiece, cid)
 	}
 	p := all.Pieces[i]
 	if len(p.Sectors) > 0 {
 		const most = 10
-		return StoredPiece{}, fmt.Errorf("%w: %s is in %d that are not over: %v", errPieceNeeded, cid, len(p.Sectors),
-			p.Sectors[:min(most, len(p.Sectors))])
+		return StoredPiece{}, fmt.Errorf("%w: %s is in %d that are not over: %v", problem.ErrPieceNeeded, cid,
+			len(p.Sectors), p.Sectors[:min(most, len(p.Sectors))])
 	}
 	return p, l.releasePiece(ctx, cid)
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -51,14 +52,14 @@ func TestAPieceIsRemovedWhenNoSectorNeedsIt(t *testing.T) {
 				t.Errorf("%+v", p)
 			}
 		}
-		if _, err := live.RemovePiece(t.Context(), used.CID); api.Explain(err).Code != "piece-needed" {
+		if _, err := live.RemovePiece(t.Context(), used.CID); rows.All().Explain(err).Code != "piece-needed" {
 			t.Errorf("it is removed from under a sector: %v", err)
 		}
 		if p, err := live.RemovePiece(t.Context(), spare.CID); err != nil || p.Payload != 700 {
 			t.Errorf("%+v, %v", p, err)
 		}
 		for _, gone := range []string{spare.CID, "../pieces", ""} {
-			if _, err := live.RemovePiece(t.Context(), gone); api.Explain(err).Code != "piece-unknown" {
+			if _, err := live.RemovePiece(t.Context(), gone); rows.All().Explain(err).Code != "piece-unknown" {
 				t.Errorf("%q: %v", gone, err)
 			}
 		}
@@ -88,14 +89,14 @@ func TestAPieceHoldsItsBytesInTheLedger(t *testing.T) {
 		if err := os.WriteFile(large, bytes.Repeat([]byte("x"), 10<<20), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := live.ImportPiece(t.Context(), large); api.Explain(err).Code != "quota-exceeded" {
+		if _, err := live.ImportPiece(t.Context(), large); rows.All().Explain(err).Code != "quota-exceeded" {
 			t.Errorf("%v", err)
 		}
 		// The same piece with another zero at its end.
 		if err := os.WriteFile(large, append(bytes.Repeat([]byte("b"), 700), 0), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := live.ImportPiece(t.Context(), large); api.Explain(err).Code != "piece-held" {
+		if _, err := live.ImportPiece(t.Context(), large); rows.All().Explain(err).Code != "piece-held" {
 			t.Errorf("%v", err)
 		}
 		if files, err := os.ReadDir(filepath.Join(dir, "pieces")); err != nil || len(files) != 2 {
@@ -187,7 +188,7 @@ func TestTheSamePieceIsImportedOnceAtATime(t *testing.T) {
 			switch err := <-done; {
 			case err == nil:
 				stored++
-			case api.Explain(err).Code != "piece-busy":
+			case rows.All().Explain(err).Code != "piece-busy":
 				t.Error(err)
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 )
 
 func TestAHostThatWasStoppedIsNotWaitedForForEver(t *testing.T) {
@@ -19,7 +21,7 @@ func TestAHostThatWasStoppedIsNotWaitedForForEver(t *testing.T) {
 	defer os.RemoveAll(dir)
 	socket := filepath.Join(dir, "s")
 	c := NewClient(socket)
-	if err := c.Ping(t.Context()); !errors.Is(err, ErrNotRunning) {
+	if err := c.Ping(t.Context()); !errors.Is(err, problem.ErrNotRunning) {
 		t.Errorf("nobody: %v", err)
 	}
 	l, err := net.Listen("unix", socket) // The system accepts connections for a stopped process.
@@ -28,10 +30,10 @@ func TestAHostThatWasStoppedIsNotWaitedForForEver(t *testing.T) {
 	}
 	defer l.Close()
 	c.patience = time.Millisecond
-	if err := c.Ping(t.Context()); !errors.Is(err, ErrSilent) {
+	if err := c.Ping(t.Context()); !errors.Is(err, problem.ErrSilent) {
 		t.Errorf("one that is stopped: %v", err)
 	}
-	if _, err := ShowStatus.Ask(t.Context(), c, None{}); !errors.Is(err, ErrSilent) {
+	if _, err := ShowStatus.Ask(t.Context(), c, None{}); !errors.Is(err, problem.ErrSilent) {
 		t.Errorf("one that is stopped after it was asked: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())

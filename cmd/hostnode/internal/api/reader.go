@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/projections"
@@ -206,7 +207,7 @@ func (r *reader) own() []projections.Sale {
 // Sales implements Past.
 func (r *reader) Sales(_ context.Context, settled int) (Sales, error) {
 	if settled < 0 || settled > MaxSettled {
-		return Sales{}, fmt.Errorf("%w: settled = %d, allowed: 0 to %d", ErrBadRequest, settled, MaxSettled)
+		return Sales{}, fmt.Errorf("%w: settled = %d, allowed: 0 to %d", problem.ErrBadRequest, settled, MaxSettled)
 	}
 	all, over := r.own(), 0
 	for _, s := range all {
@@ -233,8 +234,8 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 	for _, s := range all {
 		ids = append(ids, s.Slot)
 	}
-	whole, err := resolve("slot", slot, ErrUnknownSale, ids)
-	if errors.Is(err, ErrUnknownSale) {
+	whole, err := resolve("slot", slot, problem.ErrUnknownSale, ids)
+	if errors.Is(err, problem.ErrUnknownSale) {
 		return r.notSold(ctx, slot, err)
 	}
 	if err != nil {
@@ -267,7 +268,7 @@ func (r *reader) notSold(ctx context.Context, slot string, unknown error) (Story
 		of := OfferedSlot{one.Slot, one.Request, one.SlotIndex, one.Forgotten}
 		return Story{AsOf: r.asOf(), Attempts: []projections.Sale{}, Moments: one.Moments, Offered: &of}, nil
 	}
-	return Story{}, fmt.Errorf("%w: slot %s is the beginning of %.14s and %.14s, at least", ErrAmbiguous, slot,
+	return Story{}, fmt.Errorf("%w: slot %s is the beginning of %.14s and %.14s, at least", problem.ErrAmbiguous, slot,
 		found[0].Slot, found[1].Slot)
 }
 

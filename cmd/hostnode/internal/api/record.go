@@ -16,22 +16,13 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/transfer"
 	"github.com/hostnode/hostnode/messages"
-)
-
-// Errors of taking the record along.
-var (
-	// ErrNotEmbedded: the events are in an EventStoreDB.
-	ErrNotEmbedded = errors.New("the events are not in the embedded store")
-	// ErrNoBackupDir: the directory for a backup cannot be used.
-	ErrNoBackupDir = errors.New("no directory for a backup")
-	// ErrFileExists: an export would replace a file.
-	ErrFileExists = errors.New("the file exists")
 )
 
 // Backup is what a backup has.
@@ -55,7 +46,7 @@ type backuper interface {
 func (r *reader) Backup(ctx context.Context, dir string) (Backup, error) {
 	store, ok := r.store.(backuper)
 	if !ok {
-		return Backup{}, fmt.Errorf("back up: %w", ErrNotEmbedded)
+		return Backup{}, fmt.Errorf("back up: %w", problem.ErrNotEmbedded)
 	}
 	if err := r.freeFor(dir); err != nil {
 		return Backup{}, err
@@ -88,18 +79,18 @@ func unmake(made *datadir.Dir) error {
 // freeFor refuses a directory in which no backup can be made.
 func (r *reader) freeFor(dir string) error {
 	if !filepath.IsAbs(dir) {
-		return fmt.Errorf("%w: %.200q is no absolute path", ErrNoBackupDir, dir)
+		return fmt.Errorf("%w: %.200q is no absolute path", problem.ErrNoBackupDir, dir)
 	}
 	if within(r.DataDir, dir) {
-		return fmt.Errorf("%w: %s is in the data directory itself; name one elsewhere", ErrNoBackupDir, dir)
+		return fmt.Errorf("%w: %s is in the data directory itself; name one elsewhere", problem.ErrNoBackupDir, dir)
 	}
 	switch entries, err := os.ReadDir(dir); {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrNoBackupDir, err)
+		return fmt.Errorf("%w: %w", problem.ErrNoBackupDir, err)
 	case len(entries) > 0:
-		return fmt.Errorf("%w: %s is not empty, it has %s", ErrNoBackupDir, dir, entries[0].Name())
+		return fmt.Errorf("%w: %s is not empty, it has %s", problem.ErrNoBackupDir, dir, entries[0].Name())
 	}
 	return nil
 }
@@ -205,7 +196,7 @@ func exported(b Backend, log *logrus.Entry) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
 			w.Header().Set("Allow", http.MethodGet)
-			writeProblem(w, fmt.Errorf("%w: %.20s %s", ErrMethod, r.Method, exportPath))
+			writeProblem(w, fmt.Errorf("%w: %.20s %s", problem.ErrMethod, r.Method, exportPath))
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), auditTime)
@@ -230,7 +221,7 @@ func exportOptions(query url.Values) (o ExportOptions, err error) {
 	o.AcceptScavenged = query.Get("acceptScavenged") == "true"
 	if host := query.Get("host"); host != "" {
 		if o.Host, err = events.ParseAddress(host); err != nil {
-			return o, fmt.Errorf("%w: host: %w", ErrBadRequest, err)
+			return o, fmt.Errorf("%w: host: %w", problem.ErrBadRequest, err)
 		}
 	}
 	o.Cut, err = ParseCut(query["cut"])
@@ -244,7 +235,7 @@ func ParseCut(all []string) (map[string]uint64, error) {
 		at := strings.LastIndexByte(text, '@')
 		revision, err := strconv.ParseUint(text[at+1:], 10, 64)
 		if at < 1 || err != nil {
-			return nil, fmt.Errorf("%w: cut %.200q, want STREAM@REVISION", ErrBadRequest, text)
+			return nil, fmt.Errorf("%w: cut %.200q, want STREAM@REVISION", problem.ErrBadRequest, text)
 		}
 		cut[text[:at]] = revision
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -92,7 +93,7 @@ func TestAnExportOfOneHostHasItsStreamsAndItsMarkets(t *testing.T) {
 		t.Fatalf("without the host's stream: %+v, %v", report, err)
 	}
 	for _, wrong := range []string{"x", "@1", "x@", "x@-1", "x@y"} {
-		if _, err := api.ParseCut([]string{wrong}); !errors.Is(err, api.ErrBadRequest) {
+		if _, err := api.ParseCut([]string{wrong}); !errors.Is(err, problem.ErrBadRequest) {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}
@@ -153,7 +154,7 @@ func TestABackupThatCannotBeMadeLeavesNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "backup")
 	for name, want := range map[string]string{"relative": "no absolute path", filepath.Join(dir, "\x00"): "invalid"} {
 		_, err := client.Backup(t.Context(), name)
-		if !errors.Is(err, api.ErrNoBackupDir) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, problem.ErrNoBackupDir) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", name, err, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -62,7 +63,7 @@ func (r *reader) findAs(ctx context.Context, typed string) (string, error) {
 	name, err := replay.Find(typed, known)
 	switch {
 	case errors.Is(err, replay.ErrAmbiguous):
-		return "", fmt.Errorf("%w: %w", ErrAmbiguous, err)
+		return "", fmt.Errorf("%w: %w", problem.ErrAmbiguous, err)
 	case !errors.Is(err, replay.ErrUnknownStream):
 		return name, err
 	}

@@ -1,15 +1,12 @@
 package api
 
 import (
-	"errors"
 	"fmt"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
 )
-
-// errDiskSmall: the file system has no room for what would be on offer.
-var errDiskSmall = errors.New("the disk has no room for it")
 
 // fitsDisk checks that the file system has room for everything that is on offer or
 // reserved and not written yet, if an availability gets this size. Room excludes what
@@ -29,5 +26,5 @@ func fitsDisk(l projections.Ledger, id string, size, room events.Bytes) error {
 	}
 	return fmt.Errorf("%w: the file system has room for %s, %s of that are on offer or reserved already, "+
 		"and %s more would be",
-		errDiskSmall, room.Human(), promised.Human(), size.Human())
+		problem.ErrDiskSmall, room.Human(), promised.Human(), size.Human())
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -24,7 +25,7 @@ func TestWhatTheDiskHasNoRoomForIsNotOffered(t *testing.T) {
 		{"b", 901, 35, true}, // The quota refuses it.
 	} {
 		err := fitsDisk(l, test.id, test.size, test.room)
-		if (err == nil) != test.fits || err != nil && !errors.Is(err, errDiskSmall) {
+		if (err == nil) != test.fits || err != nil && !errors.Is(err, problem.ErrDiskSmall) {
 			t.Errorf("%d bytes of %s where there is room for %d: %v", test.size, test.id, test.room, err)
 		}
 	}

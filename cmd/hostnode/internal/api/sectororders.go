@@ -12,6 +12,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/sectors"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/messages"
@@ -21,21 +22,11 @@ import (
 // maxWho is the most bytes of the name of whoever gives an order; it is stored.
 const maxWho = 200
 
-// Errors of orders about sectors.
-var (
-	// ErrPieceFile: a file cannot be imported as a piece.
-	ErrPieceFile = errors.New("the file cannot be imported")
-	// errPieceRoom: the file system has no room for a piece.
-	errPieceRoom = errors.New("the disk has no room for the piece")
-	// errRefused stands for *sector.Refused in the table.
-	errRefused = errors.New("the sector does not allow it")
-)
-
 // SectorOrders takes orders about sectors. All that is ordered is durable when a method returns, and
 // done afterwards.
 type SectorOrders interface {
 	// ImportPiece stores a file, named by an absolute path on the host's machine, as a piece; the
-	// same file is the same piece. The ledger holds its bytes. ErrPieceFile; *capacity.SpaceError.
+	// same file is the same piece. The ledger holds its bytes. problem.ErrPieceFile; *capacity.SpaceError.
 	ImportPiece(ctx context.Context, path string) (Piece, error)
 	// Pieces are all that the host keeps. RemovePiece removes one that no sector needs.
 	Pieces(ctx context.Context) (Pieces, error)
@@ -46,7 +37,7 @@ type SectorOrders interface {
 	// PlacePiece adds a piece to the first sector that takes pieces and has room, or begins one
 	// for it. While a sector has the piece it is sector.ErrSamePiece, so repeating it is harmless.
 	PlacePiece(ctx context.Context, p Placing) (Sector, error)
-	// OrderSector orders something of one sector, and returns how it is then. ErrUnknownSector.
+	// OrderSector orders something of one sector, and returns how it is then. problem.ErrUnknownSector.
 	OrderSector(ctx context.Context, number uint64, verb Verb, order SectorOrder) (Sector, error)
 }
 
@@ -134,20 +125,20 @@ func (o SectorOrder) order(number uint64, verb Verb) (sectors.Order, error) {
 	o.Reason = strings.TrimSpace(o.Reason)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("%w: sectors have no %.40q", ErrBadRequest, verb)
+		return nil, fmt.Errorf("%w: sectors have no %.40q", problem.ErrBadRequest, verb)
 	case (verb == VerbAddPiece) != (o.Piece != nil):
-		return nil, fmt.Errorf("%w: a piece belongs to %q, and to nothing else", ErrBadRequest, VerbAddPiece)
+		return nil, fmt.Errorf("%w: a piece belongs to %q, and to nothing else", problem.ErrBadRequest, VerbAddPiece)
 	case (verb == VerbDropPiece) != (o.CID != ""):
-		return nil, fmt.Errorf("%w: a CID belongs to %q, and to nothing else", ErrBadRequest, VerbDropPiece)
+		return nil, fmt.Errorf("%w: a CID belongs to %q, and to nothing else", problem.ErrBadRequest, VerbDropPiece)
 	case verb != VerbForce && o.DryRun:
-		return nil, fmt.Errorf("%w: only %q can be tried", ErrBadRequest, VerbForce)
+		return nil, fmt.Errorf("%w: only %q can be tried", problem.ErrBadRequest, VerbForce)
 	case verb != VerbForce && o.State != "":
-		return nil, fmt.Errorf("%w: a state belongs to %q only", ErrBadRequest, VerbForce)
+		return nil, fmt.Errorf("%w: a state belongs to %q only", problem.ErrBadRequest, VerbForce)
 	case v.reason != (o.Reason != ""):
 		return nil, fmt.Errorf("%w: say why with %q, %q and %q, and with nothing else",
-			ErrBadRequest, VerbForce, VerbTerminate, VerbRemove)
+			problem.ErrBadRequest, VerbForce, VerbTerminate, VerbRemove)
 	case len(o.Reason) > maxReason:
-		return nil, fmt.Errorf("%w: a reason has at most %d bytes", ErrBadRequest, maxReason)
+		return nil, fmt.Errorf("%w: a reason has at most %d bytes", problem.ErrBadRequest, maxReason)
 	}
 	return v.order(number, o), named(o.By)
 }
@@ -155,7 +146,7 @@ func (o SectorOrder) order(number uint64, verb Verb) (sectors.Order, error) {
 // named refuses an order of nobody.
 func named(by string) error {
 	if strings.TrimSpace(by) == "" || len(by) > maxWho {
-		return fmt.Errorf("%w: by says who wants it, in at most %d bytes", ErrBadRequest, maxWho)
+		return fmt.Errorf("%w: by says who wants it, in at most %d bytes", problem.ErrBadRequest, maxWho)
 	}
 	return nil
 }
@@ -174,7 +165,7 @@ func (l *Live) ImportPiece(ctx context.Context, path string) (Piece, error) {
 		return Piece{}, err
 	}
 	if !filepath.IsAbs(path) {
-		return Piece{}, fmt.Errorf("%w: %.200q is no absolute path", ErrBadRequest, path)
+		return Piece{}, fmt.Errorf("%w: %.200q is no absolute path", problem.ErrBadRequest, path)
 	}
 	// A pipe would be waited for when it is opened, so this is found out before.
 	info, err := os.Stat(path)
@@ -182,22 +173,22 @@ func (l *Live) ImportPiece(ctx context.Context, path string) (Piece, error) {
 		err = fmt.Errorf("%s is no regular file", path)
 	}
 	if err != nil {
-		return Piece{}, fmt.Errorf("%w: %w", ErrPieceFile, err)
+		return Piece{}, fmt.Errorf("%w: %w", problem.ErrPieceFile, err)
 	}
 	if _, err := commd.PieceSize(uint64(info.Size())); err != nil {
-		return Piece{}, fmt.Errorf("%w: %s: %w", ErrPieceFile, path, err)
+		return Piece{}, fmt.Errorf("%w: %s: %w", problem.ErrPieceFile, path, err)
 	}
 	room, known, err := l.room(ctx, "")
 	if size := events.Bytes(info.Size()); err == nil && known && size > room {
 		err = fmt.Errorf("%w: %s has %s, and the file system has room for %s",
-			errPieceRoom, path, size.Human(), room.Human())
+			problem.ErrPieceRoom, path, size.Human(), room.Human())
 	}
 	if err != nil {
 		return Piece{}, err
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return Piece{}, fmt.Errorf("%w: %w", ErrPieceFile, err)
+		return Piece{}, fmt.Errorf("%w: %w", problem.ErrPieceFile, err)
 	}
 	defer f.Close()
 	p, err := l.takeIn(ctx, f)
@@ -227,7 +218,7 @@ func (l *Live) BeginSector(ctx context.Context, s NewSector) (uint64, error) {
 		return 0, err
 	}
 	if len(s.Request) > maxWho {
-		return 0, fmt.Errorf("%w: a request has at most %d bytes", ErrBadRequest, maxWho)
+		return 0, fmt.Errorf("%w: a request has at most %d bytes", problem.ErrBadRequest, maxWho)
 	}
 	l.pieces.RLock()
 	defer l.pieces.RUnlock()
@@ -303,7 +294,7 @@ func (l *Live) foresee(ctx context.Context, number uint64, to sector.State) (Sec
 	all, err := l.cfg.Host.Sectors(ctx)
 	i := slices.IndexFunc(all, func(one sectors.Standing) bool { return one.Number == number })
 	if err == nil && i < 0 {
-		err = fmt.Errorf("%w: number %d is over", ErrUnknownSector, number)
+		err = fmt.Errorf("%w: number %d is over", problem.ErrUnknownSector, number)
 	}
 	if err != nil {
 		return Sector{}, err
@@ -384,7 +375,7 @@ func (l *Live) OrderSector(ctx context.Context, number uint64, verb Verb, order 
 		return Sector{}, errors.Join(ordered, err)
 	}
 	answer, err := l.reader.Sector(ctx, number) // Of its step there is nothing to tell yet.
-	if ordered != nil && !errors.Is(err, ErrUnknownSector) {
+	if ordered != nil && !errors.Is(err, problem.ErrUnknownSector) {
 		err = ordered
 	}
 	return answer, err

@@ -18,6 +18,8 @@ import (
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
@@ -169,7 +171,7 @@ func TestPiecesFillSectorsInOrder(t *testing.T) {
 				api.Placing{Piece: imported(t, live, dir, "d", 3000), Size: 2048, By: "alice"}, sector.ErrNoRoom,
 			},
 			"a size that cannot be": {api.Placing{Piece: a, Size: 3000, By: "alice"}, sector.ErrSize},
-			"nobody":                {api.Placing{Piece: a}, api.ErrBadRequest},
+			"nobody":                {api.Placing{Piece: a}, problem.ErrBadRequest},
 			"a piece without data": {
 				api.Placing{Piece: api.Piece{CID: "baga6ea4seaqother", Size: 512, Payload: 500}, By: "alice"},
 				events.ErrNoSuchPiece,
@@ -281,7 +283,7 @@ func TestOrdersThatCannotBeAreRefusedWithWhatCan(t *testing.T) {
 			}
 		}
 		_, err := live.OrderSector(t.Context(), 1, api.VerbPack, api.SectorOrder{By: "alice"})
-		if p := api.Explain(err); !strings.Contains(p.Detail, "SectorFaulty") || !strings.Contains(p.Detail, `"Proving"`) {
+		if p := rows.All().Explain(err); !strings.Contains(p.Detail, "SectorFaulty") || !strings.Contains(p.Detail, `"Proving"`) {
 			t.Errorf("what is allowed is not said: %s", p.Detail)
 		}
 	})
@@ -341,8 +343,8 @@ func TestAHostWithoutASealerTakesNoOrdersOfSectors(t *testing.T) {
 }
 
 func TestAHostThatDoesNotRunTakesNoOrdersOfSectors(t *testing.T) {
-	refusesSectors(t, asking{offline(t, me)}, api.ErrNotRunning)
-	refusesSectors(t, withSectors(t), api.ErrStandby)
+	refusesSectors(t, asking{offline(t, me)}, problem.ErrNotRunning)
+	refusesSectors(t, withSectors(t), problem.ErrStandby)
 }
 
 func refusesSectors(t *testing.T, b asking, want error) {
@@ -400,7 +402,7 @@ func TestOrdersCrossTheSocketAsTheyAre(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 	place := api.Placing{Piece: piece, Size: 4096, By: "alice"}
-	if _, err := c.PlacePiece(t.Context(), place); api.Explain(err).Code != "sector-refused" {
+	if _, err := c.PlacePiece(t.Context(), place); rows.All().Explain(err).Code != "sector-refused" {
 		t.Error(err)
 	}
 	order := api.SectorOrder{State: "Proving", Reason: "so", By: "alice"}

@@ -7,12 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
 )
-
-// ErrUnknownSector: this host has never had a sector of the number.
-var ErrUnknownSector = errors.New("no such sector")
 
 // MaxMoments bounds a page of a sector's timeline.
 const MaxMoments = 10_000
@@ -21,9 +19,9 @@ const MaxMoments = 10_000
 type SectorReader interface {
 	// Sectors lists all, those that need somebody first.
 	Sectors(ctx context.Context) (Sectors, error)
-	// Sector is one of them; ErrUnknownSector.
+	// Sector is one of them; problem.ErrUnknownSector.
 	Sector(ctx context.Context, number uint64) (Sector, error)
-	// SectorTimeline is a page of its events; ErrUnknownSector.
+	// SectorTimeline is a page of its events; problem.ErrUnknownSector.
 	SectorTimeline(ctx context.Context, number uint64, page projections.Page) (SectorTimeline, error)
 	// SectorFaults are the sectors with a fault that is not recovered.
 	SectorFaults(ctx context.Context) (SectorFaults, error)
@@ -110,7 +108,7 @@ func (r *reader) Sector(_ context.Context, number uint64) (Sector, error) {
 	all := r.provider().Sectors
 	i := slices.IndexFunc(all, func(s projections.Sector) bool { return s.SectorNumber == number })
 	if i < 0 {
-		return Sector{}, fmt.Errorf("%w: number %d", ErrUnknownSector, number)
+		return Sector{}, fmt.Errorf("%w: number %d", problem.ErrUnknownSector, number)
 	}
 	return Sector{AsOf: r.asOf(), Sector: all[i]}, nil
 }
@@ -118,11 +116,12 @@ func (r *reader) Sector(_ context.Context, number uint64) (Sector, error) {
 // SectorTimeline implements SectorReader.
 func (r *reader) SectorTimeline(ctx context.Context, number uint64, page projections.Page) (SectorTimeline, error) {
 	if page.Most < 1 || page.Most > MaxMoments {
-		return SectorTimeline{}, fmt.Errorf("%w: most = %d, allowed: 1 to %d", ErrBadRequest, page.Most, MaxMoments)
+		return SectorTimeline{}, fmt.Errorf("%w: most = %d, allowed: 1 to %d",
+			problem.ErrBadRequest, page.Most, MaxMoments)
 	}
 	out, err := projections.ReadSectorTimeline(ctx, r.store, r.Account, number, page, r.past)
 	if errors.Is(err, events.ErrStreamNotFound) {
-		return SectorTimeline{}, fmt.Errorf("%w: number %d", ErrUnknownSector, number)
+		return SectorTimeline{}, fmt.Errorf("%w: number %d", problem.ErrUnknownSector, number)
 	}
 	return SectorTimeline{r.asOf(), out}, err
 }

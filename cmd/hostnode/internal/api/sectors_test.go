@@ -9,6 +9,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sector"
@@ -100,14 +101,14 @@ func TestSectorsAreTheSameOverTheSocket(t *testing.T) {
 		t.Errorf("as it was: %+v", was)
 	}
 	for _, b := range []api.SectorReader{client, direct} {
-		if _, err := b.Sector(t.Context(), 3); !errors.Is(err, api.ErrUnknownSector) {
+		if _, err := b.Sector(t.Context(), 3); !errors.Is(err, problem.ErrUnknownSector) {
 			t.Errorf("an unknown sector: %v", err)
 		}
-		if _, err := b.SectorTimeline(t.Context(), 3, projections.Page{Most: 1}); !errors.Is(err, api.ErrUnknownSector) {
+		if _, err := b.SectorTimeline(t.Context(), 3, projections.Page{Most: 1}); !errors.Is(err, problem.ErrUnknownSector) {
 			t.Errorf("the timeline of an unknown sector: %v", err)
 		}
 		for _, most := range []int{-1, 0, api.MaxMoments + 1} {
-			if _, err := b.SectorTimeline(t.Context(), 1, projections.Page{Most: most}); !errors.Is(err, api.ErrBadRequest) {
+			if _, err := b.SectorTimeline(t.Context(), 1, projections.Page{Most: most}); !errors.Is(err, problem.ErrBadRequest) {
 				t.Errorf("a page of %d: %v", most, err)
 			}
 		}

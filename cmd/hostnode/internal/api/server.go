@@ -18,6 +18,9 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
 )
 
 // Limits of the server.
@@ -112,7 +115,9 @@ func Handler(b Backend, log *logrus.Entry) http.Handler {
 		r.methods[method], r.limit = do, max(limit, r.limit)
 	}
 	if s, ok := b.(*Standby); ok && s.store == nil { // Only the status is known.
-		add(http.MethodGet, "/v1/status", answerTime, func(r *http.Request) (any, error) { return s.Status(r.Context()) })
+		add(http.MethodGet, "/v1/status", answerTime, func(r *http.Request) (any, error) {
+			return s.Status(r.Context())
+		})
 		mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeProblem(w, s.refusal()) })
 		return mux
 	}
@@ -136,7 +141,7 @@ func Handler(b Backend, log *logrus.Entry) http.Handler {
 	}
 	mux.Handle(exportPath, exported(b, log))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, fmt.Errorf("%w: %.200s", ErrNoRoute, r.URL.Path))
+		writeProblem(w, fmt.Errorf("%w: %.200s", problem.ErrNoRoute, r.URL.Path))
 	})
 	return mux
 }
@@ -150,12 +155,12 @@ func decode(body io.Reader, into any) error {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, tooLarge.Limit)
+		return fmt.Errorf("%w: more than %d bytes", problem.ErrTooLarge, tooLarge.Limit)
 	case err != nil:
-		return fmt.Errorf("%w: body is not the JSON that is expected: %w", ErrBadRequest, err)
+		return fmt.Errorf("%w: body is not the JSON that is expected: %w", problem.ErrBadRequest, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: something follows the JSON value", ErrBadRequest)
+		return fmt.Errorf("%w: something follows the JSON value", problem.ErrBadRequest)
 	}
 	return nil
 }
@@ -175,7 +180,7 @@ func (r *resource) handler(log *logrus.Entry) http.Handler {
 		do, ok := r.methods[method]
 		if !ok {
 			w.Header().Set("Allow", strings.Join(slices.Collect(maps.Keys(r.methods)), ", "))
-			writeProblem(w, fmt.Errorf("%w: %.20s %s", ErrMethod, q.Method, r.path))
+			writeProblem(w, fmt.Errorf("%w: %.20s %s", problem.ErrMethod, q.Method, r.path))
 			return
 		}
 		ctx, cancel := context.WithTimeout(q.Context(), r.limit)
@@ -192,7 +197,7 @@ func (r *resource) handler(log *logrus.Entry) http.Handler {
 }
 
 func writeProblem(w http.ResponseWriter, err error) {
-	p := Explain(err)
+	p := rows.All().Explain(err)
 	write(w, p.Status, "application/problem+json", p)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -22,7 +23,7 @@ type StandbyConfig struct {
 }
 
 // Standby is the Backend of a host that is starting or stopping: it says why, and lets
-// the events be inspected. Changes are refused with ErrStandby.
+// the events be inspected. Changes are refused with problem.ErrStandby.
 type Standby struct {
 	reader
 	facts func() health.Facts
@@ -61,5 +62,5 @@ func (s *Standby) Status(context.Context) (Status, error) {
 
 func (s *Standby) refusal() error {
 	w := health.Judge(s.facts())
-	return fmt.Errorf("%w: %s", ErrStandby, w.Causes[0].Reason)
+	return fmt.Errorf("%w: %s", problem.ErrStandby, w.Causes[0].Reason)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -36,11 +37,11 @@ func (w When) Zero() bool { return w == When{} }
 //	2026-11-20            the first moment of that day, UTC
 //	-2h, -90m, -3d        so long before now
 //
-// Anything else, and a time that is still to come, is ErrBadRequest.
+// Anything else, and a time that is still to come, is problem.ErrBadRequest.
 func ParseWhen(text string, now time.Time) (When, error) {
 	bad := func(why string) (When, error) {
 		return When{}, fmt.Errorf("%w: %.60q %s; write a time (2026-11-20T08:00:00Z, 2026-11-20, -2h), "+
-			"a position (@1234) or, for one stream, a revision (17)", errNoPoint, text, why)
+			"a position (@1234) or, for one stream, a revision (17)", problem.ErrNoPoint, text, why)
 	}
 	if text == "" {
 		return When{}, nil

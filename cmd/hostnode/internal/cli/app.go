@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/storage"
@@ -64,6 +65,7 @@ func (a *App) Configured(
 // Access says what a command needs of the data directory when no host runs.
 type Access int
 
+// What a command may need.
 const (
 	Look     Access = iota // the directory must have been used before
 	Change                 // as look, and the account's key is needed
@@ -87,7 +89,7 @@ func (a *App) Backend(cmd *cobra.Command, want Access) (api.Backend, func() erro
 	// --store asks for that store, even while a host runs here.
 	err = client.Ping(cmd.Context())
 	running, named := err == nil, cmd.Flags().Changed("store")
-	if errors.Is(err, api.ErrSilent) && !named {
+	if errors.Is(err, problem.ErrSilent) && !named {
 		return nil, nil, err
 	}
 	if running && !named {

@@ -87,6 +87,7 @@ func loginName() string {
 	return "operator"
 }
 
+// WithBy adds the flag that says who gives an order.
 func WithBy(cmd *cobra.Command, by *string) {
 	cmd.Flags().StringVar(by, "by", loginName(), "`name` of the person who gives the order; it is recorded")
 }
@@ -105,6 +106,7 @@ func Show[A any](a *App, answer A, write func(*Printer, A) error) error {
 	return outcome
 }
 
+// PrintJSON prints a value as JSON, without the secrets of the settings.
 func (a *App) PrintJSON(v any) error {
 	var text strings.Builder
 	e := json.NewEncoder(&text)

@@ -32,6 +32,7 @@ func (a *App) NewPrinter() *Printer {
 // Command is a command to type next.
 func (p *Printer) Command(words string) string { return "hostnode " + words + p.DataDir }
 
+// Text is all of it.
 func (p *Printer) Text() string { return Harmless(p.out.String()) }
 
 // Harmless escapes what a terminal would obey, apart from our own colours:

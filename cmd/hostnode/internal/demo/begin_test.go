@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
@@ -21,7 +21,7 @@ func TestAFileThatIsTooLargeIsRefusedByItsSize(t *testing.T) {
 	}
 	for size, want := range map[int64]error{
 		1 << 20: nil,
-		1 << 40: api.ErrDemoOptions, // The quota cannot hold it.
+		1 << 40: problem.ErrDemoOptions, // The quota cannot hold it.
 		0:       dataset.ErrEmpty,
 	} {
 		if err := os.Truncate(file, size); err != nil {

@@ -17,9 +17,10 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -151,7 +152,7 @@ func logTo(s *said) *logrus.Entry {
 
 // start starts a host in a damaged copy of the directory. It returns how many slots are hosted
 // and what was logged, or why the host did not start.
-func (h *hosting) start(t *testing.T, hurt func(dir string)) (n int, log string, refused *api.Problem) {
+func (h *hosting) start(t *testing.T, hurt func(dir string)) (n int, log string, refused *problem.Problem) {
 	t.Helper()
 	root, err := os.MkdirTemp("", "hn")
 	check(t, err)
@@ -167,7 +168,7 @@ func (h *hosting) start(t *testing.T, hurt func(dir string)) (n int, log string,
 	out := &said{}
 	p, err := openHost(ctx, c, out)
 	if err != nil {
-		return 0, out.String(), api.Explain(err)
+		return 0, out.String(), rows.All().Explain(err)
 	}
 	for n = hosted(ctx, p); n != 3 && ctx.Err() == nil; n = hosted(ctx, p) { // It is booting.
 		select {

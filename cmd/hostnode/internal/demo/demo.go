@@ -14,12 +14,12 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover"
@@ -71,7 +71,7 @@ func (o Options) limits() error {
 // within refuses an option that is beyond its limits.
 func within[N int | time.Duration](option string, is, least, most N) error {
 	if is < least || is > most {
-		return fmt.Errorf("%w: --%s %v, want %v to %v", api.ErrDemoOptions, option, is, least, most)
+		return fmt.Errorf("%w: --%s %v, want %v to %v", problem.ErrDemoOptions, option, is, least, most)
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (o Options) hasRoom(what string, fileBytes, need uint64) error {
 	if quota := uint64(o.Config.Quota); need > quota {
 		return fmt.Errorf("%w: the %s of a file of %s take %s, and the quota is %s; raise --quota, "+
 			"or name a smaller file",
-			api.ErrDemoOptions, what, size, events.Bytes(need).Human(), events.Bytes(quota).Human())
+			problem.ErrDemoOptions, what, size, events.Bytes(need).Human(), events.Bytes(quota).Human())
 	}
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(existing(o.Config.DataDir), &disk); err != nil {
@@ -218,7 +218,7 @@ func (o Options) hasRoom(what string, fileBytes, need uint64) error {
 	if free := disk.Bavail * uint64(disk.Bsize); free/2 < need {
 		return fmt.Errorf("%w: the %s of a file of %s take %s, twice, and the disk of %s has %s; "+
 			"name a smaller file",
-			api.ErrDemoOptions, what, size, events.Bytes(need).Human(), o.Config.DataDir, events.Bytes(free).Human())
+			problem.ErrDemoOptions, what, size, events.Bytes(need).Human(), o.Config.DataDir, events.Bytes(free).Human())
 	}
 	return nil
 }
@@ -239,13 +239,13 @@ func readable(file string) (bytes uint64, err error) {
 	info, err := os.Stat(file) // First: to open a pipe could wait for ever.
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%w: %w", api.ErrFile, err)
+		return 0, fmt.Errorf("%w: %w", problem.ErrFile, err)
 	case !info.Mode().IsRegular():
-		return 0, fmt.Errorf("%w: %s is not a plain file", api.ErrFile, file)
+		return 0, fmt.Errorf("%w: %s is not a plain file", problem.ErrFile, file)
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", api.ErrFile, err)
+		return 0, fmt.Errorf("%w: %w", problem.ErrFile, err)
 	}
 	return uint64(info.Size()), f.Close()
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/localetcd"
@@ -65,7 +65,7 @@ func (s *memberShow) sellTogether(ctx context.Context, wait waiter) error {
 		var refused error
 		err := wait(fmt.Sprintf("member %s takes an availability", m.name), func(ctx context.Context) bool {
 			err := m.operator.offer(ctx, size, 2*s.request.Ask.Duration, collateral)
-			if errors.Is(err, api.ErrDemoRefused) {
+			if errors.Is(err, problem.ErrDemoRefused) {
 				refused = err
 			}
 			return err == nil || refused != nil
@@ -275,7 +275,7 @@ func (s *memberShow) untilSettled(ctx context.Context, pacing <-chan error) erro
 		}
 		for _, m := range s.members {
 			if alive, died := m.alive(); !alive {
-				return fmt.Errorf("%w: member %s: %w; see %s", api.ErrDemoHostEnded, m.name, died, m.log.Name())
+				return fmt.Errorf("%w: member %s: %w; see %s", problem.ErrDemoHostEnded, m.name, died, m.log.Name())
 			}
 		}
 		if over {

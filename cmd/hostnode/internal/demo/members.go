@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/localetcd"
 	"github.com/hostnode/hostnode/internal/retry"
@@ -213,7 +214,7 @@ func (s *memberShow) startStore(ctx context.Context) error {
 		}
 		if alive, died := s.store.alive(); !alive {
 			return fmt.Errorf("%w: the event store: %w; see eventstore.log in %s",
-				api.ErrDemoHostEnded, died, s.dir.Root)
+				problem.ErrDemoHostEnded, died, s.dir.Root)
 		}
 		if err := retry.Sleep(ctx, pollEvery); err != nil {
 			return err

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
@@ -55,10 +55,10 @@ func (s *memberShow) summarize(ctx context.Context, of record) (sum MemberSummar
 	s.tell(of, rows, sum, after)
 	switch {
 	case !sum.Paid:
-		return sum, api.ErrDemoNotPaid
+		return sum, problem.ErrDemoNotPaid
 	case sum.Avoidable > 0 && !s.options.Patient:
 		return sum, fmt.Errorf("%w: %d proofs were missed by members that were alive",
-			api.ErrDemoIncomplete, sum.Avoidable)
+			problem.ErrDemoIncomplete, sum.Avoidable)
 	}
 	return sum, nil
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/chain/devchain"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/retry"
 )
@@ -106,7 +106,7 @@ func (s *memberShow) until(ctx context.Context, pacing <-chan error, what string
 		for _, m := range s.living() {
 			if alive, died := m.alive(); !alive {
 				return fmt.Errorf("%w: member %s, while waiting until %s: %w; see %s",
-					api.ErrDemoHostEnded, m.name, what, cmp.Or(died, errors.New("without an error")), m.log.Name())
+					problem.ErrDemoHostEnded, m.name, what, cmp.Or(died, errors.New("without an error")), m.log.Name())
 			}
 		}
 		if s.request.ID != (events.RequestID{}) {
@@ -117,7 +117,7 @@ func (s *memberShow) until(ctx context.Context, pacing <-chan error, what string
 			if state > events.RequestStarted && !ok(ctx) {
 				return fmt.Errorf("%w: %w %s; the machine has much else to do, perhaps a longer "+
 					"--devchain-period helps",
-					api.ErrDemoIncomplete, errEnded, what)
+					problem.ErrDemoIncomplete, errEnded, what)
 			}
 		}
 		select {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -44,8 +45,8 @@ func asked[R, Q, A any](ctx context.Context, o operator, call api.Call[R, Q, A],
 
 // refused marks the error of an offer or order that the host refused, as opposed to one that it did not answer.
 func refused(err error) error {
-	if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status/100 == 4 {
-		return fmt.Errorf("%w: %s", api.ErrDemoRefused, problem.Detail)
+	if p, ok := errors.AsType[*problem.Problem](err); ok && p.Status/100 == 4 {
+		return fmt.Errorf("%w: %s", problem.ErrDemoRefused, p.Detail)
 	}
 	return err
 }
@@ -110,7 +111,7 @@ func (o operator) owner(ctx context.Context) (name events.Member, since time.Tim
 }
 
 // offer makes sure that an enabled availability has room for the bytes and the collateral; a large enough one of an
-// earlier demonstration is used again. It returns api.ErrDemoRefused when the host refuses; other errors mean that it
+// earlier demonstration is used again. It returns problem.ErrDemoRefused when the host refuses; other errors mean that it
 // does not answer yet.
 func (o operator) offer(ctx context.Context, size events.Bytes, longest time.Duration, collateral events.Amount) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -144,7 +145,7 @@ func (o operator) sectorProgress(ctx context.Context) (Progress, error) {
 	return p, err
 }
 
-// order orders something of a sector; an order that the host refuses is api.ErrDemoRefused.
+// order orders something of a sector; an order that the host refuses is problem.ErrDemoRefused.
 func (o operator) order(ctx context.Context, sector uint64, verb api.Verb, order api.SectorOrder) error {
 	order.By = whoDemonstrates
 	_, err := asked(ctx, o, api.OrderSector(verb), api.OrderOf{Number: sector, SectorOrder: order})

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/retry"
 )
@@ -71,7 +71,7 @@ func pacer(
 				}
 				if held := time.Since(changed); held > hold {
 					return fmt.Errorf("%w: chain time stood still for the host for %s: %w",
-						api.ErrDemoStuck, held.Round(time.Second), why)
+						problem.ErrDemoStuck, held.Round(time.Second), why)
 				}
 				if wait >= pace {
 					break

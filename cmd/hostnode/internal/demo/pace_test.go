@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -57,10 +57,10 @@ func TestChainTimeStandsStillAsLongAsTheWorkNeeds(t *testing.T) {
 		step  time.Duration // after which its work shows; 0: never
 		want  error
 	}{
-		"a small file, and nothing changes":        {4 << 20, 2 * longestHold, 0, api.ErrDemoStuck},
+		"a small file, and nothing changes":        {4 << 20, 2 * longestHold, 0, problem.ErrDemoStuck},
 		"a small file, and it gets on":             {4 << 20, 3 * longestHold, longestHold - time.Minute, nil},
 		"a GiB, hashed at 1.4 MiB a second":        {3 << 29, 18 * time.Minute, 0, nil},
-		"a GiB, and nothing changes for two hours": {3 << 29, 2 * time.Hour, 0, api.ErrDemoStuck},
+		"a GiB, and nothing changes for two hours": {3 << 29, 2 * time.Hour, 0, problem.ErrDemoStuck},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 )
 
 func TestAFileThatCannotBeReadIsCalledSo(t *testing.T) {
@@ -22,7 +22,7 @@ func TestAFileThatCannotBeReadIsCalledSo(t *testing.T) {
 		refused = append(refused, others)
 	}
 	for _, file := range refused {
-		if _, err := readable(file); !errors.Is(err, api.ErrFile) {
+		if _, err := readable(file); !errors.Is(err, problem.ErrFile) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -92,7 +93,7 @@ func (s *sectorShow) goesOn(ctx context.Context) (bool, error) {
 		s.display.proofs(n, len(s.contract.of(n).proven))
 		if row.Parked != "" {
 			return false, fmt.Errorf("%w: sector %d, the one that is %s, waits for somebody: %s",
-				api.ErrDemoIncomplete, n, roles[i], row.Parked)
+				problem.ErrDemoIncomplete, n, roles[i], row.Parked)
 		}
 	}
 	if len(s.plan) > 0 {
@@ -130,7 +131,7 @@ func (s *sectorShow) late() error {
 	for i, n := range s.sectors {
 		states = append(states, fmt.Sprintf("sector %d (%s) is %s", n, roles[i], s.rows[n].State))
 	}
-	return fmt.Errorf("%w after %d days: %s", api.ErrDemoIncomplete, most, strings.Join(states, ", "))
+	return fmt.Errorf("%w after %d days: %s", problem.ErrDemoIncomplete, most, strings.Join(states, ", "))
 }
 
 // happened reports whether everything has happened to the sectors, and the last day is proven.

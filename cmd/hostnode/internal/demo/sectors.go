@@ -13,10 +13,10 @@ import (
 
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/devchain"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/prover/commd"
@@ -144,14 +144,14 @@ func (o SectorOptions) begin() (events.Bytes, error) {
 	}
 	if bytes < leastFile {
 		return 0, fmt.Errorf("%w: %s has %d bytes, and is cut into %d pieces; name one of %d bytes at least",
-			api.ErrDemoOptions, o.File, bytes, manySectors*piecesOfEach, leastFile)
+			problem.ErrDemoOptions, o.File, bytes, manySectors*piecesOfEach, leastFile)
 	}
 	piece, err := commd.PieceSize(eachOf(bytes))
 	if err == nil {
 		err = commd.CheckSectorSize(max(piece*piecesOfEach, commd.MinSectorSize))
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%w: %s cannot be cut into pieces of sectors: %w", api.ErrDemoOptions, o.File, err)
+		return 0, fmt.Errorf("%w: %s cannot be cut into pieces of sectors: %w", problem.ErrDemoOptions, o.File, err)
 	}
 	size := max(piece*piecesOfEach, commd.MinSectorSize)
 	if err := o.hasRoom("sectors", bytes, manySectors*(size+commd.TreeSize(size))+bytes); err != nil {

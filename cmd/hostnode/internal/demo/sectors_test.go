@@ -15,9 +15,9 @@ import (
 
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections"
@@ -31,13 +31,13 @@ func TestAFileMustFitIntoSectors(t *testing.T) {
 		size events.Bytes
 		err  error
 	}{
-		leastFile - 1: {0, api.ErrDemoOptions},
+		leastFile - 1: {0, problem.ErrDemoOptions},
 		leastFile:     {2 << 10, nil}, // The smallest sector.
 		8 * 508:       {2 << 10, nil}, // As much as goes in: 508 bytes are 512 with padding.
 		8*508 + 1:     {2 << 10, nil},
 		8*1016 + 1:    {4 << 10, nil},
-		1 << 40:       {0, api.ErrDemoOptions}, // The quota cannot hold it.
-		1 << 60:       {0, api.ErrDemoOptions}, // No piece can.
+		1 << 40:       {0, problem.ErrDemoOptions}, // The quota cannot hold it.
+		1 << 60:       {0, problem.ErrDemoOptions}, // No piece can.
 	} {
 		if err := os.Truncate(file, bytes); err != nil {
 			t.Logf("this file system has no file of %d bytes: %v", bytes, err)

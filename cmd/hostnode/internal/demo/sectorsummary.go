@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sector"
@@ -97,7 +97,7 @@ func (s *sectorShow) summarize(ctx context.Context, of record) (_ SectorSummary,
 	sum.Seconds = time.Since(s.began).Seconds()
 	s.tellSectors(ctx, of, sum)
 	if !sum.Complete {
-		return sum, fmt.Errorf("%w: %s", api.ErrDemoIncomplete, sum.Missing)
+		return sum, fmt.Errorf("%w: %s", problem.ErrDemoIncomplete, sum.Missing)
 	}
 	return sum, nil
 }
@@ -168,7 +168,7 @@ func (s *sectorShow) killsInRecord(ctx context.Context, store events.Store) ([]K
 	for _, when := range s.killed {
 		next := slices.IndexFunc(starts, func(s start) bool { return s.at.After(when) })
 		if next < 0 {
-			return nil, fmt.Errorf("%w: the host was killed, and no start of it is recorded", api.ErrDemoIncomplete)
+			return nil, fmt.Errorf("%w: the host was killed, and no start of it is recorded", problem.ErrDemoIncomplete)
 		}
 		kills = append(kills, Kill{when, starts[next].open})
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 )
@@ -103,9 +104,9 @@ func (s *show) offer(ctx context.Context, operator operator) error {
 			return nil
 		}
 		if alive, died := s.host.alive(); !alive {
-			return fmt.Errorf("%w: %w; its last words: %s", api.ErrDemoHostEnded, died, s.lastComplaints())
+			return fmt.Errorf("%w: %w; its last words: %s", problem.ErrDemoHostEnded, died, s.lastComplaints())
 		}
-		if errors.Is(err, api.ErrDemoRefused) {
+		if errors.Is(err, problem.ErrDemoRefused) {
 			return err
 		}
 		select {
@@ -159,7 +160,7 @@ func (s *show) watch(
 			return fmt.Errorf("the chain stopped: %w", err)
 		case <-tick.C:
 			if alive, died := s.host.alive(); !alive {
-				return fmt.Errorf("%w: %w; see %s", api.ErrDemoHostEnded, died, s.logFile.Name())
+				return fmt.Errorf("%w: %w; see %s", problem.ErrDemoHostEnded, died, s.logFile.Name())
 			}
 			if done, err := over(ctx); done || err != nil {
 				return err

@@ -6,8 +6,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 )
 
 // fixed are the settings that the demonstration chooses itself, and why. All others
@@ -33,7 +33,7 @@ func (o Options) refuseSettings(fixed map[string]string) error {
 	for key := range o.Config.Changed() {
 		if why, is := fixed[key]; is {
 			return fmt.Errorf("%w: %s cannot be set for a demonstration: %s; leave it out",
-				api.ErrDemoOptions, key, why)
+				problem.ErrDemoOptions, key, why)
 		}
 	}
 	return nil

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 )
 
 // shown is a demonstration, with the settings that it chooses itself.
@@ -91,7 +91,7 @@ func eachSetting(t *testing.T, demo shown, home string, others map[string]config
 		section, _, _ := strings.Cut(setting.Key, ".")
 		if err := demo.check(given.Config); demo.fixed[setting.Key] != "" {
 			named := strings.Contains(fmt.Sprint(err), section) || beside[setting.Key] != nil // The error names it first.
-			if !errors.Is(err, api.ErrDemoOptions) || !named {
+			if !errors.Is(err, problem.ErrDemoOptions) || !named {
 				t.Errorf("%s is taken, and then ignored: %v", setting.Key, err)
 			}
 			continue

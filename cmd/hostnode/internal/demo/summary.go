@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -85,7 +85,7 @@ func played[S any](
 	}
 	sum, err = up(ctx, record{store, views, report})
 	if err == nil && !report.Clean() {
-		err = api.ErrUnclean
+		err = problem.ErrUnclean
 	}
 	return sum, err
 }
@@ -99,7 +99,7 @@ func (s *show) summarize(ctx context.Context, of record) (Summary, error) {
 	sum.Seconds = time.Since(s.began).Seconds()
 	s.tell(ctx, of, rows, sum, after)
 	if !sum.Paid {
-		return sum, api.ErrDemoNotPaid
+		return sum, problem.ErrDemoNotPaid
 	}
 	return sum, nil
 }

@@ -107,8 +107,8 @@ type Node struct {
 	callbacks *http.Server // of an outside prover; nil: there is none
 }
 
-// MakeRoom makes the room of a further machine from what the node has, once it reaches the market. answers is what takes
-// its orders: it asks the room (shell.Ask).
+// MakeRoom makes the room of a further machine from what the node has, once it reaches the market. answers is what
+// takes its orders: it asks the room (shell.Ask).
 type MakeRoom func(Wiring) (room actors.Room, answers any, err error)
 
 // Wiring is what a room may be made from. A room declares what it needs, and is given no more.
@@ -220,8 +220,8 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if o.Cluster != nil && o.sends() {
 		ports.Account = ownAccount{n.Market, o.Store, o.Dir.Outbox()}
 	}
-	for _, make := range o.Rooms {
-		room, answers, err := make(Wiring{Options: o, Node: n})
+	for _, roomOf := range o.Rooms {
+		room, answers, err := roomOf(Wiring{Options: o, Node: n})
 		if err != nil {
 			return err
 		}

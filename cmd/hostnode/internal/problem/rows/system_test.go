@@ -1,4 +1,4 @@
-package api_test
+package rows
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/cluster"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 )
 
 // TestWhatTheSystemRefusesIsNoInternalError: a person has to know what to do.
@@ -30,17 +30,17 @@ func TestWhatTheSystemRefusesIsNoInternalError(t *testing.T) {
 		"config-missing":    {missing},
 		"permission-denied": {fmt.Errorf("open: %w", &fs.PathError{Op: "open", Path: "/x", Err: syscall.EACCES})},
 		"too-many-files":    {fmt.Errorf("open: %w", &fs.PathError{Op: "open", Path: "/x", Err: syscall.EMFILE})},
-		"demo-host-ended":   {fmt.Errorf("%w: %w", api.ErrDemoHostEnded, errors.New("signal: killed"))},
+		"demo-host-ended":   {fmt.Errorf("%w: %w", problem.ErrDemoHostEnded, errors.New("signal: killed"))},
 		"cluster-address":   {fmt.Errorf("%w 127.0.0.1:7946: in use", cluster.ErrListen)},
 		"path-unusable": {
 			&fs.PathError{Op: "mkdir", Path: "/proc/x", Err: syscall.ENOENT},
 			fmt.Errorf("export: %w", &fs.PathError{Op: "open", Path: "/x", Err: syscall.EROFS}),
 			&fs.PathError{Op: "read", Path: "/tmp", Err: syscall.EISDIR},
 		},
-		"demo-stuck": {fmt.Errorf("the chain stopped: %w", api.ErrDemoStuck)},
+		"demo-stuck": {fmt.Errorf("the chain stopped: %w", problem.ErrDemoStuck)},
 	} {
 		for _, err := range errs {
-			if p := api.Explain(err); p.Code != code || p.Hint == "" {
+			if p := All().Explain(err); p.Code != code || p.Hint == "" {
 				t.Errorf("%v is %s, want %s", err, p.Code, code)
 			}
 		}

@@ -1,10 +1,9 @@
-package api
+package rows
 
 import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/hostnode/hostnode/internal/housetest"
@@ -33,25 +32,17 @@ var notTold = map[string]string{
 }
 
 func TestEveryErrorOfTheCoresHasItsRowOrAReasonToHaveNone(t *testing.T) {
-	files, err := filepath.Glob("problem*.go")
+	table, err := os.ReadFile("rows.go")
 	if err != nil {
 		t.Fatal(err)
-	}
-	var table strings.Builder
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		table.Write(text)
 	}
 	for _, dir := range []string{
 		"events/capacity", "events/sale", "events/sector", "events/slotqueue", "actors", "actors/queue", "actors/sales",
 		"actors/sectors", "actors/selling", "actors/shell",
 	} {
-		for _, name := range housetest.Sentinels(t, "../../../../"+dir) {
+		for _, name := range housetest.Sentinels(t, "../../../../../"+dir) {
 			name = filepath.Base(dir) + "." + name
-			has := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(table.String())
+			has := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).Match(table)
 			if reason := notTold[name]; has == (reason != "") {
 				t.Errorf("%s: it is in the table: %v; in notTold: %q. One of the two is wanted, and the table if an operator meets it",
 					name, has, reason)
