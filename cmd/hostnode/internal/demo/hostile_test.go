@@ -89,10 +89,9 @@ func (h hostile) run(t *testing.T) {
 		sectors: &rules,
 		change:  func(s *stage) devchain.Pacer { return h.behind(t, s) },
 	})
-	contract, err := openContractLog(t.Context(), s.local)
+	contract, err := openContractLog(t.Context(), s.local, s.node.Market.Account())
 	check(t, err)
 	t.Cleanup(contract.client.Close)
-	contract.account = s.node.Market.Account()
 	id := s.begin(t)
 	s.seal(t, h.sectors)
 	s.within(t, uint64(s.request.Ask.Duration/time.Second)+100, "the sale is over", func(ctx context.Context) bool {

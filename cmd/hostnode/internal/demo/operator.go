@@ -15,6 +15,8 @@ import (
 type operator struct {
 	*api.Client
 	member events.Member // empty: the host is one process
+	// sectors: the host gets on only when its sectors answer; before that they cannot be proven.
+	sectors bool
 }
 
 const (
@@ -30,12 +32,13 @@ type Progress struct {
 	Working bool   // it proves, downloads, waits for its event store, or does not follow the chain yet
 	Away    bool   // its event store is away
 	Sending bool   // messages about sectors are on their way
+	Open    int    // sales
 	Done    string // how far its work is; another text when that has changed
 	Stored  events.Bytes
 }
 
-// soon asks the host, and does not wait for long.
-func soon[A any](ctx context.Context, limit time.Duration, ask func(context.Context) (A, error)) (A, error) {
+// within asks the host, and waits no longer than the limit.
+func within[A any](ctx context.Context, limit time.Duration, ask func(context.Context) (A, error)) (A, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	answer, err := ask(ctx)
@@ -52,7 +55,7 @@ func refused(err error) error {
 
 // progress says what the host is doing; an error means that it does not answer.
 func (o operator) progress(ctx context.Context) (Progress, error) {
-	s, err := soon(ctx, answerTime, o.Status)
+	s, err := within(ctx, answerTime, o.Status)
 	if err != nil {
 		return Progress{}, err
 	}
@@ -66,43 +69,27 @@ func (o operator) progress(ctx context.Context) (Progress, error) {
 	}
 	// Until the host knows that the event store is away, it waits for it before it proves.
 	p.Working = p.Working || s.Record.Unanswered > 0 && !s.Record.Away
-	for _, pool := range s.Pools {
-		busy := pool.Running+pool.Waiting > 0
-		p.Working = p.Working || busy && holdsTime(pool.Name)
-		p.Sending = p.Sending || busy && sectorMessages[pool.Name]
-	}
-	return p, nil
-}
-
-// holdsTime reports whether chain time stands still while a pool is busy. It does not for messages, which
-// wait for blocks.
-func holdsTime(pool string) bool {
-	return pool == "proofs" || pool == "downloads" ||
-		strings.HasPrefix(pool, "sector ") && !sectorMessages[pool]
-}
-
-// sectorMessages are the pools of messages about sectors.
-var sectorMessages = map[string]bool{"sector transactions": true, "sector proofs": true}
-
-// openSales is how many sales are open.
-func (o operator) openSales(ctx context.Context) (int, error) {
-	s, err := soon(ctx, answerTime, o.Status)
-	if err != nil {
-		return 0, err
-	}
-	if s.Chain.Head == 0 {
-		return 0, errors.New("the host is starting")
-	}
-	open := 0
 	for _, n := range s.Phases {
-		open += n
+		p.Open += n
 	}
-	return open, nil
+	for _, pool := range s.Pools {
+		switch {
+		case pool.Running+pool.Waiting == 0:
+		case pool.Name == "sector transactions", pool.Name == "sector proofs": // Messages wait for blocks.
+			p.Sending = true
+		case pool.Name == "proofs", pool.Name == "downloads", strings.HasPrefix(pool.Name, "sector "):
+			p.Working = true
+		}
+	}
+	if o.sectors {
+		_, err = within(ctx, answerTime, o.Pieces)
+	}
+	return p, err
 }
 
 // owner is the member that has the term; empty: nobody has.
 func (o operator) owner(ctx context.Context) (name events.Member, since time.Time, _ error) {
-	all, err := soon(ctx, answerTime, o.Members)
+	all, err := within(ctx, answerTime, o.Members)
 	if err != nil || all.Term == nil || !all.Term.Ended.IsZero() {
 		return "", since, err
 	}
@@ -135,19 +122,10 @@ func (o operator) offer(ctx context.Context, size events.Bytes, longest time.Dur
 	return refused(err)
 }
 
-// sectorProgress is progress, and fails until sectors answer too: before that they cannot be proven.
-func (o operator) sectorProgress(ctx context.Context) (Progress, error) {
-	p, err := o.progress(ctx)
-	if err == nil {
-		_, err = soon(ctx, answerTime, o.Pieces)
-	}
-	return p, err
-}
-
 // order orders something of a sector; an order that the host refuses is api.ErrDemoRefused.
 func (o operator) order(ctx context.Context, sector uint64, verb api.Verb, order api.SectorOrder) error {
 	order.By = whoDemonstrates
-	_, err := soon(ctx, answerTime, func(ctx context.Context) (api.Sector, error) {
+	_, err := within(ctx, answerTime, func(ctx context.Context) (api.Sector, error) {
 		return o.OrderSector(ctx, sector, verb, order)
 	})
 	return err

@@ -18,7 +18,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// contractLog is what the contract of sectors has said about the host since the demonstration began. Only
+// contractLog is what the contract of sectors has logged about the host since the demonstration began. Only
 // the chain knows what is proven.
 type contractLog struct {
 	client   *ethclient.Client
@@ -34,21 +34,18 @@ type contractLog struct {
 	sectors  map[uint64]*onContract
 }
 
-// onContract is what the contract has said about a sector.
+// onContract is what the contract has logged about a sector.
 type onContract struct {
-	precommits, commits, terminations int
-	proven                            map[uint64]bool // by day
-	missed                            []missed
-	declared, promised, recovered     []uint64 // days from which, and in which
-	fees                              *big.Int
+	messages map[string]int  // that it took, by their kind
+	proven   map[uint64]bool // by day
+	// The days of which a window closed without a proof, from which a fault is declared, and on which it recovered.
+	missed, declared, recovered []uint64
+	fees                        *big.Int
 }
 
-// missed are windows that closed without a proof.
-type missed struct{ day, days uint64 }
-
-func openContractLog(ctx context.Context, local *localchain.Chain) (*contractLog, error) {
+func openContractLog(ctx context.Context, local *localchain.Chain, of events.Address) (*contractLog, error) {
 	c := &contractLog{
-		client: ethclient.NewClient(local.Attach()), contract: common.Address(local.SectorProvider),
+		client: ethclient.NewClient(local.Attach()), contract: common.Address(local.SectorProvider), account: of,
 		next: local.Head().Number + 1, reward: new(big.Int), paid: new(big.Int), sectors: map[uint64]*onContract{},
 	}
 	abi := bindings.NewSectorProvider()
@@ -86,13 +83,15 @@ func (c *contractLog) day(period uint64) uint64 { return period + 1 - c.firstDay
 func (c *contractLog) of(number uint64) *onContract {
 	s := c.sectors[number]
 	if s == nil {
-		s = &onContract{proven: map[uint64]bool{}, fees: new(big.Int)}
+		s = &onContract{proven: map[uint64]bool{}, fees: new(big.Int), messages: map[string]int{
+			"precommit": 0, "commit": 0, "fault": 0, "recovery": 0, "termination": 0,
+		}}
 		c.sectors[number] = s
 	}
 	return s
 }
 
-// read reads what the contract said up to a block, and returns it in sentences.
+// read reads what the contract logged up to a block, and returns it in sentences.
 func (c *contractLog) read(ctx context.Context, head uint64) ([]string, error) {
 	if head < c.next {
 		return nil, nil
@@ -102,29 +101,29 @@ func (c *contractLog) read(ctx context.Context, head uint64) ([]string, error) {
 		Addresses: []common.Address{c.contract},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read what the contract of sectors says: %w", err)
+		return nil, fmt.Errorf("read the logs of the contract of sectors: %w", err)
 	}
 	c.next = head + 1
-	var said []string
+	var sentences []string
 	for i := range logs {
 		e, err := contracts.UnpackSectorEvent(&logs[i])
 		if err != nil {
-			return said, fmt.Errorf("read what the contract of sectors says: %w", err)
+			return sentences, fmt.Errorf("read the logs of the contract of sectors: %w", err)
 		}
-		if sentence := c.hear(e); sentence != "" {
-			said = append(said, sentence)
+		if sentence := c.count(e); sentence != "" {
+			sentences = append(sentences, sentence)
 		}
 	}
-	return said, nil
+	return sentences, nil
 }
 
-// hear takes one event, and returns it in a sentence; empty: it is no news.
-func (c *contractLog) hear(e contracts.SectorEvent) string {
+// count counts one event, and returns it in a sentence; empty: it is no news.
+func (c *contractLog) count(e contracts.SectorEvent) string {
 	switch e := e.(type) {
 	case *bindings.SectorProviderPreCommitted:
-		c.of(e.Number).precommits++
+		c.of(e.Number).messages["precommit"]++
 	case *bindings.SectorProviderCommitted:
-		c.of(e.Number).commits++
+		c.of(e.Number).messages["commit"]++
 		return fmt.Sprintf("the seal of sector %d is verified; its first proof is due on day %d",
 			e.Number, c.day(e.FirstPeriod))
 	case *bindings.SectorProviderProven:
@@ -137,18 +136,20 @@ func (c *contractLog) hear(e contracts.SectorEvent) string {
 			c.day(e.Period), numbered("sector", e.Numbers), c.rules.Proving.Leaves)
 	case *bindings.SectorProviderMissed:
 		s := c.of(e.Number)
-		s.missed = append(s.missed, missed{c.day(e.Period), e.Periods})
+		for i := range e.Periods {
+			s.missed = append(s.missed, c.day(e.Period+i))
+		}
 		s.fees.Add(s.fees, e.Fee)
 		return fmt.Sprintf("sector %d was not proven on day %d; a fee of %s tokens is taken from its deposit",
 			e.Number, c.day(e.Period), decimal(e.Fee, 6))
 	case *bindings.SectorProviderFaultDeclared:
 		s := c.of(e.Number)
+		s.messages["fault"]++
 		s.declared = append(s.declared, c.day(e.FromPeriod))
 		return fmt.Sprintf("the fault of sector %d is declared; it owes no proof from day %d",
 			e.Number, c.day(e.FromPeriod))
 	case *bindings.SectorProviderRecoveryDeclared:
-		s := c.of(e.Number)
-		s.promised = append(s.promised, c.day(e.Period))
+		c.of(e.Number).messages["recovery"]++
 		return fmt.Sprintf("sector %d is to recover with its proof of day %d", e.Number, c.day(e.Period))
 	case *bindings.SectorProviderRecovered:
 		s := c.of(e.Number)
@@ -161,7 +162,7 @@ func (c *contractLog) hear(e contracts.SectorEvent) string {
 		}
 	case *bindings.SectorProviderTerminated:
 		s := c.of(e.Number)
-		s.terminations++
+		s.messages["termination"]++
 		s.fees.Add(s.fees, e.Fee)
 		return fmt.Sprintf("sector %d is terminated: %s tokens are lost, %s are returned",
 			e.Number, decimal(e.Fee, 6), decimal(e.Returned, 6))

@@ -1,9 +1,12 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
@@ -17,6 +20,7 @@ import (
 // SectorSummary is the result of a demonstration of sectors. It is read from the event store and the chain after
 // the host has stopped; only the times of kills and of damage are not.
 type SectorSummary struct {
+	Totals
 	// Complete: all of it happened.
 	Complete bool   `json:"complete"`
 	Missing  string `json:"missing,omitempty"` // what did not happen
@@ -26,19 +30,13 @@ type SectorSummary struct {
 	Days    uint64         `json:"days"`
 	Sectors []SectorResult `json:"sectors"`
 	// Proofs are those of possession, one for a sector and a day; Messages brought them to the contract.
-	Proofs            int     `json:"proofs"`
-	Messages          int     `json:"messages"`
-	Damage            Damage  `json:"damage"`
-	Kills             []Kill  `json:"kills"`
-	Reward            string  `json:"reward"`
-	Withdrawn         string  `json:"withdrawn"` // rewards and returned deposits
-	Owed              string  `json:"owed"`      // the same, still with the contract
-	HostBalanceBefore string  `json:"hostBalanceBefore"`
-	HostBalanceAfter  string  `json:"hostBalanceAfter"`
-	AuditFindings     int     `json:"auditFindings"`
-	Events            uint64  `json:"events"`
-	Seconds           float64 `json:"seconds"`
-	DataDir           string  `json:"dataDir"`
+	Proofs    int    `json:"proofs"`
+	Messages  int    `json:"messages"`
+	Damage    Damage `json:"damage"`
+	Kills     []Kill `json:"kills"`
+	Reward    string `json:"reward"`
+	Withdrawn string `json:"withdrawn"` // rewards and returned deposits
+	Owed      string `json:"owed"`      // the same, still with the contract
 }
 
 // SectorResult is what became of a sector. Amounts are in base units.
@@ -71,114 +69,101 @@ type Kill struct {
 }
 
 // summarize reads the record and prints the summary.
-func (s *sectorShow) summarize(ctx context.Context, of record) (_ SectorSummary, err error) {
+func (s *sectorDemo) summarize(ctx context.Context, of record) (_ SectorSummary, err error) {
 	sum := SectorSummary{
-		Proves: "possession", Provider: s.account.String(), Days: s.contract.dayOf(s.local.Head().Number),
-		Damage: s.damage, Messages: s.contract.messages, Reward: s.contract.reward.String(),
-		Withdrawn:         s.contract.paid.String(),
-		HostBalanceBefore: s.before.String(), AuditFindings: len(of.report.Findings), Events: of.report.Events,
-		DataDir: s.dir.Root,
-	}
-	after, err := s.client.account.BalanceOf(ctx, s.account)
-	if err != nil {
-		return sum, fmt.Errorf("read the host's balance: %w", err)
+		Totals: of.totals, Proves: "possession", Provider: s.account.String(), Days: s.today(), Damage: s.damage,
+		Messages: s.contract.messages, Reward: s.contract.reward.String(), Withdrawn: s.contract.paid.String(),
 	}
 	owed, err := s.contract.owed(ctx)
-	sum.HostBalanceAfter, sum.Owed = after.Tokens.String(), owed.String()
 	if err != nil {
 		return sum, err
 	}
+	sum.Owed = owed.String()
 	if sum.Kills, err = s.killsInRecord(ctx, of.store); err != nil {
 		return sum, err
 	}
-	s.results(of.views, &sum)
-	sum.Missing = s.missing(sum)
-	sum.Complete = sum.Missing == ""
-	sum.Seconds = time.Since(s.began).Seconds()
-	s.tellSectors(ctx, of, sum)
-	if !sum.Complete {
-		return sum, fmt.Errorf("%w: %s", api.ErrDemoIncomplete, sum.Missing)
-	}
-	return sum, nil
-}
-
-// results reads what became of each sector.
-func (s *sectorShow) results(views *projections.Projector, sum *SectorSummary) {
-	for _, p := range views.Sectors().Providers {
+	for _, p := range of.views.Sectors().Providers {
 		for _, row := range p.Sectors {
 			s.rows[row.SectorNumber] = row
 		}
 	}
 	for role, n := range s.sectors {
-		row, on := s.rows[n], s.contract.of(n)
-		r := SectorResult{
-			Sector: n, Role: roles[role], State: row.State, Over: row.Over, Size: row.Size, CommD: row.CommD,
-			DaysProven: s.contract.daysProven(n), DeclaredFrom: on.declared, RecoveredOn: on.recovered,
-			Deposit: row.Deposit, Returned: row.DepositReturned, Fees: on.fees.String(), Steps: row.Steps,
-			Messages: map[string]int{
-				"precommit": on.precommits, "commit": on.commits, "fault": len(on.declared),
-				"recovery": len(on.promised), "termination": on.terminations,
-			},
-		}
-		for _, p := range row.Pieces {
-			r.Payload += p.Payload
-		}
-		for _, m := range on.missed {
-			r.DaysMissed += m.days
-		}
+		r := s.resultOf(n, roles[role])
 		sum.Proofs += len(r.DaysProven)
 		sum.Sectors = append(sum.Sectors, r)
 	}
+	sum.Missing = s.missing(sum)
+	sum.Complete = sum.Missing == ""
+	s.printLife(ctx, of.store, s.sectors[damaged])
+	s.printDays(sum)
+	s.printEvents(sum)
+	s.printSteps(sum)
+	s.printDeposits(sum, of)
+	one := fmt.Sprint(s.sectors[damaged])
+	s.printEnd(of, "hostnode sectors list", "hostnode sectors status "+one, "hostnode sectors timeline "+one)
+	outcome := "all of it happened"
+	if !sum.Complete {
+		outcome = "NOT all of it happened: " + sum.Missing
+		err = fmt.Errorf("%w: %s", api.ErrDemoIncomplete, sum.Missing)
+	}
+	s.print("\n%d sectors, %d proofs of possession in %d messages on %d days of chain time, in %.0f s: %s.",
+		len(sum.Sectors), sum.Proofs, sum.Messages, sum.Days, sum.Seconds, outcome)
+	return sum, err
+}
+
+// resultOf is what became of a sector.
+func (s *sectorDemo) resultOf(n uint64, role string) SectorResult {
+	row, on := s.rows[n], s.contract.of(n)
+	r := SectorResult{
+		Sector: n, Role: role, State: row.State, Over: row.Over, Size: row.Size, CommD: row.CommD,
+		DaysProven: s.contract.daysProven(n), DaysMissed: uint64(len(on.missed)), DeclaredFrom: on.declared,
+		RecoveredOn: on.recovered, Deposit: row.Deposit, Returned: row.DepositReturned, Fees: on.fees.String(),
+		Steps: row.Steps, Messages: on.messages,
+	}
+	for _, p := range row.Pieces {
+		r.Payload += p.Payload
+	}
+	return r
 }
 
 // killsInRecord finds in the record which steps had begun and had no result when the host was killed. The next
 // start continued them.
-func (s *sectorShow) killsInRecord(ctx context.Context, store events.Store) ([]Kill, error) {
-	type start struct {
-		at   time.Time
-		open []string
-	}
-	var starts []start
+func (s *sectorDemo) killsInRecord(ctx context.Context, store events.Store) (kills []Kill, _ error) {
 	states, codec := map[uint64]sector.Info{}, catalog.Codec()
 	for r, err := range store.ReadAll(ctx, 0, 0) {
 		if err != nil {
 			return nil, fmt.Errorf("read the record: %w", err)
 		}
-		if r.Stream != events.HostStream(s.account) {
-			host, n, err := events.ParseSectorStream(r.Stream)
-			if err != nil || host != s.account {
-				continue
-			}
-			st, known := states[n]
-			if !known {
-				st = sector.New(sector.Policy{})
-			}
-			if e, err := codec.Decode(r); err == nil {
-				states[n] = sector.Evolve(st, e.(sector.Event)) //nolint:forcetypeassert // In such a stream.
-			}
+		m, err := codec.Decode(r)
+		if err != nil { // The store may have events of others.
 			continue
 		}
-		if e, err := codec.Decode(r); err == nil {
-			if began, is := e.(*messages.HostStarted); is {
-				starts = append(starts, start{events.TimeFromMessage(began.GetAt()), openSteps(states)})
+		if began, is := m.(*messages.HostStarted); is && r.Stream == events.HostStream(s.account) {
+			at := events.TimeFromMessage(began.GetAt())
+			for len(kills) < len(s.kills) && s.kills[len(kills)].at.Before(at) {
+				kills = append(kills, Kill{s.kills[len(kills)].at, openSteps(states)})
 			}
 		}
-	}
-	var kills []Kill
-	for _, when := range s.killed {
-		next := slices.IndexFunc(starts, func(s start) bool { return s.at.After(when) })
-		if next < 0 {
-			return nil, fmt.Errorf("%w: the host was killed, and no start of it is recorded", api.ErrDemoIncomplete)
+		host, n, err := events.ParseSectorStream(r.Stream)
+		if e, is := m.(sector.Event); is && err == nil && host == s.account {
+			if _, known := states[n]; !known {
+				states[n] = sector.New(sector.Policy{})
+			}
+			states[n] = sector.Evolve(states[n], e)
 		}
-		kills = append(kills, Kill{when, starts[next].open})
+	}
+	if len(kills) < len(s.kills) {
+		return nil, fmt.Errorf("%w: the host was killed, and no start of it is recorded", api.ErrDemoIncomplete)
 	}
 	return kills, nil
 }
 
-// openSteps are the steps that have begun and have no result, without those that only wait.
+// openSteps are the steps that have begun and have no result, without those in which nothing is done but waiting for
+// the chain.
 func openSteps(states map[uint64]sector.Info) (open []string) {
 	for n, st := range states {
-		if st.Step.Key != "" && st.Until.IsZero() && !waits[st.Step.Name] {
+		waits := strings.HasPrefix(string(st.Step.Name), string(sector.StepWait))
+		if st.Step.Key != "" && st.Until.IsZero() && !waits {
 			open = append(open, fmt.Sprintf("%s of sector %d", st.Step.Name, n))
 		}
 	}
@@ -186,14 +171,8 @@ func openSteps(states map[uint64]sector.Info) (open []string) {
 	return open
 }
 
-// waits are the steps in which nothing is done but waiting for the chain.
-var waits = map[sector.Step]bool{
-	sector.StepWaitSeed: true, sector.StepWaitCommit: true, sector.StepWaitFault: true,
-	sector.StepWaitRecovery: true, sector.StepWaitTermination: true, sector.StepWaitFinality: true,
-}
-
 // missing says what did not happen that should; empty: everything did.
-func (s *sectorShow) missing(sum SectorSummary) string {
+func (s *sectorDemo) missing(sum SectorSummary) string {
 	for role, r := range sum.Sectors {
 		hasFault := role == damaged || role == faulty
 		for _, want := range []struct {
@@ -219,4 +198,91 @@ func (s *sectorShow) missing(sum SectorSummary) string {
 		return "the host was not killed in a step"
 	}
 	return ""
+}
+
+// printLife prints what happened to a sector, without the steps that were scheduled.
+func (s *sectorDemo) printLife(ctx context.Context, store events.Store, number uint64) {
+	s.print("\n== The life of sector %d, read back from the event store; in this machine's time and base units ==", number)
+	line, err := projections.ReadSectorTimeline(ctx, store, s.account, number, projections.Page{Most: math.MaxInt}, nil)
+	if err != nil {
+		s.print("The timeline cannot be read: %v", err)
+	}
+	for _, m := range line.Moments {
+		if m.Type != scheduled {
+			s.print("%s\t%s\t%s\t%s", m.At.Local().Format(time.TimeOnly), m.State, m.Type, m.Sentence)
+		}
+	}
+}
+
+func (s *sectorDemo) printDays(sum SectorSummary) {
+	s.print("\n== Proofs of possession, not of replication ==")
+	for _, r := range sum.Sectors {
+		s.print("sector %d\t%s\t%s\tproven on %s\tmissed %s", r.Sector, r.Role, r.State,
+			numbered("day", r.DaysProven), numbered("day", s.contract.of(r.Sector).missed))
+	}
+	s.print("%d proofs of %d leaves each, in %d messages, one per partition and window.",
+		sum.Proofs, s.contract.rules.Proving.Leaves, sum.Messages)
+}
+
+func (s *sectorDemo) printEvents(sum SectorSummary) {
+	s.print("\n== What happened to them ==")
+	d, leaves := sum.Damage, s.contract.rules.Proving.Leaves
+	s.print("sector %d: %d of its %d bytes were damaged on day %d. A challenge of %d leaves finds that with a "+
+		"probability of %.0f %%.", d.Sector, d.Bytes, d.Of, d.Day, leaves,
+		100*(1-math.Pow(1-float64(d.Bytes)/float64(d.Of), float64(leaves))))
+	if d.FoundOn > 0 {
+		s.print("  The challenge of day %d found it: %s", d.FoundOn, d.Reason)
+	}
+	for _, r := range sum.Sectors {
+		if len(r.DeclaredFrom) > 0 {
+			s.print("sector %d: fault declared from %s, recovered on %s",
+				r.Sector, numbered("day", r.DeclaredFrom), numbered("day", r.RecoveredOn))
+		}
+		if r.Role == roles[terminated] {
+			s.print("sector %d: terminated; its files are gone, and its deposit is settled", r.Sector)
+		}
+	}
+	for _, k := range sum.Kills {
+		in := cmp.Or(strings.Join(k.In, ", "), "no step")
+		s.print("host: SIGKILL at %s, in %s", k.At.Format(time.TimeOnly), in)
+	}
+	s.print("Each sector has one precommit and one proof of its seal on chain.")
+}
+
+func (s *sectorDemo) printSteps(sum SectorSummary) {
+	s.print("\n== How long steps took, in milliseconds ==")
+	shown := []string{
+		"AddPiece", "Pack", "PreCommit1", "PreCommit2", "SendPreCommit", "Commit", "SendCommit", "Restore",
+	}
+	const column = "%15s"
+	row := fmt.Sprintf("%-8s", "")
+	for _, name := range shown {
+		row += fmt.Sprintf(column, name)
+	}
+	s.print("%s", row)
+	for _, r := range sum.Sectors {
+		took := map[string]string{}
+		for _, step := range r.Steps {
+			took[step.Step] = fmt.Sprintf("%.0f", step.Total*1000)
+		}
+		row := fmt.Sprintf("sector %d", r.Sector)
+		for _, name := range shown {
+			row += fmt.Sprintf(column, took[name])
+		}
+		s.print("%s", row)
+	}
+}
+
+func (s *sectorDemo) printDeposits(sum SectorSummary, of record) {
+	s.print("\n== Money, in tokens ==")
+	stake := events.Amount{}
+	for _, r := range sum.Sectors {
+		stake = stake.Add(events.Must(events.ParseAmount(r.Deposit)))
+		s.print("sector %d\tdeposit at stake %s\treturned %s\tfees %s", r.Sector, amount(r.Deposit),
+			amount(r.Returned), amount(r.Fees))
+	}
+	s.print("Proofs earned %s. The host has withdrawn %s of rewards and returned deposits, and can still withdraw %s.",
+		amount(sum.Reward), amount(sum.Withdrawn), amount(sum.Owed))
+	s.print("The host held %s before and %s after: %s, and %s are its deposits, which come back when the sectors end.",
+		tokens(s.before), tokens(of.after), difference(s.before, of.after), tokens(stake))
 }

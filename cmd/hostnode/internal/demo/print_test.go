@@ -10,7 +10,7 @@ import (
 
 func TestCommandsAtTheEndCanBePasted(t *testing.T) {
 	c := config.Default()
-	s := &show{Options: Options{Config: c}, dir: datadir.At("/data")}
+	s := &engine{Options: Options{Config: c}, dir: datadir.At("/data")}
 	for _, line := range s.commands(saleCommands("0x5107")...) {
 		if strings.Contains(line, "--store") || strings.Contains(line, "--prover") || !strings.Contains(line, " --data-dir /data") {
 			t.Errorf("with the defaults: %s", line)
@@ -36,14 +36,17 @@ func TestCommandsAtTheEndCanBePasted(t *testing.T) {
 }
 
 func TestLastWordsAreThoseThatWereShownToo(t *testing.T) {
-	s := &show{host: &host{lines: make(chan line, 8)}, display: newDisplay(&strings.Builder{}, false)}
-	s.show(line{Level: "warning", Msg: "an old one"})
-	s.show(line{Level: "info", Msg: "all is well"})
-	for _, words := range []string{"it began", "hostnode: the disk is full"} {
-		s.show(line{Level: "error", Msg: words})
+	s := newSale(Options{Out: &strings.Builder{}})
+	h := &host{lines: s.engine.lines}
+	for _, l := range []line{
+		{Level: "warning", Msg: "an old one"}, {Level: "info", Msg: "all is well"},
+		{Level: "error", Msg: "it began"}, {Level: "error", Msg: "hostnode: the disk is full"},
+	} {
+		l.from = h
+		must(t, s.take(t.Context(), l))
 	}
-	s.host.lines <- line{Level: "error", Msg: "  Make room. [store-failed]"}
-	if got, want := s.lastComplaints(), "it began; hostnode: the disk is full; Make room. [store-failed]"; got != want {
+	h.lines <- line{Level: "error", Msg: "  Make room. [store-failed]", from: h}
+	if got, want := s.lastComplaints(h), "it began; hostnode: the disk is full; Make room. [store-failed]"; got != want {
 		t.Errorf("last words %q, want %q", got, want)
 	}
 }
