@@ -52,6 +52,8 @@ const (
 	stopPatience = 30 * time.Second
 	// mostLines is how many lines of logs may wait until they are received.
 	mostLines = 1 << 12
+	// mostKept is how many periods of a slot, and how many starts, a summary has.
+	mostKept = 10_000
 )
 
 // engine is what all demonstrations have in common.
@@ -101,7 +103,7 @@ type Totals struct {
 // record is what the host has recorded, after it has stopped.
 type record struct {
 	store  events.Store
-	views  *projections.Projector
+	views  *projections.Views
 	report audit.Report
 	after  events.Amount // the host's tokens
 	totals Totals
@@ -130,44 +132,38 @@ func run[S any](
 	}
 	halt() // Chain time has ended, too.
 	e.display.finish()
+	balance, err := e.client.account.BalanceOf(ctx, e.account)
+	if err != nil {
+		return sum, fmt.Errorf("read the host's balance: %w", err)
+	}
 	store, err := stores.Open(ctx, stores.FromConfig(e.Config), nil)
 	if err != nil {
 		return sum, fmt.Errorf("read the record: %w", err)
 	}
 	defer store.Close()
-	of, err := e.read(ctx, store)
+	report, err := audit.Run(ctx, store, audit.Options{})
+	if err != nil {
+		return sum, fmt.Errorf("audit: %w", err)
+	}
+	views, err := projections.ViewsAt(ctx, store, e.scope(), nil)
 	if err != nil {
 		return sum, err
 	}
-	defer of.views.Close()
-	sum, err = summarize(ctx, of)
+	sum, err = summarize(ctx, record{store, views, report, balance.Tokens, Totals{
+		HostBalanceBefore: e.before.String(), HostBalanceAfter: balance.Tokens.String(),
+		AuditFindings: len(report.Findings), Events: report.Events,
+		Seconds: time.Since(e.began).Seconds(), DataDir: e.dir.Root,
+	}})
 	_ = e.text.Flush() // As all of the output, it may have no reader any more.
-	if err == nil && !of.report.Clean() {
+	if err == nil && !report.Clean() {
 		err = api.ErrUnclean
 	}
 	return sum, err
 }
 
-// read reads what all summaries have.
-func (e *engine) read(ctx context.Context, store events.Store) (of record, err error) {
-	of.store = store
-	if of.report, err = audit.Run(ctx, store, audit.Options{}); err != nil {
-		return of, fmt.Errorf("audit: %w", err)
-	}
-	balance, err := e.client.account.BalanceOf(ctx, e.account)
-	if err != nil {
-		return of, fmt.Errorf("read the host's balance: %w", err)
-	}
-	of.after = balance.Tokens
-	of.totals = Totals{
-		HostBalanceBefore: e.before.String(), HostBalanceAfter: of.after.String(),
-		AuditFindings: len(of.report.Findings), Events: of.report.Events,
-		Seconds: time.Since(e.began).Seconds(), DataDir: e.dir.Root,
-	}
-	if of.views, err = projections.Open(ctx, store, projections.Config{}); err != nil {
-		return of, fmt.Errorf("read the record: %w", err)
-	}
-	return of, nil
+// scope is that of the views: of this host, with all periods and starts.
+func (e *engine) scope() projections.Scope {
+	return projections.Scope{Host: e.account, Limits: projections.Limits{ClosedPeriods: mostKept, Starts: mostKept}}
 }
 
 // close ends what runs. It is needed when a step failed, too.
@@ -259,13 +255,17 @@ func (e *engine) until(ctx context.Context, what string, is func(context.Context
 	for {
 		select {
 		case l := <-e.lines:
-			if err := e.take(ctx, l); err != nil {
+			err := e.show(ctx, l)
+			if err == nil && e.killAt != nil && e.killAt(l) {
+				err = e.crash(ctx, l.from)
+			}
+			if err != nil {
 				return err
 			}
 		case err := <-e.ended:
 			return fmt.Errorf("the chain stopped: %w", cmp.Or(ctx.Err(), err))
 		case <-tick.C:
-			if err := e.lost(what); err != nil {
+			if err := e.lost(ctx, what); err != nil {
 				return err
 			}
 			if done, err := is(ctx); done || err != nil {
@@ -284,34 +284,24 @@ func (e *engine) pause(ctx context.Context, d time.Duration) error {
 }
 
 // lost returns an error when a host has ended by itself.
-func (e *engine) lost(what string) error {
+func (e *engine) lost(ctx context.Context, what string) error {
 	for _, h := range e.living() {
 		if alive, died := h.alive(); !alive {
+			died = cmp.Or(died, errors.New("without an error"))
+			if err := e.drain(ctx); err != nil {
+				return err
+			}
 			return fmt.Errorf("%w: %s, while waiting until %s: %w; its last words: %s; see %s", api.ErrDemoHostEnded,
-				h.title(), what, cmp.Or(died, errors.New("without an error")), e.lastComplaints(h), h.log)
+				h.title(), what, died, strings.Join(h.complaints, "; "), h.log)
 		}
 	}
 	return nil
 }
 
-// lastComplaints returns what a host complained about last.
-func (e *engine) lastComplaints(h *host) string {
-	for len(e.lines) > 0 {
-		l := <-e.lines
-		l.from.remember(l)
-	}
-	return strings.Join(h.complaints, "; ")
-}
-
-func (e *engine) take(ctx context.Context, l line) error {
+// show shows a line of a log.
+func (e *engine) show(ctx context.Context, l line) error {
 	l.from.remember(l)
-	if err := e.receive(ctx, l); err != nil {
-		return err
-	}
-	if e.killAt != nil && e.killAt(l) {
-		return e.crash(ctx, l.from)
-	}
-	return nil
+	return e.receive(ctx, l)
 }
 
 // complain shows an error or a warning of a host.
@@ -321,10 +311,10 @@ func (e *engine) complain(l line) {
 	}
 }
 
-// drain receives what the hosts have logged.
+// drain shows what the hosts have logged.
 func (e *engine) drain(ctx context.Context) error {
 	for len(e.lines) > 0 {
-		if err := e.receive(ctx, <-e.lines); err != nil {
+		if err := e.show(ctx, <-e.lines); err != nil {
 			return err
 		}
 	}

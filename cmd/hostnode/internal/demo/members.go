@@ -16,7 +16,6 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/localetcd"
-	"github.com/hostnode/hostnode/internal/retry"
 )
 
 // MemberOptions say what to demonstrate of a host that several processes run together. Of Options,
@@ -83,8 +82,8 @@ func RunMembers(ctx context.Context, o MemberOptions) (MemberSummary, error) {
 	// There are as many periods as all that is shown needs.
 	o.Periods = max(o.Periods, int((stepsTime+2*o.Away)*2/3/inClockTime(o.Config.Devchain.Period)))
 	s := &memberDemo{saleDemo: newSale(o.Options), options: o}
-	return run(ctx, s.engine, s.summarize, s.prepare, s.serve, s.start, s.offer, s.post, s.prove,
-		s.loseOwner, s.loseStore, s.loseEtcd, s.comeBack, s.settle, s.stop)
+	return run(ctx, s.engine, s.summarize, s.prepare, s.start, s.offer, s.post, s.prove, s.look,
+		s.loseOwner, s.loseStore, s.loseEtcd, s.comeBack, s.settle, s.look, s.stop)
 }
 
 func (o MemberOptions) check() error {
@@ -92,8 +91,8 @@ func (o MemberOptions) check() error {
 		inRange("away", o.Away, 0, mostAway), o.refuseSettings(fixed, fixedForMembers))
 }
 
-// serve starts event store and etcd, and makes the members.
-func (s *memberDemo) serve(ctx context.Context) (err error) {
+// start starts event store and etcd, and then the members.
+func (s *memberDemo) start(ctx context.Context) (err error) {
 	if s.storeAt, err = freeAddress(); err != nil {
 		return err
 	}
@@ -117,7 +116,7 @@ func (s *memberDemo) serve(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return nil
+	return s.engine.start(ctx, s.pace())
 }
 
 // startStore returns when the event store can be reached.
@@ -177,22 +176,15 @@ func inClockTime(chainTime time.Duration) time.Duration {
 	return time.Duration(chainTime.Seconds() * float64(memberPace))
 }
 
-func (s *memberDemo) start(ctx context.Context) error { return s.engine.start(ctx, s.pace()) }
-
 // pace is that of chain time: until the first slot is filled it waits for the members; from then on a block comes
 // at each interval of the machine's clock, whatever the members do.
 func (s *memberDemo) pace() devchain.Pacer {
-	waiting := s.engine.pace()
-	var next time.Time
+	waiting, fixed := s.engine.pace(), devchain.FixedPace(memberPace)
 	return func(ctx context.Context) error {
 		if s.options.Patient || !s.filled.Load() {
 			return waiting(ctx)
 		}
-		if next.IsZero() {
-			next = time.Now()
-		}
-		next = next.Add(memberPace)
-		return retry.Sleep(ctx, time.Until(next))
+		return fixed(ctx)
 	}
 }
 
@@ -213,16 +205,8 @@ func (s *memberDemo) wait(ctx context.Context, what string, is func(context.Cont
 
 // prove returns when each slot was proven.
 func (s *memberDemo) prove(ctx context.Context) error {
-	some := func(is func(slotLog) bool) (n int) {
-		for _, slot := range s.slots {
-			if is(slot) {
-				n++
-			}
-		}
-		return n
-	}
 	err := s.wait(ctx, "the first slot is filled", func(context.Context) bool {
-		return some(func(slot slotLog) bool { return slot.filled }) > 0
+		return slices.ContainsFunc(s.slots, func(slot slotLog) bool { return slot.filled })
 	})
 	if err != nil {
 		return err
@@ -234,23 +218,19 @@ func (s *memberDemo) prove(ctx context.Context) error {
 			"period is %s of chain time, %s by the clock; the probability of a proof is 1 in %d, outside of downtime",
 			memberPace, period, inClockTime(period), proofProbability)
 	}
-	err = s.wait(ctx, "each slot is proven", func(context.Context) bool {
-		return some(func(slot slotLog) bool { return slot.proofs > 0 }) == s.Slots
-	})
-	s.look()
-	return err
+	return s.wait(ctx, "each slot is proven", func(context.Context) bool { return s.eachProven() })
 }
 
 // look lets tests look.
-func (s *memberDemo) look() {
-	if s.options.Look == nil {
-		return
+func (s *memberDemo) look(context.Context) error {
+	if s.options.Look != nil {
+		var dirs []string
+		for _, h := range s.living() {
+			dirs = append(dirs, h.dir.Root)
+		}
+		s.options.Look(s.hosts[0].env, dirs)
 	}
-	var dirs []string
-	for _, h := range s.living() {
-		dirs = append(dirs, h.dir.Root)
-	}
-	s.options.Look(s.hosts[0].env, dirs)
+	return nil
 }
 
 // owner asks the living members who has the term, and since when; they read it in the record.
@@ -305,11 +285,7 @@ func (s *memberDemo) proveAgain(ctx context.Context) error {
 
 // provesAgain waits until some of the members have more proofs than before, if they have slots.
 func (s *memberDemo) provesAgain(ctx context.Context, who string, before int, is func(*host) bool) error {
-	hosts := false
-	for _, slot := range s.slots {
-		hosts = hosts || is(slot.by)
-	}
-	if !hosts {
+	if !slices.ContainsFunc(s.slots, func(slot slotLog) bool { return is(slot.by) }) {
 		return nil
 	}
 	return s.wait(ctx, who+" proves again", func(context.Context) bool { return s.proofsOf(is) > before })
@@ -317,51 +293,48 @@ func (s *memberDemo) provesAgain(ctx context.Context, who string, before int, is
 
 // loseStore kills the event store's process and starts it again later.
 func (s *memberDemo) loseStore(ctx context.Context) error {
-	if s.options.Away == 0 {
-		return nil
-	}
-	if err := s.store.kill(); err != nil {
-		return fmt.Errorf("kill the event store: %w", err)
-	}
-	s.display.say("SIGKILL to the event store, process %d; it is away for %s", s.store.pid(), s.options.Away)
-	err := s.pause(ctx, s.options.Away)
-	if err == nil {
-		err = s.startStore(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	s.display.say("Event store: started again as process %d", s.store.pid())
-	err = s.wait(ctx, "all members have their event store again", func(ctx context.Context) bool {
-		for _, h := range s.living() {
-			if p, err := h.operator.progress(ctx); err != nil || p.Away {
-				return false
-			}
+	pid := s.store.pid()
+	return s.lose(ctx, fmt.Sprintf("SIGKILL to the event store, process %d", pid), s.store.kill, func() error {
+		if err := s.startStore(ctx); err != nil {
+			return err
 		}
-		owner, _ := s.owner(ctx)
-		return owner != nil
+		s.display.say("Event store: started again as process %d", s.store.pid())
+		return s.wait(ctx, "all members have their event store again", func(ctx context.Context) bool {
+			for _, h := range s.living() {
+				if p, err := h.operator.progress(ctx); err != nil || p.Away {
+					return false
+				}
+			}
+			owner, _ := s.owner(ctx)
+			return owner != nil
+		})
 	})
-	if err != nil {
-		return err
-	}
-	return s.proveAgain(ctx)
 }
 
 // loseEtcd ends etcd and starts it again later.
 func (s *memberDemo) loseEtcd(ctx context.Context) error {
+	return s.lose(ctx, "etcd has ended", func() error { s.etcd.Close(); return nil }, func() error {
+		err := s.startEtcd(s.etcdAt)
+		s.display.say("etcd: started again with its data")
+		return err
+	})
+}
+
+// lose lets something be away for a while, and returns when a proof was taken since it is back.
+func (s *memberDemo) lose(ctx context.Context, what string, end, start func() error) error {
 	if s.options.Away == 0 {
 		return nil
 	}
-	s.etcd.Close()
-	s.display.say("etcd has ended; it is away for %s", s.options.Away)
-	err := s.pause(ctx, s.options.Away)
-	if err == nil {
-		err = s.startEtcd(s.etcdAt)
+	if err := end(); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	if err != nil {
+	s.display.say("%s; it is away for %s", what, s.options.Away)
+	if err := s.pause(ctx, s.options.Away); err != nil {
 		return err
 	}
-	s.display.say("etcd: started again with its data")
+	if err := start(); err != nil {
+		return err
+	}
 	return s.proveAgain(ctx)
 }
 
@@ -391,12 +364,4 @@ func (s *memberDemo) comeBack(ctx context.Context) error {
 	}
 	s.display.say("All of it was shown; now the request runs out.")
 	return nil
-}
-
-func (s *memberDemo) settle(ctx context.Context) error {
-	err := s.saleDemo.settle(ctx)
-	if err == nil {
-		s.look()
-	}
-	return err
 }

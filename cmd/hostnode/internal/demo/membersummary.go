@@ -8,7 +8,6 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -36,19 +35,20 @@ type TermOf struct {
 }
 
 // summarize reads the events and prints the summary.
-func (s *memberDemo) summarize(ctx context.Context, of record) (sum MemberSummary, err error) {
-	counted, rows, err := s.count(ctx, of)
+func (s *memberDemo) summarize(_ context.Context, of record) (sum MemberSummary, err error) {
+	counted, rows := s.count(of)
 	sum.Summary, sum.Members, sum.SlotsOf = counted, s.options.Members, map[uint64]string{}
-	if err != nil {
-		return sum, err
-	}
-	if sum.Terms, sum.Unowned, err = s.terms(ctx, of.store); err != nil {
-		return sum, err
-	}
 	for _, row := range rows {
-		if err := s.sellerOf(ctx, of.store, row, &sum); err != nil {
-			return sum, err
+		sum.SlotsOf[row.SlotIndex] = string(row.Member)
+	}
+	for slot, p := range s.owed(of, projections.ProofMissed) {
+		if s.lived(sum.SlotsOf[slot], p.Period) {
+			sum.Avoidable++
 		}
+	}
+	sum.Terms = s.terms(of.views.Hosts().Hosts[0].Terms)
+	for i := 1; i < len(sum.Terms); i++ {
+		sum.Unowned += sum.Terms[i].From.Sub(sum.Terms[i-1].To).Seconds()
 	}
 	s.printTerms(sum)
 	s.print("\n== Proofs ==")
@@ -72,54 +72,24 @@ func (s *memberDemo) summarize(ctx context.Context, of record) (sum MemberSummar
 	return sum, err
 }
 
-// terms reads who was the owner when. A term whose owner was killed ended then, whatever the record says.
-func (s *memberDemo) terms(ctx context.Context, store events.Store) (all []TermOf, unowned float64, err error) {
-	end := func(at time.Time, why string) {
-		if n := len(all) - 1; n >= 0 && all[n].To.IsZero() {
-			for _, k := range s.kills {
-				if string(k.host.name) == all[n].Member && k.at.After(all[n].From) && k.at.Before(at) {
-					at, why = k.at, "killed"
-				}
-			}
-			all[n].To, all[n].End = at, why
+// terms are who was the owner when. A term whose owner was killed ended then, whatever the record says.
+func (s *memberDemo) terms(recorded []projections.Term) (all []TermOf) {
+	for i, t := range recorded {
+		one := TermOf{Number: t.Term, Member: string(t.Member), From: t.Since, To: t.Ended, End: "given back"}
+		switch {
+		case t.Ended.IsZero():
+			one.To, one.End = time.Now(), "stopped"
+		case i+1 < len(recorded) && recorded[i+1].Since.Equal(t.Ended):
+			one.End = "taken over"
 		}
-	}
-	for m, err := range decoded(ctx, store, events.HostStream(s.account)) {
-		if err != nil {
-			return all, 0, err
-		}
-		switch m := m.(type) {
-		case *messages.TermTaken:
-			at := events.TimeFromMessage(m.GetAt())
-			end(at, "taken over")
-			if n := len(all); n > 0 {
-				unowned += at.Sub(all[n-1].To).Seconds()
-			}
-			all = append(all, TermOf{Number: m.GetTerm(), Member: m.GetMember(), From: at})
-		case *messages.TermEnded:
-			end(events.TimeFromMessage(m.GetAt()), "given back")
-		}
-	}
-	end(time.Now(), "stopped")
-	return all, unowned, nil
-}
-
-// sellerOf reads whose sale it is, and counts what was missed although its member was alive.
-func (s *memberDemo) sellerOf(ctx context.Context, store events.Store, row projections.Sale, sum *MemberSummary) error {
-	for m, err := range s.saleEvents(ctx, store, row) {
-		if err != nil {
-			return err
-		}
-		switch m := m.(type) {
-		case *messages.SaleStarted:
-			sum.SlotsOf[row.SlotIndex] = m.GetMember()
-		case *messages.ProofMissed:
-			if s.lived(sum.SlotsOf[row.SlotIndex], m.GetPeriod()) {
-				sum.Avoidable++
+		for _, k := range s.kills {
+			if k.host.name == t.Member && k.at.After(one.From) && k.at.Before(one.To) {
+				one.To, one.End = k.at, "killed"
 			}
 		}
+		all = append(all, one)
 	}
-	return nil
+	return all
 }
 
 // lived reports whether a member lived during a whole period.

@@ -16,7 +16,6 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/prover"
 )
 
 // This file is what happens before the host is started.
@@ -90,7 +89,7 @@ func (o Options) hasRoom(what string, fileBytes, need uint64) error {
 }
 
 // prepare sets up everything but the host: data, keys, chain, accounts. A demonstration is given the file with the
-// data, and says how many tokens its client pays.
+// data, or so many bytes that are made, and says how many tokens its client pays.
 func (e *engine) prepare(
 	ctx context.Context, made int64, rules *bindings.SectorConfig,
 	take func(ctx context.Context, file string) (pays events.Amount, err error),
@@ -104,19 +103,28 @@ func (e *engine) prepare(
 		return err
 	}
 	e.account = keys.AddressOf(key)
-	file, err := e.data(made)
-	if err != nil {
-		return err
+	file := e.File
+	if file == "" {
+		file = filepath.Join(e.dir.Root, "made.bin")
+		if err := makeBytes(file, made); err != nil {
+			return fmt.Errorf("make data: %w", err)
+		}
+		e.display.say("No FILE given: made %d MiB of seeded data, %s", made>>20, file)
 	}
 	pays, err := take(ctx, file)
 	if err != nil {
 		return fmt.Errorf("prepare %s: %w", file, err)
 	}
-	provingKeys, err := e.provingKeys(ctx)
+	began := time.Now()
+	proving, err := node.DevelopmentKeys(ctx, e.Config.Prover, e.dir, func(step string) {
+		e.display.say("Proving keys: %s", step)
+	})
 	if err != nil {
 		return err
 	}
-	if e.local, err = node.LocalChain(ctx, e.Config, e.dir, provingKeys, rules); err != nil {
+	e.display.say("Proving keys: %d constraints, ready after %s, kept in %s (development keys: never for real money)",
+		proving.Constraints(), time.Since(began).Round(time.Millisecond), e.Config.Prover.KeysDir)
+	if e.local, err = node.LocalChain(ctx, e.Config, e.dir, proving, rules); err != nil {
 		return err
 	}
 	if err := e.client.enter(ctx, e.local, pays); err != nil {
@@ -127,39 +135,7 @@ func (e *engine) prepare(
 	}
 	balance, err := e.client.account.BalanceOf(ctx, e.account)
 	e.before = balance.Tokens
+	e.display.say("Before each line is this machine's time; all dates, and how long a request, a period or a day lasts, are " +
+		"chain time, which has a pace of its own. Amounts without a unit are base units: 10^18 are a token")
 	return err
-}
-
-// data is the file, or so many bytes that are made.
-func (e *engine) data(made int64) (string, error) {
-	if e.File != "" {
-		return e.File, nil
-	}
-	file := filepath.Join(e.dir.Root, "made.bin")
-	if err := makeBytes(file, made); err != nil {
-		return "", fmt.Errorf("make data: %w", err)
-	}
-	e.display.say("No FILE given: made %d MiB of seeded data, %s", made>>20, file)
-	return file, nil
-}
-
-// provingKeys makes or loads the keys and says how long that took.
-func (e *engine) provingKeys(ctx context.Context) (*prover.Keys, error) {
-	began := time.Now()
-	k, err := node.DevelopmentKeys(ctx, e.Config.Prover, e.dir, func(step string) {
-		e.display.say("Proving keys: %s", step)
-	})
-	if err != nil {
-		return nil, err
-	}
-	e.display.say("Proving keys: %d constraints, ready after %s, kept in %s (development keys: never for real money)",
-		k.Constraints(), time.Since(began).Round(time.Millisecond), e.Config.Prover.KeysDir)
-	return k, nil
-}
-
-// sayUnits says what the lines that follow count in.
-func (e *engine) sayUnits(chainTime string) {
-	e.display.say(
-		"Before each line is this machine's time. %s. Amounts without a unit are base units: 10^18 are a token",
-		chainTime)
 }

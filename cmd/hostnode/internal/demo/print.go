@@ -1,16 +1,11 @@
 package demo
 
 import (
-	"context"
 	"fmt"
-	"iter"
 	"math/big"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/esdb"
 	"github.com/hostnode/hostnode/projections/audit"
 )
@@ -101,25 +96,6 @@ func quoted(s string) string {
 
 // wordBytes need no quotes in a shell.
 const wordBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:@+="
-
-// decoded yields the events of a stream, up to the first one that cannot be read.
-func decoded(ctx context.Context, store events.Store, stream string) iter.Seq2[proto.Message, error] {
-	return func(yield func(proto.Message, error) bool) {
-		codec := catalog.Codec()
-		for r, err := range store.ReadStream(ctx, stream, events.ReadStream{}) {
-			var m proto.Message
-			if err == nil {
-				m, err = codec.Decode(r)
-			}
-			if err != nil {
-				err = fmt.Errorf("read %s: %w", stream, err)
-			}
-			if !yield(m, err) || err != nil {
-				return
-			}
-		}
-	}
-}
 
 // tokens prints base units as tokens of 10^18, to six digits.
 func tokens(a events.Amount) string { return decimal(a.Big(), 6) }

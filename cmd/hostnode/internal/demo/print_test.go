@@ -1,9 +1,11 @@
 package demo
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 )
@@ -38,15 +40,17 @@ func TestCommandsAtTheEndCanBePasted(t *testing.T) {
 func TestLastWordsAreThoseThatWereShownToo(t *testing.T) {
 	s := newSale(Options{Out: &strings.Builder{}})
 	h := &host{lines: s.engine.lines}
+	s.hosts = []*host{h}
 	for _, l := range []line{
 		{Level: "warning", Msg: "an old one"}, {Level: "info", Msg: "all is well"},
 		{Level: "error", Msg: "it began"}, {Level: "error", Msg: "hostnode: the disk is full"},
 	} {
 		l.from = h
-		must(t, s.take(t.Context(), l))
+		must(t, s.show(t.Context(), l))
 	}
 	h.lines <- line{Level: "error", Msg: "  Make room. [store-failed]", from: h}
-	if got, want := s.lastComplaints(h), "it began; hostnode: the disk is full; Make room. [store-failed]"; got != want {
-		t.Errorf("last words %q, want %q", got, want)
+	want := "last words: it began; hostnode: the disk is full; Make room. [store-failed]; see"
+	if got := s.lost(t.Context(), "it answers"); !errors.Is(got, api.ErrDemoHostEnded) || !strings.Contains(got.Error(), want) {
+		t.Errorf("%v, want %q", got, want)
 	}
 }

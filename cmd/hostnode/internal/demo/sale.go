@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
@@ -24,7 +25,7 @@ const (
 type saleDemo struct {
 	*engine
 	request events.Request
-	slots   map[uint64]slotLog
+	slots   []slotLog
 	lines   int // of the logs since the request was posted
 }
 
@@ -52,7 +53,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 }
 
 func newSale(o Options) *saleDemo {
-	s := &saleDemo{engine: newEngine(o), slots: map[uint64]slotLog{}}
+	s := &saleDemo{engine: newEngine(o), slots: make([]slotLog, o.Slots)}
 	s.receive = s.showLine
 	return s
 }
@@ -78,7 +79,6 @@ func (s *saleDemo) prepare(ctx context.Context) error {
 		return err
 	}
 	s.display.say("Chain: development chain at block %d, marketplace %s", s.local.Head().Number, s.local.Marketplace)
-	s.sayUnits("Dates, periods and how long a request lasts are chain time, which has a pace of its own")
 	return s.client.serve()
 }
 
@@ -140,16 +140,14 @@ func (s *saleDemo) post(ctx context.Context) (err error) {
 	return nil
 }
 
-// crashOnce kills the host when each slot has been proven for about a period.
+// crashOnce kills the host when each slot is proven.
 func (s *saleDemo) crashOnce(ctx context.Context) error {
 	if !s.Crash || s.Kill != nil {
 		return nil
 	}
-	err := s.until(ctx, "the slots are proven", func(ctx context.Context) (bool, error) {
-		if s.proofsOf(func(*host) bool { return true }) >= s.Slots {
-			return true, nil
-		}
-		return s.over(ctx)
+	err := s.until(ctx, "each slot is proven", func(ctx context.Context) (bool, error) {
+		over, err := s.over(ctx)
+		return over || s.eachProven(), err
 	})
 	if err != nil {
 		return err
@@ -188,19 +186,22 @@ func (s *saleDemo) showLine(_ context.Context, l line) error {
 	if s.request.ID != (events.RequestID{}) {
 		s.lines++
 	}
-	if l.Index == nil {
+	if l.Index == nil || *l.Index >= uint64(len(s.slots)) {
 		s.complain(l)
 		return nil
 	}
-	slot := s.slots[*l.Index]
+	slot := &s.slots[*l.Index]
 	slot.by, slot.filled = l.from, slot.filled || l.State == "Filled" || l.State == "Proving"
 	if strings.HasPrefix(l.Msg, "The contract took the proof") || strings.HasPrefix(l.Msg, "The contract had the proof") {
 		slot.proofs++
 	}
-	s.slots[*l.Index] = slot
 	s.display.is(*l.Index, l.State, slot.proofs)
 	s.display.say("%sslot %d  %-15s %s", l.from.prefix(""), *l.Index, l.State, l.Msg)
 	return nil
+}
+
+func (s *saleDemo) eachProven() bool {
+	return !slices.ContainsFunc(s.slots, func(slot slotLog) bool { return slot.proofs == 0 })
 }
 
 // proofsOf counts the proofs that the contract took from some of the hosts.

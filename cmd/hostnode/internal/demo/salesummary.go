@@ -7,11 +7,8 @@ import (
 	"iter"
 	"slices"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -41,10 +38,7 @@ type ProofTiming struct {
 
 // summarize reads the events and prints the summary.
 func (s *saleDemo) summarize(ctx context.Context, of record) (Summary, error) {
-	sum, rows, err := s.count(ctx, of)
-	if err != nil {
-		return sum, err
-	}
+	sum, rows := s.count(of)
 	s.print("\n== The life of one sale, read back from the event store; in chain time and base units ==")
 	s.printTimeline(ctx, of.store, rows)
 	s.print("\n== Proofs ==")
@@ -63,14 +57,13 @@ func saleCommands(slot string) []string {
 }
 
 // count counts what became of the sales of this demonstration's request. There is a row for each slot.
-func (s *saleDemo) count(ctx context.Context, of record) (sum Summary, rows []projections.Sale, err error) {
-	rows = slices.DeleteFunc(slices.Clone(of.views.Sales().Sales), func(row projections.Sale) bool {
+func (s *saleDemo) count(of record) (sum Summary, rows []projections.Sale) {
+	rows = slices.DeleteFunc(of.views.Sales().Sales, func(row projections.Sale) bool {
 		return row.Request != s.request.ID.String()
 	})
 	slices.SortFunc(rows, func(a, b projections.Sale) int { return cmp.Compare(a.SlotIndex, b.SlotIndex) })
 	sum = Summary{Totals: of.totals, Slots: s.Slots, Kills: len(s.kills), RequestID: s.request.ID.String()}
 	reward, fees, finished := events.Amount{}, events.Amount{}, 0
-	periods := map[uint64]bool{}
 	for _, row := range rows {
 		sum.ProofsSubmitted += row.Proofs.Submitted
 		sum.ProofsMissed += row.Proofs.Missed
@@ -80,30 +73,30 @@ func (s *saleDemo) count(ctx context.Context, of record) (sum Summary, rows []pr
 		if row.Phase == "Finished" && row.Over {
 			finished++
 		}
-		for m, err := range s.saleEvents(ctx, of.store, row) {
-			if err != nil {
-				return sum, nil, err
-			}
-			proof, is := m.(*messages.ProofSubmitted)
-			if !is {
-				continue
-			}
-			periods[proof.GetPeriod()] = true
-			if took := proof.GetTookMilliseconds(); took > 0 { // Otherwise it was found on chain.
-				sum.ProofTimes = append(sum.ProofTimes, ProofTiming{row.SlotIndex, proof.GetPeriod(), took})
-			}
+	}
+	periods := map[uint64]bool{}
+	for slot, p := range s.owed(of, projections.ProofSubmitted) {
+		periods[p.Period] = true
+		if p.TookMilliseconds > 0 { // Otherwise it was found on chain.
+			sum.ProofTimes = append(sum.ProofTimes, ProofTiming{slot, p.Period, p.TookMilliseconds})
 		}
 	}
 	sum.Reward, sum.FeesWei, sum.PeriodsProven = reward.String(), fees.String(), len(periods)
 	sum.Paid = finished == s.Slots && s.before.Less(of.after)
-	return sum, rows, nil
+	return sum, rows
 }
 
-// saleEvents yields the events of the sale of a slot.
-func (s *saleDemo) saleEvents(
-	ctx context.Context, store events.Store, row projections.Sale,
-) iter.Seq2[proto.Message, error] {
-	return decoded(ctx, store, events.SaleStream(s.account, events.Must(events.ParseSlotID(row.Slot))))
+// owed yields the slots and periods of which a proof was owed, with this outcome.
+func (s *saleDemo) owed(of record, outcome projections.ProofOutcome) iter.Seq2[uint64, projections.ProofPeriod] {
+	return func(yield func(uint64, projections.ProofPeriod) bool) {
+		for _, slot := range of.views.Proofs().Slots {
+			for _, p := range slot.Periods {
+				if slot.Request == s.request.ID.String() && p.Outcome == outcome && !yield(slot.SlotIndex, p) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (s *saleDemo) printTimeline(ctx context.Context, store events.Store, rows []projections.Sale) {

@@ -3,9 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/big"
-	"slices"
 	"strings"
 
 	"github.com/ethereum/go-ethereum"
@@ -36,11 +34,11 @@ type contractLog struct {
 
 // onContract is what the contract has logged about a sector.
 type onContract struct {
-	messages map[string]int  // that it took, by their kind
-	proven   map[uint64]bool // by day
-	// The days of which a window closed without a proof, from which a fault is declared, and on which it recovered.
-	missed, declared, recovered []uint64
-	fees                        *big.Int
+	messages map[string]int // that it took, by their kind
+	// The days on which it was proven, of which a window closed without a proof, from which a fault is declared, and
+	// on which it recovered.
+	proven, missed, declared, recovered []uint64
+	fees                                *big.Int
 }
 
 func openContractLog(ctx context.Context, local *localchain.Chain, of events.Address) (*contractLog, error) {
@@ -83,7 +81,7 @@ func (c *contractLog) day(period uint64) uint64 { return period + 1 - c.firstDay
 func (c *contractLog) of(number uint64) *onContract {
 	s := c.sectors[number]
 	if s == nil {
-		s = &onContract{proven: map[uint64]bool{}, fees: new(big.Int), messages: map[string]int{
+		s = &onContract{fees: new(big.Int), messages: map[string]int{
 			"precommit": 0, "commit": 0, "fault": 0, "recovery": 0, "termination": 0,
 		}}
 		c.sectors[number] = s
@@ -130,7 +128,8 @@ func (c *contractLog) count(e contracts.SectorEvent) string {
 		c.messages++
 		c.reward.Add(c.reward, e.Reward)
 		for _, n := range e.Numbers {
-			c.of(n).proven[c.day(e.Period)] = true
+			s := c.of(n)
+			s.proven = append(s.proven, c.day(e.Period))
 		}
 		return fmt.Sprintf("day %d: possession of %s is proven, in one message, %d leaves each",
 			c.day(e.Period), numbered("sector", e.Numbers), c.rules.Proving.Leaves)
@@ -168,11 +167,6 @@ func (c *contractLog) count(e contracts.SectorEvent) string {
 			e.Number, decimal(e.Fee, 6), decimal(e.Returned, 6))
 	}
 	return ""
-}
-
-// daysProven are the days on which a sector was proven, in order.
-func (c *contractLog) daysProven(number uint64) []uint64 {
-	return slices.Sorted(maps.Keys(c.of(number).proven))
 }
 
 // numbered is "day 1", "days 1, 2 and 3", or "none".

@@ -178,7 +178,6 @@ func (s *sectorDemo) prepare(ctx context.Context) error {
 	p := s.contract.rules.Proving
 	s.display.say("Chain: development chain at block %d, contract of sectors %s: a day has %d blocks in %d windows, "+
 		"a challenge %d leaves", s.local.Head().Number, s.local.SectorProvider, p.PeriodBlocks, p.Deadlines, p.Leaves)
-	s.sayUnits("Days are the contract's, counted in blocks, which come as fast as the host can follow")
 	return nil
 }
 
@@ -247,16 +246,17 @@ func (s *sectorDemo) wait(ctx context.Context, what string, is func(Progress) bo
 		}
 		for i, n := range s.sectors {
 			row := s.rows[n]
-			s.show(n, row.State)
+			s.draw(n, row.State)
 			if row.Parked != "" {
 				return false, fmt.Errorf("%w: sector %d, the one that is %s, waits for an operator: %s",
 					api.ErrDemoIncomplete, n, roles[i], row.Parked)
 			}
 		}
-		if is(p) {
-			return true, nil
+		most := uint64(s.options.Days + daysMore)
+		if done := is(p); done || s.today() <= most {
+			return done, nil
 		}
-		return false, s.late()
+		return false, fmt.Errorf("%w after %d days: %s", api.ErrDemoIncomplete, most, s.toCome(s.results()))
 	})
 }
 
@@ -269,24 +269,11 @@ func (s *sectorDemo) readContract(ctx context.Context) error {
 	return err
 }
 
-func (s *sectorDemo) show(n uint64, state string) {
+func (s *sectorDemo) draw(n uint64, state string) {
 	s.display.is(n, state, len(s.contract.of(n).proven))
 }
 
 func (s *sectorDemo) today() uint64 { return s.contract.dayOf(s.local.Head().Number) }
-
-// late returns an error when the demonstration takes too many days.
-func (s *sectorDemo) late() error {
-	most := uint64(s.options.Days + daysMore)
-	if s.today() <= most {
-		return nil
-	}
-	var states []string
-	for i, n := range s.sectors {
-		states = append(states, fmt.Sprintf("sector %d (%s) is %s", n, roles[i], s.rows[n].State))
-	}
-	return fmt.Errorf("%w after %d days: %s", api.ErrDemoIncomplete, most, strings.Join(states, ", "))
-}
 
 // fill imports the pieces, and begins all sectors.
 func (s *sectorDemo) fill(ctx context.Context) error {
@@ -306,7 +293,7 @@ func (s *sectorDemo) fill(ctx context.Context) error {
 			return fmt.Errorf("begin a sector: %w", err)
 		}
 		s.sectors = append(s.sectors, n)
-		s.show(n, "Empty")
+		s.draw(n, "Empty")
 		room := s.size
 		for _, file := range s.files[role*piecesOfEach : (role+1)*piecesOfEach] {
 			piece, err := operator.ImportPiece(ctx, file)
@@ -390,23 +377,7 @@ func (s *sectorDemo) unsealed(number uint64) string {
 
 // finish waits until everything has happened to the sectors, and the last day is proven.
 func (s *sectorDemo) finish(ctx context.Context) error {
-	return s.wait(ctx, "everything has happened", func(p Progress) bool { return s.happened() && !p.Sending })
-}
-
-func (s *sectorDemo) happened() bool {
-	for role, n := range s.sectors {
-		row, on := s.rows[n], s.contract.of(n)
-		switch {
-		case role == terminated:
-			if !row.Over {
-				return false
-			}
-		case row.State != "Proving" || len(on.proven) < s.options.Days,
-			role != sound && len(on.recovered) == 0:
-			return false
-		}
-	}
-	return true
+	return s.wait(ctx, "everything has happened", func(p Progress) bool { return s.toCome(s.results()) == "" && !p.Sending })
 }
 
 // scheduled is the event that says that a step begins.
@@ -456,7 +427,7 @@ func (s *sectorDemo) showLine(ctx context.Context, l line) error {
 		}
 		return nil
 	}
-	s.show(at.Sector, at.State)
+	s.draw(at.Sector, at.State)
 	_, reason, given := strings.Cut(l.Msg, ": ")
 	if at.Event == "SectorFaulty" && at.Sector == s.damage.Sector && s.damage.FoundOn == 0 {
 		s.damage.FoundOn, s.damage.Reason = s.today(), reason

@@ -121,7 +121,7 @@ func TestWhatTheContractSaysIsCounted(t *testing.T) {
 	}
 	want := onContract{
 		messages: map[string]int{"precommit": 1, "commit": 1, "fault": 1, "recovery": 1, "termination": 1},
-		proven:   map[uint64]bool{2: true, 4: true}, missed: []uint64{5, 6},
+		proven:   []uint64{2, 4}, missed: []uint64{5, 6},
 		declared: []uint64{7}, recovered: []uint64{7}, fees: big.NewInt(4e17),
 	}
 	opts := cmp.Options{
@@ -133,7 +133,7 @@ func TestWhatTheContractSaysIsCounted(t *testing.T) {
 	if c.messages != 2 || c.reward.Int64() != 11 || c.paid.Cmp(fee) != 0 {
 		t.Errorf("%d messages, reward %s, %s paid", c.messages, c.reward, c.paid)
 	}
-	if got := numbered("day", c.daysProven(1)); got != "days 2 and 4" {
+	if got := numbered("day", c.of(1).proven); got != "days 2 and 4" {
 		t.Errorf("proven on %s", got)
 	}
 	for want, of := range map[string][]uint64{"none": nil, "day 3": {3}, "days 1, 2 and 9": {1, 2, 9}} {
@@ -164,6 +164,7 @@ func complete() SectorSummary {
 
 func TestWhateverDoesNotHappenIsNamed(t *testing.T) {
 	s := &sectorDemo{options: SectorOptions{Days: 3}, engine: &engine{Options: Options{Crash: true}}}
+	s.damage = complete().Damage
 	if got := s.missing(complete()); got != "" {
 		t.Fatalf("nothing is missing, and it says: %s", got)
 	}
@@ -182,6 +183,7 @@ func TestWhateverDoesNotHappenIsNamed(t *testing.T) {
 	} {
 		sum := complete()
 		spoil(&sum)
+		s.damage = sum.Damage
 		if got := s.missing(sum); !strings.Contains(got, want) {
 			t.Errorf("it says %q, want %q in it", got, want)
 		}

@@ -87,10 +87,9 @@ func (s *sectorDemo) summarize(ctx context.Context, of record) (_ SectorSummary,
 			s.rows[row.SectorNumber] = row
 		}
 	}
-	for role, n := range s.sectors {
-		r := s.resultOf(n, roles[role])
+	sum.Sectors = s.results()
+	for _, r := range sum.Sectors {
 		sum.Proofs += len(r.DaysProven)
-		sum.Sectors = append(sum.Sectors, r)
 	}
 	sum.Missing = s.missing(sum)
 	sum.Complete = sum.Missing == ""
@@ -111,91 +110,85 @@ func (s *sectorDemo) summarize(ctx context.Context, of record) (_ SectorSummary,
 	return sum, err
 }
 
-// resultOf is what became of a sector.
-func (s *sectorDemo) resultOf(n uint64, role string) SectorResult {
-	row, on := s.rows[n], s.contract.of(n)
-	r := SectorResult{
-		Sector: n, Role: role, State: row.State, Over: row.Over, Size: row.Size, CommD: row.CommD,
-		DaysProven: s.contract.daysProven(n), DaysMissed: uint64(len(on.missed)), DeclaredFrom: on.declared,
-		RecoveredOn: on.recovered, Deposit: row.Deposit, Returned: row.DepositReturned, Fees: on.fees.String(),
-		Steps: row.Steps, Messages: on.messages,
+// results are what became of the sectors until now.
+func (s *sectorDemo) results() (all []SectorResult) {
+	for role, n := range s.sectors {
+		row, on := s.rows[n], s.contract.of(n)
+		r := SectorResult{
+			Sector: n, Role: roles[role], State: row.State, Over: row.Over, Size: row.Size, CommD: row.CommD,
+			DaysProven: on.proven, DaysMissed: uint64(len(on.missed)), DeclaredFrom: on.declared,
+			RecoveredOn: on.recovered, Deposit: row.Deposit, Returned: row.DepositReturned, Fees: on.fees.String(),
+			Steps: row.Steps, Messages: on.messages,
+		}
+		for _, p := range row.Pieces {
+			r.Payload += p.Payload
+		}
+		all = append(all, r)
 	}
-	for _, p := range row.Pieces {
-		r.Payload += p.Payload
-	}
-	return r
+	return all
 }
 
 // killsInRecord finds in the record which steps had begun and had no result when the host was killed. The next
 // start continued them.
 func (s *sectorDemo) killsInRecord(ctx context.Context, store events.Store) (kills []Kill, _ error) {
-	states, codec := map[uint64]sector.Info{}, catalog.Codec()
-	for r, err := range store.ReadAll(ctx, 0, 0) {
+	codec := catalog.Codec()
+	for _, k := range s.kills {
+		then, err := projections.ViewsAt(ctx, store, s.scope(), func(r events.Recorded) bool {
+			m, err := codec.Decode(r)
+			start, is := m.(*messages.HostStarted)
+			return err != nil || !is || !events.TimeFromMessage(start.GetAt()).After(k.at)
+		})
 		if err != nil {
-			return nil, fmt.Errorf("read the record: %w", err)
+			return nil, err
 		}
-		m, err := codec.Decode(r)
-		if err != nil { // The store may have events of others.
-			continue
-		}
-		if began, is := m.(*messages.HostStarted); is && r.Stream == events.HostStream(s.account) {
-			at := events.TimeFromMessage(began.GetAt())
-			for len(kills) < len(s.kills) && s.kills[len(kills)].at.Before(at) {
-				kills = append(kills, Kill{s.kills[len(kills)].at, openSteps(states)})
+		in := []string{}
+		for _, p := range then.Sectors().Providers {
+			for _, row := range p.Sectors {
+				waits := strings.HasPrefix(row.Step, string(sector.StepWait)) // For the chain.
+				if row.Step != "" && row.PausedUntil.IsZero() && !waits {
+					in = append(in, fmt.Sprintf("%s of sector %d", row.Step, row.SectorNumber))
+				}
 			}
 		}
-		host, n, err := events.ParseSectorStream(r.Stream)
-		if e, is := m.(sector.Event); is && err == nil && host == s.account {
-			if _, known := states[n]; !known {
-				states[n] = sector.New(sector.Policy{})
-			}
-			states[n] = sector.Evolve(states[n], e)
-		}
-	}
-	if len(kills) < len(s.kills) {
-		return nil, fmt.Errorf("%w: the host was killed, and no start of it is recorded", api.ErrDemoIncomplete)
+		slices.Sort(in)
+		kills = append(kills, Kill{k.at, in})
 	}
 	return kills, nil
 }
 
-// openSteps are the steps that have begun and have no result, without those in which nothing is done but waiting for
-// the chain.
-func openSteps(states map[uint64]sector.Info) (open []string) {
-	for n, st := range states {
-		waits := strings.HasPrefix(string(st.Step.Name), string(sector.StepWait))
-		if st.Step.Key != "" && st.Until.IsZero() && !waits {
-			open = append(open, fmt.Sprintf("%s of sector %d", st.Step.Name, n))
-		}
+// missing says what did not happen that should, by the record; empty: everything did.
+func (s *sectorDemo) missing(sum SectorSummary) string {
+	if what := s.toCome(sum.Sectors); what != "" {
+		return what
 	}
-	slices.Sort(open)
-	return open
+	inStep := slices.ContainsFunc(sum.Kills, func(k Kill) bool { return len(k.In) > 0 })
+	if s.Crash && s.options.KillAt == nil && !inStep {
+		return "the host was not killed in a step"
+	}
+	return ""
 }
 
-// missing says what did not happen that should; empty: everything did.
-func (s *sectorDemo) missing(sum SectorSummary) string {
-	for role, r := range sum.Sectors {
+// toCome says what has not happened to the sectors yet; empty: everything has.
+func (s *sectorDemo) toCome(sectors []SectorResult) string {
+	for role, r := range sectors {
 		hasFault := role == damaged || role == faulty
 		for _, want := range []struct {
 			met  bool
 			what string
 		}{
 			{r.Messages["precommit"] == 1 && r.Messages["commit"] == 1, "not one precommit and one proof of its seal"},
-			{role == terminated || r.State == "Proving", "it is not proving"},
+			{role == terminated || r.State == "Proving", "it is not proving, but " + r.State},
 			{role == terminated || len(r.DaysProven) >= s.options.Days, "it was not proven on enough days"},
 			{role != sound || r.DaysMissed == 0, "it was sound, and missed a proof"},
 			{role != terminated || r.Over && r.Messages["termination"] == 1, "it was not terminated, or is not over"},
 			{!hasFault || len(r.DeclaredFrom) > 0, "its fault was not declared"},
 			{!hasFault || len(r.RecoveredOn) > 0, "it did not recover"},
-			{role != damaged || sum.Damage.FoundOn > 0, "no challenge found its damage"},
+			{role != damaged || s.damage.FoundOn > 0, "no challenge found its damage"},
 		} {
 			if !want.met {
 				return fmt.Sprintf("sector %d (%s): %s", r.Sector, r.Role, want.what)
 			}
 		}
-	}
-	inStep := slices.ContainsFunc(sum.Kills, func(k Kill) bool { return len(k.In) > 0 })
-	if s.Crash && s.options.KillAt == nil && !inStep {
-		return "the host was not killed in a step"
 	}
 	return ""
 }
@@ -254,22 +247,15 @@ func (s *sectorDemo) printSteps(sum SectorSummary) {
 	shown := []string{
 		"AddPiece", "Pack", "PreCommit1", "PreCommit2", "SendPreCommit", "Commit", "SendCommit", "Restore",
 	}
-	const column = "%15s"
-	row := fmt.Sprintf("%-8s", "")
-	for _, name := range shown {
-		row += fmt.Sprintf(column, name)
-	}
-	s.print("%s", row)
+	s.print("\t%s", strings.Join(shown, "\t"))
 	for _, r := range sum.Sectors {
-		took := map[string]string{}
+		took := make([]string, len(shown))
 		for _, step := range r.Steps {
-			took[step.Step] = fmt.Sprintf("%.0f", step.Total*1000)
+			if i := slices.Index(shown, step.Step); i >= 0 {
+				took[i] = fmt.Sprintf("%.0f", step.Total*1000)
+			}
 		}
-		row := fmt.Sprintf("sector %d", r.Sector)
-		for _, name := range shown {
-			row += fmt.Sprintf(column, took[name])
-		}
-		s.print("%s", row)
+		s.print("sector %d\t%s", r.Sector, strings.Join(took, "\t"))
 	}
 }
 
