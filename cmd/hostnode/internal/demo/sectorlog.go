@@ -22,6 +22,7 @@ type contractLog struct {
 	client   *ethclient.Client
 	contract common.Address
 	account  events.Address
+	say      func(format string, args ...any) // takes what is news, in sentences
 	rules    bindings.SectorConfig
 
 	next     uint64 // the first block that is not read
@@ -41,9 +42,11 @@ type onContract struct {
 	fees                                *big.Int
 }
 
-func openContractLog(ctx context.Context, local *localchain.Chain, of events.Address) (*contractLog, error) {
+func openContractLog(
+	ctx context.Context, local *localchain.Chain, of events.Address, say func(format string, args ...any),
+) (*contractLog, error) {
 	c := &contractLog{
-		client: ethclient.NewClient(local.Attach()), contract: common.Address(local.SectorProvider), account: of,
+		client: ethclient.NewClient(local.Attach()), contract: common.Address(local.SectorProvider), account: of, say: say,
 		next: local.Head().Number + 1, reward: new(big.Int), paid: new(big.Int), sectors: map[uint64]*onContract{},
 	}
 	abi := bindings.NewSectorProvider()
@@ -89,40 +92,37 @@ func (c *contractLog) of(number uint64) *onContract {
 	return s
 }
 
-// read reads what the contract logged up to a block, and returns it in sentences.
-func (c *contractLog) read(ctx context.Context, head uint64) ([]string, error) {
+// read reads what the contract logged up to a block.
+func (c *contractLog) read(ctx context.Context, head uint64) error {
 	if head < c.next {
-		return nil, nil
+		return nil
 	}
 	logs, err := c.client.FilterLogs(ctx, ethereum.FilterQuery{
 		FromBlock: new(big.Int).SetUint64(c.next), ToBlock: new(big.Int).SetUint64(head),
 		Addresses: []common.Address{c.contract},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the logs of the contract of sectors: %w", err)
+		return fmt.Errorf("read the logs of the contract of sectors: %w", err)
 	}
 	c.next = head + 1
-	var sentences []string
 	for i := range logs {
 		e, err := contracts.UnpackSectorEvent(&logs[i])
 		if err != nil {
-			return sentences, fmt.Errorf("read the logs of the contract of sectors: %w", err)
+			return fmt.Errorf("read the logs of the contract of sectors: %w", err)
 		}
-		if sentence := c.count(e); sentence != "" {
-			sentences = append(sentences, sentence)
-		}
+		c.count(e)
 	}
-	return sentences, nil
+	return nil
 }
 
-// count counts one event, and returns it in a sentence; empty: it is no news.
-func (c *contractLog) count(e contracts.SectorEvent) string {
+// count counts one event, and says what it means.
+func (c *contractLog) count(e contracts.SectorEvent) {
 	switch e := e.(type) {
 	case *bindings.SectorProviderPreCommitted:
 		c.of(e.Number).messages["precommit"]++
 	case *bindings.SectorProviderCommitted:
 		c.of(e.Number).messages["commit"]++
-		return fmt.Sprintf("the seal of sector %d is verified; its first proof is due on day %d",
+		c.say("the seal of sector %d is verified; its first proof is due on day %d",
 			e.Number, c.day(e.FirstPeriod))
 	case *bindings.SectorProviderProven:
 		c.messages++
@@ -131,7 +131,7 @@ func (c *contractLog) count(e contracts.SectorEvent) string {
 			s := c.of(n)
 			s.proven = append(s.proven, c.day(e.Period))
 		}
-		return fmt.Sprintf("day %d: possession of %s is proven, in one message, %d leaves each",
+		c.say("day %d: possession of %s is proven, in one message, %d leaves each",
 			c.day(e.Period), numbered("sector", e.Numbers), c.rules.Proving.Leaves)
 	case *bindings.SectorProviderMissed:
 		s := c.of(e.Number)
@@ -139,34 +139,33 @@ func (c *contractLog) count(e contracts.SectorEvent) string {
 			s.missed = append(s.missed, c.day(e.Period+i))
 		}
 		s.fees.Add(s.fees, e.Fee)
-		return fmt.Sprintf("sector %d was not proven on day %d; a fee of %s tokens is taken from its deposit",
+		c.say("sector %d was not proven on day %d; a fee of %s tokens is taken from its deposit",
 			e.Number, c.day(e.Period), decimal(e.Fee, 6))
 	case *bindings.SectorProviderFaultDeclared:
 		s := c.of(e.Number)
 		s.messages["fault"]++
 		s.declared = append(s.declared, c.day(e.FromPeriod))
-		return fmt.Sprintf("the fault of sector %d is declared; it owes no proof from day %d",
+		c.say("the fault of sector %d is declared; it owes no proof from day %d",
 			e.Number, c.day(e.FromPeriod))
 	case *bindings.SectorProviderRecoveryDeclared:
 		c.of(e.Number).messages["recovery"]++
-		return fmt.Sprintf("sector %d is to recover with its proof of day %d", e.Number, c.day(e.Period))
+		c.say("sector %d is to recover with its proof of day %d", e.Number, c.day(e.Period))
 	case *bindings.SectorProviderRecovered:
 		s := c.of(e.Number)
 		s.recovered = append(s.recovered, c.day(e.Period))
-		return fmt.Sprintf("sector %d has recovered on day %d", e.Number, c.day(e.Period))
+		c.say("sector %d has recovered on day %d", e.Number, c.day(e.Period))
 	case *bindings.SectorProviderWithdrawn:
 		if e.Account == common.Address(c.account) {
 			c.paid.Add(c.paid, e.Amount)
-			return fmt.Sprintf("the host has withdrawn %s tokens", decimal(e.Amount, 6))
+			c.say("the host has withdrawn %s tokens", decimal(e.Amount, 6))
 		}
 	case *bindings.SectorProviderTerminated:
 		s := c.of(e.Number)
 		s.messages["termination"]++
 		s.fees.Add(s.fees, e.Fee)
-		return fmt.Sprintf("sector %d is terminated: %s tokens are lost, %s are returned",
+		c.say("sector %d is terminated: %s tokens are lost, %s are returned",
 			e.Number, decimal(e.Fee, 6), decimal(e.Returned, 6))
 	}
-	return ""
 }
 
 // numbered is "day 1", "days 1, 2 and 3", or "none".

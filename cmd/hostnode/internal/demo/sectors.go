@@ -170,8 +170,9 @@ func (s *sectorDemo) prepare(ctx context.Context) error {
 	if err := s.engine.prepare(ctx, madeSectorBytes, sectorRules(), s.cut); err != nil {
 		return err
 	}
+	say := func(format string, args ...any) { s.display.say("Contract: "+format, args...) }
 	var err error
-	if s.contract, err = openContractLog(ctx, s.local, s.account); err != nil {
+	if s.contract, err = openContractLog(ctx, s.local, s.account, say); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.contract.client.Close)
@@ -183,29 +184,29 @@ func (s *sectorDemo) prepare(ctx context.Context) error {
 
 // cut writes the pieces of the file, each into a file of its own. They cost no tokens.
 func (s *sectorDemo) cut(_ context.Context, file string) (none events.Amount, err error) {
+	bytes, err := readable(file)
+	if err != nil {
+		return none, err
+	}
 	in, err := os.Open(file)
 	if err != nil {
 		return none, err
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return none, err
-	}
 	dir := filepath.Join(s.dir.Root, "client")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return none, err
 	}
-	each := int64(eachOf(uint64(info.Size()))) //nolint:gosec // The size of a file.
-	for i := range int64(manySectors * piecesOfEach) {
+	each := int64(eachOf(bytes)) //nolint:gosec // The size of a file.
+	for i := range manySectors * piecesOfEach {
 		path := filepath.Join(dir, fmt.Sprintf("piece-%d", i+1))
-		if err := write(path, io.NewSectionReader(in, i*each, min(each, info.Size()-i*each))); err != nil {
+		if err := write(path, io.LimitReader(in, each)); err != nil {
 			return none, err
 		}
 		s.files = append(s.files, path)
 	}
 	s.display.say("Data: %s is %d bytes; cut into %d pieces for %d sectors of %s",
-		filepath.Base(file), info.Size(), len(s.files), manySectors, s.size.Human())
+		filepath.Base(file), bytes, len(s.files), manySectors, s.size.Human())
 	return none, nil
 }
 
@@ -260,13 +261,8 @@ func (s *sectorDemo) wait(ctx context.Context, what string, is func(Progress) bo
 	})
 }
 
-// readContract shows what the contract has logged since the last time.
 func (s *sectorDemo) readContract(ctx context.Context) error {
-	sentences, err := s.contract.read(ctx, s.local.Head().Number)
-	for _, sentence := range sentences {
-		s.display.say("Contract: %s", sentence)
-	}
-	return err
+	return s.contract.read(ctx, s.local.Head().Number)
 }
 
 func (s *sectorDemo) draw(n uint64, state string) {

@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -100,7 +101,11 @@ func TestDamageIsATenth(t *testing.T) {
 }
 
 func TestWhatTheContractSaysIsCounted(t *testing.T) {
-	c := &contractLog{firstDay: 6, reward: new(big.Int), paid: new(big.Int), sectors: map[uint64]*onContract{}}
+	sentence := ""
+	c := &contractLog{
+		firstDay: 6, reward: new(big.Int), paid: new(big.Int), sectors: map[uint64]*onContract{},
+		say: func(format string, args ...any) { sentence = fmt.Sprintf(format, args...) },
+	}
 	fee := big.NewInt(2e17)
 	for _, e := range []contracts.SectorEvent{
 		&bindings.SectorProviderPreCommitted{Number: 1}, &bindings.SectorProviderSeedPinned{Number: 1},
@@ -114,7 +119,8 @@ func TestWhatTheContractSaysIsCounted(t *testing.T) {
 		&bindings.SectorProviderTerminated{Number: 1, Fee: fee, Returned: fee},
 		&bindings.SectorProviderWithdrawn{Amount: fee},
 	} {
-		sentence := c.count(e)
+		sentence = ""
+		c.count(e)
 		if sentence != "" && !strings.Contains(sentence, "sector") && !strings.Contains(sentence, "withdrawn 0.2") {
 			t.Errorf("%T is told so: %s", e, sentence)
 		}
