@@ -112,7 +112,16 @@ func (s *memberDemo) start(ctx context.Context) (err error) {
 	s.etcdAt = s.etcd.Addr()
 	s.display.say("Event store: process %d at %s. etcd: in this process, at %s", s.store.pid(), s.storeAt, s.etcdAt)
 	for _, name := range memberNames[:s.options.Members] {
-		if err := s.addMember(name); err != nil {
+		listen, err := freeAddress()
+		if err != nil {
+			return err
+		}
+		c := s.hostConfig(s.local.IPCPath(), s.local.Marketplace.String(), s.client.url)
+		c.Account.KeyFile = node.KeyFile(s.Config)
+		c.DataDir = filepath.Join(s.dir.Root, string(name))
+		c.Cluster.Name, c.Cluster.Member, c.Cluster.Listen = clusterName, string(name), listen
+		c.Cluster.Etcd.Endpoints = []string{"http://" + s.etcdAt}
+		if err := s.addHost(name, c); err != nil {
 			return err
 		}
 	}
@@ -155,20 +164,6 @@ func freeAddress() (string, error) {
 		failed = err
 	}
 	return "", fmt.Errorf("look for a free port: %w", failed)
-}
-
-// addMember makes a member, with the given settings, and those that the demonstration chooses.
-func (s *memberDemo) addMember(name events.Member) error {
-	listen, err := freeAddress()
-	if err != nil {
-		return err
-	}
-	c := s.hostConfig(s.local.IPCPath(), s.local.Marketplace.String(), s.client.url)
-	c.Account.KeyFile = node.KeyFile(s.Config)
-	c.DataDir = filepath.Join(s.dir.Root, string(name))
-	c.Cluster.Name, c.Cluster.Member, c.Cluster.Listen = clusterName, string(name), listen
-	c.Cluster.Etcd.Endpoints = []string{"http://" + s.etcdAt}
-	return s.addHost(name, c)
 }
 
 // inClockTime is how long some chain time lasts by the machine's clock.
@@ -236,10 +231,13 @@ func (s *memberDemo) look(context.Context) error {
 // owner asks the living members who has the term, and since when; they read it in the record.
 func (s *memberDemo) owner(ctx context.Context) (*host, time.Time) {
 	for _, h := range s.living() {
-		name, since, err := h.operator.owner(ctx)
-		i := slices.IndexFunc(s.hosts, func(h *host) bool { return h.name == name })
-		if err == nil && i >= 0 {
-			return s.hosts[i], since
+		all, err := within(ctx, answerTime, h.operator.Members)
+		if err != nil || all.Term == nil || !all.Term.Ended.IsZero() {
+			continue
+		}
+		i := slices.IndexFunc(s.hosts, func(h *host) bool { return string(h.name) == all.Term.Member })
+		if i >= 0 {
+			return s.hosts[i], all.Term.Since
 		}
 	}
 	return nil, time.Time{}
@@ -264,7 +262,7 @@ func (s *memberDemo) loseOwner(ctx context.Context) error {
 	if err := s.kill(ctx, owner); err != nil {
 		return err
 	}
-	s.display.say("SIGKILL to member %s, process %d, which runs the queue and the transactions", owner.name, owner.pid())
+	s.display.say("SIGKILL to %s, process %d, which runs the queue and the transactions", owner.title(), owner.pid())
 	err = s.wait(ctx, "another member takes the term", func(ctx context.Context) bool {
 		next, since = s.owner(ctx)
 		return next != nil && next != owner

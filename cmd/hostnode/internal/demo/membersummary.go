@@ -60,7 +60,8 @@ func (s *memberDemo) summarize(_ context.Context, of record) (sum MemberSummary,
 	s.printMoney(rows, of)
 	s.printAudit(of.report)
 	s.print("\n== Where it is stored, and how to look at it ==")
-	s.print("Everything is in %s (the members' logs: north.log and so on). The record needs its event store:", s.dir.Root)
+	s.print("Everything is in %s (the members' logs: north.log and so on). The record needs its event store:",
+		s.dir.Root)
 	s.print("  hostnode eventstore --insecure --data-dir %s --listen %s", quoted(s.dir.Root+"/eventstore"), s.storeAt)
 	for _, command := range []string{"members", "sales", "audit"} {
 		s.print("  hostnode %s%s", command, s.at(s.hosts[0].dir.Root))

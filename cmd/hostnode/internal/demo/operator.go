@@ -87,15 +87,6 @@ func (o operator) progress(ctx context.Context) (Progress, error) {
 	return p, err
 }
 
-// owner is the member that has the term; empty: nobody has.
-func (o operator) owner(ctx context.Context) (name events.Member, since time.Time, _ error) {
-	all, err := within(ctx, answerTime, o.Members)
-	if err != nil || all.Term == nil || !all.Term.Ended.IsZero() {
-		return "", since, err
-	}
-	return events.Member(all.Term.Member), all.Term.Since, nil
-}
-
 // offer makes sure that an enabled availability has room for the bytes and the collateral; a large enough one of an
 // earlier demonstration is used again. It returns api.ErrDemoRefused when the host refuses; other errors mean that it
 // does not answer yet.

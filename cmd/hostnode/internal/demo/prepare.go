@@ -136,7 +136,7 @@ func (e *engine) prepare(
 	balance, err := e.client.account.BalanceOf(ctx, e.account)
 	e.before = balance.Tokens
 	e.display.say("Host: account %s, with %s tokens", e.account, tokens(e.before))
-	e.display.say("Before each line is this machine's time; all dates, and how long a request, a period or a day lasts, are " +
-		"chain time, which has a pace of its own. Amounts without a unit are base units: 10^18 are a token")
+	e.display.say("Before each line is this machine's time. Dates in it, and how long a request, a period or a day " +
+		"lasts, are chain time, which has a pace of its own. Amounts without a unit are base units: 10^18 are a token")
 	return err
 }

@@ -41,12 +41,10 @@ func TestLastWordsAreThoseThatWereShownToo(t *testing.T) {
 	s := newSale(Options{Out: &strings.Builder{}})
 	h := &host{lines: s.engine.lines}
 	s.hosts = []*host{h}
-	for _, l := range []line{
-		{Level: "warning", Msg: "an old one"}, {Level: "info", Msg: "all is well"},
-		{Level: "error", Msg: "it began"}, {Level: "error", Msg: "hostnode: the disk is full"},
-	} {
-		l.from = h
-		must(t, s.show(t.Context(), l))
+	must(t, s.show(t.Context(), line{Level: "warning", Msg: "an old one", from: h}))
+	must(t, s.show(t.Context(), line{Level: "info", Msg: "all is well", from: h}))
+	for _, words := range []string{"it began", "hostnode: the disk is full"} {
+		must(t, s.show(t.Context(), line{Level: "error", Msg: words, from: h}))
 	}
 	h.lines <- line{Level: "error", Msg: "  Make room. [store-failed]", from: h}
 	want := "last words: it began; hostnode: the disk is full; Make room. [store-failed]; see"

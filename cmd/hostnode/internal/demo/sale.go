@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
@@ -192,7 +192,7 @@ func (s *saleDemo) showLine(_ context.Context, l line) error {
 	}
 	slot := &s.slots[*l.Index]
 	slot.by, slot.filled = l.from, slot.filled || l.State == "Filled" || l.State == "Proving"
-	if strings.HasPrefix(l.Msg, "The contract took the proof") || strings.HasPrefix(l.Msg, "The contract had the proof") {
+	if tookProof.MatchString(l.Msg) {
 		slot.proofs++
 	}
 	s.display.is(*l.Index, l.State, slot.proofs)
@@ -203,6 +203,9 @@ func (s *saleDemo) showLine(_ context.Context, l line) error {
 func (s *saleDemo) eachProven() bool {
 	return !slices.ContainsFunc(s.slots, func(slot slotLog) bool { return slot.proofs == 0 })
 }
+
+// tookProof begins a line that says that the contract has a proof.
+var tookProof = regexp.MustCompile("^The contract (took|had) the proof")
 
 // proofsOf counts the proofs that the contract took from some of the hosts.
 func (s *saleDemo) proofsOf(counts func(*host) bool) (n int) {

@@ -40,14 +40,16 @@ type ProofTiming struct {
 func (s *saleDemo) summarize(ctx context.Context, of record) (Summary, error) {
 	sum, rows := s.count(of)
 	s.print("\n== The life of one sale, read back from the event store; in chain time and base units ==")
-	s.printTimeline(ctx, of.store, rows)
-	s.print("\n== Proofs ==")
-	s.printProofs(rows, sum)
-	s.printMoney(rows, of)
 	slot := "SLOT"
 	if len(rows) > 0 {
 		slot = rows[0].Slot[:10]
+		s.printTimeline(ctx, of.store, rows[0])
+	} else {
+		s.print("No sale was begun.")
 	}
+	s.print("\n== Proofs ==")
+	s.printProofs(rows, sum)
+	s.printMoney(rows, of)
 	s.printEnd(of, saleCommands(slot)...)
 	return sum, s.printOutcome("slots", sum)
 }
@@ -99,12 +101,8 @@ func (s *saleDemo) owed(of record, outcome projections.ProofOutcome) iter.Seq2[u
 	}
 }
 
-func (s *saleDemo) printTimeline(ctx context.Context, store events.Store, rows []projections.Sale) {
-	if len(rows) == 0 {
-		s.print("No sale was begun.")
-		return
-	}
-	line, err := projections.ReadTimeline(ctx, store, s.account, events.Must(events.ParseSlotID(rows[0].Slot)), nil)
+func (s *saleDemo) printTimeline(ctx context.Context, store events.Store, row projections.Sale) {
+	line, err := projections.ReadTimeline(ctx, store, s.account, events.Must(events.ParseSlotID(row.Slot)), nil)
 	if err != nil {
 		s.print("The timeline cannot be read: %v", err)
 	}
@@ -115,10 +113,6 @@ func (s *saleDemo) printTimeline(ctx context.Context, store events.Store, rows [
 
 func (s *saleDemo) printProofs(rows []projections.Sale, sum Summary) {
 	for _, row := range rows {
-		if row.Proofs.Submitted == 0 {
-			s.print("slot %d: none", row.SlotIndex)
-			continue
-		}
 		var times []uint64
 		total, speed := uint64(0), ""
 		for _, t := range sum.ProofTimes {

@@ -46,8 +46,8 @@ func openContractLog(
 	ctx context.Context, local *localchain.Chain, of events.Address, say func(format string, args ...any),
 ) (*contractLog, error) {
 	c := &contractLog{
-		client: ethclient.NewClient(local.Attach()), contract: common.Address(local.SectorProvider), account: of, say: say,
-		next: local.Head().Number + 1, reward: new(big.Int), paid: new(big.Int), sectors: map[uint64]*onContract{},
+		client: ethclient.NewClient(local.Attach()), contract: common.Address(local.SectorProvider), account: of,
+		say: say, next: local.Head().Number + 1, reward: new(big.Int), paid: new(big.Int), sectors: map[uint64]*onContract{},
 	}
 	abi := bindings.NewSectorProvider()
 	var err error

@@ -127,7 +127,11 @@ func RunSectors(ctx context.Context, o SectorOptions) (SectorSummary, error) {
 		return SectorSummary{}, err
 	}
 	s := &sectorDemo{engine: newEngine(o.Options), options: o, size: size, rows: map[uint64]projections.Sector{}}
-	s.work, s.display.scale, s.receive, s.killAt = size*manySectors, sectorScale, s.showLine, s.killsAfter
+	s.work, s.display.scale, s.receive = size*manySectors, sectorScale, s.showLine
+	s.killAt = func(l line) bool {
+		at, ok := l.ofSector()
+		return ok && s.killsAt(at)
+	}
 	return run(ctx, s.engine, s.summarize, s.prepare, s.start, s.fill, s.disturb, s.finish, s.stop)
 }
 
@@ -301,11 +305,10 @@ func (s *sectorDemo) fill(ctx context.Context) error {
 			}
 			room -= min(room, piece.Size)
 		}
-		if room == 0 { // A full one is packed automatically, perhaps already.
-			continue
-		}
-		if err := operator.order(ctx, n, api.VerbPack, api.SectorOrder{}); err != nil {
-			return fmt.Errorf("seal sector %d: %w", n, err)
+		if room > 0 { // A full one is packed automatically, perhaps already.
+			if err := operator.order(ctx, n, api.VerbPack, api.SectorOrder{}); err != nil {
+				return fmt.Errorf("seal sector %d: %w", n, err)
+			}
 		}
 	}
 	s.display.say("Operator: begins %s with %d pieces of data each, and has them packed",
@@ -327,7 +330,7 @@ func (s *sectorDemo) disturb(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.display.say("Operator: hostnode sectors force %d Faulty, because a fault that is declared in time costs less", fail)
+	s.display.say("Operator: hostnode sectors force %d Faulty; a fault that is declared in time costs less", fail)
 	err = operator.order(ctx, fail, api.VerbForce, api.SectorOrder{
 		State: "Faulty", Reason: "its disk is moved to another machine",
 	})
@@ -373,16 +376,13 @@ func (s *sectorDemo) unsealed(number uint64) string {
 
 // finish waits until everything has happened to the sectors, and the last day is proven.
 func (s *sectorDemo) finish(ctx context.Context) error {
-	return s.wait(ctx, "everything has happened", func(p Progress) bool { return s.toCome(s.results()) == "" && !p.Sending })
+	return s.wait(ctx, "everything has happened", func(p Progress) bool {
+		return s.toCome(s.results()) == "" && !p.Sending
+	})
 }
 
 // scheduled is the event that says that a step begins.
 const scheduled = "SectorStepScheduled"
-
-func (s *sectorDemo) killsAfter(l line) bool {
-	at, ok := l.ofSector()
-	return ok && s.killsAt(at)
-}
 
 // killsAt is true twice: when a step of sealing begins, and when a message goes out.
 func (s *sectorDemo) killsAt(at SectorLine) bool {

@@ -195,7 +195,8 @@ func (s *sectorDemo) toCome(sectors []SectorResult) string {
 
 // printLife prints what happened to a sector, without the steps that were scheduled.
 func (s *sectorDemo) printLife(ctx context.Context, store events.Store, number uint64) {
-	s.print("\n== The life of sector %d, read back from the event store; in this machine's time and base units ==", number)
+	s.print("\n== The life of sector %d, read back from the event store; in this machine's time and base units ==",
+		number)
 	line, err := projections.ReadSectorTimeline(ctx, store, s.account, number, projections.Page{Most: math.MaxInt}, nil)
 	if err != nil {
 		s.print("The timeline cannot be read: %v", err)
