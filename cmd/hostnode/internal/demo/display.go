@@ -119,13 +119,6 @@ func (d *display) is(number uint64, state string, proofs int) {
 	d.items[number] = item{state, proofs}
 }
 
-// finish leaves the last picture standing.
-func (d *display) finish() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.drawn, d.note = 0, ""
-}
-
 // erase and draw need the lock.
 func (d *display) erase() {
 	if d.terminal && d.drawn > 0 {

@@ -131,7 +131,6 @@ func run[S any](
 		}
 	}
 	halt() // Chain time has ended, too.
-	e.display.finish()
 	balance, err := e.client.account.BalanceOf(ctx, e.account)
 	if err != nil {
 		return sum, fmt.Errorf("read the host's balance: %w", err)

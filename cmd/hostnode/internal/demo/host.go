@@ -76,10 +76,10 @@ func (h *host) start() error {
 	cmd.Env = h.env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // No orphan hosts.
 	out, err := cmd.StderrPipe()
-	if err != nil {
-		return fmt.Errorf("start the host: %w", err)
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
+	if err != nil {
 		return fmt.Errorf("start the host: %w", err)
 	}
 	p := &process{cmd: cmd, started: time.Now(), exited: make(chan struct{})}
