@@ -36,20 +36,16 @@ all members prove on this machine; --prover-samples says otherwise.
 
 Exit code 0 means that the payout arrived and the audit is clean.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: inOwnDirectory(func(cmd *cobra.Command, args []string) error {
-			members, small := cmd.Flags().Changed("members"), map[string]string{}
-			if members {
-				small = smallCircuit
+		RunE: a.demonstration(&o.Options, func(cmd *cobra.Command) map[string]string {
+			if cmd.Flags().Changed("members") {
+				return smallCircuit
 			}
-			if err := a.demonstrates(cmd, &o.Options, args, small); err != nil {
-				return err
+			return nil
+		}, func(cmd *cobra.Command) (any, error) {
+			if cmd.Flags().Changed("members") {
+				return demo.RunMembers(cmd.Context(), o)
 			}
-			if members {
-				sum, err := demo.RunMembers(cmd.Context(), o)
-				return summed(cmd, sum, err)
-			}
-			sum, err := demo.Run(cmd.Context(), o.Options)
-			return summed(cmd, sum, err)
+			return demo.Run(cmd.Context(), o.Options)
 		}),
 	}
 	// The most used settings. All others can be set in the environment and in a file.
@@ -63,6 +59,49 @@ Exit code 0 means that the payout arrived and the audit is clean.`,
 	cmd.Flags().DurationVar(&o.Away, "away", 20*time.Second, "with --members, how long event store and etcd are away")
 	cmd.AddCommand(a.demoSectorsCommand())
 	return cmd
+}
+
+// demonstration is what the command of a demonstration does: it runs it with the settings, FILE, and what only this
+// process knows, and prints the summary as JSON if that is wanted. Some settings have other defaults.
+func (a *app) demonstration(
+	o *demo.Options, defaults func(*cobra.Command) map[string]string, run func(*cobra.Command) (any, error),
+) func(*cobra.Command, []string) error {
+	return inOwnDirectory(func(cmd *cobra.Command, args []string) error {
+		c, err := a.Settings(cmd)
+		if err != nil {
+			return err
+		}
+		others := defaults(cmd)
+		for _, s := range c.Settings() {
+			if value, is := others[s.Key]; is && s.Source == "default" {
+				if err := cmd.Flags().Set(strings.TrimPrefix(s.Flag, "--"), value); err != nil {
+					return err
+				}
+			}
+		}
+		if c, err = a.Settings(cmd); err != nil {
+			return err
+		}
+		o.Config, o.Out = c.Config, cmd.OutOrStdout()
+		o.Given = slices.DeleteFunc(c.Settings(), func(s config.Setting) bool { return s.Source == "default" })
+		if len(args) == 1 {
+			o.File = args[0]
+		}
+		if o.Binary, err = os.Executable(); err != nil {
+			return fmt.Errorf("find this program: %w", err)
+		}
+		if f, ok := o.Out.(*os.File); ok {
+			o.Terminal = term.IsTerminal(int(f.Fd()))
+		}
+		sum, err := run(cmd)
+		if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
+			err = problem.ErrDemoStopped
+		}
+		if asJSON, _ := cmd.Flags().GetBool("json"); asJSON { // It is the program's own flag.
+			err = errors.Join(err, json.NewEncoder(o.Out).Encode(sum))
+		}
+		return err
+	})
 }
 
 // inOwnDirectory gives a demonstration without a named directory a new one, so
@@ -84,48 +123,4 @@ func inOwnDirectory(run func(*cobra.Command, []string) error) func(*cobra.Comman
 		}
 		return err
 	}
-}
-
-// demonstrates fills in what all demonstrations need: settings, FILE, and what only this process knows. Some settings
-// have other defaults.
-func (a *app) demonstrates(
-	cmd *cobra.Command, o *demo.Options, args []string, defaults map[string]string,
-) (err error) {
-	c, err := a.Settings(cmd)
-	if err != nil {
-		return err
-	}
-	for _, s := range c.Settings() {
-		if value, is := defaults[s.Key]; is && s.Source == "default" {
-			if err := cmd.Flags().Set(strings.TrimPrefix(s.Flag, "--"), value); err != nil {
-				return err
-			}
-		}
-	}
-	if c, err = a.Settings(cmd); err != nil {
-		return err
-	}
-	o.Config, o.Out = c.Config, cmd.OutOrStdout()
-	o.Given = slices.DeleteFunc(c.Settings(), func(s config.Setting) bool { return s.Source == "default" })
-	if len(args) == 1 {
-		o.File = args[0]
-	}
-	if o.Binary, err = os.Executable(); err != nil {
-		return fmt.Errorf("find this program: %w", err)
-	}
-	if f, ok := o.Out.(*os.File); ok {
-		o.Terminal = term.IsTerminal(int(f.Fd()))
-	}
-	return nil
-}
-
-// summed prints the summary as JSON if it is wanted, and says why the demonstration ended.
-func summed(cmd *cobra.Command, sum any, err error) error {
-	if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
-		err = problem.ErrDemoStopped
-	}
-	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON { // It is the program's own flag.
-		err = errors.Join(err, json.NewEncoder(cmd.OutOrStdout()).Encode(sum))
-	}
-	return err
 }

@@ -30,16 +30,12 @@ kept. A day is 40 blocks, which take some seconds.
 
 Exit code 0 means that all of this happened and the audit is clean.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: inOwnDirectory(func(cmd *cobra.Command, args []string) error {
+		RunE: a.demonstration(&o.Options, func(*cobra.Command) map[string]string {
 			// It sells no slots, so by default their proving keys are small ones.
-			wanted := maps.Clone(smallCircuit)
-			wanted["sectors.sealer"] = "commd"
-			if err := a.demonstrates(cmd, &o.Options, args, wanted); err != nil {
-				return err
-			}
-			sum, err := demo.RunSectors(cmd.Context(), o)
-			return summed(cmd, sum, err)
-		}),
+			defaults := maps.Clone(smallCircuit)
+			defaults["sectors.sealer"] = "commd"
+			return defaults
+		}, func(cmd *cobra.Command) (any, error) { return demo.RunSectors(cmd.Context(), o) }),
 	}
 	config.AddFlags(cmd.Flags(), "dataDir", "quota", "account.keyFile", "prover.samples", "prover.maxDepth",
 		"prover.keysDir", "eventStore.url", "eventStore.passwordFile", "sectors.sealer")

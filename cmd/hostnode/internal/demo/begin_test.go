@@ -28,7 +28,7 @@ func TestAFileThatIsTooLargeIsRefusedByItsSize(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := Options{Config: config.Config{DataDir: filepath.Join(dir, "data"), Quota: 20 << 30}, File: file, Slots: 3}
-		if err := o.begin(); !errors.Is(err, want) {
+		if err := o.begin(madeBytes, o.fits); !errors.Is(err, want) {
 			t.Errorf("%d bytes: %v, want %v", size, err, want)
 		}
 	}
@@ -36,7 +36,7 @@ func TestAFileThatIsTooLargeIsRefusedByItsSize(t *testing.T) {
 	if err := os.Truncate(file, 1<<41); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.begin(); err == nil { // No disk of a test machine has twice 3 TB.
+	if err := o.begin(madeBytes, o.fits); err == nil { // No disk of a test machine has twice 3 TB.
 		t.Error("a full disk is not seen")
 	}
 }

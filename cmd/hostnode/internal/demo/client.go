@@ -123,7 +123,7 @@ func (c *client) request(period time.Duration, periods int) events.Request {
 	}.Request(c.dataset)
 }
 
-// post sends the request to the market; somebody must seal blocks meanwhile.
+// post sends the request to the market, while blocks are sealed.
 func (c *client) post(ctx context.Context, r events.Request) (events.RequestID, error) {
 	return requester.Post(ctx, c.account, r)
 }

@@ -17,23 +17,49 @@ import (
 type display struct {
 	out      io.Writer
 	terminal bool
-	noun     string                  // of what has lines
-	stands   func(*itemLine) float64 // how far it is
+	scale    scale
 
 	mu    sync.Mutex
-	items map[uint64]*itemLine
+	items map[uint64]item
 	drawn int // lines of bars on the screen
 	note  string
 	said  time.Time // when the last message was
 }
 
-type itemLine struct {
+// item is what a line is drawn of: the phase of a sale, or the state of a sector, and how many proofs were accepted.
+type item struct {
 	state  string
 	proofs int
 }
 
+// scale says what an item is, and how far it is: in some states so far, from 0 to 1, in the others, in which it is for
+// long, as far as it has proofs.
+type scale struct {
+	noun              string
+	states            map[string]float64
+	first, each, most float64 // without a proof, for each, and at most
+}
+
+var saleScale = scale{"slot", map[string]float64{
+	"Preparing": 0.02, "SlotReserving": 0.05, "Downloading": 0.1, "InitialProving": 0.2, "Filling": 0.25,
+	"Filled": 0.3, "Payout": 0.95, "Finished": 1, "Ignored": 1, "Cancelled": 1, "Failed": 1, "Errored": 1,
+}, 0.35, 0.08, 0.9}
+
+var sectorScale = scale{"sector", map[string]float64{
+	"Empty": 0.02, "WaitDeals": 0.04, "AddPiece": 0.06, "Packing": 0.1, "GetTicket": 0.12, "PreCommit1": 0.16,
+	"PreCommit2": 0.22, "PreCommitting": 0.28, "WaitSeed": 0.34, "Committing": 0.42, "CommitWait": 0.48,
+	"FinalizeSector": 0.5, "Removed": 1,
+}, 0.5, 0.1, 1}
+
+func (s scale) reached(i item) float64 {
+	if f, ok := s.states[i.state]; ok {
+		return f
+	}
+	return min(s.first+s.each*float64(i.proofs), s.most)
+}
+
 func newDisplay(out io.Writer, terminal bool) *display {
-	return &display{out: out, terminal: terminal, noun: "slot", stands: progress, items: map[uint64]*itemLine{}}
+	return &display{out: out, terminal: terminal, scale: saleScale, items: map[uint64]item{}}
 }
 
 // say prints a message.
@@ -42,7 +68,7 @@ func (d *display) say(format string, args ...any) {
 	defer d.mu.Unlock()
 	d.erase()
 	d.said = time.Now()
-	fmt.Fprintf(d.out, "%s  %s\n", d.said.Format("15:04:05"), fmt.Sprintf(format, args...))
+	fmt.Fprintf(d.out, "%s  %s\n", d.said.Format(time.TimeOnly), fmt.Sprintf(format, args...))
 	d.draw()
 }
 
@@ -86,32 +112,11 @@ func (d *display) steps(what string) func(done, total events.Bytes) {
 	}
 }
 
-// is shows the phase of a sale, or the state of a sector, and counts further proofs that were accepted.
+// is shows how far a slot or a sector is.
 func (d *display) is(number uint64, state string, proofs int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	l := d.items[number]
-	if l == nil {
-		l = &itemLine{}
-		d.items[number] = l
-	}
-	l.state, l.proofs = state, l.proofs+proofs
-}
-
-// proofs says how many were accepted.
-func (d *display) proofs(number uint64, n int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if l := d.items[number]; l != nil {
-		l.proofs = n
-	}
-}
-
-// finish leaves the last picture standing.
-func (d *display) finish() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.drawn, d.note = 0, ""
+	d.items[number] = item{state, proofs}
 }
 
 // erase and draw need the lock.
@@ -130,26 +135,11 @@ func (d *display) draw() {
 		fmt.Fprintln(d.out, d.note)
 		d.drawn++
 	}
-	for _, i := range slices.Sorted(maps.Keys(d.items)) {
-		l := d.items[i]
-		fmt.Fprintf(d.out, "%s %s %d  %-15s %d proofs\n", bar(d.stands(l)), d.noun, i, l.state, l.proofs)
+	for _, n := range slices.Sorted(maps.Keys(d.items)) {
+		i := d.items[n]
+		fmt.Fprintf(d.out, "%s %s %d  %-15s %d proofs\n", bar(d.scale.reached(i)), d.scale.noun, n, i.state, i.proofs)
 		d.drawn++
 	}
-}
-
-// stands is roughly how far a sale has come in each phase, except for the long middle part,
-// proving.
-var stands = map[string]float64{
-	"Preparing": 0.02, "SlotReserving": 0.05, "Downloading": 0.1, "InitialProving": 0.2, "Filling": 0.25,
-	"Filled": 0.3, "Payout": 0.95, "Finished": 1, "Ignored": 1, "Cancelled": 1, "Failed": 1, "Errored": 1,
-}
-
-// progress is how far a sale is.
-func progress(l *itemLine) float64 {
-	if f, ok := stands[l.state]; ok {
-		return f
-	}
-	return min(0.35+0.08*float64(l.proofs), 0.9)
 }
 
 func bar(fraction float64) string {

@@ -89,10 +89,9 @@ func (h hostile) run(t *testing.T) {
 		sectors: &rules,
 		change:  func(s *stage) devchain.Pacer { return h.behind(t, s) },
 	})
-	contract, err := openContractLog(t.Context(), s.local)
+	contract, err := openContractLog(t.Context(), s.local, s.node.Market.Account(), t.Logf)
 	check(t, err)
 	t.Cleanup(contract.client.Close)
-	contract.account = s.node.Market.Account()
 	id := s.begin(t)
 	s.seal(t, h.sectors)
 	s.within(t, uint64(s.request.Ask.Duration/time.Second)+100, "the sale is over", func(ctx context.Context) bool {
@@ -105,8 +104,7 @@ func (h hostile) run(t *testing.T) {
 	s.paid(t)
 	proven := uint64(h.windows+2) * rules.Proving.PeriodBlocks
 	s.within(t, proven, "all sectors are proven", func(ctx context.Context) bool {
-		_, err := contract.read(ctx, s.local.Head().Number)
-		check(t, err)
+		check(t, contract.read(ctx, s.local.Head().Number))
 		all := true
 		for n := uint64(1); n <= uint64(h.sectors); n++ {
 			on := contract.of(n)

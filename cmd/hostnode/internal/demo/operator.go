@@ -16,6 +16,8 @@ import (
 type operator struct {
 	*api.Client
 	member events.Member // empty: the host is one process
+	// sectors: the host gets on only when its sectors answer; before that they cannot be proven.
+	sectors bool
 }
 
 const (
@@ -31,12 +33,13 @@ type Progress struct {
 	Working bool   // it proves, downloads, waits for its event store, or does not follow the chain yet
 	Away    bool   // its event store is away
 	Sending bool   // messages about sectors are on their way
+	Open    int    // sales
 	Done    string // how far its work is; another text when that has changed
 	Stored  events.Bytes
 }
 
-// asked asks the host, and does not wait for long.
-func asked[R, Q, A any](ctx context.Context, o operator, call api.Call[R, Q, A], q Q) (A, error) {
+// within asks the host, and waits no longer than answerTime.
+func within[R, Q, A any](ctx context.Context, o operator, call api.Call[R, Q, A], q Q) (A, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	answer, err := call.Ask(ctx, o.Client, q)
@@ -53,7 +56,7 @@ func refused(err error) error {
 
 // progress says what the host is doing; an error means that it does not answer.
 func (o operator) progress(ctx context.Context) (Progress, error) {
-	s, err := asked(ctx, o, api.ShowStatus, api.None{})
+	s, err := within(ctx, o, api.ShowStatus, api.None{})
 	if err != nil {
 		return Progress{}, err
 	}
@@ -67,47 +70,22 @@ func (o operator) progress(ctx context.Context) (Progress, error) {
 	}
 	// Until the host knows that the event store is away, it waits for it before it proves.
 	p.Working = p.Working || s.Record.Unanswered > 0 && !s.Record.Away
-	for _, pool := range s.Pools {
-		busy := pool.Running+pool.Waiting > 0
-		p.Working = p.Working || busy && holdsTime(pool.Name)
-		p.Sending = p.Sending || busy && sectorMessages[pool.Name]
-	}
-	return p, nil
-}
-
-// holdsTime reports whether chain time stands still while a pool is busy. It does not for messages, which
-// wait for blocks.
-func holdsTime(pool string) bool {
-	return pool == "proofs" || pool == "downloads" ||
-		strings.HasPrefix(pool, "sector ") && !sectorMessages[pool]
-}
-
-// sectorMessages are the pools of messages about sectors.
-var sectorMessages = map[string]bool{"sector transactions": true, "sector proofs": true}
-
-// openSales is how many sales are open.
-func (o operator) openSales(ctx context.Context) (int, error) {
-	s, err := asked(ctx, o, api.ShowStatus, api.None{})
-	if err != nil {
-		return 0, err
-	}
-	if s.Chain.Head == 0 {
-		return 0, errors.New("the host is starting")
-	}
-	open := 0
 	for _, n := range s.Phases {
-		open += n
+		p.Open += n
 	}
-	return open, nil
-}
-
-// owner is the member that has the term; empty: nobody has.
-func (o operator) owner(ctx context.Context) (name events.Member, since time.Time, _ error) {
-	all, err := asked(ctx, o, api.ListMembers, api.None{})
-	if err != nil || all.Term == nil || !all.Term.Ended.IsZero() {
-		return "", since, err
+	for _, pool := range s.Pools {
+		switch {
+		case pool.Running+pool.Waiting == 0:
+		case pool.Name == "sector transactions", pool.Name == "sector proofs": // Messages wait for blocks.
+			p.Sending = true
+		case pool.Name == "proofs", pool.Name == "downloads", strings.HasPrefix(pool.Name, "sector "):
+			p.Working = true
+		}
 	}
-	return events.Member(all.Term.Member), all.Term.Since, nil
+	if o.sectors {
+		_, err = within(ctx, o, api.ListPieces, api.None{})
+	}
+	return p, err
 }
 
 // offer makes sure that an enabled availability has room for the bytes and the collateral; a large enough one of an
@@ -136,18 +114,9 @@ func (o operator) offer(ctx context.Context, size events.Bytes, longest time.Dur
 	return refused(err)
 }
 
-// sectorProgress is progress, and fails until sectors answer too: before that they cannot be proven.
-func (o operator) sectorProgress(ctx context.Context) (Progress, error) {
-	p, err := o.progress(ctx)
-	if err == nil {
-		_, err = asked(ctx, o, api.ListPieces, api.None{})
-	}
-	return p, err
-}
-
 // order orders something of a sector; an order that the host refuses is problem.ErrDemoRefused.
 func (o operator) order(ctx context.Context, sector uint64, verb api.Verb, order api.SectorOrder) error {
 	order.By = whoDemonstrates
-	_, err := asked(ctx, o, api.OrderSector(verb), api.OrderOf{Number: sector, SectorOrder: order})
+	_, err := within(ctx, o, api.OrderSector(verb), api.OrderOf{Number: sector, SectorOrder: order})
 	return err
 }

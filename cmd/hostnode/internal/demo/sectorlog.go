@@ -3,9 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/big"
-	"slices"
 	"strings"
 
 	"github.com/ethereum/go-ethereum"
@@ -18,12 +16,13 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// contractLog is what the contract of sectors has said about the host since the demonstration began. Only
+// contractLog is what the contract of sectors has logged about the host since the demonstration began. Only
 // the chain knows what is proven.
 type contractLog struct {
 	client   *ethclient.Client
 	contract common.Address
 	account  events.Address
+	say      func(format string, args ...any) // takes what is news, in sentences
 	rules    bindings.SectorConfig
 
 	next     uint64 // the first block that is not read
@@ -34,22 +33,21 @@ type contractLog struct {
 	sectors  map[uint64]*onContract
 }
 
-// onContract is what the contract has said about a sector.
+// onContract is what the contract has logged about a sector.
 type onContract struct {
-	precommits, commits, terminations int
-	proven                            map[uint64]bool // by day
-	missed                            []missed
-	declared, promised, recovered     []uint64 // days from which, and in which
-	fees                              *big.Int
+	messages map[string]int // that it took, by their kind
+	// The days on which it was proven, of which a window closed without a proof, from which a fault is declared, and
+	// on which it recovered.
+	proven, missed, declared, recovered []uint64
+	fees                                *big.Int
 }
 
-// missed are windows that closed without a proof.
-type missed struct{ day, days uint64 }
-
-func openContractLog(ctx context.Context, local *localchain.Chain) (*contractLog, error) {
+func openContractLog(
+	ctx context.Context, local *localchain.Chain, of events.Address, say func(format string, args ...any),
+) (*contractLog, error) {
 	c := &contractLog{
-		client: ethclient.NewClient(local.Attach()), contract: common.Address(local.SectorProvider),
-		next: local.Head().Number + 1, reward: new(big.Int), paid: new(big.Int), sectors: map[uint64]*onContract{},
+		client: ethclient.NewClient(local.Attach()), contract: common.Address(local.SectorProvider), account: of,
+		say: say, next: local.Head().Number + 1, reward: new(big.Int), paid: new(big.Int), sectors: map[uint64]*onContract{},
 	}
 	abi := bindings.NewSectorProvider()
 	var err error
@@ -86,92 +84,88 @@ func (c *contractLog) day(period uint64) uint64 { return period + 1 - c.firstDay
 func (c *contractLog) of(number uint64) *onContract {
 	s := c.sectors[number]
 	if s == nil {
-		s = &onContract{proven: map[uint64]bool{}, fees: new(big.Int)}
+		s = &onContract{fees: new(big.Int), messages: map[string]int{
+			"precommit": 0, "commit": 0, "fault": 0, "recovery": 0, "termination": 0,
+		}}
 		c.sectors[number] = s
 	}
 	return s
 }
 
-// read reads what the contract said up to a block, and returns it in sentences.
-func (c *contractLog) read(ctx context.Context, head uint64) ([]string, error) {
+// read reads what the contract logged up to a block.
+func (c *contractLog) read(ctx context.Context, head uint64) error {
 	if head < c.next {
-		return nil, nil
+		return nil
 	}
 	logs, err := c.client.FilterLogs(ctx, ethereum.FilterQuery{
 		FromBlock: new(big.Int).SetUint64(c.next), ToBlock: new(big.Int).SetUint64(head),
 		Addresses: []common.Address{c.contract},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read what the contract of sectors says: %w", err)
+		return fmt.Errorf("read the logs of the contract of sectors: %w", err)
 	}
 	c.next = head + 1
-	var said []string
 	for i := range logs {
 		e, err := contracts.UnpackSectorEvent(&logs[i])
 		if err != nil {
-			return said, fmt.Errorf("read what the contract of sectors says: %w", err)
+			return fmt.Errorf("read the logs of the contract of sectors: %w", err)
 		}
-		if sentence := c.hear(e); sentence != "" {
-			said = append(said, sentence)
-		}
+		c.count(e)
 	}
-	return said, nil
+	return nil
 }
 
-// hear takes one event, and returns it in a sentence; empty: it is no news.
-func (c *contractLog) hear(e contracts.SectorEvent) string {
+// count counts one event, and says what it means.
+func (c *contractLog) count(e contracts.SectorEvent) {
 	switch e := e.(type) {
 	case *bindings.SectorProviderPreCommitted:
-		c.of(e.Number).precommits++
+		c.of(e.Number).messages["precommit"]++
 	case *bindings.SectorProviderCommitted:
-		c.of(e.Number).commits++
-		return fmt.Sprintf("the seal of sector %d is verified; its first proof is due on day %d",
+		c.of(e.Number).messages["commit"]++
+		c.say("the seal of sector %d is verified; its first proof is due on day %d",
 			e.Number, c.day(e.FirstPeriod))
 	case *bindings.SectorProviderProven:
 		c.messages++
 		c.reward.Add(c.reward, e.Reward)
 		for _, n := range e.Numbers {
-			c.of(n).proven[c.day(e.Period)] = true
+			s := c.of(n)
+			s.proven = append(s.proven, c.day(e.Period))
 		}
-		return fmt.Sprintf("day %d: possession of %s is proven, in one message, %d leaves each",
+		c.say("day %d: possession of %s is proven, in one message, %d leaves each",
 			c.day(e.Period), numbered("sector", e.Numbers), c.rules.Proving.Leaves)
 	case *bindings.SectorProviderMissed:
 		s := c.of(e.Number)
-		s.missed = append(s.missed, missed{c.day(e.Period), e.Periods})
+		for i := range e.Periods {
+			s.missed = append(s.missed, c.day(e.Period+i))
+		}
 		s.fees.Add(s.fees, e.Fee)
-		return fmt.Sprintf("sector %d was not proven on day %d; a fee of %s tokens is taken from its deposit",
+		c.say("sector %d was not proven on day %d; a fee of %s tokens is taken from its deposit",
 			e.Number, c.day(e.Period), decimal(e.Fee, 6))
 	case *bindings.SectorProviderFaultDeclared:
 		s := c.of(e.Number)
+		s.messages["fault"]++
 		s.declared = append(s.declared, c.day(e.FromPeriod))
-		return fmt.Sprintf("the fault of sector %d is declared; it owes no proof from day %d",
+		c.say("the fault of sector %d is declared; it owes no proof from day %d",
 			e.Number, c.day(e.FromPeriod))
 	case *bindings.SectorProviderRecoveryDeclared:
-		s := c.of(e.Number)
-		s.promised = append(s.promised, c.day(e.Period))
-		return fmt.Sprintf("sector %d is to recover with its proof of day %d", e.Number, c.day(e.Period))
+		c.of(e.Number).messages["recovery"]++
+		c.say("sector %d is to recover with its proof of day %d", e.Number, c.day(e.Period))
 	case *bindings.SectorProviderRecovered:
 		s := c.of(e.Number)
 		s.recovered = append(s.recovered, c.day(e.Period))
-		return fmt.Sprintf("sector %d has recovered on day %d", e.Number, c.day(e.Period))
+		c.say("sector %d has recovered on day %d", e.Number, c.day(e.Period))
 	case *bindings.SectorProviderWithdrawn:
 		if e.Account == common.Address(c.account) {
 			c.paid.Add(c.paid, e.Amount)
-			return fmt.Sprintf("the host has withdrawn %s tokens", decimal(e.Amount, 6))
+			c.say("the host has withdrawn %s tokens", decimal(e.Amount, 6))
 		}
 	case *bindings.SectorProviderTerminated:
 		s := c.of(e.Number)
-		s.terminations++
+		s.messages["termination"]++
 		s.fees.Add(s.fees, e.Fee)
-		return fmt.Sprintf("sector %d is terminated: %s tokens are lost, %s are returned",
+		c.say("sector %d is terminated: %s tokens are lost, %s are returned",
 			e.Number, decimal(e.Fee, 6), decimal(e.Returned, 6))
 	}
-	return ""
-}
-
-// daysProven are the days on which a sector was proven, in order.
-func (c *contractLog) daysProven(number uint64) []uint64 {
-	return slices.Sorted(maps.Keys(c.of(number).proven))
 }
 
 // numbered is "day 1", "days 1, 2 and 3", or "none".

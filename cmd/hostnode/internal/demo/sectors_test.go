@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -16,11 +17,9 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
-	"github.com/hostnode/hostnode/projections"
 )
 
 func TestAFileMustFitIntoSectors(t *testing.T) {
@@ -57,8 +56,9 @@ func TestPiecesMakeUpTheFile(t *testing.T) {
 		file := filepath.Join(dir, "data")
 		want := bytes.Repeat([]byte("all of it "), length)[:length]
 		must(t, os.WriteFile(file, want, 0o600))
-		s := &sectorShow{show: &show{dir: datadir.At(dir), display: newDisplay(&strings.Builder{}, false)}}
-		must(t, s.cut(file))
+		s := &sectorDemo{engine: newEngine(Options{Config: config.Config{DataDir: dir}, Out: &strings.Builder{}})}
+		_, err := s.cut(t.Context(), file)
+		must(t, err)
 		var got []byte
 		for _, path := range s.files {
 			piece, err := os.ReadFile(path)
@@ -75,9 +75,9 @@ func TestPiecesMakeUpTheFile(t *testing.T) {
 }
 
 func TestDamageIsATenth(t *testing.T) {
-	s := &sectorShow{
-		show: &show{dir: datadir.At(t.TempDir()), display: newDisplay(&strings.Builder{}, false)},
-		size: 2048, sectors: []uint64{7, 8, 9, 10}, contract: &contractLog{},
+	s := &sectorDemo{
+		engine: newEngine(Options{Config: config.Config{DataDir: t.TempDir()}, Out: &strings.Builder{}}),
+		size:   2048, sectors: []uint64{7, 8, 9, 10}, contract: &contractLog{},
 	}
 	s.contract.rules.Proving.PeriodBlocks = 40
 	sound := bytes.Repeat([]byte{0xff}, 2048)
@@ -101,7 +101,11 @@ func TestDamageIsATenth(t *testing.T) {
 }
 
 func TestWhatTheContractSaysIsCounted(t *testing.T) {
-	c := &contractLog{firstDay: 6, reward: new(big.Int), paid: new(big.Int), sectors: map[uint64]*onContract{}}
+	sentence := ""
+	c := &contractLog{
+		firstDay: 6, reward: new(big.Int), paid: new(big.Int), sectors: map[uint64]*onContract{},
+		say: func(format string, args ...any) { sentence = fmt.Sprintf(format, args...) },
+	}
 	fee := big.NewInt(2e17)
 	for _, e := range []contracts.SectorEvent{
 		&bindings.SectorProviderPreCommitted{Number: 1}, &bindings.SectorProviderSeedPinned{Number: 1},
@@ -115,17 +119,19 @@ func TestWhatTheContractSaysIsCounted(t *testing.T) {
 		&bindings.SectorProviderTerminated{Number: 1, Fee: fee, Returned: fee},
 		&bindings.SectorProviderWithdrawn{Amount: fee},
 	} {
-		sentence := c.hear(e)
+		sentence = ""
+		c.count(e)
 		if sentence != "" && !strings.Contains(sentence, "sector") && !strings.Contains(sentence, "withdrawn 0.2") {
 			t.Errorf("%T is told so: %s", e, sentence)
 		}
 	}
 	want := onContract{
-		precommits: 1, commits: 1, terminations: 1, proven: map[uint64]bool{2: true, 4: true}, missed: []missed{{5, 2}},
-		declared: []uint64{7}, promised: []uint64{7}, recovered: []uint64{7}, fees: big.NewInt(4e17),
+		messages: map[string]int{"precommit": 1, "commit": 1, "fault": 1, "recovery": 1, "termination": 1},
+		proven:   []uint64{2, 4}, missed: []uint64{5, 6},
+		declared: []uint64{7}, recovered: []uint64{7}, fees: big.NewInt(4e17),
 	}
 	opts := cmp.Options{
-		cmp.AllowUnexported(onContract{}, missed{}), cmp.Comparer(func(a, b *big.Int) bool { return a.Cmp(b) == 0 }),
+		cmp.AllowUnexported(onContract{}), cmp.Comparer(func(a, b *big.Int) bool { return a.Cmp(b) == 0 }),
 	}
 	if diff := cmp.Diff(&want, c.sectors[1], opts); diff != "" {
 		t.Errorf("sector 1 (-want +got):\n%s", diff)
@@ -133,7 +139,7 @@ func TestWhatTheContractSaysIsCounted(t *testing.T) {
 	if c.messages != 2 || c.reward.Int64() != 11 || c.paid.Cmp(fee) != 0 {
 		t.Errorf("%d messages, reward %s, %s paid", c.messages, c.reward, c.paid)
 	}
-	if got := numbered("day", c.daysProven(1)); got != "days 2 and 4" {
+	if got := numbered("day", c.of(1).proven); got != "days 2 and 4" {
 		t.Errorf("proven on %s", got)
 	}
 	for want, of := range map[string][]uint64{"none": nil, "day 3": {3}, "days 1, 2 and 9": {1, 2, 9}} {
@@ -163,7 +169,8 @@ func complete() SectorSummary {
 }
 
 func TestWhateverDoesNotHappenIsNamed(t *testing.T) {
-	s := &sectorShow{options: SectorOptions{Days: 3}, show: &show{Options: Options{Crash: true}}}
+	s := &sectorDemo{options: SectorOptions{Days: 3}, engine: &engine{Options: Options{Crash: true}}}
+	s.damage = complete().Damage
 	if got := s.missing(complete()); got != "" {
 		t.Fatalf("nothing is missing, and it says: %s", got)
 	}
@@ -182,6 +189,7 @@ func TestWhateverDoesNotHappenIsNamed(t *testing.T) {
 	} {
 		sum := complete()
 		spoil(&sum)
+		s.damage = sum.Damage
 		if got := s.missing(sum); !strings.Contains(got, want) {
 			t.Errorf("it says %q, want %q in it", got, want)
 		}
@@ -200,21 +208,21 @@ func TestSectorsAreToldInTheirOwnTerms(t *testing.T) {
 	for _, state := range sector.States() {
 		known[string(state)] = true
 	}
-	for state := range sectorStands {
+	for state := range sectorScale.states {
 		if !known[state] {
 			t.Errorf("there is no state %s", state)
 		}
 	}
-	if begun, done := sectorProgress(&itemLine{state: "Proving"}), sectorProgress(&itemLine{"Proving", 5}); begun != 0.5 ||
-		done != 1 {
+	begun, done := sectorScale.reached(item{"Proving", 0}), sectorScale.reached(item{"Proving", 5})
+	if begun != 0.5 || done != 1 {
 		t.Errorf("a sector that proves is %g and %g far", begun, done)
 	}
 }
 
 func TestTheHostIsKilledTwiceInSteps(t *testing.T) {
-	s := &sectorShow{show: &show{Options: Options{Crash: true}}, rows: map[uint64]projections.Sector{}}
+	s := &sectorDemo{engine: &engine{Options: Options{Crash: true}}}
 	at := SectorLine{Sector: 4, Event: scheduled, Step: "PreCommit1"}
-	if s.timeToKillAt(at) {
+	if s.killsAt(at) {
 		t.Error("it is killed before all sectors have begun")
 	}
 	s.sectors = []uint64{1, 2, 3, 4}
@@ -224,20 +232,20 @@ func TestTheHostIsKilledTwiceInSteps(t *testing.T) {
 		{Sector: 4, Event: scheduled, Step: "Pack"},
 		{Sector: 4, Event: scheduled, Step: "SendCommit"},
 	} {
-		if s.timeToKillAt(no) {
+		if s.killsAt(no) {
 			t.Errorf("it is killed at %+v", no)
 		}
 	}
-	if !s.timeToKillAt(at) {
+	if !s.killsAt(at) {
 		t.Error("it is not killed in the step of sealing")
 	}
-	s.kills = 1
+	s.kills = make([]kill, 1)
 	message := SectorLine{Sector: 2, Event: scheduled, Step: "SendCommit"}
-	if s.timeToKillAt(at) || !s.timeToKillAt(message) {
+	if s.killsAt(at) || !s.killsAt(message) {
 		t.Error("it is not killed when a message goes out, and only then")
 	}
-	s.kills = 2
-	if s.timeToKillAt(at) {
+	s.kills = make([]kill, 2)
+	if s.killsAt(at) {
 		t.Error("it is killed a third time")
 	}
 }

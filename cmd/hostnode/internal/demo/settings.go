@@ -3,7 +3,6 @@ package demo
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
@@ -29,11 +28,13 @@ var fixed = map[string]string{
 }
 
 // refuseSettings names the first given setting that must not be given.
-func (o Options) refuseSettings(fixed map[string]string) error {
+func (o Options) refuseSettings(fixed ...map[string]string) error {
 	for key := range o.Config.Changed() {
-		if why, is := fixed[key]; is {
-			return fmt.Errorf("%w: %s cannot be set for a demonstration: %s; leave it out",
-				problem.ErrDemoOptions, key, why)
+		for _, reasons := range fixed {
+			if why, is := reasons[key]; is {
+				return fmt.Errorf("%w: %s cannot be set for a demonstration: %s; leave it out",
+					problem.ErrDemoOptions, key, why)
+			}
 		}
 	}
 	return nil
@@ -49,11 +50,4 @@ func (o Options) hostConfig(endpoint, contract string, sources ...string) config
 	c.Sales.MaxSlotsPerRequest = cmp.Or(o.Slots, c.Sales.MaxSlotsPerRequest)
 	c.Log.Format = "json"
 	return c
-}
-
-// hostEnv is the environment of the host. Settings are not passed as arguments, which
-// every user of the machine can see.
-func (s *show) hostEnv() []string {
-	c := s.hostConfig(s.local.IPCPath(), s.local.Marketplace.String(), s.client.url)
-	return append(config.Foreign(os.Environ()), c.Environ()...)
 }

@@ -5,6 +5,7 @@ package demo
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +24,8 @@ type shown struct {
 // Every setting either reaches the host or is refused.
 func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
 	ofSectors := func(c config.Config) SectorOptions { return SectorOptions{Options: Options{Config: c}, Days: 3} }
-	seals := withMore(fixed, fixedForSectors)
+	seals := maps.Clone(fixed)
+	maps.Copy(seals, fixedForSectors)
 	delete(seals, "sectors.sealer") // The one that is shown may be given.
 	home, others := "HOME="+t.TempDir(), map[string]config.Loaded{}
 	for name, demo := range map[string]shown{

@@ -1,16 +1,18 @@
 package demo
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 )
 
 func TestCommandsAtTheEndCanBePasted(t *testing.T) {
 	c := config.Default()
-	s := &show{Options: Options{Config: c}, dir: datadir.At("/data")}
+	s := &engine{Options: Options{Config: c}, dir: datadir.At("/data")}
 	for _, line := range s.commands(saleCommands("0x5107")...) {
 		if strings.Contains(line, "--store") || strings.Contains(line, "--prover") || !strings.Contains(line, " --data-dir /data") {
 			t.Errorf("with the defaults: %s", line)
@@ -36,14 +38,17 @@ func TestCommandsAtTheEndCanBePasted(t *testing.T) {
 }
 
 func TestLastWordsAreThoseThatWereShownToo(t *testing.T) {
-	s := &show{host: &host{lines: make(chan line, 8)}, display: newDisplay(&strings.Builder{}, false)}
-	s.show(line{Level: "warning", Msg: "an old one"})
-	s.show(line{Level: "info", Msg: "all is well"})
+	s := newSale(Options{Out: &strings.Builder{}})
+	h := &host{lines: s.engine.lines}
+	s.hosts = []*host{h}
+	must(t, s.show(t.Context(), line{Level: "warning", Msg: "an old one", from: h}))
+	must(t, s.show(t.Context(), line{Level: "info", Msg: "all is well", from: h}))
 	for _, words := range []string{"it began", "hostnode: the disk is full"} {
-		s.show(line{Level: "error", Msg: words})
+		must(t, s.show(t.Context(), line{Level: "error", Msg: words, from: h}))
 	}
-	s.host.lines <- line{Level: "error", Msg: "  Make room. [store-failed]"}
-	if got, want := s.lastComplaints(), "it began; hostnode: the disk is full; Make room. [store-failed]"; got != want {
-		t.Errorf("last words %q, want %q", got, want)
+	h.lines <- line{Level: "error", Msg: "  Make room. [store-failed]", from: h}
+	want := "last words: it began; hostnode: the disk is full; Make room. [store-failed]; see"
+	if got := s.lost(t.Context(), "it answers"); !errors.Is(got, problem.ErrDemoHostEnded) || !strings.Contains(got.Error(), want) {
+		t.Errorf("%v, want %q", got, want)
 	}
 }
