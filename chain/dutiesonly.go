@@ -30,8 +30,8 @@ func (m *Market) SubmitProofAnyway(
 		})
 }
 
-// TakenProofsAnyway is TakenProofs of what is in the outbox of a directory, whoever owns the account's
-// transactions: of proofs that this process sent beside the owner, or as the owner while the event store was
+// TakenProofsAnyway is TakenProofs of what is in the outbox of a directory, whichever process owns the
+// account's transactions: of proofs that this process sent beside the owner, or as the owner while the event store was
 // away, another owner does not know. Errors: those of SubmitProofAnyway.
 func (m *Market) TakenProofsAnyway(
 	ctx context.Context, outboxDir string, slot events.SlotID, from uint64,
@@ -109,7 +109,7 @@ func (t *Transactions) giveBack(lent *ownership) error {
 	t.turn <- struct{}{}
 	defer t.leave()
 	t.mu.Lock()
-	last = unused() // Somebody may have borrowed it again.
+	last = unused() // Another call may have borrowed it again.
 	t.mu.Unlock()
 	if !last {
 		return nil

@@ -48,7 +48,7 @@ func someLies() (told []nodetest.Lie) {
 	return told
 }
 
-// Each lie lasts from the start over a whole sale: with an honest endpoint besides, the sale goes
+// Each lie lasts from the start over a whole sale: with an honest endpoint beside it, the sale goes
 // on, the feed tells the truth, and the operator hears which node is not believed.
 func TestALieIsFoundOutAndTheSaleGoesOnAtAnHonestEndpoint(t *testing.T) {
 	for _, lie := range someLies() {

@@ -63,7 +63,7 @@ func (m sending) reserve(ctx context.Context, call events.SlotCall) (events.Rece
 	if err != nil {
 		return events.Receipt{}, err
 	}
-	// The contract lets anybody reserve a slot of a request that does not exist.
+	// The contract lets any account reserve a slot of a request that does not exist.
 	if !facts.RequestKnown {
 		return events.Receipt{}, events.ErrUnknownRequest
 	}

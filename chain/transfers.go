@@ -15,7 +15,7 @@ type transfer struct {
 	amount events.Amount
 }
 
-// anybody stands for any recipient in transfers.
+// anyRecipient stands for any recipient in transfers.
 var anybody common.Address
 
 // transfers are the transfers of tokens between two addresses that are among the logs, in their

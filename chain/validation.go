@@ -135,7 +135,7 @@ func (m sending) markMissing(
 	r, err := m.tx.Submit(ctx, tx.Call{
 		Key: key, To: m.contract, Data: data, Gas: m.cfg.Gas.Mark, Deadline: last, Correlation: slot.Request.String(),
 	})
-	if errors.Is(err, events.ErrReverted) { // The pointer wrapped, or somebody was faster in the same block.
+	if errors.Is(err, events.ErrReverted) { // The pointer wrapped, or another validator was faster in the same block.
 		err = errors.Join(m.whyNot(ctx, slot, period), err)
 	}
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package chainview is what the actors of a host know of the chain, and how they ask it.
 //
 // A View is the newest block and the hashes before it. A Chain is the view, the market that
-// answers, and the contract's terms. Before anybody sees an answer, it is checked against what
-// is possible (doubt.go), and no answer is awaited for ever (patience.go). ReadPast reads the
+// answers, and the contract's terms. An answer is checked against what is possible before it is
+// used (doubt.go), and no answer is awaited for ever (patience.go). ReadPast reads the
 // blocks of periods that are over, and a Pacer measures how fast blocks come.
 //
 // Not for: following the contract's logs, which package actors records.

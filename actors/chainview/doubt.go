@@ -56,7 +56,7 @@ func (v *View) Possible(h events.Head) error {
 }
 
 // Beside checks by number and time whether two blocks can be of one chain. Blocks with the same
-// number may be of two branches; hashes are checked by whoever follows the chain.
+// number may be of two branches; hashes are checked by what follows the chain.
 func Beside(a, b events.Head) error {
 	if a.Number == b.Number {
 		return nil

@@ -218,7 +218,7 @@ func (c *Cluster) follow(s *concurrency.Session, found *clientv3.GetResponse) {
 			c.went(m)
 		}
 		if !here {
-			break // Somebody deleted it.
+			break // The key was deleted.
 		}
 		c.watch(s.Ctx(), found.Header.Revision+1)
 		var err error

@@ -314,7 +314,7 @@ func (w *wire) answer(asker *actor.PID, r reply) {
 }
 
 // quiet passes what the library warns of to our log, without the logged values, because messages may
-// hold anything. Most of it says that a member does not answer, which whoever asked is told.
+// hold anything. Most of it says that a member does not answer, which the caller is told.
 type quiet struct{ log *logrus.Entry }
 
 func (h quiet) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }

@@ -23,7 +23,7 @@ type Market struct {
 // Way is how a member reaches the owner.
 type Way struct {
 	Cluster port.Cluster
-	Owner   func() (events.Member, bool) // who has the term, if anybody has
+	Owner   func() (events.Member, bool) // who has the term, if any member has
 	// Account sends proofs that are due while the owner does not answer. May be nil: the member
 	// has no key.
 	Account port.Account

@@ -12,9 +12,9 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file takes a proof to the owner through the event store. A member that reaches nobody who sends its
-// proof leaves it in a stream of its own, as ProofReady. Whoever is the owner hears of it as of everything
-// that other members write, and a new owner reads what was left before.
+// This file takes a proof to the owner through the event store. A member that reaches no member that
+// sends its proof writes it to a stream of its own, as ProofReady. The owner is told of it as of everything that other
+// members write, and a new owner reads what was handed over before.
 //
 // Such an event decides nothing. It may be read late, twice, or never: the owner sends the proof as if it had
 // been asked to, with the same key, and the member finds out from the contract that it was taken.

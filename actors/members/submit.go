@@ -58,10 +58,10 @@ func (m *Market) SubmitProof(
 	patience := until.Sub(now)
 	inTime, end := m.within(ctx, patience)
 	defer end()
-	asking, endAsking := m.within(inTime, patience/2) // Then it is left, and whoever may answer still is asked again.
+	asking, endAsking := m.within(inTime, patience/2) // Then it is handed over, and all are asked again.
 	defer endAsking()
-	// An owner that says at once that it cannot is asked again from here. Whoever calls again and again waits
-	// longer each time, perhaps past half of a short period.
+	// An owner that says at once that it cannot is asked again from here. A caller that tries again and again
+	// waits longer each time, perhaps past half of a short period.
 	pause := max(time.Second, patience/triesUntilHalf)
 	for {
 		receipt, err := m.askMembers(asking, q)

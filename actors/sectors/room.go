@@ -126,7 +126,7 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// Messages to Sectors. Those with the name of somebody are orders of operators. They are
+// Messages to Sectors. Those with the name of an operator are orders. They are
 // answered with the state of the sector when the resulting events are durable; with a
 // *sector.Refused when the state does not allow the order; with ErrNoSector; or with
 // shell.ErrPartDown, and then the order may have taken effect.
@@ -136,7 +136,7 @@ type (
 		Size   events.Bytes // padded
 		Pieces []events.SectorPiece
 		By     string
-		// Request is chosen by whoever asks. The same one, with the same size and pieces, begins no other sector,
+		// Request is chosen by the caller. The same one, with the same size and pieces, begins no other sector,
 		// also after a restart; with others it is ErrOtherRequest. Empty: each Create begins another one.
 		Request string
 	}

@@ -314,7 +314,7 @@ func (s *Sectors) onChanged(a *shell.Turn, m changed) {
 	}
 }
 
-// onProver tells that the outside prover does no work: the sectors pause, and only somebody can correct that.
+// onProver tells that the outside prover does no work: the sectors pause, and only an operator can correct that.
 func (s *Sectors) onProver(n uint64, st sector.Info) {
 	delete(s.refused, n)
 	if st.Outages > 0 && !st.Over() && strings.Contains(st.LastErr, events.ErrNoProver.Error()) {

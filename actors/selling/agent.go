@@ -191,7 +191,7 @@ func (s *Agent) onCommand(a *shell.Turn, m sales.Command) {
 	}
 }
 
-// onStarted submits the start once more when somebody else wrote to the sale's stream at the
+// onStarted submits the start once more when another process wrote to the sale's stream at the
 // same moment: then nothing was decided.
 func (s *Agent) onStarted(self shell.Ref, m sales.Command) outcome {
 	return func(r shell.Result[sale.State, sale.Event]) {

@@ -6,13 +6,13 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file says what an agent does with a command besides having the core decide it.
+// This file says what an agent does with a command in addition to having the core decide it.
 
 // news is what a command means to the agent. The core decides every command.
 type news uint8
 
 const (
-	plainNews  news = iota // nothing besides what the core decides
+	plainNews  news = iota // nothing but what the core decides
 	startNews              // the supervisor has just compared the sale with the chain
 	dutyNews               // about a duty: the market may know more
 	missNews               // closes a duty as missed

@@ -33,8 +33,8 @@ type Base struct {
 	// SnapshotEvery is how many events lie between two snapshots of a state; negative: none are
 	// written.
 	SnapshotEvery int
-	// Bell rings when the event store is back, or the chain: whoever pauses before another try need
-	// not wait longer.
+	// Bell rings when the event store is back, or the chain: a task that pauses before another try
+	// need not wait longer.
 	Bell *Bell
 	// Yield is called by every task when it begins, and when it goes on after a pause or a new
 	// block; a simulation uses it to run one task at a time.

@@ -116,7 +116,7 @@ func (c sending) act(ctx context.Context, p purpose, look looker) (events.Receip
 		return events.Receipt{}, err
 	}
 	// Refused because it is so already? One that a reorganisation had taken back may have been mined
-	// once more, and anybody may pin a seed or settle what is over.
+	// once more, and any account may pin a seed or settle what is over.
 	if _, decide, latest := c.look(ctx, look, nil); latest == nil {
 		if m, done, again := decide(ctx); again == nil && m == nil {
 			return done, nil

@@ -40,7 +40,7 @@ const (
 // ErrStopped: the transaction manager is stopped.
 var ErrStopped = errors.New("transaction manager is stopped")
 
-// Call is a transaction that somebody wants.
+// Call is a transaction that a caller wants.
 type Call struct {
 	Key string // without the try
 	// Alone is a prefix of keys. The call is refused while another one with such a key is under
@@ -91,7 +91,7 @@ type Manager struct {
 	outcomes *outcomes
 
 	looked   chan struct{} // closed after each look
-	wanted   bool          // somebody waits for a look
+	wanted   bool          // a caller waits for a look
 	answers  bool          // the chain answered at the last look
 	troubled bool          // see tellTrouble
 }

@@ -165,7 +165,7 @@ func (o *outcomes) followLost(
 	if reading != nil {
 		o.rec.log.WithError(reading).Debug("transactions: read blocks to find out what used a nonce")
 	}
-	var others []uint64 // nonces that are somebody else's
+	var others []uint64 // nonces that another process used
 	var again []*intent
 	for _, in := range asked {
 		ours, other := in.usedBy(mined)
@@ -235,7 +235,7 @@ func (o *outcomes) giveUpLost(in *intent, other *rpc.Transaction, now observatio
 	case o.late(in, now.head) || in.last().isNoop:
 		o.rec.abandon(in, "the nonce was used by another transaction", events.ErrDeadlinePassed)
 	case !in.kind.Duty && (o.rec.usedByUs(in) || other != nil && o.rec.book.has(other.Hash)):
-		// Whoever still wants it asks again.
+		// A caller that still wants it asks again.
 		o.rec.abandon(in, "another owner of the account used the nonce", events.ErrReverted)
 	default:
 		return false
@@ -244,7 +244,7 @@ func (o *outcomes) giveUpLost(in *intent, other *rpc.Transaction, now observatio
 }
 
 // sendAgain has intents sent with another nonce, if the contract would still take them. Those that it would not
-// end, if it is known that somebody else used their nonce; otherwise it may have them already.
+// end, if it is known that another process used their nonce; otherwise it may have them already.
 func (o *outcomes) sendAgain(ctx context.Context, again []*intent, now observation) error {
 	if err := o.revalidate(ctx, again, now.head); err != nil {
 		return err

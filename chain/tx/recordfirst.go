@@ -15,8 +15,8 @@ import (
 // This file says what waits for the account's stream when several processes own the account in turn
 // (Config.RecordFirst). The next owner has another disk, so what only the outbox knows may be sent
 // twice. Therefore an attempt is sent when its event is in the stream. Nobody blocks on that: the
-// copier appends in the background, and each step sends what has arrived. Whoever lost the account
-// learns it from the append, before anything is sent.
+// copier appends in the background, and each step sends what has arrived. A process that lost the
+// account learns it from the append, before anything is sent.
 //
 // While the store is away, duties are sent all the same, and what is ahead of them in the order of
 // nonces; the next owner leaves them alone for a while (unknownnonce.go). Everything else waits.

@@ -19,8 +19,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// session is a connection to one node, from its first answer until somebody
-// notices that it is lost. Its users hold it; it is closed once it is lost and
+// session is a connection to one node, from its first answer until a call
+// or the keeper notices that it is lost. Its users hold it; it is closed once it is lost and
 // nobody holds it.
 type session struct {
 	node    node

@@ -299,7 +299,7 @@ var errPatience = errors.New("no answer in time")
 type held struct {
 	*session
 	slots chan struct{}
-	users atomic.Int32 // besides the first
+	users atomic.Int32 // in addition to the first
 }
 
 // share lets a goroutine keep the hold after its caller has abandoned it.

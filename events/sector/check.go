@@ -11,7 +11,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Errors of Decide besides *Refused. Nothing is recorded then.
+// Errors of Decide other than *Refused. Nothing is recorded then.
 var (
 	// ErrImpossible: what was reported cannot be true.
 	ErrImpossible = errors.New("a report that cannot be true")

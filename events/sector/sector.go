@@ -304,7 +304,7 @@ func decideHappened(s Info, c Happened) ([]Event, error) {
 	return append(out, enter(s, c.News)...), nil
 }
 
-// enter is how a state begins: with a pause, with its step, or with nothing until somebody decides.
+// enter is how a state begins: with a pause, with its step, or with nothing until an operator decides.
 func enter(s Info, n News) []Event {
 	if s.Reason != "" || !s.Until.IsZero() || s.Step.Key != "" {
 		return nil

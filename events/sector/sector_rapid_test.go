@@ -147,7 +147,7 @@ func anyCommand(t *rapid.T, w *watched) Command {
 		h.Key = key
 	}
 	if draw(4, "by") == 0 {
-		h.By = "somebody"
+		h.By = "anna"
 	}
 	return h
 }

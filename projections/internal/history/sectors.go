@@ -46,7 +46,7 @@ func (w *Writer) MustSector(n uint64, cause string, c sector.Command) {
 	}
 }
 
-// Says is what somebody wants of a sector.
+// Says is what an operator wants of a sector.
 func (w *Writer) Says(n uint64, e sector.Event) {
 	w.T.Helper()
 	w.MustSector(n, "", sector.Happened{News: w.news(), Event: w.happens(e), By: "operator"})
