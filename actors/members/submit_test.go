@@ -233,8 +233,9 @@ func TestAProofIsSentByHalfOfTheChainsTime(t *testing.T) {
 	})
 }
 
-// A member without a key that reaches no owner hands its proof over at once, and goes on asking; it does so after a quarter
-// of the time, if it is not even told that nobody hears it. The proof of a challenge that has moved is another one.
+// A member without a key that reaches no owner hands its proof over at once, and goes on asking; it does so after a
+// quarter of the time, if it is not even told that nobody hears it. The proof of a challenge that has moved is another
+// one.
 func TestAProofIsLeftInTimeForTheOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newThree()
