@@ -269,7 +269,7 @@ type env struct {
 
 func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	if cfg.Met != nil {
-		rt.Met = cfg.Met
+		rt.BeforeMessage = cfg.Met
 	}
 	ports.Clock = shell.GuardClock(ports.Clock, rt)
 	e := &env{}

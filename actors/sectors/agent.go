@@ -80,7 +80,7 @@ func newAgent(r *room, parent shell.Ref, c *child, broken func(error)) *Agent {
 			About:   func(string) shell.Subject { return aboutSector(number) },
 			Restore: s.restored,
 		},
-		Stream: stream, Store: r.Store, Codec: r.Codec, StoreWatch: r.StoreWatch, Shown: r.Shown[stream],
+		Stream: stream, Store: r.Store, Codec: r.Codec, StoreWatch: r.StoreWatch, MinEvents: r.MinEvents[stream],
 		Meta: func(sector.Info, sector.Event) events.Metadata { return r.Metadata(aboutSector(number).String()) },
 		Each: s.say,
 		OnDurable: func(a *shell.Turn, fresh []sector.Event) {

@@ -127,7 +127,7 @@ func New(e *Deps, slot events.SlotID, request events.RequestID, index uint64,
 			Keeps: sale.TellsOfDuty,
 		},
 		Stream: events.SaleStream(e.Me, slot), Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
-		Shown: e.Shown[events.SaleStream(e.Me, slot)],
+		MinEvents: e.MinEvents[events.SaleStream(e.Me, slot)],
 		Meta: func(sale.State, sale.Event) events.Metadata {
 			return e.Metadata(request.String())
 		},

@@ -82,9 +82,9 @@ type Journal[S, C any, E proto.Message] struct {
 	// process that replaced it. ErrDeposed, ErrTakenOver: it may not, is stopped soon, and writes nothing before. Nil:
 	// it always may.
 	Confirm func(context.Context) error
-	// Shown is how many events of the stream the store has shown before: if it shows fewer, it
-	// is behind.
-	Shown uint64
+	// MinEvents is how many events the stream has at least, because they were read before: a store that has fewer is
+	// behind.
+	MinEvents uint64
 
 	incarnation uint64 // counts loads; answers to older ones are dropped
 	Loaded      bool

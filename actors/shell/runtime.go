@@ -193,8 +193,8 @@ type Runtime struct {
 	stacks map[string]bool // panics that were logged
 	// RootFailed is called when the actor without a parent panicked: nobody starts it again.
 	RootFailed func(error)
-	// Met is Config.Met.
-	Met func(actor string, msg any)
+	// BeforeMessage is called by every actor before it handles a message, for tests.
+	BeforeMessage func(actor string, msg any)
 	// shutdown is called once; the library closes a channel in it.
 	shutdown func()
 }
@@ -222,7 +222,7 @@ func NewRuntime(ctx context.Context, log *logrus.Entry) *Runtime {
 			system.Shutdown()
 			crew.end()
 		}),
-		stacks: map[string]bool{}, RootFailed: func(error) {}, Met: func(string, any) {},
+		stacks: map[string]bool{}, RootFailed: func(error) {}, BeforeMessage: func(string, any) {},
 	}
 }
 
@@ -267,7 +267,7 @@ func (rt *Runtime) props(name string, b Behavior, parent Ref) *actor.Props {
 				rt.failed(c, b, self, parent, recovered(v))
 			}
 		}()
-		rt.Met(name, msg)
+		rt.BeforeMessage(name, msg)
 		if m, ok := msg.(taskPanicked); ok {
 			panic(m.panic)
 		}
