@@ -136,7 +136,7 @@ func (s Info) full(e *messages.SectorPacked) error {
 
 // keepsBooks reports whether an event is about space or deposit; those are legal in any state.
 func (s Info) keepsBooks(e Event) bool {
-	switch e.(type) { //nolint:gochecksumtype // The three that keep books.
+	switch e.(type) { //nolint:gochecksumtype // The three that tell the ledger.
 	case *messages.SectorOpened:
 		return true
 	case *messages.SectorReleased:

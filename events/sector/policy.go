@@ -52,14 +52,14 @@ func (s Info) PauseLeft(now time.Time) time.Duration {
 }
 
 // retries are the states whose pause ends with one event.
-var retries = map[State]func(News) Event{
-	AddPieceFailed:     func(n News) Event { return &messages.SectorRetryWaitDeals{At: events.TimeToMessage(n.At)} },
-	PackingFailed:      func(n News) Event { return &messages.SectorRetryPacking{At: events.TimeToMessage(n.At)} },
-	SealFailed:         func(n News) Event { return &messages.SectorRetrySeal{At: events.TimeToMessage(n.At)} },
-	ComputeProofFailed: func(n News) Event { return &messages.SectorRetryComputeProof{At: events.TimeToMessage(n.At)} },
-	FinalizeFailed:     func(n News) Event { return &messages.SectorRetryFinalize{At: events.TimeToMessage(n.At)} },
-	TerminateFailed:    func(n News) Event { return &messages.SectorRetryTerminate{At: events.TimeToMessage(n.At)} },
-	RemoveFailed:       func(n News) Event { return &messages.SectorRetryRemove{At: events.TimeToMessage(n.At)} },
+var retries = map[State]func(Inputs) Event{
+	AddPieceFailed:     func(n Inputs) Event { return &messages.SectorRetryWaitDeals{At: events.TimeToMessage(n.At)} },
+	PackingFailed:      func(n Inputs) Event { return &messages.SectorRetryPacking{At: events.TimeToMessage(n.At)} },
+	SealFailed:         func(n Inputs) Event { return &messages.SectorRetrySeal{At: events.TimeToMessage(n.At)} },
+	ComputeProofFailed: func(n Inputs) Event { return &messages.SectorRetryComputeProof{At: events.TimeToMessage(n.At)} },
+	FinalizeFailed:     func(n Inputs) Event { return &messages.SectorRetryFinalize{At: events.TimeToMessage(n.At)} },
+	TerminateFailed:    func(n Inputs) Event { return &messages.SectorRetryTerminate{At: events.TimeToMessage(n.At)} },
+	RemoveFailed:       func(n Inputs) Event { return &messages.SectorRetryRemove{At: events.TimeToMessage(n.At)} },
 }
 
 // diagnoses reports whether, in this state, chain and disk are asked before another step.
