@@ -22,7 +22,7 @@ import (
 // reported with AlreadyFree and the amounts of that time, as far as the node still finds them.
 // Errors: ErrSlotIsFree, ErrNotOurSlot, ErrInsufficientFunds, ErrDeadlinePassed.
 func (m *Market) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
-	return perform(ctx, m, m.txs.During, "free slot "+call.Slot.Short(),
+	return do(ctx, m, m.txs.WithManager, "free slot "+call.Slot.Short(),
 		func(ctx context.Context, m sending) (events.PayoutReceipt, error) { return m.free(ctx, call) })
 }
 
@@ -146,7 +146,7 @@ func (m *Market) payoutFrom(ctx context.Context, r *types.Receipt) (events.Payou
 		return events.PayoutReceipt{}, err
 	}
 	payout := events.PayoutReceipt{Receipt: receipt}
-	paid, _, err := m.transfers(r.Logs, m.contract, anybody)
+	paid, _, err := m.transfers(r.Logs, m.contract, anyRecipient)
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}

@@ -151,7 +151,7 @@ func (m *Market) transactions() tx.Config {
 	// A fill counts at once: from its block on the slot owes proofs, and with twelve confirmations of twelve
 	// seconds its first period would be over before the host knew.
 	kinds := map[string]tx.Kind{
-		kindProof: {Duty: true, Hopeless: hopeless}, kindFill: {AtOnce: true, Hopeless: hopeless},
+		kindProof: {Duty: true, Permanent: permanentRefusal}, kindFill: {AtOnce: true, Permanent: permanentRefusal},
 	}
 	return tx.Config{
 		Key: cfg.Key, Signer: cfg.Signer, Account: m.account, LongestPause: cfg.LongestRedialWait,

@@ -109,12 +109,12 @@ func (b *book) beforeDuty(in *intent) bool {
 // makeWay gives a call up that has a nonce and was never sent, when a duty waits for that nonce and the
 // event store is away: an empty transaction takes its place.
 func (rec *record) makeWay(in *intent) {
-	if !rec.cfg.RecordFirst || in.hopeless != nil || in.last().isNoop || !rec.book.beforeDuty(in) {
+	if !rec.cfg.RecordFirst || in.permanent != nil || in.last().isNoop || !rec.book.beforeDuty(in) {
 		return
 	}
 	away := rec.recordAway()
 	if _, may := rec.sendable(in); away != nil && !may {
-		in.hopeless = fmt.Errorf("%w, and a duty behind it could not wait: %w", events.ErrAway, away)
+		in.permanent = fmt.Errorf("%w, and a duty behind it could not wait: %w", events.ErrAway, away)
 	}
 }
 
