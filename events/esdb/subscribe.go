@@ -35,7 +35,7 @@ func (s *Store) Subscribe(ctx context.Context, after events.Position) iter.Seq2[
 				began = time.Now()
 			}
 			s.log.WithError(err).WithField("after", after).Debug("the subscription dropped; subscribe again")
-			s.rest(ctx, began)
+			s.backoff(ctx, began)
 		}
 	}
 }
