@@ -34,7 +34,7 @@ type Agent struct {
 	effects *shell.Effects[sector.Command, work]
 	since   since
 	woken   bool    // the record was read, and what is due is begun
-	held    []order // waiting; see keepsBooks
+	held    []order // waiting; see updatesLedger
 	seen    *onChainState
 	// tooSlow: the second half was not begun because the ticket would have been too old at its end. With the next one
 	// it is begun whatever it took the last time: no ticket may last for that.

@@ -171,13 +171,13 @@ func (s *Agent) settle(ctx context.Context, st sector.Info, key string, l look) 
 	}
 	// A message that a reorganisation took back may be mined again.
 	never := st.Attempts.Of(sector.StepSendPreCommit) == 0 || s.final(l)
-	return s.letGo(ctx, st, key, events.Amount{}, never)
+	return s.releaseDeposit(ctx, st, key, events.Amount{}, never)
 }
 
-// letGo makes the contract release the deposit and, when no reorganisation can change that,
+// releaseDeposit makes the contract release the deposit and, when no reorganisation can change that,
 // tells the ledger what is lost, and what is held from now on. never: if the contract has no
 // deposit, it will not get one. What an earlier precommit lost is not counted twice.
-func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held events.Amount, never bool) (
+func (s *Agent) releaseDeposit(ctx context.Context, st sector.Info, key string, held events.Amount, never bool) (
 	sector.Event, error,
 ) {
 	got, err := s.Chain.Settle(ctx, key, st.Number)
@@ -246,7 +246,7 @@ func (s *Agent) diagnose(ctx context.Context, st sector.Info, key string) (secto
 	}
 	if !st.PreCommitMessage.Zero() && !lives(on) && !on.Terminated {
 		event, err := shell.In(ctx, s.transactions, time.Time{}, func() (sector.Event, error) {
-			return s.letGo(ctx, st, key, st.Deposit, true)
+			return s.releaseDeposit(ctx, st, key, st.Deposit, true)
 		})
 		if errors.Is(err, errWaits) {
 			err = away{errors.New("what its precommit cost is not final yet")}

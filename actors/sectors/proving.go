@@ -109,7 +109,7 @@ func (r *room) challenge(until context.Context, name string, w events.SectorWind
 	proof []byte, err error,
 ) {
 	var last error
-	err = r.Retry(until, name, func(err error) { last = err }, hopeless, func(ctx context.Context) (err error) {
+	err = r.Retry(until, name, func(err error) { last = err }, permanent, func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		at := poolSlot{r.challenges, windowTime(w), challengeGrace, func() {}}
@@ -132,8 +132,8 @@ func (r *room) challenge(until context.Context, name string, w events.SectorWind
 	return proof, err
 }
 
-// hopeless reports whether the same challenge cannot be answered, however often it is tried.
-func hopeless(err error) bool {
+// permanent reports whether the same challenge cannot be answered, however often it is tried.
+func permanent(err error) bool {
 	return shell.IsOneOf(err,
 		events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrSectorStep, events.ErrMalformed)
 }

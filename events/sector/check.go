@@ -134,8 +134,8 @@ func (s Info) full(e *messages.SectorPacked) error {
 	return nil
 }
 
-// keepsBooks reports whether an event is about space or deposit; those are legal in any state.
-func (s Info) keepsBooks(e Event) bool {
+// changesLedger reports whether an event is about space or deposit; those are legal in any state.
+func (s Info) changesLedger(e Event) bool {
 	switch e.(type) { //nolint:gochecksumtype // The three that tell the ledger.
 	case *messages.SectorOpened:
 		return true

@@ -267,7 +267,7 @@ func decideHappened(s Info, c Happened) ([]Event, error) {
 	if c.Key != "" && c.Key != s.Step.Key || s.repeats(c.Event) {
 		return nil, nil
 	}
-	if !s.keepsBooks(c.Event) {
+	if !s.changesLedger(c.Event) {
 		if _, ok := next(s, c.Event); !ok {
 			refused := &Refused{s.State, NameOf(c.Event), Allowed(s.State)}
 			if c.By == "" {
