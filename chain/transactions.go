@@ -102,7 +102,8 @@ type sending struct {
 
 // do makes a call with a result. Its errors say what was being done.
 func do[T any](
-	ctx context.Context, m *Market, with account.WithManager, doing string, call func(context.Context, sending) (T, error),
+	ctx context.Context, m *Market, with account.WithManager, doing string,
+	call func(context.Context, sending) (T, error),
 ) (T, error) {
 	return account.Do(ctx, with, doing, func(ctx context.Context, manager *tx.Manager) (T, error) {
 		return call(ctx, sending{m, manager})

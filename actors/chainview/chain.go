@@ -32,8 +32,8 @@ type Chain struct {
 	// ProofMargin is the time between a proof and its block. Without a BlockTime, the market's
 	// measured block time is used.
 	ProofMargin duty.Margin
-	// RecordedTo is the block up to which the contract's logs are recorded.
-	RecordedTo atomic.Uint64
+	// Recorded is the block up to which the contract's logs are recorded.
+	Recorded atomic.Uint64
 }
 
 // New returns a chain of which nothing is known yet.

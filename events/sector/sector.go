@@ -327,7 +327,7 @@ func proceed(s Info, n Inputs) []Event {
 	if !ok {
 		return schedule(s, n)
 	}
-	e := retry(n)
+	e := retry(events.TimeToMessage(n.At))
 	return append([]Event{e}, enter(Evolve(s, e), n)...)
 }
 

@@ -27,7 +27,8 @@ func (w *Writer) AnySectorStep(t *rapid.T, n uint64) {
 		_ = w.AskSector(n, "operator", sector.Happened{Inputs: inputs, Event: w.anyEvent(t, n), By: "operator"})
 	case 3:
 		if key != "" {
-			_ = w.AskSector(n, events.SectorCause(key), sector.Happened{Inputs: inputs, Event: w.anyEvent(t, n), Key: key})
+			happened := sector.Happened{Inputs: inputs, Event: w.anyEvent(t, n), Key: key}
+			_ = w.AskSector(n, events.SectorCause(key), happened)
 		}
 	case 4:
 		if !s.Until.IsZero() {
