@@ -110,7 +110,7 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	s.View.Advance(m.head)
 	s.View.Keep(m.heads, s.View.Rewound())
 	s.lastNews = s.Clock.Now()
-	s.Shown, m.living.lengths = m.living.lengths, nil
+	s.MinEvents, m.living.lengths = m.living.lengths, nil
 	s.heads = m.heads
 	s.alertRecordLoss()
 	s.term.owns = s.Cluster == nil

@@ -269,7 +269,7 @@ type env struct {
 
 func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	if cfg.Met != nil {
-		rt.Met = cfg.Met
+		rt.BeforeMessage = cfg.Met
 	}
 	ports.Clock = shell.GuardClock(ports.Clock, rt)
 	e := &env{}
@@ -277,13 +277,13 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	var ofMember *members.Market
 	var member events.Member
 	if ports.Cluster != nil {
-		ofMember = members.NewMarket(market, members.Way{
+		ofMember = members.NewMarket(market, members.Route{
 			Cluster: ports.Cluster, Owner: e.ownerNow, Account: ports.Account, Clock: ports.Clock,
 			Now: func() time.Time { return e.View.Now().Time },
 			Before: func(ctx context.Context, t time.Time, cause error) (context.Context, context.CancelFunc) {
 				return e.View.Before(ctx, t, cause)
 			},
-			Leave: func(ctx context.Context, r members.Ready) error { return e.ready.Leave(ctx, r) },
+			HandOver: func(ctx context.Context, r members.Ready) error { return e.ready.HandOver(ctx, r) },
 		})
 		market = ofMember
 		member = ports.Cluster.Member()

@@ -273,7 +273,7 @@ func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate, stop con
 // tell announces up to which block the logs are recorded, and wakes those who wait for it. The
 // view knows the block already.
 func (f *chainFollower) tell(number uint64) {
-	f.Told.Store(number)
+	f.Recorded.Store(number)
 	f.View.Wake()
 }
 

@@ -41,7 +41,7 @@ func TestWaitingForTheLogEndsWhenItIsTold(t *testing.T) {
 			synctest.Wait()
 			f.tell(3)
 		}()
-		if _, err := f.View.Wait(t.Context(), func(events.Head) bool { return f.Told.Load() >= 3 }); err != nil {
+		if _, err := f.View.Wait(t.Context(), func(events.Head) bool { return f.Recorded.Load() >= 3 }); err != nil {
 			t.Fatal(err)
 		}
 	})

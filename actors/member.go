@@ -149,10 +149,10 @@ func (s *supervisor) readMarket(r events.Recorded) {
 	}
 	switch m := m.(type) {
 	case *messages.BlocksScanned:
-		s.Told.Store(m.GetNumber())
+		s.Recorded.Store(m.GetNumber())
 		s.View.Wake()
 	case *messages.ChainReorganized:
-		s.Told.Store(m.GetAncestor())
+		s.Recorded.Store(m.GetAncestor())
 		s.View.Wake()
 	default:
 		s.root.Tell(marketSaid{m})

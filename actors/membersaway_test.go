@@ -353,7 +353,7 @@ func TestAMemberWithoutTheKeyThatReachesOnlyTheEventStoreProves(t *testing.T) {
 		if taken := len(m.world.Taken(slot)) - before; taken < 3 {
 			m.Errorf("%d proofs were taken while it was alone", taken)
 		}
-		left, err := m.proofs("west").Left(m.Context(), "west", events.Unix(0))
+		left, err := m.proofs("west").HandedOver(m.Context(), "west", events.Unix(0))
 		if err != nil || len(left) < 3 || len(left) > 5 {
 			m.Errorf("it left %d proofs in 5 periods: %v", len(left), err)
 		}

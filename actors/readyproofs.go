@@ -28,7 +28,7 @@ func (s *supervisor) readReadyProofs(a *shell.Turn) {
 			}
 			var left []members.Ready
 			err := s.ask(ctx, func() (err error) {
-				left, err = s.ready.Left(ctx, p.Member, now.Add(-s.Terms.Proofs.Period))
+				left, err = s.ready.HandedOver(ctx, p.Member, now.Add(-s.Terms.Proofs.Period))
 				return err
 			})
 			if err != nil && ctx.Err() == nil {

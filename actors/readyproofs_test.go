@@ -83,7 +83,7 @@ func (m *membersRig) due(slot events.SlotID) members.Ready {
 // leaves has a member leave a proof, and mines blocks. A period has ten.
 func (m *membersRig) leaves(name events.Member, r members.Ready, blocks int) {
 	m.Helper()
-	if err := m.proofs(name).Leave(m.Context(), r); err != nil {
+	if err := m.proofs(name).HandOver(m.Context(), r); err != nil {
 		m.Fatal(err)
 	}
 	m.mine(blocks)
@@ -208,7 +208,7 @@ func TestTheNextOwnerSendsAProofThatWasLeftBefore(t *testing.T) {
 			withSeller(t, others, func(m *membersRig, slot events.SlotID) {
 				r := m.due(slot)
 				m.kill("north")
-				if err := m.proofs("west").Leave(m.Context(), r); err != nil {
+				if err := m.proofs("west").HandOver(m.Context(), r); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()

@@ -38,7 +38,7 @@ func (e *env) sectorDeps() sectors.Deps {
 	settings.FinalBlocks = cmp.Or(settings.FinalBlocks, e.FinalBlocks)
 	p := e.Ports.Sectors
 	return sectors.Deps{
-		Base: e.Base, Settings: settings, Sealer: p.Sealer, Files: p.Files, Pieces: p.Pieces, Chain: e.Doubted(p.Chain),
+		Base: e.Base, Settings: settings, Sealer: p.Sealer, Files: p.Files, Pieces: p.Pieces, Chain: e.Checked(p.Chain),
 		Ledger: e.ledger, Quarantined: e.quarantined, Space: p.Space, Policy: e.SectorPolicy,
 		Decide: e.Cores.DecideSector,
 		Alert: func(t health.SectorTrouble) {

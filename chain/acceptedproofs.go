@@ -22,7 +22,7 @@ import (
 // are waited for until ctx ends. What became of those that the outbox does not know to be mined, the
 // contract's log says: a missing receipt does not.
 func (m *Market) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
-	taken, err := perform(ctx, m, m.txs.During, "look for proofs of slot "+slot.Short(),
+	taken, err := do(ctx, m, m.txs.WithManager, "look for proofs of slot "+slot.Short(),
 		func(ctx context.Context, m sending) ([]events.TakenProof, error) {
 			return m.takenProofs(ctx, slot, from)
 		})

@@ -60,7 +60,7 @@ type Config struct {
 	// RewardRecipient gets the rewards of sales; zero: the account. Collateral always returns to
 	// the account.
 	RewardRecipient events.Address
-	// Finalized demands, besides the confirmations, that the chain's tag finalized has reached a
+	// Finalized demands, in addition to the confirmations, that the chain's tag finalized has reached a
 	// block before something irreversible follows. On chains without the tag, confirmations are
 	// enough.
 	Finalized bool
@@ -131,7 +131,7 @@ type Config struct {
 	// Began is when this host was started: default now. Of two hosts with one account the newer one
 	// ends.
 	Began time.Time
-	// UsedElsewhere, if set, is called when somebody else used the account, at most once an hour.
+	// UsedElsewhere, if set, is called when another process used the account, at most once an hour.
 	// It must not block.
 	UsedElsewhere func(tx.ForeignUse)
 	// NotBelieved, if set, is called when a node gave an impossible answer: the first time, and
@@ -157,7 +157,7 @@ type Config struct {
 	Log   logrus.FieldLogger // default: silent
 }
 
-// sends says that there is somebody who signs.
+// sends says that there is a signer: a key, or another process.
 func (cfg *Config) sends() bool { return cfg.Key != nil || cfg.Signer != nil }
 
 const (

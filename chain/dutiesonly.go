@@ -24,33 +24,33 @@ func (m *Market) SubmitProofAnyway(
 	ctx context.Context, outboxDir string, call events.SlotCall, period uint64, proof events.Proof,
 ) (events.Receipt, error) {
 	doing := fmt.Sprintf("submit proof for slot %s, period %d, without the owner", call.Slot.Short(), period)
-	return perform(ctx, m, m.anyway(outboxDir), doing,
+	return do(ctx, m, m.anyway(outboxDir), doing,
 		func(ctx context.Context, m sending) (events.Receipt, error) {
 			return m.submitProof(ctx, call, period, proof)
 		})
 }
 
-// TakenProofsAnyway is TakenProofs of what is in the outbox of a directory, whoever owns the account's
-// transactions: of proofs that this process sent beside the owner, or as the owner while the event store was
+// TakenProofsAnyway is TakenProofs of what is in the outbox of a directory, whichever process owns the
+// account's transactions: of proofs that this process sent beside the owner, or as the owner while the event store was
 // away, another owner does not know. Errors: those of SubmitProofAnyway.
 func (m *Market) TakenProofsAnyway(
 	ctx context.Context, outboxDir string, slot events.SlotID, from uint64,
 ) ([]events.TakenProof, error) {
 	doing := fmt.Sprintf("look for proofs of slot %s that this process sent", slot.Short())
-	return perform(ctx, m, m.anyway(outboxDir), doing,
+	return do(ctx, m, m.anyway(outboxDir), doing,
 		func(ctx context.Context, m sending) ([]events.TakenProof, error) {
 			return m.takenProofs(ctx, slot, from)
 		})
 }
 
-// anyway is Transactions.During, with a manager of its own if there is no ownership. Calls share it, and the
+// anyway is Transactions.WithManager, with a manager of its own if there is no ownership. Calls share it, and the
 // last one closes it.
-func (m *Market) anyway(outboxDir string) account.During {
+func (m *Market) anyway(outboxDir string) account.WithManager {
 	return func(ctx context.Context, call func(context.Context, *tx.Manager) error) error {
 		if !m.cfg.sends() {
 			return fmt.Errorf("%w: without the account's key or a signer, no transactions can be sent", ErrConfig)
 		}
-		lent, err := m.txs.borrow(ctx, func(ctx context.Context) (*tx.Manager, error) {
+		shared, err := m.txs.acquireShared(ctx, func(ctx context.Context) (*tx.Manager, error) {
 			cfg := m.transactions()
 			cfg.DutiesOnly, cfg.UsedElsewhere = true, nil
 			return tx.Open(ctx, cfg, m.conn, m.blocks, nil, outboxDir)
@@ -58,74 +58,74 @@ func (m *Market) anyway(outboxDir string) account.During {
 		switch {
 		case err != nil:
 			return err
-		case lent == nil:
-			return m.txs.During(ctx, call)
+		case shared == nil:
+			return m.txs.WithManager(ctx, call)
 		}
-		return errors.Join(lent.during(ctx, call), m.txs.giveBack(lent))
+		return errors.Join(shared.withManager(ctx, call), m.txs.releaseShared(shared))
 	}
 }
 
-// borrow returns what calls without an ownership share; nil: there is an ownership.
-func (t *Transactions) borrow(
+// acquireShared returns what calls without an ownership share; nil: there is an ownership.
+func (t *Transactions) acquireShared(
 	ctx context.Context, open func(context.Context) (*tx.Manager, error),
 ) (*ownership, error) {
-	if err := t.enter(ctx); err != nil {
+	if err := t.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer t.leave()
+	defer t.release()
 	t.mu.Lock()
-	now, none, lent := t.now, t.none, t.lent
+	now, noOwner, shared := t.now, t.noOwner, t.shared
 	t.mu.Unlock()
 	switch {
 	case now != nil:
 		return nil, nil
-	case !errors.Is(none, events.ErrNotOwner):
-		return nil, none
+	case !errors.Is(noOwner, events.ErrNotOwner):
+		return nil, noOwner
 	}
-	if lent == nil {
+	if shared == nil {
 		manager, err := open(ctx)
 		if err != nil {
 			return nil, err
 		}
-		lent = newOwnership(manager)
+		shared = newOwnership(manager)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lent = lent
-	lent.borrowers++
-	return lent, nil
+	t.shared = shared
+	shared.users++
+	return shared, nil
 }
 
-// giveBack ends what was borrowed, with the last borrower.
-func (t *Transactions) giveBack(lent *ownership) error {
+// releaseShared ends what was shared, with its last user.
+func (t *Transactions) releaseShared(shared *ownership) error {
 	t.mu.Lock()
-	lent.borrowers--
-	unused := func() bool { return lent.borrowers == 0 && t.lent == lent }
+	shared.users--
+	unused := func() bool { return shared.users == 0 && t.shared == shared }
 	last := unused()
 	t.mu.Unlock()
 	if !last {
 		return nil
 	}
-	t.turn <- struct{}{}
-	defer t.leave()
+	t.lock <- struct{}{}
+	defer t.release()
 	t.mu.Lock()
-	last = unused() // Somebody may have borrowed it again.
+	last = unused() // Another call may have acquired it again.
 	t.mu.Unlock()
 	if !last {
 		return nil
 	}
-	return t.endLent(nil)
+	return t.endShared(nil)
 }
 
-// endLent ends what was borrowed; calls under way end with why. Call it in turn.
-func (t *Transactions) endLent(why error) error {
+// endShared ends what was shared; calls under way end with why. The lock must be held.
+func (t *Transactions) endShared(why error) error {
 	t.mu.Lock()
-	lent := t.lent
-	t.lent = nil
+	shared := t.shared
+	t.shared = nil
 	t.mu.Unlock()
-	if lent == nil {
+	if shared == nil {
 		return nil
 	}
-	lent.end(why)
-	return lent.manager.Close()
+	shared.end(why)
+	return shared.manager.Close()
 }

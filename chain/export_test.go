@@ -9,21 +9,21 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Looked says whether everything was done that follows from a block for the transactions under way;
+// Processed says whether everything was done that follows from a block for the transactions under way;
 // also true when there are none, or this process neither owns them nor sends beside the owner.
-func (m *Market) Looked(_ context.Context, block events.Hash) bool {
+func (m *Market) Processed(_ context.Context, block events.Hash) bool {
 	manager := m.txs.manager()
 	m.txs.mu.Lock()
-	if manager == nil && m.txs.lent != nil {
-		manager = m.txs.lent.manager
+	if manager == nil && m.txs.shared != nil {
+		manager = m.txs.shared.manager
 	}
 	m.txs.mu.Unlock()
-	return manager == nil || manager.Looked(block)
+	return manager == nil || manager.Processed(block)
 }
 
 // Submit submits a call of a test's own to the account's transactions.
 func (m *Market) Submit(ctx context.Context, c tx.Call) (receipt *types.Receipt, err error) {
-	err = m.txs.During(ctx, func(ctx context.Context, manager *tx.Manager) (err error) {
+	err = m.txs.WithManager(ctx, func(ctx context.Context, manager *tx.Manager) (err error) {
 		receipt, err = manager.Submit(ctx, c)
 		return err
 	})
@@ -32,12 +32,12 @@ func (m *Market) Submit(ctx context.Context, c tx.Call) (receipt *types.Receipt,
 
 // Idle waits until no transaction whose key begins with a prefix is under way.
 func (m *Market) Idle(ctx context.Context, prefix string) error {
-	return m.txs.During(ctx, func(ctx context.Context, manager *tx.Manager) error { return manager.Idle(ctx, prefix) })
+	return m.txs.WithManager(ctx, func(ctx context.Context, manager *tx.Manager) error { return manager.Idle(ctx, prefix) })
 }
 
 // Compact rewrites the outbox, as happens by itself when it has grown large.
 func (m *Market) Compact(ctx context.Context) error {
-	return m.txs.During(ctx, func(_ context.Context, manager *tx.Manager) error { return manager.Compact() })
+	return m.txs.WithManager(ctx, func(_ context.Context, manager *tx.Manager) error { return manager.Compact() })
 }
 
 // RequestIDOf is the id that the contract gives a request (spec/marketplace.md §1.3).

@@ -27,7 +27,7 @@ import (
 func (m *Market) FillSlot(
 	ctx context.Context, call events.SlotCall, proof events.Proof,
 ) (events.Fill, error) {
-	return perform(ctx, m, m.txs.During, "fill slot "+call.Slot.Short(),
+	return do(ctx, m, m.txs.WithManager, "fill slot "+call.Slot.Short(),
 		func(ctx context.Context, m sending) (events.Fill, error) {
 			fill, err := m.fill(ctx, call, proof)
 			if errors.Is(err, events.ErrSlotNotFree) {

@@ -22,7 +22,7 @@ import (
 // reported with AlreadyFree and the amounts of that time, as far as the node still finds them.
 // Errors: ErrSlotIsFree, ErrNotOurSlot, ErrInsufficientFunds, ErrDeadlinePassed.
 func (m *Market) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
-	return perform(ctx, m, m.txs.During, "free slot "+call.Slot.Short(),
+	return do(ctx, m, m.txs.WithManager, "free slot "+call.Slot.Short(),
 		func(ctx context.Context, m sending) (events.PayoutReceipt, error) { return m.free(ctx, call) })
 }
 
@@ -126,7 +126,7 @@ func (m *Market) checkRecipient() error {
 	return nil
 }
 
-// frees reports whether a call frees a slot, whoever gets the reward.
+// frees reports whether a call frees a slot, whichever account gets the reward.
 func (m *Market) frees(input []byte, slot events.SlotID) bool {
 	if len(input) < 4+len(slot) || !bytes.Equal(input[4:4+len(slot)], slot[:]) {
 		return false
@@ -138,15 +138,15 @@ func (m *Market) frees(input []byte, slot events.SlotID) bool {
 
 // payoutFrom reads the amounts of our freeSlot from the transfers in its receipt: the contract pays
 // the reward first and then the collateral (spec/marketplace.md §5.6). The recipients are those of
-// the transaction, which may differ from today's configuration. Collateral that went to anybody but
-// us did not come back.
+// the transaction, which may differ from today's configuration. Collateral that went to another account
+// did not come back.
 func (m *Market) payoutFrom(ctx context.Context, r *types.Receipt) (events.PayoutReceipt, error) {
 	receipt, err := m.conn.InBlock(ctx, r)
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}
 	payout := events.PayoutReceipt{Receipt: receipt}
-	paid, _, err := m.transfers(r.Logs, m.contract, anybody)
+	paid, _, err := m.transfers(r.Logs, m.contract, anyRecipient)
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}
@@ -211,7 +211,7 @@ func forgottenPayout(facts events.SlotFacts) events.PayoutReceipt {
 }
 
 // searchPayout looks for our freeSlot of a slot among the transfers to us: at least the collateral
-// came to us, whoever got the reward.
+// came to us, whichever account got the reward.
 func (m *Market) searchPayout(ctx context.Context, slot events.SlotID) (common.Hash, bool, error) {
 	token := m.abis.token.GetABI()
 	topics := [][]common.Hash{

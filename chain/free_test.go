@@ -68,7 +68,7 @@ func (w *world) free(m *chain.Market, name string, call events.SlotCall) events.
 	return payout
 }
 
-// sendAs sends a call to the marketplace with somebody's key, bypassing all our rules.
+// sendAs sends a call to the marketplace with another account's key, bypassing all our rules.
 func (w *world) sendAs(key *ecdsa.PrivateKey, nonce uint64, data []byte) {
 	w.t.Helper()
 	to := common.Address(w.at.Marketplace)

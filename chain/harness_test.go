@@ -308,7 +308,7 @@ func (w *world) looked(enough func() bool) {
 	w.t.Helper()
 	head := w.chain.Head().Hash
 	for _, m := range w.markets {
-		w.await("the newest block is looked at", func() bool { return enough() || m.Looked(w.t.Context(), head) })
+		w.await("the newest block is looked at", func() bool { return enough() || m.Processed(w.t.Context(), head) })
 	}
 }
 

@@ -20,19 +20,19 @@ import (
 	"github.com/hostnode/hostnode/events/storetest"
 )
 
-// doubts collects the answers that were not believed.
-type doubts struct {
+// disbelieved collects the answers that were not believed.
+type disbelieved struct {
 	mu  sync.Mutex
 	all []rpc.AnswerError
 }
 
-func (d *doubts) tell(e rpc.AnswerError) {
+func (d *disbelieved) tell(e rpc.AnswerError) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all = append(d.all, e)
 }
 
-func (d *doubts) told() []rpc.AnswerError {
+func (d *disbelieved) told() []rpc.AnswerError {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return append([]rpc.AnswerError(nil), d.all...)
@@ -48,7 +48,7 @@ func someLies() (told []nodetest.Lie) {
 	return told
 }
 
-// Each lie lasts from the start over a whole sale: with an honest endpoint besides, the sale goes
+// Each lie lasts from the start over a whole sale: with an honest endpoint beside it, the sale goes
 // on, the feed tells the truth, and the operator hears which node is not believed.
 func TestALieIsFoundOutAndTheSaleGoesOnAtAnHonestEndpoint(t *testing.T) {
 	for _, lie := range someLies() {
@@ -57,7 +57,7 @@ func TestALieIsFoundOutAndTheSaleGoesOnAtAnHonestEndpoint(t *testing.T) {
 			w.fund("host")
 			w.mint("host", 10_000_000)
 			honest := newGate(t, w.chain.Attach())
-			var found doubts
+			var found disbelieved
 			cfg := w.config("host")
 			cfg.Fallbacks, cfg.NotBelieved = []string{honest.server.URL}, found.tell
 			call := callFor(w.request(), 0)
@@ -108,7 +108,7 @@ func TestALieOfTheOnlyEndpointIsToldAndWaitedFor(t *testing.T) {
 			w := newWorld(t)
 			w.fund("host")
 			w.mint("host", 10_000_000)
-			var found doubts
+			var found disbelieved
 			cfg := w.config("host")
 			cfg.NotBelieved = func(e rpc.AnswerError) {
 				found.tell(e)
@@ -203,7 +203,7 @@ func TestFeedWaitsForANodeThatLags(t *testing.T) {
 func TestAStartAtALiarTellsItOnceAndWaits(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
-	var found doubts
+	var found disbelieved
 	cfg := w.config("host")
 	cfg.NotBelieved = found.tell
 	rounds := 0
@@ -231,8 +231,8 @@ func TestAStartAtALiarTellsItOnceAndWaits(t *testing.T) {
 func TestBlocksThatDoNotFollowOnEachOtherAreNeverTold(t *testing.T) {
 	const behindTheWalk = 129 // blocks; one fewer are read one by one
 	w := newWorld(t)
-	doubting := func() (*chain.Market, *doubts) {
-		cfg, found := w.config("host"), &doubts{}
+	doubting := func() (*chain.Market, *disbelieved) {
+		cfg, found := w.config("host"), &disbelieved{}
 		cfg.NotBelieved = found.tell
 		m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())
 		if err != nil {
@@ -285,7 +285,7 @@ func TestTwoEndpointsThatDifferAreToldAndNothingIsConfirmed(t *testing.T) {
 	w.fund("host")
 	w.mint("host", 10_000_000)
 	other := newGate(t, w.chain.Attach())
-	var found doubts
+	var found disbelieved
 	cfg := w.config("host")
 	cfg.Fallbacks, cfg.NotBelieved = []string{other.server.URL}, found.tell
 	m, err := w.dial(cfg, storetest.NewMemory(), t.TempDir())

@@ -166,8 +166,8 @@ func (w *world) takes(m *chain.Market, call events.SlotCall, period uint64) {
 	}
 }
 
-// The record gave a transaction up, and another one of the account has proven the period: by whoever owned the
-// account then, or in a node's answer that was not believed.
+// The record gave a transaction up, and another one of the account has proven the period: by the owner of the
+// account at that time, or in a node's answer that was not believed.
 func TestAProofThatTheRecordGaveUpIsFoundInTheContractsLog(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")

@@ -113,7 +113,7 @@ func (m *Market) untilAvailable(ctx context.Context, call func(context.Context) 
 const dialPause = 2 * time.Second
 
 // Own makes this process the one that sends the account's transactions: it opens the account's outbox in
-// a directory, and takes up the transactions of the last owner. Whoever calls it makes sure that no other
+// a directory, and takes up the transactions of the last owner. The caller makes sure that no other
 // process owns them. Owning twice changes nothing; what has failed must be disowned first, and until
 // then Own returns its Failure. A Disown ends an Own under way, with ErrNotOwner.
 //
@@ -149,9 +149,9 @@ func (m *Market) Disown() error { return m.txs.disown() }
 func (m *Market) transactions() tx.Config {
 	cfg := &m.cfg
 	// A fill counts at once: from its block on the slot owes proofs, and with twelve confirmations of twelve
-	// seconds its first period would be over before anybody knew.
+	// seconds its first period would be over before the host knew.
 	kinds := map[string]tx.Kind{
-		kindProof: {Duty: true, Hopeless: hopeless}, kindFill: {AtOnce: true, Hopeless: hopeless},
+		kindProof: {Duty: true, Permanent: permanentRefusal}, kindFill: {AtOnce: true, Permanent: permanentRefusal},
 	}
 	return tx.Config{
 		Key: cfg.Key, Signer: cfg.Signer, Account: m.account, LongestPause: cfg.LongestRedialWait,

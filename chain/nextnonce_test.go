@@ -44,7 +44,7 @@ func TestAProofThatBecomesDueAmongAThousandMessagesGetsTheNextNonce(t *testing.T
 			Data: token.PackApprove(common.Address{1}, big.NewInt(int64(n))),
 		}
 		go func() {
-			err := m.Shared().Tx.During(ctx, func(ctx context.Context, manager *tx.Manager) error {
+			err := m.Shared().Tx.WithManager(ctx, func(ctx context.Context, manager *tx.Manager) error {
 				_, err := manager.Submit(ctx, free)
 				return err
 			})

@@ -24,7 +24,7 @@ import (
 
 // submit sends a call of another contract.
 func submit(ctx context.Context, m *chain.Market, call tx.Call) (r *types.Receipt, err error) {
-	err = m.Shared().Tx.During(ctx, func(ctx context.Context, manager *tx.Manager) error {
+	err = m.Shared().Tx.WithManager(ctx, func(ctx context.Context, manager *tx.Manager) error {
 		r, err = manager.Submit(ctx, call)
 		return err
 	})

@@ -326,7 +326,7 @@ func TestAFailureIsThatOfOneOwnership(t *testing.T) {
 // intentsOf are the calls that a market has been asked for.
 func intentsOf(t *testing.T, m *chain.Market) (all []tx.Intent) {
 	t.Helper()
-	err := m.Shared().Tx.During(t.Context(), func(_ context.Context, manager *tx.Manager) (err error) {
+	err := m.Shared().Tx.WithManager(t.Context(), func(_ context.Context, manager *tx.Manager) (err error) {
 		all, err = manager.Intents("")
 		return err
 	})

@@ -84,7 +84,7 @@ func TestRequestsPerBlockDoNotGrowWithWhatIsInFlight(t *testing.T) {
 			<-done
 		}
 	}
-	t.Logf("requests per block besides the look at the head: %v", perBlock)
+	t.Logf("requests per block in addition to the look at the head: %v", perBlock)
 	if perBlock[1] != perBlock[8] || perBlock[8] != perBlock[16] {
 		t.Fatalf("requests per block by transactions in flight: %v", perBlock)
 	}

@@ -289,7 +289,7 @@ func TestADeposedOwnerSendsNothingAnyMore(t *testing.T) {
 		t.Fatalf("%d transactions were mined, want 3", n)
 	}
 	if diff := cmp.Diff([]int{0, 0, 0}, []int{len(old.told()), len(fresh.told()), len(again.told())}); diff != "" {
-		t.Fatalf("somebody else was seen: %s", diff)
+		t.Fatalf("another user of the account was seen: %s", diff)
 	}
 }
 
@@ -332,7 +332,7 @@ func TestTheNextOwnerSendsWhatTheLastOneOnlyRecorded(t *testing.T) {
 	old.gate.set(false, false)
 	old.store.refuses(nil)
 	<-old.Failed()
-	if err := <-done; err != nil && !errors.Is(err, tx.ErrTakenOver) { // It was mined, whoever sent it.
+	if err := <-done; err != nil && !errors.Is(err, tx.ErrTakenOver) { // It was mined, whichever process sent it.
 		t.Fatalf("the last owner answers %v", err)
 	}
 }

@@ -38,8 +38,8 @@ func FuzzRefusals(f *testing.F) {
 			if known && len(data) < 4 {
 				t.Fatalf("%q is called %v", text, refusal)
 			}
-			if errors.Is(refusal, events.ErrInvalidProof) && hopeless(refusal) == false {
-				t.Fatal("a refused proof is not hopeless")
+			if errors.Is(refusal, events.ErrInvalidProof) && permanentRefusal(refusal) == false {
+				t.Fatal("a refused proof is not refused permanently")
 			}
 		}
 	})

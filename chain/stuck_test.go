@@ -25,7 +25,7 @@ func TestStuckTransactionIsOfferedForMore(t *testing.T) {
 		done <- err
 	}()
 	w.sealUntilHolds("a second attempt", func() bool {
-		// A third event may follow before anybody looks.
+		// A third event may follow before the next look.
 		got := eventsOf(t, store, m.Account())
 		return len(got) >= 3 && cmp.Equal(got[:3], []string{"TxIntended", "TxSent", "TxSent"})
 	})

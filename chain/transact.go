@@ -20,7 +20,7 @@ import (
 // when another call than this one already made the reservation. Errors: ErrUnknownRequest,
 // ErrReservationNotAllowed, ErrInsufficientFunds, ErrDeadlinePassed.
 func (m *Market) ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
-	return perform(ctx, m, m.txs.During, "reserve slot "+call.Slot.Short(),
+	return do(ctx, m, m.txs.WithManager, "reserve slot "+call.Slot.Short(),
 		func(ctx context.Context, m sending) (events.Receipt, error) {
 			receipt, err := m.reserve(ctx, call)
 			if errors.Is(err, events.ErrReservationNotAllowed) {
@@ -63,7 +63,7 @@ func (m sending) reserve(ctx context.Context, call events.SlotCall) (events.Rece
 	if err != nil {
 		return events.Receipt{}, err
 	}
-	// The contract lets anybody reserve a slot of a request that does not exist.
+	// The contract lets any account reserve a slot of a request that does not exist.
 	if !facts.RequestKnown {
 		return events.Receipt{}, events.ErrUnknownRequest
 	}
@@ -131,7 +131,7 @@ func (m sending) earlierReceipt(ctx context.Context, prefix string) (events.Rece
 func (m *Market) SubmitProof(
 	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
 ) (events.Receipt, error) {
-	return perform(ctx, m, m.txs.During, fmt.Sprintf("submit proof for slot %s, period %d", call.Slot.Short(), period),
+	return do(ctx, m, m.txs.WithManager, fmt.Sprintf("submit proof for slot %s, period %d", call.Slot.Short(), period),
 		func(ctx context.Context, m sending) (events.Receipt, error) {
 			return m.submitProof(ctx, call, period, proof)
 		})
@@ -147,7 +147,7 @@ func (m sending) submitProof(
 	if err := m.tx.Idle(ctx, prefix); err != nil {
 		return events.Receipt{}, err
 	}
-	looked, err := m.tx.Revision()
+	since, err := m.tx.Revision()
 	if err != nil {
 		return events.Receipt{}, err
 	}
@@ -181,7 +181,7 @@ func (m sending) submitProof(
 		return events.Receipt{}, err
 	}
 	r, err := m.tx.Submit(ctx, tx.Call{
-		Key: prefix + shortHash(proof), Alone: prefix, Looked: looked,
+		Key: prefix + shortHash(proof), ExclusivePrefix: prefix, SinceRevision: since,
 		To: m.contract, Data: data, Gas: m.cfg.Gas.Proof,
 		Deadline: last, LastBlock: lastBlockFor(config.Proofs, call, head, period),
 		Correlation: call.Request.String(),
@@ -234,9 +234,9 @@ const (
 	kindFree    = "free"
 )
 
-// hopeless says that a proof or a fill which the contract refuses for this reason will never
+// permanentRefusal says that a proof or a fill which the contract refuses for this reason will never
 // succeed.
-var hopeless = tx.AnyOf(
+var permanentRefusal = tx.AnyOf(
 	events.ErrInvalidProof, events.ErrProofAlreadySubmitted, events.ErrNotOurSlot, events.ErrSlotNotFree,
 	events.ErrReservationNotAllowed, events.ErrUnknownRequest,
 )

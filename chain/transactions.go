@@ -19,12 +19,12 @@ import (
 // alone has a transaction manager, from Market.Own until Market.Disown. All methods are safe for
 // concurrent use.
 type Transactions struct {
-	turn chan struct{} // one Own, Disown, Close, or change of lent at a time
+	lock chan struct{} // one Own, Disown, Close, or change of shared at a time
 
 	mu      sync.Mutex
-	lent    *ownership              // what calls without an ownership share; nil: there are none
+	shared  *ownership              // what calls without an ownership share; nil: there are none
 	now     *ownership              // nil: there is none
-	none    error                   // what calls get when there is none
+	noOwner error                   // what calls get when there is none
 	opening context.CancelCauseFunc // ends the newest Own, if it is under way; nil: there was none
 	failed  chan struct{}           // see Market.Failed
 	due     map[string]time.Time    // see DutiesDue, by kind
@@ -36,7 +36,7 @@ type ownership struct {
 	ctx     context.Context // ends with it; the cause is what calls under way get
 	end     context.CancelCauseFunc
 
-	borrowers int // of one that is lent
+	users int // of one that is shared
 }
 
 func newOwnership(manager *tx.Manager) *ownership {
@@ -45,12 +45,12 @@ func newOwnership(manager *tx.Manager) *ownership {
 	return own
 }
 
-// during runs call, as During describes.
-func (own *ownership) during(ctx context.Context, call func(context.Context, *tx.Manager) error) error {
-	during, cancel := context.WithCancel(ctx)
+// withManager runs call, as Transactions.WithManager describes.
+func (own *ownership) withManager(ctx context.Context, call func(context.Context, *tx.Manager) error) error {
+	inOwnership, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(own.ctx, cancel)()
-	err := call(during, own.manager)
+	err := call(inOwnership, own.manager)
 	ended := context.Cause(own.ctx)
 	switch {
 	case err == nil, ended == nil, ctx.Err() != nil:
@@ -63,35 +63,35 @@ func (own *ownership) during(ctx context.Context, call func(context.Context, *tx
 
 func newTransactions() *Transactions {
 	return &Transactions{
-		turn: make(chan struct{}, 1), none: events.ErrNotOwner,
+		lock: make(chan struct{}, 1), noOwner: events.ErrNotOwner,
 		failed: make(chan struct{}), due: map[string]time.Time{},
 	}
 }
 
-// During runs call with the transaction manager, and returns its error. The context of call ends with
+// WithManager runs call with the transaction manager, and returns its error. The context of call ends with
 // the ownership. If the ownership has ended before call did, or there is none, the error is ErrNotOwner; an
 // outcome that call found all the same is wrapped with it. After Market.Close it is tx.ErrStopped.
-func (t *Transactions) During(ctx context.Context, call func(context.Context, *tx.Manager) error) error {
+func (t *Transactions) WithManager(ctx context.Context, call func(context.Context, *tx.Manager) error) error {
 	t.mu.Lock()
-	own, none := t.now, t.none
+	own, noOwner := t.now, t.noOwner
 	t.mu.Unlock()
 	if own == nil {
-		return none
+		return noOwner
 	}
-	return own.during(ctx, call)
+	return own.withManager(ctx, call)
 }
 
-// enter waits for the turn of one that changes the ownership.
-func (t *Transactions) enter(ctx context.Context) error {
+// acquire takes the lock of changes of the ownership.
+func (t *Transactions) acquire(ctx context.Context) error {
 	select {
-	case t.turn <- struct{}{}:
+	case t.lock <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-func (t *Transactions) leave() { <-t.turn }
+func (t *Transactions) release() { <-t.lock }
 
 // sending is a market during one ownership of the account's transactions: what it asks and sends in one
 // call belongs together, and must not go on in the next ownership.
@@ -100,11 +100,12 @@ type sending struct {
 	tx *tx.Manager
 }
 
-// perform makes a call with a result. Its errors say what was being done.
-func perform[T any](
-	ctx context.Context, m *Market, during account.During, doing string, call func(context.Context, sending) (T, error),
+// do makes a call with a result. Its errors say what was being done.
+func do[T any](
+	ctx context.Context, m *Market, with account.WithManager, doing string,
+	call func(context.Context, sending) (T, error),
 ) (T, error) {
-	return account.Perform(ctx, during, doing, func(ctx context.Context, manager *tx.Manager) (T, error) {
+	return account.Do(ctx, with, doing, func(ctx context.Context, manager *tx.Manager) (T, error) {
 		return call(ctx, sending{m, manager})
 	})
 }
@@ -142,23 +143,23 @@ func (t *Transactions) manager() *tx.Manager {
 
 // own begins an ownership with the manager that open returns.
 func (t *Transactions) own(ctx context.Context, open func(context.Context) (*tx.Manager, error)) error {
-	if err := t.enter(ctx); err != nil {
+	if err := t.acquire(ctx); err != nil {
 		return err
 	}
-	defer t.leave()
+	defer t.release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.mu.Lock()
-	now, none := t.now, t.none
+	now, noOwner := t.now, t.noOwner
 	t.opening = cancel
 	t.mu.Unlock()
 	switch {
 	case now != nil:
 		return now.manager.Failure()
-	case !errors.Is(none, events.ErrNotOwner):
-		return none
+	case !errors.Is(noOwner, events.ErrNotOwner):
+		return noOwner
 	}
-	if err := t.endLent(none); err != nil { // The outbox can be open once.
+	if err := t.endShared(noOwner); err != nil { // The outbox can be open once.
 		return err
 	}
 	manager, err := open(ctx)
@@ -205,17 +206,17 @@ func (t *Transactions) watch(own *ownership) {
 func (t *Transactions) disown() error {
 	t.mu.Lock()
 	if t.opening != nil {
-		t.opening(t.none)
+		t.opening(t.noOwner)
 	}
 	if t.now != nil {
-		t.now.end(t.none)
+		t.now.end(t.noOwner)
 	}
 	t.mu.Unlock()
 
-	t.turn <- struct{}{}
-	defer t.leave()
+	t.lock <- struct{}{}
+	defer t.release()
 	t.mu.Lock()
-	own, none := t.now, t.none
+	own, noOwner := t.now, t.noOwner
 	t.now = nil
 	select {
 	case <-t.failed:
@@ -226,17 +227,17 @@ func (t *Transactions) disown() error {
 	if own == nil {
 		return nil
 	}
-	own.end(none) // Another Own may have had its turn first.
+	own.end(noOwner) // Another Own may have had the lock first.
 	return own.manager.Close()
 }
 
 // close is disown for good.
 func (t *Transactions) close() error {
 	t.mu.Lock()
-	t.none = tx.ErrStopped
+	t.noOwner = tx.ErrStopped
 	t.mu.Unlock()
 	err := t.disown()
-	t.turn <- struct{}{}
-	defer t.leave()
-	return errors.Join(err, t.endLent(tx.ErrStopped))
+	t.lock <- struct{}{}
+	defer t.release()
+	return errors.Join(err, t.endShared(tx.ErrStopped))
 }

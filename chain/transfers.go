@@ -15,8 +15,8 @@ type transfer struct {
 	amount events.Amount
 }
 
-// anybody stands for any recipient in transfers.
-var anybody common.Address
+// anyRecipient stands for any recipient in transfers.
+var anyRecipient common.Address
 
 // transfers are the transfers of tokens between two addresses that are among the logs, in their
 // order, and their sum.
@@ -28,7 +28,7 @@ func (m *Market) transfers(logs []*types.Log, from, to common.Address) (
 			continue
 		}
 		e, err := m.abis.token.UnpackTransferEvent(l)
-		if err != nil || e.From != from || to != anybody && e.To != to {
+		if err != nil || e.From != from || to != anyRecipient && e.To != to {
 			continue // Another event of the token, or of other addresses.
 		}
 		amount, err := events.AmountFromBig(e.Value)

@@ -97,7 +97,7 @@ func (m *Market) ofOthers(ctx context.Context, head *rpc.Header, slots []events.
 func (m *Market) MarkMissing(
 	ctx context.Context, slot events.SlotRef, period uint64, deadline time.Time,
 ) (events.Marking, error) {
-	return perform(ctx, m, m.txs.During, fmt.Sprintf("mark slot %s, period %d", slot.Slot.Short(), period),
+	return do(ctx, m, m.txs.WithManager, fmt.Sprintf("mark slot %s, period %d", slot.Slot.Short(), period),
 		func(ctx context.Context, m sending) (events.Marking, error) {
 			return m.markMissing(ctx, slot, period, deadline)
 		})
@@ -135,7 +135,7 @@ func (m sending) markMissing(
 	r, err := m.tx.Submit(ctx, tx.Call{
 		Key: key, To: m.contract, Data: data, Gas: m.cfg.Gas.Mark, Deadline: last, Correlation: slot.Request.String(),
 	})
-	if errors.Is(err, events.ErrReverted) { // The pointer wrapped, or somebody was faster in the same block.
+	if errors.Is(err, events.ErrReverted) { // The pointer wrapped, or another validator was faster in the same block.
 		err = errors.Join(m.whyNot(ctx, slot, period), err)
 	}
 	if err != nil {
@@ -195,7 +195,7 @@ func (m *Market) markingFrom(ctx context.Context, r *types.Receipt) (events.Mark
 // goes: it outlives a crash, and an outage of the event store. MarkMissing says what became of
 // each.
 func (m *Market) Sent(ctx context.Context) ([]events.MissingProof, error) {
-	all, err := perform(ctx, m, m.txs.During, "look for markings",
+	all, err := do(ctx, m, m.txs.WithManager, "look for markings",
 		func(_ context.Context, m sending) ([]tx.Intent, error) { return m.tx.Intents(markPrefix) })
 	if err != nil {
 		return nil, err

@@ -143,7 +143,7 @@ func (m Metadata) Marshal() []byte {
 }
 
 // EncodeMetadata is an event's metadata as bytes: those of its writer if that
-// was somebody else, nothing if there is none.
+// was another program, nothing if there is none.
 func EncodeMetadata(m Metadata, foreign []byte) []byte {
 	switch {
 	case foreign != nil:
@@ -156,7 +156,7 @@ func EncodeMetadata(m Metadata, foreign []byte) []byte {
 
 // DecodeMetadata is the reverse: what Marshal wrote gives a nil foreign,
 // anything else comes back byte for byte, with what could be understood of it
-// as Metadata. It never fails, because anybody may write metadata.
+// as Metadata. It never fails, because any program may write metadata.
 func DecodeMetadata(b []byte) (m Metadata, foreign []byte) {
 	if len(b) == 0 {
 		return m, nil

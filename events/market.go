@@ -130,7 +130,7 @@ type Head struct {
 
 // Displaces reports whether h, named as the newest block of the chain, takes the place of a
 // block that was named before: it is not lower, or it is later. When the newest block of a
-// chain is later and lower, the higher block is no longer on that chain, whoever named it.
+// chain is later and lower, the higher block is no longer on that chain, whichever node named it.
 // A block that is both lower and older may only be the answer of a node that lags.
 func (h Head) Displaces(before Head) bool {
 	return h.Number >= before.Number || h.Time.After(before.Time)

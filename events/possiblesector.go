@@ -3,7 +3,7 @@ package events
 // This file says which answers of a contract of sectors cannot be true; see possible.go.
 
 // CheckSector reports whether the contract can have a sector of this number like this. The block is checked
-// by whoever knows others of its chain.
+// by a caller that knows others of its chain.
 func CheckSector(c SectorConfig, number uint64, s SectorOnChain) error {
 	states := 0
 	for _, is := range []bool{s.PreCommitted, s.Active, s.Terminated, s.Void} {

@@ -2,11 +2,11 @@ package events
 
 import "errors"
 
-// This file holds what the contract of sectors and whoever calls it say to each other.
+// This file holds what the contract of sectors and its callers say to each other.
 
 // The types of proofs, by what the proofs of a sector show.
 const (
-	// ProvesPossession: whoever made the proof had the leaves that were asked for. Not replication.
+	// ProvesPossession: the prover had the leaves that were asked for. Not replication.
 	ProvesPossession = "possession"
 	// ProvesSimulated: nothing. The proof follows from what everybody knows.
 	ProvesSimulated = "simulated"

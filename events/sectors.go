@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// This file holds what sealers, the store of their files, and whoever uses them say of a sector. It
+// This file holds what sealers, the store of their files, and their callers say of a sector. It
 // stands here, not beside any of them, because none imports another.
 
 // SectorRef names a sector and says how large it is.
@@ -130,6 +130,6 @@ var (
 	// again is safe.
 	ErrSealerAway = errors.New("sealer does not answer")
 	// ErrNoProver: what answers in the place of the outside sealer refuses this host, or is no sealer. It says nothing
-	// about a sector: it is an ErrSealerAway, which somebody has to correct.
+	// about a sector: it is an ErrSealerAway, which an operator has to correct.
 	ErrNoProver = errors.New("the outside prover does no work for this host")
 )

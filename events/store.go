@@ -40,7 +40,7 @@ type Store interface {
 	// nothing. A tombstoned stream takes no append (ErrStreamDeleted), nor does
 	// its metadata stream if it was empty before. With no events, only the
 	// expectation is checked; NoStream then holds for a deleted stream, too.
-	// Errors besides *WrongRevisionError: ErrTooLarge, ErrMalformed,
+	// Errors other than *WrongRevisionError: ErrTooLarge, ErrMalformed,
 	// ErrReadOnly, ErrAway, ErrClosed, ErrStoreFailed, and ctx's error.
 	//
 	// The metadata of a stream (StreamMetadata) is set by appending to its
@@ -105,7 +105,7 @@ type Watchful interface {
 	Changed() <-chan struct{}
 }
 
-// Inner returns what a store, or the one that it is in front of, can do besides.
+// Inner returns an additional interface of a store, or of one that it is in front of.
 func Inner[T any](s Store) (T, bool) {
 	t, ok := s.(T)
 	if front, is := s.(interface{ Unwrap() Store }); is && !ok {

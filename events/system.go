@@ -12,14 +12,14 @@ import (
 )
 
 // Names, event types and metadata keys that begin with "$" belong to the system,
-// as in EventStoreDB (spec/eventstore.md §4, §11). Besides the metadata of streams
-// these are the virtual streams: indexes over all streams that are not the
+// as in EventStoreDB (spec/eventstore.md §4, §11). In addition to the metadata
+// of streams these are the virtual streams: indexes over all streams that are not the
 // system's own, and over the metadata of these, made by the store as it writes.
 // They hold links, with revisions of their own from 0.
 //
 //	$ce-<category>     the events of all streams that have a dash, but not as their
 //	                   first character; what deleted one of them; of a link that
-//	                   somebody wrote, a link to what that one names
+//	                   a client wrote, a link to what that one names
 //	$et-<type>         the events of a type, metadata too, but no links; what
 //	                   deletes a stream is in $et-$deleted
 //	$bc-<correlation>  the events of a conversation, but no links
@@ -57,7 +57,7 @@ type Link struct {
 	// Target is the event that the link names, "revision@stream".
 	Target string
 	// Origin is the stream of the event that the link was made for: the target's
-	// own, or one in which somebody linked to the target. Empty: not known, as
+	// own, or one in which a client linked to the target. Empty: not known, as
 	// with a store that is reached over a network.
 	Origin string
 	Meta   LinkMeta
@@ -242,7 +242,7 @@ func LinkTo(r *Recorded, virtual string, revision uint64) *Link {
 	return l
 }
 
-// Follows reports whether the link was made for one that somebody wrote in
+// Follows reports whether the link was made for one that a client wrote in
 // Origin, and names the same event as that.
 func (l *Link) Follows(r *Recorded) bool {
 	return r.Type == TypeLink && strings.HasPrefix(l.Stream, VirtualCategory)

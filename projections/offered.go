@@ -22,7 +22,7 @@ type Offered struct {
 }
 
 // ReadOffered reads in the stream of a host's queue what became of the slots whose id begins with a prefix, in the
-// order in which they were first mentioned. Whoever judged a slot wrote there why. It is as of until; nil: as it is
+// order in which they were first mentioned. The judge of a slot wrote there why. It is as of until; nil: as it is
 // now. Of the past the stream has what came after the snapshot before the last one.
 func ReadOffered(
 	ctx context.Context, store events.Store, host events.Address, prefix string, until Until,

@@ -209,7 +209,7 @@ func (p *Projector) AsOf() events.Position {
 }
 
 // WaitFor returns when the views have seen the event at a position, so that
-// whoever appended it can read the effect.
+// the writer can read the effect.
 func (p *Projector) WaitFor(ctx context.Context, position events.Position) error {
 	for {
 		p.mu.RLock()

@@ -25,7 +25,7 @@ type Provider struct {
 	Host string `json:"host"`
 	// Counts are of the states that some sector is in, in the order of a good life.
 	Counts []StateCount `json:"counts"`
-	Parked uint64       `json:"parked"` // of all: those that wait for somebody
+	Parked uint64       `json:"parked"` // of all: those that wait for an operator
 	Paused uint64       `json:"paused"` // and those that wait until they are tried again
 	// Sectors are first those that bleed, then the parked, then the paused ones, then the others, each in order of
 	// their numbers. Forgotten counts those that are over and no longer listed (Limits.ClosedSectors).
@@ -82,7 +82,7 @@ type Sector struct {
 	// PausedUntil is when what failed is tried again, or what was away is asked again (Outage).
 	PausedUntil time.Time `json:",omitzero"`
 	Outage      bool      `json:",omitempty"`
-	// Parked is why nothing is done until somebody does one of the Actions.
+	// Parked is why nothing is done until an operator does one of the Actions.
 	Parked   string     `json:",omitempty"`
 	Actions  []string   `json:",omitempty"`
 	ForcedBy string     `json:",omitempty"` // who put it into this state
@@ -273,7 +273,7 @@ func (h *host) provider(out []Provider) []Provider {
 	return append(out, p)
 }
 
-// What a sector needs: the first two, somebody; the third, time.
+// What a sector needs: the first two, an operator; the third, time.
 const (
 	bleeds = iota
 	parked

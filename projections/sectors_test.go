@@ -158,9 +158,9 @@ func TestAMessageThatOnlyTheAccountKnowsIsShown(t *testing.T) {
 	commit := w.Receipt("provider.commit:1:SendCommit:1:1#1").TxHash.String()
 	w.Receipt("provider.commit:2:SendCommit:2:1#1") // There is no such sector.
 	w.Receipt("provider.withdraw:owed:Withdraw:12#0")
-	w.MustSector(1, "", sector.Away{News: sector.News{At: w.Now}, Key: "SendCommit:1:1", Reason: "no node answers"})
+	w.MustSector(1, "", sector.Away{Inputs: sector.Inputs{At: w.Now}, Key: "SendCommit:1:1", Reason: "no node answers"})
 	w.MustSector(1, "", sector.ReportChain{
-		News: sector.News{At: w.Now}, Facts: sector.Facts{Active: true, Seed: events.Hash{5}, SeedEpoch: 320},
+		Inputs: sector.Inputs{At: w.Now}, Facts: sector.Facts{Active: true, Seed: events.Hash{5}, SeedEpoch: 320},
 	})
 	v := built(t, store)
 	s := v.Sectors().Providers[0].Sectors[0]

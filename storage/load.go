@@ -75,7 +75,7 @@ func (r *Repo) checkJournal(e *entry) error {
 		return err
 	}
 	for _, index := range torn {
-		_, writeErr := f.WriteAt(make([]byte, markSize), int64(index*markSize))
+		_, writeErr := f.WriteAt(make([]byte, rootEntrySize), int64(index*rootEntrySize))
 		err = errors.Join(err, writeErr)
 	}
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
@@ -97,11 +97,11 @@ func (r *Repo) findTorn(e *entry) (torn []uint64, cut int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	err = readMarks(f, 0, e.meta.Blocks, func(index uint64, m mark) {
+	err = readRootEntries(f, 0, e.meta.Blocks, func(index uint64, m rootEntry) {
 		switch {
-		case m.state == markTorn:
+		case m.state == rootTorn:
 			torn = append(torn, index)
-		case m.state == markStored && !m.zeros() && int64(blockOffset(index+1)) > length:
+		case m.state == rootStored && !m.zeros() && int64(blockOffset(index+1)) > length:
 			torn = append(torn, index)
 			cut++
 		}
@@ -112,7 +112,7 @@ func (r *Repo) findTorn(e *entry) (torn []uint64, cut int, err error) {
 // checkComplete checks the sizes of a complete slot's files. Reading all bytes is left to Scrub.
 func (r *Repo) checkComplete(e *entry) error {
 	want := map[string]int64{
-		rootsFile: int64(e.meta.Blocks * markSize),
+		rootsFile: int64(e.meta.Blocks * rootEntrySize),
 		treeFile:  treeSize(paddedBlocks(e.meta.Blocks)),
 	}
 	if err := r.checkBlocks(e); err != nil {

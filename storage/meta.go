@@ -115,7 +115,7 @@ func (r slotMeta) sameSlot(o slotMeta) bool {
 	return r == o
 }
 
-// Overhead is an upper bound of what a slot takes besides its blocks, in bytes: at most 64 bytes
+// Overhead is an upper bound of what a slot takes in addition to its blocks, in bytes: at most 64 bytes
 // per block for roots, tree and names, and 128 KiB for manifest, bookkeeping and directory. The
 // ledger reserves it with the slot.
 func Overhead(slotSize events.Bytes) events.Bytes { return slotSize/1024 + 128<<10 }

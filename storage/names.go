@@ -42,8 +42,8 @@ func encodeNames(digests [][32]byte) []byte {
 }
 
 // Object returns the content with a name: the manifest of a stored slot, or a block of a complete
-// one. It does not have the lists of block digests, because a host has only a part of them; whoever
-// prepared the dataset serves them. It returns dataset.ErrNotFound, and dataset.ErrDamaged when the
+// one. It does not have the lists of block digests, because a host has only a part of them; the
+// client that prepared the dataset serves them. It returns dataset.ErrNotFound, and dataset.ErrDamaged when the
 // bytes on disk no longer match their name. It searches the slots in turn, with some 20 short reads
 // each.
 func (r *Repo) Object(c dataset.CID) ([]byte, error) {

@@ -202,7 +202,7 @@ func (s *SlotReader) groupRoots(first, count uint64) (_ []fr.Element, err error)
 	if first >= last {
 		return group, nil
 	}
-	return group, readMarks(f, first, last, func(index uint64, m mark) {
+	return group, readRootEntries(f, first, last, func(index uint64, m rootEntry) {
 		group[index-first] = m.root // If it is damaged, the path shows it.
 	})
 }

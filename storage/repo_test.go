@@ -215,14 +215,14 @@ func FuzzDecodeSlotMeta(f *testing.F) {
 }
 
 func FuzzDecodeMark(f *testing.F) {
-	m := encodeMark(7, merkle.ZeroBlockRoot())
+	m := encodeRootEntry(7, merkle.ZeroBlockRoot())
 	f.Add(uint64(7), m[:])
 	f.Fuzz(func(t *testing.T, index uint64, b []byte) {
-		if len(b) != markSize {
+		if len(b) != rootEntrySize {
 			return
 		}
-		m := decodeMark(index, b)
-		if m.state == markStored && encodeMark(index, m.root) != [markSize]byte(b) {
+		m := decodeRootEntry(index, b)
+		if m.state == rootStored && encodeRootEntry(index, m.root) != [rootEntrySize]byte(b) {
 			t.Fatalf("%x reads as %v", b, m)
 		}
 	})

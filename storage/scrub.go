@@ -165,12 +165,14 @@ func (r *Repo) scrubSlot(ctx context.Context, e *entry, first, last uint64) (fou
 		if _, err := r.metaOf(e); err != nil {
 			return nil, err
 		}
-		var marks []mark
-		err := readMarks(roots, first, min(first+scrubBatch, last), func(_ uint64, m mark) { marks = append(marks, m) })
+		var entries []rootEntry
+		err := readRootEntries(roots, first, min(first+scrubBatch, last), func(_ uint64, m rootEntry) {
+			entries = append(entries, m)
+		})
 		if err != nil {
 			return damageOf(lost(err))
 		}
-		bad, err := r.scrubBlocks(ctx, e, first, marks)
+		bad, err := r.scrubBlocks(ctx, e, first, entries)
 		if err != nil {
 			return damageOf(err)
 		}
@@ -195,13 +197,15 @@ func damageOf(err error) (*events.DamageError, error) {
 
 // scrubBlocks returns which of the blocks from first on are damaged: their bytes no longer have the
 // stored root, or the stored root itself is damaged.
-func (r *Repo) scrubBlocks(ctx context.Context, e *entry, first uint64, marks []mark) (damaged []uint64, err error) {
-	blocks := make([][]byte, 0, len(marks))
+func (r *Repo) scrubBlocks(
+	ctx context.Context, e *entry, first uint64, entries []rootEntry,
+) (damaged []uint64, err error) {
+	blocks := make([][]byte, 0, len(entries))
 	var indices []uint64
 	var want []fr.Element
-	for i, m := range marks {
+	for i, m := range entries {
 		index := first + uint64(i)
-		if m.state != markStored {
+		if m.state != rootStored {
 			damaged = append(damaged, index)
 			continue
 		}
@@ -251,11 +255,11 @@ func (r *Repo) replace(e *entry, index uint64, data []byte) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, roots.Close()) }()
-	var stored mark
-	if err := readMarks(roots, index, index+1, func(_ uint64, m mark) { stored = m }); err != nil {
+	var stored rootEntry
+	if err := readRootEntries(roots, index, index+1, func(_ uint64, m rootEntry) { stored = m }); err != nil {
 		return err
 	}
-	if stored.state == markStored && stored.root != root {
+	if stored.state == rootStored && stored.root != root {
 		return fmt.Errorf("block %d does not have its stored root: %w",
 			index, events.ErrContentMismatch)
 	}
@@ -265,8 +269,8 @@ func (r *Repo) replace(e *entry, index uint64, data []byte) (err error) {
 	if err := blocks.Sync(); err != nil {
 		return err
 	}
-	m := encodeMark(index, root)
-	if _, err := roots.WriteAt(m[:], int64(index*markSize)); err != nil {
+	m := encodeRootEntry(index, root)
+	if _, err := roots.WriteAt(m[:], int64(index*rootEntrySize)); err != nil {
 		return err
 	}
 	return roots.Sync()

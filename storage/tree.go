@@ -72,15 +72,15 @@ func (r *Repo) readRoots(e *entry, blocks uint64) (roots []fr.Element, missing u
 	}
 	roots = make([]fr.Element, blocks)
 	var torn []uint64
-	err = readMarks(f, 0, blocks, func(index uint64, m mark) {
+	err = readRootEntries(f, 0, blocks, func(index uint64, m rootEntry) {
 		roots[index] = m.root
 		switch m.state {
-		case markAbsent:
+		case rootAbsent:
 			missing++
 			torn = append(torn, index)
-		case markTorn:
+		case rootTorn:
 			torn = append(torn, index)
-		case markStored:
+		case rootStored:
 		}
 	})
 	if err := errors.Join(err, f.Close()); err != nil {
@@ -119,12 +119,12 @@ func (r *Repo) rebuild(e *entry) (*merkle.FieldTree, error) {
 }
 
 func (r *Repo) writeRebuilt(e *entry, roots []fr.Element, tree *merkle.FieldTree) error {
-	marks := make([]byte, 0, len(roots)*markSize)
+	entries := make([]byte, 0, len(roots)*rootEntrySize)
 	for i, root := range roots {
-		m := encodeMark(uint64(i), root)
-		marks = append(marks, m[:]...)
+		m := encodeRootEntry(uint64(i), root)
+		entries = append(entries, m[:]...)
 	}
-	if err := writeWhole(r.disk, filepath.Join(e.dir, rootsFile), marks); err != nil {
+	if err := writeWhole(r.disk, filepath.Join(e.dir, rootsFile), entries); err != nil {
 		return fmt.Errorf("write roots: %w", err)
 	}
 	if err := writeWhole(r.disk, filepath.Join(e.dir, treeFile), encodeTree(tree)); err != nil {

@@ -177,8 +177,8 @@ func (r *Repo) openWriter(e *entry) (*slotWriter, error) {
 	if w.roots, err = r.disk.Edit(filepath.Join(e.dir, rootsFile)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open roots: %w", err), w.blocks.Close())
 	}
-	err = readMarks(w.roots, 0, meta.Blocks, func(index uint64, m mark) {
-		if m.state != markStored {
+	err = readRootEntries(w.roots, 0, meta.Blocks, func(index uint64, m rootEntry) {
+		if m.state != rootStored {
 			w.missing = append(w.missing, index)
 		} else if !m.zeros() {
 			w.occupied += events.BlockSize
@@ -229,8 +229,8 @@ func (w *slotWriter) write(batch []newBlock) error {
 		return fmt.Errorf("write blocks: %w", err)
 	}
 	for _, b := range batch {
-		m := encodeMark(b.index, b.root)
-		if _, err := w.roots.WriteAt(m[:], int64(b.index*markSize)); err != nil {
+		m := encodeRootEntry(b.index, b.root)
+		if _, err := w.roots.WriteAt(m[:], int64(b.index*rootEntrySize)); err != nil {
 			return fmt.Errorf("write root of block %d: %w", b.index, err)
 		}
 	}

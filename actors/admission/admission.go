@@ -2,7 +2,7 @@
 // work that it has already. It judges values and starts nothing.
 //
 // Rules say whether a slot can be filled and proven in time, and what it asks of the ledger.
-// Affordable says whether the host can pay for the slot and prove it besides all others. A Load
+// Affordable says whether the host can pay for the slot and prove it in addition to all others. A Load
 // holds how many proofs to expect and how long one takes, DiskRoom how much room the disk has,
 // and a dispersal policy says when this host may reserve. docs/admission.md describes every
 // criterion for operators.

@@ -71,8 +71,8 @@ func (d *DiskRoom) SetSectors(why string) {
 	d.SectorsAway = why
 }
 
-// Fits says why so many bytes do not fit besides what is promised to others; the reason is
-// empty when they do, or when that is not known.
+// Fits says why so many bytes do not fit in addition to what is promised to others; the
+// reason is empty when they do, or when that is not known.
 func (d *DiskRoom) Fits(bytes, promised events.Bytes) (reason string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 
 // This file measures how long a proof takes and estimates how many proofs will be demanded.
 // Proofs that will be too late are put last, and a slot is refused when the prover could not
-// make its proofs besides those of all other slots.
+// make its proofs in addition to those of all other slots.
 
 const (
 	// guessedProofTime is the assumed time of a proof until the first one is made: that of the

@@ -1,8 +1,8 @@
 // Package chainview is what the actors of a host know of the chain, and how they ask it.
 //
 // A View is the newest block and the hashes before it. A Chain is the view, the market that
-// answers, and the contract's terms. Before anybody sees an answer, it is checked against what
-// is possible (doubt.go), and no answer is awaited for ever (patience.go). ReadPast reads the
+// answers, and the contract's terms. An answer is checked against what is possible before it is
+// used (checkedmarket.go), and no answer is awaited for ever (patience.go). ReadPast reads the
 // blocks of periods that are over, and a Pacer measures how fast blocks come.
 //
 // Not for: following the contract's logs, which package actors records.
@@ -21,7 +21,7 @@ import (
 // Chain is what the actors of a host know of the chain, and how they ask it.
 type Chain struct {
 	*shell.Base
-	// Market checks the answers of the port; see doubt.go.
+	// Market checks the answers of the port; see checkedmarket.go.
 	Market port.Market
 	View   *View
 	// Terms is the contract's configuration; set before the actors exist that read it.
@@ -32,14 +32,14 @@ type Chain struct {
 	// ProofMargin is the time between a proof and its block. Without a BlockTime, the market's
 	// measured block time is used.
 	ProofMargin duty.Margin
-	// Told is the block up to which the contract's logs are recorded.
-	Told atomic.Uint64
+	// Recorded is the block up to which the contract's logs are recorded.
+	Recorded atomic.Uint64
 }
 
 // New returns a chain of which nothing is known yet.
 func New(b *shell.Base, market port.Market, margin duty.Margin) *Chain {
 	view := NewView(nil)
-	view.market = &doubtful{market, view}
+	view.market = &checkedMarket{market, view}
 	return &Chain{Base: b, Market: view.market, View: view, ProofMargin: margin}
 }
 

@@ -69,7 +69,7 @@ func (c *Cluster) askSelf(ctx context.Context, question []byte) reply {
 	}
 	select {
 	case r := <-done:
-		if !time.Now().Before(deadline) { // Whoever asked has given up, as it would with one far away.
+		if !time.Now().Before(deadline) { // The caller has given up, as a remote one would.
 			return reply{away: context.DeadlineExceeded}
 		}
 		return r

@@ -80,7 +80,7 @@ func Open(ctx context.Context, cfg Config, log *logrus.Entry) (*Cluster, error) 
 		c.wire.close()
 		return nil, fmt.Errorf("%w: etcd: %w", ErrConfig, err)
 	}
-	c.tasks.Go(c.stay)
+	c.tasks.Go(c.register)
 	if len(ok.pairs) > 0 {
 		c.tasks.Go(c.watchCertificates)
 	}
@@ -113,7 +113,7 @@ func etcdConfig(ctx context.Context, c checked, log *logrus.Entry) clientv3.Conf
 		}),
 	}
 	if c.etcdTLS != nil {
-		options = append(options, grpc.WithTransportCredentials(newDoubts(c.etcdTLS, etcdHint, log)))
+		options = append(options, grpc.WithTransportCredentials(newConnErrors(c.etcdTLS, etcdHint, log)))
 	}
 	return clientv3.Config{
 		Endpoints: c.Etcd, TLS: c.etcdTLS, Logger: zap.NewNop(), Context: ctx, DialOptions: options,

@@ -32,7 +32,7 @@
 //     caller's context, and the cause of a failure is lost.
 //   - A name is resolved to a process that is started where a hash says. Ours are always there, one
 //     per member.
-//   - Gossip and its list of blocked members: whoever was once dropped stays blocked under its id.
+//   - Gossip and its list of blocked members: a member that was once dropped stays blocked under its id.
 //     Its provider for etcd does not bring back a member that lost its lease.
 //   - Starting sleeps a second, stopping two to ten.
 //
@@ -41,7 +41,7 @@
 //   - Of what comes in, a message of an unknown type, an index out of range, or one of two calls that
 //     it does not implement ends the process. The guard in front of it takes only questions to
 //     "member" from the peer itself, and answers to what that peer was asked.
-//   - Anybody may connect, in plain text. We use mutual TLS, or loopback only.
+//   - Any process may connect, in plain text. We use mutual TLS, or loopback only.
 //   - Actors can be spawned from outside, watched and stopped; the guard refuses that.
 //   - Futures: see actors/shell/runtime.go. A question is a process of ours that ends with a context.
 //   - Its start replaces grpc's logger for the whole process, which is a data race beside others who

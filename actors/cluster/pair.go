@@ -14,8 +14,8 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// pair is a certificate with its key. Both files are read again when one of them has changed, so that whoever renews
-// them need not restart anything: connections that begin later have the new certificate. While the new one cannot be
+// pair is a certificate with its key. Both files are read again when one of them has changed, so that nothing need be
+// restarted to renew them: connections that begin later have the new certificate. While the new one cannot be
 // used, the one before is. Safe for concurrent use.
 type pair struct {
 	files Files

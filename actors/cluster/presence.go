@@ -60,8 +60,8 @@ func (c *Cluster) parse(kv *mvccpb.KeyValue) (Peer, error) {
 	return p, err
 }
 
-// stay keeps this member present in etcd and follows who else is, until Close or until it is refused.
-func (c *Cluster) stay() {
+// register keeps this member registered in etcd and follows which others are, until Close or until it is refused.
+func (c *Cluster) register() {
 	joined := sync.OnceFunc(func() { close(c.joined) })
 	for c.ctx.Err() == nil {
 		s, found, err := c.join()
@@ -212,13 +212,13 @@ func (c *Cluster) follow(s *concurrency.Session, found *clientv3.GetResponse) {
 			p, err := c.parse(kv)
 			here = here || err == nil && p.Instance == c.instance
 			delete(gone, p.Member)
-			c.came(p, err)
+			c.peerJoined(p, err)
 		}
 		for m := range gone {
-			c.went(m)
+			c.peerLeft(m)
 		}
 		if !here {
-			break // Somebody deleted it.
+			break // The key was deleted.
 		}
 		c.watch(s.Ctx(), found.Header.Revision+1)
 		var err error
@@ -245,16 +245,16 @@ func (c *Cluster) watch(ctx context.Context, from int64) {
 			case p.Member == c.cfg.Member:
 				return // It should be ours; look.
 			case e.Type == clientv3.EventTypeDelete:
-				c.went(p.Member)
+				c.peerLeft(p.Member)
 			default:
-				c.came(p, err)
+				c.peerJoined(p, err)
 			}
 		}
 	}
 }
 
-// came takes note of a member.
-func (c *Cluster) came(p Peer, err error) {
+// peerJoined takes note of a member.
+func (c *Cluster) peerJoined(p Peer, err error) {
 	if p.Member == c.cfg.Member || p.Member == "" {
 		return
 	}
@@ -280,8 +280,8 @@ func (c *Cluster) came(p Peer, err error) {
 	}
 }
 
-// went takes note that a member's lease has ended.
-func (c *Cluster) went(m events.Member) {
+// peerLeft takes note that a member's lease has ended.
+func (c *Cluster) peerLeft(m events.Member) {
 	c.mu.Lock()
 	_, known := c.peers[m]
 	delete(c.peers, m)

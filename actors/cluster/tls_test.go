@@ -61,7 +61,7 @@ func TestMembersKnowEachOtherByTheirCertificates(t *testing.T) {
 }
 
 // Nobody would believe a member of another authority, and it would own and reach nobody. It is refused when it joins,
-// before anybody talks to it. While an authority is replaced, members believe two.
+// before any member talks to it. While an authority is replaced, members believe two.
 func TestAMemberOfAnotherAuthorityIsRefused(t *testing.T) {
 	t.Parallel()
 	etcd := startEtcd(t)

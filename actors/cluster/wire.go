@@ -40,13 +40,13 @@ const (
 
 // wire carries questions and answers by the actor library.
 type wire struct {
-	c      *Cluster
-	system *actor.ActorSystem
-	remote *remote.Remote
-	member *actor.PID
-	served chan struct{} // has room for the questions that are worked at
-	doubts *doubts       // nil: plain text
-	tasks  sync.WaitGroup
+	c          *Cluster
+	system     *actor.ActorSystem
+	remote     *remote.Remote
+	member     *actor.PID
+	served     chan struct{} // has room for the questions that are worked at
+	connErrors *connErrors   // nil: plain text
+	tasks      sync.WaitGroup
 
 	mu     sync.RWMutex // held for reading while something is sent
 	closed bool
@@ -67,10 +67,10 @@ var ErrListen = errors.New("listen for other members at")
 func listen(c *Cluster) (w *wire, err error) {
 	w = &wire{c: c, served: make(chan struct{}, mostServed), lines: map[events.Member]*line{}}
 	if c.cfg.tls != nil {
-		w.doubts = newDoubts(c.cfg.tls, memberHint, c.log)
+		w.connErrors = newConnErrors(c.cfg.tls, memberHint, c.log)
 	}
 	w.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
-		return slog.New(quiet{c.log})
+		return slog.New(logFilter{c.log})
 	}))
 	host := c.cfg.listenHost
 	if strings.Contains(host, ":") {
@@ -84,7 +84,7 @@ func listen(c *Cluster) (w *wire, err error) {
 	w.remote = remote.NewRemote(w.system, config)
 	w.system.EventStream.Subscribe(func(e any) {
 		if t, ok := e.(*remote.EndpointTerminatedEvent); ok {
-			w.hungUp(t.Address)
+			w.disconnected(t.Address)
 		}
 	})
 	defer func() {
@@ -93,14 +93,14 @@ func listen(c *Cluster) (w *wire, err error) {
 		}
 	}()
 	w.remote.Start()
-	w.member, err = w.system.Root.SpawnNamed(actor.PropsFromFunc(w.hear), memberActor)
+	w.member, err = w.system.Root.SpawnNamed(actor.PropsFromFunc(w.receive), memberActor)
 	return w, err
 }
 
 // creds are those of all connections. A client compares the certificate with the member's address.
 func (w *wire) creds() credentials.TransportCredentials {
-	if w.doubts != nil {
-		return w.doubts
+	if w.connErrors != nil {
+		return w.connErrors
 	}
 	return insecure.NewCredentials()
 }
@@ -149,11 +149,11 @@ func (w *wire) close() {
 
 // whyAway is what is known of why a member does not answer.
 func (w *wire) whyAway(m events.Member, err error) error {
-	if w.doubts == nil {
+	if w.connErrors == nil {
 		return err
 	}
-	if doubt := w.doubts.about(addressOf(w.c.cfg.Name, m)); doubt != nil {
-		return fmt.Errorf("%w: %w", err, doubt)
+	if connErr := w.connErrors.about(addressOf(w.c.cfg.Name, m)); connErr != nil {
+		return fmt.Errorf("%w: %w", err, connErr)
 	}
 	return err
 }
@@ -170,9 +170,9 @@ func (w *wire) line(to events.Member) *line {
 	return l
 }
 
-// hungUp tells all who wait for answers from an address that none will come: the connection to it
+// disconnected tells all who wait for answers from an address that none will come: the connection to it
 // has ended, and with it what was on its way.
-func (w *wire) hungUp(address string) {
+func (w *wire) disconnected(address string) {
 	if m, ok := memberAt(w.c.cfg.Name, address); ok {
 		l := w.line(m)
 		l.mu.Lock()
@@ -286,8 +286,8 @@ func (w *wire) serve(work func()) bool {
 	return true
 }
 
-// hear is the actor that questions are sent to. The guard has checked who sent them.
-func (w *wire) hear(a actor.Context) {
+// receive is the actor that questions are sent to. The guard has checked who sent them.
+func (w *wire) receive(a actor.Context) {
 	question, ok := a.Message().(*wrapperspb.BytesValue)
 	asker := a.Sender()
 	if !ok || asker == nil {
@@ -313,16 +313,16 @@ func (w *wire) answer(asker *actor.PID, r reply) {
 	}
 }
 
-// quiet passes what the library warns of to our log, without the logged values, because messages may
-// hold anything. Most of it says that a member does not answer, which whoever asked is told.
-type quiet struct{ log *logrus.Entry }
+// logFilter passes what the library warns of to our log, without the logged values, because messages may
+// hold anything. Most of it says that a member does not answer, which the caller is told.
+type logFilter struct{ log *logrus.Entry }
 
-func (h quiet) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+func (h logFilter) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
 
-func (h quiet) Handle(_ context.Context, r slog.Record) error {
+func (h logFilter) Handle(_ context.Context, r slog.Record) error {
 	h.log.WithField("from", "actor library").Debug(r.Message)
 	return nil
 }
 
-func (h quiet) WithAttrs([]slog.Attr) slog.Handler { return h }
-func (h quiet) WithGroup(string) slog.Handler      { return h }
+func (h logFilter) WithAttrs([]slog.Attr) slog.Handler { return h }
+func (h logFilter) WithGroup(string) slog.Handler      { return h }

@@ -30,7 +30,7 @@ const (
 	AlertDamaged AlertKind = "slot-damaged"
 	// AlertTakenOver: another process runs this host's identity; this one ends.
 	AlertTakenOver AlertKind = "account-taken-over"
-	// AlertUsedElsewhere: somebody else sends transactions with this host's key.
+	// AlertUsedElsewhere: another process sends transactions with this host's key.
 	AlertUsedElsewhere AlertKind = "account-used-elsewhere"
 	// AlertNotBelieved: a node gave an impossible answer, or two nodes contradict each other.
 	AlertNotBelieved AlertKind = "node-not-believed"

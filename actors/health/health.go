@@ -132,7 +132,7 @@ type Supply struct {
 	Now    time.Time
 	Offers []Offered
 	// Quota is how much the host may use; Allocated is what availabilities and sales use, Unallocated what the
-	// ledger has besides. Of that a slot needs some for trees and manifest, the smallest one Overhead.
+	// ledger has left. Of that a slot needs some for trees and manifest, the smallest one Overhead.
 	Quota, Allocated, Unallocated, Overhead events.Bytes
 	// Paused: the operator has paused selling; PausedFor says why.
 	Paused    bool

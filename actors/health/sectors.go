@@ -25,7 +25,7 @@ func sectorsDiskAway(f Facts) (reason, hint string) {
 		"mount the disk with the sectors again: work goes on by itself, and nothing is written meanwhile")
 }
 
-// sectorsStuck: sectors that are not proven, or that need somebody before they can be.
+// sectorsStuck: sectors that are not proven, or that need an operator before they can be.
 func sectorsStuck(f Facts) (reason, hint string) {
 	if len(f.Sectors) == 0 {
 		return "", ""

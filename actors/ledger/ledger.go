@@ -96,7 +96,7 @@ func New(e Deps) *Ledger {
 			Restore: r.keeper.Load,
 		},
 		Stream: r.keeper.Stream, Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
-		Shown: e.Shown[r.keeper.Stream],
+		MinEvents: e.MinEvents[r.keeper.Stream],
 		Meta: func(_ capacity.State, ev capacity.Event) events.Metadata {
 			return e.Metadata(RequestOf(ev))
 		},

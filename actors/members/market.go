@@ -14,30 +14,30 @@ import (
 // transactions. Safe for concurrent use.
 type Market struct {
 	port.Market // reads, and sends while this member is the owner
-	way         Way
+	route       Route
 
-	mu    sync.Mutex
-	halfs map[dueProof]halfTime
+	mu        sync.Mutex
+	deadlines map[dueProof]proofTimes
 }
 
-// Way is how a member reaches the owner.
-type Way struct {
+// Route is how a member reaches the owner.
+type Route struct {
 	Cluster port.Cluster
-	Owner   func() (events.Member, bool) // who has the term, if anybody has
+	Owner   func() (events.Member, bool) // who has the term, if any member has
 	// Account sends proofs that are due while the owner does not answer. May be nil: the member
 	// has no key.
 	Account port.Account
-	// Leave leaves a proof in the event store for the owner, who cannot be asked. May be nil.
-	Leave func(context.Context, Ready) error
-	Clock shell.Clock
-	Now   func() time.Time // chain time
+	// HandOver hands a proof over to the owner, who cannot be asked, through the event store. May be nil.
+	HandOver func(context.Context, Ready) error
+	Clock    shell.Clock
+	Now      func() time.Time // chain time
 	// Before is chainview.View.Before.
 	Before func(context.Context, time.Time, error) (context.Context, context.CancelFunc)
 }
 
 // NewMarket returns the market of a member.
-func NewMarket(local port.Market, w Way) *Market {
-	return &Market{Market: local, way: w, halfs: map[dueProof]halfTime{}}
+func NewMarket(local port.Market, r Route) *Market {
+	return &Market{Market: local, route: r, deadlines: map[dueProof]proofTimes{}}
 }
 
 // Unwrap is the market that this one is in front of, for its additional interfaces.
@@ -45,14 +45,14 @@ func (m *Market) Unwrap() port.Market { return m.Market }
 
 // byOwner has the owner do something: here, if this member is the owner.
 func byOwner[A any](ctx context.Context, m *Market, q Question[A], here func() (A, error)) (none A, err error) {
-	owner, known := m.way.Owner()
+	owner, known := m.route.Owner()
 	switch {
 	case !known:
 		return none, events.ErrNoOwner
-	case owner == m.way.Cluster.Member():
+	case owner == m.route.Cluster.Member():
 		return here()
 	}
-	return Ask(ctx, m.way.Cluster, owner, q)
+	return Ask(ctx, m.route.Cluster, owner, q)
 }
 
 // ReserveSlot implements port.Market.

@@ -104,8 +104,8 @@ func owned(member events.Member) func() (events.Member, bool) {
 func TestTransactionsTravelWhole(t *testing.T) {
 	there, here := &fullMarket{}, &fullMarket{}
 	to := Answers{}
-	NewMarket(there, Way{}).Answer(to)
-	m := NewMarket(here, Way{
+	NewMarket(there, Route{}).Answer(to)
+	m := NewMarket(here, Route{
 		Cluster: direct{to: to}, Owner: owned("south"), Clock: shelltest.Clock{}, Now: time.Now,
 		Before: func(ctx context.Context, _ time.Time, _ error) (context.Context, context.CancelFunc) {
 			return context.WithCancel(ctx)
@@ -147,7 +147,7 @@ func TestTransactionsTravelWhole(t *testing.T) {
 // The owner's own transactions do not travel, and without an owner nothing is sent.
 func TestWhoSendsTransactions(t *testing.T) {
 	here := &fullMarket{}
-	north, nobody := Way{Cluster: direct{}, Owner: owned("north")}, Way{Cluster: direct{}, Owner: owned("")}
+	north, nobody := Route{Cluster: direct{}, Owner: owned("north")}, Route{Cluster: direct{}, Owner: owned("")}
 	if _, err := NewMarket(here, north).ReserveSlot(t.Context(), events.SlotCall{}); err != nil || here.seen == nil {
 		t.Errorf("the owner sent %v, %v", here.seen, err)
 	}
@@ -160,8 +160,8 @@ func TestWhoSendsTransactions(t *testing.T) {
 func TestOutcomesArrive(t *testing.T) {
 	there := &fullMarket{}
 	to := Answers{}
-	NewMarket(there, Way{}).Answer(to)
-	m := NewMarket(&fullMarket{}, Way{Cluster: direct{to: to}, Owner: owned("south")})
+	NewMarket(there, Route{}).Answer(to)
+	m := NewMarket(&fullMarket{}, Route{Cluster: direct{to: to}, Owner: owned("south")})
 	for code, outcome := range outcomes {
 		there.err = errors.Join(errors.New("fill"), outcome)
 		_, err := m.FillSlot(t.Context(), events.SlotCall{}, events.Proof{})
@@ -183,7 +183,7 @@ func TestOutcomesArrive(t *testing.T) {
 // What does not come from a member of this version is an error that says so, and nothing is done.
 func TestQuestionsThatAreNotKnown(t *testing.T) {
 	to := Answers{}
-	NewMarket(&fullMarket{}, Way{}).Answer(to)
+	NewMarket(&fullMarket{}, Route{}).Answer(to)
 	for _, q := range []string{"", "{", "[]", `{"Kind":"fly"}`, `{"Kind":"fill-slot","Body":"x"}`, `{"Kind":"fill-slot"}`} {
 		answer, err := to.Serve(t.Context(), "south", []byte(q))
 		if err == nil && !errorIn(answer) {

@@ -12,14 +12,14 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file takes a proof to the owner through the event store. A member that reaches nobody who sends its
-// proof leaves it in a stream of its own, as ProofReady. Whoever is the owner hears of it as of everything
-// that other members write, and a new owner reads what was left before.
+// This file takes a proof to the owner through the event store. A member that reaches no member that
+// sends its proof writes it to a stream of its own, as ProofReady. The owner is told of it as of everything that other
+// members write, and a new owner reads what was handed over before.
 //
 // Such an event decides nothing. It may be read late, twice, or never: the owner sends the proof as if it had
 // been asked to, with the same key, and the member finds out from the contract that it was taken.
 
-// Ready is a proof that a member left for the owner.
+// Ready is a proof that a member has handed over to the owner.
 type Ready struct {
 	Member    events.Member // that made it, by the name of the stream
 	Slot      events.SlotID
@@ -32,8 +32,8 @@ type Ready struct {
 const (
 	// keptReady is how many proofs of a member stay readable: more than it makes in a period.
 	keptReady = 4096
-	// leavePatience is how long an append of one may take. Until its end the owner is not asked again.
-	leavePatience = 3 * time.Second
+	// handOverTimeout is how long an append of one may take. Until its end the owner is not asked again.
+	handOverTimeout = 3 * time.Second
 )
 
 // ReadyProofs are the proofs that wait in the event store for the owner. Safe for concurrent use.
@@ -45,9 +45,9 @@ type ReadyProofs struct {
 // NewReadyProofs returns the proofs that wait in a host's event store.
 func NewReadyProofs(b *shell.Base) *ReadyProofs { return &ReadyProofs{base: b} }
 
-// Leave writes a proof of this member, whose name it need not have. The same proof may be left again.
+// HandOver writes a proof of this member, whose name it need not have. The same proof may be handed over again.
 // shell.ErrStoreAway: it was not tried.
-func (p *ReadyProofs) Leave(ctx context.Context, r Ready) error {
+func (p *ReadyProofs) HandOver(ctx context.Context, r Ready) error {
 	b := p.base
 	b.Yield(ctx, fmt.Sprintf("leave the proof of %s, %d", r.Slot.Short(), r.Period))
 	if b.StoreWatch.Away() {
@@ -55,7 +55,7 @@ func (p *ReadyProofs) Leave(ctx context.Context, r Ready) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer b.Clock.After(leavePatience, cancel)()
+	defer b.Clock.After(handOverTimeout, cancel)()
 	stream := events.ProofsStream(b.Me, b.Member)
 	name, version, data, err := b.Codec.Encode(&messages.ProofReady{
 		SlotId: r.Slot.String(), Period: r.Period, Challenge: r.Challenge.String(),
@@ -93,7 +93,7 @@ func (p *ReadyProofs) bound(ctx context.Context, stream string) {
 	}
 }
 
-// Read returns what an event of the record says; false: it is no proof that a member of this host left.
+// Read returns what an event of the record says; false: it is no proof of a member of this host.
 func (p *ReadyProofs) Read(e events.Recorded) (r Ready, is bool, err error) {
 	host, member, err := events.ParseProofsStream(e.Stream)
 	if err != nil || host != p.base.Me {
@@ -113,9 +113,9 @@ func (p *ReadyProofs) Read(e events.Recorded) (r Ready, is bool, err error) {
 	}, true, nil
 }
 
-// Left returns the proofs that a member left, the newest first, back to the first one whose time was over
+// HandedOver returns the proofs that a member handed over, the newest first, back to the first one whose time was over
 // before some time of the chain. What cannot be read is left out.
-func (p *ReadyProofs) Left(ctx context.Context, member events.Member, since time.Time) (left []Ready, err error) {
+func (p *ReadyProofs) HandedOver(ctx context.Context, member events.Member, since time.Time) (all []Ready, err error) {
 	stream := events.ProofsStream(p.base.Me, member)
 	backward := events.ReadStream{From: events.End, Backward: true, Limit: keptReady}
 	for e, err := range p.base.Store.ReadStream(ctx, stream, backward) {
@@ -135,7 +135,7 @@ func (p *ReadyProofs) Left(ctx context.Context, member events.Member, since time
 		if r.Deadline.Before(since) {
 			break
 		}
-		left = append(left, r)
+		all = append(all, r)
 	}
-	return left, nil
+	return all, nil
 }

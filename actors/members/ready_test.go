@@ -40,19 +40,19 @@ func TestAProofIsLeftInTheEventStoreOnce(t *testing.T) {
 		west, north := readyOf(store, "west"), readyOf(store, "north")
 		var want []Ready
 		for _, slot := range []byte{1, 2, 1} { // The answer to the first one may be lost.
-			if err := west.Leave(t.Context(), readyProof(slot, 7)); err != nil {
+			if err := west.HandOver(t.Context(), readyProof(slot, 7)); err != nil {
 				t.Fatal(err)
 			}
 			if slot == 2 {
 				want = []Ready{readyProof(2, 7), readyProof(1, 7)}
 			}
 		}
-		got, err := north.Left(t.Context(), "west", events.Unix(0))
+		got, err := north.HandedOver(t.Context(), "west", events.Unix(0))
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%v; it was left (-want +got):\n%s", err, diff)
+			t.Errorf("%v; it was handed over (-want +got):\n%s", err, diff)
 		}
-		if other, err := north.Left(t.Context(), "south", events.Unix(0)); err != nil || len(other) > 0 {
-			t.Errorf("another member left %v, %v", other, err)
+		if other, err := north.HandedOver(t.Context(), "south", events.Unix(0)); err != nil || len(other) > 0 {
+			t.Errorf("another member handed over %v, %v", other, err)
 		}
 		stream := events.ProofsStream(events.Address{1}, "west")
 		last, found, err := events.Last(t.Context(), store, events.MetadataStream(stream))
@@ -69,11 +69,11 @@ func TestANewOwnerReadsBackToTheProofsThatAreTooOld(t *testing.T) {
 	store := storetest.NewMemory()
 	west := readyOf(store, "west")
 	for _, r := range []Ready{readyProof(1, 5), readyProof(2, 5), readyProof(1, 6), readyProof(1, 7)} {
-		if err := west.Leave(t.Context(), r); err != nil {
+		if err := west.HandOver(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := readyOf(store, "north").Left(t.Context(), "west", events.Unix(6*60))
+	got, err := readyOf(store, "north").HandedOver(t.Context(), "west", events.Unix(6*60))
 	if diff := cmp.Diff([]Ready{readyProof(1, 7), readyProof(1, 6)}, got); err != nil || diff != "" {
 		t.Errorf("%v; read (-want +got):\n%s", err, diff)
 	}
@@ -82,7 +82,7 @@ func TestANewOwnerReadsBackToTheProofsThatAreTooOld(t *testing.T) {
 func TestWhatCannotBeReadIsLeftAlone(t *testing.T) {
 	store := storetest.NewMemory()
 	west, stream := readyOf(store, "west"), events.ProofsStream(events.Address{1}, "west")
-	if err := west.Leave(t.Context(), readyProof(1, 7)); err != nil {
+	if err := west.HandOver(t.Context(), readyProof(1, 7)); err != nil {
 		t.Fatal(err)
 	}
 	name, version, sound, err := catalog.Codec().Encode(readyproofs.Table()[0].Example)
@@ -110,7 +110,7 @@ func TestWhatCannotBeReadIsLeftAlone(t *testing.T) {
 			t.Errorf("%s %s was read as %+v: %v", poison.Type, poison.Data, r, err)
 		}
 	}
-	got, err := west.Left(t.Context(), "west", events.Unix(0))
+	got, err := west.HandedOver(t.Context(), "west", events.Unix(0))
 	if diff := cmp.Diff([]Ready{readyProof(1, 7)}, got); err != nil || diff != "" {
 		t.Errorf("%v; read (-want +got):\n%s", err, diff)
 	}
@@ -129,11 +129,11 @@ func TestAStoreThatIsAwayTakesNoProof(t *testing.T) {
 	west := readyOf(store, "west")
 	call := west.base.StoreWatch.Call(t.Context(), "x")
 	call.Failed(events.ErrAway)
-	if err := west.Leave(t.Context(), readyProof(1, 7)); !errors.Is(err, shell.ErrStoreAway) {
-		t.Errorf("it was left: %v", err)
+	if err := west.HandOver(t.Context(), readyProof(1, 7)); !errors.Is(err, shell.ErrStoreAway) {
+		t.Errorf("it was handed over: %v", err)
 	}
 	call.End()
-	if err := west.Leave(t.Context(), readyProof(1, 7)); err != nil {
+	if err := west.HandOver(t.Context(), readyProof(1, 7)); err != nil {
 		t.Error(err)
 	}
 }
@@ -149,8 +149,8 @@ func (silentStore) Append(ctx context.Context, _ string, _ events.Expected, _ []
 func TestAStoreThatDoesNotAnswerHoldsUpNoProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		err := readyOf(silentStore{storetest.NewMemory()}, "west").Leave(t.Context(), readyProof(1, 7))
-		if took := time.Since(begin); err == nil || took > leavePatience {
+		err := readyOf(silentStore{storetest.NewMemory()}, "west").HandOver(t.Context(), readyProof(1, 7))
+		if took := time.Since(begin); err == nil || took > handOverTimeout {
 			t.Errorf("after %s: %v", took, err)
 		}
 	})

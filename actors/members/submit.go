@@ -15,7 +15,7 @@ import (
 
 // This file hands in the proofs of a member. Who owns the account may be unknown, dead, or out of reach
 // just when a proof is due. Then another member passes it on; if none does, or a quarter of the time has passed
-// without an answer, it is left in the event store for the owner (ready.go); and when half of it has, a member that
+// without an answer, it is handed over through the event store (ready.go); and when half of it has, a member that
 // has the key sends it itself. Both it and the owner may take the same nonce: docs/cluster.md says what that costs.
 
 // dueProof is the proof of a slot for a period.
@@ -24,10 +24,10 @@ type dueProof struct {
 	period uint64
 }
 
-// halfTime is when half of the time that a proof had at first has passed, and when all of it, in chain time.
-type halfTime struct {
-	at, end time.Time
-	left    events.Proof // is in the event store
+// proofTimes is when half of the time that a proof had at first has passed, and when all of it, in chain time.
+type proofTimes struct {
+	half, end  time.Time
+	handedOver events.Proof // is in the event store
 }
 
 // How often, about, the owner is asked until half of the time has passed, if it answers at once that it cannot; and
@@ -50,41 +50,41 @@ func (m *Market) SubmitProof(
 		return m.askMembers(ctx, q)
 	}
 	half := m.halfTime(dueProof{call.Slot, period}, call.Deadline)
-	now, keyless := m.way.Now(), m.way.Account == nil
+	now, withoutKey := m.route.Now(), m.route.Account == nil
 	until := half
-	if !now.Before(half) && keyless { // All that it can do is to ask, and to leave the proof, again.
+	if !now.Before(half) && withoutKey { // All that it can do is to ask, and to hand the proof over, again.
 		until = now.Add(call.Deadline.Sub(now) / triesAfterHalf)
 	}
 	patience := until.Sub(now)
 	inTime, end := m.within(ctx, patience)
 	defer end()
-	asking, endAsking := m.within(inTime, patience/2) // Then it is left, and whoever may answer still is asked again.
+	asking, endAsking := m.within(inTime, patience/2) // Then it is handed over, and all are asked again.
 	defer endAsking()
-	// An owner that says at once that it cannot is asked again from here. Whoever calls again and again waits
-	// longer each time, perhaps past half of a short period.
+	// An owner that says at once that it cannot is asked again from here. A caller that tries again and again
+	// waits longer each time, perhaps past half of a short period.
 	pause := max(time.Second, patience/triesUntilHalf)
 	for {
 		receipt, err := m.askMembers(asking, q)
 		if !Unanswered(err) || ctx.Err() != nil {
 			return receipt, err
 		}
-		late := inTime.Err() != nil || !m.way.Now().Before(half)
-		if late && !keyless {
-			return m.way.Account.SubmitProof(ctx, call, period, proof)
+		late := inTime.Err() != nil || !m.route.Now().Before(half)
+		if late && !withoutKey {
+			return m.route.Account.SubmitProof(ctx, call, period, proof)
 		}
-		if err = m.leave(ctx, q, err); late {
+		if err = m.handOver(ctx, q, err); late {
 			return receipt, err
 		}
-		_ = shell.Sleep(inTime, m.way.Clock, pause)
+		_ = shell.Sleep(inTime, m.route.Clock, pause)
 		asking = inTime
 	}
 }
 
 // within returns a context that ends after some time of the chain, and of the machine: blocks may not come.
 func (m *Market) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	ctx, end := m.way.Before(ctx, m.way.Now().Add(d), errHalfTime)
+	ctx, end := m.route.Before(ctx, m.route.Now().Add(d), errHalfTime)
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := m.way.Clock.After(d, func() { cancel(errHalfTime) })
+	stop := m.route.Clock.After(d, func() { cancel(errHalfTime) })
 	return ctx, func() {
 		stop()
 		cancel(nil)
@@ -101,27 +101,27 @@ func (m *Market) askMembers(ctx context.Context, q submitProof) (events.Receipt,
 	return receipt, err
 }
 
-// leave leaves a proof in the event store, once, because nobody answered, for the reason why. What it returns
-// says so, too.
-func (m *Market) leave(ctx context.Context, q submitProof, why error) error {
-	if m.way.Leave == nil {
+// handOver hands a proof over through the event store, once, because no member answered, for the reason why. The error
+// that it returns says so, too.
+func (m *Market) handOver(ctx context.Context, q submitProof, why error) error {
+	if m.route.HandOver == nil {
 		return why
 	}
 	due := dueProof{q.Call.Slot, q.Period}
 	m.mu.Lock()
-	left := m.halfs[due].left == q.Proof
+	done := m.deadlines[due].handedOver == q.Proof
 	m.mu.Unlock()
-	if !left {
-		err := m.way.Leave(ctx, Ready{
+	if !done {
+		err := m.route.HandOver(ctx, Ready{
 			Slot: q.Call.Slot, Period: q.Period, Challenge: q.Call.Challenge, Deadline: q.Call.Deadline, Proof: q.Proof,
 		})
 		if err != nil {
 			return fmt.Errorf("%w; nor can the proof be left in the event store: %s", why, err.Error())
 		}
 		m.mu.Lock()
-		if h, known := m.halfs[due]; known {
-			h.left = q.Proof
-			m.halfs[due] = h
+		if h, known := m.deadlines[due]; known {
+			h.handedOver = q.Proof
+			m.deadlines[due] = h
 		}
 		m.mu.Unlock()
 	}
@@ -134,10 +134,10 @@ func (m *Market) TakenProofs(ctx context.Context, slot events.SlotID, from uint6
 	taken, err := byOwner(ctx, m, takenProofs{slot, from}, func() ([]events.TakenProof, error) {
 		return m.Market.TakenProofs(ctx, slot, from)
 	})
-	if err != nil || m.way.Account == nil {
+	if err != nil || m.route.Account == nil {
 		return taken, err
 	}
-	sent, err := m.way.Account.TakenProofs(ctx, slot, from)
+	sent, err := m.route.Account.TakenProofs(ctx, slot, from)
 	for _, t := range sent {
 		if !slices.ContainsFunc(taken, func(o events.TakenProof) bool { return o.Receipt.TxHash == t.Receipt.TxHash }) {
 			taken = append(taken, t)
@@ -149,16 +149,16 @@ func (m *Market) TakenProofs(ctx context.Context, slot events.SlotID, from uint6
 
 // halfTime is until when others are asked to send a proof. It stays the same however often that is tried.
 func (m *Market) halfTime(p dueProof, deadline time.Time) time.Time {
-	now := m.way.Now()
+	now := m.route.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	maps.DeleteFunc(m.halfs, func(_ dueProof, h halfTime) bool { return now.After(h.end) })
-	h, known := m.halfs[p]
+	maps.DeleteFunc(m.deadlines, func(_ dueProof, h proofTimes) bool { return now.After(h.end) })
+	h, known := m.deadlines[p]
 	if !known {
-		h = halfTime{at: now.Add(deadline.Sub(now) / 2), end: deadline}
-		m.halfs[p] = h
+		h = proofTimes{half: now.Add(deadline.Sub(now) / 2), end: deadline}
+		m.deadlines[p] = h
 	}
-	return h.at
+	return h.half
 }
 
 func (m *Market) submitByOwner(ctx context.Context, q submitProof) (events.Receipt, error) {
@@ -170,12 +170,12 @@ func (m *Market) submitByOwner(ctx context.Context, q submitProof) (events.Recei
 // throughOthers asks the other members to pass a proof on to the owner, which did not answer for the reason
 // why.
 func (m *Market) throughOthers(ctx context.Context, q submitProof, why error) (events.Receipt, error) {
-	owner, known := m.way.Owner()
-	for _, other := range m.way.Cluster.Seen() {
-		if !known || other == owner || other == m.way.Cluster.Member() || ctx.Err() != nil {
+	owner, known := m.route.Owner()
+	for _, other := range m.route.Cluster.Seen() {
+		if !known || other == owner || other == m.route.Cluster.Member() || ctx.Err() != nil {
 			continue
 		}
-		if receipt, err := Ask(ctx, m.way.Cluster, other, passOnProof(q)); !Unanswered(err) {
+		if receipt, err := Ask(ctx, m.route.Cluster, other, passOnProof(q)); !Unanswered(err) {
 			return receipt, err
 		}
 	}

@@ -69,15 +69,15 @@ func (s *sent) SubmitProof(context.Context, events.SlotCall, uint64, events.Proo
 
 // three are the members north, the owner, south and west, which has no key.
 type three struct {
-	markets map[events.Member]*sent
-	account *sent                 // south's
-	left    map[events.Member]int // the proofs that each left in the event store
-	leftAt  time.Time             // the last one
-	store   error                 // how the event store answers
-	members map[events.Member]*Market
-	nets    map[events.Member]*network
-	owner   events.Member
-	end     time.Time
+	markets      map[events.Member]*sent
+	account      *sent                 // south's
+	handedOver   map[events.Member]int // the proofs that each handed over
+	handedOverAt time.Time             // the last one
+	store        error                 // how the event store answers
+	members      map[events.Member]*Market
+	nets         map[events.Member]*network
+	owner        events.Member
+	end          time.Time
 	// pace is how many seconds of the chain pass in one of the machine; it begins with the machine's time.
 	pace  int64
 	begin time.Time
@@ -97,27 +97,27 @@ func newThree() *three {
 		pace: 1, begin: time.Now(),
 		markets: map[events.Member]*sent{}, account: &sent{}, members: map[events.Member]*Market{},
 		nets: map[events.Member]*network{}, owner: "north", end: time.Now().Add(time.Minute),
-		left: map[events.Member]int{},
+		handedOver: map[events.Member]int{},
 	}
 	of := map[events.Member]Answers{}
 	for _, name := range []events.Member{"north", "south", "west"} {
 		net := &network{me: name, of: of, cut: map[[2]events.Member]bool{}}
-		way := Way{
+		route := Route{
 			Cluster: net, Owner: func() (events.Member, bool) { return h.owner, h.owner != "" },
 			Clock: shelltest.Clock{}, Now: h.now, Before: h.before,
-			Leave: func(context.Context, Ready) error {
+			HandOver: func(context.Context, Ready) error {
 				if h.store == nil {
-					h.left[name]++
-					h.leftAt = time.Now()
+					h.handedOver[name]++
+					h.handedOverAt = time.Now()
 				}
 				return h.store
 			},
 		}
 		if name == "south" {
-			way.Account = account{sent: h.account}
+			route.Account = account{sent: h.account}
 		}
 		h.markets[name] = &sent{err: events.ErrNotOwner}
-		h.members[name] = NewMarket(h.markets[name], way)
+		h.members[name] = NewMarket(h.markets[name], route)
 		h.nets[name], of[name] = net, Answers{}
 		h.members[name].Answer(of[name])
 	}
@@ -156,31 +156,31 @@ func TestAProofReachesTheChainWhoeverIsAway(t *testing.T) {
 	away := func(h *three) { h.store = events.ErrAway }
 	halfway := [2]time.Duration{30 * time.Second, 31 * time.Second}
 	for name, c := range map[string]struct {
-		from    events.Member
-		spoil   []func(*three)
-		by      string // who sent it
-		between [2]time.Duration
-		leaves  bool // it was left in the event store
+		from      events.Member
+		spoil     []func(*three)
+		by        string // who sent it
+		between   [2]time.Duration
+		handsOver bool // through the event store
 	}{
 		"the owner answers":             {from: "south", by: "owner"},
 		"another member reaches it":     {from: "south", spoil: []func(*three){cut([2]events.Member{"south", "north"})}, by: "owner"},
 		"without a key, through others": {from: "west", spoil: []func(*three){cut([2]events.Member{"west", "north"})}, by: "owner"},
-		"nobody reaches the owner":      {from: "south", spoil: []func(*three){both}, by: "south", between: halfway, leaves: true},
+		"nobody reaches the owner":      {from: "south", spoil: []func(*three){both}, by: "south", between: halfway, handsOver: true},
 		"and the event store is away":   {from: "south", spoil: []func(*three){both, away}, by: "south", between: halfway},
-		"and nobody says so":            {from: "south", spoil: []func(*three){both, hang}, by: "south", between: halfway, leaves: true},
+		"and nobody says so":            {from: "south", spoil: []func(*three){both, hang}, by: "south", between: halfway, handsOver: true},
 		"nobody has the term": {
-			from: "south", spoil: []func(*three){func(h *three) { h.owner = "" }}, by: "south", between: halfway, leaves: true,
+			from: "south", spoil: []func(*three){func(h *three) { h.owner = "" }}, by: "south", between: halfway, handsOver: true,
 		},
 		"an owner that has lost the account and does not know it": {
-			from: "south", by: "south", between: halfway, leaves: true,
+			from: "south", by: "south", between: halfway, handsOver: true,
 			spoil: []func(*three){func(h *three) { h.owner = "south" }},
 		},
 		"the owner's node does not answer": {
-			from: "south", by: "south", between: halfway, leaves: true,
+			from: "south", by: "south", between: halfway, handsOver: true,
 			spoil: []func(*three){func(h *three) { h.markets["north"].err = errors.New("the node does not answer") }},
 		},
-		"without a key, and nobody reaches the owner": {from: "west", spoil: []func(*three){both}, leaves: true},
-		"without a key, and nobody says so":           {from: "west", spoil: []func(*three){both, hang}, leaves: true},
+		"without a key, and nobody reaches the owner": {from: "west", spoil: []func(*three){both}, handsOver: true},
+		"without a key, and nobody says so":           {from: "west", spoil: []func(*three){both, hang}, handsOver: true},
 		"without a key, and the event store is away":  {from: "west", spoil: []func(*three){both, away}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -201,11 +201,11 @@ func TestAProofReachesTheChainWhoeverIsAway(t *testing.T) {
 					t.Errorf("sent by %q after %s, want %q between %s", by, took, c.by, c.between)
 				}
 				want := map[events.Member]int{}
-				if c.leaves {
+				if c.handsOver {
 					want[c.from] = 1
 				}
-				if !maps.Equal(h.left, want) {
-					t.Errorf("left in the event store: %v, want %v", h.left, want)
+				if !maps.Equal(h.handedOver, want) {
+					t.Errorf("handed over: %v, want %v", h.handedOver, want)
 				}
 			})
 		})
@@ -227,14 +227,15 @@ func TestAProofIsSentByHalfOfTheChainsTime(t *testing.T) {
 		h.end = h.now().Add(time.Minute)
 		begin := time.Now()
 		_, err := h.members["west"].SubmitProof(t.Context(), events.SlotCall{Deadline: h.end}, 8, events.Proof{{1}})
-		if err == nil || h.left["west"] != 1 || time.Since(begin) != 30*time.Second/4 {
-			t.Errorf("after %s west had left %d: %v", time.Since(begin), h.left["west"], err)
+		if err == nil || h.handedOver["west"] != 1 || time.Since(begin) != 30*time.Second/4 {
+			t.Errorf("after %s west had handed over %d: %v", time.Since(begin), h.handedOver["west"], err)
 		}
 	})
 }
 
-// A member without a key that reaches nobody leaves its proof at once, and goes on asking; it does so after a quarter
-// of the time, if it is not even told that nobody hears it. The proof of a challenge that has moved is another one.
+// A member without a key that reaches no owner hands its proof over at once, and goes on asking; it does so after a
+// quarter of the time, if it is not even told that nobody hears it. The proof of a challenge that has moved is another
+// one.
 func TestAProofIsLeftInTimeForTheOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newThree()
@@ -247,20 +248,20 @@ func TestAProofIsLeftInTimeForTheOwner(t *testing.T) {
 			return err
 		}
 		begin := time.Now()
-		if err := submit(1); err == nil || h.left["west"] != 1 || h.leftAt.Sub(begin) != 15*time.Second {
-			t.Errorf("after %s it had left %d: %v", h.leftAt.Sub(begin), h.left["west"], err)
+		if err := submit(1); err == nil || h.handedOver["west"] != 1 || h.handedOverAt.Sub(begin) != 15*time.Second {
+			t.Errorf("after %s it had handed over %d: %v", h.handedOverAt.Sub(begin), h.handedOver["west"], err)
 		}
 		h.store = events.ErrAway
 		for _, n := range h.nets {
 			n.hang = false
 		}
-		if err := submit(2); err == nil || h.left["west"] != 1 {
-			t.Errorf("the event store is away, and it had left %d: %v", h.left["west"], err)
+		if err := submit(2); err == nil || h.handedOver["west"] != 1 {
+			t.Errorf("the event store is away, and it had handed over %d: %v", h.handedOver["west"], err)
 		}
 		h.store = nil
 		for range 3 {
-			if err := submit(2); err == nil || h.left["west"] != 2 {
-				t.Errorf("the event store is back, and it had left %d: %v", h.left["west"], err)
+			if err := submit(2); err == nil || h.handedOver["west"] != 2 {
+				t.Errorf("the event store is back, and it had handed over %d: %v", h.handedOver["west"], err)
 			}
 		}
 		h.nets["west"].cut = nil

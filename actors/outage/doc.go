@@ -17,5 +17,5 @@
 // finds the proofs in the outbox and on the chain, as after any crash.
 //
 // A member of a host is given a Market that names only the slots whose data is on its disk, and
-// that sends beside whoever owns the account's transactions.
+// that sends beside the owner of the account's transactions.
 package outage

@@ -46,7 +46,7 @@ func (s *slot) begins(v duty.Verdict, head events.Head) bool {
 		(s.tried != v.Challenge || s.triedAt < head.Number)
 }
 
-// Outcomes of a task besides a proof.
+// Outcomes of a task other than a proof.
 var (
 	errOver  = errors.New("it is not ours, or owes nothing")
 	errMoved = errors.New("the proof that was made is no longer owed")

@@ -42,6 +42,6 @@ type Account interface {
 	// SubmitProof is Market.SubmitProof although another member may own the account: the owner does
 	// not answer, and the proof is due. It is sent beside the owner, so both may take the same nonce.
 	SubmitProof(ctx context.Context, call events.SlotCall, period uint64, proof events.Proof) (events.Receipt, error)
-	// TakenProofs is Market.TakenProofs of what this process sent, whoever owns the account.
+	// TakenProofs is Market.TakenProofs of what this process sent, whether or not it owns the account.
 	TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error)
 }

@@ -31,7 +31,7 @@ type MarketWorld struct {
 	Rival func(events.SlotCall)
 	// Compete makes one of several other hosts, numbered from 1, reserve a slot.
 	Compete func(c events.SlotCall, n int)
-	// Mark makes somebody mark the missing proof of a period. It returns what the contract
+	// Mark makes a validator mark the missing proof of a period. It returns what the contract
 	// says: ErrNotMissing, ErrTooEarly, or nil.
 	Mark func(c events.SlotCall, period uint64) error
 	// Withdraw makes the client of a request collect what is left of it; an error when the
@@ -65,22 +65,22 @@ func Market(t *testing.T, newWorld func(t *testing.T) MarketWorld) {
 		"a call ends with its context":            endedContext,
 		"what is ours is listed while it is ours": mySlots,
 
-		"a request must make sense":                             senselessRequests,
-		"a slot takes so many reservations and no more":         reservationsRunOut,
-		"a reservation of ours is told, whoever has the others": reservationIsOurs,
-		"a reservation outlives the fill of another":            reservationIsNeeded,
-		"a slot is free until the last second of its expiry":    expiryIsStrict,
-		"a request runs until the last second of its end":       endIsStrict,
-		"nothing is filled in the second of the expiry":         fillAtExpiry,
-		"a miss costs a part and pays who marks it":             missCosts,
-		"enough misses take the slot and its reservations":      slashedAway,
-		"a slot in repair is filled with a discount":            repairDiscount,
-		"a slot is not filled from what must be left":           mustBeLeft,
-		"the balance is one from after what was paid":           balanceAfterPayments,
-		"a freed slot keeps the proofs of its period":           refillInThePeriod,
-		"too many empty slots fail the request, in the past":    requestFails,
-		"a new request never fails":                             newNeverFails,
-		"a cancelled request is withdrawn once, hosts are paid": withdrawCancelled,
+		"a request must make sense":                                      senselessRequests,
+		"a slot takes so many reservations and no more":                  reservationsRunOut,
+		"a reservation of ours is told, whichever hosts have the others": reservationIsOurs,
+		"a reservation outlives the fill of another":                     reservationIsNeeded,
+		"a slot is free until the last second of its expiry":             expiryIsStrict,
+		"a request runs until the last second of its end":                endIsStrict,
+		"nothing is filled in the second of the expiry":                  fillAtExpiry,
+		"a miss costs a part and pays who marks it":                      missCosts,
+		"enough misses take the slot and its reservations":               slashedAway,
+		"a slot in repair is filled with a discount":                     repairDiscount,
+		"a slot is not filled from what must be left":                    mustBeLeft,
+		"the balance is one from after what was paid":                    balanceAfterPayments,
+		"a freed slot keeps the proofs of its period":                    refillInThePeriod,
+		"too many empty slots fail the request, in the past":             requestFails,
+		"a new request never fails":                                      newNeverFails,
+		"a cancelled request is withdrawn once, hosts are paid":          withdrawCancelled,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newWorld(t)) })
 	}

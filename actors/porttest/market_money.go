@@ -186,7 +186,7 @@ func payout(t *testing.T, w MarketWorld) {
 	}
 }
 
-// proveUntil keeps proving a slot, in case somebody marks missing proofs.
+// proveUntil keeps proving a slot, in case a validator marks missing proofs.
 func proveUntil(t *testing.T, w MarketWorld, c events.SlotCall, end time.Time) (periods int) {
 	t.Helper()
 	for {

@@ -2,7 +2,7 @@
 // panicked twice, and sales that cannot be run. The beginning and the end of each quarantine
 // are in the host's stream, so that a restart and an auditor know of them.
 //
-// Not for: what to do about such work. That is up to whoever does it.
+// Not for: what to do about such work. That is up to the package that does it.
 package quarantine
 
 import (

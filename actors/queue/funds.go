@@ -65,7 +65,7 @@ func (q *Queue) watchFunds(head events.Head) {
 func (q *Queue) onFunds(a *shell.Turn, m fundsSeen) {
 	w := &q.funds
 	w.looking = false
-	if m.err != nil { // The next look comes soon; whoever needs the balance asks for it.
+	if m.err != nil { // The next look comes soon; a caller that needs the balance asks for it.
 		return
 	}
 	took, _ := q.Load.ProofTime()

@@ -49,7 +49,7 @@ type lookBack struct {
 }
 
 type (
-	// lookedBack is the result of a pass, besides commands: requests that stay refused, those
+	// lookedBack is the result of a pass, in addition to commands: requests that stay refused, those
 	// about which nothing could be learned, and those that were not asked about.
 	lookedBack struct {
 		same, unanswered, left []events.RequestID

@@ -154,7 +154,7 @@ func New(e Deps) *Queue {
 			Restore: q.keeper.Load,
 		},
 		Stream: events.SlotQueueStream(e.Me), Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
-		Shown: e.Shown[events.SlotQueueStream(e.Me)], Confirm: e.HasTerm,
+		MinEvents: e.MinEvents[events.SlotQueueStream(e.Me)], Confirm: e.HasTerm,
 		Meta: func(_ slotqueue.State, ev slotqueue.Event) events.Metadata {
 			return e.Metadata(ledger.RequestOf(ev))
 		},

@@ -11,8 +11,8 @@ import (
 // This file wakes slots and refused requests when a criterion changed that they failed: they
 // are judged again.
 
-// saleEnded are the criteria, besides those of the ledger, that may be met when a sale gave
-// back what it held.
+// saleEnded are the criteria, in addition to those of the ledger, that may be met when a sale
+// gave back what it held.
 var saleEnded = []string{
 	slotqueue.CriterionRequestCap, slotqueue.CriterionProofs, slotqueue.CriterionTokens, slotqueue.CriterionGas,
 }

@@ -24,7 +24,7 @@ type Agent struct {
 	number uint64
 	parent shell.Ref
 	done   *gauge
-	lanes  lanes
+	locks  locks
 
 	journal *shell.Journal[sector.Info, sector.Command, sector.Event]
 	// handed is what the scan has folded: there the first load begins. The sector never acts on a state that is older
@@ -34,8 +34,8 @@ type Agent struct {
 	effects *shell.Effects[sector.Command, work]
 	since   since
 	woken   bool    // the record was read, and what is due is begun
-	held    []order // waiting; see keepsBooks
-	seen    *sighting
+	held    []order // waiting; see updatesLedger
+	seen    *onChainState
 	// tooSlow: the second half was not begun because the ticket would have been too old at its end. With the next one
 	// it is begun whatever it took the last time: no ticket may last for that.
 	tooSlow atomic.Bool
@@ -46,7 +46,7 @@ type Agent struct {
 // work is what the agent keeps of a step that was begun.
 type work struct {
 	effect sector.Effect
-	seen   *sighting
+	seen   *onChainState
 }
 
 // since is the first block at which the chain was asked for a step, over all its tries.
@@ -70,7 +70,7 @@ var errWaits = errors.New("nothing to do until the chain says more")
 
 func newAgent(r *room, parent shell.Ref, c *child, broken func(error)) *Agent {
 	number := c.number
-	s := &Agent{room: r, number: number, parent: parent, done: &c.done, lanes: c.lanes, handed: c.hand()}
+	s := &Agent{room: r, number: number, parent: parent, done: &c.done, locks: c.locks, handed: c.hand()}
 	s.effects = &shell.Effects[sector.Command, work]{Base: r.Base, Context: r.ctx, Ended: s.onEnded, Act: s.act}
 	stream := events.SectorStream(r.Me, number)
 	s.journal = &shell.Journal[sector.Info, sector.Command, sector.Event]{
@@ -80,7 +80,7 @@ func newAgent(r *room, parent shell.Ref, c *child, broken func(error)) *Agent {
 			About:   func(string) shell.Subject { return aboutSector(number) },
 			Restore: s.restored,
 		},
-		Stream: stream, Store: r.Store, Codec: r.Codec, StoreWatch: r.StoreWatch, Shown: r.Shown[stream],
+		Stream: stream, Store: r.Store, Codec: r.Codec, StoreWatch: r.StoreWatch, MinEvents: r.MinEvents[stream],
 		Meta: func(sector.Info, sector.Event) events.Metadata { return r.Metadata(aboutSector(number).String()) },
 		Each: s.say,
 		OnDurable: func(a *shell.Turn, fresh []sector.Event) {
@@ -128,7 +128,7 @@ func (s *Agent) Panicked() { s.effects.Cancel() }
 // Receive handles a message.
 func (s *Agent) Receive(a *shell.Turn, msg any) {
 	s.receive(a, msg)
-	for len(s.held) > 0 && !s.keepsBooks() {
+	for len(s.held) > 0 && !s.updatesLedger() {
 		m := s.held[0]
 		s.held = s.held[1:]
 		s.onOrder(a, m)
@@ -142,39 +142,39 @@ func (s *Agent) receive(a *shell.Turn, msg any) {
 	switch m := msg.(type) {
 	case shell.Started:
 		s.journal.Load(a)
-	case sighting:
+	case onChainState:
 		s.onSeen(a, m)
 	case unproven: // In a state that waits for nothing it is too late.
 		s.submit(a, sector.Happened{
-			News: s.news(), Event: &messages.SectorFaulty{At: s.at(), Reason: m.reason},
+			Inputs: s.inputs(), Event: &messages.SectorFaulty{At: s.at(), Reason: m.reason},
 		}, "look", func(error, []sector.Event) {})
 	case order:
 		s.held = append(s.held, m)
 	}
 }
 
-// news is the time, and a random number that follows from the record, so that a run can be
+// inputs are the time, and a random number that follows from the record, so that a run can be
 // repeated.
-func (s *Agent) news() sector.News {
+func (s *Agent) inputs() sector.Inputs {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s/%d/%d", s.Me, s.number, s.journal.Stored)
-	return sector.News{At: s.Clock.Now(), Chance: h.Sum64()}
+	return sector.Inputs{At: s.Clock.Now(), Chance: h.Sum64()}
 }
 
 func (s *Agent) submit(a *shell.Turn, cmd sector.Command, cause string, reply func(error, []sector.Event)) {
 	s.journal.Submit(a, cmd, cause, func(r shell.Result[sector.Info, sector.Event]) { reply(r.Err, r.Events) })
 }
 
-// books are the steps that first tell the ledger, and then append.
-var books = map[sector.Step]bool{
+// ledgerSteps are the steps that first tell the ledger, and then append.
+var ledgerSteps = map[sector.Step]bool{
 	sector.StepOpenSpace: true, sector.StepReleaseScratch: true, sector.StepReleaseSpace: true,
 }
 
-// keepsBooks reports whether such a step runs. It is short, and orders wait for its end: after an order
+// updatesLedger reports whether such a step runs. It is short, and orders wait for its end: after an order
 // in between, the ledger and the record would disagree about the space.
-func (s *Agent) keepsBooks() bool {
+func (s *Agent) updatesLedger() bool {
 	for w := range s.effects.All() {
-		if books[w.Data.effect.Step] && !w.Waits() && !w.Unwanted() {
+		if ledgerSteps[w.Data.effect.Step] && !w.Waits() && !w.Unwanted() {
 			return true
 		}
 	}
@@ -183,7 +183,7 @@ func (s *Agent) keepsBooks() bool {
 
 // onOrder carries out an operator's order, and answers when it is in the record.
 func (s *Agent) onOrder(a *shell.Turn, m order) {
-	s.submit(a, sector.Happened{News: s.news(), Event: m.event, By: m.by}, "operator",
+	s.submit(a, sector.Happened{Inputs: s.inputs(), Event: m.event, By: m.by}, "operator",
 		func(err error, fresh []sector.Event) {
 			st := s.journal.Durable
 			if _, restart := m.event.(*messages.SectorRestart); restart && err == nil && len(fresh) == 0 {
@@ -201,7 +201,7 @@ func (s *Agent) onOrder(a *shell.Turn, m order) {
 }
 
 // onSeen records what the chain has of the sector, and goes on with a step that waits for it.
-func (s *Agent) onSeen(a *shell.Turn, m sighting) {
+func (s *Agent) onSeen(a *shell.Turn, m onChainState) {
 	if m.Block.Number < s.from.Load() || !s.journal.Loaded {
 		return
 	}
@@ -210,7 +210,7 @@ func (s *Agent) onSeen(a *shell.Turn, m sighting) {
 	if st := s.journal.Durable; st.State == sector.WaitSeed && m.CommR != st.CommR {
 		facts.Seed = events.Hash{} // It is of another seal.
 	}
-	s.submit(a, sector.ReportChain{News: s.news(), Facts: facts}, "look", func(err error, _ []sector.Event) {
+	s.submit(a, sector.ReportChain{Inputs: s.inputs(), Facts: facts}, "look", func(err error, _ []sector.Event) {
 		if err != nil {
 			s.fields().Warnf("what the chain says was not recorded; it is asked again: %v", err)
 		}
@@ -240,14 +240,14 @@ func (s *Agent) act(a *shell.Turn) {
 	e := s.wanted()
 	if !s.woken {
 		s.woken = true
-		s.submit(a, sector.Due{News: s.news()}, "start", func(error, []sector.Event) {})
+		s.submit(a, sector.Due{Inputs: s.inputs()}, "start", func(error, []sector.Event) {})
 	}
 	for w := range s.effects.All() {
 		if w.Reporting() {
 			return
 		}
 	}
-	s.effects.Keep(func(key string) bool { return key == e.Key() }) // The lane waits for the end of what is cancelled.
+	s.effects.Keep(func(key string) bool { return key == e.Key() }) // The lock waits for the end of what is cancelled.
 	if e.Key() != "" {
 		s.begin(a, e)
 	}
@@ -280,7 +280,7 @@ func (s *Agent) begin(a *shell.Turn, e sector.Effect) {
 // call makes the calls of a step, when it is its turn.
 func (s *Agent) call(ctx context.Context, st sector.Info, e sector.Effect, l look) (cmd sector.Command, err error) {
 	// What was begun before ends first, also what an agent began that panicked.
-	leave, err := s.lanes.of(e.Step).Enter(ctx, time.Time{})
+	leave, err := s.locks.of(e.Step).Enter(ctx, time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +292,7 @@ func (s *Agent) call(ctx context.Context, st sector.Info, e sector.Effect, l loo
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	at := place{pool: s.pools[e.Step], by: turn(st, e.Step), moment: s.CancelWait, leave: leave}
+	at := poolSlot{pool: s.pools[e.Step], deadline: turn(st, e.Step), grace: s.CancelWait, leave: leave}
 	cmd, err = within(ctx, s.room, "step "+key, at, func() (sector.Command, error) {
 		if limit := s.limit(e.Step); limit > 0 {
 			defer s.Clock.After(limit, func() {
@@ -322,7 +322,7 @@ func (s *Agent) onEnded(a *shell.Turn, w *shell.Work[work], cmd sector.Command, 
 		s.fields().Warnf("%s did not succeed: %v", w.Key, err)
 		cmd = s.failure(e, err)
 	case e.Step == sector.StepWait:
-		cmd = sector.Due{News: s.news(), Until: e.Until}
+		cmd = sector.Due{Inputs: s.inputs(), Until: e.Until}
 	}
 	s.effects.Report(a, w, func(done func(changed bool)) { s.record(a, e, cmd, done) })
 }
@@ -343,7 +343,7 @@ func (s *Agent) record(a *shell.Turn, e sector.Effect, cmd sector.Command, done 
 		case errors.Is(err, sector.ErrImpossible), errors.Is(err, events.ErrMalformed), errors.As(err, &refused):
 			if h, ok := cmd.(sector.Happened); !ok || sector.NameOf(h.Event) != fatal {
 				s.record(a, e, sector.Happened{
-					News: s.news(), Key: e.Key(), Event: fatalError(s.Clock.Now(), err),
+					Inputs: s.inputs(), Key: e.Key(), Event: fatalError(s.Clock.Now(), err),
 				}, done)
 				return
 			}

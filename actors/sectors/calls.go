@@ -12,9 +12,9 @@ import (
 )
 
 // Calls of sealers, files and sources of pieces may last for hours, or for ever. One call runs
-// at a time for each sector (lane), and a limited number of each kind for all sectors (pools).
+// at a time for each sector (locks), and a limited number of each kind for all sectors (pools).
 // A call that takes too long, or is no longer wanted, is cancelled. If it does not notice that,
-// its place in the pool is given to another sector, but its own sector waits for its end,
+// its slot in the pool is given to another sector, but its own sector waits for its end,
 // because two calls must not write the same files.
 
 // errTooLong: a call was cancelled because of its limit.
@@ -27,13 +27,13 @@ var local = map[sector.Step]bool{
 	sector.StepReleaseScratch: true, sector.StepReleaseSpace: true,
 }
 
-// lanes let one call of a sector run at a time, over all lives of its agent: one that touches files,
+// locks let one call of a sector run at a time, over all lives of its agent: one that touches files,
 // and one of the others, so that a hanging sealer does not prevent the sector from being ended on chain.
-type lanes struct{ files, others *shell.Pool }
+type locks struct{ files, others *shell.Pool }
 
-func newLanes() lanes { return lanes{shell.NewPool("files", 1), shell.NewPool("others", 1)} }
+func newLocks() locks { return locks{shell.NewPool("files", 1), shell.NewPool("others", 1)} }
 
-func (l lanes) of(step sector.Step) *shell.Pool {
+func (l locks) of(step sector.Step) *shell.Pool {
 	if local[step] {
 		return l.files
 	}
@@ -48,21 +48,21 @@ func (r *room) limit(step sector.Step) time.Duration {
 	return r.StepLimit
 }
 
-// place is where a call waits until it may run: in a pool, if there is one, with a deadline. When it
-// is cancelled, it has a short time to end. Leave is called when it has ended.
-type place struct {
-	pool   *shell.Pool
-	by     time.Time
-	moment time.Duration
-	leave  func()
+// poolSlot is where a call waits until it may run: in a pool, if there is one, with a deadline. When it
+// is cancelled, it has a grace period to end. Leave is called when it has ended.
+type poolSlot struct {
+	pool     *shell.Pool
+	deadline time.Time
+	grace    time.Duration
+	leave    func()
 }
 
 // within runs a call, and waits for it until it is cancelled, and for Settings.CancelWait
 // longer.
-func within[T any](ctx context.Context, r *room, name string, at place, call func() (T, error)) (none T, err error) {
+func within[T any](ctx context.Context, r *room, name string, at poolSlot, call func() (T, error)) (none T, err error) {
 	leave := at.leave
 	if at.pool != nil {
-		free, err := at.pool.Enter(ctx, at.by)
+		free, err := at.pool.Enter(ctx, at.deadline)
 		if err != nil {
 			leave()
 			return none, err
@@ -89,13 +89,13 @@ func within[T any](ctx context.Context, r *room, name string, at place, call fun
 	case <-ctx.Done():
 	}
 	late := make(chan struct{})
-	defer r.Clock.After(at.moment, func() { close(late) })()
+	defer r.Clock.After(at.grace, func() { close(late) })()
 	select {
 	case a := <-came:
 		return a.value, a.err
 	case <-late:
 		r.Log.Warnf("%s was cancelled and has not ended after %s; its place is given to another sector", name,
-			at.moment)
+			at.grace)
 		return none, fmt.Errorf("%s has not ended: %w", name, context.Cause(ctx))
 	case <-r.ctx.Done(): // The host stops; it waits for its tasks.
 		return none, ctx.Err()

@@ -14,7 +14,7 @@ import (
 )
 
 // A call that hangs counts, after its limit, as a failure of its own sector, and takes no other
-// sector's place, whether it notices its cancellation or not.
+// sector's slot, whether it notices its cancellation or not.
 func TestACallThatHangsGivesItsPlaceAway(t *testing.T) {
 	for name, deaf := range map[string]bool{"and hears": false, "and hears nothing": true} {
 		t.Run(name, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestACallThatHangsGivesItsPlaceAway(t *testing.T) {
 				other := h.create(piece("b"))
 				h.mine(200)
 				if h.in(other, sector.PreCommit2)() || h.in(other, sector.Proving)() {
-					t.Error("the place was given away before the limit")
+					t.Error("the slot was given away before the limit")
 				}
 				h.until("the limit", func() bool { return h.count(hung, "SectorFatalError") > 0 })
 				if why := h.info(hung).LastErr; !strings.Contains(why, "1h0m0s (sectors.stepLimit)") {
@@ -48,7 +48,7 @@ func TestACallThatHangsGivesItsPlaceAway(t *testing.T) {
 	}
 }
 
-// An operator's order cancels a call that hangs, and its place is free.
+// An operator's order cancels a call that hangs, and its slot is free.
 func TestAnOrderFreesThePlaceOfACallThatHangs(t *testing.T) {
 	for name, order := range map[string]any{
 		"restart":   sectors.Restart{Number: 1, By: "anna"},

@@ -22,7 +22,7 @@ import (
 
 // The steps that send messages, and those that wait for the chain. A message is sent under its
 // key, which stays the same until its outcome is known. A step that waits makes no calls: it is
-// told what the chain has (sighting), most of which goes to sector.ReportChain.
+// told what the chain has (onChainState), most of which goes to sector.ReportChain.
 
 // by is the name in the record when the host does something on its own.
 const by = "host"
@@ -59,7 +59,7 @@ func (s *Agent) chainStep(ctx context.Context, st sector.Info, e sector.Effect, 
 	case sector.StepSettle:
 		return s.settle(ctx, st, e.Key(), l)
 	}
-	if l.sighting == nil {
+	if l.onChainState == nil {
 		return nil, errWaits
 	}
 	return s.waitStep(ctx, st, e, l)
@@ -166,18 +166,18 @@ func lives(on events.SectorOnChain) bool {
 
 // settle waits until the contract releases the deposit, and tells the ledger what is left.
 func (s *Agent) settle(ctx context.Context, st sector.Info, key string, l look) (sector.Event, error) {
-	if l.sighting != nil && lives(l.SectorOnChain) {
+	if l.onChainState != nil && lives(l.SectorOnChain) {
 		return nil, errWaits
 	}
 	// A message that a reorganisation took back may be mined again.
 	never := st.Attempts.Of(sector.StepSendPreCommit) == 0 || s.final(l)
-	return s.letGo(ctx, st, key, events.Amount{}, never)
+	return s.releaseDeposit(ctx, st, key, events.Amount{}, never)
 }
 
-// letGo makes the contract release the deposit and, when no reorganisation can change that,
+// releaseDeposit makes the contract release the deposit and, when no reorganisation can change that,
 // tells the ledger what is lost, and what is held from now on. never: if the contract has no
 // deposit, it will not get one. What an earlier precommit lost is not counted twice.
-func (s *Agent) letGo(ctx context.Context, st sector.Info, key string, held events.Amount, never bool) (
+func (s *Agent) releaseDeposit(ctx context.Context, st sector.Info, key string, held events.Amount, never bool) (
 	sector.Event, error,
 ) {
 	got, err := s.Chain.Settle(ctx, key, st.Number)
@@ -246,19 +246,19 @@ func (s *Agent) diagnose(ctx context.Context, st sector.Info, key string) (secto
 	}
 	if !st.PreCommitMessage.Zero() && !lives(on) && !on.Terminated {
 		event, err := shell.In(ctx, s.transactions, time.Time{}, func() (sector.Event, error) {
-			return s.letGo(ctx, st, key, st.Deposit, true)
+			return s.releaseDeposit(ctx, st, key, st.Deposit, true)
 		})
 		if errors.Is(err, errWaits) {
 			err = away{errors.New("what its precommit cost is not final yet")}
 		}
 		if settled, ok := event.(*messages.SectorSettled); ok && settled.Message != nil &&
 			settled.GetMessage() != st.SettleMsg.String() || err != nil {
-			return sector.Happened{News: s.said(), Key: key, Event: event}, err
+			return sector.Happened{Inputs: s.now(), Key: key, Event: event}, err
 		}
 	}
 	return shell.In(ctx, s.reads, time.Time{}, func() (sector.Command, error) {
 		finding, reason, err := s.finding(ctx, st, on)
-		return sector.ReportDiagnosis{News: s.said(), Key: key, Finding: finding, Reason: reason}, err
+		return sector.ReportDiagnosis{Inputs: s.now(), Key: key, Finding: finding, Reason: reason}, err
 	})
 }
 

@@ -85,7 +85,7 @@ func (d *declarations) together(r *room, some []*wish) {
 	err := r.RT.Guarded(d.name, func() (err error) {
 		receipt, err = shell.In(r.ctx, r.proofs, time.Time{}, func() (events.Receipt, error) {
 			d.mu.Lock()
-			some = wanted(some) // It may have waited for its place.
+			some = wanted(some) // It may have waited for its slot.
 			d.mu.Unlock()
 			if len(some) == 0 {
 				return events.Receipt{}, nil

@@ -42,14 +42,14 @@ func isAway(err error) bool {
 // failure is what to report of a step that did not succeed.
 func (s *Agent) failure(e sector.Effect, err error) sector.Command {
 	if isAway(err) {
-		return sector.Away{News: s.news(), Key: e.Key(), Reason: err.Error()}
+		return sector.Away{Inputs: s.inputs(), Key: e.Key(), Reason: err.Error()}
 	}
 	event := failed(e.Step, s.Clock.Now(), err)
 	if _, again := event.(*messages.SectorSealPreCommitFailed); again && e.Step == sector.StepPreCommit2 &&
 		s.journal.Durable.Failures[sector.PreCommit2]+1 < preCommit2Tries {
 		event = fatalError(s.Clock.Now(), err) // The state stays.
 	}
-	return sector.Happened{News: s.news(), Key: e.Key(), Event: event}
+	return sector.Happened{Inputs: s.inputs(), Key: e.Key(), Event: event}
 }
 
 // preCommit2Tries is how often the second half of sealing fails in a row before the first, which may have taken

@@ -91,7 +91,7 @@ func TestTheSecondHalfIsNotBegunWithATicketThatCannotLast(t *testing.T) {
 	}
 }
 
-// A prover that refuses this host, or is none, has failed no step: all sectors pause, and somebody is told once.
+// A prover that refuses this host, or is none, has failed no step: all sectors pause, and operators are told once.
 func TestAProverThatDoesNoWorkIsToldOnce(t *testing.T) {
 	inTime(t, func(h *host) {
 		var told []health.SectorTrouble

@@ -14,7 +14,7 @@ import (
 
 // The orders and questions of operators.
 
-// maxWho limits the name of whoever gives an order, in bytes.
+// maxWho limits the name of the operator who gives an order, in bytes.
 const maxWho = 200
 
 // onAsked takes orders and questions of operators.

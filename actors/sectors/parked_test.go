@@ -58,7 +58,7 @@ func TestAFaultWhoseDeclarationIsLost(t *testing.T) {
 }
 
 // The contract expects the proofs of a sector that was forced into a state before its proofs, or removed: nobody makes
-// them, and each window costs a part of the deposit. Somebody is told, once, and again after a restart.
+// them, and each window costs a part of the deposit. Operators are told, once, and again after a restart.
 func TestASectorThatLosesItsDepositUnattendedIsTold(t *testing.T) {
 	for name, order := range map[string]sectors.Order{
 		"forced to Empty":          sectors.ForceState{Number: 1, State: sector.Empty, By: "anna", Reason: "a mistake"},

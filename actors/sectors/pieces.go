@@ -16,7 +16,7 @@ func Needs(st sector.Info, cid string) bool {
 	return !st.Over() && (slices.ContainsFunc(st.Pieces, is) || slices.ContainsFunc(st.Pending, is))
 }
 
-// comparePieces compares the files of pieces with the ledger, before anybody can add or remove one. A
+// comparePieces compares the files of pieces with the ledger, before one can be added or removed. A
 // file that the ledger does not know, because an earlier build stored it, gets its bytes. Bytes for a
 // file that is not there, because the host stopped before it was written or after it was removed, are
 // given back, unless a sector needs the piece. All else is told.

@@ -17,7 +17,7 @@ import (
 // The proofs of possession of one partition in one window: made, verified, and sent.
 
 // challengeMoment is how long a challenge that is cancelled may take to end. Its window ends soon.
-const challengeMoment = 10 * time.Millisecond
+const challengeGrace = 10 * time.Millisecond
 
 // provePartition challenges the sectors of a partition, and sends the proofs in one message.
 func (s *Sectors) provePartition(a *shell.Turn, key windowKey, w events.SectorWindow, infos map[uint64]sector.Info) {
@@ -109,10 +109,10 @@ func (r *room) challenge(until context.Context, name string, w events.SectorWind
 	proof []byte, err error,
 ) {
 	var last error
-	err = r.Retry(until, name, func(err error) { last = err }, hopeless, func(ctx context.Context) (err error) {
+	err = r.Retry(until, name, func(err error) { last = err }, permanent, func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		at := place{r.challenges, windowTime(w), challengeMoment, func() {}}
+		at := poolSlot{r.challenges, windowTime(w), challengeGrace, func() {}}
 		proof, err = within(ctx, r, name, at, func() ([]byte, error) {
 			defer r.Clock.After(r.ChallengeLimit, func() { cancel(errTooLong) })()
 			made, err := r.Sealer.Challenge(ctx, refOf(st), w.Randomness, leaves)
@@ -132,8 +132,8 @@ func (r *room) challenge(until context.Context, name string, w events.SectorWind
 	return proof, err
 }
 
-// hopeless reports whether the same challenge cannot be answered, however often it is tried.
-func hopeless(err error) bool {
+// permanent reports whether the same challenge cannot be answered, however often it is tried.
+func permanent(err error) bool {
 	return shell.IsOneOf(err,
 		events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrSectorStep, events.ErrMalformed)
 }

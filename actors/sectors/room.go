@@ -78,7 +78,7 @@ type Settings struct {
 	ProveMargin uint64
 	// StepLimit is how long one call on a sealer or on files may take before it is cancelled and counts as a
 	// failure, default 24 h; StepLimits are those of single steps: zero is none. CancelWait is how long a call that is
-	// cancelled keeps its place if it does not end, default 30 s.
+	// cancelled keeps its slot if it does not end, default 30 s.
 	StepLimit  time.Duration
 	StepLimits map[sector.Step]time.Duration
 	CancelWait time.Duration
@@ -126,7 +126,7 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// Messages to Sectors. Those with the name of somebody are orders of operators. They are
+// Messages to Sectors. Those with the name of an operator are orders. They are
 // answered with the state of the sector when the resulting events are durable; with a
 // *sector.Refused when the state does not allow the order; with ErrNoSector; or with
 // shell.ErrPartDown, and then the order may have taken effect.
@@ -136,7 +136,7 @@ type (
 		Size   events.Bytes // padded
 		Pieces []events.SectorPiece
 		By     string
-		// Request is chosen by whoever asks. The same one, with the same size and pieces, begins no other sector,
+		// Request is chosen by the caller. The same one, with the same size and pieces, begins no other sector,
 		// also after a restart; with others it is ErrOtherRequest. Empty: each Create begins another one.
 		Request string
 	}
@@ -211,7 +211,7 @@ type Standing struct {
 }
 
 // Call is the running call of a sector on a sealer or on files. Without a key no call runs: the
-// step in the record waits for a place, for a cancelled call to end, or for the chain.
+// step in the record waits for a slot, for a cancelled call to end, or for the chain.
 type Call struct {
 	Key      string
 	Since    time.Time // by the machine's clock, like all times here
@@ -273,8 +273,8 @@ func (r *room) trouble(number uint64, why string) {
 	r.Log.WithField("sector", number).Error("the sector " + why)
 }
 
-// sighting is what the chain has of a sector at a block, and which proving period that is in.
-type sighting struct {
+// onChainState is what the chain has of a sector at a block, and which proving period that is in.
+type onChainState struct {
 	events.SectorOnChain
 	period uint64
 }

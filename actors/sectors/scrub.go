@@ -95,7 +95,7 @@ func (s *Sectors) scrubNext(ctx context.Context, self shell.Ref) (pause time.Dur
 	from := p.Offset
 	p.Offset, err = s.Sealer.Check(ctx, refOf(st), from, scrubPart)
 	switch {
-	case hopeless(err):
+	case permanent(err):
 		self.Tell(scrubFound{st.Number, clip(err.Error())})
 		p.Offset = st.Size
 	case err != nil:

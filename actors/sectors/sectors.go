@@ -47,9 +47,9 @@ type child struct {
 	shell.Child[*child]
 	number  uint64
 	info    sector.Info
-	seen    *sighting
+	seen    *onChainState
 	done    gauge
-	lanes   lanes
+	locks   locks
 	orders  map[uint64]shell.Answer
 	begins  bool // nothing of it is in the record yet
 	loading bool // its agent reads the record
@@ -86,7 +86,7 @@ func (c *child) hand() *shell.Saved[sector.Info] {
 }
 
 func newChild(n uint64) *child {
-	c := &child{number: n, lanes: newLanes(), orders: map[uint64]shell.Answer{}}
+	c := &child{number: n, locks: newLocks(), orders: map[uint64]shell.Answer{}}
 	c.Child = shell.Child[*child]{Of: c, Name: fmt.Sprintf("Sector %d", n)}
 	return c
 }
@@ -110,7 +110,7 @@ type (
 	}
 	sighted struct {
 		numbers []uint64
-		got     []sighting
+		got     []onChainState
 	}
 	watchEnded struct{ err error }
 )
@@ -314,7 +314,7 @@ func (s *Sectors) onChanged(a *shell.Turn, m changed) {
 	}
 }
 
-// onProver tells that the outside prover does no work: the sectors pause, and only somebody can correct that.
+// onProver tells that the outside prover does no work: the sectors pause, and only an operator can correct that.
 func (s *Sectors) onProver(n uint64, st sector.Info) {
 	delete(s.refused, n)
 	if st.Outages > 0 && !st.Over() && strings.Contains(st.LastErr, events.ErrNoProver.Error()) {

@@ -33,7 +33,7 @@ func aLife(b *testing.B, n uint64) (life []sector.Event) {
 	s := sector.New(sector.Policy{})
 	at := events.TimeToMessage(time.Unix(1_900_000_000, 0))
 	do := func(e sector.Event) {
-		fresh, err := sector.Decide(s, sector.Happened{News: sector.News{At: at.AsTime()}, Event: e, By: "anna"})
+		fresh, err := sector.Decide(s, sector.Happened{Inputs: sector.Inputs{At: at.AsTime()}, Event: e, By: "anna"})
 		if err != nil {
 			b.Error(err)
 		}

@@ -92,7 +92,7 @@ func TestAStartReadsAStreamOnce(t *testing.T) {
 		if st := standing(); st.Reason != "a drill" || w.read != 1 {
 			t.Errorf("what was appended since the scan is not known: parked %q, %d events read", st.Reason, w.read)
 		}
-		h.write(n, refused) // Somebody else, once more.
+		h.write(n, refused) // Another process, once more.
 		if _, err := ask[sector.State](h, sectors.Restart{Number: n, By: "anna"}); err == nil {
 			t.Error("an order is carried out on a state that is older than its stream")
 		}

@@ -27,13 +27,13 @@ const maxOut = 64 << 10
 
 // look is what the chain said last, nil: nothing yet, and since which block the step looks.
 type look struct {
-	*sighting
+	*onChainState
 	since uint64
 }
 
 // final reports whether what is seen is final: the step has watched for long enough.
 func (s *Agent) final(l look) bool {
-	return l.sighting != nil && l.Block.Number >= l.since+s.FinalBlocks
+	return l.onChainState != nil && l.Block.Number >= l.since+s.FinalBlocks
 }
 
 // perform makes the calls of one step and returns what to report; see failure for errors.
@@ -42,15 +42,15 @@ func (s *Agent) perform(ctx context.Context, st sector.Info, e sector.Effect, l 
 		return s.diagnose(ctx, st, e.Key())
 	}
 	event, err := s.step(ctx, st, e, l)
-	return sector.Happened{News: s.said(), Key: e.Key(), Event: event}, err
+	return sector.Happened{Inputs: s.now(), Key: e.Key(), Event: event}, err
 }
 
 // at is the time, for an event.
 func (s *Agent) at() *timestamppb.Timestamp { return events.TimeToMessage(s.Clock.Now()) }
 
-// said returns the time of a step's result. A result without a pause needs no random number.
-func (s *Agent) said() sector.News {
-	return sector.News{At: s.Clock.Now(), Chance: uint64(s.Clock.Now().UnixNano())}
+// now is the time of a step's result. A result without a pause needs no random number.
+func (s *Agent) now() sector.Inputs {
+	return sector.Inputs{At: s.Clock.Now(), Chance: uint64(s.Clock.Now().UnixNano())}
 }
 
 func (s *Agent) step(ctx context.Context, st sector.Info, e sector.Effect, l look) (sector.Event, error) {

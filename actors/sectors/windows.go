@@ -135,9 +135,9 @@ func (s *Sectors) watch(a *shell.Turn) {
 				return err
 			}
 			return s.inBatches(ctx, numbers, func(batch []uint64, got []events.SectorOnChain) {
-				all := make([]sighting, len(got))
+				all := make([]onChainState, len(got))
 				for i, on := range got {
-					all[i] = sighting{on, w.Period}
+					all[i] = onChainState{on, w.Period}
 				}
 				a.Self.Tell(sighted{batch, all})
 			})

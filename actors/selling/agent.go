@@ -34,15 +34,15 @@ type Agent struct {
 	observers []shell.Ref
 	broken    func(error) // called when the sale cannot be run
 
-	journal *shell.Journal[sale.State, sale.Command, sale.Event]
-	effects *shell.Effects[sale.Command, work]
-	stall   stall
-	looked  bool // compared with the chain since the record was loaded
-	decided bool // the same, but what follows may not be recorded yet
-	looking bool
-	again   bool // something happened during the look, or the event store was away: look once more
-	early   bool // the request was seen to have started with a fill of ours that is not recorded yet
-	trouble sales.Trouble
+	journal  *shell.Journal[sale.State, sale.Command, sale.Event]
+	effects  *shell.Effects[sale.Command, work]
+	watchdog watchdog
+	looked   bool // compared with the chain since the record was loaded
+	decided  bool // the same, but what follows may not be recorded yet
+	looking  bool
+	again    bool // something happened during the look, or the event store was away: look once more
+	early    bool // the request was seen to have started with a fill of ours that is not recorded yet
+	trouble  sales.Trouble
 
 	// finalFill is the block of the fill, once it was seen to be final; see facts.go.
 	finalFill atomic.Pointer[events.Hash]
@@ -127,7 +127,7 @@ func New(e *Deps, slot events.SlotID, request events.RequestID, index uint64,
 			Keeps: sale.TellsOfDuty,
 		},
 		Stream: events.SaleStream(e.Me, slot), Store: e.Store, Codec: e.Codec, StoreWatch: e.StoreWatch,
-		Shown: e.Shown[events.SaleStream(e.Me, slot)],
+		MinEvents: e.MinEvents[events.SaleStream(e.Me, slot)],
 		Meta: func(sale.State, sale.Event) events.Metadata {
 			return e.Metadata(request.String())
 		},
@@ -180,18 +180,18 @@ func (s *Agent) Receive(a *shell.Turn, msg any) {
 }
 
 func (s *Agent) onCommand(a *shell.Turn, m sales.Command) {
-	switch newsOf(m.Cmd) {
-	case startNews:
+	switch kindOf(m.Cmd) {
+	case startCommand:
 		s.looked, s.decided = true, true
 		s.submit(a, m, s.onStarted(a.Self, m))
-	case dutyNews, missNews:
+	case dutyCommand, missCommand:
 		s.onDuty(a, m)
-	case damageNews, repairNews, plainNews:
+	case damageCommand, repairCommand, plainCommand:
 		s.submit(a, m, nil)
 	}
 }
 
-// onStarted submits the start once more when somebody else wrote to the sale's stream at the
+// onStarted submits the start once more when another process wrote to the sale's stream at the
 // same moment: then nothing was decided.
 func (s *Agent) onStarted(self shell.Ref, m sales.Command) outcome {
 	return func(r shell.Result[sale.State, sale.Event]) {

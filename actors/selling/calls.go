@@ -146,20 +146,20 @@ func (s *Agent) onEnded(a *shell.Turn, w *shell.Work[work], cmd sale.Command, er
 		return
 	}
 	m := sales.Command{Cmd: cmd, Cause: w.Key, By: w.By}
-	switch newsOf(cmd) {
-	case damageNews:
+	switch kindOf(cmd) {
+	case damageCommand:
 		// The call is tried again after the repair, or after a pause, because it may no longer need the damaged data.
 		w.Data.damaged = true
 		s.submit(a, m, nil)
 		s.effects.Again(a, w)
 		return
-	case repairNews: // What waits for sound data is resumed at once.
+	case repairCommand: // What waits for sound data is resumed at once.
 		for w := range s.effects.All() {
 			if w.Data.damaged {
 				s.effects.Forget(w)
 			}
 		}
-	case startNews, dutyNews, missNews, plainNews:
+	case startCommand, dutyCommand, missCommand, plainCommand:
 	}
 	s.effects.Report(a, w, func(done func(bool)) {
 		s.submit(a, m, func(r shell.Result[sale.State, sale.Event]) {

@@ -191,8 +191,8 @@ func (s *Agent) lossOf(ctx context.Context, st sale.State, facts events.SlotFact
 		return lost, fmt.Errorf("%w: the event store is away", errLossUnknown)
 	}
 	// The log is being read, from far back if the host was down for long.
-	if _, err := s.View.Wait(ctx, func(events.Head) bool { return s.Told.Load() >= facts.At.Number }); err != nil {
-		return lost, fmt.Errorf("%w: it was read up to block %d: %w", errLossUnknown, s.Told.Load(), err)
+	if _, err := s.View.Wait(ctx, func(events.Head) bool { return s.Recorded.Load() >= facts.At.Number }); err != nil {
+		return lost, fmt.Errorf("%w: it was read up to block %d: %w", errLossUnknown, s.Recorded.Load(), err)
 	}
 	s.Yield(ctx, s.slot.String()+"/loss")
 	gone := map[string]bool{}
@@ -243,8 +243,8 @@ func (s *Agent) ourFill(ctx context.Context, st sale.State, facts events.SlotFac
 	if s.StoreWatch.Away() {
 		return fill, fmt.Errorf("%w: the event store is away", errFillUnknown)
 	}
-	if _, err := s.View.Wait(ctx, func(events.Head) bool { return s.Told.Load() >= facts.At.Number }); err != nil {
-		return fill, fmt.Errorf("%w: it was read up to block %d: %w", errFillUnknown, s.Told.Load(), err)
+	if _, err := s.View.Wait(ctx, func(events.Head) bool { return s.Recorded.Load() >= facts.At.Number }); err != nil {
+		return fill, fmt.Errorf("%w: it was read up to block %d: %w", errFillUnknown, s.Recorded.Load(), err)
 	}
 	s.Yield(ctx, s.slot.String()+"/our fill")
 	last := facts.At.Time

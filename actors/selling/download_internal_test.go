@@ -30,20 +30,20 @@ func trying() *Deps {
 func TestADownloadIsGivenUpWhenNothingNewComesForTooLong(t *testing.T) {
 	tests := []struct {
 		name string
-		try  func(ctx context.Context, s *stall) error
+		try  func(ctx context.Context, s *watchdog) error
 		// How long it is tried before it is given up.
 		want time.Duration
 	}{
-		{"a source that hangs", func(ctx context.Context, _ *stall) error {
+		{"a source that hangs", func(ctx context.Context, _ *watchdog) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		}, 10 * time.Minute},
-		{"tries that fail after a minute", func(ctx context.Context, _ *stall) error {
+		{"tries that fail after a minute", func(ctx context.Context, _ *watchdog) error {
 			return errors.Join(shell.Sleep(ctx, shelltest.Clock{}, time.Minute), errDiskBusy)
 		}, 10 * time.Minute},
-		{"a block after nine minutes, then none", func() func(context.Context, *stall) error {
+		{"a block after nine minutes, then none", func() func(context.Context, *watchdog) error {
 			came := false
-			return func(ctx context.Context, s *stall) error {
+			return func(ctx context.Context, s *watchdog) error {
 				if err := shell.Sleep(ctx, shelltest.Clock{}, 9*time.Minute); err != nil || came {
 					return errors.Join(err, errDiskBusy)
 				}
@@ -52,7 +52,7 @@ func TestADownloadIsGivenUpWhenNothingNewComesForTooLong(t *testing.T) {
 				return errDiskBusy
 			}
 		}(), 19 * time.Minute},
-		{"the same bytes granted again and again", func(ctx context.Context, s *stall) error {
+		{"the same bytes granted again and again", func(ctx context.Context, s *watchdog) error {
 			err := shell.Sleep(ctx, shelltest.Clock{}, 4*time.Minute)
 			s.granted(time.Now(), 5)
 			return errors.Join(err, errDiskBusy)
@@ -61,7 +61,7 @@ func TestADownloadIsGivenUpWhenNothingNewComesForTooLong(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			shelltest.Bubble(t, func(t *testing.T, _ *shell.Runtime) {
-				s, began := &stall{}, time.Now()
+				s, began := &watchdog{}, time.Now()
 				for {
 					stalled, err := s.watch(t.Context(), trying(), 1, func(ctx context.Context) error { return test.try(ctx, s) })
 					if err == nil {
@@ -84,7 +84,7 @@ func TestADownloadIsGivenUpWhenNothingNewComesForTooLong(t *testing.T) {
 
 func TestAnOutageBetweenTwoTriesIsNotHeldAgainstTheClient(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, _ *shell.Runtime) {
-		s := &stall{}
+		s := &watchdog{}
 		fails := func(context.Context) error { return errDiskBusy }
 		for range 3 {
 			if stalled, _ := s.watch(t.Context(), trying(), 1, fails); stalled {
@@ -100,7 +100,7 @@ func TestAnOutageBetweenTwoTriesIsNotHeldAgainstTheClient(t *testing.T) {
 
 func TestAnotherAttemptHasPatienceOfItsOwn(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, _ *shell.Runtime) {
-		s := &stall{}
+		s := &watchdog{}
 		hangs := func(ctx context.Context) error {
 			<-ctx.Done()
 			return context.Cause(ctx)

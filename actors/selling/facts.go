@@ -114,16 +114,16 @@ func (s *Agent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Hea
 	if s.StoreWatch.Away() {
 		return events.Head{}, nil
 	}
-	if s.Told.Load() < facts.At.Number { // It arrives soon, unless the logs are read from far back.
+	if s.Recorded.Load() < facts.At.Number { // It arrives soon, unless the logs are read from far back.
 		if _, err := s.View.Wait(ctx, func(events.Head) bool {
 			hash, known := s.View.At(facts.At.Number) // Blocks of a branch that is gone are no reason to hurry.
-			return s.Told.Load() >= facts.At.Number ||
+			return s.Recorded.Load() >= facts.At.Number ||
 				(!known || hash == facts.At.Hash) && s.View.Now().Number >= facts.At.Number+logPatience
 		}); err != nil {
 			return events.Head{}, err
 		}
 		s.Yield(ctx, s.slot.String()+"/fill log")
-		if s.Told.Load() < facts.At.Number {
+		if s.Recorded.Load() < facts.At.Number {
 			return events.Head{}, nil
 		}
 	}

@@ -151,11 +151,11 @@ func TestTheLogOfAFillThatMovedIsWaitedForAlthoughTheOldBranchWasLonger(t *testi
 		}
 		facts := events.SlotFacts{At: now.block(100)}
 
-		s.Told.Store(103)
+		s.Recorded.Store(103)
 		if _, err := s.fillLog(t.Context(), facts); !errors.Is(err, chainview.ErrOvertaken) {
 			t.Fatalf("the log of a block that is gone counts: %v", err)
 		}
-		s.Told.Store(99) // The reorganisation is recorded before the view hears of it.
+		s.Recorded.Store(99) // The reorganisation is recorded before the view hears of it.
 		recorded(t, store, &messages.ChainReorganized{
 			Ancestor: 99, AncestorHash: now.block(99).Hash.String(), Dropped: []string{gone.block(100).Hash.String()},
 		})
@@ -182,7 +182,7 @@ func TestTheLogOfAFillThatMovedIsWaitedForAlthoughTheOldBranchWasLonger(t *testi
 		s.View.Advance(now.block(100))
 		waits("in its block")
 		recorded(t, store, logged(now.block(100)))
-		s.Told.Store(100)
+		s.Recorded.Store(100)
 		s.View.Wake()
 		<-ended
 		if err != nil || fill.Hash != now.block(100).Hash {

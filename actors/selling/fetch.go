@@ -54,7 +54,7 @@ func (s *Agent) reserveSlot(ctx context.Context, st sale.State) (sale.Command, e
 func (s *Agent) downloadJob(st sale.State) events.DownloadJob {
 	return events.DownloadJob{
 		Request: st.Request, Slot: s.slot, Index: s.index, Until: st.ExpiresAt,
-		Arrived: func(missing events.Bytes) { s.stall.arrived(s.instant(), missing) },
+		Arrived: func(missing events.Bytes) { s.watchdog.arrived(s.instant(), missing) },
 	}
 }
 
@@ -68,12 +68,12 @@ func (s *Agent) download(
 			At: s.Clock.Now(), Reservation: st.Reservation, TotalStored: total,
 		}, s.cause(st.Attempt, "store"), by)
 		if err == nil {
-			s.stall.granted(s.Clock.Now(), total)
+			s.watchdog.granted(s.Clock.Now(), total)
 		}
 		return err
 	}
 	if !st.Adopted {
-		s.stall.measure(st.Attempt, s.paceOf(st))
+		s.watchdog.measure(st.Attempt, s.paceOf(st))
 	}
 	var content events.SlotContent
 	end, err := s.fetch(ctx, st, s.Downloads, e.Until, func(ctx context.Context) (err error) {
@@ -106,7 +106,7 @@ func (s *Agent) fetch(ctx context.Context, st sale.State, p *shell.Pool, deadlin
 ) (end sale.Command, err error) {
 	stalled := false
 	_, err = shell.In(ctx, p, deadline, func() (struct{}, error) {
-		stalled, err = s.stall.watch(ctx, s.Deps, st.Attempt, try)
+		stalled, err = s.watchdog.watch(ctx, s.Deps, st.Attempt, try)
 		return struct{}{}, err
 	})
 	if err == nil {
@@ -130,8 +130,8 @@ func (s *Agent) fetch(ctx context.Context, st sale.State, p *shell.Pool, deadlin
 			err.Error()
 	case errors.Is(err, errSlow):
 		give.Criterion = slotqueue.CriterionSlow
-		give.Reason = "the data comes too slowly: " + s.stall.tooSlow()
-	case stalled && s.stall.reachesNobody():
+		give.Reason = "the data comes too slowly: " + s.watchdog.tooSlow()
+	case stalled && s.watchdog.reachesNobody():
 		give.LetGo, give.Reprocess, give.Criterion = true, true, slotqueue.CriterionSources
 		give.Reason = fmt.Sprintf("no source of content could be reached for %s: %v", s.GiveUpDownload, err)
 	case stalled:

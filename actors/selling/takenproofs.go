@@ -97,7 +97,7 @@ func (s *Agent) tellTaken(a *shell.Turn, taken []sales.Command) {
 // sameDuty reports whether two commands say the same about the same period. They do not if the
 // challenge moved: then the newer command counts.
 func sameDuty(x, y sale.Command) bool {
-	switch x := x.(type) { //nolint:gochecksumtype // A test holds it to what newsOf calls news of a duty.
+	switch x := x.(type) { //nolint:gochecksumtype // A test holds it to what kindOf says of duties.
 	case sale.ReportSilentPeriod:
 		y, ok := y.(sale.ReportSilentPeriod)
 		return ok && x.Period == y.Period
@@ -125,7 +125,7 @@ func (s *Agent) askTaken(a *shell.Turn) {
 	misses := false
 	s.asked, s.held = s.held, nil // Commands from now on may need another question.
 	for _, h := range s.asked {
-		misses = misses || newsOf(h.Cmd) == missNews
+		misses = misses || kindOf(h.Cmd) == missCommand
 		if c, ok := h.Cmd.(sale.ReportSilentPeriod); ok {
 			silent = append(silent, c.Period)
 		}

@@ -99,7 +99,7 @@ func TestADownloadThatTricklesIsGivenUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			s, by, l := &stall{}, clock.Now().Add(test.left), d.Layout()
+			s, by, l := &watchdog{}, clock.Now().Add(test.left), d.Layout()
 			s.measure(1, sale.PaceMeter{Interval: sale.PaceInterval(e.JudgePace, clock.Now(), by), By: by})
 			stalled, err := s.watch(t.Context(), e, 1, func(ctx context.Context) error {
 				_, err := f.Download(ctx, events.DownloadJob{

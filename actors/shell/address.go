@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// This file addresses the parts of a host that may fail and are started again. Whoever asks a
-// part that is down is told so, and asks again.
+// This file addresses the parts of a host that may fail and are started again. A caller that
+// asks a part that is down is told so, and asks again.
 
 // ErrPartDown: a part of the host failed and is not started again yet. The request may have
 // taken effect; repeating it is harmless.

@@ -52,7 +52,7 @@ func TestAQuestionIsAnsweredOnce(t *testing.T) {
 	})
 }
 
-// Whoever stops waiting may wait for the answer again.
+// A caller that stops waiting may wait for the answer again.
 func TestAQuestionOutlivesAnImpatientWait(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
 		r := rt.Root("asked", asking())

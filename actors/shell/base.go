@@ -33,15 +33,15 @@ type Base struct {
 	// SnapshotEvery is how many events lie between two snapshots of a state; negative: none are
 	// written.
 	SnapshotEvery int
-	// Bell rings when the event store is back, or the chain: whoever pauses before another try need
-	// not wait longer.
+	// Bell rings when the event store is back, or the chain: a task that pauses before another try
+	// need not wait longer.
 	Bell *Bell
 	// Yield is called by every task when it begins, and when it goes on after a pause or a new
 	// block; a simulation uses it to run one task at a time.
 	Yield func(ctx context.Context, task string)
-	// Shown is how many events the start has seen in each of this host's streams. It is set
-	// before the actors exist that read it.
-	Shown map[string]uint64
+	// MinEvents is how many events each of this host's streams had at the start: a store that has fewer is behind.
+	// It is set before the actors exist that read it.
+	MinEvents map[string]uint64
 	// HasTerm reads on in the host's stream and returns an error if this process does not have the term any more:
 	// whatever it has read may be by another owner then. Nil: it is the whole host.
 	HasTerm func(context.Context) error

@@ -24,13 +24,13 @@ func (c *Child[O]) Ref() Ref { return c.ref }
 
 // Family supervises the children of one kind that an actor has. Each is started from its record. One that fails is
 // started again after a growing pause. One that fails too often in a row, or whose record cannot be read, is left
-// alone: tried at a slow pace, each time once, or when somebody wants it, until it is seen to work. The others go on.
+// alone: tried at a slow pace, each time once, or when an operator wants it, until it works. The others go on.
 //
 // It lives inside the actor, which passes it the messages that it does not know. Not safe for concurrent use.
 type Family[O any] struct {
 	Base *Base
-	// Start makes the behavior of a child for its next life, counted from 1. broken may be called at any time by
-	// anybody: it ends this life.
+	// Start makes the behavior of a child for its next life, counted from 1. broken may be called at any time,
+	// by any goroutine: it ends this life.
 	Start func(a *Turn, of O, life int, broken func(error)) Behavior
 	// Began is called when a child runs, Ended when it has failed; then false has it forgotten. Nil: nothing is done.
 	Began func(a *Turn, of O)

@@ -105,7 +105,7 @@ func TestAChildThatFailsIsStartedAgainAndThenLeftAlone(t *testing.T) {
 		f.sleep(time.Hour + time.Second) // It is tried once.
 		f.panics(&f.a)
 		f.ended(t, "a 4 2 true")
-		f.turn(func(a *Turn) { f.Run(a, &f.a) }) // Somebody wants it; the pause ends nothing then.
+		f.turn(func(a *Turn) { f.Run(a, &f.a) }) // An operator wants it; the pause ends nothing then.
 		var was bool
 		f.turn(func(*Turn) { was = f.Works(&f.a, true) })
 		f.sleep(3 * time.Hour)

@@ -63,7 +63,7 @@ func TestTheRootThatPanicsIsTold(t *testing.T) {
 	})
 }
 
-// Whoever asks a part that fails gets an answer, and so does whoever asks while it is down.
+// A caller that asks a part that fails gets an answer, and so does one that asks while it is down.
 func TestWhoAsksAPartThatFailsIsAnswered(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
 		p := NewPart("silent")

@@ -19,7 +19,7 @@ type Machine[S, C any, E proto.Message] struct {
 	Decide func(S, C) ([]E, error)
 	// Evolve may change the given state; only its result is used afterwards.
 	Evolve func(S, E) S
-	// Keeps selects the commands that must not be lost when somebody else wrote to the stream:
+	// Keeps selects the commands that must not be lost when another process wrote to the stream:
 	// they are decided again on the reloaded state. Nil: none.
 	Keeps func(C) bool
 	// About names what to quarantine if the command with this cause makes the machine panic.
@@ -56,7 +56,7 @@ const (
 
 // Errors of a journal.
 var (
-	// ErrReloading: somebody else wrote to the stream, so what was decided meanwhile is void
+	// ErrReloading: another process wrote to the stream, so what was decided meanwhile is void
 	// and nothing of it happened. Ask again.
 	ErrReloading = errors.New("somebody else wrote to the record meanwhile; ask again")
 	// ErrOverloaded: too many commands wait for one actor.
@@ -82,9 +82,9 @@ type Journal[S, C any, E proto.Message] struct {
 	// process that replaced it. ErrDeposed, ErrTakenOver: it may not, is stopped soon, and writes nothing before. Nil:
 	// it always may.
 	Confirm func(context.Context) error
-	// Shown is how many events of the stream the store has shown before: if it shows fewer, it
-	// is behind.
-	Shown uint64
+	// MinEvents is how many events the stream has at least, because they were read before: a store that has fewer is
+	// behind.
+	MinEvents uint64
 
 	incarnation uint64 // counts loads; answers to older ones are dropped
 	Loaded      bool
@@ -218,7 +218,7 @@ func (j *Journal[S, C, E]) Submit(a *Turn, cmd C, cause string, reply func(Resul
 }
 
 // SubmitBy is Submit for a command that an event led to: one that is in the record, of
-// any stream, so that whoever reads the record in its order has met it. A zero id is none.
+// any stream, so that a reader of the record, in its order, has met it. A zero id is none.
 func (j *Journal[S, C, E]) SubmitBy(
 	a *Turn, cmd C, cause string, by events.EventID, reply func(Result[S, E]),
 ) {

@@ -10,8 +10,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Somebody else may have written what was read. Whoever may not write after that does not, not even at the revision
-// that he has read, and is asked after each reading.
+// Another process may have written what was read. A process that may not write after that does not, not even at the
+// revision that it has read, and is asked after each reading.
 func TestAStreamThatBelongsToAnotherIsReadAndNotWritten(t *testing.T) {
 	for name, c := range map[string]struct {
 		may    []error // after each reading; before the second one, another process writes

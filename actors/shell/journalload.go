@@ -49,7 +49,7 @@ func ReadOn[S any, E proto.Message](
 func (j *Journal[S, C, E]) Load(a *Turn) {
 	j.incarnation++
 	j.self, j.Loaded = a.Self, false
-	of, least := j.life(), max(j.Shown, j.Stored)
+	of, least := j.life(), max(j.MinEvents, j.Stored)
 	a.Do(func(ctx context.Context) {
 		j.StoreWatch.yield(ctx, "load "+j.Stream)
 		call := j.StoreWatch.Call(ctx, j.Stream)

@@ -8,7 +8,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// maxConflicts is how often a command is decided again because somebody else wrote to the
+// maxConflicts is how often a command is decided again because another process wrote to the
 // stream, which only a shared event store allows.
 const maxConflicts = 3
 

@@ -18,7 +18,7 @@ import (
 // the process registry, the unbounded mailbox, poison, and stopping a tree.
 //
 // Requests: like the library's futures, a question is a process that takes one answer and is
-// then forgotten, but its deadline is the context of whoever waits. A future has a timer of its
+// then forgotten, but its deadline is the context of its caller. A future has a timer of its
 // own: to cancel it with a context takes a goroutine, and a late answer may write it while it
 // is read.
 //
@@ -33,7 +33,7 @@ import (
 //     silently gives up after ten restarts in ten seconds, and the one with a backoff never
 //     does.
 //   - Watching. It would tell a parent that a child has ended, but not why; ChildFailed says
-//     both. Nobody else waits for the end of an actor: whoever asked a part that failed is
+//     both. Nobody else waits for the end of an actor: the caller of a part that failed is
 //     answered by its Part.
 //   - Bounded mailboxes: a full one blocks its sender, or makes it spin. What may wait is
 //     bounded where it comes in (Pool, the queue's limits, admission).
@@ -193,8 +193,8 @@ type Runtime struct {
 	stacks map[string]bool // panics that were logged
 	// RootFailed is called when the actor without a parent panicked: nobody starts it again.
 	RootFailed func(error)
-	// Met is Config.Met.
-	Met func(actor string, msg any)
+	// BeforeMessage is called by every actor before it handles a message, for tests.
+	BeforeMessage func(actor string, msg any)
 	// shutdown is called once; the library closes a channel in it.
 	shutdown func()
 }
@@ -222,7 +222,7 @@ func NewRuntime(ctx context.Context, log *logrus.Entry) *Runtime {
 			system.Shutdown()
 			crew.end()
 		}),
-		stacks: map[string]bool{}, RootFailed: func(error) {}, Met: func(string, any) {},
+		stacks: map[string]bool{}, RootFailed: func(error) {}, BeforeMessage: func(string, any) {},
 	}
 }
 
@@ -267,7 +267,7 @@ func (rt *Runtime) props(name string, b Behavior, parent Ref) *actor.Props {
 				rt.failed(c, b, self, parent, recovered(v))
 			}
 		}()
-		rt.Met(name, msg)
+		rt.BeforeMessage(name, msg)
 		if m, ok := msg.(taskPanicked); ok {
 			panic(m.panic)
 		}

@@ -119,7 +119,7 @@ type StoreWatch struct {
 	moved   func()        // called when the store went away or came back; must not block
 	first   time.Time     // when it went away for the first time; zero: it never did
 
-	// Conflict is called when somebody else wrote to a stream of this host. It is set before
+	// Conflict is called when another process wrote to a stream of this host. It is set before
 	// anything is written, and must not block.
 	Conflict func()
 	// Asked is how many calls have no answer yet.
@@ -337,7 +337,7 @@ func (r *StoreWatch) Probe(ctx context.Context, store events.Store) {
 func (r *StoreWatch) probeOnce(ctx context.Context, store events.Store) {
 	c := r.Call(ctx, "")
 	defer c.End()
-	_ = c.Repeat(func() error { // Whoever needs the store meets an error that never passes.
+	_ = c.Repeat(func() error { // A call of the store meets an error that never passes.
 		_, err := store.Head(ctx)
 		return err
 	})

@@ -213,12 +213,12 @@ func TestKeptCommandsAreDecidedAgainWhenSomebodyElseWrote(t *testing.T) {
 			t.Fatalf("answered %v, %v", sums, errs)
 		}
 		if sums[2] != 104 || errs[2] != nil {
-			t.Fatalf("what is kept brought %d, %v; want it on top of what somebody else wrote", sums[2], errs[2])
+			t.Fatalf("what is kept brought %d, %v; want it on top of what another process wrote", sums[2], errs[2])
 		}
 	})
 }
 
-// writeElse makes somebody else write to the counter's stream.
+// writeElse makes another process write to the counter's stream.
 func writeElse(t *testing.T, store *slowStore, sum uint64) {
 	t.Helper()
 	name, version, data, err := newCounter(store).Codec.Encode(&messages.QuotaSet{Bytes: sum})

@@ -32,7 +32,7 @@ type audit struct {
 	sectors map[uint64]sector.Info
 	// recorded is where the last event of each sector is.
 	recorded map[uint64]events.Position
-	forced   map[uint64]bool // sectors that somebody forced into a state
+	forced   map[uint64]bool // sectors that an operator forced into a state
 	// overtaken are the keys of steps that ended without a result: by an order, or by what the chain has.
 	overtaken map[string]bool
 

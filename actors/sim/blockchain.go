@@ -23,7 +23,7 @@ type blockchain struct {
 	blocks []block
 	salt   uint64 // makes the hashes of a new branch differ
 	moved  chan struct{}
-	waits  chan struct{} // receives, if anybody listens, when a call waits for a block
+	waits  chan struct{} // receives, if a test listens, when a call waits for a block
 	reorgs int
 	// marked is called for each miss that the attentive validator marks; may be nil.
 	marked func(p period, host events.Address, demands events.Challenge)

@@ -45,7 +45,7 @@ const (
 	PromisedOnce  = "no token is promised twice"
 	// For a record that is older than its host.
 	LossIsNamed     = "what an older record lacks is named"
-	PausedAfterLoss = "on an older record nothing is sold until somebody wants it"
+	PausedAfterLoss = "on an older record nothing is sold until an operator wants it"
 	// The promises of an event store, including everything between it and the host.
 	AcknowledgedIsStored = "what is acknowledged is stored"
 	AcknowledgedIsShown  = "a read shows what was acknowledged"

@@ -40,7 +40,7 @@ func (m *month) judgeLosses() (wrong []error) {
 	return wrong
 }
 
-// judgeRecorded returns an error for a recorded miss that nobody marked, although somebody
+// judgeRecorded returns an error for a recorded miss that nobody marked, although a validator
 // marks every miss that can be marked.
 func (m *month) judgeRecorded(h *member, p period) error {
 	if l, lost := m.chances.lost[p]; lost && l.host == h.me {

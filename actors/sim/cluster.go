@@ -28,7 +28,7 @@ const (
 	// mute: the nodes drop an append, or write it and lose the answer, or recognise it and do
 	// not answer.
 	mute = "appends without an answer"
-	// nodeStands: a follower stands still, and serves an old log to whoever reads from it. It
+	// nodeStands: a follower stands still, and serves an old log to its readers. It
 	// may come together with the others.
 	nodeStands = "a follower stands still"
 )

@@ -50,7 +50,7 @@ type slot struct {
 	id         events.SlotID
 	index      uint64
 	state      events.SlotState // stored: Free, Filled, Repair, Paid
-	touched    bool             // somebody has filled it
+	touched    bool             // it was filled before
 	host       events.Address
 	filledAt   time.Time
 	collateral events.Amount

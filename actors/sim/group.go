@@ -66,17 +66,17 @@ type duePast struct {
 
 // process is one member of a group, through all its processes.
 type process struct {
-	name    events.Member
-	keyless bool
-	world   *world
-	bus     *bus
-	endLife context.CancelFunc
-	life    context.Context //nolint:containedctx // That of its process, which questions to it outlive.
-	host    *actors.Host    // guarded by the world's lock
-	account *Account
-	offered bool
-	booted  bool         // when it was looked at last
-	stopped *actors.Host // in good order, and perhaps not yet
+	name       events.Member
+	withoutKey bool
+	world      *world
+	bus        *bus
+	endLife    context.CancelFunc
+	life       context.Context //nolint:containedctx // That of its process, which questions to it outlive.
+	host       *actors.Host    // guarded by the world's lock
+	account    *Account
+	offered    bool
+	booted     bool         // when it was looked at last
+	stopped    *actors.Host // in good order, and perhaps not yet
 	// Steps: it is started again; it is no longer cut off; it reads the record again. 0: it is well.
 	down, apart, behind int
 	// Blocks: since which nothing was wrong with it, and since which it reaches the others.
@@ -107,7 +107,7 @@ func newGroup(s *simulator, seed uint64) *group {
 		}
 		g.members = append(g.members, m)
 	}
-	g.members[len(g.members)-1].keyless = s.Members.Keyless
+	g.members[len(g.members)-1].withoutKey = s.Members.WithoutKey
 	s.audit.judge, s.audit.holds, s.lastly = g.judge, g.holds, g.membersAtTheEnd
 	return g
 }
@@ -123,7 +123,7 @@ func (g *group) start(ctx context.Context, m *process) {
 	m.account = m.world.newAccount()
 	ports := g.ports(m.world)
 	ports.Store = memberStore{g.storeOf(m.world), m, g.Plant}
-	if !m.keyless {
+	if !m.withoutKey {
 		ports.Account = m.account
 	}
 	ports.Cluster = wire{g.joined.Start(m.name), g, m}

@@ -199,7 +199,7 @@ func (g *group) recover(ctx context.Context) {
 		}
 		for _, other := range g.members {
 			if link := [2]*process{m, other}; g.cut[link] != 0 {
-				known := g.height() + uint64(callPatience/time.Second) // Until then whoever asked may wait for an answer.
+				known := g.height() + uint64(callPatience/time.Second) // Until then a caller may wait for an answer.
 				m.linked, other.linked = known, known
 				if over(g.cut[link]) {
 					delete(g.cut, link)

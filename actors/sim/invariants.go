@@ -246,7 +246,7 @@ func (s *simulator) over() (bool, error) {
 		return false, nil
 	}
 	if s.older != nil && s.older.held {
-		s.waits = "somebody is to say that the host may sell on an older record"
+		s.waits = "an operator is to say that the host may sell on an older record"
 		return false, nil
 	}
 	if n := len(s.audit.quarantined); n > 0 {
@@ -339,7 +339,7 @@ func (s *simulator) proofsAccountedFor() error {
 		slashed := tip.slots[p.slot].missing[p.number]
 		if end := tip.requestOf(tip.slots[p.slot]).endsAt; !slashed && how == "" &&
 			end.Before(duty.End(tip.cfg.Proofs, p.number).Add(tip.cfg.Proofs.Timeout)) {
-			continue // It ended with the request, before anybody could mark it.
+			continue // It ended with the request, before it could be marked.
 		}
 		if s.spoils(p.slot) && !slashed && how == "" {
 			continue // It lapsed, and nobody could compute it while it was open.

@@ -73,7 +73,7 @@ type month struct {
 }
 
 // A month of twenty hosts on one chain: clients come and go, hosts crash and leave, others
-// repair what they left, and somebody marks every miss. Afterwards no token is missing, every
+// repair what they left, and a validator marks every miss. Afterwards no token is missing, every
 // host's record adds up, and no host missed a proof that it had the chance to send. `make
 // sim-month` runs thirty days; a quarter of a day is enough to see that it works.
 func TestManyHosts(t *testing.T) {

@@ -225,7 +225,7 @@ func (w *World) Unplug(unplugged bool) {
 // beside is Beside with calls that park on a bus of their own.
 func (w *world) beside(b *bus) *world {
 	other := worldOn(w.blockchain, b, w.me)
-	// What the account sent is known to whoever sends for it.
+	// What the account sent is known to all processes that send for it.
 	other.fills, other.proofs, other.repairs = w.fills, w.proofs, w.repairs
 	other.paid, other.marked, other.owning = w.paid, w.marked, w.owning
 	other.confirmations = w.confirmations

@@ -16,7 +16,7 @@ func memberPlants() map[string]planted {
 	poor.Tokens = 4 * 4 * uint64(events.BlockSize)
 	deaf, headlong := apart, three
 	deaf.Plant.Deaf, headlong.Plant.Headlong = true, true
-	lost.Members.Keyless, lost.Members.Part, lost.Chance, lost.Plant.Unheard = true, 10, chanceOfMembers, true
+	lost.Members.WithoutKey, lost.Members.Part, lost.Chance, lost.Plant.Unheard = true, 10, chanceOfMembers, true
 	twice.Members.Again, twice.Plant.Nameless = 300, true
 	gullible := poor
 	gullible.Requests, gullible.Reorganize, gullible.Lag, gullible.Plant.Gullible = 12, 10, 2, true

@@ -66,7 +66,7 @@ func (s hostStore) holds(ctx context.Context, stream string, from uint64, batch 
 	return nil
 }
 
-// otherWrote checks, after a refused append, that somebody else wrote the event at its place.
+// otherWrote checks, after a refused append, that another process wrote the event at its place.
 func (s hostStore) otherWrote(ctx context.Context, stream string, at uint64) error {
 	ctx = context.WithoutCancel(ctx)
 	for e, err := range s.committed.ReadStream(ctx, stream, events.ReadStream{From: at, Limit: 1}) {

@@ -105,8 +105,8 @@ type Members struct {
 	Expire  int // the lease of a member ends while it goes on, which it may notice late
 	Part    int // what one member sends to another one is lost for a while
 	Behind  int // a member reads what others record late for a while
-	// Keyless: the last member has no key of the account.
-	Keyless bool
+	// WithoutKey: the last member has no key of the account.
+	WithoutKey bool
 	// Again is the chance in a thousand that a question is heard twice at once.
 	Again int
 }

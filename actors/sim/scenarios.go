@@ -111,7 +111,7 @@ func Scenarios() map[string]Scenario {
 		},
 		"membersApart": {
 			Requests: 3, Slots: 3, Block: 20, MaxSteps: 40_000, Period: time.Minute, Chance: chanceOfMembers,
-			Members: Members{Count: 3, Keyless: true, Cut: 2, Expire: 2, Part: 2, Behind: 2, Again: 100},
+			Members: Members{Count: 3, WithoutKey: true, Cut: 2, Expire: 2, Part: 2, Behind: 2, Again: 100},
 		},
 		"membersAndFaults": {
 			Fail: 20, Lose: 20, Delay: 5, Twice: 20, Die: 1, StoreAway: 1, ChainDown: 1, Requests: 4, Slots: 3, Block: 20,

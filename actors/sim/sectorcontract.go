@@ -156,11 +156,11 @@ func (c *sectorContract) ends(s *sectorThere, block uint64) bool {
 func (c *sectorContract) end(number uint64, s *sectorThere) {
 	whole := c.Config.Deposit(s.Size)
 	returned := s.Deposit.SubFloor(share(whole, c.Terminated))
-	c.letGo(number, returned, whole.Sub(returned))
+	c.closeDeposit(number, returned, whole.Sub(returned))
 	s.Active, s.Faulty, s.Terminated, s.Deposit = false, false, true, events.Amount{}
 }
 
-func (c *sectorContract) letGo(number uint64, returned, lost events.Amount) {
+func (c *sectorContract) closeDeposit(number uint64, returned, lost events.Amount) {
 	c.owed, c.lost[number] = c.owed.Add(returned), c.lost[number].Add(lost)
 	c.settled[number] = events.SectorSettlement{Returned: returned, Lost: c.lost[number]}
 }
@@ -365,11 +365,11 @@ func (c *sectorContract) release(m blockContext, number uint64) error {
 	switch {
 	case view.Void:
 		fee := share(s.Deposit, c.Void)
-		c.letGo(number, s.Deposit.Sub(fee), fee)
+		c.closeDeposit(number, s.Deposit.Sub(fee), fee)
 		c.tickets[number] = s.TicketEpoch
 		delete(c.sectors, number)
 	case view.Ended && !s.collected:
-		c.letGo(number, s.Deposit, c.Config.Deposit(s.Size).Sub(s.Deposit))
+		c.closeDeposit(number, s.Deposit, c.Config.Deposit(s.Size).Sub(s.Deposit))
 		s.collected, s.Ended, s.Deposit = true, false, events.Amount{}
 	case view.PreCommitted || view.Active:
 		return events.ErrTooEarly

@@ -193,7 +193,7 @@ func (s *simulator) draw(st sector.Info) sectors.Order {
 	case st.Over():
 	case unruly:
 		return s.drawUnruly(st)
-	case st.Parked() && s.hopeless(st):
+	case st.Parked() && s.unsealable(st):
 		return sectors.Remove{Number: st.Number, By: "operator", Reason: "its pieces are bad"}
 	case st.Parked():
 		return sectors.Restart{Number: st.Number, By: "operator"}
@@ -226,8 +226,8 @@ func (s *simulator) drawUnruly(st sector.Info) sectors.Order {
 	return sectors.Restart{Number: st.Number, By: "operator"}
 }
 
-// hopeless reports whether a sector cannot be sealed any more: it has a bad piece, or was forced.
-func (s *simulator) hopeless(st sector.Info) bool {
+// unsealable reports whether a sector cannot be sealed any more: it has a bad piece, or was forced.
+func (s *simulator) unsealable(st sector.Info) bool {
 	for _, p := range slices.Concat(st.Pieces, st.Pending) {
 		if s.bad[p.CID] {
 			return true

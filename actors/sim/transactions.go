@@ -132,7 +132,7 @@ func (c *contract) fill(
 	}
 	s := c.writeSlot(id)
 	st := c.slotState(s, m.time)
-	// The end of a request shows in a slot's state only once somebody has filled it.
+	// The end of a request shows in a slot's state only once it was filled.
 	over := c.requestState(c.requestOf(s), m.time) > events.RequestStarted
 	switch {
 	case !s.reserved[host]:
@@ -166,7 +166,7 @@ func (c *contract) fill(
 	return out, nil
 }
 
-// pays is what whoever fills a slot pays.
+// pays is what filling a slot costs.
 func (c *contract) pays(s *slot) events.Amount {
 	ask := c.requestOf(s).Ask
 	collateral, _ := ask.CollateralPerSlot()
@@ -219,7 +219,7 @@ func (c *contract) mayMark(m blockContext, s *slot, period uint64) error {
 	return nil
 }
 
-// mark is markProofAsMissing; whoever marks gets the reward.
+// mark is markProofAsMissing; the validator that marks gets the reward.
 func (c *contract) mark(
 	m blockContext, id events.SlotID, period uint64, by events.Address,
 ) (reward events.Amount, logs []messages.MarketEvent, err error) {

@@ -97,7 +97,7 @@ func (a *agent) Receive(t *shell.Turn, msg any) {
 			cause = events.SectorCause(key)
 		}
 		e := ourLife(a.number, m.n, provider.String(), events.TimeToMessage(now))
-		a.journal.Submit(t, sector.Happened{News: sector.News{At: now}, Event: e, Key: key}, cause,
+		a.journal.Submit(t, sector.Happened{Inputs: sector.Inputs{At: now}, Event: e, Key: key}, cause,
 			func(r shell.Result[sector.Info, sector.Event]) {
 				if r.Err == nil && len(r.Events) == 0 {
 					r.Err = fmt.Errorf("sector %d: nothing followed from %s", a.number, sector.NameOf(e))

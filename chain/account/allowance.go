@@ -32,7 +32,7 @@ type Allowance struct {
 	Config
 	abi *bindings.TestToken
 
-	turn    chan struct{} // one approval at a time; who has it may use covered
+	lock    chan struct{} // one approval at a time; its holder may use covered
 	covered uint64        // the newest promise for which there is enough
 
 	mu       sync.Mutex
@@ -42,7 +42,7 @@ type Allowance struct {
 
 // New is the allowance of a contract.
 func New(cfg Config) *Allowance {
-	return &Allowance{Config: cfg, abi: bindings.NewTestToken(), turn: make(chan struct{}, 1)}
+	return &Allowance{Config: cfg, abi: bindings.NewTestToken(), lock: make(chan struct{}, 1)}
 }
 
 // Plenty is an allowance that lasts for ever: 2^96-1 base units.
@@ -102,7 +102,7 @@ func (p *Promise) Release() {
 	p.of.promised = p.of.promised.SubFloor(p.Amount)
 	p.of.mu.Unlock()
 	if p.hasTurn {
-		<-p.of.turn
+		<-p.of.lock
 	}
 }
 
@@ -157,7 +157,7 @@ func (p *Promise) Secure(ctx context.Context, with *tx.Manager) (waited bool, er
 	}
 	a := p.of
 	select {
-	case a.turn <- struct{}{}: // So that two do not ask for the same allowance.
+	case a.lock <- struct{}{}: // So that two do not ask for the same allowance.
 	case <-ctx.Done():
 		return true, ctx.Err()
 	}
@@ -165,7 +165,7 @@ func (p *Promise) Secure(ctx context.Context, with *tx.Manager) (waited bool, er
 		p.hasTurn = true
 		return true, p.approve(ctx, with)
 	}
-	defer func() { <-a.turn }()
+	defer func() { <-a.lock }()
 	if p.number <= a.covered {
 		return true, nil
 	}

@@ -118,7 +118,7 @@ func (w *world) allowance(renew events.Amount) *account.Allowance {
 // secure is a promise with which enough is there; waited says that it was not so at once.
 func (w *world) secure(a *account.Allowance, t account.Taking) (p *account.Promise, waited bool, err error) {
 	p = a.Promise(t)
-	err = w.market.Shared().Tx.During(w.t.Context(), func(ctx context.Context, with *tx.Manager) error {
+	err = w.market.Shared().Tx.WithManager(w.t.Context(), func(ctx context.Context, with *tx.Manager) error {
 		waited, err = p.Secure(ctx, with)
 		return err
 	})
@@ -210,7 +210,7 @@ func TestWhoHasEnoughWaitsForNobody(t *testing.T) {
 	for w.chain.Pending() == 0 && ctx.Err() == nil {
 		runtime.Gosched()
 	}
-	err := w.market.Shared().Tx.During(ctx, func(ctx context.Context, with *tx.Manager) error {
+	err := w.market.Shared().Tx.WithManager(ctx, func(ctx context.Context, with *tx.Manager) error {
 		waited, err := early.Secure(ctx, with)
 		if waited {
 			t.Error("it waited although there was enough for it")

@@ -31,22 +31,22 @@ type Account struct {
 
 // Transactions are the account's, while this process owns them.
 type Transactions interface {
-	// During runs call with the transaction manager. The context of call ends with the ownership; then,
+	// WithManager runs call with the transaction manager. The context of call ends with the ownership; then,
 	// and while there is none, the error is ErrNotOwner.
-	During(ctx context.Context, call func(context.Context, *tx.Manager) error) error
+	WithManager(ctx context.Context, call func(context.Context, *tx.Manager) error) error
 	// DutiesDue tells by when, in chain time, the earliest unsubmitted duty of a kind must be mined. It
 	// does not block.
 	DutiesDue(kind string, next time.Time)
 }
 
-// During is Transactions.During, or does the same for a process that does not own the transactions.
-type During func(ctx context.Context, call func(context.Context, *tx.Manager) error) error
+// WithManager is Transactions.WithManager, or does the same for a process that does not own the transactions.
+type WithManager func(ctx context.Context, call func(context.Context, *tx.Manager) error) error
 
-// Perform makes a call with a result. Its errors say what was being done.
-func Perform[T any](
-	ctx context.Context, during During, doing string, call func(context.Context, *tx.Manager) (T, error),
+// Do makes a call with a result. Its errors say what was being done.
+func Do[T any](
+	ctx context.Context, with WithManager, doing string, call func(context.Context, *tx.Manager) (T, error),
 ) (result T, err error) {
-	err = during(ctx, func(ctx context.Context, manager *tx.Manager) (err error) {
+	err = with(ctx, func(ctx context.Context, manager *tx.Manager) (err error) {
 		result, err = call(ctx, manager)
 		return err
 	})

@@ -6,5 +6,5 @@
 //
 // What it will take is promised first, then it is read what there is, then the message is tried, and only if
 // something is missing the tokens are approved: the contract looks at tokens last, so the trial shows whether an
-// approval is worth its gas. Whoever has enough waits for nobody.
+// approval is worth its gas. A call with enough tokens waits for no other.
 package account

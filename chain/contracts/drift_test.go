@@ -38,7 +38,7 @@ func inputs(t *testing.T) []string {
 	return files
 }
 
-// On a machine with nothing but Go, this notices that somebody changed a source and did not run
+// On a machine with nothing but Go, this notices that a source was changed without running
 // generate.sh.
 func TestArtifactsAreMadeFromTheseSources(t *testing.T) {
 	now := ""

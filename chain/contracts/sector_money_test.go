@@ -70,7 +70,7 @@ func TestSectorTokenThatSaysNoIsATransferFailure(t *testing.T) {
 	}
 }
 
-// The token calls whoever pays or is paid in the middle of a transfer.
+// The token calls the payer, or the recipient, in the middle of a transfer.
 func TestCallsFromWithinAPaymentFindTheBooksClosed(t *testing.T) {
 	token, actor := contractstest.NewEagerToken(), contractstest.NewEagerProvider()
 	b := newBench(t)

@@ -186,7 +186,7 @@ func TestMissedWindowCostsAFeeWhoeverPointsAtIt(t *testing.T) {
 			y.refused(nobody, sectorABI.PackMarkMissed(alice, 1, period), "Sectors_NotMissed")
 			y.wantStatus(s, contracts.SectorActive)
 			y.block++
-			y.wantStatus(s, contracts.SectorFaulty) // Before anybody has reported it.
+			y.wantStatus(s, contracts.SectorFaulty) // Before it was reported.
 			y.wantMoney(s, deposit-missedFee, 0)
 			y.refused(nobody, sectorABI.PackMarkMissed(alice, 1, period+1), "Sectors_NotMissed")
 			y.refused(nobody, sectorABI.PackMarkMissed(alice, 1, period-1), "Sectors_NotMissed")

@@ -214,7 +214,7 @@ func (l *life) actions(y *yard) map[string]func(*rapid.T) {
 }
 
 // In any order of calls by two providers and strangers, valid or not: each deposited token is
-// returned, burnt, or still held for somebody, and a refused call moves nothing.
+// returned, burnt, or still held for an account, and a refused call moves nothing.
 func TestNoTokenIsLostOrMade(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		y := newYard(t)

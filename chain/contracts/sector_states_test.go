@@ -119,7 +119,7 @@ func TestEveryCallInEverySituation(t *testing.T) {
 	}
 }
 
-// No call of anybody else changes a provider's sectors, except pinning, marking, and removing what
+// No call of another account changes a provider's sectors, except pinning, marking, and removing what
 // is void.
 func TestStrangersCanDoNothingToASector(t *testing.T) {
 	for stage, reach := range stagesOf() {

@@ -206,7 +206,7 @@ func (y *yard) wantMoney(s *testSector, left, lost int64) {
 	}
 }
 
-// checkBooks checks that every token in the contract belongs to somebody, once all windows are
+// checkBooks checks that every token in the contract belongs to an account, once all windows are
 // settled.
 func (y *yard) checkBooks(sectors ...*testSector) {
 	y.t.Helper()

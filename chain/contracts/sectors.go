@@ -53,7 +53,7 @@ func (s SectorStatus) String() string {
 // The types of proofs, as the contract numbers them.
 const (
 	ProofPossession uint8 = iota // leaves of the data, on their paths to CommD
-	ProofSimulated               // a formula that anybody computes
+	ProofSimulated               // a formula that anyone can compute
 )
 
 // SectorProviderCreation returns the data of the transaction that creates a sector provider which

@@ -8,7 +8,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// api is the namespace devchain. It is served over IPC only, because whoever reaches it can do
+// api is the namespace devchain. It is served over IPC only, because a client that reaches it can do
 // anything with the chain.
 type api struct{ chain *Chain }
 

@@ -88,8 +88,8 @@ type Chain struct {
 	controls
 }
 
-// Open starts the chain in a directory, and creates it at the first start. Besides errors of the
-// file system it returns ErrInUse, ErrPortInUse, ErrConfig and ErrDamaged.
+// Open starts the chain in a directory, and creates it at the first start. In addition to errors
+// of the file system it returns ErrInUse, ErrPortInUse, ErrConfig and ErrDamaged.
 func Open(ctx context.Context, cfg Config) (c *Chain, err error) {
 	defer func() { // go-ethereum panics on an incomplete database.
 		if why := recover(); why != nil {

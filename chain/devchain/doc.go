@@ -3,7 +3,7 @@
 //
 // Its time is its own. The genesis block has the time of the first start, and every block comes one
 // second after its parent, whatever the clocks say. So time stands still while the process is down,
-// and nobody misses a proof because the machine slept. Whoever starts the chain sets its pace: see
+// and nobody misses a proof because the machine slept. The process that starts the chain sets its pace: see
 // Chain.Run and FixedPace.
 //
 // The directory survives the death of the process at any moment: a block that a client has seen is
@@ -18,6 +18,6 @@
 // hold(on), raiseBaseFee(gwei). The last three stay on until they are turned off or the process
 // ends. HTTP and WebSocket offer none of it.
 //
-// Not for: any chain that matters. Whoever reaches the endpoints can create money from nothing;
+// Not for: any chain that matters. A client that reaches the endpoints can create money from nothing;
 // they are on loopback only, and the daemon refuses development accounts on any other chain.
 package devchain

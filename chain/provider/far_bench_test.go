@@ -98,7 +98,7 @@ func (f *far) approvals() func(context.Context, int) error {
 			Key: fmt.Sprintf("precommit:%d:a", n), To: common.Address(f.at.Token), Gas: 100_000,
 			Data: token.PackApprove(common.Address{1}, big.NewInt(int64(n))),
 		}
-		return f.m.Shared().Tx.During(ctx, func(ctx context.Context, manager *tx.Manager) error {
+		return f.m.Shared().Tx.WithManager(ctx, func(ctx context.Context, manager *tx.Manager) error {
 			_, err := manager.Submit(ctx, call)
 			return err
 		})

@@ -53,7 +53,7 @@ func TestProofsForTheMarketGoBeforeAllOfSectors(t *testing.T) {
 		all = append(all, done)
 		go func() {
 			ctx := context.WithoutCancel(t.Context())
-			done <- txs.During(ctx, func(ctx context.Context, manager *tx.Manager) error {
+			done <- txs.WithManager(ctx, func(ctx context.Context, manager *tx.Manager) error {
 				_, err := manager.Submit(ctx, call)
 				return err
 			})
@@ -134,7 +134,7 @@ func TestAProofOfAWindowThatClosesFirstGoesFirst(t *testing.T) {
 			Key: key, To: common.Address(w.at.Token), Data: bindings.NewTestToken().PackApprove(common.Address{1}, common.Big1),
 			Gas: 100_000, Deadline: until,
 		}
-		done <- txs.During(t.Context(), func(ctx context.Context, manager *tx.Manager) error {
+		done <- txs.WithManager(t.Context(), func(ctx context.Context, manager *tx.Manager) error {
 			_, err := manager.Submit(ctx, call)
 			return err
 		})
@@ -182,7 +182,7 @@ func TestAProofOfAWindowThatClosesFirstGoesFirst(t *testing.T) {
 
 func underWay(t *testing.T, txs account.Transactions) (all []tx.Intent) {
 	t.Helper()
-	err := txs.During(t.Context(), func(_ context.Context, manager *tx.Manager) (err error) {
+	err := txs.WithManager(t.Context(), func(_ context.Context, manager *tx.Manager) (err error) {
 		all, err = manager.Intents("")
 		return err
 	})

@@ -33,7 +33,7 @@ type Config struct {
 }
 
 // Chain is the contract for one provider. All methods are safe for concurrent use and may be
-// repeated. Errors besides the outcomes named in package events are temporary, except those of
+// repeated. Errors other than the outcomes named in package events are temporary, except those of
 // the transaction manager. It ends with the market that it shares with.
 type Chain struct {
 	cfg      Config
@@ -163,7 +163,7 @@ func (c *Chain) Head(ctx context.Context) (events.Head, error) {
 	return c.conn.Head(ctx)
 }
 
-// Final says whether a block, and what it holds, can be taken for permanent. Whoever asks makes sure
+// Final says whether a block, and what it holds, can be taken for permanent. The caller makes sure
 // that the block is on the chain.
 func (c *Chain) Final(ctx context.Context, number uint64) (bool, error) {
 	return c.finality.Final(ctx, number)

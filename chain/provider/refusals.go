@@ -31,11 +31,11 @@ const (
 // Contract is what the account's transaction manager must know of the contract at an address. A proof
 // of possession is a duty, like the proofs of the market; which of them goes first its deadline says.
 func Contract(at events.Address) tx.Contract {
-	kinds := map[string]tx.Kind{kindPossession: {Duty: true, Hopeless: hopeless}}
+	kinds := map[string]tx.Kind{kindPossession: {Duty: true, Permanent: permanentRefusal}}
 	for _, kind := range []string{
 		kindPreCommit, kindPinSeed, kindCommit, kindFaults, kindRecoveries, kindTerminate, kindSettle, kindWithdraw,
 	} {
-		kinds[kind] = tx.Kind{Hopeless: hopeless}
+		kinds[kind] = tx.Kind{Permanent: permanentRefusal}
 	}
 	return tx.Contract{
 		Kinds: kinds,
@@ -123,8 +123,8 @@ var outcomes = contracts.Outcomes{
 	"Sectors_TransferFailed":     events.ErrInsufficientFunds,
 }
 
-// hopeless says that the same message would not be taken later either.
-var hopeless = tx.AnyOf(
+// permanentRefusal says that the same message would not be taken later either.
+var permanentRefusal = tx.AnyOf(
 	events.ErrNumberUsed, events.ErrTicketExpired, events.ErrNotPreCommitted, events.ErrSeedLost,
 	events.ErrInvalidProof, events.ErrProofAlreadySubmitted, events.ErrSectorNotDue, events.ErrSectorNotLive,
 	events.ErrMalformed, events.ErrDeadlinePassed,

@@ -75,7 +75,7 @@ type sending struct {
 
 // act brings a message onto the chain, once for its key. Its errors say what was being done.
 func (c *Chain) act(ctx context.Context, doing string, p purpose, look looker) (events.Receipt, error) {
-	return account.Perform(ctx, c.txs.During, doing,
+	return account.Do(ctx, c.txs.WithManager, doing,
 		func(ctx context.Context, manager *tx.Manager) (events.Receipt, error) {
 			return sending{c, manager}.act(ctx, p, look)
 		})
@@ -94,7 +94,7 @@ func (c sending) act(ctx context.Context, p purpose, look looker) (events.Receip
 	case before != nil:
 		return c.conn.InBlock(ctx, before)
 	}
-	looked, err := c.tx.Revision()
+	since, err := c.tx.Revision()
 	if err != nil {
 		return events.Receipt{}, err
 	}
@@ -108,15 +108,15 @@ func (c sending) act(ctx context.Context, p purpose, look looker) (events.Receip
 	if err != nil || m == nil {
 		return done, err
 	}
-	r, err := c.send(ctx, p, head, m, money, looked)
+	r, err := c.send(ctx, p, head, m, money, since)
 	if err == nil {
 		return c.conn.InBlock(ctx, r)
 	}
-	if !hopeless(err) {
+	if !permanentRefusal(err) {
 		return events.Receipt{}, err
 	}
 	// Refused because it is so already? One that a reorganisation had taken back may have been mined
-	// once more, and anybody may pin a seed or settle what is over.
+	// once more, and any account may pin a seed or settle what is over.
 	if _, decide, latest := c.look(ctx, look, nil); latest == nil {
 		if m, done, again := decide(ctx); again == nil && m == nil {
 			return done, nil
@@ -137,7 +137,7 @@ func (c *Chain) look(
 }
 
 func (c sending) send(
-	ctx context.Context, p purpose, head *rpc.Header, m *message, money *account.Promise, looked uint64,
+	ctx context.Context, p purpose, head *rpc.Header, m *message, money *account.Promise, since uint64,
 ) (*types.Receipt, error) {
 	m.gas = account.WithMargin(m.gas)
 	switch {
@@ -161,7 +161,7 @@ func (c sending) send(
 		return nil, err
 	}
 	return c.tx.Submit(ctx, tx.Call{
-		Key: p.prefix() + p.key, Alone: p.prefix(), Looked: looked,
+		Key: p.prefix() + p.key, ExclusivePrefix: p.prefix(), SinceRevision: since,
 		To: c.contract, Data: m.data, Gas: m.gas, Deadline: c.deadlineOf(head, m.lastBlock), LastBlock: m.lastBlock,
 	})
 }

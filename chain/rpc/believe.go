@@ -18,7 +18,7 @@ import (
 )
 
 // This file checks a node's answers against the question and against what is possible, before
-// anybody uses them. A single node that lies consistently is not found out.
+// they are used. A single node that lies consistently is not found out.
 
 // AnswerError: a node's answer cannot be true. It is temporary: nothing of the answer is used, and
 // for a while the other endpoints are tried before this one.

@@ -34,7 +34,7 @@ type Config struct {
 	FeeLimited    func(FeeLimit) // may be nil
 
 	Began         time.Time        // since when this host runs
-	TakeOver      bool             // begin, and stay, although somebody else may use the account
+	TakeOver      bool             // begin, and stay, although another process may use the account
 	UsedElsewhere func(ForeignUse) // may be nil
 
 	// RecordFirst is for an account that several processes own in turn: nothing is sent before the

@@ -52,8 +52,8 @@ func (f *fees) askTip(ctx context.Context, head *rpc.Header) (err error) {
 	return nil
 }
 
-// clampTip keeps a node's suggestion within the limits: a node may suggest anything, and whoever
-// makes blocks profits from high tips.
+// clampTip keeps a node's suggestion within the limits: a node may suggest anything, and
+// the producers of blocks profit from high tips.
 func (cfg *Config) clampTip(suggested *big.Int) *big.Int {
 	return maxBig(minBig(suggested, newBig(cfg.MaxTipWei)), newBig(cfg.MinTipWei))
 }

@@ -21,9 +21,9 @@ var ErrUsedElsewhere = errors.New("the account was used elsewhere")
 // one account the new one ends, because the other one has the duties.
 const newcomerFor = 15 * time.Minute
 
-// ForeignUse is a use of the account by somebody else.
+// ForeignUse is a use of the account by another process.
 type ForeignUse struct {
-	// Nonce is the first one that somebody else used, and Mined the number of the account's mined
+	// Nonce is the first one that another process used, and Mined the number of the account's mined
 	// transactions.
 	Nonce, Mined uint64
 	// Transaction is the most telling one, and Block where it was mined; zero: it was not found in

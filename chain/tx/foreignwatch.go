@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file notices, while the host runs, when somebody else uses the account: a nonce is used, and
+// This file notices, while the host runs, when another process uses the account: a nonce is used, and
 // not by us. The transactions in the newest blocks show by whom.
 
 const (
@@ -137,7 +137,7 @@ func (o *foreignWatch) foreign(mined []rpc.Transaction) []rpc.Transaction {
 	return slices.DeleteFunc(slices.Clone(mined), func(t rpc.Transaction) bool { return o.rec.book.has(t.Hash) })
 }
 
-// foreignUse says what somebody else's transactions mean.
+// foreignUse says what another process's transactions mean.
 func (o *foreignWatch) foreignUse(found []rpc.Transaction, nonce, mined uint64) ForeignUse {
 	u := ForeignUse{Nonce: nonce, Mined: mined}
 	for _, tx := range found {
@@ -153,7 +153,7 @@ func (o *foreignWatch) foreignUse(found []rpc.Transaction, nonce, mined uint64) 
 	return u
 }
 
-// foreignSuspected says that somebody else may have used the account: more was mined than is known, or
+// foreignSuspected says that another process may have used the account: more was mined than is known, or
 // something else than what we sent. Without a store, nothing is sent for the first time until that
 // is clear.
 func (o *foreignWatch) foreignSuspected(now observation) bool {
@@ -164,7 +164,7 @@ func (o *foreignWatch) foreignSuspected(now observation) bool {
 	return now.count > max(o.rec.book.known, o.atStart) || slices.ContainsFunc(o.rec.book.open, lost)
 }
 
-// report reports a use by somebody else. It returns true when this host must end: it has just begun,
+// report reports a use by another process. It returns true when this host must end: it has just begun,
 // and the other one is a host.
 func (o *foreignWatch) report(u ForeignUse) (ends bool) {
 	o.rec.log.Warnf("transactions: %s; the account's key must be used by this host alone", u)

@@ -58,7 +58,7 @@ type intent struct {
 	refused       *refused
 	toldRefused   bool        // it was logged
 	unchecked     bool        // the contract must be asked whether the call is still right before it is sent
-	hopeless      error       // why the call can no longer succeed
+	permanent     error       // why the call can no longer succeed
 	usedElsewhere int         // blocks in which the nonce counted as used, without a receipt of ours
 	missedAt      common.Hash // the newest of them
 	lost          bool        // it is known that another transaction used the nonce

@@ -15,12 +15,12 @@ type Kind struct {
 	Duty bool
 	// AtOnce: a success counts from its first block on, whatever confirmations are configured.
 	AtOnce bool
-	// Hopeless says that a call which its contract refuses for this reason will never succeed. If
+	// Permanent says that a call which its contract refuses for this reason will never succeed. If
 	// it is set, the contract is asked before a call is sent again.
-	Hopeless func(refusal error) bool
+	Permanent func(refusal error) bool
 }
 
-// AnyOf is a Kind.Hopeless for refusals with any of these reasons.
+// AnyOf is a Kind.Permanent for refusals with any of these reasons.
 func AnyOf(reasons ...error) func(refusal error) bool {
 	return func(refusal error) bool {
 		return slices.ContainsFunc(reasons, func(reason error) bool { return errors.Is(refusal, reason) })

@@ -40,20 +40,20 @@ const (
 // ErrStopped: the transaction manager is stopped.
 var ErrStopped = errors.New("transaction manager is stopped")
 
-// Call is a transaction that somebody wants.
+// Call is a transaction that a caller wants.
 type Call struct {
 	Key string // without the try
-	// Alone is a prefix of keys. The call is refused while another one with such a key is under
-	// way, or when one succeeded after revision Looked of the account's record.
-	Alone       string
-	Looked      uint64
-	To          common.Address
-	Data        []byte
-	Value       events.Amount // in wei, paid to the contract
-	Gas         uint64
-	Deadline    time.Time // last chain time at which it may be mined; zero: none
-	LastBlock   uint64    // the last block in which it may be mined; zero: any
-	Correlation string
+	// ExclusivePrefix is a prefix of keys. The call is refused while another one with such a key is under
+	// way, or when one succeeded after SinceRevision of the account's record.
+	ExclusivePrefix string
+	SinceRevision   uint64
+	To              common.Address
+	Data            []byte
+	Value           events.Amount // in wei, paid to the contract
+	Gas             uint64
+	Deadline        time.Time // last chain time at which it may be mined; zero: none
+	LastBlock       uint64    // the last block in which it may be mined; zero: any
+	Correlation     string
 }
 
 // result is the end of an intent: a receipt or an error.
@@ -91,7 +91,7 @@ type Manager struct {
 	outcomes *outcomes
 
 	looked   chan struct{} // closed after each look
-	wanted   bool          // somebody waits for a look
+	wanted   bool          // a caller waits for a look
 	answers  bool          // the chain answered at the last look
 	troubled bool          // see tellTrouble
 }
@@ -321,14 +321,14 @@ func (m *Manager) submit(ctx context.Context, c Call, accept func(Call, chan res
 // errOther is temporary.
 var errOther = errors.New("another transaction for the same purpose is under way")
 
-// another reports whether a transaction with another key rules this call out, as Call.Alone
-// describes.
+// another reports whether a transaction with another key rules this call out, as
+// Call.ExclusivePrefix describes.
 func (b *book) another(c Call) bool {
-	rival := func(in *intent) bool { return in.base != c.Key && strings.HasPrefix(in.base, c.Alone) }
+	rival := func(in *intent) bool { return in.base != c.Key && strings.HasPrefix(in.base, c.ExclusivePrefix) }
 	late := func(in *intent) bool {
-		return in.succeeded && in.entries[len(in.entries)-1].Revision >= c.Looked && rival(in)
+		return in.succeeded && in.entries[len(in.entries)-1].Revision >= c.SinceRevision && rival(in)
 	}
-	return c.Alone != "" && (slices.ContainsFunc(b.open, rival) || slices.ContainsFunc(b.doneLog, late))
+	return c.ExclusivePrefix != "" && (slices.ContainsFunc(b.open, rival) || slices.ContainsFunc(b.doneLog, late))
 }
 
 func (m *Manager) accept(c Call, wait chan result) {

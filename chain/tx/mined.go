@@ -165,7 +165,7 @@ func (o *outcomes) followLost(
 	if reading != nil {
 		o.rec.log.WithError(reading).Debug("transactions: read blocks to find out what used a nonce")
 	}
-	var others []uint64 // nonces that are somebody else's
+	var others []uint64 // nonces that another process used
 	var again []*intent
 	for _, in := range asked {
 		ours, other := in.usedBy(mined)
@@ -235,7 +235,7 @@ func (o *outcomes) giveUpLost(in *intent, other *rpc.Transaction, now observatio
 	case o.late(in, now.head) || in.last().isNoop:
 		o.rec.abandon(in, "the nonce was used by another transaction", events.ErrDeadlinePassed)
 	case !in.kind.Duty && (o.rec.usedByUs(in) || other != nil && o.rec.book.has(other.Hash)):
-		// Whoever still wants it asks again.
+		// A caller that still wants it asks again.
 		o.rec.abandon(in, "another owner of the account used the nonce", events.ErrReverted)
 	default:
 		return false
@@ -244,20 +244,20 @@ func (o *outcomes) giveUpLost(in *intent, other *rpc.Transaction, now observatio
 }
 
 // sendAgain has intents sent with another nonce, if the contract would still take them. Those that it would not
-// end, if it is known that somebody else used their nonce; otherwise it may have them already.
+// end, if it is known that another process used their nonce; otherwise it may have them already.
 func (o *outcomes) sendAgain(ctx context.Context, again []*intent, now observation) error {
 	if err := o.revalidate(ctx, again, now.head); err != nil {
 		return err
 	}
 	for _, in := range again {
 		switch {
-		case in.hopeless == nil:
+		case in.permanent == nil:
 			in.again = true // launch does it.
 		case in.lost:
-			o.rec.abandon(in, "the nonce was used by another transaction, and meanwhile "+in.hopeless.Error(),
+			o.rec.abandon(in, "the nonce was used by another transaction, and meanwhile "+in.permanent.Error(),
 				events.ErrDeadlinePassed)
 		default:
-			in.hopeless = nil
+			in.permanent = nil
 		}
 	}
 	return nil
@@ -267,10 +267,10 @@ func (o *outcomes) sendAgain(ctx context.Context, again []*intent, now observati
 func (o *outcomes) settle(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
 	if a.isNoop {
 		reason, outcome := "replaced by an empty transaction", events.ErrDeadlinePassed
-		if in.hopeless != nil {
-			reason += ": " + in.hopeless.Error()
+		if in.permanent != nil {
+			reason += ": " + in.permanent.Error()
 		}
-		if errors.Is(in.hopeless, events.ErrAway) {
+		if errors.Is(in.permanent, events.ErrAway) {
 			outcome = events.ErrAway
 		}
 		o.rec.abandon(in, reason, outcome)
@@ -335,13 +335,13 @@ func (o *outcomes) whyFailed(ctx context.Context, in *intent, a attempt, r *type
 
 // revalidate asks the contract whether calls are still right before they are sent again: after a
 // reorganisation, with another nonce, or for a higher fee. Those that can no longer succeed are
-// hopeless. A call stays as it is when the node does not answer, or while it waits for another
+// marked with the reason. A call stays as it is when the node does not answer, or while it waits for another
 // transaction about the same subject.
 func (o *outcomes) revalidate(ctx context.Context, asked []*intent, head *rpc.Header) error {
 	var some []*intent
 	var trials []rpc.Trial
 	for _, in := range asked {
-		if in.kind.Hopeless == nil || o.rec.book.waitsForOther(in) {
+		if in.kind.Permanent == nil || o.rec.book.waitsForOther(in) {
 			in.unchecked = false
 			continue
 		}
@@ -359,8 +359,8 @@ func (o *outcomes) revalidate(ctx context.Context, asked []*intent, head *rpc.He
 	}
 	for i, in := range some {
 		in.unchecked = false
-		if in.kind.Hopeless(outcomes[i].Refusal) {
-			in.hopeless = outcomes[i].Refusal
+		if in.kind.Permanent(outcomes[i].Refusal) {
+			in.permanent = outcomes[i].Refusal
 		}
 	}
 	return nil

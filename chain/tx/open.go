@@ -14,7 +14,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file opens the account: it reads the outbox and the stream, and checks whether somebody else
+// This file opens the account: it reads the outbox and the stream, and checks whether another process
 // used the account.
 
 // errNoStore: there is no event store yet; the start of the host waits for it.
@@ -28,7 +28,7 @@ const (
 )
 
 // Open opens the account's outbox in a directory, adds what only its stream has, checks whether
-// somebody else used the account, and takes up the transactions of the last run.
+// another process used the account, and takes up the transactions of the last run.
 func Open(
 	ctx context.Context, cfg Config, c *rpc.Conn, blocks *rpc.BlockTime, store events.Store, dir string,
 ) (*Manager, error) {
@@ -71,7 +71,7 @@ func (cfg *Config) openWith(
 	}
 	cfg.tellTip(ctx, c)
 	if told == nil && cfg.RecordFirst && store != nil {
-		// Whoever owned the account and still sends learns from the revision that he lost it.
+		// An earlier owner that still sends learns from the revision that it lost the account.
 		told = observed(mined, "a new owner of the account began")
 	}
 	if told != nil {

@@ -56,15 +56,15 @@ func (m *Manager) launch(ctx context.Context, now observation) error {
 	}
 	slices.SortStableFunc(waiting, byUrgency)
 	flying, suspected := len(m.rec.inFlight(now.count)), m.others.foreignSuspected(now)
-	var soon []*intent // what may be sent now
+	var ready []*intent // may be sent now
 	for _, in := range waiting {
-		if len(soon) < m.cfg.MaxInFlight-flying && !suspected && !m.late(in, now.head) && !m.rec.waitsForRecord(in) {
-			soon = append(soon, in)
+		if len(ready) < m.cfg.MaxInFlight-flying && !suspected && !m.late(in, now.head) && !m.rec.waitsForRecord(in) {
+			ready = append(ready, in)
 		}
 	}
 	if err := m.together(
 		func() error { return m.fees.askTip(ctx, now.head) },
-		func() error { m.gas.estimate(ctx, now.head, soon); return nil },
+		func() error { m.gas.estimate(ctx, now.head, ready); return nil },
 	); err != nil {
 		return err
 	}

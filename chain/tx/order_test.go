@@ -16,8 +16,8 @@ import (
 
 // testKinds are those of the market.
 var testKinds = map[string]Kind{
-	"proof": {Duty: true, Hopeless: func(error) bool { return false }},
-	"fill":  {AtOnce: true, Hopeless: func(error) bool { return false }},
+	"proof": {Duty: true, Permanent: func(error) bool { return false }},
+	"fill":  {AtOnce: true, Permanent: func(error) bool { return false }},
 }
 
 func intentAt(base string, deadline uint64) *intent {

@@ -130,9 +130,9 @@ func (m *Manager) SpentOn(kind string) uint64 {
 	return spent
 }
 
-// Looked says whether everything was done that follows from a block for the transactions under way;
+// Processed says whether everything was done that follows from a block for the transactions under way;
 // also true when there are none, or the manager is stopped.
-func (m *Manager) Looked(block events.Hash) bool {
+func (m *Manager) Processed(block events.Hash) bool {
 	looked, err := ask(m, func() bool { return !m.busy() || m.heads.seen == common.Hash(block) })
 	return err != nil || looked
 }

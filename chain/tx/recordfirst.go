@@ -15,8 +15,8 @@ import (
 // This file says what waits for the account's stream when several processes own the account in turn
 // (Config.RecordFirst). The next owner has another disk, so what only the outbox knows may be sent
 // twice. Therefore an attempt is sent when its event is in the stream. Nobody blocks on that: the
-// copier appends in the background, and each step sends what has arrived. Whoever lost the account
-// learns it from the append, before anything is sent.
+// copier appends in the background, and each step sends what has arrived. A process that lost the
+// account learns it from the append, before anything is sent.
 //
 // While the store is away, duties are sent all the same, and what is ahead of them in the order of
 // nonces; the next owner leaves them alone for a while (unknownnonce.go). Everything else waits.
@@ -109,12 +109,12 @@ func (b *book) beforeDuty(in *intent) bool {
 // makeWay gives a call up that has a nonce and was never sent, when a duty waits for that nonce and the
 // event store is away: an empty transaction takes its place.
 func (rec *record) makeWay(in *intent) {
-	if !rec.cfg.RecordFirst || in.hopeless != nil || in.last().isNoop || !rec.book.beforeDuty(in) {
+	if !rec.cfg.RecordFirst || in.permanent != nil || in.last().isNoop || !rec.book.beforeDuty(in) {
 		return
 	}
 	away := rec.recordAway()
 	if _, may := rec.sendable(in); away != nil && !may {
-		in.hopeless = fmt.Errorf("%w, and a duty behind it could not wait: %w", events.ErrAway, away)
+		in.permanent = fmt.Errorf("%w, and a duty behind it could not wait: %w", events.ErrAway, away)
 	}
 }
 

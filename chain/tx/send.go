@@ -56,7 +56,7 @@ func (m *Manager) followWaiting(ctx context.Context, now observation) error {
 	}
 	for i, in := range flying {
 		noop := in.last().isNoop
-		dead := !noop && (in.hopeless != nil || m.late(in, now.head)) &&
+		dead := !noop && (in.permanent != nil || m.late(in, now.head)) &&
 			!in.leftAlone(now.head, m.cfg.UnknownNonceBlocks)
 		if !slices.Contains(active, in) || !dead && !slices.Contains(more, in) {
 			continue
@@ -226,6 +226,6 @@ func (m *Manager) refuse(in *intent, why error) {
 	m.keeps(in, why)
 	lasts := !errors.Is(why, events.ErrInsufficientFunds) || !in.kind.Duty && m.rec.book.beforeDuty(in)
 	if lasts && !in.taken && !in.last().isNoop {
-		in.hopeless = why
+		in.permanent = why
 	}
 }

@@ -12,8 +12,8 @@ import (
 // Evolve folds one event into the state. It never fails and never refuses: an event that
 // contradicts the record is skipped, and Check reports it.
 //
-// It may change the memory that s refers to. Use only the returned state; whoever needs a
-// second one folds it from the events.
+// It may change the memory that s refers to. Use only the returned state; a caller that needs
+// a second one folds it from the events.
 func Evolve(s State, e Event) State {
 	switch e := e.(type) {
 	case *messages.QuotaSet:

@@ -11,7 +11,7 @@ import (
 
 // Renew settles one attempt at a slot and reserves for the next in one decision:
 // the data of a slot that was lost and is filled again stays on disk, so its
-// bytes must not be promised to anybody in between. When the next attempt is
+// bytes must not be promised to another sale in between. When the next attempt is
 // refused (*Refusal), nothing changes.
 type Renew struct {
 	Settle  Settle

@@ -50,12 +50,12 @@ func (p *provider) happened(e sector.Event) sector.Event {
 	return e
 }
 
-func (p *provider) news() sector.News { return sector.News{At: p.now, Chance: p.n} }
+func (p *provider) inputs() sector.Inputs { return sector.Inputs{At: p.now, Chance: p.n} }
 
 // wants appends an operator's event, happens one that nobody asked for.
 func (p *provider) wants(e sector.Event) {
 	p.t.Helper()
-	p.decide("operator", sector.Happened{News: p.news(), Event: p.happened(e), By: "operator"})
+	p.decide("operator", sector.Happened{Inputs: p.inputs(), Event: p.happened(e), By: "operator"})
 }
 
 func (p *provider) ran() string { return events.SectorCause(p.of[p.n].Step.Key) }
@@ -64,26 +64,26 @@ func (p *provider) ran() string { return events.SectorCause(p.of[p.n].Step.Key) 
 func (p *provider) did(list ...sector.Event) {
 	p.t.Helper()
 	for _, e := range list {
-		p.decide(p.ran(), sector.Happened{News: p.news(), Event: p.happened(e), Key: p.of[p.n].Step.Key})
+		p.decide(p.ran(), sector.Happened{Inputs: p.inputs(), Event: p.happened(e), Key: p.of[p.n].Step.Key})
 	}
 }
 
 func (p *provider) waits() {
 	p.t.Helper()
 	p.now = p.of[p.n].Until
-	p.decide(events.SectorCause(sector.Next(p.of[p.n])[0].Key()), sector.Due{News: p.news()})
+	p.decide(events.SectorCause(sector.Next(p.of[p.n])[0].Key()), sector.Due{Inputs: p.inputs()})
 }
 
 func (p *provider) chain(f sector.Facts) {
 	p.t.Helper()
-	p.decide("block:400", sector.ReportChain{News: p.news(), Facts: f})
+	p.decide("block:400", sector.ReportChain{Inputs: p.inputs(), Facts: f})
 }
 
 // finds waits until the pause is over, and reports a finding.
 func (p *provider) finds(f sector.Finding) {
 	p.t.Helper()
 	p.waits()
-	p.decide(p.ran(), sector.ReportDiagnosis{News: p.news(), Key: p.of[p.n].Step.Key, Finding: f, Reason: "as it is"})
+	p.decide(p.ran(), sector.ReportDiagnosis{Inputs: p.inputs(), Key: p.of[p.n].Step.Key, Finding: f, Reason: "as it is"})
 }
 
 func (p *provider) asks(c capacity.Command, cause string) {
@@ -217,7 +217,7 @@ func sectors(t *testing.T) []events.Recorded {
 
 	p.n = 2
 	p.wants(&messages.SectorStartEmpty{Sector: 2, Provider: p.me.String(), Size: 2048, By: "operator"})
-	p.decide(p.ran(), sector.Away{News: p.news(), Key: p.of[2].Step.Key, Reason: "the ledger is not loaded"})
+	p.decide(p.ran(), sector.Away{Inputs: p.inputs(), Key: p.of[2].Step.Key, Reason: "the ledger is not loaded"})
 	p.waits()
 	p.opens()
 	p.wants(&messages.SectorAddPiece{Piece: piece(1), By: "operator"})

@@ -243,7 +243,7 @@ func rare(t *testing.T) []events.Recorded {
 	})
 }
 
-// usedElsewhere is the record of a host whose account somebody else used as well.
+// usedElsewhere is the record of a host whose account another process used as well.
 func usedElsewhere(t *testing.T) []events.Recorded {
 	t.Helper()
 	stream, at := events.TxStream(events.Address{0x6d}), events.TimeToMessage(events.Unix(1_700_000_000))

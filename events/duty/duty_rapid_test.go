@@ -154,7 +154,7 @@ func (c contract) slotOf() Slot {
 	return Slot{ID: c.slot, FilledAt: events.Unix(c.filledAt), Probability: Probability(c.cfg, events.NewAmount(c.asked))}
 }
 
-// provable reports whether anything could be mined in the period by somebody who
+// provable reports whether anything could be mined in the period by a host that
 // saw a block after which the period was on.
 func provable(cfg events.ProofConfig, chain []block, lead int) bool {
 	seconds := uint64(cfg.Period / time.Second)

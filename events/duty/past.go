@@ -9,7 +9,7 @@ import (
 
 // MostPastBlocks is how many blocks are read back to find what was owed in a gap: a
 // week at 12 s a block, half a day at 1 s. A host that was away for longer has lost
-// its slots if anybody marks; what was owed before that is not recorded.
+// its slots if any validator marks; what was owed before that is not recorded.
 const MostPastBlocks = 50_000
 
 // Past is the chain during some periods that are over: the blocks whose

@@ -48,7 +48,7 @@ type setting struct {
 	meta events.StreamMetadata
 }
 
-// entryBytes is what the key and value of an index entry have besides the name.
+// entryBytes is what the key and value of an index entry have in addition to the name.
 const entryBytes = 2 + 2*numberBytes + idBytes
 
 // virtualOf are the virtual streams that an event belongs to if it is the first

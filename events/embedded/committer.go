@@ -22,7 +22,7 @@ const (
 	// more is little beside writing it, and a batch that grows would take up to
 	// twice its size until pebble has made a table of it.
 	largeBytes = 1 << 20
-	// batchSlack is more than what a large batch has besides request.bytes.
+	// batchSlack is more than what a large batch has in addition to request.bytes.
 	batchSlack = 64 << 10
 	// keptBatchBytes is up to which size the memory of a batch serves the next one. A full batch of small appends has
 	// some MiB, which were a quarter of all that is allocated when pebble grew them again from nothing.

@@ -105,7 +105,7 @@ type Report struct {
 	Unread uint64
 }
 
-// Open opens or creates the store in a directory. Errors besides those of the
+// Open opens or creates the store in a directory. Errors other than those of the
 // disk: ErrInUse, ErrNewerFormat, ErrNotAStore, events.ErrDamaged.
 func Open(dir string, cfg Config) (*Store, Report, error) {
 	cfg.FS = cmp.Or(cfg.FS, vfs.Default)

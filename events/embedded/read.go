@@ -122,7 +122,7 @@ func (s *Store) readLog(
 				return
 			case len(r.chunk) > 0:
 			case follow:
-				s.rest(ctx, changed)
+				s.awaitChange(ctx, changed)
 			default:
 				return
 			}
@@ -130,8 +130,8 @@ func (s *Store) readLog(
 	}
 }
 
-// rest waits until there is more to read, or never will be, or nobody wants it.
-func (s *Store) rest(ctx context.Context, changed <-chan struct{}) {
+// awaitChange waits until there is more to read, or never will be, or nobody wants it.
+func (s *Store) awaitChange(ctx context.Context, changed <-chan struct{}) {
 	select {
 	case <-changed:
 	case <-s.guard.failed:
@@ -161,7 +161,7 @@ func (s *Store) Wait(ctx context.Context, after events.Position) error {
 		if failed != nil {
 			return failed
 		}
-		s.rest(ctx, changed)
+		s.awaitChange(ctx, changed)
 	}
 }
 

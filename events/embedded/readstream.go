@@ -195,7 +195,7 @@ func (r *streamReader) fillRevisions(most int) error {
 	return nil
 }
 
-// follow replaces links that somebody wrote by the events that they name. These
+// follow replaces links that a client wrote by the events that they name. These
 // are separate reads, so the chunk is complete by now.
 func (r *streamReader) follow() error {
 	for i := range r.chunk {

@@ -82,7 +82,7 @@ func (s *Store) Verify(ctx context.Context) (Verification, error) {
 	if err := s.usable(ctx); err != nil {
 		return v, err
 	}
-	w := &walker{store: s, v: &v, ctx: ctx, links: newTally()}
+	w := &walker{store: s, v: &v, ctx: ctx, links: newMultisetHash()}
 	s.durable.now(func(before map[string]head) {
 		w.synced = events.Position(s.synced.Load())
 		w.before = maps.Clone(before)
@@ -102,7 +102,7 @@ type walker struct {
 	synced   events.Position
 	before   map[string]head
 	v        *Verification
-	links    *tally
+	links    *multisetHash
 	names    interner
 }
 

@@ -11,26 +11,26 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// tally compares two sets of links without storing them: each adds and removes
+// multisetHash compares two sets of links without storing them: each adds and removes
 // hashes to one sum, which is zero in the end if the sets are equal.
-type tally struct {
+type multisetHash struct {
 	seed maphash.Seed
 	sum  uint64
 }
 
-type tallied struct {
+type hashedLink struct {
 	virtual  string
 	position events.Position
 }
 
-func newTally() *tally { return &tally{seed: maphash.MakeSeed()} }
+func newMultisetHash() *multisetHash { return &multisetHash{seed: maphash.MakeSeed()} }
 
-func (t *tally) add(virtual string, position events.Position) {
-	t.sum += maphash.Comparable(t.seed, tallied{virtual, position})
+func (t *multisetHash) add(virtual string, position events.Position) {
+	t.sum += maphash.Comparable(t.seed, hashedLink{virtual, position})
 }
 
-func (t *tally) remove(virtual string, position events.Position) {
-	t.sum -= maphash.Comparable(t.seed, tallied{virtual, position})
+func (t *multisetHash) remove(virtual string, position events.Position) {
+	t.sum -= maphash.Comparable(t.seed, hashedLink{virtual, position})
 }
 
 // head returns the durable head under this letter; the zero head if there is none.
@@ -207,8 +207,8 @@ func (w *walker) checkShown(stream string, h head) error {
 	return nil
 }
 
-// compareLinks finds where the virtual streams differ from the events, once the
-// tally shows that they do. It takes several reads per event.
+// compareLinks finds where the virtual streams differ from the events, once their
+// hash shows that they do. It takes several reads per event.
 func (w *walker) compareLinks() error {
 	if w.links.sum == 0 {
 		return nil

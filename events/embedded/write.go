@@ -94,7 +94,7 @@ func (c *committer) metadata(e *entry) (events.StreamMetadata, error) {
 	return meta, nil
 }
 
-// lookUp finds the heads that the events change besides that of their own
+// lookUp finds the heads that the events change in addition to that of their own
 // stream, in the order in which write asks for them.
 func (c *committer) lookUp(batch []newEvent) error {
 	c.found = c.found[:0]

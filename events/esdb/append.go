@@ -51,7 +51,7 @@ func (s *Store) Append(
 	alone := len(batch) == 0 || size(batch) > aloneBytes
 	_, exact := expected.Count()
 	var result events.AppendResult
-	err := s.try(ctx, exact || len(batch) == 0, func(ctx context.Context, h *held) (err error) {
+	err := s.try(ctx, exact || len(batch) == 0, func(ctx context.Context, h *lease) (err error) {
 		defer func() {
 			if errors.Is(err, errNotReady) {
 				err = &refusedWrite{stream, err}
@@ -119,7 +119,7 @@ func proposed(batch []events.NewEvent) []esdb.EventData {
 // may be made again although the one before may have been written; judge
 // decides what an answer means.
 func (s *Store) try(
-	ctx context.Context, safe bool, do func(context.Context, *held) error,
+	ctx context.Context, safe bool, do func(context.Context, *lease) error,
 	judge func(error) error,
 ) error {
 	began := time.Now()
@@ -141,7 +141,7 @@ func (s *Store) try(
 			}
 			return err
 		}
-		s.rest(ctx, began)
+		s.backoff(ctx, began)
 	}
 }
 
@@ -150,7 +150,7 @@ func (s *Store) try(
 const slowShare = 5
 
 // attempt makes one attempt, and learns from its outcome whether the server answers.
-func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(context.Context, *held) error) error {
+func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(context.Context, *lease) error) error {
 	h, err := s.acquireWithin(ctx, patience)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(con
 	ctx, cancelCall := context.WithTimeout(ctx, s.cfg.CallTimeout)
 	defer cancelCall()
 	stop := time.AfterFunc(s.cfg.CallTimeout/slowShare, func() {
-		h.doubt()
+		h.suspect()
 		select { // What has had no answer for so long is not waited for after the session.
 		case <-h.lost:
 			cancelCall()
@@ -173,11 +173,11 @@ func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(con
 	leader, elsewhere := errors.AsType[*errNotLeader](err)
 	switch {
 	case elsewhere:
-		h.lose(leader)
+		h.markLost(leader)
 	case errors.Is(err, errNotReady), errors.Is(err, errBroken):
-		h.lose(err) // It answers the keeper's questions all the same.
+		h.markLost(err) // It answers the keeper's questions all the same.
 	case errors.Is(err, events.ErrAway), errors.Is(err, events.ErrDenied):
-		h.doubt()
+		h.suspect()
 	}
 	return err
 }
@@ -185,7 +185,7 @@ func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(con
 // appendOne sends an append by itself. Without events, the server only checks the
 // expectation. The client has a call for that, too, but takes an answer that is
 // neither yes nor no for a yes.
-func (h *held) appendOne(ctx context.Context, w write) (events.AppendResult, error) {
+func (h *lease) appendOne(ctx context.Context, w write) (events.AppendResult, error) {
 	var trailers metadata.MD
 	ctx, options := h.own(ctx, &trailers)
 	call, err := h.streams.Append(ctx, options...)
@@ -237,7 +237,7 @@ func (s *Store) Delete(
 		return 0, err
 	}
 	var position events.Position
-	err := s.try(ctx, false, func(ctx context.Context, h *held) (err error) {
+	err := s.try(ctx, false, func(ctx context.Context, h *lease) (err error) {
 		position, err = h.delete(ctx, stream, expected, forever)
 		return completed(err, stream, expected)
 	}, func(err error) error { return err })
@@ -247,7 +247,7 @@ func (s *Store) Delete(
 	return position, nil
 }
 
-func (h *held) delete(
+func (h *lease) delete(
 	ctx context.Context, stream string, expected events.Expected, forever bool,
 ) (_ events.Position, err error) {
 	var trailers metadata.MD

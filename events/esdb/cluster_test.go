@@ -24,8 +24,8 @@ import (
 	"github.com/hostnode/hostnode/events/storetest"
 )
 
-// follower is a node of a cluster: it answers reads with an empty log, and refers whoever wants
-// to write, or asks for the leader, to the leader.
+// follower is a node of a cluster: it answers reads with an empty log, and refers a client that
+// wants to write, or asks for the leader, to the leader.
 type follower struct {
 	streams.UnimplementedStreamsServer
 	serverfeatures.UnimplementedServerFeaturesServer

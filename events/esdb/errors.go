@@ -160,7 +160,7 @@ func explainStatus(err error, trailers metadata.MD) error {
 	switch s.Code() { //nolint:exhaustive // the others are handed on as they are
 	case codes.Unauthenticated, codes.PermissionDenied:
 		return denied(s.Code(), text)
-	// Besides the first: the server gave up on the call, or the connection ended during it.
+	// All but the first: the server gave up on the call, or the connection ended during it.
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Aborted, codes.Canceled:
 		return away(errors.New(withHint(text)))
 	case codes.ResourceExhausted:

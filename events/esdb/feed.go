@@ -26,7 +26,7 @@ type message struct {
 
 // feed opens a source and sends what it yields to a channel, on a goroutine
 // that holds the session and ends soon after ctx does.
-func (h *held) feed(ctx context.Context, open func(context.Context, *esdb.Client) (source, error)) <-chan message {
+func (h *lease) feed(ctx context.Context, open func(context.Context, *esdb.Client) (source, error)) <-chan message {
 	out := make(chan message, ahead)
 	h.share()
 	go func() {
@@ -42,7 +42,7 @@ func (h *held) feed(ctx context.Context, open func(context.Context, *esdb.Client
 	return out
 }
 
-func (h *held) pump(
+func (h *lease) pump(
 	ctx context.Context, open func(context.Context, *esdb.Client) (source, error), out chan<- message,
 ) error {
 	return h.inside(ctx, func(ctx context.Context, c *esdb.Client) error {

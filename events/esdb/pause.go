@@ -9,15 +9,15 @@ import (
 const (
 	// steady is how long a session must last to count as stable.
 	steady = time.Second
-	// restShare is the share of the time tried so far that a search, or a call, pauses
+	// backoffShare is the share of the time tried so far that a search, or a call, pauses
 	// before the next try: so little time is lost when the server is back, whether an
 	// election took a second or an outage an hour.
-	restShare = 50
+	backoffShare = 50
 )
 
-// rest pauses before the next try; the longer the tries have lasted, the longer the pause.
-func (s *Store) rest(ctx context.Context, since time.Time) {
-	s.pause(ctx, min(max(time.Since(since)/restShare, s.cfg.MinPause), s.cfg.MaxPause))
+// backoff pauses before the next try; the longer the tries have lasted, the longer the pause.
+func (s *Store) backoff(ctx context.Context, since time.Time) {
+	s.pause(ctx, min(max(time.Since(since)/backoffShare, s.cfg.MinPause), s.cfg.MaxPause))
 }
 
 // pause waits for about d, or until ctx ends or the store is closed. The random

@@ -38,7 +38,7 @@ const (
 type proxy struct {
 	listener net.Listener
 	over     chan struct{} // closed at the end
-	refused  chan struct{} // Gets one for each connection that was refused, if somebody waits.
+	refused  chan struct{} // Gets one for each connection that was refused, if a test waits.
 	wg       sync.WaitGroup
 
 	mu      sync.Mutex

@@ -79,7 +79,7 @@ func (s *Store) read(ctx context.Context, start func() reading) iter.Seq2[events
 				yield(events.Recorded{}, err)
 				return
 			}
-			s.rest(ctx, began)
+			s.backoff(ctx, began)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func (s *Store) readOnce(
 // waits for ever, but not longer than the session lasts. With it, the keeper looks whether
 // the node answers at all when there is no message for a while, and only then the end of the
 // session matters: a node that takes no appends may go on with a read.
-func (s *Store) receive(ctx context.Context, h *held, in <-chan message, idle *time.Timer) (message, error) {
+func (s *Store) receive(ctx context.Context, h *lease, in <-chan message, idle *time.Timer) (message, error) {
 	var timeout <-chan time.Time
 	lost := h.lost
 	if idle != nil {
@@ -161,14 +161,14 @@ func (s *Store) receive(ctx context.Context, h *held, in <-chan message, idle *t
 		select {
 		case m := <-in:
 			if errors.Is(m.err, events.ErrAway) || errors.Is(m.err, events.ErrDenied) {
-				h.doubt()
+				h.suspect()
 			}
 			if leader, ok := errors.AsType[*errNotLeader](m.err); ok {
-				h.lose(leader)
+				h.markLost(leader)
 			}
 			return m, m.err
 		case <-timeout:
-			h.doubt()
+			h.suspect()
 			if lost != nil {
 				return message{}, away(fmt.Errorf("no answer within %v", s.cfg.CallTimeout))
 			}
@@ -183,7 +183,7 @@ func (s *Store) receive(ctx context.Context, h *held, in <-chan message, idle *t
 }
 
 // acquireWithin is acquire with a limit of its own.
-func (s *Store) acquireWithin(ctx context.Context, patience time.Duration) (*held, error) {
+func (s *Store) acquireWithin(ctx context.Context, patience time.Duration) (*lease, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
 	return s.acquire(ctx)

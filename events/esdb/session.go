@@ -19,8 +19,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// session is a connection to one node, from its first answer until somebody
-// notices that it is lost. Its users hold it; it is closed once it is lost and
+// session is a connection to one node, from its first answer until a call
+// or the keeper notices that it is lost. Its users hold it; it is closed once it is lost and
 // nobody holds it.
 type session struct {
 	node    node
@@ -38,16 +38,16 @@ type session struct {
 	reason error         // why it is lost
 	lost   chan struct{} // closed when it is lost
 	batch  *batcher
-	// suspect asks the keeper to check whether the node still answers.
-	suspect chan struct{}
-	closed  func() // is told when all is released
+	// suspected asks the keeper to check whether the node still answers.
+	suspected chan struct{}
+	closed    func() // is told when all is released
 }
 
 // newSession makes a session that its maker holds.
 func newSession(n node, s *Store) (*session, error) {
 	l := &session{
 		node: n, streams: streams.NewStreamsClient(n.conn), creds: s.creds,
-		holds: 1, lost: make(chan struct{}), suspect: make(chan struct{}, 1), closed: s.sessions.Done,
+		holds: 1, lost: make(chan struct{}), suspected: make(chan struct{}, 1), closed: s.sessions.Done,
 	}
 	conf := *s.finder.conf
 	// The node is known and answers, so the client need not search.
@@ -85,20 +85,20 @@ func (l *session) overhear(format string, args []any) {
 		if !ok || status.Code(err) != codes.Unavailable {
 			return
 		}
-		l.lose(explain(err, nil))
+		l.markLost(explain(err, nil))
 		// A call that is asking for the connection gets it at once, because the
 		// client has not begun to search. After this, no call asks.
 		l.entry.Lock()
 		l.entry.Unlock()
 	case notLeaderLine:
 		if at, ok := args[0].(esdb.EndPoint); ok {
-			l.lose(&errNotLeader{leader: at.String()})
+			l.markLost(&errNotLeader{leader: at.String()})
 		}
 	}
 }
 
-// lose ends the session for all further calls.
-func (l *session) lose(reason error) {
+// markLost ends the session for all further calls.
+func (l *session) markLost(reason error) {
 	if l.shut.Swap(true) {
 		return
 	}
@@ -236,10 +236,10 @@ func (l *session) own(ctx context.Context, trailers *metadata.MD) (context.Conte
 	return ctx, options
 }
 
-// doubt asks the keeper to check whether the node still answers.
-func (l *session) doubt() {
+// suspect asks the keeper to check whether the node still answers.
+func (l *session) suspect() {
 	select {
-	case l.suspect <- struct{}{}:
+	case l.suspected <- struct{}{}:
 	default:
 	}
 }
@@ -267,7 +267,7 @@ const unreached = 1 << 62
 // takes checks whether the node takes appends, with one that has no events and is refused: one that
 // succeeds would make a deleted stream readable again. Any other answer than that it is not ready shows that.
 func (l *session) takes(ctx context.Context, stream string) error {
-	h := held{session: l}
+	h := lease{session: l}
 	_, err := h.appendOne(ctx, write{stream: stream, expected: events.Exact(unreached)})
 	if errors.Is(err, events.ErrAway) {
 		return err

@@ -276,7 +276,7 @@ func TestTheClientsLinesGoToTheLogAtDebugLevel(t *testing.T) {
 }
 
 // run is session.call with the slot kept until the call has really ended.
-func (h *held) run(ctx context.Context, do func(context.Context, *esdb.Client) error) error {
+func (h *lease) run(ctx context.Context, do func(context.Context, *esdb.Client) error) error {
 	h.share()
 	return h.call(ctx, do, h.release)
 }

@@ -155,7 +155,7 @@ func TestWhatIsNotCommittedYetIsNotLost(t *testing.T) {
 			if _, err := s.Append(t.Context(), "a-1", events.Exact(0), numberedEvent("a-1", 1)); !errors.Is(err, events.ErrAway) {
 				t.Fatalf("an append that is not committed: %v", err)
 			}
-			// A repetition with more events is not told that somebody else wrote.
+			// A repetition with more events is not told that another client wrote.
 			grown := append(numberedEvent("a-1", 1), numberedEvent("a-1", 2)...)
 			_, err := s.Append(t.Context(), "a-1", events.Exact(0), grown)
 			if errors.Is(err, events.ErrWrongRevision) || !errors.Is(err, events.ErrAway) {

@@ -118,7 +118,7 @@ func (s *Store) keep() {
 		if err != nil {
 			s.lost(err)
 			hint = heard(hint, err)
-			s.rest(s.ctx, since)
+			s.backoff(s.ctx, since)
 			continue
 		}
 		began := time.Now()
@@ -133,7 +133,7 @@ func (s *Store) keep() {
 			continue
 		}
 		// This avoids a tight loop when a server answers and is lost again at once.
-		s.rest(s.ctx, since)
+		s.backoff(s.ctx, since)
 	}
 }
 
@@ -206,7 +206,7 @@ func (s *Store) connect(patience time.Duration, hint *errNotLeader, refused *ref
 		err = l.takes(ctx, refused.stream)
 	}
 	if err != nil {
-		l.lose(err)
+		l.markLost(err)
 		l.drop()
 		return nil, markSettings(fmt.Errorf("%s: %w", n.address, l.why())) // The client may have learned who leads.
 	}
@@ -222,10 +222,10 @@ func (s *Store) watch(l *session) error {
 		case <-l.lost:
 			return l.why()
 		case <-s.ctx.Done():
-			l.lose(events.ErrClosed)
+			l.markLost(events.ErrClosed)
 			return events.ErrClosed
 		case <-probe.C:
-		case <-l.suspect:
+		case <-l.suspected:
 		}
 		if l.shut.Load() {
 			continue
@@ -233,7 +233,7 @@ func (s *Store) watch(l *session) error {
 		err := l.look(s.ctx, s)
 		_, elsewhere := errors.AsType[*errNotLeader](err)
 		if elsewhere || errors.Is(err, events.ErrAway) || errors.Is(err, events.ErrDenied) {
-			l.lose(err)
+			l.markLost(err)
 		}
 	}
 }
@@ -294,18 +294,18 @@ func (s *Store) Changed() <-chan struct{} {
 // answered for too long.
 var errPatience = errors.New("no answer in time")
 
-// held is a session that a call may use, and the call's slot. It is released
+// lease is a session that a call may use, and the call's slot. It is released
 // once, and once more for each share.
-type held struct {
+type lease struct {
 	*session
 	slots chan struct{}
-	users atomic.Int32 // besides the first
+	users atomic.Int32 // in addition to the first
 }
 
 // share lets a goroutine keep the hold after its caller has abandoned it.
-func (h *held) share() { h.users.Add(1) }
+func (h *lease) share() { h.users.Add(1) }
 
-func (h *held) release() {
+func (h *lease) release() {
 	if h.users.Add(-1) < 0 {
 		<-h.slots
 		h.drop()
@@ -313,7 +313,7 @@ func (h *held) release() {
 }
 
 // acquire waits for a session and for a slot. The caller releases both.
-func (s *Store) acquire(ctx context.Context) (*held, error) {
+func (s *Store) acquire(ctx context.Context) (*lease, error) {
 	for {
 		s.mu.Lock()
 		current, st, changed := s.current, s.state, s.changed
@@ -326,7 +326,7 @@ func (s *Store) acquire(ctx context.Context) (*held, error) {
 		case current != nil && current.hold():
 			select {
 			case s.slots <- struct{}{}:
-				return &held{session: current, slots: s.slots}, nil
+				return &lease{session: current, slots: s.slots}, nil
 			case <-ctx.Done():
 				current.drop()
 				return nil, s.patience(ctx, errors.New("too many calls are running"))

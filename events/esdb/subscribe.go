@@ -13,7 +13,7 @@ import (
 
 // Subscribe implements events.Store. When the subscription drops, it subscribes
 // again after the last event that it has yielded, for ever, with growing
-// pauses. Besides the errors that the port names it can end with
+// pauses. In addition to the errors that the port names it can end with
 // events.ErrDenied.
 func (s *Store) Subscribe(ctx context.Context, after events.Position) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
@@ -35,7 +35,7 @@ func (s *Store) Subscribe(ctx context.Context, after events.Position) iter.Seq2[
 				began = time.Now()
 			}
 			s.log.WithError(err).WithField("after", after).Debug("the subscription dropped; subscribe again")
-			s.rest(ctx, began)
+			s.backoff(ctx, began)
 		}
 	}
 }

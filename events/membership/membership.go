@@ -2,7 +2,7 @@
 // and which of them has the term.
 //
 // All members of a host append to its stream, each at exactly the revision that it knows, and
-// read on when somebody else was faster. So all agree on the order of starts and of terms. The
+// read on when another one was faster. So all agree on the order of starts and of terms. The
 // rules:
 //
 //  1. An epoch names one process: it counts the starts of all members together.

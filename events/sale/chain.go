@@ -14,7 +14,7 @@ import (
 func decideChain(s State, c ReportChain) ([]Event, error) {
 	rule := Reconcile(cellOf(s, c))
 	switch rule.Then {
-	case Nothing, Adopt: // An adoption is a Start command, given by whoever runs the sales.
+	case Nothing, Adopt: // An adoption is a Start command, given by the supervisor of the sales.
 		return nil, nil
 	case FoundFilled:
 		return []Event{foundFill(s, c)}, nil

@@ -90,7 +90,7 @@ func TestAnEndSaysWhatCouldNotBeFoundOut(t *testing.T) {
 		want string
 	}{
 		{"ended", untilProving(), chainSays(me, events.SlotFinished, events.RequestFinished), "RequestEnded"},
-		{"paid by somebody", untilProving(), chainSays(me, events.SlotPaid, events.RequestFinished), "RequestEnded"},
+		{"paid by another", untilProving(), chainSays(me, events.SlotPaid, events.RequestFinished), "RequestEnded"},
 		{"expired", untilProving(), chainSays(me, events.SlotCancelled, events.RequestCancelled), "SaleCancelled"},
 		{"failed", untilProving(), chainSays(me, events.SlotFailed, events.RequestFailed), "SaleFailed"},
 		{"taken", untilProving(), lost, "SlotForfeited"},

@@ -271,7 +271,7 @@ func answers(standing Standing, slot events.SlotState, whose Whose) (lines []str
 	return lines
 }
 
-// needs says what a rule depends on besides its row.
+// needs says what a rule depends on in addition to its row.
 func needs(r Rule) string {
 	var parts []string
 	add := func(m Maybe, yes, no string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Errors of Decide besides *Refused. Nothing is recorded then.
+// Errors of Decide other than *Refused. Nothing is recorded then.
 var (
 	// ErrImpossible: what was reported cannot be true.
 	ErrImpossible = errors.New("a report that cannot be true")
@@ -134,9 +134,9 @@ func (s Info) full(e *messages.SectorPacked) error {
 	return nil
 }
 
-// keepsBooks reports whether an event is about space or deposit; those are legal in any state.
-func (s Info) keepsBooks(e Event) bool {
-	switch e.(type) { //nolint:gochecksumtype // The three that keep books.
+// changesLedger reports whether an event is about space or deposit; those are legal in any state.
+func (s Info) changesLedger(e Event) bool {
+	switch e.(type) { //nolint:gochecksumtype // The three that tell the ledger.
 	case *messages.SectorOpened:
 		return true
 	case *messages.SectorReleased:

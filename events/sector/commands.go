@@ -11,20 +11,20 @@ import (
 //sumtype:decl
 type Command interface{ command() }
 
-// News is part of every command: the time by the machine's clock, and a random number, which
+// Inputs are part of every command: the time by the machine's clock, and a random number, which
 // spreads pauses.
-type News struct {
+type Inputs struct {
 	At     time.Time
 	Chance uint64
 }
 
 type (
-	// Happened reports an event of the table, or of the books (SectorOpened,
+	// Happened reports an event of the table, or about the ledger (SectorOpened,
 	// SectorReleased, SectorSettled). Key names the step whose result it is; empty if it
 	// is not a step's result, such as an operator's wish. ErrNoKey where nothing else tells
 	// a result from one that was told before.
 	Happened struct {
-		News
+		Inputs
 		Event Event
 		Key   string
 		// By is who reports it from outside: an operator, or a sealer that calls
@@ -34,25 +34,25 @@ type (
 	// Away says that a step could not be tried, because a chain or a sealer that it
 	// needs does not answer. It does not count as a failure.
 	Away struct {
-		News
+		Inputs
 		Key    string
 		Reason string
 	}
 	// Due tells the time to the pause that has this end; zero: to any pause. Where there is none, zero has a step
 	// begun that is due and was not scheduled: the record was cut within a decision.
 	Due struct {
-		News
+		Inputs
 		Until time.Time
 	}
 	// ReportChain is what the chain says of the sector, at one block that is final
 	// enough.
 	ReportChain struct {
-		News
+		Inputs
 		Facts Facts
 	}
 	// ReportDiagnosis is what was found out after a message failed.
 	ReportDiagnosis struct {
-		News
+		Inputs
 		Key     string
 		Finding Finding
 		Reason  string

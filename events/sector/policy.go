@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -52,14 +54,14 @@ func (s Info) PauseLeft(now time.Time) time.Duration {
 }
 
 // retries are the states whose pause ends with one event.
-var retries = map[State]func(News) Event{
-	AddPieceFailed:     func(n News) Event { return &messages.SectorRetryWaitDeals{At: events.TimeToMessage(n.At)} },
-	PackingFailed:      func(n News) Event { return &messages.SectorRetryPacking{At: events.TimeToMessage(n.At)} },
-	SealFailed:         func(n News) Event { return &messages.SectorRetrySeal{At: events.TimeToMessage(n.At)} },
-	ComputeProofFailed: func(n News) Event { return &messages.SectorRetryComputeProof{At: events.TimeToMessage(n.At)} },
-	FinalizeFailed:     func(n News) Event { return &messages.SectorRetryFinalize{At: events.TimeToMessage(n.At)} },
-	TerminateFailed:    func(n News) Event { return &messages.SectorRetryTerminate{At: events.TimeToMessage(n.At)} },
-	RemoveFailed:       func(n News) Event { return &messages.SectorRetryRemove{At: events.TimeToMessage(n.At)} },
+var retries = map[State]func(at *timestamppb.Timestamp) Event{
+	AddPieceFailed:     func(at *timestamppb.Timestamp) Event { return &messages.SectorRetryWaitDeals{At: at} },
+	PackingFailed:      func(at *timestamppb.Timestamp) Event { return &messages.SectorRetryPacking{At: at} },
+	SealFailed:         func(at *timestamppb.Timestamp) Event { return &messages.SectorRetrySeal{At: at} },
+	ComputeProofFailed: func(at *timestamppb.Timestamp) Event { return &messages.SectorRetryComputeProof{At: at} },
+	FinalizeFailed:     func(at *timestamppb.Timestamp) Event { return &messages.SectorRetryFinalize{At: at} },
+	TerminateFailed:    func(at *timestamppb.Timestamp) Event { return &messages.SectorRetryTerminate{At: at} },
+	RemoveFailed:       func(at *timestamppb.Timestamp) Event { return &messages.SectorRetryRemove{At: at} },
 }
 
 // diagnoses reports whether, in this state, chain and disk are asked before another step.

@@ -229,12 +229,12 @@ func Decide(s Info, c Command) ([]Event, error) {
 		}}, nil
 	case Due:
 		if c.Until.IsZero() && s.Until.IsZero() { // The record may have been cut within a decision.
-			return enter(s, c.News), nil
+			return enter(s, c.Inputs), nil
 		}
 		if other := !c.Until.IsZero() && !c.Until.Equal(s.Until); other || s.Until.IsZero() || s.PauseLeft(c.At) > 0 {
 			return nil, nil
 		}
-		return proceed(s, c.News), nil
+		return proceed(s, c.Inputs), nil
 	case ReportChain:
 		return decideChain(s, c), nil
 	case ReportDiagnosis:
@@ -245,7 +245,7 @@ func Decide(s Info, c Command) ([]Event, error) {
 		if e == nil {
 			return nil, fmt.Errorf("%w: %q says nothing in state %q", ErrImpossible, c.Finding, s.State)
 		}
-		return decideHappened(s, Happened{News: c.News, Event: e, Key: c.Key})
+		return decideHappened(s, Happened{Inputs: c.Inputs, Event: e, Key: c.Key})
 	}
 	panic(fmt.Sprintf("sector: unknown command %T", c))
 }
@@ -260,14 +260,14 @@ func decideChain(s Info, c ReportChain) []Event {
 	if len(out) == 0 {
 		return nil
 	}
-	return append(out, enter(s, c.News)...)
+	return append(out, enter(s, c.Inputs)...)
 }
 
 func decideHappened(s Info, c Happened) ([]Event, error) {
 	if c.Key != "" && c.Key != s.Step.Key || s.repeats(c.Event) {
 		return nil, nil
 	}
-	if !s.keepsBooks(c.Event) {
+	if !s.changesLedger(c.Event) {
 		if _, ok := next(s, c.Event); !ok {
 			refused := &Refused{s.State, NameOf(c.Event), Allowed(s.State)}
 			if c.By == "" {
@@ -288,9 +288,9 @@ func decideHappened(s Info, c Happened) ([]Event, error) {
 	s = Evolve(s, c.Event)
 	switch c.Event.(type) { //nolint:gochecksumtype // What else happens leads on by itself.
 	case *messages.SectorFatalError:
-		return append(out, fails(s, c.News)), nil
+		return append(out, fails(s, c.Inputs)), nil
 	case *messages.SectorRestart:
-		return append(out, proceed(s, c.News)...), nil
+		return append(out, proceed(s, c.Inputs)...), nil
 	case *messages.SectorPieceAdded, *messages.SectorRetryWaitDeals:
 		if len(s.Pending) == 0 && (s.PackNow || s.room() == 0) {
 			by := "the host, because the sector is full"
@@ -301,11 +301,11 @@ func decideHappened(s Info, c Happened) ([]Event, error) {
 			out, s = append(out, full), Evolve(s, full)
 		}
 	}
-	return append(out, enter(s, c.News)...), nil
+	return append(out, enter(s, c.Inputs)...), nil
 }
 
-// enter is how a state begins: with a pause, with its step, or with nothing until somebody decides.
-func enter(s Info, n News) []Event {
+// enter is how a state begins: with a pause, with its step, or with nothing until an operator decides.
+func enter(s Info, n Inputs) []Event {
 	if s.Reason != "" || !s.Until.IsZero() || s.Step.Key != "" {
 		return nil
 	}
@@ -319,7 +319,7 @@ func enter(s Info, n News) []Event {
 }
 
 // proceed is how a state goes on when its pause ends or is cut short.
-func proceed(s Info, n News) []Event {
+func proceed(s Info, n Inputs) []Event {
 	if reason := s.stuck(); reason != "" && s.State != PackingFailed {
 		return []Event{park(s, n, reason)}
 	}
@@ -327,12 +327,12 @@ func proceed(s Info, n News) []Event {
 	if !ok {
 		return schedule(s, n)
 	}
-	e := retry(n)
+	e := retry(events.TimeToMessage(n.At))
 	return append([]Event{e}, enter(Evolve(s, e), n)...)
 }
 
 // fails is a pause, or parking after too many.
-func fails(s Info, n News) Event {
+func fails(s Info, n Inputs) Event {
 	failed := max(s.Failures[s.State], 1)
 	if most := s.policy.MaxFailures; most > 0 && uint64(failed) > most {
 		return park(s, n, fmt.Sprintf("failed %d times: %s", failed, s.LastErr))
@@ -343,11 +343,11 @@ func fails(s Info, n News) Event {
 	}
 }
 
-func park(s Info, n News, reason string) Event {
+func park(s Info, n Inputs, reason string) Event {
 	return &messages.SectorParked{At: events.TimeToMessage(n.At), Reason: text(reason), Actions: s.actions()}
 }
 
-func schedule(s Info, n News) []Event {
+func schedule(s Info, n Inputs) []Event {
 	step, ok := s.due()
 	if !ok {
 		return nil

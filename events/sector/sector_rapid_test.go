@@ -105,23 +105,23 @@ func names(all []Event) (out []string) {
 // anyCommand draws mostly commands that the state allows.
 func anyCommand(t *rapid.T, w *watched) Command {
 	draw := func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) }
-	news := News{At: w.now, Chance: uint64(draw(1000, "chance"))}
+	inputs := Inputs{At: w.now, Chance: uint64(draw(1000, "chance"))}
 	key := w.live.Step.Key
 	switch draw(12, "command") {
 	case 0:
-		return Away{news, key, "it is away"}
+		return Away{inputs, key, "it is away"}
 	case 1, 2:
 		if u := w.live.Until; u.After(w.now) && draw(4, "early") > 0 {
 			w.now = u
 		}
-		return Due{News: News{At: w.now}}
+		return Due{Inputs: Inputs{At: w.now}}
 	case 3:
-		return ReportChain{news, Facts{
+		return ReportChain{inputs, Facts{
 			PreCommitted: draw(2, "precommitted") == 0, Active: draw(2, "active") == 0, Faulty: draw(2, "faulty") == 0,
 			Terminated: draw(6, "terminated") == 0, Seed: events.Hash{byte(draw(3, "seed"))}, SeedEpoch: 5,
 		}}
 	case 4:
-		return ReportDiagnosis{news, key, Findings()[draw(len(Findings()), "finding")], "seen"}
+		return ReportDiagnosis{inputs, key, Findings()[draw(len(Findings()), "finding")], "seen"}
 	}
 	legal := Allowed(w.live.State)
 	if draw(3, "any") == 0 || len(legal) == 0 {
@@ -142,12 +142,12 @@ func anyCommand(t *rapid.T, w *watched) Command {
 	case "SectorPacked":
 		change = fmt.Sprintf(`{"fillers": [{"size": "%d"}]}`, w.live.Size-min(w.live.Size, end(slices.Concat(w.live.Pieces, w.live.Pending))))
 	}
-	h := Happened{News: news, Event: example(t, name, change)}
+	h := Happened{Inputs: inputs, Event: example(t, name, change)}
 	if draw(2, "key") == 0 {
 		h.Key = key
 	}
 	if draw(4, "by") == 0 {
-		h.By = "somebody"
+		h.By = "anna"
 	}
 	return h
 }
@@ -166,18 +166,18 @@ func TestASectorHoldsForAllCommandsInAnyOrder(t *testing.T) {
 func TestRemovingGivesEverythingBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWatched()
-		w.do(t, Happened{News: News{At: w.now}, Event: example(t, "SectorStart", "")})
+		w.do(t, Happened{Inputs: Inputs{At: w.now}, Event: example(t, "SectorStart", "")})
 		for range rapid.IntRange(1, 40).Draw(t, "commands") {
 			w.do(t, anyCommand(t, w))
 		}
-		w.do(t, Happened{News: News{At: w.now}, Event: example(t, "SectorRemove", "")})
+		w.do(t, Happened{Inputs: Inputs{At: w.now}, Event: example(t, "SectorRemove", "")})
 		for range 10 {
 			if !w.live.Until.IsZero() {
 				w.now = w.live.Until
-				w.do(t, Due{News: News{At: w.now}})
+				w.do(t, Due{Inputs: Inputs{At: w.now}})
 			}
 			if w.live.Parked() {
-				w.do(t, Happened{News: News{At: w.now}, Event: example(t, "SectorRestart", "")})
+				w.do(t, Happened{Inputs: Inputs{At: w.now}, Event: example(t, "SectorRestart", "")})
 			}
 			name := map[Step]string{
 				StepRemove: "SectorRemoved", StepReleaseSpace: "SectorReleased", StepSettle: "SectorSettled",
@@ -185,7 +185,7 @@ func TestRemovingGivesEverythingBack(t *testing.T) {
 			if name == "" {
 				break
 			}
-			w.do(t, Happened{News: News{At: w.now}, Event: example(t, name, ""), Key: w.live.Step.Key})
+			w.do(t, Happened{Inputs: Inputs{At: w.now}, Event: example(t, name, ""), Key: w.live.Step.Key})
 		}
 		if !w.live.Over() || w.space || w.deposit {
 			t.Fatalf("%q, released %t, settled %t", w.live.State, w.live.Released, w.live.Settled)
@@ -197,14 +197,14 @@ func TestRemovingGivesEverythingBack(t *testing.T) {
 func TestWhatAParkedSectorNamesIsAccepted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWatched()
-		w.do(t, Happened{News: News{At: w.now}, Event: example(t, "SectorStart", "")})
+		w.do(t, Happened{Inputs: Inputs{At: w.now}, Event: example(t, "SectorStart", "")})
 		for range 60 {
 			w.do(t, anyCommand(t, w))
 			if !w.live.Parked() {
 				continue
 			}
 			for _, name := range w.live.Actions {
-				out, err := Decide(w.live, Happened{News: News{At: w.now}, Event: example(t, name, `{"by": "operator"}`)})
+				out, err := Decide(w.live, Happened{Inputs: Inputs{At: w.now}, Event: example(t, name, `{"by": "operator"}`)})
 				var refused *Refused
 				if errors.As(err, &refused) || err != nil || len(out) == 0 && w.live.State != PreCommit1 {
 					t.Fatalf("parked in %q for %q, and %s leads to %v, %v", w.live.State, w.live.Reason, name, names(out), err)

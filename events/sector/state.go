@@ -128,7 +128,7 @@ type Info struct {
 	Provider events.Address
 	Size     events.Bytes // padded
 	BeganAt  time.Time
-	Request  string // chosen by whoever asked for it; empty: it has none
+	Request  string // chosen by the caller that asked for it; empty: it has none
 
 	Pieces  []Piece // in the sector, in order; fillers last
 	Pending []Piece // to be added
@@ -173,7 +173,7 @@ type Info struct {
 	LastErr  string
 	Forced   State  // the state that was forced on it last
 	ForcedBy string // who did; empty: nobody
-	Doing    string // whoever wanted it terminated or removed, and why
+	Doing    string // who wanted it terminated or removed, and why
 }
 
 // New is a sector of which nothing is recorded, under a policy.
@@ -192,7 +192,7 @@ func (s State) Proves() bool {
 }
 
 // Bleeds reports whether the contract expects proofs of the sector, and nobody proves it, mends it, or ends it there:
-// each of its windows costs a part of the deposit until somebody terminates it. A forced state leads there, or a
+// each of its windows costs a part of the deposit until an operator terminates it. A forced state leads there, or a
 // removal.
 func (s Info) Bleeds() bool { return s.OnChain && s.State.Unattended() }
 
@@ -203,7 +203,7 @@ func (s State) Unattended() bool {
 	}, s)
 }
 
-// Parked reports whether the sector waits for somebody's decision.
+// Parked reports whether the sector waits for an operator's decision.
 func (s Info) Parked() bool { return s.Reason != "" }
 
 // room is how many bytes further pieces can take.

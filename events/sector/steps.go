@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Step is a call on the world. What it needs besides its name is in the Info.
+// Step is a call on the world. What it needs in addition to its name is in the Info.
 type Step string
 
 // The steps.

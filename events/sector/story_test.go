@@ -46,7 +46,7 @@ func TestStories(t *testing.T) {
 }
 
 func (w *teller) run(t *testing.T, d *datadriven.TestData) string {
-	news := News{At: w.now}
+	inputs := Inputs{At: w.now}
 	text := func(key string) (v string) {
 		d.MaybeScanArgs(t, key, &v)
 		return strings.ReplaceAll(v, "_", " ")
@@ -73,9 +73,9 @@ func (w *teller) run(t *testing.T, d *datadriven.TestData) string {
 			to = w.now.Add(d)
 		}
 		w.now = to
-		return w.decide(Due{News: News{At: to}})
+		return w.decide(Due{Inputs: Inputs{At: to}})
 	case "say", "done", "late":
-		c := Happened{News: news, Event: example(t, d.CmdArgs[0].Key, d.Input), By: text("by")}
+		c := Happened{Inputs: inputs, Event: example(t, d.CmdArgs[0].Key, d.Input), By: text("by")}
 		if d.HasArg("bare") {
 			c.Event = c.Event.ProtoReflect().New().Interface().(Event)
 		}
@@ -89,9 +89,9 @@ func (w *teller) run(t *testing.T, d *datadriven.TestData) string {
 		}
 		return w.decide(c)
 	case "away":
-		return w.decide(Away{news, w.s.Step.Key, text("reason")})
+		return w.decide(Away{inputs, w.s.Step.Key, text("reason")})
 	case "found":
-		return w.decide(ReportDiagnosis{news, w.s.Step.Key, Finding(strings.ReplaceAll(d.CmdArgs[0].Key, "_", " ")), text("reason")})
+		return w.decide(ReportDiagnosis{inputs, w.s.Step.Key, Finding(strings.ReplaceAll(d.CmdArgs[0].Key, "_", " ")), text("reason")})
 	case "chain":
 		f := Facts{
 			PreCommitted: d.HasArg("precommitted"), Active: d.HasArg("active"), Faulty: d.HasArg("faulty"),
@@ -101,7 +101,7 @@ func (w *teller) run(t *testing.T, d *datadriven.TestData) string {
 			d.ScanArgs(t, "seed", &f.SeedEpoch)
 			f.Seed = events.Hash{byte(f.SeedEpoch)}
 		}
-		return w.decide(ReportChain{news, f})
+		return w.decide(ReportChain{inputs, f})
 	}
 	t.Fatalf("%s: unknown command %s", d.Pos, d.Cmd)
 	return ""

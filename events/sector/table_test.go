@@ -54,21 +54,21 @@ func writtenTable(t *testing.T) map[State]map[string]string {
 	return table
 }
 
-// books are the events about space and deposit, which every state accepts.
-var books = []string{"SectorOpened", "SectorReleased", "SectorSettled"}
+// ledgerEvents are the events about space and deposit, which every state accepts.
+var ledgerEvents = []string{"SectorOpened", "SectorReleased", "SectorSettled"}
 
 func TestEveryStateAllowsWhatTheWrittenTableSaysAndNothingElse(t *testing.T) {
 	table := writtenTable(t)
 	pairs, legal := 0, 0
 	for _, from := range States() {
 		for _, entry := range Table() {
-			if slices.Contains(books, entry.Name) {
+			if slices.Contains(ledgerEvents, entry.Name) {
 				continue
 			}
 			pairs++
 			to, listed := table[from][entry.Name]
 			s, e := standing(from), example(t, entry.Name, "")
-			said := Happened{News: News{At: start}, Event: e}
+			said := Happened{Inputs: Inputs{At: start}, Event: e}
 			if listed && needsKey(e) {
 				if _, err := Decide(s, said); !errors.Is(err, ErrNoKey) && to != "known" {
 					t.Errorf("%q + %s without a key: %v", from, entry.Name, err)
@@ -82,7 +82,7 @@ func TestEveryStateAllowsWhatTheWrittenTableSaysAndNothingElse(t *testing.T) {
 				if !errors.As(err, &refused) || len(out) > 0 || refused.State != from || refused.Error() == "" {
 					t.Errorf("%q + %s: %v, %v; the table does not have it", from, entry.Name, out, err)
 				}
-				recorded, err := Decide(s, Happened{News: News{At: start}, Event: e, By: "a sealer"})
+				recorded, err := Decide(s, Happened{Inputs: Inputs{At: start}, Event: e, By: "a sealer"})
 				if err != nil || len(recorded) != 1 || NameOf(recorded[0]) != "SectorEventRefused" {
 					t.Errorf("%q + %s from outside: %v, %v; want it recorded as refused", from, entry.Name, recorded, err)
 				} else if diff := compare(s, Evolve(s, recorded[0])); diff != "" {
@@ -185,7 +185,7 @@ func TestASectorThatIsSealedAgainHoldsScratchSpaceAnew(t *testing.T) {
 	s.Scratch, s.ScratchFreed = 5, true
 	decide := func(e Event) {
 		t.Helper()
-		out, err := Decide(s, Happened{News: News{At: start}, Event: e, Key: s.Step.Key})
+		out, err := Decide(s, Happened{Inputs: Inputs{At: start}, Event: e, Key: s.Step.Key})
 		if err != nil || len(out) == 0 {
 			t.Fatalf("%s: %v, %v", NameOf(e), names(out), err)
 		}
@@ -268,7 +268,7 @@ func TestAPauseThatIsTooLongIsOver(t *testing.T) {
 		if got := s.PauseLeft(start); got != want {
 			t.Errorf("until %s from now: %s are left, not %s", left, got, want)
 		}
-		out, err := Decide(s, Due{News: News{At: start}})
+		out, err := Decide(s, Due{Inputs: Inputs{At: start}})
 		if err != nil || (len(out) > 0) != (want == 0) {
 			t.Errorf("until %s from now: %v, %v", left, names(out), err)
 		}
@@ -291,7 +291,7 @@ func TestASectorThatIsOverBeforeItIsHostedGoesToItsEnd(t *testing.T) {
 		{Proving, []string{"SectorTerminated"}},
 	} {
 		s := standing(c.state)
-		out, err := Decide(s, ReportChain{News{At: start}, Facts{Terminated: true}})
+		out, err := Decide(s, ReportChain{Inputs{At: start}, Facts{Terminated: true}})
 		var got []string
 		for _, e := range out {
 			if _, begins := e.(*messages.SectorStepScheduled); !begins {
@@ -309,7 +309,7 @@ func TestTheEndOfAnotherPauseIsLate(t *testing.T) {
 	s := standing(SealFailed)
 	s.Until = start.Add(-time.Second)
 	for until, ends := range map[time.Time]bool{start.Add(-time.Minute): false, s.Until: true, {}: true} {
-		out, err := Decide(s, Due{News{At: start}, until})
+		out, err := Decide(s, Due{Inputs{At: start}, until})
 		if err != nil || (len(out) > 0) != ends {
 			t.Errorf("for the pause until %s: %v, %v", until, names(out), err)
 		}
@@ -320,7 +320,7 @@ func TestTheEndOfAnotherPauseIsLate(t *testing.T) {
 func TestAPieceThatCannotBeAddedIsLeftOut(t *testing.T) {
 	bad, good := "baga6ea4seaqz", Piece{CID: "baga6ea4seaqx", Size: 1024, Payload: 900}
 	drop := func(s Info, e Event) ([]Event, error) {
-		return Decide(s, Happened{News: News{At: start}, Event: e, By: "anna"})
+		return Decide(s, Happened{Inputs: Inputs{At: start}, Event: e, By: "anna"})
 	}
 	for name, c := range map[string]struct {
 		from   State
@@ -376,11 +376,11 @@ func TestAPieceThatCannotBeAddedIsLeftOut(t *testing.T) {
 func TestACommitThatLandsIsRecordedAsSent(t *testing.T) {
 	s := standing(Committing)
 	s.Step = Scheduled{StepSendCommit, 1, "SendCommit:1:1"}
-	there := ReportChain{News: News{At: start}, Facts: Facts{Active: true, Seed: s.SeedValue, SeedEpoch: s.SeedEpoch}}
+	there := ReportChain{Inputs: Inputs{At: start}, Facts: Facts{Active: true, Seed: s.SeedValue, SeedEpoch: s.SeedEpoch}}
 	if out, err := Decide(s, there); err != nil || len(out) != 0 {
 		t.Fatalf("while it is sent: %v, %v", out, err)
 	}
-	out, err := Decide(s, Happened{News: News{At: start}, Event: example(t, "SectorCommitted", ""), Key: s.Step.Key})
+	out, err := Decide(s, Happened{Inputs: Inputs{At: start}, Event: example(t, "SectorCommitted", ""), Key: s.Step.Key})
 	if err != nil || len(out) == 0 || NameOf(out[0]) != "SectorCommitted" {
 		t.Fatalf("when it was sent: %v, %v", out, err)
 	}

@@ -1,6 +1,6 @@
 package slotqueue
 
-// The criteria that a slot can fail besides those of the ledger
+// The criteria that a slot can fail in addition to those of the ledger
 // (capacity.Criterion). The names are stored in events; docs/admission.md
 // describes each.
 const (

@@ -28,7 +28,7 @@
 //  9. Refused requests are remembered with the criterion, up to a bound, so that they can be
 //     considered again after an availability became better.
 //  10. A client whose data could not be fetched, or was wrong, is avoided until a point in chain
-//     time; whoever judges slots asks here and refuses the client's. The list is bounded; the
+//     time; the judge of slots asks here and refuses the client's. The list is bounded; the
 //     client whose time ends first is forgotten first.
 //  11. Commands that follow from the market carry the revision of its event. A
 //     revision that was consumed is not consumed again.

@@ -34,7 +34,7 @@ func TestOnlyWhatFailedWhatChangedIsLookedAtAgain(t *testing.T) {
 		order  string
 		paused bool
 	}{
-		{"nothing changed that anybody failed", Wake{start, "r", []string{"size"}, false}, "01/3, 01/0 seen, 01/1 seen, 01/2 seen", false},
+		{"nothing changed that a slot failed", Wake{start, "r", []string{"size"}, false}, "01/3, 01/0 seen, 01/1 seen, 01/2 seen", false},
 		{"gas came back", Wake{start, "r", []string{"gas"}, false}, "01/1, 01/3, 01/0 seen, 01/2 seen", false},
 		{"two things changed", Wake{start, "r", []string{"gas", "price"}, false}, "01/0, 01/1, 01/3, 01/2 seen", false},
 		{"the time has not come", Wake{later.Add(-1), "r", []string{"window"}, false}, "01/3, 01/0 seen, 01/1 seen, 01/2 seen", false},

@@ -24,7 +24,7 @@ type member struct {
 	id       events.EventID // Zero: what the store wrote.
 }
 
-// told is what was said about a stream besides its events.
+// told is what was said about a stream in addition to its events.
 type told struct {
 	meta   events.StreamMetadata
 	writes uint64 // of metadata

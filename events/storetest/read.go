@@ -123,7 +123,7 @@ func foreign(t *testing.T, b bench) {
 		texts = append(texts, `{`, `{"a":1`, `{"$correlationId":{}}`, `{"$correlationId":[]}`)
 	}
 	for n, text := range texts {
-		e := events.NewEvent{ID: id(n), Type: "Somebody's", Data: []byte(`{"x": 1.50}`), Binary: n%2 == 1}
+		e := events.NewEvent{ID: id(n), Type: "Foreign", Data: []byte(`{"x": 1.50}`), Binary: n%2 == 1}
 		e.Meta, e.Foreign = events.DecodeMetadata([]byte(text))
 		if e.Foreign == nil {
 			t.Fatalf("metadata %q is taken for ours", text)

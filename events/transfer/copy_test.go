@@ -265,7 +265,7 @@ func TestAWriterBesideTheCopyIsAConflict(t *testing.T) {
 	}
 }
 
-// intruded is a store to which somebody else writes just before us.
+// intruded is a store to which another process writes just before us.
 type intruded struct {
 	*storetest.Memory
 	intrude func()

@@ -83,7 +83,7 @@ var (
 // while the source is in use; in the target, nobody else may write to the same
 // streams meanwhile. Streams that only the target has stay as they are.
 //
-// Errors besides those of the stores: ErrConflict, ErrScavenged; the report then
+// Errors other than those of the stores: ErrConflict, ErrScavenged; the report then
 // names the streams.
 func Copy(ctx context.Context, from, to events.Store, o Options) (Report, error) {
 	last, err := from.Head(ctx)

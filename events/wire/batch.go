@@ -26,7 +26,7 @@ func (v *streamsService) BatchAppend(ss streams.Streams_BatchAppendServer) error
 	ctx, cancel := context.WithCancel(ss.Context())
 	defer cancel()
 	b := &batches{
-		s: s, ss: ss, open: map[events.EventID]*batch{}, lanes: map[string]chan struct{}{},
+		s: s, ss: ss, open: map[events.EventID]*batch{}, last: map[string]chan struct{}{},
 		slots: make(chan struct{}, s.cfg.Limits.BatchesPerStream),
 	}
 	drained := make(chan struct{})
@@ -64,7 +64,7 @@ type batches struct {
 	mu     sync.Mutex
 	open   map[events.EventID]*batch
 	bytes  int64                    // Of the open ones.
-	lanes  map[string]chan struct{} // By stream, closed when its last append is done.
+	last   map[string]chan struct{} // By stream, closed when its last append is done.
 	closed bool
 }
 
@@ -257,8 +257,8 @@ func (b *batches) launch(ctx context.Context, a *batch) error {
 		return errShutdown
 	}
 	b.writing.Add(1)
-	before, done := b.lanes[a.stream], make(chan struct{})
-	b.lanes[a.stream] = done
+	before, done := b.last[a.stream], make(chan struct{})
+	b.last[a.stream] = done
 	b.mu.Unlock()
 	go func() {
 		defer b.writing.Done()
@@ -269,8 +269,8 @@ func (b *batches) launch(ctx context.Context, a *batch) error {
 		result, err := b.write(ctx, a)
 		a.release()
 		b.mu.Lock()
-		if b.lanes[a.stream] == done {
-			delete(b.lanes, a.stream)
+		if b.last[a.stream] == done {
+			delete(b.last, a.stream)
 		}
 		b.mu.Unlock()
 		close(done)

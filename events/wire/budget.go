@@ -19,7 +19,7 @@ import (
 type budget struct {
 	of    string // Who holds it, for people.
 	limit int64
-	wait  time.Duration // The longest that anybody waits.
+	wait  time.Duration // The longest that a caller waits.
 
 	mu   sync.Mutex
 	used int64
@@ -27,7 +27,7 @@ type budget struct {
 	line []*waiter // The first is served first, however much it wants.
 }
 
-// waiter is somebody's place in the line.
+// waiter is a caller's place in the line.
 type waiter struct {
 	bytes int64
 	comes chan struct{} // Closed when the bytes are granted.
@@ -85,7 +85,7 @@ func (b *budget) grant(bytes int64) bool {
 	return true
 }
 
-// give returns memory, and admits whoever is next.
+// give returns memory, and admits the next waiter.
 func (b *budget) give(bytes int64) {
 	if bytes == 0 {
 		return
@@ -119,7 +119,7 @@ func (b *budget) leave(t *waiter) {
 	b.admit()
 }
 
-// wanted reports whether somebody waits.
+// wanted reports whether a caller waits.
 func (b *budget) wanted() bool {
 	if b == nil {
 		return false

@@ -100,7 +100,7 @@ func newEvent(p proposed) (events.NewEvent, error) {
 	return e, nil
 }
 
-// eventOverhead is the memory that an event needs besides its bytes.
+// eventOverhead is the memory that an event needs in addition to its bytes.
 const eventOverhead = 256
 
 // cost is the memory that is reserved for an event waiting to be appended: for

@@ -14,7 +14,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Methods that anybody may call: a client asks them before it logs in.
+// Methods that any client may call: it asks them before it logs in.
 const (
 	methodGossip   = "/event_store.client.gossip.Gossip/Read"
 	methodFeatures = "/event_store.client.server_features.ServerFeatures/GetSupportedMethods"

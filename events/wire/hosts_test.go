@@ -114,7 +114,7 @@ func TestAHostSeesNoOtherHostInTheLogAndTheIndexes(t *testing.T) {
 	put(t, s, theirs, "x", `{"n":1}`)
 	put(t, s, mine, "x", `{"n":2}`)
 	put(t, s, "$$"+theirs, events.TypeMetadata, `{}`)
-	put(t, s, events.MarketStream(1, other), events.TypeLink, "0@"+theirs) // Somebody links to it.
+	put(t, s, events.MarketStream(1, other), events.TypeLink, "0@"+theirs) // A client links to it.
 	c := s.client(t, "host")
 	log, err := readAll(c.ReadAll(soon(t), esdb.ReadAllOptions{}, 100))
 	if err != nil {

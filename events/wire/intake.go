@@ -49,7 +49,7 @@ type intake struct {
 	// most is the largest message.
 	most int
 	// credit is the memory that the last message holds of the budget, until the
-	// next one is read or somebody takes it over.
+	// next one is read or another holder takes it over.
 	credit int64
 	// unfit is why the events of the last message were left out, if they were: a part of
 	// one of the appends of a call that has others.

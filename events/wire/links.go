@@ -7,7 +7,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// linked returns the event that a link written by somebody names,
+// linked returns the event that a link written by a client names,
 // "revision@stream"; nil when it names none that can be read.
 func (s *Server) linked(ctx context.Context, link []byte) (*events.Recorded, error) {
 	stream, _, ok := events.ParseTarget(string(link))

@@ -133,7 +133,7 @@ func TestLinksThatSomebodyWroteAreResolved(t *testing.T) {
 	}
 }
 
-// A link in an index is shown to whoever may read both the linked event and the stream that
+// A link in an index is shown to a user who may read both the linked event and the stream that
 // holds the link.
 func TestALinkSomebodyWroteIsHiddenInTheIndexByTheListOfItsStream(t *testing.T) {
 	s := serveTLS(t, nil)

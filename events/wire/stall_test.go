@@ -84,7 +84,7 @@ func TestAReaderThatTakesALargeAnswerSlowlyIsNotEndedWhileOthersWait(t *testing.
 			synctest.Test(t, func(t *testing.T) {
 				s := &Server{
 					cfg:     Config{Limits: Limits{StalledFor: time.Hour, BusyTime: busy}, Log: silent()},
-					leaving: &budget{limit: 64 << 20, line: []*waiter{{bytes: 65 << 20}}}, // Somebody waits.
+					leaving: &budget{limit: 64 << 20, line: []*waiter{{bytes: 65 << 20}}}, // A caller waits.
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()

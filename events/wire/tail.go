@@ -26,7 +26,7 @@ type tail struct {
 	dead      error                         // Why nothing comes any more.
 }
 
-// follower is somebody who waits for events.
+// follower is a subscription that waits for events.
 type follower struct {
 	// wake has a buffer of one: who is woken reads everything there is.
 	wake chan struct{}

@@ -11,7 +11,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// What a decoded message costs besides its bytes. Many tiny parts cost many
+// What a decoded message costs in addition to its bytes. Many tiny parts cost many
 // times what they take on the wire, and so are counted before they are decoded.
 const (
 	partOverhead  = 512 // Of an event, with its id and the map of its metadata.

@@ -9,8 +9,8 @@ import (
 
 var _ events.PrefixReader = (*Store)(nil)
 
-// ReadPrefixed implements events.PrefixReader. Without it, whoever reads through here would get, and drop, the
-// events of everybody else on a shared server.
+// ReadPrefixed implements events.PrefixReader. Without it, a reader through this store would get, and drop, the
+// events of all other hosts on a shared server.
 func (s *Store) ReadPrefixed(
 	ctx context.Context, after events.Position, prefixes []string,
 ) iter.Seq2[events.Recorded, error] {

@@ -145,7 +145,7 @@ func (s *Store) confirm(ctx context.Context, stream string) error {
 }
 
 // LookAgain looks whether what was lost is there after all, as it was written: then nothing was
-// lost, and whoever answered at the start did not know better. Lost says so from then on.
+// lost, and the node that answered at the start did not know better. Lost says so from then on.
 // An event that was written anew is another one, although it may have the same id and revision.
 func (s *Store) LookAgain(ctx context.Context) error {
 	s.mu.Lock()

@@ -49,7 +49,7 @@ func finish(f *os.File, parts [][]byte) (err error) {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// Sync makes a file that somebody else wrote, or the names in a directory, durable.
+// Sync makes a file that other code wrote, or the names in a directory, durable.
 func Sync(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

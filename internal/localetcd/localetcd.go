@@ -1,6 +1,6 @@
 // Package localetcd runs an etcd of one node in this process, for the demonstration and for
 // tests. It listens on loopback only, without users and by default without TLS, so it is not for a
-// host that is worth something: whoever reaches it may say who seems to be alive.
+// host that is worth something: a client that reaches it may say which members seem to be alive.
 package localetcd
 
 import (

@@ -69,7 +69,7 @@ type claim struct {
 type pledge struct {
 	Fill, Payout claim
 	Filled, Paid bool
-	// gift is the reward, when somebody else got it.
+	// gift is the reward, when another account got it.
 	Gift  claim
 	Given bool
 }
@@ -138,7 +138,7 @@ func (a *auditor) claim(h *host, l *life) {
 		if !c.made {
 			continue
 		}
-		if c.Who.Zero() { // What somebody else got is not in the account's sums.
+		if c.Who.Zero() { // What another account got is not in the account's sums.
 			h.Money.In, h.Money.Out = h.Money.In.AddSaturating(c.In), h.Money.Out.AddSaturating(c.Out)
 		}
 		if c.Block > 0 {

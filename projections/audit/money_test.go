@@ -79,7 +79,7 @@ func moneyBreaches() []breach {
 // fakeChain has what a record says, with a difference.
 type fakeChain struct {
 	moves map[events.Hash]events.TokenMove
-	gifts map[events.Hash]events.TokenMove // to anybody but me
+	gifts map[events.Hash]events.TokenMove // to another account
 	held  map[events.SlotID]events.SlotHolding
 	in    events.Amount
 	out   events.Amount

@@ -40,8 +40,8 @@ func (a *auditor) layToRest(s *stream) {
 	}
 }
 
-// wake restores a stream; false when it was not replaced.
-func (a *auditor) wake(s *stream) bool {
+// restore restores a stream; false when it was not replaced.
+func (a *auditor) restore(s *stream) bool {
 	if s.kind != kindSale {
 		return false
 	}

@@ -140,7 +140,7 @@ func (a *auditor) stream(name string) *stream {
 	}
 	s := a.makeStream(name)
 	a.streams[name] = s
-	if !a.wake(s) {
+	if !a.restore(s) {
 		a.report.Streams++
 	}
 	return s

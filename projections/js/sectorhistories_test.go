@@ -83,7 +83,7 @@ func stuck(t *testing.T) []events.Recorded {
 	w.SealSector(1)
 	key := w.Sectors[2].Step.Key
 	w.MustSector(2, events.SectorCause(key), sector.Away{
-		News: sector.News{At: w.Now}, Key: key, Reason: "no sealer answers",
+		Inputs: sector.Inputs{At: w.Now}, Key: key, Reason: "no sealer answers",
 	})
 	w.Waits(2)
 	w.SealSector(2)

@@ -12,12 +12,12 @@
 //	root, err := commd.BuildTree(ctx, file, size, treeFile, progress)
 //	tree, err := commd.OpenTree(treeFile, size)
 //	proof, err := commd.Prove(tree, file, challenge)
-//	err = commd.Verify(commD, size, challenge, proof) // by anybody, also by a contract
+//	err = commd.Verify(commD, size, challenge, proof) // by anyone, also by a contract
 //
 // # What a proof shows
 //
 // Possession, not replication. A proof consists of some leaves of the data, selected by a ticket
-// and a seed, with their paths to CommD: whoever makes it had these leaves at that moment. It does
+// and a seed, with their paths to CommD: the prover had these leaves at that moment. It does
 // not show that the host keeps a copy of its own, that it keeps the data between two challenges, or
 // that it has any leaf that was not asked for. It is no proof of replication (PoRep), and CommR
 // here is no commitment to a replica, because there is none: see CommR.

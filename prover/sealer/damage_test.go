@@ -102,7 +102,7 @@ func TestDamagedNotesAreNamedAndWrittenAnew(t *testing.T) {
 				}
 				m.Change(sealertest.Sector, events.SectorUnsealed, func(b []byte) []byte { b[7] ^= 1; return b })
 				if err := seal(); !errors.Is(err, events.ErrSectorDamaged) || !strings.Contains(err.Error(), l.CID) {
-					t.Fatalf("with damaged data besides: %v", err)
+					t.Fatalf("with damaged data in addition: %v", err)
 				}
 				if err := errors.Join(add(), seal()); err != nil {
 					t.Fatal(err)

@@ -1,7 +1,7 @@
 // Package sealer has three implementations of the port Sealer (package actors/port). The
 // method Proves says what the proofs of each show:
 //
-//	CommD     possession, not replication   real commitments, and Merkle proofs that anybody verifies
+//	CommD     possession, not replication   real commitments, and Merkle proofs that anyone can verify
 //	Sim       simulated                     real CommD, all else a formula: for tests and demos
 //	Remote    what the outside prover says  HTTP and JSON to a program that can do more, or less
 //

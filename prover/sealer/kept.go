@@ -207,7 +207,7 @@ func (k *kept) Pack(
 	})
 }
 
-// tell tells how much is done, if somebody wants to know.
+// tell tells how much is done, if the caller wants to know.
 func tell(progress events.SectorProgress, done float64) {
 	if progress != nil {
 		progress(done)

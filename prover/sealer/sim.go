@@ -45,7 +45,7 @@ const (
 var ErrSimulatedFault = errors.New("simulated fault")
 
 // SimSealer simulates sealing, and proves nothing: CommD is the real one of real data on disk;
-// CommR and proofs are formulas that anybody can compute. The same calls give the same results, and
+// CommR and proofs are formulas that anyone can compute. The same calls give the same results, and
 // every result contains "simulated".
 type SimSealer struct {
 	verifier

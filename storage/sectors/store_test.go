@@ -101,7 +101,7 @@ func TestTheFakeIsAStoreOfSectors(t *testing.T) {
 
 var sector = events.SectorRef{Provider: events.Address{1}, Number: 7, Size: 2048}
 
-// Somebody deletes the directory of a sector while the host runs: that is seen at once, and it can be written again.
+// An operator deletes the directory of a sector while the host runs: that is seen at once, and it can be written again.
 func TestADirectoryThatIsDeletedMeanwhileIsMadeAgain(t *testing.T) {
 	s := open(t, t.TempDir())
 	write := func() {

@@ -16,7 +16,7 @@ import (
 // AnySectorStep is something that happens to a sector. What the core refuses is not in the record.
 func (w *Writer) AnySectorStep(t *rapid.T, n uint64) {
 	s := w.Sectors[n]
-	news := sector.News{At: w.Now, Chance: 1}
+	inputs := sector.Inputs{At: w.Now, Chance: 1}
 	key := s.Step.Key
 	switch rapid.IntRange(0, 6).Draw(t, "kind") {
 	case 0, 1:
@@ -24,16 +24,17 @@ func (w *Writer) AnySectorStep(t *rapid.T, n uint64) {
 			w.anyBooks(t, n)
 		}
 	case 2:
-		_ = w.AskSector(n, "operator", sector.Happened{News: news, Event: w.anyEvent(t, n), By: "operator"})
+		_ = w.AskSector(n, "operator", sector.Happened{Inputs: inputs, Event: w.anyEvent(t, n), By: "operator"})
 	case 3:
 		if key != "" {
-			_ = w.AskSector(n, events.SectorCause(key), sector.Happened{News: news, Event: w.anyEvent(t, n), Key: key})
+			happened := sector.Happened{Inputs: inputs, Event: w.anyEvent(t, n), Key: key}
+			_ = w.AskSector(n, events.SectorCause(key), happened)
 		}
 	case 4:
 		if !s.Until.IsZero() {
 			w.Waits(n)
 		} else if key != "" {
-			_ = w.AskSector(n, events.SectorCause(key), sector.Away{News: news, Key: key, Reason: "away"})
+			_ = w.AskSector(n, events.SectorCause(key), sector.Away{Inputs: inputs, Key: key, Reason: "away"})
 		}
 	case 5:
 		draw := func(name string) bool { return rapid.Bool().Draw(t, name) }
@@ -41,11 +42,11 @@ func (w *Writer) AnySectorStep(t *rapid.T, n uint64) {
 			PreCommitted: draw("precommitted"), Active: draw("active"), Faulty: draw("faulty"),
 			Terminated: draw("terminated"), Seed: events.Hash{1}, SeedEpoch: 7,
 		}
-		_ = w.AskSector(n, "block:3", sector.ReportChain{News: news, Facts: facts})
+		_ = w.AskSector(n, "block:3", sector.ReportChain{Inputs: inputs, Facts: facts})
 	case 6:
 		if key != "" {
 			_ = w.AskSector(n, events.SectorCause(key), sector.ReportDiagnosis{
-				News: news, Key: key, Finding: rapid.SampledFrom(sector.Findings()).Draw(t, "finding"),
+				Inputs: inputs, Key: key, Finding: rapid.SampledFrom(sector.Findings()).Draw(t, "finding"),
 			})
 		}
 	}
@@ -68,7 +69,7 @@ func (w *Writer) AnySectorLife(t *rapid.T) {
 	}
 }
 
-// anyEvent is the example of any event but those of the books, of this sector.
+// anyEvent is the example of any event but those about the ledger, of this sector.
 func (w *Writer) anyEvent(t *rapid.T, n uint64) sector.Event {
 	for {
 		e := proto.Clone(rapid.SampledFrom(sector.Table()).Draw(t, "event").Example).(sector.Event)
@@ -121,7 +122,7 @@ func (w *Writer) anyBooks(t *rapid.T, n uint64) {
 				continue
 			}
 			if err := w.AskSector(n, events.SectorCause(s.Step.Key), sector.Happened{
-				News: sector.News{At: w.Now.Add(time.Second)}, Event: e, Key: s.Step.Key,
+				Inputs: sector.Inputs{At: w.Now.Add(time.Second)}, Event: e, Key: s.Step.Key,
 			}); err == nil {
 				return
 			}

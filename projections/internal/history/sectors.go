@@ -46,10 +46,10 @@ func (w *Writer) MustSector(n uint64, cause string, c sector.Command) {
 	}
 }
 
-// Says is what somebody wants of a sector.
+// Says is what an operator wants of a sector.
 func (w *Writer) Says(n uint64, e sector.Event) {
 	w.T.Helper()
-	w.MustSector(n, "", sector.Happened{News: w.news(), Event: w.happens(e), By: "operator"})
+	w.MustSector(n, "", sector.Happened{Inputs: w.inputs(), Event: w.happens(e), By: "operator"})
 }
 
 // Did are results of the steps of a sector that come one after the other.
@@ -60,7 +60,7 @@ func (w *Writer) Did(n uint64, list ...sector.Event) {
 		if key == "" {
 			w.T.Fatalf("sector %d in %s has no step for %s", n, w.Sectors[n].State, sector.NameOf(e))
 		}
-		w.MustSector(n, events.SectorCause(key), sector.Happened{News: w.news(), Event: w.happens(e), Key: key})
+		w.MustSector(n, events.SectorCause(key), sector.Happened{Inputs: w.inputs(), Event: w.happens(e), Key: key})
 	}
 }
 
@@ -68,10 +68,10 @@ func (w *Writer) Did(n uint64, list ...sector.Event) {
 func (w *Writer) Waits(n uint64) {
 	w.T.Helper()
 	w.Now = w.Sectors[n].Until
-	w.MustSector(n, events.SectorCause(sector.Next(w.Sectors[n])[0].Key()), sector.Due{News: w.news()})
+	w.MustSector(n, events.SectorCause(sector.Next(w.Sectors[n])[0].Key()), sector.Due{Inputs: w.inputs()})
 }
 
-func (w *Writer) news() sector.News { return sector.News{At: w.Now} }
+func (w *Writer) inputs() sector.Inputs { return sector.Inputs{At: w.Now} }
 
 func (w *Writer) happens(e sector.Event) sector.Event {
 	m := e.ProtoReflect()

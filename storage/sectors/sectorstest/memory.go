@@ -28,7 +28,7 @@ type sector struct {
 	notes map[string][]byte // nil for a damaged one
 }
 
-// content is the content of a file; whoever has it open keeps it after its removal.
+// content is the content of a file; a reader that has it open keeps it after its removal.
 type content struct{ b []byte }
 
 // NewMemory returns an empty store.

@@ -300,7 +300,7 @@ func (l *Live) foresee(ctx context.Context, number uint64, to sector.State) (Sec
 		return Sector{}, err
 	}
 	would, err := sector.Decide(all[i].Info, sector.Happened{
-		News: sector.News{At: l.now()}, Event: &messages.SectorForceState{State: string(to), By: "-"}, By: "-",
+		Inputs: sector.Inputs{At: l.now()}, Event: &messages.SectorForceState{State: string(to), By: "-"}, By: "-",
 	})
 	for _, e := range would {
 		said := sector.NameOf(e)

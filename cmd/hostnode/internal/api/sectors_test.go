@@ -26,7 +26,7 @@ func withSectors(t *testing.T) asking {
 		s, first := sector.New(sector.Policy{}), uint64(0)
 		decide := func(e sector.Event) {
 			t.Helper()
-			out, err := sector.Decide(s, sector.Happened{News: sector.News{At: fixed()}, Event: e, By: "operator"})
+			out, err := sector.Decide(s, sector.Happened{Inputs: sector.Inputs{At: fixed()}, Event: e, By: "operator"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,11 +10,11 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// stall measures for how long a download has brought nothing new, over all tries. The time that
+// watchdog measures for how long a download has brought nothing new, over all tries. The time that
 // a try waits in its pool does not count. Of a pause between two tries no more than the longest
 // regular pause counts, so that an outage of the event store, or a machine that slept, is not
 // held against a client. Safe for concurrent use.
-type stall struct {
+type watchdog struct {
 	mu      sync.Mutex
 	attempt uint32
 	idle    time.Duration // before the running try
@@ -36,7 +36,7 @@ var (
 
 // measure starts measuring the pace of an attempt's download. Only the first call for an
 // attempt counts.
-func (s *stall) measure(attempt uint32, m sale.PaceMeter) {
+func (s *watchdog) measure(attempt uint32, m sale.PaceMeter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.renew(attempt)
@@ -46,7 +46,7 @@ func (s *stall) measure(attempt uint32, m sale.PaceMeter) {
 }
 
 // renew forgets an earlier attempt. mu must be held.
-func (s *stall) renew(attempt uint32) {
+func (s *watchdog) renew(attempt uint32) {
 	if s.attempt == attempt {
 		return
 	}
@@ -62,7 +62,7 @@ func (e *Deps) instant() sale.Instant {
 // watch runs one try to fetch content. It cancels the try, and returns stalled, when nothing
 // new came for limit in this try and those before it. A try that was ended for its pace is not
 // stalled, however long it took to end.
-func (s *stall) watch(ctx context.Context, e *Deps, attempt uint32, call func(context.Context) error) (
+func (s *watchdog) watch(ctx context.Context, e *Deps, attempt uint32, call func(context.Context) error) (
 	stalled bool, err error,
 ) {
 	limit := e.GiveUpDownload
@@ -97,7 +97,7 @@ func (s *stall) watch(ctx context.Context, e *Deps, attempt uint32, call func(co
 	return err != nil && !errors.Is(err, errSlow) && s.idleFor(e.Clock.Now()) >= limit, err
 }
 
-func (s *stall) begin(attempt uint32, at sale.Instant, longestPause time.Duration, stop context.CancelCauseFunc) {
+func (s *watchdog) begin(attempt uint32, at sale.Instant, longestPause time.Duration, stop context.CancelCauseFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.renew(attempt)
@@ -107,7 +107,7 @@ func (s *stall) begin(attempt uint32, at sale.Instant, longestPause time.Duratio
 	s.since, s.meter, s.stop = at.Machine, s.meter.Begin(at), stop
 }
 
-func (s *stall) end(at sale.Instant, err error) {
+func (s *watchdog) end(at sale.Instant, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.idle += at.Machine.Sub(s.since)
@@ -120,7 +120,7 @@ func (s *stall) end(at sale.Instant, err error) {
 	}
 }
 
-func (s *stall) idleFor(now time.Time) time.Duration {
+func (s *watchdog) idleFor(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.since.IsZero() {
@@ -131,7 +131,7 @@ func (s *stall) idleFor(now time.Time) time.Duration {
 
 // arrived notes that something new came and how much is still missing. It ends the try if the
 // pace is too slow.
-func (s *stall) arrived(at sale.Instant, missing events.Bytes) {
+func (s *watchdog) arrived(at sale.Instant, missing events.Bytes) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.idle, s.since = 0, at.Machine
@@ -144,14 +144,14 @@ func (s *stall) arrived(at sale.Instant, missing events.Bytes) {
 }
 
 // tooSlow says why the download is too slow; empty: it is not.
-func (s *stall) tooSlow() string {
+func (s *watchdog) tooSlow() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.slow
 }
 
 // granted notes that total bytes may be written. More than ever before counts as progress.
-func (s *stall) granted(now time.Time, total events.Bytes) {
+func (s *watchdog) granted(now time.Time, total events.Bytes) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if total > s.most {
@@ -160,7 +160,7 @@ func (s *stall) granted(now time.Time, total events.Bytes) {
 }
 
 // reachesNobody reports whether the last try found no source that answers.
-func (s *stall) reachesNobody() bool {
+func (s *watchdog) reachesNobody() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.unreachable

@@ -9,14 +9,14 @@ import (
 
 // A command about a duty that waits for the market's answer is kept once, however often the
 // scheduler sends it.
-func TestNewsOfADutyIsTheSameWhenItIsToldAgain(t *testing.T) {
-	of := map[news][]sale.Command{
-		startNews:  {sale.Start{}},
-		dutyNews:   {sale.ReportProofDue{}, sale.ReportProofExcused{}},
-		missNews:   {sale.ReportPeriodClosed{}, sale.ReportSilentPeriod{}},
-		damageNews: {sale.ReportDamaged{}},
-		repairNews: {sale.ReportRepaired{}},
-		plainNews: {
+func TestACommandAboutADutyIsTheSameWhenItIsRepeated(t *testing.T) {
+	of := map[commandKind][]sale.Command{
+		startCommand:  {sale.Start{}},
+		dutyCommand:   {sale.ReportProofDue{}, sale.ReportProofExcused{}},
+		missCommand:   {sale.ReportPeriodClosed{}, sale.ReportSilentPeriod{}},
+		damageCommand: {sale.ReportDamaged{}},
+		repairCommand: {sale.ReportRepaired{}},
+		plainCommand: {
 			sale.ReportCapacity{},
 			sale.ReportNoCapacity{},
 			sale.ReportSlotReserved{},
@@ -40,14 +40,14 @@ func TestNewsOfADutyIsTheSameWhenItIsToldAgain(t *testing.T) {
 	var all []sale.Command
 	for kind, commands := range of {
 		for _, c := range commands {
-			if got := newsOf(c); got != kind {
-				t.Errorf("%T is news %d, want %d", c, got, kind)
+			if got := kindOf(c); got != kind {
+				t.Errorf("%T is of kind %d, want %d", c, got, kind)
 			}
-			if held := kind == dutyNews || kind == missNews; sameDuty(c, c) != held {
+			if held := kind == dutyCommand || kind == missCommand; sameDuty(c, c) != held {
 				t.Errorf("%T is told of the same duty twice: %t, want %t", c, !held, held)
 			}
 		}
 		all = append(all, commands...)
 	}
-	housetest.Complete(t, "../../events/sale", "given", all, "commands of which it is said what news they are")
+	housetest.Complete(t, "../../events/sale", "given", all, "commands of which it is said what kind they are")
 }

@@ -41,7 +41,7 @@ func TestATryEndsForOneReason(t *testing.T) {
 				GiveUpDownload: limit,
 			}
 			clock.pass(0, e.View)
-			s := &stall{}
+			s := &watchdog{}
 			test.meter.By = clock.Now().Add(time.Hour)
 			s.measure(1, test.meter)
 			stalled, err := s.watch(t.Context(), e, 1, func(ctx context.Context) error {

@@ -12,15 +12,15 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// doubts are TLS credentials of which the log tells why a connection did not come about, once until one does: the actor
-// library says only that a member cannot be reached. Safe for concurrent use.
-type doubts struct {
+// connErrors are TLS credentials that log why a connection did not come about, once until one does: the actor library
+// says only that a member cannot be reached. Safe for concurrent use.
+type connErrors struct {
 	credentials.TransportCredentials
 	log  *logrus.Entry
 	hint string // what to look at
 
 	mu   sync.Mutex
-	told map[string]error // by the member's address, or by the address that a connection came from
+	last map[string]error // by the member's address, or by the address that a connection came from
 }
 
 const (
@@ -29,15 +29,15 @@ const (
 		"of one that etcd trusts"
 )
 
-func newDoubts(c *tls.Config, hint string, log *logrus.Entry) *doubts {
-	return &doubts{TransportCredentials: credentials.NewTLS(c), log: log, hint: hint, told: map[string]error{}}
+func newConnErrors(c *tls.Config, hint string, log *logrus.Entry) *connErrors {
+	return &connErrors{TransportCredentials: credentials.NewTLS(c), log: log, hint: hint, last: map[string]error{}}
 }
 
-// mostDoubts is how many are remembered: any machine may connect.
-const mostDoubts = 256
+// mostConnErrors is how many are remembered: any machine may connect.
+const mostConnErrors = 256
 
 // ClientHandshake implements credentials.TransportCredentials.
-func (d *doubts) ClientHandshake(
+func (d *connErrors) ClientHandshake(
 	ctx context.Context, authority string, raw net.Conn,
 ) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := d.TransportCredentials.ClientHandshake(ctx, authority, raw)
@@ -64,7 +64,7 @@ func (b *begun) Read(p []byte) (int, error) {
 }
 
 // ServerHandshake implements credentials.TransportCredentials.
-func (d *doubts) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (d *connErrors) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := d.TransportCredentials.ServerHandshake(raw)
 	from, _, _ := net.SplitHostPort(raw.RemoteAddr().String())
 	d.note(from, err)
@@ -72,20 +72,20 @@ func (d *doubts) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, 
 }
 
 // Clone implements credentials.TransportCredentials. What is known is shared.
-func (d *doubts) Clone() credentials.TransportCredentials { return d }
+func (d *connErrors) Clone() credentials.TransportCredentials { return d }
 
 // note takes note of how a handshake ended.
-func (d *doubts) note(who string, err error) {
+func (d *connErrors) note(who string, err error) {
 	if err != nil && !ofTLS(err) {
 		return
 	}
 	d.mu.Lock()
-	before := d.told[who]
-	if len(d.told) >= mostDoubts {
-		clear(d.told)
+	before := d.last[who]
+	if len(d.last) >= mostConnErrors {
+		clear(d.last)
 	}
-	if d.told[who] = err; err == nil {
-		delete(d.told, who)
+	if d.last[who] = err; err == nil {
+		delete(d.last, who)
 	}
 	d.mu.Unlock()
 	if err != nil && (before == nil || before.Error() != err.Error()) {
@@ -95,10 +95,10 @@ func (d *doubts) note(who string, err error) {
 }
 
 // about is why a member was not believed the last time, or did not believe; nil: it was.
-func (d *doubts) about(who string) error {
+func (d *connErrors) about(who string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.told[who]
+	return d.last[who]
 }
 
 // ofTLS reports whether a handshake failed because of what the two said, and not because the connection ended.

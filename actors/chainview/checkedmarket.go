@@ -13,8 +13,8 @@ import (
 // allow, and against the newest known block. An impossible answer counts as none: the question
 // is repeated, and nothing is decided or recorded by the answer.
 
-// doubtful is a market whose answers are checked.
-type doubtful struct {
+// checkedMarket is a market whose answers are checked.
+type checkedMarket struct {
 	port.Market
 	view *View
 }
@@ -22,8 +22,8 @@ type doubtful struct {
 // Optional returns an additional interface of a market, or of the one that it is in front of, if
 // one of them has that.
 func Optional[T any](m port.Market) (T, bool) {
-	if d, ok := m.(*doubtful); ok {
-		m = d.Market
+	if c, ok := m.(*checkedMarket); ok {
+		m = c.Market
 	}
 	t, ok := m.(T)
 	if front, is := m.(interface{ Unwrap() port.Market }); is && !ok {
@@ -36,10 +36,10 @@ func Optional[T any](m port.Market) (T, bool) {
 // checked.
 func (c *Chain) blockReader() (headReader, bool) {
 	r, ok := Optional[headReader](c.Market)
-	return doubtfulReader{r, c.View}, ok
+	return checkedReader{r, c.View}, ok
 }
 
-type doubtfulReader struct {
+type checkedReader struct {
 	headReader
 	view *View
 }
@@ -56,7 +56,7 @@ func (v *View) Possible(h events.Head) error {
 }
 
 // Beside checks by number and time whether two blocks can be of one chain. Blocks with the same
-// number may be of two branches; hashes are checked by whoever follows the chain.
+// number may be of two branches; hashes are checked by what follows the chain.
 func Beside(a, b events.Head) error {
 	if a.Number == b.Number {
 		return nil
@@ -85,26 +85,26 @@ func checked[T any](answer T, err error, check func(T) error) (T, error) {
 	return answer, nil
 }
 
-func (d *doubtful) Config(ctx context.Context) (events.MarketConfig, error) {
-	c, err := d.Market.Config(ctx)
+func (m *checkedMarket) Config(ctx context.Context) (events.MarketConfig, error) {
+	c, err := m.Market.Config(ctx)
 	return checked(c, err, events.CheckConfig)
 }
 
-func (d *doubtful) Head(ctx context.Context) (events.Head, error) {
-	h, err := d.Market.Head(ctx)
-	return checked(h, err, d.view.Possible)
+func (m *checkedMarket) Head(ctx context.Context) (events.Head, error) {
+	h, err := m.Market.Head(ctx)
+	return checked(h, err, m.view.Possible)
 }
 
-func (d *doubtful) HeadAt(ctx context.Context, number uint64) (events.Head, error) {
-	h, err := d.Market.HeadAt(ctx, number)
-	return checked(h, err, func(h events.Head) error { return d.view.asked(h, number) })
+func (m *checkedMarket) HeadAt(ctx context.Context, number uint64) (events.Head, error) {
+	h, err := m.Market.HeadAt(ctx, number)
+	return checked(h, err, func(h events.Head) error { return m.view.asked(h, number) })
 }
 
-func (d doubtfulReader) HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
-	heads, err := d.headReader.HeadsBetween(ctx, first, last)
+func (r checkedReader) HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
+	heads, err := r.headReader.HeadsBetween(ctx, first, last)
 	return checked(heads, err, func(heads []events.Head) error {
 		for i, h := range heads {
-			if err := d.view.asked(h, first+uint64(i)); err != nil {
+			if err := r.view.asked(h, first+uint64(i)); err != nil {
 				return err
 			}
 			if i > 0 && h.Time.Before(heads[i-1].Time) {
@@ -115,8 +115,8 @@ func (d doubtfulReader) HeadsBetween(ctx context.Context, first, last uint64) ([
 	})
 }
 
-func (d *doubtful) Request(ctx context.Context, id events.RequestID) (events.Request, error) {
-	r, err := d.Market.Request(ctx, id)
+func (m *checkedMarket) Request(ctx context.Context, id events.RequestID) (events.Request, error) {
+	r, err := m.Market.Request(ctx, id)
 	return checked(r, err, func(r events.Request) error {
 		if r.ID != id {
 			return fmt.Errorf("%w: request %s, when %s was asked for", events.ErrImpossible, r.ID.Short(), id.Short())
@@ -125,49 +125,49 @@ func (d *doubtful) Request(ctx context.Context, id events.RequestID) (events.Req
 	})
 }
 
-func (d *doubtful) Slot(ctx context.Context, id events.RequestID, index uint64) (events.SlotFacts, error) {
-	reached := d.view.reached()
-	f, err := d.Market.Slot(ctx, id, index)
+func (m *checkedMarket) Slot(ctx context.Context, id events.RequestID, index uint64) (events.SlotFacts, error) {
+	reached := m.view.reached()
+	f, err := m.Market.Slot(ctx, id, index)
 	return checked(f, err, func(f events.SlotFacts) error {
 		if err := events.CheckFacts(f); err != nil {
 			return err
 		}
-		return cmp.Or(d.view.Possible(f.At), reached(f.At))
+		return cmp.Or(m.view.Possible(f.At), reached(f.At))
 	})
 }
 
-func (d *doubtful) HoldsReservation(
+func (m *checkedMarket) HoldsReservation(
 	ctx context.Context, id events.RequestID, index uint64,
 ) (bool, events.Head, error) {
-	holds, at, err := d.Market.HoldsReservation(ctx, id, index)
+	holds, at, err := m.Market.HoldsReservation(ctx, id, index)
 	if err == nil {
-		err = d.view.Possible(at)
+		err = m.view.Possible(at)
 	}
 	return holds, at, err
 }
 
-func (d *doubtful) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
-	owned, err := d.Market.MySlots(ctx)
+func (m *checkedMarket) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
+	owned, err := m.Market.MySlots(ctx)
 	return checked(owned, err, events.CheckOwned)
 }
 
-func (d *doubtful) ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
-	r, err := d.Market.ReserveSlot(ctx, call)
-	return checked(r, err, d.view.mined)
+func (m *checkedMarket) ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
+	r, err := m.Market.ReserveSlot(ctx, call)
+	return checked(r, err, m.view.mined)
 }
 
-func (d *doubtful) SubmitProof(
+func (m *checkedMarket) SubmitProof(
 	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
 ) (events.Receipt, error) {
-	r, err := d.Market.SubmitProof(ctx, call, period, proof)
-	return checked(r, err, d.view.mined)
+	r, err := m.Market.SubmitProof(ctx, call, period, proof)
+	return checked(r, err, m.view.mined)
 }
 
-func (d *doubtful) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
-	taken, err := d.Market.TakenProofs(ctx, slot, from)
+func (m *checkedMarket) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
+	taken, err := m.Market.TakenProofs(ctx, slot, from)
 	return checked(taken, err, func(taken []events.TakenProof) error {
 		for _, t := range taken {
-			if err := d.view.mined(t.Receipt); err != nil {
+			if err := m.view.mined(t.Receipt); err != nil {
 				return err
 			}
 		}
@@ -183,12 +183,12 @@ func (v *View) mined(r events.Receipt) error {
 	return v.Possible(r.Block)
 }
 
-func (d *doubtful) FillSlot(ctx context.Context, call events.SlotCall, proof events.Proof) (events.Fill, error) {
-	f, err := d.Market.FillSlot(ctx, call, proof)
-	return checked(f, err, func(f events.Fill) error { return d.view.mined(f.Receipt) })
+func (m *checkedMarket) FillSlot(ctx context.Context, call events.SlotCall, proof events.Proof) (events.Fill, error) {
+	f, err := m.Market.FillSlot(ctx, call, proof)
+	return checked(f, err, func(f events.Fill) error { return m.view.mined(f.Receipt) })
 }
 
-func (d *doubtful) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
-	p, err := d.Market.FreeSlot(ctx, call)
-	return checked(p, err, func(p events.PayoutReceipt) error { return d.view.mined(p.Receipt) })
+func (m *checkedMarket) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
+	p, err := m.Market.FreeSlot(ctx, call)
+	return checked(p, err, func(p events.PayoutReceipt) error { return m.view.mined(p.Receipt) })
 }
