@@ -31,8 +31,10 @@ func CommDSpace(size events.Bytes) [4]events.Bytes {
 	return [4]events.Bytes{events.SectorUnsealed: size, events.SectorTree: events.Bytes(commd.TreeSize(uint64(size)))}
 }
 
-// commdOut begins what PreCommit1 answers; ticket and CommD follow.
-const commdOut = "hostnode/commd/1 possession, not replication\n"
+// firstOut is what PreCommit1 answers.
+func firstOut(ticket, commD events.Hash) []byte {
+	return slices.Concat([]byte("hostnode/commd/1 possession, not replication\n"), ticket[:], commD[:])
+}
 
 // PreCommit1 implements port.Sealer: it builds the tree over the data. Its root is that of the pieces, or
 // a piece was damaged since it was written.
@@ -51,7 +53,7 @@ func (s *CommDSealer) PreCommit1(
 		if err != nil {
 			return nil, fmt.Errorf("first step of %s: %w", sector, err)
 		}
-		return append(append([]byte(commdOut), ticket[:]...), commD[:]...), nil
+		return firstOut(ticket, commD), nil
 	})
 }
 
@@ -102,22 +104,10 @@ func treeSize(sector events.SectorRef) events.Bytes {
 func (s *CommDSealer) PreCommit2(
 	ctx context.Context, sector events.SectorRef, out []byte, progress events.SectorProgress,
 ) (commD, commR events.Hash, err error) {
-	seal, err := inTurn(ctx, &s.kept, sector, func() (sealed, error) {
-		seal, err := s.seal(sector)
-		if err != nil {
-			return sealed{}, err
-		}
-		if seal == nil || !bytes.Equal(out, append(append([]byte(commdOut), seal.Ticket[:]...), seal.CommD[:]...)) {
-			return sealed{}, fmt.Errorf("%s: not what its first step answered: %w", sector, events.ErrSectorStep)
-		}
+	return s.secondStep(ctx, sector, progress, func(seal *sealed) bool {
 		seal.CommR = events.Hash(commd.CommR(sector.Provider, sector.Number, seal.Ticket, commd.Node(seal.CommD)))
-		if err := s.setSeal(sector, *seal); err != nil {
-			return sealed{}, err
-		}
-		tell(progress, 1)
-		return *seal, nil
+		return bytes.Equal(out, firstOut(seal.Ticket, seal.CommD))
 	})
-	return seal.CommD, seal.CommR, err
 }
 
 // Commit implements port.Sealer.

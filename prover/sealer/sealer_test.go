@@ -28,7 +28,7 @@ const sealLeaves = 12
 // makers are the sealers that keep data on this host.
 var makers = map[string]func(sealer.Files) port.Sealer{
 	"CommD": func(f sealer.Files) port.Sealer { return sealer.NewCommD(f, sealLeaves) },
-	"Sim":   func(f sealer.Files) port.Sealer { return sealer.NewSim(f, sealLeaves, nil) },
+	"Sim":   func(f sealer.Files) port.Sealer { return sealer.NewSim(f, sealLeaves) },
 }
 
 // world is a sealer over a store in memory.
