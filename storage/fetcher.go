@@ -39,11 +39,6 @@ type FetcherConfig struct {
 	RequestTimeout time.Duration
 	// Backoff is the first pause between attempts, doubled up to 10 s; 0: 250 ms.
 	Backoff time.Duration
-	// Seed makes the pauses of different hosts differ.
-	Seed uint64
-	// Progress, if set, is called after each batch with the bytes of a slot that are stored,
-	// without padding. It must not block.
-	Progress func(slot events.SlotID, done, total events.Bytes)
 }
 
 // Fetcher fetches slots into a repo. It is safe for concurrent use.
@@ -182,7 +177,7 @@ func (f *Fetcher) filling(ctx context.Context, meta slotMeta, m dataset.Manifest
 		return nil, fmt.Errorf("list of blocks: %w", err)
 	}
 	return &filling{
-		fetcher: f, digests: digests, blocks: meta.Blocks,
+		fetcher: f, digests: digests,
 		others: &codewords{sources: f.sources, tree: m.Tree, layout: layout, slot: meta.Index},
 	}, nil
 }
@@ -194,9 +189,7 @@ type filling struct {
 	writer  *slotWriter
 	digests [][32]byte
 	others  *codewords
-	blocks  uint64
 	batch   []newBlock
-	stored  uint64
 }
 
 // fetched is a block on its way from a worker to the writer.
@@ -209,7 +202,6 @@ type fetched struct {
 // run fetches with several workers and stores with one. When a block cannot be fetched, those that
 // have arrived are still stored.
 func (f *filling) run(ctx context.Context) error {
-	f.stored = f.blocks - uint64(len(f.writer.missing))
 	ctx, cancel := context.WithCancel(ctx)
 	indices := make(chan uint64)
 	results := make(chan fetched, f.fetcher.cfg.InFlight)
@@ -298,15 +290,7 @@ func (f *filling) store(ctx context.Context) error {
 			return fmt.Errorf("ask for %d bytes: %w", f.writer.grow(batch), err)
 		}
 	}
-	if err := f.writer.write(batch); err != nil {
-		return err
-	}
-	f.stored += uint64(len(batch))
-	if f.fetcher.cfg.Progress != nil {
-		f.fetcher.cfg.Progress(f.job.Slot,
-			events.Bytes(f.stored)*events.BlockSize, events.Bytes(f.blocks)*events.BlockSize)
-	}
-	return nil
+	return f.writer.write(batch)
 }
 
 // hashBatch computes the roots; a block of zeros becomes a hole.
