@@ -83,7 +83,6 @@ func TestWhatCannotBeServedIsRefusedAtOnce(t *testing.T) {
 	}
 	for name, cfg := range map[string]wire.Config{
 		"no store":           {},
-		"version":            {Store: store, Version: "24.10.0-beta"},
 		"advertised address": {Store: store, Advertise: "somewhere"},
 		"guarded":            {Store: store, Guarded: []string{"sale-1"}},
 		"limits":             {Store: store, Limits: wire.Limits{Connections: -1}},
