@@ -249,9 +249,9 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 			Account: account, DataDir: c.DataDir, Endpoint: c.Chain.Endpoint, Fallbacks: c.Chain.Fallbacks,
 			Files: files, Now: a.now,
 		},
-		Log: newLog(quiet, a.stderr), Quota: events.Bytes(c.Quota), Node: machine,
+		Log: newLog(quiet, a.stderr), Quota: c.Quota, Node: machine,
 		Store: stores.FromConfig(c.Config), Changes: want == change || want == create, Create: want == create,
-		NoViews: want == lookBack && stores.FromConfig(c.Config).Remote(), KeepFree: events.Bytes(c.Storage.KeepFree),
+		NoViews: want == lookBack && stores.FromConfig(c.Config).Remote(), KeepFree: c.Storage.KeepFree,
 		Free: func() (events.Bytes, error) { return storage.Free(c.DataDir) },
 	})
 	if running && errors.Is(err, datadir.ErrInUse) {
