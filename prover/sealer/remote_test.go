@@ -337,11 +337,11 @@ func TestEachErrorOfASealerHasACode(t *testing.T) {
 		events.ErrDiskFull, events.ErrPieceMismatch, events.ErrPieceRefused, events.ErrSectorStep,
 		events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrMalformed,
 	} {
-		if got := remoteapi.Error(remoteapi.Code(err)); !errors.Is(got, err) {
+		if got := remoteapi.Errors[remotetest.Code(err)]; !errors.Is(got, err) {
 			t.Errorf("%v becomes %v", err, got)
 		}
 	}
-	if remoteapi.Code(io.EOF) != "other" || remoteapi.Error("other") != nil {
+	if remotetest.Code(io.EOF) != "other" || remoteapi.Errors["other"] != nil {
 		t.Error("an error without a code has one")
 	}
 }

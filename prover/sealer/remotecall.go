@@ -94,7 +94,7 @@ func (r *RemoteSealer) work(ctx context.Context, req request, result any, progre
 			return nil
 		case remoteapi.Failed:
 			err := fmt.Errorf("it says %q (%s)", clip(answer.Error), clip(answer.Code))
-			if kind := remoteapi.Error(answer.Code); kind != nil {
+			if kind := remoteapi.Errors[answer.Code]; kind != nil {
 				err = fmt.Errorf("%w: %w", err, kind)
 			}
 			return err
