@@ -221,7 +221,7 @@ func (s *memberShow) loseEtcd(ctx context.Context, wait waiter) (err error) {
 	if err := retry.Sleep(ctx, s.options.Away); err != nil {
 		return err
 	}
-	if s.etcd, err = localetcd.Start(filepath.Join(s.dir.Root, "etcd"), s.etcdAt); err != nil {
+	if s.etcd, err = localetcd.Start(filepath.Join(s.dir.Root, "etcd"), s.etcdAt, localetcd.TLS{}); err != nil {
 		return err
 	}
 	s.display.say("etcd: started again with its data")

@@ -166,7 +166,7 @@ func (s *memberShow) serve(ctx context.Context) (err error) {
 		return err
 	}
 	s.Config.EventStore.URL = "esdb://" + s.storeAt + "?tls=false"
-	if s.etcd, err = localetcd.Start(filepath.Join(s.dir.Root, "etcd"), "127.0.0.1:0"); err != nil {
+	if s.etcd, err = localetcd.Start(filepath.Join(s.dir.Root, "etcd"), "127.0.0.1:0", localetcd.TLS{}); err != nil {
 		return err
 	}
 	s.etcdAt = s.etcd.Addr()
