@@ -207,29 +207,6 @@ func (k *kept) Pack(
 	})
 }
 
-// secondStep notes the CommR of a sector in its turn. follow sets it from what its first step noted; false: what it
-// was given is not what that step answered.
-func (k *kept) secondStep(
-	ctx context.Context, sector events.SectorRef, progress events.SectorProgress, follow func(*sealed) bool,
-) (commD, commR events.Hash, err error) {
-	err = k.alone(ctx, sector, func() error {
-		seal, err := k.seal(sector)
-		if err != nil {
-			return err
-		}
-		if seal == nil || !follow(seal) {
-			return fmt.Errorf("%s: not what its first step answered: %w", sector, events.ErrSectorStep)
-		}
-		if err := k.setSeal(sector, *seal); err != nil {
-			return err
-		}
-		tell(progress, 1)
-		commD, commR = seal.CommD, seal.CommR
-		return nil
-	})
-	return commD, commR, err
-}
-
 // tell tells how much is done, if somebody wants to know.
 func tell(progress events.SectorProgress, done float64) {
 	if progress != nil {

@@ -36,9 +36,9 @@ type RemoteConfig struct {
 	// Poll is the pause between two questions whether a running step has ended [10 s].
 	Poll time.Duration
 	// Attempts is how many temporary errors in a row a request may have [5]; the pauses in between
-	// begin with Backoff [1 s] and double up to MaxBackoff [1 min].
-	Attempts            int
-	Backoff, MaxBackoff time.Duration
+	// begin with Backoff [1 s] and double up to a minute.
+	Attempts int
+	Backoff  time.Duration
 	// RequestTimeout limits a request without a payload [1 min].
 	RequestTimeout time.Duration
 	// MaxAnswer limits an answer, in bytes [32 MiB: what one part of a commit passes to the other
@@ -49,7 +49,6 @@ type RemoteConfig struct {
 func (c RemoteConfig) withDefaults() RemoteConfig {
 	c.Poll = cmp.Or(c.Poll, 10*time.Second)
 	c.Backoff = cmp.Or(c.Backoff, time.Second)
-	c.MaxBackoff = cmp.Or(c.MaxBackoff, time.Minute)
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, time.Minute)
 	c.Attempts = cmp.Or(c.Attempts, 5)
 	c.MaxAnswer = cmp.Or(c.MaxAnswer, 32<<20)

@@ -163,7 +163,7 @@ func (r *RemoteSealer) persist(ctx context.Context, req request) ([]byte, error)
 		if began, _ := req.body.state(); began || attempt >= r.cfg.Attempts {
 			return nil, fmt.Errorf("%w: %w", err, events.ErrSealerAway)
 		}
-		if retry.Sleep(ctx, retry.Backoff(r.cfg.Backoff, r.cfg.MaxBackoff, req.path, attempt)) != nil {
+		if retry.Sleep(ctx, retry.Backoff(r.cfg.Backoff, time.Minute, req.path, attempt)) != nil {
 			return nil, context.Cause(ctx)
 		}
 	}
