@@ -70,9 +70,8 @@ func (c Config) checked() (Config, error) {
 	if c.Log == nil {
 		c.Log = logrus.NewEntry(&logrus.Logger{Out: io.Discard})
 	}
-	var err error
-	c.Limits, err = c.Limits.withDefaults()
-	return c, err
+	c.Limits = c.Limits.withDefaults()
+	return c, nil
 }
 
 func splitAddress(address string) (host string, port uint32, err error) {

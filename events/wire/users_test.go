@@ -85,7 +85,6 @@ func TestWhatCannotBeServedIsRefusedAtOnce(t *testing.T) {
 		"no store":           {},
 		"advertised address": {Store: store, Advertise: "somewhere"},
 		"guarded":            {Store: store, Guarded: []string{"sale-1"}},
-		"limits":             {Store: store, Limits: wire.Limits{Connections: -1}},
 		"role":               {Store: store, Anonymous: 9},
 		"anonymous host":     {Store: store, Anonymous: wire.RoleHost},
 		"host's account":     {Store: store, Users: with(func(u *wire.User) { u.Role = wire.RoleHost })},
