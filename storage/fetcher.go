@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/merkle"
 	"github.com/hostnode/hostnode/storage/dataset"
@@ -203,32 +205,26 @@ type fetched struct {
 // have arrived are still stored.
 func (f *filling) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	indices := make(chan uint64)
 	results := make(chan fetched, f.fetcher.cfg.InFlight)
-	var workers sync.WaitGroup
-	workers.Go(func() {
-		defer close(indices)
+	var fetching sync.WaitGroup
+	fetching.Go(func() {
+		var workers errgroup.Group
+		workers.SetLimit(f.fetcher.cfg.InFlight)
 		for _, index := range f.writer.missing {
-			select {
-			case indices <- index:
-			case <-ctx.Done():
-				return
+			if ctx.Err() != nil {
+				break
 			}
-		}
-	})
-	for range f.fetcher.cfg.InFlight {
-		workers.Go(func() {
-			for index := range indices {
-				r := f.fetch(ctx, index)
+			workers.Go(func() error {
 				select {
-				case results <- r:
+				case results <- f.fetch(ctx, index):
 				case <-ctx.Done():
-					return
 				}
-			}
-		})
-	}
-	defer workers.Wait()
+				return nil
+			})
+		}
+		_ = workers.Wait() // They have told their errors with the results.
+	})
+	defer fetching.Wait()
 	defer cancel()
 	return f.collect(ctx, results)
 }

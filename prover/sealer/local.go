@@ -27,7 +27,10 @@ type form interface {
 }
 
 func newLocal(proves string, sealLeaves int, files Files) local {
-	return local{verifier: newVerifier(proves, sealLeaves), kept: newKept(files)}
+	return local{
+		verifier: newVerifier(proves, sealLeaves),
+		kept:     kept{files: files, turns: map[events.SectorRef]chan struct{}{}},
+	}
 }
 
 // PreCommit1 implements port.Sealer. The root of the data is that of the pieces, or a piece was damaged since it was
