@@ -227,7 +227,7 @@ func TestPausesGrowUpToTheLongest(t *testing.T) {
 			t.Fatalf("the pause shrinks at %d", n)
 		}
 	}
-	if p.Pause(1, 0) != 15*time.Second || p.Pause(100, 0) != time.Hour || LotusPause != time.Minute {
+	if p.Pause(1, 0) != 15*time.Second || p.Pause(100, 0) != time.Hour {
 		t.Fatal("the defaults are others")
 	}
 }
