@@ -17,8 +17,7 @@ import (
 // events.SectorSealed stays empty.
 type CommDSealer struct{ local }
 
-// NewCommD returns a sealer whose commits contain that many leaves, as the contract demands; 0:
-// DefaultSealLeaves.
+// NewCommD returns a sealer whose commits contain that many leaves, as the contract demands.
 func NewCommD(files Files, sealLeaves int) *CommDSealer {
 	s := &CommDSealer{newLocal(Possession, sealLeaves, files)}
 	s.form = s

@@ -28,7 +28,7 @@ type form interface {
 
 func newLocal(proves string, sealLeaves int, files Files) local {
 	return local{
-		verifier: newVerifier(proves, sealLeaves),
+		verifier: verifier{proves, sealLeaves},
 		kept:     kept{files: files, turns: map[events.SectorRef]chan struct{}{}},
 	}
 }

@@ -28,7 +28,7 @@ type RemoteConfig struct {
 	Token string
 	// Proves is what its proofs must show. A prover that claims something else is refused.
 	Proves string
-	// SealLeaves is how many leaves a commit shows [DefaultSealLeaves]; only for Possession.
+	// SealLeaves is how many leaves a commit shows, as the contract demands.
 	SealLeaves int
 	// Callback is the URL at which Callbacks is reached, and CallbackToken what call-backs bring;
 	// empty: none are asked for.
@@ -104,7 +104,7 @@ func NewRemote(cfg RemoteConfig) (*RemoteSealer, error) {
 		}
 	}
 	return &RemoteSealer{
-		verifier: newVerifier(cfg.Proves, cfg.SealLeaves),
+		verifier: verifier{cfg.Proves, cfg.SealLeaves},
 		cfg:      cfg, base: strings.TrimSuffix(cfg.URL, "/") + "/v1", name: name, secrets: secrets,
 		client: &http.Client{
 			Transport: &http.Transport{

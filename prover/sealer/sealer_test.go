@@ -176,7 +176,7 @@ func TestWhatTheSealersOccupyIsWhatTheySay(t *testing.T) {
 		t.Fatal(err)
 	}
 	sector := events.SectorRef{Provider: events.Address{1}, Number: 1, Size: 1 << 20}
-	s := sealer.NewCommD(store, 0)
+	s := sealer.NewCommD(store, sealLeaves)
 	l := sealertest.NewLoad(t, 0, 1<<20/128*127, 'a')
 	if err := s.AddPiece(t.Context(), sector, 0, l.SectorPiece, strings.NewReader(string(l.Bytes))); err != nil {
 		t.Fatal(err)

@@ -13,8 +13,7 @@ import (
 // every result contains "simulated".
 type SimSealer struct{ local }
 
-// NewSim returns a simulated sealer, whose commits are challenged with that many leaves, as the contract demands; 0:
-// DefaultSealLeaves.
+// NewSim returns a simulated sealer, whose commits are challenged with that many leaves, as the contract demands.
 func NewSim(files Files, sealLeaves int) *SimSealer {
 	s := &SimSealer{newLocal(Simulated, sealLeaves, files)}
 	s.form = s
