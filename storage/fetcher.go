@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,22 +54,15 @@ type Fetcher struct {
 
 // NewFetcher returns a fetcher into repo, or events.ErrMalformed if a source is no URL.
 func NewFetcher(repo *Repo, cfg FetcherConfig) (*Fetcher, error) {
-	cfg.InFlight = min(orDefault(cfg.InFlight, defaultInFlight), maxInFlight)
-	cfg.Attempts = orDefault(cfg.Attempts, defaultAttempts)
-	cfg.RequestTimeout = orDefault(cfg.RequestTimeout, defaultRequestTimeout)
-	cfg.Backoff = orDefault(cfg.Backoff, defaultBackoff)
+	cfg.InFlight = min(cmp.Or(cfg.InFlight, defaultInFlight), maxInFlight)
+	cfg.Attempts = cmp.Or(cfg.Attempts, defaultAttempts)
+	cfg.RequestTimeout = cmp.Or(cfg.RequestTimeout, defaultRequestTimeout)
+	cfg.Backoff = cmp.Or(cfg.Backoff, defaultBackoff)
 	s, err := newSources(cfg)
 	if err != nil {
 		return nil, err
 	}
 	return &Fetcher{repo: repo, cfg: cfg, sources: s, batch: writeBatch}, nil
-}
-
-func orDefault[T int | time.Duration](value, standard T) T {
-	if value <= 0 {
-		return standard
-	}
-	return value
 }
 
 // Close closes idle connections. No download may be running.
