@@ -1,11 +1,14 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/merkle"
@@ -39,11 +42,6 @@ type FetcherConfig struct {
 	RequestTimeout time.Duration
 	// Backoff is the first pause between attempts, doubled up to 10 s; 0: 250 ms.
 	Backoff time.Duration
-	// Seed makes the pauses of different hosts differ.
-	Seed uint64
-	// Progress, if set, is called after each batch with the bytes of a slot that are stored,
-	// without padding. It must not block.
-	Progress func(slot events.SlotID, done, total events.Bytes)
 }
 
 // Fetcher fetches slots into a repo. It is safe for concurrent use.
@@ -56,22 +54,15 @@ type Fetcher struct {
 
 // NewFetcher returns a fetcher into repo, or events.ErrMalformed if a source is no URL.
 func NewFetcher(repo *Repo, cfg FetcherConfig) (*Fetcher, error) {
-	cfg.InFlight = min(orDefault(cfg.InFlight, defaultInFlight), maxInFlight)
-	cfg.Attempts = orDefault(cfg.Attempts, defaultAttempts)
-	cfg.RequestTimeout = orDefault(cfg.RequestTimeout, defaultRequestTimeout)
-	cfg.Backoff = orDefault(cfg.Backoff, defaultBackoff)
+	cfg.InFlight = min(cmp.Or(cfg.InFlight, defaultInFlight), maxInFlight)
+	cfg.Attempts = cmp.Or(cfg.Attempts, defaultAttempts)
+	cfg.RequestTimeout = cmp.Or(cfg.RequestTimeout, defaultRequestTimeout)
+	cfg.Backoff = cmp.Or(cfg.Backoff, defaultBackoff)
 	s, err := newSources(cfg)
 	if err != nil {
 		return nil, err
 	}
 	return &Fetcher{repo: repo, cfg: cfg, sources: s, batch: writeBatch}, nil
-}
-
-func orDefault[T int | time.Duration](value, standard T) T {
-	if value <= 0 {
-		return standard
-	}
-	return value
 }
 
 // Close closes idle connections. No download may be running.
@@ -182,7 +173,7 @@ func (f *Fetcher) filling(ctx context.Context, meta slotMeta, m dataset.Manifest
 		return nil, fmt.Errorf("list of blocks: %w", err)
 	}
 	return &filling{
-		fetcher: f, digests: digests, blocks: meta.Blocks,
+		fetcher: f, digests: digests,
 		others: &codewords{sources: f.sources, tree: m.Tree, layout: layout, slot: meta.Index},
 	}, nil
 }
@@ -194,9 +185,7 @@ type filling struct {
 	writer  *slotWriter
 	digests [][32]byte
 	others  *codewords
-	blocks  uint64
 	batch   []newBlock
-	stored  uint64
 }
 
 // fetched is a block on its way from a worker to the writer.
@@ -209,34 +198,27 @@ type fetched struct {
 // run fetches with several workers and stores with one. When a block cannot be fetched, those that
 // have arrived are still stored.
 func (f *filling) run(ctx context.Context) error {
-	f.stored = f.blocks - uint64(len(f.writer.missing))
 	ctx, cancel := context.WithCancel(ctx)
-	indices := make(chan uint64)
 	results := make(chan fetched, f.fetcher.cfg.InFlight)
-	var workers sync.WaitGroup
-	workers.Go(func() {
-		defer close(indices)
+	var fetching sync.WaitGroup
+	fetching.Go(func() {
+		var workers errgroup.Group
+		workers.SetLimit(f.fetcher.cfg.InFlight)
 		for _, index := range f.writer.missing {
-			select {
-			case indices <- index:
-			case <-ctx.Done():
-				return
+			if ctx.Err() != nil {
+				break
 			}
-		}
-	})
-	for range f.fetcher.cfg.InFlight {
-		workers.Go(func() {
-			for index := range indices {
-				r := f.fetch(ctx, index)
+			workers.Go(func() error {
 				select {
-				case results <- r:
+				case results <- f.fetch(ctx, index):
 				case <-ctx.Done():
-					return
 				}
-			}
-		})
-	}
-	defer workers.Wait()
+				return nil
+			})
+		}
+		_ = workers.Wait() // They have told their errors with the results.
+	})
+	defer fetching.Wait()
 	defer cancel()
 	return f.collect(ctx, results)
 }
@@ -298,15 +280,7 @@ func (f *filling) store(ctx context.Context) error {
 			return fmt.Errorf("ask for %d bytes: %w", f.writer.grow(batch), err)
 		}
 	}
-	if err := f.writer.write(batch); err != nil {
-		return err
-	}
-	f.stored += uint64(len(batch))
-	if f.fetcher.cfg.Progress != nil {
-		f.fetcher.cfg.Progress(f.job.Slot,
-			events.Bytes(f.stored)*events.BlockSize, events.Bytes(f.blocks)*events.BlockSize)
-	}
-	return nil
+	return f.writer.write(batch)
 }
 
 // hashBatch computes the roots; a block of zeros becomes a hole.

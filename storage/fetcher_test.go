@@ -126,19 +126,6 @@ func TestCanceledDownloadEndsWithItsCause(t *testing.T) {
 	}
 }
 
-func TestProgressEndsAtTheWholeSlot(t *testing.T) {
-	d := prepared(t, 8, dataset.Params{K: 3, M: 2})
-	r := openRepo(t, t.TempDir(), Config{})
-	var done, total events.Bytes
-	f := fetcherFor(t, r, FetcherConfig{
-		Progress: func(_ events.SlotID, d, t events.Bytes) { done, total = d, t },
-	}, serveObjects(t, d))
-	mustDownload(t, f, jobFor(d, 4))
-	if done != 3*events.BlockSize || total != done {
-		t.Fatalf("progress %d of %d", done, total)
-	}
-}
-
 func TestManifestThatDoesNotMatchTheRequestIsRefusedBeforeAnyBlock(t *testing.T) {
 	d := prepared(t, 8, dataset.Params{K: 3, M: 2})
 	plain, err := dataset.Manifest{Tree: d.Manifest().Tree, Size: 1}.Encode()

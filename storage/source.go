@@ -104,8 +104,7 @@ func (s *sources) try(
 	reached := false
 	for attempt := range s.cfg.Attempts {
 		if attempt > 0 {
-			pause := retry.Backoff(s.cfg.Backoff, maxBackoff, fmt.Sprintf("%d %s", s.cfg.Seed, c), attempt)
-			if retry.Sleep(ctx, pause) != nil {
+			if retry.Sleep(ctx, retry.Backoff(s.cfg.Backoff, maxBackoff, c.String(), attempt)) != nil {
 				return fmt.Errorf("fetch %s: %w", c, context.Cause(ctx))
 			}
 		}

@@ -119,7 +119,7 @@ func freeAddress() string {
 
 func startEtcd(t *testing.T) *localetcd.Server {
 	t.Helper()
-	etcd, err := localetcd.Start(t.TempDir(), "127.0.0.1:0")
+	etcd, err := localetcd.Start(t.TempDir(), "127.0.0.1:0", localetcd.TLS{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestAnEtcdWithTLSWantsTheCertificatesOfItsAuthority(t *testing.T) {
 		other.make(t, m)
 	}
 	of := filesOf(a.dir, "etcd")
-	etcd, err := localetcd.StartTLS(t.TempDir(), "127.0.0.1:0", localetcd.TLS(of))
+	etcd, err := localetcd.Start(t.TempDir(), "127.0.0.1:0", localetcd.TLS(of))
 	if err != nil {
 		t.Fatal(err)
 	}

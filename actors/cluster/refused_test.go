@@ -204,7 +204,7 @@ func TestMembersReturnByThemselvesWhenEtcdDoes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			etcd, err := localetcd.Start(dir, "127.0.0.1:0")
+			etcd, err := localetcd.Start(dir, "127.0.0.1:0", localetcd.TLS{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -225,7 +225,7 @@ func TestMembersReturnByThemselvesWhenEtcdDoes(t *testing.T) {
 			if test.lost {
 				dir = t.TempDir()
 			}
-			if etcd, err = localetcd.Start(dir, at); err != nil {
+			if etcd, err = localetcd.Start(dir, at, localetcd.TLS{}); err != nil {
 				t.Fatal(err)
 			}
 			for _, p := range []*process{first, second, third} {

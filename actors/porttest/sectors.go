@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/porttest/sealertest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/commd"
 )
@@ -20,7 +21,7 @@ type PieceSourceWorld struct {
 // PieceSource runs the suite of the port of pieces.
 func PieceSource(t *testing.T, newWorld func(t *testing.T) PieceSourceWorld) {
 	payload := bytes.Repeat([]byte("data"), 25)
-	of, err := commd.Of(payload)
+	of, err := sealertest.Of(payload)
 	if err != nil {
 		t.Fatal(err)
 	}

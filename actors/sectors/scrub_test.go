@@ -78,7 +78,7 @@ func TestWithoutAVerifierNothingIsScrubbed(t *testing.T) {
 	inReality(t, func(r *realHost) {
 		r.kill()
 		r.change = func(d *sectors.Deps) {
-			d.Sealer, d.Files, d.Pieces, d.ScrubEvery = provers.NewSim(r.disk, 0, nil), r.disk, r, time.Minute
+			d.Sealer, d.Files, d.Pieces, d.ScrubEvery = provers.NewSim(r.disk, 0), r.disk, r, time.Minute
 		}
 		r.world.verifies = func(string, events.SectorOnChain, uint64, events.Hash, []byte) bool { return true }
 		r.start()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/porttest/sealertest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/prover/commd"
@@ -227,7 +228,7 @@ func (w *world) offerPiece(name uint64, size events.Bytes, bad bool) events.Sect
 	for i := range b {
 		b[i] = byte(i) ^ byte(name>>(8*(i%4)))
 	}
-	c, err := commd.Of(b)
+	c, err := sealertest.Of(b)
 	if err != nil {
 		panic(err) // A mistake of the simulation.
 	}

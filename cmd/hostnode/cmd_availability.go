@@ -204,7 +204,7 @@ func parseSize(text string) (events.Bytes, error) {
 	if err == nil && n == 0 {
 		err = errNothing
 	}
-	return events.Bytes(n), err
+	return n, err
 }
 
 // parseDuration reads a duration in whole seconds; d stands for days.

@@ -20,7 +20,6 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/machines"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
-	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/wire"
 )
@@ -181,8 +180,8 @@ func running(p *node.Process, c config.Config) *api.Live {
 		Standing: p.Market.Reachability, Development: p.Development, FeeLimit: p.Market.FeeLimit, Signing: p.Signing,
 		Reach:     p.Content.Reach,
 		Outage:    func() health.OutageFacts { return p.Facts().Outage },
-		Answerers: p.Answerers, Pieces: p.Pieces, SectorSize: events.Bytes(c.Sectors.Size),
-		Quota: events.Bytes(c.Quota), Proves: p.Proves,
+		Answerers: p.Answerers, Pieces: p.Pieces, SectorSize: c.Sectors.Size, Quota: c.Quota,
+		Proves: p.Proves,
 	}
 	if p.Provider != nil {
 		live.Owed = p.Provider.Owed

@@ -87,8 +87,3 @@ const (
 	// PreCommitGone: the chain has no precommit any more.
 	PreCommitGone Finding = "precommit gone"
 )
-
-// Findings are all of them.
-func Findings() []Finding {
-	return []Finding{BadSeal, Landed, NotThere, SeedChanged, InvalidProof, PreCommitGone}
-}

@@ -22,9 +22,6 @@ type Policy struct {
 	MaxFailures uint64
 }
 
-// LotusPause is the one pause that Lotus has, after every failure.
-const LotusPause = time.Minute
-
 func (p Policy) withDefaults() Policy {
 	p.FirstPause = cmp.Or(p.FirstPause, 15*time.Second)
 	p.MostPause = cmp.Or(p.MostPause, time.Hour)

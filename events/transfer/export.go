@@ -14,23 +14,20 @@ import (
 // that says how much it holds. Streams of which a part was scavenged are
 // ErrScavenged unless they are accepted; the file then has what is left.
 func Export(ctx context.Context, from events.Store, w io.Writer, o Options) (Report, error) {
-	var report Report
-	last, err := from.Head(ctx)
-	if err != nil {
-		return report, fmt.Errorf("export: %w", err)
-	}
-	e := &exporter{from: &logSource{store: from, last: last, options: o}, options: o, seen: tally{}, report: &report}
 	buffered := bufio.NewWriterSize(w, 1<<20)
-	e.out.w = buffered
-	err = e.all(ctx)
-	report.Others = e.from.others
+	e := &exporter{from: &logSource{store: from, options: o}, options: o, seen: tally{}, out: writer{w: buffered}}
+	var err error
+	if e.from.last, err = from.Head(ctx); err == nil {
+		err = e.all(ctx)
+	}
+	if err == nil {
+		err = buffered.Flush()
+	}
+	e.report.Others = e.from.others
 	if err != nil {
-		return report, fmt.Errorf("export: %w", err)
+		err = fmt.Errorf("export: %w", err)
 	}
-	if err := buffered.Flush(); err != nil {
-		return report, fmt.Errorf("export: %w", err)
-	}
-	return report, nil
+	return e.report, err
 }
 
 type exporter struct {
@@ -38,7 +35,7 @@ type exporter struct {
 	options Options
 	seen    tally
 	out     writer
-	report  *Report
+	report  Report
 }
 
 func (e *exporter) all(ctx context.Context) error {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 
 	"github.com/hostnode/hostnode/events"
@@ -140,9 +139,8 @@ func (a *appending) write(ctx context.Context) (*streams.AppendResp, error) {
 		return nil, invalid("append: options are missing")
 	}
 	result, err := a.s.append(ctx, a.stream, a.expected, a.batch)
-	var wrong *events.WrongRevisionError
-	switch {
-	case errors.As(err, &wrong):
+	switch wrong, is := errors.AsType[*events.WrongRevisionError](err); {
+	case is:
 		answer := tellWrong(&streams.AppendResp_WrongExpectedVersion{}, wrong)
 		if a.numbered {
 			choose(answer, noRevision, "expected_revision", "expected_revision_20_6_0")
@@ -151,7 +149,9 @@ func (a *appending) write(ctx context.Context) (*streams.AppendResp, error) {
 	case err != nil:
 		return nil, refuse(err, a.stream)
 	}
-	return &streams.AppendResp{Result: &streams.AppendResp_Success_{Success: appended(result)}}, nil
+	return &streams.AppendResp{Result: &streams.AppendResp_Success_{
+		Success: succeeded(&streams.AppendResp_Success{}, result),
+	}}, nil
 }
 
 // append writes to the store, and says once when it has failed.
@@ -166,20 +166,4 @@ func (s *Server) append(
 		})
 	}
 	return result, err
-}
-
-func appended(r events.AppendResult) *streams.AppendResp_Success {
-	success := &streams.AppendResp_Success{
-		CurrentRevisionOption: &streams.AppendResp_Success_NoStream{NoStream: &shared.Empty{}},
-		PositionOption:        &streams.AppendResp_Success_NoPosition{NoPosition: &shared.Empty{}},
-	}
-	if r.Exists {
-		success.CurrentRevisionOption = &streams.AppendResp_Success_CurrentRevision{CurrentRevision: r.Revision}
-	}
-	if r.Position > 0 {
-		success.PositionOption = &streams.AppendResp_Success_Position{Position: &streams.AppendResp_Position{
-			CommitPosition: uint64(r.Position), PreparePosition: uint64(r.Position),
-		}}
-	}
-	return success
 }

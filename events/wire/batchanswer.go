@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -18,49 +17,45 @@ import (
 // batchAnswer is what the client is told about an append.
 func batchAnswer(a *batch, result events.AppendResult, err error) *streams.BatchAppendResp {
 	resp := &streams.BatchAppendResp{CorrelationId: a.id, StreamIdentifier: a.options.GetStreamIdentifier()}
-	switch e := a.options.GetExpectedStreamPosition().(type) {
-	case *streams.BatchAppendReq_Options_StreamPosition:
-		resp.ExpectedStreamPosition = &streams.BatchAppendResp_StreamPosition{StreamPosition: e.StreamPosition}
-	case *streams.BatchAppendReq_Options_NoStream:
-		resp.ExpectedStreamPosition = &streams.BatchAppendResp_NoStream{NoStream: &emptypb.Empty{}}
-	case *streams.BatchAppendReq_Options_Any:
-		resp.ExpectedStreamPosition = &streams.BatchAppendResp_Any{Any: &emptypb.Empty{}}
-	case *streams.BatchAppendReq_Options_StreamExists:
-		resp.ExpectedStreamPosition = &streams.BatchAppendResp_StreamExists{StreamExists: &emptypb.Empty{}}
+	options := a.options.ProtoReflect() // What was expected is told again, by the same name.
+	if f := options.WhichOneof(options.Descriptor().Oneofs().ByName("expected_stream_position")); f != nil {
+		choose(resp, a.options.GetStreamPosition(), f.Name())
 	}
 	if err != nil {
 		resp.Result = &streams.BatchAppendResp_Error{Error: a.error(err)}
-		return resp
-	}
-	success := &streams.BatchAppendResp_Success{
-		CurrentRevisionOption: &streams.BatchAppendResp_Success_NoStream{NoStream: &emptypb.Empty{}},
-		PositionOption:        &streams.BatchAppendResp_Success_NoPosition{NoPosition: &emptypb.Empty{}},
-	}
-	if result.Exists {
-		success.CurrentRevisionOption = &streams.BatchAppendResp_Success_CurrentRevision{
-			CurrentRevision: result.Revision,
+	} else {
+		resp.Result = &streams.BatchAppendResp_Success_{
+			Success: succeeded(&streams.BatchAppendResp_Success{}, result),
 		}
 	}
-	if result.Position > 0 {
-		success.PositionOption = &streams.BatchAppendResp_Success_Position{Position: &shared.AllStreamPosition{
-			CommitPosition: uint64(result.Position), PreparePosition: uint64(result.Position),
-		}}
-	}
-	resp.Result = &streams.BatchAppendResp_Success_{Success: success}
 	return resp
+}
+
+// succeeded puts into an answer of either kind where a stream is now.
+func succeeded[M proto.Message](answer M, r events.AppendResult) M {
+	if r.Exists {
+		choose(answer, r.Revision, "current_revision")
+	} else {
+		choose(answer, 0, "no_stream")
+	}
+	if r.Position > 0 {
+		choose(answer, uint64(r.Position), "position")
+	} else {
+		choose(answer, 0, "no_position")
+	}
+	return answer
 }
 
 // error is an error with one detail, by which clients tell errors apart.
 func (a *batch) error(err error) *spb.Status {
-	var wrong *events.WrongRevisionError
 	err = refuse(err, a.stream)
-	var r *refusal
-	if !errors.As(err, &r) {
+	r, known := errors.AsType[*refusal](err)
+	if !known {
 		r = &refusal{code: codes.Unknown, sentence: "unknown error"}
 	}
 	code, detail := r.code, proto.Message(&shared.Unknown{})
-	switch {
-	case errors.As(err, &wrong):
+	switch wrong, is := errors.AsType[*events.WrongRevisionError](err); {
+	case is:
 		code, detail = codes.AlreadyExists, tellWrong(&shared.WrongExpectedVersion{}, wrong)
 	case errors.Is(err, events.ErrStreamDeleted):
 		code, detail = codes.NotFound, &shared.StreamDeleted{StreamIdentifier: streamID(a.stream)}
@@ -101,7 +96,7 @@ func tellWrong[M proto.Message](answer M, e *events.WrongRevisionError) M {
 	return answer
 }
 
-// choose sets those of these fields that a message has: to a number, or to an empty message.
+// choose sets those of these fields that a message has: to a number, or to a message of nothing else than that.
 func choose(m proto.Message, n uint64, names ...protoreflect.Name) {
 	r := m.ProtoReflect()
 	for _, name := range names {
@@ -110,7 +105,11 @@ func choose(m proto.Message, n uint64, names ...protoreflect.Name) {
 		case f.Kind() == protoreflect.Uint64Kind:
 			r.Set(f, protoreflect.ValueOfUint64(n))
 		default:
-			r.Set(f, r.NewField(f))
+			inner := r.NewField(f)
+			for i := range f.Message().Fields().Len() {
+				inner.Message().Set(f.Message().Fields().Get(i), protoreflect.ValueOfUint64(n))
+			}
+			r.Set(f, inner)
 		}
 	}
 }

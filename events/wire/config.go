@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"regexp"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -14,8 +13,9 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// DefaultVersion is the release of EventStoreDB that the server behaves like.
-const DefaultVersion = "24.10.0"
+// serverVersion is the release of EventStoreDB that the server behaves like, as clients are told. They take three
+// numbers; a suffix breaks the one for Go.
+const serverVersion = "24.10.0"
 
 // Config says what a Server serves, and to whom.
 type Config struct {
@@ -36,9 +36,6 @@ type Config struct {
 	// Guarded are the categories of the host's own streams. They are read-only
 	// over the wire, for every role.
 	Guarded []string
-	// Version is the release that clients are told, three numbers; empty means
-	// DefaultVersion.
-	Version string
 	// Log takes what an operator may want to know; nil drops it.
 	Log *logrus.Entry
 	// AcceptPersistentSubscriptions lets the creation of a persistent
@@ -49,18 +46,10 @@ type Config struct {
 	Limits Limits
 }
 
-var plainVersion = regexp.MustCompile(`^\d{1,4}\.\d{1,4}\.\d{1,4}$`)
-
 // checked returns the configuration with defaults filled in, or what is wrong with it.
 func (c Config) checked() (Config, error) {
 	if c.Store == nil {
 		return c, errors.New("event server without a store")
-	}
-	if c.Version == "" {
-		c.Version = DefaultVersion
-	}
-	if !plainVersion.MatchString(c.Version) { // A suffix breaks the Go client.
-		return c, fmt.Errorf("server version %q: want three numbers, as in %s", c.Version, DefaultVersion)
 	}
 	if c.Advertise != "" {
 		if _, _, err := splitAddress(c.Advertise); err != nil {
@@ -81,9 +70,8 @@ func (c Config) checked() (Config, error) {
 	if c.Log == nil {
 		c.Log = logrus.NewEntry(&logrus.Logger{Out: io.Discard})
 	}
-	var err error
-	c.Limits, err = c.Limits.withDefaults()
-	return c, err
+	c.Limits = c.Limits.withDefaults()
+	return c, nil
 }
 
 func splitAddress(address string) (host string, port uint32, err error) {

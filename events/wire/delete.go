@@ -10,24 +10,14 @@ import (
 
 // Delete hides a stream until something is appended to it.
 func (v *streamsService) Delete(ctx context.Context, req *streams.DeleteReq) (*streams.DeleteResp, error) {
-	at, err := v.s.remove(ctx, "delete", req.GetOptions(), false)
-	if err != nil {
-		return nil, err
-	}
-	return &streams.DeleteResp{PositionOption: &streams.DeleteResp_Position_{
-		Position: &streams.DeleteResp_Position{CommitPosition: at, PreparePosition: at},
-	}}, nil
+	answer := &streams.DeleteResp{}
+	return answer, v.s.remove(ctx, "delete", req.GetOptions(), false, answer)
 }
 
 // Tombstone ends a stream for good.
 func (v *streamsService) Tombstone(ctx context.Context, req *streams.TombstoneReq) (*streams.TombstoneResp, error) {
-	at, err := v.s.remove(ctx, "tombstone", req.GetOptions(), true)
-	if err != nil {
-		return nil, err
-	}
-	return &streams.TombstoneResp{PositionOption: &streams.TombstoneResp_Position_{
-		Position: &streams.TombstoneResp_Position{CommitPosition: at, PreparePosition: at},
-	}}, nil
+	answer := &streams.TombstoneResp{}
+	return answer, v.s.remove(ctx, "tombstone", req.GetOptions(), true, answer)
 }
 
 // deletion says which stream is to be deleted, and where it is expected to be.
@@ -36,20 +26,21 @@ type deletion interface {
 	GetStreamIdentifier() *shared.StreamIdentifier
 }
 
-func (s *Server) remove(ctx context.Context, what string, o deletion, forever bool) (uint64, error) {
+func (s *Server) remove(ctx context.Context, what string, o deletion, forever bool, answer proto.Message) error {
 	wanted, err := expected(what, o)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	stream, err := streamName(o.GetStreamIdentifier())
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if err := s.allow(ctx, toDelete, stream); err != nil {
-		return 0, err
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.AppendTime)
 	defer cancel()
 	at, err := s.cfg.Store.Delete(ctx, stream, wanted, forever)
-	return uint64(at), refuse(err, stream)
+	choose(answer, uint64(at), "position")
+	return refuse(err, stream)
 }

@@ -77,14 +77,12 @@ var errShutdown = &refusal{code: codes.Unavailable, sentence: "this server is sh
 // refuse translates a store's error about a stream. A refusal is returned as it
 // is.
 func refuse(err error, stream string) error {
-	var already *refusal
-	if err == nil || errors.As(err, &already) {
+	if _, already := errors.AsType[*refusal](err); err == nil || already {
 		return err
 	}
-	var wrong *events.WrongRevisionError
 	sentence := strings.ToValidUTF8(err.Error(), "\uFFFD")
-	switch {
-	case errors.As(err, &wrong):
+	switch wrong, is := errors.AsType[*events.WrongRevisionError](err); {
+	case is:
 		return wrongVersion(wrong, stream)
 	case errors.Is(err, events.ErrStreamDeleted):
 		return excepted(codes.FailedPrecondition, fmt.Sprintf("event stream '%s' is deleted", stream), err,
@@ -149,8 +147,8 @@ func versionText(e events.Expected) string {
 
 // setTrailers adds a refusal's trailers to its status.
 func setTrailers(ctx context.Context, err error) {
-	var r *refusal
-	if !errors.As(err, &r) || len(r.trailers) == 0 {
+	r, is := errors.AsType[*refusal](err)
+	if !is || len(r.trailers) == 0 {
 		return
 	}
 	md := metadata.MD{}

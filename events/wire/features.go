@@ -29,7 +29,7 @@ func (v *featuresService) GetSupportedMethods(
 		return &serverfeatures.SupportedMethod{ServiceName: service, MethodName: name, Features: features}
 	}
 	all := &serverfeatures.SupportedMethods{
-		EventStoreServerVersion: v.s.cfg.Version,
+		EventStoreServerVersion: serverVersion,
 		Methods: []*serverfeatures.SupportedMethod{
 			method(streamsName, "append"),
 			method(streamsName, "batchappend"),

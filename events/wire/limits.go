@@ -1,14 +1,13 @@
 package wire
 
 import (
-	"fmt"
+	"cmp"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
 )
 
-// Limits bound what clients can cost. A zero field means its default; a
-// negative one is refused.
+// Limits bound what clients can cost. A zero field means its default.
 type Limits struct {
 	// Connections is how many may be open; further ones are closed at once.
 	Connections int
@@ -86,36 +85,26 @@ func (l Limits) WithMemory(bytes int64) Limits {
 // and AnswerBytes, even those of malicious clients, and the buffers around them
 // Calls times windowBytes in each direction; the garbage collector can double
 // that.
-func (l Limits) withDefaults() (Limits, error) {
-	var err error
-	count(&l.Connections, 2048, "connections", &err)
-	count(&l.StreamsPerConnection, 1000, "streams per connection", &err)
-	count(&l.SubscriptionBytes, 1<<20, "bytes per subscription", &err)
-	count(&l.SubscriptionEvents, 512, "events per subscription", &err)
-	count(&l.StalledFor, 10*time.Minute, "time of a stalled client", &err)
-	count(&l.BatchesPerStream, 1024, "batches per stream", &err)
-	count(&l.BatchBytes, 128<<20, "bytes of unfinished batches", &err)
-	count(&l.PendingBytes, 512<<20, "bytes of unfinished appends", &err)
-	count(&l.AnswerBytes, 512<<20, "bytes of answers", &err)
-	count(&l.BusyTime, 30*time.Second, "time to wait for memory", &err)
-	count(&l.Calls, 4096, "calls", &err)
-	count(&l.AppendBytes, events.MaxAppendBytes, "bytes of an append", &err)
-	count(&l.AppendTime, time.Minute, "time of an append", &err)
-	count(&l.ReceiveBytes, 17<<20, "bytes of a message", &err)
-	count(&l.PingEvery, 5*time.Second, "time between pings", &err)
-	count(&l.IdlePing, time.Minute, "time of an idle connection", &err)
-	count(&l.HandshakeTime, 20*time.Second, "time of a handshake", &err)
-	count(&l.LoginsAtOnce, 4, "logins at once", &err)
-	count(&l.FailedLogins, 10, "failed logins", &err)
-	count(&l.CloseTime, 5*time.Second, "time to close", &err)
-	return l, err
-}
-
-func count[T int | int64 | time.Duration](n *T, def T, name string, err *error) {
-	switch {
-	case *n == 0:
-		*n = def
-	case *n < 0 && *err == nil:
-		*err = fmt.Errorf("limits: %s: %v is less than nothing", name, *n)
-	}
+func (l Limits) withDefaults() Limits {
+	l.Connections = cmp.Or(l.Connections, 2048)
+	l.StreamsPerConnection = cmp.Or(l.StreamsPerConnection, 1000)
+	l.SubscriptionBytes = cmp.Or(l.SubscriptionBytes, 1<<20)
+	l.SubscriptionEvents = cmp.Or(l.SubscriptionEvents, 512)
+	l.StalledFor = cmp.Or(l.StalledFor, 10*time.Minute)
+	l.BatchesPerStream = cmp.Or(l.BatchesPerStream, 1024)
+	l.BatchBytes = cmp.Or(l.BatchBytes, 128<<20)
+	l.PendingBytes = cmp.Or(l.PendingBytes, 512<<20)
+	l.AnswerBytes = cmp.Or(l.AnswerBytes, 512<<20)
+	l.BusyTime = cmp.Or(l.BusyTime, 30*time.Second)
+	l.Calls = cmp.Or(l.Calls, 4096)
+	l.AppendBytes = cmp.Or(l.AppendBytes, events.MaxAppendBytes)
+	l.AppendTime = cmp.Or(l.AppendTime, time.Minute)
+	l.ReceiveBytes = cmp.Or(l.ReceiveBytes, 17<<20)
+	l.PingEvery = cmp.Or(l.PingEvery, 5*time.Second)
+	l.IdlePing = cmp.Or(l.IdlePing, time.Minute)
+	l.HandshakeTime = cmp.Or(l.HandshakeTime, 20*time.Second)
+	l.LoginsAtOnce = cmp.Or(l.LoginsAtOnce, 4)
+	l.FailedLogins = cmp.Or(l.FailedLogins, 10)
+	l.CloseTime = cmp.Or(l.CloseTime, 5*time.Second)
+	return l
 }

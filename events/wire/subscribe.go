@@ -184,18 +184,13 @@ func streamAt(next uint64) []byte {
 	if next == 0 {
 		return nil
 	}
-	b := protowire.AppendTag(nil, caughtUpRevision, protowire.VarintType)
-	return protowire.AppendVarint(b, next-1)
+	return appendUint(nil, caughtUpRevision, next-1)
 }
 
 // logAt says that a subscription has received the log up to a position.
 func logAt(at events.Position) []byte {
-	position := protowire.AppendTag(nil, positionCommit, protowire.VarintType)
-	position = protowire.AppendVarint(position, uint64(at))
-	position = protowire.AppendTag(position, positionPrepare, protowire.VarintType)
-	position = protowire.AppendVarint(position, uint64(at))
-	b := protowire.AppendTag(nil, caughtUpPosition, protowire.BytesType)
-	return protowire.AppendBytes(b, position)
+	position := appendUint(appendUint(nil, positionCommit, uint64(at)), positionPrepare, uint64(at))
+	return appendBytes(nil, caughtUpPosition, position)
 }
 
 // now is a field with the time.
@@ -204,7 +199,7 @@ func now(field protowire.Number) []byte {
 	if err != nil {
 		return nil // A time of this century always encodes.
 	}
-	return protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), b)
+	return appendBytes(nil, field, b)
 }
 
 // caughtUp tells the client that all further events are new.

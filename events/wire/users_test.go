@@ -83,10 +83,8 @@ func TestWhatCannotBeServedIsRefusedAtOnce(t *testing.T) {
 	}
 	for name, cfg := range map[string]wire.Config{
 		"no store":           {},
-		"version":            {Store: store, Version: "24.10.0-beta"},
 		"advertised address": {Store: store, Advertise: "somewhere"},
 		"guarded":            {Store: store, Guarded: []string{"sale-1"}},
-		"limits":             {Store: store, Limits: wire.Limits{Connections: -1}},
 		"role":               {Store: store, Anonymous: 9},
 		"anonymous host":     {Store: store, Anonymous: wire.RoleHost},
 		"host's account":     {Store: store, Users: with(func(u *wire.User) { u.Role = wire.RoleHost })},

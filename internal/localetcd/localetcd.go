@@ -28,14 +28,9 @@ type Server struct {
 type TLS struct{ CA, Cert, Key string }
 
 // Start runs an etcd that keeps its data in dir and answers clients at listen, a loopback
-// address with a port. It returns when clients are answered. An etcd that was closed or killed
-// goes on with its data when it is started again.
-func Start(dir, listen string) (*Server, error) { return start(dir, listen, TLS{}) }
-
-// StartTLS is Start over TLS.
-func StartTLS(dir, listen string, files TLS) (*Server, error) { return start(dir, listen, files) }
-
-func start(dir, listen string, files TLS) (*Server, error) {
+// address with a port; without files, in plain text. It returns when clients are answered. An etcd that was closed or
+// killed goes on with its data when it is started again.
+func Start(dir, listen string, files TLS) (*Server, error) {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
 		return nil, fmt.Errorf("start etcd: address %q: %w", listen, err)

@@ -10,7 +10,7 @@ import (
 func TestWhatItWasToldIsThereAfterARestart(t *testing.T) {
 	dir := t.TempDir()
 	begun := time.Now()
-	s, err := Start(dir, "127.0.0.1:0")
+	s, err := Start(dir, "127.0.0.1:0", TLS{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestWhatItWasToldIsThereAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	if s, err = Start(dir, at); err != nil {
+	if s, err = Start(dir, at, TLS{}); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
@@ -37,7 +37,7 @@ func TestWhatItWasToldIsThereAfterARestart(t *testing.T) {
 
 func TestItListensOnLoopbackOnly(t *testing.T) {
 	for _, listen := range []string{"0.0.0.0:2379", ":2379", "192.0.2.1:2379", "localhost"} {
-		if s, err := Start(t.TempDir(), listen); err == nil {
+		if s, err := Start(t.TempDir(), listen, TLS{}); err == nil {
 			s.Close()
 			t.Errorf("it listened on %q", listen)
 		}

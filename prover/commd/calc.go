@@ -54,12 +54,3 @@ func (c *Calc) CommitmentIn(size uint64) (Commitment, error) {
 	root, err := c.hash.Root(size)
 	return Commitment{Root: root, Size: size, Payload: payload}, err
 }
-
-// Of is the commitment of a payload in memory.
-func Of(payload []byte) (Commitment, error) {
-	c := NewCalc()
-	if _, err := c.Write(payload); err != nil {
-		return Commitment{}, err
-	}
-	return c.Commitment()
-}

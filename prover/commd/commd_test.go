@@ -16,6 +16,23 @@ import (
 	"pgregory.net/rapid"
 )
 
+// Of is the commitment of a payload in memory.
+func Of(payload []byte) (Commitment, error) {
+	c := NewCalc()
+	if _, err := c.Write(payload); err != nil {
+		return Commitment{}, err
+	}
+	return c.Commitment()
+}
+
+// hashPairsPlain is hashPairs with the standard library.
+func hashPairsPlain(dst, src []byte) {
+	for i := 0; i < len(src); i += 2 * NodeSize {
+		sum := parent(Node(src[i:]), Node(src[i+NodeSize:]))
+		copy(dst[i/2:], sum[:])
+	}
+}
+
 func same(n int, b byte) []byte { return bytes.Repeat([]byte{b}, n) }
 
 func noise(n int, seed uint64) []byte {

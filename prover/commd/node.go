@@ -7,16 +7,6 @@ import (
 	"slices"
 )
 
-// hashPairsPlain is hashPairs with the standard library: for processors without a vectorised one,
-// and for comparison.
-func hashPairsPlain(dst, src []byte) {
-	for i := 0; i < len(src); i += 2 * NodeSize {
-		parent := sha256.Sum256(src[i : i+2*NodeSize])
-		copy(dst[i/2:], parent[:])
-	}
-	maskNodes(dst)
-}
-
 // maskNodes clears the two top bits of each node.
 func maskNodes(nodes []byte) {
 	for i := NodeSize - 1; i < len(nodes); i += NodeSize {

@@ -2,4 +2,9 @@
 
 package commd
 
-func hashPairs(dst, src []byte) { hashPairsPlain(dst, src) }
+func hashPairs(dst, src []byte) {
+	for i := 0; i < len(src); i += 2 * NodeSize {
+		above := parent(Node(src[i:]), Node(src[i+NodeSize:]))
+		copy(dst[i/2:], above[:])
+	}
+}

@@ -15,15 +15,13 @@ import (
 // CommDSealer proves possession, not replication: the data stays as it came, in FR32 form, with a
 // tree over it, and a proof contains leaves of it. It makes no replica, so the part
 // events.SectorSealed stays empty.
-type CommDSealer struct {
-	verifier
-	kept
-}
+type CommDSealer struct{ local }
 
-// NewCommD returns a sealer whose commits contain that many leaves, as the contract demands; 0:
-// DefaultSealLeaves.
+// NewCommD returns a sealer whose commits contain that many leaves, as the contract demands.
 func NewCommD(files Files, sealLeaves int) *CommDSealer {
-	return &CommDSealer{newVerifier(Possession, sealLeaves), newKept(files)}
+	s := &CommDSealer{newLocal(Possession, sealLeaves, files)}
+	s.form = s
+	return s
 }
 
 // CommDSpace is the most that the parts of a sector take on disk with CommDSealer, by SectorPart.
@@ -31,36 +29,22 @@ func CommDSpace(size events.Bytes) [4]events.Bytes {
 	return [4]events.Bytes{events.SectorUnsealed: size, events.SectorTree: events.Bytes(commd.TreeSize(uint64(size)))}
 }
 
-// commdOut begins what PreCommit1 answers; ticket and CommD follow.
-const commdOut = "hostnode/commd/1 possession, not replication\n"
+func (s *CommDSealer) first(ticket, commD events.Hash) []byte {
+	return slices.Concat([]byte("hostnode/commd/1 possession, not replication\n"), ticket[:], commD[:])
+}
 
-// PreCommit1 implements port.Sealer: it builds the tree over the data. Its root is that of the pieces, or
-// a piece was damaged since it was written.
-func (s *CommDSealer) PreCommit1(
-	ctx context.Context, sector events.SectorRef, ticket events.Hash, pieces []events.SectorPiece,
-	progress events.SectorProgress,
-) ([]byte, error) {
-	return inTurn(ctx, &s.kept, sector, func() ([]byte, error) {
-		commD, err := s.pack(ctx, sector, pieces)
-		if err == nil {
-			err = s.build(ctx, sector, commD, progress)
-		}
-		if err == nil {
-			err = s.begin(sector, ticket, commD)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("first step of %s: %w", sector, err)
-		}
-		return append(append([]byte(commdOut), ticket[:]...), commD[:]...), nil
-	})
+// second sets the CommR of commd.CommR: there is no replica.
+func (s *CommDSealer) second(sector events.SectorRef, out []byte, seal *sealed) bool {
+	seal.CommR = events.Hash(commd.CommR(sector.Provider, sector.Number, seal.Ticket, commd.Node(seal.CommD)))
+	return bytes.Equal(out, s.first(seal.Ticket, seal.CommD))
 }
 
 // errOtherRoot: the data does not have the expected root.
 var errOtherRoot = errors.New("the data has another root")
 
-// build builds the tree of a sector with that CommD. If the data has another one, what is damaged
+// sound builds the tree of a sector with that CommD. If the data has another one, what is damaged
 // is noted and named.
-func (s *CommDSealer) build(
+func (s *CommDSealer) sound(
 	ctx context.Context, sector events.SectorRef, commD events.Hash, progress events.SectorProgress,
 ) error {
 	try := func() error {
@@ -98,61 +82,6 @@ func treeSize(sector events.SectorRef) events.Bytes {
 	return events.Bytes(commd.TreeSize(uint64(sector.Size)))
 }
 
-// PreCommit2 implements port.Sealer. CommR is that of commd.CommR: there is no replica.
-func (s *CommDSealer) PreCommit2(
-	ctx context.Context, sector events.SectorRef, out []byte, progress events.SectorProgress,
-) (commD, commR events.Hash, err error) {
-	seal, err := inTurn(ctx, &s.kept, sector, func() (sealed, error) {
-		seal, err := s.seal(sector)
-		if err != nil {
-			return sealed{}, err
-		}
-		if seal == nil || !bytes.Equal(out, append(append([]byte(commdOut), seal.Ticket[:]...), seal.CommD[:]...)) {
-			return sealed{}, fmt.Errorf("%s: not what its first step answered: %w", sector, events.ErrSectorStep)
-		}
-		seal.CommR = events.Hash(commd.CommR(sector.Provider, sector.Number, seal.Ticket, commd.Node(seal.CommD)))
-		if err := s.setSeal(sector, *seal); err != nil {
-			return sealed{}, err
-		}
-		tell(progress, 1)
-		return *seal, nil
-	})
-	return seal.CommD, seal.CommR, err
-}
-
-// Commit implements port.Sealer.
-func (s *CommDSealer) Commit(
-	ctx context.Context, sector events.SectorRef, c events.SealContext, progress events.SectorProgress,
-) ([]byte, error) {
-	return inTurn(ctx, &s.kept, sector, func() ([]byte, error) {
-		seal, err := s.ready(sector)
-		if err == nil {
-			err = seal.asked(sector, c)
-		}
-		if err != nil {
-			return nil, err
-		}
-		proof, err := s.prove(ctx, sector, seal, challenge(commd.Seal, sector, seal.Ticket, c.Seed, s.sealLeaves))
-		if err == nil {
-			tell(progress, 1)
-		}
-		return proof, err
-	})
-}
-
-// Challenge implements port.Sealer.
-func (s *CommDSealer) Challenge(
-	ctx context.Context, sector events.SectorRef, randomness events.Hash, leaves int,
-) ([]byte, error) {
-	return inTurn(ctx, &s.kept, sector, func() ([]byte, error) {
-		seal, err := s.ready(sector)
-		if err != nil {
-			return nil, err
-		}
-		return s.prove(ctx, sector, seal, challenge(commd.Possession, sector, seal.Ticket, randomness, leaves))
-	})
-}
-
 // prove answers a challenge. If data or tree are damaged, all of the data is read once: damaged
 // pieces are noted and named, and a damaged tree is rebuilt.
 func (s *CommDSealer) prove(
@@ -165,7 +94,7 @@ func (s *CommDSealer) prove(
 	if err := s.whole(sector); err != nil {
 		return nil, err // They are already noted; reading everything again would not help.
 	}
-	if err := s.build(ctx, sector, seal.CommD, nil); err != nil {
+	if err := s.sound(ctx, sector, seal.CommD, nil); err != nil {
 		return nil, err
 	}
 	return s.try(sector, seal, c)
@@ -192,7 +121,7 @@ func (s *CommDSealer) Check(
 			return compare(ctx, sector, from, to, data, tree)
 		})
 		if errors.Is(err, commd.ErrDamaged) || isDamage(err) { // Damaged pieces are named; a tree is built again.
-			err = s.build(ctx, sector, seal.CommD, nil)
+			err = s.sound(ctx, sector, seal.CommD, nil)
 		}
 		if err != nil {
 			return fmt.Errorf("check %s: %w", sector, err)
@@ -259,14 +188,4 @@ func openTree(sector events.SectorRef, seal sealed, file io.ReaderAt) (*commd.Tr
 		return nil, fmt.Errorf("%s: the root of its tree: %w", sector, commd.ErrDamaged)
 	}
 	return tree, nil
-}
-
-// Restore implements port.Sealer: it builds the tree again.
-func (s *CommDSealer) Restore(
-	ctx context.Context, sector events.SectorRef, c events.SealContext, progress events.SectorProgress,
-) error {
-	if err := s.VerifyCommitments(sector, c); err != nil {
-		return fmt.Errorf("restore %s: %w: %w", sector, err, events.ErrMalformed)
-	}
-	return s.restore(ctx, sector, c, func() error { return s.build(ctx, sector, c.CommD, progress) })
 }

@@ -16,7 +16,7 @@ import (
 
 func TestATreeThatIsDamagedIsBuiltAgain(t *testing.T) {
 	m := sectorstest.NewMemory()
-	s := sealer.NewCommD(m, 0)
+	s := sealer.NewCommD(m, sealLeaves)
 	l := sealertest.NewLoad(t, 0, 16000, 'a')
 	if err := s.AddPiece(t.Context(), sealertest.Sector, 0, l.SectorPiece, strings.NewReader(string(l.Bytes))); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestDamagedNotesAreNamedAndWrittenAnew(t *testing.T) {
 		} {
 			t.Run(title+" "+kind, func(t *testing.T) {
 				m := sectorstest.NewMemory()
-				s := sealer.NewCommD(m, 0)
+				s := sealer.NewCommD(m, sealLeaves)
 				l := sealertest.NewLoad(t, 0, 4000, 'a')
 				pieces := []events.SectorPiece{l.SectorPiece}
 				add := func() error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/hostnode/hostnode/actors/porttest/sealertest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/commd"
 )
@@ -52,7 +53,7 @@ func FuzzDecodeSeal(f *testing.F) {
 // An outside prover is sent the whole piece, or less than all of it.
 func FuzzVerifiedReader(f *testing.F) {
 	payload := bytes.Repeat([]byte("abc"), 100)
-	c, err := commd.Of(payload)
+	c, err := sealertest.Of(payload)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -28,10 +28,6 @@ type kept struct {
 	turns map[events.SectorRef]chan struct{}
 }
 
-func newKept(files Files) kept {
-	return kept{files: files, turns: make(map[events.SectorRef]chan struct{})}
-}
-
 // alone waits for the exclusive use of a sector, and makes a call then.
 func (k *kept) alone(ctx context.Context, sector events.SectorRef, call func() error) error {
 	if err := commd.CheckSectorSize(uint64(sector.Size)); err != nil {

@@ -75,32 +75,6 @@ func (k *kept) noteAnew(
 	return list, k.setPieces(sector, list)
 }
 
-// restore makes what is stored of a sector sound again, as far as that can be without its pieces. Sound
-// says, under its turn, what is not.
-func (k *kept) restore(ctx context.Context, sector events.SectorRef, c events.SealContext, sound func() error) error {
-	return k.alone(ctx, sector, func() (err error) {
-		if list, noted := k.pieces(sector); noted == nil && len(list) == 0 { // They are gone, or there were none.
-			var placed []commd.Placed
-			if placed, err = fill(sector, c.Pieces); err == nil {
-				_, err = k.noteAnew(ctx, sector, c.Pieces, placed)
-			}
-		}
-		if err == nil {
-			_, err = k.pack(ctx, sector, c.Pieces)
-		}
-		if err == nil {
-			err = sound()
-		}
-		if err == nil {
-			err = k.setSeal(sector, sealed{c.Ticket, c.CommD, c.CommR})
-		}
-		if err != nil {
-			return fmt.Errorf("restore %s: %w", sector, err)
-		}
-		return nil
-	})
-}
-
 // clearGaps makes zero what belongs to no piece: a piece that was refused may have left something.
 func (k *kept) clearGaps(ctx context.Context, sector events.SectorRef, list []storedPiece) error {
 	return k.edit(sector, func(f events.SectorFile) error {

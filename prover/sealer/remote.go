@@ -22,15 +22,13 @@ import (
 // RemoteConfig is the configuration of an outside prover. Zero values mean the defaults in
 // brackets.
 type RemoteConfig struct {
-	// URL is the prover's, before "/v1/…". Plain http is allowed to this machine only, unless
-	// PlainHTTP says that the connection is safe.
-	URL       string
-	PlainHTTP bool
+	// URL is the prover's, before "/v1/…". Plain http is allowed to this machine only.
+	URL string
 	// Token is the bearer token.
 	Token string
 	// Proves is what its proofs must show. A prover that claims something else is refused.
 	Proves string
-	// SealLeaves is how many leaves a commit shows [DefaultSealLeaves]; only for Possession.
+	// SealLeaves is how many leaves a commit shows, as the contract demands.
 	SealLeaves int
 	// Callback is the URL at which Callbacks is reached, and CallbackToken what call-backs bring;
 	// empty: none are asked for.
@@ -38,22 +36,19 @@ type RemoteConfig struct {
 	// Poll is the pause between two questions whether a running step has ended [10 s].
 	Poll time.Duration
 	// Attempts is how many temporary errors in a row a request may have [5]; the pauses in between
-	// begin with Backoff [1 s] and double up to MaxBackoff [1 min].
-	Attempts            int
-	Backoff, MaxBackoff time.Duration
+	// begin with Backoff [1 s] and double up to a minute.
+	Attempts int
+	Backoff  time.Duration
 	// RequestTimeout limits a request without a payload [1 min].
 	RequestTimeout time.Duration
 	// MaxAnswer limits an answer, in bytes [32 MiB: what one part of a commit passes to the other
 	// has 16].
 	MaxAnswer int64
-	// Seed makes the pauses of different hosts differ.
-	Seed uint64
 }
 
 func (c RemoteConfig) withDefaults() RemoteConfig {
 	c.Poll = cmp.Or(c.Poll, 10*time.Second)
 	c.Backoff = cmp.Or(c.Backoff, time.Second)
-	c.MaxBackoff = cmp.Or(c.MaxBackoff, time.Minute)
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, time.Minute)
 	c.Attempts = cmp.Or(c.Attempts, 5)
 	c.MaxAnswer = cmp.Or(c.MaxAnswer, 32<<20)
@@ -93,7 +88,7 @@ func NewRemote(cfg RemoteConfig) (*RemoteSealer, error) {
 	switch {
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
 		return nil, fmt.Errorf("outside prover %q, want https://host:port: %w", name, events.ErrMalformed)
-	case u.Scheme == "http" && !cfg.PlainHTTP && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
 		return nil, fmt.Errorf("outside prover %q: its token would go over the network in the clear; use https: %w",
 			name, events.ErrMalformed)
 	}
@@ -109,7 +104,7 @@ func NewRemote(cfg RemoteConfig) (*RemoteSealer, error) {
 		}
 	}
 	return &RemoteSealer{
-		verifier: newVerifier(cfg.Proves, cfg.SealLeaves),
+		verifier: verifier{cfg.Proves, cfg.SealLeaves},
 		cfg:      cfg, base: strings.TrimSuffix(cfg.URL, "/") + "/v1", name: name, secrets: secrets,
 		client: &http.Client{
 			Transport: &http.Transport{

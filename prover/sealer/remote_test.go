@@ -83,7 +83,7 @@ func TestTheRemoteSealerObeysItsPort(t *testing.T) {
 }
 
 func TestAStepThatRunsIsAskedForAgain(t *testing.T) {
-	_, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), 0, nil), true)
+	_, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), 0), true)
 	r := remote(t, sealer.RemoteConfig{URL: url, Proves: sealer.Simulated, Poll: time.Millisecond})
 	if _, err := r.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, nil, nil); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestAStepThatRunsIsAskedForAgain(t *testing.T) {
 }
 
 func TestAProverThatIsLostForAWhile(t *testing.T) {
-	server, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), 0, nil), false)
+	server, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), 0), false)
 	var fails atomic.Int32
 	status := http.StatusServiceUnavailable
 	server.Refuse = func(w http.ResponseWriter, _ *http.Request) bool {
@@ -230,7 +230,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 }
 
 func TestAProverThatShowsSomethingElseIsRefused(t *testing.T) {
-	_, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), 0, nil), false)
+	_, url := prover(t, sealer.NewSim(sectorstest.NewMemory(), 0), false)
 	r := remote(t, sealer.RemoteConfig{URL: url, Proves: sealer.Replication})
 	if err := r.Remove(t.Context(), sealertest.Sector); !errors.Is(err, events.ErrNoProver) || !strings.Contains(err.Error(), "simulated") {
 		t.Fatal(err)
@@ -241,14 +241,20 @@ func TestAProverThatShowsSomethingElseIsRefused(t *testing.T) {
 	}
 }
 
+// liar answers another CommR than it has.
+type liar struct{ port.Sealer }
+
+func (l liar) PreCommit2(
+	ctx context.Context, sector events.SectorRef, out []byte, progress events.SectorProgress,
+) (commD, commR events.Hash, err error) {
+	commD, commR, err = l.Sealer.PreCommit2(ctx, sector, out, progress)
+	commR[5] ^= 1
+	return commD, commR, err
+}
+
 // A lie of the outside prover is found like one of a sealer on this host.
 func TestAnOutsideProverThatLiesIsFoundOut(t *testing.T) {
-	inner := sealer.NewSim(sectorstest.NewMemory(), 0, func(s sealer.Step, _ events.SectorRef) sealer.Fault {
-		if s == sealer.StepPreCommit2 {
-			return sealer.Lie
-		}
-		return sealer.NoFault
-	})
+	inner := liar{sealer.NewSim(sectorstest.NewMemory(), 0)}
 	_, url := prover(t, inner, false)
 	r := remote(t, sealer.RemoteConfig{URL: url, Proves: sealer.Simulated})
 	out, err := r.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, nil, nil)
@@ -283,7 +289,7 @@ func TestSettingsOfAProverThatCannotBe(t *testing.T) {
 		}
 	}
 	for _, cfg := range []sealer.RemoteConfig{
-		{URL: "http://prover.example", PlainHTTP: true}, {URL: "http://localhost:1"}, {URL: "http://[::1]:1"}, {URL: "https://prover.example/path/"},
+		{URL: "http://localhost:1"}, {URL: "http://[::1]:1"}, {URL: "https://prover.example/path/"},
 	} {
 		cfg.Proves = sealer.Possession
 		if _, err := sealer.NewRemote(cfg); err != nil {
@@ -331,11 +337,11 @@ func TestEachErrorOfASealerHasACode(t *testing.T) {
 		events.ErrDiskFull, events.ErrPieceMismatch, events.ErrPieceRefused, events.ErrSectorStep,
 		events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrMalformed,
 	} {
-		if got := remoteapi.Error(remoteapi.Code(err)); !errors.Is(got, err) {
+		if got := remoteapi.Errors[remotetest.Code(err)]; !errors.Is(got, err) {
 			t.Errorf("%v becomes %v", err, got)
 		}
 	}
-	if remoteapi.Code(io.EOF) != "other" || remoteapi.Error("other") != nil {
+	if remotetest.Code(io.EOF) != "other" || remoteapi.Errors["other"] != nil {
 		t.Error("an error without a code has one")
 	}
 }

@@ -94,7 +94,7 @@ func (r *RemoteSealer) work(ctx context.Context, req request, result any, progre
 			return nil
 		case remoteapi.Failed:
 			err := fmt.Errorf("it says %q (%s)", clip(answer.Error), clip(answer.Code))
-			if kind := remoteapi.Error(answer.Code); kind != nil {
+			if kind := remoteapi.Errors[answer.Code]; kind != nil {
 				err = fmt.Errorf("%w: %w", err, kind)
 			}
 			return err
@@ -163,8 +163,7 @@ func (r *RemoteSealer) persist(ctx context.Context, req request) ([]byte, error)
 		if began, _ := req.body.state(); began || attempt >= r.cfg.Attempts {
 			return nil, fmt.Errorf("%w: %w", err, events.ErrSealerAway)
 		}
-		pause := retry.Backoff(r.cfg.Backoff, r.cfg.MaxBackoff, fmt.Sprintf("%d %s", r.cfg.Seed, req.path), attempt)
-		if retry.Sleep(ctx, pause) != nil {
+		if retry.Sleep(ctx, retry.Backoff(r.cfg.Backoff, time.Minute, req.path, attempt)) != nil {
 			return nil, context.Cause(ctx)
 		}
 	}

@@ -27,9 +27,6 @@ func Describe(proves string) string {
 	return fmt.Sprintf("unknown (%q)", proves)
 }
 
-// DefaultSealLeaves is how many leaves a commit shows when nothing else is set.
-const DefaultSealLeaves = 10
-
 // MaxPieces limits the pieces that are added to a sector.
 const MaxPieces = 1024
 

@@ -28,7 +28,7 @@ const sealLeaves = 12
 // makers are the sealers that keep data on this host.
 var makers = map[string]func(sealer.Files) port.Sealer{
 	"CommD": func(f sealer.Files) port.Sealer { return sealer.NewCommD(f, sealLeaves) },
-	"Sim":   func(f sealer.Files) port.Sealer { return sealer.NewSim(f, sealLeaves, nil) },
+	"Sim":   func(f sealer.Files) port.Sealer { return sealer.NewSim(f, sealLeaves) },
 }
 
 // world is a sealer over a store in memory.
@@ -176,7 +176,7 @@ func TestWhatTheSealersOccupyIsWhatTheySay(t *testing.T) {
 		t.Fatal(err)
 	}
 	sector := events.SectorRef{Provider: events.Address{1}, Number: 1, Size: 1 << 20}
-	s := sealer.NewCommD(store, 0)
+	s := sealer.NewCommD(store, sealLeaves)
 	l := sealertest.NewLoad(t, 0, 1<<20/128*127, 'a')
 	if err := s.AddPiece(t.Context(), sector, 0, l.SectorPiece, strings.NewReader(string(l.Bytes))); err != nil {
 		t.Fatal(err)

@@ -1,8 +1,8 @@
 package sealer_test
 
 import (
-	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +13,7 @@ import (
 )
 
 func TestEverySimulatedResultSaysSo(t *testing.T) {
-	s := sealer.NewSim(sectorstest.NewMemory(), 0, nil)
+	s := sealer.NewSim(sectorstest.NewMemory(), 0)
 	out, err := s.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -37,84 +37,47 @@ func TestEverySimulatedResultSaysSo(t *testing.T) {
 	}
 }
 
-func TestASimulatedSealerFailsWhenItShould(t *testing.T) {
-	var fault sealer.Fault
-	s := sealer.NewSim(sectorstest.NewMemory(), 0, func(sealer.Step, events.SectorRef) sealer.Fault { return fault })
+func TestEveryLieOfASimulatedSealerIsFoundOut(t *testing.T) {
+	s := sealer.NewSim(sectorstest.NewMemory(), 0)
 	l := sealertest.NewLoad(t, 0, 1000, 'a')
-	pieces := []events.SectorPiece{l.SectorPiece}
-	var out, seal, day []byte
-	var fillers []events.SectorPiece
-	c := events.SealContext{Pieces: pieces}
-	steps := []struct {
-		name string
-		do   func(ctx context.Context) error
-		lies func() error // the check that finds the step's lie; nil: it has nothing to lie about
-	}{
-		{"AddPiece", func(ctx context.Context) error {
-			return s.AddPiece(ctx, sealertest.Sector, 0, l.SectorPiece, strings.NewReader(string(l.Bytes)))
-		}, nil},
-		{"PreCommit1", func(ctx context.Context) (err error) {
-			out, err = s.PreCommit1(ctx, sealertest.Sector, events.Hash{}, pieces, nil)
-			return err
-		}, func() error {
-			commD, commR, err := s.PreCommit2(t.Context(), sealertest.Sector, out, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return s.VerifyCommitments(sealertest.Sector, events.SealContext{CommD: commD, CommR: commR, Pieces: pieces})
-		}},
-		{"PreCommit2", func(ctx context.Context) (err error) {
-			c.CommD, c.CommR, err = s.PreCommit2(ctx, sealertest.Sector, out, nil)
-			return err
-		}, func() error {
-			return s.VerifyCommitments(sealertest.Sector, c)
-		}},
-		{"Commit", func(ctx context.Context) (err error) {
-			seal, err = s.Commit(ctx, sealertest.Sector, c, nil)
-			return err
-		}, func() error { return s.Verify(sealertest.Sector, c, seal) }},
-		{"Pack", func(ctx context.Context) error {
-			list, err := s.Pack(ctx, sealertest.Sector, pieces)
-			fillers = list
-			return err
-		}, func() error {
-			if len(fillers) == 4 {
-				t.Error("it packed as it should")
-			}
-			return events.ErrSealerLies
-		}},
-		{"Restore", func(ctx context.Context) error { return s.Restore(ctx, sealertest.Sector, c, nil) }, nil},
-		{"Finalize", func(ctx context.Context) error { return s.Finalize(ctx, sealertest.Sector) }, nil},
-		{"Challenge", func(ctx context.Context) (err error) {
-			day, err = s.Challenge(ctx, sealertest.Sector, events.Hash{}, 1)
-			return err
-		}, func() error { return s.VerifyChallenge(sealertest.Sector, c, events.Hash{}, 1, day) }},
-		{"Remove", func(ctx context.Context) error { return s.Remove(ctx, sealertest.Sector) }, nil},
+	c := events.SealContext{Pieces: []events.SectorPiece{l.SectorPiece}}
+	if err := s.AddPiece(t.Context(), sealertest.Sector, 0, l.SectorPiece, strings.NewReader(string(l.Bytes))); err != nil {
+		t.Fatal(err)
 	}
-	for _, step := range steps {
-		fault = sealer.Fail
-		if err := step.do(t.Context()); !errors.Is(err, sealer.ErrSimulatedFault) {
-			t.Errorf("%s fails with %v", step.name, err)
-		}
-		fault = sealer.Hang
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := step.do(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s hangs with %v", step.name, err)
-		}
-		if step.lies != nil {
-			fault = sealer.Lie
-			if err := step.do(t.Context()); err != nil {
-				t.Errorf("%s lies with %v", step.name, err)
-			}
-			fault = sealer.NoFault
-			if err := step.lies(); !errors.Is(err, events.ErrSealerLies) {
-				t.Errorf("%s lied, and found was %v", step.name, err)
-			}
-		}
-		fault = sealer.NoFault
-		if err := step.do(t.Context()); err != nil {
-			t.Fatalf("%s: %v", step.name, err)
-		}
+	out, err := s.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, c.Pieces, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lie := slices.Clone(out)
+	lie[31] ^= 1
+	if c.CommD, c.CommR, err = s.PreCommit2(t.Context(), sealertest.Sector, lie, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.VerifyCommitments(sealertest.Sector, c); !errors.Is(err, events.ErrSealerLies) {
+		t.Errorf("the first step lied, and found was %v", err)
+	}
+	if c.CommD, c.CommR, err = s.PreCommit2(t.Context(), sealertest.Sector, out, nil); err != nil {
+		t.Fatal(err)
+	}
+	lying := c
+	lying.CommR[5] ^= 1
+	if err := s.VerifyCommitments(sealertest.Sector, lying); !errors.Is(err, events.ErrSealerLies) {
+		t.Errorf("the second step lied, and found was %v", err)
+	}
+	seal, err := s.Commit(t.Context(), sealertest.Sector, c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seal[0] ^= 1
+	if err := s.Verify(sealertest.Sector, c, seal); !errors.Is(err, events.ErrSealerLies) {
+		t.Errorf("the commit lied, and found was %v", err)
+	}
+	day, err := s.Challenge(t.Context(), sealertest.Sector, events.Hash{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	day[0] ^= 1
+	if err := s.VerifyChallenge(sealertest.Sector, c, events.Hash{}, 1, day); !errors.Is(err, events.ErrSealerLies) {
+		t.Errorf("a challenge was answered with a lie, and found was %v", err)
 	}
 }

@@ -14,13 +14,6 @@ type verifier struct {
 	sealLeaves int // in the proof of a commit
 }
 
-func newVerifier(proves string, sealLeaves int) verifier {
-	if sealLeaves == 0 {
-		sealLeaves = DefaultSealLeaves
-	}
-	return verifier{proves, sealLeaves}
-}
-
 // Proves implements port.Sealer.
 func (v verifier) Proves() string { return v.proves }
 

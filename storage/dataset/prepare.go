@@ -35,9 +35,8 @@ var ErrExists = errors.New("directory exists already")
 
 // Options are the optional settings of Prepare.
 type Options struct {
-	// Filename and MimeType are written to the manifest when not empty.
+	// Filename is written to the manifest when not empty.
 	Filename string
-	MimeType string
 	// Progress, if set, is called after each batch, in the goroutine of Prepare, with the bytes of
 	// the coded dataset that are done.
 	Progress func(done, total events.Bytes)
@@ -262,7 +261,7 @@ func (c *coder) manifest() (Manifest, error) {
 	v.VerifyRoot = ProvingRootCID(verifyRoot)
 	return Manifest{
 		Tree: TreeCID(coded), Size: c.layout.CodedSize(),
-		Filename: c.options.Filename, MimeType: c.options.MimeType,
+		Filename: c.options.Filename,
 		Erasure: &Erasure{
 			Params: c.layout.Params, OriginalTree: TreeCID(original),
 			OriginalSize: c.layout.Size, Strategy: Stepped, Verification: v,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/porttest"
+	"github.com/hostnode/hostnode/actors/porttest/sealertest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/commd"
 	"github.com/hostnode/hostnode/storage/sectors"
@@ -134,7 +135,7 @@ func TestAPieceIsPutWhereItIsMissingOrDamaged(t *testing.T) {
 	dir := t.TempDir()
 	p := openPieces(t, dir)
 	payload := bytes.Repeat([]byte("hostnode"), 100)
-	of, err := commd.Of(payload)
+	of, err := sealertest.Of(payload)
 	if err != nil {
 		t.Fatal(err)
 	}

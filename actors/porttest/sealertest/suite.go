@@ -66,11 +66,20 @@ type Load struct {
 	Bytes  []byte
 }
 
+// Of is the commitment of a payload.
+func Of(payload []byte) (commd.Commitment, error) {
+	c := commd.NewCalc()
+	if _, err := c.Write(payload); err != nil {
+		return commd.Commitment{}, err
+	}
+	return c.Commitment()
+}
+
 // NewLoad makes a piece of so many bytes that are variations of a letter.
 func NewLoad(t testing.TB, offset events.Bytes, payload int, letter byte) Load {
 	t.Helper()
 	b := bytes.Repeat([]byte{letter, letter + 1, letter ^ 7, 9, letter}, payload/5+1)[:payload]
-	c, err := commd.Of(b)
+	c, err := Of(b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,9 +45,10 @@ func (w *Writer) AnySectorStep(t *rapid.T, n uint64) {
 		_ = w.AskSector(n, "block:3", sector.ReportChain{Inputs: inputs, Facts: facts})
 	case 6:
 		if key != "" {
-			_ = w.AskSector(n, events.SectorCause(key), sector.ReportDiagnosis{
-				Inputs: inputs, Key: key, Finding: rapid.SampledFrom(sector.Findings()).Draw(t, "finding"),
-			})
+			finding := rapid.SampledFrom([]sector.Finding{
+				sector.BadSeal, sector.Landed, sector.NotThere, sector.SeedChanged, sector.InvalidProof, sector.PreCommitGone,
+			}).Draw(t, "finding")
+			_ = w.AskSector(n, events.SectorCause(key), sector.ReportDiagnosis{Inputs: inputs, Key: key, Finding: finding})
 		}
 	}
 }

@@ -40,7 +40,6 @@ package remoteapi
 
 import (
 	"encoding/json"
-	"errors"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -170,36 +169,13 @@ type Callback struct {
 	Number   uint64
 }
 
-// codes are the errors of sealers that have a code, special ones before general ones.
-var codes = []struct {
-	code string
-	err  error
-}{
-	{"disk-full", events.ErrDiskFull},
-	{"piece-mismatch", events.ErrPieceMismatch},
-	{"piece-refused", events.ErrPieceRefused},
-	{"step", events.ErrSectorStep},
-	{"damaged", events.ErrSectorDamaged},
-	{"not-there", events.ErrNoSectorPart},
-	{"malformed", events.ErrMalformed},
-}
-
-// Code is the code of an error; "other" when it has none.
-func Code(err error) string {
-	for _, c := range codes {
-		if errors.Is(err, c.err) {
-			return c.code
-		}
-	}
-	return "other"
-}
-
-// Error is the error that has a code; nil for another code.
-func Error(code string) error {
-	for _, c := range codes {
-		if c.code == code {
-			return c.err
-		}
-	}
-	return nil
+// Errors are those of sealers that have a code, by that; a prover that has another one says "other".
+var Errors = map[string]error{
+	"disk-full":      events.ErrDiskFull,
+	"piece-mismatch": events.ErrPieceMismatch,
+	"piece-refused":  events.ErrPieceRefused,
+	"step":           events.ErrSectorStep,
+	"damaged":        events.ErrSectorDamaged,
+	"not-there":      events.ErrNoSectorPart,
+	"malformed":      events.ErrMalformed,
 }

@@ -87,13 +87,25 @@ func write(w http.ResponseWriter, status int, value any) {
 // answer is the answer for the result of a request.
 func answer(result any, err error) *remoteapi.Answer {
 	if err != nil {
-		return &remoteapi.Answer{State: remoteapi.Failed, Code: remoteapi.Code(err), Error: err.Error()}
+		return &remoteapi.Answer{State: remoteapi.Failed, Code: Code(err), Error: err.Error()}
 	}
 	b, err := json.Marshal(result)
 	if err != nil {
 		return &remoteapi.Answer{State: remoteapi.Failed, Code: "other", Error: err.Error()}
 	}
 	return &remoteapi.Answer{State: remoteapi.Done, Result: b}
+}
+
+// Code is the code of an error, of several the most special; "other" when it has none.
+func Code(err error) string {
+	for _, code := range []string{
+		"disk-full", "piece-mismatch", "piece-refused", "step", "damaged", "not-there", "malformed",
+	} {
+		if errors.Is(err, remoteapi.Errors[code]) {
+			return code
+		}
+	}
+	return "other"
 }
 
 func writeAnswer(w http.ResponseWriter, a *remoteapi.Answer) {

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -190,26 +189,23 @@ func (a authority) sign(o Order, m *Member, now time.Time) error {
 // write signs a certificate and writes it with its key, the key first, so that there is no
 // certificate without one.
 func write(cert, parent *x509.Certificate, key, signer *ecdsa.PrivateKey, certPath, keyPath string) error {
-	var err error
-	const serialBits = 120 // Random, so that nobody needs to count; at most 20 bytes are allowed.
-	if cert.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), serialBits)); err != nil {
-		return err
-	}
-	der, err := x509.CreateCertificate(rand.Reader, cert, parent, key.Public(), signer)
+	signed, secret, err := Sign(cert, parent, key, signer)
 	if err != nil {
 		return err
 	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
+	if err := durable.Create(keyPath, secret); err != nil {
 		return err
 	}
-	if err := durable.Create(keyPath, EncodePEM("PRIVATE KEY", secret)); err != nil {
-		return err
-	}
-	return durable.Create(certPath, EncodePEM("CERTIFICATE", der))
+	return durable.Create(certPath, signed)
 }
 
-// EncodePEM is the text of a certificate or key.
-func EncodePEM(kind string, b []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b})
+// Sign signs a certificate, with a random number, and returns it and its key as PEM.
+func Sign(cert, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) (signed, secret []byte, err error) {
+	der, err := x509.CreateCertificate(rand.Reader, cert, parent, key.Public(), signer)
+	if err != nil {
+		return nil, nil, err
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), err
 }

@@ -115,9 +115,9 @@ func (a *App) Backend(cmd *cobra.Command, want Access) (api.Backend, func() erro
 			Account: account, DataDir: c.DataDir, Endpoint: c.Chain.Endpoint, Fallbacks: c.Chain.Fallbacks,
 			Files: files, Now: a.Now, Machines: a.Machines,
 		},
-		Log: NewLog(quiet, a.Stderr), Quota: events.Bytes(c.Quota), Node: machine,
+		Log: NewLog(quiet, a.Stderr), Quota: c.Quota, Node: machine,
 		Store: stores.FromConfig(c.Config), Changes: want == Change || want == Create, Create: want == Create,
-		NoViews: want == LookBack && stores.FromConfig(c.Config).Remote(), KeepFree: events.Bytes(c.Storage.KeepFree),
+		NoViews: want == LookBack && stores.FromConfig(c.Config).Remote(), KeepFree: c.Storage.KeepFree,
 		Free: func() (events.Bytes, error) { return storage.Free(c.DataDir) },
 	})
 	if running && errors.Is(err, datadir.ErrInUse) {

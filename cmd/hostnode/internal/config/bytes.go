@@ -15,9 +15,6 @@ import (
 // ErrBytes: a text is no size.
 var ErrBytes = errors.New("not a size")
 
-// Bytes is a number of bytes as people write it: 512, 4MiB, 20 GB, 1.5GiB.
-type Bytes uint64
-
 // units from large to small; binary ones first, so that they are preferred for printing.
 var units = []unit{
 	{"EiB", 1 << 60},
@@ -47,8 +44,8 @@ const maxSizeText = 40
 // ParseBytes reads a size: digits, perhaps a fraction, perhaps a unit (B, kB, MB,
 // GB, TB, PB, EB for powers of 1000, KiB ... EiB for powers of 1024). It returns
 // ErrBytes for anything else, for a fraction of a byte and for more than 64 bits.
-func ParseBytes(text string) (Bytes, error) {
-	refuse := func(why string) (Bytes, error) {
+func ParseBytes(text string) (events.Bytes, error) {
+	refuse := func(why string) (events.Bytes, error) {
 		return 0, fmt.Errorf("%w: %q %s; write for example 500MB, 20GiB or a number of bytes",
 			ErrBytes, events.Clip(text, maxSizeText), why)
 	}
@@ -79,12 +76,12 @@ func ParseBytes(text string) (Bytes, error) {
 	case !value.Num().IsUint64():
 		return refuse("is more than 64 bits can count")
 	}
-	return Bytes(value.Num().Uint64()), nil
+	return events.Bytes(value.Num().Uint64()), nil
 }
 
-// String prints the size exactly, in the largest unit that divides it. ParseBytes
+// bytesText prints a size exactly, in the largest unit that divides it. ParseBytes
 // reads it back.
-func (b Bytes) String() string {
+func bytesText(b events.Bytes) string {
 	if b == 0 {
 		return "0B"
 	}

@@ -158,7 +158,7 @@ func (c Cluster) checkListen() error {
 	case strings.Join(files, "") != "":
 		return refuse("cluster.tls.certFile", c.TLS.CertFile, "caFile, certFile and keyFile belong together; hostnode "+
 			"cluster certs makes them")
-	case loopback(host) && loopback(shown):
+	case Loopback(host) && Loopback(shown):
 		return nil
 	}
 	return refuse("cluster.listen", c.Listen, "members talk to other machines only with cluster.tls.caFile, certFile "+
@@ -192,8 +192,5 @@ func splitAddress(address string) (host string, port uint64, err error) {
 	return host, port, err
 }
 
-// loopback reports whether an address leads to this machine.
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
+// Loopback reports whether a host leads to this machine.
+func Loopback(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }

@@ -3,6 +3,8 @@ package config
 import (
 	_ "embed"
 	"time"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 // source is this file, the others are beside it: the comments of the structs are the operator's
@@ -26,7 +28,7 @@ type Config struct {
 	DataDir string `key:"dataDir"`
 	// Quota is the most that the host may keep on disk for others, trees and
 	// manifests included.
-	Quota Bytes `key:"quota" def:"20GiB" min:"1MiB" max:"1EiB"`
+	Quota events.Bytes `key:"quota" def:"20GiB" min:"1MiB" max:"1EiB"`
 
 	// Log is what the host logs while it runs.
 	Log Log `key:"log"`
@@ -302,7 +304,7 @@ type EventStore struct {
 	// who sees the URL sees that, too.
 	PasswordFile string `key:"passwordFile"`
 	// CacheBytes is the memory of the embedded store's block cache.
-	CacheBytes Bytes `key:"cacheBytes" def:"64MiB" min:"1MiB" max:"64GiB"`
+	CacheBytes events.Bytes `key:"cacheBytes" def:"64MiB" min:"1MiB" max:"64GiB"`
 	// SnapshotEvery is after how many events the states of the queue, the ledger
 	// and the open sales are saved; a start then reads about as many events of
 	// each.
@@ -328,10 +330,10 @@ type ServeEvents struct {
 	// MemoryBytes is the most memory that serving events takes; of hostnode eventstore,
 	// the whole process. Three quarters of what is beyond 512 MiB are for the messages of
 	// all clients. Further requests wait, and are refused when that takes long.
-	MemoryBytes Bytes `key:"memoryBytes" def:"1GiB" min:"768MiB" max:"1TiB"`
+	MemoryBytes events.Bytes `key:"memoryBytes" def:"1GiB" min:"768MiB" max:"1TiB"`
 	// MaxAppendSize is the most bytes of the events of one append. EventStoreDB has a
 	// setting of this name, and 1 MiB unless it is set; hosts need as much.
-	MaxAppendSize Bytes `key:"maxAppendSize" flag:"max-append-size" def:"64MiB" min:"1MiB" max:"64MiB"`
+	MaxAppendSize events.Bytes `key:"maxAppendSize" flag:"max-append-size" def:"64MiB" min:"1MiB" max:"64MiB"`
 }
 
 // Storage is how slots are fetched and kept.
@@ -344,14 +346,14 @@ type Storage struct {
 	BlocksInFlight int `key:"blocksInFlight" def:"16" min:"1" max:"1024"`
 	// KeepFree is how much of the file system must stay free. With less, no slot is
 	// taken, but proofs go on; the events need room as well.
-	KeepFree Bytes `key:"keepFree" def:"512MiB" max:"1EiB"`
+	KeepFree events.Bytes `key:"keepFree" def:"512MiB" max:"1EiB"`
 	// ScrubEvery is how often all stored data, of slots and of sectors, is checked for
 	// damage, which is then repaired. A proof finds damage, too, but only in the part that it reads. 0:
 	// never.
 	ScrubEvery time.Duration `key:"scrubEvery" def:"168h" max:"8760h"`
 	// ScrubBytesPerSecond bounds how many bytes this check reads and hashes in a
 	// second, for slots and as many for sectors. A processor hashes some 9 MiB of slots.
-	ScrubBytesPerSecond Bytes `key:"scrubBytesPerSecond" def:"1MiB" min:"64KiB" max:"1GiB"`
+	ScrubBytesPerSecond events.Bytes `key:"scrubBytesPerSecond" def:"1MiB" min:"64KiB" max:"1GiB"`
 	// FilesLost begins with an empty directory of slots although the host has used another: what is
 	// hosted is fetched again where possible. Without it nothing of slots is read or written then,
 	// because their disk may not be mounted.

@@ -96,7 +96,7 @@ func TestTheFileInTheDataDirectoryIsFound(t *testing.T) {
 	}
 	l, err := load(t, nil, "--data-dir", dir)
 	if err != nil || l.Quota != 5<<20 {
-		t.Fatalf("quota is %s, %v", l.Quota, err)
+		t.Fatalf("quota is %d, %v", l.Quota, err)
 	}
 }
 

@@ -20,7 +20,7 @@ func (c comment) short() string {
 	return strings.TrimSuffix(text, ".")
 }
 
-// fieldComments reads the comments of this package's structs: "Sales.MaxWorkers" to
+// fieldComments reads the comments of the structs: "config.Sales.MaxWorkers" to
 // the text without the name of the field in front, "most ..." instead of "MaxWorkers
 // is the most ...".
 func fieldComments() map[string]comment {
@@ -37,7 +37,7 @@ func fieldComments() map[string]comment {
 			}
 			if s, ok := t.Type.(*ast.StructType); ok {
 				for _, f := range s.Fields.List {
-					all[t.Name.Name+"."+f.Names[0].Name] = bare(f.Names[0].Name, f.Doc.Text())
+					all[file.Name.Name+"."+t.Name.Name+"."+f.Names[0].Name] = bare(f.Names[0].Name, f.Doc.Text())
 				}
 			}
 		}
@@ -85,7 +85,7 @@ func writeExample(
 		if indent == "" || i > 0 {
 			out.WriteString("\n")
 		}
-		for line := range strings.Lines(string(comments[t.Name()+"."+field.Name])) {
+		for line := range strings.Lines(string(comments[t.String()+"."+field.Name])) {
 			out.WriteString(indent + "# " + strings.TrimSuffix(line, "\n") + "\n")
 		}
 		if field.Type.Kind() == reflect.Struct {
@@ -93,7 +93,7 @@ func writeExample(
 			writeExample(out, indent+"  ", parent.Field(i), comments)
 			continue
 		}
-		s := setting{name, t.Name(), field, parent.Field(i)}
+		s := setting{name, t.String(), field, parent.Field(i)}
 		if allowed := s.allowed(); allowed != "" {
 			out.WriteString(indent + "# Allowed: " + allowed + ".\n")
 		}

@@ -160,7 +160,7 @@ func (f *flagValue) String() string {
 // Type implements pflag.Value.
 func (f *flagValue) Type() string {
 	switch f.field.Type.String() {
-	case "config.Bytes":
+	case "events.Bytes":
 		return "size"
 	case "time.Duration":
 		return "duration"

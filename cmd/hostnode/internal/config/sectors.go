@@ -32,7 +32,7 @@ type Sectors struct {
 	FilesLost bool `key:"filesLost" def:"false"`
 	// Size is how large a new sector is unless its order says otherwise, padding included: a
 	// power of two.
-	Size Bytes `key:"size" def:"64MiB" min:"2KiB" max:"64GiB"`
+	Size events.Bytes `key:"size" def:"64MiB" min:"2KiB" max:"64GiB"`
 	// Lifetime is how many blocks a sector is to live. 0: a million, within the limits of the
 	// contract.
 	Lifetime uint64 `key:"lifetime" def:"0" max:"1000000000000"`
@@ -154,7 +154,7 @@ func (c Config) checkSectors() error {
 		return refuse("sectors.contract", s.Contract, "with chain.endpoint and sectors.sealer it must be the address "+
 			"of the contract of sectors, 0x and 40 hex digits, and not the zero address")
 	case s.Size&(s.Size-1) != 0:
-		return refuse("sectors.size", s.Size.String(), "not a power of two; write for example 64MiB or 32GiB")
+		return refuse("sectors.size", bytesText(s.Size), "not a power of two; write for example 64MiB or 32GiB")
 	case s.Directory != "" && !filepath.IsAbs(s.Directory):
 		return refuse("sectors.directory", s.Directory, "write an absolute path")
 	case s.Retries.MostPause < s.Retries.FirstPause:

@@ -26,7 +26,7 @@ const maxListItems = 1024
 // setting is one leaf of Config.
 type setting struct {
 	key   string // sales.maxWorkers
-	owner string // name of the struct it is a field of
+	owner string // name of the struct it is a field of, with its package
 	field reflect.StructField
 	value reflect.Value
 }
@@ -46,7 +46,7 @@ func leaves(prefix string, parent reflect.Value) []setting {
 			all = append(all, leaves(key+".", parent.Field(i))...)
 			continue
 		}
-		all = append(all, setting{key, parent.Type().Name(), field, parent.Field(i)})
+		all = append(all, setting{key, parent.Type().String(), field, parent.Field(i)})
 	}
 	return all
 }
@@ -126,7 +126,7 @@ var errNumber = errors.New("not a whole number")
 func parse(t reflect.Type, text string) (reflect.Value, error) {
 	v := reflect.New(t).Elem()
 	switch {
-	case t == reflect.TypeFor[Bytes]():
+	case t == reflect.TypeFor[events.Bytes]():
 		b, err := ParseBytes(text)
 		v.SetUint(uint64(b))
 		return v, err
@@ -248,6 +248,8 @@ func (s setting) text() string {
 		return strings.Join(v, ",")
 	case time.Duration:
 		return shortDuration(v)
+	case events.Bytes:
+		return bytesText(v)
 	default:
 		return fmt.Sprint(v)
 	}

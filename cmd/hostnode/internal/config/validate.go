@@ -136,7 +136,7 @@ func (c Config) checkServeEvents() error {
 			"let tools connect there")
 	case (s.CertFile == "") != (s.KeyFile == ""):
 		return refuse("serveEvents.certFile", s.CertFile, "certFile and keyFile belong together")
-	case !loopback(host) && (s.CertFile == "" || s.UsersFile == ""):
+	case !Loopback(host) && (s.CertFile == "" || s.UsersFile == ""):
 		return refuse("serveEvents.listen", s.Listen, "events are served to other machines only with "+
 			"certFile, keyFile and usersFile; hostnode eventstore certificate and user make them")
 	}
@@ -157,7 +157,7 @@ func checkURL(key, text, example, instead string) error {
 		return refuse(key, text, "not a URL; write for example "+example)
 	case u.User != nil:
 		return refuse(key, text, "passwords do not belong in the configuration"+instead)
-	case u.Scheme == "http" && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !Loopback(u.Hostname()):
 		return refuse(key, text, "plain http is only allowed to this machine; write https://")
 	}
 	return nil

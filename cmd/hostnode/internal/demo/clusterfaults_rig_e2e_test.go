@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	if _, err := localetcd.Start(dir, os.Getenv(etcdAt)); err != nil {
+	if _, err := localetcd.Start(dir, os.Getenv(etcdAt), localetcd.TLS{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -146,7 +146,7 @@ func (s *memberDemo) startStore(ctx context.Context) error {
 }
 
 func (s *memberDemo) startEtcd(address string) error {
-	etcd, err := localetcd.Start(filepath.Join(s.dir.Root, "etcd"), address)
+	etcd, err := localetcd.Start(filepath.Join(s.dir.Root, "etcd"), address, localetcd.TLS{})
 	if err == nil {
 		s.etcd = etcd
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/big"
 	"os"
 	"path/filepath"
 	"time"
@@ -66,12 +65,10 @@ func MakeCertificates(dir string, hosts []string, now time.Time) (Certificates, 
 		return made, fmt.Errorf("make certificates: %w", err)
 	}
 	return made, errors.Join(
-		durable.Replace(made.CA, certs.EncodePEM("CERTIFICATE", ca)),
-		durable.Replace(made.Cert, certs.EncodePEM("CERTIFICATE", cert)),
-		durable.Replace(made.Key, certs.EncodePEM("PRIVATE KEY", key)))
+		durable.Replace(made.CA, ca), durable.Replace(made.Cert, cert), durable.Replace(made.Key, key))
 }
 
-// sign makes the authority and the certificate, as DER.
+// sign makes the authority and the certificate.
 func sign(hosts []string, now, expires time.Time) (ca, cert, key []byte, err error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -83,22 +80,19 @@ func sign(hosts []string, now, expires time.Time) (ca, cert, key []byte, err err
 	}
 	const skew = time.Hour // of the clients' clocks
 	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "hostnode event store authority"},
+		Subject:   pkix.Name{CommonName: "hostnode event store authority"},
 		NotBefore: now.Add(-skew), NotAfter: expires, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageCertSign,
 	}
 	server := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "hostnode event store"},
+		Subject:   pkix.Name{CommonName: "hostnode event store"},
 		NotBefore: now.Add(-skew), NotAfter: expires,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	certs.AddHosts(server, hosts)
-	if ca, err = x509.CreateCertificate(rand.Reader, authority, authority, caKey.Public(), caKey); err != nil {
+	if ca, _, err = certs.Sign(authority, authority, caKey, caKey); err != nil {
 		return nil, nil, nil, err
 	}
-	if cert, err = x509.CreateCertificate(rand.Reader, server, authority, serverKey.Public(), caKey); err != nil {
-		return nil, nil, nil, err
-	}
-	key, err = x509.MarshalPKCS8PrivateKey(serverKey)
+	cert, key, err = certs.Sign(server, authority, serverKey, caKey)
 	return ca, cert, key, err
 }

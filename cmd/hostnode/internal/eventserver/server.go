@@ -118,11 +118,12 @@ func Start(store events.Store, o Options, log *logrus.Entry) (*Server, error) {
 func Bind(o Options) ([]net.Listener, error) {
 	bound := Server{}
 	for _, address := range o.Listen {
-		if _, _, err := net.SplitHostPort(address); err != nil {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%w: %q is no address to listen on; write host:port, for example %s",
 				config.ErrInvalid, address, "127.0.0.1:2113"), bound.Close())
 		}
-		if o.CertFile == "" && !loopback(address) {
+		if o.CertFile == "" && !config.Loopback(host) {
 			return nil, errors.Join(fmt.Errorf("%w: %s can be reached from other machines, which needs a certificate; "+
 				"make one with: hostnode eventstore certificate", config.ErrInvalid, address), bound.Close())
 		}
@@ -133,15 +134,6 @@ func Bind(o Options) ([]net.Listener, error) {
 		bound.listeners = append(bound.listeners, l)
 	}
 	return bound.listeners, nil
-}
-
-func loopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // maxKeyBytes is the most bytes of a private key's file.

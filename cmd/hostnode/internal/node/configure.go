@@ -149,7 +149,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 		atRisk = &most
 	}
 	o := Options{
-		Means: p.Means, Validates: c.Validator.Enabled, Quota: events.Bytes(c.Quota),
+		Means: p.Means, Validates: c.Validator.Enabled, Quota: c.Quota,
 		Chain: chain.Config{
 			Endpoint: p.Endpoint, Fallbacks: c.Chain.Fallbacks, Marketplace: p.Contract,
 			DeployedAt: max(p.DeployedAt, c.Chain.DeployedAt), LogRange: c.Chain.LogRange,
@@ -183,8 +183,8 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			WalletDays:         c.Fees.WalletDays, MaxCollateralAtRisk: atRisk, ProofLoad: c.Sales.ProofLoad,
 			GiveUpDownload: c.Sales.GiveUpDownload, JudgePace: c.Sales.JudgePace, AvoidClient: c.Sales.AvoidClient,
 			QuarantineRetry: c.Sales.QuarantineRetry,
-			KeepFree:        events.Bytes(c.Storage.KeepFree),
-			ScrubEvery:      c.Storage.ScrubEvery, ScrubBytesPerSecond: events.Bytes(c.Storage.ScrubBytesPerSecond),
+			KeepFree:        c.Storage.KeepFree,
+			ScrubEvery:      c.Storage.ScrubEvery, ScrubBytesPerSecond: c.Storage.ScrubBytesPerSecond,
 			MayReserve: dispersalPolicy(c.Sales.Dispersal),
 			Margin:     duty.Margin{Blocks: c.Sales.ProofBlocks, BlockTime: blockTime(c)},
 			Downloads:  c.Pools.Downloads, Proofs: c.Pools.Proofs, Transactions: c.Pools.Transactions,

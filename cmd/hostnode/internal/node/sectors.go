@@ -208,7 +208,7 @@ func (n *Node) openSectors(ctx context.Context, o Options) (*actors.SectorPorts,
 	case "commd":
 		ports.Sealer, ports.Space = sealer.NewCommD(n.sectors, rules.SealLeaves), commdSpace
 	case "sim":
-		ports.Sealer, ports.Space = sealer.NewSim(n.sectors, rules.SealLeaves, nil), dataSpace
+		ports.Sealer, ports.Space = sealer.NewSim(n.sectors, rules.SealLeaves), dataSpace
 	case "remote":
 		s.Remote.SealLeaves = rules.SealLeaves
 		ports.Space = dataSpace // Of its pieces, which stay here.

@@ -114,7 +114,7 @@ func TestSectorsOfEachSealerAreProvenOnTheEmbeddedChain(t *testing.T) {
 		"sim":                func(c *config.Config) { c.Sectors.Sealer = "sim" },
 		"remote, possession": outside(func(f sealer.Files, leaves int) port.Sealer { return sealer.NewCommD(f, leaves) }),
 		"remote, simulated": outside(func(f sealer.Files, leaves int) port.Sealer {
-			return sealer.NewSim(f, leaves, nil)
+			return sealer.NewSim(f, leaves)
 		}),
 	} {
 		t.Run(name, func(t *testing.T) {
