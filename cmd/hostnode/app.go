@@ -270,10 +270,7 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 // account is the address of the key file or, without one, or with a signer, account.address. A command that only
 // looks needs neither.
 func (a *app) account(c config.Loaded, want access) (events.Address, error) {
-	address, err := c.AccountAddress()
-	if err != nil {
-		return events.Address{}, err
-	}
+	address := c.AccountAddress()
 	if c.Account.Signer != "" {
 		return address, nil
 	}
