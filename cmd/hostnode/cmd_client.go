@@ -87,10 +87,7 @@ func (c *clientOf) dial(ctx context.Context, cfg config.Config) (
 		return nil, nil, err
 	}
 	if !cfg.Embedded() {
-		contract, err := events.ParseAddress(cfg.Chain.Contract)
-		if err != nil {
-			return nil, nil, err
-		}
+		contract := cfg.ContractAddress()
 		r, err = chain.DialRequester(ctx, chain.Config{
 			Endpoint: cfg.Chain.Endpoint, Fallbacks: cfg.Chain.Fallbacks, Marketplace: contract, Key: key,
 		})

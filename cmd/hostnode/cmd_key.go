@@ -51,8 +51,7 @@ func (a *app) keyCommand() *cobra.Command {
 			Use: "show", Short: "Show the address of the key, never the key", Args: cobra.NoArgs,
 		}, func(_ context.Context, c config.Config, _ []string) (events.Address, string, error) {
 			if c.Account.Signer != "" {
-				address, err := c.AccountAddress()
-				return address, "", err
+				return c.AccountAddress(), "", nil
 			}
 			key, err := keys.Load(c.Account.KeyFile)
 			if err != nil {

@@ -46,7 +46,8 @@ func (w *Writer) AnySectorStep(t *rapid.T, n uint64) {
 	case 6:
 		if key != "" {
 			finding := rapid.SampledFrom([]sector.Finding{
-				sector.BadSeal, sector.Landed, sector.NotThere, sector.SeedChanged, sector.InvalidProof, sector.PreCommitGone,
+				sector.BadSeal, sector.Landed, sector.NotThere, sector.SeedChanged, sector.InvalidProof,
+				sector.PreCommitGone,
 			}).Draw(t, "finding")
 			_ = w.AskSector(n, events.SectorCause(key), sector.ReportDiagnosis{Inputs: inputs, Key: key, Finding: finding})
 		}

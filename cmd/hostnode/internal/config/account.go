@@ -8,13 +8,13 @@ import (
 )
 
 // AccountAddress is account.address as an address; zero: it is the key's.
-func (c Config) AccountAddress() (events.Address, error) {
-	return optional(c.Account.Address, events.ParseAddress)
+func (c Config) AccountAddress() events.Address {
+	return events.Must(optional(c.Account.Address, events.ParseAddress))
 }
 
 // checkAddress checks what a process knows of the account.
 func (c Config) checkAddress() error {
-	address, err := c.AccountAddress()
+	address, err := optional(c.Account.Address, events.ParseAddress)
 	switch {
 	case err != nil || c.Account.Address != "" && address.Zero():
 		return refuse("account.address", c.Account.Address, "not an address; write 0x and 40 hex digits, and not the "+

@@ -125,27 +125,21 @@ const NoSealer = "none"
 func (c Config) Seals() bool { return c.Sectors.Sealer != "" && c.Sectors.Sealer != NoSealer }
 
 // SectorContract is sectors.contract as an address; zero: none is set.
-func (c Config) SectorContract() (events.Address, error) {
-	return optional(c.Sectors.Contract, events.ParseAddress)
+func (c Config) SectorContract() events.Address {
+	return events.Must(optional(c.Sectors.Contract, events.ParseAddress))
 }
 
 // MaxDeposits is sectors.maxDeposits as an amount; nil: no limit.
-func (c Config) MaxDeposits() (*events.Amount, error) {
-	if c.Sectors.MaxDeposits == "" {
-		return nil, nil
-	}
-	most, err := events.ParseAmount(c.Sectors.MaxDeposits)
-	return &most, err
-}
+func (c Config) MaxDeposits() *events.Amount { return limitOf(c.Sectors.MaxDeposits) }
 
 // WithdrawMin is sectors.withdrawMin as an amount.
-func (c Config) WithdrawMin() (events.Amount, error) {
-	return optional(c.Sectors.WithdrawMin, events.ParseAmount)
+func (c Config) WithdrawMin() events.Amount {
+	return events.Must(optional(c.Sectors.WithdrawMin, events.ParseAmount))
 }
 
 func (c Config) checkSectors() error {
 	s := c.Sectors
-	contract, err := c.SectorContract()
+	contract, err := optional(s.Contract, events.ParseAddress)
 	switch {
 	case c.Embedded() && s.Contract != "":
 		return refuse("sectors.contract", s.Contract, "the embedded development chain brings its own "+

@@ -11,7 +11,7 @@ import (
 )
 
 // Validate checks settings against each other. The limits of each were checked
-// when it was set.
+// when it was set. What reads the text of a setting, such as ContractAddress, relies on it.
 func (c Config) Validate() error {
 	checks := []func() error{
 		c.checkChain, c.checkDevchain, c.checkSigner, c.checkContent, c.checkEventStore, c.checkServeEvents,
@@ -50,7 +50,7 @@ func (c Config) checkChain() error {
 			return err
 		}
 	}
-	address, err := c.ContractAddress()
+	address, err := events.ParseAddress(contract)
 	if err != nil {
 		return refuse("chain.contract", contract, "with chain.endpoint it must be the address of the "+
 			"marketplace contract, 0x and 40 hex digits")
@@ -81,9 +81,9 @@ func checkEndpoint(key, endpoint string) error {
 	return nil
 }
 
-// ContractAddress is chain.contract as an address.
-func (c Config) ContractAddress() (events.Address, error) {
-	return events.ParseAddress(c.Chain.Contract)
+// ContractAddress is chain.contract as an address; zero: the embedded chain has its own.
+func (c Config) ContractAddress() events.Address {
+	return events.Must(optional(c.Chain.Contract, events.ParseAddress))
 }
 
 func (c Config) checkDevchain() error {
@@ -177,19 +177,25 @@ func (c Config) checkContent() error {
 }
 
 // RewardRecipient is account.rewardRecipient as an address; zero: the account.
-func (c Config) RewardRecipient() (events.Address, error) {
-	return optional(c.Account.RewardRecipient, events.ParseAddress)
+func (c Config) RewardRecipient() events.Address {
+	return events.Must(optional(c.Account.RewardRecipient, events.ParseAddress))
 }
 
-// MaxCollateralAtRisk is sales.maxCollateralAtRisk as an amount; false: no limit.
-func (c Config) MaxCollateralAtRisk() (most events.Amount, limited bool, err error) {
-	most, err = optional(c.Sales.MaxCollateralAtRisk, events.ParseAmount)
-	return most, c.Sales.MaxCollateralAtRisk != "", err
+// MaxCollateralAtRisk is sales.maxCollateralAtRisk as an amount; nil: no limit.
+func (c Config) MaxCollateralAtRisk() *events.Amount { return limitOf(c.Sales.MaxCollateralAtRisk) }
+
+// limitOf reads an amount that limits others; nil: no limit.
+func limitOf(text string) *events.Amount {
+	if text == "" {
+		return nil
+	}
+	return new(events.Must(events.ParseAmount(text)))
 }
 
 func (c Config) checkMoney() error {
-	if to, err := c.RewardRecipient(); err != nil || c.Account.RewardRecipient != "" && to.Zero() {
-		return refuse("account.rewardRecipient", c.Account.RewardRecipient, "not an address; write 0x and 40 hex "+
+	recipient := c.Account.RewardRecipient
+	if to, err := optional(recipient, events.ParseAddress); err != nil || recipient != "" && to.Zero() {
+		return refuse("account.rewardRecipient", recipient, "not an address; write 0x and 40 hex "+
 			"digits, and not the zero address")
 	}
 	return checkAmount("sales.maxCollateralAtRisk", c.Sales.MaxCollateralAtRisk)

@@ -130,10 +130,6 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 	if c.Sales.FailEveryNProofs > 0 && !p.Development {
 		return Options{}, fmt.Errorf("%w: sales.failEveryNProofs is for development chains only", config.ErrInvalid)
 	}
-	recipient, err := c.RewardRecipient()
-	if err != nil {
-		return Options{}, err
-	}
 	// How long a node may take to answer at first, and so how long a broken connection may go unnoticed; and the
 	// longest pause between two tries to reach it. A development chain is on this machine, its time runs fast, and
 	// it is back soon.
@@ -142,20 +138,14 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 		callTimeout, redialWait = 3*time.Second, 2*time.Second
 	}
 	callTimeout = cmp.Or(c.Chain.CallTimeout, callTimeout)
-	var atRisk *events.Amount
-	if most, limited, err := c.MaxCollateralAtRisk(); err != nil {
-		return Options{}, err
-	} else if limited {
-		atRisk = &most
-	}
 	o := Options{
 		Means: p.Means, Validates: c.Validator.Enabled, Quota: c.Quota,
 		Chain: chain.Config{
 			Endpoint: p.Endpoint, Fallbacks: c.Chain.Fallbacks, Marketplace: p.Contract,
 			DeployedAt: max(p.DeployedAt, c.Chain.DeployedAt), LogRange: c.Chain.LogRange,
 			SilentBlocks: c.Chain.SilentBlocks, Finalized: c.Chain.Finality == config.Finalized,
-			RewardRecipient: recipient, StuckBlocks: c.Fees.StuckBlocks, MaxFeeCapWei: c.Fees.MaxFeeGwei * gwei,
-			MaxTipWei: c.Fees.MaxTipGwei * gwei, MaxGas: c.Fees.MaxGas,
+			RewardRecipient: c.RewardRecipient(), StuckBlocks: c.Fees.StuckBlocks,
+			MaxFeeCapWei: c.Fees.MaxFeeGwei * gwei, MaxTipWei: c.Fees.MaxTipGwei * gwei, MaxGas: c.Fees.MaxGas,
 			MaxInFlight: c.Fees.MaxInFlight, FillHold: c.Fees.FillHold, ExactAllowance: c.Fees.ExactAllowance,
 			RecordFirst: p.Cluster != nil,
 			TakeOver:    p.TakeOver, Confirmations: c.Confirmations(p.Development),
@@ -180,11 +170,11 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			},
 			GiveWayAfter:       c.Cluster.GiveWayAfter,
 			CertificateWarning: time.Duration(c.Cluster.TLS.WarnDays) * 24 * time.Hour,
-			WalletDays:         c.Fees.WalletDays, MaxCollateralAtRisk: atRisk, ProofLoad: c.Sales.ProofLoad,
-			GiveUpDownload: c.Sales.GiveUpDownload, JudgePace: c.Sales.JudgePace, AvoidClient: c.Sales.AvoidClient,
-			QuarantineRetry: c.Sales.QuarantineRetry,
-			KeepFree:        c.Storage.KeepFree,
-			ScrubEvery:      c.Storage.ScrubEvery, ScrubBytesPerSecond: c.Storage.ScrubBytesPerSecond,
+			WalletDays:         c.Fees.WalletDays, MaxCollateralAtRisk: c.MaxCollateralAtRisk(),
+			ProofLoad: c.Sales.ProofLoad, GiveUpDownload: c.Sales.GiveUpDownload, JudgePace: c.Sales.JudgePace,
+			AvoidClient: c.Sales.AvoidClient, QuarantineRetry: c.Sales.QuarantineRetry,
+			KeepFree:   c.Storage.KeepFree,
+			ScrubEvery: c.Storage.ScrubEvery, ScrubBytesPerSecond: c.Storage.ScrubBytesPerSecond,
 			MayReserve: dispersalPolicy(c.Sales.Dispersal),
 			Margin:     duty.Margin{Blocks: c.Sales.ProofBlocks, BlockTime: blockTime(c)},
 			Downloads:  c.Pools.Downloads, Proofs: c.Pools.Proofs, Transactions: c.Pools.Transactions,

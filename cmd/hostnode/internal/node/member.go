@@ -35,14 +35,13 @@ func (p *Process) who(ctx context.Context) (events.Address, *ecdsa.PrivateKey, e
 		return owner, nil, err
 	}
 	if c.Clustered() && !c.Account.Transactions {
-		account, err := c.AccountAddress()
-		return account, nil, err
+		return c.AccountAddress(), nil, nil
 	}
 	account, key, err := p.keyOf(owner)
 	if err != nil || key == nil {
 		return account, nil, err
 	}
-	if named, err := c.AccountAddress(); err != nil || !named.Zero() && named != account {
+	if named := c.AccountAddress(); !named.Zero() && named != account {
 		return account, nil, fmt.Errorf("%w: account.address is %s, and the key in %s is that of %s",
 			config.ErrInvalid, named, KeyFile(c), account)
 	}

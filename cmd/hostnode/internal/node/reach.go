@@ -62,17 +62,13 @@ func (p *Process) pace(ctx context.Context, interval time.Duration) {
 // remoteChain asks the configured endpoint which chain it is. Development
 // chains are recognised by their chain id; everything else is real money.
 func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts) error {
-	contract, err := events.ParseAddress(c.Chain.Contract)
-	if err != nil {
-		return fmt.Errorf("chain.contract: %w", err)
-	}
-	parts.Contract = contract
+	parts.Contract = c.ContractAddress()
 	id, genesis, err := p.whichChain(ctx, c, parts.Waits)
 	if err != nil {
 		return err
 	}
 	parts.Development = id == devchain.ChainID
-	return p.lockAccount(parts.Account, contract, genesis)
+	return p.lockAccount(parts.Account, parts.Contract, genesis)
 }
 
 // whichChain asks the configured endpoints until one of them says which chain it is.

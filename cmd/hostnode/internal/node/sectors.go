@@ -51,30 +51,19 @@ const maxTokenBytes = 4096
 // addSectors adds what the settings say of sectors. The account's transactions know their contract also
 // when nothing is sealed now: some may be under way.
 func (o *Options) addSectors(c config.Config, p Parts) error {
-	contract, err := c.SectorContract()
-	if err != nil {
-		return err
-	}
-	if contract = cmp.Or(p.Sectors, contract); !contract.Zero() {
+	contract := cmp.Or(p.Sectors, c.SectorContract())
+	if !contract.Zero() {
 		o.Chain.OtherContracts = append(o.Chain.OtherContracts, provider.Contract(contract))
 	}
 	if !c.Seals() {
 		return nil
 	}
 	s, w := c.Sectors, c.Sectors.Workers
-	most, err := c.MaxDeposits()
-	if err != nil {
-		return err
-	}
-	least, err := c.WithdrawMin()
-	if err != nil {
-		return err
-	}
 	o.Host.Sectors = actorsectors.Settings{
-		WithdrawMin: least, WithdrawEvery: s.WithdrawEvery,
+		WithdrawMin: c.WithdrawMin(), WithdrawEvery: s.WithdrawEvery,
 		Fetch: w.Fetch, Pack: w.Pack, PreCommit1: w.PreCommit1, PreCommit2: w.PreCommit2, Commit: w.Commit,
 		Challenges: w.Challenges, FinalBlocks: s.FinalBlocks, SealAfter: s.SealAfter, Lifetime: s.Lifetime,
-		MaxDeposits:    most,
+		MaxDeposits:    c.MaxDeposits(),
 		FilesElsewhere: s.Sealer == "remote", FilesLost: s.FilesLost,
 		WatchEvery: s.WatchEvery, ProveMargin: s.ProveMargin,
 		StepLimit: s.StepLimit, ChallengeLimit: s.ChallengeLimit,
@@ -90,9 +79,11 @@ func (o *Options) addSectors(c config.Config, p Parts) error {
 	if c.Fees.ExactAllowance {
 		o.Sectors.Contract.Allowance = events.NewAmount(1) // At least what is needed is approved.
 	}
-	if s.Sealer == "remote" {
-		o.Sectors.Remote, err = remoteProver(c)
+	if s.Sealer != "remote" {
+		return nil
 	}
+	var err error
+	o.Sectors.Remote, err = remoteProver(c)
 	return err
 }
 

@@ -15,10 +15,7 @@ import (
 // It does not wait for the signer. Errors: datadir.ErrOtherAccount.
 func (p *Process) openSigner(owner events.Address) (events.Address, error) {
 	c := p.config
-	account, err := c.AccountAddress()
-	if err != nil {
-		return account, err
-	}
+	account := c.AccountAddress()
 	if !owner.Zero() && owner != account {
 		return account, fmt.Errorf("%w: %s is of %s, account.address is %s",
 			datadir.ErrOtherAccount, p.Dir.Root, owner, account)
