@@ -4,20 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/actors/admission"
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/members"
+	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/queue"
+	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
 // This file takes the commands of an operator. On a host of several members a command may be given
-// to any of them, and is passed on to the member that it concerns.
+// to any of them, and is passed on to the member that it concerns. Record takes them for a host that does not run.
 
 // ErrUnknownMember: the host has no member of that name.
 var ErrUnknownMember = errors.New("the host has no such member")
@@ -171,4 +180,98 @@ func (h *Host) answerCommands(to members.Answers) {
 	})
 	members.On(to, func(context.Context, members.LookForRoom) (members.Room, error) { return h.room(), nil })
 	members.On(to, func(ctx context.Context, _ members.LookAtWork) (members.Work, error) { return h.work(ctx) })
+}
+
+// ErrNoSectors: this host has no sealer.
+var ErrNoSectors = errors.New("this host seals no sectors: set sectors.sealer")
+
+// BeginSector begins a sector and returns its number when that is durable. What is wrong with the
+// sector or its pieces is events.ErrMalformed or a *sector.Refused. ErrNoSectors; an event
+// store that is away is as for Ledger. Repeating it begins another one.
+func (h *Host) BeginSector(ctx context.Context, o sectors.Create) (uint64, error) {
+	return askSectors[uint64](ctx, h, o)
+}
+
+// OrderSector gives an operator's order, and returns the state that the sector is in when what follows is
+// durable. sectors.ErrNoSector: there is none, or it is over; *sector.Refused: its state does not
+// allow that, and says what it does; quarantine.ErrQuarantined. ErrNoSectors; an event store that is
+// away is as for Ledger. shell.ErrPartDown: it may have taken effect.
+func (h *Host) OrderSector(ctx context.Context, o sectors.Order) (sector.State, error) {
+	return askSectors[sector.State](ctx, h, o)
+}
+
+// SectorRules is what the contract of sectors was made with. ErrNoSectors.
+func (h *Host) SectorRules(ctx context.Context) (events.SectorConfig, error) {
+	if h.env.Ports.Sectors == nil {
+		return events.SectorConfig{}, ErrNoSectors
+	}
+	return h.env.Ports.Sectors.Chain.Config(ctx)
+}
+
+// SectorOnChain is what the contract has of a sector at the newest block, and what it was made with. ErrNoSectors.
+func (h *Host) SectorOnChain(ctx context.Context, number uint64) (events.SectorOnChain, events.SectorConfig, error) {
+	rules, err := h.SectorRules(ctx)
+	if err != nil {
+		return events.SectorOnChain{}, rules, err
+	}
+	on, err := h.env.Ports.Sectors.Chain.Sector(ctx, number)
+	return on, rules, err
+}
+
+// Sectors are all sectors that are not over, by number, and how much of their step is done.
+func (h *Host) Sectors(ctx context.Context) ([]sectors.Standing, error) {
+	if h.env.Ports.Sectors == nil {
+		return nil, ErrNoSectors
+	}
+	return view[[]sectors.Standing](ctx, h, h.env.sectors, sectors.List{})
+}
+
+// HeldPieces are the pieces for whose files the ledger holds bytes, by CID.
+func (h *Host) HeldPieces(ctx context.Context) ([]capacity.Piece, error) {
+	book, err := h.ViewLedger(ctx)
+	return book.Pieces, err
+}
+
+func askSectors[T any](ctx context.Context, h *Host, msg any) (none T, err error) {
+	if h.env.Ports.Sectors == nil {
+		return none, ErrNoSectors
+	}
+	return command[T](ctx, h, h.env.sectors, msg)
+}
+
+// Record is the record of a host that does not run, for whoever reads it or holds the lock of
+// its data directory.
+type Record struct{ base *shell.Base }
+
+// NewRecord opens the record of a host in a store. ledger names the member's ledger that commands are
+// for; empty: the host's own. Events get the epoch, which is that of the last start.
+func NewRecord(store events.Store, host events.Address, ledger events.Member, epoch uint64, node string) Record {
+	quiet := logrus.New()
+	quiet.SetOutput(io.Discard) // The next start reports a snapshot that cannot be used.
+	return Record{&shell.Base{
+		Log: logrus.NewEntry(quiet), Store: store, Codec: catalog.Codec(), Me: host, Ledger: ledger,
+		Epoch: epoch, Node: node,
+		Savers: map[string]shell.Saver{},
+	}}
+}
+
+// Ledger submits an operator's command to the ledger, just as a running host does. When it
+// returns nil, the resulting events are durable.
+func (r Record) Ledger(ctx context.Context, cmd capacity.Command) error {
+	return ledger.New(ledger.Deps{Base: r.base, Decide: capacity.Decide}).Once(ctx, cmd)
+}
+
+// Queue submits a command to the slot queue, as Ledger does to the ledger.
+func (r Record) Queue(ctx context.Context, cmd slotqueue.Command) error {
+	deps := queue.Deps{
+		Rules: &admission.Rules{Chain: &chainview.Chain{Base: r.base}}, Decide: slotqueue.Decide,
+	}
+	return queue.New(deps).Once(ctx, cmd)
+}
+
+// Quarantined is the work that the host left alone.
+func (r Record) Quarantined(ctx context.Context) ([]quarantine.Work, error) {
+	e := &env{Chain: &chainview.Chain{Base: r.base}, quarantined: quarantine.New(r.base, nil)}
+	_, _, err := e.readHost(ctx)
+	return e.quarantined.All(), err
 }

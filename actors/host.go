@@ -166,12 +166,14 @@ func (h *Host) Kill() {
 	h.rt.Kill()
 }
 
-// ask waits for the answer to a question while the host runs.
-func ask[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(h.ended, func() { cancel(h.Err()) })()
-	return q.Wait(ctx)
+// ViewLedger shows the durable state of the ledger.
+func (h *Host) ViewLedger(ctx context.Context) (capacity.Snapshot, error) {
+	return view[capacity.Snapshot](ctx, h, h.env.ledger, ledger.Show{})
+}
+
+// ViewQueue shows the durable state of the queue.
+func (h *Host) ViewQueue(ctx context.Context) (slotqueue.Snapshot, error) {
+	return view[slotqueue.Snapshot](ctx, h, h.env.queue, queue.Show{})
 }
 
 // command submits a command to a part unless the event store is away.
@@ -189,6 +191,18 @@ func view[T any](ctx context.Context, h *Host, of *shell.Part, msg any) (none T,
 		return none, err
 	}
 	return await(ctx, h, shell.Ask[T](of, msg))
+}
+
+// ErrStarting: the host still waits for the chain.
+var ErrStarting = errors.New("the host is starting; the chain has not answered yet")
+
+// started returns an error until the start is over.
+func (h *Host) started(ctx context.Context) error {
+	booted, err := ask(ctx, h, shell.AskActor[bool](h.supervisor, isBooted{}))
+	if err == nil && !booted {
+		err = ErrStarting
+	}
+	return err
 }
 
 // errImpatient: there was no answer within OperatorPatience.
@@ -212,24 +226,10 @@ func await[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) 
 	}
 }
 
-// ErrStarting: the host still waits for the chain.
-var ErrStarting = errors.New("the host is starting; the chain has not answered yet")
-
-// started returns an error until the start is over.
-func (h *Host) started(ctx context.Context) error {
-	booted, err := ask(ctx, h, shell.AskActor[bool](h.supervisor, isBooted{}))
-	if err == nil && !booted {
-		err = ErrStarting
-	}
-	return err
-}
-
-// ViewLedger shows the durable state of the ledger.
-func (h *Host) ViewLedger(ctx context.Context) (capacity.Snapshot, error) {
-	return view[capacity.Snapshot](ctx, h, h.env.ledger, ledger.Show{})
-}
-
-// ViewQueue shows the durable state of the queue.
-func (h *Host) ViewQueue(ctx context.Context) (slotqueue.Snapshot, error) {
-	return view[slotqueue.Snapshot](ctx, h, h.env.queue, queue.Show{})
+// ask waits for the answer to a question while the host runs.
+func ask[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(h.ended, func() { cancel(h.Err()) })()
+	return q.Wait(ctx)
 }

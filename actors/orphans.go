@@ -9,12 +9,82 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
 )
+
+// This file brings together what the record, the chain and the disk have: slots that the contract counts as ours although
+// no sale runs for them are adopted, reservations whose sales do not live are settled, and leftover data is deleted.
+//
+// Slots are adopted at a start, and after a reorganisation that brings back a slot whose sale was settled while the slot
+// was gone. In a host of several members, handout.go says which of them adopts a slot.
+//
+// Leftover data belongs to no sale: the sale's stream was lost, or an older build left the data behind. Nobody else would
+// ever delete it, and it counts against the limit.
+
+// askOwnedEvery is the least number of blocks between two questions for our slots, so that a
+// chain with many reorganisations is not asked after each of them.
+const askOwnedEvery = 8
+
+// ownedAgain schedules the next question which slots are ours.
+type ownedAgain struct {
+	due    bool // there was a reorganisation since the last question
+	asking bool
+	asked  uint64 // the block of the last question
+}
+
+// ownedSlots is the answer; failed means that there was none.
+type ownedSlots struct {
+	slots  []events.OwnedSlot
+	failed bool
+}
+
+// askOwned asks once after a reorganisation which slots are ours, as soon as the newest block
+// is known again.
+func (s *supervisor) askOwned(a *shell.Turn, head events.Head) {
+	o := &s.owned
+	if !o.due || o.asking || !s.live || head.Number < o.asked+askOwnedEvery && head.Number >= o.asked {
+		return
+	}
+	*o = ownedAgain{asking: true, asked: head.Number}
+	a.Do(func(ctx context.Context) {
+		s.Yield(ctx, "our slots after a reorganisation")
+		slots, err := chainview.Patiently(ctx, s.Base, s.Patience(), s.Market.MySlots)
+		if err != nil && ctx.Err() == nil {
+			s.Log.Warnf("ask which slots are ours after a reorganisation, will ask again: %v", err)
+		}
+		if ctx.Err() == nil {
+			s.root.Tell(ownedSlots{slots, err != nil})
+		}
+	})
+}
+
+func (s *supervisor) onOwned(a *shell.Turn, m ownedSlots) {
+	s.owned.asking = false
+	s.owned.due = s.owned.due || m.failed
+	s.adopt(a, m.slots)
+}
+
+// adopt begins a sale for each slot of ours that has none. A slot whose sale has ended but is
+// not settled yet still has one, so the question is repeated later: a reorganisation may have
+// given the slot back.
+func (s *supervisor) adopt(a *shell.Turn, owned []events.OwnedSlot) {
+	for _, o := range owned {
+		ag := s.agents[o.Slot]
+		if ag != nil && ag.state.Ended() && !ag.state.OnChain {
+			s.owned.due = true
+		}
+		if ag == nil && s.term.owns {
+			s.Log.WithField("slot", o.Slot.String()).
+				Warn("the chain says that this slot is ours, and the record has no sale of it: adopting it")
+			s.candidate(a, o.Slot, o.Request.ID, o.Index, shell.Ref{}, events.EventID{})
+		}
+	}
+}
 
 // releaseOrphans settles reservations whose sales do not live: their streams were lost, or an
 // older build forgot them. Nobody else would ever settle them. The data is deleted first, as
@@ -69,35 +139,6 @@ func (s *supervisor) onOverlooked(a *shell.Turn, l overlookedSale) {
 	s.family.Run(a, &s.agents[l.slot].Child)
 }
 
-// errLives: what looked like an orphan belongs to somebody.
-var errLives = errors.New("it is still needed")
-
-// orphaned asks the sale's own stream and the contract whether a reservation is still needed.
-// errLives: it is.
-func (s *supervisor) orphaned(ctx context.Context, r capacity.Reservation) error {
-	if err := s.noSale(ctx, r.Slot); err != nil {
-		return err
-	}
-	facts, err := s.Market.Slot(ctx, r.RequestID, r.SlotIndex)
-	if err != nil {
-		return fmt.Errorf("read the slot: %w", err)
-	}
-	if facts.Host == s.Me && facts.SlotState != events.SlotPaid {
-		return fmt.Errorf("%w: the contract says that the slot is ours", errLives)
-	}
-	return s.Confirm(ctx, r.RequestID, r.SlotIndex, facts)
-}
-
-// readSale folds a sale's own stream.
-func (s *supervisor) readSale(ctx context.Context, slot events.SlotID) (sale.State, error) {
-	var f shell.Fold[sale.State]
-	err := shell.ReadOn(ctx, s.Base, &f, events.SaleStream(s.Me, slot), sale.Evolve)
-	return f.State, err
-}
-
-// isTaken reports whether an error is a final answer, which asking again would not change.
-func isTaken(err error) bool { return errors.Is(err, errLives) || errors.Is(err, shell.ErrUnreadable) }
-
 func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation) {
 	entry := s.Log.WithField("slot", r.Slot.String())
 	key := "orphan/" + r.Slot.String()
@@ -134,6 +175,145 @@ func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation) 
 		entry.Errorf("releasing the reservation failed: %v", err)
 	}
 }
+
+// orphaned asks the sale's own stream and the contract whether a reservation is still needed.
+// errLives: it is.
+func (s *supervisor) orphaned(ctx context.Context, r capacity.Reservation) error {
+	if err := s.noSale(ctx, r.Slot); err != nil {
+		return err
+	}
+	facts, err := s.Market.Slot(ctx, r.RequestID, r.SlotIndex)
+	if err != nil {
+		return fmt.Errorf("read the slot: %w", err)
+	}
+	if facts.Host == s.Me && facts.SlotState != events.SlotPaid {
+		return fmt.Errorf("%w: the contract says that the slot is ours", errLives)
+	}
+	return s.Confirm(ctx, r.RequestID, r.SlotIndex, facts)
+}
+
+// clearLeftovers deletes leftover data once the newest block is final: until then a
+// reorganisation may give a slot back. A sale's absence from the list is only the reason to
+// look.
+func (s *supervisor) clearLeftovers(ctx context.Context, all []events.StoredSlot) {
+	if len(all) == 0 {
+		return
+	}
+	from := s.View.Now().Number
+	if _, err := s.View.Wait(ctx, func(h events.Head) bool { return h.Number >= from+s.FinalBlocks }); err != nil {
+		return
+	}
+	s.Yield(ctx, "data without a sale")
+	if err := s.WaitFinal(ctx, from); err != nil {
+		return // Not known yet: the next start looks again.
+	}
+	for _, st := range all {
+		s.clearLeftover(ctx, st)
+	}
+}
+
+func (s *supervisor) clearLeftover(ctx context.Context, st events.StoredSlot) {
+	entry := s.Log.WithField("slot", st.Slot.String())
+	err := s.held(ctx, st.Slot, func() error {
+		const note = "check data without a sale, will try again"
+		return s.untilDone(ctx, "leftover/"+st.Slot.String(), entry, note, isTaken,
+			func(ctx context.Context) error {
+				if err := s.confirmLeftover(ctx, st.Slot); err != nil {
+					return err
+				}
+				return s.Repo.Delete(ctx, st.Slot)
+			})
+	})
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		entry.Infof("the data of the slot is kept: %v", err)
+	default:
+		entry.Warnf("deleted %d bytes of a slot for which there is no sale, no reservation "+
+			"and no slot of ours on chain",
+			st.Data+st.Overhead)
+	}
+}
+
+// confirmLeftover asks the sale's own stream and the contract whether the data of a slot is
+// still needed. errLives: it is.
+func (s *supervisor) confirmLeftover(ctx context.Context, slot events.SlotID) error {
+	if err := s.noSale(ctx, slot); err != nil {
+		return err
+	}
+	owned, err := chainview.Patiently(ctx, s.Base, s.Patience(), s.Market.MySlots)
+	if err != nil {
+		return fmt.Errorf("read our slots on chain: %w", err)
+	}
+	if slices.ContainsFunc(owned, func(o events.OwnedSlot) bool { return o.Slot == slot }) {
+		return fmt.Errorf("%w: the contract says that the slot is ours", errLives)
+	}
+	return s.ConfirmNotOurs(ctx, slot)
+}
+
+// Messages about a slot whose leftovers are being deleted.
+type (
+	// holdSlot asks that no sale of a slot begins until releaseSlot. The answer is false when
+	// one lives or is beginning already.
+	holdSlot    struct{ slot events.SlotID }
+	releaseSlot struct{ slot events.SlotID }
+)
+
+// held does something while no sale of a slot can begin. errLives: one has begun.
+func (s *supervisor) held(ctx context.Context, slot events.SlotID, do func() error) error {
+	free, err := shell.Ask[bool](s.root, holdSlot{slot}).Wait(ctx)
+	if err != nil {
+		return err
+	}
+	if !free {
+		return fmt.Errorf("%w: a sale of the slot has begun", errLives)
+	}
+	defer s.root.Tell(releaseSlot{slot})
+	return do()
+}
+
+func (s *supervisor) onHold(a *shell.Turn, m holdSlot) {
+	free := s.agents[m.slot] == nil && s.beginning[m.slot] == nil
+	if free {
+		s.beginning[m.slot] = &candidate{held: true}
+	}
+	a.Asker()(free, nil)
+}
+
+// onRelease begins the sale that was asked for while the slot was held.
+func (s *supervisor) onRelease(a *shell.Turn, m releaseSlot) {
+	c := s.beginning[m.slot]
+	if c == nil || !c.held {
+		return
+	}
+	delete(s.beginning, m.slot)
+	for _, w := range c.workers {
+		s.candidate(a, m.slot, c.request, c.index, w, c.by)
+		s.beginning[m.slot].member = c.member
+	}
+}
+
+// noSale reads a sale's own stream. errLives: the sale is not over.
+func (s *supervisor) noSale(ctx context.Context, slot events.SlotID) error {
+	st, err := s.readSale(ctx, slot)
+	if err == nil && st.Phase != sale.Unknown && !st.Over() {
+		err = fmt.Errorf("%w: %s says that its sale is %s", errLives, events.SaleStream(s.Me, slot), st.Phase)
+	}
+	return err
+}
+
+// readSale folds a sale's own stream.
+func (s *supervisor) readSale(ctx context.Context, slot events.SlotID) (sale.State, error) {
+	var f shell.Fold[sale.State]
+	err := shell.ReadOn(ctx, s.Base, &f, events.SaleStream(s.Me, slot), sale.Evolve)
+	return f.State, err
+}
+
+// errLives: what looked like an orphan belongs to somebody.
+var errLives = errors.New("it is still needed")
+
+// isTaken reports whether an error is a final answer, which asking again would not change.
+func isTaken(err error) bool { return errors.Is(err, errLives) || errors.Is(err, shell.ErrUnreadable) }
 
 // never: no error is a final answer.
 func never(error) bool { return false }

@@ -82,10 +82,8 @@ func (h *Host) Status(ctx context.Context) (Status, error) {
 	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{}))
 }
 
-// stalled reports that no block came for too long.
-func (s *supervisor) stalled() bool {
-	return s.booted && s.Clock.Now().Sub(s.lastNews) > s.StalledAfter()
-}
+// Room is how much room the disk had when it was measured last.
+func (h *Host) Room() health.DiskStatus { return h.env.Room.Now() }
 
 func (s *supervisor) status() Status {
 	st := Status{

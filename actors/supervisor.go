@@ -1,24 +1,24 @@
 package actors
 
 import (
-	"maps"
-	"slices"
+	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/admission"
+	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
-	"github.com/hostnode/hostnode/actors/selling"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
-	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
 )
-
-// maxFailures is how often a sale's actor may fail in a row before the sale is quarantined:
-// further tries on the same record would fail as well.
-const maxFailures = 5
 
 // supervisor is the root of the tree. It spawns the ledger, the queue, the scheduler and one
 // sales agent per slot that is in work or hosted, passes on to them what the chain says, and
@@ -45,26 +45,6 @@ type supervisor struct {
 	owned    ownedAgain
 	term     term
 	lastNews time.Time // by the machine's clock
-}
-
-// agent is a sale that is in work or hosted.
-type agent struct {
-	shell.Child[*agent]
-	slot     events.SlotID
-	far      events.Member // the other member that runs it; then there is no actor here
-	request  events.RequestID
-	index    uint64
-	state    sale.State
-	last     events.EventID // the last event of that
-	ahead    sale.State     // with what is decided and not recorded yet
-	trouble  sales.Trouble
-	watchers []shell.Ref // workers
-	// starting: the new attempt, start, is not recorded yet, so what the agent tells is still
-	// about the attempt before.
-	starting bool
-	start    sale.Start
-	by       events.EventID // that of the candidate
-	refill   refill
 }
 
 // Messages to the supervisor.
@@ -153,162 +133,166 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	}
 }
 
-// newAgent is what the supervisor keeps of a sale.
-func newAgent(slot events.SlotID, request events.RequestID, index uint64) *agent {
-	ag := &agent{slot: slot, request: request, index: index}
-	ag.Child = shell.Child[*agent]{Of: ag, Name: "SalesAgent " + slot.Short()}
-	return ag
-}
+// bootPause is the longest pause between two tries to start. It is short because no sale goes on meanwhile, and no
+// event tells that the chain is back before the chain is followed.
+const bootPause = 2 * time.Second
 
-// keepSales says how the agents of sales are supervised. A sale that is not recorded yet begins.
-func (s *supervisor) keepSales() {
-	s.family = shell.Family[*agent]{
-		Base: s.Base, Most: maxFailures, Slow: s.quarantinePause, Ended: s.onAgentEnded,
-		Start: func(a *shell.Turn, ag *agent, _ int, broken func(error)) shell.Behavior {
-			return selling.New(s.selling, ag.slot, ag.request, ag.index, broken, a.Self)
-		},
-		Began: func(_ *shell.Turn, ag *agent) {
-			if ag.starting {
-				ag.Ref().Tell(sales.Command{Cmd: ag.start, Cause: "begin", By: ag.by})
-			}
-		},
-	}
-}
-
-func (s *supervisor) onBegin(a *shell.Turn, m sales.Begin) {
-	slot, worker := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex), s.RT.At(m.Worker)
-	if ag := s.agents[slot]; ag != nil {
-		if ag.Left != "" {
-			worker.Tell(admission.Refusal{
-				Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + ag.Left,
+// boot reads what the record and the chain say, and waits for both as long as it takes.
+func (s *supervisor) boot(a *shell.Turn) {
+	a.Do(func(ctx context.Context) {
+		var report bootReport
+		awaySince := s.StoreAwaySince
+		eager := *s.Base
+		eager.RetryMost = min(s.RetryMost, bootPause)
+		err := eager.Retry(ctx, "boot",
+			func(err error) {
+				why := fmt.Sprintf("waiting for the chain or the event store: %v", err)
+				s.bootWaits.Store(&why)
+				away := errors.Is(err, events.ErrAway)
+				if s.recordAway.Store(away); away && awaySince.IsZero() {
+					awaySince = s.Clock.Now()
+				}
+				s.Log.Warn("starting: " + why)
+			},
+			func(err error) bool {
+				return errors.Is(err, events.ErrDamaged) || errors.Is(err, events.ErrNewerEvent) ||
+					errors.Is(err, events.ErrUnknownEvent) || errors.Is(err, events.ErrMalformed)
+			},
+			func(ctx context.Context) (err error) {
+				report, err = s.look(ctx)
+				return err
 			})
-			return
+		if report.awaySince = awaySince; awaySince.IsZero() {
+			report.awaySince = s.StoreWatch.FirstAway()
 		}
-		s.watch(slot, ag, worker)
-		return
-	}
-	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: slot.String()}); ok {
-		worker.Tell(admission.Refusal{
-			Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + q.Reason, Requeue: true,
-		})
-		return
-	}
-	s.candidate(a, slot, m.Work.RequestID, m.Work.SlotIndex, worker, m.By)
-	s.beginning[slot].member = m.Work.Member
-}
-
-// watch lets a worker follow a sale.
-func (s *supervisor) watch(slot events.SlotID, ag *agent, worker shell.Ref) {
-	ag.watchers = append(ag.watchers, worker)
-	worker.Tell(sales.Changed{
-		Agent: ag.Ref().Address(), Slot: slot, State: ag.state, Last: ag.last,
-		Trouble: ag.trouble,
+		switch {
+		case err == nil:
+			s.root.Tell(report)
+		case ctx.Err() == nil:
+			s.fatal(fmt.Errorf("start: %w", err))
+		}
 	})
 }
 
-// candidate asks the chain about a slot before its sale begins. The zero worker means that the
-// slot is to be adopted.
-func (s *supervisor) candidate(
-	a *shell.Turn, slot events.SlotID, request events.RequestID, index uint64, worker shell.Ref,
-	by events.EventID,
-) {
-	if c := s.beginning[slot]; c != nil {
-		c.request, c.index, c.by = request, index, by
-		c.workers = append(c.workers, worker)
-		return
+func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
+	if r.market, err = s.Market.Config(ctx); err != nil {
+		return r, fmt.Errorf("read the contract's configuration: %w", err)
 	}
-	c := &candidate{request: request, index: index, by: by, workers: []shell.Ref{worker}}
-	s.beginning[slot] = c
-	s.examineBeside(a, slot, c)
-}
-
-func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
-	c := s.beginning[m.slot]
-	if c == nil {
-		return
+	if r.head, err = s.Market.Head(ctx); err != nil {
+		return r, fmt.Errorf("read the newest block: %w", err)
 	}
-	if s.agents[m.slot] == nil && m.refused == nil && !m.start.Adopted && s.paidSince(m.paid) {
-		s.examineBeside(a, m.slot, c) // The balance may be that before the payment.
-		return
+	// The first block cannot be compared with an earlier one, and all later ones are compared
+	// with it.
+	if again, err := s.Market.HeadAt(ctx, r.head.Number); err != nil {
+		return r, fmt.Errorf("read the newest block again: %w", err)
+	} else if again.Hash != r.head.Hash {
+		return r, fmt.Errorf("read the newest block again: %w", chainview.ErrOvertaken)
 	}
-	delete(s.beginning, m.slot)
-	if ag := s.agents[m.slot]; ag != nil { // Another member began meanwhile.
-		for _, w := range c.workers {
-			s.watch(m.slot, ag, w)
+	if s.Witness != nil { // A loss is told, and recorded, only if it is one at another look.
+		if err = s.Witness.LookAgain(ctx); err != nil {
+			return r, fmt.Errorf("look again for what the event store lacks: %w", err)
 		}
-		return
 	}
-	if m.refused == nil && !m.start.Adopted {
-		m.refused = s.admit(m)
+	r.heads = s.Lately(ctx, r.head)
+	if r.owned, err = s.Market.MySlots(ctx); err != nil {
+		return r, fmt.Errorf("read our slots on chain: %w", err)
 	}
-	if m.refused != nil {
-		for _, w := range c.workers {
-			w.Tell(*m.refused)
-			// A slot of ours is not given up for unsound terms: with them nobody could have
-			// filled it.
-			s.owned.due = s.owned.due || w.Nobody() && m.refused.Criterion == slotqueue.CriterionUnsound
-		}
-		return
+	r.stored, err = s.Repo.Stored(ctx)
+	if r.diskAway = errors.Is(err, events.ErrDiskAway); err != nil && !r.diskAway {
+		return r, fmt.Errorf("list the stored slots: %w", err)
 	}
-	s.tellTerms(m.start, m.balance)
+	if r.living, err = readLivingSales(ctx, s.Base); err != nil {
+		return r, err
+	}
 	if s.Cluster != nil {
-		c.start = m.start
-		if c.handing = true; m.start.Adopted {
-			s.placeAdopted(a, m.slot, c)
-		} else {
-			s.handOut(a, m, c)
+		if r.others, err = s.loadOthers(ctx, r.living); err != nil {
+			return r, err
 		}
-		return
 	}
-	s.begin(a, m.start, c.by, c.workers)
+	return r, r.living.whole()
 }
 
-// begin begins a sale that this process runs.
-func (s *supervisor) begin(a *shell.Turn, start sale.Start, by events.EventID, watchers []shell.Ref) {
-	ag := newAgent(start.Slot, start.Request.ID, start.Index)
-	ag.watchers, ag.starting, ag.start, ag.by = watchers, true, start, by
-	s.agents[start.Slot] = ag
-	s.Load.Set(start.Slot, s.ExpectedProofs(start.Request)) // The next slot is judged with this one included.
-	s.family.Run(a, &ag.Child)
+func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
+	if have, want := s.Prover.KeyHash(), m.market.Proofs.KeyHash; have != want {
+		s.fatal(fmt.Errorf("%w: the contract wants %s, the prover has %s", ErrWrongKeys, want, have))
+		return
+	}
+	s.Terms = m.market
+	if !m.awaySince.IsZero() {
+		s.Waited = m.head.Time.Add(-s.Clock.Now().Sub(m.awaySince))
+	}
+	s.recordAway.Store(false)
+	s.View.Advance(m.head)
+	s.View.Keep(m.heads, s.View.Rewound())
+	s.lastNews = s.Clock.Now()
+	s.Shown, m.living.lengths = m.living.lengths, nil
+	s.heads = m.heads
+	s.alertRecordLoss()
+	s.term.owns = s.Cluster == nil
+	s.runRooms(a)
+	for _, l := range m.living.inOrder() {
+		if !s.Mine(l.member) {
+			continue
+		}
+		s.agents[l.slot] = newAgent(l.slot, l.request, l.index)
+		s.stayQuarantined(l.slot)
+		s.family.Run(a, &s.agents[l.slot].Child)
+	}
+	if !m.diskAway { // Otherwise it is not known what is missing.
+		s.tellDamaged(m.stored)
+	}
+	s.endOldQuarantines()
+	for _, o := range m.others {
+		s.onFarSale(o.Changed)
+	}
+	s.adopt(a, m.owned)
+	s.releaseOrphans(m)
+	s.booted = true
+	s.saveLivingSales(a, m.living)
+	s.runRooms(a) // The validator comes last: it is told which slots are ours.
+	a.RT.Do("room", s.watchRoom(m.diskAway, func(m queue.Wake) { s.queue.Tell(m) }))
+	if s.ScrubEvery > 0 {
+		a.RT.Do("scrub", s.scrub)
+	}
+	if s.term.owns {
+		s.follow(a)
+	} else {
+		s.startMember(a)
+	}
 }
 
-func (s *supervisor) onSale(m sales.Changed) {
-	ag := s.agents[m.Slot]
-	if ag != nil && ag.far != "" {
+// setQuota tells the ledger the quota. A quota below what availabilities and sales already use
+// does not stop the host, because hosted slots must be proven. The ledger then goes as low as
+// it can, takes nothing new, and lowers itself further as space is freed.
+func (s *supervisor) setQuota() {
+	if s.Quota == 0 {
 		return
 	}
-	if ag != nil && m.State.Phase != sale.Unknown && !m.State.Over() && !s.Mine(m.State.Member) {
-		s.onFarSale(m)
-		return
-	}
-	if ag == nil || m.State.Phase == sale.Unknown || ag.starting && m.State.Over() ||
-		!s.isOf(ag, m) {
-		return
-	}
-	ag.starting = false
-	s.scheduler.Tell(m)
-	s.validator.Tell(m)
-	ag.state, ag.last, ag.ahead, ag.trouble = m.State, m.Last, m.Ahead, m.Trouble
-	tellAll(ag.watchers, m)
-	if m.State.Over() {
-		s.family.Stop(&ag.Child)
-		s.forget(m)
-	}
-}
-
-func (s *supervisor) onLetGo(a *shell.Turn, m sales.LetGo) {
-	if s.StoreWatch.Away() { // No sale makes progress during an outage; the worker goes on waiting.
-		return
-	}
-	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
-	if ag := s.agents[slot]; ag != nil && ag.far != "" {
-		s.letGoFar(a, ag, m)
-	} else if ag != nil {
-		ag.Ref().Tell(sales.Command{Cmd: sale.GiveUp{
-			At: s.ChainTime(), Reason: m.Reason, LetGo: true, Reprocess: true,
-			Criterion: slotqueue.CriterionNoProgress,
-		}, Cause: "worker"})
-	}
+	asked := shell.Ask[capacity.Book](s.ledger, ledger.Command{
+		Cmd: capacity.SetQuota{At: s.Clock.Now(), Bytes: s.Quota, Near: true}, Cause: "start",
+	})
+	s.RT.Do("quota", func(ctx context.Context) {
+		s.Yield(ctx, "quota")
+		book, err := asked.Wait(ctx)
+		switch {
+		case ctx.Err() != nil, errors.Is(err, shell.ErrReloading), errors.Is(err, shell.ErrPartDown):
+		case err != nil:
+			s.Raise(health.AlertQuota, events.SlotID{}, 0,
+				fmt.Sprintf("the ledger did not take the quota of %d bytes: %v", s.Quota, err),
+				"the previous quota stays in force; find the cause in the log and restart the host")
+		default:
+			if book.Sectors > 0 && s.Ports.Sectors == nil {
+				s.Log.Errorf("sectors hold %d bytes and are not proven, because this host has no sealer: "+
+					"their deposits shrink; set sectors.sealer to what it was", book.Sectors)
+			}
+			if book.Pieces > 0 && s.Ports.Sectors == nil {
+				s.Log.Warnf("the data of pieces holds %d bytes, which can be removed only with a sealer: "+
+					"set sectors.sealer to what it was", book.Pieces)
+			}
+			s.RaiseCause("quota-too-small", events.SlotID{},
+				health.Facts{Supply: health.Supply{Quota: s.Quota, Allocated: book.Allocated()}})
+		}
+	})
 }
 
 // onNews takes what the chain says. Proofs that are due do not wait for the record, so a block
@@ -345,21 +329,36 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 	}
 }
 
-// slots returns the slots of all agents in a fixed order, so that a simulated run can be
-// repeated.
-func (s *supervisor) slots() []events.SlotID {
-	return slices.SortedFunc(maps.Keys(s.agents), events.SlotID.Compare)
+// stalled reports that no block came for too long.
+func (s *supervisor) stalled() bool {
+	return s.booted && s.Clock.Now().Sub(s.lastNews) > s.StalledAfter()
 }
 
-// tellSales tells all sales of this process something.
-func (s *supervisor) tellSales(msg any) {
-	for _, slot := range s.slots() {
-		s.agents[slot].Ref().Tell(msg)
+// tellConcerned makes the sales that an event is about look at the chain.
+func (s *supervisor) tellConcerned(e messages.MarketEvent) {
+	switch e := e.(type) {
+	case *messages.ChainSlotFilled:
+		s.wakeSlot(e.GetRequestId(), e.GetSlotIndex())
+	case *messages.ChainSlotFreed:
+		s.wakeSlot(e.GetRequestId(), e.GetSlotIndex())
+	case *messages.ChainRequestFulfilled, *messages.ChainRequestFailed, *messages.ChainRequestCancelled:
+		s.wakeRequest(ledger.RequestOf(e))
+	case *messages.ChainStorageRequested, *messages.ChainSlotReservationsFull,
+		*messages.ChainProofSubmitted, *messages.BlocksScanned, *messages.ChainReorganized:
 	}
 }
 
-func tellAll(refs []shell.Ref, msg any) {
-	for _, r := range refs {
-		r.Tell(msg)
+func (s *supervisor) wakeSlot(request string, index uint64) {
+	slot := events.SlotIDOf(events.Must(events.ParseRequestID(request)), index)
+	if ag := s.agents[slot]; ag != nil {
+		ag.Ref().Tell(sales.Look{})
+	}
+}
+
+func (s *supervisor) wakeRequest(request string) {
+	for _, slot := range s.slots() {
+		if ag := s.agents[slot]; ag.request.String() == request {
+			ag.Ref().Tell(sales.Look{})
+		}
 	}
 }

@@ -249,20 +249,6 @@ func (e *env) heir(ctx context.Context) events.Member {
 	return ""
 }
 
-// hasTerm reads on in the host's stream, and returns ErrDeposed, or ErrTakenOver, if this process does not have the
-// term. An exact revision says that a stream was read to its end, not that the reader is still its owner: so whoever
-// has read a stream of the owner asks this before writing to it.
-func (e *env) hasTerm(ctx context.Context) error {
-	if err := e.look(ctx); err != nil {
-		return err
-	}
-	now, _ := e.owner.state()
-	if term, lasts := membership.Owner(now); !lasts || term.Epoch != e.Epoch {
-		return fmt.Errorf("%w: %s", shell.ErrDeposed, term.Member)
-	}
-	return nil
-}
-
 // takePatience is how long the store may take to accept a term, before another member is let try: it may answer
 // whoever reads, and take nothing that is written.
 const takePatience = 10 * time.Second
@@ -343,29 +329,6 @@ func (e *env) recordTermEnd(ctx context.Context) error {
 	})
 }
 
-// endTerm tries once to record that the term of this process is over, if it has one. Another member
-// may take the next one at the same moment; then this one's needs no end. Call it inside oneAtATime.
-func (e *env) endTerm(ctx context.Context, at time.Time) error {
-	for {
-		now, _ := e.owner.state()
-		term, lasts := membership.Owner(now)
-		if !lasts || term.Epoch != e.Epoch {
-			return nil
-		}
-		m := &messages.TermEnded{At: events.TimeToMessage(at), Epoch: e.Epoch, Term: term.Number}
-		err := e.appendHostAt(ctx, e.owner.count, m)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, events.ErrWrongRevision) {
-			return fmt.Errorf("write the host's record: %w", err)
-		}
-		if err := e.readOn(ctx); err != nil {
-			return err
-		}
-	}
-}
-
 // resign gives the lease back.
 func (e *env) resign() {
 	ctx, cancel := context.WithTimeout(context.Background(), resignPatience)
@@ -377,21 +340,3 @@ func (e *env) resign() {
 
 // resignPatience is how long giving the lease back may take.
 const resignPatience = time.Second
-
-// hostLedgerHolder is the member that has the host's ledger.
-func (e *env) hostLedgerHolder() events.Member {
-	now, _ := e.owner.state()
-	for _, p := range now.Members() {
-		if p.HostLedger {
-			return p.Member
-		}
-	}
-	return ""
-}
-
-// ownerNow is the member that has the term; false: none has.
-func (e *env) ownerNow() (events.Member, bool) {
-	now, _ := e.owner.state()
-	term, lasts := membership.Owner(now)
-	return term.Member, lasts
-}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/queue"
@@ -16,6 +17,10 @@ import (
 // scanEvery is how many blocks without logs pass before the cursor is stored again. It bounds
 // what a restart has to scan.
 const scanEvery = 1_000
+
+// scanEveryOfMembers is scanEvery in a host of several members: the others learn from the record up
+// to which block the logs are in it.
+const scanEveryOfMembers = 16
 
 // recentScans is how many stored block hashes the feed gets, to find the common ancestor after
 // a reorganisation that happened while the host was down.
@@ -47,40 +52,9 @@ type chainNews struct {
 	recorded    []queue.MarketNews
 }
 
-// storeWork is a task that waits for the event store.
-type storeWork struct {
-	trouble <-chan struct{} // closed when the store stops answering
-	done    chan struct{}   // closed when the work has ended
-	err     error           // set before
-}
-
-// work runs a task that needs the store, beside the feed.
-func (f *chainFollower) work(ctx context.Context, task func(context.Context, *shell.StoreCall) error) *storeWork {
-	call := f.StoreWatch.Call(ctx, f.stream)
-	call.Trouble = make(chan struct{})
-	w := &storeWork{trouble: call.Trouble, done: make(chan struct{})}
-	f.RT.Do("chain follower", func(context.Context) { // If the runtime has stopped, the task never begins and ctx ends.
-		w.err = f.RT.Guarded("chain follower", func() error { return task(ctx, call) })
-		close(w.done)
-		call.End()
-	})
-	return w
-}
-
-// ended waits until the work has ended, or is known to wait for the store; it reports which.
-func (w *storeWork) ended(ctx context.Context) bool {
-	select {
-	case <-w.done:
-		return true
-	case <-w.trouble:
-	case <-ctx.Done():
-	}
-	select { // Both may be the case.
-	case <-w.done:
-		return true
-	default:
-		return false
-	}
+// follow starts the chain follower, which goes on from where the record ends.
+func (s *supervisor) follow(a *shell.Turn) {
+	s.following(a, "chain follower", (&chainFollower{env: s.env}).run)
 }
 
 // run follows the chain until ctx ends, and starts again after any failure.
@@ -207,16 +181,23 @@ func (f *chainFollower) follows(ctx context.Context, u events.ChainUpdate, last 
 	return nil
 }
 
-// isLate remembers that the work on the store is late, and stops the feed when it ends.
-func (f *chainFollower) isLate(w *storeWork, stop context.CancelCauseFunc) {
-	f.late = w
-	f.RT.Do("chain follower", func(ctx context.Context) {
-		select {
-		case <-w.done:
-			stop(errCaughtUp)
-		case <-ctx.Done():
-		}
-	})
+// checkHead checks a block against the newest known one; if that is no longer on the chain,
+// against the block that replaced it.
+func (f *chainFollower) checkHead(ctx context.Context, h events.Head) error {
+	impossible := f.View.Possible(h)
+	if impossible == nil {
+		return nil
+	}
+	known := f.View.Now()
+	at, err := f.Market.HeadAt(ctx, known.Number)
+	if err != nil || at.Hash == known.Hash && at.Time.Equal(known.Time) {
+		return impossible
+	}
+	if err := chainview.Beside(at, h); err != nil {
+		return err
+	}
+	f.View.Forget(known)
+	return nil
 }
 
 // cursor reads from the market's stream where the record ends.
@@ -270,11 +251,14 @@ func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate, stop con
 	return ctx.Err()
 }
 
-// tell announces up to which block the logs are recorded, and wakes those who wait for it. The
-// view knows the block already.
-func (f *chainFollower) tell(number uint64) {
-	f.Told.Store(number)
-	f.View.Wake()
+// proofsOf are the proofs among logs.
+func proofsOf(logs []messages.MarketEvent) (proofs []*messages.ChainProofSubmitted) {
+	for _, l := range logs {
+		if p, ok := l.(*messages.ChainProofSubmitted); ok {
+			proofs = append(proofs, p)
+		}
+	}
+	return proofs
 }
 
 // keep stores an update and passes on what it stored.
@@ -324,6 +308,13 @@ func (f *chainFollower) keep(call *shell.StoreCall, u events.ChainUpdate) error 
 		f.root.Tell(chainNews{recorded: news})
 	}
 	return nil
+}
+
+// tell announces up to which block the logs are recorded, and wakes those who wait for it. The
+// view knows the block already.
+func (f *chainFollower) tell(number uint64) {
+	f.Told.Store(number)
+	f.View.Wake()
 }
 
 // store appends in pieces small enough for every store, and repeats each until it is stored.
@@ -376,4 +367,148 @@ func logID(e messages.MarketEvent) string {
 		return fmt.Sprintf("log:%s:%d", m.GetLog().GetBlockHash(), m.GetLog().GetIndex())
 	}
 	return "chain"
+}
+
+// storeWork is a task that waits for the event store.
+type storeWork struct {
+	trouble <-chan struct{} // closed when the store stops answering
+	done    chan struct{}   // closed when the work has ended
+	err     error           // set before
+}
+
+// work runs a task that needs the store, beside the feed.
+func (f *chainFollower) work(ctx context.Context, task func(context.Context, *shell.StoreCall) error) *storeWork {
+	call := f.StoreWatch.Call(ctx, f.stream)
+	call.Trouble = make(chan struct{})
+	w := &storeWork{trouble: call.Trouble, done: make(chan struct{})}
+	f.RT.Do("chain follower", func(context.Context) { // If the runtime has stopped, the task never begins and ctx ends.
+		w.err = f.RT.Guarded("chain follower", func() error { return task(ctx, call) })
+		close(w.done)
+		call.End()
+	})
+	return w
+}
+
+// ended waits until the work has ended, or is known to wait for the store; it reports which.
+func (w *storeWork) ended(ctx context.Context) bool {
+	select {
+	case <-w.done:
+		return true
+	case <-w.trouble:
+	case <-ctx.Done():
+	}
+	select { // Both may be the case.
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// isLate remembers that the work on the store is late, and stops the feed when it ends.
+func (f *chainFollower) isLate(w *storeWork, stop context.CancelCauseFunc) {
+	f.late = w
+	f.RT.Do("chain follower", func(ctx context.Context) {
+		select {
+		case <-w.done:
+			stop(errCaughtUp)
+		case <-ctx.Done():
+		}
+	})
+}
+
+// certainBlocks is how many blocks must follow a block until no reorganisation replaces it:
+// more than Ethereum needs to make one final.
+const certainBlocks = 128
+
+// ofChain is what a market's stream says of its chain.
+type ofChain struct {
+	// genesis is the hash that the stream names; empty when it names none.
+	genesis string
+	// always: each scan must name the genesis, because the stream begins with one that does
+	// not, and nobody looks for it in the middle.
+	always bool
+	// oldest is the oldest recorded block that no recorded reorganisation removed; zero: none.
+	oldest events.Head
+}
+
+// sameChain refuses a market whose stream is of another chain. A chain that was started anew
+// has the same id, and maybe its contract at the same address; its blocks would look like a
+// reorganisation of all that is recorded, or like a node that is behind.
+func (e *env) sameChain(ctx context.Context) error {
+	stream := events.MarketStream(e.ChainID, e.Contract)
+	var told ofChain
+	err := e.ask(ctx, func() (err error) {
+		told, err = e.chainOf(ctx, stream)
+		return err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("read the market's record: %w", err)
+	case err != nil: // Hosted slots are proven all the same; the follower reports what is wrong.
+		e.Log.Warnf("could not read which chain %s belongs to: %v", stream, err)
+		return nil
+	case told.genesis == "" && told.always:
+		return e.hasBlock(ctx, stream, told.oldest)
+	case told.genesis != "" && told.genesis != e.Genesis.String():
+		return fmt.Errorf("%w: %s belongs to a chain with genesis %s, this chain has %s",
+			ErrOtherChain, stream, told.genesis, e.Genesis)
+	}
+	e.namesChain = told.always
+	return nil
+}
+
+// hasBlock refuses a chain that has another block where the stream of an older build has this
+// one. Only a chain that has it is named from now on.
+func (e *env) hasBlock(ctx context.Context, stream string, b events.Head) error {
+	if b.Hash.Zero() {
+		return nil
+	}
+	at, err := e.Market.HeadAt(ctx, b.Number)
+	var newest events.Head
+	if err == nil {
+		newest, err = e.Market.Head(ctx)
+	}
+	switch {
+	case err != nil: // The node may be behind.
+		e.Log.Warnf("could not compare block %d of %s with the chain; the next start does: %v", b.Number, stream, err)
+	case at.Hash == b.Hash:
+		e.namesChain = true
+	case newest.Number >= b.Number+max(certainBlocks, e.FinalBlocks):
+		return fmt.Errorf("%w: block %d of %s is %s, this chain with genesis %s has %s there, which no reorganisation "+
+			"explains: it is %d blocks old", ErrOtherChain, b.Number, stream, b.Hash, e.Genesis, at.Hash,
+			newest.Number-b.Number)
+	}
+	return nil
+}
+
+// chainOf reads what a market's stream says of its chain. As a rule the first scan says all.
+func (e *env) chainOf(ctx context.Context, stream string) (told ofChain, err error) {
+	err = readAs(ctx, e, stream, events.ReadStream{}, func(_ events.Recorded, m messages.MarketEvent) bool {
+		scanned, ok := m.(*messages.BlocksScanned)
+		if ok {
+			told.genesis, told.always = scanned.GetGenesis(), scanned.GetGenesis() == ""
+		}
+		return ok
+	})
+	if err != nil || !told.always {
+		return told, err
+	}
+	newest, kept := true, ^uint64(0) // kept is the newest block that is not removed by what follows.
+	backward := events.ReadStream{From: events.End, Backward: true}
+	err = readAs(ctx, e, stream, backward, func(_ events.Recorded, m messages.MarketEvent) bool {
+		switch m := m.(type) {
+		case *messages.BlocksScanned:
+			if newest {
+				told.genesis, newest = m.GetGenesis(), false
+			}
+			if m.GetNumber() <= kept {
+				told.oldest = events.Head{Number: m.GetNumber(), Hash: events.Must(events.ParseHash(m.GetHash()))}
+			}
+		case *messages.ChainReorganized:
+			kept = min(kept, m.GetAncestor())
+		}
+		return told.genesis != ""
+	})
+	return told, err
 }

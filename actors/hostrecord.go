@@ -25,9 +25,6 @@ import (
 // wrote to any of its streams. One that finds that it was replaced (events/membership) ends at
 // once: two processes would spoil each other's record and take each other's nonces.
 
-// DefaultHeartbeat is how often a process records that it is alive.
-const DefaultHeartbeat = 5 * time.Minute
-
 // owner is what a process knows of its host's stream. Safe for concurrent use.
 type owner struct {
 	// writing admits one writer at a time, until it is known whether the store took its event:
@@ -47,33 +44,6 @@ type owner struct {
 
 // known notes an event of the host's stream. Call it inside oneAtATime, so that nobody else sets the state.
 func (o *owner) known(m messages.HostEvent) { o.set(membership.Evolve(o.value, m)) }
-
-// moving is a state that others wait for. Safe for concurrent use.
-type moving[T any] struct {
-	mu    sync.Mutex
-	value T
-	moved chan struct{} // closed with the next state; made when somebody asks
-}
-
-// state is the present state, and a channel that is closed when there is another.
-func (m *moving[T]) state() (T, <-chan struct{}) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.moved == nil {
-		m.moved = make(chan struct{})
-	}
-	return m.value, m.moved
-}
-
-func (m *moving[T]) set(value T) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.value = value
-	if m.moved != nil {
-		close(m.moved)
-		m.moved = nil
-	}
-}
 
 // hostEvent is an event of the host's stream; each has a time.
 type hostEvent = quarantine.Event
@@ -370,4 +340,137 @@ func (e *env) sameMarket(last *messages.HostStarted) error {
 			e.ChainID, e.Genesis, e.Contract)
 	}
 	return nil
+}
+
+// hasTerm reads on in the host's stream, and returns ErrDeposed, or ErrTakenOver, if this process does not have the
+// term. An exact revision says that a stream was read to its end, not that the reader is still its owner: so whoever
+// has read a stream of the owner asks this before writing to it.
+func (e *env) hasTerm(ctx context.Context) error {
+	if err := e.look(ctx); err != nil {
+		return err
+	}
+	now, _ := e.owner.state()
+	if term, lasts := membership.Owner(now); !lasts || term.Epoch != e.Epoch {
+		return fmt.Errorf("%w: %s", shell.ErrDeposed, term.Member)
+	}
+	return nil
+}
+
+// endTerm tries once to record that the term of this process is over, if it has one. Another member
+// may take the next one at the same moment; then this one's needs no end. Call it inside oneAtATime.
+func (e *env) endTerm(ctx context.Context, at time.Time) error {
+	for {
+		now, _ := e.owner.state()
+		term, lasts := membership.Owner(now)
+		if !lasts || term.Epoch != e.Epoch {
+			return nil
+		}
+		m := &messages.TermEnded{At: events.TimeToMessage(at), Epoch: e.Epoch, Term: term.Number}
+		err := e.appendHostAt(ctx, e.owner.count, m)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, events.ErrWrongRevision) {
+			return fmt.Errorf("write the host's record: %w", err)
+		}
+		if err := e.readOn(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// ownerNow is the member that has the term; false: none has.
+func (e *env) ownerNow() (events.Member, bool) {
+	now, _ := e.owner.state()
+	term, lasts := membership.Owner(now)
+	return term.Member, lasts
+}
+
+// hostLedgerHolder is the member that has the host's ledger.
+func (e *env) hostLedgerHolder() events.Member {
+	now, _ := e.owner.state()
+	for _, p := range now.Members() {
+		if p.HostLedger {
+			return p.Member
+		}
+	}
+	return ""
+}
+
+// hostWrites are the events that wait to be written into the host's stream, in their order.
+type hostWrites struct {
+	mu      sync.Mutex
+	waiting []hostWrite
+	writing bool
+}
+
+type hostWrite struct {
+	event  hostEvent
+	stored func()
+}
+
+// recordHost writes an event into the host's stream in the background, after those before it,
+// and calls stored when it is durable.
+func (e *env) recordHost(m hostEvent, stored func()) {
+	e.hostWrites.mu.Lock()
+	defer e.hostWrites.mu.Unlock()
+	e.hostWrites.waiting = append(e.hostWrites.waiting, hostWrite{m, stored})
+	if !e.hostWrites.writing {
+		e.hostWrites.writing = true
+		e.RT.Do("host's stream", e.writeQueued)
+	}
+}
+
+func (e *env) writeQueued(ctx context.Context) {
+	for {
+		e.Yield(ctx, "host's stream")
+		e.hostWrites.mu.Lock()
+		if len(e.hostWrites.waiting) == 0 {
+			e.hostWrites.writing = false
+			e.hostWrites.mu.Unlock()
+			return
+		}
+		next := e.hostWrites.waiting[0]
+		e.hostWrites.waiting = e.hostWrites.waiting[1:]
+		e.hostWrites.mu.Unlock()
+		err := e.RT.Guarded("host's stream", func() error { return e.writeHost(ctx, next.event) })
+		switch {
+		case ctx.Err() != nil: // writing stays set, so nothing is written any more.
+			return
+		case errors.Is(err, shell.ErrTakenOver):
+			e.owner.lost(err)
+			return
+		case err != nil:
+			e.Log.Errorf("an event of the host's stream could not be recorded: %v", err)
+		default:
+			next.stored()
+		}
+	}
+}
+
+// moving is a state that others wait for. Safe for concurrent use.
+type moving[T any] struct {
+	mu    sync.Mutex
+	value T
+	moved chan struct{} // closed with the next state; made when somebody asks
+}
+
+// state is the present state, and a channel that is closed when there is another.
+func (m *moving[T]) state() (T, <-chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.moved == nil {
+		m.moved = make(chan struct{})
+	}
+	return m.value, m.moved
+}
+
+func (m *moving[T]) set(value T) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.value = value
+	if m.moved != nil {
+		close(m.moved)
+		m.moved = nil
+	}
 }

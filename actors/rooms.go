@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,7 +13,9 @@ import (
 	"github.com/hostnode/hostnode/actors/proofs"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
+	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/validator"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 )
@@ -142,6 +146,40 @@ func (s *supervisor) newScheduler(*shell.Base, int, func(error)) shell.Behavior 
 	})
 }
 
+func (s *supervisor) newSectors(*shell.Base, int, func(error)) shell.Behavior {
+	room := sectors.New(s.sectorDeps())
+	s.sectorPools = room.Pools()
+	return room
+}
+
+// sectorDeps are what the sectors of a host need; Ports.Sectors must be set.
+func (e *env) sectorDeps() sectors.Deps {
+	settings := e.Config.Sectors
+	settings.Quota = cmp.Or(settings.Quota, e.Quota)
+	settings.QuarantineRetry = cmp.Or(settings.QuarantineRetry, e.QuarantineRetry)
+	settings.ScrubEvery = cmp.Or(settings.ScrubEvery, e.ScrubEvery)
+	settings.ScrubBytesPerSecond = cmp.Or(settings.ScrubBytesPerSecond, e.ScrubBytesPerSecond)
+	settings.FinalBlocks = cmp.Or(settings.FinalBlocks, e.FinalBlocks)
+	p := e.Ports.Sectors
+	return sectors.Deps{
+		Base: e.Base, Settings: settings, Sealer: p.Sealer, Files: p.Files, Pieces: p.Pieces, Chain: e.Doubted(p.Chain),
+		Ledger: e.ledger, Quarantined: e.quarantined, Space: p.Space, Policy: e.SectorPolicy,
+		Decide: e.Cores.DecideSector,
+		Alert: func(t health.SectorTrouble) {
+			e.RaiseCause("sectors-stuck", events.SlotID{}, health.Facts{Sectors: []health.SectorTrouble{t}})
+		},
+	}
+}
+
+func (s *supervisor) newValidator(_ *shell.Base, _ int, broken func(error)) shell.Behavior {
+	return validator.New(validator.Deps{
+		Chain: s.Chain, Validation: s.Validation, Settings: s.Validator,
+		Stream: events.MarketStream(s.ChainID, s.Contract), Reads: s.reads, Ours: s.slots(),
+		Publish: func(now validator.Status) { s.validating.Store(&now) },
+		Broken:  broken,
+	})
+}
+
 // here returns the rooms that are to run in this process now.
 func (s *supervisor) here() []*keptRoom {
 	return slices.DeleteFunc(slices.Clone(s.rooms.all), func(r *keptRoom) bool {
@@ -156,39 +194,25 @@ func (s *supervisor) runRooms(a *shell.Turn) {
 	}
 }
 
-// tellHead tells the rooms that want it of a block.
-func (s *supervisor) tellHead(head events.Head) {
-	for _, r := range s.rooms.all {
-		if r.Heads {
-			r.Part.Tell(chainview.HeadMoved{Head: head})
-		}
-	}
-}
+// errNoTerm: another member may run what this one does not run now.
+var errNoTerm = errors.New("it runs where the term is")
 
-// tellNow tells a new life of a room the newest block.
-func (s *supervisor) tellNow(room shell.Ref) { room.Tell(chainview.HeadMoved{Head: s.View.Now()}) }
+// rest stops a room that is not to run here now.
+func (s *supervisor) rest(r *keptRoom) {
+	if r.Part.Running() {
+		r.Part.Ended(s.Clock.Now(), true, errNoTerm)
+	}
+	s.rooms.family.Stop(&r.child)
+	s.rooms.family.Works(&r.child, true)
+	delete(s.Savers, r.Part.Name)
+	s.forgetWorkers()
+}
 
 func (s *supervisor) onRoomBegan(_ *shell.Turn, r *keptRoom) {
 	child := r.child.Ref()
 	r.Part.Began(child)
 	if r.began != nil {
 		r.began(child)
-	}
-}
-
-// tellScheduler tells a new life of the scheduler which sales there are.
-func (s *supervisor) tellScheduler(scheduler shell.Ref) {
-	for _, slot := range s.slots() {
-		ag := s.agents[slot]
-		switch {
-		case ag.Left != "":
-			scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: ag.Left})
-		case ag.state.Phase != sale.Unknown:
-			scheduler.Tell(sales.Changed{
-				Agent: ag.Ref().Address(), Slot: slot, State: ag.state, Last: ag.last,
-				Ahead: ag.ahead, Trouble: ag.trouble,
-			})
-		}
 	}
 }
 
@@ -211,6 +235,34 @@ func (s *supervisor) onRoomEnded(r *keptRoom, f shell.Failure) bool {
 	return true
 }
 
+// tellHead tells the rooms that want it of a block.
+func (s *supervisor) tellHead(head events.Head) {
+	for _, r := range s.rooms.all {
+		if r.Heads {
+			r.Part.Tell(chainview.HeadMoved{Head: head})
+		}
+	}
+}
+
+// tellNow tells a new life of a room the newest block.
+func (s *supervisor) tellNow(room shell.Ref) { room.Tell(chainview.HeadMoved{Head: s.View.Now()}) }
+
+// tellScheduler tells a new life of the scheduler which sales there are.
+func (s *supervisor) tellScheduler(scheduler shell.Ref) {
+	for _, slot := range s.slots() {
+		ag := s.agents[slot]
+		switch {
+		case ag.Left != "":
+			scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: ag.Left})
+		case ag.state.Phase != sale.Unknown:
+			scheduler.Tell(sales.Changed{
+				Agent: ag.Ref().Address(), Slot: slot, State: ag.state, Last: ag.last,
+				Ahead: ag.ahead, Trouble: ag.trouble,
+			})
+		}
+	}
+}
+
 // forgetWorkers forgets the workers of a queue that failed: they are gone, and its next life
 // begins others.
 func (s *supervisor) forgetWorkers() {
@@ -220,6 +272,25 @@ func (s *supervisor) forgetWorkers() {
 	for _, c := range s.beginning {
 		c.workers = slices.DeleteFunc(c.workers, func(w shell.Ref) bool { return !w.Nobody() })
 	}
+}
+
+// tellValidator tells the validator what the chain says.
+func (s *supervisor) tellValidator(m chainNews) {
+	n := validator.News{Grew: m.recorded != nil, Proofs: m.proofs, Live: m.live, Head: m.head}
+	if m.reorganized != nil {
+		n.Rewound, n.Ancestor = true, m.reorganized.GetAncestor()
+	}
+	s.validator.Tell(n)
+}
+
+// showValidatorDown has the validator's status say why it does not run.
+func (s *supervisor) showValidatorDown(err error) {
+	last := validator.Status{Settings: s.Validator}
+	if known := s.validating.Load(); known != nil {
+		last = *known
+	}
+	last.Ready, last.Trouble = false, err.Error()
+	s.validating.Store(&last)
 }
 
 // downParts are the rooms that do not run now.

@@ -1,0 +1,375 @@
+package actors
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/admission"
+	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/sales"
+	"github.com/hostnode/hostnode/actors/selling"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// This file keeps the sales of a host: those that run here, those of other members, and those that are about to begin.
+// A sale that cannot be run, because its actor fails again and again or its record cannot be read, is quarantined.
+// Nothing is done for such a sale; it is tried again at a slow pace, because the cause may pass or be repaired. While
+// its slot is ours on chain, each period that owes a proof raises an alert.
+
+// maxFailures is how often a sale's actor may fail in a row before the sale is quarantined:
+// further tries on the same record would fail as well.
+const maxFailures = 5
+
+// agent is a sale that is in work or hosted.
+type agent struct {
+	shell.Child[*agent]
+	slot     events.SlotID
+	far      events.Member // the other member that runs it; then there is no actor here
+	request  events.RequestID
+	index    uint64
+	state    sale.State
+	last     events.EventID // the last event of that
+	ahead    sale.State     // with what is decided and not recorded yet
+	trouble  sales.Trouble
+	watchers []shell.Ref // workers
+	// starting: the new attempt, start, is not recorded yet, so what the agent tells is still
+	// about the attempt before.
+	starting bool
+	start    sale.Start
+	by       events.EventID // that of the candidate
+	refill   refill
+}
+
+// newAgent is what the supervisor keeps of a sale.
+func newAgent(slot events.SlotID, request events.RequestID, index uint64) *agent {
+	ag := &agent{slot: slot, request: request, index: index}
+	ag.Child = shell.Child[*agent]{Of: ag, Name: "SalesAgent " + slot.Short()}
+	return ag
+}
+
+// inWork reports whether the sale has yet to pay its collateral.
+func (ag *agent) inWork() bool {
+	if ag.starting {
+		return !ag.start.Adopted
+	}
+	return ag.state.BeforeFill() && !ag.state.Adopted
+}
+
+// asked is the request of the sale.
+func (ag *agent) asked() events.Request {
+	if ag.starting {
+		return ag.start.Request
+	}
+	return ag.state.Request
+}
+
+// collateral is what the slot of the sale costs.
+func (ag *agent) collateral() events.Amount {
+	collateral, _ := ag.asked().Ask.CollateralPerSlot()
+	return collateral
+}
+
+// seller is the member that runs the sale, given the name of this one.
+func (ag *agent) seller(here events.Member) events.Member {
+	if ag.far != "" {
+		return ag.far
+	}
+	return here
+}
+
+// candidate is a slot whose sale is about to begin.
+type candidate struct {
+	request events.RequestID
+	index   uint64
+	by      events.EventID // what took the slot; zero: it is adopted, or not known
+	workers []shell.Ref
+	// member is to whom the slot was handed out before; start is the sale's. handing: it is being
+	// handed out now, and asked is the member that is asked first.
+	member  events.Member
+	start   sale.Start
+	handing bool
+	asked   events.Member
+	held    bool // it begins when the leftovers of an earlier sale are deleted
+	// over is the sale's end, if that came before the answer of the member that sold the slot.
+	over *sales.Changed
+}
+
+// unpaid is what the slot will cost once it is handed out; nothing if it is adopted, or not known yet.
+func (c *candidate) unpaid() slotqueue.Unpaid {
+	var collateral events.Amount
+	if !c.start.Adopted {
+		collateral, _ = c.start.Request.Ask.CollateralPerSlot()
+	}
+	return slotqueue.Unpaid{RequestID: c.request, SlotIndex: c.index, Collateral: collateral}
+}
+
+// keepSales says how the agents of sales are supervised. A sale that is not recorded yet begins.
+func (s *supervisor) keepSales() {
+	s.family = shell.Family[*agent]{
+		Base: s.Base, Most: maxFailures, Slow: s.quarantinePause, Ended: s.onAgentEnded,
+		Start: func(a *shell.Turn, ag *agent, _ int, broken func(error)) shell.Behavior {
+			return selling.New(s.selling, ag.slot, ag.request, ag.index, broken, a.Self)
+		},
+		Began: func(_ *shell.Turn, ag *agent) {
+			if ag.starting {
+				ag.Ref().Tell(sales.Command{Cmd: ag.start, Cause: "begin", By: ag.by})
+			}
+		},
+	}
+}
+
+// begin begins a sale that this process runs.
+func (s *supervisor) begin(a *shell.Turn, start sale.Start, by events.EventID, watchers []shell.Ref) {
+	ag := newAgent(start.Slot, start.Request.ID, start.Index)
+	ag.watchers, ag.starting, ag.start, ag.by = watchers, true, start, by
+	s.agents[start.Slot] = ag
+	s.Load.Set(start.Slot, s.ExpectedProofs(start.Request)) // The next slot is judged with this one included.
+	s.family.Run(a, &ag.Child)
+}
+
+// watch lets a worker follow a sale.
+func (s *supervisor) watch(slot events.SlotID, ag *agent, worker shell.Ref) {
+	ag.watchers = append(ag.watchers, worker)
+	worker.Tell(sales.Changed{
+		Agent: ag.Ref().Address(), Slot: slot, State: ag.state, Last: ag.last,
+		Trouble: ag.trouble,
+	})
+}
+
+func (s *supervisor) onSale(m sales.Changed) {
+	ag := s.agents[m.Slot]
+	if ag != nil && ag.far != "" {
+		return
+	}
+	if ag != nil && m.State.Phase != sale.Unknown && !m.State.Over() && !s.Mine(m.State.Member) {
+		s.onFarSale(m)
+		return
+	}
+	if ag == nil || m.State.Phase == sale.Unknown || ag.starting && m.State.Over() ||
+		!s.isOf(ag, m) {
+		return
+	}
+	ag.starting = false
+	s.scheduler.Tell(m)
+	s.validator.Tell(m)
+	ag.state, ag.last, ag.ahead, ag.trouble = m.State, m.Last, m.Ahead, m.Trouble
+	tellAll(ag.watchers, m)
+	if m.State.Over() {
+		s.family.Stop(&ag.Child)
+		s.forget(m)
+	}
+}
+
+// isOf reports whether a message is of the agent that runs a sale. One that was quarantined and reports is so no more.
+func (s *supervisor) isOf(ag *agent, m sales.Changed) bool {
+	if ag.Ref().Address() != m.Agent {
+		return false
+	}
+	if s.family.Works(&ag.Child, len(m.Fresh) > 0) {
+		s.Log.WithField("slot", m.Slot.String()).Warn("the sale that was quarantined is run again")
+		s.quarantined.End(aboutSale(m.Slot), "it can be run again", func() {})
+	}
+	return true
+}
+
+// onFarSale takes the state of another member's sale.
+func (s *supervisor) onFarSale(m sales.Changed) {
+	ag := s.agents[m.Slot]
+	if ag != nil && ag.far == "" { // This member began one at the same time, and was not the first.
+		if m.State.Over() || s.Mine(m.State.Member) {
+			return
+		}
+		s.Log.WithField("slot", m.Slot.String()).Warnf(
+			"member %s sells the slot; the attempt of this member ends", m.State.Member)
+		s.family.Stop(&ag.Child)
+		s.Load.Set(m.Slot, 0)
+		watchers := ag.watchers
+		ag = newAgent(m.Slot, ag.request, ag.index)
+		ag.watchers = watchers
+		s.agents[m.Slot] = ag
+	}
+	if ag == nil {
+		ag = newAgent(m.Slot, m.State.Request.ID, m.State.Index)
+		s.agents[m.Slot] = ag
+	}
+	ag.far, ag.state, ag.ahead, ag.last, ag.starting = m.State.Member, m.State, m.State, m.Last, false
+	s.NoteFarLoad(m.Slot, m.State)
+	tellAll(ag.watchers, m)
+	if m.State.Over() {
+		s.forget(m)
+	}
+}
+
+// forget drops a sale that is over.
+func (s *supervisor) forget(m sales.Changed) {
+	delete(s.agents, m.Slot)
+	if c := s.beginning[m.Slot]; c != nil && c.handing && m.State.BeganAt.Equal(c.start.At) {
+		c.over = &m
+	}
+}
+
+// onAgentEnded quarantines a sale that is left alone, and raises an alert. The host and its other sales go on.
+func (s *supervisor) onAgentEnded(ag *agent, f shell.Failure) bool {
+	slot := ag.slot
+	if f.Lefts == 0 {
+		return true
+	}
+	s.Log.WithField("slot", slot.String()).Errorf("the sale is quarantined and nothing is done for its slot until "+
+		"it is tried again in %s; look at it with `hostnode sale %s`: %v", f.Pause, slot, f.Err)
+	if f.Lefts == 1 { // Not at each try; every proof that is owed raises an alert of its own.
+		trouble := health.SlotTrouble{Slot: slot, Reason: f.Err.Error()}
+		s.RaiseCause("sale-quarantined", slot, health.Facts{Quarantined: []health.SlotTrouble{trouble}})
+	}
+	ag.state.Slot = slot
+	s.quarantined.Begin(aboutSale(slot), f.Err.Error())
+	tellAll(ag.watchers,
+		admission.Refusal{Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + ag.Left})
+	ag.watchers = nil
+	s.scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: ag.Left})
+	return true
+}
+
+// quarantineFirst is the pause before the first try; each further pause is twice as long, up to
+// Config.QuarantineRetry.
+const quarantineFirst = time.Minute
+
+func (e *env) quarantinePause(n int) time.Duration {
+	return min(quarantineFirst<<min(n-1, 20), e.QuarantineRetry)
+}
+
+func aboutSale(slot events.SlotID) shell.Subject {
+	return shell.Subject{Kind: shell.SubjectSale, Key: slot.String()}
+}
+
+// stayQuarantined keeps a sale quarantined that was so when the last process ended, until it
+// runs. It is tried at once.
+func (s *supervisor) stayQuarantined(slot events.SlotID) {
+	ag := s.agents[slot]
+	if q, ok := s.quarantined.Has(aboutSale(slot)); ok {
+		s.family.LeaveAlone(&ag.Child, q.Reason)
+		ag.state.Slot = slot
+		s.scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: q.Reason})
+	}
+}
+
+// endOldQuarantines ends the quarantines of sales that are over.
+func (s *supervisor) endOldQuarantines() {
+	for _, q := range s.quarantined.All() {
+		slot, err := events.ParseSlotID(q.Subject.Key)
+		ofSale := q.Subject.Kind == shell.SubjectSale || q.Subject.Kind == shell.SubjectDuties
+		if ofSale && (err != nil || s.agents[slot] == nil) {
+			s.quarantined.End(q.Subject, "the sale is over", func() {})
+		}
+	}
+}
+
+// slots returns the slots of all agents in a fixed order, so that a simulated run can be
+// repeated.
+func (s *supervisor) slots() []events.SlotID {
+	return slices.SortedFunc(maps.Keys(s.agents), events.SlotID.Compare)
+}
+
+// tellSales tells all sales of this process something.
+func (s *supervisor) tellSales(msg any) {
+	for _, slot := range s.slots() {
+		s.agents[slot].Ref().Tell(msg)
+	}
+}
+
+func tellAll(refs []shell.Ref, msg any) {
+	for _, r := range refs {
+		r.Tell(msg)
+	}
+}
+
+// onTheirWay are the slots that are being handed out, or were by a former owner, and whose sales have not begun: what
+// bounds the sales bounds them together with these.
+func (s *supervisor) onTheirWay() iter.Seq2[events.SlotID, *candidate] {
+	return func(yield func(events.SlotID, *candidate) bool) {
+		for slot, c := range s.beginning {
+			if s.agents[slot] == nil && (c.asked != "" || c.member != "") && !yield(slot, c) {
+				return
+			}
+		}
+	}
+}
+
+// unpaid is the collateral that sales in work have not paid yet. The queue counts slots on their way, when it hands
+// one out.
+func (s *supervisor) unpaid() (sum events.Amount) {
+	for _, ag := range s.agents {
+		if ag.inWork() {
+			sum = sum.AddSaturating(ag.collateral())
+		}
+	}
+	return sum
+}
+
+// unpaidSales are the sales in work, which have not paid yet, and those that are about to begin because a former owner
+// handed their slots out: it may have released them after this one read the queue.
+func (s *supervisor) unpaidSales() (list []slotqueue.Unpaid) {
+	for _, slot := range s.slots() {
+		if ag := s.agents[slot]; ag.inWork() {
+			list = append(list, slotqueue.Unpaid{
+				RequestID: ag.request, SlotIndex: ag.index, Collateral: ag.collateral(),
+			})
+		}
+	}
+	for _, c := range s.onTheirWay() {
+		if c.handing && c.member != "" {
+			list = append(list, c.unpaid())
+		}
+	}
+	return list
+}
+
+// paid are the blocks in which sales paid their collateral, as far as is recorded, but for those that are final: only
+// the newest of these, which a node that is behind may not know. On a chain without one of them the account still
+// holds the tokens of a sale that is not counted as unpaid.
+func (s *supervisor) paid() (blocks []events.Head) {
+	final, newest := s.View.Now().Number, events.Head{}
+	final -= min(final, s.FinalBlocks)
+	for _, slot := range s.slots() {
+		ag := s.agents[slot]
+		b := events.Head{Number: ag.state.FilledBlock, Hash: ag.state.FilledHash}
+		if newest.Number < b.Number {
+			newest = b
+		}
+		if b.Number > final && !slices.Contains(blocks, b) {
+			blocks = append(blocks, b)
+		}
+	}
+	if len(blocks) == 0 && newest.Number > 0 {
+		blocks = append(blocks, newest)
+	}
+	return blocks
+}
+
+// paidSince reports whether a slot was paid, by the record, that is not among these. It is not counted as unpaid, and
+// the balance may be that before it was paid.
+func (s *supervisor) paidSince(known []events.Head) bool {
+	return slices.ContainsFunc(s.paid(), func(p events.Head) bool { return !slices.Contains(known, p) })
+}
+
+// promised is how much the sales that still fetch their data may write.
+func (s *supervisor) promised() (sum events.Bytes) {
+	for _, ag := range s.agents {
+		if ag.far == "" && (ag.starting || ag.state.Stored == 0 && !ag.state.Ended()) {
+			size := ag.asked().Ask.SlotSize
+			sum += size + s.Overhead(size)
+		}
+	}
+	return sum
+}
+
+// needs is what the account must hold for the slots that are hosted or in work.
+func (s *supervisor) needs() health.Funds {
+	n := health.Funds{MinWei: s.MinWei, Days: s.WalletDays, Unpaid: s.unpaid()}
+	n.Proofs = s.ProofsWithin(n.Days, s.ProofsOfAll())
+	return n
+}
