@@ -35,10 +35,10 @@ type lists struct {
 }
 
 func (l *lists) Receive(a *shell.Turn, msg any) {
-	if _, ok := msg.(listUnpaid); ok {
+	if _, ok := msg.(listOutstanding); ok {
 		n := l.handedOut[0]
 		l.handedOut = l.handedOut[1:]
-		a.Asker()(unpaid{[]slotqueue.Unpaid{{SlotIndex: n}}, []events.Head{{Number: l.paid}}, n}, nil)
+		a.Asker()(outstanding{[]slotqueue.Unpaid{{SlotIndex: n}}, []events.Head{{Number: l.paid}}, n}, nil)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestTheBalanceIsReadAgainIfASlotWasHandedOutMeanwhile(t *testing.T) {
 		s.Market = &shrinking{tokens: 10}
 		answers := &lists{handedOut: []uint64{1, 2, 4, 4}, paid: 1}
 		s.root = partOf(rt.Root("supervisor", answers))
-		tokens, sales, older, err := s.free(t.Context())
+		tokens, sales, older, err := s.availableBalance(t.Context())
 		if err != nil || older != nil || tokens != events.NewAmount(7) || !slices.Equal(sales, []slotqueue.Unpaid{{SlotIndex: 4}}) {
 			t.Fatalf("got %s, %v, %v", tokens, sales, err)
 		}
@@ -72,7 +72,7 @@ func TestABalanceFromBeforeTheLastPaymentIsNotBelieved(t *testing.T) {
 		s.Market = &shrinking{tokens: 10}
 		answers := &lists{handedOut: []uint64{1, 1}, paid: 2}
 		s.root = partOf(rt.Root("supervisor", answers))
-		_, _, older, err := s.free(t.Context())
+		_, _, older, err := s.availableBalance(t.Context())
 		if err != nil || older == nil || !older.Requeue || older.RetryAt.IsZero() {
 			t.Fatalf("got %v, %v", older, err)
 		}

@@ -200,7 +200,7 @@ func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 		}
 		return
 	}
-	s.tellTerms(m.start, m.balance)
+	s.logTerms(m.start, m.balance)
 	if s.Cluster != nil {
 		c.start = m.start
 		if c.handing = true; m.start.Adopted {
@@ -264,7 +264,7 @@ func (s *supervisor) admit(m saleReady) *admission.Refusal {
 		}
 		n.ProofLoad, n.ProofDetail = s.BusyWith(r)
 	}
-	n.Unpaid = s.unpaid()
+	n.Unpaid = s.outstanding()
 	n.Proofs = s.ProofsWithin(n.Days, s.ProofsOfAll()+s.ExpectedProofs(r))
 	return n.Judge()
 }
@@ -296,10 +296,10 @@ func (s *supervisor) beforePayment(why error) *admission.Refusal {
 	}
 }
 
-// tellTerms logs what a new sale pays and what it will cost. Tokens and coins cannot be
+// logTerms logs what a new sale pays and what it will cost. Tokens and coins cannot be
 // compared, so the operator decides what is a profit, with the minimum price of an
 // availability.
-func (s *supervisor) tellTerms(start sale.Start, balance events.Balance) {
+func (s *supervisor) logTerms(start sale.Start, balance events.Balance) {
 	ask := start.Request.Ask
 	price, _ := ask.PricePerSecond()
 	left := max(0, start.EndsAt.Sub(start.At))

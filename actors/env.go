@@ -66,7 +66,7 @@ type env struct {
 	// lossRecorded: a loss of events is recorded, and the queue is paused in its own stream.
 	lossRecorded atomic.Bool
 	// followed is how far the record was followed, in a host of several members.
-	followed moving[events.Position]
+	followed watched[events.Position]
 	// validating is the validator's status; nil: there is none.
 	validating atomic.Pointer[validator.Status]
 	// mirror is what this process knows of the other members, market how it reaches the contract through
@@ -84,7 +84,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	}
 	ports.Clock = shell.GuardClock(ports.Clock, rt)
 	e := &env{}
-	var market port.Market = sparing{ports.Market, e}
+	var market port.Market = budgeted{ports.Market, e}
 	var ofMember *members.Market
 	var member events.Member
 	if ports.Cluster != nil {

@@ -62,12 +62,12 @@ type (
 		member  events.Member
 		refused *admission.Refusal
 	}
-	// farSale is the state of another member's sale.
-	farSale struct{ sales.Changed }
-	// letGoHere asks this member to let go of a slot.
-	letGoHere struct{ sales.LetGo }
-	// letGoFailed: the member that should let go of a slot does not answer, or does not sell it.
-	letGoFailed struct {
+	// remoteSale is the state of another member's sale.
+	remoteSale struct{ sales.Changed }
+	// giveUpHere asks this member to let go of a slot.
+	giveUpHere struct{ sales.GiveUp }
+	// giveUpFailed: the member that should let go of a slot does not answer, or does not sell it.
+	giveUpFailed struct {
 		slot events.SlotID
 		err  error
 	}
@@ -183,7 +183,7 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 			}
 			var older *admission.Refusal
 			var err error
-			if cmd.Balance, cmd.Unpaid, older, err = s.free(ctx); err != nil || older != nil {
+			if cmd.Balance, cmd.Unpaid, older, err = s.availableBalance(ctx); err != nil || older != nil {
 				return "", older, err
 			}
 			cmd.Member = member
@@ -225,24 +225,24 @@ func (s *supervisor) refusedBy(m events.Member, r *members.Refusal) *admission.R
 	}
 }
 
-// listUnpaid asks for the sales in work, which have not paid yet; the answer is unpaid.
+// listOutstanding asks for the sales in work, which have not paid yet; the answer is outstanding.
 type (
-	listUnpaid struct{}
-	unpaid     struct {
+	listOutstanding struct{}
+	outstanding     struct {
 		sales     []slotqueue.Unpaid
 		paid      []events.Head
 		handedOut uint64 // how many slots were, by this process
 	}
 )
 
-// free returns what the account holds, and the sales that have yet to pay. They are listed only now, because other
-// slots were handed out while members were asked; and the balance is read after that: what was paid in between is then
-// missing in both, and not counted as free. A slot that was handed out in between may be paid already, so then both
-// are read again. It refuses while the node's chain does not have what was paid.
-func (s *supervisor) free(ctx context.Context) (
+// availableBalance returns what the account holds, and the sales that have yet to pay. They are listed only now,
+// because other slots were handed out while members were asked; and the balance is read after that: what was paid in
+// between is then missing in both, and not counted as free. A slot that was handed out in between may be paid
+// already, so then both are read again. It refuses while the node's chain does not have what was paid.
+func (s *supervisor) availableBalance(ctx context.Context) (
 	events.Amount, []slotqueue.Unpaid, *admission.Refusal, error,
 ) {
-	before, err := shell.Ask[unpaid](s.root, listUnpaid{}).Wait(ctx)
+	before, err := shell.Ask[outstanding](s.root, listOutstanding{}).Wait(ctx)
 	for {
 		if err != nil {
 			return events.Amount{}, nil, nil, err
@@ -254,8 +254,8 @@ func (s *supervisor) free(ctx context.Context) (
 		if failed != nil {
 			return events.Amount{}, nil, nil, fmt.Errorf("read the balance: %w", failed)
 		}
-		var after unpaid
-		after, err = shell.Ask[unpaid](s.root, listUnpaid{}).Wait(ctx)
+		var after outstanding
+		after, err = shell.Ask[outstanding](s.root, listOutstanding{}).Wait(ctx)
 		if err == nil && after.handedOut == before.handedOut {
 			return balance.Tokens, before.sales, nil, nil
 		}
@@ -329,8 +329,8 @@ func (s *supervisor) refuses(m sellHere) *members.Refusal {
 	case m.try && s.stalled(): // It could neither fill the slot nor prove it.
 		return no(slotqueue.CriterionMember, "its chain end point has told of no new block for %s",
 			s.Clock.Now().Sub(s.lastNews).Round(time.Second))
-	case ag != nil && ag.far != "":
-		return no(slotqueue.CriterionMember, "member %s sells the slot", ag.far)
+	case ag != nil && ag.remote != "":
+		return no(slotqueue.CriterionMember, "member %s sells the slot", ag.remote)
 	case ag != nil && ag.Left != "":
 		return no(slotqueue.CriterionQuarantined, "quarantined: %s", ag.Left)
 	case ag != nil:
@@ -372,9 +372,9 @@ func (s *supervisor) onHandedOut(m handedOut) {
 	ag := s.agents[m.slot]
 	if ag == nil { // Another member's, which has not recorded its start yet.
 		ag = newAgent(m.slot, c.request, c.index)
-		ag.far, ag.starting, ag.start = m.member, true, c.start
+		ag.remote, ag.starting, ag.start = m.member, true, c.start
 		s.agents[m.slot] = ag
-		s.FarLoad.Set(m.slot, s.ExpectedProofs(c.start.Request))
+		s.RemoteLoad.Set(m.slot, s.ExpectedProofs(c.start.Request))
 	}
 	ag.watchers = append(ag.watchers, c.workers...)
 	if !ag.starting {
@@ -382,13 +382,13 @@ func (s *supervisor) onHandedOut(m handedOut) {
 	}
 }
 
-func (s *supervisor) onLetGo(a *shell.Turn, m sales.LetGo) {
+func (s *supervisor) onGiveUp(a *shell.Turn, m sales.GiveUp) {
 	if s.StoreWatch.Away() { // No sale makes progress during an outage; the worker goes on waiting.
 		return
 	}
 	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
-	if ag := s.agents[slot]; ag != nil && ag.far != "" {
-		s.letGoFar(a, ag, m)
+	if ag := s.agents[slot]; ag != nil && ag.remote != "" {
+		s.giveUpRemote(a, ag, m)
 	} else if ag != nil {
 		ag.Ref().Tell(sales.Command{Cmd: sale.GiveUp{
 			At: s.ChainTime(), Reason: m.Reason, LetGo: true, Reprocess: true,
@@ -397,15 +397,15 @@ func (s *supervisor) onLetGo(a *shell.Turn, m sales.LetGo) {
 	}
 }
 
-// letGoFar asks another member to end a sale that makes no progress.
-func (s *supervisor) letGoFar(a *shell.Turn, ag *agent, m sales.LetGo) {
+// giveUpRemote asks another member to end a sale that makes no progress.
+func (s *supervisor) giveUpRemote(a *shell.Turn, ag *agent, m sales.GiveUp) {
 	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
 	a.Do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, sellPatience)
 		defer cancel()
 		s.Yield(ctx, "let go of "+slot.Short())
-		if _, err := members.Ask(ctx, s.Cluster, ag.far, members.LetGo{Work: m.Work, Reason: m.Reason}); err != nil {
-			s.root.Tell(letGoFailed{slot, err})
+		if _, err := members.Ask(ctx, s.Cluster, ag.remote, members.LetGo{Work: m.Work, Reason: m.Reason}); err != nil {
+			s.root.Tell(giveUpFailed{slot, err})
 		}
 	})
 }
@@ -413,22 +413,22 @@ func (s *supervisor) letGoFar(a *shell.Turn, ag *agent, m sales.LetGo) {
 // errNotSold: the sale of a slot that was handed out to this member never began.
 var errNotSold = errors.New("it does not sell the slot")
 
-// onLetGoHere lets go of a slot, or says that nothing of it is here: the question to sell it was lost.
-func (s *supervisor) onLetGoHere(a *shell.Turn, m letGoHere) {
+// onGiveUpHere lets go of a slot, or says that nothing of it is here: the question to sell it was lost.
+func (s *supervisor) onGiveUpHere(a *shell.Turn, m giveUpHere) {
 	answer := a.Asker()
 	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
-	if ag := s.agents[slot]; s.booted && s.beginning[slot] == nil && (ag == nil || ag.far != "") {
+	if ag := s.agents[slot]; s.booted && s.beginning[slot] == nil && (ag == nil || ag.remote != "") {
 		answer(struct{}{}, errNotSold)
 		return
 	}
-	s.onLetGo(a, m.LetGo)
+	s.onGiveUp(a, m.GiveUp)
 	answer(struct{}{}, nil)
 }
 
-// onLetGoFailed frees the workers: the sale waits for its member, and they have others to do.
-func (s *supervisor) onLetGoFailed(m letGoFailed) {
+// onGiveUpFailed frees the workers: the sale waits for its member, and they have others to do.
+func (s *supervisor) onGiveUpFailed(m giveUpFailed) {
 	ag := s.agents[m.slot]
-	if ag == nil || ag.far == "" {
+	if ag == nil || ag.remote == "" {
 		return
 	}
 	again := s.soon()
@@ -437,12 +437,12 @@ func (s *supervisor) onLetGoFailed(m letGoFailed) {
 	}
 	tellAll(ag.watchers, admission.Refusal{
 		Criterion: slotqueue.CriterionMember, Requeue: ag.starting, RetryAt: again,
-		Reason: fmt.Sprintf("member %s does not let go of it: %v", ag.far, m.err),
+		Reason: fmt.Sprintf("member %s does not let go of it: %v", ag.remote, m.err),
 	})
 	ag.watchers = nil
 	if ag.starting { // Nothing says that it has begun.
 		delete(s.agents, m.slot)
-		s.FarLoad.Set(m.slot, 0)
+		s.RemoteLoad.Set(m.slot, 0)
 	}
 }
 

@@ -39,7 +39,7 @@ type owner struct {
 	// lost is called when another process runs the host.
 	lost func(error)
 
-	moving[membership.State] // what the stream says, as far as this process knows
+	watched[membership.State] // what the stream says, as far as this process knows
 }
 
 // known notes an event of the host's stream. Call it inside oneAtATime, so that nobody else sets the state.
@@ -448,15 +448,15 @@ func (e *env) writeQueued(ctx context.Context) {
 	}
 }
 
-// moving is a state that others wait for. Safe for concurrent use.
-type moving[T any] struct {
+// watched is a value that others wait for. Safe for concurrent use.
+type watched[T any] struct {
 	mu    sync.Mutex
 	value T
 	moved chan struct{} // closed with the next state; made when somebody asks
 }
 
 // state is the present state, and a channel that is closed when there is another.
-func (m *moving[T]) state() (T, <-chan struct{}) {
+func (m *watched[T]) state() (T, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.moved == nil {
@@ -465,7 +465,7 @@ func (m *moving[T]) state() (T, <-chan struct{}) {
 	return m.value, m.moved
 }
 
-func (m *moving[T]) set(value T) {
+func (m *watched[T]) set(value T) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.value = value

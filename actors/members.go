@@ -30,24 +30,24 @@ func (s *supervisor) onMembers(a *shell.Turn, msg any) {
 	switch m := msg.(type) {
 	case marketSaid:
 		s.tellConcerned(m.event)
-	case farSale:
-		s.onFarSale(m.Changed)
+	case remoteSale:
+		s.onRemoteSale(m.Changed)
 	case sellHere:
 		s.onSell(a, m)
 	case handedOut:
 		s.onHandedOut(m)
 	case isPlaced:
 		s.onIsPlaced(a, m)
-	case letGoHere:
-		s.onLetGoHere(a, m)
-	case letGoFailed:
-		s.onLetGoFailed(m)
+	case giveUpHere:
+		s.onGiveUpHere(a, m)
+	case giveUpFailed:
+		s.onGiveUpFailed(m)
 	case termBegan:
 		s.onTermBegan(a)
 	case termEnded:
 		s.onTermEnded(a)
-	case listUnpaid:
-		a.Asker()(unpaid{s.unpaidSales(), s.paid(), s.handedOut}, nil)
+	case listOutstanding:
+		a.Asker()(outstanding{s.outstandingSales(), s.paid(), s.handedOut}, nil)
 	case members.Ready:
 		s.onReadyProof(a, m)
 	}
@@ -69,7 +69,7 @@ func (h *Host) serve() {
 		})
 	})
 	members.On(to, func(ctx context.Context, q members.LetGo) (none members.None, err error) {
-		here := letGoHere{sales.LetGo{Work: q.Work, Reason: q.Reason}}
+		here := giveUpHere{sales.GiveUp{Work: q.Work, Reason: q.Reason}}
 		_, err = ask(ctx, h, shell.AskActor[struct{}](h.supervisor, here))
 		return none, err
 	})
@@ -78,7 +78,7 @@ func (h *Host) serve() {
 }
 
 // loadOthers folds the ledgers of all members, and the living sales of the others.
-func (e *env) loadOthers(ctx context.Context, living *livingSales) (others []farSale, err error) {
+func (e *env) loadOthers(ctx context.Context, living *livingSales) (others []remoteSale, err error) {
 	now, _ := e.owner.state()
 	for _, p := range now.Members() {
 		name := p.Member
@@ -97,7 +97,7 @@ func (e *env) loadOthers(ctx context.Context, living *livingSales) (others []far
 		if err != nil {
 			return nil, err
 		}
-		others = append(others, farSale{sales.Changed{Slot: l.slot, State: st, Ahead: st}})
+		others = append(others, remoteSale{sales.Changed{Slot: l.slot, State: st, Ahead: st}})
 	}
 	return others, nil
 }
@@ -126,7 +126,7 @@ func (s *supervisor) readOthers() func(context.Context, events.Recorded) error {
 			return err
 		}
 		if change.Sale != nil {
-			s.root.Tell(farSale{*change.Sale})
+			s.root.Tell(remoteSale{*change.Sale})
 		}
 		if change.Freed != "" {
 			s.queue.Tell(queue.Wake{Reason: change.Freed, Criteria: queue.OfMember()})
@@ -191,7 +191,7 @@ func (s *supervisor) onTermEnded(a *shell.Turn) {
 		s.term.stop()
 		for _, r := range s.rooms.all {
 			if r.Runs == Owner {
-				s.rest(r)
+				s.stopRoom(r)
 			}
 		}
 		s.term.owns = false
@@ -260,7 +260,7 @@ func (s *supervisor) onReadyProof(a *shell.Turn, r members.Ready) {
 	switch {
 	case !s.term.owns, r.Member == s.Member, ag == nil: // Its sale sends its own; a sale may be over.
 		return
-	case ag.far != r.Member:
+	case ag.remote != r.Member:
 		log.Warnf("member %s left a proof of a slot that it does not sell; it is not sent", r.Member)
 		return
 	case now.After(r.Deadline), r.Period < period, r.Period > period+1: // The other one may know a newer block.

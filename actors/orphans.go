@@ -17,14 +17,15 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file brings together what the record, the chain and the disk have: slots that the contract counts as ours although
-// no sale runs for them are adopted, reservations whose sales do not live are settled, and leftover data is deleted.
+// This file brings together what the record, the chain and the disk have: slots that the contract counts as ours
+// although no sale runs for them are adopted, reservations whose sales do not live are settled, and leftover data is
+// deleted.
 //
-// Slots are adopted at a start, and after a reorganisation that brings back a slot whose sale was settled while the slot
-// was gone. In a host of several members, handout.go says which of them adopts a slot.
+// Slots are adopted at a start, and after a reorganisation that brings back a slot whose sale was settled while the
+// slot was gone. In a host of several members, handout.go says which of them adopts a slot.
 //
-// Leftover data belongs to no sale: the sale's stream was lost, or an older build left the data behind. Nobody else would
-// ever delete it, and it counts against the limit.
+// Leftover data belongs to no sale: the sale's stream was lost, or an older build left the data behind. Nobody else
+// would ever delete it, and it counts against the limit.
 
 // askOwnedEvery is the least number of blocks between two questions for our slots, so that a
 // chain with many reorganisations is not asked after each of them.
@@ -127,11 +128,11 @@ func (s *supervisor) releaseOrphans(m bootReport) {
 	})
 }
 
-// overlookedSale is a living sale that the list did not show.
-type overlookedSale livingSale
+// unlistedSale is a living sale that the list did not show.
+type unlistedSale livingSale
 
-// onOverlooked resumes a living sale that the list did not show.
-func (s *supervisor) onOverlooked(a *shell.Turn, l overlookedSale) {
+// onUnlisted resumes a living sale that the list did not show.
+func (s *supervisor) onUnlisted(a *shell.Turn, l unlistedSale) {
 	if s.agents[l.slot] != nil || s.beginning[l.slot] != nil {
 		return
 	}
@@ -149,7 +150,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation) 
 		return
 	case errors.Is(err, errLives):
 		entry.Errorf("the list of living sales did not show this sale, which goes on: %v", err)
-		s.root.Tell(overlookedSale{slot: r.Slot, request: r.RequestID, index: r.SlotIndex})
+		s.root.Tell(unlistedSale{slot: r.Slot, request: r.RequestID, index: r.SlotIndex})
 		return
 	case err != nil:
 		entry.Errorf("the ledger holds %d bytes and %s of collateral for attempt %d, and whether its sale lives "+
@@ -160,7 +161,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation) 
 		"they are released",
 		r.Bytes, r.Collateral, r.Attempt)
 	const note = "release the reservation, will try again"
-	err = s.held(ctx, r.Slot, func() error {
+	err = s.locked(ctx, r.Slot, func() error {
 		return s.untilDone(ctx, key+"/data", entry, note, never, func(ctx context.Context) error {
 			return s.Repo.Delete(ctx, r.Slot)
 		})
@@ -214,7 +215,7 @@ func (s *supervisor) clearLeftovers(ctx context.Context, all []events.StoredSlot
 
 func (s *supervisor) clearLeftover(ctx context.Context, st events.StoredSlot) {
 	entry := s.Log.WithField("slot", st.Slot.String())
-	err := s.held(ctx, st.Slot, func() error {
+	err := s.locked(ctx, st.Slot, func() error {
 		const note = "check data without a sale, will try again"
 		return s.untilDone(ctx, "leftover/"+st.Slot.String(), entry, note, isTaken,
 			func(ctx context.Context) error {
@@ -253,37 +254,37 @@ func (s *supervisor) confirmLeftover(ctx context.Context, slot events.SlotID) er
 
 // Messages about a slot whose leftovers are being deleted.
 type (
-	// holdSlot asks that no sale of a slot begins until releaseSlot. The answer is false when
+	// lockSlot asks that no sale of a slot begins until unlockSlot. The answer is false when
 	// one lives or is beginning already.
-	holdSlot    struct{ slot events.SlotID }
-	releaseSlot struct{ slot events.SlotID }
+	lockSlot   struct{ slot events.SlotID }
+	unlockSlot struct{ slot events.SlotID }
 )
 
-// held does something while no sale of a slot can begin. errLives: one has begun.
-func (s *supervisor) held(ctx context.Context, slot events.SlotID, do func() error) error {
-	free, err := shell.Ask[bool](s.root, holdSlot{slot}).Wait(ctx)
+// locked does something while no sale of a slot can begin. errLives: one has begun.
+func (s *supervisor) locked(ctx context.Context, slot events.SlotID, do func() error) error {
+	free, err := shell.Ask[bool](s.root, lockSlot{slot}).Wait(ctx)
 	if err != nil {
 		return err
 	}
 	if !free {
 		return fmt.Errorf("%w: a sale of the slot has begun", errLives)
 	}
-	defer s.root.Tell(releaseSlot{slot})
+	defer s.root.Tell(unlockSlot{slot})
 	return do()
 }
 
-func (s *supervisor) onHold(a *shell.Turn, m holdSlot) {
+func (s *supervisor) onLock(a *shell.Turn, m lockSlot) {
 	free := s.agents[m.slot] == nil && s.beginning[m.slot] == nil
 	if free {
-		s.beginning[m.slot] = &candidate{held: true}
+		s.beginning[m.slot] = &candidate{locked: true}
 	}
 	a.Asker()(free, nil)
 }
 
-// onRelease begins the sale that was asked for while the slot was held.
-func (s *supervisor) onRelease(a *shell.Turn, m releaseSlot) {
+// onUnlock begins the sale that was asked for while the slot was locked.
+func (s *supervisor) onUnlock(a *shell.Turn, m unlockSlot) {
 	c := s.beginning[m.slot]
-	if c == nil || !c.held {
+	if c == nil || !c.locked {
 		return
 	}
 	delete(s.beginning, m.slot)

@@ -58,10 +58,10 @@ type Room struct {
 	Heads bool
 }
 
-// keptRoom is what the supervisor knows of a room.
-type keptRoom struct {
+// supervisedRoom is what the supervisor knows of a room.
+type supervisedRoom struct {
 	Room
-	child shell.Child[*keptRoom]
+	child shell.Child[*supervisedRoom]
 	// began tells a new life what is not in its record, ended that it has failed; nil: nothing is done.
 	began func(shell.Ref)
 	ended func(error)
@@ -71,20 +71,20 @@ type keptRoom struct {
 }
 
 type rooms struct {
-	family shell.Family[*keptRoom]
-	all    []*keptRoom // in a fixed order
+	family shell.Family[*supervisedRoom]
+	all    []*supervisedRoom // in a fixed order
 }
 
 // keepRooms says which rooms this host has, and how they are supervised.
 func (s *supervisor) keepRooms() {
-	s.rooms.family = shell.Family[*keptRoom]{
+	s.rooms.family = shell.Family[*supervisedRoom]{
 		Base: s.Base, Steady: partSteady, Slow: s.quarantinePause, Began: s.onRoomBegan, Ended: s.onRoomEnded,
-		Start: func(_ *shell.Turn, r *keptRoom, life int, broken func(error)) shell.Behavior {
+		Start: func(_ *shell.Turn, r *supervisedRoom, life int, broken func(error)) shell.Behavior {
 			return r.Start(s.Base, life, broken)
 		},
 	}
 	const sold = "nothing is sold while it is down, and hosted slots are proven"
-	s.rooms.all = []*keptRoom{
+	s.rooms.all = []*supervisedRoom{
 		{Room: Room{Part: s.ledger, Start: s.newLedger, Lost: sold}, began: func(shell.Ref) { s.setQuota() }},
 		{
 			Room:  Room{Part: s.queue, Runs: Owner, Start: s.newQueue, Lost: sold, Heads: true},
@@ -98,7 +98,7 @@ func (s *supervisor) keepRooms() {
 		},
 	}
 	if s.Ports.Sectors != nil {
-		s.rooms.all = append(s.rooms.all, &keptRoom{
+		s.rooms.all = append(s.rooms.all, &supervisedRoom{
 			Room: Room{
 				Part: s.sectors, Start: s.newSectors, Heads: true,
 				Lost: "no sector is sealed or proven while it is down, and slots are",
@@ -107,7 +107,7 @@ func (s *supervisor) keepRooms() {
 		})
 	}
 	if s.Validation != nil {
-		s.rooms.all = append(s.rooms.all, &keptRoom{
+		s.rooms.all = append(s.rooms.all, &supervisedRoom{
 			Room: Room{
 				Part: s.validator, Runs: Owner, Start: s.newValidator,
 				Lost: "missing proofs of other hosts are not marked while it is down",
@@ -116,10 +116,10 @@ func (s *supervisor) keepRooms() {
 		})
 	}
 	for _, r := range s.Rooms {
-		s.rooms.all = append(s.rooms.all, &keptRoom{Room: r, late: true, began: s.tellNow})
+		s.rooms.all = append(s.rooms.all, &supervisedRoom{Room: r, late: true, began: s.tellNow})
 	}
 	for _, r := range s.rooms.all {
-		r.child = shell.Child[*keptRoom]{Of: r, Name: r.Part.Name}
+		r.child = shell.Child[*supervisedRoom]{Of: r, Name: r.Part.Name}
 	}
 }
 
@@ -181,8 +181,8 @@ func (s *supervisor) newValidator(_ *shell.Base, _ int, broken func(error)) shel
 }
 
 // here returns the rooms that are to run in this process now.
-func (s *supervisor) here() []*keptRoom {
-	return slices.DeleteFunc(slices.Clone(s.rooms.all), func(r *keptRoom) bool {
+func (s *supervisor) here() []*supervisedRoom {
+	return slices.DeleteFunc(slices.Clone(s.rooms.all), func(r *supervisedRoom) bool {
 		return r.Runs == Owner && !s.term.owns || r.late && !s.booted
 	})
 }
@@ -197,8 +197,8 @@ func (s *supervisor) runRooms(a *shell.Turn) {
 // errNoTerm: another member may run what this one does not run now.
 var errNoTerm = errors.New("it runs where the term is")
 
-// rest stops a room that is not to run here now.
-func (s *supervisor) rest(r *keptRoom) {
+// stopRoom stops a room that is not to run here now.
+func (s *supervisor) stopRoom(r *supervisedRoom) {
 	if r.Part.Running() {
 		r.Part.Ended(s.Clock.Now(), true, errNoTerm)
 	}
@@ -208,7 +208,7 @@ func (s *supervisor) rest(r *keptRoom) {
 	s.forgetWorkers()
 }
 
-func (s *supervisor) onRoomBegan(_ *shell.Turn, r *keptRoom) {
+func (s *supervisor) onRoomBegan(_ *shell.Turn, r *supervisedRoom) {
 	child := r.child.Ref()
 	r.Part.Began(child)
 	if r.began != nil {
@@ -217,7 +217,7 @@ func (s *supervisor) onRoomBegan(_ *shell.Turn, r *keptRoom) {
 }
 
 // onRoomEnded notes that a room has failed, and tells those who wait for it.
-func (s *supervisor) onRoomEnded(r *keptRoom, f shell.Failure) bool {
+func (s *supervisor) onRoomEnded(r *supervisedRoom, f shell.Failure) bool {
 	s.countPanic(f.About, f.Err) // What it was working on is quarantined the second time.
 	r.told = r.told && f.InARow > 1
 	r.Part.Ended(s.Clock.Now(), f.InARow == 1, f.Err)

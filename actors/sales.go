@@ -29,7 +29,7 @@ const maxFailures = 5
 type agent struct {
 	shell.Child[*agent]
 	slot     events.SlotID
-	far      events.Member // the other member that runs it; then there is no actor here
+	remote   events.Member // the other member that runs it; then there is no actor here
 	request  events.RequestID
 	index    uint64
 	state    sale.State
@@ -76,8 +76,8 @@ func (ag *agent) collateral() events.Amount {
 
 // seller is the member that runs the sale, given the name of this one.
 func (ag *agent) seller(here events.Member) events.Member {
-	if ag.far != "" {
-		return ag.far
+	if ag.remote != "" {
+		return ag.remote
 	}
 	return here
 }
@@ -94,13 +94,13 @@ type candidate struct {
 	start   sale.Start
 	handing bool
 	asked   events.Member
-	held    bool // it begins when the leftovers of an earlier sale are deleted
+	locked  bool // it begins when the leftovers of an earlier sale are deleted
 	// over is the sale's end, if that came before the answer of the member that sold the slot.
 	over *sales.Changed
 }
 
-// unpaid is what the slot will cost once it is handed out; nothing if it is adopted, or not known yet.
-func (c *candidate) unpaid() slotqueue.Unpaid {
+// outstanding is what the slot will cost once it is handed out; nothing if it is adopted, or not known yet.
+func (c *candidate) outstanding() slotqueue.Unpaid {
 	var collateral events.Amount
 	if !c.start.Adopted {
 		collateral, _ = c.start.Request.Ask.CollateralPerSlot()
@@ -143,11 +143,11 @@ func (s *supervisor) watch(slot events.SlotID, ag *agent, worker shell.Ref) {
 
 func (s *supervisor) onSale(m sales.Changed) {
 	ag := s.agents[m.Slot]
-	if ag != nil && ag.far != "" {
+	if ag != nil && ag.remote != "" {
 		return
 	}
 	if ag != nil && m.State.Phase != sale.Unknown && !m.State.Over() && !s.Mine(m.State.Member) {
-		s.onFarSale(m)
+		s.onRemoteSale(m)
 		return
 	}
 	if ag == nil || m.State.Phase == sale.Unknown || ag.starting && m.State.Over() ||
@@ -177,10 +177,10 @@ func (s *supervisor) isOf(ag *agent, m sales.Changed) bool {
 	return true
 }
 
-// onFarSale takes the state of another member's sale.
-func (s *supervisor) onFarSale(m sales.Changed) {
+// onRemoteSale takes the state of another member's sale.
+func (s *supervisor) onRemoteSale(m sales.Changed) {
 	ag := s.agents[m.Slot]
-	if ag != nil && ag.far == "" { // This member began one at the same time, and was not the first.
+	if ag != nil && ag.remote == "" { // This member began one at the same time, and was not the first.
 		if m.State.Over() || s.Mine(m.State.Member) {
 			return
 		}
@@ -197,8 +197,8 @@ func (s *supervisor) onFarSale(m sales.Changed) {
 		ag = newAgent(m.Slot, m.State.Request.ID, m.State.Index)
 		s.agents[m.Slot] = ag
 	}
-	ag.far, ag.state, ag.ahead, ag.last, ag.starting = m.State.Member, m.State, m.State, m.Last, false
-	s.NoteFarLoad(m.Slot, m.State)
+	ag.remote, ag.state, ag.ahead, ag.last, ag.starting = m.State.Member, m.State, m.State, m.Last, false
+	s.NoteRemoteLoad(m.Slot, m.State)
 	tellAll(ag.watchers, m)
 	if m.State.Over() {
 		s.forget(m)
@@ -299,9 +299,9 @@ func (s *supervisor) onTheirWay() iter.Seq2[events.SlotID, *candidate] {
 	}
 }
 
-// unpaid is the collateral that sales in work have not paid yet. The queue counts slots on their way, when it hands
-// one out.
-func (s *supervisor) unpaid() (sum events.Amount) {
+// outstanding is the collateral that sales in work have not paid yet. The queue counts slots on their way, when it
+// hands one out.
+func (s *supervisor) outstanding() (sum events.Amount) {
 	for _, ag := range s.agents {
 		if ag.inWork() {
 			sum = sum.AddSaturating(ag.collateral())
@@ -310,9 +310,9 @@ func (s *supervisor) unpaid() (sum events.Amount) {
 	return sum
 }
 
-// unpaidSales are the sales in work, which have not paid yet, and those that are about to begin because a former owner
-// handed their slots out: it may have released them after this one read the queue.
-func (s *supervisor) unpaidSales() (list []slotqueue.Unpaid) {
+// outstandingSales are the sales in work, which have not paid yet, and those that are about to begin because a former
+// owner handed their slots out: it may have released them after this one read the queue.
+func (s *supervisor) outstandingSales() (list []slotqueue.Unpaid) {
 	for _, slot := range s.slots() {
 		if ag := s.agents[slot]; ag.inWork() {
 			list = append(list, slotqueue.Unpaid{
@@ -322,7 +322,7 @@ func (s *supervisor) unpaidSales() (list []slotqueue.Unpaid) {
 	}
 	for _, c := range s.onTheirWay() {
 		if c.handing && c.member != "" {
-			list = append(list, c.unpaid())
+			list = append(list, c.outstanding())
 		}
 	}
 	return list
@@ -359,7 +359,7 @@ func (s *supervisor) paidSince(known []events.Head) bool {
 // promised is how much the sales that still fetch their data may write.
 func (s *supervisor) promised() (sum events.Bytes) {
 	for _, ag := range s.agents {
-		if ag.far == "" && (ag.starting || ag.state.Stored == 0 && !ag.state.Ended()) {
+		if ag.remote == "" && (ag.starting || ag.state.Stored == 0 && !ag.state.Ended()) {
 			size := ag.asked().Ask.SlotSize
 			sum += size + s.Overhead(size)
 		}
@@ -369,7 +369,7 @@ func (s *supervisor) promised() (sum events.Bytes) {
 
 // needs is what the account must hold for the slots that are hosted or in work.
 func (s *supervisor) needs() health.Funds {
-	n := health.Funds{MinWei: s.MinWei, Days: s.WalletDays, Unpaid: s.unpaid()}
+	n := health.Funds{MinWei: s.MinWei, Days: s.WalletDays, Unpaid: s.outstanding()}
 	n.Proofs = s.ProofsWithin(n.Days, s.ProofsOfAll())
 	return n
 }

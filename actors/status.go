@@ -106,7 +106,7 @@ func (s *supervisor) status() Status {
 		st.BlockTime, st.NoRoom = s.KnownBlockTime(), s.NoRoom()
 	}
 	for _, slot := range s.slots() {
-		if ag := s.agents[slot]; ag.far == "" {
+		if ag := s.agents[slot]; ag.remote == "" {
 			st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.Left})
 		}
 	}

@@ -55,7 +55,7 @@ type (
 		head   events.Head
 		heads  []events.Head // the newest blocks up to head; empty if they cannot be read
 		living *livingSales
-		others []farSale // the living sales of other members
+		others []remoteSale // the living sales of other members
 		owned  []events.OwnedSlot
 		stored []events.StoredSlot
 		// diskAway: the disk with the slots is not there, so stored is not known.
@@ -89,20 +89,20 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 		s.onBoot(a, m)
 	case ownedSlots:
 		s.onOwned(a, m)
-	case overlookedSale:
-		s.onOverlooked(a, m)
-	case holdSlot:
-		s.onHold(a, m)
-	case releaseSlot:
-		s.onRelease(a, m)
+	case unlistedSale:
+		s.onUnlisted(a, m)
+	case lockSlot:
+		s.onLock(a, m)
+	case unlockSlot:
+		s.onUnlock(a, m)
 	case sales.Begin:
 		s.onBegin(a, m)
 	case saleReady:
 		s.onReady(a, m)
 	case sales.Changed:
 		s.onSale(m)
-	case sales.LetGo:
-		s.onLetGo(a, m)
+	case sales.GiveUp:
+		s.onGiveUp(a, m)
 	case chainNews:
 		s.onNews(a, m)
 		s.tellValidator(m)
@@ -123,7 +123,7 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	case showStatus:
 		a.Asker()(s.status(), nil)
 	case queue.Unpaid:
-		a.Asker()(s.unpaid(), nil)
+		a.Asker()(s.outstanding(), nil)
 	case refillBegins:
 		s.onRefillBegins(a, m)
 	case refillTried:
@@ -243,7 +243,7 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	}
 	s.endOldQuarantines()
 	for _, o := range m.others {
-		s.onFarSale(o.Changed)
+		s.onRemoteSale(o.Changed)
 	}
 	s.adopt(a, m.owned)
 	s.releaseOrphans(m)

@@ -46,7 +46,7 @@ func (e *env) keepWatch(ctx context.Context) {
 // the start.
 func (e *env) watch(ctx context.Context) {
 	var record, silent health.Incident
-	members := []*lasting{
+	members := []*sustained{
 		{code: "no-owner"}, {code: "owner-silent"}, {code: "member-silent"}, {code: "certificate-ends"},
 	}
 	last, moved := e.View.Now(), e.Clock.Now()
@@ -73,8 +73,8 @@ func (e *env) watch(ctx context.Context) {
 	}
 }
 
-// lasting is a cause that is told when it has lasted.
-type lasting struct {
+// sustained is a cause that is told when it has lasted.
+type sustained struct {
 	health.Incident
 	code  string
 	since time.Time
@@ -82,7 +82,7 @@ type lasting struct {
 
 // watchMembers alerts when nobody has had the term for a while, or a member has been silent: the next
 // owner takes the term within seconds, and a member may be started again.
-func (e *env) watchMembers(causes []*lasting) {
+func (e *env) watchMembers(causes []*sustained) {
 	f := health.Facts{Stage: health.Running, Members: e.membersFacts()}
 	for _, l := range causes {
 		_, so := health.CauseOf(l.code, f)
