@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -53,7 +54,7 @@ func partOf(r shell.Ref) *shell.Part {
 // promises after it, and the balance may still have its tokens.
 func TestTheBalanceIsReadAgainIfASlotWasHandedOutMeanwhile(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
-		s := &supervisor{env: bareEnv(storetest.NewMemory())}
+		s := &handout{roster: &roster{Rules: &admission.Rules{Chain: &chainview.Chain{Base: bareBase(storetest.NewMemory())}}}}
 		s.Market = &shrinking{tokens: 10}
 		answers := &lists{handedOut: []uint64{1, 2, 4, 4}, paid: 1}
 		s.root = partOf(rt.Root("supervisor", answers))
@@ -67,7 +68,7 @@ func TestTheBalanceIsReadAgainIfASlotWasHandedOutMeanwhile(t *testing.T) {
 // A node that is behind tells what the account held before a slot was paid, which is not counted as unpaid any more.
 func TestABalanceFromBeforeTheLastPaymentIsNotBelieved(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
-		s := &supervisor{env: bareEnv(storetest.NewMemory())}
+		s := &handout{roster: &roster{Rules: &admission.Rules{Chain: &chainview.Chain{Base: bareBase(storetest.NewMemory())}}}}
 		s.View = chainview.NewView(nil)
 		s.Market = &shrinking{tokens: 10}
 		answers := &lists{handedOut: []uint64{1, 1}, paid: 2}

@@ -19,7 +19,34 @@ import (
 // This file begins the sale of a slot on offer: the chain is asked about the slot, and the host judges whether it can
 // take one more beside those that it has.
 
-func (s *supervisor) onBegin(a *shell.Turn, m sales.Begin) {
+// beginnings begin the sales of slots, of which workers ask for most.
+type beginnings struct {
+	*roster
+	handout     *handout
+	panics      *panics
+	root, queue *shell.Part
+	reads       *shell.Pool
+	failEvery   uint32
+}
+
+// Messages about sales that begin.
+type (
+	// saleReady is the chain's answer about a slot whose sale may begin.
+	saleReady struct {
+		slot    events.SlotID
+		start   sale.Start
+		balance events.Balance
+		paid    []events.Head // roster.paid, from before the balance was read
+		refused *admission.Refusal
+	}
+	// examineFailed: examining a slot on offer panicked.
+	examineFailed struct {
+		slot events.SlotID
+		err  error
+	}
+)
+
+func (s *beginnings) onBegin(a *shell.Turn, m sales.Begin) {
 	slot, worker := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex), s.RT.At(m.Worker)
 	if ag := s.agents[slot]; ag != nil {
 		if ag.Left != "" {
@@ -43,7 +70,7 @@ func (s *supervisor) onBegin(a *shell.Turn, m sales.Begin) {
 
 // candidate asks the chain about a slot before its sale begins. The zero worker means that the
 // slot is to be adopted.
-func (s *supervisor) candidate(
+func (s *beginnings) candidate(
 	a *shell.Turn, slot events.SlotID, request events.RequestID, index uint64, worker shell.Ref,
 	by events.EventID,
 ) {
@@ -58,7 +85,7 @@ func (s *supervisor) candidate(
 }
 
 // examineBeside examines a slot beside the actor; the answer is saleReady.
-func (s *supervisor) examineBeside(a *shell.Turn, slot events.SlotID, c *candidate) {
+func (s *beginnings) examineBeside(a *shell.Turn, slot events.SlotID, c *candidate) {
 	request, index, paid := c.request, c.index, s.paid()
 	a.Do(func(ctx context.Context) {
 		var ready saleReady
@@ -80,12 +107,12 @@ func (s *supervisor) examineBeside(a *shell.Turn, slot events.SlotID, c *candida
 // there is enough time, and the dispersal window is open. What depends on other sales is
 // checked by admit. The balance is one from after these payments. It waits until the chain and the event store
 // answer, and fails only when the host ends.
-func (s *supervisor) examine(
+func (s *beginnings) examine(
 	ctx context.Context, slot events.SlotID, request events.RequestID, index uint64, paid []events.Head,
 ) (saleReady, error) {
 	var ready saleReady
 	entry := s.Log.WithField("slot", slot.String())
-	err := s.untilDone(ctx, "begin/"+slot.String(), entry, "waiting to begin a sale", never,
+	err := untilDone(ctx, s.Base, "begin/"+slot.String(), entry, "waiting to begin a sale", never,
 		func(ctx context.Context) (err error) {
 			ready, err = shell.In(ctx, s.reads, time.Time{}, func() (saleReady, error) {
 				return s.examineOnce(ctx, slot, request, index, paid)
@@ -95,7 +122,7 @@ func (s *supervisor) examine(
 	return ready, err
 }
 
-func (s *supervisor) examineOnce(
+func (s *beginnings) examineOnce(
 	ctx context.Context, slot events.SlotID, request events.RequestID, index uint64, paid []events.Head,
 ) (saleReady, error) {
 	refused := func(r admission.Refusal) (saleReady, error) { return saleReady{slot: slot, refused: &r}, nil }
@@ -122,7 +149,7 @@ func (s *supervisor) examineOnce(
 	ready := saleReady{slot: slot, paid: paid, start: sale.Start{
 		At: facts.At.Time, Slot: slot, Index: index, Request: r,
 		Repair: facts.SlotState == events.SlotRepair, ExpiresAt: facts.RequestExpiry,
-		EndsAt: facts.RequestEnd, FailEvery: s.FailEveryNProofs,
+		EndsAt: facts.RequestEnd, FailEvery: s.failEvery,
 	}}
 	if facts.Host == s.Me && facts.SlotState != events.SlotPaid { // Over, too: it must be freed.
 		dropped, err := s.dropped(ctx, slot, facts)
@@ -161,7 +188,7 @@ func (s *supervisor) examineOnce(
 // dropped reports whether the contract has let go of a slot of ours whose request failed. It
 // goes on naming the host of such a slot, but does not list it any more: a sale of it would
 // count the collateral as lost once more.
-func (s *supervisor) dropped(ctx context.Context, slot events.SlotID, facts events.SlotFacts) (bool, error) {
+func (s *beginnings) dropped(ctx context.Context, slot events.SlotID, facts events.SlotFacts) (bool, error) {
 	if facts.SlotState != events.SlotFailed {
 		return false, nil
 	}
@@ -172,7 +199,7 @@ func (s *supervisor) dropped(ctx context.Context, slot events.SlotID, facts even
 	return !slices.ContainsFunc(owned, func(o events.OwnedSlot) bool { return o.Slot == slot }), nil
 }
 
-func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
+func (s *beginnings) onReady(a *shell.Turn, m saleReady) {
 	c := s.beginning[m.slot]
 	if c == nil {
 		return
@@ -196,17 +223,17 @@ func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 			w.Tell(*m.refused)
 			// A slot of ours is not given up for unsound terms: with them nobody could have
 			// filled it.
-			s.owned.due = s.owned.due || w.Nobody() && m.refused.Criterion == slotqueue.CriterionUnsound
+			s.askOwned = s.askOwned || w.Nobody() && m.refused.Criterion == slotqueue.CriterionUnsound
 		}
 		return
 	}
 	s.logTerms(m.start, m.balance)
-	if s.Cluster != nil {
+	if s.handout.cluster != nil {
 		c.start = m.start
 		if c.handing = true; m.start.Adopted {
-			s.placeAdopted(a, m.slot, c)
+			s.handout.placeAdopted(a, m.slot, c)
 		} else {
-			s.handOut(a, m, c)
+			s.handout.handOut(a, m, c)
 		}
 		return
 	}
@@ -214,13 +241,13 @@ func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 }
 
 // onExamineFailed puts a slot back into the queue, or refuses it when it failed twice.
-func (s *supervisor) onExamineFailed(m examineFailed) {
+func (s *beginnings) onExamineFailed(m examineFailed) {
 	c := s.beginning[m.slot]
 	delete(s.beginning, m.slot)
 	if c == nil {
 		return
 	}
-	leftAlone := s.countPanic(shell.Subject{Kind: shell.SubjectSlot, Key: m.slot.String()}, m.err)
+	leftAlone := s.panics.count(shell.Subject{Kind: shell.SubjectSlot, Key: m.slot.String()}, m.err)
 	refused := admission.Refusal{
 		Criterion: slotqueue.CriterionQuarantined, Reason: m.err.Error(), Requeue: true,
 	}
@@ -229,13 +256,13 @@ func (s *supervisor) onExamineFailed(m examineFailed) {
 	}
 	for _, w := range c.workers {
 		w.Tell(refused)
-		s.owned.due = s.owned.due || w.Nobody() // A slot of ours is never given up: it must be proven.
+		s.askOwned = s.askOwned || w.Nobody() // A slot of ours is never given up: it must be proven.
 	}
 }
 
 // admit compares a slot on offer with all other sales. It runs in the supervisor's turn; the
 // candidate itself is no longer counted among the others.
-func (s *supervisor) admit(m saleReady) *admission.Refusal {
+func (s *beginnings) admit(m saleReady) *admission.Refusal {
 	r := m.start.Request
 	n := admission.Affordable{
 		MaxSame: s.SlotsPerRequest(r), MaxProofLoad: s.ProofLoad, Balance: m.balance,
@@ -258,7 +285,7 @@ func (s *supervisor) admit(m saleReady) *admission.Refusal {
 			n.InWork++
 		}
 	}
-	if s.Cluster == nil { // In a cluster, the member that is to sell the slot judges that.
+	if s.handout.cluster == nil { // In a cluster, the member that is to sell the slot judges that.
 		if no := s.fits(r); no != nil {
 			return no
 		}
@@ -269,37 +296,10 @@ func (s *supervisor) admit(m saleReady) *admission.Refusal {
 	return n.Judge()
 }
 
-// fits judges whether the disk of this machine has room for one more slot.
-func (s *supervisor) fits(r events.Request) *admission.Refusal {
-	size := r.Ask.SlotSize + s.Overhead(r.Ask.SlotSize)
-	if why := s.Room.Fits(size, s.promised()); why != "" {
-		return &admission.Refusal{Criterion: slotqueue.CriterionDisk, Reason: why, Requeue: true}
-	}
-	return nil
-}
-
-// admitHere judges what only the member knows that is to sell a slot: its disk and its prover.
-func (s *supervisor) admitHere(r events.Request) *admission.Refusal {
-	if no := s.fits(r); no != nil {
-		return no
-	}
-	n := admission.Affordable{MaxSame: 1, MaxProofLoad: s.ProofLoad}
-	n.ProofLoad, n.ProofDetail = s.BusyWith(r)
-	return n.Judge()
-}
-
-// beforePayment refuses a slot until the balance is one from after all payments.
-func (s *supervisor) beforePayment(why error) *admission.Refusal {
-	return &admission.Refusal{
-		Criterion: slotqueue.CriterionTokens, Requeue: true, RetryAt: s.ChainTime().Add(queue.FundsEvery),
-		Reason: why.Error(),
-	}
-}
-
 // logTerms logs what a new sale pays and what it will cost. Tokens and coins cannot be
 // compared, so the operator decides what is a profit, with the minimum price of an
 // availability.
-func (s *supervisor) logTerms(start sale.Start, balance events.Balance) {
+func (s *beginnings) logTerms(start sale.Start, balance events.Balance) {
 	ask := start.Request.Ask
 	price, _ := ask.PricePerSecond()
 	left := max(0, start.EndsAt.Sub(start.At))

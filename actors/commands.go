@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/actors/members"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/queue"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -36,7 +37,7 @@ var ErrUnknownMember = errors.New("the host has no such member")
 // command waits, it returns that error within OperatorPatience, and the command may still take
 // effect. Repeating a command is harmless.
 func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
-	_, err := command[capacity.Book](ctx, h, h.env.ledger, ledger.Command{Cmd: cmd, Cause: ledger.OperatorCause})
+	_, err := command[capacity.Book](ctx, h, h.ledger, ledger.Command{Cmd: cmd, Cause: ledger.OperatorCause})
 	return err
 }
 
@@ -71,7 +72,7 @@ func (h *Host) work(ctx context.Context) (members.Work, error) {
 	s, err := h.Status(ctx)
 	w := members.Work{
 		Head: s.Head.Number, ProverBusy: s.Prover.Busy, ProverMost: s.Prover.Most,
-		MayOwn: h.env.Account != nil && !h.env.StoreWatch.Away(),
+		MayOwn: h.terms != nil && !h.base.StoreWatch.Away(),
 	}
 	for _, one := range s.Sales {
 		w.ProofsDue += len(one.State.Duties)
@@ -83,14 +84,14 @@ func (h *Host) work(ctx context.Context) (members.Work, error) {
 // the term is asked to. events.ErrNoOwner: nobody has it. After events.ErrMemberAway the command may
 // have taken effect.
 func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
-	if h.env.Cluster == nil {
+	if h.cluster == nil {
 		return h.queueHere(ctx, cmd)
 	}
 	q, err := members.ToQueue(cmd)
 	if err != nil {
 		return err
 	}
-	owner, known := h.env.ownerNow()
+	owner, known := h.record.ownerNow()
 	if !known {
 		return events.ErrNoOwner
 	}
@@ -99,7 +100,7 @@ func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
 }
 
 func (h *Host) queueHere(ctx context.Context, cmd slotqueue.Command) error {
-	_, err := command[struct{}](ctx, h, h.env.queue, queue.Command{Cmd: cmd, Cause: ledger.OperatorCause})
+	_, err := command[struct{}](ctx, h, h.queue, queue.Command{Cmd: cmd, Cause: ledger.OperatorCause})
 	return err
 }
 
@@ -108,11 +109,11 @@ func (h *Host) queueHere(ctx context.Context, cmd slotqueue.Command) error {
 // quarantine.
 func (h *Host) TryAgain(ctx context.Context, what shell.Subject) error {
 	err := h.tryHere(ctx, what)
-	if h.env.Cluster == nil || !errors.Is(err, shell.ErrNotQuarantined) {
+	if h.cluster == nil || !errors.Is(err, shell.ErrNotQuarantined) {
 		return err
 	}
-	for _, m := range h.env.Cluster.Seen() {
-		if m == h.env.Member {
+	for _, m := range h.cluster.Seen() {
+		if m == h.base.Member {
 			continue
 		}
 		_, there := byMember(ctx, h, m, members.TryAgain{Work: what}, nil)
@@ -135,11 +136,11 @@ func (h *Host) tryHere(ctx context.Context, what shell.Subject) error {
 func byMember[A any](
 	ctx context.Context, h *Host, m events.Member, q members.Question[A], here func() (A, error),
 ) (none A, err error) {
-	if m == "" || m == h.env.Member {
+	if m == "" || m == h.base.Member {
 		return here()
 	}
-	now, _ := h.env.owner.state()
-	if _, joined := now.Process(m); !joined || h.env.Cluster == nil {
+	now, _ := h.record.state()
+	if _, joined := now.Process(m); !joined || h.cluster == nil {
 		var names []string
 		for _, p := range now.Members() {
 			names = append(names, string(p.Member))
@@ -153,7 +154,31 @@ func byMember[A any](
 	}
 	ctx, cancel := context.WithTimeout(ctx, shell.OperatorPatience)
 	defer cancel()
-	return members.Ask(ctx, h.env.Cluster, m, q)
+	return members.Ask(ctx, h.cluster, m, q)
+}
+
+// serve answers the questions of the other members.
+func (h *Host) serve() {
+	to := members.Answers{}
+	h.market.Answer(to)
+	members.On(to, func(ctx context.Context, q members.Sell) (members.Sells, error) {
+		start, err := startOf(q.Started)
+		if err != nil {
+			return members.Sells{}, err
+		}
+		start.Member = h.base.Member
+		asked := sellHere{start: start, by: q.By, try: q.Try}
+		return h.handout.sells(ctx, asked, func(m sellHere) (*members.Refusal, error) {
+			return ask(ctx, h, shell.AskActor[*members.Refusal](h.supervisor, m))
+		})
+	})
+	members.On(to, func(ctx context.Context, q members.LetGo) (none members.None, err error) {
+		here := giveUpHere{sales.GiveUp{Work: q.Work, Reason: q.Reason}}
+		_, err = ask(ctx, h, shell.AskActor[struct{}](h.supervisor, here))
+		return none, err
+	})
+	h.answerCommands(to)
+	h.cluster.Serve(to.Serve)
 }
 
 // answerCommands adds how this member answers the commands that others pass on.
@@ -170,7 +195,7 @@ func (h *Host) answerCommands(to members.Answers) {
 		if err != nil {
 			return none, err
 		}
-		if owner, known := h.env.ownerNow(); !known || owner != h.env.Member {
+		if owner, known := h.record.ownerNow(); !known || owner != h.base.Member {
 			return none, fmt.Errorf("it has not the term now: %w", events.ErrNoOwner)
 		}
 		return none, h.queueHere(ctx, cmd)
@@ -202,10 +227,10 @@ func (h *Host) OrderSector(ctx context.Context, o sectors.Order) (sector.State, 
 
 // SectorRules is what the contract of sectors was made with. ErrNoSectors.
 func (h *Host) SectorRules(ctx context.Context) (events.SectorConfig, error) {
-	if h.env.Ports.Sectors == nil {
+	if h.sectorPorts == nil {
 		return events.SectorConfig{}, ErrNoSectors
 	}
-	return h.env.Ports.Sectors.Chain.Config(ctx)
+	return h.sectorPorts.Chain.Config(ctx)
 }
 
 // SectorOnChain is what the contract has of a sector at the newest block, and what it was made with. ErrNoSectors.
@@ -214,16 +239,16 @@ func (h *Host) SectorOnChain(ctx context.Context, number uint64) (events.SectorO
 	if err != nil {
 		return events.SectorOnChain{}, rules, err
 	}
-	on, err := h.env.Ports.Sectors.Chain.Sector(ctx, number)
+	on, err := h.sectorPorts.Chain.Sector(ctx, number)
 	return on, rules, err
 }
 
 // Sectors are all sectors that are not over, by number, and how much of their step is done.
 func (h *Host) Sectors(ctx context.Context) ([]sectors.Standing, error) {
-	if h.env.Ports.Sectors == nil {
+	if h.sectorPorts == nil {
 		return nil, ErrNoSectors
 	}
-	return view[[]sectors.Standing](ctx, h, h.env.sectors, sectors.List{})
+	return view[[]sectors.Standing](ctx, h, h.sectors, sectors.List{})
 }
 
 // HeldPieces are the pieces for whose files the ledger holds bytes, by CID.
@@ -233,10 +258,10 @@ func (h *Host) HeldPieces(ctx context.Context) ([]capacity.Piece, error) {
 }
 
 func askSectors[T any](ctx context.Context, h *Host, msg any) (none T, err error) {
-	if h.env.Ports.Sectors == nil {
+	if h.sectorPorts == nil {
 		return none, ErrNoSectors
 	}
-	return command[T](ctx, h, h.env.sectors, msg)
+	return command[T](ctx, h, h.sectors, msg)
 }
 
 // Record is the record of a host that does not run, for whoever reads it or holds the lock of
@@ -271,7 +296,7 @@ func (r Record) Queue(ctx context.Context, cmd slotqueue.Command) error {
 
 // Quarantined is the work that the host left alone.
 func (r Record) Quarantined(ctx context.Context) ([]quarantine.Work, error) {
-	e := &env{Chain: &chainview.Chain{Base: r.base}, quarantined: quarantine.New(r.base, nil)}
-	_, _, err := e.readHost(ctx)
-	return e.quarantined.All(), err
+	h := &hostRecord{Base: r.base, quarantined: quarantine.New(r.base, nil)}
+	_, _, err := h.read(ctx)
+	return h.quarantined.All(), err
 }

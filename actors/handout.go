@@ -13,6 +13,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/members"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -41,11 +42,23 @@ import (
 // Only the record says that a member has begun: until then it is told again, because it may have died meanwhile. If
 // two begin, one of them finds that the sale is not its own, as with slots that are handed out.
 
+// handout hands slots out to the members of a host.
+type handout struct {
+	*roster
+	cluster     port.Cluster // nil: the host is one process, which sells all by itself
+	mirror      *members.Mirror
+	record      *hostRecord
+	repo        port.Repo
+	witness     port.Witness
+	root, queue *shell.Part
+	handedOut   uint64 // how many slots were, by this process
+}
+
 // sellPatience is how long an answer of another member is awaited.
 const sellPatience = 5 * time.Second
 
 // soon is when, in chain time, a slot is considered again for which no member answered.
-func (s *supervisor) soon() time.Time { return s.ChainTime().Add(queue.LookAgainAfter) }
+func (s *handout) soon() time.Time { return s.ChainTime().Add(queue.LookAgainAfter) }
 
 // Messages about slots that are handed out.
 type (
@@ -74,7 +87,7 @@ type (
 )
 
 // handOut looks for a member that sells a slot, beside the actor.
-func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
+func (s *handout) handOut(a *shell.Turn, m saleReady, c *candidate) {
 	s.beginning[m.slot] = c
 	ask := s.AskOf(m.start.Request, m.start.EndsAt)
 	selling := map[events.Member]int{}
@@ -124,7 +137,7 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 
 // beyondRisk refuses a slot with which the collateral of all members' sales would exceed what the host may have
 // at stake. A ledger knows its own member's sales only.
-func (s *supervisor) beyondRisk(r events.Request) *admission.Refusal {
+func (s *handout) beyondRisk(r events.Request) *admission.Refusal {
 	needed, _ := r.Ask.CollateralPerSlot()
 	if s.MaxCollateralAtRisk == nil || needed.IsZero() {
 		return nil
@@ -148,12 +161,12 @@ func (s *supervisor) beyondRisk(r events.Request) *admission.Refusal {
 }
 
 // fitting are the members that seem to be alive and have an availability for a slot.
-func (s *supervisor) fitting(ask capacity.Ask, selling map[events.Member]int) ([]events.Member, *admission.Refusal) {
+func (s *handout) fitting(ask capacity.Ask, selling map[events.Member]int) ([]events.Member, *admission.Refusal) {
 	fit, refusal := s.mirror.Fits(ask, selling)
 	if refusal != nil {
 		return nil, &admission.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason, Requeue: true}
 	}
-	seen := s.Cluster.Seen()
+	seen := s.cluster.Seen()
 	alive := slices.DeleteFunc(slices.Clone(fit), func(m events.Member) bool { return !slices.Contains(seen, m) })
 	if len(alive) == 0 {
 		return nil, &admission.Refusal{
@@ -165,7 +178,7 @@ func (s *supervisor) fitting(ask capacity.Ask, selling map[events.Member]int) ([
 }
 
 // handOutTo asks the members in their order, records who gets the slot, and has the sale begun.
-func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candidate,
+func (s *handout) handOutTo(ctx context.Context, start sale.Start, c *candidate,
 	fit []events.Member, cmd slotqueue.HandOut,
 ) (events.Member, *admission.Refusal, error) {
 	var last *admission.Refusal
@@ -215,7 +228,7 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 // nothing tells that it has started, or that its chain end point answers again.
 const memberAgain = time.Minute
 
-func (s *supervisor) refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
+func (s *handout) refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
 	retry := r.RetryAt
 	if r.Criterion == slotqueue.CriterionMember && retry.IsZero() {
 		retry = s.ChainTime().Add(memberAgain)
@@ -235,11 +248,15 @@ type (
 	}
 )
 
+func (s *handout) onListOutstanding(a *shell.Turn) {
+	a.Asker()(outstanding{s.outstandingSales(), s.paid(), s.handedOut}, nil)
+}
+
 // availableBalance returns what the account holds, and the sales that have yet to pay. They are listed only now,
 // because other slots were handed out while members were asked; and the balance is read after that: what was paid in
 // between is then missing in both, and not counted as free. A slot that was handed out in between may be paid
 // already, so then both are read again. It refuses while the node's chain does not have what was paid.
-func (s *supervisor) availableBalance(ctx context.Context) (
+func (s *handout) availableBalance(ctx context.Context) (
 	events.Amount, []slotqueue.Unpaid, *admission.Refusal, error,
 ) {
 	before, err := shell.Ask[outstanding](s.root, listOutstanding{}).Wait(ctx)
@@ -264,7 +281,7 @@ func (s *supervisor) availableBalance(ctx context.Context) (
 }
 
 // sell asks the member that a start names to sell a slot.
-func (s *supervisor) sell(ctx context.Context, m sellHere) (answer members.Sells, err error) {
+func (s *handout) sell(ctx context.Context, m sellHere) (answer members.Sells, err error) {
 	if m.start.Member == s.Member {
 		return s.sells(ctx, m, func(m sellHere) (*members.Refusal, error) {
 			return shell.Ask[*members.Refusal](s.root, m).Wait(ctx)
@@ -276,15 +293,15 @@ func (s *supervisor) sell(ctx context.Context, m sellHere) (answer members.Sells
 	}
 	ctx, cancel := context.WithTimeout(ctx, sellPatience)
 	defer cancel()
-	return members.Ask(ctx, s.Cluster, m.start.Member, members.Sell{Started: started, By: m.by, Try: m.try})
+	return members.Ask(ctx, s.cluster, m.start.Member, members.Sell{Started: started, By: m.by, Try: m.try})
 }
 
 // sells answers whether this member sells a slot, or begins to, as ask of its supervisor.
-func (e *env) sells(
+func (s *handout) sells(
 	ctx context.Context, m sellHere, ask func(sellHere) (*members.Refusal, error),
 ) (answer members.Sells, err error) {
 	if m.start.Adopted {
-		if answer.Copy, err = e.copyOf(ctx, m.start.Slot); err != nil {
+		if answer.Copy, err = s.copyOf(ctx, m.start.Slot); err != nil {
 			return answer, err
 		}
 		m.kept = m.kept || answer.Copy != ""
@@ -294,8 +311,8 @@ func (e *env) sells(
 }
 
 // copyOf is what this member has of a slot's data.
-func (e *env) copyOf(ctx context.Context, slot events.SlotID) (members.Copy, error) {
-	stored, err := e.Repo.Stored(ctx)
+func (s *handout) copyOf(ctx context.Context, slot events.SlotID) (members.Copy, error) {
+	stored, err := s.repo.Stored(ctx)
 	i := slices.IndexFunc(stored, func(st events.StoredSlot) bool { return st.Slot == slot })
 	switch {
 	case err != nil || i < 0:
@@ -306,9 +323,10 @@ func (e *env) copyOf(ctx context.Context, slot events.SlotID) (members.Copy, err
 	return members.PartOfCopy, nil
 }
 
-// onSell begins a sale that was handed out to this member, or says why it does not.
-func (s *supervisor) onSell(a *shell.Turn, m sellHere) {
-	no := s.refuses(m)
+// onSell begins a sale that was handed out to this member, or says why it does not. unready says why it cannot begin
+// any now.
+func (s *handout) onSell(a *shell.Turn, m sellHere, unready string) {
+	no := s.refuses(m, unready)
 	if no == nil && !m.try && s.agents[m.start.Slot] == nil {
 		s.begin(a, m.start, m.by, nil)
 	}
@@ -316,19 +334,14 @@ func (s *supervisor) onSell(a *shell.Turn, m sellHere) {
 }
 
 // refuses says why this member does not sell a slot; nil: it can, or sells it already.
-func (s *supervisor) refuses(m sellHere) *members.Refusal {
+func (s *handout) refuses(m sellHere, unready string) *members.Refusal {
 	no := func(criterion, format string, args ...any) *members.Refusal {
 		return &members.Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...)}
 	}
 	c := s.beginning[m.start.Slot]
 	switch ag := s.agents[m.start.Slot]; {
-	case !s.booted:
-		return no(slotqueue.CriterionMember, "it is starting")
-	case m.try && s.StoreWatch.Away(): // It could not begin.
-		return no(slotqueue.CriterionMember, "the event store does not answer it")
-	case m.try && s.stalled(): // It could neither fill the slot nor prove it.
-		return no(slotqueue.CriterionMember, "its chain end point has told of no new block for %s",
-			s.Clock.Now().Sub(s.lastNews).Round(time.Second))
+	case unready != "":
+		return no(slotqueue.CriterionMember, "%s", unready)
 	case ag != nil && ag.remote != "":
 		return no(slotqueue.CriterionMember, "member %s sells the slot", ag.remote)
 	case ag != nil && ag.Left != "":
@@ -351,7 +364,7 @@ func (s *supervisor) refuses(m sellHere) *members.Refusal {
 }
 
 // onHandedOut tells the workers, or lets them watch the sale.
-func (s *supervisor) onHandedOut(m handedOut) {
+func (s *handout) onHandedOut(m handedOut) {
 	c := s.beginning[m.slot]
 	if c == nil || !c.handing {
 		return
@@ -382,7 +395,7 @@ func (s *supervisor) onHandedOut(m handedOut) {
 	}
 }
 
-func (s *supervisor) onGiveUp(a *shell.Turn, m sales.GiveUp) {
+func (s *handout) onGiveUp(a *shell.Turn, m sales.GiveUp) {
 	if s.StoreWatch.Away() { // No sale makes progress during an outage; the worker goes on waiting.
 		return
 	}
@@ -398,13 +411,13 @@ func (s *supervisor) onGiveUp(a *shell.Turn, m sales.GiveUp) {
 }
 
 // giveUpRemote asks another member to end a sale that makes no progress.
-func (s *supervisor) giveUpRemote(a *shell.Turn, ag *agent, m sales.GiveUp) {
+func (s *handout) giveUpRemote(a *shell.Turn, ag *agent, m sales.GiveUp) {
 	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
 	a.Do(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, sellPatience)
 		defer cancel()
 		s.Yield(ctx, "let go of "+slot.Short())
-		if _, err := members.Ask(ctx, s.Cluster, ag.remote, members.LetGo{Work: m.Work, Reason: m.Reason}); err != nil {
+		if _, err := members.Ask(ctx, s.cluster, ag.remote, members.LetGo{Work: m.Work, Reason: m.Reason}); err != nil {
 			s.root.Tell(giveUpFailed{slot, err})
 		}
 	})
@@ -414,10 +427,10 @@ func (s *supervisor) giveUpRemote(a *shell.Turn, ag *agent, m sales.GiveUp) {
 var errNotSold = errors.New("it does not sell the slot")
 
 // onGiveUpHere lets go of a slot, or says that nothing of it is here: the question to sell it was lost.
-func (s *supervisor) onGiveUpHere(a *shell.Turn, m giveUpHere) {
+func (s *handout) onGiveUpHere(a *shell.Turn, m giveUpHere, booted bool) {
 	answer := a.Asker()
 	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
-	if ag := s.agents[slot]; s.booted && s.beginning[slot] == nil && (ag == nil || ag.remote != "") {
+	if ag := s.agents[slot]; booted && s.beginning[slot] == nil && (ag == nil || ag.remote != "") {
 		answer(struct{}{}, errNotSold)
 		return
 	}
@@ -426,7 +439,7 @@ func (s *supervisor) onGiveUpHere(a *shell.Turn, m giveUpHere) {
 }
 
 // onGiveUpFailed frees the workers: the sale waits for its member, and they have others to do.
-func (s *supervisor) onGiveUpFailed(m giveUpFailed) {
+func (s *handout) onGiveUpFailed(m giveUpFailed) {
 	ag := s.agents[m.slot]
 	if ag == nil || ag.remote == "" {
 		return
@@ -450,10 +463,10 @@ func (s *supervisor) onGiveUpFailed(m giveUpFailed) {
 type isPlaced struct{ slot events.SlotID }
 
 // placeAdopted looks for the member that adopts a slot, beside the actor, until its sale has begun.
-func (s *supervisor) placeAdopted(a *shell.Turn, slot events.SlotID, c *candidate) {
+func (s *handout) placeAdopted(a *shell.Turn, slot events.SlotID, c *candidate) {
 	s.beginning[slot] = c
 	c.asked = s.Member // It counts as sold, whoever adopts it.
-	p := &placing{supervisor: s, start: c.start, by: c.by, answers: map[events.Member]members.Sells{}}
+	p := &placing{handout: s, start: c.start, by: c.by, answers: map[events.Member]members.Sells{}}
 	p.until = s.lastFetch(s.ChainTime())
 	a.Do(func(ctx context.Context) {
 		for ctx.Err() == nil {
@@ -473,9 +486,9 @@ func (s *supervisor) placeAdopted(a *shell.Turn, slot events.SlotID, c *candidat
 }
 
 // onIsPlaced ends the search when the sale has begun, and when another member has the term, which searches itself.
-func (s *supervisor) onIsPlaced(a *shell.Turn, m isPlaced) {
+func (s *handout) onIsPlaced(a *shell.Turn, m isPlaced, owns bool) {
 	c, ag := s.beginning[m.slot], s.agents[m.slot]
-	placed := c == nil || ag != nil || c.over != nil || !s.term.owns
+	placed := c == nil || ag != nil || c.over != nil || !owns
 	a.Asker()(placed, nil)
 	if !placed || c == nil {
 		return
@@ -498,14 +511,14 @@ func (s *supervisor) onIsPlaced(a *shell.Turn, m isPlaced) {
 
 // lastFetch is until when, in chain time, a slot may wait to be fetched for the next proof that it may owe and for
 // which there is time: as much of it as a slot on offer needs that is taken (sales.minFill).
-func (s *supervisor) lastFetch(now time.Time) time.Time {
+func (s *handout) lastFetch(now time.Time) time.Time {
 	cfg, needs := s.Terms.Proofs, s.TimeToFill()
 	return duty.End(cfg, duty.Period(cfg, now.Add(needs))).Add(-needs)
 }
 
 // placing is a search for the member that adopts a slot.
 type placing struct {
-	*supervisor
+	*handout
 	start   sale.Start
 	by      events.EventID
 	until   time.Time // members that are away are waited for, in chain time
@@ -536,7 +549,7 @@ func (p *placing) try(ctx context.Context) {
 // ask asks the members that have not answered yet whether they would adopt the slot, and says whether one that did not
 // answer may have its data. After a loss of events there may be members of which the record does not know.
 func (p *placing) ask(ctx context.Context) (away bool) {
-	seen := p.Cluster.Seen()
+	seen := p.cluster.Seen()
 	for _, m := range seen {
 		if _, answered := p.answers[m]; answered {
 			continue
@@ -548,13 +561,13 @@ func (p *placing) ask(ctx context.Context) (away bool) {
 			p.answers[m] = answer
 		}
 	}
-	known, _ := p.owner.state()
+	known, _ := p.record.state()
 	for _, one := range known.Members() {
 		if !slices.Contains(seen, one.Member) {
 			away = true
 		}
 	}
-	return away || len(p.answers) < len(seen) || p.Witness != nil && !p.Witness.Lost().None()
+	return away || len(p.answers) < len(seen) || p.witness != nil && !p.witness.Lost().None()
 }
 
 // choose is the member that adopts the slot; empty: whoever is awaited may be better than those that answered.

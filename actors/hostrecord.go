@@ -25,8 +25,11 @@ import (
 // wrote to any of its streams. One that finds that it was replaced (events/membership) ends at
 // once: two processes would spoil each other's record and take each other's nonces.
 
-// owner is what a process knows of its host's stream. Safe for concurrent use.
-type owner struct {
+// hostRecord is what a process knows of its host's stream, and what it writes there. Safe for concurrent use.
+type hostRecord struct {
+	*shell.Base
+	quarantined *quarantine.List // what the stream says is left alone
+
 	// writing admits one writer at a time, until it is known whether the store took its event:
 	// the outcome of another append at the same revision would depend on it. A writer may give
 	// up with its context.
@@ -38,12 +41,20 @@ type owner struct {
 	lookMu  sync.Mutex
 	// lost is called when another process runs the host.
 	lost func(error)
+	// waiting are the events to write in the background, in their order, while a task is busy with that.
+	waiting []waitingEvent
+	busy    bool
+	waitMu  sync.Mutex
 
 	watched[membership.State] // what the stream says, as far as this process knows
 }
 
+func newHostRecord(b *shell.Base) *hostRecord {
+	return &hostRecord{Base: b, writing: shell.NewPool("writes to the host's stream", 1)}
+}
+
 // known notes an event of the host's stream. Call it inside oneAtATime, so that nobody else sets the state.
-func (o *owner) known(m messages.HostEvent) { o.set(membership.Evolve(o.value, m)) }
+func (h *hostRecord) known(m messages.HostEvent) { h.set(membership.Evolve(h.value, m)) }
 
 // hostEvent is an event of the host's stream; each has a time.
 type hostEvent = quarantine.Event
@@ -51,23 +62,23 @@ type hostEvent = quarantine.Event
 // takeOver appends HostStarted with the next epoch. It refuses the record of another chain, and
 // asks a store that does not answer until ctx ends. ErrTakenOver: another process began at the
 // same moment and was faster.
-func (e *env) takeOver(ctx context.Context) error {
+func (h *hostRecord) takeOver(ctx context.Context, cfg Config, m *marketRecord) error {
 	for {
-		started, err := e.nextStart(ctx)
+		started, err := h.nextStart(ctx, cfg, m)
 		if err != nil {
 			return err
 		}
-		at := e.owner.count // Reading on moves it, and the epoch is the next one only here.
-		err = e.oneAtATime(ctx, func() error {
-			err := e.ask(ctx, func() error { return e.appendHostAt(ctx, at, started) })
+		at := h.count // Reading on moves it, and the epoch is the next one only here.
+		err = h.oneAtATime(ctx, func() error {
+			err := askStore(ctx, h.Base, func() error { return h.appendAt(ctx, at, started) })
 			if errors.Is(err, events.ErrWrongRevision) {
-				return errors.Join(e.ask(ctx, func() error { return e.readOn(ctx) }), err)
+				return errors.Join(askStore(ctx, h.Base, func() error { return h.readOn(ctx) }), err)
 			}
 			return err
 		})
 		switch {
 		case err == nil:
-			e.owner.started = true
+			h.started = true
 			return nil
 		case errors.Is(err, shell.ErrTakenOver) || !errors.Is(err, events.ErrWrongRevision):
 			return fmt.Errorf("write the host's record: %w", err)
@@ -77,57 +88,57 @@ func (e *env) takeOver(ctx context.Context) error {
 }
 
 // nextStart reads the host's stream, and returns the start that may follow.
-func (e *env) nextStart(ctx context.Context) (*messages.HostStarted, error) {
+func (h *hostRecord) nextStart(ctx context.Context, cfg Config, m *marketRecord) (*messages.HostStarted, error) {
 	var last *messages.HostStarted
 	var count uint64
-	err := e.ask(ctx, func() (err error) {
-		e.quarantined.Clear()
-		e.owner.set(membership.State{})
-		last, count, err = e.readHost(ctx)
+	err := askStore(ctx, h.Base, func() (err error) {
+		h.quarantined.Clear()
+		h.set(membership.State{})
+		last, count, err = h.read(ctx)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the host's record: %w", err)
 	}
-	if err := e.sameMarket(last); err != nil {
+	if err := sameMarket(last, cfg); err != nil {
 		return nil, err
 	}
-	if err := e.sameChain(ctx); err != nil {
+	if err := m.sameChain(ctx); err != nil {
 		return nil, err
 	}
-	now, _ := e.owner.state()
-	starting := membership.Starting{Member: e.Member, Cluster: e.ClusterName, Node: e.Node, UsedDirectory: true}
-	if err := membership.MayStart(now, starting, e.Clock.Now()); errors.Is(err, membership.ErrHasMembers) ||
-		errors.Is(err, membership.ErrOtherCluster) && !e.TakeOver {
+	now, _ := h.state()
+	starting := membership.Starting{Member: h.Member, Cluster: cfg.ClusterName, Node: h.Node, UsedDirectory: true}
+	if err := membership.MayStart(now, starting, h.Clock.Now()); errors.Is(err, membership.ErrHasMembers) ||
+		errors.Is(err, membership.ErrOtherCluster) && !cfg.TakeOver {
 		return nil, err
 	}
-	e.Epoch, e.owner.count = now.Epoch+1, count
-	hostLedger := membership.HoldsHostLedger(now, e.Member, e.UsedDirectory)
-	if e.Ledger = e.Member; hostLedger {
-		e.Ledger = ""
+	h.Epoch, h.count = now.Epoch+1, count
+	hostLedger := membership.HoldsHostLedger(now, h.Member, cfg.UsedDirectory)
+	if h.Ledger = h.Member; hostLedger {
+		h.Ledger = ""
 	}
 	return &messages.HostStarted{
-		At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, ChainId: e.ChainID,
-		Genesis: e.Genesis.String(), Contract: e.Contract.String(), Version: e.Version, Node: e.Node,
-		Member: string(e.Member), HostLedger: hostLedger, Cluster: e.ClusterName,
+		At: events.TimeToMessage(h.Clock.Now()), Epoch: h.Epoch, ChainId: cfg.ChainID,
+		Genesis: cfg.Genesis.String(), Contract: cfg.Contract.String(), Version: cfg.Version, Node: h.Node,
+		Member: string(h.Member), HostLedger: hostLedger, Cluster: cfg.ClusterName,
 	}, nil
 }
 
-// readHost reads the last start, and the number of events in the host's stream.
-func (e *env) readHost(ctx context.Context) (last *messages.HostStarted, count uint64, err error) {
+// read reads the last start, and the number of events in the host's stream.
+func (h *hostRecord) read(ctx context.Context) (last *messages.HostStarted, count uint64, err error) {
 	member := map[uint64]events.Member{} // by epoch
 	all := events.ReadStream{}
-	err = readAs(ctx, e, events.HostStream(e.Me), all, func(r events.Recorded, m messages.HostEvent) bool {
+	err = readAs(ctx, h.Base, events.HostStream(h.Me), all, func(r events.Recorded, m messages.HostEvent) bool {
 		if m, ok := m.(*messages.HostStarted); ok {
 			last = m
 			member[m.GetEpoch()] = events.Member(m.GetMember())
 		}
 		// Another member's quarantines are its own.
-		if of, ok := m.(interface{ GetEpoch() uint64 }); !ok || e.Member == "" || member[of.GetEpoch()] == "" ||
-			member[of.GetEpoch()] == e.Member {
-			e.quarantined.Fold(m)
+		if of, ok := m.(interface{ GetEpoch() uint64 }); !ok || h.Member == "" || member[of.GetEpoch()] == "" ||
+			member[of.GetEpoch()] == h.Member {
+			h.quarantined.Fold(m)
 		}
-		e.owner.known(m)
+		h.known(m)
 		count = r.Revision + 1
 		return false
 	})
@@ -136,16 +147,17 @@ func (e *env) readHost(ctx context.Context) (last *messages.HostStarted, count u
 
 // readAs reads a stream, if there is one, whose events are of one kind, until take has enough.
 func readAs[E proto.Message](
-	ctx context.Context, e *env, stream string, from events.ReadStream, take func(events.Recorded, E) (done bool),
+	ctx context.Context, b *shell.Base, stream string, from events.ReadStream,
+	take func(events.Recorded, E) (done bool),
 ) error {
-	for r, err := range e.Store.ReadStream(ctx, stream, from) {
+	for r, err := range b.Store.ReadStream(ctx, stream, from) {
 		if errors.Is(err, events.ErrStreamNotFound) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		m, err := shell.DecodeAs[E](e.Codec, r)
+		m, err := shell.DecodeAs[E](b.Codec, r)
 		if err != nil {
 			return fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
 		}
@@ -156,91 +168,91 @@ func readAs[E proto.Message](
 	return nil
 }
 
-// writeHost writes the next event of this process, and repeats the append until it is known to
+// write writes the next event of this process, and repeats the append until it is known to
 // be stored; other events wait. ErrTakenOver: another process wrote to the stream.
-func (e *env) writeHost(ctx context.Context, m hostEvent) error {
-	return e.oneAtATime(ctx, func() error {
-		return e.ask(ctx, func() error { return e.appendHost(ctx, m) })
+func (h *hostRecord) write(ctx context.Context, m hostEvent) error {
+	return h.oneAtATime(ctx, func() error {
+		return askStore(ctx, h.Base, func() error { return h.appendNext(ctx, m) })
 	})
 }
 
 // oneAtATime lets this process write one event at a time.
-func (e *env) oneAtATime(ctx context.Context, write func() error) error {
-	leave, err := e.owner.writing.Enter(ctx, time.Time{})
+func (h *hostRecord) oneAtATime(ctx context.Context, write func() error) error {
+	leave, err := h.writing.Enter(ctx, time.Time{})
 	if err != nil {
 		return fmt.Errorf("write the host's record: %w", err)
 	}
 	defer leave()
-	if e.owner.unsure {
-		if err := e.ask(ctx, func() error { return e.readOn(ctx) }); err != nil {
+	if h.unsure {
+		if err := askStore(ctx, h.Base, func() error { return h.readOn(ctx) }); err != nil {
 			return err
 		}
 	}
 	err = write()
-	e.owner.unsure = err != nil
+	h.unsure = err != nil
 	return err
 }
 
-// appendHost tries once to write the next event of this process. Call it inside oneAtATime.
-func (e *env) appendHost(ctx context.Context, m hostEvent) error {
+// appendNext tries once to write the next event of this process. Call it inside oneAtATime.
+func (h *hostRecord) appendNext(ctx context.Context, m hostEvent) error {
 	for {
-		err := e.appendHostAt(ctx, e.owner.count, m)
+		err := h.appendAt(ctx, h.count, m)
 		switch {
 		case err == nil:
 			return nil
 		case !errors.Is(err, events.ErrWrongRevision):
 			return fmt.Errorf("write the host's record: %w", err)
 		}
-		before := e.owner.count
-		if err := e.readOn(ctx); err != nil {
+		before := h.count
+		if err := h.readOn(ctx); err != nil {
 			return err
 		}
-		if e.owner.count == before { // The stream is shorter than it was.
+		if h.count == before { // The stream is shorter than it was.
 			return fmt.Errorf("write the host's record: %w", err)
 		}
 	}
 }
 
-// appendHostAt tries to write an event after so many. Call it inside oneAtATime.
-func (e *env) appendHostAt(ctx context.Context, count uint64, m hostEvent) error {
-	name, version, data, err := e.Codec.Encode(m)
+// appendAt tries to write an event after so many. Call it inside oneAtATime.
+func (h *hostRecord) appendAt(ctx context.Context, count uint64, m hostEvent) error {
+	name, version, data, err := h.Codec.Encode(m)
 	if err != nil {
 		return err
 	}
-	meta := e.Metadata("")
+	meta := h.Metadata("")
 	meta.Version = version
-	stream := events.HostStream(e.Me)
+	stream := events.HostStream(h.Me)
 	// The id differs between processes that claim the same epoch at the same revision: a store
 	// takes an append with known ids for a repetition.
-	id := fmt.Sprintf("epoch:%d@%d/%d/%s", e.Epoch, count, m.GetAt().AsTime().UnixNano(), e.Node)
-	_, err = e.Store.Append(ctx, stream, events.ExpectNext(count), []events.NewEvent{{
+	id := fmt.Sprintf("epoch:%d@%d/%d/%s", h.Epoch, count, m.GetAt().AsTime().UnixNano(), h.Node)
+	_, err = h.Store.Append(ctx, stream, events.ExpectNext(count), []events.NewEvent{{
 		ID: events.NewEventID(stream, id, 0), Type: name, Data: data, Meta: meta,
 	}})
 	if err == nil {
-		e.owner.count = count + 1
-		e.owner.known(m)
+		h.count = count + 1
+		h.known(m)
 	}
 	return err
 }
 
 // readOn reads the events after those that this process knows, and counts its own whose answers
 // were lost. ErrTakenOver: it was replaced. Call it inside oneAtATime.
-func (e *env) readOn(ctx context.Context) error {
+func (h *hostRecord) readOn(ctx context.Context) error {
 	var other *messages.HostStarted
-	epoch := e.Epoch
-	if !e.owner.started { // Another process may have it.
+	epoch := h.Epoch
+	if !h.started { // Another process may have it.
 		epoch--
 	}
-	from := events.ReadStream{From: e.owner.count}
-	err := readAs(ctx, e, events.HostStream(e.Me), from, func(r events.Recorded, m messages.HostEvent) bool {
-		e.owner.known(m)
-		now, _ := e.owner.state()
+	from := events.ReadStream{From: h.count}
+	err := readAs(ctx, h.Base, events.HostStream(h.Me), from, func(r events.Recorded, m messages.HostEvent) bool {
+		h.known(m)
+		now, _ := h.state()
 		s, ok := m.(*messages.HostStarted)
-		if ok && s.GetEpoch() > epoch && membership.Replaced(now, epoch, e.Member) {
+		if ok && s.GetEpoch() > epoch && membership.Replaced(now, epoch, h.Member) {
 			other = s
 		}
 		if other == nil {
-			e.owner.count = r.Revision + 1
+			h.count = r.Revision + 1
 		}
 		return false
 	})
@@ -250,73 +262,72 @@ func (e *env) readOn(ctx context.Context) error {
 	case other == nil:
 		return nil
 	}
-	now, _ := e.owner.state()
+	now, _ := h.state()
 	p, _ := now.Process(events.Member(other.GetMember()))
 	is, at := "was last heard", p.Heard
 	if !p.Stopped.IsZero() {
 		is, at = "stopped", p.Stopped
 	}
 	return fmt.Errorf("%w: start %d of account %s began at %s on %q and %s at %s; this process is start %d on %q",
-		shell.ErrTakenOver, p.Epoch, e.Me, p.Since.UTC().Format(time.RFC3339), p.Node,
-		is, at.UTC().Format(time.RFC3339), e.Epoch, e.Node)
+		shell.ErrTakenOver, p.Epoch, h.Me, p.Since.UTC().Format(time.RFC3339), p.Node,
+		is, at.UTC().Format(time.RFC3339), h.Epoch, h.Node)
 }
 
 // beat records now and then that this process is alive, until ctx ends. So others know, and
 // this process learns when another one has begun.
-func (e *env) beat(ctx context.Context) {
-	for e.Heartbeat > 0 && shell.Sleep(ctx, e.Clock, e.Heartbeat) == nil {
-		e.Yield(ctx, "heartbeat")
-		m := &messages.HostHeartbeat{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch}
-		err := e.RT.Guarded("heartbeat", func() error { return e.writeHost(ctx, m) })
+func (h *hostRecord) beat(ctx context.Context, every time.Duration) {
+	for every > 0 && shell.Sleep(ctx, h.Clock, every) == nil {
+		h.Yield(ctx, "heartbeat")
+		m := &messages.HostHeartbeat{At: events.TimeToMessage(h.Clock.Now()), Epoch: h.Epoch}
+		err := h.RT.Guarded("heartbeat", func() error { return h.write(ctx, m) })
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, shell.ErrTakenOver):
-			e.owner.lost(err)
+			h.lost(err)
 			return
 		default:
-			e.Log.Errorf("the heartbeat could not be recorded: %v", err)
+			h.Log.Errorf("the heartbeat could not be recorded: %v", err)
 		}
 	}
 }
 
 // suspect checks whether another process runs the host, because somebody else wrote to one of
 // its streams.
-func (e *env) suspect() {
-	o := &e.owner
-	o.lookMu.Lock()
-	defer o.lookMu.Unlock()
-	if o.looking || o.lost == nil {
+func (h *hostRecord) suspect() {
+	h.lookMu.Lock()
+	defer h.lookMu.Unlock()
+	if h.looking || h.lost == nil {
 		return
 	}
-	o.looking = true
-	e.RT.Do("owner", func(ctx context.Context) {
-		e.Yield(ctx, "owner")
-		err := e.RT.Guarded("owner", func() error { return e.look(ctx) })
-		o.lookMu.Lock()
-		o.looking = false
-		o.lookMu.Unlock()
+	h.looking = true
+	h.RT.Do("owner", func(ctx context.Context) {
+		h.Yield(ctx, "owner")
+		err := h.RT.Guarded("owner", func() error { return h.look(ctx) })
+		h.lookMu.Lock()
+		h.looking = false
+		h.lookMu.Unlock()
 		if errors.Is(err, shell.ErrTakenOver) {
-			o.lost(err)
+			h.lost(err)
 		}
 	})
 }
 
 // look reads on, whenever this process does not write.
-func (e *env) look(ctx context.Context) error {
-	return e.ask(ctx, func() error {
-		_, err := shell.In(ctx, e.owner.writing, time.Time{}, func() (struct{}, error) {
-			return struct{}{}, e.readOn(ctx)
+func (h *hostRecord) look(ctx context.Context) error {
+	return askStore(ctx, h.Base, func() error {
+		_, err := shell.In(ctx, h.writing, time.Time{}, func() (struct{}, error) {
+			return struct{}{}, h.readOn(ctx)
 		})
 		return err
 	})
 }
 
-// ask repeats a call on the store until it is answered. If ctx ends first, the error also says
+// askStore repeats a call on the store until it is answered. If ctx ends first, the error also says
 // why the last try failed.
-func (e *env) ask(ctx context.Context, question func() error) error {
-	call := e.StoreWatch.Call(ctx, events.HostStream(e.Me))
+func askStore(ctx context.Context, b *shell.Base, question func() error) error {
+	call := b.StoreWatch.Call(ctx, events.HostStream(b.Me))
 	defer call.End()
 	var last error
 	err := call.Repeat(func() error {
@@ -329,15 +340,15 @@ func (e *env) ask(ctx context.Context, question func() error) error {
 	return err
 }
 
-func (e *env) sameMarket(last *messages.HostStarted) error {
+func sameMarket(last *messages.HostStarted, cfg Config) error {
 	if last == nil {
 		return nil
 	}
-	if last.GetChainId() != e.ChainID || last.GetGenesis() != e.Genesis.String() ||
-		last.GetContract() != e.Contract.String() {
+	if last.GetChainId() != cfg.ChainID || last.GetGenesis() != cfg.Genesis.String() ||
+		last.GetContract() != cfg.Contract.String() {
 		return fmt.Errorf("%w: it is of chain %d, genesis %s, contract %s; this is chain %d, genesis %s, contract %s",
 			ErrOtherMarket, last.GetChainId(), last.GetGenesis(), last.GetContract(),
-			e.ChainID, e.Genesis, e.Contract)
+			cfg.ChainID, cfg.Genesis, cfg.Contract)
 	}
 	return nil
 }
@@ -345,12 +356,12 @@ func (e *env) sameMarket(last *messages.HostStarted) error {
 // hasTerm reads on in the host's stream, and returns ErrDeposed, or ErrTakenOver, if this process does not have the
 // term. An exact revision says that a stream was read to its end, not that the reader is still its owner: so whoever
 // has read a stream of the owner asks this before writing to it.
-func (e *env) hasTerm(ctx context.Context) error {
-	if err := e.look(ctx); err != nil {
+func (h *hostRecord) hasTerm(ctx context.Context) error {
+	if err := h.look(ctx); err != nil {
 		return err
 	}
-	now, _ := e.owner.state()
-	if term, lasts := membership.Owner(now); !lasts || term.Epoch != e.Epoch {
+	now, _ := h.state()
+	if term, lasts := membership.Owner(now); !lasts || term.Epoch != h.Epoch {
 		return fmt.Errorf("%w: %s", shell.ErrDeposed, term.Member)
 	}
 	return nil
@@ -358,37 +369,47 @@ func (e *env) hasTerm(ctx context.Context) error {
 
 // endTerm tries once to record that the term of this process is over, if it has one. Another member
 // may take the next one at the same moment; then this one's needs no end. Call it inside oneAtATime.
-func (e *env) endTerm(ctx context.Context, at time.Time) error {
+func (h *hostRecord) endTerm(ctx context.Context, at time.Time) error {
 	for {
-		now, _ := e.owner.state()
+		now, _ := h.state()
 		term, lasts := membership.Owner(now)
-		if !lasts || term.Epoch != e.Epoch {
+		if !lasts || term.Epoch != h.Epoch {
 			return nil
 		}
-		m := &messages.TermEnded{At: events.TimeToMessage(at), Epoch: e.Epoch, Term: term.Number}
-		err := e.appendHostAt(ctx, e.owner.count, m)
+		m := &messages.TermEnded{At: events.TimeToMessage(at), Epoch: h.Epoch, Term: term.Number}
+		err := h.appendAt(ctx, h.count, m)
 		if err == nil {
 			return nil
 		}
 		if !errors.Is(err, events.ErrWrongRevision) {
 			return fmt.Errorf("write the host's record: %w", err)
 		}
-		if err := e.readOn(ctx); err != nil {
+		if err := h.readOn(ctx); err != nil {
 			return err
 		}
 	}
 }
 
+// stop tries once to record that this process has stopped.
+func (h *hostRecord) stop(ctx context.Context) error {
+	return h.oneAtATime(ctx, func() error {
+		if err := h.endTerm(ctx, h.Clock.Now()); err != nil {
+			return err
+		}
+		return h.appendNext(ctx, &messages.HostStopped{At: events.TimeToMessage(h.Clock.Now()), Epoch: h.Epoch})
+	})
+}
+
 // ownerNow is the member that has the term; false: none has.
-func (e *env) ownerNow() (events.Member, bool) {
-	now, _ := e.owner.state()
+func (h *hostRecord) ownerNow() (events.Member, bool) {
+	now, _ := h.state()
 	term, lasts := membership.Owner(now)
 	return term.Member, lasts
 }
 
 // hostLedgerHolder is the member that has the host's ledger.
-func (e *env) hostLedgerHolder() events.Member {
-	now, _ := e.owner.state()
+func (h *hostRecord) hostLedgerHolder() events.Member {
+	now, _ := h.state()
 	for _, p := range now.Members() {
 		if p.HostLedger {
 			return p.Member
@@ -397,51 +418,45 @@ func (e *env) hostLedgerHolder() events.Member {
 	return ""
 }
 
-// hostWrites are the events that wait to be written into the host's stream, in their order.
-type hostWrites struct {
-	mu      sync.Mutex
-	waiting []hostWrite
-	writing bool
-}
-
-type hostWrite struct {
+// waitingEvent is an event that is written in the background.
+type waitingEvent struct {
 	event  hostEvent
 	stored func()
 }
 
-// recordHost writes an event into the host's stream in the background, after those before it,
+// writeLater writes an event into the host's stream in the background, after those before it,
 // and calls stored when it is durable.
-func (e *env) recordHost(m hostEvent, stored func()) {
-	e.hostWrites.mu.Lock()
-	defer e.hostWrites.mu.Unlock()
-	e.hostWrites.waiting = append(e.hostWrites.waiting, hostWrite{m, stored})
-	if !e.hostWrites.writing {
-		e.hostWrites.writing = true
-		e.RT.Do("host's stream", e.writeQueued)
+func (h *hostRecord) writeLater(m hostEvent, stored func()) {
+	h.waitMu.Lock()
+	defer h.waitMu.Unlock()
+	h.waiting = append(h.waiting, waitingEvent{m, stored})
+	if !h.busy {
+		h.busy = true
+		h.RT.Do("host's stream", h.writeQueued)
 	}
 }
 
-func (e *env) writeQueued(ctx context.Context) {
+func (h *hostRecord) writeQueued(ctx context.Context) {
 	for {
-		e.Yield(ctx, "host's stream")
-		e.hostWrites.mu.Lock()
-		if len(e.hostWrites.waiting) == 0 {
-			e.hostWrites.writing = false
-			e.hostWrites.mu.Unlock()
+		h.Yield(ctx, "host's stream")
+		h.waitMu.Lock()
+		if len(h.waiting) == 0 {
+			h.busy = false
+			h.waitMu.Unlock()
 			return
 		}
-		next := e.hostWrites.waiting[0]
-		e.hostWrites.waiting = e.hostWrites.waiting[1:]
-		e.hostWrites.mu.Unlock()
-		err := e.RT.Guarded("host's stream", func() error { return e.writeHost(ctx, next.event) })
+		next := h.waiting[0]
+		h.waiting = h.waiting[1:]
+		h.waitMu.Unlock()
+		err := h.RT.Guarded("host's stream", func() error { return h.write(ctx, next.event) })
 		switch {
-		case ctx.Err() != nil: // writing stays set, so nothing is written any more.
+		case ctx.Err() != nil: // busy stays set, so nothing is written any more.
 			return
 		case errors.Is(err, shell.ErrTakenOver):
-			e.owner.lost(err)
+			h.lost(err)
 			return
 		case err != nil:
-			e.Log.Errorf("an event of the host's stream could not be recorded: %v", err)
+			h.Log.Errorf("an event of the host's stream could not be recorded: %v", err)
 		default:
 			next.stored()
 		}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -26,14 +29,30 @@ const scanEveryOfMembers = 16
 // a reorganisation that happened while the host was down.
 const recentScans = 64
 
+// marketRecord is the stream of what the market's contract said.
+type marketRecord struct {
+	*chainview.Chain
+	*health.Alerts
+	chainFeed   port.ChainFeed
+	root        *shell.Part
+	stream      string
+	genesis     events.Hash
+	finalBlocks uint64
+	scanEvery   uint64        // how many blocks without logs pass before the cursor is stored again
+	unreadRetry time.Duration // the pause before a record that cannot be read is tried again
+	// namesGenesis: each scan of blocks must name the genesis. Set before the chain is followed.
+	namesGenesis bool
+	// unread says why the end of the stream cannot be read; nil: it can.
+	unread atomic.Pointer[health.PartStatus]
+}
+
 // chainFollower passes on each new block at once, and the contract's logs as soon as it has
 // written them into the market's stream. It is that stream's single writer.
 //
 // While the event store is away it follows the blocks alone, so that proofs are still sent.
 // Logs are dropped; when the store is back they are read again from where the record ends.
 type chainFollower struct {
-	*env
-	stream   string
+	*marketRecord
 	revision uint64 // number of events in the stream
 	scanned  uint64 // the last block of a stored BlocksScanned
 
@@ -52,27 +71,31 @@ type chainNews struct {
 	recorded    []queue.MarketNews
 }
 
-// follow starts the chain follower, which goes on from where the record ends.
-func (s *supervisor) follow(a *shell.Turn) {
-	s.following(a, "chain follower", (&chainFollower{env: s.env}).run)
-}
-
 // run follows the chain until ctx ends, and starts again after any failure.
 func (f *chainFollower) run(ctx context.Context) {
-	f.stream = events.MarketStream(f.ChainID, f.Contract)
-	f.again(ctx, "chain follower", "the chain", "follow", func() error { return f.followOnce(ctx) })
+	followAgain(ctx, f.Base, "chain follower", "the chain", "follow", func() error { return f.followOnce(ctx) })
 }
 
-// again follows something until ctx ends, and after a pause begins again; at once after errCaughtUp.
-func (e *env) again(ctx context.Context, who, what, key string, follow func() error) {
+// followHeads follows the blocks alone until ctx ends.
+func (r *marketRecord) followHeads(ctx context.Context) {
+	followAgain(ctx, r.Base, "heads", "the blocks", "heads", func() error {
+		return r.chainFeed.FollowHeads(ctx, r.View.Cursor(), func(ctx context.Context, u events.ChainUpdate) error {
+			r.root.Tell(chainNews{head: u.Head, live: u.Live, reorganized: u.Reorganized})
+			return ctx.Err()
+		})
+	})
+}
+
+// followAgain follows something until ctx ends, and after a pause begins again; at once after errCaughtUp.
+func followAgain(ctx context.Context, b *shell.Base, who, what, key string, follow func() error) {
 	for n := 1; ctx.Err() == nil; {
-		rung := e.Bell.Next()
-		err := e.RT.Guarded(who, follow)
+		rung := b.Bell.Next()
+		err := b.RT.Guarded(who, follow)
 		if errors.Is(err, errCaughtUp) {
 			n = 1
 		} else if ctx.Err() == nil {
-			e.Log.Warnf("following %s was interrupted and begins again: %v", what, err)
-			n, _ = e.Pause(ctx, key, n, rung)
+			b.Log.Warnf("following %s was interrupted and begins again: %v", what, err)
+			n, _ = b.Pause(ctx, key, n, rung)
 		}
 	}
 }
@@ -104,15 +127,15 @@ func (f *chainFollower) followOnce(ctx context.Context) error {
 	if read.err != nil {
 		return read.err
 	}
-	f.unreadMarket.Store(nil)
+	f.unread.Store(nil)
 	return f.feed(ctx, cursor, nil)
 }
 
 // withoutRecord follows the blocks alone for a while, because the end of the market's stream
 // cannot be read: hosted slots are proven, and nothing is sold.
 func (f *chainFollower) withoutRecord(ctx context.Context, why error) error {
-	if f.unreadMarket.Load() == nil {
-		f.unreadMarket.Store(&health.PartStatus{
+	if f.unread.Load() == nil {
+		f.unread.Store(&health.PartStatus{
 			Name: "the record of the market", Since: f.Clock.Now(), Reason: why.Error(),
 		})
 		f.Raise(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("the market's events are not recorded: %v", why),
@@ -120,7 +143,7 @@ func (f *chainFollower) withoutRecord(ctx context.Context, why error) error {
 				"the host tries again by itself")
 	}
 	pause := &storeWork{trouble: make(chan struct{}), done: make(chan struct{})}
-	stop := f.Clock.After(f.QuarantineRetry, func() { close(pause.done) })
+	stop := f.Clock.After(f.unreadRetry, func() { close(pause.done) })
 	defer stop()
 	return f.feed(ctx, f.View.Cursor(), pause)
 }
@@ -135,7 +158,7 @@ func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *stor
 	}
 	for n := 1; ; {
 		rung, last := f.Bell.Next(), events.Head{Number: from.Number, Hash: from.Hash}
-		err := f.Feed.Follow(feeding, from, func(ctx context.Context, u events.ChainUpdate) error {
+		err := f.chainFeed.Follow(feeding, from, func(ctx context.Context, u events.ChainUpdate) error {
 			if err := f.follows(ctx, u, &last); err != nil {
 				return err
 			}
@@ -205,7 +228,7 @@ func (f *chainFollower) cursor(ctx context.Context) (events.Cursor, error) {
 	c := events.Cursor{Recent: map[uint64]events.Hash{}}
 	f.revision, f.scanned = 0, 0
 	backward := events.ReadStream{From: events.End, Backward: true}
-	err := readAs(ctx, f.env, f.stream, backward, func(r events.Recorded, m messages.MarketEvent) bool {
+	err := readAs(ctx, f.Base, f.stream, backward, func(r events.Recorded, m messages.MarketEvent) bool {
 		f.revision = max(f.revision, r.Revision+1)
 		return f.rewindCursor(&c, m)
 	})
@@ -279,19 +302,15 @@ func (f *chainFollower) keep(call *shell.StoreCall, u events.ChainUpdate) error 
 	}
 	first := f.revision
 	logs := len(batch)
-	every := uint64(scanEvery)
-	if f.Cluster != nil {
-		every = scanEveryOfMembers
-	}
-	if logs == 0 && u.Head.Number < f.scanned+every {
+	if logs == 0 && u.Head.Number < f.scanned+f.scanEvery {
 		f.tell(u.Head.Number)
 		return nil
 	}
 	scanned := &messages.BlocksScanned{
 		Number: u.Head.Number, Hash: u.Head.Hash.String(), Time: events.TimeToMessage(u.Head.Time),
 	}
-	if first == 0 || f.namesChain {
-		scanned.Genesis = new(f.Genesis.String())
+	if first == 0 || f.namesGenesis {
+		scanned.Genesis = new(f.genesis.String())
 	}
 	batch = append(batch, scanned)
 	ids, err := f.store(call, batch)
@@ -435,56 +454,55 @@ type ofChain struct {
 // sameChain refuses a market whose stream is of another chain. A chain that was started anew
 // has the same id, and maybe its contract at the same address; its blocks would look like a
 // reorganisation of all that is recorded, or like a node that is behind.
-func (e *env) sameChain(ctx context.Context) error {
-	stream := events.MarketStream(e.ChainID, e.Contract)
+func (r *marketRecord) sameChain(ctx context.Context) error {
 	var told ofChain
-	err := e.ask(ctx, func() (err error) {
-		told, err = e.chainOf(ctx, stream)
+	err := askStore(ctx, r.Base, func() (err error) {
+		told, err = r.chainOf(ctx)
 		return err
 	})
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("read the market's record: %w", err)
 	case err != nil: // Hosted slots are proven all the same; the follower reports what is wrong.
-		e.Log.Warnf("could not read which chain %s belongs to: %v", stream, err)
+		r.Log.Warnf("could not read which chain %s belongs to: %v", r.stream, err)
 		return nil
 	case told.genesis == "" && told.always:
-		return e.hasBlock(ctx, stream, told.oldest)
-	case told.genesis != "" && told.genesis != e.Genesis.String():
+		return r.hasBlock(ctx, told.oldest)
+	case told.genesis != "" && told.genesis != r.genesis.String():
 		return fmt.Errorf("%w: %s belongs to a chain with genesis %s, this chain has %s",
-			ErrOtherChain, stream, told.genesis, e.Genesis)
+			ErrOtherChain, r.stream, told.genesis, r.genesis)
 	}
-	e.namesChain = told.always
+	r.namesGenesis = told.always
 	return nil
 }
 
 // hasBlock refuses a chain that has another block where the stream of an older build has this
 // one. Only a chain that has it is named from now on.
-func (e *env) hasBlock(ctx context.Context, stream string, b events.Head) error {
+func (r *marketRecord) hasBlock(ctx context.Context, b events.Head) error {
 	if b.Hash.Zero() {
 		return nil
 	}
-	at, err := e.Market.HeadAt(ctx, b.Number)
+	at, err := r.Market.HeadAt(ctx, b.Number)
 	var newest events.Head
 	if err == nil {
-		newest, err = e.Market.Head(ctx)
+		newest, err = r.Market.Head(ctx)
 	}
 	switch {
 	case err != nil: // The node may be behind.
-		e.Log.Warnf("could not compare block %d of %s with the chain; the next start does: %v", b.Number, stream, err)
+		r.Log.Warnf("could not compare block %d of %s with the chain; the next start does: %v", b.Number, r.stream, err)
 	case at.Hash == b.Hash:
-		e.namesChain = true
-	case newest.Number >= b.Number+max(certainBlocks, e.FinalBlocks):
+		r.namesGenesis = true
+	case newest.Number >= b.Number+max(certainBlocks, r.finalBlocks):
 		return fmt.Errorf("%w: block %d of %s is %s, this chain with genesis %s has %s there, which no reorganisation "+
-			"explains: it is %d blocks old", ErrOtherChain, b.Number, stream, b.Hash, e.Genesis, at.Hash,
+			"explains: it is %d blocks old", ErrOtherChain, b.Number, r.stream, b.Hash, r.genesis, at.Hash,
 			newest.Number-b.Number)
 	}
 	return nil
 }
 
 // chainOf reads what a market's stream says of its chain. As a rule the first scan says all.
-func (e *env) chainOf(ctx context.Context, stream string) (told ofChain, err error) {
-	err = readAs(ctx, e, stream, events.ReadStream{}, func(_ events.Recorded, m messages.MarketEvent) bool {
+func (r *marketRecord) chainOf(ctx context.Context) (told ofChain, err error) {
+	err = readAs(ctx, r.Base, r.stream, events.ReadStream{}, func(_ events.Recorded, m messages.MarketEvent) bool {
 		scanned, ok := m.(*messages.BlocksScanned)
 		if ok {
 			told.genesis, told.always = scanned.GetGenesis(), scanned.GetGenesis() == ""
@@ -496,7 +514,7 @@ func (e *env) chainOf(ctx context.Context, stream string) (told ofChain, err err
 	}
 	newest, kept := true, ^uint64(0) // kept is the newest block that is not removed by what follows.
 	backward := events.ReadStream{From: events.End, Backward: true}
-	err = readAs(ctx, e, stream, backward, func(_ events.Recorded, m messages.MarketEvent) bool {
+	err = readAs(ctx, r.Base, r.stream, backward, func(_ events.Recorded, m messages.MarketEvent) bool {
 		switch m := m.(type) {
 		case *messages.BlocksScanned:
 			if newest {

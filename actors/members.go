@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/members"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -18,82 +20,106 @@ import (
 // the record what the others do, answers their questions, and begins and stops what runs once per
 // host.
 
-// term is what the supervisor knows of the term of this process. A process that is the host has one
-// from its start to its end.
-type term struct {
-	owns bool
-	stop context.CancelFunc // stops following the chain
-}
-
 // onMembers takes what only a member of a host is told.
 func (s *supervisor) onMembers(a *shell.Turn, msg any) {
 	switch m := msg.(type) {
 	case marketSaid:
-		s.tellConcerned(m.event)
+		s.sales.tellConcerned(m.event)
 	case remoteSale:
-		s.onRemoteSale(m.Changed)
+		s.sales.onRemoteSale(m.Changed)
 	case sellHere:
-		s.onSell(a, m)
+		s.handout.onSell(a, m, s.unready(m))
 	case handedOut:
-		s.onHandedOut(m)
+		s.handout.onHandedOut(m)
 	case isPlaced:
-		s.onIsPlaced(a, m)
+		s.handout.onIsPlaced(a, m, s.rooms.owns)
 	case giveUpHere:
-		s.onGiveUpHere(a, m)
+		s.handout.onGiveUpHere(a, m, s.rooms.booted)
 	case giveUpFailed:
-		s.onGiveUpFailed(m)
+		s.handout.onGiveUpFailed(m)
 	case termBegan:
 		s.onTermBegan(a)
 	case termEnded:
 		s.onTermEnded(a)
 	case listOutstanding:
-		a.Asker()(outstanding{s.outstandingSales(), s.paid(), s.handedOut}, nil)
+		s.handout.onListOutstanding(a)
 	case members.Ready:
-		s.onReadyProof(a, m)
+		if s.rooms.owns {
+			s.others.send(a, m, s.sales.agents[m.Slot])
+		}
 	}
 }
 
-// serve answers the questions of the other members.
-func (h *Host) serve() {
-	to := members.Answers{}
-	h.env.market.Answer(to)
-	members.On(to, func(ctx context.Context, q members.Sell) (members.Sells, error) {
-		start, err := startOf(q.Started)
-		if err != nil {
-			return members.Sells{}, err
-		}
-		start.Member = h.env.Member
-		asked := sellHere{start: start, by: q.By, try: q.Try}
-		return h.env.sells(ctx, asked, func(m sellHere) (*members.Refusal, error) {
-			return ask(ctx, h, shell.AskActor[*members.Refusal](h.supervisor, m))
-		})
-	})
-	members.On(to, func(ctx context.Context, q members.LetGo) (none members.None, err error) {
-		here := giveUpHere{sales.GiveUp{Work: q.Work, Reason: q.Reason}}
-		_, err = ask(ctx, h, shell.AskActor[struct{}](h.supervisor, here))
-		return none, err
-	})
-	h.answerCommands(to)
-	h.env.Cluster.Serve(to.Serve)
+// startMember begins what a member does besides selling.
+func (s *supervisor) startMember(a *shell.Turn) {
+	s.followHeads(a)
+	if s.terms == nil {
+		s.Log.Info("this member never runs what runs once per host: account.transactions is false")
+		return
+	}
+	a.RT.Do("term", s.terms.keep)
 }
 
-// loadOthers folds the ledgers of all members, and the living sales of the others.
-func (e *env) loadOthers(ctx context.Context, living *livingSales) (others []remoteSale, err error) {
-	now, _ := e.owner.state()
+// onTermBegan begins what runs once per host.
+func (s *supervisor) onTermBegan(a *shell.Turn) {
+	answer := a.Asker()
+	if !s.rooms.owns {
+		s.stopFollow()
+		s.rooms.owns = true
+		s.rooms.run(a)
+		s.followMarket(a)
+		for _, ag := range s.sales.agents { // Another owner may have had them filled meanwhile.
+			ag.refillShort = false
+		}
+		s.sales.askOwned = true // What the contract counts as ours and nobody sells is the owner's.
+		s.others.readReadyProofs(a)
+	}
+	answer(struct{}{}, nil)
+}
+
+// onTermEnded stops what runs once per host.
+func (s *supervisor) onTermEnded(a *shell.Turn) {
+	answer := a.Asker()
+	if s.rooms.owns {
+		s.stopFollow()
+		s.rooms.stopOwners()
+		s.sales.forgetWorkers()
+		s.rooms.owns = false
+		s.followHeads(a)
+	}
+	answer(struct{}{}, nil)
+}
+
+// otherMembers is what the other members of the host do, as the record tells it.
+type otherMembers struct {
+	*chainview.Chain
+	record      *hostRecord
+	mirror      *members.Mirror
+	ready       *members.ReadyProofs
+	market      string      // the market's stream
+	contract    port.Market // what sends transactions
+	proofTxs    *shell.Pool
+	root, queue *shell.Part
+	followed    *watched[events.Position] // how far the record was followed
+}
+
+// load folds the ledgers of all members, and the living sales of the others.
+func (o *otherMembers) load(ctx context.Context, living *livingSales) (others []remoteSale, err error) {
+	now, _ := o.record.state()
 	for _, p := range now.Members() {
 		name := p.Member
 		if p.HostLedger {
 			name = ""
 		}
-		if _, err := e.mirror.Load(ctx, events.LedgerStream(e.Me, name)); err != nil {
+		if _, err := o.mirror.Load(ctx, events.LedgerStream(o.Me, name)); err != nil {
 			return nil, err
 		}
 	}
 	for _, l := range living.inOrder() {
-		if e.Mine(l.member) {
+		if o.Mine(l.member) {
 			continue
 		}
-		st, err := e.mirror.Load(ctx, events.SaleStream(e.Me, l.slot))
+		st, err := o.mirror.Load(ctx, events.SaleStream(o.Me, l.slot))
 		if err != nil {
 			return nil, err
 		}
@@ -102,163 +128,92 @@ func (e *env) loadOthers(ctx context.Context, living *livingSales) (others []rem
 	return others, nil
 }
 
-// readOthers returns what takes each event of the record, in order. After an error the same event must be taken
-// again.
-func (s *supervisor) readOthers() func(context.Context, events.Recorded) error {
-	market := events.MarketStream(s.ChainID, s.Contract)
-	return func(ctx context.Context, r events.Recorded) error {
-		if r.Stream == market {
-			s.readMarket(r)
-			return nil
-		}
-		if ready, is, err := s.ready.Read(r); err != nil {
-			s.Log.Errorf("a proof of another member is left alone: %v", err)
-			return nil
-		} else if is {
-			s.root.Tell(ready)
-			return nil
-		}
-		change, err := s.mirror.Take(ctx, r)
-		if shell.NeverPasses(err) {
-			s.Log.WithField("stream", r.Stream).Errorf("what another member wrote cannot be read: %v", err)
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if change.Sale != nil {
-			s.root.Tell(remoteSale{*change.Sale})
-		}
-		if change.Freed != "" {
-			s.queue.Tell(queue.Wake{Reason: change.Freed, Criteria: queue.OfMember()})
-		}
+// take takes each event of the record, in order. After an error the same event must be taken again.
+func (o *otherMembers) take(ctx context.Context, r events.Recorded) error {
+	if r.Stream == o.market {
+		o.readMarket(r)
 		return nil
 	}
+	if ready, is, err := o.ready.Read(r); err != nil {
+		o.Log.Errorf("a proof of another member is left alone: %v", err)
+		return nil
+	} else if is {
+		o.root.Tell(ready)
+		return nil
+	}
+	change, err := o.mirror.Take(ctx, r)
+	if shell.NeverPasses(err) {
+		o.Log.WithField("stream", r.Stream).Errorf("what another member wrote cannot be read: %v", err)
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if change.Sale != nil {
+		o.root.Tell(remoteSale{*change.Sale})
+	}
+	if change.Freed != "" {
+		o.queue.Tell(queue.Wake{Reason: change.Freed, Criteria: queue.OfMember()})
+	}
+	return nil
 }
 
 // marketSaid is an event of the market's stream, which concerns the sales of this member.
 type marketSaid struct{ event messages.MarketEvent }
 
 // readMarket passes on what the owner recorded of the contract.
-func (s *supervisor) readMarket(r events.Recorded) {
-	m, err := shell.DecodeAs[messages.MarketEvent](s.Codec, r)
+func (o *otherMembers) readMarket(r events.Recorded) {
+	m, err := shell.DecodeAs[messages.MarketEvent](o.Codec, r)
 	if err != nil {
-		s.Log.Errorf("an event of the market cannot be read: %v", err)
+		o.Log.Errorf("an event of the market cannot be read: %v", err)
 		return
 	}
 	switch m := m.(type) {
 	case *messages.BlocksScanned:
-		s.Told.Store(m.GetNumber())
-		s.View.Wake()
+		o.Told.Store(m.GetNumber())
+		o.View.Wake()
 	case *messages.ChainReorganized:
-		s.Told.Store(m.GetAncestor())
-		s.View.Wake()
+		o.Told.Store(m.GetAncestor())
+		o.View.Wake()
 	default:
-		s.root.Tell(marketSaid{m})
+		o.root.Tell(marketSaid{m})
 	}
-}
-
-// startMember begins what a member does besides selling.
-func (s *supervisor) startMember(a *shell.Turn) {
-	s.followHeads(a)
-	if s.Account == nil {
-		s.Log.Info("this member never runs what runs once per host: account.transactions is false")
-		return
-	}
-	a.RT.Do("term", s.keepTerms)
-}
-
-// onTermBegan begins what runs once per host.
-func (s *supervisor) onTermBegan(a *shell.Turn) {
-	answer := a.Asker()
-	if !s.term.owns {
-		s.term.stop()
-		s.term.owns = true
-		s.runRooms(a)
-		s.follow(a)
-		for _, ag := range s.agents { // Another owner may have had them filled meanwhile.
-			ag.refill.short = false
-		}
-		s.owned.due = true // What the contract counts as ours and nobody sells is the owner's.
-		s.readReadyProofs(a)
-	}
-	answer(struct{}{}, nil)
-}
-
-// onTermEnded stops what runs once per host.
-func (s *supervisor) onTermEnded(a *shell.Turn) {
-	answer := a.Asker()
-	if s.term.owns {
-		s.term.stop()
-		for _, r := range s.rooms.all {
-			if r.Runs == Owner {
-				s.stopRoom(r)
-			}
-		}
-		s.term.owns = false
-		s.followHeads(a)
-	}
-	answer(struct{}{}, nil)
-}
-
-// followHeads follows the blocks without their logs, which the owner records.
-func (s *supervisor) followHeads(a *shell.Turn) {
-	s.following(a, "heads", func(ctx context.Context) {
-		s.again(ctx, "heads", "the blocks", "heads", func() error {
-			return s.Feed.FollowHeads(ctx, s.View.Cursor(), func(ctx context.Context, u events.ChainUpdate) error {
-				s.root.Tell(chainNews{head: u.Head, live: u.Live, reorganized: u.Reorganized})
-				return ctx.Err()
-			})
-		})
-	})
-}
-
-// following runs a task that follows the chain until the term changes.
-func (s *supervisor) following(a *shell.Turn, name string, task func(context.Context)) {
-	until, stop := context.WithCancel(context.Background())
-	s.term.stop = stop
-	a.RT.Do(name, func(ctx context.Context) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(until, cancel)()
-		task(ctx)
-	})
 }
 
 // readReadyProofs reads what was left before this member had the term. What comes later is read with
 // everything else that other members write.
-func (s *supervisor) readReadyProofs(a *shell.Turn) {
-	now := s.ChainTime()
-	known, _ := s.owner.state()
+func (o *otherMembers) readReadyProofs(a *shell.Turn) {
+	now := o.ChainTime()
+	known, _ := o.record.state()
 	a.Do(func(ctx context.Context) {
-		s.Yield(ctx, "ready proofs")
+		o.Yield(ctx, "ready proofs")
 		for _, p := range known.Members() {
-			if p.Member == s.Member {
+			if p.Member == o.Member {
 				continue
 			}
 			var left []members.Ready
-			err := s.ask(ctx, func() (err error) {
-				left, err = s.ready.Left(ctx, p.Member, now.Add(-s.Terms.Proofs.Period))
+			err := askStore(ctx, o.Base, func() (err error) {
+				left, err = o.ready.Left(ctx, p.Member, now.Add(-o.Terms.Proofs.Period))
 				return err
 			})
 			if err != nil && ctx.Err() == nil {
-				s.Log.Warnf("the proofs that member %s left are not known: %v", p.Member, err)
+				o.Log.Warnf("the proofs that member %s left are not known: %v", p.Member, err)
 			}
 			for _, r := range left {
-				s.root.Tell(r)
+				o.root.Tell(r)
 			}
 		}
 	})
 }
 
-// onReadyProof sends a proof that another member left, if this member is the owner and the proof is of use:
-// it is of a slot that the other one sells, and of a period that is not over. Whether the slot is hosted still,
-// and lacks the proof, the contract is asked before it is sent.
-func (s *supervisor) onReadyProof(a *shell.Turn, r members.Ready) {
-	log := s.Log.WithField("slot", r.Slot.String()).WithField("period", r.Period)
-	ag, now := s.agents[r.Slot], s.ChainTime()
-	period := duty.Period(s.Terms.Proofs, now)
+// send sends a proof that another member left, as the owner, if it is of use: ag is what the owner knows of the sale;
+// nil: nothing. It is of a slot that the other one sells, and of a period that is not over. Whether the slot is
+// hosted still, and lacks the proof, the contract is asked before it is sent.
+func (o *otherMembers) send(a *shell.Turn, r members.Ready, ag *agent) {
+	log := o.Log.WithField("slot", r.Slot.String()).WithField("period", r.Period)
+	now := o.ChainTime()
+	period := duty.Period(o.Terms.Proofs, now)
 	switch {
-	case !s.term.owns, r.Member == s.Member, ag == nil: // Its sale sends its own; a sale may be over.
+	case r.Member == o.Member, ag == nil: // Its sale sends its own; a sale may be over.
 		return
 	case ag.remote != r.Member:
 		log.Warnf("member %s left a proof of a slot that it does not sell; it is not sent", r.Member)
@@ -272,11 +227,11 @@ func (s *supervisor) onReadyProof(a *shell.Turn, r members.Ready) {
 	}
 	task := fmt.Sprintf("proof of %s, %s, %d", r.Member, r.Slot.Short(), r.Period)
 	a.Do(func(ctx context.Context) {
-		s.Yield(ctx, task)
-		err := s.RT.Guarded("proof of another member", func() error {
-			return s.Retry(ctx, task, func(error) {}, isFinal, func(ctx context.Context) error {
-				_, err := shell.In(ctx, s.proofTxs, r.Deadline, func() (events.Receipt, error) {
-					return s.Ports.Market.SubmitProof(ctx, call, r.Period, r.Proof)
+		o.Yield(ctx, task)
+		err := o.RT.Guarded("proof of another member", func() error {
+			return o.Retry(ctx, task, func(error) {}, isFinal, func(ctx context.Context) error {
+				_, err := shell.In(ctx, o.proofTxs, r.Deadline, func() (events.Receipt, error) {
+					return o.contract.SubmitProof(ctx, call, r.Period, r.Proof)
 				})
 				return err
 			})

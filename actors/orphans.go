@@ -11,6 +11,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -31,11 +32,11 @@ import (
 // chain with many reorganisations is not asked after each of them.
 const askOwnedEvery = 8
 
-// ownedAgain schedules the next question which slots are ours.
-type ownedAgain struct {
-	due    bool // there was a reorganisation since the last question
+// adoption begins sales of slots that are ours on chain and have none.
+type adoption struct {
+	*beginnings
 	asking bool
-	asked  uint64 // the block of the last question
+	asked  uint64 // the block of the last question which slots are ours
 }
 
 // ownedSlots is the answer; failed means that there was none.
@@ -44,14 +45,13 @@ type ownedSlots struct {
 	failed bool
 }
 
-// askOwned asks once after a reorganisation which slots are ours, as soon as the newest block
+// ask asks once after a reorganisation which slots are ours, as soon as the newest block
 // is known again.
-func (s *supervisor) askOwned(a *shell.Turn, head events.Head) {
-	o := &s.owned
-	if !o.due || o.asking || !s.live || head.Number < o.asked+askOwnedEvery && head.Number >= o.asked {
+func (s *adoption) ask(a *shell.Turn, head events.Head) {
+	if !s.askOwned || s.asking || head.Number < s.asked+askOwnedEvery && head.Number >= s.asked {
 		return
 	}
-	*o = ownedAgain{asking: true, asked: head.Number}
+	s.askOwned, s.asking, s.asked = false, true, head.Number
 	a.Do(func(ctx context.Context) {
 		s.Yield(ctx, "our slots after a reorganisation")
 		slots, err := chainview.Patiently(ctx, s.Base, s.Patience(), s.Market.MySlots)
@@ -64,22 +64,22 @@ func (s *supervisor) askOwned(a *shell.Turn, head events.Head) {
 	})
 }
 
-func (s *supervisor) onOwned(a *shell.Turn, m ownedSlots) {
-	s.owned.asking = false
-	s.owned.due = s.owned.due || m.failed
-	s.adopt(a, m.slots)
+func (s *adoption) onOwned(a *shell.Turn, m ownedSlots, owns bool) {
+	s.asking = false
+	s.askOwned = s.askOwned || m.failed
+	s.adopt(a, m.slots, owns)
 }
 
-// adopt begins a sale for each slot of ours that has none. A slot whose sale has ended but is
-// not settled yet still has one, so the question is repeated later: a reorganisation may have
-// given the slot back.
-func (s *supervisor) adopt(a *shell.Turn, owned []events.OwnedSlot) {
+// adopt begins a sale for each slot of ours that has none, if this process has the term. A slot whose sale has ended
+// but is not settled yet still has one, so the question is repeated later: a reorganisation may have given the slot
+// back.
+func (s *adoption) adopt(a *shell.Turn, owned []events.OwnedSlot, owns bool) {
 	for _, o := range owned {
 		ag := s.agents[o.Slot]
 		if ag != nil && ag.state.Ended() && !ag.state.OnChain {
-			s.owned.due = true
+			s.askOwned = true
 		}
-		if ag == nil && s.term.owns {
+		if ag == nil && owns {
 			s.Log.WithField("slot", o.Slot.String()).
 				Warn("the chain says that this slot is ours, and the record has no sale of it: adopting it")
 			s.candidate(a, o.Slot, o.Request.ID, o.Index, shell.Ref{}, events.EventID{})
@@ -87,14 +87,22 @@ func (s *supervisor) adopt(a *shell.Turn, owned []events.OwnedSlot) {
 	}
 }
 
-// releaseOrphans settles reservations whose sales do not live: their streams were lost, or an
+// orphans are reservations and data that no sale needs. What is done about them runs beside the supervisor.
+type orphans struct {
+	*chainview.Chain
+	repo         port.Repo
+	root, ledger *shell.Part
+	finalBlocks  uint64
+}
+
+// releaseAll settles reservations whose sales do not live: their streams were lost, or an
 // older build forgot them. Nobody else would ever settle them. The data is deleted first, as
 // always. A slot that the contract calls ours keeps its reservation and its data: it is being
 // adopted. Nothing is released if the list of living sales is incomplete.
 //
 // A sale's absence from the list is only the reason to look: before anything is deleted, the
 // sale's own stream and the contract are asked about the slot.
-func (s *supervisor) releaseOrphans(m bootReport) {
+func (s *orphans) releaseAll(m bootReport) {
 	if m.living.incomplete {
 		return
 	}
@@ -119,7 +127,7 @@ func (s *supervisor) releaseOrphans(m bootReport) {
 		for _, r := range reserved {
 			known[r.Slot] = true
 			if !living[r.Slot] {
-				s.releaseOrphan(ctx, r)
+				s.release(ctx, r)
 			}
 		}
 		// What is left are the stored slots for which no sale, no reservation and no slot on chain is known.
@@ -132,7 +140,7 @@ func (s *supervisor) releaseOrphans(m bootReport) {
 type unlistedSale livingSale
 
 // onUnlisted resumes a living sale that the list did not show.
-func (s *supervisor) onUnlisted(a *shell.Turn, l unlistedSale) {
+func (s *roster) onUnlisted(a *shell.Turn, l unlistedSale) {
 	if s.agents[l.slot] != nil || s.beginning[l.slot] != nil {
 		return
 	}
@@ -140,10 +148,10 @@ func (s *supervisor) onUnlisted(a *shell.Turn, l unlistedSale) {
 	s.family.Run(a, &s.agents[l.slot].Child)
 }
 
-func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation) {
+func (s *orphans) release(ctx context.Context, r capacity.Reservation) {
 	entry := s.Log.WithField("slot", r.Slot.String())
 	key := "orphan/" + r.Slot.String()
-	err := s.untilDone(ctx, key+"/look", entry, "check whether the sale still lives, will try again", isTaken,
+	err := untilDone(ctx, s.Base, key+"/look", entry, "check whether the sale still lives, will try again", isTaken,
 		func(ctx context.Context) error { return s.orphaned(ctx, r) })
 	switch {
 	case ctx.Err() != nil:
@@ -162,12 +170,12 @@ func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation) 
 		r.Bytes, r.Collateral, r.Attempt)
 	const note = "release the reservation, will try again"
 	err = s.locked(ctx, r.Slot, func() error {
-		return s.untilDone(ctx, key+"/data", entry, note, never, func(ctx context.Context) error {
-			return s.Repo.Delete(ctx, r.Slot)
+		return untilDone(ctx, s.Base, key+"/data", entry, note, never, func(ctx context.Context) error {
+			return s.repo.Delete(ctx, r.Slot)
 		})
 	})
 	if err == nil || errors.Is(err, errLives) { // errLives: the data belongs to a new sale now.
-		err = s.untilDone(ctx, key, entry, note, never, func(ctx context.Context) error {
+		err = untilDone(ctx, s.Base, key, entry, note, never, func(ctx context.Context) error {
 			cmd := capacity.Settle{At: s.Clock.Now(), Reservation: r.ID, CollateralReturned: r.Collateral}
 			return ledger.Do(ctx, s.ledger, ledger.Command{Cmd: cmd, Cause: "orphan:" + r.Slot.String()})
 		})
@@ -179,7 +187,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation) 
 
 // orphaned asks the sale's own stream and the contract whether a reservation is still needed.
 // errLives: it is.
-func (s *supervisor) orphaned(ctx context.Context, r capacity.Reservation) error {
+func (s *orphans) orphaned(ctx context.Context, r capacity.Reservation) error {
 	if err := s.noSale(ctx, r.Slot); err != nil {
 		return err
 	}
@@ -196,12 +204,12 @@ func (s *supervisor) orphaned(ctx context.Context, r capacity.Reservation) error
 // clearLeftovers deletes leftover data once the newest block is final: until then a
 // reorganisation may give a slot back. A sale's absence from the list is only the reason to
 // look.
-func (s *supervisor) clearLeftovers(ctx context.Context, all []events.StoredSlot) {
+func (s *orphans) clearLeftovers(ctx context.Context, all []events.StoredSlot) {
 	if len(all) == 0 {
 		return
 	}
 	from := s.View.Now().Number
-	if _, err := s.View.Wait(ctx, func(h events.Head) bool { return h.Number >= from+s.FinalBlocks }); err != nil {
+	if _, err := s.View.Wait(ctx, func(h events.Head) bool { return h.Number >= from+s.finalBlocks }); err != nil {
 		return
 	}
 	s.Yield(ctx, "data without a sale")
@@ -213,16 +221,16 @@ func (s *supervisor) clearLeftovers(ctx context.Context, all []events.StoredSlot
 	}
 }
 
-func (s *supervisor) clearLeftover(ctx context.Context, st events.StoredSlot) {
+func (s *orphans) clearLeftover(ctx context.Context, st events.StoredSlot) {
 	entry := s.Log.WithField("slot", st.Slot.String())
 	err := s.locked(ctx, st.Slot, func() error {
 		const note = "check data without a sale, will try again"
-		return s.untilDone(ctx, "leftover/"+st.Slot.String(), entry, note, isTaken,
+		return untilDone(ctx, s.Base, "leftover/"+st.Slot.String(), entry, note, isTaken,
 			func(ctx context.Context) error {
 				if err := s.confirmLeftover(ctx, st.Slot); err != nil {
 					return err
 				}
-				return s.Repo.Delete(ctx, st.Slot)
+				return s.repo.Delete(ctx, st.Slot)
 			})
 	})
 	switch {
@@ -238,7 +246,7 @@ func (s *supervisor) clearLeftover(ctx context.Context, st events.StoredSlot) {
 
 // confirmLeftover asks the sale's own stream and the contract whether the data of a slot is
 // still needed. errLives: it is.
-func (s *supervisor) confirmLeftover(ctx context.Context, slot events.SlotID) error {
+func (s *orphans) confirmLeftover(ctx context.Context, slot events.SlotID) error {
 	if err := s.noSale(ctx, slot); err != nil {
 		return err
 	}
@@ -261,7 +269,7 @@ type (
 )
 
 // locked does something while no sale of a slot can begin. errLives: one has begun.
-func (s *supervisor) locked(ctx context.Context, slot events.SlotID, do func() error) error {
+func (s *orphans) locked(ctx context.Context, slot events.SlotID, do func() error) error {
 	free, err := shell.Ask[bool](s.root, lockSlot{slot}).Wait(ctx)
 	if err != nil {
 		return err
@@ -273,7 +281,7 @@ func (s *supervisor) locked(ctx context.Context, slot events.SlotID, do func() e
 	return do()
 }
 
-func (s *supervisor) onLock(a *shell.Turn, m lockSlot) {
+func (s *roster) onLock(a *shell.Turn, m lockSlot) {
 	free := s.agents[m.slot] == nil && s.beginning[m.slot] == nil
 	if free {
 		s.beginning[m.slot] = &candidate{locked: true}
@@ -282,7 +290,7 @@ func (s *supervisor) onLock(a *shell.Turn, m lockSlot) {
 }
 
 // onUnlock begins the sale that was asked for while the slot was locked.
-func (s *supervisor) onUnlock(a *shell.Turn, m unlockSlot) {
+func (s *beginnings) onUnlock(a *shell.Turn, m unlockSlot) {
 	c := s.beginning[m.slot]
 	if c == nil || !c.locked {
 		return
@@ -295,7 +303,7 @@ func (s *supervisor) onUnlock(a *shell.Turn, m unlockSlot) {
 }
 
 // noSale reads a sale's own stream. errLives: the sale is not over.
-func (s *supervisor) noSale(ctx context.Context, slot events.SlotID) error {
+func (s *orphans) noSale(ctx context.Context, slot events.SlotID) error {
 	st, err := s.readSale(ctx, slot)
 	if err == nil && st.Phase != sale.Unknown && !st.Over() {
 		err = fmt.Errorf("%w: %s says that its sale is %s", errLives, events.SaleStream(s.Me, slot), st.Phase)
@@ -304,7 +312,7 @@ func (s *supervisor) noSale(ctx context.Context, slot events.SlotID) error {
 }
 
 // readSale folds a sale's own stream.
-func (s *supervisor) readSale(ctx context.Context, slot events.SlotID) (sale.State, error) {
+func (s *orphans) readSale(ctx context.Context, slot events.SlotID) (sale.State, error) {
 	var f shell.Fold[sale.State]
 	err := shell.ReadOn(ctx, s.Base, &f, events.SaleStream(s.Me, slot), sale.Evolve)
 	return f.State, err
@@ -320,12 +328,12 @@ func isTaken(err error) bool { return errors.Is(err, errLives) || errors.Is(err,
 func never(error) bool { return false }
 
 // untilDone repeats a step until it succeeds or fails for good, and waits while the event store is away.
-func (s *supervisor) untilDone(ctx context.Context, key string, entry *logrus.Entry, note string,
+func untilDone(ctx context.Context, b *shell.Base, key string, entry *logrus.Entry, note string,
 	final func(error) bool, do func(context.Context) error,
 ) error {
-	return s.Retry(ctx, key, func(err error) { entry.Warnf("%s: %v", note, err) }, final,
+	return b.Retry(ctx, key, func(err error) { entry.Warnf("%s: %v", note, err) }, final,
 		func(ctx context.Context) error {
-			if err := s.StoreWatch.Wait(ctx, key); err != nil {
+			if err := b.StoreWatch.Wait(ctx, key); err != nil {
 				return err
 			}
 			return do(ctx)

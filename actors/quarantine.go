@@ -23,46 +23,51 @@ const maxPanicked = 1_000
 
 // Messages about what is quarantined.
 type (
-	// examineFailed: examining a slot on offer panicked.
-	examineFailed struct {
-		slot events.SlotID
-		err  error
-	}
 	// tryAgain: an operator wants something tried again. The answer comes when the end of the
 	// quarantine is recorded.
 	tryAgain struct{ subject shell.Subject }
 )
 
-// countPanic notes that a piece of work panicked, and quarantines it the second time.
-func (s *supervisor) countPanic(about shell.Subject, err error) (leftAlone bool) {
+// panics counts the panics of each piece of work.
+type panics struct {
+	alerts      *health.Alerts
+	quarantined *quarantine.List
+	counts      map[shell.Subject]int
+}
+
+// count notes that a piece of work panicked, and quarantines it the second time.
+func (p *panics) count(about shell.Subject, err error) (leftAlone bool) {
 	if about == (shell.Subject{}) {
 		return false
 	}
-	if s.panicked[about]++; s.panicked[about] < quarantine.MostPanics {
-		if len(s.panicked) > maxPanicked {
-			clear(s.panicked)
+	if p.counts[about]++; p.counts[about] < quarantine.MostPanics {
+		if len(p.counts) > maxPanicked {
+			clear(p.counts)
 		}
 		return false
 	}
-	delete(s.panicked, about)
-	if s.quarantined.Begin(about, err.Error()) {
-		s.tellLeftAlone(about, err.Error())
+	delete(p.counts, about)
+	if p.quarantined.Begin(about, err.Error()) {
+		tellLeftAlone(p.alerts, about, err.Error())
 	}
 	return true
 }
 
-func (e *env) tellLeftAlone(about shell.Subject, why string) {
-	e.Raise(health.AlertWorkQuarantined, events.SlotID{}, 0, fmt.Sprintf("%s is left alone: %s", describe(about), why),
-		fmt.Sprintf("find the cause in the log; try it again with `hostnode quarantine retry %s`", about))
-}
-
 // recordQuarantine records that a quarantine began or ended, and tells of a sector's: they have
 // quarantines of their own, and nobody else to tell.
-func (e *env) recordQuarantine(m quarantine.Event, stored func()) {
-	if q, ok := m.(*messages.WorkQuarantined); ok && q.GetKind() == string(shell.SubjectSector) {
-		e.tellLeftAlone(shell.Subject{Kind: shell.SubjectSector, Key: q.GetKey()}, q.GetReason())
+func recordQuarantine(h *hostRecord, alerts *health.Alerts) func(m quarantine.Event, stored func()) {
+	return func(m quarantine.Event, stored func()) {
+		if q, ok := m.(*messages.WorkQuarantined); ok && q.GetKind() == string(shell.SubjectSector) {
+			tellLeftAlone(alerts, shell.Subject{Kind: shell.SubjectSector, Key: q.GetKey()}, q.GetReason())
+		}
+		h.writeLater(m, stored)
 	}
-	e.recordHost(m, stored)
+}
+
+func tellLeftAlone(alerts *health.Alerts, about shell.Subject, why string) {
+	alerts.Raise(health.AlertWorkQuarantined, events.SlotID{}, 0,
+		fmt.Sprintf("%s is left alone: %s", describe(about), why),
+		fmt.Sprintf("find the cause in the log; try it again with `hostnode quarantine retry %s`", about))
 }
 
 // describe names a piece of work in words.
@@ -87,29 +92,29 @@ func describe(about shell.Subject) string {
 // onTryAgain ends a quarantine at an operator's wish.
 func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
 	answer := a.Asker()
-	if _, ok := s.quarantined.Has(m.subject); !ok {
+	if _, ok := s.record.quarantined.Has(m.subject); !ok {
 		answer(nil, fmt.Errorf("%w: %s", shell.ErrNotQuarantined, m.subject))
 		return
 	}
 	if m.subject.Kind == shell.SubjectSale { // That quarantine ends when the sale runs.
 		slot, err := events.ParseSlotID(m.subject.Key)
-		if ag := s.agents[slot]; err == nil && ag != nil && ag.Left != "" {
-			s.family.Run(a, &ag.Child)
+		if ag := s.sales.agents[slot]; err == nil && ag != nil && ag.Left != "" {
+			s.sales.family.Run(a, &ag.Child)
 		}
 		answer(struct{}{}, err)
 		return
 	}
 	if m.subject.Kind == shell.SubjectSector { // The same.
 		number, err := strconv.ParseUint(m.subject.Key, 10, 64)
-		if s.Ports.Sectors == nil {
+		if s.sectorFiles == nil {
 			err = ErrNoSectors
 		}
 		s.sectors.Tell(sectors.TryAgain{Number: number})
 		answer(struct{}{}, err)
 		return
 	}
-	s.panicked[m.subject] = quarantine.MostPanics - 1 // The next panic counts as the second.
-	s.quarantined.End(m.subject, "tried again by the operator", func() {
+	s.panics.counts[m.subject] = quarantine.MostPanics - 1 // The next panic counts as the second.
+	s.record.quarantined.End(m.subject, "tried again by the operator", func() {
 		s.root.Tell(quarantineOver(m))
 		answer(struct{}{}, nil)
 	})

@@ -22,7 +22,8 @@ import (
 // budgeted is the market of whoever sends transactions.
 type budgeted struct {
 	port.Market
-	env *env
+	base        *shell.Base
+	root, queue *shell.Part
 }
 
 // Unwrap is the market that this one is in front of, for its additional interfaces.
@@ -33,7 +34,7 @@ func (m budgeted) FillSlot(ctx context.Context, call events.SlotCall, proof even
 	if !call.Refill {
 		return m.Market.FillSlot(ctx, call, proof)
 	}
-	counted, uncounted := m.env.claimsOfOthers(ctx, call)
+	counted, uncounted := m.claimsOfOthers(ctx, call)
 	call.Keep, call.Paid = counted.keep(call.Slot), counted.paid
 	if uncounted != nil { // Nothing is sent then; but what was sent before is found, whatever became of its sale.
 		call.Keep = events.MaxAmount()
@@ -41,17 +42,11 @@ func (m budgeted) FillSlot(ctx context.Context, call events.SlotCall, proof even
 	fill, err := m.Market.FillSlot(ctx, call, proof)
 	short := errors.Is(err, events.ErrInsufficientFunds)
 	if uncounted == nil {
-		m.env.root.Tell(refillTried{call.Slot, counted.turn, short})
+		m.root.Tell(refillTried{call.Slot, counted.turn, short})
 	} else if short {
 		err = fmt.Errorf("count what other slots are promised: %w", uncounted)
 	}
 	return fill, err
-}
-
-// refill is what was tried to fill a slot again.
-type refill struct {
-	turn  uint64 // the number of tries
-	short bool   // the last one sent nothing, for want of tokens
 }
 
 // Messages about slots that are filled again.
@@ -78,18 +73,18 @@ type (
 var errUnknownRefill = errors.New("it is not known here yet that the slot is filled again")
 
 // claimsOfOthers is what may be paid for other slots than that of the call.
-func (e *env) claimsOfOthers(ctx context.Context, call events.SlotCall) (otherClaims, error) {
-	others, err := shell.Ask[otherClaims](e.root, refillBegins{call.Slot, call.Attempt}).Wait(ctx)
+func (m budgeted) claimsOfOthers(ctx context.Context, call events.SlotCall) (otherClaims, error) {
+	others, err := shell.Ask[otherClaims](m.root, refillBegins{call.Slot, call.Attempt}).Wait(ctx)
 	if err != nil {
 		return otherClaims{}, err
 	}
-	if e.HasTerm != nil { // Slots may be handed out whose sale has not begun; and another member may do that now.
-		handedOut, err := shell.Ask[[]slotqueue.Unpaid](e.queue, queue.ListPromised{}).Wait(ctx)
+	if m.base.HasTerm != nil { // Slots may be handed out whose sale has not begun; and another member may do that now.
+		handedOut, err := shell.Ask[[]slotqueue.Unpaid](m.queue, queue.ListPromised{}).Wait(ctx)
 		if err != nil {
 			return otherClaims{}, err
 		}
 		others.outstanding = append(others.outstanding, handedOut...)
-		if err := e.HasTerm(ctx); err != nil {
+		if err := m.base.HasTerm(ctx); err != nil {
 			return otherClaims{}, err
 		}
 	}
@@ -110,18 +105,18 @@ func (b otherClaims) keep(but events.SlotID) (sum events.Amount) {
 
 // onRefillBegins lists what other sales have yet to pay. Of the slots that are filled again, those are left out for
 // which there were not enough tokens: otherwise each would wait for the other.
-func (s *supervisor) onRefillBegins(a *shell.Turn, m refillBegins) {
+func (s *roster) onRefillBegins(a *shell.Turn, m refillBegins) {
 	ag := s.agents[m.slot]
 	if ag == nil || !ag.inWork() || ag.state.Refills == 0 || ag.state.Attempt != m.attempt {
 		a.Asker()(otherClaims{}, errUnknownRefill)
 		return
 	}
-	ag.refill.turn++
-	ag.refill.short = false
-	answer := otherClaims{turn: ag.refill.turn, paid: s.paid()}
+	ag.refills++
+	ag.refillShort = false
+	answer := otherClaims{turn: ag.refills, paid: s.paid()}
 	for _, u := range s.outstandingSales() {
 		other := s.agents[events.SlotIDOf(u.RequestID, u.SlotIndex)]
-		if other == nil || !other.refill.short {
+		if other == nil || !other.refillShort {
 			answer.outstanding = append(answer.outstanding, u)
 		}
 	}
@@ -133,8 +128,8 @@ func (s *supervisor) onRefillBegins(a *shell.Turn, m refillBegins) {
 	a.Asker()(answer, nil)
 }
 
-func (s *supervisor) onRefillTried(m refillTried) {
-	if ag := s.agents[m.slot]; ag != nil && ag.refill.turn == m.turn {
-		ag.refill.short = m.short && ag.state.Refills > 0
+func (s *roster) onRefillTried(m refillTried) {
+	if ag := s.agents[m.slot]; ag != nil && ag.refills == m.turn {
+		ag.refillShort = m.short && ag.state.Refills > 0
 	}
 }

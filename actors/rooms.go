@@ -1,23 +1,21 @@
 package actors
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
-	"github.com/hostnode/hostnode/actors/proofs"
-	"github.com/hostnode/hostnode/actors/queue"
-	"github.com/hostnode/hostnode/actors/sales"
-	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/validator"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/validation"
 )
 
 // This file supervises the rooms of a host: the ledger, the queue, the proof scheduler, and those of its other
@@ -70,145 +68,64 @@ type supervisedRoom struct {
 	told            bool // an alert said that it is down
 }
 
+// rooms are those of this host. They live in the supervisor's turns.
 type rooms struct {
+	*shell.Base
+	*health.Alerts
+	panics *panics
 	family shell.Family[*supervisedRoom]
 	all    []*supervisedRoom // in a fixed order
+	booted bool              // the start is over, and the sales run
+	owns   bool              // this process has the term, as one that is the host always has
 }
 
-// keepRooms says which rooms this host has, and how they are supervised.
-func (s *supervisor) keepRooms() {
-	s.rooms.family = shell.Family[*supervisedRoom]{
-		Base: s.Base, Steady: partSteady, Slow: s.quarantinePause, Began: s.onRoomBegan, Ended: s.onRoomEnded,
+// keep says how the rooms are supervised.
+func (s *rooms) keep(slow func(n int) time.Duration, all []*supervisedRoom) {
+	s.family = shell.Family[*supervisedRoom]{
+		Base: s.Base, Steady: partSteady, Slow: slow, Began: s.onBegan, Ended: s.onEnded,
 		Start: func(_ *shell.Turn, r *supervisedRoom, life int, broken func(error)) shell.Behavior {
 			return r.Start(s.Base, life, broken)
 		},
 	}
-	const sold = "nothing is sold while it is down, and hosted slots are proven"
-	s.rooms.all = []*supervisedRoom{
-		{Room: Room{Part: s.ledger, Start: s.newLedger, Lost: sold}, began: func(shell.Ref) { s.setQuota() }},
-		{
-			Room:  Room{Part: s.queue, Runs: Owner, Start: s.newQueue, Lost: sold, Heads: true},
-			began: func(shell.Ref) { s.pauseAfterLoss() }, ended: func(error) { s.forgetWorkers() },
-		},
-		{
-			Room: Room{
-				Part: s.scheduler, Start: s.newScheduler, Lost: "no new proof begins while it is down", Heads: true,
-			},
-			began: s.tellScheduler,
-		},
-	}
-	if s.Ports.Sectors != nil {
-		s.rooms.all = append(s.rooms.all, &supervisedRoom{
-			Room: Room{
-				Part: s.sectors, Start: s.newSectors, Heads: true,
-				Lost: "no sector is sealed or proven while it is down, and slots are",
-			},
-			began: s.tellNow,
-		})
-	}
-	if s.Validation != nil {
-		s.rooms.all = append(s.rooms.all, &supervisedRoom{
-			Room: Room{
-				Part: s.validator, Runs: Owner, Start: s.newValidator,
-				Lost: "missing proofs of other hosts are not marked while it is down",
-			},
-			late: true, ownStatus: true, ended: s.showValidatorDown,
-		})
-	}
-	for _, r := range s.Rooms {
-		s.rooms.all = append(s.rooms.all, &supervisedRoom{Room: r, late: true, began: s.tellNow})
-	}
-	for _, r := range s.rooms.all {
+	s.all = all
+	for _, r := range s.all {
 		r.child = shell.Child[*supervisedRoom]{Of: r, Name: r.Part.Name}
 	}
 }
 
-func (s *supervisor) newLedger(_ *shell.Base, _ int, broken func(error)) shell.Behavior {
-	return ledger.New(ledger.Deps{
-		Base: s.Base, Repo: s.Repo, Quota: s.Quota, Quarantined: s.quarantined, Queue: s.queue,
-		Decide: s.Cores.DecideCapacity, Broken: broken,
-	})
-}
-
-func (s *supervisor) newQueue(_ *shell.Base, life int, broken func(error)) shell.Behavior {
-	return queue.New(queue.Deps{
-		Rules: s.Rules, Alerts: s.Alerts, Quarantined: s.quarantined, Part: s.queue, Match: s.match,
-		Supervisor: s.self, Reads: s.reads, ChainID: s.ChainID, Contract: s.Contract, MaxQueued: s.MaxQueued,
-		MaxWorkers: s.MaxWorkers, WorkerPatience: s.WorkerPatience, AvoidClient: s.AvoidClient,
-		Decide: s.Cores.DecideQueue, Held: s.lossUnrecorded, Life: life, Broken: broken,
-	})
-}
-
-func (s *supervisor) newScheduler(*shell.Base, int, func(error)) shell.Behavior {
-	return proofs.New(proofs.Deps{
-		Rules: s.Rules, Alerts: s.Alerts, Quarantined: s.quarantined, Provers: s.provers, Verdict: s.Cores.Verdict,
-		Since: s.since, Recent: s.heads,
-	})
-}
-
-func (s *supervisor) newSectors(*shell.Base, int, func(error)) shell.Behavior {
-	room := sectors.New(s.sectorDeps())
-	s.sectorPools = room.Pools()
-	return room
-}
-
-// sectorDeps are what the sectors of a host need; Ports.Sectors must be set.
-func (e *env) sectorDeps() sectors.Deps {
-	settings := e.Config.Sectors
-	settings.Quota = cmp.Or(settings.Quota, e.Quota)
-	settings.QuarantineRetry = cmp.Or(settings.QuarantineRetry, e.QuarantineRetry)
-	settings.ScrubEvery = cmp.Or(settings.ScrubEvery, e.ScrubEvery)
-	settings.ScrubBytesPerSecond = cmp.Or(settings.ScrubBytesPerSecond, e.ScrubBytesPerSecond)
-	settings.FinalBlocks = cmp.Or(settings.FinalBlocks, e.FinalBlocks)
-	p := e.Ports.Sectors
-	return sectors.Deps{
-		Base: e.Base, Settings: settings, Sealer: p.Sealer, Files: p.Files, Pieces: p.Pieces, Chain: e.Doubted(p.Chain),
-		Ledger: e.ledger, Quarantined: e.quarantined, Space: p.Space, Policy: e.SectorPolicy,
-		Decide: e.Cores.DecideSector,
-		Alert: func(t health.SectorTrouble) {
-			e.RaiseCause("sectors-stuck", events.SlotID{}, health.Facts{Sectors: []health.SectorTrouble{t}})
-		},
-	}
-}
-
-func (s *supervisor) newValidator(_ *shell.Base, _ int, broken func(error)) shell.Behavior {
-	return validator.New(validator.Deps{
-		Chain: s.Chain, Validation: s.Validation, Settings: s.Validator,
-		Stream: events.MarketStream(s.ChainID, s.Contract), Reads: s.reads, Ours: s.slots(),
-		Publish: func(now validator.Status) { s.validating.Store(&now) },
-		Broken:  broken,
-	})
-}
-
 // here returns the rooms that are to run in this process now.
-func (s *supervisor) here() []*supervisedRoom {
-	return slices.DeleteFunc(slices.Clone(s.rooms.all), func(r *supervisedRoom) bool {
-		return r.Runs == Owner && !s.term.owns || r.late && !s.booted
+func (s *rooms) here() []*supervisedRoom {
+	return slices.DeleteFunc(slices.Clone(s.all), func(r *supervisedRoom) bool {
+		return r.Runs == Owner && !s.owns || r.late && !s.booted
 	})
 }
 
-// runRooms starts the rooms that are to run here, and do not yet.
-func (s *supervisor) runRooms(a *shell.Turn) {
+// run starts the rooms that are to run here, and do not yet.
+func (s *rooms) run(a *shell.Turn) {
 	for _, r := range s.here() {
-		s.rooms.family.Run(a, &r.child)
+		s.family.Run(a, &r.child)
 	}
 }
 
 // errNoTerm: another member may run what this one does not run now.
 var errNoTerm = errors.New("it runs where the term is")
 
-// stopRoom stops a room that is not to run here now.
-func (s *supervisor) stopRoom(r *supervisedRoom) {
-	if r.Part.Running() {
-		r.Part.Ended(s.Clock.Now(), true, errNoTerm)
+// stopOwners stops the rooms that run where the term is.
+func (s *rooms) stopOwners() {
+	for _, r := range s.all {
+		if r.Runs != Owner {
+			continue
+		}
+		if r.Part.Running() {
+			r.Part.Ended(s.Clock.Now(), true, errNoTerm)
+		}
+		s.family.Stop(&r.child)
+		s.family.Works(&r.child, true)
+		delete(s.Savers, r.Part.Name)
 	}
-	s.rooms.family.Stop(&r.child)
-	s.rooms.family.Works(&r.child, true)
-	delete(s.Savers, r.Part.Name)
-	s.forgetWorkers()
 }
 
-func (s *supervisor) onRoomBegan(_ *shell.Turn, r *supervisedRoom) {
+func (s *rooms) onBegan(_ *shell.Turn, r *supervisedRoom) {
 	child := r.child.Ref()
 	r.Part.Began(child)
 	if r.began != nil {
@@ -216,9 +133,9 @@ func (s *supervisor) onRoomBegan(_ *shell.Turn, r *supervisedRoom) {
 	}
 }
 
-// onRoomEnded notes that a room has failed, and tells those who wait for it.
-func (s *supervisor) onRoomEnded(r *supervisedRoom, f shell.Failure) bool {
-	s.countPanic(f.About, f.Err) // What it was working on is quarantined the second time.
+// onEnded notes that a room has failed, and tells those who wait for it.
+func (s *rooms) onEnded(r *supervisedRoom, f shell.Failure) bool {
+	s.panics.count(f.About, f.Err) // What it was working on is quarantined the second time.
 	r.told = r.told && f.InARow > 1
 	r.Part.Ended(s.Clock.Now(), f.InARow == 1, f.Err)
 	name := r.Part.Name
@@ -236,72 +153,89 @@ func (s *supervisor) onRoomEnded(r *supervisedRoom, f shell.Failure) bool {
 }
 
 // tellHead tells the rooms that want it of a block.
-func (s *supervisor) tellHead(head events.Head) {
-	for _, r := range s.rooms.all {
+func (s *rooms) tellHead(head events.Head) {
+	for _, r := range s.all {
 		if r.Heads {
 			r.Part.Tell(chainview.HeadMoved{Head: head})
 		}
 	}
 }
 
-// tellNow tells a new life of a room the newest block.
-func (s *supervisor) tellNow(room shell.Ref) { room.Tell(chainview.HeadMoved{Head: s.View.Now()}) }
-
-// tellScheduler tells a new life of the scheduler which sales there are.
-func (s *supervisor) tellScheduler(scheduler shell.Ref) {
-	for _, slot := range s.slots() {
-		ag := s.agents[slot]
-		switch {
-		case ag.Left != "":
-			scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: ag.Left})
-		case ag.state.Phase != sale.Unknown:
-			scheduler.Tell(sales.Changed{
-				Agent: ag.Ref().Address(), Slot: slot, State: ag.state, Last: ag.last,
-				Ahead: ag.ahead, Trouble: ag.trouble,
-			})
-		}
-	}
-}
-
-// forgetWorkers forgets the workers of a queue that failed: they are gone, and its next life
-// begins others.
-func (s *supervisor) forgetWorkers() {
-	for _, ag := range s.agents {
-		ag.watchers = nil
-	}
-	for _, c := range s.beginning {
-		c.workers = slices.DeleteFunc(c.workers, func(w shell.Ref) bool { return !w.Nobody() })
-	}
-}
-
-// tellValidator tells the validator what the chain says.
-func (s *supervisor) tellValidator(m chainNews) {
-	n := validator.News{Grew: m.recorded != nil, Proofs: m.proofs, Live: m.live, Head: m.head}
-	if m.reorganized != nil {
-		n.Rewound, n.Ancestor = true, m.reorganized.GetAncestor()
-	}
-	s.validator.Tell(n)
-}
-
-// showValidatorDown has the validator's status say why it does not run.
-func (s *supervisor) showValidatorDown(err error) {
-	last := validator.Status{Settings: s.Validator}
-	if known := s.validating.Load(); known != nil {
-		last = *known
-	}
-	last.Ready, last.Trouble = false, err.Error()
-	s.validating.Store(&last)
-}
-
-// downParts are the rooms that do not run now.
-func (s *supervisor) downParts() (down []health.PartStatus) {
+// down are the rooms that do not run now.
+func (s *rooms) down() (down []health.PartStatus) {
 	for _, r := range s.here() {
 		if since, why := r.Part.Trouble(); why != nil && !r.ownStatus {
 			down = append(down, health.PartStatus{Name: r.Part.Name, Since: since, Reason: why.Error()})
 		}
 	}
-	if market := s.unreadMarket.Load(); market != nil {
-		down = append(down, *market)
-	}
 	return down
+}
+
+// validating is the validator, a part on which nothing else of the host depends.
+type validating struct {
+	part     *shell.Part
+	settings validation.Settings
+	status   atomic.Pointer[validator.Status] // nil: there is none
+}
+
+// tell tells the validator what the chain says.
+func (v *validating) tell(m chainNews) {
+	n := validator.News{Grew: m.recorded != nil, Proofs: m.proofs, Live: m.live, Head: m.head}
+	if m.reorganized != nil {
+		n.Rewound, n.Ancestor = true, m.reorganized.GetAncestor()
+	}
+	v.part.Tell(n)
+}
+
+// showDown has the validator's status say why it does not run.
+func (v *validating) showDown(err error) {
+	last := validator.Status{Settings: v.settings}
+	if known := v.status.Load(); known != nil {
+		last = *known
+	}
+	last.Ready, last.Trouble = false, err.Error()
+	v.status.Store(&last)
+}
+
+// quota is how many bytes the host may use.
+type quota struct {
+	*shell.Base
+	*health.Alerts
+	ledger *shell.Part
+	bytes  events.Bytes // 0: as many as its ledger says
+	seals  bool         // this host has a sealer
+}
+
+// set tells the ledger the quota. A quota below what availabilities and sales already use
+// does not stop the host, because hosted slots must be proven. The ledger then goes as low as
+// it can, takes nothing new, and lowers itself further as space is freed.
+func (q quota) set() {
+	if q.bytes == 0 {
+		return
+	}
+	asked := shell.Ask[capacity.Book](q.ledger, ledger.Command{
+		Cmd: capacity.SetQuota{At: q.Clock.Now(), Bytes: q.bytes, Near: true}, Cause: "start",
+	})
+	q.RT.Do("quota", func(ctx context.Context) {
+		q.Yield(ctx, "quota")
+		book, err := asked.Wait(ctx)
+		switch {
+		case ctx.Err() != nil, errors.Is(err, shell.ErrReloading), errors.Is(err, shell.ErrPartDown):
+		case err != nil:
+			q.Raise(health.AlertQuota, events.SlotID{}, 0,
+				fmt.Sprintf("the ledger did not take the quota of %d bytes: %v", q.bytes, err),
+				"the previous quota stays in force; find the cause in the log and restart the host")
+		default:
+			if book.Sectors > 0 && !q.seals {
+				q.Log.Errorf("sectors hold %d bytes and are not proven, because this host has no sealer: "+
+					"their deposits shrink; set sectors.sealer to what it was", book.Sectors)
+			}
+			if book.Pieces > 0 && !q.seals {
+				q.Log.Warnf("the data of pieces holds %d bytes, which can be removed only with a sealer: "+
+					"set sectors.sealer to what it was", book.Pieces)
+			}
+			q.RaiseCause("quota-too-small", events.SlotID{},
+				health.Facts{Supply: health.Supply{Quota: q.bytes, Allocated: book.Allocated()}})
+		}
+	})
 }

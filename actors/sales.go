@@ -8,12 +8,16 @@ import (
 
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/quarantine"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/selling"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
 )
 
 // This file keeps the sales of a host: those that run here, those of other members, and those that are about to begin.
@@ -42,7 +46,9 @@ type agent struct {
 	starting bool
 	start    sale.Start
 	by       events.EventID // that of the candidate
-	refill   refill
+	// refills counts what was tried to fill the slot again; refillShort: the last try sent nothing, for want of tokens.
+	refills     uint64
+	refillShort bool
 }
 
 // newAgent is what the supervisor keeps of a sale.
@@ -108,12 +114,25 @@ func (c *candidate) outstanding() slotqueue.Unpaid {
 	return slotqueue.Unpaid{RequestID: c.request, SlotIndex: c.index, Collateral: collateral}
 }
 
-// keepSales says how the agents of sales are supervised. A sale that is not recorded yet begins.
-func (s *supervisor) keepSales() {
+// roster are the sales of a host. It lives in the supervisor's turns.
+type roster struct {
+	*admission.Rules
+	*health.Alerts
+	quarantined          *quarantine.List
+	scheduler, validator *shell.Part // they are told of each change
+	finalBlocks          uint64
+	family               shell.Family[*agent]
+	agents               map[events.SlotID]*agent
+	beginning            map[events.SlotID]*candidate
+	askOwned             bool // the chain is to be asked again which slots are ours
+}
+
+// keep says how the agents of sales are supervised. A sale that is not recorded yet begins.
+func (s *roster) keep(deps *selling.Deps, slow func(n int) time.Duration) {
 	s.family = shell.Family[*agent]{
-		Base: s.Base, Most: maxFailures, Slow: s.quarantinePause, Ended: s.onAgentEnded,
+		Base: s.Base, Most: maxFailures, Slow: slow, Ended: s.onAgentEnded,
 		Start: func(a *shell.Turn, ag *agent, _ int, broken func(error)) shell.Behavior {
-			return selling.New(s.selling, ag.slot, ag.request, ag.index, broken, a.Self)
+			return selling.New(deps, ag.slot, ag.request, ag.index, broken, a.Self)
 		},
 		Began: func(_ *shell.Turn, ag *agent) {
 			if ag.starting {
@@ -124,7 +143,7 @@ func (s *supervisor) keepSales() {
 }
 
 // begin begins a sale that this process runs.
-func (s *supervisor) begin(a *shell.Turn, start sale.Start, by events.EventID, watchers []shell.Ref) {
+func (s *roster) begin(a *shell.Turn, start sale.Start, by events.EventID, watchers []shell.Ref) {
 	ag := newAgent(start.Slot, start.Request.ID, start.Index)
 	ag.watchers, ag.starting, ag.start, ag.by = watchers, true, start, by
 	s.agents[start.Slot] = ag
@@ -133,7 +152,7 @@ func (s *supervisor) begin(a *shell.Turn, start sale.Start, by events.EventID, w
 }
 
 // watch lets a worker follow a sale.
-func (s *supervisor) watch(slot events.SlotID, ag *agent, worker shell.Ref) {
+func (s *roster) watch(slot events.SlotID, ag *agent, worker shell.Ref) {
 	ag.watchers = append(ag.watchers, worker)
 	worker.Tell(sales.Changed{
 		Agent: ag.Ref().Address(), Slot: slot, State: ag.state, Last: ag.last,
@@ -141,7 +160,7 @@ func (s *supervisor) watch(slot events.SlotID, ag *agent, worker shell.Ref) {
 	})
 }
 
-func (s *supervisor) onSale(m sales.Changed) {
+func (s *roster) onSale(m sales.Changed) {
 	ag := s.agents[m.Slot]
 	if ag != nil && ag.remote != "" {
 		return
@@ -166,7 +185,7 @@ func (s *supervisor) onSale(m sales.Changed) {
 }
 
 // isOf reports whether a message is of the agent that runs a sale. One that was quarantined and reports is so no more.
-func (s *supervisor) isOf(ag *agent, m sales.Changed) bool {
+func (s *roster) isOf(ag *agent, m sales.Changed) bool {
 	if ag.Ref().Address() != m.Agent {
 		return false
 	}
@@ -178,7 +197,7 @@ func (s *supervisor) isOf(ag *agent, m sales.Changed) bool {
 }
 
 // onRemoteSale takes the state of another member's sale.
-func (s *supervisor) onRemoteSale(m sales.Changed) {
+func (s *roster) onRemoteSale(m sales.Changed) {
 	ag := s.agents[m.Slot]
 	if ag != nil && ag.remote == "" { // This member began one at the same time, and was not the first.
 		if m.State.Over() || s.Mine(m.State.Member) {
@@ -206,7 +225,7 @@ func (s *supervisor) onRemoteSale(m sales.Changed) {
 }
 
 // forget drops a sale that is over.
-func (s *supervisor) forget(m sales.Changed) {
+func (s *roster) forget(m sales.Changed) {
 	delete(s.agents, m.Slot)
 	if c := s.beginning[m.Slot]; c != nil && c.handing && m.State.BeganAt.Equal(c.start.At) {
 		c.over = &m
@@ -214,7 +233,7 @@ func (s *supervisor) forget(m sales.Changed) {
 }
 
 // onAgentEnded quarantines a sale that is left alone, and raises an alert. The host and its other sales go on.
-func (s *supervisor) onAgentEnded(ag *agent, f shell.Failure) bool {
+func (s *roster) onAgentEnded(ag *agent, f shell.Failure) bool {
 	slot := ag.slot
 	if f.Lefts == 0 {
 		return true
@@ -238,27 +257,30 @@ func (s *supervisor) onAgentEnded(ag *agent, f shell.Failure) bool {
 // Config.QuarantineRetry.
 const quarantineFirst = time.Minute
 
-func (e *env) quarantinePause(n int) time.Duration {
-	return min(quarantineFirst<<min(n-1, 20), e.QuarantineRetry)
+// quarantinePause is the pause before the nth try of what is left alone, at most so long.
+func quarantinePause(most time.Duration) func(n int) time.Duration {
+	return func(n int) time.Duration { return min(quarantineFirst<<min(n-1, 20), most) }
 }
 
 func aboutSale(slot events.SlotID) shell.Subject {
 	return shell.Subject{Kind: shell.SubjectSale, Key: slot.String()}
 }
 
-// stayQuarantined keeps a sale quarantined that was so when the last process ended, until it
-// runs. It is tried at once.
-func (s *supervisor) stayQuarantined(slot events.SlotID) {
-	ag := s.agents[slot]
-	if q, ok := s.quarantined.Has(aboutSale(slot)); ok {
+// resume runs a sale that the record says is not over. One that was quarantined when the last process ended stays so
+// until it is seen to work.
+func (s *roster) resume(a *shell.Turn, l livingSale) {
+	ag := newAgent(l.slot, l.request, l.index)
+	s.agents[l.slot] = ag
+	if q, ok := s.quarantined.Has(aboutSale(l.slot)); ok {
 		s.family.LeaveAlone(&ag.Child, q.Reason)
-		ag.state.Slot = slot
-		s.scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: q.Reason})
+		ag.state.Slot = l.slot
+		s.scheduler.Tell(sales.Quarantined{Slot: l.slot, Request: ag.request, Index: ag.index, Why: q.Reason})
 	}
+	s.family.Run(a, &ag.Child)
 }
 
 // endOldQuarantines ends the quarantines of sales that are over.
-func (s *supervisor) endOldQuarantines() {
+func (s *roster) endOldQuarantines() {
 	for _, q := range s.quarantined.All() {
 		slot, err := events.ParseSlotID(q.Subject.Key)
 		ofSale := q.Subject.Kind == shell.SubjectSale || q.Subject.Kind == shell.SubjectDuties
@@ -268,14 +290,70 @@ func (s *supervisor) endOldQuarantines() {
 	}
 }
 
+// tellScheduler tells a new life of the scheduler which sales there are.
+func (s *roster) tellScheduler(scheduler shell.Ref) {
+	for _, slot := range s.slots() {
+		ag := s.agents[slot]
+		switch {
+		case ag.Left != "":
+			scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: ag.Left})
+		case ag.state.Phase != sale.Unknown:
+			scheduler.Tell(sales.Changed{
+				Agent: ag.Ref().Address(), Slot: slot, State: ag.state, Last: ag.last,
+				Ahead: ag.ahead, Trouble: ag.trouble,
+			})
+		}
+	}
+}
+
+// forgetWorkers forgets the workers of a queue that failed: they are gone, and its next life
+// begins others.
+func (s *roster) forgetWorkers() {
+	for _, ag := range s.agents {
+		ag.watchers = nil
+	}
+	for _, c := range s.beginning {
+		c.workers = slices.DeleteFunc(c.workers, func(w shell.Ref) bool { return !w.Nobody() })
+	}
+}
+
+// tellConcerned makes the sales that an event is about look at the chain.
+func (s *roster) tellConcerned(e messages.MarketEvent) {
+	switch e := e.(type) {
+	case *messages.ChainSlotFilled:
+		s.wakeSlot(e.GetRequestId(), e.GetSlotIndex())
+	case *messages.ChainSlotFreed:
+		s.wakeSlot(e.GetRequestId(), e.GetSlotIndex())
+	case *messages.ChainRequestFulfilled, *messages.ChainRequestFailed, *messages.ChainRequestCancelled:
+		s.wakeRequest(ledger.RequestOf(e))
+	case *messages.ChainStorageRequested, *messages.ChainSlotReservationsFull,
+		*messages.ChainProofSubmitted, *messages.BlocksScanned, *messages.ChainReorganized:
+	}
+}
+
+func (s *roster) wakeSlot(request string, index uint64) {
+	slot := events.SlotIDOf(events.Must(events.ParseRequestID(request)), index)
+	if ag := s.agents[slot]; ag != nil {
+		ag.Ref().Tell(sales.Look{})
+	}
+}
+
+func (s *roster) wakeRequest(request string) {
+	for _, slot := range s.slots() {
+		if ag := s.agents[slot]; ag.request.String() == request {
+			ag.Ref().Tell(sales.Look{})
+		}
+	}
+}
+
 // slots returns the slots of all agents in a fixed order, so that a simulated run can be
 // repeated.
-func (s *supervisor) slots() []events.SlotID {
+func (s *roster) slots() []events.SlotID {
 	return slices.SortedFunc(maps.Keys(s.agents), events.SlotID.Compare)
 }
 
-// tellSales tells all sales of this process something.
-func (s *supervisor) tellSales(msg any) {
+// tell tells all sales of this process something.
+func (s *roster) tell(msg any) {
 	for _, slot := range s.slots() {
 		s.agents[slot].Ref().Tell(msg)
 	}
@@ -289,7 +367,7 @@ func tellAll(refs []shell.Ref, msg any) {
 
 // onTheirWay are the slots that are being handed out, or were by a former owner, and whose sales have not begun: what
 // bounds the sales bounds them together with these.
-func (s *supervisor) onTheirWay() iter.Seq2[events.SlotID, *candidate] {
+func (s *roster) onTheirWay() iter.Seq2[events.SlotID, *candidate] {
 	return func(yield func(events.SlotID, *candidate) bool) {
 		for slot, c := range s.beginning {
 			if s.agents[slot] == nil && (c.asked != "" || c.member != "") && !yield(slot, c) {
@@ -301,7 +379,7 @@ func (s *supervisor) onTheirWay() iter.Seq2[events.SlotID, *candidate] {
 
 // outstanding is the collateral that sales in work have not paid yet. The queue counts slots on their way, when it
 // hands one out.
-func (s *supervisor) outstanding() (sum events.Amount) {
+func (s *roster) outstanding() (sum events.Amount) {
 	for _, ag := range s.agents {
 		if ag.inWork() {
 			sum = sum.AddSaturating(ag.collateral())
@@ -312,7 +390,7 @@ func (s *supervisor) outstanding() (sum events.Amount) {
 
 // outstandingSales are the sales in work, which have not paid yet, and those that are about to begin because a former
 // owner handed their slots out: it may have released them after this one read the queue.
-func (s *supervisor) outstandingSales() (list []slotqueue.Unpaid) {
+func (s *roster) outstandingSales() (list []slotqueue.Unpaid) {
 	for _, slot := range s.slots() {
 		if ag := s.agents[slot]; ag.inWork() {
 			list = append(list, slotqueue.Unpaid{
@@ -331,9 +409,9 @@ func (s *supervisor) outstandingSales() (list []slotqueue.Unpaid) {
 // paid are the blocks in which sales paid their collateral, as far as is recorded, but for those that are final: only
 // the newest of these, which a node that is behind may not know. On a chain without one of them the account still
 // holds the tokens of a sale that is not counted as unpaid.
-func (s *supervisor) paid() (blocks []events.Head) {
+func (s *roster) paid() (blocks []events.Head) {
 	final, newest := s.View.Now().Number, events.Head{}
-	final -= min(final, s.FinalBlocks)
+	final -= min(final, s.finalBlocks)
 	for _, slot := range s.slots() {
 		ag := s.agents[slot]
 		b := events.Head{Number: ag.state.FilledBlock, Hash: ag.state.FilledHash}
@@ -352,12 +430,12 @@ func (s *supervisor) paid() (blocks []events.Head) {
 
 // paidSince reports whether a slot was paid, by the record, that is not among these. It is not counted as unpaid, and
 // the balance may be that before it was paid.
-func (s *supervisor) paidSince(known []events.Head) bool {
+func (s *roster) paidSince(known []events.Head) bool {
 	return slices.ContainsFunc(s.paid(), func(p events.Head) bool { return !slices.Contains(known, p) })
 }
 
 // promised is how much the sales that still fetch their data may write.
-func (s *supervisor) promised() (sum events.Bytes) {
+func (s *roster) promised() (sum events.Bytes) {
 	for _, ag := range s.agents {
 		if ag.remote == "" && (ag.starting || ag.state.Stored == 0 && !ag.state.Ended()) {
 			size := ag.asked().Ask.SlotSize
@@ -368,8 +446,35 @@ func (s *supervisor) promised() (sum events.Bytes) {
 }
 
 // needs is what the account must hold for the slots that are hosted or in work.
-func (s *supervisor) needs() health.Funds {
+func (s *roster) needs() health.Funds {
 	n := health.Funds{MinWei: s.MinWei, Days: s.WalletDays, Unpaid: s.outstanding()}
 	n.Proofs = s.ProofsWithin(n.Days, s.ProofsOfAll())
 	return n
+}
+
+// fits judges whether the disk of this machine has room for one more slot.
+func (s *roster) fits(r events.Request) *admission.Refusal {
+	size := r.Ask.SlotSize + s.Overhead(r.Ask.SlotSize)
+	if why := s.Room.Fits(size, s.promised()); why != "" {
+		return &admission.Refusal{Criterion: slotqueue.CriterionDisk, Reason: why, Requeue: true}
+	}
+	return nil
+}
+
+// admitHere judges what only the member knows that is to sell a slot: its disk and its prover.
+func (s *roster) admitHere(r events.Request) *admission.Refusal {
+	if no := s.fits(r); no != nil {
+		return no
+	}
+	n := admission.Affordable{MaxSame: 1, MaxProofLoad: s.ProofLoad}
+	n.ProofLoad, n.ProofDetail = s.BusyWith(r)
+	return n.Judge()
+}
+
+// beforePayment refuses a slot until the balance is one from after all payments.
+func (s *roster) beforePayment(why error) *admission.Refusal {
+	return &admission.Refusal{
+		Criterion: slotqueue.CriterionTokens, Requeue: true, RetryAt: s.ChainTime().Add(queue.FundsEvery),
+		Reason: why.Error(),
+	}
 }

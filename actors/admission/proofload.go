@@ -100,7 +100,9 @@ func (u *Rules) ExpectedProofs(r events.Request) uint64 {
 func (u *Rules) NoteLoad(slot events.SlotID, st sale.State) { noteLoad(u, u.Load, slot, st) }
 
 // NoteRemoteLoad is NoteLoad for a sale of another member.
-func (u *Rules) NoteRemoteLoad(slot events.SlotID, st sale.State) { noteLoad(u, u.RemoteLoad, slot, st) }
+func (u *Rules) NoteRemoteLoad(slot events.SlotID, st sale.State) {
+	noteLoad(u, u.RemoteLoad, slot, st)
+}
 
 func noteLoad(u *Rules, l *Load, slot events.SlotID, st sale.State) {
 	var expected uint64
