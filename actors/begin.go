@@ -55,7 +55,7 @@ func (s *beginnings) onBegin(a *shell.Turn, m sales.Begin) {
 			})
 			return
 		}
-		s.watch(slot, ag, worker)
+		s.watch(ag, worker)
 		return
 	}
 	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: slot.String()}); ok {
@@ -210,9 +210,7 @@ func (s *beginnings) onReady(a *shell.Turn, m saleReady) {
 	}
 	delete(s.beginning, m.slot)
 	if ag := s.agents[m.slot]; ag != nil { // Another member began meanwhile.
-		for _, w := range c.workers {
-			s.watch(m.slot, ag, w)
-		}
+		s.watch(ag, c.workers...)
 		return
 	}
 	if m.refused == nil && !m.start.Adopted {

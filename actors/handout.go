@@ -54,12 +54,6 @@ type handout struct {
 	handedOut   uint64 // how many slots were, by this process
 }
 
-// sellPatience is how long an answer of another member is awaited.
-const sellPatience = 5 * time.Second
-
-// soon is when, in chain time, a slot is considered again for which no member answered.
-func (s *handout) soon() time.Time { return s.ChainTime().Add(queue.LookAgainAfter) }
-
 // Messages about slots that are handed out.
 type (
 	// sellHere asks this member to sell a slot; the answer is a *members.Refusal. With kept, it must not be refused
@@ -125,14 +119,19 @@ func (s *handout) handOut(a *shell.Turn, m saleReady, c *candidate) {
 			return err
 		})
 		if err != nil {
-			out.refused = &admission.Refusal{
-				Criterion: slotqueue.CriterionMember, Reason: err.Error(), Requeue: true, RetryAt: s.soon(),
-			}
+			out.refused = s.noMember(err.Error())
 		}
 		if ctx.Err() == nil {
 			s.root.Tell(out)
 		}
 	})
+}
+
+// noMember refuses a slot until it is considered again, because no member answers for it.
+func (s *handout) noMember(why string) *admission.Refusal {
+	return &admission.Refusal{
+		Criterion: slotqueue.CriterionMember, Reason: why, Requeue: true, RetryAt: s.ChainTime().Add(queue.LookAgainAfter),
+	}
 }
 
 // beyondRisk refuses a slot with which the collateral of all members' sales would exceed what the host may have
@@ -169,10 +168,7 @@ func (s *handout) fitting(ask capacity.Ask, selling map[events.Member]int) ([]ev
 	seen := s.cluster.Seen()
 	alive := slices.DeleteFunc(slices.Clone(fit), func(m events.Member) bool { return !slices.Contains(seen, m) })
 	if len(alive) == 0 {
-		return nil, &admission.Refusal{
-			Criterion: slotqueue.CriterionMember, Requeue: true, RetryAt: s.soon(),
-			Reason: fmt.Sprintf("the members that have room for it do not answer: %v", fit),
-		}
+		return nil, s.noMember(fmt.Sprintf("the members that have room for it do not answer: %v", fit))
 	}
 	return alive, nil
 }
@@ -186,9 +182,7 @@ func (s *handout) handOutTo(ctx context.Context, start sale.Start, c *candidate,
 		start.Member = member
 		if c.member == "" {
 			if answer, err := s.sell(ctx, sellHere{start: start, try: true}); err != nil {
-				last = &admission.Refusal{
-					Criterion: slotqueue.CriterionMember, Reason: err.Error(), Requeue: true, RetryAt: s.soon(),
-				}
+				last = s.noMember(err.Error())
 				continue
 			} else if answer.Refused != nil {
 				last = s.refusedBy(member, answer.Refused)
@@ -291,9 +285,7 @@ func (s *handout) sell(ctx context.Context, m sellHere) (answer members.Sells, e
 	if err != nil {
 		return answer, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, sellPatience)
-	defer cancel()
-	return members.Ask(ctx, s.cluster, m.start.Member, members.Sell{Started: started, By: m.by, Try: m.try})
+	return askMember(ctx, s.cluster, m.start.Member, members.Sell{Started: started, By: m.by, Try: m.try})
 }
 
 // sells answers whether this member sells a slot, or begins to, as ask of its supervisor.
@@ -414,10 +406,8 @@ func (s *handout) onGiveUp(a *shell.Turn, m sales.GiveUp) {
 func (s *handout) giveUpRemote(a *shell.Turn, ag *agent, m sales.GiveUp) {
 	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
 	a.Do(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, sellPatience)
-		defer cancel()
 		s.Yield(ctx, "let go of "+slot.Short())
-		if _, err := members.Ask(ctx, s.cluster, ag.remote, members.LetGo{Work: m.Work, Reason: m.Reason}); err != nil {
+		if _, err := askMember(ctx, s.cluster, ag.remote, members.LetGo{Work: m.Work, Reason: m.Reason}); err != nil {
 			s.root.Tell(giveUpFailed{slot, err})
 		}
 	})
@@ -444,14 +434,12 @@ func (s *handout) onGiveUpFailed(m giveUpFailed) {
 	if ag == nil || ag.remote == "" {
 		return
 	}
-	again := s.soon()
+	refused := s.noMember(fmt.Sprintf("member %s does not let go of it: %v", ag.remote, m.err))
+	refused.Requeue = ag.starting
 	if _, answered := errors.AsType[*events.MemberError](m.err); answered { // It is here, and does not sell it.
-		again = s.ChainTime()
+		refused.RetryAt = s.ChainTime()
 	}
-	tellAll(ag.watchers, admission.Refusal{
-		Criterion: slotqueue.CriterionMember, Requeue: ag.starting, RetryAt: again,
-		Reason: fmt.Sprintf("member %s does not let go of it: %v", ag.remote, m.err),
-	})
+	tellAll(ag.watchers, *refused)
 	ag.watchers = nil
 	if ag.starting { // Nothing says that it has begun.
 		delete(s.agents, m.slot)
@@ -496,16 +484,11 @@ func (s *handout) onIsPlaced(a *shell.Turn, m isPlaced, owns bool) {
 	delete(s.beginning, m.slot)
 	switch {
 	case ag != nil:
-		for _, w := range c.workers {
-			s.watch(m.slot, ag, w)
-		}
+		s.watch(ag, c.workers...)
 	case c.over != nil:
 		tellAll(c.workers, *c.over)
 	default:
-		tellAll(c.workers, admission.Refusal{
-			Criterion: slotqueue.CriterionMember, Reason: "another member has the term",
-			Requeue: true, RetryAt: s.soon(),
-		})
+		tellAll(c.workers, *s.noMember("another member has the term"))
 	}
 }
 

@@ -304,18 +304,13 @@ func (s *beginnings) onUnlock(a *shell.Turn, m unlockSlot) {
 
 // noSale reads a sale's own stream. errLives: the sale is not over.
 func (s *orphans) noSale(ctx context.Context, slot events.SlotID) error {
-	st, err := s.readSale(ctx, slot)
+	var f shell.Fold[sale.State]
+	err := shell.ReadOn(ctx, s.Base, &f, events.SaleStream(s.Me, slot), sale.Evolve)
+	st := f.State
 	if err == nil && st.Phase != sale.Unknown && !st.Over() {
 		err = fmt.Errorf("%w: %s says that its sale is %s", errLives, events.SaleStream(s.Me, slot), st.Phase)
 	}
 	return err
-}
-
-// readSale folds a sale's own stream.
-func (s *orphans) readSale(ctx context.Context, slot events.SlotID) (sale.State, error) {
-	var f shell.Fold[sale.State]
-	err := shell.ReadOn(ctx, s.Base, &f, events.SaleStream(s.Me, slot), sale.Evolve)
-	return f.State, err
 }
 
 // errLives: what looked like an orphan belongs to somebody.

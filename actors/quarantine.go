@@ -115,23 +115,15 @@ func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
 	}
 	s.panics.counts[m.subject] = quarantine.MostPanics - 1 // The next panic counts as the second.
 	s.record.quarantined.End(m.subject, "tried again by the operator", func() {
-		s.root.Tell(quarantineOver(m))
-		answer(struct{}{}, nil)
-	})
-}
-
-// quarantineOver: the end of a quarantine is recorded.
-type quarantineOver struct{ subject shell.Subject }
-
-// onQuarantineOver resumes work that nobody else resumes.
-func (s *supervisor) onQuarantineOver(m quarantineOver) {
-	if m.subject.Kind == shell.SubjectMarket {
-		var revision uint64
-		if _, err := fmt.Sscan(m.subject.Key, &revision); err == nil && revision > 0 {
-			s.queue.Tell(queue.TryMarket{Revision: revision})
+		if m.subject.Kind == shell.SubjectMarket { // Nobody else resumes that.
+			var revision uint64
+			if _, err := fmt.Sscan(m.subject.Key, &revision); err == nil && revision > 0 {
+				s.queue.Tell(queue.TryMarket{Revision: revision})
+			}
 		}
-	}
-	s.queue.Tell(queue.Wake{
-		Reason: "an operator wants it tried again", Criteria: []string{slotqueue.CriterionQuarantined},
+		s.queue.Tell(queue.Wake{
+			Reason: "an operator wants it tried again", Criteria: []string{slotqueue.CriterionQuarantined},
+		})
+		answer(struct{}{}, nil)
 	})
 }

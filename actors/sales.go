@@ -58,6 +58,18 @@ func newAgent(slot events.SlotID, request events.RequestID, index uint64) *agent
 	return ag
 }
 
+// changed tells what is known of the sale.
+func (ag *agent) changed() sales.Changed {
+	return sales.Changed{
+		Agent: ag.Ref().Address(), Slot: ag.slot, State: ag.state, Last: ag.last, Ahead: ag.ahead, Trouble: ag.trouble,
+	}
+}
+
+// quarantined tells why the sale is left alone.
+func (ag *agent) quarantined() sales.Quarantined {
+	return sales.Quarantined{Slot: ag.slot, Request: ag.request, Index: ag.index, Why: ag.Left}
+}
+
 // inWork reports whether the sale has yet to pay its collateral.
 func (ag *agent) inWork() bool {
 	if ag.starting {
@@ -152,12 +164,9 @@ func (s *roster) begin(a *shell.Turn, start sale.Start, by events.EventID, watch
 }
 
 // watch lets a worker follow a sale.
-func (s *roster) watch(slot events.SlotID, ag *agent, worker shell.Ref) {
-	ag.watchers = append(ag.watchers, worker)
-	worker.Tell(sales.Changed{
-		Agent: ag.Ref().Address(), Slot: slot, State: ag.state, Last: ag.last,
-		Trouble: ag.trouble,
-	})
+func (s *roster) watch(ag *agent, workers ...shell.Ref) {
+	ag.watchers = append(ag.watchers, workers...)
+	tellAll(workers, ag.changed())
 }
 
 func (s *roster) onSale(m sales.Changed) {
@@ -249,7 +258,7 @@ func (s *roster) onAgentEnded(ag *agent, f shell.Failure) bool {
 	tellAll(ag.watchers,
 		admission.Refusal{Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + ag.Left})
 	ag.watchers = nil
-	s.scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: ag.Left})
+	s.scheduler.Tell(ag.quarantined())
 	return true
 }
 
@@ -274,7 +283,7 @@ func (s *roster) resume(a *shell.Turn, l livingSale) {
 	if q, ok := s.quarantined.Has(aboutSale(l.slot)); ok {
 		s.family.LeaveAlone(&ag.Child, q.Reason)
 		ag.state.Slot = l.slot
-		s.scheduler.Tell(sales.Quarantined{Slot: l.slot, Request: ag.request, Index: ag.index, Why: q.Reason})
+		s.scheduler.Tell(ag.quarantined())
 	}
 	s.family.Run(a, &ag.Child)
 }
@@ -296,12 +305,9 @@ func (s *roster) tellScheduler(scheduler shell.Ref) {
 		ag := s.agents[slot]
 		switch {
 		case ag.Left != "":
-			scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: ag.Left})
+			scheduler.Tell(ag.quarantined())
 		case ag.state.Phase != sale.Unknown:
-			scheduler.Tell(sales.Changed{
-				Agent: ag.Ref().Address(), Slot: slot, State: ag.state, Last: ag.last,
-				Ahead: ag.ahead, Trouble: ag.trouble,
-			})
+			scheduler.Tell(ag.changed())
 		}
 	}
 }

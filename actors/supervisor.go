@@ -119,8 +119,6 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 		s.begin.onExamineFailed(m)
 	case tryAgain:
 		s.onTryAgain(a, m)
-	case quarantineOver:
-		s.onQuarantineOver(m)
 	case scrubFound:
 		s.sales.onScrubFound(m)
 	case diskBack:

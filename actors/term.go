@@ -182,9 +182,7 @@ func (t *terms) meet(ctx context.Context) {
 			if m == t.Member {
 				continue
 			}
-			patient, cancel := context.WithTimeout(ctx, sellPatience)
-			room, err := members.Ask(patient, t.cluster, m, members.LookForRoom{})
-			cancel()
+			room, err := askMember(ctx, t.cluster, m, members.LookForRoom{})
 			works := err == nil && room.Known // It is measured at the end of a start.
 			if works && !work[m] && !first {
 				came = string(m)
@@ -201,6 +199,15 @@ func (t *terms) meet(ctx context.Context) {
 
 // meetEvery is the pause between two rounds of questions to the other members.
 const meetEvery = 5 * time.Second
+
+// memberPatience is how long an answer of another member is awaited.
+const memberPatience = 5 * time.Second
+
+func askMember[A any](ctx context.Context, c port.Cluster, m events.Member, q members.Question[A]) (A, error) {
+	ctx, cancel := context.WithTimeout(ctx, memberPatience)
+	defer cancel()
+	return members.Ask(ctx, c, m, q)
+}
 
 // untilDeposed returns when the term is over, or of no use any more, and says why.
 func (t *terms) untilDeposed(ctx context.Context, term uint64) error {
@@ -250,9 +257,7 @@ func (t *terms) heir(ctx context.Context) events.Member {
 		if m == t.Member {
 			continue
 		}
-		asking, cancel := context.WithTimeout(ctx, sellPatience)
-		work, err := members.Ask(asking, t.cluster, m, members.LookAtWork{})
-		cancel()
+		work, err := askMember(ctx, t.cluster, m, members.LookAtWork{})
 		if err == nil && work.MayOwn {
 			return m
 		}
