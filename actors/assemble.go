@@ -202,10 +202,10 @@ func hostRooms(cfg Config, ports Ports, s *supervisor, at addresses, alerts *hea
 			Start: func(_ *shell.Base, life int, broken func(error)) shell.Behavior {
 				return queue.New(queue.Deps{
 					Rules: s.Rules, Alerts: alerts, Quarantined: quarantined, Part: at.queue,
-					Match: match(s, at.ledger), Supervisor: s.self, Reads: reads, ChainID: cfg.ChainID, Contract: cfg.Contract,
-					MaxQueued: cfg.MaxQueued, MaxWorkers: cfg.MaxWorkers, WorkerPatience: cfg.WorkerPatience,
-					AvoidClient: cfg.AvoidClient, Decide: cfg.Cores.DecideQueue, Held: s.loss.unrecorded,
-					Life: life, Broken: broken,
+					Match: match(s, at.ledger), Supervisor: s.self, Reads: reads, ChainID: cfg.ChainID,
+					Contract: cfg.Contract, MaxQueued: cfg.MaxQueued, MaxWorkers: cfg.MaxWorkers,
+					WorkerPatience: cfg.WorkerPatience, AvoidClient: cfg.AvoidClient,
+					Decide: cfg.Cores.DecideQueue, Held: s.loss.unrecorded, Life: life, Broken: broken,
 				})
 			},
 		},

@@ -41,7 +41,7 @@ func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
 	return err
 }
 
-// LedgerOf is Ledger for the ledger of any member; empty: of this process. Errors besides those of Ledger:
+// LedgerOf is Ledger for the ledger of any member; empty: of this process. Other errors than those of Ledger:
 // ErrUnknownMember, and events.ErrMemberAway, after which the command may have taken effect.
 func (h *Host) LedgerOf(ctx context.Context, of events.Member, cmd capacity.Command) error {
 	q, err := members.ToLedger(cmd)
@@ -264,7 +264,7 @@ func askSectors[T any](ctx context.Context, h *Host, msg any) (none T, err error
 	return command[T](ctx, h, h.sectors, msg)
 }
 
-// Record is the record of a host that does not run, for whoever reads it or holds the lock of
+// Record is the record of a host that does not run, for a reader, or the holder of the lock of
 // its data directory.
 type Record struct{ base *shell.Base }
 

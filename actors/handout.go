@@ -130,7 +130,8 @@ func (s *handout) handOut(a *shell.Turn, m saleReady, c *candidate) {
 // noMember refuses a slot until it is considered again, because no member answers for it.
 func (s *handout) noMember(why string) *admission.Refusal {
 	return &admission.Refusal{
-		Criterion: slotqueue.CriterionMember, Reason: why, Requeue: true, RetryAt: s.ChainTime().Add(queue.LookAgainAfter),
+		Criterion: slotqueue.CriterionMember, Reason: why, Requeue: true,
+		RetryAt: s.ChainTime().Add(queue.LookAgainAfter),
 	}
 }
 
@@ -453,7 +454,7 @@ type isPlaced struct{ slot events.SlotID }
 // placeAdopted looks for the member that adopts a slot, beside the actor, until its sale has begun.
 func (s *handout) placeAdopted(a *shell.Turn, slot events.SlotID, c *candidate) {
 	s.beginning[slot] = c
-	c.asked = s.Member // It counts as sold, whoever adopts it.
+	c.asked = s.Member // It counts as sold, whichever member adopts it.
 	p := &placing{handout: s, start: c.start, by: c.by, answers: map[events.Member]members.Sells{}}
 	p.until = s.lastFetch(s.ChainTime())
 	a.Do(func(ctx context.Context) {
@@ -553,7 +554,7 @@ func (p *placing) ask(ctx context.Context) (away bool) {
 	return away || len(p.answers) < len(seen) || p.witness != nil && !p.witness.Lost().None()
 }
 
-// choose is the member that adopts the slot; empty: whoever is awaited may be better than those that answered.
+// choose is the member that adopts the slot; empty: a member that is awaited may be better than those that answered.
 func (p *placing) choose(awaits bool) events.Member {
 	byName := slices.Sorted(maps.Keys(p.answers))
 	with := func(c members.Copy) events.Member {

@@ -77,7 +77,7 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 	}
 	h.ended, h.end = context.WithCancelCause(context.Background())
 	// Without a supervisor nobody restarts what fails, or passes on what the chain says. Running work goes on until
-	// the process stops the host; whoever runs the process starts it again.
+	// the process stops the host; its operator starts it again.
 	rt.RootFailed = func(err error) { h.end(fmt.Errorf("%w: %w", ErrBroken, err)) }
 	h.record.lost, b.StoreWatch.Conflict = h.takenOver, h.record.suspect
 	if ports.Cluster != nil {

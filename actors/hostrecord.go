@@ -21,7 +21,7 @@ import (
 // A process writes HostStarted with the next epoch when it begins, HostHeartbeat while it lives
 // and HostStopped at its end, each at exactly the revision after the last that it knows of the
 // host's stream. So of two processes that begin at once, one meets a conflict; when another
-// begins later, the older one's next event does. A process also looks whenever somebody else
+// begins later, the older one's next event does. A process also looks whenever another one
 // wrote to any of its streams. One that finds that it was replaced (events/membership) ends at
 // once: two processes would spoil each other's record and take each other's nonces.
 
@@ -293,7 +293,7 @@ func (h *hostRecord) beat(ctx context.Context, every time.Duration) {
 	}
 }
 
-// suspect checks whether another process runs the host, because somebody else wrote to one of
+// suspect checks whether another process runs the host, because another one wrote to one of
 // its streams.
 func (h *hostRecord) suspect() {
 	h.lookMu.Lock()
@@ -354,8 +354,8 @@ func sameMarket(last *messages.HostStarted, cfg Config) error {
 }
 
 // hasTerm reads on in the host's stream, and returns ErrDeposed, or ErrTakenOver, if this process does not have the
-// term. An exact revision says that a stream was read to its end, not that the reader is still its owner: so whoever
-// has read a stream of the owner asks this before writing to it.
+// term. An exact revision says that a stream was read to its end, not that the reader is still its owner: so it is
+// asked by all who have read a stream of the owner, before they write to it.
 func (h *hostRecord) hasTerm(ctx context.Context) error {
 	if err := h.look(ctx); err != nil {
 		return err
@@ -467,7 +467,7 @@ func (h *hostRecord) writeQueued(ctx context.Context) {
 type watched[T any] struct {
 	mu    sync.Mutex
 	value T
-	moved chan struct{} // closed with the next state; made when somebody asks
+	moved chan struct{} // closed with the next state; made when it is asked for
 }
 
 // state is the present state, and a channel that is closed when there is another.

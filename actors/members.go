@@ -50,7 +50,7 @@ func (s *supervisor) onMembers(a *shell.Turn, msg any) {
 	}
 }
 
-// startMember begins what a member does besides selling.
+// startMember begins what a member does beside selling.
 func (s *supervisor) startMember(a *shell.Turn) {
 	s.followHeads(a)
 	if s.terms == nil {

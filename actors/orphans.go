@@ -313,7 +313,7 @@ func (s *orphans) noSale(ctx context.Context, slot events.SlotID) error {
 	return err
 }
 
-// errLives: what looked like an orphan belongs to somebody.
+// errLives: what looked like an orphan belongs to a sale.
 var errLives = errors.New("it is still needed")
 
 // isTaken reports whether an error is a final answer, which asking again would not change.

@@ -90,7 +90,7 @@ func (l *recordLoss) store(lost events.WentBack) {
 // lookAgainEvery is how often it is looked whether what is recorded as lost is there after all.
 const lookAgainEvery = 30 * time.Second
 
-// watch takes a loss back when what was lost is there after all: whoever answered at the start did not know
+// watch takes a loss back when what was lost is there after all: the server that answered at the start did not know
 // better. What has been written anew is not what was lost.
 func (l *recordLoss) watch(ctx context.Context, lost events.WentBack) {
 	for !l.witness.Lost().None() {

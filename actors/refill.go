@@ -15,11 +15,11 @@ import (
 // This file keeps the filling of a lost slot from taking tokens that other slots were promised.
 //
 // A slot on offer is promised its collateral before its sale begins. A slot that the contract took from us is filled
-// again without being asked for, so it takes what is left: whoever sends the transactions counts what all others may
-// still pay, just before. From then on the slot is counted in what others are promised, because it is in the record
-// that it is filled again.
+// again without being asked for, so it takes what is left: the member that sends the transactions counts what all
+// others may still pay, just before. From then on the slot is counted in what others are promised, because it is in
+// the record that it is filled again.
 
-// budgeted is the market of whoever sends transactions.
+// budgeted is the market of the member that sends transactions.
 type budgeted struct {
 	port.Market
 	base        *shell.Base

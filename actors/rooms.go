@@ -21,7 +21,7 @@ import (
 // This file supervises the rooms of a host: the ledger, the queue, the proof scheduler, and those of its other
 // machines. A room that panics is started again from its record, after a growing pause. One whose record cannot be read
 // or folded is tried again at a slow pace, because stored events are never skipped. The other rooms go on meanwhile,
-// and whoever asks a room that is down is told so and asks again.
+// and who asks a room that is down is told so and asks again.
 
 const (
 	schedulerName = health.PartScheduler

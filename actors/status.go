@@ -34,7 +34,7 @@ type Status struct {
 	// Quota is how many bytes the host may use; 0: what its ledger says. The ledger's quota is
 	// larger while availabilities and sales use more.
 	Quota events.Bytes
-	// Overhead is what the trees and the manifest of the smallest slot take besides its data.
+	// Overhead is what the trees and the manifest of the smallest slot take beside its data.
 	Overhead events.Bytes
 	// Record says whether the event store answers.
 	Record shell.StoreStatus

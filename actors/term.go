@@ -20,7 +20,7 @@ import (
 //
 // The lease of the cluster only says when a member may try. The term is TermTaken in the host's
 // stream, at the exact revision; the newest one counts. An owner that has lost its lease goes on
-// until somebody else has taken the term: it looks every few seconds, and whenever somebody else
+// until another one has taken the term: it looks every few seconds, and whenever another one
 // wrote to a stream that is its own. Two that both believe to be the owner do no harm, because all
 // that an owner decides is appended at exact revisions before it is done, and because none goes on
 // from what the other has written (hasTerm).
@@ -266,7 +266,7 @@ func (t *terms) heir(ctx context.Context) events.Member {
 }
 
 // takePatience is how long the store may take to accept a term, before another member is let try: it may answer
-// whoever reads, and take nothing that is written.
+// readers, and take nothing that is written.
 const takePatience = 10 * time.Second
 
 // takeTerm appends TermTaken with the next number. It gives up after takePatience, and when the lease is lost
@@ -301,7 +301,7 @@ func (t *terms) untake(ctx context.Context) {
 	}
 }
 
-// takeTermOnce tries once. ErrWrongRevision: somebody else wrote to the host's stream. Call it
+// takeTermOnce tries once. ErrWrongRevision: another process wrote to the host's stream. Call it
 // inside oneAtATime.
 func (t *terms) takeTermOnce(ctx context.Context) (term uint64, err error) {
 	if err := t.readOn(ctx); err != nil {
