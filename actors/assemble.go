@@ -80,9 +80,9 @@ func assemble(cfg Config, ports Ports, rt *shell.Runtime) (*Host, *supervisor) {
 			s.disk.sectors = p.Files
 		}
 	}
-	assembleSales(cfg, ports, s, at, alerts)
+	proofTxs := assembleSales(cfg, ports, s, at, alerts)
 	if ports.Cluster != nil {
-		assembleMember(cfg, ports, s, ready, at)
+		assembleMember(cfg, ports, s, ready, proofTxs, at)
 	}
 	s.rooms = &rooms{Base: base, Alerts: alerts, panics: s.panics}
 	s.rooms.keep(quarantinePause(cfg.QuarantineRetry), hostRooms(cfg, ports, s, at, alerts))
@@ -130,8 +130,10 @@ func newChain(
 	return chain, toOwner
 }
 
-// assembleSales makes what begins sales, runs them, and hands them out.
-func assembleSales(cfg Config, ports Ports, s *supervisor, at addresses, alerts *health.Alerts) {
+// assembleSales makes what begins sales, runs them, and hands them out. It returns the pool of the proofs in flight.
+func assembleSales(
+	cfg Config, ports Ports, s *supervisor, at addresses, alerts *health.Alerts,
+) (proofTxs *shell.Pool) {
 	downloads := shell.NewPool("downloads", cfg.Downloads)
 	transactions := shell.NewPool("transactions", cfg.Transactions)
 	reads := shell.NewPool("reads", cfg.Reads)
@@ -139,7 +141,7 @@ func assembleSales(cfg Config, ports Ports, s *supervisor, at addresses, alerts 
 	repairs := shell.NewPool("repairs", selling.MaxRepairs)
 	// Each proof in flight waits for its confirmations, which may take longer than a period, so no proof may wait for
 	// another's.
-	proofTxs := shell.NewPool("proofs on their way", maxProofTxs)
+	proofTxs = shell.NewPool("proofs on their way", maxProofTxs)
 	s.pools = []*shell.Pool{downloads, transactions, proofTxs, reads, disk, repairs}
 	s.sales = &roster{
 		Rules: s.Rules, Alerts: alerts, quarantined: s.record.quarantined,
@@ -163,15 +165,18 @@ func assembleSales(cfg Config, ports Ports, s *supervisor, at addresses, alerts 
 	}
 	s.adoption = &adoption{beginnings: s.begin}
 	s.orphans = &orphans{s.Chain, ports.Repo, at.root, at.ledger, cfg.FinalBlocks}
+	return proofTxs
 }
 
 // assembleMember makes what a host has of several members.
-func assembleMember(cfg Config, ports Ports, s *supervisor, ready *members.ReadyProofs, at addresses) {
+func assembleMember(
+	cfg Config, ports Ports, s *supervisor, ready *members.ReadyProofs, proofTxs *shell.Pool, at addresses,
+) {
 	s.handout.mirror = members.NewMirror(s.Base, s.record.hostLedgerHolder)
 	s.market.scanEvery = scanEveryOfMembers
 	s.others = &otherMembers{
 		Chain: s.Chain, record: s.record, mirror: s.handout.mirror, ready: ready,
-		market: s.market.stream, contract: ports.Market, proofTxs: s.pools[2], root: at.root, queue: at.queue,
+		market: s.market.stream, contract: ports.Market, proofTxs: proofTxs, root: at.root, queue: at.queue,
 		followed: new(watched[events.Position]),
 	}
 	if ports.Account != nil {
