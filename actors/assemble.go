@@ -40,8 +40,9 @@ func assemble(cfg Config, ports Ports, rt *shell.Runtime) (*Host, *supervisor) {
 	ports.Clock = shell.GuardClock(ports.Clock, rt)
 	base := newBase(cfg, ports, rt)
 	at := addresses{
-		shell.NewPart("Supervisor"), shell.NewPart(ledger.Name), shell.NewPart(queue.Name),
-		shell.NewPart(schedulerName), shell.NewPart(sectors.Name), shell.NewPart(validatorName),
+		root: shell.NewPart("Supervisor"), ledger: shell.NewPart(ledger.Name), queue: shell.NewPart(queue.Name),
+		scheduler: shell.NewPart(schedulerName), sectors: shell.NewPart(sectors.Name),
+		validator: shell.NewPart(validatorName),
 	}
 	alerts := health.NewAlerts(base, cfg.Alert)
 	record := newHostRecord(base)
@@ -164,7 +165,9 @@ func assembleSales(
 		failEvery: cfg.FailEveryNProofs,
 	}
 	s.adoption = &adoption{beginnings: s.begin}
-	s.orphans = &orphans{s.Chain, ports.Repo, at.root, at.ledger, cfg.FinalBlocks}
+	s.orphans = &orphans{
+		Chain: s.Chain, repo: ports.Repo, root: at.root, ledger: at.ledger, finalBlocks: cfg.FinalBlocks,
+	}
 	return proofTxs
 }
 
