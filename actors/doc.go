@@ -12,5 +12,11 @@
 // SalesAgent per slot (package selling). A host with a sealer has Sectors, too (package sectors). The
 // supervisor passes on to them what the chain says.
 //
+// Read assemble.go first: it says which parts a host has and what each is given. Then in the order
+// in which they use each other: host.go and commands.go, which others call; supervisor.go, the root
+// actor, and rooms.go, sales.go, begin.go, handout.go and orphans.go, which run in its turns; and
+// what runs beside it and writes the record: marketrecord.go, livingsales.go, term.go and
+// hostrecord.go.
+//
 // Not for: rules. Only events/sale says what a sale does next.
 package actors

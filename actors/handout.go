@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,11 +13,13 @@ import (
 
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/members"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
@@ -30,12 +33,26 @@ import (
 // the same; the record tells. If two members begin a sale of one slot, because the question to one of
 // them came very late, both append at the same revision of the sale's stream, and one of them finds
 // that the sale is not its own.
+//
+// A slot is adopted by the member whose disk has its data. The record lacks the sale,
+// because the event store is older than the host, or empty; so all members are asked. One that is away may have the
+// data, and is waited for, until another one could just still fetch it before the next proof. Of two copies a sound
+// one counts more, then the lesser name. Nobody's is fetched where there is room.
+//
+// Only the record says that a member has begun: until then it is told again, because it may have died meanwhile. If
+// two begin, one of them finds that the sale is not its own, as with slots that are handed out.
 
-// sellPatience is how long an answer of another member is awaited.
-const sellPatience = 5 * time.Second
-
-// soon is when, in chain time, a slot is considered again for which no member answered.
-func (s *supervisor) soon() time.Time { return s.ChainTime().Add(queue.LookAgainAfter) }
+// handout hands slots out to the members of a host.
+type handout struct {
+	*roster
+	cluster     port.Cluster // nil: the host is one process, which sells all by itself
+	mirror      *members.Mirror
+	record      *hostRecord
+	repo        port.Repo
+	witness     port.Witness
+	root, queue *shell.Part
+	handedOut   uint64 // how many slots were, by this process
+}
 
 // Messages about slots that are handed out.
 type (
@@ -52,19 +69,19 @@ type (
 		member  events.Member
 		refused *admission.Refusal
 	}
-	// farSale is the state of another member's sale.
-	farSale struct{ sales.Changed }
-	// letGoHere asks this member to let go of a slot.
-	letGoHere struct{ sales.LetGo }
-	// letGoFailed: the member that should let go of a slot does not answer, or does not sell it.
-	letGoFailed struct {
+	// remoteSale is the state of another member's sale.
+	remoteSale struct{ sales.Changed }
+	// giveUpHere asks this member to let go of a slot.
+	giveUpHere struct{ sales.GiveUp }
+	// giveUpFailed: the member that should let go of a slot does not answer, or does not sell it.
+	giveUpFailed struct {
 		slot events.SlotID
 		err  error
 	}
 )
 
 // handOut looks for a member that sells a slot, beside the actor.
-func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
+func (s *handout) handOut(a *shell.Turn, m saleReady, c *candidate) {
 	s.beginning[m.slot] = c
 	ask := s.AskOf(m.start.Request, m.start.EndsAt)
 	selling := map[events.Member]int{}
@@ -102,9 +119,7 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 			return err
 		})
 		if err != nil {
-			out.refused = &admission.Refusal{
-				Criterion: slotqueue.CriterionMember, Reason: err.Error(), Requeue: true, RetryAt: s.soon(),
-			}
+			out.refused = s.noMember(err.Error())
 		}
 		if ctx.Err() == nil {
 			s.root.Tell(out)
@@ -112,9 +127,17 @@ func (s *supervisor) handOut(a *shell.Turn, m saleReady, c *candidate) {
 	})
 }
 
+// noMember refuses a slot until it is considered again, because no member answers for it.
+func (s *handout) noMember(why string) *admission.Refusal {
+	return &admission.Refusal{
+		Criterion: slotqueue.CriterionMember, Reason: why, Requeue: true,
+		RetryAt: s.ChainTime().Add(queue.LookAgainAfter),
+	}
+}
+
 // beyondRisk refuses a slot with which the collateral of all members' sales would exceed what the host may have
 // at stake. A ledger knows its own member's sales only.
-func (s *supervisor) beyondRisk(r events.Request) *admission.Refusal {
+func (s *handout) beyondRisk(r events.Request) *admission.Refusal {
 	needed, _ := r.Ask.CollateralPerSlot()
 	if s.MaxCollateralAtRisk == nil || needed.IsZero() {
 		return nil
@@ -138,24 +161,21 @@ func (s *supervisor) beyondRisk(r events.Request) *admission.Refusal {
 }
 
 // fitting are the members that seem to be alive and have an availability for a slot.
-func (s *supervisor) fitting(ask capacity.Ask, selling map[events.Member]int) ([]events.Member, *admission.Refusal) {
+func (s *handout) fitting(ask capacity.Ask, selling map[events.Member]int) ([]events.Member, *admission.Refusal) {
 	fit, refusal := s.mirror.Fits(ask, selling)
 	if refusal != nil {
 		return nil, &admission.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason, Requeue: true}
 	}
-	seen := s.Cluster.Seen()
+	seen := s.cluster.Seen()
 	alive := slices.DeleteFunc(slices.Clone(fit), func(m events.Member) bool { return !slices.Contains(seen, m) })
 	if len(alive) == 0 {
-		return nil, &admission.Refusal{
-			Criterion: slotqueue.CriterionMember, Requeue: true, RetryAt: s.soon(),
-			Reason: fmt.Sprintf("the members that have room for it do not answer: %v", fit),
-		}
+		return nil, s.noMember(fmt.Sprintf("the members that have room for it do not answer: %v", fit))
 	}
 	return alive, nil
 }
 
 // handOutTo asks the members in their order, records who gets the slot, and has the sale begun.
-func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candidate,
+func (s *handout) handOutTo(ctx context.Context, start sale.Start, c *candidate,
 	fit []events.Member, cmd slotqueue.HandOut,
 ) (events.Member, *admission.Refusal, error) {
 	var last *admission.Refusal
@@ -163,9 +183,7 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 		start.Member = member
 		if c.member == "" {
 			if answer, err := s.sell(ctx, sellHere{start: start, try: true}); err != nil {
-				last = &admission.Refusal{
-					Criterion: slotqueue.CriterionMember, Reason: err.Error(), Requeue: true, RetryAt: s.soon(),
-				}
+				last = s.noMember(err.Error())
 				continue
 			} else if answer.Refused != nil {
 				last = s.refusedBy(member, answer.Refused)
@@ -173,7 +191,7 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 			}
 			var older *admission.Refusal
 			var err error
-			if cmd.Balance, cmd.Unpaid, older, err = s.free(ctx); err != nil || older != nil {
+			if cmd.Balance, cmd.Unpaid, older, err = s.availableBalance(ctx); err != nil || older != nil {
 				return "", older, err
 			}
 			cmd.Member = member
@@ -205,7 +223,7 @@ func (s *supervisor) handOutTo(ctx context.Context, start sale.Start, c *candida
 // nothing tells that it has started, or that its chain end point answers again.
 const memberAgain = time.Minute
 
-func (s *supervisor) refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
+func (s *handout) refusedBy(m events.Member, r *members.Refusal) *admission.Refusal {
 	retry := r.RetryAt
 	if r.Criterion == slotqueue.CriterionMember && retry.IsZero() {
 		retry = s.ChainTime().Add(memberAgain)
@@ -215,8 +233,50 @@ func (s *supervisor) refusedBy(m events.Member, r *members.Refusal) *admission.R
 	}
 }
 
+// listOutstanding asks for the sales in work, which have not paid yet; the answer is outstanding.
+type (
+	listOutstanding struct{}
+	outstanding     struct {
+		sales     []slotqueue.Unpaid
+		paid      []events.Head
+		handedOut uint64 // how many slots were, by this process
+	}
+)
+
+func (s *handout) onListOutstanding(a *shell.Turn) {
+	a.Asker()(outstanding{s.outstandingSales(), s.paid(), s.handedOut}, nil)
+}
+
+// availableBalance returns what the account holds, and the sales that have yet to pay. They are listed only now,
+// because other slots were handed out while members were asked; and the balance is read after that: what was paid in
+// between is then missing in both, and not counted as free. A slot that was handed out in between may be paid
+// already, so then both are read again. It refuses while the node's chain does not have what was paid.
+func (s *handout) availableBalance(ctx context.Context) (
+	events.Amount, []slotqueue.Unpaid, *admission.Refusal, error,
+) {
+	before, err := shell.Ask[outstanding](s.root, listOutstanding{}).Wait(ctx)
+	for {
+		if err != nil {
+			return events.Amount{}, nil, nil, err
+		}
+		balance, failed := s.Market.Balance(ctx, before.paid...)
+		if errors.Is(failed, events.ErrBeforePayment) {
+			return events.Amount{}, nil, s.beforePayment(failed), nil
+		}
+		if failed != nil {
+			return events.Amount{}, nil, nil, fmt.Errorf("read the balance: %w", failed)
+		}
+		var after outstanding
+		after, err = shell.Ask[outstanding](s.root, listOutstanding{}).Wait(ctx)
+		if err == nil && after.handedOut == before.handedOut {
+			return balance.Tokens, before.sales, nil, nil
+		}
+		before = after
+	}
+}
+
 // sell asks the member that a start names to sell a slot.
-func (s *supervisor) sell(ctx context.Context, m sellHere) (answer members.Sells, err error) {
+func (s *handout) sell(ctx context.Context, m sellHere) (answer members.Sells, err error) {
 	if m.start.Member == s.Member {
 		return s.sells(ctx, m, func(m sellHere) (*members.Refusal, error) {
 			return shell.Ask[*members.Refusal](s.root, m).Wait(ctx)
@@ -226,14 +286,40 @@ func (s *supervisor) sell(ctx context.Context, m sellHere) (answer members.Sells
 	if err != nil {
 		return answer, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, sellPatience)
-	defer cancel()
-	return members.Ask(ctx, s.Cluster, m.start.Member, members.Sell{Started: started, By: m.by, Try: m.try})
+	return askMember(ctx, s.cluster, m.start.Member, members.Sell{Started: started, By: m.by, Try: m.try})
 }
 
-// onSell begins a sale that was handed out to this member, or says why it does not.
-func (s *supervisor) onSell(a *shell.Turn, m sellHere) {
-	no := s.refuses(m)
+// sells answers whether this member sells a slot, or begins to, as ask of its supervisor.
+func (s *handout) sells(
+	ctx context.Context, m sellHere, ask func(sellHere) (*members.Refusal, error),
+) (answer members.Sells, err error) {
+	if m.start.Adopted {
+		if answer.Copy, err = s.copyOf(ctx, m.start.Slot); err != nil {
+			return answer, err
+		}
+		m.kept = m.kept || answer.Copy != ""
+	}
+	answer.Refused, err = ask(m)
+	return answer, err
+}
+
+// copyOf is what this member has of a slot's data.
+func (s *handout) copyOf(ctx context.Context, slot events.SlotID) (members.Copy, error) {
+	stored, err := s.repo.Stored(ctx)
+	i := slices.IndexFunc(stored, func(st events.StoredSlot) bool { return st.Slot == slot })
+	switch {
+	case err != nil || i < 0:
+		return "", err
+	case stored[i].Complete && stored[i].Damage == "":
+		return members.SoundCopy, nil
+	}
+	return members.PartOfCopy, nil
+}
+
+// onSell begins a sale that was handed out to this member, or says why it does not. unready says why it cannot begin
+// any now.
+func (s *handout) onSell(a *shell.Turn, m sellHere, unready string) {
+	no := s.refuses(m, unready)
 	if no == nil && !m.try && s.agents[m.start.Slot] == nil {
 		s.begin(a, m.start, m.by, nil)
 	}
@@ -241,21 +327,16 @@ func (s *supervisor) onSell(a *shell.Turn, m sellHere) {
 }
 
 // refuses says why this member does not sell a slot; nil: it can, or sells it already.
-func (s *supervisor) refuses(m sellHere) *members.Refusal {
+func (s *handout) refuses(m sellHere, unready string) *members.Refusal {
 	no := func(criterion, format string, args ...any) *members.Refusal {
 		return &members.Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...)}
 	}
 	c := s.beginning[m.start.Slot]
 	switch ag := s.agents[m.start.Slot]; {
-	case !s.booted:
-		return no(slotqueue.CriterionMember, "it is starting")
-	case m.try && s.StoreWatch.Away(): // It could not begin.
-		return no(slotqueue.CriterionMember, "the event store does not answer it")
-	case m.try && s.stalled(): // It could neither fill the slot nor prove it.
-		return no(slotqueue.CriterionMember, "its chain end point has told of no new block for %s",
-			s.Clock.Now().Sub(s.lastNews).Round(time.Second))
-	case ag != nil && ag.far != "":
-		return no(slotqueue.CriterionMember, "member %s sells the slot", ag.far)
+	case unready != "":
+		return no(slotqueue.CriterionMember, "%s", unready)
+	case ag != nil && ag.remote != "":
+		return no(slotqueue.CriterionMember, "member %s sells the slot", ag.remote)
 	case ag != nil && ag.Left != "":
 		return no(slotqueue.CriterionQuarantined, "quarantined: %s", ag.Left)
 	case ag != nil:
@@ -276,7 +357,7 @@ func (s *supervisor) refuses(m sellHere) *members.Refusal {
 }
 
 // onHandedOut tells the workers, or lets them watch the sale.
-func (s *supervisor) onHandedOut(m handedOut) {
+func (s *handout) onHandedOut(m handedOut) {
 	c := s.beginning[m.slot]
 	if c == nil || !c.handing {
 		return
@@ -297,9 +378,9 @@ func (s *supervisor) onHandedOut(m handedOut) {
 	ag := s.agents[m.slot]
 	if ag == nil { // Another member's, which has not recorded its start yet.
 		ag = newAgent(m.slot, c.request, c.index)
-		ag.far, ag.starting, ag.start = m.member, true, c.start
+		ag.remote, ag.starting, ag.start = m.member, true, c.start
 		s.agents[m.slot] = ag
-		s.FarLoad.Set(m.slot, s.ExpectedProofs(c.start.Request))
+		s.RemoteLoad.Set(m.slot, s.ExpectedProofs(c.start.Request))
 	}
 	ag.watchers = append(ag.watchers, c.workers...)
 	if !ag.starting {
@@ -307,43 +388,28 @@ func (s *supervisor) onHandedOut(m handedOut) {
 	}
 }
 
-// onFarSale takes the state of another member's sale.
-func (s *supervisor) onFarSale(m sales.Changed) {
-	ag := s.agents[m.Slot]
-	if ag != nil && ag.far == "" { // This member began one at the same time, and was not the first.
-		if m.State.Over() || s.Mine(m.State.Member) {
-			return
-		}
-		s.Log.WithField("slot", m.Slot.String()).Warnf(
-			"member %s sells the slot; the attempt of this member ends", m.State.Member)
-		s.family.Stop(&ag.Child)
-		s.Load.Set(m.Slot, 0)
-		watchers := ag.watchers
-		ag = newAgent(m.Slot, ag.request, ag.index)
-		ag.watchers = watchers
-		s.agents[m.Slot] = ag
+func (s *handout) onGiveUp(a *shell.Turn, m sales.GiveUp) {
+	if s.StoreWatch.Away() { // No sale makes progress during an outage; the worker goes on waiting.
+		return
 	}
-	if ag == nil {
-		ag = newAgent(m.Slot, m.State.Request.ID, m.State.Index)
-		s.agents[m.Slot] = ag
-	}
-	ag.far, ag.state, ag.ahead, ag.last, ag.starting = m.State.Member, m.State, m.State, m.Last, false
-	s.NoteFarLoad(m.Slot, m.State)
-	tellAll(ag.watchers, m)
-	if m.State.Over() {
-		s.forget(m)
+	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
+	if ag := s.agents[slot]; ag != nil && ag.remote != "" {
+		s.giveUpRemote(a, ag, m)
+	} else if ag != nil {
+		ag.Ref().Tell(sales.Command{Cmd: sale.GiveUp{
+			At: s.ChainTime(), Reason: m.Reason, LetGo: true, Reprocess: true,
+			Criterion: slotqueue.CriterionNoProgress,
+		}, Cause: "worker"})
 	}
 }
 
-// letGoFar asks another member to end a sale that makes no progress.
-func (s *supervisor) letGoFar(a *shell.Turn, ag *agent, m sales.LetGo) {
+// giveUpRemote asks another member to end a sale that makes no progress.
+func (s *handout) giveUpRemote(a *shell.Turn, ag *agent, m sales.GiveUp) {
 	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
 	a.Do(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, sellPatience)
-		defer cancel()
 		s.Yield(ctx, "let go of "+slot.Short())
-		if _, err := members.Ask(ctx, s.Cluster, ag.far, members.LetGo{Work: m.Work, Reason: m.Reason}); err != nil {
-			s.root.Tell(letGoFailed{slot, err})
+		if _, err := askMember(ctx, s.cluster, ag.remote, members.LetGo{Work: m.Work, Reason: m.Reason}); err != nil {
+			s.root.Tell(giveUpFailed{slot, err})
 		}
 	})
 }
@@ -351,37 +417,169 @@ func (s *supervisor) letGoFar(a *shell.Turn, ag *agent, m sales.LetGo) {
 // errNotSold: the sale of a slot that was handed out to this member never began.
 var errNotSold = errors.New("it does not sell the slot")
 
-// onLetGoHere lets go of a slot, or says that nothing of it is here: the question to sell it was lost.
-func (s *supervisor) onLetGoHere(a *shell.Turn, m letGoHere) {
+// onGiveUpHere lets go of a slot, or says that nothing of it is here: the question to sell it was lost.
+func (s *handout) onGiveUpHere(a *shell.Turn, m giveUpHere, booted bool) {
 	answer := a.Asker()
 	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
-	if ag := s.agents[slot]; s.booted && s.beginning[slot] == nil && (ag == nil || ag.far != "") {
+	if ag := s.agents[slot]; booted && s.beginning[slot] == nil && (ag == nil || ag.remote != "") {
 		answer(struct{}{}, errNotSold)
 		return
 	}
-	s.onLetGo(a, m.LetGo)
+	s.onGiveUp(a, m.GiveUp)
 	answer(struct{}{}, nil)
 }
 
-// onLetGoFailed frees the workers: the sale waits for its member, and they have others to do.
-func (s *supervisor) onLetGoFailed(m letGoFailed) {
+// onGiveUpFailed frees the workers: the sale waits for its member, and they have others to do.
+func (s *handout) onGiveUpFailed(m giveUpFailed) {
 	ag := s.agents[m.slot]
-	if ag == nil || ag.far == "" {
+	if ag == nil || ag.remote == "" {
 		return
 	}
-	again := s.soon()
+	refused := s.noMember(fmt.Sprintf("member %s does not let go of it: %v", ag.remote, m.err))
+	refused.Requeue = ag.starting
 	if _, answered := errors.AsType[*events.MemberError](m.err); answered { // It is here, and does not sell it.
-		again = s.ChainTime()
+		refused.RetryAt = s.ChainTime()
 	}
-	tellAll(ag.watchers, admission.Refusal{
-		Criterion: slotqueue.CriterionMember, Requeue: ag.starting, RetryAt: again,
-		Reason: fmt.Sprintf("member %s does not let go of it: %v", ag.far, m.err),
-	})
+	tellAll(ag.watchers, *refused)
 	ag.watchers = nil
 	if ag.starting { // Nothing says that it has begun.
 		delete(s.agents, m.slot)
-		s.FarLoad.Set(m.slot, 0)
+		s.RemoteLoad.Set(m.slot, 0)
 	}
+}
+
+// isPlaced asks whether nobody needs to look any more for a member that adopts a slot. If so, that is over.
+type isPlaced struct{ slot events.SlotID }
+
+// placeAdopted looks for the member that adopts a slot, beside the actor, until its sale has begun.
+func (s *handout) placeAdopted(a *shell.Turn, slot events.SlotID, c *candidate) {
+	s.beginning[slot] = c
+	c.asked = s.Member // It counts as sold, whichever member adopts it.
+	p := &placing{handout: s, start: c.start, by: c.by, answers: map[events.Member]members.Sells{}}
+	p.until = s.lastFetch(s.ChainTime())
+	a.Do(func(ctx context.Context) {
+		for ctx.Err() == nil {
+			s.Yield(ctx, "adopt "+slot.Short())
+			placed, err := shell.Ask[bool](s.root, isPlaced{slot}).Wait(ctx)
+			if err != nil || placed {
+				return
+			}
+			from := s.View.Now().Number
+			_ = s.RT.Guarded("adopt a slot", func() error { // It is tried again.
+				p.try(ctx)
+				return nil
+			})
+			_, _ = s.View.Wait(ctx, func(h events.Head) bool { return h.Number != from })
+		}
+	})
+}
+
+// onIsPlaced ends the search when the sale has begun, and when another member has the term, which searches itself.
+func (s *handout) onIsPlaced(a *shell.Turn, m isPlaced, owns bool) {
+	c, ag := s.beginning[m.slot], s.agents[m.slot]
+	placed := c == nil || ag != nil || c.over != nil || !owns
+	a.Asker()(placed, nil)
+	if !placed || c == nil {
+		return
+	}
+	delete(s.beginning, m.slot)
+	switch {
+	case ag != nil:
+		s.watch(ag, c.workers...)
+	case c.over != nil:
+		tellAll(c.workers, *c.over)
+	default:
+		tellAll(c.workers, *s.noMember("another member has the term"))
+	}
+}
+
+// lastFetch is until when, in chain time, a slot may wait to be fetched for the next proof that it may owe and for
+// which there is time: as much of it as a slot on offer needs that is taken (sales.minFill).
+func (s *handout) lastFetch(now time.Time) time.Time {
+	cfg, needs := s.Terms.Proofs, s.TimeToFill()
+	return duty.End(cfg, duty.Period(cfg, now.Add(needs))).Add(-needs)
+}
+
+// placing is a search for the member that adopts a slot.
+type placing struct {
+	*handout
+	start   sale.Start
+	by      events.EventID
+	until   time.Time // members that are away are waited for, in chain time
+	answers map[events.Member]members.Sells
+}
+
+// try asks the members that have not answered yet, and tells one to begin, if it is clear which.
+func (p *placing) try(ctx context.Context) {
+	away := p.ask(ctx)
+	to := p.choose(away && p.ChainTime().Before(p.until))
+	if to == "" {
+		return
+	}
+	start := p.start
+	start.Member = to
+	log := p.Log.WithField("slot", start.Slot.String())
+	log.Infof("member %s adopts the slot; it has of its data: %q", to, p.answers[to].Copy)
+	answer, err := p.sell(ctx, sellHere{start: start, by: p.by, kept: to == p.Member})
+	if err == nil && answer.Refused == nil {
+		return
+	}
+	delete(p.answers, to)
+	if ctx.Err() == nil {
+		log.Warnf("member %s does not adopt the slot, will try again: %v, %+v", to, err, answer.Refused)
+	}
+}
+
+// ask asks the members that have not answered yet whether they would adopt the slot, and says whether one that did not
+// answer may have its data. After a loss of events there may be members of which the record does not know.
+func (p *placing) ask(ctx context.Context) (away bool) {
+	seen := p.cluster.Seen()
+	for _, m := range seen {
+		if _, answered := p.answers[m]; answered {
+			continue
+		}
+		start := p.start
+		start.Member = m
+		answer, err := p.sell(ctx, sellHere{start: start, try: true})
+		if err == nil && (answer.Refused == nil || answer.Refused.Criterion != slotqueue.CriterionMember) {
+			p.answers[m] = answer
+		}
+	}
+	known, _ := p.record.state()
+	for _, one := range known.Members() {
+		if !slices.Contains(seen, one.Member) {
+			away = true
+		}
+	}
+	return away || len(p.answers) < len(seen) || p.witness != nil && !p.witness.Lost().None()
+}
+
+// choose is the member that adopts the slot; empty: a member that is awaited may be better than those that answered.
+func (p *placing) choose(awaits bool) events.Member {
+	byName := slices.Sorted(maps.Keys(p.answers))
+	with := func(c members.Copy) events.Member {
+		for _, m := range byName {
+			if p.answers[m].Copy == c {
+				return m
+			}
+		}
+		return ""
+	}
+	if sound := with(members.SoundCopy); sound != "" || awaits {
+		return sound
+	}
+	if part := with(members.PartOfCopy); part != "" {
+		return part
+	}
+	ask := p.AskOf(p.start.Request, p.start.EndsAt)
+	ask.MaxAtRisk, ask.Quota = nil, 0 // Its collateral is deposited already.
+	fit, _ := p.mirror.Fits(ask, nil)
+	for _, m := range slices.Concat(fit, byName) {
+		if answer, answered := p.answers[m]; answered && answer.Refused == nil {
+			return m
+		}
+	}
+	return p.Member // There is room nowhere.
 }
 
 func startMessage(c sale.Start) ([]byte, error) {

@@ -11,13 +11,14 @@ import (
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/members"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
-	"github.com/hostnode/hostnode/messages"
 )
 
 // Errors of starting a host.
@@ -37,9 +38,20 @@ var (
 
 // Host is a running host. Safe for concurrent use.
 type Host struct {
-	env        *env
 	rt         *shell.Runtime
+	base       *shell.Base
+	alerts     *health.Alerts
+	record     *hostRecord
 	supervisor shell.Ref
+
+	ledger, queue, sectors *shell.Part
+	sectorPorts            *SectorPorts // nil: this host has no sectors
+	disk                   *diskWatch
+	// Nil: the host is one process, or never has the term.
+	cluster port.Cluster
+	market  *members.Market
+	handout *handout
+	terms   *terms
 
 	// ended is cancelled when the host cannot go on; its cause is the reason.
 	ended context.Context
@@ -53,43 +65,38 @@ type Host struct {
 // as it looks at the record.
 func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Host, error) {
 	rt := shell.NewRuntime(context.WithoutCancel(ctx), log)
-	e := newEnv(cfg.withDefaults(), ports, rt)
+	cfg = cfg.withDefaults()
+	h, root := assemble(cfg, ports, rt)
+	b := h.base
 	if store, ok := events.Inner[events.Watchful](ports.Store); ok {
-		rt.Do("return of the store", func(ctx context.Context) { e.RingFor(ctx, store) })
+		rt.Do("return of the store", func(ctx context.Context) { b.RingFor(ctx, store) })
 	}
-	if err := e.takeOver(ctx); err != nil {
+	if err := h.record.takeOver(ctx, cfg, root.market); err != nil {
 		rt.Kill()
 		return nil, err
 	}
-	h := &Host{env: e, rt: rt}
 	h.ended, h.end = context.WithCancelCause(context.Background())
 	// Without a supervisor nobody restarts what fails, or passes on what the chain says. Running work goes on until
-	// the process stops the host; whoever runs the process starts it again.
+	// the process stops the host; its operator starts it again.
 	rt.RootFailed = func(err error) { h.end(fmt.Errorf("%w: %w", ErrBroken, err)) }
-	e.owner.lost, e.StoreWatch.Conflict = h.takenOver, e.suspect
+	h.record.lost, b.StoreWatch.Conflict = h.takenOver, h.record.suspect
 	if ports.Cluster != nil {
-		e.HasTerm = e.hasTerm
+		b.HasTerm = h.record.hasTerm
 	}
-	root := &supervisor{
-		env: e, fatal: h.end,
-		agents: map[events.SlotID]*agent{}, beginning: map[events.SlotID]*candidate{},
-		panicked: map[shell.Subject]int{},
-	}
-	root.keepRooms()
-	root.keepSales()
-	h.supervisor = rt.Root("Supervisor", root)
-	e.StoreWatch.Notify(func() { h.supervisor.Tell(sales.RecordMoved{}) })
+	root.fatal = h.end
+	h.supervisor = rt.Root(root.root.Name, root)
+	b.StoreWatch.Notify(func() { h.supervisor.Tell(sales.RecordMoved{}) })
 	if ports.Cluster != nil {
 		h.serve()
 	}
 	if cfg.Alert != nil { // The scheduler cannot watch: without a chain it never starts.
-		rt.Do("watch", e.keepWatch)
+		rt.Do("watch", root.watch.keep)
 	}
-	rt.Do("heartbeat", e.beat)
+	rt.Do("heartbeat", func(ctx context.Context) { h.record.beat(ctx, cfg.Heartbeat) })
 	rt.Do("probe of the store", func(ctx context.Context) {
 		for ctx.Err() == nil { // The probe returns when ctx ends, or when it panicked.
 			_ = rt.Guarded("probe of the store", func() error {
-				e.StoreWatch.Probe(ctx, e.Store)
+				b.StoreWatch.Probe(ctx, b.Store)
 				return nil
 			})
 		}
@@ -100,8 +107,8 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 // takenOver ends the host at once, because another process runs it now. Stop frees what is
 // left.
 func (h *Host) takenOver(err error) {
-	h.env.Log.Errorf("%v; this process does nothing more", err)
-	h.env.Raise(health.AlertTakenOver, events.SlotID{}, 0, err.Error(),
+	h.base.Log.Errorf("%v; this process does nothing more", err)
+	h.alerts.Raise(health.AlertTakenOver, events.SlotID{}, 0, err.Error(),
 		"Find the other process and keep only one; to go on here, stop it and start this one again.")
 	h.end(err)
 	h.rt.Abandon()
@@ -118,23 +125,23 @@ func (h *Host) Err() error { return context.Cause(h.ended) }
 // wait long for an event store that is away: ErrStoreAway then names what could not be
 // recorded. It is safe to lose that: the next start finds out what became of it.
 func (h *Host) Stop(ctx context.Context) error {
-	away, unwritten := h.env.StoreWatch.Now(), h.env.StoreWatch.Unwritten()
+	away, unwritten := h.base.StoreWatch.Now(), h.base.StoreWatch.Unwritten()
 	h.end(ErrStopped)
-	h.env.StoreWatch.Stopping.Store(true)
+	h.base.StoreWatch.Stopping.Store(true)
 	h.rt.Halt(h.supervisor)
 	if errors.Is(h.Err(), shell.ErrTakenOver) { // The record belongs to the other process now.
 		return nil
 	}
 	if !away.Away {
-		h.env.SaveAll(ctx)
+		h.base.SaveAll(ctx)
 	} else {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, shell.StopPatience)
 		defer cancel()
 	}
-	err := h.recordStop(ctx)
-	if h.env.Account != nil {
-		h.env.resign()
+	err := h.record.stop(ctx)
+	if h.terms != nil {
+		h.terms.resign()
 	}
 	if err == nil || shell.NeverPasses(err) {
 		return err
@@ -149,34 +156,25 @@ func (h *Host) Stop(ctx context.Context) error {
 	return fmt.Errorf("%w: not in the record: %s: %w", shell.ErrStoreAway, lost, err)
 }
 
-func (h *Host) recordStop(ctx context.Context) error {
-	return h.env.oneAtATime(ctx, func() error {
-		if err := h.env.endTerm(ctx, h.env.Clock.Now()); err != nil {
-			return err
-		}
-		return h.env.appendHost(ctx, &messages.HostStopped{
-			At: events.TimeToMessage(h.env.Clock.Now()), Epoch: h.env.Epoch,
-		})
-	})
-}
-
 // Kill ends the host like a crash does; for simulations.
 func (h *Host) Kill() {
 	h.end(ErrStopped)
 	h.rt.Kill()
 }
 
-// ask waits for the answer to a question while the host runs.
-func ask[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(h.ended, func() { cancel(h.Err()) })()
-	return q.Wait(ctx)
+// ViewLedger shows the durable state of the ledger.
+func (h *Host) ViewLedger(ctx context.Context) (capacity.Snapshot, error) {
+	return view[capacity.Snapshot](ctx, h, h.ledger, ledger.Show{})
+}
+
+// ViewQueue shows the durable state of the queue.
+func (h *Host) ViewQueue(ctx context.Context) (slotqueue.Snapshot, error) {
+	return view[slotqueue.Snapshot](ctx, h, h.queue, queue.Show{})
 }
 
 // command submits a command to a part unless the event store is away.
 func command[T any](ctx context.Context, h *Host, to *shell.Part, msg any) (none T, err error) {
-	if r := h.env.StoreWatch.Now(); r.Away {
+	if r := h.base.StoreWatch.Now(); r.Away {
 		return none, fmt.Errorf("%w since %s; nothing was changed: %s",
 			shell.ErrStoreAway, r.Since.Format(time.TimeOnly), r.Reason)
 	}
@@ -191,27 +189,6 @@ func view[T any](ctx context.Context, h *Host, of *shell.Part, msg any) (none T,
 	return await(ctx, h, shell.Ask[T](of, msg))
 }
 
-// errImpatient: there was no answer within OperatorPatience.
-var errImpatient = errors.New("no answer yet")
-
-// await waits for the answer to a command, but not long once the event store is away.
-func await[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
-	for {
-		patient, cancel := context.WithCancelCause(ctx)
-		stop := h.env.Clock.After(shell.OperatorPatience, func() { cancel(errImpatient) })
-		v, err := ask(patient, h, q)
-		stop()
-		cancel(nil)
-		if !errors.Is(err, errImpatient) {
-			return v, err
-		}
-		if r := h.env.StoreWatch.Now(); r.Away {
-			return v, fmt.Errorf("%w; the command may still take effect when it is back: %s",
-				shell.ErrStoreAway, r.Reason)
-		}
-	}
-}
-
 // ErrStarting: the host still waits for the chain.
 var ErrStarting = errors.New("the host is starting; the chain has not answered yet")
 
@@ -224,12 +201,31 @@ func (h *Host) started(ctx context.Context) error {
 	return err
 }
 
-// ViewLedger shows the durable state of the ledger.
-func (h *Host) ViewLedger(ctx context.Context) (capacity.Snapshot, error) {
-	return view[capacity.Snapshot](ctx, h, h.env.ledger, ledger.Show{})
+// errImpatient: there was no answer within OperatorPatience.
+var errImpatient = errors.New("no answer yet")
+
+// await waits for the answer to a command, but not long once the event store is away.
+func await[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
+	for {
+		patient, cancel := context.WithCancelCause(ctx)
+		stop := h.base.Clock.After(shell.OperatorPatience, func() { cancel(errImpatient) })
+		v, err := ask(patient, h, q)
+		stop()
+		cancel(nil)
+		if !errors.Is(err, errImpatient) {
+			return v, err
+		}
+		if r := h.base.StoreWatch.Now(); r.Away {
+			return v, fmt.Errorf("%w; the command may still take effect when it is back: %s",
+				shell.ErrStoreAway, r.Reason)
+		}
+	}
 }
 
-// ViewQueue shows the durable state of the queue.
-func (h *Host) ViewQueue(ctx context.Context) (slotqueue.Snapshot, error) {
-	return view[slotqueue.Snapshot](ctx, h, h.env.queue, queue.Show{})
+// ask waits for the answer to a question while the host runs.
+func ask[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(h.ended, func() { cancel(h.Err()) })()
+	return q.Wait(ctx)
 }

@@ -206,25 +206,12 @@ func LivingSales(ctx context.Context, store events.Store, me events.Address) ([]
 // livingSalesSaver follows the log and saves the list once per Config.SnapshotEvery events.
 // Only its own task touches the list until the host has stopped.
 type livingSalesSaver struct {
-	*env
+	*hostRecord
 	living *livingSales
-	// others takes each event in a host of several members; nil: the host is this process.
-	others func(context.Context, events.Recorded) error
-}
-
-func (s *supervisor) saveLivingSales(a *shell.Turn, from *livingSales) {
-	if !s.Saves() && s.Cluster == nil {
-		return
-	}
-	w := &livingSalesSaver{env: s.env, living: from}
-	if s.Cluster != nil {
-		s.followed.set(from.read)
-		w.others = s.readOthers()
-	}
-	if s.Saves() {
-		s.Savers["living sales"] = w
-	}
-	a.RT.Do("living sales", w.run)
+	// others takes each event in a host of several members, and followed is how far it has; nil: the host is this
+	// process.
+	others   func(context.Context, events.Recorded) error
+	followed *watched[events.Position]
 }
 
 func (w *livingSalesSaver) run(ctx context.Context) {
@@ -244,14 +231,14 @@ func (w *livingSalesSaver) run(ctx context.Context) {
 
 func (w *livingSalesSaver) follow(ctx context.Context) error {
 	tries, own := 0, events.HostStream(w.Me)
-	if w.Cluster != nil {
+	if w.others != nil {
 		w.suspect() // Another member may have taken the term while this one read the record.
 	}
 	for r, err := range w.Store.Subscribe(ctx, w.living.read) {
 		if err != nil {
 			return err
 		}
-		if r.Stream == own && (r.Meta.Epoch > w.Epoch || w.Cluster != nil && r.Meta.Epoch != w.Epoch) {
+		if r.Stream == own && (r.Meta.Epoch > w.Epoch || w.others != nil && r.Meta.Epoch != w.Epoch) {
 			w.suspect() // The next heartbeat would notice it later.
 		}
 		if w.others != nil {
@@ -278,7 +265,7 @@ func (w *livingSalesSaver) follow(ctx context.Context) error {
 // saves reports whether this process saves the list: of several members, the owner does.
 func (w *livingSalesSaver) saves() bool {
 	owner, lasts := w.ownerNow()
-	return w.Saves() && (w.Cluster == nil || lasts && owner == w.Member)
+	return w.Saves() && (w.others == nil || lasts && owner == w.Member)
 }
 
 func (w *livingSalesSaver) save(ctx context.Context) error {

@@ -38,14 +38,14 @@ func TestAListOfLivingSalesIsOfTheStoreItWasMadeIn(t *testing.T) {
 	begin(here, 1, 0)
 	begin(there, 2, 0) // The same events in another order.
 	begin(there, 1, 0)
-	e := bareEnv(here)
-	s, err := readLivingSales(t.Context(), e.Base)
+	e := bareBase(here)
+	s, err := readLivingSales(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, store := range map[string]events.Store{"here": here, "there": there} {
 		e.Store = store
-		if err := (&livingSalesSaver{env: e, living: s}).save(t.Context()); err != nil {
+		if err := saverOf(e, s).save(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		got, err := LivingSales(t.Context(), store, snapshotHost)
@@ -88,7 +88,7 @@ func TestAStartReadsNothingOfOthersOnItsServer(t *testing.T) {
 		}
 	}
 	handed := 0
-	s, err := readLivingSales(t.Context(), bareEnv(selecting{store, &handed}).Base)
+	s, err := readLivingSales(t.Context(), bareBase(selecting{store, &handed}))
 	if err != nil || handed != 2 || s.read != 5 || s.last.Position != 2 {
 		t.Fatalf("%d events were read; up to %d, the last is at %d: %v", handed, s.read, s.last.Position, err)
 	}
@@ -103,12 +103,12 @@ func TestAListThatMissesASaleIsNotSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := bareEnv(store)
-	s, err := readLivingSales(t.Context(), e.Base)
+	e := bareBase(store)
+	s, err := readLivingSales(t.Context(), e)
 	if err != nil || len(s.inOrder()) != 0 || !s.incomplete {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if err := (&livingSalesSaver{env: e, living: s}).Finish(t.Context()); err != nil {
+	if err := saverOf(e, s).Finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if head, _ := store.Head(t.Context()); head != 1 {

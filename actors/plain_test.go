@@ -26,7 +26,7 @@ func exchanged() map[string]any {
 	return map[string]any{
 		"sales.Command": sales.Command{}, "sales.Look": sales.Look{}, "sales.Changed": sales.Changed{},
 		"sales.Trouble": sales.Trouble{}, "sales.Quarantined": sales.Quarantined{}, "sales.Begin": sales.Begin{},
-		"sales.LetGo": sales.LetGo{}, "sales.RecordMoved": sales.RecordMoved{},
+		"sales.GiveUp": sales.GiveUp{}, "sales.RecordMoved": sales.RecordMoved{},
 		"ledger.Command": ledger.Command{}, "ledger.ReservationOf": ledger.ReservationOf{}, "ledger.Found": ledger.Found{},
 		"ledger.All": ledger.All{}, "ledger.Match": ledger.Match{}, "ledger.Show": ledger.Show{},
 		"ledger.Freed":  ledger.Freed{},

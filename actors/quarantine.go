@@ -1,84 +1,129 @@
 package actors
 
 import (
-	"time"
+	"fmt"
+	"strconv"
 
-	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/health"
-	"github.com/hostnode/hostnode/actors/sales"
+	"github.com/hostnode/hostnode/actors/quarantine"
+	"github.com/hostnode/hostnode/actors/queue"
+	"github.com/hostnode/hostnode/actors/sectors"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
 )
 
-// This file quarantines sales that cannot be run, because their actor fails again and again or
-// their record cannot be read. Nothing is done for such a sale; it is tried again at a slow
-// pace, because the cause may pass or be repaired. While its slot is ours on chain, each period
-// that owes a proof raises an alert.
+// This file quarantines work other than sales: what panicked twice is left alone, so that one
+// bad offer costs no hosted slot. The quarantine is recorded, the operator is alerted, and may
+// have the work tried again.
 
-// quarantineFirst is the pause before the first try; each further pause is twice as long, up to
-// Config.QuarantineRetry.
-const quarantineFirst = time.Minute
+// maxPanicked is how many pieces of work are remembered because they panicked once.
+const maxPanicked = 1_000
 
-// onAgentEnded quarantines a sale that is left alone, and raises an alert. The host and its other sales go on.
-func (s *supervisor) onAgentEnded(ag *agent, f shell.Failure) bool {
-	slot := ag.slot
-	if f.Lefts == 0 {
-		return true
-	}
-	s.Log.WithField("slot", slot.String()).Errorf("the sale is quarantined and nothing is done for its slot until "+
-		"it is tried again in %s; look at it with `hostnode sale %s`: %v", f.Pause, slot, f.Err)
-	if f.Lefts == 1 { // Not at each try; every proof that is owed raises an alert of its own.
-		trouble := health.SlotTrouble{Slot: slot, Reason: f.Err.Error()}
-		s.RaiseCause("sale-quarantined", slot, health.Facts{Quarantined: []health.SlotTrouble{trouble}})
-	}
-	ag.state.Slot = slot
-	s.quarantined.Begin(aboutSale(slot), f.Err.Error())
-	tellAll(ag.watchers,
-		admission.Refusal{Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + ag.Left})
-	ag.watchers = nil
-	s.scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: ag.Left})
-	return true
+// Messages about what is quarantined.
+type (
+	// tryAgain: an operator wants something tried again. The answer comes when the end of the
+	// quarantine is recorded.
+	tryAgain struct{ subject shell.Subject }
+)
+
+// panics counts the panics of each piece of work.
+type panics struct {
+	alerts      *health.Alerts
+	quarantined *quarantine.List
+	counts      map[shell.Subject]int
 }
 
-func (e *env) quarantinePause(n int) time.Duration {
-	return min(quarantineFirst<<min(n-1, 20), e.QuarantineRetry)
-}
-
-// isOf reports whether a message is of the agent that runs a sale. One that was quarantined and reports is so no more.
-func (s *supervisor) isOf(ag *agent, m sales.Changed) bool {
-	if ag.Ref().Address() != m.Agent {
+// count notes that a piece of work panicked, and quarantines it the second time.
+func (p *panics) count(about shell.Subject, err error) (leftAlone bool) {
+	if about == (shell.Subject{}) {
 		return false
 	}
-	if s.family.Works(&ag.Child, len(m.Fresh) > 0) {
-		s.Log.WithField("slot", m.Slot.String()).Warn("the sale that was quarantined is run again")
-		s.quarantined.End(aboutSale(m.Slot), "it can be run again", func() {})
+	if p.counts[about]++; p.counts[about] < quarantine.MostPanics {
+		if len(p.counts) > maxPanicked {
+			clear(p.counts)
+		}
+		return false
+	}
+	delete(p.counts, about)
+	if p.quarantined.Begin(about, err.Error()) {
+		tellLeftAlone(p.alerts, about, err.Error())
 	}
 	return true
 }
 
-func aboutSale(slot events.SlotID) shell.Subject {
-	return shell.Subject{Kind: shell.SubjectSale, Key: slot.String()}
-}
-
-// stayQuarantined keeps a sale quarantined that was so when the last process ended, until it
-// runs. It is tried at once.
-func (s *supervisor) stayQuarantined(slot events.SlotID) {
-	ag := s.agents[slot]
-	if q, ok := s.quarantined.Has(aboutSale(slot)); ok {
-		s.family.LeaveAlone(&ag.Child, q.Reason)
-		ag.state.Slot = slot
-		s.scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: q.Reason})
-	}
-}
-
-// endOldQuarantines ends the quarantines of sales that are over.
-func (s *supervisor) endOldQuarantines() {
-	for _, q := range s.quarantined.All() {
-		slot, err := events.ParseSlotID(q.Subject.Key)
-		ofSale := q.Subject.Kind == shell.SubjectSale || q.Subject.Kind == shell.SubjectDuties
-		if ofSale && (err != nil || s.agents[slot] == nil) {
-			s.quarantined.End(q.Subject, "the sale is over", func() {})
+// recordQuarantine records that a quarantine began or ended, and tells of a sector's: they have
+// quarantines of their own, and nobody else to tell.
+func recordQuarantine(h *hostRecord, alerts *health.Alerts) func(m quarantine.Event, stored func()) {
+	return func(m quarantine.Event, stored func()) {
+		if q, ok := m.(*messages.WorkQuarantined); ok && q.GetKind() == string(shell.SubjectSector) {
+			tellLeftAlone(alerts, shell.Subject{Kind: shell.SubjectSector, Key: q.GetKey()}, q.GetReason())
 		}
+		h.writeLater(m, stored)
 	}
+}
+
+func tellLeftAlone(alerts *health.Alerts, about shell.Subject, why string) {
+	alerts.Raise(health.AlertWorkQuarantined, events.SlotID{}, 0,
+		fmt.Sprintf("%s is left alone: %s", describe(about), why),
+		fmt.Sprintf("find the cause in the log; try it again with `hostnode quarantine retry %s`", about))
+}
+
+// describe names a piece of work in words.
+func describe(about shell.Subject) string {
+	switch about.Kind {
+	case shell.SubjectSale:
+		return "the sale of slot " + about.Key
+	case shell.SubjectMarket:
+		return "event " + about.Key + " of the market"
+	case shell.SubjectLedger:
+		return "the ledger's command " + about.Key
+	case shell.SubjectDuties:
+		return "what slot " + about.Key + " owes"
+	case shell.SubjectSlot:
+		return "slot " + about.Key + " on offer"
+	case shell.SubjectSector:
+		return "sector " + about.Key
+	}
+	return about.String()
+}
+
+// onTryAgain ends a quarantine at an operator's wish.
+func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
+	answer := a.Asker()
+	if _, ok := s.record.quarantined.Has(m.subject); !ok {
+		answer(nil, fmt.Errorf("%w: %s", shell.ErrNotQuarantined, m.subject))
+		return
+	}
+	if m.subject.Kind == shell.SubjectSale { // That quarantine ends when the sale runs.
+		slot, err := events.ParseSlotID(m.subject.Key)
+		if ag := s.sales.agents[slot]; err == nil && ag != nil && ag.Left != "" {
+			s.sales.family.Run(a, &ag.Child)
+		}
+		answer(struct{}{}, err)
+		return
+	}
+	if m.subject.Kind == shell.SubjectSector { // The same.
+		number, err := strconv.ParseUint(m.subject.Key, 10, 64)
+		if s.sectorFiles == nil {
+			err = ErrNoSectors
+		}
+		s.sectors.Tell(sectors.TryAgain{Number: number})
+		answer(struct{}{}, err)
+		return
+	}
+	s.panics.counts[m.subject] = quarantine.MostPanics - 1 // The next panic counts as the second.
+	s.record.quarantined.End(m.subject, "tried again by the operator", func() {
+		if m.subject.Kind == shell.SubjectMarket { // Nobody else resumes that.
+			var revision uint64
+			if _, err := fmt.Sscan(m.subject.Key, &revision); err == nil && revision > 0 {
+				s.queue.Tell(queue.TryMarket{Revision: revision})
+			}
+		}
+		s.queue.Tell(queue.Wake{
+			Reason: "an operator wants it tried again", Criteria: []string{slotqueue.CriterionQuarantined},
+		})
+		answer(struct{}{}, nil)
+	})
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -22,90 +24,101 @@ import (
 // maxNamedLost is how many lost streams, offers and reservations are recorded by name.
 const maxNamedLost = 1_000
 
-// alertRecordLoss raises an alert when the record has lost events.
-func (s *supervisor) alertRecordLoss() {
-	if s.Witness == nil || s.Witness.Lost().None() {
+// recordLoss is a record that may have lost events.
+type recordLoss struct {
+	*shell.Base
+	*health.Alerts
+	record  *hostRecord
+	witness port.Witness // nil: there is none
+	queue   *shell.Part
+	// recorded: the loss is recorded, and the queue is paused in its own stream.
+	recorded atomic.Bool
+}
+
+// alert raises an alert when the record has lost events.
+func (l *recordLoss) alert() {
+	if l.witness == nil || l.witness.Lost().None() {
 		return
 	}
-	s.Raise(health.AlertWentBack, events.SlotID{}, 0, describeLoss(s.Witness.Lost()),
+	l.Raise(health.AlertWentBack, events.SlotID{}, 0, describeLoss(l.witness.Lost()),
 		"what the chain knows is found again, and proofs go out. Look at what is lost with `hostnode audit`, put on "+
 			"offer again what is missing in `hostnode availability list`, then sell again: hostnode drain --resume")
 }
 
-// lossUnrecorded reports whether a loss of events is not recorded yet; until then the queue
+// unrecorded reports whether a loss of events is not recorded yet; until then the queue
 // takes nothing.
-func (e *env) lossUnrecorded() bool {
-	return e.Witness != nil && !e.lossRecorded.Load() && !e.Witness.Lost().None()
+func (l *recordLoss) unrecorded() bool {
+	return l.witness != nil && !l.recorded.Load() && !l.witness.Lost().None()
 }
 
-// pauseAfterLoss pauses a queue that has just been started, if events were lost. Once the pause
+// pauseQueue pauses a queue that has just been started, if events were lost. Once the pause
 // is in the queue's record, the loss is recorded too.
-func (s *supervisor) pauseAfterLoss() {
-	if !s.lossUnrecorded() {
+func (l *recordLoss) pauseQueue() {
+	if !l.unrecorded() {
 		return
 	}
-	lost := s.Witness.Lost()
-	asked := shell.Ask[struct{}](s.queue, queue.Command{
-		Cmd: slotqueue.Pause{At: s.Clock.Now(), Reason: describeLoss(lost)}, Cause: "start",
+	lost := l.witness.Lost()
+	asked := shell.Ask[struct{}](l.queue, queue.Command{
+		Cmd: slotqueue.Pause{At: l.Clock.Now(), Reason: describeLoss(lost)}, Cause: "start",
 	})
-	s.RT.Do("went back", func(ctx context.Context) {
-		s.Yield(ctx, "went back")
+	l.RT.Do("went back", func(ctx context.Context) {
+		l.Yield(ctx, "went back")
 		_, err := asked.Wait(ctx)
 		switch {
 		case ctx.Err() != nil, errors.Is(err, shell.ErrPartDown): // Its next start pauses it.
 		case errors.Is(err, shell.ErrReloading):
-			s.pauseAfterLoss()
+			l.pauseQueue()
 		case err != nil: // Without the pause it would sell.
-			s.Log.Errorf("events were lost, and the queue could not be paused for it, will try again: %v", err)
-			s.Clock.After(s.RetryAfter, s.pauseAfterLoss)
+			l.Log.Errorf("events were lost, and the queue could not be paused for it, will try again: %v", err)
+			l.Clock.After(l.RetryAfter, l.pauseQueue)
 		default:
-			s.recordLoss(lost)
+			l.store(lost)
 		}
 	})
 }
 
-func (s *supervisor) recordLoss(lost events.WentBack) {
-	s.lossRecorded.Store(true)
-	s.recordHost(lossOf(lost, s.Clock.Now(), s.Epoch), func() {
-		if err := s.Witness.Settle(); err != nil {
-			s.Log.Errorf("the alert about lost events will be repeated at the next start: %v", err)
+func (l *recordLoss) store(lost events.WentBack) {
+	l.recorded.Store(true)
+	l.record.writeLater(lossOf(lost, l.Clock.Now(), l.Epoch), func() {
+		if err := l.witness.Settle(); err != nil {
+			l.Log.Errorf("the alert about lost events will be repeated at the next start: %v", err)
 		}
-		s.RT.Do("loss", func(ctx context.Context) { s.watchLoss(ctx, lost) })
+		l.RT.Do("loss", func(ctx context.Context) { l.watch(ctx, lost) })
 	})
 }
 
 // lookAgainEvery is how often it is looked whether what is recorded as lost is there after all.
 const lookAgainEvery = 30 * time.Second
 
-// watchLoss takes a loss back when what was lost is there after all: whoever answered at the start did not know
+// watch takes a loss back when what was lost is there after all: the server that answered at the start did not know
 // better. What has been written anew is not what was lost.
-func (s *supervisor) watchLoss(ctx context.Context, lost events.WentBack) {
-	for !s.Witness.Lost().None() {
-		if shell.Sleep(ctx, s.Clock, lookAgainEvery) != nil {
+func (l *recordLoss) watch(ctx context.Context, lost events.WentBack) {
+	for !l.witness.Lost().None() {
+		if shell.Sleep(ctx, l.Clock, lookAgainEvery) != nil {
 			return
 		}
-		s.Yield(ctx, "loss")
-		if err := s.Witness.LookAgain(ctx); err != nil {
-			s.Log.Debugf("look again for what the event store lacked: %v", err)
+		l.Yield(ctx, "loss")
+		if err := l.witness.LookAgain(ctx); err != nil {
+			l.Log.Debugf("look again for what the event store lacked: %v", err)
 		}
 	}
-	err := s.Retry(ctx, "loss", func(error) {}, never, func(ctx context.Context) error {
-		shown, err := shell.Ask[slotqueue.Snapshot](s.queue, queue.Show{}).Wait(ctx)
+	err := l.Retry(ctx, "loss", func(error) {}, never, func(ctx context.Context) error {
+		shown, err := shell.Ask[slotqueue.Snapshot](l.queue, queue.Show{}).Wait(ctx)
 		if err != nil || !shown.Stopped || shown.StoppedFor != describeLoss(lost) { // Something else may keep it.
 			return err
 		}
-		_, err = shell.Ask[struct{}](s.queue, queue.Command{
-			Cmd: slotqueue.Resume{At: s.Clock.Now(), Reason: "what the event store lacked is there"}, Cause: "start",
+		_, err = shell.Ask[struct{}](l.queue, queue.Command{
+			Cmd: slotqueue.Resume{At: l.Clock.Now(), Reason: "what the event store lacked is there"}, Cause: "start",
 		}).Wait(ctx)
 		return err
 	})
 	if err != nil {
 		return
 	}
-	s.Log.Warn("what the event store lacked at the start is there after all: nothing was lost")
-	back := lossOf(lost, s.Clock.Now(), s.Epoch)
+	l.Log.Warn("what the event store lacked at the start is there after all: nothing was lost")
+	back := lossOf(lost, l.Clock.Now(), l.Epoch)
 	back.TakenBack = true
-	s.recordHost(back, func() {})
+	l.record.writeLater(back, func() {})
 }
 
 // lossOf makes the event that records a loss.

@@ -4,18 +4,73 @@ import (
 	"context"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file looks for damage in stored data, at the start and by the scrub, and tells the sales
-// that need the data.
+// This file looks for damage in stored data, and tells the sales that need it.
+
+// scrubPiece is how many bytes are checked at once: a tenth of a second of one processor.
+const scrubPiece = 1 << 20
+
+// scrubPatience is the longest pause before it is checked again whether a pass is due, so that
+// a corrected clock delays none for long.
+const scrubPatience = time.Hour
+
+// scrub checks the stored data of slots.
+type scrub struct {
+	*shell.Base
+	repo           port.Repo
+	every          time.Duration // 0: never
+	bytesPerSecond events.Bytes
+	root           *shell.Part
+}
+
+// run checks all stored data, again and again, at a bounded pace.
+func (s *scrub) run(ctx context.Context) {
+	for pause := time.Duration(0); shell.Sleep(ctx, s.Clock, pause) == nil; {
+		s.Yield(ctx, "scrub")
+		if pause = s.untilDue(); pause > 0 {
+			continue
+		}
+		var piece events.Scrubbed
+		err := s.RT.Guarded("scrub", func() (err error) {
+			piece, err = s.repo.Scrub(ctx, s.Clock.Now(), scrubPiece)
+			return err
+		})
+		if err != nil {
+			s.Log.Warnf("check the stored data for damage, will try again: %v", err)
+			pause = s.RetryMost
+		}
+		if piece.Damage != nil {
+			s.root.Tell(scrubFound{piece.Slot, *piece.Damage})
+		}
+		pause = max(pause, time.Duration(float64(piece.Bytes)/float64(s.bytesPerSecond)*float64(time.Second)))
+	}
+}
+
+// untilDue is the time until the next pass is due; 0: one runs, or is due.
+func (s *scrub) untilDue() time.Duration {
+	p := s.repo.ScrubProgress()
+	since := s.Clock.Now().Sub(p.LastBegan)
+	if !p.Began.IsZero() || p.LastBegan.IsZero() || since >= s.every {
+		return 0
+	}
+	return min(s.every-max(0, since), scrubPatience)
+}
+
+// scrubFound says that stored data is damaged.
+type scrubFound struct {
+	slot   events.SlotID
+	damage events.DamageError
+}
 
 // tellDamaged tells living sales, before they do anything, which of their data is missing or
 // damaged. The disk was examined before anything was running.
-func (s *supervisor) tellDamaged(stored []events.StoredSlot) {
+func (s *roster) tellDamaged(stored []events.StoredSlot) {
 	disk := make(map[events.SlotID]events.StoredSlot, len(stored))
 	for _, st := range stored {
 		disk[st.Slot] = st
@@ -39,53 +94,7 @@ func (s *supervisor) tellDamaged(stored []events.StoredSlot) {
 	}
 }
 
-// scrubPiece is how many bytes are checked at once: a tenth of a second of one processor.
-const scrubPiece = 1 << 20
-
-// scrubPatience is the longest pause before it is checked again whether a pass is due, so that
-// a corrected clock delays none for long.
-const scrubPatience = time.Hour
-
-// scrub checks all stored data, again and again, at a bounded pace.
-func (s *supervisor) scrub(ctx context.Context) {
-	for pause := time.Duration(0); shell.Sleep(ctx, s.Clock, pause) == nil; {
-		s.Yield(ctx, "scrub")
-		if pause = s.untilScrub(); pause > 0 {
-			continue
-		}
-		var piece events.Scrubbed
-		err := s.RT.Guarded("scrub", func() (err error) {
-			piece, err = s.Repo.Scrub(ctx, s.Clock.Now(), scrubPiece)
-			return err
-		})
-		if err != nil {
-			s.Log.Warnf("check the stored data for damage, will try again: %v", err)
-			pause = s.RetryMost
-		}
-		if piece.Damage != nil {
-			s.root.Tell(scrubFound{piece.Slot, *piece.Damage})
-		}
-		pause = max(pause, time.Duration(float64(piece.Bytes)/float64(s.ScrubBytesPerSecond)*float64(time.Second)))
-	}
-}
-
-// untilScrub is the time until the next pass is due; 0: one runs, or is due.
-func (s *supervisor) untilScrub() time.Duration {
-	p := s.Repo.ScrubProgress()
-	since := s.Clock.Now().Sub(p.LastBegan)
-	if !p.Began.IsZero() || p.LastBegan.IsZero() || since >= s.ScrubEvery {
-		return 0
-	}
-	return min(s.ScrubEvery-max(0, since), scrubPatience)
-}
-
-// scrubFound says that stored data is damaged.
-type scrubFound struct {
-	slot   events.SlotID
-	damage events.DamageError
-}
-
-func (s *supervisor) onScrubFound(m scrubFound) {
+func (s *roster) onScrubFound(m scrubFound) {
 	ag := s.agents[m.slot]
 	if ag == nil {
 		s.Log.WithField("slot", m.slot.String()).Warnf("stored data is damaged, but no sale needs it: %v", &m.damage)

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
-	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -29,14 +28,19 @@ import (
 
 var snapshotHost = events.Address{0x51}
 
-// bareEnv is the part of a host that loading and saving need.
-func bareEnv(store events.Store) *env {
-	e := &env{Chain: &chainview.Chain{Base: &shell.Base{
+// bareBase is the part of a host that loading and saving need.
+func bareBase(store events.Store) *shell.Base {
+	b := &shell.Base{
 		SnapshotEvery: 1, Store: store, Clock: shelltest.Clock{},
 		Log: shelltest.QuietLog(), Codec: catalog.Codec(), Me: snapshotHost,
-	}}}
-	e.StoreWatch = shell.NewStoreWatch(e.Clock, e.Log, shelltest.NoYield)
-	return e
+	}
+	b.StoreWatch = shell.NewStoreWatch(b.Clock, b.Log, shelltest.NoYield)
+	return b
+}
+
+// saverOf saves a list of living sales.
+func saverOf(b *shell.Base, living *livingSales) *livingSalesSaver {
+	return &livingSalesSaver{hostRecord: newHostRecord(b), living: living}
 }
 
 // damagedStore flips bits of what is read from snapshot streams.
@@ -76,9 +80,9 @@ type life[S any, E proto.Message] struct {
 func (l life[S, E]) check(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := storetest.NewMemory()
-		e := bareEnv(store)
+		e := bareBase(store)
 		state, stored, last := l.empty(), uint64(0), events.EventID{}
-		k := l.keeper(e.Base)
+		k := l.keeper(e)
 		k.Now = func() (shell.Fold[S], bool) { return shell.Fold[S]{State: state, Events: stored, Last: last}, true }
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			if stored > 0 && rapid.IntRange(0, 5).Draw(t, "save") == 0 {
@@ -295,15 +299,15 @@ func notOver(t *rapid.T, store events.Store, codec *events.Codec) []events.SlotI
 func TestAStartFindsTheSalesThatAreNotOverWhateverIsDamaged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := storetest.NewMemory()
-		e := bareEnv(store)
+		e := bareBase(store)
 		counts := map[string]uint64{}
-		w := &livingSalesSaver{env: e, living: newLivingSales(e.Base)}
+		w := saverOf(e, newLivingSales(e))
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			saleLog(t, store, e.Codec, counts)
 			if rapid.IntRange(0, 4).Draw(t, "save") > 0 {
 				continue
 			}
-			s, err := readLivingSales(t.Context(), e.Base) // A start, and a snapshot some time after.
+			s, err := readLivingSales(t.Context(), e) // A start, and a snapshot some time after.
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -334,12 +338,12 @@ func TestAStartFindsTheSalesThatAreNotOverWhateverIsDamaged(t *testing.T) {
 
 func TestAStoreThatIsAwayCostsASnapshotAndNothingElse(t *testing.T) {
 	store := storetest.NewMemory()
-	e := bareEnv(store)
-	k := ledger.NewKeeper(e.Base, "")
+	e := bareBase(store)
+	k := ledger.NewKeeper(e, "")
 	k.Now = func() (shell.Fold[capacity.State], bool) {
 		return shell.Fold[capacity.State]{State: capacity.New(), Events: 1, Last: events.EventID{1}}, true
 	}
-	e.Savers = map[string]shell.Saver{"ledger": k, "living sales": &livingSalesSaver{env: e, living: newLivingSales(e.Base)}}
+	e.Savers = map[string]shell.Saver{"ledger": k, "living sales": saverOf(e, newLivingSales(e))}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ const (
 )
 
 // benchRecord writes a record of a million events.
-func benchRecord(b *testing.B, e *env) {
+func benchRecord(b *testing.B, e *shell.Base) {
 	b.Helper()
 	examples := map[string]proto.Message{}
 	for entry := range e.Codec.Entries() {
@@ -65,11 +65,11 @@ func BenchmarkStart1M(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = store.Close() })
-	e := bareEnv(store)
+	e := bareBase(store)
 	benchRecord(b, e)
 	start := func(b *testing.B) {
 		for b.Loop() {
-			s, err := readLivingSales(b.Context(), e.Base)
+			s, err := readLivingSales(b.Context(), e)
 			if err != nil || len(s.inOrder()) != benchLiving {
 				b.Fatalf("%d sales are not over, %v", len(s.inOrder()), err)
 			}
@@ -81,20 +81,20 @@ func BenchmarkStart1M(b *testing.B) {
 		}
 	})
 	b.Run("the whole log", start)
-	whole := newLivingSales(e.Base)
+	whole := newLivingSales(e)
 	for r, err := range store.ReadAll(b.Context(), 0, (benchSales-benchLiving)*benchEvents) {
 		if err != nil {
 			b.Fatal(err)
 		}
 		whole.take(r)
 	}
-	if err := (&livingSalesSaver{env: e, living: whole}).save(b.Context()); err != nil {
+	if err := saverOf(e, whole).save(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	b.Run("a snapshot and its tail", start)
 }
 
-func foldEverySale(b *testing.B, e *env) {
+func foldEverySale(b *testing.B, e *shell.Base) {
 	b.Helper()
 	states := map[events.SlotID]sale.State{}
 	for r, err := range e.Store.ReadAll(b.Context(), 0, 0) {

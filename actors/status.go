@@ -34,7 +34,7 @@ type Status struct {
 	// Quota is how many bytes the host may use; 0: what its ledger says. The ledger's quota is
 	// larger while availabilities and sales use more.
 	Quota events.Bytes
-	// Overhead is what the trees and the manifest of the smallest slot take besides its data.
+	// Overhead is what the trees and the manifest of the smallest slot take beside its data.
 	Overhead events.Bytes
 	// Record says whether the event store answers.
 	Record shell.StoreStatus
@@ -82,38 +82,38 @@ func (h *Host) Status(ctx context.Context) (Status, error) {
 	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{}))
 }
 
-// stalled reports that no block came for too long.
-func (s *supervisor) stalled() bool {
-	return s.booted && s.Clock.Now().Sub(s.lastNews) > s.StalledAfter()
-}
+// Room is how much room the disk had when it was measured last.
+func (h *Host) Room() health.DiskStatus { return h.disk.room.Now() }
 
 func (s *supervisor) status() Status {
 	st := Status{
-		Booted: s.booted, Epoch: s.Epoch, Head: s.View.Now(), Live: s.live,
+		Booted: s.rooms.booted, Epoch: s.Epoch, Head: s.View.Now(), Live: s.live,
 		Stalled: s.stalled(), Record: s.recordStatus(),
-		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
+		Validator: s.validating.status.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
 		Overhead: s.Overhead(events.BlockSize),
-		Scrub:    s.Repo.ScrubProgress(), Disk: s.Room.Now(), Down: s.downParts(), Quarantined: s.quarantined.All(),
-		Unanswered: int(s.StoreWatch.Asked.Load()),
+		Scrub:    s.repo.ScrubProgress(), Disk: s.Room.Now(), Down: s.rooms.down(),
+		Quarantined: s.record.quarantined.All(), Unanswered: int(s.StoreWatch.Asked.Load()),
 	}
-	if why := s.bootWaits.Load(); why != nil && !s.booted {
+	if why := s.bootWaits.Load(); why != nil && !s.rooms.booted {
 		st.WaitsFor = *why
 	}
-	if p := s.Ports.Sectors; p != nil {
-		st.SectorScrub = p.Files.ScrubProgress()
+	if market := s.market.unread.Load(); market != nil {
+		st.Down = append(st.Down, *market)
 	}
-	st.Needs, st.Members = s.needs(), s.membersFacts()
-	if s.booted {
+	if s.sectorFiles != nil {
+		st.SectorScrub = s.sectorFiles.ScrubProgress()
+	}
+	st.Needs, st.Members = s.sales.needs(), s.watch.members()
+	if s.rooms.booted {
 		st.Prover = s.ProverFacts()
 		st.BlockTime, st.NoRoom = s.KnownBlockTime(), s.NoRoom()
 	}
-	for _, slot := range s.slots() {
-		if ag := s.agents[slot]; ag.far == "" {
+	for _, slot := range s.sales.slots() {
+		if ag := s.sales.agents[slot]; ag.remote == "" {
 			st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.Left})
 		}
 	}
-	pools := []*shell.Pool{s.downloads, s.transactions, s.proofTxs, s.reads, s.disk, s.repairs}
-	for _, p := range append(pools, s.sectorPools...) {
+	for _, p := range slices.Concat(s.pools, s.sectorPools) {
 		running, waiting := p.Busy()
 		st.Pools = append(st.Pools, PoolStatus{p.Name, running, waiting, p.Size})
 	}

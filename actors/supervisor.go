@@ -1,70 +1,65 @@
 package actors
 
 import (
-	"maps"
-	"slices"
+	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/admission"
+	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/proofs"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
-	"github.com/hostnode/hostnode/actors/selling"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/sale"
-	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// maxFailures is how often a sale's actor may fail in a row before the sale is quarantined:
-// further tries on the same record would fail as well.
-const maxFailures = 5
-
-// supervisor is the root of the tree. It spawns the ledger, the queue, the scheduler and one
-// sales agent per slot that is in work or hosted, passes on to them what the chain says, and
-// restarts what fails.
+// supervisor is the root of the tree. It spawns the rooms, and one sales agent per slot that is in
+// work or hosted, passes on to them what the chain says, and restarts what fails.
 type supervisor struct {
-	*env
+	*admission.Rules
 	fatal func(error)
 
-	self  shell.Ref
-	rooms rooms
-	heads []events.Head // the newest at the start, for the scheduler
-	// sectorPools are those of the newest life of the sectors.
-	sectorPools []*shell.Pool
-	booted      bool
-	bootWaits   atomic.Pointer[string] // why the last attempt to start failed
-	family      shell.Family[*agent]
-	agents      map[events.SlotID]*agent
-	beginning   map[events.SlotID]*candidate
-	handedOut   uint64
-	// panicked counts the panics of each piece of work.
-	panicked map[shell.Subject]int
-	since    time.Time // chain time of the first block that the host looked at
-	live     bool
-	owned    ownedAgain
-	term     term
-	lastNews time.Time // by the machine's clock
-}
+	root, queue    *shell.Part
+	repo           port.Repo
+	prover         port.Prover
+	storeAwaySince time.Time // since when the process had waited for the event store before
 
-// agent is a sale that is in work or hosted.
-type agent struct {
-	shell.Child[*agent]
-	slot     events.SlotID
-	far      events.Member // the other member that runs it; then there is no actor here
-	request  events.RequestID
-	index    uint64
-	state    sale.State
-	last     events.EventID // the last event of that
-	ahead    sale.State     // with what is decided and not recorded yet
-	trouble  sales.Trouble
-	watchers []shell.Ref // workers
-	// starting: the new attempt, start, is not recorded yet, so what the agent tells is still
-	// about the attempt before.
-	starting bool
-	start    sale.Start
-	by       events.EventID // that of the candidate
-	refill   refill
+	rooms    *rooms
+	sales    *roster
+	begin    *beginnings
+	handout  *handout
+	adoption *adoption
+	orphans  *orphans
+	panics   *panics
+	market   *marketRecord
+	record   *hostRecord
+	loss     *recordLoss
+	watch    *watch
+	disk     *diskWatch
+	scrub    *scrub
+	// others are the other members of the host; nil: it is this process. terms has it take the term; nil: it never
+	// does.
+	others *otherMembers
+	terms  *terms
+
+	validating  *validating
+	sectors     *shell.Part
+	sectorFiles port.SectorStore // nil: this host has no sectors
+	// pools and provers run its calls; sectorPools are those of the newest life of the sectors.
+	pools, sectorPools []*shell.Pool
+	provers            *proofs.Provers
+
+	self       shell.Ref
+	heads      []events.Head          // the newest at the start, for the scheduler
+	since      time.Time              // chain time of the first block that the host looked at
+	bootWaits  atomic.Pointer[string] // why the last attempt to start failed
+	live       bool
+	lastNews   time.Time          // by the machine's clock
+	stopFollow context.CancelFunc // stops following the chain
 }
 
 // Messages to the supervisor.
@@ -75,7 +70,7 @@ type (
 		head   events.Head
 		heads  []events.Head // the newest blocks up to head; empty if they cannot be read
 		living *livingSales
-		others []farSale // the living sales of other members
+		others []remoteSale // the living sales of other members
 		owned  []events.OwnedSlot
 		stored []events.StoredSlot
 		// diskAway: the disk with the slots is not there, so stored is not known.
@@ -83,21 +78,13 @@ type (
 		// awaySince is since when the start waited for the event store; zero: it did not.
 		awaySince time.Time
 	}
-	// saleReady is the chain's answer about a slot whose sale may begin.
-	saleReady struct {
-		slot    events.SlotID
-		start   sale.Start
-		balance events.Balance
-		paid    []events.Head // supervisor.paid, from before the balance was read
-		refused *admission.Refusal
-	}
 	// isBooted asks whether the start is over; showStatus asks for a Status.
 	isBooted   struct{}
 	showStatus struct{}
 )
 
 func (s *supervisor) Receive(a *shell.Turn, msg any) {
-	if s.rooms.family.Handle(a, msg) || s.family.Handle(a, msg) {
+	if s.rooms.family.Handle(a, msg) || s.sales.family.Handle(a, msg) {
 		return
 	}
 	switch m := msg.(type) {
@@ -108,207 +95,209 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	case bootReport:
 		s.onBoot(a, m)
 	case ownedSlots:
-		s.onOwned(a, m)
-	case overlookedSale:
-		s.onOverlooked(a, m)
-	case holdSlot:
-		s.onHold(a, m)
-	case releaseSlot:
-		s.onRelease(a, m)
+		s.adoption.onOwned(a, m, s.rooms.owns)
+	case unlistedSale:
+		s.sales.onUnlisted(a, m)
+	case lockSlot:
+		s.sales.onLock(a, m)
+	case unlockSlot:
+		s.begin.onUnlock(a, m)
 	case sales.Begin:
-		s.onBegin(a, m)
+		s.begin.onBegin(a, m)
 	case saleReady:
-		s.onReady(a, m)
+		s.begin.onReady(a, m)
 	case sales.Changed:
-		s.onSale(m)
-	case sales.LetGo:
-		s.onLetGo(a, m)
+		s.sales.onSale(m)
+	case sales.GiveUp:
+		s.handout.onGiveUp(a, m)
 	case chainNews:
 		s.onNews(a, m)
-		s.tellValidator(m)
+		s.validating.tell(m)
 	case sales.RecordMoved:
-		s.tellSales(m)
+		s.sales.tell(m)
 	case examineFailed:
-		s.onExamineFailed(m)
+		s.begin.onExamineFailed(m)
 	case tryAgain:
 		s.onTryAgain(a, m)
-	case quarantineOver:
-		s.onQuarantineOver(m)
 	case scrubFound:
-		s.onScrubFound(m)
+		s.sales.onScrubFound(m)
 	case diskBack:
-		s.tellDamaged(m.stored)
+		s.sales.tellDamaged(m.stored)
 	case isBooted:
-		a.Asker()(s.booted, nil)
+		a.Asker()(s.rooms.booted, nil)
 	case showStatus:
 		a.Asker()(s.status(), nil)
 	case queue.Unpaid:
-		a.Asker()(s.unpaid(), nil)
+		a.Asker()(s.sales.outstanding(), nil)
 	case refillBegins:
-		s.onRefillBegins(a, m)
+		s.sales.onRefillBegins(a, m)
 	case refillTried:
-		s.onRefillTried(m)
+		s.sales.onRefillTried(m)
 	default:
 		s.onMembers(a, msg)
 	}
 }
 
-// newAgent is what the supervisor keeps of a sale.
-func newAgent(slot events.SlotID, request events.RequestID, index uint64) *agent {
-	ag := &agent{slot: slot, request: request, index: index}
-	ag.Child = shell.Child[*agent]{Of: ag, Name: "SalesAgent " + slot.Short()}
-	return ag
-}
+// bootPause is the longest pause between two tries to start. It is short because no sale goes on meanwhile, and no
+// event tells that the chain is back before the chain is followed.
+const bootPause = 2 * time.Second
 
-// keepSales says how the agents of sales are supervised. A sale that is not recorded yet begins.
-func (s *supervisor) keepSales() {
-	s.family = shell.Family[*agent]{
-		Base: s.Base, Most: maxFailures, Slow: s.quarantinePause, Ended: s.onAgentEnded,
-		Start: func(a *shell.Turn, ag *agent, _ int, broken func(error)) shell.Behavior {
-			return selling.New(s.selling, ag.slot, ag.request, ag.index, broken, a.Self)
-		},
-		Began: func(_ *shell.Turn, ag *agent) {
-			if ag.starting {
-				ag.Ref().Tell(sales.Command{Cmd: ag.start, Cause: "begin", By: ag.by})
-			}
-		},
-	}
-}
-
-func (s *supervisor) onBegin(a *shell.Turn, m sales.Begin) {
-	slot, worker := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex), s.RT.At(m.Worker)
-	if ag := s.agents[slot]; ag != nil {
-		if ag.Left != "" {
-			worker.Tell(admission.Refusal{
-				Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + ag.Left,
+// boot reads what the record and the chain say, and waits for both as long as it takes.
+func (s *supervisor) boot(a *shell.Turn) {
+	a.Do(func(ctx context.Context) {
+		var report bootReport
+		awaySince := s.storeAwaySince
+		eager := *s.Base
+		eager.RetryMost = min(s.RetryMost, bootPause)
+		err := eager.Retry(ctx, "boot",
+			func(err error) {
+				why := fmt.Sprintf("waiting for the chain or the event store: %v", err)
+				s.bootWaits.Store(&why)
+				away := errors.Is(err, events.ErrAway)
+				if s.watch.recordAway.Store(away); away && awaySince.IsZero() {
+					awaySince = s.Clock.Now()
+				}
+				s.Log.Warn("starting: " + why)
+			},
+			func(err error) bool {
+				return errors.Is(err, events.ErrDamaged) || errors.Is(err, events.ErrNewerEvent) ||
+					errors.Is(err, events.ErrUnknownEvent) || errors.Is(err, events.ErrMalformed)
+			},
+			func(ctx context.Context) (err error) {
+				report, err = s.look(ctx)
+				return err
 			})
-			return
+		if report.awaySince = awaySince; awaySince.IsZero() {
+			report.awaySince = s.StoreWatch.FirstAway()
 		}
-		s.watch(slot, ag, worker)
-		return
-	}
-	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: slot.String()}); ok {
-		worker.Tell(admission.Refusal{
-			Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + q.Reason, Requeue: true,
-		})
-		return
-	}
-	s.candidate(a, slot, m.Work.RequestID, m.Work.SlotIndex, worker, m.By)
-	s.beginning[slot].member = m.Work.Member
-}
-
-// watch lets a worker follow a sale.
-func (s *supervisor) watch(slot events.SlotID, ag *agent, worker shell.Ref) {
-	ag.watchers = append(ag.watchers, worker)
-	worker.Tell(sales.Changed{
-		Agent: ag.Ref().Address(), Slot: slot, State: ag.state, Last: ag.last,
-		Trouble: ag.trouble,
+		switch {
+		case err == nil:
+			s.root.Tell(report)
+		case ctx.Err() == nil:
+			s.fatal(fmt.Errorf("start: %w", err))
+		}
 	})
 }
 
-// candidate asks the chain about a slot before its sale begins. The zero worker means that the
-// slot is to be adopted.
-func (s *supervisor) candidate(
-	a *shell.Turn, slot events.SlotID, request events.RequestID, index uint64, worker shell.Ref,
-	by events.EventID,
-) {
-	if c := s.beginning[slot]; c != nil {
-		c.request, c.index, c.by = request, index, by
-		c.workers = append(c.workers, worker)
-		return
+func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
+	if r.market, err = s.Market.Config(ctx); err != nil {
+		return r, fmt.Errorf("read the contract's configuration: %w", err)
 	}
-	c := &candidate{request: request, index: index, by: by, workers: []shell.Ref{worker}}
-	s.beginning[slot] = c
-	s.examineBeside(a, slot, c)
-}
-
-func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
-	c := s.beginning[m.slot]
-	if c == nil {
-		return
+	if r.head, err = s.Market.Head(ctx); err != nil {
+		return r, fmt.Errorf("read the newest block: %w", err)
 	}
-	if s.agents[m.slot] == nil && m.refused == nil && !m.start.Adopted && s.paidSince(m.paid) {
-		s.examineBeside(a, m.slot, c) // The balance may be that before the payment.
-		return
+	// The first block cannot be compared with an earlier one, and all later ones are compared
+	// with it.
+	if again, err := s.Market.HeadAt(ctx, r.head.Number); err != nil {
+		return r, fmt.Errorf("read the newest block again: %w", err)
+	} else if again.Hash != r.head.Hash {
+		return r, fmt.Errorf("read the newest block again: %w", chainview.ErrOvertaken)
 	}
-	delete(s.beginning, m.slot)
-	if ag := s.agents[m.slot]; ag != nil { // Another member began meanwhile.
-		for _, w := range c.workers {
-			s.watch(m.slot, ag, w)
+	if s.loss.witness != nil { // A loss is told, and recorded, only if it is one at another look.
+		if err = s.loss.witness.LookAgain(ctx); err != nil {
+			return r, fmt.Errorf("look again for what the event store lacks: %w", err)
 		}
-		return
 	}
-	if m.refused == nil && !m.start.Adopted {
-		m.refused = s.admit(m)
+	r.heads = s.Lately(ctx, r.head)
+	if r.owned, err = s.Market.MySlots(ctx); err != nil {
+		return r, fmt.Errorf("read our slots on chain: %w", err)
 	}
-	if m.refused != nil {
-		for _, w := range c.workers {
-			w.Tell(*m.refused)
-			// A slot of ours is not given up for unsound terms: with them nobody could have
-			// filled it.
-			s.owned.due = s.owned.due || w.Nobody() && m.refused.Criterion == slotqueue.CriterionUnsound
+	r.stored, err = s.repo.Stored(ctx)
+	if r.diskAway = errors.Is(err, events.ErrDiskAway); err != nil && !r.diskAway {
+		return r, fmt.Errorf("list the stored slots: %w", err)
+	}
+	if r.living, err = readLivingSales(ctx, s.Base); err != nil {
+		return r, err
+	}
+	if s.others != nil {
+		if r.others, err = s.others.load(ctx, r.living); err != nil {
+			return r, err
 		}
+	}
+	return r, r.living.whole()
+}
+
+func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
+	if have, want := s.prover.KeyHash(), m.market.Proofs.KeyHash; have != want {
+		s.fatal(fmt.Errorf("%w: the contract wants %s, the prover has %s", ErrWrongKeys, want, have))
 		return
 	}
-	s.tellTerms(m.start, m.balance)
-	if s.Cluster != nil {
-		c.start = m.start
-		if c.handing = true; m.start.Adopted {
-			s.placeAdopted(a, m.slot, c)
-		} else {
-			s.handOut(a, m, c)
+	s.Terms = m.market
+	if !m.awaySince.IsZero() {
+		s.Waited = m.head.Time.Add(-s.Clock.Now().Sub(m.awaySince))
+	}
+	s.watch.recordAway.Store(false)
+	s.View.Advance(m.head)
+	s.View.Keep(m.heads, s.View.Rewound())
+	s.lastNews = s.Clock.Now()
+	s.MinEvents, m.living.lengths = m.living.lengths, nil
+	s.heads = m.heads
+	s.loss.alert()
+	s.rooms.owns = s.others == nil
+	s.rooms.run(a)
+	for _, l := range m.living.inOrder() {
+		if s.Mine(l.member) {
+			s.sales.resume(a, l)
 		}
-		return
 	}
-	s.begin(a, m.start, c.by, c.workers)
-}
-
-// begin begins a sale that this process runs.
-func (s *supervisor) begin(a *shell.Turn, start sale.Start, by events.EventID, watchers []shell.Ref) {
-	ag := newAgent(start.Slot, start.Request.ID, start.Index)
-	ag.watchers, ag.starting, ag.start, ag.by = watchers, true, start, by
-	s.agents[start.Slot] = ag
-	s.Load.Set(start.Slot, s.ExpectedProofs(start.Request)) // The next slot is judged with this one included.
-	s.family.Run(a, &ag.Child)
-}
-
-func (s *supervisor) onSale(m sales.Changed) {
-	ag := s.agents[m.Slot]
-	if ag != nil && ag.far != "" {
-		return
+	if !m.diskAway { // Otherwise it is not known what is missing.
+		s.sales.tellDamaged(m.stored)
 	}
-	if ag != nil && m.State.Phase != sale.Unknown && !m.State.Over() && !s.Mine(m.State.Member) {
-		s.onFarSale(m)
-		return
+	s.sales.endOldQuarantines()
+	for _, o := range m.others {
+		s.sales.onRemoteSale(o.Changed)
 	}
-	if ag == nil || m.State.Phase == sale.Unknown || ag.starting && m.State.Over() ||
-		!s.isOf(ag, m) {
-		return
+	s.adoption.adopt(a, m.owned, s.rooms.owns)
+	s.orphans.releaseAll(m)
+	s.rooms.booted = true
+	s.followRecord(a, m.living)
+	s.rooms.run(a) // The validator comes last: it is told which slots are ours.
+	s.disk.unread = m.diskAway
+	a.RT.Do("room", s.disk.run)
+	if s.scrub.every > 0 {
+		a.RT.Do("scrub", s.scrub.run)
 	}
-	ag.starting = false
-	s.scheduler.Tell(m)
-	s.validator.Tell(m)
-	ag.state, ag.last, ag.ahead, ag.trouble = m.State, m.Last, m.Ahead, m.Trouble
-	tellAll(ag.watchers, m)
-	if m.State.Over() {
-		s.family.Stop(&ag.Child)
-		s.forget(m)
+	if s.rooms.owns {
+		s.followMarket(a)
+	} else {
+		s.startMember(a)
 	}
 }
 
-func (s *supervisor) onLetGo(a *shell.Turn, m sales.LetGo) {
-	if s.StoreWatch.Away() { // No sale makes progress during an outage; the worker goes on waiting.
+// followRecord follows the log, for the next start and for what the other members write.
+func (s *supervisor) followRecord(a *shell.Turn, from *livingSales) {
+	if !s.Saves() && s.others == nil {
 		return
 	}
-	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
-	if ag := s.agents[slot]; ag != nil && ag.far != "" {
-		s.letGoFar(a, ag, m)
-	} else if ag != nil {
-		ag.Ref().Tell(sales.Command{Cmd: sale.GiveUp{
-			At: s.ChainTime(), Reason: m.Reason, LetGo: true, Reprocess: true,
-			Criterion: slotqueue.CriterionNoProgress,
-		}, Cause: "worker"})
+	w := &livingSalesSaver{hostRecord: s.record, living: from}
+	if s.others != nil {
+		s.others.followed.set(from.read)
+		w.others, w.followed = s.others.take, s.others.followed
 	}
+	if s.Saves() {
+		s.Savers["living sales"] = w
+	}
+	a.RT.Do("living sales", w.run)
+}
+
+// followMarket starts the chain follower, which goes on from where the record ends.
+func (s *supervisor) followMarket(a *shell.Turn) {
+	s.following(a, "chain follower", (&chainFollower{marketRecord: s.market}).run)
+}
+
+// followHeads follows the blocks without their logs, which the owner records.
+func (s *supervisor) followHeads(a *shell.Turn) { s.following(a, "heads", s.market.followHeads) }
+
+// following runs a task that follows the chain until the term changes.
+func (s *supervisor) following(a *shell.Turn, name string, task func(context.Context)) {
+	until, stop := context.WithCancel(context.Background())
+	s.stopFollow = stop
+	a.RT.Do(name, func(ctx context.Context) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(until, cancel)()
+		task(ctx)
+	})
 }
 
 // onNews takes what the chain says. Proofs that are due do not wait for the record, so a block
@@ -318,8 +307,8 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 	case m.recorded != nil:
 		for _, n := range m.recorded {
 			s.queue.Tell(n)
-			if s.Cluster == nil { // Members read what concerns their sales in the record.
-				s.tellConcerned(n.Event)
+			if s.others == nil { // Members read what concerns their sales in the record.
+				s.sales.tellConcerned(n.Event)
 			}
 		}
 		return
@@ -328,8 +317,8 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 		s.Log.WithField("ancestor", m.reorganized.GetAncestor()).Warnf(
 			"the chain was reorganised: %d blocks are gone", len(m.reorganized.GetDropped()))
 		s.View.Rewind(m.head)
-		s.tellSales(sales.Look{})
-		s.owned.due = true
+		s.sales.tell(sales.Look{})
+		s.sales.askOwned = true
 		return
 	}
 	if s.stalled() {
@@ -340,26 +329,29 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 		if s.since.IsZero() {
 			s.since = m.head.Time
 		}
-		s.askOwned(a, m.head)
-		s.tellHead(m.head)
+		if m.live {
+			s.adoption.ask(a, m.head)
+		}
+		s.rooms.tellHead(m.head)
 	}
 }
 
-// slots returns the slots of all agents in a fixed order, so that a simulated run can be
-// repeated.
-func (s *supervisor) slots() []events.SlotID {
-	return slices.SortedFunc(maps.Keys(s.agents), events.SlotID.Compare)
+// stalled reports that no block came for too long.
+func (s *supervisor) stalled() bool {
+	return s.rooms.booted && s.Clock.Now().Sub(s.lastNews) > s.StalledAfter()
 }
 
-// tellSales tells all sales of this process something.
-func (s *supervisor) tellSales(msg any) {
-	for _, slot := range s.slots() {
-		s.agents[slot].Ref().Tell(msg)
+// unready says why this process cannot begin a sale now; empty: it can. Only who is asked whether it would sell a slot,
+// and not yet to begin, is refused for what may pass.
+func (s *supervisor) unready(m sellHere) string {
+	switch {
+	case !s.rooms.booted:
+		return "it is starting"
+	case m.try && s.StoreWatch.Away(): // It could not begin.
+		return "the event store does not answer it"
+	case m.try && s.stalled(): // It could neither fill the slot nor prove it.
+		return fmt.Sprintf("its chain end point has told of no new block for %s",
+			s.Clock.Now().Sub(s.lastNews).Round(time.Second))
 	}
-}
-
-func tellAll(refs []shell.Ref, msg any) {
-	for _, r := range refs {
-		r.Tell(msg)
-	}
+	return ""
 }

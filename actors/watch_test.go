@@ -17,9 +17,9 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// watched is an environment whose alerts are kept.
-func watched(rt *shell.Runtime) (*env, *[]health.Alert) {
-	e := &env{Chain: chainview.New(&shell.Base{
+// watchedHost is the watch of a host, whose alerts are kept.
+func watchedHost(rt *shell.Runtime) (*watch, *[]health.Alert) {
+	e := &watch{Chain: chainview.New(&shell.Base{
 		RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Yield: shelltest.NoYield,
 		StoreWatch: shell.NewStoreWatch(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoYield),
 	}, &chainviewtest.ChainOf{}, duty.Margin{Blocks: 6, BlockTime: time.Second})}
@@ -37,10 +37,10 @@ func kinds(alerts []health.Alert) (k []health.AlertKind) {
 
 func TestAStoreThatIsAwayAndASilentChainAreToldOnceEachTime(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
-		e, told := watched(rt)
+		e, told := watchedHost(rt)
 		head := chainviewtest.NextBlock(events.Head{Number: 10, Time: time.Unix(1_000_000, 0)})
 		e.View.Advance(head)
-		go e.watch(rt.Context())
+		go e.look(rt.Context())
 		blocks := func(n int) {
 			for range n { // One in 12 s.
 				head = chainviewtest.NextBlock(head)

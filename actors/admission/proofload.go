@@ -99,8 +99,10 @@ func (u *Rules) ExpectedProofs(r events.Request) uint64 {
 // hosted.
 func (u *Rules) NoteLoad(slot events.SlotID, st sale.State) { noteLoad(u, u.Load, slot, st) }
 
-// NoteFarLoad is NoteLoad for a sale of another member.
-func (u *Rules) NoteFarLoad(slot events.SlotID, st sale.State) { noteLoad(u, u.FarLoad, slot, st) }
+// NoteRemoteLoad is NoteLoad for a sale of another member.
+func (u *Rules) NoteRemoteLoad(slot events.SlotID, st sale.State) {
+	noteLoad(u, u.RemoteLoad, slot, st)
+}
 
 func noteLoad(u *Rules, l *Load, slot events.SlotID, st sale.State) {
 	var expected uint64
@@ -114,8 +116,8 @@ func noteLoad(u *Rules, l *Load, slot events.SlotID, st sale.State) {
 // for them.
 func (u *Rules) ProofsOfAll() uint64 {
 	_, here := u.Load.Total()
-	_, far := u.FarLoad.Total()
-	return here + far
+	_, remote := u.RemoteLoad.Total()
+	return here + remote
 }
 
 // BusyWith is the percentage of the time, rounded up, for which proofs would keep the prover

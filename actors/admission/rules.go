@@ -36,14 +36,14 @@ type Rules struct {
 	Limits
 	Load *Load     // how long proofs take and how many to expect
 	Room *DiskRoom // what the disk has left
-	// FarLoad is how many proofs to expect of the slots of other members.
-	FarLoad *Load
+	// RemoteLoad is how many proofs to expect of the slots of other members.
+	RemoteLoad *Load
 }
 
 // New returns the rules of a host without work; keep is how much of the disk must stay free.
 func New(c *chainview.Chain, l Limits, keep events.Bytes) *Rules {
 	return &Rules{
-		Chain: c, Limits: l, Load: NewLoad(), FarLoad: NewLoad(),
+		Chain: c, Limits: l, Load: NewLoad(), RemoteLoad: NewLoad(),
 		Room: &DiskRoom{DiskStatus: health.DiskStatus{Keep: keep}},
 	}
 }

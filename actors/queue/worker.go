@@ -66,7 +66,7 @@ func (w *slotWorker) Receive(a *shell.Turn, msg any) {
 			w.wait(a)
 			return
 		}
-		w.Supervisor.Tell(sales.LetGo{
+		w.Supervisor.Tell(sales.GiveUp{
 			Work: w.work, Reason: "the sale made no progress for " + w.WorkerPatience.String(),
 		})
 		w.wait(a)

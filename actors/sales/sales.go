@@ -55,8 +55,8 @@ type Begin struct {
 	By     events.EventID // what took the slot; zero: not known
 }
 
-// LetGo asks a sale to end that is not filled yet.
-type LetGo struct {
+// GiveUp asks a sale to end that is not filled yet.
+type GiveUp struct {
 	Work   slotqueue.Work
 	Reason string
 }

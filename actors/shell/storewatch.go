@@ -27,7 +27,7 @@ import (
 //     a host that dies in the outage finds its transactions there, and a sale asks for them
 //     before it closes a period (selling/takenproofs.go);
 //   - nothing else begins. A running call may end and report, but is not tried again;
-//   - the chain is followed without recording it (actors/follower.go), because the scheduler
+//   - the chain is followed without recording it (actors/marketrecord.go), because the scheduler
 //     must know which proofs are due;
 //   - operators' commands are answered with ErrStoreAway.
 //

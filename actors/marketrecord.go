@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -17,9 +21,30 @@ import (
 // what a restart has to scan.
 const scanEvery = 1_000
 
+// scanEveryOfMembers is scanEvery in a host of several members: the others learn from the record up
+// to which block the logs are in it.
+const scanEveryOfMembers = 16
+
 // recentScans is how many stored block hashes the feed gets, to find the common ancestor after
 // a reorganisation that happened while the host was down.
 const recentScans = 64
+
+// marketRecord is the stream of what the market's contract said.
+type marketRecord struct {
+	*chainview.Chain
+	*health.Alerts
+	chainFeed   port.ChainFeed
+	root        *shell.Part
+	stream      string
+	genesis     events.Hash
+	finalBlocks uint64
+	scanEvery   uint64        // how many blocks without logs pass before the cursor is stored again
+	unreadRetry time.Duration // the pause before a record that cannot be read is tried again
+	// namesGenesis: each scan of blocks must name the genesis. Set before the chain is followed.
+	namesGenesis bool
+	// unread says why the end of the stream cannot be read; nil: it can.
+	unread atomic.Pointer[health.PartStatus]
+}
 
 // chainFollower passes on each new block at once, and the contract's logs as soon as it has
 // written them into the market's stream. It is that stream's single writer.
@@ -27,8 +52,7 @@ const recentScans = 64
 // While the event store is away it follows the blocks alone, so that proofs are still sent.
 // Logs are dropped; when the store is back they are read again from where the record ends.
 type chainFollower struct {
-	*env
-	stream   string
+	*marketRecord
 	revision uint64 // number of events in the stream
 	scanned  uint64 // the last block of a stored BlocksScanned
 
@@ -47,58 +71,31 @@ type chainNews struct {
 	recorded    []queue.MarketNews
 }
 
-// storeWork is a task that waits for the event store.
-type storeWork struct {
-	trouble <-chan struct{} // closed when the store stops answering
-	done    chan struct{}   // closed when the work has ended
-	err     error           // set before
-}
-
-// work runs a task that needs the store, beside the feed.
-func (f *chainFollower) work(ctx context.Context, task func(context.Context, *shell.StoreCall) error) *storeWork {
-	call := f.StoreWatch.Call(ctx, f.stream)
-	call.Trouble = make(chan struct{})
-	w := &storeWork{trouble: call.Trouble, done: make(chan struct{})}
-	f.RT.Do("chain follower", func(context.Context) { // If the runtime has stopped, the task never begins and ctx ends.
-		w.err = f.RT.Guarded("chain follower", func() error { return task(ctx, call) })
-		close(w.done)
-		call.End()
-	})
-	return w
-}
-
-// ended waits until the work has ended, or is known to wait for the store; it reports which.
-func (w *storeWork) ended(ctx context.Context) bool {
-	select {
-	case <-w.done:
-		return true
-	case <-w.trouble:
-	case <-ctx.Done():
-	}
-	select { // Both may be the case.
-	case <-w.done:
-		return true
-	default:
-		return false
-	}
-}
-
 // run follows the chain until ctx ends, and starts again after any failure.
 func (f *chainFollower) run(ctx context.Context) {
-	f.stream = events.MarketStream(f.ChainID, f.Contract)
-	f.again(ctx, "chain follower", "the chain", "follow", func() error { return f.followOnce(ctx) })
+	followAgain(ctx, f.Base, "chain follower", "the chain", "follow", func() error { return f.followOnce(ctx) })
 }
 
-// again follows something until ctx ends, and after a pause begins again; at once after errCaughtUp.
-func (e *env) again(ctx context.Context, who, what, key string, follow func() error) {
+// followHeads follows the blocks alone until ctx ends.
+func (r *marketRecord) followHeads(ctx context.Context) {
+	followAgain(ctx, r.Base, "heads", "the blocks", "heads", func() error {
+		return r.chainFeed.FollowHeads(ctx, r.View.Cursor(), func(ctx context.Context, u events.ChainUpdate) error {
+			r.root.Tell(chainNews{head: u.Head, live: u.Live, reorganized: u.Reorganized})
+			return ctx.Err()
+		})
+	})
+}
+
+// followAgain follows something until ctx ends, and after a pause begins again; at once after errCaughtUp.
+func followAgain(ctx context.Context, b *shell.Base, who, what, key string, follow func() error) {
 	for n := 1; ctx.Err() == nil; {
-		rung := e.Bell.Next()
-		err := e.RT.Guarded(who, follow)
+		rung := b.Bell.Next()
+		err := b.RT.Guarded(who, follow)
 		if errors.Is(err, errCaughtUp) {
 			n = 1
 		} else if ctx.Err() == nil {
-			e.Log.Warnf("following %s was interrupted and begins again: %v", what, err)
-			n, _ = e.Pause(ctx, key, n, rung)
+			b.Log.Warnf("following %s was interrupted and begins again: %v", what, err)
+			n, _ = b.Pause(ctx, key, n, rung)
 		}
 	}
 }
@@ -130,15 +127,15 @@ func (f *chainFollower) followOnce(ctx context.Context) error {
 	if read.err != nil {
 		return read.err
 	}
-	f.unreadMarket.Store(nil)
+	f.unread.Store(nil)
 	return f.feed(ctx, cursor, nil)
 }
 
 // withoutRecord follows the blocks alone for a while, because the end of the market's stream
 // cannot be read: hosted slots are proven, and nothing is sold.
 func (f *chainFollower) withoutRecord(ctx context.Context, why error) error {
-	if f.unreadMarket.Load() == nil {
-		f.unreadMarket.Store(&health.PartStatus{
+	if f.unread.Load() == nil {
+		f.unread.Store(&health.PartStatus{
 			Name: "the record of the market", Since: f.Clock.Now(), Reason: why.Error(),
 		})
 		f.Raise(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("the market's events are not recorded: %v", why),
@@ -146,7 +143,7 @@ func (f *chainFollower) withoutRecord(ctx context.Context, why error) error {
 				"the host tries again by itself")
 	}
 	pause := &storeWork{trouble: make(chan struct{}), done: make(chan struct{})}
-	stop := f.Clock.After(f.QuarantineRetry, func() { close(pause.done) })
+	stop := f.Clock.After(f.unreadRetry, func() { close(pause.done) })
 	defer stop()
 	return f.feed(ctx, f.View.Cursor(), pause)
 }
@@ -161,7 +158,7 @@ func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *stor
 	}
 	for n := 1; ; {
 		rung, last := f.Bell.Next(), events.Head{Number: from.Number, Hash: from.Hash}
-		err := f.Feed.Follow(feeding, from, func(ctx context.Context, u events.ChainUpdate) error {
+		err := f.chainFeed.Follow(feeding, from, func(ctx context.Context, u events.ChainUpdate) error {
 			if err := f.follows(ctx, u, &last); err != nil {
 				return err
 			}
@@ -207,16 +204,23 @@ func (f *chainFollower) follows(ctx context.Context, u events.ChainUpdate, last 
 	return nil
 }
 
-// isLate remembers that the work on the store is late, and stops the feed when it ends.
-func (f *chainFollower) isLate(w *storeWork, stop context.CancelCauseFunc) {
-	f.late = w
-	f.RT.Do("chain follower", func(ctx context.Context) {
-		select {
-		case <-w.done:
-			stop(errCaughtUp)
-		case <-ctx.Done():
-		}
-	})
+// checkHead checks a block against the newest known one; if that is no longer on the chain,
+// against the block that replaced it.
+func (f *chainFollower) checkHead(ctx context.Context, h events.Head) error {
+	impossible := f.View.Possible(h)
+	if impossible == nil {
+		return nil
+	}
+	known := f.View.Now()
+	at, err := f.Market.HeadAt(ctx, known.Number)
+	if err != nil || at.Hash == known.Hash && at.Time.Equal(known.Time) {
+		return impossible
+	}
+	if err := chainview.Beside(at, h); err != nil {
+		return err
+	}
+	f.View.Forget(known)
+	return nil
 }
 
 // cursor reads from the market's stream where the record ends.
@@ -224,7 +228,7 @@ func (f *chainFollower) cursor(ctx context.Context) (events.Cursor, error) {
 	c := events.Cursor{Recent: map[uint64]events.Hash{}}
 	f.revision, f.scanned = 0, 0
 	backward := events.ReadStream{From: events.End, Backward: true}
-	err := readAs(ctx, f.env, f.stream, backward, func(r events.Recorded, m messages.MarketEvent) bool {
+	err := readAs(ctx, f.Base, f.stream, backward, func(r events.Recorded, m messages.MarketEvent) bool {
 		f.revision = max(f.revision, r.Revision+1)
 		return f.rewindCursor(&c, m)
 	})
@@ -270,11 +274,14 @@ func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate, stop con
 	return ctx.Err()
 }
 
-// tell announces up to which block the logs are recorded, and wakes those who wait for it. The
-// view knows the block already.
-func (f *chainFollower) tell(number uint64) {
-	f.Recorded.Store(number)
-	f.View.Wake()
+// proofsOf are the proofs among logs.
+func proofsOf(logs []messages.MarketEvent) (proofs []*messages.ChainProofSubmitted) {
+	for _, l := range logs {
+		if p, ok := l.(*messages.ChainProofSubmitted); ok {
+			proofs = append(proofs, p)
+		}
+	}
+	return proofs
 }
 
 // keep stores an update and passes on what it stored.
@@ -295,19 +302,15 @@ func (f *chainFollower) keep(call *shell.StoreCall, u events.ChainUpdate) error 
 	}
 	first := f.revision
 	logs := len(batch)
-	every := uint64(scanEvery)
-	if f.Cluster != nil {
-		every = scanEveryOfMembers
-	}
-	if logs == 0 && u.Head.Number < f.scanned+every {
+	if logs == 0 && u.Head.Number < f.scanned+f.scanEvery {
 		f.tell(u.Head.Number)
 		return nil
 	}
 	scanned := &messages.BlocksScanned{
 		Number: u.Head.Number, Hash: u.Head.Hash.String(), Time: events.TimeToMessage(u.Head.Time),
 	}
-	if first == 0 || f.namesChain {
-		scanned.Genesis = new(f.Genesis.String())
+	if first == 0 || f.namesGenesis {
+		scanned.Genesis = new(f.genesis.String())
 	}
 	batch = append(batch, scanned)
 	ids, err := f.store(call, batch)
@@ -324,6 +327,13 @@ func (f *chainFollower) keep(call *shell.StoreCall, u events.ChainUpdate) error 
 		f.root.Tell(chainNews{recorded: news})
 	}
 	return nil
+}
+
+// tell announces up to which block the logs are recorded, and wakes those who wait for it. The
+// view knows the block already.
+func (f *chainFollower) tell(number uint64) {
+	f.Recorded.Store(number)
+	f.View.Wake()
 }
 
 // store appends in pieces small enough for every store, and repeats each until it is stored.
@@ -376,4 +386,147 @@ func logID(e messages.MarketEvent) string {
 		return fmt.Sprintf("log:%s:%d", m.GetLog().GetBlockHash(), m.GetLog().GetIndex())
 	}
 	return "chain"
+}
+
+// storeWork is a task that waits for the event store.
+type storeWork struct {
+	trouble <-chan struct{} // closed when the store stops answering
+	done    chan struct{}   // closed when the work has ended
+	err     error           // set before
+}
+
+// work runs a task that needs the store, beside the feed.
+func (f *chainFollower) work(ctx context.Context, task func(context.Context, *shell.StoreCall) error) *storeWork {
+	call := f.StoreWatch.Call(ctx, f.stream)
+	call.Trouble = make(chan struct{})
+	w := &storeWork{trouble: call.Trouble, done: make(chan struct{})}
+	f.RT.Do("chain follower", func(context.Context) { // If the runtime has stopped, the task never begins and ctx ends.
+		w.err = f.RT.Guarded("chain follower", func() error { return task(ctx, call) })
+		close(w.done)
+		call.End()
+	})
+	return w
+}
+
+// ended waits until the work has ended, or is known to wait for the store; it reports which.
+func (w *storeWork) ended(ctx context.Context) bool {
+	select {
+	case <-w.done:
+		return true
+	case <-w.trouble:
+	case <-ctx.Done():
+	}
+	select { // Both may be the case.
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// isLate remembers that the work on the store is late, and stops the feed when it ends.
+func (f *chainFollower) isLate(w *storeWork, stop context.CancelCauseFunc) {
+	f.late = w
+	f.RT.Do("chain follower", func(ctx context.Context) {
+		select {
+		case <-w.done:
+			stop(errCaughtUp)
+		case <-ctx.Done():
+		}
+	})
+}
+
+// certainBlocks is how many blocks must follow a block until no reorganisation replaces it:
+// more than Ethereum needs to make one final.
+const certainBlocks = 128
+
+// ofChain is what a market's stream says of its chain.
+type ofChain struct {
+	// genesis is the hash that the stream names; empty when it names none.
+	genesis string
+	// always: each scan must name the genesis, because the stream begins with one that does
+	// not, and nobody looks for it in the middle.
+	always bool
+	// oldest is the oldest recorded block that no recorded reorganisation removed; zero: none.
+	oldest events.Head
+}
+
+// sameChain refuses a market whose stream is of another chain. A chain that was started anew
+// has the same id, and maybe its contract at the same address; its blocks would look like a
+// reorganisation of all that is recorded, or like a node that is behind.
+func (r *marketRecord) sameChain(ctx context.Context) error {
+	var told ofChain
+	err := askStore(ctx, r.Base, func() (err error) {
+		told, err = r.chainOf(ctx)
+		return err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("read the market's record: %w", err)
+	case err != nil: // Hosted slots are proven all the same; the follower reports what is wrong.
+		r.Log.Warnf("could not read which chain %s belongs to: %v", r.stream, err)
+		return nil
+	case told.genesis == "" && told.always:
+		return r.hasBlock(ctx, told.oldest)
+	case told.genesis != "" && told.genesis != r.genesis.String():
+		return fmt.Errorf("%w: %s belongs to a chain with genesis %s, this chain has %s",
+			ErrOtherChain, r.stream, told.genesis, r.genesis)
+	}
+	r.namesGenesis = told.always
+	return nil
+}
+
+// hasBlock refuses a chain that has another block where the stream of an older build has this
+// one. Only a chain that has it is named from now on.
+func (r *marketRecord) hasBlock(ctx context.Context, b events.Head) error {
+	if b.Hash.Zero() {
+		return nil
+	}
+	at, err := r.Market.HeadAt(ctx, b.Number)
+	var newest events.Head
+	if err == nil {
+		newest, err = r.Market.Head(ctx)
+	}
+	switch {
+	case err != nil: // The node may be behind.
+		r.Log.Warnf("could not compare block %d of %s with the chain; the next start does: %v", b.Number, r.stream, err)
+	case at.Hash == b.Hash:
+		r.namesGenesis = true
+	case newest.Number >= b.Number+max(certainBlocks, r.finalBlocks):
+		return fmt.Errorf("%w: block %d of %s is %s, this chain with genesis %s has %s there, which no reorganisation "+
+			"explains: it is %d blocks old", ErrOtherChain, b.Number, r.stream, b.Hash, r.genesis, at.Hash,
+			newest.Number-b.Number)
+	}
+	return nil
+}
+
+// chainOf reads what a market's stream says of its chain. As a rule the first scan says all.
+func (r *marketRecord) chainOf(ctx context.Context) (told ofChain, err error) {
+	err = readAs(ctx, r.Base, r.stream, events.ReadStream{}, func(_ events.Recorded, m messages.MarketEvent) bool {
+		scanned, ok := m.(*messages.BlocksScanned)
+		if ok {
+			told.genesis, told.always = scanned.GetGenesis(), scanned.GetGenesis() == ""
+		}
+		return ok
+	})
+	if err != nil || !told.always {
+		return told, err
+	}
+	newest, kept := true, ^uint64(0) // kept is the newest block that is not removed by what follows.
+	backward := events.ReadStream{From: events.End, Backward: true}
+	err = readAs(ctx, r.Base, r.stream, backward, func(_ events.Recorded, m messages.MarketEvent) bool {
+		switch m := m.(type) {
+		case *messages.BlocksScanned:
+			if newest {
+				told.genesis, newest = m.GetGenesis(), false
+			}
+			if m.GetNumber() <= kept {
+				told.oldest = events.Head{Number: m.GetNumber(), Hash: events.Must(events.ParseHash(m.GetHash()))}
+			}
+		case *messages.ChainReorganized:
+			kept = min(kept, m.GetAncestor())
+		}
+		return told.genesis != ""
+	})
+	return told, err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -35,10 +36,10 @@ type lists struct {
 }
 
 func (l *lists) Receive(a *shell.Turn, msg any) {
-	if _, ok := msg.(listUnpaid); ok {
+	if _, ok := msg.(listOutstanding); ok {
 		n := l.handedOut[0]
 		l.handedOut = l.handedOut[1:]
-		a.Asker()(unpaid{[]slotqueue.Unpaid{{SlotIndex: n}}, []events.Head{{Number: l.paid}}, n}, nil)
+		a.Asker()(outstanding{[]slotqueue.Unpaid{{SlotIndex: n}}, []events.Head{{Number: l.paid}}, n}, nil)
 	}
 }
 
@@ -53,11 +54,11 @@ func partOf(r shell.Ref) *shell.Part {
 // promises after it, and the balance may still have its tokens.
 func TestTheBalanceIsReadAgainIfASlotWasHandedOutMeanwhile(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
-		s := &supervisor{env: bareEnv(storetest.NewMemory())}
+		s := &handout{roster: &roster{Rules: &admission.Rules{Chain: &chainview.Chain{Base: bareBase(storetest.NewMemory())}}}}
 		s.Market = &shrinking{tokens: 10}
 		answers := &lists{handedOut: []uint64{1, 2, 4, 4}, paid: 1}
 		s.root = partOf(rt.Root("supervisor", answers))
-		tokens, sales, older, err := s.free(t.Context())
+		tokens, sales, older, err := s.availableBalance(t.Context())
 		if err != nil || older != nil || tokens != events.NewAmount(7) || !slices.Equal(sales, []slotqueue.Unpaid{{SlotIndex: 4}}) {
 			t.Fatalf("got %s, %v, %v", tokens, sales, err)
 		}
@@ -67,12 +68,12 @@ func TestTheBalanceIsReadAgainIfASlotWasHandedOutMeanwhile(t *testing.T) {
 // A node that is behind tells what the account held before a slot was paid, which is not counted as unpaid any more.
 func TestABalanceFromBeforeTheLastPaymentIsNotBelieved(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
-		s := &supervisor{env: bareEnv(storetest.NewMemory())}
+		s := &handout{roster: &roster{Rules: &admission.Rules{Chain: &chainview.Chain{Base: bareBase(storetest.NewMemory())}}}}
 		s.View = chainview.NewView(nil)
 		s.Market = &shrinking{tokens: 10}
 		answers := &lists{handedOut: []uint64{1, 1}, paid: 2}
 		s.root = partOf(rt.Root("supervisor", answers))
-		_, _, older, err := s.free(t.Context())
+		_, _, older, err := s.availableBalance(t.Context())
 		if err != nil || older == nil || !older.Requeue || older.RetryAt.IsZero() {
 			t.Fatalf("got %v, %v", older, err)
 		}

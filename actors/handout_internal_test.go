@@ -43,10 +43,9 @@ func TestAnAwayMemberIsWaitedForUntilTheSlotCanJustStillBeFetched(t *testing.T) 
 		2 * time.Minute:  660,
 		5 * time.Minute:  660,
 	} {
-		s := &supervisor{env: &env{Rules: &admission.Rules{
+		s := &handout{roster: &roster{Rules: &admission.Rules{
 			Chain: &chainview.Chain{Terms: terms}, Limits: admission.Limits{MinFill: needs},
 		}}}
-		s.env.Chain = s.env.Rules.Chain
 		if got := s.lastFetch(events.Unix(610)); !got.Equal(events.Unix(want)) {
 			t.Errorf("with %s to fetch it: until %d, want %d", needs, got.Unix(), want)
 		}

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
@@ -26,11 +25,7 @@ func (hangingStore) Append(
 }
 
 // speaker writes events of the host's stream.
-func speaker(store events.Store) *env {
-	e := bareEnv(store)
-	e.owner.writing = shell.NewPool("writes", 1)
-	return e
-}
+func speaker(store events.Store) *hostRecord { return newHostRecord(bareBase(store)) }
 
 func heartbeat() *messages.HostHeartbeat {
 	return &messages.HostHeartbeat{At: events.TimeToMessage(shelltest.Clock{}.Now())}
@@ -41,11 +36,11 @@ func TestAWordOfTheHostWaitsNoLongerThanItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := speaker(hangingStore{})
 		first, end := context.WithCancel(t.Context())
-		go func() { _ = e.writeHost(first, heartbeat()) }()
+		go func() { _ = e.write(first, heartbeat()) }()
 		synctest.Wait()
 		second, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- e.writeHost(second, heartbeat()) }()
+		go func() { done <- e.write(second, heartbeat()) }()
 		synctest.Wait()
 		cancel()
 		synctest.Wait()
@@ -86,9 +81,9 @@ func TestAWordOfTheHostIsWrittenOnceThoughItsAnswerIsLost(t *testing.T) {
 		e := speaker(store)
 		done := make(chan error, 2)
 		said := &messages.RecordWentBack{At: heartbeat().GetAt(), Epoch: 1}
-		go func() { done <- e.writeHost(t.Context(), said) }()
+		go func() { done <- e.write(t.Context(), said) }()
 		time.Sleep(time.Millisecond) // The store has it, and it is about to be asked again.
-		go func() { done <- e.writeHost(t.Context(), heartbeat()) }()
+		go func() { done <- e.write(t.Context(), heartbeat()) }()
 		for range 2 {
 			if err := <-done; err != nil {
 				t.Fatal(err)

@@ -17,7 +17,7 @@ func TestABlockThatCannotBeIsNotTakenAfterAReorganisationEither(t *testing.T) {
 	at := func(n uint64, branch byte) events.Head {
 		return events.Head{Number: n, Hash: chainviewtest.BlockHash(n, branch), Time: time.Unix(int64(n), 0)}
 	}
-	f := &chainFollower{env: &env{Chain: chainview.New(nil, &chainviewtest.ChainOf{Branch: 2}, duty.Margin{})}}
+	f := &chainFollower{marketRecord: &marketRecord{Chain: chainview.New(nil, &chainviewtest.ChainOf{Branch: 2}, duty.Margin{})}}
 	f.View.Advance(at(20, 1))
 	for _, h := range []events.Head{at(1<<40, 2), {Number: 21, Hash: chainviewtest.BlockHash(21, 2), Time: time.Unix(19, 0)}} {
 		h.Time = time.Unix(min(h.Time.Unix(), 30), 0)
@@ -34,7 +34,7 @@ func TestABlockThatCannotBeIsNotTakenAfterAReorganisationEither(t *testing.T) {
 // is known.
 func TestWaitingForTheLogEndsWhenItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &chainFollower{env: &env{Chain: chainview.New(nil, &chainviewtest.ChainOf{}, duty.Margin{})}}
+		f := &chainFollower{marketRecord: &marketRecord{Chain: chainview.New(nil, &chainviewtest.ChainOf{}, duty.Margin{})}}
 		go func() {
 			synctest.Wait()
 			f.View.Advance(events.Head{Number: 3})
