@@ -28,6 +28,21 @@ func ParseMember(s string) (Member, error) {
 	return Member(s), nil
 }
 
+// Node names a host that is watched: a member of ours, or the address of any host of the market, in small letters.
+type Node string
+
+// ParseNode reads the name of a member, or an address. ErrMalformed.
+func ParseNode(s string) (Node, error) {
+	if member, err := ParseMember(s); err == nil {
+		return Node(member), nil
+	}
+	address, err := ParseAddress(s)
+	if err != nil {
+		return "", fmt.Errorf("%w: %q is neither a member's name nor an address", ErrMalformed, clip(s))
+	}
+	return Node(address.String()), nil
+}
+
 // MemberError is the error with which a member answered another one.
 type MemberError struct {
 	Member Member

@@ -18,6 +18,8 @@ const (
 	CategoryTx        = "tx"
 	CategoryValidator = "validator"
 	CategorySector    = "sector"
+	// CategoryNode has the nodes that a host watches.
+	CategoryNode = "node"
 	// CategoryProofs has proofs on their way from a member to the owner.
 	CategoryProofs = "proofs"
 	// CategoryLoss has one stream, LossStream.
@@ -212,6 +214,16 @@ func TxStream(account Address) string { return CategoryTx + "-" + account.String
 
 // ValidatorStream is the stream of an account that marks missing proofs.
 func ValidatorStream(account Address) string { return CategoryValidator + "-" + account.String() }
+
+// NodeStream is the stream of a node that a host watches.
+func NodeStream(host Address, node Node) string {
+	return CategoryNode + "-" + host.String() + "-" + string(node)
+}
+
+// ParseNodeStream takes the name of such a stream apart.
+func ParseNodeStream(stream string) (Address, Node, error) {
+	return parseOwned(stream, CategoryNode, "no stream of a node", 3, ParseNode)
+}
 
 // ProofsStream is the stream of a member's proofs on their way to the owner.
 func ProofsStream(host Address, member Member) string {

@@ -26,3 +26,24 @@ func TestTheNameOfALedgerSaysWhoseItIs(t *testing.T) {
 		}
 	}
 }
+
+func TestTheNameOfANodesStreamSaysWhichNodeItIs(t *testing.T) {
+	host, address := Address{1}, Address{0xcd}
+	for _, node := range []Node{"north", "north-2", "0xab", Node(address.String())} {
+		stream := NodeStream(host, node)
+		if of, named, err := ParseNodeStream(stream); err != nil || of != host || named != node {
+			t.Errorf("%s is of node %q of %s: %v", stream, named, of, err)
+		}
+	}
+	for _, stream := range []string{
+		"", "node", NodeStream(host, ""), NodeStream(host, "North"), NodeStream(host, "0x"+Node(strings.Repeat("g", 40))),
+		"node-0x01-north", LedgerStream(host, "north"),
+	} {
+		if of, named, err := ParseNodeStream(stream); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%q is of node %q of %s: %v", stream, named, of, err)
+		}
+	}
+	if node, err := ParseNode("0xCD" + strings.Repeat("0", 38)); err != nil || node != Node(address.String()) {
+		t.Errorf("in another spelling it is %q: %v", node, err)
+	}
+}

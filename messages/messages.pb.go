@@ -8724,6 +8724,1216 @@ func (x *MarkingFailed) GetReason() string {
 	return ""
 }
 
+// NodeJoined: whether this node is online is watched and judged from now on, by these rules. Points in time of
+// node-... are by the clock of whoever watches, which is the chain's if it watches by chain time.
+type NodeJoined struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Rules         *NodeRules             `protobuf:"bytes,2,opt,name=rules,proto3" json:"rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeJoined) Reset() {
+	*x = NodeJoined{}
+	mi := &file_hostnode_messages_proto_msgTypes[133]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeJoined) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeJoined) ProtoMessage() {}
+
+func (x *NodeJoined) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[133]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeJoined.ProtoReflect.Descriptor instead.
+func (*NodeJoined) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{133}
+}
+
+func (x *NodeJoined) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *NodeJoined) GetRules() *NodeRules {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+// NodeRulesChanged: from now on it is judged by other rules. Windows of another length no longer count.
+type NodeRulesChanged struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Rules         *NodeRules             `protobuf:"bytes,2,opt,name=rules,proto3" json:"rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeRulesChanged) Reset() {
+	*x = NodeRulesChanged{}
+	mi := &file_hostnode_messages_proto_msgTypes[134]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeRulesChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeRulesChanged) ProtoMessage() {}
+
+func (x *NodeRulesChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[134]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeRulesChanged.ProtoReflect.Descriptor instead.
+func (*NodeRulesChanged) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{134}
+}
+
+func (x *NodeRulesChanged) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *NodeRulesChanged) GetRules() *NodeRules {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+// NodeRules are the rules by which a node is judged.
+type NodeRules struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	RuleSet          string                 `protobuf:"bytes,1,opt,name=rule_set,json=ruleSet,proto3" json:"rule_set,omitempty"` // document or scored
+	WindowSeconds    uint64                 `protobuf:"varint,2,opt,name=window_seconds,json=windowSeconds,proto3" json:"window_seconds,omitempty"`
+	TrackingSeconds  uint64                 `protobuf:"varint,3,opt,name=tracking_seconds,json=trackingSeconds,proto3" json:"tracking_seconds,omitempty"`
+	GraceSeconds     uint64                 `protobuf:"varint,4,opt,name=grace_seconds,json=graceSeconds,proto3" json:"grace_seconds,omitempty"`
+	AllowedOffline   uint32                 `protobuf:"varint,5,opt,name=allowed_offline,json=allowedOffline,proto3" json:"allowed_offline,omitempty"` // hundredths of a percent of the windows; document
+	RequiredOnline   uint32                 `protobuf:"varint,6,opt,name=required_online,json=requiredOnline,proto3" json:"required_online,omitempty"` // hundredths of a percent, the mean of the windows; scored
+	MinimumWindows   uint32                 `protobuf:"varint,7,opt,name=minimum_windows,json=minimumWindows,proto3" json:"minimum_windows,omitempty"` // with fewer, nobody is offending
+	SingleReview     bool                   `protobuf:"varint,8,opt,name=single_review,json=singleReview,proto3" json:"single_review,omitempty"`       // a review outlasts the suspension that began it
+	ElapsedGaps      bool                   `protobuf:"varint,9,opt,name=elapsed_gaps,json=elapsedGaps,proto3" json:"elapsed_gaps,omitempty"`          // the tracking period is full when it has passed, not when each window has an audit
+	Evidence         bool                   `protobuf:"varint,10,opt,name=evidence,proto3" json:"evidence,omitempty"`                                  // nothing changes without windows, and nobody is reinstated without an online audit
+	Disqualification string                 `protobuf:"bytes,11,opt,name=disqualification,proto3" json:"disqualification,omitempty"`                   // on, proposed or off
+	SuspensionOff    bool                   `protobuf:"varint,12,opt,name=suspension_off,json=suspensionOff,proto3" json:"suspension_off,omitempty"`
+	GuardPercent     uint32                 `protobuf:"varint,13,opt,name=guard_percent,json=guardPercent,proto3" json:"guard_percent,omitempty"`             // above it, a window in which so many nodes are offline is void for all; 0: never
+	GuardNodes       uint32                 `protobuf:"varint,14,opt,name=guard_nodes,json=guardNodes,proto3" json:"guard_nodes,omitempty"`                   // if at least so many were audited
+	RetentionSeconds uint64                 `protobuf:"varint,15,opt,name=retention_seconds,json=retentionSeconds,proto3" json:"retention_seconds,omitempty"` // windows are kept as long, and at least for the tracking period
+	WarnWindows      uint32                 `protobuf:"varint,16,opt,name=warn_windows,json=warnWindows,proto3" json:"warn_windows,omitempty"`                // who is so many windows away from a suspension is warned
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *NodeRules) Reset() {
+	*x = NodeRules{}
+	mi := &file_hostnode_messages_proto_msgTypes[135]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeRules) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeRules) ProtoMessage() {}
+
+func (x *NodeRules) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[135]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeRules.ProtoReflect.Descriptor instead.
+func (*NodeRules) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{135}
+}
+
+func (x *NodeRules) GetRuleSet() string {
+	if x != nil {
+		return x.RuleSet
+	}
+	return ""
+}
+
+func (x *NodeRules) GetWindowSeconds() uint64 {
+	if x != nil {
+		return x.WindowSeconds
+	}
+	return 0
+}
+
+func (x *NodeRules) GetTrackingSeconds() uint64 {
+	if x != nil {
+		return x.TrackingSeconds
+	}
+	return 0
+}
+
+func (x *NodeRules) GetGraceSeconds() uint64 {
+	if x != nil {
+		return x.GraceSeconds
+	}
+	return 0
+}
+
+func (x *NodeRules) GetAllowedOffline() uint32 {
+	if x != nil {
+		return x.AllowedOffline
+	}
+	return 0
+}
+
+func (x *NodeRules) GetRequiredOnline() uint32 {
+	if x != nil {
+		return x.RequiredOnline
+	}
+	return 0
+}
+
+func (x *NodeRules) GetMinimumWindows() uint32 {
+	if x != nil {
+		return x.MinimumWindows
+	}
+	return 0
+}
+
+func (x *NodeRules) GetSingleReview() bool {
+	if x != nil {
+		return x.SingleReview
+	}
+	return false
+}
+
+func (x *NodeRules) GetElapsedGaps() bool {
+	if x != nil {
+		return x.ElapsedGaps
+	}
+	return false
+}
+
+func (x *NodeRules) GetEvidence() bool {
+	if x != nil {
+		return x.Evidence
+	}
+	return false
+}
+
+func (x *NodeRules) GetDisqualification() string {
+	if x != nil {
+		return x.Disqualification
+	}
+	return ""
+}
+
+func (x *NodeRules) GetSuspensionOff() bool {
+	if x != nil {
+		return x.SuspensionOff
+	}
+	return false
+}
+
+func (x *NodeRules) GetGuardPercent() uint32 {
+	if x != nil {
+		return x.GuardPercent
+	}
+	return 0
+}
+
+func (x *NodeRules) GetGuardNodes() uint32 {
+	if x != nil {
+		return x.GuardNodes
+	}
+	return 0
+}
+
+func (x *NodeRules) GetRetentionSeconds() uint64 {
+	if x != nil {
+		return x.RetentionSeconds
+	}
+	return 0
+}
+
+func (x *NodeRules) GetWarnWindows() uint32 {
+	if x != nil {
+		return x.WarnWindows
+	}
+	return 0
+}
+
+// NodeExited: the node has left, and is not judged any more.
+type NodeExited struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	By            string                 `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeExited) Reset() {
+	*x = NodeExited{}
+	mi := &file_hostnode_messages_proto_msgTypes[136]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeExited) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeExited) ProtoMessage() {}
+
+func (x *NodeExited) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[136]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeExited.ProtoReflect.Descriptor instead.
+func (*NodeExited) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{136}
+}
+
+func (x *NodeExited) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *NodeExited) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *NodeExited) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// WindowClosed: a window of time is over, and these are its first audits.
+type WindowClosed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Start         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=start,proto3" json:"start,omitempty"`
+	LengthSeconds uint64                 `protobuf:"varint,3,opt,name=length_seconds,json=lengthSeconds,proto3" json:"length_seconds,omitempty"`
+	Audits        []*NodeAudit           `protobuf:"bytes,4,rep,name=audits,proto3" json:"audits,omitempty"`
+	Online        uint32                 `protobuf:"varint,5,opt,name=online,proto3" json:"online,omitempty"`   // audits of the window by now
+	Offline       uint32                 `protobuf:"varint,6,opt,name=offline,proto3" json:"offline,omitempty"` // likewise
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WindowClosed) Reset() {
+	*x = WindowClosed{}
+	mi := &file_hostnode_messages_proto_msgTypes[137]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WindowClosed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WindowClosed) ProtoMessage() {}
+
+func (x *WindowClosed) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[137]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WindowClosed.ProtoReflect.Descriptor instead.
+func (*WindowClosed) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{137}
+}
+
+func (x *WindowClosed) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *WindowClosed) GetStart() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *WindowClosed) GetLengthSeconds() uint64 {
+	if x != nil {
+		return x.LengthSeconds
+	}
+	return 0
+}
+
+func (x *WindowClosed) GetAudits() []*NodeAudit {
+	if x != nil {
+		return x.Audits
+	}
+	return nil
+}
+
+func (x *WindowClosed) GetOnline() uint32 {
+	if x != nil {
+		return x.Online
+	}
+	return 0
+}
+
+func (x *WindowClosed) GetOffline() uint32 {
+	if x != nil {
+		return x.Offline
+	}
+	return 0
+}
+
+// WindowRevised: audits of a closed window came late, or were taken back.
+type WindowRevised struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Start         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=start,proto3" json:"start,omitempty"`
+	LengthSeconds uint64                 `protobuf:"varint,3,opt,name=length_seconds,json=lengthSeconds,proto3" json:"length_seconds,omitempty"`
+	Audits        []*NodeAudit           `protobuf:"bytes,4,rep,name=audits,proto3" json:"audits,omitempty"`    // only what is new
+	Online        uint32                 `protobuf:"varint,5,opt,name=online,proto3" json:"online,omitempty"`   // audits of the window by now
+	Offline       uint32                 `protobuf:"varint,6,opt,name=offline,proto3" json:"offline,omitempty"` // likewise
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WindowRevised) Reset() {
+	*x = WindowRevised{}
+	mi := &file_hostnode_messages_proto_msgTypes[138]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WindowRevised) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WindowRevised) ProtoMessage() {}
+
+func (x *WindowRevised) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[138]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WindowRevised.ProtoReflect.Descriptor instead.
+func (*WindowRevised) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{138}
+}
+
+func (x *WindowRevised) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *WindowRevised) GetStart() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *WindowRevised) GetLengthSeconds() uint64 {
+	if x != nil {
+		return x.LengthSeconds
+	}
+	return 0
+}
+
+func (x *WindowRevised) GetAudits() []*NodeAudit {
+	if x != nil {
+		return x.Audits
+	}
+	return nil
+}
+
+func (x *WindowRevised) GetOnline() uint32 {
+	if x != nil {
+		return x.Online
+	}
+	return 0
+}
+
+func (x *WindowRevised) GetOffline() uint32 {
+	if x != nil {
+		return x.Offline
+	}
+	return 0
+}
+
+// NodeAudit is an answer to the question of whether a node is online. It counts once.
+type NodeAudit struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Source        string                 `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`   // proof, loss, probe or member
+	Outcome       string                 `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"` // online, offline or withdrawn
+	Time          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=time,proto3" json:"time,omitempty"`
+	Version       uint32                 `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"` // replaces lower ones of the same id, because the chain was reorganised
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeAudit) Reset() {
+	*x = NodeAudit{}
+	mi := &file_hostnode_messages_proto_msgTypes[139]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeAudit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeAudit) ProtoMessage() {}
+
+func (x *NodeAudit) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[139]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeAudit.ProtoReflect.Descriptor instead.
+func (*NodeAudit) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{139}
+}
+
+func (x *NodeAudit) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *NodeAudit) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *NodeAudit) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *NodeAudit) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *NodeAudit) GetVersion() uint32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+// WindowsVoided: of the windows that overlap this time, audits by probes and members do not count, because
+// whoever watches did not; or nothing counts, because the fault was in the network.
+type WindowsVoided struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	From          *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	Until         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	All           bool                   `protobuf:"varint,5,opt,name=all,proto3" json:"all,omitempty"`       // proofs and losses do not count either
+	Lifted        bool                   `protobuf:"varint,6,opt,name=lifted,proto3" json:"lifted,omitempty"` // it was voided by mistake, and counts again
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WindowsVoided) Reset() {
+	*x = WindowsVoided{}
+	mi := &file_hostnode_messages_proto_msgTypes[140]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WindowsVoided) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WindowsVoided) ProtoMessage() {}
+
+func (x *WindowsVoided) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[140]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WindowsVoided.ProtoReflect.Descriptor instead.
+func (*WindowsVoided) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{140}
+}
+
+func (x *WindowsVoided) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *WindowsVoided) GetFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *WindowsVoided) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *WindowsVoided) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *WindowsVoided) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
+func (x *WindowsVoided) GetLifted() bool {
+	if x != nil {
+		return x.Lifted
+	}
+	return false
+}
+
+// NodeVerdict is what the windows of a tracking period say.
+type NodeVerdict struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RuleSet       string                 `protobuf:"bytes,1,opt,name=rule_set,json=ruleSet,proto3" json:"rule_set,omitempty"`
+	Offline       uint32                 `protobuf:"varint,2,opt,name=offline,proto3" json:"offline,omitempty"` // windows with nothing but offline audits
+	Windows       uint32                 `protobuf:"varint,3,opt,name=windows,proto3" json:"windows,omitempty"` // that have audits
+	Void          uint32                 `protobuf:"varint,4,opt,name=void,proto3" json:"void,omitempty"`       // that were left out
+	Value         string                 `protobuf:"bytes,5,opt,name=value,proto3" json:"value,omitempty"`      // document: the fraction that is offline; scored: the mean of what was online; six digits
+	Limit         uint32                 `protobuf:"varint,6,opt,name=limit,proto3" json:"limit,omitempty"`     // that value may not pass, in hundredths of a percent
+	From          *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=from,proto3" json:"from,omitempty"`
+	Until         *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeVerdict) Reset() {
+	*x = NodeVerdict{}
+	mi := &file_hostnode_messages_proto_msgTypes[141]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeVerdict) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeVerdict) ProtoMessage() {}
+
+func (x *NodeVerdict) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[141]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeVerdict.ProtoReflect.Descriptor instead.
+func (*NodeVerdict) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{141}
+}
+
+func (x *NodeVerdict) GetRuleSet() string {
+	if x != nil {
+		return x.RuleSet
+	}
+	return ""
+}
+
+func (x *NodeVerdict) GetOffline() uint32 {
+	if x != nil {
+		return x.Offline
+	}
+	return 0
+}
+
+func (x *NodeVerdict) GetWindows() uint32 {
+	if x != nil {
+		return x.Windows
+	}
+	return 0
+}
+
+func (x *NodeVerdict) GetVoid() uint32 {
+	if x != nil {
+		return x.Void
+	}
+	return 0
+}
+
+func (x *NodeVerdict) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *NodeVerdict) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *NodeVerdict) GetFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *NodeVerdict) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+// NodeSuspended: too much of it was offline, or a person says so. State: Suspended.
+type NodeSuspended struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Verdict       *NodeVerdict           `protobuf:"bytes,2,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	By            string                 `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"` // a person; empty: the windows say so. Likewise below.
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeSuspended) Reset() {
+	*x = NodeSuspended{}
+	mi := &file_hostnode_messages_proto_msgTypes[142]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeSuspended) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeSuspended) ProtoMessage() {}
+
+func (x *NodeSuspended) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[142]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeSuspended.ProtoReflect.Descriptor instead.
+func (*NodeSuspended) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{142}
+}
+
+func (x *NodeSuspended) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *NodeSuspended) GetVerdict() *NodeVerdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return nil
+}
+
+func (x *NodeSuspended) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *NodeSuspended) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// NodeReinstated: it may host again. If a person says so, earlier windows do not count any more. State: Active.
+type NodeReinstated struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Verdict       *NodeVerdict           `protobuf:"bytes,2,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	By            string                 `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeReinstated) Reset() {
+	*x = NodeReinstated{}
+	mi := &file_hostnode_messages_proto_msgTypes[143]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeReinstated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeReinstated) ProtoMessage() {}
+
+func (x *NodeReinstated) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[143]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeReinstated.ProtoReflect.Descriptor instead.
+func (*NodeReinstated) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{143}
+}
+
+func (x *NodeReinstated) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *NodeReinstated) GetVerdict() *NodeVerdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return nil
+}
+
+func (x *NodeReinstated) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *NodeReinstated) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// NodeDisqualified: it was offline too much, too long. Only a person takes that back. State: Disqualified.
+type NodeDisqualified struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Verdict       *NodeVerdict           `protobuf:"bytes,2,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	By            string                 `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeDisqualified) Reset() {
+	*x = NodeDisqualified{}
+	mi := &file_hostnode_messages_proto_msgTypes[144]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeDisqualified) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeDisqualified) ProtoMessage() {}
+
+func (x *NodeDisqualified) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[144]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeDisqualified.ProtoReflect.Descriptor instead.
+func (*NodeDisqualified) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{144}
+}
+
+func (x *NodeDisqualified) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *NodeDisqualified) GetVerdict() *NodeVerdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return nil
+}
+
+func (x *NodeDisqualified) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *NodeDisqualified) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// DisqualificationProposed: it would be disqualified, but a person has to confirm that.
+type DisqualificationProposed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Verdict       *NodeVerdict           `protobuf:"bytes,2,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisqualificationProposed) Reset() {
+	*x = DisqualificationProposed{}
+	mi := &file_hostnode_messages_proto_msgTypes[145]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisqualificationProposed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisqualificationProposed) ProtoMessage() {}
+
+func (x *DisqualificationProposed) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[145]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisqualificationProposed.ProtoReflect.Descriptor instead.
+func (*DisqualificationProposed) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{145}
+}
+
+func (x *DisqualificationProposed) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *DisqualificationProposed) GetVerdict() *NodeVerdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return nil
+}
+
+// ReviewStarted: by its end, grace period and tracking period later, the node must be back.
+type ReviewStarted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Verdict       *NodeVerdict           `protobuf:"bytes,2,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReviewStarted) Reset() {
+	*x = ReviewStarted{}
+	mi := &file_hostnode_messages_proto_msgTypes[146]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReviewStarted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReviewStarted) ProtoMessage() {}
+
+func (x *ReviewStarted) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[146]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReviewStarted.ProtoReflect.Descriptor instead.
+func (*ReviewStarted) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{146}
+}
+
+func (x *ReviewStarted) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ReviewStarted) GetVerdict() *NodeVerdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return nil
+}
+
+// ReviewEnded: the node was back.
+type ReviewEnded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Verdict       *NodeVerdict           `protobuf:"bytes,2,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReviewEnded) Reset() {
+	*x = ReviewEnded{}
+	mi := &file_hostnode_messages_proto_msgTypes[147]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReviewEnded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReviewEnded) ProtoMessage() {}
+
+func (x *ReviewEnded) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[147]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReviewEnded.ProtoReflect.Descriptor instead.
+func (*ReviewEnded) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{147}
+}
+
+func (x *ReviewEnded) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ReviewEnded) GetVerdict() *NodeVerdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return nil
+}
+
+// MaintenanceAnnounced: the node will be away on purpose. That excuses nothing, but nobody is warned meanwhile.
+type MaintenanceAnnounced struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	From          *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	Until         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
+	By            string                 `protobuf:"bytes,4,opt,name=by,proto3" json:"by,omitempty"`
+	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MaintenanceAnnounced) Reset() {
+	*x = MaintenanceAnnounced{}
+	mi := &file_hostnode_messages_proto_msgTypes[148]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MaintenanceAnnounced) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MaintenanceAnnounced) ProtoMessage() {}
+
+func (x *MaintenanceAnnounced) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[148]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MaintenanceAnnounced.ProtoReflect.Descriptor instead.
+func (*MaintenanceAnnounced) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{148}
+}
+
+func (x *MaintenanceAnnounced) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *MaintenanceAnnounced) GetFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *MaintenanceAnnounced) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *MaintenanceAnnounced) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *MaintenanceAnnounced) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // TxIntended: a call must reach the chain. The key makes it happen once.
 type TxIntended struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -8739,7 +9949,7 @@ type TxIntended struct {
 
 func (x *TxIntended) Reset() {
 	*x = TxIntended{}
-	mi := &file_hostnode_messages_proto_msgTypes[133]
+	mi := &file_hostnode_messages_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8751,7 +9961,7 @@ func (x *TxIntended) String() string {
 func (*TxIntended) ProtoMessage() {}
 
 func (x *TxIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[133]
+	mi := &file_hostnode_messages_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8764,7 +9974,7 @@ func (x *TxIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxIntended.ProtoReflect.Descriptor instead.
 func (*TxIntended) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{133}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *TxIntended) GetAt() *timestamppb.Timestamp {
@@ -8833,7 +10043,7 @@ type TxSent struct {
 
 func (x *TxSent) Reset() {
 	*x = TxSent{}
-	mi := &file_hostnode_messages_proto_msgTypes[134]
+	mi := &file_hostnode_messages_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8845,7 +10055,7 @@ func (x *TxSent) String() string {
 func (*TxSent) ProtoMessage() {}
 
 func (x *TxSent) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[134]
+	mi := &file_hostnode_messages_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8858,7 +10068,7 @@ func (x *TxSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxSent.ProtoReflect.Descriptor instead.
 func (*TxSent) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{134}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *TxSent) GetAt() *timestamppb.Timestamp {
@@ -8945,7 +10155,7 @@ type TxMined struct {
 
 func (x *TxMined) Reset() {
 	*x = TxMined{}
-	mi := &file_hostnode_messages_proto_msgTypes[135]
+	mi := &file_hostnode_messages_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8957,7 +10167,7 @@ func (x *TxMined) String() string {
 func (*TxMined) ProtoMessage() {}
 
 func (x *TxMined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[135]
+	mi := &file_hostnode_messages_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8970,7 +10180,7 @@ func (x *TxMined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxMined.ProtoReflect.Descriptor instead.
 func (*TxMined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{135}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *TxMined) GetAt() *timestamppb.Timestamp {
@@ -9020,7 +10230,7 @@ type TxAbandoned struct {
 
 func (x *TxAbandoned) Reset() {
 	*x = TxAbandoned{}
-	mi := &file_hostnode_messages_proto_msgTypes[136]
+	mi := &file_hostnode_messages_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9032,7 +10242,7 @@ func (x *TxAbandoned) String() string {
 func (*TxAbandoned) ProtoMessage() {}
 
 func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[136]
+	mi := &file_hostnode_messages_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9045,7 +10255,7 @@ func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxAbandoned.ProtoReflect.Descriptor instead.
 func (*TxAbandoned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{136}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *TxAbandoned) GetAt() *timestamppb.Timestamp {
@@ -9082,7 +10292,7 @@ type TxCountObserved struct {
 
 func (x *TxCountObserved) Reset() {
 	*x = TxCountObserved{}
-	mi := &file_hostnode_messages_proto_msgTypes[137]
+	mi := &file_hostnode_messages_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9094,7 +10304,7 @@ func (x *TxCountObserved) String() string {
 func (*TxCountObserved) ProtoMessage() {}
 
 func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[137]
+	mi := &file_hostnode_messages_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9107,7 +10317,7 @@ func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxCountObserved.ProtoReflect.Descriptor instead.
 func (*TxCountObserved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{137}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *TxCountObserved) GetAt() *timestamppb.Timestamp {
@@ -9146,7 +10356,7 @@ type ProofReady struct {
 
 func (x *ProofReady) Reset() {
 	*x = ProofReady{}
-	mi := &file_hostnode_messages_proto_msgTypes[138]
+	mi := &file_hostnode_messages_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9158,7 +10368,7 @@ func (x *ProofReady) String() string {
 func (*ProofReady) ProtoMessage() {}
 
 func (x *ProofReady) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[138]
+	mi := &file_hostnode_messages_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9171,7 +10381,7 @@ func (x *ProofReady) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProofReady.ProtoReflect.Descriptor instead.
 func (*ProofReady) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{138}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *ProofReady) GetSlotId() string {
@@ -9231,7 +10441,7 @@ type SnapshotPart struct {
 
 func (x *SnapshotPart) Reset() {
 	*x = SnapshotPart{}
-	mi := &file_hostnode_messages_proto_msgTypes[139]
+	mi := &file_hostnode_messages_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9243,7 +10453,7 @@ func (x *SnapshotPart) String() string {
 func (*SnapshotPart) ProtoMessage() {}
 
 func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[139]
+	mi := &file_hostnode_messages_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9256,7 +10466,7 @@ func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotPart.ProtoReflect.Descriptor instead.
 func (*SnapshotPart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{139}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *SnapshotPart) GetAt() *timestamppb.Timestamp {
@@ -9344,7 +10554,7 @@ type QueueState struct {
 
 func (x *QueueState) Reset() {
 	*x = QueueState{}
-	mi := &file_hostnode_messages_proto_msgTypes[140]
+	mi := &file_hostnode_messages_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9356,7 +10566,7 @@ func (x *QueueState) String() string {
 func (*QueueState) ProtoMessage() {}
 
 func (x *QueueState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[140]
+	mi := &file_hostnode_messages_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9369,7 +10579,7 @@ func (x *QueueState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueState.ProtoReflect.Descriptor instead.
 func (*QueueState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{140}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *QueueState) GetFlags() *QueueFlags {
@@ -9424,7 +10634,7 @@ type QueueFlags struct {
 
 func (x *QueueFlags) Reset() {
 	*x = QueueFlags{}
-	mi := &file_hostnode_messages_proto_msgTypes[141]
+	mi := &file_hostnode_messages_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9436,7 +10646,7 @@ func (x *QueueFlags) String() string {
 func (*QueueFlags) ProtoMessage() {}
 
 func (x *QueueFlags) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[141]
+	mi := &file_hostnode_messages_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9449,7 +10659,7 @@ func (x *QueueFlags) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueFlags.ProtoReflect.Descriptor instead.
 func (*QueueFlags) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{141}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *QueueFlags) GetNextOrder() uint64 {
@@ -9526,7 +10736,7 @@ type QueueOffer struct {
 
 func (x *QueueOffer) Reset() {
 	*x = QueueOffer{}
-	mi := &file_hostnode_messages_proto_msgTypes[142]
+	mi := &file_hostnode_messages_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9538,7 +10748,7 @@ func (x *QueueOffer) String() string {
 func (*QueueOffer) ProtoMessage() {}
 
 func (x *QueueOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[142]
+	mi := &file_hostnode_messages_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9551,7 +10761,7 @@ func (x *QueueOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueOffer.ProtoReflect.Descriptor instead.
 func (*QueueOffer) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{142}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *QueueOffer) GetRequestId() []byte {
@@ -9640,7 +10850,7 @@ type QueueSlot struct {
 
 func (x *QueueSlot) Reset() {
 	*x = QueueSlot{}
-	mi := &file_hostnode_messages_proto_msgTypes[143]
+	mi := &file_hostnode_messages_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9652,7 +10862,7 @@ func (x *QueueSlot) String() string {
 func (*QueueSlot) ProtoMessage() {}
 
 func (x *QueueSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[143]
+	mi := &file_hostnode_messages_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9665,7 +10875,7 @@ func (x *QueueSlot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueSlot.ProtoReflect.Descriptor instead.
 func (*QueueSlot) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{143}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *QueueSlot) GetIndex() uint64 {
@@ -9779,7 +10989,7 @@ type QueueClient struct {
 
 func (x *QueueClient) Reset() {
 	*x = QueueClient{}
-	mi := &file_hostnode_messages_proto_msgTypes[144]
+	mi := &file_hostnode_messages_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9791,7 +11001,7 @@ func (x *QueueClient) String() string {
 func (*QueueClient) ProtoMessage() {}
 
 func (x *QueueClient) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[144]
+	mi := &file_hostnode_messages_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9804,7 +11014,7 @@ func (x *QueueClient) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueClient.ProtoReflect.Descriptor instead.
 func (*QueueClient) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{144}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *QueueClient) GetClient() []byte {
@@ -9849,7 +11059,7 @@ type QueueRefusal struct {
 
 func (x *QueueRefusal) Reset() {
 	*x = QueueRefusal{}
-	mi := &file_hostnode_messages_proto_msgTypes[145]
+	mi := &file_hostnode_messages_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9861,7 +11071,7 @@ func (x *QueueRefusal) String() string {
 func (*QueueRefusal) ProtoMessage() {}
 
 func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[145]
+	mi := &file_hostnode_messages_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9874,7 +11084,7 @@ func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRefusal.ProtoReflect.Descriptor instead.
 func (*QueueRefusal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{145}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{161}
 }
 
 func (x *QueueRefusal) GetRequestId() []byte {
@@ -9928,7 +11138,7 @@ type LedgerState struct {
 
 func (x *LedgerState) Reset() {
 	*x = LedgerState{}
-	mi := &file_hostnode_messages_proto_msgTypes[146]
+	mi := &file_hostnode_messages_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9940,7 +11150,7 @@ func (x *LedgerState) String() string {
 func (*LedgerState) ProtoMessage() {}
 
 func (x *LedgerState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[146]
+	mi := &file_hostnode_messages_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9953,7 +11163,7 @@ func (x *LedgerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerState.ProtoReflect.Descriptor instead.
 func (*LedgerState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{146}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *LedgerState) GetBook() *LedgerBook {
@@ -10028,7 +11238,7 @@ type LedgerBook struct {
 
 func (x *LedgerBook) Reset() {
 	*x = LedgerBook{}
-	mi := &file_hostnode_messages_proto_msgTypes[147]
+	mi := &file_hostnode_messages_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10040,7 +11250,7 @@ func (x *LedgerBook) String() string {
 func (*LedgerBook) ProtoMessage() {}
 
 func (x *LedgerBook) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[147]
+	mi := &file_hostnode_messages_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10053,7 +11263,7 @@ func (x *LedgerBook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerBook.ProtoReflect.Descriptor instead.
 func (*LedgerBook) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{147}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *LedgerBook) GetQuota() uint64 {
@@ -10174,7 +11384,7 @@ type LedgerAvailability struct {
 
 func (x *LedgerAvailability) Reset() {
 	*x = LedgerAvailability{}
-	mi := &file_hostnode_messages_proto_msgTypes[148]
+	mi := &file_hostnode_messages_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10186,7 +11396,7 @@ func (x *LedgerAvailability) String() string {
 func (*LedgerAvailability) ProtoMessage() {}
 
 func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[148]
+	mi := &file_hostnode_messages_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10199,7 +11409,7 @@ func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerAvailability.ProtoReflect.Descriptor instead.
 func (*LedgerAvailability) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{148}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *LedgerAvailability) GetId() []byte {
@@ -10299,7 +11509,7 @@ type LedgerReservation struct {
 
 func (x *LedgerReservation) Reset() {
 	*x = LedgerReservation{}
-	mi := &file_hostnode_messages_proto_msgTypes[149]
+	mi := &file_hostnode_messages_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10311,7 +11521,7 @@ func (x *LedgerReservation) String() string {
 func (*LedgerReservation) ProtoMessage() {}
 
 func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[149]
+	mi := &file_hostnode_messages_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10324,7 +11534,7 @@ func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerReservation.ProtoReflect.Descriptor instead.
 func (*LedgerReservation) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{149}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *LedgerReservation) GetId() []byte {
@@ -10415,7 +11625,7 @@ type LedgerSettled struct {
 
 func (x *LedgerSettled) Reset() {
 	*x = LedgerSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[150]
+	mi := &file_hostnode_messages_proto_msgTypes[166]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10427,7 +11637,7 @@ func (x *LedgerSettled) String() string {
 func (*LedgerSettled) ProtoMessage() {}
 
 func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[150]
+	mi := &file_hostnode_messages_proto_msgTypes[166]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10440,7 +11650,7 @@ func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSettled.ProtoReflect.Descriptor instead.
 func (*LedgerSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{150}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{166}
 }
 
 func (x *LedgerSettled) GetSlotId() []byte {
@@ -10473,7 +11683,7 @@ type LedgerSector struct {
 
 func (x *LedgerSector) Reset() {
 	*x = LedgerSector{}
-	mi := &file_hostnode_messages_proto_msgTypes[151]
+	mi := &file_hostnode_messages_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10485,7 +11695,7 @@ func (x *LedgerSector) String() string {
 func (*LedgerSector) ProtoMessage() {}
 
 func (x *LedgerSector) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[151]
+	mi := &file_hostnode_messages_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10498,7 +11708,7 @@ func (x *LedgerSector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSector.ProtoReflect.Descriptor instead.
 func (*LedgerSector) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{151}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *LedgerSector) GetSector() uint64 {
@@ -10561,7 +11771,7 @@ type LedgerPiece struct {
 
 func (x *LedgerPiece) Reset() {
 	*x = LedgerPiece{}
-	mi := &file_hostnode_messages_proto_msgTypes[152]
+	mi := &file_hostnode_messages_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10573,7 +11783,7 @@ func (x *LedgerPiece) String() string {
 func (*LedgerPiece) ProtoMessage() {}
 
 func (x *LedgerPiece) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[152]
+	mi := &file_hostnode_messages_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10586,7 +11796,7 @@ func (x *LedgerPiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerPiece.ProtoReflect.Descriptor instead.
 func (*LedgerPiece) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{152}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{168}
 }
 
 func (x *LedgerPiece) GetCid() string {
@@ -10613,7 +11823,7 @@ type HostState struct {
 
 func (x *HostState) Reset() {
 	*x = HostState{}
-	mi := &file_hostnode_messages_proto_msgTypes[153]
+	mi := &file_hostnode_messages_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10625,7 +11835,7 @@ func (x *HostState) String() string {
 func (*HostState) ProtoMessage() {}
 
 func (x *HostState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[153]
+	mi := &file_hostnode_messages_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10638,7 +11848,7 @@ func (x *HostState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostState.ProtoReflect.Descriptor instead.
 func (*HostState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{153}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *HostState) GetLiving() []*LivingSale {
@@ -10661,7 +11871,7 @@ type LivingSale struct {
 
 func (x *LivingSale) Reset() {
 	*x = LivingSale{}
-	mi := &file_hostnode_messages_proto_msgTypes[154]
+	mi := &file_hostnode_messages_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10673,7 +11883,7 @@ func (x *LivingSale) String() string {
 func (*LivingSale) ProtoMessage() {}
 
 func (x *LivingSale) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[154]
+	mi := &file_hostnode_messages_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10686,7 +11896,7 @@ func (x *LivingSale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LivingSale.ProtoReflect.Descriptor instead.
 func (*LivingSale) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{154}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{170}
 }
 
 func (x *LivingSale) GetSlotId() []byte {
@@ -11409,7 +12619,104 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\n" +
 	"slot_index\x18\x04 \x01(\x04R\tslotIndex\x12\x16\n" +
 	"\x06period\x18\x05 \x01(\x04R\x06period\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xe8\x01\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"f\n" +
+	"\n" +
+	"NodeJoined\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12,\n" +
+	"\x05rules\x18\x02 \x01(\v2\x16.hostnode.v1.NodeRulesR\x05rules\"l\n" +
+	"\x10NodeRulesChanged\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12,\n" +
+	"\x05rules\x18\x02 \x01(\v2\x16.hostnode.v1.NodeRulesR\x05rules\"\xe5\x04\n" +
+	"\tNodeRules\x12\x19\n" +
+	"\brule_set\x18\x01 \x01(\tR\aruleSet\x12%\n" +
+	"\x0ewindow_seconds\x18\x02 \x01(\x04R\rwindowSeconds\x12)\n" +
+	"\x10tracking_seconds\x18\x03 \x01(\x04R\x0ftrackingSeconds\x12#\n" +
+	"\rgrace_seconds\x18\x04 \x01(\x04R\fgraceSeconds\x12'\n" +
+	"\x0fallowed_offline\x18\x05 \x01(\rR\x0eallowedOffline\x12'\n" +
+	"\x0frequired_online\x18\x06 \x01(\rR\x0erequiredOnline\x12'\n" +
+	"\x0fminimum_windows\x18\a \x01(\rR\x0eminimumWindows\x12#\n" +
+	"\rsingle_review\x18\b \x01(\bR\fsingleReview\x12!\n" +
+	"\felapsed_gaps\x18\t \x01(\bR\velapsedGaps\x12\x1a\n" +
+	"\bevidence\x18\n" +
+	" \x01(\bR\bevidence\x12*\n" +
+	"\x10disqualification\x18\v \x01(\tR\x10disqualification\x12%\n" +
+	"\x0esuspension_off\x18\f \x01(\bR\rsuspensionOff\x12#\n" +
+	"\rguard_percent\x18\r \x01(\rR\fguardPercent\x12\x1f\n" +
+	"\vguard_nodes\x18\x0e \x01(\rR\n" +
+	"guardNodes\x12+\n" +
+	"\x11retention_seconds\x18\x0f \x01(\x04R\x10retentionSeconds\x12!\n" +
+	"\fwarn_windows\x18\x10 \x01(\rR\vwarnWindows\"`\n" +
+	"\n" +
+	"NodeExited\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xf5\x01\n" +
+	"\fWindowClosed\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x120\n" +
+	"\x05start\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05start\x12%\n" +
+	"\x0elength_seconds\x18\x03 \x01(\x04R\rlengthSeconds\x12.\n" +
+	"\x06audits\x18\x04 \x03(\v2\x16.hostnode.v1.NodeAuditR\x06audits\x12\x16\n" +
+	"\x06online\x18\x05 \x01(\rR\x06online\x12\x18\n" +
+	"\aoffline\x18\x06 \x01(\rR\aoffline\"\xf6\x01\n" +
+	"\rWindowRevised\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x120\n" +
+	"\x05start\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05start\x12%\n" +
+	"\x0elength_seconds\x18\x03 \x01(\x04R\rlengthSeconds\x12.\n" +
+	"\x06audits\x18\x04 \x03(\v2\x16.hostnode.v1.NodeAuditR\x06audits\x12\x16\n" +
+	"\x06online\x18\x05 \x01(\rR\x06online\x12\x18\n" +
+	"\aoffline\x18\x06 \x01(\rR\aoffline\"\x97\x01\n" +
+	"\tNodeAudit\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
+	"\x06source\x18\x02 \x01(\tR\x06source\x12\x18\n" +
+	"\aoutcome\x18\x03 \x01(\tR\aoutcome\x12.\n" +
+	"\x04time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x18\n" +
+	"\aversion\x18\x05 \x01(\rR\aversion\"\xdf\x01\n" +
+	"\rWindowsVoided\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12.\n" +
+	"\x04from\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
+	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x10\n" +
+	"\x03all\x18\x05 \x01(\bR\x03all\x12\x16\n" +
+	"\x06lifted\x18\x06 \x01(\bR\x06lifted\"\xfe\x01\n" +
+	"\vNodeVerdict\x12\x19\n" +
+	"\brule_set\x18\x01 \x01(\tR\aruleSet\x12\x18\n" +
+	"\aoffline\x18\x02 \x01(\rR\aoffline\x12\x18\n" +
+	"\awindows\x18\x03 \x01(\rR\awindows\x12\x12\n" +
+	"\x04void\x18\x04 \x01(\rR\x04void\x12\x14\n" +
+	"\x05value\x18\x05 \x01(\tR\x05value\x12\x14\n" +
+	"\x05limit\x18\x06 \x01(\rR\x05limit\x12.\n" +
+	"\x04from\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
+	"\x05until\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\x97\x01\n" +
+	"\rNodeSuspended\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x122\n" +
+	"\averdict\x18\x02 \x01(\v2\x18.hostnode.v1.NodeVerdictR\averdict\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\x98\x01\n" +
+	"\x0eNodeReinstated\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x122\n" +
+	"\averdict\x18\x02 \x01(\v2\x18.hostnode.v1.NodeVerdictR\averdict\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\x9a\x01\n" +
+	"\x10NodeDisqualified\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x122\n" +
+	"\averdict\x18\x02 \x01(\v2\x18.hostnode.v1.NodeVerdictR\averdict\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"z\n" +
+	"\x18DisqualificationProposed\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x122\n" +
+	"\averdict\x18\x02 \x01(\v2\x18.hostnode.v1.NodeVerdictR\averdict\"o\n" +
+	"\rReviewStarted\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x122\n" +
+	"\averdict\x18\x02 \x01(\v2\x18.hostnode.v1.NodeVerdictR\averdict\"m\n" +
+	"\vReviewEnded\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x122\n" +
+	"\averdict\x18\x02 \x01(\v2\x18.hostnode.v1.NodeVerdictR\averdict\"\xcc\x01\n" +
+	"\x14MaintenanceAnnounced\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12.\n" +
+	"\x04from\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
+	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x0e\n" +
+	"\x02by\x18\x04 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xe8\x01\n" +
 	"\n" +
 	"TxIntended\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
@@ -11636,7 +12943,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 155)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 171)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                          // 0: hostnode.v1.Kind
 	(*Request)(nil),                    // 1: hostnode.v1.Request
@@ -11772,165 +13079,181 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*ValidationStarted)(nil),          // 131: hostnode.v1.ValidationStarted
 	(*ProofMarked)(nil),                // 132: hostnode.v1.ProofMarked
 	(*MarkingFailed)(nil),              // 133: hostnode.v1.MarkingFailed
-	(*TxIntended)(nil),                 // 134: hostnode.v1.TxIntended
-	(*TxSent)(nil),                     // 135: hostnode.v1.TxSent
-	(*TxMined)(nil),                    // 136: hostnode.v1.TxMined
-	(*TxAbandoned)(nil),                // 137: hostnode.v1.TxAbandoned
-	(*TxCountObserved)(nil),            // 138: hostnode.v1.TxCountObserved
-	(*ProofReady)(nil),                 // 139: hostnode.v1.ProofReady
-	(*SnapshotPart)(nil),               // 140: hostnode.v1.SnapshotPart
-	(*QueueState)(nil),                 // 141: hostnode.v1.QueueState
-	(*QueueFlags)(nil),                 // 142: hostnode.v1.QueueFlags
-	(*QueueOffer)(nil),                 // 143: hostnode.v1.QueueOffer
-	(*QueueSlot)(nil),                  // 144: hostnode.v1.QueueSlot
-	(*QueueClient)(nil),                // 145: hostnode.v1.QueueClient
-	(*QueueRefusal)(nil),               // 146: hostnode.v1.QueueRefusal
-	(*LedgerState)(nil),                // 147: hostnode.v1.LedgerState
-	(*LedgerBook)(nil),                 // 148: hostnode.v1.LedgerBook
-	(*LedgerAvailability)(nil),         // 149: hostnode.v1.LedgerAvailability
-	(*LedgerReservation)(nil),          // 150: hostnode.v1.LedgerReservation
-	(*LedgerSettled)(nil),              // 151: hostnode.v1.LedgerSettled
-	(*LedgerSector)(nil),               // 152: hostnode.v1.LedgerSector
-	(*LedgerPiece)(nil),                // 153: hostnode.v1.LedgerPiece
-	(*HostState)(nil),                  // 154: hostnode.v1.HostState
-	(*LivingSale)(nil),                 // 155: hostnode.v1.LivingSale
-	(*timestamppb.Timestamp)(nil),      // 156: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil),  // 157: google.protobuf.FieldOptions
+	(*NodeJoined)(nil),                 // 134: hostnode.v1.NodeJoined
+	(*NodeRulesChanged)(nil),           // 135: hostnode.v1.NodeRulesChanged
+	(*NodeRules)(nil),                  // 136: hostnode.v1.NodeRules
+	(*NodeExited)(nil),                 // 137: hostnode.v1.NodeExited
+	(*WindowClosed)(nil),               // 138: hostnode.v1.WindowClosed
+	(*WindowRevised)(nil),              // 139: hostnode.v1.WindowRevised
+	(*NodeAudit)(nil),                  // 140: hostnode.v1.NodeAudit
+	(*WindowsVoided)(nil),              // 141: hostnode.v1.WindowsVoided
+	(*NodeVerdict)(nil),                // 142: hostnode.v1.NodeVerdict
+	(*NodeSuspended)(nil),              // 143: hostnode.v1.NodeSuspended
+	(*NodeReinstated)(nil),             // 144: hostnode.v1.NodeReinstated
+	(*NodeDisqualified)(nil),           // 145: hostnode.v1.NodeDisqualified
+	(*DisqualificationProposed)(nil),   // 146: hostnode.v1.DisqualificationProposed
+	(*ReviewStarted)(nil),              // 147: hostnode.v1.ReviewStarted
+	(*ReviewEnded)(nil),                // 148: hostnode.v1.ReviewEnded
+	(*MaintenanceAnnounced)(nil),       // 149: hostnode.v1.MaintenanceAnnounced
+	(*TxIntended)(nil),                 // 150: hostnode.v1.TxIntended
+	(*TxSent)(nil),                     // 151: hostnode.v1.TxSent
+	(*TxMined)(nil),                    // 152: hostnode.v1.TxMined
+	(*TxAbandoned)(nil),                // 153: hostnode.v1.TxAbandoned
+	(*TxCountObserved)(nil),            // 154: hostnode.v1.TxCountObserved
+	(*ProofReady)(nil),                 // 155: hostnode.v1.ProofReady
+	(*SnapshotPart)(nil),               // 156: hostnode.v1.SnapshotPart
+	(*QueueState)(nil),                 // 157: hostnode.v1.QueueState
+	(*QueueFlags)(nil),                 // 158: hostnode.v1.QueueFlags
+	(*QueueOffer)(nil),                 // 159: hostnode.v1.QueueOffer
+	(*QueueSlot)(nil),                  // 160: hostnode.v1.QueueSlot
+	(*QueueClient)(nil),                // 161: hostnode.v1.QueueClient
+	(*QueueRefusal)(nil),               // 162: hostnode.v1.QueueRefusal
+	(*LedgerState)(nil),                // 163: hostnode.v1.LedgerState
+	(*LedgerBook)(nil),                 // 164: hostnode.v1.LedgerBook
+	(*LedgerAvailability)(nil),         // 165: hostnode.v1.LedgerAvailability
+	(*LedgerReservation)(nil),          // 166: hostnode.v1.LedgerReservation
+	(*LedgerSettled)(nil),              // 167: hostnode.v1.LedgerSettled
+	(*LedgerSector)(nil),               // 168: hostnode.v1.LedgerSector
+	(*LedgerPiece)(nil),                // 169: hostnode.v1.LedgerPiece
+	(*HostState)(nil),                  // 170: hostnode.v1.HostState
+	(*LivingSale)(nil),                 // 171: hostnode.v1.LivingSale
+	(*timestamppb.Timestamp)(nil),      // 172: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil),  // 173: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	156, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	156, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	172, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	172, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	156, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	156, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	156, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	156, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	172, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	172, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	172, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	172, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	156, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	156, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	156, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	156, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	156, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	172, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	172, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	172, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	172, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	172, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	156, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	156, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	156, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	156, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	156, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	156, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	156, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	172, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	172, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	172, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	172, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	172, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	172, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	172, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	156, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	156, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	156, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
-	156, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
-	156, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	156, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
-	156, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	156, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	172, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	172, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	172, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
+	172, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
+	172, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	172, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	172, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	172, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
 	2,   // 30: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	156, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	156, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	156, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	156, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	172, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	172, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	172, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	172, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
 	2,   // 35: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	156, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	156, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	156, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	156, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	156, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	156, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	156, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	156, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	156, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	156, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	156, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	156, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	156, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	156, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	156, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	156, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	156, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
-	156, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	156, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	156, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
-	156, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
+	172, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	172, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	172, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	172, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	172, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	172, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	172, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	172, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	172, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	172, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	172, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	172, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	172, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	172, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	172, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	172, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	172, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
+	172, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	172, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	172, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
+	172, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
 	44,  // 57: hostnode.v1.SectorStart.pieces:type_name -> hostnode.v1.SectorPiece
-	156, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
-	156, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
-	156, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
+	172, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
+	172, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
+	172, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
 	44,  // 61: hostnode.v1.SectorAddPiece.piece:type_name -> hostnode.v1.SectorPiece
-	156, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
-	156, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
-	156, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
-	156, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
-	156, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
+	172, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
+	172, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
+	172, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
+	172, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
+	172, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
 	44,  // 67: hostnode.v1.SectorPacked.fillers:type_name -> hostnode.v1.SectorPiece
-	156, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
-	156, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
-	156, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
-	156, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
-	156, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
-	156, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
-	156, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	156, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
-	156, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	156, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
-	156, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
-	156, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
-	156, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
-	156, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
-	156, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
-	156, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
-	156, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
-	156, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
-	156, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
-	156, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
-	156, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
-	156, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
-	156, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
-	156, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
-	156, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
-	156, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
-	156, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
-	156, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
-	156, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
-	156, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
-	156, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
-	156, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
-	156, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
-	156, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
-	156, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
-	156, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
-	156, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
-	156, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
-	156, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
-	156, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
-	156, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
-	156, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
-	156, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
-	156, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
-	156, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
-	156, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
-	156, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
-	156, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
-	156, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
-	156, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	156, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	156, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	156, // 120: hostnode.v1.SlotHandedOut.at:type_name -> google.protobuf.Timestamp
-	156, // 121: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	156, // 122: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	156, // 123: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	156, // 124: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	156, // 125: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	156, // 126: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	156, // 127: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	156, // 128: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	172, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
+	172, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
+	172, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
+	172, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
+	172, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
+	172, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
+	172, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	172, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
+	172, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	172, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
+	172, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
+	172, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
+	172, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
+	172, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
+	172, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
+	172, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
+	172, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
+	172, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
+	172, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
+	172, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
+	172, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
+	172, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
+	172, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
+	172, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
+	172, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
+	172, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
+	172, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
+	172, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
+	172, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
+	172, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
+	172, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
+	172, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
+	172, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
+	172, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
+	172, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
+	172, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
+	172, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
+	172, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
+	172, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
+	172, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
+	172, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
+	172, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
+	172, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
+	172, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
+	172, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
+	172, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
+	172, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
+	172, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
+	172, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
+	172, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	172, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	172, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	172, // 120: hostnode.v1.SlotHandedOut.at:type_name -> google.protobuf.Timestamp
+	172, // 121: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	172, // 122: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	172, // 123: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	172, // 124: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	172, // 125: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	172, // 126: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	172, // 127: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	172, // 128: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
 	1,   // 129: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	156, // 130: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	172, // 130: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
 	112, // 131: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	156, // 132: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	172, // 132: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
 	112, // 133: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
 	112, // 134: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
 	112, // 135: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
@@ -11938,59 +13261,91 @@ var file_hostnode_messages_proto_depIdxs = []int32{
 	112, // 137: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
 	112, // 138: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
 	112, // 139: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	156, // 140: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	156, // 141: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	156, // 142: hostnode.v1.TermTaken.at:type_name -> google.protobuf.Timestamp
-	156, // 143: hostnode.v1.TermEnded.at:type_name -> google.protobuf.Timestamp
-	156, // 144: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	156, // 145: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	156, // 146: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
-	156, // 147: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
-	156, // 148: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
-	156, // 149: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
-	156, // 150: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
+	172, // 140: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	172, // 141: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	172, // 142: hostnode.v1.TermTaken.at:type_name -> google.protobuf.Timestamp
+	172, // 143: hostnode.v1.TermEnded.at:type_name -> google.protobuf.Timestamp
+	172, // 144: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	172, // 145: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	172, // 146: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
+	172, // 147: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
+	172, // 148: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
+	172, // 149: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
+	172, // 150: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
 	130, // 151: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
-	156, // 152: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	156, // 153: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	172, // 152: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	172, // 153: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
 	2,   // 154: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	156, // 155: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	156, // 156: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	156, // 157: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	156, // 158: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	156, // 159: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
-	2,   // 160: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	156, // 161: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	156, // 162: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
-	156, // 163: hostnode.v1.ProofReady.deadline:type_name -> google.protobuf.Timestamp
-	156, // 164: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
-	142, // 165: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
-	143, // 166: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
-	143, // 167: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
-	146, // 168: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
-	145, // 169: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	156, // 170: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	156, // 171: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
-	144, // 172: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	156, // 173: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	156, // 174: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	156, // 175: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	156, // 176: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
-	148, // 177: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
-	149, // 178: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
-	150, // 179: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
-	151, // 180: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
-	152, // 181: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
-	153, // 182: hostnode.v1.LedgerState.pieces:type_name -> hostnode.v1.LedgerPiece
-	156, // 183: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	156, // 184: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
-	155, // 185: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	157, // 186: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 187: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	188, // [188:188] is the sub-list for method output_type
-	188, // [188:188] is the sub-list for method input_type
-	187, // [187:188] is the sub-list for extension type_name
-	186, // [186:187] is the sub-list for extension extendee
-	0,   // [0:186] is the sub-list for field type_name
+	172, // 155: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	172, // 156: hostnode.v1.NodeJoined.at:type_name -> google.protobuf.Timestamp
+	136, // 157: hostnode.v1.NodeJoined.rules:type_name -> hostnode.v1.NodeRules
+	172, // 158: hostnode.v1.NodeRulesChanged.at:type_name -> google.protobuf.Timestamp
+	136, // 159: hostnode.v1.NodeRulesChanged.rules:type_name -> hostnode.v1.NodeRules
+	172, // 160: hostnode.v1.NodeExited.at:type_name -> google.protobuf.Timestamp
+	172, // 161: hostnode.v1.WindowClosed.at:type_name -> google.protobuf.Timestamp
+	172, // 162: hostnode.v1.WindowClosed.start:type_name -> google.protobuf.Timestamp
+	140, // 163: hostnode.v1.WindowClosed.audits:type_name -> hostnode.v1.NodeAudit
+	172, // 164: hostnode.v1.WindowRevised.at:type_name -> google.protobuf.Timestamp
+	172, // 165: hostnode.v1.WindowRevised.start:type_name -> google.protobuf.Timestamp
+	140, // 166: hostnode.v1.WindowRevised.audits:type_name -> hostnode.v1.NodeAudit
+	172, // 167: hostnode.v1.NodeAudit.time:type_name -> google.protobuf.Timestamp
+	172, // 168: hostnode.v1.WindowsVoided.at:type_name -> google.protobuf.Timestamp
+	172, // 169: hostnode.v1.WindowsVoided.from:type_name -> google.protobuf.Timestamp
+	172, // 170: hostnode.v1.WindowsVoided.until:type_name -> google.protobuf.Timestamp
+	172, // 171: hostnode.v1.NodeVerdict.from:type_name -> google.protobuf.Timestamp
+	172, // 172: hostnode.v1.NodeVerdict.until:type_name -> google.protobuf.Timestamp
+	172, // 173: hostnode.v1.NodeSuspended.at:type_name -> google.protobuf.Timestamp
+	142, // 174: hostnode.v1.NodeSuspended.verdict:type_name -> hostnode.v1.NodeVerdict
+	172, // 175: hostnode.v1.NodeReinstated.at:type_name -> google.protobuf.Timestamp
+	142, // 176: hostnode.v1.NodeReinstated.verdict:type_name -> hostnode.v1.NodeVerdict
+	172, // 177: hostnode.v1.NodeDisqualified.at:type_name -> google.protobuf.Timestamp
+	142, // 178: hostnode.v1.NodeDisqualified.verdict:type_name -> hostnode.v1.NodeVerdict
+	172, // 179: hostnode.v1.DisqualificationProposed.at:type_name -> google.protobuf.Timestamp
+	142, // 180: hostnode.v1.DisqualificationProposed.verdict:type_name -> hostnode.v1.NodeVerdict
+	172, // 181: hostnode.v1.ReviewStarted.at:type_name -> google.protobuf.Timestamp
+	142, // 182: hostnode.v1.ReviewStarted.verdict:type_name -> hostnode.v1.NodeVerdict
+	172, // 183: hostnode.v1.ReviewEnded.at:type_name -> google.protobuf.Timestamp
+	142, // 184: hostnode.v1.ReviewEnded.verdict:type_name -> hostnode.v1.NodeVerdict
+	172, // 185: hostnode.v1.MaintenanceAnnounced.at:type_name -> google.protobuf.Timestamp
+	172, // 186: hostnode.v1.MaintenanceAnnounced.from:type_name -> google.protobuf.Timestamp
+	172, // 187: hostnode.v1.MaintenanceAnnounced.until:type_name -> google.protobuf.Timestamp
+	172, // 188: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	172, // 189: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	172, // 190: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	172, // 191: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	2,   // 192: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
+	172, // 193: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	172, // 194: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
+	172, // 195: hostnode.v1.ProofReady.deadline:type_name -> google.protobuf.Timestamp
+	172, // 196: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	158, // 197: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
+	159, // 198: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
+	159, // 199: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
+	162, // 200: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
+	161, // 201: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
+	172, // 202: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	172, // 203: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	160, // 204: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
+	172, // 205: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	172, // 206: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	172, // 207: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	172, // 208: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	164, // 209: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
+	165, // 210: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
+	166, // 211: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
+	167, // 212: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
+	168, // 213: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
+	169, // 214: hostnode.v1.LedgerState.pieces:type_name -> hostnode.v1.LedgerPiece
+	172, // 215: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	172, // 216: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	171, // 217: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
+	173, // 218: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 219: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	220, // [220:220] is the sub-list for method output_type
+	220, // [220:220] is the sub-list for method input_type
+	219, // [219:220] is the sub-list for extension type_name
+	218, // [218:219] is the sub-list for extension extendee
+	0,   // [0:218] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -12007,15 +13362,15 @@ func file_hostnode_messages_proto_init() {
 	file_hostnode_messages_proto_msgTypes[58].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[96].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[119].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[133].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[134].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[149].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[150].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   155,
+			NumMessages:   171,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

@@ -196,6 +196,28 @@ func (*ValidationStarted) validatorEvent() {}
 func (*ProofMarked) validatorEvent()       {}
 func (*MarkingFailed) validatorEvent()     {}
 
+// NodeEvent is an event of a node that is watched (package events/downtime).
+//
+//sumtype:decl
+type NodeEvent interface {
+	proto.Message
+	nodeEvent()
+}
+
+func (*NodeJoined) nodeEvent()               {}
+func (*NodeRulesChanged) nodeEvent()         {}
+func (*NodeExited) nodeEvent()               {}
+func (*WindowClosed) nodeEvent()             {}
+func (*WindowRevised) nodeEvent()            {}
+func (*WindowsVoided) nodeEvent()            {}
+func (*NodeSuspended) nodeEvent()            {}
+func (*NodeReinstated) nodeEvent()           {}
+func (*NodeDisqualified) nodeEvent()         {}
+func (*DisqualificationProposed) nodeEvent() {}
+func (*ReviewStarted) nodeEvent()            {}
+func (*ReviewEnded) nodeEvent()              {}
+func (*MaintenanceAnnounced) nodeEvent()     {}
+
 // TxEvent is an event of an account's transactions.
 //
 //sumtype:decl

@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/snapshot"
 	"github.com/hostnode/hostnode/projections/internal/saved"
+	"github.com/hostnode/hostnode/projections/machine"
 )
 
 var ctx = context.Background()
@@ -39,6 +40,7 @@ func alike(want, got *Views) string {
 	ours := reflect.TypeFor[Views]().PkgPath()
 	return cmp.Diff(want, got,
 		cmp.Exporter(func(t reflect.Type) bool { return t.PkgPath() == ours }),
+		cmp.Transformer("state", func(of machine.View) any { return of.State() }),
 		cmpopts.IgnoreUnexported(sector.Info{}), // Its policy is not part of the record: Evolve does not need it.
 		cmpopts.IgnoreFields(Views{}, "codec"), cmpopts.EquateEmpty(),
 		cmp.Comparer(func(a, b events.Amount) bool { return a == b }),

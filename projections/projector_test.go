@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/events/snapshot"
 	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/messages"
+	views "github.com/hostnode/hostnode/projections/catalog"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
@@ -157,7 +158,7 @@ func TestAFollowingProjectorSeesWhatIsAppended(t *testing.T) {
 	for range 2 {
 		readers.Go(func() {
 			for {
-				if s, err := p.Snapshot(); err != nil || len(s.Tables) != 10 {
+				if s, err := p.Snapshot(); err != nil || len(s.Tables) != 10+len(views.Machines()) {
 					t.Errorf("%d views, error %v", len(s.Tables), err)
 				}
 				select {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/downtime"
 	"github.com/hostnode/hostnode/events/machine"
 	"github.com/hostnode/hostnode/events/market"
 	"github.com/hostnode/hostnode/events/membership"
@@ -26,6 +27,7 @@ var machines = sync.OnceValue(func() []machine.Machine {
 	return []machine.Machine{
 		capacity.Machine(), sale.Machine(), slotqueue.Machine(), transactions.Machine(), membership.Machine(),
 		validation.Machine(), sector.Machine(), market.Machine(), readyproofs.Machine(),
+		downtime.Machine(),
 	}
 })
 

@@ -115,6 +115,9 @@ func TestRecordHistory(t *testing.T) {
 	if missing(t, historyFile("quarantined")) {
 		keep(t, "quarantined", quarantined(t))
 	}
+	if missing(t, historyFile("nodes")) {
+		keep(t, "nodes", watchedNodes(t))
+	}
 	if missing(t, historyFile("went_back")) {
 		keep(t, "went_back", wentBack(t))
 	}

@@ -14,6 +14,7 @@ func TestTheNameOfAStreamSaysWhoseItIs(t *testing.T) {
 	owned := []string{
 		events.HostStream(host), events.CapacityStream(host), events.LedgerStream(host, "north"), events.SlotQueueStream(host), events.TxStream(host),
 		events.ValidatorStream(host), events.SaleStream(host, events.SlotID{1}), events.SectorStream(host, 7), events.ProofsStream(host, "north"),
+		events.NodeStream(host, "north"), events.NodeStream(host, events.Node(events.Address{0xcd}.String())),
 	}
 	for _, stream := range owned {
 		for _, one := range []string{stream, events.SnapshotStream(stream)} {

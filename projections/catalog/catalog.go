@@ -5,13 +5,14 @@ package catalog
 import (
 	"slices"
 
+	"github.com/hostnode/hostnode/projections/downtime"
 	"github.com/hostnode/hostnode/projections/machine"
 )
 
 // Machines returns them. The slice must not be changed.
 func Machines() []machine.Machine { return machines }
 
-var machines []machine.Machine
+var machines = []machine.Machine{downtime.Machine()}
 
 // Of returns the machine of a category; false: it has no view of its own.
 func Of(category string) (m machine.Machine, known bool) {

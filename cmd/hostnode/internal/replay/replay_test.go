@@ -33,6 +33,7 @@ func streams() map[string]string {
 		"SlotsQueued": events.SlotQueueStream(me), "HostStarted": events.HostStream(me),
 		"TxIntended": events.TxStream(me), "BlocksScanned": events.MarketStream(1337, events.Address{2}),
 		"ValidationStarted": events.ValidatorStream(me), "SectorStart": events.SectorStream(me, 1),
+		"NodeJoined": events.NodeStream(me, "north"),
 	}
 }
 

@@ -1,0 +1,287 @@
+package downtime
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Source is who asked whether a node is online.
+type Source uint8
+
+// The sources. What the chain says can be read again after the watcher slept; what the others would have said cannot.
+const (
+	NoSource Source = iota
+	Proof           // a proof was owed to the market: it came, or it is missing
+	Loss            // a slot was freed because proofs were missing
+	Probe           // the node answered a scheduled question, or did not
+	Member          // the lease of a member of our cluster
+)
+
+func (s Source) String() string { return events.NameOf(s, "source %d", sources...) }
+
+var sources = []string{"", "proof", "loss", "probe", "member"}
+
+// chain reports whether the chain is the source.
+func (s Source) chain() bool { return s == Proof || s == Loss }
+
+// Outcome is what an audit found.
+type Outcome uint8
+
+// The outcomes. A withdrawn audit, such as one of a proof that after a reorganisation was never owed, is none.
+const (
+	NoOutcome Outcome = iota
+	Online
+	Offline
+	Withdrawn
+)
+
+func (o Outcome) String() string { return events.NameOf(o, "outcome %d", outcomes...) }
+
+var outcomes = []string{"", "online", "offline", "withdrawn"}
+
+// Audit is an answer to the question of whether a node is online. It counts once, by its ID, in the window of its
+// Time. A higher Version of it, after a reorganisation, replaces it.
+type Audit struct {
+	ID      string
+	Source  Source
+	Outcome Outcome
+	Time    time.Time
+	Version uint32
+}
+
+// known reports whether it has an id, a source and an outcome.
+func (a Audit) known() bool {
+	return a.ID != "" && len(a.ID) <= maxID && a.Source != NoSource && int(a.Source) < len(sources) &&
+		a.Outcome != NoOutcome && int(a.Outcome) < len(outcomes)
+}
+
+func (a Audit) mark() Mark { return Mark{idOf(a.ID), a.Version, a.Source, a.Outcome} }
+
+// Mark is what a window remembers of an audit. ID is the beginning of the SHA-256 of the audit's.
+type Mark struct {
+	ID      uint64
+	Version uint32
+	Source  Source
+	Outcome Outcome
+}
+
+func idOf(text string) uint64 {
+	sum := sha256.Sum256([]byte(text))
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+// Window is what is known of a node in a window of time. Start is in seconds since 1970, Length in seconds. Marks are
+// in order of their IDs.
+type Window struct {
+	Start, Length int64
+	Marks         []Mark
+}
+
+// Tally counts audits.
+type Tally struct{ Online, Offline uint32 }
+
+// Total is how many there are.
+func (t Tally) Total() uint32 { return t.Online + t.Offline }
+
+// Bits are 01 if there was an offline audit, 10 if there was an online one, 11 for both.
+func (t Tally) Bits() (bits uint8) {
+	if t.Offline > 0 {
+		bits |= 0b01
+	}
+	if t.Online > 0 {
+		bits |= 0b10
+	}
+	return bits
+}
+
+// Tally counts all audits of the window.
+func (w Window) Tally() Tally { return w.tally(false) }
+
+func (w Window) tally(chainOnly bool) (t Tally) {
+	for _, m := range w.Marks {
+		switch {
+		case chainOnly && !m.Source.chain() || m.Outcome == Withdrawn:
+		case m.Outcome == Online:
+			t.Online++
+		default:
+			t.Offline++
+		}
+	}
+	return t
+}
+
+func (w Window) end() int64 { return w.Start + w.Length }
+
+// find returns the place of an audit among the marks.
+func (w Window) find(id uint64) (int, bool) {
+	return slices.BinarySearchFunc(w.Marks, id, func(m Mark, id uint64) int { return cmp.Compare(m.ID, id) })
+}
+
+// add returns the window with an audit; false: it has that one, or a higher version.
+func (w Window) add(m Mark) (Window, bool) {
+	i, found := w.find(m.ID)
+	switch {
+	case !found:
+		w.Marks = slices.Insert(slices.Clone(w.Marks), i, m)
+	case m.Version > w.Marks[i].Version:
+		w.Marks = slices.Clone(w.Marks)
+		w.Marks[i] = m
+	default:
+		return w, false
+	}
+	return w, true
+}
+
+// Voided is a time of which windows do not count: audits by probes and members, or All.
+type Voided struct {
+	From, Until time.Time
+	Reason      string
+	All         bool
+}
+
+func (v Voided) overlaps(w Window) bool {
+	return v.From.Unix() < w.end() && v.Until.After(time.Unix(w.Start, 0))
+}
+
+// tally counts the audits of a window that count; void: some do not, and none are left. Without all, only the times
+// in which nobody watched are left out.
+func (s State) tally(w Window, all bool) (t Tally, void bool) {
+	chainOnly := false
+	for _, v := range s.Voids {
+		if v.overlaps(w) {
+			if v.All && all {
+				return Tally{}, w.Tally().Total() > 0
+			}
+			chainOnly = chainOnly || !v.All
+		}
+	}
+	t = w.tally(chainOnly)
+	return t, chainOnly && t.Total() == 0 && w.Tally().Total() > 0
+}
+
+// Counted is the tally of a window as it is judged. Void: it has audits, and none of them counts.
+func (s State) Counted(w Window) (t Tally, void bool) { return s.tally(w, true) }
+
+// span are the windows that are judged at a point in time: complete ones of the tracking period, of the present
+// length.
+func (s State) span(now time.Time) []Window {
+	until := s.Rules.start(now)
+	from := until - int64(s.Rules.TrackingPeriod/time.Second)
+	if !s.CountFrom.IsZero() {
+		from = max(from, s.CountFrom.Add(time.Second-1).Unix())
+	}
+	i, _ := slices.BinarySearchFunc(s.Windows, max(from, s.Begins), byStart)
+	n, _ := slices.BinarySearchFunc(s.Windows[i:], until, byStart)
+	return s.Windows[i : i+n]
+}
+
+func byStart(w Window, start int64) int { return cmp.Compare(w.Start, start) }
+
+// Verdict is what the windows of a tracking period say.
+type Verdict struct {
+	RuleSet RuleSet
+	// Offline windows, of Windows that have audits. Void ones were left out.
+	Offline, Windows, Void uint32
+	// Value is the fraction that is offline (Document), or the mean of what was online (Scored), with six digits;
+	// Limit is what it may not pass.
+	Value       string
+	Limit       Percentage
+	From, Until time.Time
+	Offending   bool
+}
+
+// Judge judges the windows before a point in time. No status depends on it alone.
+func (s State) Judge(now time.Time) Verdict {
+	r := s.Rules
+	until := r.StartOf(now)
+	v := Verdict{
+		RuleSet: r.RuleSet, From: until.Add(-r.TrackingPeriod), Until: until, Limit: r.AllowedOfflinePercentage,
+	}
+	up, partly := int64(0), new(big.Rat)
+	for _, w := range s.span(now) {
+		t, void := s.Counted(w)
+		switch {
+		case void:
+			v.Void++
+			continue
+		case t.Total() == 0: // Nothing but what was withdrawn.
+			continue
+		case t.Online == 0:
+			v.Offline++
+		case t.Offline == 0:
+			up++
+		default:
+			partly.Add(partly, big.NewRat(int64(t.Online), int64(t.Total())))
+		}
+		v.Windows++
+	}
+	n, enough := int64(max(v.Windows, 1)), v.Windows >= max(r.MinimumWindows, 1)
+	if r.RuleSet == Scored {
+		mean := partly.Add(partly, big.NewRat(up, 1))
+		if v.Windows == 0 {
+			mean.SetInt64(1)
+		}
+		mean.Quo(mean, big.NewRat(n, 1))
+		v.Limit, v.Value = r.RequiredOnlinePercentage, mean.FloatString(6)
+		v.Offending = enough && s.full(v) && mean.Cmp(big.NewRat(int64(v.Limit), int64(whole))) < 0
+		return v
+	}
+	v.Value = big.NewRat(int64(v.Offline), n).FloatString(6)
+	v.Offending = enough && int64(v.Offline)*int64(whole) > int64(v.Limit)*n
+	return v
+}
+
+// full reports whether the tracking period before a verdict is full.
+func (s State) full(v Verdict) bool {
+	if s.Rules.ElapsedGaps {
+		return s.First > 0 && v.From.Unix() >= s.First
+	}
+	return time.Duration(v.Windows+v.Void)*s.Rules.WindowLength >= s.Rules.TrackingPeriod
+}
+
+func (v Verdict) message() *messages.NodeVerdict {
+	return &messages.NodeVerdict{
+		RuleSet: string(v.RuleSet), Offline: v.Offline, Windows: v.Windows, Void: v.Void, Value: v.Value,
+		Limit: uint32(v.Limit), From: events.TimeToMessage(v.From), Until: events.TimeToMessage(v.Until),
+	}
+}
+
+// String is the verdict in a sentence: "10 of 48 windows offline: 0.208333, at most 20.00 % may be".
+func (v Verdict) String() string {
+	limit := fmt.Sprintf("at most %s may be", v.Limit)
+	if v.RuleSet == Scored {
+		limit = fmt.Sprintf("online on average at least %s", v.Limit)
+	}
+	return fmt.Sprintf("%d of %d windows offline: %s, %s", v.Offline, v.Windows, v.Value, limit)
+}
+
+// onlineSince reports whether a window that began since then has an online audit that counts.
+func (s State) onlineSince(since time.Time) bool {
+	return slices.ContainsFunc(s.Windows, func(w Window) bool {
+		t, _ := s.Counted(w)
+		return !time.Unix(w.Start, 0).Before(since) && t.Online > 0
+	})
+}
+
+// asleep is how much of the time since then is void.
+func (s State) asleep(since time.Time) (sum time.Duration) {
+	end := since
+	for _, v := range s.Voids { // In order of From.
+		from := v.From
+		if from.Before(end) {
+			from = end
+		}
+		if v.Until.After(from) {
+			sum, end = sum+v.Until.Sub(from), v.Until
+		}
+	}
+	return sum
+}
