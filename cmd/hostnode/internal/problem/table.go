@@ -21,7 +21,7 @@ type Row struct {
 }
 
 // Table has each code that there is. The first row that matches an error counts, so a wrapping error must come
-// before the one that it wraps; the last row is for errors that no row matches.
+// before the one that it wraps; the last row matches all.
 type Table []explained
 
 // explained is a row and what is said of its errors; Detail is missing.
@@ -85,9 +85,6 @@ func (t Table) Explain(err error) *Problem {
 		i := slices.IndexFunc(t, func(r explained) bool {
 			return errors.Is(err, r.Is) || r.Also != nil && r.Also(err)
 		})
-		if i < 0 {
-			i = len(t) - 1
-		}
 		p = &t[i].as
 	}
 	as := *p

@@ -18,7 +18,8 @@ const (
 var errAway = errors.New("away")
 
 func TestTheTextsOfAPageAreThoseOfItsRows(t *testing.T) {
-	table, err := NewTable(page(away, other), Row{Code: "disk-away", Status: 503, Is: errAway}, Row{Code: "internal", Status: 500})
+	table, err := NewTable(page(away, other), Row{Code: "disk-away", Status: 503, Is: errAway},
+		Row{Code: "internal", Status: 500, Also: func(error) bool { return true }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -229,7 +229,7 @@ var otherRows = []problem.Row{
 	{Code: "permission-denied", Status: http.StatusForbidden, Is: fs.ErrPermission},
 	{Code: "path-unusable", Status: http.StatusNotFound, Also: anyOf(pathErrors...)},
 	{Code: "timeout", Status: http.StatusGatewayTimeout, Also: anyOf(context.DeadlineExceeded)},
-	{Code: "internal", Status: http.StatusInternalServerError},
+	{Code: "internal", Status: http.StatusInternalServerError, Also: func(error) bool { return true }},
 }
 
 // pathErrors are the reasons for which the system refuses a path that somebody named.
