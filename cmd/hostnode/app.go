@@ -103,7 +103,7 @@ func usage(cmd *cobra.Command) string {
 
 func (a *app) root() *cobra.Command {
 	version := a.versionCommand()
-	root := group(&cobra.Command{
+	root := cli.Group(&cobra.Command{
 		Use:   "hostnode",
 		Short: "Sell free storage on the Codex marketplace",
 		Long: "hostnode sells a machine's free storage on the Codex (Logos Storage) marketplace: it takes\n" +
@@ -135,14 +135,6 @@ func (a *app) root() *cobra.Command {
 	}
 	a.watch(root)
 	return root
-}
-
-// group is a command that only has others below it.
-func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
-	cmd.Args = cobra.NoArgs
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	cmd.AddCommand(below...)
-	return cmd
 }
 
 // watch makes every command note that it begins.

@@ -35,7 +35,7 @@ const clientListen = "127.0.0.1:8070"
 
 func (a *app) clientCommand() *cobra.Command {
 	c := &clientOf{app: a}
-	cmd := group(&cobra.Command{
+	cmd := cli.Group(&cobra.Command{
 		Use:   "client",
 		Short: "Be a client of the market, to see one's own host sell",
 		Long: `Be a client of the market: code a file, serve its blocks, ask for storage, and see what becomes of it.

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) clusterCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use: "cluster", Short: "Prepare a host that several processes run together",
 	}, a.clusterCertsCommand())
 }

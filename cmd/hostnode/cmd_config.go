@@ -22,7 +22,7 @@ func (a *app) configCommand() *cobra.Command {
 	}
 	config.AddFlags(shown.Flags())
 	about := &cobra.Command{Use: "config", Short: "Show the settings in use, or an example with all of them"}
-	return group(about, shown, &cobra.Command{
+	return cli.Group(about, shown, &cobra.Command{
 		Use: "example", Short: "Print a configuration file with every setting explained", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.JSON {

@@ -25,7 +25,7 @@ type account struct {
 }
 
 func (a *app) keyCommand() *cobra.Command {
-	return group(
+	return cli.Group(
 		&cobra.Command{Use: "key", Short: "Make, install or show the account's key"},
 		a.withKeyFile(&cobra.Command{
 			Use: "new", Short: "Make a new key; an existing key is never overwritten", Args: cobra.NoArgs,

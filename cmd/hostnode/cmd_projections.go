@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) projectionsCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use: "projections", Short: "Views inside an EventStoreDB, for its own tools",
 		Long: "Views of availabilities, reservations, sectors and slots that run inside an EventStoreDB, for\n" +
 			"people who look at a host with the tools of their event store. hostnode does not need them: it has\n" +

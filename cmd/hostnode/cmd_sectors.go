@@ -20,7 +20,7 @@ import (
 )
 
 func (a *app) sectorsCommand() *cobra.Command {
-	return group(&cobra.Command{Use: "sectors", Short: "Show sectors, and seal pieces in them"},
+	return cli.Group(&cobra.Command{Use: "sectors", Short: "Show sectors, and seal pieces in them"},
 		append(a.sectorOrders(), a.sectorsList(), a.sectorsStatus(), a.sectorsTimeline(), a.sectorsFaults())...)
 }
 

@@ -383,7 +383,7 @@ func TestTheDeadlineIsExact(t *testing.T) {
 			t.Errorf("%s at %s: it is %s", c.set, c.at, s.Status)
 		}
 	}
-	// Whoever is not offending when the time is over is reinstated.
+	// A node that is not offending when the time is over is reinstated.
 	s := told(t, lived(t, rules, "o"), downtime.Judge{At: end(1)},
 		downtime.Write{At: deadline, Audits: history(strings.Repeat("-", 34) + strings.Repeat("i", 38))}, downtime.Judge{At: deadline})
 	if s.Status != downtime.Active {

@@ -71,7 +71,7 @@ type Service struct {
 	// that began after the suspension.
 	Evidence         bool
 	Disqualification Disqualification
-	// SuspensionOff: nobody is suspended, and whoever is, is reinstated.
+	// SuspensionOff: no node is suspended, and a suspended one is reinstated.
 	SuspensionOff bool
 	// GuardPercent: a window in which more of the audited nodes, at least GuardNodes, were offline is void for all:
 	// the fault is in the network here. 0: there is no guard.

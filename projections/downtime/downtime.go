@@ -22,7 +22,7 @@ func Machine() machine.Machine {
 	}
 }
 
-// Node is what is shown of a node. Times are by the clock of whoever watches.
+// Node is what is shown of a node. Times are by the watcher's clock.
 type Node struct {
 	Node   string    `json:"node"`   // a member's name, or an address
 	Status string    `json:"status"` // active, suspended, disqualified or exited

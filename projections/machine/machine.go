@@ -23,13 +23,14 @@ type Machine struct {
 type View interface {
 	// Fold folds the next event; false: it is one of another machine.
 	Fold(r events.Recorded, m proto.Message) bool
-	// Rows are what is shown, as JSON.
+	// Rows are what is shown, as JSON: a slice that the view does not change later.
 	Rows() any
 	// State points to what a checkpoint holds: a struct with exported fields.
 	State() any
 }
 
-// ViewOf makes a view from what an event changes and what is shown.
+// ViewOf makes a view from what an event changes and what is shown. A row that has maps, slices or pointers must have its
+// own, because it is read while later events are folded.
 func ViewOf[S, R any, E proto.Message](fold func(*S, events.Recorded, E), rows func(*S) []R) func() View {
 	return func() View { return &view[S, R, E]{new(S), fold, rows} }
 }
@@ -48,7 +49,7 @@ func (v *view[S, R, E]) Fold(r events.Recorded, m proto.Message) bool {
 	return own
 }
 
-func (v *view[S, R, E]) Rows() any { return v.rows(v.state) }
+func (v *view[S, R, E]) Rows() any { return append([]R{}, v.rows(v.state)...) }
 
 func (v *view[S, R, E]) State() any { return v.state }
 

@@ -49,7 +49,8 @@ func (w *Writer) AnySectorStep(t *rapid.T, n uint64) {
 				sector.BadSeal, sector.Landed, sector.NotThere, sector.SeedChanged, sector.InvalidProof,
 				sector.PreCommitGone,
 			}).Draw(t, "finding")
-			_ = w.AskSector(n, events.SectorCause(key), sector.ReportDiagnosis{Inputs: inputs, Key: key, Finding: finding})
+			report := sector.ReportDiagnosis{Inputs: inputs, Key: key, Finding: finding}
+			_ = w.AskSector(n, events.SectorCause(key), report)
 		}
 	}
 }

@@ -65,7 +65,11 @@ func (c Call[R, Q, A]) Ask(ctx context.Context, b Backend, q Q) (answer A, err e
 	if err != nil {
 		return answer, err
 	}
-	return c.do(r, ctx, q)
+	answer, err = c.do(r, ctx, q)
+	if live, ok := b.(*Live); ok && err == nil && c.method != http.MethodGet {
+		err = live.catchUp(ctx) // So that the next question shows what was ordered.
+	}
+	return answer, err
 }
 
 // errNotHere: the question is about a machine that this host does not run.

@@ -211,8 +211,14 @@ type Reading struct {
 	Account events.Address
 	Store   events.Store
 	Until   projections.Until // which events count; nil: all
-	// Rows are those of this host in a machine's own view (projections/catalog), to be read only; nil: there are none.
+	// Rows are those of this host in a machine's own view (projections/catalog), for RowsOf.
 	Rows func(category string) any
+}
+
+// RowsOf are the rows of this host in a machine's own view, of the type that the view has.
+func RowsOf[R any](r Reading, category string) []R {
+	rows, _ := r.Rows(category).([]R)
+	return rows
 }
 
 func calls(b Backend) []Route {

@@ -291,8 +291,8 @@ func (e *engine) lost(ctx context.Context, what string) error {
 			if err := e.drain(ctx); err != nil {
 				return err
 			}
-			return fmt.Errorf("%w: %s, while waiting until %s: %w; its last words: %s; see %s", problem.ErrDemoHostEnded,
-				h.title(), what, died, strings.Join(h.complaints, "; "), h.log)
+			return fmt.Errorf("%w: %s, while waiting until %s: %w; its last words: %s; see %s",
+				problem.ErrDemoHostEnded, h.title(), what, died, strings.Join(h.complaints, "; "), h.log)
 		}
 	}
 	return nil

@@ -68,7 +68,8 @@ func (s *memberDemo) summarize(_ context.Context, of record) (sum MemberSummary,
 	}
 	err = s.printOutcome(fmt.Sprintf("slots of %d members", sum.Members), counted)
 	if err == nil && sum.Avoidable > 0 && !s.options.Patient {
-		err = fmt.Errorf("%w: %d proofs were missed by members that were alive", problem.ErrDemoIncomplete, sum.Avoidable)
+		err = fmt.Errorf("%w: %d proofs were missed by members that were alive",
+			problem.ErrDemoIncomplete, sum.Avoidable)
 	}
 	return sum, err
 }

@@ -89,8 +89,8 @@ func (o operator) progress(ctx context.Context) (Progress, error) {
 }
 
 // offer makes sure that an enabled availability has room for the bytes and the collateral; a large enough one of an
-// earlier demonstration is used again. It returns problem.ErrDemoRefused when the host refuses; other errors mean that it
-// does not answer yet.
+// earlier demonstration is used again. It returns problem.ErrDemoRefused when the host refuses; other errors mean that
+// it does not answer yet.
 func (o operator) offer(ctx context.Context, size events.Bytes, longest time.Duration, collateral events.Amount) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

@@ -68,8 +68,8 @@ func readable(file string) (bytes uint64, err error) {
 // hasRoom refuses a file for which quota or disk lack room; the disk has to hold twice what is needed.
 func (o Options) hasRoom(what string, fileBytes, need uint64) error {
 	refuse := func(where string, has uint64) error {
-		return fmt.Errorf("%w: the %s of a file of %s take %s, %s %s; name a smaller file", problem.ErrDemoOptions, what,
-			events.Bytes(fileBytes).Human(), events.Bytes(need).Human(), where, events.Bytes(has).Human())
+		return fmt.Errorf("%w: the %s of a file of %s take %s, %s %s; name a smaller file", problem.ErrDemoOptions,
+			what, events.Bytes(fileBytes).Human(), events.Bytes(need).Human(), where, events.Bytes(has).Human())
 	}
 	if quota := uint64(o.Config.Quota); need > quota {
 		return refuse("and the quota, which --quota raises, is", quota)

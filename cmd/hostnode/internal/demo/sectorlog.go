@@ -47,7 +47,8 @@ func openContractLog(
 ) (*contractLog, error) {
 	c := &contractLog{
 		client: ethclient.NewClient(local.Attach()), contract: common.Address(local.SectorProvider), account: of,
-		say: say, next: local.Head().Number + 1, reward: new(big.Int), paid: new(big.Int), sectors: map[uint64]*onContract{},
+		say: say, next: local.Head().Number + 1, reward: new(big.Int), paid: new(big.Int),
+		sectors: map[uint64]*onContract{},
 	}
 	abi := bindings.NewSectorProvider()
 	var err error
