@@ -84,7 +84,8 @@ func availabilityRows(now time.Time, all ...projections.Availability) [][]string
 		rows = append(rows, []string{
 			string(v.Member), cli.Short(v.ID), state, cli.Size(v.TotalSize), cli.Size(v.FreeSize),
 			cli.Span(v.DurationSeconds), cli.Grouped(v.MinPrice),
-			cli.Grouped(v.Remaining) + " of " + cli.Grouped(v.Collateral), cli.Clock(v.Until), fmt.Sprint(v.Reservations),
+			cli.Grouped(v.Remaining) + " of " + cli.Grouped(v.Collateral), cli.Clock(v.Until),
+			fmt.Sprint(v.Reservations),
 		})
 	}
 	several := slices.ContainsFunc(all, func(v projections.Availability) bool { return v.Member != "" })

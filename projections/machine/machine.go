@@ -29,8 +29,8 @@ type View interface {
 	State() any
 }
 
-// ViewOf makes a view from what an event changes and what is shown. A row that has maps, slices or pointers must have its
-// own, because it is read while later events are folded.
+// ViewOf makes a view from what an event changes and what is shown. A row that has maps, slices or pointers must have
+// its own, because it is read while later events are folded.
 func ViewOf[S, R any, E proto.Message](fold func(*S, events.Recorded, E), rows func(*S) []R) func() View {
 	return func() View { return &view[S, R, E]{new(S), fold, rows} }
 }
