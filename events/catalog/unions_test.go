@@ -65,7 +65,7 @@ func TestEveryMessageIsAnEventOrPartOfOneOrOfASnapshot(t *testing.T) {
 	all := (&messages.SaleStarted{}).ProtoReflect().Descriptor().ParentFile().Messages()
 	for i := range all.Len() {
 		if name := all.Get(i).Name(); !used[name] {
-			t.Errorf("%s: give it to its union in messages/unions.go", name)
+			t.Errorf("%s: give it to its union in messages/unions.go, and its machine to events/catalog", name)
 		}
 	}
 }

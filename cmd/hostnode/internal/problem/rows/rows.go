@@ -34,6 +34,7 @@ import (
 	"github.com/hostnode/hostnode/docs"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/downtime"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/esdb"
 	"github.com/hostnode/hostnode/events/membership"
@@ -57,7 +58,7 @@ var table = sync.OnceValue(func() problem.Table {
 })
 
 // all are in the order in which they are tried.
-var all = slices.Concat(hostRows, sectorRows, recordRows, fileRows, demoRows, otherRows)
+var all = slices.Concat(hostRows, sectorRows, nodeRows, recordRows, fileRows, demoRows, otherRows)
 
 // hostRows are about settings, the host's process, its account and the chain.
 var hostRows = []problem.Row{
@@ -135,6 +136,15 @@ var hostRows = []problem.Row{
 	{Code: "no-owner", Status: http.StatusServiceUnavailable, Is: events.ErrNoOwner},
 	{Code: "member-first", Status: http.StatusConflict, Is: membership.ErrFirstMember},
 	{Code: "account-in-use", Status: http.StatusConflict, Is: datadir.ErrAccountInUse},
+}
+
+// nodeRows are about nodes that are watched.
+var nodeRows = []problem.Row{
+	{Code: "node-unwatched", Status: http.StatusNotFound, Is: downtime.ErrNotJoined},
+	{Code: "node-under-review", Status: http.StatusConflict, Is: downtime.ErrUnderReview},
+	{Code: "node-unexplained", Status: http.StatusBadRequest, Is: downtime.ErrUnexplained},
+	{Code: "node-clock", Status: http.StatusConflict, Is: downtime.ErrClock},
+	{Code: "node-rules", Status: http.StatusBadRequest, Is: downtime.ErrRules},
 }
 
 // sectorRows are about sectors and their pieces.
