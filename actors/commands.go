@@ -37,7 +37,7 @@ var ErrUnknownMember = errors.New("the host has no such member")
 // command waits, it returns that error within OperatorPatience, and the command may still take
 // effect. Repeating a command is harmless.
 func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
-	_, err := command[capacity.Book](ctx, h, h.ledger, ledger.Command{Cmd: cmd, Cause: ledger.OperatorCause})
+	_, err := Order[capacity.Book](ctx, h, h.ledger, ledger.Command{Cmd: cmd, Cause: ledger.OperatorCause})
 	return err
 }
 
@@ -100,7 +100,7 @@ func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
 }
 
 func (h *Host) queueHere(ctx context.Context, cmd slotqueue.Command) error {
-	_, err := command[struct{}](ctx, h, h.queue, queue.Command{Cmd: cmd, Cause: ledger.OperatorCause})
+	_, err := Order[struct{}](ctx, h, h.queue, queue.Command{Cmd: cmd, Cause: ledger.OperatorCause})
 	return err
 }
 
@@ -261,7 +261,7 @@ func askSectors[T any](ctx context.Context, h *Host, msg any) (none T, err error
 	if h.sectorPorts == nil {
 		return none, ErrNoSectors
 	}
-	return command[T](ctx, h, h.sectors, msg)
+	return Order[T](ctx, h, h.sectors, msg)
 }
 
 // Record is the record of a host that does not run, for a reader, or the holder of the lock of

@@ -172,8 +172,9 @@ func (h *Host) ViewQueue(ctx context.Context) (slotqueue.Snapshot, error) {
 	return view[slotqueue.Snapshot](ctx, h, h.queue, queue.Show{})
 }
 
-// command submits a command to a part unless the event store is away.
-func command[T any](ctx context.Context, h *Host, to *shell.Part, msg any) (none T, err error) {
+// Order has a room of this process do something, unless the event store is away: shell.ErrStoreAway, at once or soon.
+// ErrStarting, shell.ErrPartDown: it does not run, here or now.
+func Order[T any](ctx context.Context, h *Host, to *shell.Part, msg any) (none T, err error) {
 	if r := h.base.StoreWatch.Now(); r.Away {
 		return none, fmt.Errorf("%w since %s; nothing was changed: %s",
 			shell.ErrStoreAway, r.Since.Format(time.TimeOnly), r.Reason)

@@ -108,7 +108,7 @@ type Node struct {
 }
 
 // MakeRoom makes the room of a further machine from what the node has, once it reaches the market. answers is what
-// takes its orders: it asks the room (shell.Ask).
+// takes its orders: it asks the room (actors.Order) of Node.Host, which is there when an order comes.
 type MakeRoom func(Wiring) (room actors.Room, answers any, err error)
 
 // Wiring is what a room may be made from. A room declares what it needs, and is given no more.
