@@ -16,9 +16,10 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file is what a member of a host does beside a process that is the whole host: it reads in
-// the record what the others do, answers their questions, and begins and stops what runs once per
-// host.
+// This file is what a member of a host does beside a process that is the whole host: it reads in the record what the
+// others do, answers their questions, and begins and stops what runs once per host. That runs in the owner, the
+// member that has the term: its rooms of the place Owner, and the follower of the contract's logs. term.go decides
+// which member that is, and says so here (termBegan, termEnded); rooms.owns: it is this process.
 
 // onMembers takes what only a member of a host is told.
 func (s *supervisor) onMembers(a *shell.Turn, msg any) {
@@ -43,8 +44,8 @@ func (s *supervisor) onMembers(a *shell.Turn, msg any) {
 		s.onTermEnded(a)
 	case listOutstanding:
 		s.handout.onListOutstanding(a)
-	case members.Ready:
-		if s.rooms.owns {
+	case members.Ready: // A proof that another member left for the owner.
+		if s.rooms.owns { // Otherwise the owner is told as well, or the next one reads it (readReadyProofs).
 			s.others.send(a, m, s.sales.agents[m.Slot])
 		}
 	}
@@ -60,7 +61,7 @@ func (s *supervisor) startMember(a *shell.Turn) {
 	a.RT.Do("term", s.terms.keep)
 }
 
-// onTermBegan begins what runs once per host.
+// onTermBegan begins what runs once per host. The follower of the market takes the place of that of the heads.
 func (s *supervisor) onTermBegan(a *shell.Turn) {
 	answer := a.Asker()
 	if !s.rooms.owns {
@@ -68,22 +69,23 @@ func (s *supervisor) onTermBegan(a *shell.Turn) {
 		s.rooms.owns = true
 		s.rooms.run(a)
 		s.followMarket(a)
-		for _, ag := range s.sales.agents { // Another owner may have had them filled meanwhile.
+		for _, ag := range s.sales.agents { // Noted in an earlier term; another owner may have had tokens since.
 			ag.refillShort = false
 		}
-		s.sales.askOwned = true // What the contract counts as ours and nobody sells is the owner's.
+		s.sales.askOwned = true // The owner adopts slots that the contract counts as ours and nobody sells.
 		s.others.readReadyProofs(a)
 	}
 	answer(struct{}{}, nil)
 }
 
-// onTermEnded stops what runs once per host.
+// onTermEnded stops what runs once per host. It does not wait until that has ended: what it still decides is not
+// appended any more (term.go).
 func (s *supervisor) onTermEnded(a *shell.Turn) {
 	answer := a.Asker()
 	if s.rooms.owns {
 		s.stopFollow()
 		s.rooms.stopOwners()
-		s.sales.forgetWorkers()
+		s.sales.forgetWorkers() // They were the queue's.
 		s.rooms.owns = false
 		s.followHeads(a)
 	}
@@ -97,10 +99,11 @@ type otherMembers struct {
 	mirror      *members.Mirror
 	ready       *members.ReadyProofs
 	market      string      // the market's stream
-	contract    port.Market // what sends transactions
+	contract    port.Market // sends only if this process is the owner; Chain.Market has the owner send
 	proofTxs    *shell.Pool
-	root, queue *shell.Part
-	followed    *watched[events.Position] // how far the record was followed
+	root, queue *shell.Part // the supervisor, and the queue, which runs in the owner
+	// followed is up to where take has taken the record: the follower sets it, and a new owner waits for it (upToDate).
+	followed *watched[events.Position]
 }
 
 // load folds the ledgers of all members, and the living sales of the others.
@@ -108,7 +111,7 @@ func (o *otherMembers) load(ctx context.Context, living *livingSales) (others []
 	now, _ := o.record.state()
 	for _, p := range now.Members() {
 		name := p.Member
-		if p.HostLedger {
+		if p.HostLedger { // Its ledger is the host's own, from before there were members, and has no name.
 			name = ""
 		}
 		if _, err := o.mirror.Load(ctx, events.LedgerStream(o.Me, name)); err != nil {
@@ -157,7 +160,7 @@ func (o *otherMembers) take(ctx context.Context, r events.Recorded) error {
 	return nil
 }
 
-// marketSaid is an event of the market's stream, which concerns the sales of this member.
+// marketSaid is an event of the market's stream, which may concern sales of this member.
 type marketSaid struct{ event messages.MarketEvent }
 
 // readMarket passes on what the owner recorded of the contract.
@@ -179,8 +182,8 @@ func (o *otherMembers) readMarket(r events.Recorded) {
 	}
 }
 
-// readReadyProofs reads what was left before this member had the term. What comes later is read with
-// everything else that other members write.
+// readReadyProofs reads the proofs that were handed over before this member had the term. Those that come later are
+// read by take.
 func (o *otherMembers) readReadyProofs(a *shell.Turn) {
 	now := o.ChainTime()
 	known, _ := o.record.state()
@@ -213,7 +216,9 @@ func (o *otherMembers) send(a *shell.Turn, r members.Ready, ag *agent) {
 	now := o.ChainTime()
 	period := duty.Period(o.Terms.Proofs, now)
 	switch {
-	case r.Member == o.Member, ag == nil: // Its sale sends its own; a sale may be over.
+	case r.Member == o.Member: // Its sale sends it itself.
+		return
+	case ag == nil: // The sale may be over.
 		return
 	case ag.remote != r.Member:
 		log.Warnf("member %s left a proof of a slot that it does not sell; it is not sent", r.Member)
@@ -246,7 +251,8 @@ func (o *otherMembers) send(a *shell.Turn, r members.Ready, ag *agent) {
 	})
 }
 
-// isFinal: another try to send a proof of another member is no use. Its member goes on trying.
+// isFinal ends the tries to send a proof of another member: the contract has answered, the deadline is over
+// (ErrDeadlinePassed), or this process is not the owner any more. The member whose proof it is goes on by itself.
 func isFinal(err error) bool {
 	return !members.Unanswered(err) || errors.Is(err, events.ErrNotOwner)
 }

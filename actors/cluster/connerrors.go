@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 
 	"github.com/sirupsen/logrus"
@@ -48,6 +50,10 @@ func (d *connErrors) ClientHandshake(
 	return &begun{Conn: conn, note: func(err error) { d.note(authority, err) }}, info, nil
 }
 
+// errUnsaid: what a server that refuses a client has said may be lost, because the client writes before it reads.
+var errUnsaid = errors.New("tls: the other side ended the connection right after the handshake, as it does when it does " +
+	"not believe the certificate")
+
 // begun is a connection of a client. With TLS 1.3 the server says only after the handshake that it does not believe the
 // client.
 type begun struct {
@@ -59,7 +65,13 @@ type begun struct {
 // Read implements net.Conn.
 func (b *begun) Read(p []byte) (int, error) {
 	n, err := b.Conn.Read(p)
-	b.once.Do(func() { b.note(err) })
+	b.once.Do(func() {
+		if err != nil && !ofTLS(err) && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
+			b.note(fmt.Errorf("%w: %w", errUnsaid, err))
+			return
+		}
+		b.note(err)
+	})
 	return n, err
 }
 
@@ -76,7 +88,7 @@ func (d *connErrors) Clone() credentials.TransportCredentials { return d }
 
 // note takes note of how a handshake ended.
 func (d *connErrors) note(who string, err error) {
-	if err != nil && !ofTLS(err) {
+	if err != nil && !errors.Is(err, errUnsaid) && !ofTLS(err) {
 		return
 	}
 	d.mu.Lock()

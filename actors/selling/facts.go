@@ -34,7 +34,7 @@ func (s *Agent) askChain(ctx context.Context, st sale.State) (sale.Command, erro
 	if err != nil {
 		return nil, fmt.Errorf("ask the chain about the slot: %w", err)
 	}
-	s.ours.Store(facts.Host == s.Me && facts.SlotState == events.SlotFilled)
+	s.ours.Store(facts.Host == s.Me && facts.SlotState == events.SlotFilled) // For proving.go: the record may be older.
 	report := sale.ReportChain{Facts: facts, Me: s.Me, FinalBlocks: s.FinalBlocks}
 	ask := func(ctx context.Context) (sale.FillStatus, error) { return s.fillStatus(ctx, st, facts) }
 	report.Fill, err = chainview.Patiently(ctx, s.Base, s.Patience(), ask)
@@ -42,17 +42,19 @@ func (s *Agent) askChain(ctx context.Context, st sale.State) (sale.Command, erro
 		return nil, fmt.Errorf("ask the chain about the block of the fill: %w", err)
 	}
 	if report.Fill == sale.FillGone && facts.Host != s.Me && facts.RequestKnown && facts.SlotState != events.SlotFree {
-		// A reorganisation may have moved the fill into another block before the slot was lost.
+		// A reorganisation may have moved the fill into another block before the slot was lost. Without a request, or
+		// when the slot is free, no fill is on this chain: then Reconcile does not look at Fill.
 		fill, mined, err := s.minedFill(ctx, st, facts)
 		switch {
 		case err != nil:
 			return nil, err
-		case mined && fill.Block > facts.At.Number: // It was filled again since.
+		case mined && fill.Block > facts.At.Number: // It was filled again after facts were read: both are read again.
 			return nil, fmt.Errorf("ask the chain about the slot: %w", chainview.ErrOvertaken)
 		case mined:
 			report.Fill = sale.FillStands
 		}
 	}
+	// The record lacks this fill, or has it in another block.
 	if facts.Host == s.Me && (!st.OnChain || report.Fill == sale.FillGone) {
 		if report.Log, err = s.fillLog(ctx, facts); err != nil {
 			return nil, fmt.Errorf("look for the log of the fill: %w", err)
@@ -66,40 +68,42 @@ func (s *Agent) askChain(ctx context.Context, st sale.State) (sale.Command, erro
 	return report, nil
 }
 
-// givesUp reports whether something irrevocable follows from a report: the end of hosting and
-// what comes after it. One node's answer is enough only for what keeps the slot.
+// givesUp reports whether something is recorded of a slot that is not ours any more, or does not run. That cannot be
+// taken back, so a second node must confirm it. One node's answer is enough only for what keeps the slot.
 func (s *Agent) givesUp(st sale.State, report sale.ReportChain) bool {
 	found, err := s.Decide(st, report)
 	follows := err == nil && len(found) > 0 && (st.Hosting() || st.Collecting())
 	return follows && (s.mayHaveFilled(report.Facts) || s.endsHosting(st, report))
 }
 
-// fillStatus says whether the block of the recorded fill is on the chain. It matters when the
-// slot is no longer ours, or when its end is gone, and until the fill was seen to be final. Only another block with
-// that number says that it is gone; ErrBehind before the chain has one.
+// fillStatus says whether the block of the recorded fill is on the chain. That is asked while the sale hosts, and of
+// one that collects when its slot is not ours, or runs again because a reorganisation removed the end of the request;
+// but not of a slot that is ours once the block was seen to be final. FillGone only if the chain has another block of
+// that number; ErrBehind while the node that answers has none.
 func (s *Agent) fillStatus(ctx context.Context, st sale.State, facts events.SlotFacts) (sale.FillStatus, error) {
 	mine, final := facts.Host == s.Me, s.finalFill.Load()
-	asks := st.Hosting() || st.Collecting() && (!mine || facts.SlotState == events.SlotFilled)
-	if !asks || st.FilledHash.Zero() || mine && final != nil && *final == st.FilledHash {
+	asks := st.Hosting() || (st.Collecting() && (!mine || facts.SlotState == events.SlotFilled))
+	knownFinal := mine && final != nil && *final == st.FilledHash
+	if !asks || st.FilledHash.Zero() || knownFinal {
 		return sale.FillUnasked, nil
 	}
-	found := sale.FillGone
 	if facts.At.Number < st.FilledBlock {
 		return sale.FillUnasked, chainview.ErrBehind
 	}
 	s.Yield(ctx, s.slot.String()+"/block of the fill")
 	head, err := s.Market.HeadAt(ctx, st.FilledBlock)
 	if err != nil {
-		return found, err
+		return sale.FillUnasked, err
 	}
+	found := sale.FillGone
 	if head.Hash == st.FilledHash {
 		found = sale.FillStands
 	}
-	// Both answers must be of one chain.
+	// Both answers must be of one branch: the block in which the slot was read must still be there.
 	if same, err := s.Market.HeadAt(ctx, facts.At.Number); err != nil {
-		return found, err
+		return sale.FillUnasked, err
 	} else if same.Hash != facts.At.Hash {
-		return found, chainview.ErrOvertaken
+		return sale.FillUnasked, chainview.ErrOvertaken
 	}
 	if found == sale.FillStands && facts.At.Number >= st.FilledBlock+s.FinalBlocks {
 		s.finalFill.Store(&st.FilledHash)
@@ -107,16 +111,18 @@ func (s *Agent) fillStatus(ctx context.Context, st sale.State, facts events.Slot
 	return found, nil
 }
 
-// fillLog is the block of the slot's newest fill, by the recorded logs. Zero when the logs do
-// not reach the block at which the chain was asked, or when a later log says that the slot was
-// freed. ErrOvertaken when they are those of a branch that is gone.
+// fillLog is the block of the slot's newest fill, by the recorded logs. Zero when the event store is away, the logs do
+// not reach the block at which the chain was asked, or a later log says that the slot was freed. ErrOvertaken when
+// they are those of a branch that is gone.
 func (s *Agent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Head, error) {
 	if s.StoreWatch.Away() {
 		return events.Head{}, nil
 	}
-	if s.Recorded.Load() < facts.At.Number { // It arrives soon, unless the logs are read from far back.
+	// The logs of a block are recorded soon after it, unless they are read from far back. So the wait ends logPatience
+	// blocks later; but not while the view has another branch than facts, whose height says nothing of that.
+	if s.Recorded.Load() < facts.At.Number {
 		if _, err := s.View.Wait(ctx, func(events.Head) bool {
-			hash, known := s.View.At(facts.At.Number) // Blocks of a branch that is gone are no reason to hurry.
+			hash, known := s.View.At(facts.At.Number)
 			return s.Recorded.Load() >= facts.At.Number ||
 				(!known || hash == facts.At.Hash) && s.View.Now().Number >= facts.At.Number+logPatience
 		}); err != nil {
@@ -142,8 +148,8 @@ func (s *Agent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Hea
 	return events.Head{}, nil
 }
 
-// onChain returns ErrOvertaken if the block of a recorded log is not on the chain: the reorganisation that dropped
-// it is not recorded yet. No block is.
+// onChain returns ErrOvertaken if the block of a recorded log is not on the chain: the reorganisation that dropped it
+// is not recorded yet. A head without a block passes.
 func (s *Agent) onChain(ctx context.Context, head events.Head) error {
 	if head.Hash.Zero() {
 		return nil
@@ -155,8 +161,9 @@ func (s *Agent) onChain(ctx context.Context, head events.Head) error {
 	return err
 }
 
-// lastLog takes one event of the market, newest first, and reports whether it is the newest one
-// about the slot that is on the chain.
+// lastLog takes one event of the market, newest first. done: it is the newest about the slot that is on the chain; then
+// head is the block of the fill, or zero if the slot was freed, or only requested, since when nobody has filled it.
+// gone are the blocks that the events so far have dropped; it adds to them.
 func (s *Agent) lastLog(m messages.MarketEvent, gone map[string]bool) (head events.Head, done bool) {
 	switch m := m.(type) {
 	case *messages.ChainReorganized:
@@ -175,7 +182,7 @@ func (s *Agent) lastLog(m messages.MarketEvent, gone map[string]bool) (head even
 	case *messages.ChainSlotFreed:
 		return head, m.GetRequestId() == s.request.String() && m.GetSlotIndex() == s.index &&
 			!gone[m.GetLog().GetBlockHash()]
-	case *messages.ChainStorageRequested:
+	case *messages.ChainStorageRequested: // Before it nobody can have filled the slot.
 		return head, m.GetRequestId() == s.request.String() && !gone[m.GetLog().GetBlockHash()]
 	case *messages.BlocksScanned, *messages.ChainRequestFulfilled, *messages.ChainRequestFailed,
 		*messages.ChainRequestCancelled, *messages.ChainSlotReservationsFull, *messages.ChainProofSubmitted:

@@ -14,6 +14,10 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
+// This file ends sectors, and brings back what the contract holds for them. What is sent is decided at the newest block
+// (decision): a nil message says that nothing is to be sent, because it is so already, by the message of the receipt.
+// A zero receipt: that message is not known, or there was none.
+
 // Terminate ends a sector before its time. One that the contract does not have, or that is over, is
 // ended already. ErrTooEarly for a precommit: it ends when it is void.
 func (c *Chain) Terminate(ctx context.Context, key string, number uint64) (events.Receipt, error) {
@@ -23,29 +27,30 @@ func (c *Chain) Terminate(ctx context.Context, key string, number uint64) (event
 			case s.PreCommitted:
 				return nil, events.Receipt{}, fmt.Errorf("%w: it is precommitted, and void after block %d",
 					events.ErrTooEarly, s.PreCommitEpoch+c.config.CommitDue)
-			case s.Terminated:
+			case s.Terminated: // Or its expiration was reached; then there may be no such log.
 				_, r, err := c.said(ctx, number, s.Activation, "Terminated")
 				return nil, r, err
-			case !s.Active:
+			case !s.Active: // There is none, or its precommit is void.
 				return nil, events.Receipt{}, nil
 			}
-			return c.end(number)
+			return c.terminate(number)
 		}))
 }
 
-func (c *Chain) end(number uint64) (*message, events.Receipt, error) {
+// terminate is the decision to send the message that ends a sector.
+func (c *Chain) terminate(number uint64) (*message, events.Receipt, error) {
 	return &message{data: c.abi.PackTerminate(number), gas: c.cfg.Gas.Terminate}, events.Receipt{}, nil
 }
 
-// Settle lets the contract let go of a sector's deposit, when the sector is over and holds it still, and
-// says what became of it. ErrTooEarly while it is not over.
+// Settle lets the contract let go of a sector's deposit, when the sector is over and holds it still, and says what
+// became of it. Lost is that of all precommits of the number so far. ErrTooEarly while it is not over.
 func (c *Chain) Settle(ctx context.Context, key string, number uint64) (events.SectorSettlement, error) {
 	doing := fmt.Sprintf("settle sector %d", number)
 	r, err := c.act(ctx, doing, about(kindSettle, number, key), c.ofSector(number,
 		func(ctx context.Context, _ *rpc.Header, s events.SectorOnChain) (*message, events.Receipt, error) {
 			return c.letGo(ctx, s, number)
 		}))
-	if err != nil || r.TxHash.Zero() { // It never had one.
+	if err != nil || r.TxHash.Zero() { // The contract never held a deposit of it.
 		return events.SectorSettlement{}, err
 	}
 	s, err := c.settledBy(ctx, r, number)
@@ -55,10 +60,10 @@ func (c *Chain) Settle(ctx context.Context, key string, number uint64) (events.S
 	return s, nil
 }
 
-// ends are the events with which the contract lets go of a deposit.
-func ends() []string { return []string{"PreCommitExpired", "Terminated", "Expired"} }
+// lettingGo are the events with which the contract lets go of a deposit.
+func lettingGo() []string { return []string{"PreCommitExpired", "Terminated", "Expired"} }
 
-// letGo is the message that lets the contract let go of a deposit.
+// letGo decides on the message that lets the contract let go of a deposit: nil if that was done, or it never had one.
 func (c *Chain) letGo(ctx context.Context, s events.SectorOnChain, number uint64) (*message, events.Receipt, error) {
 	none := events.Receipt{}
 	switch {
@@ -72,17 +77,21 @@ func (c *Chain) letGo(ctx context.Context, s events.SectorOnChain, number uint64
 	case s.Ended:
 		return &message{data: c.abi.PackExpire(number), gas: c.cfg.Gas.Expire}, none, nil
 	}
-	e, r, err := c.said(ctx, number, s.PreCommitEpoch, ends()...) // Of one that was taken back since ever.
+	// It is terminated or expired, or the contract has none, as after a void precommit was let go. Then the epoch is 0,
+	// and all logs are searched.
+	e, r, err := c.said(ctx, number, s.PreCommitEpoch, lettingGo()...)
 	if err != nil || e != nil || s.Size == 0 {
 		return nil, r, err
 	}
-	return c.end(number) // Its windows ended it, and nobody has settled them: with that they are.
+	// Terminated for its missed windows, which the contract derives and has not written down: so there is no log, and
+	// the deposit is not let go. Any message about the sector's windows does both; terminate is one.
+	return c.terminate(number)
 }
 
 // settledBy reads what became of a deposit from the message that let it go.
 func (c *Chain) settledBy(ctx context.Context, r events.Receipt, number uint64) (events.SectorSettlement, error) {
 	settlement := events.SectorSettlement{Receipt: r}
-	logs, err := c.conn.LogsBetween(ctx, c.contract, c.topics(number, ends()), r.Block.Number, r.Block.Number)
+	logs, err := c.conn.LogsBetween(ctx, c.contract, c.topics(number, lettingGo()), r.Block.Number, r.Block.Number)
 	if err != nil {
 		return settlement, err
 	}
@@ -92,11 +101,11 @@ func (c *Chain) settledBy(ctx context.Context, r events.Receipt, number uint64) 
 			e = said
 		}
 	}
-	var returned, size *big.Int
+	var returned, deposit *big.Int
 	switch e := e.(type) {
 	case *bindings.SectorProviderPreCommitExpired:
 		returned = e.Returned
-		size = new(big.Int).Add(e.Returned, e.Fee) // All of it was there.
+		deposit = new(big.Int).Add(e.Returned, e.Fee) // No window cost anything; the contract has forgotten the size.
 	case *bindings.SectorProviderTerminated:
 		returned = e.Returned
 	case *bindings.SectorProviderExpired:
@@ -107,7 +116,7 @@ func (c *Chain) settledBy(ctx context.Context, r events.Receipt, number uint64) 
 	if settlement.Returned, err = events.AmountFromBig(returned); err != nil {
 		return settlement, err
 	}
-	whole, err := c.wholeDeposit(ctx, number, size)
+	whole, err := c.wholeDeposit(ctx, number, deposit)
 	if err != nil {
 		return settlement, err
 	}
@@ -115,6 +124,7 @@ func (c *Chain) settledBy(ctx context.Context, r events.Receipt, number uint64) 
 		return settlement, c.conn.Disbelieve(ctx, fmt.Sprintf("for the end of sector %d", number),
 			fmt.Errorf("of a deposit of %s it returned %s", whole, settlement.Returned))
 	}
+	// Lost is of all precommits of the number (Settle).
 	before, err := c.voidBefore(ctx, number, r.Block.Number)
 	settlement.Lost = whole.Sub(settlement.Returned).AddSaturating(before)
 	return settlement, err
@@ -125,7 +135,7 @@ func (c *Chain) voidBefore(ctx context.Context, number, block uint64) (lost even
 	err = c.search(ctx, number, 0, func(e contracts.SectorEvent, l *types.Log) bool {
 		expired, ok := e.(*bindings.SectorProviderPreCommitExpired)
 		if ok && l.BlockNumber < block {
-			fee, _ := events.AmountFromBig(expired.Fee) // It is of 32 bytes.
+			fee, _ := events.AmountFromBig(expired.Fee) // A uint256 always fits.
 			lost = lost.AddSaturating(fee)
 		}
 		return false
@@ -133,10 +143,10 @@ func (c *Chain) voidBefore(ctx context.Context, number, block uint64) (lost even
 	return lost, err
 }
 
-// wholeDeposit is what a sector put down: as given, or by its size.
-func (c *Chain) wholeDeposit(ctx context.Context, number uint64, given *big.Int) (events.Amount, error) {
-	if given != nil {
-		return events.AmountFromBig(given)
+// wholeDeposit is what was put down for a sector: as known, or if that is nil, by the size that the contract has of it.
+func (c *Chain) wholeDeposit(ctx context.Context, number uint64, known *big.Int) (events.Amount, error) {
+	if known != nil {
+		return events.AmountFromBig(known)
 	}
 	s, err := c.Sector(ctx, number)
 	if err != nil {
@@ -158,8 +168,8 @@ func (c *Chain) owedView(owed **big.Int) *rpc.View {
 	return viewOf(c.contract, c.abi.PackOwed(c.account), c.abi.UnpackOwed, owed)
 }
 
-// Withdraw pays the account what the contract owes it; nothing owed is success. Under a key that was mined it says
-// what was paid with it.
+// Withdraw pays the account what the contract owes it; nothing owed is success. Under a key that was mined nothing
+// is sent, and it says what was paid then.
 func (c *Chain) Withdraw(ctx context.Context, key string) (w events.SectorWithdrawal, err error) {
 	p := purpose{kind: kindWithdraw, subject: "owed", key: key}
 	w.Receipt, err = c.act(ctx, "withdraw", p, func(*rpc.Header) ([]*rpc.View, decision) {

@@ -66,8 +66,8 @@ type Live struct {
 	reader
 	changer
 	cfg LiveConfig
-	// pieces is locked to remove a piece, and shared by those who give one to a sector.
-	pieces sync.RWMutex
+	// pieceLock is locked to remove a piece, and shared by those who give one to a sector.
+	pieceLock sync.RWMutex
 	// importing are the CIDs of the pieces that are being imported, under that lock.
 	importing map[string]bool
 }

@@ -42,22 +42,24 @@ func (l *Live) takeIn(ctx context.Context, f io.ReadSeeker) (events.SectorPiece,
 	if err != nil {
 		return p, err
 	}
-	// From here on the host has compared the files of pieces with the ledger, as it does at its start.
+	// It answers when the files of pieces were compared with the ledger (comparePieces): that gives back what is held
+	// for a file that is not there, as this one is not yet.
 	if _, err := l.cfg.Host.Sectors(ctx); err != nil {
 		return p, err
 	}
-	l.pieces.Lock()
-	busy := l.importing[p.CID]
+	l.pieceLock.Lock()
+	busy := l.importing[p.CID] // Another import may give back what this one holds.
 	l.importing[p.CID] = true
-	l.pieces.Unlock()
+	l.pieceLock.Unlock()
 	if busy {
 		return p, fmt.Errorf("%w: %s", problem.ErrPieceBusy, p.CID)
 	}
 	defer func() {
-		l.pieces.Lock()
-		defer l.pieces.Unlock()
+		l.pieceLock.Lock()
+		defer l.pieceLock.Unlock()
 		delete(l.importing, p.CID)
 	}()
+	// This changes nothing if the piece holds as much already, because it was imported before.
 	err = l.cfg.Host.Ledger(ctx, capacity.HoldPiece{
 		At: l.now(), Piece: capacity.Piece{CID: p.CID, Bytes: p.Payload}, Quota: l.cfg.Quota,
 	})
@@ -70,8 +72,9 @@ func (l *Live) takeIn(ctx context.Context, f io.ReadSeeker) (events.SectorPiece,
 	return p, l.catchUp(ctx)
 }
 
-// notStored gives the bytes of a piece back that could not be stored, unless sectors need it: then it is
-// to be imported again. If this fails, the next start does it.
+// notStored gives the bytes of a piece back that could not be stored: unless a sector needs it, so that it is to be
+// imported again, or a file of it is there, from an earlier import. No sector can get it meanwhile, without a file
+// (has). What fails here is done by the next start (comparePieces).
 func (l *Live) notStored(ctx context.Context, p events.SectorPiece) error {
 	standing, err := l.cfg.Host.Sectors(ctx)
 	if err != nil || len(neededBy(standing, p.CID)) > 0 || !errors.Is(l.has(ctx, Piece(p)), events.ErrNoSuchPiece) {
@@ -80,7 +83,8 @@ func (l *Live) notStored(ctx context.Context, p events.SectorPiece) error {
 	return l.releasePiece(ctx, p.CID)
 }
 
-// releasePiece removes the file of a piece, and gives its bytes back.
+// releasePiece removes the file of a piece, if there is one, and then gives its bytes back. What a stop in between
+// leaves held, the next start gives back.
 func (l *Live) releasePiece(ctx context.Context, cid string) error {
 	if err := l.cfg.Pieces.Remove(events.SectorPiece{CID: cid}); err != nil {
 		return err
@@ -91,6 +95,7 @@ func (l *Live) releasePiece(ctx context.Context, cid string) error {
 	return l.catchUp(ctx)
 }
 
+// neededBy are the numbers of the sectors that have a piece, or are to get it, and are not over.
 func neededBy(standing []sectors.Standing, cid string) []uint64 {
 	all := []uint64{}
 	for _, one := range standing {
@@ -120,22 +125,25 @@ func (l *Live) Pieces(ctx context.Context) (Pieces, error) {
 	}
 	troubles := map[string]string{}
 	for _, t := range capacity.ComparePieces(held, all) {
-		if troubles[t.CID] = t.String(); t.Stored == 0 {
+		troubles[t.CID] = t.String()
+		if t.Stored == 0 { // Its file is missing, so it was not listed.
 			all = append(all, events.SectorPiece{CID: t.CID, Payload: t.Held})
 		}
 	}
 	out := Pieces{AsOf: l.asOf(), Pieces: []StoredPiece{}}
 	for _, p := range all {
 		out.Pieces = append(out.Pieces, StoredPiece{p.CID, p.Payload, neededBy(standing, p.CID), troubles[p.CID]})
-		out.Payload += p.Payload
+	}
+	for _, one := range held {
+		out.Payload += one.Bytes
 	}
 	return out, nil
 }
 
-// RemovePiece implements SectorOrders. No sector gets the piece meanwhile.
+// RemovePiece implements SectorOrders. The lock keeps BeginSector and OrderSector from giving the piece to a sector.
 func (l *Live) RemovePiece(ctx context.Context, cid string) (StoredPiece, error) {
-	l.pieces.Lock()
-	defer l.pieces.Unlock()
+	l.pieceLock.Lock()
+	defer l.pieceLock.Unlock()
 	all, err := l.Pieces(ctx)
 	if err != nil {
 		return StoredPiece{}, err

@@ -220,8 +220,8 @@ func (l *Live) BeginSector(ctx context.Context, s NewSector) (uint64, error) {
 	if len(s.Request) > maxWho {
 		return 0, fmt.Errorf("%w: a request has at most %d bytes", problem.ErrBadRequest, maxWho)
 	}
-	l.pieces.RLock()
-	defer l.pieces.RUnlock()
+	l.pieceLock.RLock()
+	defer l.pieceLock.RUnlock()
 	o := sectors.Create{Size: cmp.Or(s.Size, l.cfg.SectorSize), By: s.By, Request: s.Request}
 	for _, p := range s.Pieces {
 		if err := l.has(ctx, p); err != nil {
@@ -361,8 +361,8 @@ func (l *Live) OrderSector(ctx context.Context, number uint64, verb Verb, order 
 		return Sector{}, err
 	}
 	if order.Piece != nil {
-		l.pieces.RLock()
-		defer l.pieces.RUnlock()
+		l.pieceLock.RLock()
+		defer l.pieceLock.RUnlock()
 		if err := l.has(ctx, *order.Piece); err != nil {
 			return Sector{}, err
 		}
