@@ -5,8 +5,8 @@
 // of the hosting.
 //
 // Read agent.go first: what runs in the mailbox. Then effects.go and fill.go, the calls that a sale makes on the
-// world, and watchdog.go, which measures downloads; then what becomes of the proofs that are owed: closing.go at the end
-// of the hosting, takenproofs.go before, and damage.go if the data is damaged. What the chain knows of a slot is asked
+// world, and watchdog.go, which measures downloads; then what becomes of the proofs that are owed: closing.go at the
+// end of the hosting, takenproofs.go before it, damage.go if the data is damaged. The chain is asked about the slot
 // in facts.go.
 //
 // Not for: rules. Those are in events/sale.
