@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/sirupsen/logrus"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 	"go.uber.org/zap"
@@ -196,30 +195,3 @@ func (c *Cluster) Peers() []Peer {
 	slices.SortFunc(all, func(a, b Peer) int { return strings.Compare(string(a.Member), string(b.Member)) })
 	return all
 }
-
-// session returns a new lease that is kept alive until it is given up, lost, or the member is
-// closed.
-func (c *Cluster) session(ctx context.Context) (*concurrency.Session, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.Lease)
-	defer cancel()
-	lease, err := c.etcd.Grant(ctx, int64(c.cfg.Lease/time.Second))
-	if err != nil {
-		return nil, err
-	}
-	return concurrency.NewSession(c.etcd, concurrency.WithLease(lease.ID), concurrency.WithContext(c.ctx))
-}
-
-// giveUp lets a lease expire, and tells etcd that it may do so at once.
-func (c *Cluster) giveUp(ctx context.Context, s *concurrency.Session) error {
-	s.Orphan()
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.Lease) // Then it has expired.
-	defer cancel()
-	_, err := c.etcd.Revoke(ctx, s.Lease())
-	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
-		return nil
-	}
-	return err
-}
-
-// again is how long the pause is after etcd did not do what it was asked.
-const again = 300 * time.Millisecond

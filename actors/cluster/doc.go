@@ -46,4 +46,9 @@
 //   - Futures: see actors/shell/runtime.go. A question is a process of ours that ends with a context.
 //   - Its start replaces grpc's logger for the whole process, which is a data race beside others who
 //     use grpc: call Open before anything else that does, and once in a process.
+//
+// # In which order to read
+//
+// cluster.go, with the life of a member; etcd.go, which keeps it registered and campaigns; wire.go, which asks and
+// answers, and guard.go in front of it; then config.go, with tls.go for the certificates, and connerrors.go.
 package cluster

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -251,6 +252,15 @@ func (s *Agent) act(a *shell.Turn) {
 	if e.Key() != "" {
 		s.begin(a, e)
 	}
+}
+
+// cares reports whether the chain can change the state of a sector, or the sector waits for the chain.
+func cares(st sector.Info) bool {
+	return slices.Contains([]sector.State{
+		sector.WaitSeed, sector.Committing, sector.CommitWait, sector.FinalizeSector, sector.Proving, sector.Faulty,
+		sector.FaultReported, sector.FaultedFinal, sector.Recovering, sector.RecoveryReported, sector.Terminating,
+		sector.TerminateWait, sector.TerminateFinality, sector.Removed,
+	}, st.State)
 }
 
 // begin performs a step outside of the mailbox, or waits for its time.

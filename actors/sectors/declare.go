@@ -125,9 +125,3 @@ func joined(some []*wish) string {
 	}
 	return key
 }
-
-// blamesOne reports whether a message about several sectors may be refused because of one of them, or of its size.
-func blamesOne(err error) bool {
-	return shell.IsOneOf(err,
-		events.ErrInvalidProof, events.ErrMalformed, events.ErrSectorNotDue, events.ErrSectorNotLive)
-}

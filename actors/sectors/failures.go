@@ -39,6 +39,18 @@ func isAway(err error) bool {
 		shell.ErrOverloaded, shell.ErrStoreAway)
 }
 
+// blamesOne reports whether a message about several sectors may be refused because of one of them, or of its size.
+func blamesOne(err error) bool {
+	return shell.IsOneOf(err,
+		events.ErrInvalidProof, events.ErrMalformed, events.ErrSectorNotDue, events.ErrSectorNotLive)
+}
+
+// permanent reports whether the same challenge cannot be answered, however often it is tried.
+func permanent(err error) bool {
+	return shell.IsOneOf(err,
+		events.ErrSectorDamaged, events.ErrNoSectorPart, events.ErrSectorStep, events.ErrMalformed)
+}
+
 // failure is what to report of a step that did not succeed.
 func (s *Agent) failure(e sector.Effect, err error) sector.Command {
 	if isAway(err) {

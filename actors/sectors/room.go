@@ -1,15 +1,8 @@
-// Package sectors runs the sectors of a host as actors. One for each sector owns the journal of
-// its stream and performs the one step that events/sector names, asking before it acts. The
-// actor Sectors begins them, passes on to them the orders of operators and what the chain has
-// of them, and sends the proofs of possession of each window.
-//
-// Not for: rules. Those are in events/sector.
 package sectors
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -20,16 +13,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/messages"
 )
-
-// Name is the name of the actor over all sectors.
-const Name = "Sectors"
-
-// ErrNoSector: there was never such a sector, or it is over.
-var ErrNoSector = errors.New("no such sector")
-
-// ErrOtherRequest: a sector began with that request, and it is another one than is asked for.
-var ErrOtherRequest = errors.New("another sector began with that request")
 
 // Deps are what the sectors of a host need.
 type Deps struct {
@@ -126,99 +111,6 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// Messages to Sectors. Those with the name of an operator are orders. They are
-// answered with the state of the sector when the resulting events are durable; with a
-// *sector.Refused when the state does not allow the order; with ErrNoSector; or with
-// shell.ErrPartDown, and then the order may have taken effect.
-type (
-	// Create begins a sector; the answer is its number. Without pieces it is empty.
-	Create struct {
-		Size   events.Bytes // padded
-		Pieces []events.SectorPiece
-		By     string
-		// Request is chosen by the caller. The same one, with the same size and pieces, begins no other sector,
-		// also after a restart; with others it is ErrOtherRequest. Empty: each Create begins another one.
-		Request string
-	}
-	// AddPiece adds a piece to a sector that is not packed.
-	AddPiece struct {
-		Number uint64
-		Piece  events.SectorPiece
-		By     string
-	}
-	// DropPiece leaves out a piece that cannot be added, or packed.
-	DropPiece struct {
-		Number uint64
-		CID    string
-		By     string
-	}
-	// StartPacking says that no more pieces come.
-	StartPacking struct {
-		Number uint64
-		By     string
-	}
-	// Restart cuts a pause short, lets a parked sector go on, or cancels the call that runs and makes it again.
-	Restart struct {
-		Number uint64
-		By     string
-	}
-	// ForceState puts a sector into a state.
-	ForceState struct {
-		Number     uint64
-		State      sector.State
-		By, Reason string
-	}
-	// Terminate ends a sector on chain before its time.
-	Terminate struct {
-		Number     uint64
-		By, Reason string
-	}
-	// Remove removes the files of a sector, and gives back what it holds.
-	Remove struct {
-		Number     uint64
-		By, Reason string
-	}
-	// TryAgain runs a sector that is quarantined; it is not answered.
-	TryAgain struct{ Number uint64 }
-	// List asks for all sectors, by number; the answer is a []Standing.
-	List struct{}
-	// Show asks for one sector; the answer is a Standing.
-	Show struct{ Number uint64 }
-)
-
-// Order is an operator's order to a sector that has begun: AddPiece, DropPiece, StartPacking, Restart,
-// ForceState, Terminate or Remove. The answer is the state that the sector is in then.
-type Order interface{ isOrder() }
-
-func (AddPiece) isOrder()     {}
-func (DropPiece) isOrder()    {}
-func (StartPacking) isOrder() {}
-func (Restart) isOrder()      {}
-func (ForceState) isOrder()   {}
-func (Terminate) isOrder()    {}
-func (Remove) isOrder()       {}
-
-// Standing is how a sector stands.
-type Standing struct {
-	Number uint64
-	// Info is what is in the record. The receiver may keep and change it.
-	Info sector.Info
-	// Progress is how much of the running step is done, from 0 to 1; Call has more.
-	Progress float64
-	Call     Call
-	// Quarantined is why it is left alone; empty: it is not.
-	Quarantined string
-}
-
-// Call is the running call of a sector on a sealer or on files. Without a key no call runs: the
-// step in the record waits for a slot, for a cancelled call to end, or for the chain.
-type Call struct {
-	Key      string
-	Since    time.Time // by the machine's clock, like all times here
-	Progress float64   // from 0 to 1
-	Moved    time.Time // when its progress was last more than before
-}
-
 // room is what all sectors of a host share.
 type room struct {
 	Deps
@@ -287,4 +179,8 @@ func sealOf(st sector.Info) events.SealContext {
 	return events.SealContext{
 		Ticket: st.TicketValue, Seed: st.SeedValue, CommD: st.CommD, CommR: st.CommR, Pieces: st.Pieces,
 	}
+}
+
+func pieceMessage(p events.SectorPiece) *messages.SectorPiece {
+	return &messages.SectorPiece{Cid: p.CID, Size: uint64(p.Size), Payload: uint64(p.Payload)}
 }

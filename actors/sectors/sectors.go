@@ -1,21 +1,124 @@
+// Package sectors runs the sectors of a host as actors. One for each sector owns the journal of
+// its stream and performs the one step that events/sector names, asking before it acts. The
+// actor Sectors begins them, passes on to them the orders of operators and what the chain has
+// of them, and sends the proofs of possession of each window.
+//
+// Read sectors.go first: the actor Sectors, which all messages from outside come to. Then what it does: start.go,
+// windows.go, scrub.go and withdraw.go. Then one sector: agent.go, its steps in steps.go and declare.go, and what their
+// errors lead to in failures.go. calls.go limits what runs at once; room.go has the settings, and what all share.
+//
+// Not for: rules. Those are in events/sector.
 package sectors
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
-	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sector"
+	"github.com/hostnode/hostnode/messages"
 )
+
+// Name is the name of the actor over all sectors.
+const Name = "Sectors"
+
+// ErrNoSector: there was never such a sector, or it is over.
+var ErrNoSector = errors.New("no such sector")
+
+// ErrOtherRequest: a sector began with that request, and it is another one than is asked for.
+var ErrOtherRequest = errors.New("another sector began with that request")
+
+// Messages to Sectors. Those with the name of an operator are orders. They are
+// answered with the state of the sector when the resulting events are durable; with a
+// *sector.Refused when the state does not allow the order; with ErrNoSector; or with
+// shell.ErrPartDown, and then the order may have taken effect.
+type (
+	// Create begins a sector; the answer is its number. Without pieces it is empty.
+	Create struct {
+		Size   events.Bytes // padded
+		Pieces []events.SectorPiece
+		By     string
+		// Request is chosen by the caller. The same one, with the same size and pieces, begins no other sector,
+		// also after a restart; with others it is ErrOtherRequest. Empty: each Create begins another one.
+		Request string
+	}
+	// AddPiece adds a piece to a sector that is not packed.
+	AddPiece struct {
+		Number uint64
+		Piece  events.SectorPiece
+		By     string
+	}
+	// DropPiece leaves out a piece that cannot be added, or packed.
+	DropPiece struct {
+		Number uint64
+		CID    string
+		By     string
+	}
+	// StartPacking says that no more pieces come.
+	StartPacking struct {
+		Number uint64
+		By     string
+	}
+	// Restart cuts a pause short, lets a parked sector go on, or cancels the call that runs and makes it again.
+	Restart struct {
+		Number uint64
+		By     string
+	}
+	// ForceState puts a sector into a state.
+	ForceState struct {
+		Number     uint64
+		State      sector.State
+		By, Reason string
+	}
+	// Terminate ends a sector on chain before its time.
+	Terminate struct {
+		Number     uint64
+		By, Reason string
+	}
+	// Remove removes the files of a sector, and gives back what it holds.
+	Remove struct {
+		Number     uint64
+		By, Reason string
+	}
+	// TryAgain runs a sector that is quarantined; it is not answered.
+	TryAgain struct{ Number uint64 }
+	// List asks for all sectors, by number; the answer is a []Standing.
+	List struct{}
+	// Show asks for one sector; the answer is a Standing.
+	Show struct{ Number uint64 }
+)
+
+// Order is an operator's order to a sector that has begun: AddPiece, DropPiece, StartPacking, Restart,
+// ForceState, Terminate or Remove. The answer is the state that the sector is in then.
+type Order interface{ isOrder() }
+
+func (AddPiece) isOrder()     {}
+func (DropPiece) isOrder()    {}
+func (StartPacking) isOrder() {}
+func (Restart) isOrder()      {}
+func (ForceState) isOrder()   {}
+func (Terminate) isOrder()    {}
+func (Remove) isOrder()       {}
+
+// Standing is how a sector stands.
+type Standing struct {
+	Number uint64
+	// Info is what is in the record. The receiver may keep and change it.
+	Info sector.Info
+	// Progress is how much of the running step is done, from 0 to 1; Call has more.
+	Progress float64
+	Call     Call
+	// Quarantined is why it is left alone; empty: it is not.
+	Quarantined string
+}
 
 // Sectors is the supervisor of all sectors of a host. It is told each new block by
 // chainview.HeadMoved.
@@ -59,22 +162,6 @@ type child struct {
 	sealed  bool // because it has waited for pieces long enough
 }
 
-// past is a sector as the scan found it.
-type past struct {
-	// Of no events, if one of them could not be folded.
-	shell.Fold[sector.Info]
-	bad bool
-}
-
-// add folds one more event of the stream.
-func (p *past) add(codec *events.Codec, rec events.Recorded) {
-	next := p.Events
-	err := shell.Caught(func() error { return shell.Add(&p.Fold, codec, rec, sector.Evolve) })
-	if p.bad = p.bad || err != nil || rec.Revision != next; p.bad {
-		p.Events = 0
-	}
-}
-
 // hand returns what the scan has folded, once; nil: nothing, or not all of it.
 func (c *child) hand() *shell.Saved[sector.Info] {
 	was := c.scanned
@@ -93,10 +180,6 @@ func newChild(n uint64) *child {
 
 // Messages to Sectors from itself and its agents.
 type (
-	found struct {
-		sectors map[uint64]*past
-		next    uint64
-	}
 	changed struct {
 		number uint64
 		agent  shell.Address
@@ -108,11 +191,6 @@ type (
 		state      sector.State
 		err        error
 	}
-	sighted struct {
-		numbers []uint64
-		got     []onChainState
-	}
-	watchEnded struct{ err error }
 )
 
 // New is the actor over the sectors of a host.
@@ -175,92 +253,6 @@ func (s *Sectors) Receive(a *shell.Turn, msg any) {
 	}
 }
 
-// boot reads which sectors there are. Until then orders wait.
-func (s *Sectors) boot(a *shell.Turn) {
-	s.Later(a, "sectors", func(ctx context.Context) any {
-		m := found{next: 1}
-		call := s.StoreWatch.Call(ctx, "")
-		err := call.Repeat(func() (err error) {
-			m.sectors, m.next, err = scan(ctx, s.room)
-			return err
-		})
-		call.End()
-		if err == nil {
-			err = s.mounted(m.sectors)
-		}
-		if err == nil {
-			m.next = max(m.next, s.afterFiles(m.sectors))
-			var book capacity.Snapshot // A number that the ledger knows is used, whatever the streams say.
-			book, err = shell.WhenUp(ctx, s.Base, "sectors", func() shell.Question[capacity.Snapshot] {
-				return shell.Ask[capacity.Snapshot](s.Ledger, ledger.Show{})
-			})
-			for _, one := range book.Sectors {
-				m.next = max(m.next, one.Number+1)
-			}
-			for _, n := range book.Ended {
-				m.next = max(m.next, n+1)
-			}
-			if err == nil {
-				s.comparePieces(ctx, book.Pieces, m.sectors)
-			}
-		}
-		if err != nil && ctx.Err() == nil {
-			panic(fmt.Errorf("read which sectors there are: %w", err)) // The supervisor tries again, and alerts.
-		}
-		return m
-	})
-}
-
-// scan folds the streams of all sectors of the host, in one pass over the record. A sector that cannot be folded is on
-// the list all the same: its agent reads the stream itself, and reports the error.
-func scan(ctx context.Context, r *room) (map[uint64]*past, uint64, error) {
-	sectors, next := map[uint64]*past{}, uint64(1)
-	streams := events.CategorySector + "-" + r.Me.String() + "-"
-	for rec, err := range events.ReadPrefixed(ctx, r.Store, 0, []string{streams}) {
-		if err != nil {
-			return nil, 0, err
-		}
-		_, n, err := events.ParseSectorStream(rec.Stream)
-		if err != nil {
-			continue // Another host's stream.
-		}
-		if sectors[n] == nil {
-			sectors[n], next = &past{Fold: shell.Fold[sector.Info]{State: sector.New(r.Policy)}}, max(next, n+1)
-		}
-		sectors[n].add(r.Codec, rec)
-	}
-	return sectors, next, nil
-}
-
-func (s *Sectors) onFound(a *shell.Turn, m found) {
-	s.booted, s.next = true, m.next
-	for n, was := range m.sectors {
-		st := was.State
-		if st.Request != "" {
-			s.requests[st.Request] = n
-		}
-		if st.Over() {
-			continue
-		}
-		c := newChild(n)
-		c.info, c.scanned = st, was.Fold
-		if q, ok := s.Quarantined.Has(aboutSector(n)); ok {
-			s.family.LeaveAlone(&c.Child, q.Reason)
-		}
-		s.children[n] = c
-		s.waiting = append(s.waiting, n)
-	}
-	slices.Sort(s.waiting)
-	s.spawnNext(a)
-	if s.ScrubEvery > 0 {
-		a.Do(func(context.Context) { s.scrub(s.ctx, a.Self) })
-	}
-	for _, order := range s.early {
-		order(a)
-	}
-	s.early = nil
-}
-
 // spawnNext begins the sectors of the record, not all at once.
 func (s *Sectors) spawnNext(a *shell.Turn) {
 	for s.loading < s.Batch && len(s.waiting) > 0 {
@@ -287,6 +279,20 @@ func (s *Sectors) loaded(c *child) {
 		c.loading = false
 		s.loading--
 	}
+}
+
+func (s *Sectors) onHead(a *shell.Turn) {
+	if s.watched == 0 || s.head.Number >= s.watched+s.WatchEvery || s.head.Number < s.watched {
+		s.watch(a)
+	}
+	for _, p := range s.windows.proving {
+		if s.head.Number+1+s.ProveMargin >= p.closes {
+			p.cut()
+		}
+	}
+	s.sealOpen()
+	s.plan(a)
+	s.withdraw(a)
 }
 
 func (s *Sectors) onChanged(a *shell.Turn, m changed) {
@@ -347,4 +353,193 @@ func (s *Sectors) answerAll(c *child, err error) {
 		answer(nil, err)
 	}
 	clear(c.orders)
+}
+
+// The orders and questions of operators.
+
+// maxWho limits the name of the operator who gives an order, in bytes.
+const maxWho = 200
+
+// onAsked takes orders and questions of operators.
+func (s *Sectors) onAsked(a *shell.Turn, msg any) {
+	answer := a.Asker()
+	if !s.booted {
+		s.early = append(s.early, func(a *shell.Turn) { s.ask(a, msg, answer) })
+		return
+	}
+	s.ask(a, msg, answer)
+}
+
+func (s *Sectors) ask(a *shell.Turn, msg any, answer shell.Answer) {
+	at := events.TimeToMessage(s.Clock.Now())
+	switch m := msg.(type) {
+	case Create:
+		s.create(a, m, answer)
+	case AddPiece:
+		s.order(m.Number, &messages.SectorAddPiece{At: at, Piece: pieceMessage(m.Piece), By: m.By}, m.By, answer)
+	case DropPiece:
+		s.order(m.Number, s.dropped(m), m.By, answer)
+	case StartPacking:
+		s.order(m.Number, &messages.SectorStartPacking{At: at, By: m.By}, m.By, answer)
+	case Restart:
+		s.order(m.Number, &messages.SectorRestart{At: at, By: m.By}, m.By, answer)
+	case ForceState:
+		s.order(m.Number, &messages.SectorForceState{
+			At: at, State: string(m.State), By: m.By, Reason: clip(m.Reason),
+		}, m.By, answer)
+	case Terminate:
+		s.order(m.Number, &messages.SectorTerminate{At: at, By: m.By, Reason: clip(m.Reason)}, m.By, answer)
+	case Remove:
+		s.order(m.Number, &messages.SectorRemove{At: at, By: m.By, Reason: clip(m.Reason)}, m.By, answer)
+	case List:
+		all := make([]Standing, 0, len(s.children))
+		for _, n := range slices.Sorted(maps.Keys(s.children)) {
+			all = append(all, s.children[n].standing(n))
+		}
+		answer(all, nil)
+	case Show:
+		c := s.children[m.Number]
+		if c == nil {
+			answer(nil, noSector(m.Number))
+			return
+		}
+		answer(c.standing(m.Number), nil)
+	}
+}
+
+// dropped is the event that leaves a piece out: when it could not be packed, or else could not be added.
+func (s *Sectors) dropped(m DropPiece) sector.Event {
+	at := events.TimeToMessage(s.Clock.Now())
+	if c := s.children[m.Number]; c != nil && c.info.State == sector.PackingFailed {
+		return &messages.SectorRetryPacking{At: at, By: m.By, Dropped: &m.CID}
+	}
+	return &messages.SectorRetryWaitDeals{At: at, By: &m.By, Dropped: &m.CID}
+}
+
+// sealOpen seals the sectors that have waited for pieces long enough.
+func (s *Sectors) sealOpen() {
+	if s.SealAfter == 0 {
+		return
+	}
+	for _, n := range s.numbersOf(func(c *child) bool {
+		st := c.info
+		return st.State == sector.WaitDeals && len(st.Pieces) > 0 && !c.sealed && !c.Ref().Nobody() &&
+			c.Left == "" && s.Clock.Now().Sub(st.BeganAt) >= s.SealAfter
+	}) {
+		c := s.children[n]
+		c.sealed = true
+		at := events.TimeToMessage(s.Clock.Now())
+		s.order(n, &messages.SectorStartPacking{At: at, By: "host: sectors.sealAfter"}, by, func(_ any, err error) {
+			c.sealed = err == nil
+		})
+	}
+}
+
+func noSector(n uint64) error {
+	return fmt.Errorf("%w: %d has not begun, or is over; its stream tells", ErrNoSector, n)
+}
+
+func (c *child) standing(n uint64) Standing {
+	call := c.done.get()
+	return Standing{Number: n, Info: c.info, Progress: call.Progress, Call: call, Quarantined: c.Left}
+}
+
+// create begins a sector under a number that was never used. The number counts as used when the
+// sector's first event is durable.
+func (s *Sectors) create(a *shell.Turn, m Create, answer shell.Answer) {
+	n, asked := s.requests[m.Request]
+	if asked {
+		c := s.children[n]
+		switch {
+		case c != nil && !c.begins && !c.is(m):
+			answer(nil, fmt.Errorf("%w: sector %d, request %q", ErrOtherRequest, n, m.Request))
+		case c == nil || !c.begins:
+			answer(n, nil)
+		default:
+			s.start(n, m, answer)
+		}
+		return
+	}
+	n = s.next
+	s.next++
+	if m.Request != "" {
+		s.requests[m.Request] = n
+	}
+	c := newChild(n)
+	c.begins = true
+	s.children[n] = c
+	s.family.Run(a, &c.Child)
+	s.start(n, m, answer)
+}
+
+// start orders the beginning of a sector; once more is harmless, if it has a request.
+func (s *Sectors) start(n uint64, m Create, answer shell.Answer) {
+	at, request := events.TimeToMessage(s.Clock.Now()), (*string)(nil)
+	if m.Request != "" {
+		request = &m.Request
+	}
+	var e sector.Event = &messages.SectorStartEmpty{
+		At: at, Sector: n, Provider: s.Me.String(), Size: uint64(m.Size), By: m.By, Request: request,
+	}
+	if len(m.Pieces) > 0 {
+		with := &messages.SectorStart{
+			At: at, Sector: n, Provider: s.Me.String(), Size: uint64(m.Size), By: m.By, Request: request,
+		}
+		for _, p := range m.Pieces {
+			with.Pieces = append(with.Pieces, pieceMessage(p))
+		}
+		e = with
+	}
+	s.order(n, e, m.By, func(_ any, err error) { answer(n, err) })
+}
+
+// is reports whether the sector may have begun with that order: pieces may have come later.
+func (c *child) is(m Create) bool {
+	missing := func(p events.SectorPiece) bool {
+		return !slices.Contains(c.info.Pieces, p) && !slices.Contains(c.info.Pending, p)
+	}
+	return c.info.Size == m.Size && !slices.ContainsFunc(m.Pieces, missing)
+}
+
+// forget lets a sector go that did not begin.
+func (s *Sectors) forget(n uint64) {
+	delete(s.children, n)
+	maps.DeleteFunc(s.requests, func(_ string, of uint64) bool { return of == n })
+}
+
+func (s *Sectors) order(n uint64, e sector.Event, who string, answer shell.Answer) {
+	c := s.children[n]
+	switch {
+	case c == nil:
+		answer(nil, noSector(n))
+	case who == "" || len(who) > maxWho:
+		answer(nil, fmt.Errorf("%s: say who wants it, in at most %d bytes", sector.NameOf(e), maxWho))
+	case c.Left != "":
+		answer(nil, fmt.Errorf("%w: sector %d: %s; try it again first", quarantine.ErrQuarantined, n, c.Left))
+	case c.Ref().Nobody():
+		answer(nil, fmt.Errorf("%w: sector %d is about to be run again", shell.ErrPartDown, n))
+	default:
+		s.asked++
+		c.orders[s.asked] = answer
+		c.Ref().Tell(order{s.asked, e, who})
+	}
+}
+
+func (s *Sectors) onOrdered(m ordered) {
+	c := s.children[m.number]
+	if c == nil || c.orders[m.id] == nil {
+		return
+	}
+	answer := c.orders[m.id]
+	delete(c.orders, m.id)
+	if m.err != nil {
+		answer(nil, m.err)
+	} else {
+		answer(m.state, nil)
+	}
+	if m.err != nil && c.begins {
+		s.family.Stop(&c.Child)
+		s.loaded(c)
+		s.forget(m.number)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"time"
@@ -66,22 +65,6 @@ var errLossUnknown = errors.New("the contract's log does not say when it took th
 
 // errFillUnknown: the log does not say when a slot became ours.
 var errFillUnknown = errors.New("the contract's log does not say when the slot was filled")
-
-// endsHosting reports whether a report ends the hosting, so that nobody asks later what the
-// sale owed.
-func (s *Agent) endsHosting(st sale.State, report sale.Command) bool {
-	found, err := s.Decide(st, report)
-	if err != nil {
-		return false
-	}
-	ours, ends := st.Owes(), false
-	for _, e := range found {
-		_, filled := e.(*messages.SlotFilled)
-		_, unjudged := e.(interface{ GetUnjudged() string })
-		ours, ends = ours || filled, ends || unjudged
-	}
-	return ours && ends
-}
 
 // asFilled completes a state with the time at which the slot became ours, and the report with
 // the block of that fill. The record lacks both for an adopted slot that is lost, or over,
@@ -220,22 +203,6 @@ func (s *Agent) lossOf(ctx context.Context, st sale.State, facts events.SlotFact
 	return lost, foundLoss(lost)
 }
 
-// marketBackward yields the recorded logs of the market, newest first.
-func (s *Agent) marketBackward(ctx context.Context) iter.Seq2[messages.MarketEvent, error] {
-	return func(yield func(messages.MarketEvent, error) bool) {
-		stream := events.MarketStream(s.ChainID, s.Contract)
-		for r, err := range s.Store.ReadStream(ctx, stream, events.ReadStream{From: events.End, Backward: true}) {
-			var m messages.MarketEvent
-			if err == nil {
-				m, err = shell.DecodeAs[messages.MarketEvent](s.Codec, r)
-			}
-			if !yield(m, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
 // ourFill is the block of our fill of a slot that the record does not count as filled. While
 // the slot is ours it is the newest fill; for an adopted slot that was lost, the last fill
 // before the attempt began.
@@ -353,31 +320,98 @@ func openVerdicts(j *duty.Judge, st *sale.State, from uint64) map[uint64]openVer
 	return open
 }
 
-// closeDuties closes, before the end is recorded, the duties whose periods are over and for
-// which the contract took no proof.
-func (s *Agent) closeDuties(a *shell.Turn, at events.Head, c *closing) {
-	for _, d := range slices.Clone(s.journal.Ahead.Duties) {
-		if !c.until.After(d.Deadline) {
-			continue
-		}
-		v, judged := c.open[d.Period]
-		if !judged {
-			v = openVerdict{true, c.unread}
-		}
-		why := s.whyMissed(d.Period)
-		if v.unknown != "" {
-			why += "; whether a block could mark it is not known: " + v.unknown
-		}
-		s.decide(a, sales.Command{
-			Cmd:   sales.DutyClosed(s.Terms.Proofs, at, d.Period, v.missed, why),
-			Cause: fmt.Sprintf("block:%d", at.Number),
-		}, nil)
-	}
+// What follows judges the periods of an adopted slot that pass before its data is here. Nothing
+// can be proven then, but each proof that was owed is recorded as missed, and alerted, in time.
+
+// adoptedJudged says what became of periods that are over; empty: nothing new.
+type adoptedJudged struct {
+	told []sales.Command
+	look bool // the slot is lost, or its request is over
+	next uint64
 }
 
-// leavesToLook reports whether a call found the end of a hosted slot. That is left to a look,
-// which finds the same and closes the account before the end is recorded.
-func (s *Agent) leavesToLook(cmd sale.Command) bool {
-	report, ok := cmd.(sale.ReportChain)
-	return ok && s.endsHosting(s.journal.Ahead, report)
+// judgeAdopted judges the periods up to now, and continues when the next one is over.
+func (s *Agent) judgeAdopted(a *shell.Turn, next uint64) {
+	st := s.journal.Durable
+	if s.judgingAdopted || !st.Owes() || !st.BeforeFill() || s.StoreWatch.Away() {
+		return
+	}
+	s.judgingAdopted = true
+	self := a.Self
+	a.Do(func(ctx context.Context) {
+		m := adoptedJudged{next: next}
+		_, err := s.View.Wait(ctx, func(h events.Head) bool { return s.ClosedPeriod(h) >= next })
+		if err == nil {
+			s.Yield(ctx, s.slot.String()+"/periods of an adopted slot")
+			m, err = chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (adoptedJudged, error) {
+				return s.owedByAdopted(ctx, st)
+			})
+		}
+		if err != nil && ctx.Err() == nil { // It is asked again after the next period, and at the end.
+			s.Log.WithField("slot", s.slot.String()).
+				Warnf("find out what the adopted slot owes, will try again: %v", err)
+			m.next = s.ClosedPeriod(s.View.Now()) + 1
+		}
+		if ctx.Err() == nil {
+			self.Tell(m)
+		}
+	})
+}
+
+// owedByAdopted finds out what became of the periods that were over at the newest block.
+func (s *Agent) owedByAdopted(ctx context.Context, st sale.State) (m adoptedJudged, err error) {
+	cmd, err := s.askChain(ctx, st)
+	if err != nil {
+		return m, err
+	}
+	report := cmd.(sale.ReportChain)
+	closed := s.ClosedPeriod(report.Facts.At)
+	m.next = closed + 1
+	if report.Facts.Host != s.Me || s.endsHosting(st, report) {
+		m.look = true
+		return m, nil
+	}
+	filled, report, err := s.asFilled(ctx, st, report)
+	if err != nil {
+		return m, err
+	}
+	if m.told, err = s.takenProofs(ctx, filled); err != nil {
+		return m, err
+	}
+	known := filled
+	for _, t := range m.told {
+		known = s.after(known, t.Cmd)
+	}
+	until := report.Facts.RequestEnd
+	if report.Facts.RequestState == events.RequestNew {
+		until = report.Facts.RequestExpiry
+	}
+	owed, err := s.owedUntil(ctx, known, report.Facts.At, ending{until: until, last: closed},
+		"the slot was adopted, and its data was not here before the period was over")
+	m.told = slices.Concat(m.told, owed.silent)
+	return m, err
+}
+
+// after returns a state after the events that follow from a command.
+func (s *Agent) after(st sale.State, cmd sale.Command) sale.State {
+	found, err := s.Decide(st, cmd)
+	if err != nil {
+		return st
+	}
+	for _, e := range found {
+		st = sale.Evolve(st, e)
+	}
+	return st
+}
+
+func (s *Agent) onAdoptedJudged(a *shell.Turn, m adoptedJudged) {
+	s.judgingAdopted = false
+	if st := s.journal.Ahead; !st.Owes() || !st.BeforeFill() {
+		return
+	}
+	s.decideAll(a, m.told)
+	if m.look {
+		s.onLook(a)
+	}
+	s.judgeAdopted(a, m.next)
 }

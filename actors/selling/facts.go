@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/chainview"
@@ -34,7 +35,7 @@ func (s *Agent) askChain(ctx context.Context, st sale.State) (sale.Command, erro
 	if err != nil {
 		return nil, fmt.Errorf("ask the chain about the slot: %w", err)
 	}
-	s.ours.Store(facts.Host == s.Me && facts.SlotState == events.SlotFilled) // For proving.go: the record may be older.
+	s.ours.Store(facts.Host == s.Me && facts.SlotState == events.SlotFilled) // For duties: the record may be older.
 	report := sale.ReportChain{Facts: facts, Me: s.Me, FinalBlocks: s.FinalBlocks}
 	ask := func(ctx context.Context) (sale.FillStatus, error) { return s.fillStatus(ctx, st, facts) }
 	report.Fill, err = chainview.Patiently(ctx, s.Base, s.Patience(), ask)
@@ -74,6 +75,28 @@ func (s *Agent) givesUp(st sale.State, report sale.ReportChain) bool {
 	found, err := s.Decide(st, report)
 	follows := err == nil && len(found) > 0 && (st.Hosting() || st.Collecting())
 	return follows && (s.mayHaveFilled(report.Facts) || s.endsHosting(st, report))
+}
+
+// mayHaveFilled reports whether a fill may have been mined that the contract no longer shows,
+// because the slot is not ours or is over.
+func (s *Agent) mayHaveFilled(facts events.SlotFacts) bool {
+	return facts.Host != s.Me || facts.SlotState != events.SlotFilled
+}
+
+// endsHosting reports whether a report ends the hosting, so that nobody asks later what the
+// sale owed.
+func (s *Agent) endsHosting(st sale.State, report sale.Command) bool {
+	found, err := s.Decide(st, report)
+	if err != nil {
+		return false
+	}
+	ours, ends := st.Owes(), false
+	for _, e := range found {
+		_, filled := e.(*messages.SlotFilled)
+		_, unjudged := e.(interface{ GetUnjudged() string })
+		ours, ends = ours || filled, ends || unjudged
+	}
+	return ours && ends
 }
 
 // fillStatus says whether the block of the recorded fill is on the chain. That is asked while the sale hosts, and of
@@ -188,4 +211,51 @@ func (s *Agent) lastLog(m messages.MarketEvent, gone map[string]bool) (head even
 		*messages.ChainRequestCancelled, *messages.ChainSlotReservationsFull, *messages.ChainProofSubmitted:
 	}
 	return head, false
+}
+
+// marketBackward yields the recorded logs of the market, newest first.
+func (s *Agent) marketBackward(ctx context.Context) iter.Seq2[messages.MarketEvent, error] {
+	return func(yield func(messages.MarketEvent, error) bool) {
+		stream := events.MarketStream(s.ChainID, s.Contract)
+		for r, err := range s.Store.ReadStream(ctx, stream, events.ReadStream{From: events.End, Backward: true}) {
+			var m messages.MarketEvent
+			if err == nil {
+				m, err = shell.DecodeAs[messages.MarketEvent](s.Codec, r)
+			}
+			if !yield(m, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// minedFill is the fill of this attempt that is on the chain now, even if the slot was lost
+// since. Nothing is sent, because the deadline is over.
+func (s *Agent) minedFill(
+	ctx context.Context, st sale.State, facts events.SlotFacts,
+) (fill events.Fill, mined bool, err error) {
+	fill, err = shell.In(ctx, s.Transactions, time.Time{}, func() (events.Fill, error) {
+		return s.Market.FillSlot(ctx, s.call(st, facts.At.Time), st.Proof)
+	})
+	if err == nil {
+		err = events.CheckFill(st.Request, fill)
+		return fill, err == nil, err
+	}
+	for _, none := range []error{
+		events.ErrDeadlinePassed, events.ErrSlotNotFree, events.ErrInvalidProof, events.ErrProofAlreadySubmitted,
+		events.ErrReservationNotAllowed, events.ErrInsufficientFunds, events.ErrUnknownRequest,
+	} {
+		if errors.Is(err, none) {
+			return fill, false, nil
+		}
+	}
+	return fill, false, fmt.Errorf("look for a fill of ours: %w", err)
+}
+
+// call is what each transaction about the slot says, to be mined until the deadline.
+func (s *Agent) call(st sale.State, deadline time.Time) events.SlotCall {
+	return events.SlotCall{
+		Request: s.request, Slot: s.slot, Index: s.index, Attempt: st.Attempt, Deadline: deadline,
+		Refill: st.Refills > 0,
+	}
 }
