@@ -51,8 +51,8 @@ func (d *connErrors) ClientHandshake(
 }
 
 // errUnsaid: what a server that refuses a client has said may be lost, because the client writes before it reads.
-var errUnsaid = errors.New("tls: the other side ended the connection right after the handshake, as it does when it does " +
-	"not believe the certificate")
+var errUnsaid = errors.New("tls: the other side ended the connection right after the handshake, " +
+	"as it does when it does not believe the certificate")
 
 // begun is a connection of a client. With TLS 1.3 the server says only after the handshake that it does not believe the
 // client.

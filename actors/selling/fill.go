@@ -183,7 +183,8 @@ func (s *Agent) foundOurs(
 	filled, err := chainview.Patiently(ctx, s.Base, min(chainview.LookPatience, s.Patience()/2),
 		func(ctx context.Context) (sale.Command, error) { return s.fillSlot(ctx, st, e, deadline, now) })
 	if err != nil && ctx.Err() == nil {
-		s.Log.WithField("slot", s.slot.String()).Warnf("the fill is recorded as the contract shows it, without its receipt: %v", err)
+		s.Log.WithField("slot", s.slot.String()).
+			Warnf("the fill is recorded as the contract shows it, without its receipt: %v", err)
 		return shown, nil
 	}
 	return filled, err
