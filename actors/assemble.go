@@ -34,8 +34,8 @@ type addresses struct{ root, ledger, queue, scheduler, sectors, validator *shell
 
 // assemble makes a host, and the supervisor that runs it.
 func assemble(cfg Config, ports Ports, rt *shell.Runtime) (*Host, *supervisor) {
-	if cfg.Met != nil {
-		rt.BeforeMessage = cfg.Met
+	if cfg.BeforeMessage != nil {
+		rt.BeforeMessage = cfg.BeforeMessage
 	}
 	ports.Clock = shell.GuardClock(ports.Clock, rt)
 	base := newBase(cfg, ports, rt)

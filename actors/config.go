@@ -164,9 +164,9 @@ type Config struct {
 	// block. A simulation uses it to run one task at a time, so that a seed repeats its run;
 	// nil otherwise.
 	Yield func(ctx context.Context, task string)
-	// Met is called by every actor before it handles a message, for tests that make one panic;
+	// BeforeMessage is called by every actor before it handles a message, for tests that make one panic;
 	// nil otherwise.
-	Met func(actor string, msg any)
+	BeforeMessage func(actor string, msg any)
 	// Cores replaces rules in tests that plant an error for the simulation to find. Nil fields
 	// stand for the real rules.
 	Cores Cores

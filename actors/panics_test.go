@@ -215,7 +215,7 @@ func TestEachActorIsStartedAgainAfterAPanic(t *testing.T) {
 			t.Run(actor, func(t *testing.T) {
 				inWorld(t, func(r *rig) {
 					var met atomic.Int64
-					r.cfg.Met = func(name string, _ any) {
+					r.cfg.BeforeMessage = func(name string, _ any) {
 						if strings.HasPrefix(name, actor) && met.Add(1) == nth {
 							panic("planted")
 						}
@@ -263,7 +263,7 @@ func (r *rig) setUp(size events.Bytes) {
 func TestAPanicOfTheSupervisorEndsTheHost(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		var broken atomic.Bool
-		r.cfg.Met = func(name string, _ any) {
+		r.cfg.BeforeMessage = func(name string, _ any) {
 			if name == "Supervisor" && broken.CompareAndSwap(true, false) {
 				panic("planted")
 			}
@@ -332,7 +332,7 @@ func TestAnUnreadableRecordOfAPartSellsNothingAndProvesWhatIsHosted(t *testing.T
 func TestAFailingWorkerIsStartedAgainWithPauses(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		var starts atomic.Int64
-		r.cfg.Met = func(name string, _ any) {
+		r.cfg.BeforeMessage = func(name string, _ any) {
 			if strings.HasPrefix(name, "SlotWorker") {
 				starts.Add(1)
 				panic("planted")

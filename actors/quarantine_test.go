@@ -89,7 +89,7 @@ func TestASaleThatStaysBrokenIsTriedSlowly(t *testing.T) {
 func TestWhatWasMissedInALongQuarantineIsRecorded(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		var broken atomic.Bool
-		r.cfg.Met = func(name string, _ any) {
+		r.cfg.BeforeMessage = func(name string, _ any) {
 			if strings.HasPrefix(name, "SalesAgent") && broken.Load() {
 				panic("planted")
 			}
@@ -145,7 +145,7 @@ func (m *slowMarket) Slot(ctx context.Context, id events.RequestID, index uint64
 func TestTheQuarantineOfASaleIsRecordedAndOutlivesARestart(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		var broken atomic.Bool
-		r.cfg.Met = func(name string, _ any) {
+		r.cfg.BeforeMessage = func(name string, _ any) {
 			if strings.HasPrefix(name, "SalesAgent") && broken.Load() {
 				panic("planted")
 			}

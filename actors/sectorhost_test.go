@@ -205,7 +205,7 @@ func TestSectorsThatPanicAreStartedAgain(t *testing.T) {
 		r.sealing()
 		told := r.listen()
 		var broken atomic.Bool
-		r.cfg.Met = func(actor string, msg any) {
+		r.cfg.BeforeMessage = func(actor string, msg any) {
 			if _, started := msg.(shell.Started); started && actor == sectors.Name && broken.Load() {
 				panic("a bug of the sectors")
 			}

@@ -105,7 +105,7 @@ func newPanics(seed uint64, brittle bool) *panics {
 	}
 }
 
-// meets is actors.Config.Met.
+// meets is actors.Config.BeforeMessage.
 func (p *panics) meets(actor string, msg any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -209,7 +209,7 @@ func (s *simulator) config() actors.Config {
 		Cores: s.panics.poisoned(s.rules.cores()), Yield: s.bus.yield,
 	}
 	if s.Panic > 0 || s.Poison > 0 || s.Plant.Brittle || s.aim != nil { // Its lock changes the interleaving, so only if needed.
-		cfg.Met = s.panics.meets
+		cfg.BeforeMessage = s.panics.meets
 	}
 	if s.BitRot > 0 {
 		cfg.ScrubEvery, cfg.ScrubBytesPerSecond = time.Minute, 16*events.BlockSize
