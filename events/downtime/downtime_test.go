@@ -545,3 +545,22 @@ func TestWhatNoRuleCouldHaveBroughtIsNotRead(t *testing.T) {
 		}
 	}
 }
+
+// A node whose record is ahead of the clock cannot be judged. The chore says so, and judges the others.
+func TestTheChoreNamesANodeThatItCannotJudge(t *testing.T) {
+	rules := downtime.DocumentRules()
+	watched := func(until time.Time) downtime.State {
+		return told(t, downtime.State{}, downtime.Join{At: until.Add(-window), Rules: rules}, downtime.Write{
+			At: until, Audits: []downtime.Audit{{
+				ID: "a", Source: downtime.Probe, Outcome: downtime.Offline, Time: until.Add(-window),
+			}},
+		})
+	}
+	runs, err := rules.Chore(downtime.Fleet{"ahead": watched(end(4)), "here": watched(end(2))}, end(2))
+	if !errors.Is(err, downtime.ErrClock) || !strings.Contains(err.Error(), "ahead") || strings.Contains(err.Error(), "here") {
+		t.Errorf("the error of the chore is %v", err)
+	}
+	if len(runs) != 1 || runs[0].Node != "here" {
+		t.Errorf("the chore has to say %+v", runs)
+	}
+}

@@ -226,7 +226,7 @@ func (r Service) Chore(f Fleet, now time.Time) (out []Run, err error) {
 			out = append(out, run)
 		}
 	}
-	return out, nil
+	return out, err
 }
 
 // guard says which windows are void, because too many nodes were offline in them at once. Nodes that are judged no more
