@@ -189,6 +189,9 @@ func start(stack *node.Node, cfg Config) (*Chain, error) {
 	conf.DatabaseCache, conf.TrieCleanCache = databaseCacheMiB, databaseCacheMiB
 	conf.LogNoHistory = true
 	conf.Miner.GasCeil = gasLimit
+	// A dropped transaction stays away. go-ethereum would keep what it was given itself, and put it
+	// back into the mempool with its next check, which comes once a minute.
+	conf.TxPool.NoLocals = true
 	backend, err := eth.New(stack, &conf)
 	if err != nil { // Refusals of the disk are errors of their own.
 		if _, refused := errors.AsType[syscall.Errno](err); !refused {
