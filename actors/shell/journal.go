@@ -160,6 +160,17 @@ type journalAppended struct {
 	err error
 }
 
+func (m Loaded[S, E]) ofStream() string    { return m.of.stream }
+func (m journalAppended) ofStream() string { return m.of.stream }
+
+// StreamOf is the stream of the journal that a message is for; empty: it is for none.
+func StreamOf(msg any) string {
+	if m, ok := msg.(interface{ ofStream() string }); ok {
+		return m.ofStream()
+	}
+	return ""
+}
+
 // Handle handles the journal's own messages. It returns false for all others, also those of another stream's journal.
 func (j *Journal[S, C, E]) Handle(a *Turn, msg any) bool {
 	switch m := msg.(type) {

@@ -167,6 +167,33 @@ func (c Force) command() time.Time    { return c.At }
 func (c Maintain) command() time.Time { return c.At }
 func (c Exit) command() time.Time     { return c.At }
 
+// WithTime is a command at a time.
+func WithTime(c Command, at time.Time) Command {
+	switch c := c.(type) {
+	case Join:
+		c.At = at
+		return c
+	case Write:
+		c.At = at
+		return c
+	case Void:
+		c.At = at
+		return c
+	case Judge:
+		return Judge{at}
+	case Force:
+		c.At = at
+		return c
+	case Maintain:
+		c.At = at
+		return c
+	case Exit:
+		c.At = at
+		return c
+	}
+	return c
+}
+
 // Decide returns the events that follow from c; none when it is recorded already, or no longer matters. An error
 // comes without events.
 func Decide(s State, c Command) ([]Event, error) {
@@ -328,6 +355,22 @@ func (s State) contradicts(w Window, a Audit) bool {
 		return found && other.Start != w.Start
 	})
 }
+
+// Revised is an audit that replaces what was recorded of the same one, if that was found otherwise. It is for audits
+// that can be made again, such as those of the chain after a reorganisation.
+func (s State) Revised(a Audit) Audit {
+	w, _ := s.windowOf(a.Time)
+	if i, found := w.find(idOf(a.ID)); found {
+		known := w.Marks[i]
+		if a.Version = known.Version; known.Outcome != a.Outcome {
+			a.Version++
+		}
+	}
+	return a
+}
+
+// WatchedSince is when the first window began of which audits are taken.
+func (s State) WatchedSince() time.Time { return time.Unix(s.Begins, 0).UTC() }
 
 func (a Audit) message() *messages.NodeAudit {
 	return &messages.NodeAudit{

@@ -254,6 +254,15 @@ func (v Verdict) message() *messages.NodeVerdict {
 	}
 }
 
+// VerdictOf is a verdict as it was recorded.
+func VerdictOf(m *messages.NodeVerdict) Verdict {
+	return Verdict{
+		RuleSet: RuleSet(m.GetRuleSet()), Offline: m.GetOffline(), Windows: m.GetWindows(), Void: m.GetVoid(),
+		Value: m.GetValue(), Limit: Percentage(m.GetLimit()), From: events.TimeFromMessage(m.GetFrom()),
+		Until: events.TimeFromMessage(m.GetUntil()),
+	}
+}
+
 // String is the verdict in a sentence: "10 of 48 windows offline: 0.208333, at most 20.00 % may be".
 func (v Verdict) String() string {
 	limit := fmt.Sprintf("at most %s may be", v.Limit)

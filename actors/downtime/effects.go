@@ -1,0 +1,111 @@
+package downtime
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/downtime"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file has what follows from a verdict, and the warnings before one. What a node hosts goes on; only work is not
+// handed to it.
+
+// Notice is what somebody should know of a node: whoever runs the host, and whoever runs the node.
+type Notice struct {
+	Node events.Node
+	// Status is that of the node; Warning: it is active, and near a suspension.
+	Status  downtime.Status
+	Warning bool
+	At      time.Time // by the chain
+	// Text says what happened, Hint what to do.
+	Text, Hint string
+}
+
+// Standing is what became of each node. The zero Standing knows none. Safe for concurrent use.
+type Standing struct {
+	mu sync.RWMutex
+	of map[events.Node]downtime.Status
+}
+
+// Barred reports whether no work should be handed to a node: it is suspended or disqualified.
+func (s *Standing) Barred(node events.Node) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.of[node] == downtime.Suspended || s.of[node] == downtime.Disqualified
+}
+
+func (s *Standing) set(node events.Node, is downtime.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = map[events.Node]downtime.Status{}
+	}
+	s.of[node] = is
+}
+
+// tellVerdict tells of a decision about a node.
+func (w *Watcher) tellVerdict(name events.Node, n *node, e downtime.Event) {
+	m := Notice{Node: name, Status: n.Durable.Status, At: downtime.At(e)}
+	switch e := e.(type) {
+	case *messages.NodeSuspended:
+		m.Text = fmt.Sprintf("node %s is suspended: %s", name, because(e))
+		m.Hint = "it is handed no work, and what it hosts goes on"
+		if r, ok := n.Durable.Return(m.At); ok && !r.Deadline.IsZero() {
+			m.Hint += "; " + returns(r)
+		}
+	case *messages.NodeReinstated:
+		m.Text = fmt.Sprintf("node %s is reinstated: %s", name, because(e))
+	case *messages.NodeDisqualified:
+		m.Text = fmt.Sprintf("node %s is disqualified: %s", name, because(e))
+		m.Hint = "only a person takes that back: hostnode nodes reinstate " + string(name)
+	case *messages.DisqualificationProposed:
+		m.Text = fmt.Sprintf("node %s was not back in time: %s", name, because(e))
+		m.Hint = "decide with hostnode nodes disqualify " + string(name) + ", or reinstate"
+	default:
+		return
+	}
+	w.Tell(m)
+}
+
+// decision is an event that windows or a person brought.
+type decision interface {
+	GetVerdict() *messages.NodeVerdict
+}
+
+func because(e decision) string {
+	if person, ok := e.(interface {
+		GetBy() string
+		GetReason() string
+	}); ok && person.GetBy() != "" {
+		return fmt.Sprintf("by %s: %s", person.GetBy(), person.GetReason())
+	}
+	return downtime.VerdictOf(e.GetVerdict()).String()
+}
+
+// returns says what a suspended node may hope for.
+func returns(r downtime.Return) string {
+	if r.Latest.IsZero() {
+		return fmt.Sprintf("it is too late to be back before it is disqualified, at %s", stamp(r.Deadline))
+	}
+	return fmt.Sprintf("it is disqualified at %s unless it is back, and stays, from %s on",
+		stamp(r.Deadline), stamp(r.Latest))
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
+
+// warn tells of suspensions that are near, each once until it is near no longer.
+func (w *Watcher) warn() {
+	for _, name := range w.inOrder() {
+		n := w.nodes[name]
+		warning, near := n.Durable.Warning(w.now)
+		n.near.Is(near, func() {
+			w.Tell(Notice{
+				Node: name, Status: n.Durable.Status, Warning: true, At: w.now,
+				Text: fmt.Sprintf("node %s: %s", name, warning), Hint: "find out why it does not answer or prove",
+			})
+		})
+	}
+}
