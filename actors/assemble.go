@@ -158,7 +158,7 @@ func assembleSales(
 	}, quarantinePause(cfg.QuarantineRetry))
 	s.handout = &handout{
 		roster: s.sales, cluster: ports.Cluster, record: s.record, repo: ports.Repo, witness: ports.Witness,
-		root: at.root, queue: at.queue,
+		rooms: ports.Rooms, root: at.root, queue: at.queue,
 	}
 	s.begin = &beginnings{
 		roster: s.sales, handout: s.handout, panics: s.panics, root: at.root, queue: at.queue, reads: reads,

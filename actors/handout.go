@@ -50,6 +50,7 @@ type handout struct {
 	record      *hostRecord
 	repo        port.Repo
 	witness     port.Witness
+	rooms       []Room // some may bar a member
 	root, queue *shell.Part
 	handedOut   uint64 // how many slots were, by this process
 }
@@ -171,7 +172,16 @@ func (s *handout) fitting(ask capacity.Ask, selling map[events.Member]int) ([]ev
 	if len(alive) == 0 {
 		return nil, s.noMember(fmt.Sprintf("the members that have room for it do not answer: %v", fit))
 	}
-	return alive, nil
+	trusted := slices.DeleteFunc(slices.Clone(alive), s.barred)
+	if len(trusted) == 0 {
+		return nil, s.noMember(fmt.Sprintf("the members that have room for it are suspended or disqualified: %v; "+
+			"see hostnode nodes list", alive))
+	}
+	return trusted, nil
+}
+
+func (s *handout) barred(m events.Member) bool {
+	return slices.ContainsFunc(s.rooms, func(r Room) bool { return r.Barred != nil && r.Barred(m) })
 }
 
 // handOutTo asks the members in their order, records who gets the slot, and has the sale begun.

@@ -54,6 +54,8 @@ type Room struct {
 	Lost string
 	// Heads: it is told each block (chainview.HeadMoved).
 	Heads bool
+	// Barred says of a member that no slot is to be handed to it; nil: of none. It does not wait.
+	Barred func(events.Member) bool
 }
 
 // supervisedRoom is what the supervisor knows of a room.

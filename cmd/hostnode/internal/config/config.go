@@ -16,6 +16,8 @@ var (
 	sectorSource string
 	//go:embed cluster.go
 	clusterSource string
+	//go:embed nodes.go
+	nodeSource string
 )
 
 // Config is everything that an operator can set. In the tags of a field, key is
@@ -64,6 +66,8 @@ type Config struct {
 	Sectors Sectors `key:"sectors"`
 	// Cluster makes this process a member of a host that several processes run together.
 	Cluster Cluster `key:"cluster"`
+	// Nodes has host nodes watched, and judged by what they did.
+	Nodes Nodes `key:"nodes"`
 }
 
 // Log is what the host logs while it runs.

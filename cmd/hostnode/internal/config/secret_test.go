@@ -38,7 +38,8 @@ var plain = []string{
 	"eventStore.passwordFile", "serveEvents.listen", "serveEvents.certFile", "serveEvents.keyFile",
 	"serveEvents.usersFile", "serveEvents.advertise", "sectors.sealer", "sectors.contract", "sectors.directory",
 	"sectors.maxDeposits", "sectors.withdrawMin", "sectors.remote.tokenFile", "sectors.remote.proves",
-	"sectors.remote.callbackListen",
+	"sectors.remote.callbackListen", "nodes.probe.listen", "nodes.notes", "nodes.rules.set",
+	"nodes.rules.disqualification",
 }
 
 // TestNoSecretOfASettingIsEverShown checks all settings: whoever adds one with text must say

@@ -16,6 +16,7 @@ func (c Config) Validate() error {
 	checks := []func() error{
 		c.checkChain, c.checkDevchain, c.checkSigner, c.checkContent, c.checkEventStore, c.checkServeEvents,
 		c.checkMoney, c.checkAlerts, c.checkValidator, c.checkSectors, c.checkRemoteProver, c.checkCluster,
+		c.checkNodes,
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {
