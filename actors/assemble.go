@@ -85,7 +85,7 @@ func assemble(cfg Config, ports Ports, rt *shell.Runtime) (*Host, *supervisor) {
 	if ports.Cluster != nil {
 		assembleMember(cfg, ports, s, ready, proofTxs, at)
 	}
-	s.rooms = &rooms{Base: base, Alerts: alerts, panics: s.panics}
+	s.rooms = &rooms{Chain: chain, Alerts: alerts, panics: s.panics}
 	s.rooms.keep(quarantinePause(cfg.QuarantineRetry), hostRooms(cfg, ports, s, at, alerts))
 	return &Host{
 		rt: rt, base: base, alerts: alerts, record: record, ledger: at.ledger, queue: at.queue, sectors: at.sectors,
@@ -197,9 +197,9 @@ func hostRooms(cfg Config, ports Ports, s *supervisor, at addresses, alerts *hea
 	set := quota{s.Base, alerts, at.ledger, cfg.Quota, ports.Sectors != nil}.set
 	tellNow := func(room shell.Ref) { room.Tell(chainview.HeadMoved{Head: s.View.Now()}) }
 	all := []*supervisedRoom{{
-		Room: Room{Part: at.ledger, Lost: sold, Start: func(b *shell.Base, _ int, broken func(error)) shell.Behavior {
+		Room: Room{Part: at.ledger, Lost: sold, Start: func(c *chainview.Chain, _ int, broken func(error)) shell.Behavior {
 			return ledger.New(ledger.Deps{
-				Base: b, Repo: ports.Repo, Quota: cfg.Quota, Quarantined: quarantined, Queue: at.queue,
+				Base: c.Base, Repo: ports.Repo, Quota: cfg.Quota, Quarantined: quarantined, Queue: at.queue,
 				Decide: cfg.Cores.DecideCapacity, Broken: broken,
 			})
 		}},
@@ -207,7 +207,7 @@ func hostRooms(cfg Config, ports Ports, s *supervisor, at addresses, alerts *hea
 	}, {
 		Room: Room{
 			Part: at.queue, Runs: Owner, Lost: sold, Heads: true,
-			Start: func(_ *shell.Base, life int, broken func(error)) shell.Behavior {
+			Start: func(_ *chainview.Chain, life int, broken func(error)) shell.Behavior {
 				return queue.New(queue.Deps{
 					Rules: s.Rules, Alerts: alerts, Quarantined: quarantined, Part: at.queue,
 					Match: match(s, at.ledger), Supervisor: s.self, Reads: reads, ChainID: cfg.ChainID,
@@ -221,7 +221,7 @@ func hostRooms(cfg Config, ports Ports, s *supervisor, at addresses, alerts *hea
 	}, {
 		Room: Room{
 			Part: at.scheduler, Lost: "no new proof begins while it is down", Heads: true,
-			Start: func(*shell.Base, int, func(error)) shell.Behavior {
+			Start: func(*chainview.Chain, int, func(error)) shell.Behavior {
 				return proofs.New(proofs.Deps{
 					Rules: s.Rules, Alerts: alerts, Quarantined: quarantined, Provers: s.provers,
 					Verdict: cfg.Cores.Verdict, Since: s.since, Recent: s.heads,
@@ -267,9 +267,9 @@ func sectorsRoom(
 	return &supervisedRoom{
 		Room: Room{
 			Part: at.sectors, Heads: true, Lost: "no sector is sealed or proven while it is down, and slots are",
-			Start: func(b *shell.Base, _ int, _ func(error)) shell.Behavior {
+			Start: func(c *chainview.Chain, _ int, _ func(error)) shell.Behavior {
 				room := sectors.New(sectors.Deps{
-					Base: b, Settings: settings, Sealer: p.Sealer, Files: p.Files, Pieces: p.Pieces,
+					Base: c.Base, Settings: settings, Sealer: p.Sealer, Files: p.Files, Pieces: p.Pieces,
 					Chain: s.Checked(p.Chain), Ledger: at.ledger, Quarantined: s.record.quarantined, Space: p.Space,
 					Policy: cfg.SectorPolicy, Decide: cfg.Cores.DecideSector,
 					Alert: func(t health.SectorTrouble) {
@@ -290,7 +290,7 @@ func validatorRoom(ports Ports, s *supervisor, reads *shell.Pool) *supervisedRoo
 	return &supervisedRoom{
 		Room: Room{
 			Part: v.part, Runs: Owner, Lost: "missing proofs of other hosts are not marked while it is down",
-			Start: func(_ *shell.Base, _ int, broken func(error)) shell.Behavior {
+			Start: func(_ *chainview.Chain, _ int, broken func(error)) shell.Behavior {
 				return validator.New(validator.Deps{
 					Chain: s.Chain, Validation: ports.Validation, Settings: v.settings,
 					Stream: s.market.stream, Reads: reads, Ours: s.sales.slots(),

@@ -49,7 +49,7 @@ type Room struct {
 	Runs Place
 	// Start makes the behavior of a life, counted from 1. broken may be called at any time by anybody: it ends this
 	// life.
-	Start func(base *shell.Base, life int, broken func(error)) shell.Behavior
+	Start func(chain *chainview.Chain, life int, broken func(error)) shell.Behavior
 	// Lost is what does not happen while it is down, for an operator.
 	Lost string
 	// Heads: it is told each block (chainview.HeadMoved).
@@ -72,7 +72,7 @@ type supervisedRoom struct {
 
 // rooms are those of this host. They live in the supervisor's turns.
 type rooms struct {
-	*shell.Base
+	*chainview.Chain
 	*health.Alerts
 	panics *panics
 	family shell.Family[*supervisedRoom]
@@ -86,7 +86,7 @@ func (s *rooms) keep(slow func(n int) time.Duration, all []*supervisedRoom) {
 	s.family = shell.Family[*supervisedRoom]{
 		Base: s.Base, Steady: partSteady, Slow: slow, Began: s.onBegan, Ended: s.onEnded,
 		Start: func(_ *shell.Turn, r *supervisedRoom, life int, broken func(error)) shell.Behavior {
-			return r.Start(s.Base, life, broken)
+			return r.Start(s.Chain, life, broken)
 		},
 	}
 	s.all = all

@@ -250,7 +250,7 @@ func TestANodeThatIsBackIsReinstated(t *testing.T) {
 func TestNobodyIsPunishedForWhatNobodySaw(t *testing.T) {
 	absence := func(f *fleet) {
 		f.online["b"] = false
-		f.pass(time.Hour + 40*time.Minute)
+		f.pass(3*time.Hour + 40*time.Minute) // It would be suspended soon.
 	}
 	for name, sleep := range map[string]func(f *fleet){
 		"no block": func(f *fleet) { f.block(12 * time.Hour) },

@@ -58,6 +58,10 @@ const (
 	AlertMember AlertKind = "member-silent"
 	// AlertCertificate: a certificate of this member of the host ends soon.
 	AlertCertificate AlertKind = "certificate-ends"
+	// AlertNodeNear: a node that is watched will be suspended soon if it stays away.
+	AlertNodeNear AlertKind = "node-near-suspension"
+	// AlertNode: a node that is watched was suspended, reinstated or disqualified.
+	AlertNode AlertKind = "node-judged"
 	// AlertWentBack: the event store has lost events; nothing is sold until an operator wants
 	// it.
 	AlertWentBack AlertKind = "record-went-back"

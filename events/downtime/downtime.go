@@ -5,7 +5,8 @@
 //     the window of its own time, however late it comes, and counts once. Of a window only what it has matters, not
 //     in which order it came: nothing but offline audits (01), nothing but online ones (10), or both (11).
 //  2. A window without audits is neither good nor bad. One in which nobody watched, or in which the network here was
-//     at fault, is void: it does not count, and the clock of a review stands still meanwhile.
+//     at fault, is void: nobody is blamed for it, it counts as one that was not offline, and the clock of a review
+//     stands still meanwhile.
 //  3. Judged are complete windows only, those of the tracking period before now. By the rule set "document" a node is
 //     offending when more than a fraction of them is 01; exactly the fraction is tolerated. By "scored" it is when
 //     the mean of what its windows were online is below a limit. All arithmetic is in integers and fractions.

@@ -60,7 +60,7 @@ func (s State) Warning(now time.Time) (w Warning, near bool) {
 	}
 	for more := 1; more <= int(s.Rules.WarnWindows); more++ {
 		if at := s.after(now, more); s.coming(now, more, 0).Judge(at).Offending {
-			return Warning{v.Offline, v.Windows, more, at}, true
+			return Warning{v.Offline, v.Of(), more, at}, true
 		}
 	}
 	return w, false
@@ -127,7 +127,7 @@ func (s State) MayBeAway(now, from time.Time) (a Away) {
 		if v.Offending {
 			break
 		}
-		a = Away{time.Duration(n) * s.Rules.WindowLength, v.Offline, v.Windows}
+		a = Away{time.Duration(n) * s.Rules.WindowLength, v.Offline, v.Of()}
 	}
 	return a
 }

@@ -174,13 +174,18 @@ func (s State) Counted(w Window) (t Tally, void bool) { return s.tally(w, true) 
 // length.
 func (s State) span(now time.Time) []Window {
 	until := s.Rules.start(now)
+	i, _ := slices.BinarySearchFunc(s.Windows, s.judgedFrom(until), byStart)
+	n, _ := slices.BinarySearchFunc(s.Windows[i:], until, byStart)
+	return s.Windows[i : i+n]
+}
+
+// judgedFrom is where the first window may start that is judged before a point in time.
+func (s State) judgedFrom(until int64) int64 {
 	from := until - int64(s.Rules.TrackingPeriod/time.Second)
 	if !s.CountFrom.IsZero() {
 		from = max(from, s.CountFrom.Add(time.Second-1).Unix())
 	}
-	i, _ := slices.BinarySearchFunc(s.Windows, max(from, s.Begins), byStart)
-	n, _ := slices.BinarySearchFunc(s.Windows[i:], until, byStart)
-	return s.Windows[i : i+n]
+	return max(from, s.Begins)
 }
 
 func byStart(w Window, start int64) int { return cmp.Compare(w.Start, start) }
@@ -188,7 +193,8 @@ func byStart(w Window, start int64) int { return cmp.Compare(w.Start, start) }
 // Verdict is what the windows of a tracking period say.
 type Verdict struct {
 	RuleSet RuleSet
-	// Offline windows, of Windows that have audits. Void ones were left out.
+	// Offline windows, of Windows that have audits that count, and of Void ones. A void window counts as one that was not
+	// offline: if it were left out, a node with a few offline windows would be suspended because nobody watched for long.
 	Offline, Windows, Void uint32
 	// Value is the fraction that is offline (Document), or the mean of what was online (Scored), with six digits;
 	// Limit is what it may not pass.
@@ -223,10 +229,11 @@ func (s State) Judge(now time.Time) Verdict {
 		}
 		v.Windows++
 	}
-	n, enough := int64(max(v.Windows, 1)), v.Windows >= max(r.MinimumWindows, 1)
+	v.Void += s.slept(until)
+	n, enough := int64(max(v.Of(), 1)), v.Windows >= max(r.MinimumWindows, 1)
 	if r.RuleSet == Scored {
-		mean := partly.Add(partly, big.NewRat(up, 1))
-		if v.Windows == 0 {
+		mean := partly.Add(partly, big.NewRat(up+int64(v.Void), 1))
+		if v.Of() == 0 {
 			mean.SetInt64(1)
 		}
 		mean.Quo(mean, big.NewRat(n, 1))
@@ -239,12 +246,33 @@ func (s State) Judge(now time.Time) Verdict {
 	return v
 }
 
+// Of is how many windows a verdict is about.
+func (v Verdict) Of() uint32 { return v.Windows + v.Void }
+
+// slept is how many windows of the judged span have no audits because nobody watched.
+func (s State) slept(until time.Time) (n uint32) {
+	from, length := s.judgedFrom(until.Unix()), s.Rules.length()
+	for _, v := range s.Voids { // In order of From, and they may overlap.
+		if v.All {
+			continue
+		}
+		start := max(from, s.Rules.start(v.From))
+		for ; start < until.Unix() && start < v.Until.Unix(); start += length {
+			if _, audited := slices.BinarySearchFunc(s.Windows, start, byStart); !audited {
+				n++
+			}
+		}
+		from = max(from, start)
+	}
+	return n
+}
+
 // full reports whether the tracking period before a verdict is full.
 func (s State) full(v Verdict) bool {
 	if s.Rules.ElapsedGaps {
 		return s.First > 0 && v.From.Unix() >= s.First
 	}
-	return time.Duration(v.Windows+v.Void)*s.Rules.WindowLength >= s.Rules.TrackingPeriod
+	return time.Duration(v.Of())*s.Rules.WindowLength >= s.Rules.TrackingPeriod
 }
 
 func (v Verdict) message() *messages.NodeVerdict {
@@ -269,7 +297,11 @@ func (v Verdict) String() string {
 	if v.RuleSet == Scored {
 		limit = fmt.Sprintf("online on average at least %s", v.Limit)
 	}
-	return fmt.Sprintf("%d of %d windows offline: %s, %s", v.Offline, v.Windows, v.Value, limit)
+	void := ""
+	if v.Void > 0 {
+		void = fmt.Sprintf(", %d of them void", v.Void)
+	}
+	return fmt.Sprintf("%d of %d windows offline%s: %s, %s", v.Offline, v.Of(), void, v.Value, limit)
 }
 
 // onlineSince reports whether a window that began since then has an online audit that counts.

@@ -154,7 +154,7 @@ func TestAnErrorInARecordIsFound(t *testing.T) {
 			windows, func(l *life) {
 				void := &messages.WindowsVoided{At: at(end(10)), From: at(end(9)), Until: at(end(10)), Reason: "nobody watched"}
 				l.log = slices.Insert(l.log, len(l.log)-2, core.Event(void))
-			}, "node-verdict", "void:1",
+			}, "node-verdict", "nothing was to be decided",
 		},
 		"disqualified before the time is over": {
 			windows + "oooooooooooooo", func(l *life) {

@@ -24,6 +24,7 @@ import (
 	"github.com/hostnode/hostnode/chain/signer"
 	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/retry"
@@ -52,8 +53,9 @@ type Means struct {
 	// Alerts delivers alerts; the caller closes it after the node. Nil: they are only
 	// logged.
 	Alerts *alerts.Sender
-	// Rooms make the rooms of further machines.
-	Rooms []MakeRoom
+	// Rooms make the rooms of further machines, from their sections of Config.
+	Rooms  []MakeRoom
+	Config config.Config
 	// Waits is called with the reason why the start waits for the chain or the event store,
 	// after each failed try, and with nil when it waits no more.
 	Waits func(why error)
@@ -107,14 +109,20 @@ type Node struct {
 	callbacks *http.Server // of an outside prover; nil: there is none
 }
 
-// MakeRoom makes the room of a further machine from what the node has, once it reaches the market. answers is what
-// takes its orders: it asks the room (actors.Order) of Node.Host, which is there when an order comes.
+// MakeRoom makes the room of a further machine from what the node has, once it reaches the market. One without a Part is
+// not to run, by the settings. answers is what takes its orders: it asks the room (actors.Order) of the host.
 type MakeRoom func(Wiring) (room actors.Room, answers any, err error)
 
 // Wiring is what a room may be made from. A room declares what it needs, and is given no more.
 type Wiring struct {
 	Options
 	Node *Node
+	// Ctx ends when the start is given up, and with the node.
+	Ctx context.Context
+	// Host is the host of the room, once it has been started; nil: ctx ended before.
+	Host func(ctx context.Context) *actors.Host
+	// Send delivers an alert.
+	Send func(health.Alert)
 }
 
 // minGas is how much gas a host must be able to pay for before it takes a slot:
@@ -220,18 +228,40 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if o.Cluster != nil && o.sends() {
 		ports.Account = ownAccount{n.Market, o.Store, o.Dir.Outbox()}
 	}
-	for _, roomOf := range o.Rooms {
-		room, answers, err := roomOf(Wiring{Options: o, Node: n})
-		if err != nil {
-			return err
-		}
-		ports.Rooms, n.Answerers = append(ports.Rooms, room), append(n.Answerers, answers)
+	started := make(chan struct{})
+	if err := n.makeRooms(ctx, o, &ports, cfg.Alert, started); err != nil {
+		return err
 	}
 	n.Host, err = actors.Start(ctx, cfg, ports, o.Log)
 	if err != nil {
 		return fmt.Errorf("start the host: %w", err)
 	}
+	close(started)
 	hosts <- n.Host
+	return nil
+}
+
+// makeRooms makes the rooms of further machines.
+func (n *Node) makeRooms(
+	ctx context.Context, o Options, ports *actors.Ports, send func(health.Alert), started <-chan struct{},
+) error {
+	host := func(ctx context.Context) *actors.Host {
+		select {
+		case <-started:
+			return n.Host
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	for _, roomOf := range o.Rooms {
+		room, answers, err := roomOf(Wiring{Options: o, Node: n, Ctx: ctx, Host: host, Send: send})
+		if err != nil {
+			return err
+		}
+		if room.Part != nil {
+			ports.Rooms, n.Answerers = append(ports.Rooms, room), append(n.Answerers, answers)
+		}
+	}
 	return nil
 }
 
