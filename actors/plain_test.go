@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/downtime"
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
@@ -40,6 +41,7 @@ func exchanged() map[string]any {
 		"sectors.ForceState": sectors.ForceState{}, "sectors.Terminate": sectors.Terminate{},
 		"sectors.Remove": sectors.Remove{}, "sectors.TryAgain": sectors.TryAgain{}, "sectors.List": sectors.List{},
 		"sectors.Show": sectors.Show{}, "sectors.Standing": sectors.Standing{},
+		"downtime.Order": downtime.Order{},
 	}
 }
 

@@ -111,7 +111,13 @@ const unprovenMark = ":unproven"
 func (w *Watcher) keep(a *shell.Turn, audits map[events.Node]downtime.Audit, mark string) {
 	for name, audit := range audits {
 		audit.ID += mark
-		n := w.node(a, name, saved{})
+		w.node(a, name, saved{}).keep(audit)
+	}
+}
+
+// keep keeps an audit until it is written, if its window counts.
+func (n *node) keep(audit downtime.Audit) {
+	if s := n.Durable; n.judged() && !audit.Time.Before(s.WatchedSince()) {
 		n.pending = append(n.pending, audit)
 	}
 }
@@ -247,8 +253,6 @@ func (w *Watcher) onFound(a *shell.Turn, m found) {
 			w.submit(a, f.Node, downtime.Join{At: w.now, Rules: w.Rules}, causeLook, nil)
 			continue
 		}
-		if s := n.Durable; n.judged() && !f.Time.Before(s.WatchedSince()) {
-			n.pending = append(n.pending, s.Revised(f.Audit))
-		}
+		n.keep(n.Durable.Revised(f.Audit))
 	}
 }

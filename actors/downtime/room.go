@@ -50,6 +50,8 @@ type Deps struct {
 	// Seen are the members of the host that hold their leases; nil: the host is one process. Who was a member once,
 	// and has not left (downtime.Exit), is missed.
 	Seen func() []events.Member
+	// Decide is the rules: downtime.Decide.
+	Decide func(downtime.State, downtime.Command) ([]downtime.Event, error)
 	// Standing learns what became of each node, for those who hand out work.
 	Standing *Standing
 	// Tell is told what somebody should know, and does not wait.
@@ -178,7 +180,7 @@ func (w *Watcher) node(a *shell.Turn, name events.Node, has saved) *node {
 	n.journal = &journal{
 		Machine: shell.Machine[downtime.State, downtime.Command, downtime.Event]{
 			Empty:  func() downtime.State { return downtime.State{} },
-			Decide: downtime.Decide, Evolve: downtime.Evolve,
+			Decide: w.Decide, Evolve: downtime.Evolve,
 			Restore: func(context.Context) (shell.Saved[downtime.State], error) {
 				return shell.Saved[downtime.State]{Fold: has, Ahead: has.State}, nil // Evolve changes neither.
 			},

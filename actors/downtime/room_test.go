@@ -112,7 +112,7 @@ func (f *fleet) begin() {
 	}
 	d := room.Deps{
 		Base: base, Prober: f, Settings: room.Settings{Rules: f.rules, Every: 10 * time.Minute, Gap: 25 * time.Minute},
-		Standing: new(room.Standing), Tell: func(n room.Notice) { f.told = append(f.told, n) },
+		Decide: downtime.Decide, Standing: new(room.Standing), Tell: func(n room.Notice) { f.told = append(f.told, n) },
 		Broken: func(err error) { f.broken = append(f.broken, err) },
 	}
 	if f.market != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/downtime"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -30,6 +31,7 @@ type audit struct {
 	sales   map[events.SlotID]sale.State
 	// sectors are by number.
 	sectors map[uint64]sector.Info
+	nodes   map[string]downtime.State // by stream
 	// recorded is where the last event of each sector is.
 	recorded map[uint64]events.Position
 	forced   map[uint64]bool // sectors that an operator forced into a state
@@ -78,8 +80,8 @@ func newAudit(store events.Store, cfg events.MarketConfig, queued int, repairs m
 		store: store, codec: catalog.Codec(), cfg: cfg, repairs: repairs,
 		ledger: capacity.New(), ledgers: map[events.Member]capacity.State{}, queue: slotqueue.New(slotqueue.Limits{MaxItems: queued}),
 		sales: map[events.SlotID]sale.State{}, sectors: map[uint64]sector.Info{}, recorded: map[uint64]events.Position{}, forced: map[uint64]bool{},
-		overtaken: map[string]bool{},
-		created:   map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
+		overtaken: map[string]bool{}, nodes: map[string]downtime.State{},
+		created: map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
 		closed: map[period]string{}, proved: map[events.SlotID]bool{}, unjudged: map[events.SlotID]bool{},
 		quotas: map[uint64]events.Bytes{}, quarantined: map[string]bool{},
 		wentBack: func(*messages.RecordWentBack) error { return nil },
@@ -116,6 +118,8 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 			err = a.onSale(e.Stream, m)
 		case sector.Event:
 			err = a.onSector(e, m)
+		case downtime.Event:
+			err = a.onNode(e.Stream, m)
 		case capacity.Event:
 			err = a.onLedgerOf(e, m)
 		case slotqueue.Event:

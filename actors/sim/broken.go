@@ -39,6 +39,9 @@ const (
 	SectorSpaceIsUsed = "what the ledger holds for sectors, living sectors have"
 	DepositsAccounted = "the deposits are those of the contract" // at the end
 	SectorsAreProven  = "a host with time enough proves each sector in its window"
+	// Of nodes that are watched.
+	NobodyIsAccused   = "no verdict counts a window in which the node was there"
+	VerdictsAreInTime = "each verdict comes when the windows give it" // at the end
 	// Of members.
 	OneWriter     = "each stream has one writer at a time"
 	HandedOutOnce = "a sale begins once for each time that its slot was handed out"
@@ -62,6 +65,7 @@ func Invariants() []string {
 		PolicyIsKept, AcknowledgedIsStored, AcknowledgedIsShown, OwnWritesStand,
 		LossIsNamed, PausedAfterLoss, OneWriter, HandedOutOnce, PromisedOnce,
 		KeyIsKept, SentOnce, ResultsAreKept, NoneStandsStill, SectorSpaceIsUsed, DepositsAccounted, SectorsAreProven,
+		NobodyIsAccused, VerdictsAreInTime,
 	}
 }
 

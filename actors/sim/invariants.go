@@ -281,6 +281,7 @@ func (s *simulator) atTheEnd(tip block) error {
 			"the account began with %s, earned %s, %s of repair and %s of marking, lost %s, and holds %s",
 			s.tokens, s.audit.reward, s.audit.discount, s.audit.marking, s.audit.lost, tip.state.tokens[me]))
 	}
+	errs = append(errs, s.nodesAtTheEnd())
 	errs = append(errs, s.sectorsAtTheEnd(tip)...)
 	return errors.Join(append(errs, s.proofsAccountedFor(), s.proofsRecorded())...)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/downtime"
 )
 
 // Scenario describes a run. The zero value is a quiet world.
@@ -66,6 +67,7 @@ type Scenario struct {
 	BadClients bool
 	Policy     Policy
 	Sectors    Sectors
+	Nodes      bool // the host watches nodes
 	Members    Members
 	// Validator: the host, and nobody else, marks the missing proofs of others.
 	Validator bool
@@ -160,6 +162,8 @@ type Plant struct {
 	Gullible bool
 	// Unheard is an event store that loses the proofs that members leave there for the owner.
 	Unheard bool
+	// Node are other rules for nodes that are watched; nil: those of events/downtime.
+	Node func(downtime.State, downtime.Command) ([]downtime.Event, error)
 	// Vague is a witness that does not name all that is lost; Eager, one that names nothing.
 	Vague, Eager bool
 }

@@ -105,6 +105,16 @@ func Scenarios() map[string]Scenario {
 		"sectorsAndLies":     {Fail: 10, Lose: 10, Crash: 1, Reorganize: 1, Sectors: Sectors{Begin: 5, ProviderLies: 6, Damage: 1}},
 		"sectorsBeyondFinal": {Fail: 10, Lose: 10, Crash: 1, Requests: 1, Sectors: Sectors{Begin: 6, BeyondFinal: 6, Damage: 1, Orders: 20}},
 		"validator":          {Validator: true, Rival: 8, Requests: 4, Slots: 3, Fail: 20, Lose: 20, Crash: 2, Stop: 1},
+		"nodesWatched":       {Nodes: true, Requests: 6, Fail: 10, Lose: 10, Block: 200},
+		"nodes":              {Nodes: true, Requests: 4, Crash: 2, Stop: 1, Lag: 1, Reorganize: 1},
+		"nodesAndFaults": {
+			Nodes: true, Requests: 4, Fail: 20, Lose: 20, Delay: 5, Twice: 20, Die: 2, Crash: 1, Stop: 1, StoreAway: 2,
+			ChainDown: 2, Lag: 1, Reorganize: 1, DiskFull: 1, Clock: 5, Rival: 1,
+		},
+		"nodesOfMembers": {
+			Nodes: true, Requests: 3, Slots: 3, Block: 20, MaxSteps: 40_000, Period: time.Minute, Fail: 10,
+			Members: Members{Count: 3, Kill: 1, Stop: 1, Cut: 1, Expire: 1},
+		},
 		"members": {
 			Requests: 3, Slots: 3, Block: 20, MaxSteps: 40_000, Period: time.Minute, Chance: chanceOfMembers,
 			Members: Members{Count: 3, Kill: 1, Stop: 1},

@@ -276,10 +276,14 @@ func (s *simulator) hostLog() *logrus.Entry {
 
 // ports are those of a new process in a world.
 func (s *simulator) ports(w *world) actors.Ports {
-	return actors.Ports{
+	p := actors.Ports{
 		Market: fakeMarket{w}, Feed: fakeFeed{w}, Prover: fakeProver{w}, Repo: fakeRepo{w}, Content: fakeContent{w},
 		Clock: wallClock{w}, Store: s.storeOf(w),
 	}
+	if s.Nodes {
+		p.Rooms = []actors.Room{s.nodesRoom(w)}
+	}
+	return p
 }
 
 // wallClock is the bubble's fake time plus the error of the machine's clock.

@@ -24,11 +24,11 @@ func Evolve(s State, e Event) State {
 	switch e := e.(type) {
 	case *messages.NodeJoined:
 		s.Status, s.Since, s.Rules = Active, at, rulesOf(e.GetRules())
-		s.Begins, s.First = s.Rules.start(at), 0
+		s = s.begin(at)
 	case *messages.NodeRulesChanged:
 		was := s.Rules
 		if s.Rules = rulesOf(e.GetRules()); s.Rules.WindowLength != was.WindowLength {
-			s.Begins, s.First = s.Rules.start(at.Add(s.Rules.WindowLength-1)), 0
+			s = s.begin(at)
 		}
 	case *messages.NodeExited:
 		s.Status, s.Since = Exited, at
@@ -61,6 +61,13 @@ func Evolve(s State, e Event) State {
 	case *messages.MaintenanceAnnounced:
 		s.Maintenance = Asked(e).(Maintain)
 	}
+	return s
+}
+
+// begin has windows count from the first one that begins then or later. Of an earlier one only a part was watched, in
+// which the node may have been away by chance.
+func (s State) begin(at time.Time) State {
+	s.Begins, s.First = s.Rules.start(at.Add(s.Rules.WindowLength-1)), 0
 	return s
 }
 
