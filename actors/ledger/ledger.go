@@ -195,6 +195,7 @@ func aboutLedger(cause string) shell.Subject {
 	return shell.Subject{Kind: shell.SubjectLedger, Key: cause}
 }
 
+// onDurable tells what became free. It is also called once without events, when the record is loaded.
 func (r *Ledger) onDurable(a *shell.Turn, fresh []capacity.Event) {
 	r.keeper.Consider(a)
 	for _, ev := range fresh {
@@ -205,8 +206,9 @@ func (r *Ledger) onDurable(a *shell.Turn, fresh []capacity.Event) {
 	r.followQuota(a, len(fresh) > 0)
 }
 
-// followQuota lets the disk store what the ledger has promised, which may exceed the host's
-// quota. When some of that is freed, the ledger's quota is lowered.
+// followQuota keeps three limits in step. Quota is what the settings say. The ledger's own may lie above it while more is
+// promised; whenever something is freed it is lowered towards Quota. The disk may store what is promised, or Quota if that
+// is more, without sectors and pieces, which are elsewhere.
 func (r *Ledger) followQuota(a *shell.Turn, changed bool) {
 	book := r.journal.Durable.Book()
 	if r.Quota == 0 {

@@ -7,7 +7,12 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Sealer seals sectors and proves them. A step that was done before returns the same result
+// Sealer seals sectors and proves them. A sector is a container of fixed size for pieces. Sealing commits to its data
+// (CommD) and to its sealed form (CommR), in this order: AddPiece, Pack, PreCommit1 (bound to a ticket of the chain),
+// PreCommit2; then the contract takes the precommit, and draws a seed when the commitments cannot change any more;
+// Commit, the contract's commit, Finalize; after that a proof of possession in each window.
+//
+// A step that was done before returns the same result
 // again. A cancelled step returns context.Cause, and may be called again. Calls for one sector
 // wait for each other.
 //

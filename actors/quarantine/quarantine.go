@@ -103,7 +103,7 @@ func (q *List) Has(s shell.Subject) (Work, bool) {
 }
 
 // Recorded waits until the quarantine of a piece of work is recorded; false: it is not
-// quarantined.
+// quarantined. Who skips a piece of work for good waits for that: nothing else in the record would say so.
 func (q *List) Recorded(ctx context.Context, s shell.Subject) (bool, error) {
 	q.mu.Lock()
 	it, ok := q.items[s]
@@ -133,7 +133,7 @@ func (q *List) All() []Work {
 	return out
 }
 
-// Begin quarantines a piece of work; false: it was quarantined already.
+// Begin quarantines a piece of work; false: it was already, or the list is full, and nothing is recorded.
 func (q *List) Begin(s shell.Subject, reason string) bool {
 	now := q.base.Clock.Now()
 	reason = fmt.Sprintf("%.*s", maxReason, reason)

@@ -21,7 +21,7 @@ const (
 )
 
 // pollsPerBlock is how often we look for a new block within a block time, where the node does not
-// announce them. The delay matters little beside the blocks that a proof needs, and providers
+// announce them. The delay matters little beside the blocks until a transaction is mined, and providers
 // charge by request.
 const (
 	pollsPerBlock = 6
@@ -36,7 +36,7 @@ type BlockTime struct {
 	pollEvery time.Duration // by the operator; 0: a share of the block time
 	log       logrus.FieldLogger
 	measured  atomic.Int64  // nanoseconds; 0: not known
-	at        atomic.Uint64 // the block up to which it was measured
+	upTo      atomic.Uint64 // the block up to which it was measured
 }
 
 // NewBlockTime uses what is set; a zero set is measured, and a zero pollEvery follows from the
@@ -60,7 +60,7 @@ func (b *BlockTime) Usual() (usual time.Duration, known bool) {
 }
 
 // Pace is the expected time from the newest block to the next, in whole seconds, like the
-// timestamps of blocks, and at least one.
+// timestamps of blocks, and at least one; one while it is not known.
 func (b *BlockTime) Pace() time.Duration {
 	usual, _ := b.Usual()
 	return max(usual.Round(time.Second), time.Second)
@@ -89,10 +89,13 @@ func (b *BlockTime) Begin(ctx context.Context, c *Conn) {
 	}
 }
 
-// Measure measures the block time up to head, unless it did so lately.
+// Measure measures the block time up to head, unless an operator has set it, it was measured lately, or there are too
+// few blocks.
 func (b *BlockTime) Measure(ctx context.Context, c *Conn, head *Header) error {
-	top := uint64(head.Number)
-	if _, known := b.Usual(); b.set > 0 || top < 2 || known && top-b.at.Load() < measuredBlocks {
+	top, upTo := uint64(head.Number), b.upTo.Load()
+	_, known := b.Usual()
+	lately := known && top >= upTo && top-upTo < measuredBlocks // A chain that became shorter is measured again.
+	if b.set > 0 || top < 2 || lately {
 		return nil
 	}
 	step := max(1, min(top-1, measuredBlocks)/measuredSteps)
@@ -110,7 +113,7 @@ func (b *BlockTime) Measure(ctx context.Context, c *Conn, head *Header) error {
 		return err
 	}
 	before := time.Duration(b.measured.Swap(int64(usual)))
-	b.at.Store(top)
+	b.upTo.Store(top)
 	if changed := (usual - before).Abs(); changed > before/4 { // Also the first time.
 		b.log.WithField("block", top).Infof("the block time is %s, measured over the last %d blocks",
 			usual.Round(time.Millisecond), top-numbers[0])
@@ -118,7 +121,8 @@ func (b *BlockTime) Measure(ctx context.Context, c *Conn, head *Header) error {
 	return nil
 }
 
-// usualBlockTime is the median distance between blocks with rising numbers.
+// usualBlockTime is the median distance between blocks with rising numbers; the mean when that is zero, because
+// timestamps are whole seconds.
 func usualBlockTime(numbers []uint64, found map[uint64]*Header) (time.Duration, error) {
 	var each []time.Duration
 	for i, n := range numbers {

@@ -77,7 +77,7 @@ func (o *Options) addSectors(c config.Config, p Parts) error {
 		},
 	}
 	if c.Fees.ExactAllowance {
-		o.Sectors.Contract.Allowance = events.NewAmount(1) // At least what is needed is approved.
+		o.Sectors.Contract.Allowance = events.NewAmount(1) // Each approval is what its message needs, which is more.
 	}
 	if s.Sealer != "remote" {
 		return nil
@@ -243,7 +243,7 @@ func (n *Node) sectorContract(ctx context.Context, o Options) (contract *provide
 		contract, err = provider.New(ctx, o.Sectors.Contract, n.Market.Shared())
 		return err
 	}, func(err error) bool {
-		return errors.Is(err, provider.ErrNoContract) || !errors.Is(err, rpc.ErrUnavailable)
+		return !errors.Is(err, rpc.ErrUnavailable)
 	}, o.Waits)
 	switch {
 	case errors.Is(err, provider.ErrNoContract):

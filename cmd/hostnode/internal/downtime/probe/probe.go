@@ -1,10 +1,11 @@
 // Package probe asks hosts over HTTP whether they are there, and answers when this host is asked.
 //
 // Who asks sends GET with a fresh nonce, 52 hex digits in the query. Status 200 in time means that the host is online,
-// whatever sends it. A hostnode answers with a Statement as JSON, signed by its account; if the signature is right, it
-// was this host. The signature is that of personal_sign (EIP-191) over the Statement's text. What is hashed begins with
-// a byte with which no transaction begins, and the text with its purpose; so the signature cannot be mistaken for that
-// of a transaction or of another message. This is a whole text, without a newline at its end:
+// whatever sends it; so does 429, or whoever sends it many questions could have it suspended. A hostnode answers with a
+// Statement as JSON, signed by its account; if the signature is right, it was this host. The signature is that of
+// personal_sign (EIP-191) over the Statement's text. What is hashed begins with a byte with which no transaction begins,
+// and the text with its purpose; so the signature cannot be mistaken for that of a transaction or of another message.
+// This is a whole text, without a newline at its end:
 //
 //	hostnode probe
 //	chain: 1
@@ -204,7 +205,10 @@ func (p *Prober) ask(ctx context.Context, t Target) (none downtime.Answer, err e
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxBytes))
-	if err != nil || response.StatusCode != http.StatusOK {
+	switch {
+	case err == nil && response.StatusCode == http.StatusTooManyRequests:
+		return downtime.Answer{Online: true}, nil
+	case err != nil || response.StatusCode != http.StatusOK:
 		return none, err
 	}
 	return downtime.Answer{Online: true, Proven: p.proves(body, t.Account, nonce)}, nil
@@ -286,7 +290,8 @@ var nonceForm = regexp.MustCompile(`^[0-9a-f]{16,64}$`)
 
 // NewResponder answers GET /v1/probe?nonce=... with a Statement of the account. The nonce has 16 to 64 hex digits in
 // small letters; without one the status is 400. perSecond, at least 1, is how many are answered in a second, from
-// wherever they come; the others get status 429, and take this host for offline. When sign fails there is no signature:
+// wherever they come; the others get status 429, which shows that this
+// host is there, and nothing more. When sign fails there is no signature:
 // the host is online, and unproven.
 func NewResponder(chainID uint64, account events.Address, perSecond int, sign Sign) http.Handler {
 	limit, mux := rate.NewLimiter(rate.Limit(perSecond), perSecond), http.NewServeMux()
