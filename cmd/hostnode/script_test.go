@@ -19,6 +19,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/machines"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/storetest"
@@ -144,7 +145,8 @@ func serve(ts *testscript.TestScript, _ bool, _ []string) {
 	account, err := events.ParseAddress(scriptAccount)
 	ts.Check(err)
 	b, err := api.OpenOffline(context.Background(), api.OfflineConfig{
-		Source: api.Source{DataDir: ts.Getenv("DATA"), Account: account}, Quota: 20 << 30, Create: true,
+		Source: api.Source{DataDir: ts.Getenv("DATA"), Account: account, Machines: machines.API()}, Quota: 20 << 30,
+		Create: true,
 	})
 	ts.Check(err)
 	socket, err := datadir.At(ts.Getenv("DATA")).SocketPath("hostnode.sock")

@@ -121,7 +121,8 @@ func (a Away) String() string {
 // afterwards. More than two tracking periods are not looked at.
 func (s State) MayBeAway(now, from time.Time) (a Away) {
 	before := max(0, int(s.Rules.StartOf(from).Sub(s.Rules.StartOf(now))/s.Rules.WindowLength))
-	s = s.coming(now, 0, min(before, 2*s.windows()))
+	before = min(before, 2*s.windows())
+	s = s.coming(s.after(from, -before), 0, before)
 	for n := range 2*s.windows() + 1 {
 		v := s.coming(from, n, 0).Judge(s.after(from, n))
 		if v.Offending {

@@ -48,38 +48,39 @@ const (
 // Service has the rules by which nodes are judged. Document and Scored rules work on the same windows.
 type Service struct {
 	// TrackingPeriod is how far back windows count: a multiple of WindowLength.
-	TrackingPeriod time.Duration
+	TrackingPeriod time.Duration `json:"trackingPeriod"`
 	// GracePeriod and then another TrackingPeriod is how long a suspended node has to be back.
-	GracePeriod time.Duration
+	GracePeriod time.Duration `json:"gracePeriod"`
 	// WindowLength is in whole seconds. Windows begin at its multiples since 1970, in UTC.
-	WindowLength time.Duration
+	WindowLength time.Duration `json:"windowLength"`
 	// AllowedOfflinePercentage is of the windows, and still tolerated (Document).
-	AllowedOfflinePercentage Percentage
+	AllowedOfflinePercentage Percentage `json:"allowedOfflinePercentage"`
 	// RequiredOnlinePercentage is the lowest mean that is tolerated (Scored).
-	RequiredOnlinePercentage Percentage
+	RequiredOnlinePercentage Percentage `json:"requiredOnlinePercentage"`
 
-	RuleSet RuleSet
+	RuleSet RuleSet `json:"ruleSet"`
 	// MinimumWindows: with fewer windows nobody is offending.
-	MinimumWindows uint32
+	MinimumWindows uint32 `json:"minimumWindows"`
 	// SingleReview: the clock runs on when a node is reinstated, so that one that comes and goes does not get a new
 	// one each time. It ends when the time is over and the node is not offending. Scored always has it.
-	SingleReview bool
+	SingleReview bool `json:"singleReview"`
 	// ElapsedGaps: a tracking period is full when it has passed since the first audit, whether or not each of its
 	// windows has one (Scored). Otherwise a node that is seldom audited is never judged.
-	ElapsedGaps bool
+	ElapsedGaps bool `json:"elapsedGaps"`
 	// Evidence: without windows a node keeps its status, and none is reinstated without an online audit in a window
 	// that began after the suspension.
-	Evidence         bool
-	Disqualification Disqualification
+	Evidence         bool             `json:"evidence"`
+	Disqualification Disqualification `json:"disqualification"`
 	// SuspensionOff: no node is suspended, and a suspended one is reinstated.
-	SuspensionOff bool
+	SuspensionOff bool `json:"suspensionOff"`
 	// GuardPercent: a window in which more of the audited nodes, at least GuardNodes, were offline is void for all:
 	// the fault is in the network here. 0: there is no guard.
-	GuardPercent, GuardNodes uint32
+	GuardPercent uint32 `json:"guardPercent"`
+	GuardNodes   uint32 `json:"guardNodes"`
 	// Retention is how long windows are kept, at least for TrackingPeriod.
-	Retention time.Duration
+	Retention time.Duration `json:"retention"`
 	// WarnWindows: a node is warned that would be suspended after so many windows more.
-	WarnWindows uint32
+	WarnWindows uint32 `json:"warnWindows"`
 }
 
 // DocumentRules are the rules as they were designed: half-hour windows of a day, a fifth of which may be offline.

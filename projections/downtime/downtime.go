@@ -45,6 +45,8 @@ type Node struct {
 	Held        bool         `json:"held,omitempty"`
 	Maintenance *Maintenance `json:"maintenance,omitempty"` // the newest that was announced and is not over
 	Verdicts    []Verdict    `json:"verdicts"`              // the newest 100, the oldest first
+	// State is what all of this was made from, for what else is asked in this process.
+	State downtime.State `json:"-"`
 }
 
 // Score is what a set of rules says of the windows.
@@ -132,14 +134,15 @@ func (w *watched) fold(r events.Recorded, e messages.NodeEvent) {
 	if n.State.Latest.After(w.AsOf) {
 		w.AsOf = n.State.Latest
 	}
-	if v, ok := verdictOf(e); ok {
+	if v, ok := VerdictOf(e); ok {
 		n.Verdicts = append(n.Verdicts, v)
 		n.Verdicts = n.Verdicts[max(0, len(n.Verdicts)-keptVerdicts):]
 	}
 	w.Nodes[name] = n
 }
 
-func verdictOf(m messages.NodeEvent) (v Verdict, ok bool) {
+// VerdictOf is the verdict that an event is; false: it is none.
+func VerdictOf(m messages.NodeEvent) (v Verdict, ok bool) {
 	e, ok := m.(interface{ GetVerdict() *messages.NodeVerdict })
 	if !ok {
 		return v, false
@@ -172,7 +175,7 @@ func (n node) row(name string, now time.Time) Node {
 		Node: name, Status: s.Status.String(), Since: s.Since, AsOf: now, RuleSet: string(s.Rules.RuleSet),
 		Document: opinionOf(s, downtime.Document, now), Scored: opinionOf(s, downtime.Scored, now),
 		Windows: []Window{}, ReviewSince: s.Review, Proposed: s.Proposed, Held: s.Held,
-		Verdicts: append([]Verdict{}, n.Verdicts...),
+		Verdicts: append([]Verdict{}, n.Verdicts...), State: s,
 	}
 	for _, w := range s.Windows {
 		row.Windows = append(row.Windows, windowOf(s, w))

@@ -8,7 +8,9 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/downtime"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/events"
 )
 
 // Row is one machine.
@@ -24,7 +26,9 @@ type Row struct {
 }
 
 // All are the rows.
-var All = []Row{}
+var All = []Row{
+	{Category: events.CategoryNode, API: downtime.API(), Commands: downtime.Commands},
+}
 
 // API is what all of them answer.
 func API() (all []api.Machine) {
