@@ -54,6 +54,8 @@ type Deps struct {
 	Decide func(downtime.State, downtime.Command) ([]downtime.Event, error)
 	// Standing learns what became of each node, for those who hand out work.
 	Standing *Standing
+	// Judged is called after each run of the chore, and does not wait; nil: it need not be.
+	Judged func()
 	// Tell is told what somebody should know, and does not wait.
 	Tell func(Notice)
 	// Broken is called when the record cannot be read.
@@ -306,4 +308,7 @@ func (w *Watcher) chore(a *shell.Turn) {
 		}
 	}
 	w.warn()
+	if w.Judged != nil {
+		w.Judged()
+	}
 }

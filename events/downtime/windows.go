@@ -267,6 +267,12 @@ func (s State) slept(until time.Time) (n uint32) {
 	return n
 }
 
+// Slept reports whether nobody watched in a window, or in a part of it.
+func (s State) Slept(start time.Time) bool {
+	w := Window{Start: start.Unix(), Length: s.Rules.length()}
+	return slices.ContainsFunc(s.Voids, func(v Voided) bool { return !v.All && v.overlaps(w) })
+}
+
 // full reports whether the tracking period before a verdict is full.
 func (s State) full(v Verdict) bool {
 	if s.Rules.ElapsedGaps {

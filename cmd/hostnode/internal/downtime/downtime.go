@@ -167,7 +167,11 @@ func (s *Shown) strip() {
 	for at := v.From; at.Before(v.Until); {
 		begins, line := at, []byte{}
 		for ; len(line) < 48 && at.Before(v.Until); at = at.Add(length) {
-			line = append(line, cmp.Or(signs[at.Unix()], '.'))
+			sign := cmp.Or(signs[at.Unix()], '.')
+			if sign == '.' && state.Slept(at) {
+				sign = '~'
+			}
+			line = append(line, sign)
 		}
 		s.say("  %s  %s  %s", cli.Clock(begins), line, cli.Clock(at))
 	}
@@ -198,7 +202,7 @@ func (s *Shown) outlook() {
 		s.say("it is suspended when it is judged again, if it is offending still")
 	default:
 		s.say("%d of %d windows offline, %d more and it is suspended: if it is offline from now on, at %s",
-			v.Offline, v.Windows, more/rules.WindowLength, cli.Clock(rules.StartOf(n.AsOf).Add(more)))
+			v.Offline, v.Of(), more/rules.WindowLength, cli.Clock(rules.StartOf(n.AsOf).Add(more)))
 	}
 	if !state.Review.IsZero() {
 		s.say("under review since %s, until %s", cli.Clock(state.Review), cli.Clock(state.Deadline()))
@@ -221,7 +225,7 @@ func opinion(n view.Node, set string) (says string, offending bool) {
 // said is what windows said, by a set of rules.
 func said(set string, s view.Score) string {
 	return core.Verdict{
-		RuleSet: core.RuleSet(set), Offline: s.Offline, Windows: s.Windows, Value: s.Value,
+		RuleSet: core.RuleSet(set), Offline: s.Offline, Windows: s.Windows, Void: s.Void, Value: s.Value,
 		Limit: core.Percentage(s.Limit),
 	}.String()
 }

@@ -102,8 +102,8 @@ func TestANodeIsExplained(t *testing.T) {
 			[]string{
 				"  2023-11-15 00:00:00Z  ++*-.+~+++  2023-11-15 05:00:00Z",
 				"of 10 windows 8 have audits that count, and 1 are void; the rule set is document",
-				"by document: 1 of 8 windows offline: 0.125000, at most 20.00 % may be",
-				"by scored: 1 of 8 windows offline: 0.812500, online on average at least 60.00 %",
+				"by document: 1 of 9 windows offline, 1 of them void: 0.111111, at most 20.00 % may be",
+				"by scored: 1 of 9 windows offline, 1 of them void: 0.833333, online on average at least 60.00 %",
 			},
 		},
 		"what is left": {

@@ -27,7 +27,7 @@ type Row struct {
 
 // All are the rows.
 var All = []Row{
-	{Category: events.CategoryNode, API: downtime.API(), Commands: downtime.Commands},
+	{Category: events.CategoryNode, API: downtime.API(), Commands: downtime.Commands, Room: downtime.MakeRoom},
 }
 
 // API is what all of them answer.

@@ -107,7 +107,11 @@ type Node struct {
 	alerts    *alerts.Sender
 	boot      *task        // nil: it does not boot
 	callbacks *http.Server // of an outside prover; nil: there is none
+	closes    []func() error
 }
+
+// OnClose has f called when the node is closed, for what a room was made from.
+func (n *Node) OnClose(f func() error) { n.closes = append(n.closes, f) }
 
 // MakeRoom makes the room of a further machine from what the node has, once it reaches the market. One without a Part is
 // not to run, by the settings. answers is what takes its orders: it asks the room (actors.Order) of the host.
@@ -117,10 +121,8 @@ type MakeRoom func(Wiring) (room actors.Room, answers any, err error)
 type Wiring struct {
 	Options
 	Node *Node
-	// Ctx ends when the start is given up, and with the node.
-	Ctx context.Context
-	// Host is the host of the room, once it has been started; nil: ctx ended before.
-	Host func(ctx context.Context) *actors.Host
+	// Running is the host of the room, once it has been started; nil: ctx ended before.
+	Running func(ctx context.Context) *actors.Host
 	// Send delivers an alert.
 	Send func(health.Alert)
 }
@@ -229,7 +231,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 		ports.Account = ownAccount{n.Market, o.Store, o.Dir.Outbox()}
 	}
 	started := make(chan struct{})
-	if err := n.makeRooms(ctx, o, &ports, cfg.Alert, started); err != nil {
+	if err := n.makeRooms(o, &ports, cfg.Alert, started); err != nil {
 		return err
 	}
 	n.Host, err = actors.Start(ctx, cfg, ports, o.Log)
@@ -243,7 +245,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 
 // makeRooms makes the rooms of further machines.
 func (n *Node) makeRooms(
-	ctx context.Context, o Options, ports *actors.Ports, send func(health.Alert), started <-chan struct{},
+	o Options, ports *actors.Ports, send func(health.Alert), started <-chan struct{},
 ) error {
 	host := func(ctx context.Context) *actors.Host {
 		select {
@@ -254,7 +256,7 @@ func (n *Node) makeRooms(
 		}
 	}
 	for _, roomOf := range o.Rooms {
-		room, answers, err := roomOf(Wiring{Options: o, Node: n, Ctx: ctx, Host: host, Send: send})
+		room, answers, err := roomOf(Wiring{Options: o, Node: n, Running: host, Send: send})
 		if err != nil {
 			return err
 		}
@@ -327,7 +329,11 @@ func (n *Node) Stop(ctx context.Context) error {
 
 func (n *Node) close() error {
 	n.boot.end()
-	return errors.Join(Closed(n.callbacks), Closed(n.Market), Closed(n.Repo))
+	var err error
+	for _, f := range n.closes {
+		err = errors.Join(err, f())
+	}
+	return errors.Join(err, Closed(n.callbacks), Closed(n.Market), Closed(n.Repo))
 }
 
 // Closed closes what was opened; what is nil was not.
