@@ -124,7 +124,8 @@ func (m *ChainMarket) readOn(ctx context.Context, from time.Time) (held []*tenan
 		for _, e := range m.history.Events {
 			switch e := e.(type) {
 			case *messages.ChainReorganized:
-				m.logs = slices.DeleteFunc(m.logs, func(g marketLog) bool { return g.GetLog().GetBlock() > e.GetAncestor() })
+				gone := func(g marketLog) bool { return g.GetLog().GetBlock() > e.GetAncestor() }
+				m.logs = slices.DeleteFunc(m.logs, gone)
 			case *messages.ChainSlotReservationsFull:
 			case marketLog:
 				m.logs = append(m.logs, e)

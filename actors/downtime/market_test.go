@@ -213,20 +213,21 @@ func TestWhatAPeriodAndALossSayOfAHost(t *testing.T) {
 		want   []downtime.Finding
 	}{
 		"owed in all blocks of the marking, the first just outside of the downtime": {lived(s), nil, []downtime.Finding{offline}},
-		"not owed in the first one":                          {lived(first), nil, nil},
+		"not owed in the first one":                           {lived(first), nil, nil},
 		"owed in all, the last just before the pointer wraps": {lived(last), nil, []downtime.Finding{last.audit(core.Offline, anna)}},
-		"not owed in the last one":                           {lived(wraps), nil, nil},
-		"a proof in the period's first block":                {lived(s), []events.AcceptedProof{s.proof(600)}, []downtime.Finding{online}},
-		"a proof in its last block":                          {lived(s), []events.AcceptedProof{s.proof(619)}, []downtime.Finding{online}},
-		"a proof that was not owed":                          {lived(first), []events.AcceptedProof{first.proof(619)}, []downtime.Finding{first.audit(core.Online, anna)}},
-		"proofs of the periods before and after only":        {lived(s), []events.AcceptedProof{s.proof(599), s.proof(620)}, []downtime.Finding{offline}},
-		"a proof of another slot":                            {lived(s), []events.AcceptedProof{last.proof(610)}, []downtime.Finding{offline}},
+		"not owed in the last one":                            {lived(wraps), nil, nil},
+		"a proof in the period's first block":                 {lived(s), []events.AcceptedProof{s.proof(600)}, []downtime.Finding{online}},
+		"a proof in its last block":                           {lived(s), []events.AcceptedProof{s.proof(619)}, []downtime.Finding{online}},
+		"a proof that was not owed":                           {lived(first), []events.AcceptedProof{first.proof(619)}, []downtime.Finding{first.audit(core.Online, anna)}},
+		"proofs of the periods before and after only":         {lived(s), []events.AcceptedProof{s.proof(599), s.proof(620)}, []downtime.Finding{offline}},
+		"a proof of another slot":                             {lived(s), []events.AcceptedProof{last.proof(610)}, []downtime.Finding{offline}},
 		"filled in the period": {
 			[]messages.MarketEvent{s.posted(3000, 700), s.filled(600), s.fulfilled(600)}, nil, nil,
 		},
 		"the proof of the fill": {
 			[]messages.MarketEvent{s.posted(3000, 700), s.filled(619), s.fulfilled(619)},
-			[]events.AcceptedProof{s.proof(619)}, []downtime.Finding{online},
+			[]events.AcceptedProof{s.proof(619)},
+			[]downtime.Finding{online},
 		},
 		"freed before a miss could be marked": {lived(s, s.freed(620)), nil, []downtime.Finding{s.loss(620, anna)}},
 		"freed by the first marking":          {lived(s, s.freed(621)), nil, []downtime.Finding{s.loss(621, anna), offline}},
@@ -234,11 +235,13 @@ func TestWhatAPeriodAndALossSayOfAHost(t *testing.T) {
 		"freed after the span":                {lived(s, s.freed(622)), nil, []downtime.Finding{offline}},
 		"freed, and filled by another in the period": {
 			lived(s, s.freed(610), s.filled(612)),
-			[]events.AcceptedProof{s.proof(612)}, []downtime.Finding{s.loss(610, anna), s.audit(core.Online, berta)},
+			[]events.AcceptedProof{s.proof(612)},
+			[]downtime.Finding{s.loss(610, anna), s.audit(core.Online, berta)},
 		},
 		"proven, then freed, in the period": {
 			lived(s, s.freed(610)),
-			[]events.AcceptedProof{s.proof(609)}, []downtime.Finding{s.loss(610, anna), online},
+			[]events.AcceptedProof{s.proof(609)},
+			[]downtime.Finding{s.loss(610, anna), online},
 		},
 		"the request fails before a miss can be marked": {lived(s, s.failed(620)), nil, nil},
 		"the request fails with the first marking":      {lived(s, s.failed(621)), nil, []downtime.Finding{offline}},
@@ -311,14 +314,15 @@ func all(t *testing.T, m *downtime.ChainMarket, blocks ...uint64) (found []downt
 }
 
 func TestEachAuditIsFoundInOneSpan(t *testing.T) {
-	s := said{requestWith(64)}
+	s, short := said{requestWith(64)}, said{requestWith(65)} // The second ends in the period of its fill.
 	chain := &fakeChain{
-		proofs: []events.AcceptedProof{s.proof(599), s.proof(630)},
-		hosts:  map[events.Hash]events.Address{tx(599): anna},
+		proofs: []events.AcceptedProof{s.proof(599), short.proof(601), s.proof(630)},
+		hosts:  map[events.Hash]events.Address{tx(599): anna, tx(601): berta},
 	}
-	m := newMarket(t, chain, 1200, s.posted(3000, 700), s.filled(599), s.fulfilled(599), s.freed(702))
+	m := newMarket(t, chain, 1200, s.posted(3000, 700), short.posted(606, 605), s.filled(599), s.fulfilled(599),
+		short.filled(601), short.fulfilled(601), s.freed(702))
 	want := all(t, m, 500, 800)
-	if len(want) < 3 || chain.reads != 1 {
+	if len(want) < 4 || chain.reads != 1 {
 		t.Fatalf("%d findings, %d reads of proofs", len(want), chain.reads)
 	}
 	losses := 0
@@ -331,15 +335,15 @@ func TestEachAuditIsFoundInOneSpan(t *testing.T) {
 		t.Fatalf("%d losses", losses)
 	}
 	for _, spans := range [][]uint64{
-		{500, 599, 600, 618, 619, 620, 621, 639, 640, 700, 702, 703, 800}, {590, 630, 710, 800}, {500, 800},
+		{500, 599, 600, 618, 619, 620, 621, 639, 640, 700, 702, 703, 800}, {590, 610, 630, 710, 800}, {500, 800},
 	} {
 		got := all(t, m, spans...)
 		if diff := cmp.Diff(byID(want), byID(got)); diff != "" || len(got) != len(want) {
 			t.Errorf("spans %v: %d of %d (-want +got):\n%s", spans, len(got), len(want), diff)
 		}
 	}
-	if chain.looks != 1 {
-		t.Fatalf("%d looks at who made one fill", chain.looks)
+	if chain.looks != 2 {
+		t.Fatalf("%d looks at who made two fills", chain.looks)
 	}
 }
 
@@ -392,11 +396,14 @@ func TestALongSpanIsReadInPieces(t *testing.T) {
 			online = append(online, f.Time)
 		}
 	}
+	if halves := all(t, m, 4_000, end/2, end-100); len(halves) != len(found) {
+		t.Fatalf("%d findings, in two spans %d", len(found), len(halves))
+	}
 	want := []time.Time{when(5_000 + 19), when(end - 1_000 + 19)}
 	if diff := cmp.Diff(want, online); diff != "" || len(found) < 1_000 {
 		t.Fatalf("%d findings, online (-want +got):\n%s", len(found), diff)
 	}
-	if chain.heads > 1_000 || chain.reads > 4 {
+	if chain.heads > 1_000 || chain.reads > 8 {
 		t.Fatalf("%d single blocks and %d ranges of logs were read", chain.heads, chain.reads)
 	}
 }
