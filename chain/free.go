@@ -221,14 +221,11 @@ func (m *Market) searchPayout(ctx context.Context, slot events.SlotID) (common.H
 	}
 	var found common.Hash
 	err := m.searchBack(ctx, m.tokenAddress(), topics, func(l *types.Log) (bool, error) {
-		input, err := m.conn.InputOf(ctx, l.TxHash)
-		if err != nil {
-			return false, err
-		}
-		if m.frees(input, slot) {
+		call, err := m.conn.TransactionBy(ctx, l.TxHash)
+		if err == nil && call != nil && m.frees(call.Input, slot) {
 			found = l.TxHash
 		}
-		return found != common.Hash{}, nil
+		return found != common.Hash{}, err
 	})
 	return found, found != common.Hash{}, err
 }

@@ -171,6 +171,13 @@ type TakenProof struct {
 	Receipt Receipt
 }
 
+// AcceptedProof is a proof of any host's that the contract accepted, and the block of its log.
+type AcceptedProof struct {
+	Slot      SlotID
+	Block     uint64
+	BlockHash Hash
+}
+
 // PayoutReceipt is the receipt of a freeSlot with the tokens it moved to us.
 type PayoutReceipt struct {
 	Receipt

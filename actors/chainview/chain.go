@@ -3,7 +3,8 @@
 // A View is the newest block and the hashes before it. A Chain is the view, the market that
 // answers, and the contract's terms. An answer is checked against what is possible before it is
 // used (checkedmarket.go), and no answer is awaited for ever (patience.go). ReadPast reads the
-// blocks of periods that are over, and a Pacer measures how fast blocks come.
+// blocks of periods that are over, ReadMarket the recorded logs of requests that run, and a Pacer measures how fast
+// blocks come.
 //
 // Not for: following the contract's logs, which package actors records.
 package chainview

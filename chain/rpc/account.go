@@ -126,13 +126,16 @@ func (c *Conn) Floor(ctx context.Context) *big.Int {
 	return l.at.floor.at(time.Now())
 }
 
-// InputOf is the call data of a transaction.
-func (c *Conn) InputOf(ctx context.Context, tx common.Hash) ([]byte, error) {
-	var found struct {
-		Input hexutil.Bytes `json:"input"`
+// TransactionBy is the transaction with a hash, without the number of its block; nil: the node does not know it.
+func (c *Conn) TransactionBy(ctx context.Context, hash common.Hash) (found *Transaction, err error) {
+	err = untilThere(ctx, func() (lags bool, err error) {
+		err = c.call(ctx, &found, "eth_getTransactionByHash", hash)
+		return err == nil && found == nil, err
+	})
+	if err == nil && found != nil && found.Hash != hash {
+		err = c.Disbelieve(ctx, "for transaction "+hash.Hex(), fmt.Errorf("it gives %s", found.Hash))
 	}
-	err := c.call(ctx, &found, "eth_getTransactionByHash", tx)
-	return found.Input, err
+	return found, err
 }
 
 // Tip is the tip that the node suggests, in wei. If it does not offer that, or blocks have no base fee, it is

@@ -43,6 +43,28 @@ func (j *Judge) Missed(period uint64) (missed bool, unknown string) {
 	return owed, ""
 }
 
+// OwedThroughout reports whether the contract counted the proof of a period as owed in every block in which its miss
+// could be marked, of which there must be one. Only then is it certain that no challenge excused it, whenever somebody
+// looked. A block whose hash is not known counts as one that demands nothing.
+func (j *Judge) OwedThroughout(period uint64) bool {
+	cfg, w := j.Past.cfg, j.Past.window(period, j.Until)
+	if period <= Period(cfg, j.Slot.FilledAt) || w.Last < w.First {
+		return false
+	}
+	for n := w.First; n <= w.Last; {
+		pointer := Pointer(cfg, j.Slot.ID, n, period)
+		number, there := ChallengeBlock(n, pointer)
+		if !there || pointer < cfg.Downtime {
+			return false
+		}
+		if c, known := j.Challenges(number); !known || !Drawn(j.Slot.Probability, c) {
+			return false
+		}
+		n += 256 - uint64(pointer) // The first one with the next challenge.
+	}
+	return true
+}
+
 // LastClosed is the last period whose misses can no longer be marked when head is the newest block.
 func LastClosed(cfg events.ProofConfig, head events.Head) uint64 {
 	return max(Period(cfg, head.Time.Add(-cfg.Timeout)), 1) - 1

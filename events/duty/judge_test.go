@@ -25,9 +25,17 @@ func TestWhatTheJudgeSaysIsWhatABlockCouldMark(t *testing.T) {
 			Past: NewPast(cfg, questioned, questioned, headsOf(chain)), Slot: &slot, Until: events.Unix(ends),
 			Challenges: ChallengesOf(hashOf),
 		}
-		want := false
+		want, blocks, throughout := false, 0, true
+		end := (questioned + 1) * seconds
 		for _, b := range chain {
 			want = want || b.time <= ends && c.markable(b.number, b.time, questioned)
+			if end < b.time && b.time < end+uint64(cfg.Timeout/time.Second) && b.time <= ends {
+				blocks++
+				throughout = throughout && c.proofRequired(b.number, questioned)
+			}
+		}
+		if got := j.OwedThroughout(questioned); got != (throughout && blocks > 0) {
+			t.Fatalf("owed throughout: %t, %t in %d blocks", got, throughout, blocks)
 		}
 		if _, owed := j.Owed(questioned); owed != want {
 			t.Fatalf("owed: %t, want %t", owed, want)
@@ -74,6 +82,9 @@ func TestWhatIsNotKnownIsNoSilentMissAndNoExcuse(t *testing.T) {
 	if _, owed := j.Owed(1000); owed {
 		t.Fatal("a miss is said that no hash proves")
 	}
+	if j.OwedThroughout(1000) {
+		t.Fatal("owed in each block, although no hash proves it")
+	}
 	if missed, unknown := j.Missed(1000); !missed || !strings.Contains(unknown, "hash of a block") {
 		t.Fatalf("an open duty: missed %t, %q", missed, unknown)
 	}
@@ -89,6 +100,9 @@ func TestWhatIsNotKnownIsNoSilentMissAndNoExcuse(t *testing.T) {
 	j.Challenges = p.Challenges(unknownHash, map[uint64]bool{})
 	if challenge, owed := j.Owed(1000); !owed || challenge != Challenge(events.Hash{9}) {
 		t.Fatalf("with the hashes: %t, %s", owed, challenge)
+	}
+	if !j.OwedThroughout(1000) {
+		t.Fatal("with the hashes it is not owed in each block")
 	}
 }
 
@@ -128,3 +142,28 @@ func TestTheLastPeriodWhoseMarkingIsOver(t *testing.T) {
 }
 
 func unknownHash(uint64) (events.Hash, bool) { return events.Hash{}, false }
+
+func TestAPastKnowsThePeriodOfItsBlocks(t *testing.T) {
+	p, _ := pastOf(t)
+	if b := p.Blocks(); b != (Window{10_000, 10_017}) {
+		t.Fatalf("its blocks are %v", b)
+	}
+	for _, c := range []struct {
+		number uint64
+		hash   events.Hash
+		period uint64
+		known  bool
+	}{
+		{10_000, events.Hash{0, 2}, 999, true},
+		{10_001, events.Hash{1, 2}, 1000, true},
+		{10_012, events.Hash{12, 2}, 1000, true},
+		{10_013, events.Hash{13, 2}, 1001, true},
+		{10_001, events.Hash{2, 2}, 0, false}, // of another branch
+		{9_999, events.Hash{0, 2}, 0, false},
+		{10_018, events.Hash{18, 2}, 0, false},
+	} {
+		if period, known := p.PeriodOf(c.number, c.hash); period != c.period || known != c.known {
+			t.Errorf("block %d: period %d, %t", c.number, period, known)
+		}
+	}
+}

@@ -48,6 +48,18 @@ func NewPast(cfg events.ProofConfig, from, to uint64, blocks []events.Head) *Pas
 	return p
 }
 
+// Blocks are the first and the last block of the past.
+func (p *Past) Blocks() Window { return Window{p.heads[0].Number, p.heads[len(p.heads)-1].Number} }
+
+// PeriodOf is the period that a block lies in; false: the past has no such block.
+func (p *Past) PeriodOf(number uint64, hash events.Hash) (uint64, bool) {
+	b := p.Blocks()
+	if number < b.First || number > b.Last || p.heads[number-b.First].Hash != hash {
+		return 0, false
+	}
+	return Period(p.cfg, p.heads[number-b.First].Time), true
+}
+
 // Learn adds the hash of a block before those of the past.
 func (p *Past) Learn(number uint64, hash events.Hash) { p.hashes[number] = hash }
 
