@@ -22,7 +22,7 @@ import (
 )
 
 // MakeRoom makes the room in which nodes are watched, if the settings say so, and has this host answer probes.
-func MakeRoom(w node.Wiring) (room actors.Room, orders any, err error) {
+func MakeRoom(w node.Wiring) (room actors.Room, answers any, err error) {
 	set := w.Config.Nodes
 	if err := answer(w, set.Probe); err != nil || !set.Watch {
 		return room, nil, err
@@ -70,17 +70,17 @@ func MakeRoom(w node.Wiring) (room actors.Room, orders any, err error) {
 			return nodes.New(d)
 		},
 	}
-	return room, ordering{w, part}, nil
+	return room, orders{w, part}, nil
 }
 
-// ordering passes orders on to the room.
-type ordering struct {
+// orders passes orders on to the room.
+type orders struct {
 	node.Wiring
 	part *shell.Part
 }
 
 // Decide implements Ordering.
-func (o ordering) Decide(ctx context.Context, about events.Node, command core.Command) error {
+func (o orders) Decide(ctx context.Context, about events.Node, command core.Command) error {
 	host := o.Running(ctx)
 	if host == nil {
 		return ctx.Err()
