@@ -90,7 +90,7 @@ func assemble(cfg Config, ports Ports, rt *shell.Runtime) (*Host, *supervisor) {
 	return &Host{
 		rt: rt, base: base, alerts: alerts, record: record, ledger: at.ledger, queue: at.queue, sectors: at.sectors,
 		sectorPorts: ports.Sectors, disk: s.disk, cluster: ports.Cluster, market: market, handout: s.handout,
-		terms: s.terms,
+		terms: s.terms, rooms: ports.Rooms,
 	}, s
 }
 

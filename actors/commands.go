@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -199,6 +200,17 @@ func (h *Host) answerCommands(to members.Answers) {
 			return none, fmt.Errorf("it has not the term now: %w", events.ErrNoOwner)
 		}
 		return none, h.queueHere(ctx, cmd)
+	})
+	members.On(to, func(ctx context.Context, q members.ToRoom) (json.RawMessage, error) {
+		i := slices.IndexFunc(h.rooms, func(r Room) bool { return r.Part.Name == q.Room && r.Takes != nil })
+		if i < 0 {
+			return nil, fmt.Errorf("%w: this member has no %s", events.ErrMalformed, q.Room)
+		}
+		answer, err := h.rooms[i].Takes(ctx, h, q.Order)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(answer)
 	})
 	members.On(to, func(ctx context.Context, q members.TryAgain) (none members.None, err error) {
 		return none, h.tryHere(ctx, q.Work)

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -52,6 +53,7 @@ type Host struct {
 	market  *members.Market
 	handout *handout
 	terms   *terms
+	rooms   []Room // of further machines
 
 	// ended is cancelled when the host cannot go on; its cause is the reason.
 	ended context.Context
@@ -180,6 +182,42 @@ func Order[T any](ctx context.Context, h *Host, to *shell.Part, msg any) (none T
 			shell.ErrStoreAway, r.Since.Format(time.TimeOnly), r.Reason)
 	}
 	return view[T](ctx, h, to, msg)
+}
+
+// OrderOwner is Order for a room that runs with the owner: another member that has the term is asked to, and the room's
+// errors come from there as a text. The order and the answer have JSON forms. events.ErrNoOwner: nobody has the term.
+// After events.ErrMemberAway it may have taken effect.
+func OrderOwner[T, M any](ctx context.Context, h *Host, to *shell.Part, order M) (answer T, err error) {
+	if h.cluster == nil {
+		return Order[T](ctx, h, to, order)
+	}
+	owner, known := h.record.ownerNow()
+	switch {
+	case !known:
+		return answer, events.ErrNoOwner
+	case owner == h.base.Member:
+		return Order[T](ctx, h, to, order)
+	}
+	body, err := json.Marshal(order)
+	if err != nil {
+		return answer, fmt.Errorf("pass an order on to %s: %w", owner, err)
+	}
+	said, err := byMember(ctx, h, owner, members.ToRoom{Room: to.Name, Order: body}, nil)
+	if err == nil {
+		err = json.Unmarshal(said, &answer)
+	}
+	return answer, err
+}
+
+// Taker is Room.Takes for orders of type M with answers of type T.
+func Taker[T, M any](to *shell.Part) func(context.Context, *Host, []byte) (any, error) {
+	return func(ctx context.Context, h *Host, body []byte) (any, error) {
+		var order M
+		if err := json.Unmarshal(body, &order); err != nil {
+			return nil, fmt.Errorf("an order to %s: %w: %w", to.Name, events.ErrMalformed, err)
+		}
+		return Order[T](ctx, h, to, order)
+	}
 }
 
 // view asks a part something once the start is over.

@@ -30,6 +30,8 @@ type membersRig struct {
 	cluster *clusterfake.Host
 	members map[events.Member]*memberRig
 	ends    atomic.Pointer[time.Time] // of the certificate of each member; nil: they have none
+	// rooms are those of further machines of a member; nil: there are none.
+	rooms func(of port.Cluster) []actors.Room
 }
 
 type memberRig struct {
@@ -131,6 +133,9 @@ func (m *membersRig) begin(name events.Member) {
 	ports.Cluster = clusterOf{m.cluster.Start(name), m}
 	if !one.keyless {
 		ports.Account = one.account
+	}
+	if m.rooms != nil {
+		ports.Rooms = m.rooms(ports.Cluster)
 	}
 	cfg := m.cfg
 	cfg.Node, cfg.Alert = string(name), one.alerts.take

@@ -54,6 +54,8 @@ type Room struct {
 	Lost string
 	// Heads: it is told each block (chainview.HeadMoved).
 	Heads bool
+	// Takes gives the room an order that another member passes on (OrderOwner, Taker); nil: it takes none.
+	Takes func(ctx context.Context, h *Host, order []byte) (any, error)
 	// Barred says of a member that no slot is to be handed to it; nil: of none. It does not wait.
 	Barred func(events.Member) bool
 }

@@ -3,6 +3,7 @@ package downtime
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -89,6 +90,11 @@ func (w *Watcher) onAnswered(a *shell.Turn, m answered) {
 		w.void(a, w.rounds.seen, m.at, "nobody watched")
 	}
 	w.rounds.seen = m.at
+	for _, name := range slices.Sorted(maps.Keys(m.members)) { // Who is new, or back.
+		if m.members[name] && !w.node(a, name, saved{}).judged() {
+			w.submit(a, name, downtime.Join{At: w.now, Rules: w.Rules}, causeLook, nil)
+		}
+	}
 	online, unproven := map[events.Node]bool{}, map[events.Node]bool{}
 	for name, answer := range m.probes {
 		if answer.Online && !answer.Proven {

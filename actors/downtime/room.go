@@ -33,11 +33,26 @@ const (
 	causeOperator = "operator"
 )
 
-// Order has a person's command decided about a node that is watched; its At is filled in. The answer is the Status
-// that the node has when what follows is durable. downtime.ErrNotJoined: there is no such node.
+// Order has a person's command decided about a node that is watched: the one that is set, and its At is filled in. The
+// answer is the Status that the node has when what follows is durable. downtime.ErrNotJoined: there is no such node.
 type Order struct {
-	Node events.Node
-	Cmd  downtime.Command
+	Node     events.Node
+	Force    *downtime.Force    `json:",omitempty"`
+	Maintain *downtime.Maintain `json:",omitempty"`
+	Exit     *downtime.Exit     `json:",omitempty"`
+}
+
+// Command is the one that is set; nil: none is.
+func (o Order) Command() downtime.Command {
+	switch {
+	case o.Force != nil:
+		return *o.Force
+	case o.Maintain != nil:
+		return *o.Maintain
+	case o.Exit != nil:
+		return *o.Exit
+	}
+	return nil
 }
 
 // Deps are what the actor needs.
@@ -165,8 +180,8 @@ func (w *Watcher) readNodes(ctx context.Context) nodesRead {
 
 // begin goes on with the nodes of the record.
 func (w *Watcher) begin(a *shell.Turn, m nodesRead) {
-	for name, has := range m.nodes {
-		w.node(a, name, has)
+	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {
+		w.node(a, name, m.nodes[name])
 	}
 	w.read = true
 }
@@ -279,14 +294,14 @@ func (w *Watcher) order(a *shell.Turn, m Order, answer shell.Answer) {
 	switch {
 	case !w.watching:
 		answer(nil, fmt.Errorf("%w: the nodes are not read yet; ask again", shell.ErrPartDown))
-	case n == nil:
+	case n == nil || m.Command() == nil:
 		answer(nil, fmt.Errorf("%s: %w", m.Node, downtime.ErrNotJoined))
 	default:
 		at := w.now
 		if at.Before(w.latest) {
 			at = w.latest
 		}
-		w.submit(a, m.Node, downtime.WithTime(m.Cmd, at), causeOperator, func(r result) {
+		w.submit(a, m.Node, downtime.WithTime(m.Command(), at), causeOperator, func(r result) {
 			answer(r.State.Status, r.Err)
 		})
 	}

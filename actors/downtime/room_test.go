@@ -155,8 +155,8 @@ func (f *fleet) pass(d time.Duration) {
 	}
 }
 
-func (f *fleet) order(node events.Node, cmd downtime.Command) (downtime.Status, error) {
-	q := shell.Ask[downtime.Status](f.part, room.Order{Node: node, Cmd: cmd})
+func (f *fleet) order(o room.Order) (downtime.Status, error) {
+	q := shell.Ask[downtime.Status](f.part, o)
 	synctest.Wait()
 	return q.Wait(f.t.Context())
 }
@@ -225,7 +225,9 @@ func TestANodeThatStaysAwayIsWarnedSuspendedAndDisqualified(t *testing.T) {
 		f.online["b"] = true
 		f.pass(24 * time.Hour)
 		f.want(map[events.Node]downtime.Status{"a": downtime.Active, "b": downtime.Disqualified})
-		status, err := f.order("b", downtime.Force{To: downtime.Active, By: "anna", Reason: "a new machine"})
+		status, err := f.order(room.Order{Node: "b", Force: &downtime.Force{
+			To: downtime.Active, By: "anna", Reason: "a new machine",
+		}})
 		if err != nil || status != downtime.Active {
 			t.Errorf("%v, %v", status, err)
 		}
@@ -343,10 +345,10 @@ func TestWhatTheMarketShowsIsReadAgainAfterASleep(t *testing.T) {
 
 func TestAnOrderAboutANodeThatIsNotWatched(t *testing.T) {
 	inTime(t, func(f *fleet) {
-		if _, err := f.order("c", downtime.Exit{By: "anna", Reason: "sold"}); !errors.Is(err, downtime.ErrNotJoined) {
+		if _, err := f.order(room.Order{Node: "c", Exit: &downtime.Exit{By: "anna", Reason: "sold"}}); !errors.Is(err, downtime.ErrNotJoined) {
 			t.Errorf("error %v", err)
 		}
-		if _, err := f.order("a", downtime.Force{To: downtime.Suspended}); !errors.Is(err, downtime.ErrUnexplained) {
+		if _, err := f.order(room.Order{Node: "a", Force: &downtime.Force{To: downtime.Suspended}}); !errors.Is(err, downtime.ErrUnexplained) {
 			t.Errorf("error %v", err)
 		}
 	})

@@ -1,6 +1,7 @@
 package members
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/hostnode/hostnode/actors/shell"
@@ -22,6 +23,11 @@ type (
 	ChangeQueue struct {
 		Pause  *slotqueue.Pause  `json:",omitempty"`
 		Resume *slotqueue.Resume `json:",omitempty"`
+	}
+	// ToRoom is an order, as JSON, to a room of this name that runs with the owner. The answer is the room's, as JSON.
+	ToRoom struct {
+		Room  string
+		Order json.RawMessage
 	}
 	// TryAgain ends the quarantine of a piece of work.
 	TryAgain struct{ Work shell.Subject }
@@ -46,11 +52,12 @@ type (
 	}
 )
 
-func (ChangeLedger) kind() (k string, a None) { return "change-ledger", a }
-func (ChangeQueue) kind() (k string, a None)  { return "change-queue", a }
-func (TryAgain) kind() (k string, a None)     { return "try-again", a }
-func (LookForRoom) kind() (k string, a Room)  { return "look-for-room", a }
-func (LookAtWork) kind() (k string, a Work)   { return "look-at-work", a }
+func (ChangeLedger) kind() (k string, a None)      { return "change-ledger", a }
+func (ChangeQueue) kind() (k string, a None)       { return "change-queue", a }
+func (ToRoom) kind() (k string, a json.RawMessage) { return "to-room", a }
+func (TryAgain) kind() (k string, a None)          { return "try-again", a }
+func (LookForRoom) kind() (k string, a Room)       { return "look-for-room", a }
+func (LookAtWork) kind() (k string, a Work)        { return "look-at-work", a }
 
 // ToLedger is a command to a ledger as a question. ErrMalformed: an operator does not give it.
 func ToLedger(cmd capacity.Command) (q ChangeLedger, err error) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	nodes "github.com/hostnode/hostnode/actors/downtime"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
@@ -22,7 +23,7 @@ import (
 // Ordering is who has something decided about a node: the room of a running host. It sets the time of the command
 // itself, and returns when what was decided is durable. Errors are those of the core. It is safe for concurrent use.
 type Ordering interface {
-	Decide(ctx context.Context, node events.Node, command core.Command) error
+	Order(ctx context.Context, order nodes.Order) error
 }
 
 // API is what the machine answers.
@@ -69,11 +70,13 @@ func (o Ordered) give(ctx context.Context, room Ordering) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", core.ErrNotJoined, err)
 	case force:
-		return room.Decide(ctx, node, core.Force{To: to, By: o.By, Reason: o.Reason})
+		return room.Order(ctx, nodes.Order{Node: node, Force: &core.Force{To: to, By: o.By, Reason: o.Reason}})
 	case o.Verb == "exit":
-		return room.Decide(ctx, node, core.Exit{By: o.By, Reason: o.Reason})
+		return room.Order(ctx, nodes.Order{Node: node, Exit: &core.Exit{By: o.By, Reason: o.Reason}})
 	case o.Verb == maintenance && o.Until.After(o.From):
-		return room.Decide(ctx, node, core.Maintain{From: o.From, Until: o.Until, By: o.By, Reason: o.Reason})
+		return room.Order(ctx, nodes.Order{Node: node, Maintain: &core.Maintain{
+			From: o.From, Until: o.Until, By: o.By, Reason: o.Reason,
+		}})
 	}
 	return fmt.Errorf("%w: nodes have no %.40q from %s until %s", problem.ErrBadRequest, o.Verb,
 		cli.Clock(o.From), cli.Clock(o.Until))

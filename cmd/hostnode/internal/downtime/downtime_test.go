@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
 
+	nodes "github.com/hostnode/hostnode/actors/downtime"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
@@ -226,9 +227,9 @@ type fakeRoom struct {
 	got     []core.Command
 }
 
-func (f *fakeRoom) Decide(_ context.Context, node events.Node, c core.Command) error {
-	f.got = append(f.got, c)
-	if node == f.refuses {
+func (f *fakeRoom) Order(_ context.Context, o nodes.Order) error {
+	f.got = append(f.got, o.Command())
+	if o.Node == f.refuses {
 		return core.ErrUnderReview
 	}
 	return nil

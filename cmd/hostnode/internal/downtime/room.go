@@ -39,6 +39,7 @@ func MakeRoom(w node.Wiring) (room actors.Room, answers any, err error) {
 	part, standing := shell.NewPart(nodes.Name), new(nodes.Standing)
 	room = actors.Room{
 		Part: part, Runs: actors.Owner, Heads: true, Lost: "no node is judged while it is down",
+		Takes:  actors.Taker[core.Status, nodes.Order](part),
 		Barred: func(m events.Member) bool { return standing.Barred(events.Node(m)) },
 		Start: func(c *chainview.Chain, _ int, broken func(error)) shell.Behavior {
 			alerts := health.NewAlerts(c.Base, w.Send)
@@ -79,13 +80,13 @@ type orders struct {
 	part *shell.Part
 }
 
-// Decide implements Ordering.
-func (o orders) Decide(ctx context.Context, about events.Node, command core.Command) error {
+// Order implements Ordering.
+func (o orders) Order(ctx context.Context, order nodes.Order) error {
 	host := o.Running(ctx)
 	if host == nil {
 		return ctx.Err()
 	}
-	_, err := actors.Order[core.Status](ctx, host, o.part, nodes.Order{Node: about, Cmd: command})
+	_, err := actors.OrderOwner[core.Status](ctx, host, o.part, order)
 	return err
 }
 
