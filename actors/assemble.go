@@ -197,12 +197,15 @@ func hostRooms(cfg Config, ports Ports, s *supervisor, at addresses, alerts *hea
 	set := quota{s.Base, alerts, at.ledger, cfg.Quota, ports.Sectors != nil}.set
 	tellNow := func(room shell.Ref) { room.Tell(chainview.HeadMoved{Head: s.View.Now()}) }
 	all := []*supervisedRoom{{
-		Room: Room{Part: at.ledger, Lost: sold, Start: func(c *chainview.Chain, _ int, broken func(error)) shell.Behavior {
-			return ledger.New(ledger.Deps{
-				Base: c.Base, Repo: ports.Repo, Quota: cfg.Quota, Quarantined: quarantined, Queue: at.queue,
-				Decide: cfg.Cores.DecideCapacity, Broken: broken,
-			})
-		}},
+		Room: Room{
+			Part: at.ledger, Lost: sold,
+			Start: func(c *chainview.Chain, _ int, broken func(error)) shell.Behavior {
+				return ledger.New(ledger.Deps{
+					Base: c.Base, Repo: ports.Repo, Quota: cfg.Quota, Quarantined: quarantined, Queue: at.queue,
+					Decide: cfg.Cores.DecideCapacity, Broken: broken,
+				})
+			},
+		},
 		began: func(shell.Ref) { set() },
 	}, {
 		Room: Room{

@@ -13,8 +13,8 @@ import (
 )
 
 // This file gathers audits and writes them. Probes and leases are sampled in rounds; what they say is kept in memory
-// until its window is over, because a crash in between is a pause, of which nothing counts. What the market says is read
-// from the chain, window by window, when it is settled.
+// until its window is over, because a crash in between is a pause, of which nothing counts. What the market says is
+// read from the chain, window by window, when it is settled.
 
 // rounds are the rounds of samples.
 type rounds struct {
@@ -34,7 +34,7 @@ type answered struct {
 // samples reports whether there are rounds at all.
 func (w *Watcher) samples() bool { return w.Prober != nil || w.Seen != nil }
 
-// asked are the nodes that a round asks about, besides members that do not seem to be alive.
+// asked are the nodes that a round asks about; members that do not seem to be alive are not among them.
 func (w *Watcher) asked() (all []events.Node) {
 	if w.Seen != nil {
 		for _, m := range w.Seen() {

@@ -13,7 +13,7 @@ import (
 // This file has what follows from a verdict, and the warnings before one. What a node hosts goes on; only work is not
 // handed to it.
 
-// Notice is what somebody should know of a node: whoever runs the host, and whoever runs the node.
+// Notice is what the operators of the host and of the node should know.
 type Notice struct {
 	Node events.Node
 	// Status is that of the node; Warning: it is active, and near a suspension.

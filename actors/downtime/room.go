@@ -71,7 +71,7 @@ type Deps struct {
 	Standing *Standing
 	// Judged is called after each run of the chore, and does not wait; nil: it need not be.
 	Judged func()
-	// Tell is told what somebody should know, and does not wait.
+	// Tell is told what operators should know, and does not wait.
 	Tell func(Notice)
 	// Broken is called when the record cannot be read.
 	Broken func(error)

@@ -21,7 +21,7 @@ import (
 // This file has the nodes that a host watches: who answers when is known, so that each verdict is compared with it.
 
 // nodeWindow is the length of a window. A node that comes and goes does so twice in it, for much longer than a round
-// takes, so that somebody who watches sees both.
+// takes, so that a watcher sees both.
 const nodeWindow = 40 * time.Second
 
 // nodeRules are of a few minutes, so that a run sees suspensions.

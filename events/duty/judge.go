@@ -44,8 +44,8 @@ func (j *Judge) Missed(period uint64) (missed bool, unknown string) {
 }
 
 // OwedThroughout reports whether the contract counted the proof of a period as owed in every block in which its miss
-// could be marked, of which there must be one. Only then is it certain that no challenge excused it, whenever somebody
-// looked. A block whose hash is not known counts as one that demands nothing.
+// could be marked, of which there must be one. Only then is it certain that no challenge excused it, in whichever
+// block a validator looked. A block whose hash is not known counts as one that demands nothing.
 func (j *Judge) OwedThroughout(period uint64) bool {
 	cfg, w := j.Past.cfg, j.Past.window(period, j.Until)
 	if period <= Period(cfg, j.Slot.FilledAt) || w.Last < w.First {

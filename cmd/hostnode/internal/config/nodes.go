@@ -58,8 +58,8 @@ type NodeProbes struct {
 // 24h, 20 % of them may be offline, and a suspended node has 12h and then 24h to be back; in scored, windows of 12h
 // count for 720h, their mean is at least 60 %, and it has 168h and then 720h.
 type NodeRules struct {
-	// Set is document, where a node is offending when too many windows have nothing but offline audits, or scored, where
-	// it is when the mean of its windows is too low.
+	// Set is document, where a node is offending when too many windows have nothing but offline audits, or scored,
+	// where it is when the mean of its windows is too low.
 	Set string `key:"set" def:"document" oneOf:"document scored"`
 	// Window is the length of a window.
 	Window time.Duration `key:"window" def:"0s" max:"8760h"`
@@ -73,14 +73,14 @@ type NodeRules struct {
 	RequiredOnline uint64 `key:"requiredOnline" def:"0" max:"10000"`
 	// MinimumWindows is with how few windows nobody is offending.
 	MinimumWindows uint64 `key:"minimumWindows" def:"0" max:"100000"`
-	// SingleReview lets the clock of a suspended node run on when it is reinstated, so that one that comes and goes does
-	// not get a new one each time. scored always has it.
+	// SingleReview lets the clock of a suspended node run on when it is reinstated, so that one that comes and goes
+	// does not get a new one each time. scored always has it.
 	SingleReview bool `key:"singleReview" def:"false"`
 	// ElapsedGaps says that a tracking time is full when it has passed since the first audit, whether or not each
 	// window has one (scored).
 	ElapsedGaps bool `key:"elapsedGaps" def:"false"`
-	// Evidence says that without windows a node keeps its status, and that none is reinstated which was not online since
-	// its suspension. scored always has it.
+	// Evidence says that without windows a node keeps its status, and that none is reinstated which was not online
+	// since its suspension. scored always has it.
 	Evidence bool `key:"evidence" def:"false"`
 	// Disqualification is what follows when a suspended node was not back in time: on, proposed (a person decides) or
 	// off. usual is as the set has it: on in document, off in scored.
@@ -151,7 +151,8 @@ func (c Config) checkNodes() error {
 				continue
 			}
 			if u, err := url.Parse(value); err != nil || !overHTTP(value) || u.Host == "" {
-				return refuse(key, string(node)+"="+value, "not a URL; write for example north=https://node.example/v1/probe")
+				return refuse(key, string(node)+"="+value,
+					"not a URL; write for example north=https://node.example/v1/probe")
 			}
 		}
 	}

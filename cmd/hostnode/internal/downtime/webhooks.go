@@ -48,7 +48,8 @@ type Message struct {
 // SignedText is what is signed: the purpose, and all that the message says, a line each.
 func (m Message) SignedText() []byte {
 	return fmt.Appendf(nil, "hostnode node notice\nchain: %d\nhost: %s\nnode: %s\nstatus: %s\nwarning: %t\nat: %s\n"+
-		"text: %s\nhint: %s", m.ChainID, m.Host, m.Node, m.Status, m.Warning, m.At.UTC().Format(time.RFC3339), m.Text, m.Hint)
+		"text: %s\nhint: %s",
+		m.ChainID, m.Host, m.Node, m.Status, m.Warning, m.At.UTC().Format(time.RFC3339), m.Text, m.Hint)
 }
 
 // tell posts a notice to the node's webhook, if it has one. It does not wait.
@@ -57,8 +58,8 @@ func (h *webhooks) tell(n nodes.Notice) {
 		return
 	}
 	m := Message{
-		Host: h.Account.String(), ChainID: h.Node.Market.Identity().ChainID, Node: string(n.Node), Status: n.Status.String(),
-		Warning: n.Warning, At: n.At.UTC(), Text: n.Text, Hint: n.Hint,
+		Host: h.Account.String(), ChainID: h.Node.Market.Identity().ChainID, Node: string(n.Node),
+		Status: n.Status.String(), Warning: n.Warning, At: n.At.UTC(), Text: n.Text, Hint: n.Hint,
 	}
 	m.Signature, _ = h.sign(context.Background(), m.SignedText())
 	h.mu.Lock()

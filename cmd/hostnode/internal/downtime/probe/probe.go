@@ -3,9 +3,9 @@
 // Who asks sends GET with a fresh nonce, 52 hex digits in the query. Status 200 in time means that the host is online,
 // whatever sends it; so does 429, or whoever sends it many questions could have it suspended. A hostnode answers with a
 // Statement as JSON, signed by its account; if the signature is right, it was this host. The signature is that of
-// personal_sign (EIP-191) over the Statement's text. What is hashed begins with a byte with which no transaction begins,
-// and the text with its purpose; so the signature cannot be mistaken for that of a transaction or of another message.
-// This is a whole text, without a newline at its end:
+// personal_sign (EIP-191) over the Statement's text. What is hashed begins with a byte with which no transaction
+// begins, and the text with its purpose; so the signature cannot be mistaken for that of a transaction or of another
+// message. This is a whole text, without a newline at its end:
 //
 //	hostnode probe
 //	chain: 1
