@@ -32,6 +32,8 @@ type audit struct {
 	// sectors are by number.
 	sectors map[uint64]sector.Info
 	nodes   map[string]downtime.State // by stream
+	// slot is a slot as the contract has it; nil: there is none.
+	slot func(events.SlotID) *slot
 	// recorded is where the last event of each sector is.
 	recorded map[uint64]events.Position
 	forced   map[uint64]bool // sectors that an operator forced into a state

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -62,6 +64,39 @@ func (p fakeProber) Probe(ctx context.Context) (map[events.Node]nodes.Answer, er
 	})
 }
 
+// AcceptedProofs implements nodes.ContractReads.
+func (f fakeMarket) AcceptedProofs(ctx context.Context, first, last uint64) ([]events.AcceptedProof, error) {
+	key := fmt.Sprintf("market.acceptedProofs %d %d", first, last)
+	return do(ctx, f.bus, key, locked(f.world, func() (all []events.AcceptedProof, err error) {
+		if last > f.sight().head.Number {
+			return nil, errWorld
+		}
+		for _, b := range f.blocks[first : last+1] {
+			for _, log := range b.logs {
+				if p, ok := log.(*messages.ChainProofSubmitted); ok {
+					slot := events.Must(events.ParseSlotID(p.GetSlotId()))
+					all = append(all, events.AcceptedProof{Slot: slot, Block: b.head.Number, BlockHash: b.head.Hash})
+				}
+			}
+		}
+		return all, nil
+	}))
+}
+
+// HostOfFill implements nodes.ContractReads. The contract's state of old blocks is gone.
+func (f fakeMarket) HostOfFill(
+	ctx context.Context, slot events.SlotID, _, block events.Hash,
+) (events.Address, error) {
+	return do(ctx, f.bus, "market.hostOfFill "+slot.Short(), locked(f.world, func() (host events.Address, err error) {
+		for _, b := range slices.Backward(f.blocks) {
+			if b.head.Hash == block && b.state != nil {
+				host = b.state.slots[slot].host
+			}
+		}
+		return host, nil
+	}))
+}
+
 // nodesRoom is the room in which the fleet is watched.
 func (s *simulator) nodesRoom(w *world) actors.Room {
 	settings := nodes.Settings{Rules: nodeRules(), Every: 3 * time.Second, Gap: 9 * time.Second}
@@ -73,8 +108,12 @@ func (s *simulator) nodesRoom(w *world) actors.Room {
 		Part: shell.NewPart(nodes.Name), Runs: actors.Owner, Heads: true, Lost: "no node is judged while it is down",
 		Start: func(c *chainview.Chain, _ int, broken func(error)) shell.Behavior {
 			return nodes.New(nodes.Deps{
-				Base: c.Base, Settings: settings, Prober: fakeProber{w}, Standing: new(nodes.Standing),
-				Tell: func(nodes.Notice) {}, Decide: decide, Broken: broken,
+				Base: c.Base, Settings: settings, Prober: fakeProber{w}, Market: nodes.NewMarket(nodes.MarketDeps{
+					Chain: c, Contract: fakeMarket{w}, FinalBlocks: s.finality(),
+					Stream: events.MarketStream(s.config().ChainID, s.config().Contract),
+				}),
+				Standing: new(nodes.Standing),
+				Tell:     func(nodes.Notice) {}, Decide: decide, Broken: broken,
 			})
 		},
 	}
@@ -93,12 +132,37 @@ func (a *audit) onNode(stream string, e downtime.Event) error {
 	if err != nil {
 		return err
 	}
-	if m, ok := e.(interface{ GetVerdict() *messages.NodeVerdict }); ok && m.GetVerdict() != nil {
+	if w, ok := e.(interface{ GetAudits() []*messages.NodeAudit }); ok {
+		for _, audit := range w.GetAudits() {
+			if err := a.trueProof(name, audit); err != nil {
+				return broken(NobodyIsAccused, "node %s: %w", name, err)
+			}
+		}
+	}
+	_, ofFleet := fleet[name]
+	if m, ok := e.(interface{ GetVerdict() *messages.NodeVerdict }); ok && m.GetVerdict() != nil && ofFleet {
 		if err := trueVerdict(name, was, downtime.VerdictOf(m.GetVerdict())); err != nil {
 			return broken(NobodyIsAccused, "node %s: %w", name, err)
 		}
 	}
 	a.nodes[stream] = downtime.Evolve(was, e)
+	return nil
+}
+
+// trueProof compares an audit of a proof with what the contract has. What is final stays so.
+func (a *audit) trueProof(name events.Node, is *messages.NodeAudit) error {
+	parts := strings.Split(is.GetId(), ":")
+	if parts[0] != downtime.Proof.String() {
+		return nil
+	}
+	period, err := strconv.ParseUint(parts[2], 10, 64)
+	slot := a.slot(events.Must(events.ParseSlotID(parts[1])))
+	if err != nil || slot == nil {
+		return fmt.Errorf("no slot has audit %s: %w", is, err)
+	}
+	if came := slot.received[period]; came != (is.GetOutcome() == downtime.Online.String()) {
+		return fmt.Errorf("%s; the contract has a proof of it: %t", is, came)
+	}
 	return nil
 }
 

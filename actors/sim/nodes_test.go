@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -16,12 +17,18 @@ func TestSimulatedNodesAreSuspendedReinstatedAndDisqualified(t *testing.T) {
 		if out.Problem != nil {
 			t.Fatal(out.Problem)
 		}
+		for _, e := range out.Record {
+			if strings.Contains(string(e.Data), "proof:") {
+				seen["audits of proofs"]++
+			}
+		}
 		for name, n := range out.Events {
 			seen[name] += n
 		}
 	}
 	for _, name := range []string{
 		"WindowClosed", "WindowsVoided", "NodeSuspended", "NodeReinstated", "NodeDisqualified",
+		"audits of proofs",
 	} {
 		if seen[name] == 0 {
 			t.Errorf("no %s in %v", name, seen)

@@ -178,6 +178,7 @@ func (s *simulator) newRecord(store *storetest.Memory, tokens events.Amount) {
 	s.world.told = map[string]uint64{}
 	s.audit = newAudit(s.store, s.market(), s.MaxQueued, s.world.repairs)
 	s.audit.wentBack, s.audit.holds = s.onWentBack, s.holds
+	s.audit.slot = func(id events.SlotID) *slot { return s.world.tip().state.slots[id] }
 	s.tokens, s.offered, s.compared = tokens, false, 0
 	s.owed = map[period]bool{}
 	if s.NewView != nil {

@@ -87,8 +87,8 @@ type NodeRules struct {
 	Disqualification string `key:"disqualification" def:"usual" oneOf:"usual on proposed off"`
 	// Suspension false suspends nobody, and reinstates who is suspended.
 	Suspension bool `key:"suspension" def:"true"`
-	// GuardPercent: a window in which more of the nodes were offline is void for all, because the fault is here. 0: none
-	// is.
+	// GuardPercent: a window in which more of the nodes were offline is void for all, because the fault is here. 0:
+	// none is.
 	GuardPercent uint64 `key:"guardPercent" def:"50" max:"100"`
 	// GuardNodes is how many nodes must have been audited for that.
 	GuardNodes uint64 `key:"guardNodes" def:"5" max:"1000000"`

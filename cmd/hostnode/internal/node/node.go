@@ -113,8 +113,8 @@ type Node struct {
 // OnClose has f called when the node is closed, for what a room was made from.
 func (n *Node) OnClose(f func() error) { n.closes = append(n.closes, f) }
 
-// MakeRoom makes the room of a further machine from what the node has, once it reaches the market. One without a Part is
-// not to run, by the settings. answers is what takes its orders: it asks the room (actors.Order) of the host.
+// MakeRoom makes the room of a further machine from what the node has, once it reaches the market. One without a Part
+// is not to run, by the settings. answers is what takes its orders: it asks the room (actors.Order) of the host.
 type MakeRoom func(Wiring) (room actors.Room, answers any, err error)
 
 // Wiring is what a room may be made from. A room declares what it needs, and is given no more.
