@@ -195,7 +195,7 @@ func hostRooms(cfg Config, ports Ports, s *supervisor, at addresses, alerts *hea
 	const sold = "nothing is sold while it is down, and hosted slots are proven"
 	quarantined, reads := s.record.quarantined, s.begin.reads
 	set := quota{s.Base, alerts, at.ledger, cfg.Quota, ports.Sectors != nil}.set
-	tellNow := func(room shell.Ref) { room.Tell(chainview.HeadMoved{Head: s.View.Now()}) }
+	tellNow := func(room shell.Ref) { room.Tell(chainview.HeadMoved{Head: s.View.Now(), Live: s.live}) }
 	all := []*supervisedRoom{{
 		Room: Room{
 			Part: at.ledger, Lost: sold,

@@ -157,10 +157,10 @@ func (s *rooms) onEnded(r *supervisedRoom, f shell.Failure) bool {
 }
 
 // tellHead tells the rooms that want it of a block.
-func (s *rooms) tellHead(head events.Head) {
+func (s *rooms) tellHead(head events.Head, live bool) {
 	for _, r := range s.all {
 		if r.Heads {
-			r.Part.Tell(chainview.HeadMoved{Head: head})
+			r.Part.Tell(chainview.HeadMoved{Head: head, Live: live})
 		}
 	}
 }

@@ -332,7 +332,7 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 		if m.live {
 			s.adoption.ask(a, m.head)
 		}
-		s.rooms.tellHead(m.head)
+		s.rooms.tellHead(m.head, m.live)
 	}
 }
 

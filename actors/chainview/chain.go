@@ -56,5 +56,9 @@ func (c *Chain) WhyNotRun(until time.Time, words string) string {
 // ChainTime is the time of the newest block: At of every command of the market.
 func (c *Chain) ChainTime() time.Time { return c.View.Now().Time }
 
-// HeadMoved says that there is a new newest block.
-type HeadMoved struct{ Head events.Head }
+// HeadMoved says that there is a new newest block. Live: there is no newer one, as far as the chain says; otherwise the
+// host catches up.
+type HeadMoved struct {
+	Head events.Head
+	Live bool
+}

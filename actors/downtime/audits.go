@@ -49,10 +49,10 @@ func (w *Watcher) asked() (all []events.Node) {
 
 // alive says of each member whether it holds its lease.
 func (w *Watcher) alive() map[events.Node]bool {
-	if w.Seen == nil {
-		return nil
-	}
 	all := map[events.Node]bool{}
+	if w.Seen == nil {
+		return all
+	}
 	for name := range w.nodes {
 		if _, err := events.ParseMember(string(name)); err == nil {
 			all[name] = false
@@ -64,9 +64,10 @@ func (w *Watcher) alive() map[events.Node]bool {
 	return all
 }
 
-// ask begins a round when it is time.
+// ask begins a round when it is time. What is answered now is of now: while the host catches up with the chain, nobody
+// watches.
 func (w *Watcher) ask(a *shell.Turn) {
-	if !w.samples() || w.rounds.wait || w.now.Before(w.rounds.asked.Add(w.Every)) {
+	if !w.samples() || !w.live || w.rounds.wait || w.now.Before(w.rounds.asked.Add(w.Every)) {
 		return
 	}
 	w.rounds.asked, w.rounds.wait = w.now, true
@@ -128,15 +129,22 @@ func (n *node) keep(audit downtime.Audit) {
 	}
 }
 
-// void says of a time that nobody watched, if anything has to be watched.
+// void says of a time that nobody watched, of all nodes that rounds ask about: what the market shows of the others is
+// read later.
 func (w *Watcher) void(a *shell.Turn, from, until time.Time, reason string) {
 	if !w.samples() {
 		return
 	}
+	sampled := w.alive()
+	if w.Prober != nil {
+		for _, name := range w.Prober.Nodes() {
+			sampled[name] = true
+		}
+	}
 	w.Log.Warnf("nobody was watched from %s to %s: %s", from.UTC().Format(time.RFC3339),
 		until.UTC().Format(time.RFC3339), reason)
 	for _, name := range w.inOrder() {
-		if w.nodes[name].judged() {
+		if _, asked := sampled[name]; asked && w.nodes[name].judged() {
 			w.submit(a, name, downtime.Void{At: w.now, From: from, Until: until, Reason: reason}, causeStart, nil)
 		}
 	}

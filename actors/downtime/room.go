@@ -98,6 +98,7 @@ type Watcher struct {
 	nodes map[events.Node]*node
 	// now is the time of the newest block, latest that of the newest event of any node.
 	now, latest time.Time
+	live        bool // there is no newer block
 	// open counts journals that are being read, and commands that are not answered: before, nothing else is decided.
 	open int
 	read bool // it is known which nodes there are
@@ -131,7 +132,7 @@ func (w *Watcher) Receive(a *shell.Turn, msg any) {
 	case nodesRead:
 		w.begin(a, m)
 	case chainview.HeadMoved:
-		if m.Head.Time.After(w.now) {
+		if w.live = m.Live; m.Head.Time.After(w.now) {
 			w.now = m.Head.Time
 		}
 	case answered:

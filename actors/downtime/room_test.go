@@ -40,6 +40,7 @@ type fleet struct {
 	fault  error                // why none can be asked
 	market *fakeMarket
 	now    time.Time
+	live   bool // blocks are the newest
 
 	rt       *shell.Runtime
 	part     *shell.Part
@@ -70,7 +71,7 @@ func inTime(t *testing.T, story func(f *fleet)) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{
 			t: t, store: storetest.NewMemory(), rules: downtime.DocumentRules(), now: start,
-			online: map[events.Node]bool{"a": true, "b": true},
+			online: map[events.Node]bool{"a": true, "b": true}, live: true,
 		}
 		f.begin()
 		story(f)
@@ -138,7 +139,7 @@ func (f *fleet) restart(after time.Duration) {
 // block is a new block some time after the last one.
 func (f *fleet) block(after time.Duration) {
 	f.now = f.now.Add(after)
-	f.part.Tell(chainview.HeadMoved{Head: events.Head{Number: uint64(f.now.Unix()), Time: f.now}})
+	f.part.Tell(chainview.HeadMoved{Head: events.Head{Number: uint64(f.now.Unix()), Time: f.now}, Live: f.live})
 	if f.wrap != nil {
 		time.Sleep(time.Minute) // What has failed is tried again.
 	}
@@ -257,6 +258,11 @@ func TestNobodyIsPunishedForWhatNobodySaw(t *testing.T) {
 	for name, sleep := range map[string]func(f *fleet){
 		"no block": func(f *fleet) { f.block(12 * time.Hour) },
 		"killed":   func(f *fleet) { f.restart(12 * time.Hour) },
+		"catching up": func(f *fleet) {
+			f.live = false
+			f.pass(12 * time.Hour)
+			f.live = true
+		},
 		"no network": func(f *fleet) {
 			f.fault = errors.New("the network is down")
 			f.pass(12 * time.Hour)
