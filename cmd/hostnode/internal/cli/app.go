@@ -38,6 +38,7 @@ type App struct {
 	Secrets []string
 	// DataDir is config.Loaded.DataDirFlag, for what is to be typed next.
 	DataDir string
+	Config  config.Config // the settings, once these are read
 	// Machines answer calls of their own.
 	Machines []api.Machine
 }
@@ -45,7 +46,7 @@ type App struct {
 // Settings reads the configuration for a command.
 func (a *App) Settings(cmd *cobra.Command) (config.Loaded, error) {
 	c, err := config.Load(config.Sources{Environ: a.Environ, Flags: cmd.Flags()})
-	a.Secrets, a.DataDir = c.Secrets(), c.DataDirFlag()
+	a.Secrets, a.DataDir, a.Config = c.Secrets(), c.DataDirFlag(), c.Config
 	return c, err
 }
 

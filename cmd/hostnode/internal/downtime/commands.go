@@ -12,6 +12,8 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/events"
 	core "github.com/hostnode/hostnode/events/downtime"
 	view "github.com/hostnode/hostnode/projections/downtime"
 )
@@ -20,7 +22,9 @@ import (
 func Commands(a *cli.App) *cobra.Command {
 	about := func(use, short string, write func(*cli.Printer, Shown) error) *cobra.Command {
 		cmd := &cobra.Command{Use: use + " NODE", Short: short, Args: cobra.ExactArgs(1)}
-		return cli.AsAt(a, cmd, cli.Named(ShowNode, func(name string) OfNode { return OfNode{Node: name} }), write)
+		return cli.AsAt(a, cmd, func(ctx context.Context, b api.Backend, args []string) (Shown, error) {
+			return shown(ctx, a, b, OfNode{Node: args[0]})
+		}, write)
 	}
 	rules := &cobra.Command{Use: "rules", Short: "Show the rules by which nodes are judged", Args: cobra.NoArgs}
 	rules.AddCommand(try(a))
@@ -40,6 +44,14 @@ func Commands(a *cli.App) *cobra.Command {
 		ordering(a, "exit", "Watch a node no more, because it has left"),
 		ordering(a, maintenance, "Say how long a node may be away and, with --reason, announce that it will be"),
 	)
+}
+
+// shown is what the host knows of a node, and what its settings say of it.
+func shown(ctx context.Context, a *cli.App, b api.Backend, q OfNode) (Shown, error) {
+	s, err := ShowNode.Ask(ctx, b, q)
+	notes, _ := config.OfNodes(a.Config.Nodes.Notes) // They were checked when they were read.
+	s.Note = notes[events.Node(s.Node.Node)]
+	return s, err
 }
 
 func list(a *cli.App, use, short string, shown func(view.Node) bool) *cobra.Command {
@@ -64,7 +76,7 @@ func ordering(a *cli.App, verb, short string) *cobra.Command {
 				return s, err
 			}
 		}
-		return ShowNode.Ask(ctx, b, OfNode{o.Node, o.From})
+		return shown(ctx, a, b, OfNode{o.Node, o.From})
 	}, printShown)
 	if verb == maintenance {
 		formats := []string{time.RFC3339, time.DateOnly}
@@ -134,6 +146,9 @@ func printNodes(p *cli.Printer, all Nodes) error {
 func printShown(p *cli.Printer, s Shown) error {
 	p.Line("%s is %s since %s; the watcher's clock says %s", s.Node.Node, s.Node.Status, cli.Clock(s.Node.Since),
 		cli.Clock(s.Node.AsOf))
+	if s.Note != "" {
+		p.Line("note: %s", s.Note)
+	}
 	for _, line := range s.Says {
 		p.Line("%s", line)
 	}

@@ -114,6 +114,7 @@ type Shown struct {
 	// Says are lines for people: of the node's absence, each window that is judged, what they mean, and what would
 	// change it.
 	Says []string `json:"says"`
+	Note string   `json:"note,omitempty"` // the asker's settings, nodes.notes
 }
 
 func (r reader) show(_ context.Context, q OfNode) (Shown, error) {
