@@ -15,7 +15,7 @@ import (
 
 // Notice is what the operators of the host and of the node should know.
 type Notice struct {
-	Node events.Node
+	Node events.Node // empty: it is about all of them
 	// Status is that of the node; Warning: it is active, and near a suspension.
 	Status  downtime.Status
 	Warning bool
@@ -68,6 +68,21 @@ func (w *Watcher) tellVerdict(name events.Node, n *node, e downtime.Event) {
 		return
 	}
 	w.Tell(m)
+}
+
+// onFault tells of a window that the guard made void, and not of those that follow right after it.
+func (w *Watcher) onFault(v downtime.Void) {
+	told := w.fault
+	if v.Until.After(told) {
+		w.fault = v.Until
+	}
+	if !v.From.After(told) {
+		return
+	}
+	w.Tell(Notice{
+		At: v.At, Text: fmt.Sprintf("the window of nodes from %s on is void for all: %s", stamp(v.From), v.Reason),
+		Hint: "look at the network here: it is more likely that this host could not reach them than that all were away",
+	})
 }
 
 // decision is an event that windows or a person brought.

@@ -109,6 +109,7 @@ type Watcher struct {
 	look   look
 	judged time.Time // the start of the window in which the chore ran last
 	due    bool      // something was written since
+	fault  time.Time // until when the newest window was void for all
 }
 
 // node is a node that is watched.
@@ -320,6 +321,9 @@ func (w *Watcher) chore(a *shell.Turn) {
 	}
 	for _, r := range runs {
 		for _, c := range r.Commands {
+			if v, void := c.(downtime.Void); void && !v.Lifted {
+				w.onFault(v)
+			}
 			w.submit(a, r.Node, c, causeLook, nil)
 		}
 	}

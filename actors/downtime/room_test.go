@@ -305,6 +305,24 @@ func TestAWindowInWhichTheHostCrashedDoesNotCount(t *testing.T) {
 	})
 }
 
+// Most nodes are offline at once: the fault is here.
+func TestAWindowInWhichMostAreOfflineIsVoidAndTold(t *testing.T) {
+	inTime(t, func(f *fleet) {
+		f.kill()
+		f.online = map[events.Node]bool{"a": true, "b": true, "c": true, "d": true, "e": true}
+		f.begin()
+		f.pass(day)
+		for _, name := range []events.Node{"a", "b", "c"} {
+			f.online[name] = false
+		}
+		f.pass(10 * time.Hour)
+		f.want(map[events.Node]downtime.Status{"a": downtime.Active, "e": downtime.Active})
+		if n := f.heard("void for all: 3 of 5 nodes were offline at once"); n != 1 {
+			t.Errorf("told %d times: %+v", n, f.told)
+		}
+	})
+}
+
 func proof(node events.Node, n int, at time.Time, is downtime.Outcome) room.Finding {
 	return room.Finding{Node: node, Audit: downtime.Audit{
 		ID: fmt.Sprintf("proof:%s:%d", node, n), Source: downtime.Proof, Outcome: is, Time: at,
