@@ -9396,7 +9396,7 @@ type NodeVerdict struct {
 	RuleSet       string                 `protobuf:"bytes,1,opt,name=rule_set,json=ruleSet,proto3" json:"rule_set,omitempty"`
 	Offline       uint32                 `protobuf:"varint,2,opt,name=offline,proto3" json:"offline,omitempty"` // windows with nothing but offline audits
 	Windows       uint32                 `protobuf:"varint,3,opt,name=windows,proto3" json:"windows,omitempty"` // that have audits
-	Void          uint32                 `protobuf:"varint,4,opt,name=void,proto3" json:"void,omitempty"`       // that were left out
+	Void          uint32                 `protobuf:"varint,4,opt,name=void,proto3" json:"void,omitempty"`       // that nobody could see: they count as not offline
 	Value         string                 `protobuf:"bytes,5,opt,name=value,proto3" json:"value,omitempty"`      // document: the fraction that is offline; scored: the mean of what was online; six digits
 	Limit         uint32                 `protobuf:"varint,6,opt,name=limit,proto3" json:"limit,omitempty"`     // that value may not pass, in hundredths of a percent
 	From          *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=from,proto3" json:"from,omitempty"`
