@@ -22,7 +22,7 @@ import (
 )
 
 // slotRow is the place of hostnode-slot among all of them.
-const slotRow = 4
+const slotRow = 5
 
 func connect(t *testing.T, url string) *serverviews.Server {
 	t.Helper()
