@@ -193,8 +193,9 @@ func byStart(w Window, start int64) int { return cmp.Compare(w.Start, start) }
 // Verdict is what the windows of a tracking period say.
 type Verdict struct {
 	RuleSet RuleSet
-	// Offline windows, of Windows that have audits that count, and of Void ones. A void window counts as one that was not
-	// offline: if it were left out, a node with a few offline windows would be suspended because nobody watched for long.
+	// Offline windows, of Windows that have audits that count, and of Void ones. A void window counts as one that was
+	// not offline: if it were left out, a node with a few offline windows would be suspended because nobody watched for
+	// long.
 	Offline, Windows, Void uint32
 	// Value is the fraction that is offline (Document), or the mean of what was online (Scored), with six digits;
 	// Limit is what it may not pass.
