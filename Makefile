@@ -74,13 +74,14 @@ race-full: need-cc
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/hostnode ./cmd/hostnode
 
-# The benchmark against go-statemachine is a module of its own: some thirty small modules more.
+# The benchmarks against go-statemachine and PostgreSQL are modules of their own: some thirty small modules more, and one.
 ## vet: compile everything, with every build tag, and let go vet read it
 .PHONY: vet
 vet:
 	go build ./...
 	go vet -tags e2e,soak ./...
 	cd bench/statemachine && go vet ./...
+	cd bench/downtime && go vet ./...
 
 ## lint: the house rules: imports, purity, exhaustiveness, form (.golangci.yml)
 .PHONY: lint
@@ -199,6 +200,11 @@ bench:
 .PHONY: bench-sectors
 bench-sectors:
 	cd bench/statemachine && go run . -dir '$(DIR)' -rounds $(or $(ROUNDS),3)
+
+## bench-downtime: compare judging nodes with the same in SQL, verdicts and times; needs PostgreSQL (SEEDS=8, ROUNDS=5)
+.PHONY: bench-downtime
+bench-downtime:
+	cd bench/downtime && go run . -seeds $(or $(SEEDS),8) -rounds $(or $(ROUNDS),5)
 
 # One package at a time: their hosts prove while chain time runs on. In CI only those that
 # have such tests, because each is linked; vet is a step of its own.

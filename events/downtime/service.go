@@ -234,22 +234,30 @@ func (r Service) Chore(f Fleet, now time.Time) (out []Run, err error) {
 // count, too: a run that goes on where another one crashed must come to the same.
 func (r Service) guard(f Fleet, now time.Time) map[int64]string {
 	type count struct{ audited, offline uint32 }
-	counts := map[int64]count{}
+	counts, void := map[int64]*count{}, map[int64]string{}
+	if r.GuardPercent == 0 {
+		return void
+	}
 	for _, s := range f {
-		for _, w := range s.span(now) {
-			if t, _ := s.tally(w, false); t.Total() > 0 {
-				c := counts[w.Start]
-				c.audited++
-				if t.Online == 0 {
-					c.offline++
-				}
-				counts[w.Start] = c
+		span := s.span(now)
+		for i := range span {
+			t, _ := span[i].tallyBut(s.Voids, false)
+			if t.Total() == 0 {
+				continue
+			}
+			c := counts[span[i].Start]
+			if c == nil {
+				c = new(count)
+				counts[span[i].Start] = c
+			}
+			c.audited++
+			if t.Online == 0 {
+				c.offline++
 			}
 		}
 	}
-	void := map[int64]string{}
 	for start, c := range counts {
-		if r.GuardPercent > 0 && c.audited >= r.GuardNodes && c.offline*100 > r.GuardPercent*c.audited {
+		if c.audited >= r.GuardNodes && c.offline*100 > r.GuardPercent*c.audited {
 			void[start] = fmt.Sprintf("%d of %d nodes were offline at once", c.offline, c.audited)
 		}
 	}

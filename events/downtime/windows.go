@@ -105,9 +105,9 @@ func (t Tally) Bits() (bits uint8) {
 // Tally counts all audits of the window.
 func (w Window) Tally() Tally { return w.tally(false) }
 
-func (w Window) tally(chainOnly bool) (t Tally) {
-	for _, m := range w.Marks {
-		switch {
+func (w *Window) tally(chainOnly bool) (t Tally) {
+	for i := range w.Marks {
+		switch m := &w.Marks[i]; {
 		case chainOnly && !m.Source.chain() || m.Outcome == Withdrawn:
 		case m.Outcome == Online:
 			t.Online++
@@ -118,7 +118,7 @@ func (w Window) tally(chainOnly bool) (t Tally) {
 	return t
 }
 
-func (w Window) end() int64 { return w.Start + w.Length }
+func (w *Window) end() int64 { return w.Start + w.Length }
 
 // find returns the place of an audit among the marks.
 func (w Window) find(id uint64) (int, bool) {
@@ -147,15 +147,15 @@ type Voided struct {
 	All         bool
 }
 
-func (v Voided) overlaps(w Window) bool {
+func (v Voided) overlaps(w *Window) bool {
 	return v.From.Unix() < w.end() && v.Until.After(time.Unix(w.Start, 0))
 }
 
-// tally counts the audits of a window that count; void: some do not, and none are left. Without all, only the times
+// tallyBut counts the audits of a window that count; void: some do not, and none are left. Without all, only the times
 // in which nobody watched are left out.
-func (s State) tally(w Window, all bool) (t Tally, void bool) {
+func (w *Window) tallyBut(voids []Voided, all bool) (t Tally, void bool) {
 	chainOnly := false
-	for _, v := range s.Voids {
+	for _, v := range voids {
 		if v.overlaps(w) {
 			if v.All && all {
 				return Tally{}, w.Tally().Total() > 0
@@ -168,11 +168,11 @@ func (s State) tally(w Window, all bool) (t Tally, void bool) {
 }
 
 // Counted is the tally of a window as it is judged. Void: it has audits, and none of them counts.
-func (s State) Counted(w Window) (t Tally, void bool) { return s.tally(w, true) }
+func (s State) Counted(w Window) (t Tally, void bool) { return w.tallyBut(s.Voids, true) }
 
 // span are the windows that are judged at a point in time: complete ones of the tracking period, of the present
 // length.
-func (s State) span(now time.Time) []Window {
+func (s *State) span(now time.Time) []Window {
 	until := s.Rules.start(now)
 	i, _ := slices.BinarySearchFunc(s.Windows, s.judgedFrom(until), byStart)
 	n, _ := slices.BinarySearchFunc(s.Windows[i:], until, byStart)
@@ -180,7 +180,7 @@ func (s State) span(now time.Time) []Window {
 }
 
 // judgedFrom is where the first window may start that is judged before a point in time.
-func (s State) judgedFrom(until int64) int64 {
+func (s *State) judgedFrom(until int64) int64 {
 	from := until - int64(s.Rules.TrackingPeriod/time.Second)
 	if !s.CountFrom.IsZero() {
 		from = max(from, s.CountFrom.Add(time.Second-1).Unix())
@@ -213,8 +213,9 @@ func (s State) Judge(now time.Time) Verdict {
 		RuleSet: r.RuleSet, From: until.Add(-r.TrackingPeriod), Until: until, Limit: r.AllowedOfflinePercentage,
 	}
 	up, partly := int64(0), new(big.Rat)
-	for _, w := range s.span(now) {
-		t, void := s.Counted(w)
+	span := s.span(now)
+	for i := range span { // This is where a run of the chore spends its time: nothing is copied, and no text made.
+		t, void := span[i].tallyBut(s.Voids, true)
 		switch {
 		case void:
 			v.Void++
@@ -225,7 +226,7 @@ func (s State) Judge(now time.Time) Verdict {
 			v.Offline++
 		case t.Offline == 0:
 			up++
-		default:
+		case r.RuleSet == Scored:
 			partly.Add(partly, big.NewRat(int64(t.Online), int64(t.Total())))
 		}
 		v.Windows++
@@ -242,9 +243,15 @@ func (s State) Judge(now time.Time) Verdict {
 		v.Offending = enough && s.full(v) && mean.Cmp(big.NewRat(int64(v.Limit), int64(whole))) < 0
 		return v
 	}
-	v.Value = big.NewRat(int64(v.Offline), n).FloatString(6)
+	v.Value = sixDigits(int64(v.Offline), n)
 	v.Offending = enough && int64(v.Offline)*int64(whole) > int64(v.Limit)*n
 	return v
+}
+
+// sixDigits is a fraction as text, rounded as big.Rat does it, which takes several times as long.
+func sixDigits(part, of int64) string {
+	millionths := (2*part*1_000_000 + of) / (2 * of)
+	return fmt.Sprintf("%d.%06d", millionths/1_000_000, millionths%1_000_000)
 }
 
 // Of is how many windows a verdict is about.
@@ -270,7 +277,7 @@ func (s State) slept(until time.Time) (n uint32) {
 
 // Slept reports whether nobody watched in a window, or in a part of it.
 func (s State) Slept(start time.Time) bool {
-	w := Window{Start: start.Unix(), Length: s.Rules.length()}
+	w := &Window{Start: start.Unix(), Length: s.Rules.length()}
 	return slices.ContainsFunc(s.Voids, func(v Voided) bool { return !v.All && v.overlaps(w) })
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/downtime"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections/js"
@@ -33,7 +34,8 @@ func TestEveryProjectionSaysWhatItIs(t *testing.T) {
 		}
 	}
 	want := []string{
-		"hostnode-availability", "hostnode-reservation", "hostnode-sector", "hostnode-sectors", "hostnode-slot",
+		"hostnode-availability", "hostnode-node", "hostnode-reservation", "hostnode-sector", "hostnode-sectors",
+		"hostnode-slot",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Fatal(diff)
@@ -60,7 +62,7 @@ func TestEveryEventHasAHandler(t *testing.T) {
 	}
 	versions := regexp.MustCompile(`\nvar SCHEMA = (\d+);`)
 	for i, want := range [][]events.Entry{
-		capacity.Table(), nil, sector.Table(), sector.Table(), sale.Table(),
+		capacity.Table(), downtime.Table(), nil, sector.Table(), sector.Table(), sale.Table(),
 	} {
 		p := js.All()[i]
 		h, err := compile(p.Query)
@@ -87,7 +89,7 @@ func TestEveryEventHasAHandler(t *testing.T) {
 // the same.
 func TestBothProjectionsOfSectorsHaveTheSameTable(t *testing.T) {
 	table := regexp.MustCompile(`(?s)\nvar TO = .*?\n};\n\nfunction next.*?\n}\n`)
-	one, other := table.FindString(js.All()[2].Query), table.FindString(js.All()[3].Query)
+	one, other := table.FindString(js.All()[3].Query), table.FindString(js.All()[4].Query)
 	if diff := cmp.Diff(one, other); diff != "" || one == "" {
 		t.Fatalf("(-sector.js +sectors.js):\n%s", diff)
 	}
@@ -97,7 +99,7 @@ func TestBothProjectionsOfSectorsHaveTheSameTable(t *testing.T) {
 // for an event.
 func TestTheRecordedHistoriesHaveEveryEvent(t *testing.T) {
 	missing := map[string]bool{}
-	for _, e := range slices.Concat(capacity.Table(), sale.Table(), sector.Table()) {
+	for _, e := range slices.Concat(capacity.Table(), downtime.Table(), sale.Table(), sector.Table()) {
 		missing[e.Name] = true
 	}
 	paths, err := filepath.Glob("testdata/histories/*.jsonl")
@@ -161,7 +163,7 @@ func TestWhatContradictsTheLedgerChangesNothing(t *testing.T) {
 		ledgerEvent(9, "BytesReleased", `{"reservationId":"ID2","bytes":"5"}`),
 		ledgerEvent(10, "ReservationDeleted", `{"reservationId":"ID2","collateralReturned":"8","collateralLost":"1"}`),
 	}
-	for _, p := range js.All()[:2] {
+	for _, p := range []js.Projection{js.All()[0], js.All()[2]} {
 		h := compiled(t, p.Query)
 		var partition, before string
 		for _, e := range good {
@@ -203,6 +205,8 @@ func TestStreamsOfOthersAreNotLookedAt(t *testing.T) {
 			"$$" + ledgerStream, "capacity-1", "capacity-0xAA00000000000000000000000000000000000000",
 			"sale-0xaa00000000000000000000000000000000000000", "orders-1", "$ce-capacity", ledgerStream + "-", ledgerStream + "--1",
 			"sector-0xaa00000000000000000000000000000000000000", "sector-0xaa00000000000000000000000000000000000000-01",
+			"node-0xaa00000000000000000000000000000000000000", "node-0xaa00000000000000000000000000000000000000-North",
+			"node-0xaa00000000000000000000000000000000000000-0xAA00000000000000000000000000000000000000",
 		} {
 			for kind := range h.handlers {
 				e := event{EventType: kind, StreamID: stream, IsJSON: true, Data: json.RawMessage(`{"reservationId":"` + anID + `"}`)}

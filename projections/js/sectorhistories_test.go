@@ -97,10 +97,10 @@ func stuck(t *testing.T) []events.Recorded {
 	return readAll(t, store)
 }
 
-// keptSectors are three sectors with every event that a sector has, as hosts keep them.
-func keptSectors(t *testing.T) []events.Recorded {
+// kept is a record as hosts keep it.
+func kept(t *testing.T, name string) []events.Recorded {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "history", "v1", "sectors.jsonl"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "history", "v1", name+".jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

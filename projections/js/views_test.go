@@ -18,6 +18,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/projections/downtime"
 	"github.com/hostnode/hostnode/projections/js"
 )
 
@@ -91,6 +92,14 @@ func (w *twins) row(name, partition string) any {
 				of := events.Must(events.ParseAddress(one.Host))
 				if events.LedgerStream(of, one.Member) == "capacity-"+partition {
 					return w.ledger(one)
+				}
+			}
+		}
+	case "hostnode-node":
+		for host, all := range w.nodes() {
+			for _, n := range all {
+				if "node-"+host+"-"+n.Node == partition {
+					return w.node(host, n)
 				}
 			}
 		}
@@ -183,6 +192,47 @@ func (w *twins) ledger(l projections.Ledger) any {
 	return plain(w.t, row)
 }
 
+// nodes are the rows of the nodes, by the address of who watches.
+func (w *twins) nodes() map[string][]downtime.Node {
+	all, _ := w.views.Of(events.CategoryNode)
+	out := map[string][]downtime.Node{}
+	for host, rows := range all {
+		out[host] = rows.([]downtime.Node)
+	}
+	return out
+}
+
+// node is a row without what depends on when one asks, with the newest maintenance even if it is over.
+func (w *twins) node(host string, n downtime.Node) any {
+	row := w.without(n, "asOf", "document", "scored", "warning", "return", "maintenance")
+	row["host"] = host
+	if m := n.State.Maintenance; !m.Until.IsZero() {
+		row["maintenance"] = downtime.Maintenance{From: m.From, Until: m.Until, By: m.By, Reason: m.Reason}
+	}
+	return plain(w.t, row)
+}
+
+// noted brings a node's state into the form of our rows.
+func noted(node map[string]any) {
+	node["ruleSet"] = node["rules"].(map[string]any)["ruleSet"]
+	delete(node, "rules")
+	if m, announced := node["maintenance"].(map[string]any); announced {
+		delete(m, "at")
+	}
+	for _, w := range node["windows"].([]any) {
+		delete(w.(map[string]any), "audits")
+	}
+	for _, v := range node["verdicts"].([]any) {
+		verdict := v.(map[string]any)
+		if score, windows := verdict["score"].(map[string]any); windows {
+			verdict["ruleSet"] = score["ruleSet"]
+			for _, key := range []string{"ruleSet", "from", "until"} {
+				delete(score, key)
+			}
+		}
+	}
+}
+
 // provider is a row with the sectors that wait by their numbers.
 func (w *twins) provider(p projections.Provider) any {
 	counts, bleeding, waiting := map[string]uint64{}, map[string]string{}, map[string]any{}
@@ -245,11 +295,15 @@ func (w *twins) held(sector map[string]any) {
 
 // shown is a state without what our views do not show.
 func (w *twins) shown(name string, state map[string]any) any {
-	if name == "hostnode-sector" {
+	switch name {
+	case "hostnode-node":
+		noted(state)
+	case "hostnode-sector":
 		w.held(state)
 	}
 	hidden := map[string][]string{
 		"hostnode-availability": {"passedOver", "holders", "pieceFiles", "withdrawals"},
+		"hostnode-node":         {"passedOver", "voids"},
 		"hostnode-reservation":  {"passedOver", "open", "createdAt"},
 		"hostnode-sector":       {"passedOver", "inner"},
 		"hostnode-sectors":      {"passedOver", "inner"},
