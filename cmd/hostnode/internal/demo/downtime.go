@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/downtime"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
@@ -85,6 +86,14 @@ type DowntimeSummary struct {
 // decided was, nothing else was, and the audit is clean.
 func RunDowntime(ctx context.Context, o Options) (sum DowntimeSummary, err error) {
 	if err := o.refuseSettings(fixed, fixedForDowntime); err != nil {
+		return sum, err
+	}
+	used, err := localchain.Deployed(datadir.At(o.Config.DataDir).Chain())
+	if used {
+		err = fmt.Errorf("%w: %s has a chain already, and this one begins a chain; name another --data-dir",
+			problem.ErrDemoOptions, o.Config.DataDir)
+	}
+	if err != nil {
 		return sum, err
 	}
 	o.Slots, o.Periods = watcher, watchedPeriods
