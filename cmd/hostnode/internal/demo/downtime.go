@@ -160,15 +160,15 @@ func (s *downtimeDemo) watch(ctx context.Context) error {
 	}
 	s.display.say("Watcher: asks each host every %s whether it is there, and reads on the chain who proved. Who was "+
 		"offline in more than %s of the windows of %s of the last %s is suspended, and reinstated when that is over. "+
-		"Who is offline as much %s after the suspension is disqualified", span(c.Nodes.Every),
-		s.rules.AllowedOfflinePercentage, span(s.rules.WindowLength), span(s.rules.TrackingPeriod),
-		span(s.rules.GracePeriod+s.rules.TrackingPeriod))
+		"Who is offline as much %s after the suspension is disqualified", inWords(c.Nodes.Every),
+		s.rules.AllowedOfflinePercentage, inWords(s.rules.WindowLength), inWords(s.rules.TrackingPeriod),
+		inWords(s.rules.GracePeriod+s.rules.TrackingPeriod))
 	s.display.say("Chain: from now on a block is %s, and waits for the hosts. Day 1 is %s. On day 5 nobody watches "+
-		"for half a day, in which absent is gone for ten hours", span(blocksApart), s.day.Format(time.DateOnly))
+		"for half a day, in which absent is gone for ten hours", inWords(blocksApart), s.day.Format(time.DateOnly))
 	return s.comeBack(ctx, s.hosts[watcher])
 }
 
-func span(d time.Duration) string { return cli.Span(uint64(d / time.Second)) }
+func inWords(d time.Duration) string { return cli.Span(uint64(d / time.Second)) }
 
 // comeBack starts a process, and returns when it has followed the chain.
 func (s *downtimeDemo) comeBack(ctx context.Context, h *host) error {
@@ -291,6 +291,6 @@ func (s *downtimeDemo) summarize(_ context.Context, of record) (sum DowntimeSumm
 	s.printAudit(of.report)
 	s.printWhere("the logs: watcher.log and so on", "hostnode nodes history "+s.nodes[absent],
 		"hostnode nodes rules try --allowed-offline 3000")
-	s.print("\n%s watched in %.0f s; %d proofs.", span(watchedTime), sum.Seconds, sum.Proofs)
+	s.print("\n%s watched in %.0f s; %d proofs.", inWords(watchedTime), sum.Seconds, sum.Proofs)
 	return sum, err
 }
