@@ -11,3 +11,11 @@ func TestTheDemonstrationOfSectorsShowsWhatItSays(t *testing.T) {
 	}
 	runScripts(t, "testdata/demo")
 }
+
+// Four hosts run in processes of their own, and keys are made.
+func TestTheDemonstrationOfDowntimeShowsWhatItSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a whole demonstration")
+	}
+	runScripts(t, "testdata/demo/downtime")
+}

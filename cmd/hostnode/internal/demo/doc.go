@@ -1,5 +1,6 @@
 // Package demo has the demonstrations, in which every part is real and is a process of the same binary: a complete sale
-// (sale.go), a host of several members (members.go), and sectors from their first piece on (sectors.go).
+// (sale.go), a host of several members (members.go), sectors from their first piece on (sectors.go), and hosts that are
+// watched and judged (downtime.go).
 //
 // engine.go has what they share. A demonstration is a list of steps, one after the other (run). The parent runs the
 // development chain, the client that has the data, and the display; its children are hosts as `hostnode run` starts

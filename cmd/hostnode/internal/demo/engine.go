@@ -73,6 +73,7 @@ type engine struct {
 	before  events.Amount  // its tokens at the beginning
 	work    events.Bytes   // what the host has to do with the data
 
+	tick    time.Duration // how often it is looked whether what is waited for is so
 	hosts   []*host
 	lines   chan line // of their logs
 	kills   []kill
@@ -114,7 +115,7 @@ func newEngine(o Options) *engine {
 	return &engine{
 		Options: o, dir: datadir.At(o.Config.DataDir), began: time.Now(), display: newDisplay(o.Out, o.Terminal),
 		text: tabwriter.NewWriter(o.Out, 0, 0, 2, ' ', 0), ended: make(chan error, 1), client: &client{},
-		lines: make(chan line, mostLines),
+		tick: 10 * pollEvery, lines: make(chan line, mostLines),
 	}
 }
 
@@ -201,7 +202,7 @@ func (e *engine) addHost(name events.Member, c config.Config) error {
 	}
 	h.name, h.dir, h.lines = name, datadir.At(c.DataDir), e.lines
 	h.down.Store(true)
-	h.operator = operator{Client: api.NewClient(h.dir.Socket()), member: name}
+	h.operator = operator{Client: api.NewClient(h.dir.Socket()), member: events.Member(c.Cluster.Member)}
 	e.hosts = append(e.hosts, h)
 	return nil
 }
@@ -250,7 +251,7 @@ func (e *engine) living() []*host {
 
 // until receives the logs until something is so. Meanwhile hosts and chain must live.
 func (e *engine) until(ctx context.Context, what string, is func(context.Context) (bool, error)) error {
-	tick := time.NewTicker(10 * pollEvery)
+	tick := time.NewTicker(e.tick)
 	defer tick.Stop()
 	for {
 		select {

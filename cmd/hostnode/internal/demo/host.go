@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ import (
 type line struct {
 	Level string  `json:"level"`
 	Msg   string  `json:"msg"`
+	Hint  string  `json:"hint"`
 	Index *uint64 `json:"index"` // of a slot
 	State string  `json:"state"`
 	// Of sectors: the number, and the step that the line is about.
@@ -41,7 +43,7 @@ type host struct {
 	// lines takes the parsed log. What does not fit is only in the file, so that the process never waits for a reader.
 	lines chan line
 
-	name       events.Member // empty: the host is one process
+	name       events.Member // empty: there is one host, and it is one process
 	dir        datadir.Layout
 	operator   operator
 	down       atomic.Bool // it is not meant to run
@@ -132,13 +134,13 @@ func (h *host) remember(l line) {
 
 // title names the host in a sentence.
 func (h *host) title() string {
-	if h.name == "" {
-		return "the host"
+	if h.operator.member == "" {
+		return cmp.Or(string(h.name), "the host")
 	}
 	return "member " + string(h.name)
 }
 
-// prefix is the name of a member, with which lines about it begin; a host that is one process has another prefix.
+// prefix is the name with which lines about a host begin, or a member; the only host has another prefix.
 func (h *host) prefix(alone string) string {
 	if h.name == "" {
 		return alone

@@ -38,8 +38,13 @@ func (e *engine) printEnd(of record, looking ...string) {
 		}
 	}
 	e.printAudit(of.report)
+	e.printWhere("the host's log: host.log", looking...)
+}
+
+// printWhere prints where the record is, and the logs, and commands that look at it.
+func (e *engine) printWhere(logs string, looking ...string) {
 	e.print("\n== Where it is stored, and how to look at it ==")
-	e.print("Everything is in %s (the host's log: host.log).", e.dir.Root)
+	e.print("Everything is in %s (%s).", e.dir.Root, logs)
 	if url := e.Config.EventStore.URL; url != "" {
 		e.print("The record is in %s.", esdb.Redact(url))
 	}

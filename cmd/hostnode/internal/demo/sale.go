@@ -123,7 +123,7 @@ func (s *saleDemo) offer(ctx context.Context) error {
 			return err
 		}
 		if h.name != "" {
-			each = " of each member,"
+			each = " each,"
 		}
 	}
 	s.display.say("Operator: one availability%s with room for %d bytes and %s tokens of collateral",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
@@ -27,11 +28,12 @@ var fixed = map[string]string{
 	"log.format":               "it reads the host's log",
 }
 
-// refuseSettings names the first given setting that must not be given.
+// refuseSettings names the first given setting that must not be given, or whose section must not be.
 func (o Options) refuseSettings(fixed ...map[string]string) error {
 	for key := range o.Config.Changed() {
 		for _, reasons := range fixed {
-			if why, is := reasons[key]; is {
+			section, _, _ := strings.Cut(key, ".")
+			if why := cmp.Or(reasons[key], reasons[section]); why != "" {
 				return fmt.Errorf("%w: %s cannot be set for a demonstration: %s; leave it out",
 					problem.ErrDemoOptions, key, why)
 			}

@@ -27,6 +27,8 @@ func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
 	seals := maps.Clone(fixed)
 	maps.Copy(seals, fixedForSectors)
 	delete(seals, "sectors.sealer") // The one that is shown may be given.
+	watches := maps.Clone(fixed)
+	maps.Copy(watches, fixedForDowntime)
 	home, others := "HOME="+t.TempDir(), map[string]config.Loaded{}
 	for name, demo := range map[string]shown{
 		"a sale": {
@@ -39,6 +41,12 @@ func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
 			seals, func(c config.Config) error { return ofSectors(c).check() },
 			func(c config.Config) config.Config {
 				return ofSectors(c).hostConfig("/chain.ipc", someContract, otherContract)
+			},
+		},
+		"downtime": {
+			watches, func(c config.Config) error { return Options{Config: c}.refuseSettings(watches) },
+			func(c config.Config) config.Config {
+				return Options{Config: c, Slots: 3}.hostConfig("/chain.ipc", someContract)
 			},
 		},
 	} {
@@ -59,6 +67,7 @@ func eachSetting(t *testing.T, demo shown, home string, others map[string]config
 		"true", "2", "3", "7", "200", "200MiB", "90m", "3s", "1500ms", "window", "finalized", "debug", "json", "https://there.example/",
 		"127.0.0.1:2113", "0x00000000000000000000000000000000000000aa", "esdb://127.0.0.1:2113?tls=false", "/some/file",
 		"commd", "possession", "simulated", "4KiB", "2GiB", "20000000",
+		"false", "scored", "proposed", "north=https://there.example/",
 	}
 	// Some can be set only beside others.
 	chain := []string{
@@ -91,7 +100,7 @@ func eachSetting(t *testing.T, demo shown, home string, others map[string]config
 		}
 		others[setting.Key] = given
 		section, _, _ := strings.Cut(setting.Key, ".")
-		if err := demo.check(given.Config); demo.fixed[setting.Key] != "" {
+		if err := demo.check(given.Config); demo.fixed[setting.Key] != "" || demo.fixed[section] != "" {
 			named := strings.Contains(fmt.Sprint(err), section) || beside[setting.Key] != nil // The error names it first.
 			if !errors.Is(err, problem.ErrDemoOptions) || !named {
 				t.Errorf("%s is taken, and then ignored: %v", setting.Key, err)
