@@ -40,11 +40,6 @@ type QuarantineReader interface {
 	Quarantine(ctx context.Context) (Quarantine, error)
 }
 
-// Retrier tries a piece of quarantined work again, by its name in the list. Only a running host can.
-type Retrier interface {
-	TryAgain(ctx context.Context, work string) (Quarantine, error)
-}
-
 // AsOf says what an answer rests on.
 type AsOf struct {
 	// Position is that of the last event that the answer includes.

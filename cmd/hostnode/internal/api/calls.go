@@ -65,11 +65,7 @@ var (
 	ResumeQueue = Order(http.MethodPost, "queue/resume", func(s Seller, ctx context.Context, q Why) (Queue, error) {
 		return s.ResumeQueue(ctx, q.Reason)
 	})
-	TryAgain = Order(http.MethodPost, "quarantine/retry", func(
-		r Retrier, ctx context.Context, q OfWork,
-	) (Quarantine, error) {
-		return r.TryAgain(ctx, q.Work)
-	})
+	TryAgain   = Order(http.MethodPost, "quarantine/retry", (*Live).TryAgain) // Only a running host can.
 	MakeBackup = Order(http.MethodPost, "backup", func(i Inspector, ctx context.Context, q IntoDir) (Backup, error) {
 		return i.Backup(ctx, q.Dir)
 	}).long()

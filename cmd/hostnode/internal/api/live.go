@@ -273,9 +273,9 @@ func (l *Live) Quarantine(ctx context.Context) (Quarantine, error) {
 	return Quarantine{AsOf: l.asOf(), Work: quarantinedWork(now.Quarantined)}, nil
 }
 
-// TryAgain implements Retrier.
-func (l *Live) TryAgain(ctx context.Context, work string) (Quarantine, error) {
-	subject, err := shell.ParseSubject(work)
+// TryAgain tries a piece of quarantined work again, by its name in the list.
+func (l *Live) TryAgain(ctx context.Context, q OfWork) (Quarantine, error) {
+	subject, err := shell.ParseSubject(q.Work)
 	if err == nil {
 		err = l.cfg.Host.TryAgain(ctx, subject)
 	}

@@ -91,41 +91,11 @@ type SectorOrder struct {
 	By     string `json:"by"`               // who orders it
 }
 
-// verbs make the order of a sector that a request is; reason says that it needs one.
-var verbs = map[Verb]struct {
-	reason bool
-	order  func(number uint64, o SectorOrder) sectors.Order
-}{
-	VerbAddPiece: {false, func(n uint64, o SectorOrder) sectors.Order {
-		return sectors.AddPiece{Number: n, Piece: events.SectorPiece(*o.Piece), By: o.By}
-	}},
-	VerbDropPiece: {false, func(n uint64, o SectorOrder) sectors.Order {
-		return sectors.DropPiece{Number: n, CID: o.CID, By: o.By}
-	}},
-	VerbPack: {false, func(n uint64, o SectorOrder) sectors.Order {
-		return sectors.StartPacking{Number: n, By: o.By}
-	}},
-	VerbRetry: {false, func(n uint64, o SectorOrder) sectors.Order {
-		return sectors.Restart{Number: n, By: o.By}
-	}},
-	VerbForce: {true, func(n uint64, o SectorOrder) sectors.Order {
-		return sectors.ForceState{Number: n, State: sector.State(o.State), By: o.By, Reason: o.Reason}
-	}},
-	VerbTerminate: {true, func(n uint64, o SectorOrder) sectors.Order {
-		return sectors.Terminate{Number: n, By: o.By, Reason: o.Reason}
-	}},
-	VerbRemove: {true, func(n uint64, o SectorOrder) sectors.Order {
-		return sectors.Remove{Number: n, By: o.By, Reason: o.Reason}
-	}},
-}
-
-// order checks what the core does not.
+// order checks what the core does not, and returns the order of a sector that a request is.
 func (o SectorOrder) order(number uint64, verb Verb) (sectors.Order, error) {
-	v, ok := verbs[verb]
 	o.Reason = strings.TrimSpace(o.Reason)
+	needsReason := verb == VerbForce || verb == VerbTerminate || verb == VerbRemove
 	switch {
-	case !ok:
-		return nil, fmt.Errorf("%w: sectors have no %.40q", problem.ErrBadRequest, verb)
 	case (verb == VerbAddPiece) != (o.Piece != nil):
 		return nil, fmt.Errorf("%w: a piece belongs to %q, and to nothing else", problem.ErrBadRequest, VerbAddPiece)
 	case (verb == VerbDropPiece) != (o.CID != ""):
@@ -134,13 +104,38 @@ func (o SectorOrder) order(number uint64, verb Verb) (sectors.Order, error) {
 		return nil, fmt.Errorf("%w: only %q can be tried", problem.ErrBadRequest, VerbForce)
 	case verb != VerbForce && o.State != "":
 		return nil, fmt.Errorf("%w: a state belongs to %q only", problem.ErrBadRequest, VerbForce)
-	case v.reason != (o.Reason != ""):
+	case needsReason != (o.Reason != ""):
 		return nil, fmt.Errorf("%w: say why with %q, %q and %q, and with nothing else",
 			problem.ErrBadRequest, VerbForce, VerbTerminate, VerbRemove)
 	case len(o.Reason) > maxReason:
 		return nil, fmt.Errorf("%w: a reason has at most %d bytes", problem.ErrBadRequest, maxReason)
 	}
-	return v.order(number, o), named(o.By)
+	order := o.of(number, verb)
+	if order == nil {
+		return nil, fmt.Errorf("%w: sectors have no %.40q", problem.ErrBadRequest, verb)
+	}
+	return order, named(o.By)
+}
+
+// of is the order of a sector; nil: sectors have no such verb.
+func (o SectorOrder) of(number uint64, verb Verb) sectors.Order {
+	switch verb {
+	case VerbAddPiece:
+		return sectors.AddPiece{Number: number, Piece: events.SectorPiece(*o.Piece), By: o.By}
+	case VerbDropPiece:
+		return sectors.DropPiece{Number: number, CID: o.CID, By: o.By}
+	case VerbPack:
+		return sectors.StartPacking{Number: number, By: o.By}
+	case VerbRetry:
+		return sectors.Restart{Number: number, By: o.By}
+	case VerbForce:
+		return sectors.ForceState{Number: number, State: sector.State(o.State), By: o.By, Reason: o.Reason}
+	case VerbTerminate:
+		return sectors.Terminate{Number: number, By: o.By, Reason: o.Reason}
+	case VerbRemove:
+		return sectors.Remove{Number: number, By: o.By, Reason: o.Reason}
+	}
+	return nil
 }
 
 // named refuses an order of nobody.
