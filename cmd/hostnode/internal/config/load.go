@@ -130,7 +130,7 @@ func AddFlags(flags *pflag.FlagSet, keys ...string) {
 		if len(keys) > 0 && !slices.Contains(keys, s.key) || flags.Lookup(s.flag()) != nil {
 			continue
 		}
-		flag := flags.VarPF(&flagValue{setting: s}, s.flag(), "", comments[s.owner+"."+s.field.Name].short())
+		flag := flags.VarPF(flagValue{s}, s.flag(), "", comments[s.owner+"."+s.field.Name].short())
 		if s.field.Type.Kind() == reflect.Bool {
 			flag.NoOptDefVal = "true"
 		}
@@ -138,27 +138,16 @@ func AddFlags(flags *pflag.FlagSet, keys ...string) {
 }
 
 // flagValue checks a flag as soon as it is parsed.
-type flagValue struct {
-	setting
-	given string
-}
+type flagValue struct{ setting }
 
 // Set implements pflag.Value.
-func (f *flagValue) Set(text string) error {
-	f.given = text
-	return f.set(text)
-}
+func (f flagValue) Set(text string) error { return f.set(text) }
 
-// String implements pflag.Value.
-func (f *flagValue) String() string {
-	if !f.value.IsValid() { // pflag asks a zero value too
-		return ""
-	}
-	return f.text()
-}
+// String implements pflag.Value. Parsed again, it is the same value.
+func (f flagValue) String() string { return f.text() }
 
 // Type implements pflag.Value.
-func (f *flagValue) Type() string {
+func (f flagValue) Type() string {
 	switch f.field.Type.String() {
 	case "events.Bytes":
 		return "size"
@@ -316,11 +305,7 @@ func (l *Loaded) overlay(env map[string]string, flags *pflag.FlagSet) error {
 		if f == nil || !f.Changed {
 			continue
 		}
-		text := f.Value.String()
-		if given, ok := f.Value.(*flagValue); ok {
-			text = given.given
-		}
-		if err := s.set(text); err != nil {
+		if err := s.set(f.Value.String()); err != nil {
 			return fmt.Errorf("flag --%s: %w", s.flag(), err)
 		}
 		l.sources[s.key] = "flag --" + s.flag()

@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -150,7 +149,7 @@ func (c Config) checkNodes() error {
 			if key == "nodes.notes" {
 				continue
 			}
-			if u, err := url.Parse(value); err != nil || !overHTTP(value) || u.Host == "" {
+			if !overHTTP(value) {
 				return refuse(key, string(node)+"="+value,
 					"not a URL; write for example north=https://node.example/v1/probe")
 			}

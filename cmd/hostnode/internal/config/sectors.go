@@ -163,9 +163,9 @@ func (c Config) checkRemoteProver() error {
 	if c.Sectors.Sealer != "remote" {
 		return nil
 	}
-	u, err := url.Parse(r.URL)
+	u, _ := url.Parse(r.URL)
 	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+	case !overHTTP(r.URL):
 		return refuse("sectors.remote.url", r.URL, "with sectors.sealer = remote it must be the URL of the outside "+
 			"prover; write for example https://prover.example.org")
 	case u.User != nil:
