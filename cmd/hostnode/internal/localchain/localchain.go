@@ -172,9 +172,7 @@ func (c *Chain) WhileSealing(ctx context.Context, task func(context.Context) err
 }
 
 func sameKeys(ctx context.Context, c *devchain.Chain, d devchain.Deployment, hash string) error {
-	r, err := chain.DialRequester(ctx, chain.Config{
-		Endpoint: c.IPCPath(), Marketplace: d.Marketplace, Key: bankKey(),
-	})
+	r, err := Remote{c.IPCPath(), d.Marketplace}.Client(ctx, bankKey())
 	if err != nil {
 		return fmt.Errorf("read the marketplace: %w", err)
 	}
@@ -193,11 +191,7 @@ func sameKeys(ctx context.Context, c *devchain.Chain, d devchain.Deployment, has
 // Client connects to the marketplace with another account, and makes sure that
 // the account has gas and tokens.
 func (c *Chain) Client(ctx context.Context, key *ecdsa.PrivateKey) (*chain.Requester, error) {
-	r, err := chain.DialRequester(ctx, chain.Config{Endpoint: c.IPCPath(), Marketplace: c.Marketplace, Key: key})
-	if err != nil {
-		return nil, fmt.Errorf("dial the marketplace: %w", err)
-	}
-	return r, nil
+	return Remote{c.IPCPath(), c.Marketplace}.Client(ctx, key)
 }
 
 // Provide makes sure that an account has at least this many wei and tokens.
