@@ -77,10 +77,10 @@ func (c *clientOf) command(cmd *cobra.Command, words string) string {
 	return text
 }
 
-// dial connects to the market with the client's key, which is made if there is none. provide gives the account
-// money on a development chain, and refuses on any other.
+// dial connects to the market with the client's key, which is made if there is none. local is the chain if it is a
+// development chain.
 func (c *clientOf) dial(ctx context.Context, cfg config.Config) (
-	r *chain.Requester, provide func(ctx context.Context, tokens events.Amount) error, err error,
+	r *chain.Requester, local *localchain.Remote, err error,
 ) {
 	key, err := c.key()
 	if err != nil {
@@ -95,26 +95,25 @@ func (c *clientOf) dial(ctx context.Context, cfg config.Config) (
 			return nil, nil, err
 		}
 		if r.ChainID() != devchain.ChainID || strings.Contains(cfg.Chain.Endpoint, "://") {
-			return r, c.mustHave(r), nil
+			return r, nil, nil
 		}
-		local := localchain.Remote{Endpoint: cfg.Chain.Endpoint, Marketplace: contract}
-		return r, c.provide(r, local), nil
+		return r, &localchain.Remote{Endpoint: cfg.Chain.Endpoint, Marketplace: contract}, nil
 	}
 	dir := datadir.At(cfg.DataDir)
 	ipc, err := dir.SocketPath("chain/devchain.ipc")
 	if err != nil {
 		return nil, nil, err
 	}
-	local, err := localchain.Find(dir.Chain(), ipc)
+	found, err := localchain.Find(dir.Chain(), ipc)
 	if err != nil {
 		return nil, nil, err
 	}
-	if r, err = local.Client(ctx, key); errors.Is(err, localchain.ErrStopped) {
+	if r, err = found.Client(ctx, key); errors.Is(err, localchain.ErrStopped) {
 		return nil, nil, fmt.Errorf("%w; start it: hostnode run%s", err, c.DataDir)
 	} else if err != nil {
 		return nil, nil, err
 	}
-	return r, c.provide(r, local), nil
+	return r, &found, nil
 }
 
 func (c *clientOf) key() (*ecdsa.PrivateKey, error) {
@@ -129,29 +128,22 @@ func (c *clientOf) key() (*ecdsa.PrivateKey, error) {
 	return keys.Load(file)
 }
 
-func (c *clientOf) provide(r *chain.Requester, local localchain.Remote) func(context.Context, events.Amount) error {
-	return func(ctx context.Context, tokens events.Amount) error {
+// provide gives the account money on a development chain. On any other it refuses one that cannot pay.
+func provide(ctx context.Context, r *chain.Requester, local *localchain.Remote, tokens events.Amount) error {
+	if local != nil {
 		return local.Provide(ctx, r.Account(), events.NewAmount(math.MaxInt64/8), tokens)
 	}
-}
-
-// mustHave refuses an account that cannot pay.
-func (c *clientOf) mustHave(r *chain.Requester) func(context.Context, events.Amount) error {
-	return func(ctx context.Context, tokens events.Amount) error {
-		has, err := r.Balance(ctx)
-		switch {
-		case err != nil:
-			return err
-		case has.Tokens.Less(tokens):
-			return fmt.Errorf("%w: the request costs %s base units, and the client's account %s has %s",
-				events.ErrInsufficientFunds, cli.Grouped(tokens.String()), r.Account(),
-				cli.Grouped(has.Tokens.String()))
-		case has.Wei.IsZero():
-			return fmt.Errorf("%w: the client's account %s has no coins for gas",
-				events.ErrInsufficientFunds, r.Account())
-		}
-		return nil
+	has, err := r.Balance(ctx)
+	switch {
+	case err != nil:
+		return err
+	case has.Tokens.Less(tokens):
+		return fmt.Errorf("%w: the request costs %s base units, and the client's account %s has %s",
+			events.ErrInsufficientFunds, cli.Grouped(tokens.String()), r.Account(), cli.Grouped(has.Tokens.String()))
+	case has.Wei.IsZero():
+		return fmt.Errorf("%w: the client's account %s has no coins for gas", events.ErrInsufficientFunds, r.Account())
 	}
+	return nil
 }
 
 func (c *clientOf) prepare() *cobra.Command {
@@ -258,13 +250,13 @@ func (c *clientOf) request() *cobra.Command {
 				return err
 			}
 			ctx := cmd.Context()
-			account, provide, err := c.dial(ctx, cfg)
+			account, local, err := c.dial(ctx, cfg)
 			if err != nil {
 				return err
 			}
 			defer account.Close()
 			r := t.Request(d)
-			if err := provide(ctx, requester.Price(r)); err != nil {
+			if err := provide(ctx, account, local, requester.Price(r)); err != nil {
 				return err
 			}
 			id := account.IDOf(r)
