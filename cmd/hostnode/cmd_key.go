@@ -29,65 +29,48 @@ func (a *app) keyCommand() *cobra.Command {
 		&cobra.Command{Use: "key", Short: "Make, install or show the account's key"},
 		a.withKeyFile(&cobra.Command{
 			Use: "new", Short: "Make a new key; an existing key is never overwritten", Args: cobra.NoArgs,
-		}, func(_ context.Context, c config.Config, _ []string) (events.Address, string, error) {
-			if err := hasKeyFile(c); err != nil {
-				return events.Address{}, "", err
-			}
+		}, "made", func(_ context.Context, c config.Config, _ []string) (events.Address, error) {
 			if _, err := os.Lstat(c.Account.KeyFile); err != nil { // One that exists is refused elsewhere.
 				if err := belongs(c, events.Address{}); err != nil {
-					return events.Address{}, "", err
+					return events.Address{}, err
 				}
 			}
-			address, err := keys.Create(c.Account.KeyFile)
-			return address, "made", err
+			return keys.Create(c.Account.KeyFile)
 		}),
 		a.withKeyFile(&cobra.Command{
 			Use: "import [FILE]", Short: "Install a key: 64 hex digits in a file, or on standard input",
 			Long: "Install a key: 64 hex digits in a file, or on standard input without FILE or with \"-\".\n" +
 				"The key itself is never an argument, which every user of the machine could read.",
 			Args: cobra.MaximumNArgs(1),
-		}, a.importKey),
+		}, "imported", a.importKey),
 		a.withKeyFile(&cobra.Command{
 			Use: "show", Short: "Show the address of the key, never the key", Args: cobra.NoArgs,
-		}, func(_ context.Context, c config.Config, _ []string) (events.Address, string, error) {
+		}, "", func(_ context.Context, c config.Config, _ []string) (events.Address, error) {
 			if c.Account.Signer != "" {
-				return c.AccountAddress(), "", nil
+				return c.AccountAddress(), nil
 			}
 			key, err := keys.Load(c.Account.KeyFile)
 			if err != nil {
-				return events.Address{}, "", err
+				return events.Address{}, err
 			}
-			return keys.AddressOf(key), "", nil
+			return keys.AddressOf(key), nil
 		}),
 	)
 }
 
-func (a *app) importKey(ctx context.Context, c config.Config, args []string) (events.Address, string, error) {
-	if err := hasKeyFile(c); err != nil {
-		return events.Address{}, "", err
-	}
+func (a *app) importKey(ctx context.Context, c config.Config, args []string) (events.Address, error) {
 	from := a.Input(ctx)
 	if len(args) == 1 && args[0] != "-" {
 		f, err := os.Open(args[0])
 		if err != nil {
 			// The system's error without the name: that may be a key that was given by mistake.
-			return events.Address{}, "", fmt.Errorf("%w: the FILE to import cannot be opened: %w",
+			return events.Address{}, fmt.Errorf("%w: the FILE to import cannot be opened: %w",
 				cli.ErrUsage, errors.Unwrap(err))
 		}
 		defer f.Close()
 		from = f
 	}
-	address, err := keys.Import(c.Account.KeyFile, from, func(of events.Address) error { return belongs(c, of) })
-	return address, "imported", err
-}
-
-// hasKeyFile refuses to make a key that would not be used.
-func hasKeyFile(c config.Config) error {
-	if c.Account.Signer == "" {
-		return nil
-	}
-	return fmt.Errorf("%w: account.signer is set, so the signer has the key, and a key file would not be used",
-		config.ErrInvalid)
+	return keys.Import(c.Account.KeyFile, from, func(of events.Address) error { return belongs(c, of) })
 }
 
 // belongs refuses a key with which the data directory could not be used: that of
@@ -105,13 +88,18 @@ func belongs(c config.Config, of events.Address) error {
 	return errors.Join(err, dir.Belongs(of))
 }
 
-// withKeyFile runs a command with the key file of the configuration.
+// withKeyFile runs a command with the key file of the configuration. done is what it does to the key; empty: nothing.
 func (a *app) withKeyFile(
-	cmd *cobra.Command, do func(ctx context.Context, c config.Config, args []string) (events.Address, string, error),
+	cmd *cobra.Command, done string,
+	do func(ctx context.Context, c config.Config, args []string) (events.Address, error),
 ) *cobra.Command {
 	config.AddFlags(cmd.Flags(), "account.keyFile")
 	cmd.RunE = a.Configured(func(cmd *cobra.Command, c config.Loaded, args []string) error {
-		address, done, err := do(cmd.Context(), c.Config, args)
+		if done != "" && c.Account.Signer != "" {
+			return fmt.Errorf("%w: account.signer is set, so the signer has the key, and a key file would not be used",
+				config.ErrInvalid)
+		}
+		address, err := do(cmd.Context(), c.Config, args)
 		if err != nil {
 			return err
 		}

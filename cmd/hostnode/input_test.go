@@ -23,7 +23,7 @@ func TestASignalEndsAnImportThatWaitsForItsKey(t *testing.T) {
 	c := config.Config{DataDir: t.TempDir()}
 	c.Account.KeyFile = filepath.Join(c.DataDir, "account.key")
 	stop()
-	if _, _, err := a.importKey(ctx, c, nil); !errors.Is(err, context.Canceled) {
+	if _, err := a.importKey(ctx, c, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("import: %v", err)
 	}
 	if _, err := keys.Load(c.Account.KeyFile); !errors.Is(err, keys.ErrMissing) {
