@@ -29,11 +29,6 @@ type AuditOptions struct {
 // OwnChain stands, as AuditOptions.Chain, for the chain that the host uses.
 const OwnChain = "own"
 
-// verifier is a store that can check its own files.
-type verifier interface {
-	Verify(ctx context.Context) (embedded.Verification, error)
-}
-
 // Audit implements Backend.
 func (r *reader) Audit(ctx context.Context, o AuditOptions) (answer Audit, err error) {
 	options, done, err := r.auditOptions(o)
@@ -103,13 +98,13 @@ func (r *reader) auditOptions(o AuditOptions) (audit.Options, func() error, erro
 	return options, done, nil
 }
 
-// verify has a store check its own files.
+// verify has a store check its own files, which the embedded one can.
 func (r *reader) verify(ctx context.Context, answer *Audit) error {
-	v, ok := r.store.(verifier)
+	store, ok := r.store.(*embedded.Store)
 	if !ok {
 		return nil
 	}
-	check, err := v.Verify(ctx)
+	check, err := store.Verify(ctx)
 	if err != nil {
 		return fmt.Errorf("verify the event store: %w", err)
 	}

@@ -36,15 +36,10 @@ type Backup struct {
 	Time time.Time `json:"time"`
 }
 
-// backuper is a store that can copy its own files.
-type backuper interface {
-	Backup(ctx context.Context, dir string) (embedded.BackupReport, error)
-}
-
 // Backup implements Inspector. The directory becomes a data directory that holds
 // only the events.
 func (r *reader) Backup(ctx context.Context, dir string) (Backup, error) {
-	store, ok := r.store.(backuper)
+	store, ok := r.store.(*embedded.Store)
 	if !ok {
 		return Backup{}, fmt.Errorf("back up: %w", problem.ErrNotEmbedded)
 	}
