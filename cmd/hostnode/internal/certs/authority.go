@@ -2,8 +2,6 @@ package certs
 
 import (
 	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -27,16 +25,12 @@ type authority struct {
 func authorityName(cluster string) string { return "hostnode cluster " + cluster }
 
 func newAuthority(o Order, now time.Time) (authority, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return authority{}, err
-	}
 	cert := &x509.Certificate{
 		Subject:   pkix.Name{CommonName: authorityName(o.Cluster)},
 		NotBefore: now.Add(-skew), NotAfter: now.AddDate(caYears, 0, 0).UTC().Truncate(time.Second),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
 	}
-	if err := write(cert, cert, key, key, filepath.Join(o.Dir, caFile), filepath.Join(o.Dir, caKeyFile)); err != nil {
+	if err := write(cert, cert, nil, filepath.Join(o.Dir, caFile), filepath.Join(o.Dir, caKeyFile)); err != nil {
 		return authority{}, err
 	}
 	return loadAuthority(o, now)

@@ -4,6 +4,7 @@
 package certs
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -169,10 +170,6 @@ func AddHosts(to *x509.Certificate, hosts []string) {
 
 // sign writes the key and the certificate of a member. A member is a server and a client.
 func (a authority) sign(o Order, m *Member, now time.Time) error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return err
-	}
 	m.Expires = now.AddDate(memberYears, 0, 0).UTC().Truncate(time.Second)
 	if a.cert.NotAfter.Before(m.Expires) {
 		m.Expires = a.cert.NotAfter.UTC()
@@ -183,13 +180,13 @@ func (a authority) sign(o Order, m *Member, now time.Time) error {
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	AddHosts(cert, o.Hosts)
-	return write(cert, a.cert, key, a.key, m.Cert, m.Key)
+	return write(cert, a.cert, a.key, m.Cert, m.Key)
 }
 
 // write signs a certificate and writes it with its key, the key first, so that there is no
 // certificate without one.
-func write(cert, parent *x509.Certificate, key, signer *ecdsa.PrivateKey, certPath, keyPath string) error {
-	signed, secret, err := Sign(cert, parent, key, signer)
+func write(cert, parent *x509.Certificate, signer *ecdsa.PrivateKey, certPath, keyPath string) error {
+	_, signed, secret, err := Sign(cert, parent, signer)
 	if err != nil {
 		return err
 	}
@@ -199,13 +196,19 @@ func write(cert, parent *x509.Certificate, key, signer *ecdsa.PrivateKey, certPa
 	return durable.Create(certPath, signed)
 }
 
-// Sign signs a certificate, with a random number, and returns it and its key as PEM.
-func Sign(cert, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) (signed, secret []byte, err error) {
-	der, err := x509.CreateCertificate(rand.Reader, cert, parent, key.Public(), signer)
+// Sign makes a key and signs its certificate, with a random number; without a signer the key signs its own. It returns
+// the key, and both as PEM.
+func Sign(cert, parent *x509.Certificate, signer *ecdsa.PrivateKey) (
+	key *ecdsa.PrivateKey, signed, secret []byte, err error,
+) {
+	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, nil, nil, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, cert, parent, key.Public(), cmp.Or(signer, key))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+	return key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), err
 }

@@ -1,9 +1,6 @@
 package eventserver
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"errors"
@@ -70,14 +67,6 @@ func MakeCertificates(dir string, hosts []string, now time.Time) (Certificates, 
 
 // sign makes the authority and the certificate.
 func sign(hosts []string, now, expires time.Time) (ca, cert, key []byte, err error) {
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	serverKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, nil, err
-	}
 	const skew = time.Hour // of the clients' clocks
 	authority := &x509.Certificate{
 		Subject:   pkix.Name{CommonName: "hostnode event store authority"},
@@ -90,9 +79,10 @@ func sign(hosts []string, now, expires time.Time) (ca, cert, key []byte, err err
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	certs.AddHosts(server, hosts)
-	if ca, _, err = certs.Sign(authority, authority, caKey, caKey); err != nil {
+	signer, ca, _, err := certs.Sign(authority, authority, nil)
+	if err != nil {
 		return nil, nil, nil, err
 	}
-	cert, key, err = certs.Sign(server, authority, serverKey, caKey)
+	_, cert, key, err = certs.Sign(server, authority, signer)
 	return ca, cert, key, err
 }
