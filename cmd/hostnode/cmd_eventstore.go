@@ -172,21 +172,18 @@ func (a *app) eventstoreUserCommand() *cobra.Command {
 	return cmd
 }
 
-// maxPasswordBytes is the most bytes of a password; bcrypt takes 72.
-const maxPasswordBytes = 72
-
 // readPassword reads a line from standard input, without echo from a terminal.
 func (a *app) readPassword(ctx context.Context) (string, error) {
 	if f, ok := a.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return a.askPassword(ctx, int(f.Fd()))
 	}
-	line, err := bufio.NewReader(io.LimitReader(a.Input(ctx), maxPasswordBytes+3)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(a.Input(ctx), wire.MaxPasswordBytes+3)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
 	line = strings.TrimRight(line, "\r\n")
-	if len(line) > maxPasswordBytes {
-		return "", fmt.Errorf("%w: a password has at most %d bytes", cli.ErrUsage, maxPasswordBytes)
+	if len(line) > wire.MaxPasswordBytes {
+		return "", fmt.Errorf("%w: a password has at most %d bytes", cli.ErrUsage, wire.MaxPasswordBytes)
 	}
 	return line, nil
 }

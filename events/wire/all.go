@@ -25,17 +25,14 @@ func (c *reader) readLog(ctx context.Context) error {
 		for i := range c.page.all {
 			r := &c.page.all[i]
 			at = r.Position
-			shown, err := c.shows(ctx, r)
+			shown, err := c.sendShown(ctx, r)
 			if err != nil {
 				return err
 			}
-			if !shown {
-				continue
+			if shown {
+				remaining--
 			}
-			if err := c.sendEvent(ctx, r); err != nil {
-				return err
-			}
-			if remaining--; remaining == 0 {
+			if remaining == 0 {
 				return nil
 			}
 		}
@@ -53,11 +50,14 @@ func (c *reader) log(ctx context.Context, at events.Position, limit int) iter.Se
 	return c.s.cfg.Store.ReadAll(ctx, at, limit)
 }
 
-// shows reports whether an event of the log passes the filter, and the caller
+// sendShown sends an event of the log if it passes the filter, and the caller
 // may read it.
-func (c *reader) shows(ctx context.Context, r *events.Recorded) (bool, error) {
+func (c *reader) sendShown(ctx context.Context, r *events.Recorded) (shown bool, err error) {
 	if !c.filter.takes(r) {
 		return false, nil
 	}
-	return c.sight.sees(ctx, r.Stream)
+	if shown, err = c.sight.sees(ctx, r.Stream); err == nil && shown {
+		err = c.sendEvent(ctx, r)
+	}
+	return shown, err
 }

@@ -12,7 +12,6 @@ import (
 // featuresService tells clients which methods there are.
 type featuresService struct {
 	serverfeatures.UnimplementedServerFeaturesServer
-	s *Server
 }
 
 // GetSupportedMethods lists the methods, in lower case as clients expect.

@@ -76,7 +76,7 @@ func New(cfg Config) (*Server, error) {
 	s.grpc = grpc.NewServer(s.options()...)
 	streams.RegisterStreamsServer(s.grpc, &streamsService{s: s})
 	gossip.RegisterGossipServer(s.grpc, &gossipService{s: s})
-	serverfeatures.RegisterServerFeaturesServer(s.grpc, &featuresService{s: s})
+	serverfeatures.RegisterServerFeaturesServer(s.grpc, &featuresService{})
 	if cfg.AcceptPersistentSubscriptions {
 		persistent.RegisterPersistentSubscriptionsServer(s.grpc, &acceptPersistent{})
 	}

@@ -131,10 +131,7 @@ func (c *reader) followLog(ctx context.Context) error {
 		c.sight.forget()
 		for i := range c.page.all {
 			r := &c.page.all[i]
-			shown, err := c.shows(ctx, r)
-			if err == nil && shown {
-				err = c.sendEvent(ctx, r)
-			}
+			_, err := c.sendShown(ctx, r)
 			at = r.Position
 			if looked++; err == nil && c.filter.interval > 0 && looked >= c.filter.interval {
 				looked, err = 0, c.checkpoint(at)
