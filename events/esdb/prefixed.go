@@ -42,30 +42,8 @@ func prefixReading(after, head events.Position, prefixes []string) reading {
 			if after >= head {
 				return source{func() (*esdb.ResolvedEvent, error) { return nil, io.EOF }, func() {}}, nil
 			}
-			sub, err := c.SubscribeToAll(ctx, o)
-			if err != nil {
-				return source{}, err
-			}
-			next := func() (*esdb.ResolvedEvent, error) { return nextUntil(sub, head) }
-			return source{next, func() { _ = sub.Close() }}, nil
+			return subscribe(ctx, c, o, head)
 		},
 		take: takeBeyond(&after, esdb.Forwards),
-	}
-}
-
-// nextUntil returns the next event of a filtered subscription, an empty one for a checkpoint, or io.EOF at the end:
-// it has caught up, or a checkpoint is after head. Older servers do not say that it has caught up.
-func nextUntil(sub *esdb.Subscription, head events.Position) (*esdb.ResolvedEvent, error) {
-	for {
-		switch e := sub.Recv(); {
-		case e.SubscriptionDropped != nil:
-			return nil, e.SubscriptionDropped.Error
-		case e.EventAppeared != nil:
-			return e.EventAppeared, nil
-		case e.CaughtUp != nil, e.CheckPointReached != nil && events.Position(e.CheckPointReached.Commit) >= head:
-			return nil, io.EOF
-		case e.CheckPointReached != nil:
-			return &esdb.ResolvedEvent{}, nil // Not an event, but a sign of life while many are filtered out.
-		}
 	}
 }

@@ -3,6 +3,7 @@ package esdb
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"time"
 
@@ -53,11 +54,7 @@ func (s *Store) follow(
 	}
 	from, take := positionAt(*after, esdb.Forwards), takeBeyond(after, esdb.Forwards)
 	in := h.feed(ctx, func(ctx context.Context, c *esdb.Client) (source, error) {
-		sub, err := c.SubscribeToAll(ctx, esdb.SubscribeToAllOptions{From: from})
-		if err != nil {
-			return source{}, err
-		}
-		return source{func() (*esdb.ResolvedEvent, error) { return nextOf(sub) }, func() { _ = sub.Close() }}, nil
+		return subscribe(ctx, c, esdb.SubscribeToAllOptions{From: from}, 0)
 	})
 	h.release() // The feed holds on by itself.
 	for {
@@ -78,17 +75,32 @@ func (s *Store) follow(
 	}
 }
 
-// nextOf returns the next event of a subscription. An unfiltered one does not
-// need checkpoints, nor to know that it has caught up.
-func nextOf(sub *esdb.Subscription) (*esdb.ResolvedEvent, error) {
-	for {
-		switch e := sub.Recv(); {
-		case e.SubscriptionDropped != nil:
-			return nil, e.SubscriptionDropped.Error
-		case e.EventAppeared != nil:
-			return e.EventAppeared, nil
+// subscribe opens a subscription. With a head, it ends when it has caught up, or a checkpoint is not before the head:
+// older servers do not say that it has caught up. Until then a checkpoint is an empty event. Without one, it goes on
+// for ever, and needs no checkpoints.
+func subscribe(
+	ctx context.Context, c *esdb.Client, o esdb.SubscribeToAllOptions, head events.Position,
+) (source, error) {
+	sub, err := c.SubscribeToAll(ctx, o)
+	if err != nil {
+		return source{}, err
+	}
+	next := func() (*esdb.ResolvedEvent, error) {
+		for {
+			switch e := sub.Recv(); {
+			case e.SubscriptionDropped != nil:
+				return nil, e.SubscriptionDropped.Error
+			case e.EventAppeared != nil:
+				return e.EventAppeared, nil
+			case head == 0:
+			case e.CaughtUp != nil, e.CheckPointReached != nil && events.Position(e.CheckPointReached.Commit) >= head:
+				return nil, io.EOF
+			case e.CheckPointReached != nil:
+				return &esdb.ResolvedEvent{}, nil // Not an event, but a sign of life while many are filtered out.
+			}
 		}
 	}
+	return source{next, func() { _ = sub.Close() }}, nil
 }
 
 // Wait implements events.Store.
