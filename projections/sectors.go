@@ -143,10 +143,7 @@ type stepTime struct{ Last, Total time.Duration }
 const something = "0x"
 
 func (h *host) foldSector(r events.Recorded, e sector.Event) {
-	_, number, err := events.ParseSectorStream(r.Stream)
-	if err != nil {
-		return // A stream that no sector of ours can have.
-	}
+	_, number, _ := events.ParseSectorStream(r.Stream)
 	s := h.sectors.All[number]
 	if s == nil {
 		s = &openSector{State: sector.New(sector.Policy{})}
