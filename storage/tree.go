@@ -26,10 +26,7 @@ const (
 
 // paddedBlocks is the number of leaves of the slot tree; blocks is within its limits.
 func paddedBlocks(blocks uint64) uint64 {
-	padded, err := merkle.PaddedBlocks(blocks)
-	if err != nil {
-		return 0
-	}
+	padded, _ := merkle.PaddedBlocks(blocks)
 	return padded
 }
 
