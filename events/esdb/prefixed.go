@@ -27,23 +27,20 @@ func (s *Store) ReadPrefixed(
 			yield(events.Recorded{}, err)
 			return
 		}
-		s.read(ctx, func() reading { return prefixReading(after, head, prefixes) })(yield)
-	}
-}
-
-func prefixReading(after, head events.Position, prefixes []string) reading {
-	o := esdb.SubscribeToAllOptions{
-		MaxSearchWindow: searchWindow, CheckpointInterval: 1,
-		Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: prefixes},
-	}
-	return reading{
-		open: func(ctx context.Context, c *esdb.Client, _ uint64) (source, error) {
-			o.From = positionAt(after, esdb.Forwards)
-			if after >= head {
-				return source{func() (*esdb.ResolvedEvent, error) { return nil, io.EOF }, func() {}}, nil
+		s.read(ctx, func() reading {
+			after := after
+			return reading{
+				open: func(ctx context.Context, c *esdb.Client, _ uint64) (source, error) {
+					if after >= head {
+						return source{func() (*esdb.ResolvedEvent, error) { return nil, io.EOF }, func() {}}, nil
+					}
+					return subscribe(ctx, c, esdb.SubscribeToAllOptions{
+						MaxSearchWindow: searchWindow, CheckpointInterval: 1, From: positionAt(after, esdb.Forwards),
+						Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: prefixes},
+					}, head)
+				},
+				take: takeBeyond(&after, esdb.Forwards),
 			}
-			return subscribe(ctx, c, o, head)
-		},
-		take: takeBeyond(&after, esdb.Forwards),
+		})(yield)
 	}
 }
