@@ -55,9 +55,9 @@ var causes = []cause{
 	{"starting", ofOwner, No, No, "", startingUp}, // What the start waits for comes first.
 	{"no-owner", ofHost, No, No, AlertNoOwner, noOwner},
 	{"owner-silent", ofHost, NotKnown, NotKnown, AlertNoOwner, ownerSilent},
-	{"scheduler-down", ofMember, No, No, AlertPartDown, schedulerDown},
-	{"part-down", ofOwner, No, Yes, AlertPartDown, partDown},
-	{"sectors-down", ofMember, Yes, No, AlertPartDown, sectorsDown},
+	{"scheduler-down", ofMember, No, No, AlertPartDown, down(PartScheduler)}, // Nobody knows which proofs are due.
+	{"part-down", ofOwner, No, Yes, AlertPartDown, down("")},                 // Hosted slots are proven.
+	{"sectors-down", ofMember, Yes, No, AlertPartDown, down(PartSectors)},    // Slots have nothing to do with it.
 	{"no-sealer", ofMember, Yes, No, "", noSealer},
 	{"not-signing", ofHost, No, No, AlertSigner, notSigning},
 	{"fee-limit", ofOwner, No, No, AlertFeeLimit, feeLimit},
@@ -233,25 +233,19 @@ func (o OutageFacts) sentence(since string) string {
 	return ""
 }
 
-// schedulerDown: nobody knows which proofs are due.
-func schedulerDown(f Facts) (reason, hint string) {
-	return down(f, func(part string) bool { return part == PartScheduler })
-}
-
-// partDown: no slot is taken; hosted slots are proven.
-func partDown(f Facts) (reason, hint string) {
-	return down(f, func(part string) bool { return part != PartScheduler && part != PartSectors })
-}
-
-func down(f Facts, which func(part string) bool) (reason, hint string) {
-	for _, d := range f.Down {
-		if which(d.Name) {
-			return fmt.Sprintf("%s is down%s: %s", d.Name, since(d.Since), d.Reason),
-				"it is tried again by itself; find the cause in the host's log, and look at the record: " +
-					f.command("audit")
+// down says that a part is down: the one with a name, or, without, any that has no cause of its own.
+func down(name string) func(Facts) (reason, hint string) {
+	return func(f Facts) (reason, hint string) {
+		for _, d := range f.Down {
+			own := d.Name == PartScheduler || d.Name == PartSectors
+			if d.Name == name || name == "" && !own {
+				return fmt.Sprintf("%s is down%s: %s", d.Name, since(d.Since), d.Reason),
+					"it is tried again by itself; find the cause in the host's log, and look at the record: " +
+						f.command("audit")
+			}
 		}
+		return "", ""
 	}
-	return "", ""
 }
 
 func diskAway(f Facts) (reason, hint string) {
@@ -347,8 +341,8 @@ func noTokens(f Facts) (reason, hint string) {
 	n := f.Funds
 	reason = "the account has no tokens for collateral"
 	if !n.Balance.Tokens.IsZero() {
-		reason = fmt.Sprintf("the account holds %s base units of tokens, sales in work need %s, and any slot %s or more",
-			n.Balance.Tokens, n.Unpaid, leastCollateral)
+		reason = fmt.Sprintf("the account holds %s base units of tokens, sales in work need %s, "+
+			"and any slot %s or more", n.Balance.Tokens, n.Unpaid, leastCollateral)
 	}
 	return when(n.Known && n.Balance.Tokens.SubFloor(n.Unpaid).Less(leastCollateral),
 		reason, "send tokens of the market to "+f.Account)
