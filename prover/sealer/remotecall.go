@@ -40,10 +40,7 @@ var errPassing = errors.New("passing")
 func (r *RemoteSealer) post(
 	ctx context.Context, sector events.SectorRef, step string, body, result any, progress events.SectorProgress,
 ) error {
-	b, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
+	b, _ := json.Marshal(body) // All bodies (remoteapi) are texts, numbers and bytes.
 	req := request{method: http.MethodPost, path: sectorPath(sector) + "/" + step, sector: sector, json: b}
 	return r.call(ctx, req, result, progress)
 }
