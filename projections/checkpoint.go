@@ -45,8 +45,8 @@ func (v *Views) State(c *snapshot.Coder) {
 // parts are what a checkpoint holds of a host.
 func (h *host) parts() []any {
 	all := []any{&h.ledgers, &h.sales, &h.sectors, &h.queue, &h.txs, &h.starts, &h.earnings, &h.validator}
-	for _, own := range h.own {
-		all = append(all, own.State())
+	for _, category := range slices.Sorted(maps.Keys(h.own)) {
+		all = append(all, h.own[category].State())
 	}
 	return all
 }

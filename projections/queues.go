@@ -136,10 +136,10 @@ func (q *queue) refuse(m *messages.SlotsRefused, l Limits) {
 
 // slotOf is the id of the last of some slots of a request; empty: there is none.
 func slotOf(m interface{ GetRequestId() string }, indices []uint64) string {
-	request, err := events.ParseRequestID(m.GetRequestId())
-	if err != nil || len(indices) == 0 {
+	if len(indices) == 0 {
 		return ""
 	}
+	request := events.Must(events.ParseRequestID(m.GetRequestId()))
 	return events.SlotIDOf(request, indices[len(indices)-1]).String()
 }
 

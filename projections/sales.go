@@ -133,10 +133,7 @@ type openSale struct {
 }
 
 func (h *host) foldSale(r events.Recorded, e sale.Event) {
-	_, slot, err := events.ParseSaleStream(r.Stream)
-	if err != nil {
-		return // A stream that no sale of ours can have.
-	}
+	_, slot, _ := events.ParseSaleStream(r.Stream)
 	s := h.sales.Open[slot]
 	if start, ok := e.(*messages.SaleStarted); ok {
 		if s != nil { // It never settled; what is known of it stays to be seen.

@@ -143,10 +143,7 @@ type stepTime struct{ Last, Total time.Duration }
 const something = "0x"
 
 func (h *host) foldSector(r events.Recorded, e sector.Event) {
-	_, number, err := events.ParseSectorStream(r.Stream)
-	if err != nil {
-		return // A stream that no sector of ours can have.
-	}
+	_, number, _ := events.ParseSectorStream(r.Stream)
 	s := h.sectors.All[number]
 	if s == nil {
 		s = &openSector{State: sector.New(sector.Policy{})}
@@ -273,25 +270,17 @@ func (h *host) provider(out []Provider) []Provider {
 	return append(out, p)
 }
 
-// What a sector needs: the first two, an operator; the third, time.
-const (
-	bleeds = iota
-	parked
-	paused
-	neither
-)
-
-// urgency orders sectors: the least first.
+// urgency orders sectors, the least first: those of the first two need an operator, those of the third time.
 func (s *openSector) urgency() int {
 	switch {
 	case s.State.Bleeds():
-		return bleeds
+		return 0
 	case s.State.Parked():
-		return parked
+		return 1
 	case !s.State.Until.IsZero():
-		return paused
+		return 2
 	}
-	return neither
+	return 3
 }
 
 func (s *openSector) row(h *host) Sector {

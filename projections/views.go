@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -121,8 +120,8 @@ type host struct {
 	earnings earnings
 	// validator is what the account marked.
 	validator validating
-	// own are the views of the machines that have their own, in the order of their list.
-	own []machine.View
+	// own are the views of the machines that have their own, by category.
+	own map[string]machine.View
 }
 
 // NewViews are the views of an empty record.
@@ -198,18 +197,11 @@ func (v *Views) wants(stream string) (address string, wanted bool) {
 	return address, ours && (v.only == "" || v.only == address)
 }
 
-// memberOf is the name in the stream of a member's ledger; empty for the host's own.
-func memberOf(ledger string) events.Member {
-	_, rest, _ := strings.Cut(ledger, "-")
-	_, member, _ := strings.Cut(rest, "-")
-	return events.Member(member)
-}
-
 func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
-	h := v.host(address)
-	fold := folds[events.Category(r.Stream)]
-	if fold == nil {
-		fold = foldOwn
+	h, category := v.host(address), events.Category(r.Stream)
+	fold := folds[category]
+	if own := h.own[category]; own != nil {
+		fold = func(_ *host, r events.Recorded, m proto.Message) bool { return own.Fold(r, m) }
 	}
 	if !fold(h, r, m) {
 		v.pass(r, r.Type+" does not belong in this stream")
@@ -217,9 +209,11 @@ func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
 }
 
 // folds say, for each category of streams that has a view, what an event does there; false for one of another machine.
+// They see only streams of ours, so that names can be parsed.
 var folds = map[string]func(*host, events.Recorded, proto.Message) bool{
 	events.CategoryCapacity: folding(func(h *host, r events.Recorded, e capacity.Event) {
-		h.foldLedger(memberOf(r.Stream), e)
+		_, member, _ := events.ParseLedgerStream(r.Stream)
+		h.foldLedger(member, e)
 	}),
 	events.CategorySale:   folding((*host).foldSale),
 	events.CategorySector: folding((*host).foldSector),
@@ -233,25 +227,14 @@ var folds = map[string]func(*host, events.Recorded, proto.Message) bool{
 	events.CategoryHost: folding(func(h *host, _ events.Recorded, e messages.HostEvent) { h.starts.fold(e, h.limits) }),
 }
 
-// foldOwn folds an event of a machine that has its own view.
-func foldOwn(h *host, r events.Recorded, m proto.Message) bool {
-	for i, one := range views.Machines() {
-		if one.Category == events.Category(r.Stream) {
-			return h.own[i].Fold(r, m)
-		}
-	}
-	return false
-}
-
 // Of is the view of a machine that has its own: its rows, host by host. False: there is no such machine.
 func (v *Views) Of(category string) (rows map[string]any, known bool) {
-	i := slices.IndexFunc(views.Machines(), func(m machine.Machine) bool { return m.Category == category })
-	if i < 0 {
+	if _, known = views.Of(category); !known {
 		return nil, false
 	}
 	rows = map[string]any{}
 	for _, h := range v.hosts {
-		rows[h.address] = h.own[i].Rows()
+		rows[h.address] = h.own[category].Rows()
 	}
 	return rows, true
 }
@@ -281,9 +264,10 @@ func newHost(address string, l Limits) *host {
 		sectors: sectors{All: map[uint64]*openSector{}},
 		queue:   queue{State: saved.NewQueue(), Refusals: map[string]Refusals{}, LetGo: map[string]Refusals{}},
 		txs:     transactions{Open: map[string]*Transaction{}, Done: map[string]bool{}},
+		own:     map[string]machine.View{},
 	}
 	for _, m := range views.Machines() {
-		h.own = append(h.own, m.View())
+		h.own[m.Category] = m.View()
 	}
 	return h
 }

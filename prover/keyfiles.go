@@ -201,10 +201,7 @@ func writeKeys(k *Keys, vk *groth16.VerifyingKey, home string) error {
 		}
 		m.Files[name] = sum
 	}
-	raw, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
+	raw, _ := json.MarshalIndent(m, "", "  ") // Texts and numbers.
 	if _, err := writeFile(filepath.Join(fresh, metaFile), func(w io.Writer) error {
 		_, err := w.Write(append(raw, '\n'))
 		return err

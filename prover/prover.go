@@ -86,5 +86,5 @@ func (p *Prover) proveNow(ctx context.Context, in Input) (events.Proof, error) {
 	if err != nil {
 		return events.Proof{}, err
 	}
-	return exportProof(made)
+	return exportProof(made), nil
 }

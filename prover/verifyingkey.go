@@ -130,14 +130,11 @@ func exportKey(key *groth16.VerifyingKey) (VerifyingKey, error) {
 	return k, nil
 }
 
-// exportProof converts the library's proof into words in the contract's order.
-func exportProof(p *groth16.Proof) (events.Proof, error) {
-	if len(p.Commitments) != 0 {
-		return events.Proof{}, fmt.Errorf("proof has %d commitments: %w",
-			len(p.Commitments), ErrCommitments)
-	}
+// exportProof converts the library's proof into words in the contract's order. It has no commitments, because the
+// circuit has none (compile).
+func exportProof(p *groth16.Proof) events.Proof {
 	a, b, c := exportG1(&p.Ar), exportG2(&p.Bs), exportG1(&p.Krs)
-	return events.Proof{a.X, a.Y, b.X.Real, b.X.Imag, b.Y.Real, b.Y.Imag, c.X, c.Y}, nil
+	return events.Proof{a.X, a.Y, b.X.Real, b.X.Imag, b.Y.Real, b.Y.Imag, c.X, c.Y}
 }
 
 func exportG1(p *curve.G1Affine) G1 { return G1{X: p.X.Bytes(), Y: p.Y.Bytes()} }

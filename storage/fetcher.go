@@ -15,14 +15,10 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// Limits and defaults of fetching.
+// Limits of fetching.
 const (
-	defaultInFlight       = 16               // blocks per download: 1 MiB in flight
-	defaultAttempts       = 5                // rounds over all sources
-	defaultRequestTimeout = 30 * time.Second // for 64 KiB
-	defaultBackoff        = 250 * time.Millisecond
-	maxBackoff            = 10 * time.Second
-	maxInFlight           = 1024 // as many as the network's own nodes use
+	maxBackoff  = 10 * time.Second
+	maxInFlight = 1024 // as many as the network's own nodes use
 
 	// writeBatch is the number of blocks that are hashed and written together, 4 MiB: few enough to
 	// lose little in a crash, and enough to make syncing cheap.
@@ -54,10 +50,10 @@ type Fetcher struct {
 
 // NewFetcher returns a fetcher into repo, or events.ErrMalformed if a source is no URL.
 func NewFetcher(repo *Repo, cfg FetcherConfig) (*Fetcher, error) {
-	cfg.InFlight = min(cmp.Or(cfg.InFlight, defaultInFlight), maxInFlight)
-	cfg.Attempts = cmp.Or(cfg.Attempts, defaultAttempts)
-	cfg.RequestTimeout = cmp.Or(cfg.RequestTimeout, defaultRequestTimeout)
-	cfg.Backoff = cmp.Or(cfg.Backoff, defaultBackoff)
+	cfg.InFlight = min(cmp.Or(cfg.InFlight, 16), maxInFlight) // 1 MiB in flight.
+	cfg.Attempts = cmp.Or(cfg.Attempts, 5)                    // Rounds over all sources.
+	cfg.RequestTimeout = cmp.Or(cfg.RequestTimeout, 30*time.Second)
+	cfg.Backoff = cmp.Or(cfg.Backoff, 250*time.Millisecond)
 	s, err := newSources(cfg)
 	if err != nil {
 		return nil, err

@@ -132,15 +132,14 @@ func (r *Repo) Extend(_ context.Context, slot events.SlotID, until time.Time) er
 // Delete removes everything of a slot, even while it is being downloaded; that nothing is there is
 // no error. When it returns nil the bytes are free.
 func (r *Repo) Delete(_ context.Context, slot events.SlotID) error {
-	if err := r.here(); err != nil {
-		return fmt.Errorf("delete slot %s: %w", slot, err)
+	err := r.here()
+	if e := r.entry(slot); err == nil && e != nil {
+		err = r.trash(e)
 	}
-	if e := r.entry(slot); e != nil {
-		if err := r.trash(e); err != nil {
-			return fmt.Errorf("delete slot %s: %w", slot, err)
-		}
+	if err == nil {
+		err = r.emptyTrash(slot)
 	}
-	if err := r.emptyTrash(slot); err != nil {
+	if err != nil {
 		return fmt.Errorf("delete slot %s: %w", slot, err)
 	}
 	return nil

@@ -150,18 +150,14 @@ func (c *Cluster) Failed() <-chan error { return c.failed }
 func (c *Cluster) Member() events.Member { return c.cfg.Member }
 
 // Seen implements port.Cluster. While etcd is away it is who was seen last.
-func (c *Cluster) Seen() []events.Member {
-	var all []events.Member
-	for _, p := range c.Peers() {
-		all = append(all, p.Member)
-	}
-	return all
-}
+func (c *Cluster) Seen() []events.Member { return c.those(func(Peer) bool { return true }) }
 
 // MayOwn are the members that Seen tells and that may take the term.
-func (c *Cluster) MayOwn() (all []events.Member) {
+func (c *Cluster) MayOwn() []events.Member { return c.those(func(p Peer) bool { return p.MayOwn }) }
+
+func (c *Cluster) those(which func(Peer) bool) (all []events.Member) {
 	for _, p := range c.Peers() {
-		if p.MayOwn {
+		if which(p) {
 			all = append(all, p.Member)
 		}
 	}

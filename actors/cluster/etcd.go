@@ -104,10 +104,7 @@ func (c *Cluster) join() (*concurrency.Session, *clientv3.GetResponse, error) {
 		}
 		unchanged = clientv3.Compare(clientv3.ModRevision(key), "=", kv.ModRevision)
 	}
-	value, err := json.Marshal(c.self())
-	if err != nil {
-		return nil, nil, err
-	}
+	value, _ := json.Marshal(c.self()) // Texts, a flag and the time of this start.
 	s, err := c.session(c.ctx)
 	if err != nil {
 		return nil, nil, err

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,9 +55,9 @@ var causes = []cause{
 	{"starting", ofOwner, No, No, "", startingUp}, // What the start waits for comes first.
 	{"no-owner", ofHost, No, No, AlertNoOwner, noOwner},
 	{"owner-silent", ofHost, NotKnown, NotKnown, AlertNoOwner, ownerSilent},
-	{"scheduler-down", ofMember, No, No, AlertPartDown, schedulerDown},
-	{"part-down", ofOwner, No, Yes, AlertPartDown, partDown},
-	{"sectors-down", ofMember, Yes, No, AlertPartDown, sectorsDown},
+	{"scheduler-down", ofMember, No, No, AlertPartDown, down(PartScheduler)}, // Nobody knows which proofs are due.
+	{"part-down", ofOwner, No, Yes, AlertPartDown, down("")},                 // Hosted slots are proven.
+	{"sectors-down", ofMember, Yes, No, AlertPartDown, down(PartSectors)},    // Slots have nothing to do with it.
 	{"no-sealer", ofMember, Yes, No, "", noSealer},
 	{"not-signing", ofHost, No, No, AlertSigner, notSigning},
 	{"fee-limit", ofOwner, No, No, AlertFeeLimit, feeLimit},
@@ -156,14 +157,13 @@ func notAnswering(f Facts) (reason, hint string) {
 }
 
 func startingUp(f Facts) (reason, hint string) {
-	if f.Stage != Starting || f.Record.Away && f.Outage.Proves { // Then recordAway says everything.
-		return "", ""
-	}
 	reason = "the host is starting" + since(f.StageSince)
 	if f.WaitsFor != "" {
 		reason += ": " + f.WaitsFor
 	}
-	return reason, "wait: it goes on by itself; when it stays so, look at the host's log"
+	provenMeanwhile := f.Record.Away && f.Outage.Proves // Then recordAway says everything.
+	return when(f.Stage == Starting && !provenMeanwhile,
+		reason, "wait: it goes on by itself; when it stays so, look at the host's log")
 }
 
 func stopping(f Facts) (reason, hint string) {
@@ -184,19 +184,13 @@ func chainAway(f Facts) (reason, hint string) {
 
 // chainSilent applies only if the chain answers: otherwise chainAway is the cause.
 func chainSilent(f Facts) (reason, hint string) {
-	if f.Chain.SilentSince.IsZero() || f.Chain.Away {
-		return "", ""
-	}
 	reason = "no block has come" + since(f.Chain.SilentSince)
 	if head := f.Chain.Head; !head.Time.IsZero() {
 		reason += fmt.Sprintf("; the newest is %d of %s", head.Number, head.Time.UTC().Format(SinceFormat))
 	}
-	at := f.Endpoint
-	if at == "" {
-		at = "its endpoint"
-	}
-	return reason, "no proof can be handed in: check the Ethereum node at " + at +
-		" (chain.endpoint), or name others in chain.fallbacks"
+	return when(!f.Chain.SilentSince.IsZero() && !f.Chain.Away, reason,
+		"no proof can be handed in: check the Ethereum node at "+cmp.Or(f.Endpoint, "its endpoint")+
+			" (chain.endpoint), or name others in chain.fallbacks")
 }
 
 func recordAway(f Facts) (reason, hint string) {
@@ -239,25 +233,19 @@ func (o OutageFacts) sentence(since string) string {
 	return ""
 }
 
-// schedulerDown: nobody knows which proofs are due.
-func schedulerDown(f Facts) (reason, hint string) {
-	return down(f, func(part string) bool { return part == PartScheduler })
-}
-
-// partDown: no slot is taken; hosted slots are proven.
-func partDown(f Facts) (reason, hint string) {
-	return down(f, func(part string) bool { return part != PartScheduler && part != PartSectors })
-}
-
-func down(f Facts, which func(part string) bool) (reason, hint string) {
-	for _, d := range f.Down {
-		if which(d.Name) {
-			return fmt.Sprintf("%s is down%s: %s", d.Name, since(d.Since), d.Reason),
-				"it is tried again by itself; find the cause in the host's log, and look at the record: " +
-					f.command("audit")
+// down says that a part is down: the one with a name, or, without, any that has no cause of its own.
+func down(name string) func(Facts) (reason, hint string) {
+	return func(f Facts) (reason, hint string) {
+		for _, d := range f.Down {
+			own := d.Name == PartScheduler || d.Name == PartSectors
+			if d.Name == name || name == "" && !own {
+				return fmt.Sprintf("%s is down%s: %s", d.Name, since(d.Since), d.Reason),
+					"it is tried again by itself; find the cause in the host's log, and look at the record: " +
+						f.command("audit")
+			}
 		}
+		return "", ""
 	}
-	return "", ""
 }
 
 func diskAway(f Facts) (reason, hint string) {
@@ -325,12 +313,10 @@ func quotaTooSmall(f Facts) (reason, hint string) {
 // collateralAtRisk: no slot is so small that its collateral may still be at risk.
 func collateralAtRisk(f Facts) (reason, hint string) {
 	most := f.Supply.MaxAtRisk
-	if most == nil || !most.SubFloor(f.Supply.AtRisk).Less(leastCollateral) {
-		return "", ""
-	}
-	return fmt.Sprintf("sales have %s of collateral, at most %s may be at risk, and any slot needs %s or more",
+	return when(most != nil && most.SubFloor(f.Supply.AtRisk).Less(leastCollateral),
+		fmt.Sprintf("sales have %s of collateral, at most %s may be at risk, and any slot needs %s or more",
 			f.Supply.AtRisk, most, leastCollateral),
-		"raise sales.maxCollateralAtRisk and start again, or wait until sales end"
+		"raise sales.maxCollateralAtRisk and start again, or wait until sales end")
 }
 
 // gasLow: hosted slots can be proven, and no more are taken.
@@ -353,15 +339,13 @@ func gasLow(f Facts) (reason, hint string) {
 
 func noTokens(f Facts) (reason, hint string) {
 	n := f.Funds
-	if !n.Known || !n.Balance.Tokens.SubFloor(n.Unpaid).Less(leastCollateral) {
-		return "", ""
+	reason = "the account has no tokens for collateral"
+	if !n.Balance.Tokens.IsZero() {
+		reason = fmt.Sprintf("the account holds %s base units of tokens, sales in work need %s, "+
+			"and any slot %s or more", n.Balance.Tokens, n.Unpaid, leastCollateral)
 	}
-	hint = "send tokens of the market to " + f.Account
-	if n.Balance.Tokens.IsZero() {
-		return "the account has no tokens for collateral", hint
-	}
-	return fmt.Sprintf("the account holds %s base units of tokens, sales in work need %s, and any slot %s or more",
-		n.Balance.Tokens, n.Unpaid, leastCollateral), hint
+	return when(n.Known && n.Balance.Tokens.SubFloor(n.Unpaid).Less(leastCollateral),
+		reason, "send tokens of the market to "+f.Account)
 }
 
 func proofCapacity(f Facts) (reason, hint string) {
@@ -382,11 +366,9 @@ func nothingOffered(f Facts) (reason, hint string) {
 
 func offersDisabled(f Facts) (reason, hint string) {
 	all := f.Supply.Offers
-	if len(all) == 0 || len(f.Supply.enabled()) > 0 {
-		return "", ""
-	}
-	return fmt.Sprintf("all of %d availabilities are disabled", len(all)),
-		"enable one: " + f.command("availability enable ID")
+	return when(len(all) > 0 && len(f.Supply.enabled()) == 0,
+		fmt.Sprintf("all of %d availabilities are disabled", len(all)),
+		"enable one: "+f.command("availability enable ID"))
 }
 
 func offersOver(f Facts) (reason, hint string) {

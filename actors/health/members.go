@@ -52,14 +52,12 @@ const takesTerm = "a member with account.transactions = true takes the term by i
 // another owner.
 func noOwner(f Facts) (reason, hint string) {
 	m := f.Members
-	if m.Member == "" || m.Owner != "" || f.Record.Away {
-		return "", ""
-	}
 	reason = "no member has ever had the term"
 	if !m.TermSince.IsZero() {
 		reason = "no member has the term" + since(m.TermSince)
 	}
-	return reason + ": no slot is taken, and no transaction is sent", takesTerm
+	return when(m.Member != "" && m.Owner == "" && !f.Record.Away,
+		reason+": no slot is taken, and no transaction is sent", takesTerm)
 }
 
 func ownerSilent(f Facts) (reason, hint string) {
@@ -100,11 +98,8 @@ func membersSilent(f Facts) (reason, hint string) {
 	for _, s := range f.Members.Silent {
 		names = append(names, fmt.Sprintf("%s (last in the record at %s)", s.Member, s.Heard.UTC().Format(SinceFormat)))
 	}
-	if len(names) == 0 {
-		return "", ""
-	}
-	return "members that do not seem to be alive: " + strings.Join(names, ", "),
-		"what they host is not proven: start them again, or look at their logs and at their way to etcd"
+	return when(len(names) > 0, "members that do not seem to be alive: "+strings.Join(names, ", "),
+		"what they host is not proven: start them again, or look at their logs and at their way to etcd")
 }
 
 // leaseAway: all goes on with the present owner, and with the members that were seen last.
@@ -118,24 +113,20 @@ func leaseAway(f Facts) (reason, hint string) {
 
 func fewMayOwn(f Facts) (reason, hint string) {
 	m := f.Members
-	if !m.MayOwnKnown || len(m.MayOwn) >= 2 {
-		return "", ""
-	}
 	who := "no living member may take the term"
 	if len(m.MayOwn) == 1 {
 		who = fmt.Sprintf("only member %s may take the term: without it no slot is taken, and no proof is sent",
 			m.MayOwn[0])
 	}
-	return who, "give another member the account's key or signer, and set account.transactions = true there"
+	return when(m.MayOwnKnown && len(m.MayOwn) < 2,
+		who, "give another member the account's key or signer, and set account.transactions = true there")
 }
 
 func certificateEnds(f Facts) (reason, hint string) {
 	m := f.Members
-	if m.Certificate == "" {
-		return "", ""
-	}
-	reason = fmt.Sprintf("the certificate %s of this member ends at %s: after that nobody believes that it is "+
-		"this member", m.Certificate, m.CertificateEnds.UTC().Format(SinceFormat))
-	return reason, "put a new certificate and its key in their place (`hostnode cluster certs` makes them, once the " +
-		"old files are moved away); they are used without a restart"
+	return when(m.Certificate != "",
+		fmt.Sprintf("the certificate %s of this member ends at %s: after that nobody believes that it is this member",
+			m.Certificate, m.CertificateEnds.UTC().Format(SinceFormat)),
+		"put a new certificate and its key in their place (`hostnode cluster certs` makes them, once the old files "+
+			"are moved away); they are used without a restart")
 }

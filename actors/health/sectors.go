@@ -4,11 +4,6 @@ import "fmt"
 
 // The causes that have to do with sectors.
 
-// sectorsDown: no sector is sealed or proven. Slots have nothing to do with it.
-func sectorsDown(f Facts) (reason, hint string) {
-	return down(f, func(part string) bool { return part == PartSectors })
-}
-
 // noSealer: a sealer whose proofs the contract does not take is refused at the start.
 func noSealer(f Facts) (reason, hint string) {
 	return when(f.NoSealer && f.SectorsAtStake > 0,

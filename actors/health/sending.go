@@ -20,12 +20,10 @@ func feeLimit(f Facts) (reason, hint string) {
 // noGas: not even a proof can be paid.
 func noGas(f Facts) (reason, hint string) {
 	b := f.Funds.Balance
-	if !f.Funds.Known || !b.Wei.IsZero() && !b.Wei.Less(b.ProofWei) {
-		return "", ""
-	}
 	reason = "the account has nothing to pay for gas"
 	if !b.Wei.IsZero() {
 		reason = fmt.Sprintf("the account holds %s wei for gas, and a proof costs %s", b.Wei, b.ProofWei)
 	}
-	return reason, "send the chain's own coin to " + f.Account
+	return when(f.Funds.Known && (b.Wei.IsZero() || b.Wei.Less(b.ProofWei)),
+		reason, "send the chain's own coin to "+f.Account)
 }

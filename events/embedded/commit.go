@@ -1,18 +1,18 @@
 package embedded
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // commit makes the batch durable, then answers everybody who waits.
 func (c *committer) commit() {
 	failed := c.sync()
 	for _, r := range c.waiting {
-		err := failed
-		if err == nil && r.err == nil && r.wrote > 0 {
+		err := cmp.Or(failed, r.err)
+		if err == nil && r.wrote > 0 {
 			c.store.appends.Add(1)
 			c.store.written.Add(uint64(r.wrote))
-		}
-		if err == nil {
-			err = r.err
 		}
 		r.answer(err)
 	}

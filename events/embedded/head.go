@@ -75,13 +75,10 @@ func parseHead(value []byte) (h head, err error) {
 	}
 	h = head{count: binary.BigEndian.Uint64(value[2:]), ended: value[1]&flagEnded != 0}
 	rest := value[headBytes2:]
-	if value[1]&flagMetadata == 0 {
-		if len(rest) != 0 {
-			return head{}, fail
-		}
+	switch described := value[1]&flagMetadata != 0; {
+	case !described && len(rest) == 0:
 		return h, nil
-	}
-	if len(rest) != headMeta {
+	case !described || len(rest) != headMeta:
 		return head{}, fail
 	}
 	h.metadata = events.Position(binary.BigEndian.Uint64(rest))

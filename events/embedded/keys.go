@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -43,6 +45,16 @@ const (
 	indexBytes   = numberBytes + 16 // of the index of a stream
 	virtualBytes = numberBytes      // of the index of a virtual stream
 )
+
+// under bounds a read to the keys with a letter.
+func under(letter byte) *pebble.IterOptions {
+	return &pebble.IterOptions{LowerBound: []byte{letter}, UpperBound: []byte{letter + 1}}
+}
+
+// between bounds a read to the events from a position on, before end.
+func between(first, end events.Position) *pebble.IterOptions {
+	return &pebble.IterOptions{LowerBound: appendEventKey(nil, first), UpperBound: appendEventKey(nil, end)}
+}
 
 func appendEventKey(dst []byte, position events.Position) []byte {
 	dst = append(dst, prefixEvent)

@@ -281,9 +281,7 @@ func (s *Store) options(cfg Config) *pebble.Options {
 }
 
 func (s *Store) lastPosition() (events.Position, error) {
-	iter, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: []byte{prefixEvent}, UpperBound: []byte{prefixEvent + 1},
-	})
+	iter, err := s.db.NewIter(under(prefixEvent))
 	if err != nil {
 		return 0, err
 	}

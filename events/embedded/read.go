@@ -177,9 +177,7 @@ func (r *reader) fillLog(at events.Position, back bool) error {
 		if first >= end {
 			return nil
 		}
-		it, err := r.store.db.NewIter(&pebble.IterOptions{
-			LowerBound: appendEventKey(nil, first), UpperBound: appendEventKey(nil, end),
-		})
+		it, err := r.store.db.NewIter(between(first, end))
 		if err != nil {
 			return err
 		}

@@ -164,9 +164,7 @@ func (r *streamReader) fillRevisions(most int) error {
 		return err
 	}
 	defer index.Close()
-	log, err := r.store.db.NewIter(&pebble.IterOptions{
-		LowerBound: []byte{prefixEvent}, UpperBound: []byte{prefixEvent + 1},
-	})
+	log, err := r.store.db.NewIter(under(prefixEvent))
 	if err != nil {
 		return err
 	}

@@ -131,9 +131,7 @@ func (u *upgrader) run() error {
 
 // step upgrades some events in one batch.
 func (u *upgrader) step() error {
-	it, err := u.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendEventKey(nil, u.done+1), UpperBound: appendEventKey(nil, u.last+1),
-	})
+	it, err := u.db.NewIter(between(u.done+1, u.last+1))
 	if err != nil {
 		return err
 	}

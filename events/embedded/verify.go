@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"maps"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -82,7 +83,7 @@ func (s *Store) Verify(ctx context.Context) (Verification, error) {
 	if err := s.usable(ctx); err != nil {
 		return v, err
 	}
-	w := &walker{store: s, v: &v, ctx: ctx, links: newMultisetHash()}
+	w := &walker{store: s, v: &v, ctx: ctx, seed: maphash.MakeSeed()}
 	s.durable.now(func(before map[string]head) {
 		w.synced = events.Position(s.synced.Load())
 		w.before = maps.Clone(before)
@@ -102,7 +103,8 @@ type walker struct {
 	synced   events.Position
 	before   map[string]head
 	v        *Verification
-	links    *multisetHash
+	seed     maphash.Seed
+	links    uint64 // the links by the events without those by the indexes (hashOf)
 	names    interner
 }
 
@@ -147,9 +149,7 @@ func (w *walker) walkEvents(check func(events.Position, []byte)) error {
 func (w *walker) walkEventsFrom(
 	position events.Position, check func(events.Position, []byte),
 ) (events.Position, error) {
-	it, err := w.snapshot.NewIter(&pebble.IterOptions{
-		LowerBound: appendEventKey(nil, position), UpperBound: appendEventKey(nil, w.synced+1),
-	})
+	it, err := w.snapshot.NewIter(between(position, w.synced+1))
 	if err != nil {
 		return 0, err
 	}
@@ -196,7 +196,7 @@ func (w *walker) checkEvent(position events.Position, value []byte) {
 	}
 	w.v.Events++
 	for _, virtual := range events.VirtualOf(&e) {
-		w.links.add(virtual, position)
+		w.links += w.hashOf(virtual, position)
 	}
 	for _, err := range []error{w.checkEntry(&e), w.checkEnd(&e), w.checkMetadata(&e)} {
 		if err != nil {

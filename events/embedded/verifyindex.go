@@ -11,26 +11,13 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// multisetHash compares two sets of links without storing them: each adds and removes
-// hashes to one sum, which is zero in the end if the sets are equal.
-type multisetHash struct {
-	seed maphash.Seed
-	sum  uint64
-}
-
-type hashedLink struct {
-	virtual  string
-	position events.Position
-}
-
-func newMultisetHash() *multisetHash { return &multisetHash{seed: maphash.MakeSeed()} }
-
-func (t *multisetHash) add(virtual string, position events.Position) {
-	t.sum += maphash.Comparable(t.seed, hashedLink{virtual, position})
-}
-
-func (t *multisetHash) remove(virtual string, position events.Position) {
-	t.sum -= maphash.Comparable(t.seed, hashedLink{virtual, position})
+// hashOf hashes a link, so that two sets of them can be compared without storing them: the hashes of one are
+// added to a sum and those of the other taken from it, which leaves zero if the sets are equal.
+func (w *walker) hashOf(virtual string, position events.Position) uint64 {
+	return maphash.Comparable(w.seed, struct {
+		virtual  string
+		position events.Position
+	}{virtual, position})
 }
 
 // head returns the durable head under this letter; the zero head if there is none.
@@ -52,7 +39,7 @@ type counted struct {
 
 // eachKey calls do at every key with this letter. An unreadable part ends that.
 func (w *walker) eachKey(letter byte, do func(*pebble.Iterator)) (unreadable, err error) {
-	it, err := w.snapshot.NewIter(&pebble.IterOptions{LowerBound: []byte{letter}, UpperBound: []byte{letter + 1}})
+	it, err := w.snapshot.NewIter(under(letter))
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +96,7 @@ func (w *walker) checkIndexed(letter byte, at *counted, revision uint64, value [
 	}
 	if letter == prefixVirtual {
 		w.v.Links++
-		w.links.remove(at.stream, entry.position)
+		w.links -= w.hashOf(at.stream, entry.position)
 	} else {
 		w.v.Entries++
 	}
@@ -210,7 +197,7 @@ func (w *walker) checkShown(stream string, h head) error {
 // compareLinks finds where the virtual streams differ from the events, once their
 // hash shows that they do. It takes several reads per event.
 func (w *walker) compareLinks() error {
-	if w.links.sum == 0 {
+	if w.links == 0 {
 		return nil
 	}
 	found := len(w.v.Findings)

@@ -3,6 +3,7 @@ package embedded
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -99,14 +100,11 @@ func (c *committer) metadata(e *entry) (events.StreamMetadata, error) {
 func (c *committer) lookUp(batch []newEvent) error {
 	c.found = c.found[:0]
 	for i := range batch {
+		names := batch[i].virtual
 		if sets := batch[i].sets; sets != nil {
-			e, err := c.heads.head(sets.of)
-			if err != nil {
-				return err
-			}
-			c.found = append(c.found, e)
+			names = slices.Concat([]string{sets.of}, names)
 		}
-		for _, name := range batch[i].virtual {
+		for _, name := range names {
 			e, err := c.heads.head(name)
 			if err != nil {
 				return err

@@ -12,9 +12,9 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
+	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/hostnode/hostnode/events"
@@ -270,18 +270,11 @@ func answerOf(r *streams.BatchAppendResp) answer {
 	}}
 }
 
-// failure is google.rpc.Status.
-type failure interface {
-	GetCode() int32
-	GetMessage() string
-	GetDetails() []*anypb.Any
-}
-
 // explainBatch translates the error of one append. Its first detail tells which
 // error it is, its code only the kind. It never returns nil: what a server calls
 // an error is one, whatever its code, which is 0 for a node that cannot write.
 // Unless it is known to be a refusal, the append may have been written.
-func explainBatch(f failure) error {
+func explainBatch(f *rpcstatus.Status) error {
 	for _, detail := range f.GetDetails() {
 		switch detail.MessageName() {
 		case "event_store.client.WrongExpectedVersion":

@@ -61,31 +61,22 @@ type Config struct {
 	NoBatch bool
 }
 
-// Defaults of Config, each the client's own where it has one.
-const (
-	defaultCallTimeout = 10 * time.Second
-	defaultPatience    = 30 * time.Second
-	defaultOpenTimeout = 15 * time.Second
-	defaultProbeEvery  = 10 * time.Second
-	defaultMinPause    = 10 * time.Millisecond
-	defaultMaxPause    = 5 * time.Second
-	defaultMaxCalls    = 4096
-	// minKeepAlive is the shortest interval of pings that gRPC accepts.
-	minKeepAlive = 10 * time.Second
-)
+// minKeepAlive is the shortest interval of pings that gRPC accepts.
+const minKeepAlive = 10 * time.Second
 
+// withDefaults sets the defaults, each the client's own where it has one.
 func (c Config) withDefaults(conf *esdb.Configuration) Config {
 	if c.CallTimeout <= 0 && conf.DefaultDeadline != nil {
 		c.CallTimeout = *conf.DefaultDeadline
 	}
-	c.CallTimeout = cmp.Or(max(c.CallTimeout, 0), defaultCallTimeout)
-	c.Patience = cmp.Or(max(c.Patience, 0), defaultPatience)
-	c.OpenTimeout = cmp.Or(max(c.OpenTimeout, 0), defaultOpenTimeout)
-	c.ProbeEvery = cmp.Or(max(c.ProbeEvery, 0), defaultProbeEvery)
-	c.MinPause = cmp.Or(max(c.MinPause, 0), defaultMinPause)
-	c.MaxPause = cmp.Or(max(c.MaxPause, 0), defaultMaxPause)
+	c.CallTimeout = cmp.Or(max(c.CallTimeout, 0), 10*time.Second)
+	c.Patience = cmp.Or(max(c.Patience, 0), 30*time.Second)
+	c.OpenTimeout = cmp.Or(max(c.OpenTimeout, 0), 15*time.Second)
+	c.ProbeEvery = cmp.Or(max(c.ProbeEvery, 0), 10*time.Second)
+	c.MinPause = cmp.Or(max(c.MinPause, 0), 10*time.Millisecond)
+	c.MaxPause = cmp.Or(max(c.MaxPause, 0), 5*time.Second)
 	c.MaxPause = max(c.MaxPause, c.MinPause)
-	c.MaxCalls = cmp.Or(max(c.MaxCalls, 0), defaultMaxCalls)
+	c.MaxCalls = cmp.Or(max(c.MaxCalls, 0), 4096)
 	return c
 }
 

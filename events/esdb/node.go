@@ -141,25 +141,27 @@ func (f *finder) candidates() (all []string, cluster bool) {
 
 // ask connects to a node, follows its gossip to the leader, and asks the leader
 // for its features.
-func (f *finder) ask(ctx context.Context, address string, byGossip bool) (node, error) {
+func (f *finder) ask(ctx context.Context, address string, byGossip bool) (found node, err error) {
 	conn, err := grpc.NewClient(address, f.options...)
 	if err != nil {
 		return node{}, refuse("address %s: %w", clip(address), err)
 	}
+	defer func() {
+		if found.conn != conn {
+			_ = conn.Close() // Nothing was written to it.
+		}
+	}()
 	if byGossip {
 		best, err := f.leader(ctx, conn)
 		if err != nil {
-			_ = conn.Close() // Nothing was written to it.
 			return node{}, err
 		}
 		if best != address {
-			_ = conn.Close() // Nothing was written to it.
 			return f.ask(ctx, best, false)
 		}
 	}
 	batch, err := features(ctx, conn, f.timeout())
 	if err != nil {
-		_ = conn.Close() // Nothing was written to it.
 		return node{}, err
 	}
 	return node{address: address, conn: conn, batch: batch}, nil

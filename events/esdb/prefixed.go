@@ -27,45 +27,20 @@ func (s *Store) ReadPrefixed(
 			yield(events.Recorded{}, err)
 			return
 		}
-		s.read(ctx, func() reading { return prefixReading(after, head, prefixes) })(yield)
-	}
-}
-
-func prefixReading(after, head events.Position, prefixes []string) reading {
-	o := esdb.SubscribeToAllOptions{
-		MaxSearchWindow: searchWindow, CheckpointInterval: 1,
-		Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: prefixes},
-	}
-	return reading{
-		open: func(ctx context.Context, c *esdb.Client, _ uint64) (source, error) {
-			o.From = positionAt(after, esdb.Forwards)
-			if after >= head {
-				return source{func() (*esdb.ResolvedEvent, error) { return nil, io.EOF }, func() {}}, nil
+		s.read(ctx, func() reading {
+			after := after
+			return reading{
+				open: func(ctx context.Context, c *esdb.Client, _ uint64) (source, error) {
+					if after >= head {
+						return source{func() (*esdb.ResolvedEvent, error) { return nil, io.EOF }, func() {}}, nil
+					}
+					return subscribe(ctx, c, esdb.SubscribeToAllOptions{
+						MaxSearchWindow: searchWindow, CheckpointInterval: 1, From: positionAt(after, esdb.Forwards),
+						Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: prefixes},
+					}, head)
+				},
+				take: takeBeyond(&after, esdb.Forwards),
 			}
-			sub, err := c.SubscribeToAll(ctx, o)
-			if err != nil {
-				return source{}, err
-			}
-			next := func() (*esdb.ResolvedEvent, error) { return nextUntil(sub, head) }
-			return source{next, func() { _ = sub.Close() }}, nil
-		},
-		take: takeBeyond(&after, esdb.Forwards),
-	}
-}
-
-// nextUntil returns the next event of a filtered subscription, an empty one for a checkpoint, or io.EOF at the end:
-// it has caught up, or a checkpoint is after head. Older servers do not say that it has caught up.
-func nextUntil(sub *esdb.Subscription, head events.Position) (*esdb.ResolvedEvent, error) {
-	for {
-		switch e := sub.Recv(); {
-		case e.SubscriptionDropped != nil:
-			return nil, e.SubscriptionDropped.Error
-		case e.EventAppeared != nil:
-			return e.EventAppeared, nil
-		case e.CaughtUp != nil, e.CheckPointReached != nil && events.Position(e.CheckPointReached.Commit) >= head:
-			return nil, io.EOF
-		case e.CheckPointReached != nil:
-			return &esdb.ResolvedEvent{}, nil // Not an event, but a sign of life while many are filtered out.
-		}
+		})(yield)
 	}
 }

@@ -25,6 +25,9 @@ type reading struct {
 	spare func() uint64
 	// limit is how many events are still wanted; 0: all.
 	limit int
+	// dropped is told each time that a reading which goes on for ever has to be opened again; nil: it has an end, and
+	// is not waited for longer than Config.Patience.
+	dropped func(why error)
 
 	extra uint64
 }
@@ -54,7 +57,7 @@ func (r *reading) count() uint64 {
 
 // read yields the events of a reading. When the server does not answer in
 // between, it waits for at most Config.Patience since the last event, and goes
-// on.
+// on; a reading that goes on for ever is waited for without a limit.
 func (s *Store) read(ctx context.Context, start func() reading) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		r := start()
@@ -75,9 +78,12 @@ func (s *Store) read(ctx context.Context, start func() reading) iter.Seq2[events
 			if moved {
 				began = time.Now()
 			}
-			if !repeatable(err) || time.Since(began) >= s.cfg.Patience {
+			if !repeatable(err) || r.dropped == nil && time.Since(began) >= s.cfg.Patience {
 				yield(events.Recorded{}, err)
 				return
+			}
+			if r.dropped != nil {
+				r.dropped(err)
 			}
 			s.backoff(ctx, began)
 		}
@@ -101,7 +107,15 @@ func (s *Store) readOnce(
 ) (moved, more bool, err error) {
 	ctx, cancel := s.scope(ctx)
 	defer cancel()
-	h, err := s.acquireWithin(ctx, time.Until(began.Add(s.cfg.Patience)))
+	var h *lease
+	var idle *time.Timer
+	if r.dropped != nil {
+		h, err = s.acquire(ctx)
+	} else {
+		h, err = s.acquireWithin(ctx, time.Until(began.Add(s.cfg.Patience)))
+		idle = time.NewTimer(s.cfg.CallTimeout)
+		defer idle.Stop()
+	}
 	if err != nil {
 		return false, true, err
 	}
@@ -110,8 +124,6 @@ func (s *Store) readOnce(
 		return r.open(ctx, c, asked)
 	})
 	h.release() // The feed holds the session itself, and Close need not wait for our consumer.
-	idle := time.NewTimer(s.cfg.CallTimeout)
-	defer idle.Stop()
 	for {
 		m, err := s.receive(ctx, h, in, idle)
 		switch {
@@ -120,6 +132,9 @@ func (s *Store) readOnce(
 		case m.event == nil:
 			if ended := s.ended(ctx); ended != nil { // It may have ended the feed.
 				return moved, true, ended
+			}
+			if r.dropped != nil {
+				return moved, true, away(errLost)
 			}
 			if answered < asked {
 				return moved, false, nil
@@ -194,11 +209,15 @@ func (s *Store) acquireWithin(ctx context.Context, patience time.Duration) (*lea
 func (s *Store) ReadStream(
 	ctx context.Context, stream string, q events.ReadStream,
 ) iter.Seq2[events.Recorded, error] {
-	all := s.read(ctx, func() reading { return streamReading(stream, q) })
+	return during("read "+stream, s.read(ctx, func() reading { return streamReading(stream, q) }))
+}
+
+// during adds to an error what was being done.
+func during(what string, all iter.Seq2[events.Recorded, error]) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		for event, err := range all {
 			if err != nil {
-				err = fmt.Errorf("read %s: %w", stream, err)
+				err = fmt.Errorf("%s: %w", what, err)
 			}
 			if !yield(event, err) {
 				return

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"sync"
 	"time"
@@ -121,11 +122,9 @@ func (s *Store) compare(ctx context.Context) (missing []seen, lost events.WentBa
 		}
 	}
 	s.book.last = nil
-	for key, o := range s.book.open {
-		for _, short := range lost.Streams {
-			if events.Category(short.Stream) == events.CategoryCapacity && o.revision >= short.Has {
-				delete(s.book.open, key)
-			}
+	for _, short := range lost.Streams {
+		if events.Category(short.Stream) == events.CategoryCapacity {
+			maps.DeleteFunc(s.book.open, func(_ terms, o opened) bool { return o.revision >= short.Has })
 		}
 	}
 	return missing, lost, nil
@@ -329,12 +328,9 @@ func (s *Store) note(stream string, r events.AppendResult, batch []events.NewEve
 	if s.file == nil || s.trouble != nil {
 		return
 	}
-	raw, err := json.Marshal(l)
-	if err == nil {
-		var n int
-		n, err = s.file.Write(append(raw, '\n'))
-		s.size += int64(n)
-	}
+	raw, _ := json.Marshal(l) // Texts, numbers and the present time.
+	n, err := s.file.Write(append(raw, '\n'))
+	s.size += int64(n)
 	if err == nil && s.size > compactBytes {
 		err = s.rewrite()
 	}

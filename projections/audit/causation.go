@@ -96,11 +96,7 @@ func (s *stream) ofHost(name func(events.Address) string) string {
 	if s.host == nil {
 		return ""
 	}
-	owner, err := events.ParseAddress(s.host.Address)
-	if err != nil {
-		return ""
-	}
-	return name(owner)
+	return name(events.Must(events.ParseAddress(s.host.Address)))
 }
 
 // saleOf is the stream of its host's sale of a slot.

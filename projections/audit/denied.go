@@ -37,10 +37,7 @@ func (a *auditor) deny(h *host, d denial) {
 // abandoned notes the attempts of an intent that was given up.
 func (a *auditor) abandoned(h *host, p place, in intent) {
 	for _, tx := range in.Attempts {
-		hash, err := events.ParseHash(tx)
-		if err == nil {
-			a.deny(h, denial{At: p, Tx: hash})
-		}
+		a.deny(h, denial{At: p, Tx: events.Must(events.ParseHash(tx))})
 	}
 }
 

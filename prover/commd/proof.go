@@ -52,15 +52,18 @@ func (c Challenge) check(sector uint64) error {
 // index is the i-th leaf: the first 8 bytes, big-endian, of SHA-256 over domain, ticket, seed,
 // provider, number (8 bytes) and i (4 bytes), modulo the number of leaves.
 func (c Challenge) index(i int, leaves uint64) uint64 {
-	b := make([]byte, 0, 128)
+	sum := sha256.Sum256(c.appendTo(make([]byte, 0, 128), i))
+	return binary.BigEndian.Uint64(sum[:]) % leaves
+}
+
+// appendTo appends what is hashed of a challenge, with a number from 0 to MaxLeaves behind it.
+func (c Challenge) appendTo(b []byte, n int) []byte {
 	b = append(b, c.Domain...)
 	b = append(b, c.Ticket[:]...)
 	b = append(b, c.Seed[:]...)
 	b = append(b, c.Provider[:]...)
 	b = binary.BigEndian.AppendUint64(b, c.Number)
-	b = binary.BigEndian.AppendUint32(b, uint32(i)) //nolint:gosec // At most MaxLeaves.
-	sum := sha256.Sum256(b)
-	return binary.BigEndian.Uint64(sum[:]) % leaves
+	return binary.BigEndian.AppendUint32(b, uint32(n)) //nolint:gosec // At most MaxLeaves.
 }
 
 // Indices are the leaves of a sector that a challenge selects, in the order of its proof.
@@ -172,11 +175,7 @@ func SimulatedCommR(provider [20]byte, number uint64, ticket [32]byte, commD Nod
 // Simulated is the only simulated proof that answers a challenge. It shows nothing: SHA-256 over "simulated", domain,
 // ticket, seed, provider, number (8 bytes, big-endian), leaves (4) and CommR, and "simulated" once more.
 func Simulated(c Challenge, commR Node) []byte {
-	b := append(make([]byte, 0, 256), simulated...)
-	b = append(b, c.Domain...)
-	b = append(append(append(b, c.Ticket[:]...), c.Seed[:]...), c.Provider[:]...)
-	b = binary.BigEndian.AppendUint64(b, c.Number)
-	b = binary.BigEndian.AppendUint32(b, uint32(c.Leaves)) //nolint:gosec // From 1 to MaxLeaves, as Challenge demands.
+	b := c.appendTo(append(make([]byte, 0, 256), simulated...), c.Leaves)
 	sum := sha256.Sum256(append(b, commR[:]...))
 	return append(sum[:], simulated...)
 }

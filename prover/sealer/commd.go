@@ -39,43 +39,20 @@ func (s *CommDSealer) second(sector events.SectorRef, out []byte, seal *sealed) 
 	return bytes.Equal(out, s.first(seal.Ticket, seal.CommD))
 }
 
-// errOtherRoot: the data does not have the expected root.
-var errOtherRoot = errors.New("the data has another root")
-
 // sound builds the tree of a sector with that CommD. If the data has another one, what is damaged
 // is noted and named.
 func (s *CommDSealer) sound(
 	ctx context.Context, sector events.SectorRef, commD events.Hash, progress events.SectorProgress,
 ) error {
-	try := func() error {
-		return s.read(sector, func(data events.SectorReader) error {
-			return s.files.Replace(sector, events.SectorTree, treeSize(sector), func(f events.SectorFile) error {
-				root, err := commd.BuildTree(ctx, data, uint64(sector.Size), f, progress)
-				if err == nil && events.Hash(root) != commD {
-					err = errOtherRoot
-				}
-				return err
-			})
+	return s.mending(ctx, sector, func(data events.SectorReader) error {
+		return s.files.Replace(sector, events.SectorTree, treeSize(sector), func(f events.SectorFile) error {
+			root, err := commd.BuildTree(ctx, data, uint64(sector.Size), f, progress)
+			if err == nil && events.Hash(root) != commD {
+				err = errOtherRoot
+			}
+			return err
 		})
-	}
-	err := try()
-	if !isDamage(err) {
-		return err
-	}
-	if err := s.repair(ctx, sector); err != nil {
-		return err
-	}
-	if err := try(); err != nil { // All pieces are intact, and everything between them is zero again.
-		return fmt.Errorf("%w: %w", err, events.ErrSectorDamaged)
-	}
-	return nil
-}
-
-// isDamage says that reading data would fail in the same way again.
-func isDamage(err error) bool {
-	return slices.ContainsFunc([]error{
-		errOtherRoot, commd.ErrMalformed, events.ErrSectorDamaged, events.ErrNoSectorPart,
-	}, func(kind error) bool { return errors.Is(err, kind) })
+	})
 }
 
 func treeSize(sector events.SectorRef) events.Bytes {

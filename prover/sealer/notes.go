@@ -60,11 +60,8 @@ func (k *kept) setPieces(sector events.SectorRef, list []storedPiece) error {
 }
 
 func (k *kept) setNote(sector events.SectorRef, title string, content any) error {
-	b, err := json.Marshal(content)
-	if err == nil {
-		err = k.files.SetNote(sector, title, b)
-	}
-	return err
+	b, _ := json.Marshal(content) // Texts and numbers.
+	return k.files.SetNote(sector, title, b)
 }
 
 // seal is the noted result of sealing; nil before the first step has ended.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/commd"
@@ -122,6 +123,31 @@ func (k *kept) repair(ctx context.Context, sector events.SectorRef) error {
 		err = errors.Join(err, k.setPieces(sector, list))
 	}
 	return err
+}
+
+// mending reads a sector's data. If it is damaged it is repaired, and read once more.
+func (k *kept) mending(ctx context.Context, sector events.SectorRef, read func(events.SectorReader) error) error {
+	for repaired := false; ; repaired = true {
+		switch err := k.read(sector, read); {
+		case !isDamage(err):
+			return err
+		case repaired: // All pieces are intact, and everything between them is zero again.
+			return fmt.Errorf("%w: %w", err, events.ErrSectorDamaged)
+		}
+		if err := k.repair(ctx, sector); err != nil {
+			return err
+		}
+	}
+}
+
+// errOtherRoot: the data does not have the expected root.
+var errOtherRoot = errors.New("the data has another root")
+
+// isDamage says that reading data would fail in the same way again.
+func isDamage(err error) bool {
+	return slices.ContainsFunc([]error{
+		errOtherRoot, commd.ErrMalformed, events.ErrSectorDamaged, events.ErrNoSectorPart,
+	}, func(kind error) bool { return errors.Is(err, kind) })
 }
 
 // whole returns ErrSectorDamaged while pieces are noted as damaged.

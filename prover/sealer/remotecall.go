@@ -40,10 +40,7 @@ var errPassing = errors.New("passing")
 func (r *RemoteSealer) post(
 	ctx context.Context, sector events.SectorRef, step string, body, result any, progress events.SectorProgress,
 ) error {
-	b, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
+	b, _ := json.Marshal(body) // All bodies (remoteapi) are texts, numbers and bytes.
 	req := request{method: http.MethodPost, path: sectorPath(sector) + "/" + step, sector: sector, json: b}
 	return r.call(ctx, req, result, progress)
 }
@@ -141,30 +138,24 @@ func (r *RemoteSealer) introduce(ctx context.Context) error {
 	return nil
 }
 
-// insist sends a request until it has an answer, of which it says what it is.
+// insist sends a request, again a bounded number of times after temporary errors, until it has an answer, of which it
+// says what it is.
 func insist[T any](ctx context.Context, r *RemoteSealer, req request, what string) (answer T, err error) {
-	b, err := r.persist(ctx, req)
-	if err != nil {
-		return answer, err
-	}
-	if err := json.Unmarshal(b, &answer); err != nil {
-		return answer, noProver("%s: %v", what, err)
-	}
-	return answer, nil
-}
-
-// persist sends a request, again a bounded number of times after temporary errors.
-func (r *RemoteSealer) persist(ctx context.Context, req request) ([]byte, error) {
 	for attempt := 1; ; attempt++ {
 		b, err := r.once(ctx, req)
+		if err == nil {
+			if err = json.Unmarshal(b, &answer); err != nil {
+				err = noProver("%s: %v", what, err)
+			}
+		}
 		if !errors.Is(err, errPassing) {
-			return b, err
+			return answer, err
 		}
 		if began, _ := req.body.state(); began || attempt >= r.cfg.Attempts {
-			return nil, fmt.Errorf("%w: %w", err, events.ErrSealerAway)
+			return answer, fmt.Errorf("%w: %w", err, events.ErrSealerAway)
 		}
 		if retry.Sleep(ctx, retry.Backoff(r.cfg.Backoff, time.Minute, req.path, attempt)) != nil {
-			return nil, context.Cause(ctx)
+			return answer, context.Cause(ctx)
 		}
 	}
 }

@@ -73,24 +73,13 @@ func (s *SimSealer) compare(ctx context.Context, sector events.SectorRef, commD 
 	if err := s.whole(sector); err != nil {
 		return err
 	}
-	for repaired := false; ; repaired = true {
-		err := s.read(sector, func(f events.SectorReader) error {
-			root, err := commd.RootOf(ctx, f, 0, uint64(sector.Size))
-			if err == nil && events.Hash(root) != commD {
-				err = errOtherRoot
-			}
-			return err
-		})
-		switch {
-		case !isDamage(err):
-			return err
-		case repaired: // All pieces are intact, and everything between them is zero again.
-			return fmt.Errorf("%s: %w: %w", sector, err, events.ErrSectorDamaged)
+	return s.mending(ctx, sector, func(f events.SectorReader) error {
+		root, err := commd.RootOf(ctx, f, 0, uint64(sector.Size))
+		if err == nil && events.Hash(root) != commD {
+			err = fmt.Errorf("%s: %w", sector, errOtherRoot)
 		}
-		if err := s.repair(ctx, sector); err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // Check implements port.Sealer: there is no tree, and each challenge reads all data.

@@ -95,11 +95,7 @@ func Prepare(
 	if err := c.codeBlocks(ctx, filepath.Join(partial, blocksFile)); err != nil {
 		return nil, err
 	}
-	manifest, err := c.manifest()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.writeNames(partial, manifest); err != nil {
+	if err := c.writeNames(partial, c.manifest()); err != nil {
 		return nil, err
 	}
 	if err := os.Rename(partial, dir); err != nil {
@@ -236,28 +232,17 @@ func (c *coder) read(shard []byte, block uint64) error {
 		count, offset, n, err)
 }
 
-// manifest computes all trees.
-func (c *coder) manifest() (Manifest, error) {
-	coded, err := merkle.ContentRoot(c.digests)
-	if err != nil {
-		return Manifest{}, fmt.Errorf("content tree: %w", err)
-	}
-	original, err := merkle.ContentRoot(c.digests[:c.layout.Blocks])
-	if err != nil {
-		return Manifest{}, fmt.Errorf("original content tree: %w", err)
-	}
+// manifest computes all trees. Each has leaves, and none too many, or there would be no such layout.
+func (c *coder) manifest() Manifest {
+	coded, _ := merkle.ContentRoot(c.digests)
+	original, _ := merkle.ContentRoot(c.digests[:c.layout.Blocks])
 	v := &Verification{Strategy: Linear}
 	slotRoots := make([]fr.Element, c.layout.Slots())
 	for i, roots := range c.roots {
-		if slotRoots[i], err = merkle.SlotRoot(roots); err != nil {
-			return Manifest{}, fmt.Errorf("root of slot %d: %w", i, err)
-		}
+		slotRoots[i], _ = merkle.SlotRoot(roots)
 		v.SlotRoots = append(v.SlotRoots, SlotRootCID(slotRoots[i]))
 	}
-	verifyRoot, err := merkle.DatasetRoot(slotRoots)
-	if err != nil {
-		return Manifest{}, fmt.Errorf("dataset root: %w", err)
-	}
+	verifyRoot, _ := merkle.DatasetRoot(slotRoots)
 	v.VerifyRoot = ProvingRootCID(verifyRoot)
 	return Manifest{
 		Tree: TreeCID(coded), Size: c.layout.CodedSize(),
@@ -266,7 +251,7 @@ func (c *coder) manifest() (Manifest, error) {
 			Params: c.layout.Params, OriginalTree: TreeCID(original),
 			OriginalSize: c.layout.Size, Strategy: Stepped, Verification: v,
 		},
-	}, nil
+	}
 }
 
 // writeNames writes the digests and, last of all, the manifest.
