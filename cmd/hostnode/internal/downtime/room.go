@@ -158,6 +158,12 @@ type pause struct {
 	done     atomic.Pointer[bool] // what was done about it; nil: nothing, in this life
 }
 
+// seller is a host whose queue can be paused.
+type seller interface {
+	ViewQueue(ctx context.Context) (slotqueue.Snapshot, error)
+	Queue(ctx context.Context, cmd slotqueue.Command) error
+}
+
 // pausedFor is why the queue is paused.
 const pausedFor = "this host's address is suspended or disqualified (nodes.pauseSelling)"
 
@@ -169,26 +175,27 @@ func (p *pause) judged() {
 	}
 	p.RT.Do("pause selling", func(ctx context.Context) {
 		p.Yield(ctx, "pause selling")
-		if err := p.settle(ctx, barred); err != nil && ctx.Err() == nil {
+		host := p.host(ctx)
+		if host == nil { // It ends.
+			return
+		}
+		if err := settle(ctx, host, barred, p.Clock.Now()); err != nil && ctx.Err() == nil {
 			p.Log.Warnf("pause or resume selling as this host is judged, will try again: %v", err)
 			p.done.Store(nil)
 		}
 	})
 }
 
-func (p *pause) settle(ctx context.Context, barred bool) error {
-	host := p.host(ctx)
-	if host == nil {
-		return ctx.Err()
-	}
+// settle pauses or resumes selling, unless that is so, or it is paused for another reason.
+func settle(ctx context.Context, host seller, barred bool, now time.Time) error {
 	queue, err := host.ViewQueue(ctx)
 	switch {
 	case err != nil:
 		return err
 	case barred && !queue.Stopped:
-		return host.Queue(ctx, slotqueue.Pause{At: p.Clock.Now(), Reason: pausedFor})
+		return host.Queue(ctx, slotqueue.Pause{At: now, Reason: pausedFor})
 	case !barred && queue.Stopped && queue.StoppedFor == pausedFor:
-		return host.Queue(ctx, slotqueue.Resume{At: p.Clock.Now(), Reason: "this host's address is reinstated"})
+		return host.Queue(ctx, slotqueue.Resume{At: now, Reason: "this host's address is reinstated"})
 	}
 	return nil
 }

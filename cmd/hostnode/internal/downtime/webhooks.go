@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/sirupsen/logrus"
 
 	nodes "github.com/hostnode/hostnode/actors/downtime"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
@@ -18,9 +19,11 @@ import (
 
 // webhooks tell those who run nodes what becomes of them.
 type webhooks struct {
-	node.Wiring
-	urls map[events.Node]string
-	sign probe.Sign
+	account events.Address
+	chainID uint64
+	urls    map[events.Node]string
+	sign    probe.Sign
+	log     *logrus.Entry
 
 	mu      sync.Mutex
 	senders map[events.Node]*alerts.Sender // of those that were told something
@@ -28,7 +31,10 @@ type webhooks struct {
 
 func newWebhooks(w node.Wiring, settings []string) (*webhooks, error) {
 	urls, err := config.OfNodes(settings)
-	return &webhooks{Wiring: w, urls: urls, sign: signer(w), senders: map[events.Node]*alerts.Sender{}}, err
+	return &webhooks{
+		account: w.Account, chainID: w.Node.Market.Identity().ChainID, urls: urls, sign: signer(w), log: w.Log,
+		senders: map[events.Node]*alerts.Sender{},
+	}, err
 }
 
 // Message is what a webhook gets.
@@ -58,14 +64,14 @@ func (h *webhooks) tell(n nodes.Notice) {
 		return
 	}
 	m := Message{
-		Host: h.Account.String(), ChainID: h.Node.Market.Identity().ChainID, Node: string(n.Node),
-		Status: n.Status.String(), Warning: n.Warning, At: n.At.UTC(), Text: n.Text, Hint: n.Hint,
+		Host: h.account.String(), ChainID: h.chainID, Node: string(n.Node), Status: n.Status.String(),
+		Warning: n.Warning, At: n.At.UTC(), Text: n.Text, Hint: n.Hint,
 	}
 	m.Signature, _ = h.sign(context.Background(), m.SignedText())
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.senders[n.Node] == nil {
-		h.senders[n.Node] = alerts.New(alerts.Config{Webhook: h.urls[n.Node], Log: h.Log.WithField("node", n.Node)})
+		h.senders[n.Node] = alerts.New(alerts.Config{Webhook: h.urls[n.Node], Log: h.log.WithField("node", n.Node)})
 	}
 	h.senders[n.Node].Send(m)
 }
