@@ -160,3 +160,16 @@ var (
 	// ErrSectorNotDue: no proof of the sector is due in this window.
 	ErrSectorNotDue = errors.New("no proof of the sector is due")
 )
+
+// ProviderWindows is what the contract of sectors said of windows of a provider: that some sectors were proven, or that
+// one was not.
+type ProviderWindows struct {
+	Provider Address
+	// Name is what it is about within the period: a deadline with its partition, or a sector.
+	Name string
+	// Period is the first proving period, Periods how many there are. They end before or with Block, where the contract
+	// said it, but for a period in which something was proven.
+	Period, Periods uint64
+	Proven          bool
+	Block           uint64
+}

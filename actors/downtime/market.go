@@ -57,14 +57,9 @@ func NewMarket(d MarketDeps) *ChainMarket {
 
 // Settled is Market.Settled: the start of the first period whose misses could be marked after the newest final block.
 func (m *ChainMarket) Settled(ctx context.Context) (time.Time, error) {
-	head := m.View.Now().Number
-	number := min(head-min(head, m.FinalBlocks), m.Recorded.Load())
-	if number == 0 {
-		return time.Time{}, nil
-	}
-	final, err := m.Market.HeadAt(ctx, number)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("until when the market is settled: %w", err)
+	final, err := finalBlock(ctx, m.Chain, m.FinalBlocks)
+	if err != nil || final.Number == 0 {
+		return time.Time{}, err
 	}
 	return duty.Start(m.Terms.Proofs, duty.LastClosed(m.Terms.Proofs, final)+1), nil
 }
@@ -140,7 +135,7 @@ func (m *ChainMarket) readOn(ctx context.Context, from time.Time) (held []*tenan
 
 // periods adds the audits of the periods from one to another.
 func (m *ChainMarket) periods(ctx context.Context, held []*tenancy, from, to uint64, found *[]Finding) error {
-	newest, err := m.firstFrom(ctx, duty.LastMarking(m.Terms.Proofs, to).Add(time.Second))
+	newest, err := firstFrom(ctx, m.Chain, duty.LastMarking(m.Terms.Proofs, to).Add(time.Second))
 	if err != nil {
 		return err
 	}
@@ -158,15 +153,29 @@ func (m *ChainMarket) periods(ctx context.Context, held []*tenancy, from, to uin
 	return m.judge(ctx, held, past, found)
 }
 
+// finalBlock is the newest final block, of those whose logs are recorded; zero: there is none yet.
+func finalBlock(ctx context.Context, c *chainview.Chain, finalBlocks uint64) (events.Head, error) {
+	head := c.View.Now().Number
+	number := min(head-min(head, finalBlocks), c.Recorded.Load())
+	if number == 0 {
+		return events.Head{}, nil
+	}
+	final, err := c.Market.HeadAt(ctx, number)
+	if err != nil {
+		err = fmt.Errorf("until when the chain is settled: %w", err)
+	}
+	return final, err
+}
+
 // firstFrom is the first block that is not before a time, of those whose logs are recorded.
-func (m *ChainMarket) firstFrom(ctx context.Context, t time.Time) (uint64, error) {
+func firstFrom(ctx context.Context, c *chainview.Chain, t time.Time) (uint64, error) {
 	var failed error
-	found := sort.Search(int(m.Recorded.Load()), func(number int) bool {
+	found := sort.Search(int(c.Recorded.Load()), func(number int) bool {
 		if failed != nil {
 			return true
 		}
 		var head events.Head
-		head, failed = m.Market.HeadAt(ctx, uint64(number))
+		head, failed = c.Market.HeadAt(ctx, uint64(number))
 		return !head.Time.Before(t)
 	})
 	return uint64(found), failed

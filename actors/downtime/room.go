@@ -3,8 +3,8 @@
 // is judged while the chain is away.
 //
 // Read room.go first: the actor, its start, and a turn of its work. Then audits.go: how audits are gathered and
-// written. effects.go has what follows from a verdict, and the warnings before one; sources.go the sources of audits,
-// of which market.go is that of the market.
+// written. effects.go has what follows from a verdict, and the warnings before one. sources.go says where audits come
+// from: market.go reads the marketplace, with who held which slot (tenancies.go), providers.go the contract of sectors.
 //
 // Not for: rules. Those are in events/downtime, and so is the order in which this actor gives its commands.
 package downtime

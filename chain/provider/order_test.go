@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"context"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hostnode/hostnode/actors/porttest"
 	"github.com/hostnode/hostnode/chain"
@@ -177,6 +180,34 @@ func TestAProofOfAWindowThatClosesFirstGoesFirst(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
+	}
+	windowsOfAll(s, window, on)
+}
+
+// windowsOfAll reads what the contract said of a window that was proven, and of the next one, which was missed.
+func windowsOfAll(s *sealing, proven events.SectorWindow, on events.SectorOnChain) {
+	s.t.Helper()
+	c, err := s.p.Config(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.world.seal(c.PeriodBlocks + c.PeriodBlocks/c.Deadlines)
+	s.sends(func(ctx context.Context) (events.Receipt, error) { return s.p.DeclareFaults(ctx, "b", []uint64{3}) })
+	head := s.world.chain.Head().Number
+	got, err := s.p.WindowsOfAll(s.t.Context(), proven.Opens, head)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	me := s.p.Account()
+	want := []events.ProviderWindows{
+		{Provider: me, Name: fmt.Sprintf("deadline %d.%d", on.Deadline, on.Partition), Period: proven.Period, Periods: 1, Proven: true},
+		{Provider: me, Name: "sector 3", Period: proven.Period + 1, Periods: 1},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(events.ProviderWindows{}, "Block")); diff != "" {
+		s.t.Errorf("windows (-want +got):\n%s", diff)
+	}
+	if len(got) == 2 && (got[0].Block >= got[1].Block || got[1].Block > head) {
+		s.t.Errorf("windows: %+v, the newest block is %d", got, head)
 	}
 }
 

@@ -15,7 +15,8 @@ type Nodes struct {
 	// Watch makes this host watch nodes: its members, those that are probed, and, with market, all hosts of the
 	// marketplace. It judges them by the rules below and hands no slot to a member that is suspended.
 	Watch bool `key:"watch" def:"false"`
-	// Market says that the proofs of all slots of the marketplace count, ours and those of others.
+	// Market says that the proofs of all slots of the marketplace count, ours and those of others; and, where this host
+	// seals sectors, those of all sectors.
 	Market bool `key:"market" def:"true"`
 	// PauseSelling pauses selling while the host's own address is suspended or disqualified.
 	PauseSelling bool `key:"pauseSelling" def:"false"`

@@ -63,15 +63,24 @@ func MakeRoom(w node.Wiring) (room actors.Room, answers any, err error) {
 				d.Seen = w.Cluster.Seen
 			}
 			if set.Market {
-				d.Market = nodes.NewMarket(nodes.MarketDeps{
-					Chain: c, Contract: w.Node.Market, FinalBlocks: w.Host.FinalBlocks,
-					Stream: events.MarketStream(w.Node.Market.Identity().ChainID, w.Chain.Marketplace),
-				})
+				d.Market = marketOf(w, c)
 			}
 			return nodes.New(d)
 		},
 	}
 	return room, orders{w, part}, nil
+}
+
+// marketOf audits the hosts of slots and, if this host knows the contract of sectors, those who prove to it.
+func marketOf(w node.Wiring, c *chainview.Chain) nodes.Market {
+	slots := nodes.NewMarket(nodes.MarketDeps{
+		Chain: c, Contract: w.Node.Market, FinalBlocks: w.Host.FinalBlocks,
+		Stream: events.MarketStream(w.Node.Market.Identity().ChainID, w.Chain.Marketplace),
+	})
+	if w.Node.Provider == nil {
+		return slots
+	}
+	return nodes.Markets{slots, nodes.Providers{Chain: c, Contract: w.Node.Provider, FinalBlocks: w.Host.FinalBlocks}}
 }
 
 // orders passes orders on to the room.
